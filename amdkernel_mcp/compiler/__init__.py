@@ -1,0 +1,1 @@
+"""Source to code object: toolchain, flags, diagnostics, resources, cache."""

@@ -1,0 +1,1 @@
+"""Documentation: corpus to passages, passages to answers."""

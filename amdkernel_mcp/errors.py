@@ -1,0 +1,85 @@
+"""What can go wrong; (n) is the exit code of the command line. A bad kernel is no error: it is a verdict.
+
+AmdkernelError
+├── InputError (2)                  the caller can mend it
+│   ├── ProblemFileError            a problem folder that cannot be used as it is
+│   ├── SettingsError               a setting that is unknown or has the wrong type
+│   ├── UnknownTargetError          no such target
+│   ├── FlagError                   a compiler flag outside the allow-list
+│   ├── DocumentationError          a bad query, reference or documentation folder
+│   ├── ProfileFileError            a profile recording that cannot be read
+│   └── JobError                    no such job
+└── InfrastructureError (3)         the caller cannot mend it by changing the input
+    ├── ToolchainError              no compiler, or one that cannot be used
+    ├── SandboxError                no sandbox, or one that broke
+    └── TargetError                 the target does not answer
+"""
+
+from typing import ClassVar
+
+
+class AmdkernelError(Exception):
+    """Base of everything we raise on purpose: one sentence, where it is wrong, and what to do about it."""
+
+    exit_code: ClassVar[int] = 3
+
+    def __init__(
+        self, message: str, *, file: str | None = None, line: int | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.line = line
+        self.hint = hint
+
+
+class InputError(AmdkernelError):
+    """The caller can mend it by changing what was sent."""
+
+    exit_code = 2
+
+
+class ProblemFileError(InputError):
+    """A problem folder that cannot be used as it is."""
+
+
+class SettingsError(InputError):
+    """A setting that is unknown or has the wrong type."""
+
+
+class UnknownTargetError(InputError):
+    """No target has this name."""
+
+
+class FlagError(InputError):
+    """A compiler flag outside the allow-list."""
+
+
+class DocumentationError(InputError):
+    """A bad query, a reference to no page, or a documentation folder that cannot be read."""
+
+
+class ProfileFileError(InputError):
+    """A profile recording that cannot be read, or must not be believed."""
+
+
+class JobError(InputError):
+    """No job has this id."""
+
+
+class InfrastructureError(AmdkernelError):
+    """Something the caller cannot mend by changing the input."""
+
+    exit_code = 3
+
+
+class ToolchainError(InfrastructureError):
+    """No compiler, or one that cannot be used."""
+
+
+class SandboxError(InfrastructureError):
+    """No sandbox, or one that broke."""
+
+
+class TargetError(InfrastructureError):
+    """The target does not answer, or answered something it should not."""

@@ -1,0 +1,52 @@
+"""What a sandbox is: a place that gets a few files, runs one command on them, and gives a few files back."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from amdkernel_mcp.results import Isolation
+
+SandboxKind = Literal["compile", "run"]
+"""`compile` has no GPU and holds nothing secret; `run` is where kernels are launched (a GPU's render node, or none)."""
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a command ended, and the regular files that it left in its output folder."""
+
+    exit_code: int
+    files: Mapping[str, bytes]
+    stderr: str  # of the command, bounded: head and tail
+    timed_out: bool
+    out_of_memory: bool
+    truncated: bool  # outputs or stderr passed their byte limit; what is missing was thrown away
+    seconds: float
+
+
+class Sandbox(Protocol):
+    """One way to run untrusted work. Thread-safe."""
+
+    isolation: Isolation
+    image_id: str
+
+    def run(
+        self,
+        kind: SandboxKind,
+        command: Sequence[str],
+        files: Mapping[str, bytes],
+        *,
+        timeout_s: float,
+        output_limit_bytes: int = 256 << 20,
+        on_stderr: Callable[[str], None] | None = None,
+    ) -> Completed:
+        """Unpack `files` (relative path to content) into a fresh working folder, run `command` in it, return what it left.
+
+        The command finds its output folder in the environment variable `OUT`; only regular files in it come back.
+        `on_stderr` gets each whole line of stderr as it comes. A command that fails, is killed for memory or passes
+        `timeout_s` is a value; SandboxError is raised only when the sandbox itself cannot do its work.
+        """
+        ...
+
+    def close(self) -> None:
+        """Remove every container that this object started."""
+        ...

@@ -1,0 +1,1 @@
+"""From samples and counters to a time and a verdict."""

@@ -1,0 +1,1 @@
+"""What a kernel must compute: problem files, launch plans, inputs, references, judgement."""

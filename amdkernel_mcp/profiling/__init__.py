@@ -1,0 +1,1 @@
+"""From counters to metrics and a diagnosis."""

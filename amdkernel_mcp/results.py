@@ -1,0 +1,325 @@
+"""What the engine answers, one model per verb. The keys are a contract: never renamed, never dropped.
+
+The same JSON goes to `--json`, to an MCP client's text and to its structured content.
+"""
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Evidence = Literal["measured", "emulated", "modelled", "static", "not_measured"]
+Isolation = Literal["docker", "none"]
+JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
+CheckVerdict = Literal["correct", "incorrect", "invalid", "crashed", "timeout", "not_emulated", "not_measured"]
+BenchmarkVerdict = Literal[
+    "faster", "slower", "inconclusive", "invalid", "incorrect", "crashed", "timeout", "not_emulated", "not_measured"
+]
+FindingKind = Literal[
+    "out_of_bounds",
+    "race",
+    "uninitialised_read",
+    "input_modified",
+    "launch_error",
+    "lds_over_limit",
+    "non_deterministic",
+    "nan_or_inf",
+    "not_emulated",
+    "timeout",
+    "suspicious",
+    "crashed",
+    "wrong_result",
+    "compile_error",
+    "launch_plan",
+    "misaligned",
+    "not_written",
+]
+
+
+class Result(BaseModel):
+    """Base of all answers: frozen, and no key that is not declared."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Quantity(Result):
+    """A number and where it came from; without evidence there is no number."""
+
+    value: float | None
+    evidence: Evidence
+
+    @model_validator(mode="after")
+    def _number_needs_evidence(self) -> Self:
+        if (self.value is None) != (self.evidence == "not_measured"):
+            raise ValueError("`value` must be null exactly when evidence is `not_measured`")
+        return self
+
+
+class Metric(Quantity):
+    """A quantity with its unit, as one row of a profile."""
+
+    unit: str
+
+
+NOT_MEASURED = Quantity(value=None, evidence="not_measured")
+
+
+class Interval(Result):
+    """An estimate with its 95 % interval; all three are null where nothing was measured or modelled."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class Artefact(Result):
+    """A file too long for an answer: where it is on the server's disk, and what it holds."""
+
+    name: str
+    path: str
+    sha256: str
+    bytes: int
+
+
+class JobAnswer(Result):
+    """Base of answers that may take longer than a caller waits."""
+
+    status: JobStatus = Field(default="done", description="`running`: call get_job with job_id")
+    job_id: str | None = None
+    progress: str | None = Field(default=None, description="What is being done at the moment")
+    isolation: Isolation | None = Field(default=None, description="`none`: the code ran without a container")
+    target: str | None = None
+    artefacts: list[Artefact] = []
+
+
+class Diagnostic(Result):
+    """One message of the compiler; line and column are those of the user's file, from 1."""
+
+    severity: Literal["error", "warning", "note", "remark"]
+    message: str
+    line: int | None = None
+    column: int | None = None
+
+
+class KernelResources(Result):
+    """What one kernel of a code object takes, read off the code object."""
+
+    name: str
+    vgpr: int
+    agpr: int
+    sgpr: int
+    lds_bytes: int
+    scratch_bytes: int
+    vgpr_spills: int
+    sgpr_spills: int
+    wavefront_size: int
+    occupancy_waves_per_simd: int
+    occupancy_limit: str = Field(description="What bounds the occupancy: `wave_slots`, `vgpr`, `sgpr` or `lds`")
+    instructions: dict[str, int] = Field(description="Static instruction count by family")
+
+
+class CompileResult(JobAnswer):
+    """A code object or the reasons why there is none."""
+
+    ok: bool = False
+    arch: str = ""
+    seconds: float = 0.0
+    cached: bool = False
+    code_object: str | None = None
+    diagnostics: list[Diagnostic] = []
+    kernels: list[KernelResources] = []
+    toolchain: str | None = None
+    isa: str | None = Field(default=None, description="Excerpt of the disassembly with source lines, if asked for")
+
+
+class Worst(Result):
+    """The element that misses the tolerance by most."""
+
+    argument: str
+    index: list[int]
+    got: float | int | str | None
+    expected: float | int | str | None
+
+
+class CaseResult(Result):
+    """How a kernel did on one case, over all seeds and repeats."""
+
+    case: str
+    held_out: bool
+    verdict: CheckVerdict
+    reason: str
+    max_abs_err: float | None = None
+    max_rel_err: float | None = None
+    violations: int | None = Field(default=None, description="Elements outside the tolerance, worst repeat")
+    worst: Worst | None = None
+
+
+class Finding(Result):
+    """One thing that is wrong with a kernel, with the line of its source where it is known."""
+
+    kind: FindingKind
+    message: str
+    line: int | None = None
+
+
+class CheckResult(JobAnswer):
+    """Whether a kernel computes what its problem asks."""
+
+    verdict: CheckVerdict | None = None
+    reason: str = ""
+    evidence: Evidence = "not_measured"
+    cases: list[CaseResult] = []
+    findings: list[Finding] = []
+    seconds: float = 0.0
+    code_object: str | None = None
+    diagnostics: list[Diagnostic] = []
+
+
+class BenchmarkResult(JobAnswer):
+    """How fast a kernel is, against a baseline if one is named."""
+
+    verdict: BenchmarkVerdict | None = None
+    reason: str = ""
+    speedup: Interval = Interval()
+    time_us: Quantity = NOT_MEASURED
+    baseline_time_us: Quantity = NOT_MEASURED
+    noise_floor: float | None = Field(default=None, description="Relative; what identical code differs by")
+    flags: list[str] = []
+    limits_us: dict[str, Quantity] = Field(default={}, description="Lower bounds of the time, by resource")
+    counters: dict[str, Metric] = {}
+    diagnostics: list[Diagnostic] = []
+    findings: list[Finding] = []
+
+
+class HotLine(Result):
+    """A source line and its share of what the kernel executed."""
+
+    line: int
+    source: str
+    share: float = Field(description="Of all wave-instructions, 0 to 1")
+    evidence: Evidence
+
+
+class KernelProfile(Result):
+    """The metrics of one kernel."""
+
+    name: str
+    dispatches: int
+    metrics: dict[str, Metric]
+    bound: str | None = Field(description="The resource that bounds the time, or null where the data do not tell")
+    hot_lines: list[HotLine] = []
+
+
+class Diagnosis(Result):
+    """One finding about speed: what, because of which figures, what to try, where to read."""
+
+    finding: str
+    because: str
+    try_: str = Field(alias="try", serialization_alias="try")
+    docs: list[str] = []
+
+
+class ProfileResult(JobAnswer):
+    """Counters, metrics and a diagnosis."""
+
+    kernels: list[KernelProfile] = []
+    diagnosis: list[Diagnosis] = []
+    reason: str = ""
+    warnings: list[str] = []
+    diagnostics: list[Diagnostic] = []
+    findings: list[Finding] = []
+
+
+class Hit(Result):
+    """One section of the documentation."""
+
+    rank: int
+    title: str
+    heading: str = Field(description="Breadcrumb, page title first")
+    source: str
+    path: str
+    url: str | None
+    version: str | None
+    snippet: str
+    score: float
+    ref: str = Field(description="Give this to read_doc")
+
+
+class SearchResult(Result):
+    """The sections that answer a query best."""
+
+    query: str
+    results: list[Hit]
+    applied: list[str] = Field(default=[], description="Aliases and spelling corrections that were applied")
+    note: str | None = None
+
+
+class SectionRef(Result):
+    """One section of a page, for reading on."""
+
+    heading: str
+    ref: str
+
+
+class ReadResult(Result):
+    """A piece of a page."""
+
+    ref: str
+    title: str
+    heading: str
+    source: str
+    path: str
+    url: str | None
+    version: str | None
+    text: str
+    start: int
+    next_start: int | None = Field(description="Give this as `start` to read on; null at the end")
+    total_chars: int
+    sections: list[SectionRef] = []
+
+
+class TargetInfo(Result):
+    """A place where code runs."""
+
+    name: str
+    kind: Literal["emulator", "gpu"]
+    arch: str
+    gpu: str
+    rocm: str | None
+    default: bool
+    ready: bool
+    note: str | None = None
+
+
+class TargetsResult(Result):
+    """All targets that are known."""
+
+    targets: list[TargetInfo]
+
+
+class DoctorCheck(Result):
+    """One thing that must be there."""
+
+    name: str
+    status: Literal["ok", "warning", "missing"]
+    found: str
+    remedy: str | None = None
+
+
+class DoctorResult(Result):
+    """Whether everything that is needed is there."""
+
+    ok: bool
+    checks: list[DoctorCheck]
+
+
+class JobResult(Result):
+    """A job, and its answer once it has one: exactly one of the four is set when status is `done`."""
+
+    job_id: str
+    status: JobStatus
+    progress: str | None = None
+    error: str | None = None
+    compile: CompileResult | None = None
+    check: CheckResult | None = None
+    benchmark: BenchmarkResult | None = None
+    profile: ProfileResult | None = None

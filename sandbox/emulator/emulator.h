@@ -1,0 +1,140 @@
+/*
+ * The face of the interpreter: the HIP front end (hip/) calls what stands here and nothing else.
+ *
+ * Device memory is one arena of host memory, and a device address is the host address: a copy is a memcpy.
+ * Nothing outside the arena can be reached by emulated code.
+ */
+#ifndef AMDKERNEL_EMULATOR_H
+#define AMDKERNEL_EMULATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t i32;
+typedef int64_t i64;
+
+/* ---- memory.c ---- */
+
+typedef struct Memory Memory;
+
+Memory *memory_create(u64 arena_bytes);
+void memory_destroy(Memory *m);
+
+/* 0 when the arena is full. Blocks are 256-byte aligned and lie in unmapped-like gaps of at least 4 KiB. */
+u64 memory_allocate(Memory *m, u64 bytes);
+bool memory_release(Memory *m, u64 address);
+
+/* Narrow a block to the part that kernels may touch, and name it for reports. A block can hold several regions;
+ * a block without regions may be touched everywhere. */
+bool memory_describe(Memory *m, u64 address, u64 bytes, const char *name, bool writable);
+
+/* The block that holds `address`, or with which it would collide soonest. */
+typedef struct { u64 address, bytes; const char *name; bool live; } Block;
+bool memory_nearest(const Memory *m, u64 address, Block *out);
+bool memory_in_block(const Memory *m, u64 address, u64 bytes);
+
+/* ---- decode.c ---- */
+
+typedef struct Program Program; /* a decoded .text section */
+
+/* Decode `bytes` of machine code that lie at device address `address`. `arch` is "gfx942" and the like.
+ * NULL and a sentence in `error` when the architecture is not emulated or no disassembler can be loaded.
+ * An instruction that is not known is no error here: executing it is (OUTCOME_NOT_EMULATED). */
+Program *program_decode(const char *arch, u64 address, u64 bytes, char *error, size_t error_bytes);
+void program_destroy(Program *p);
+
+/* ---- dispatch.c ---- */
+
+typedef struct {
+    u64 entry;            /* device address of the first instruction */
+    u32 lds_bytes;        /* static */
+    u32 scratch_bytes;    /* per work-item */
+    u32 rsrc1, rsrc2, rsrc3;
+    u32 properties;       /* kernel_code_properties: which user SGPRs are set up; LLVM AMDGPUUsage, "Kernel Descriptor" */
+    u32 kernarg_preload;  /* length and offset, in dwords */
+} KernelCode;
+
+typedef struct {
+    const Program *program;
+    KernelCode kernel;
+    u32 workgroups[3];
+    u32 block[3];
+    u32 grid[3];          /* work-items; the last workgroup of a dimension may be partial */
+    u32 dynamic_lds_bytes;
+    u64 kernarg;          /* device address */
+    u64 dispatch_packet;  /* device address of a 64-byte AQL packet that the front end filled */
+    u64 queue;            /* device address or 0 */
+    u64 step_limit;       /* wave-instructions of the whole dispatch; 0: none */
+    u32 threads;          /* 0: one per core */
+    bool deterministic;   /* one thread, fixed order */
+    bool count_memory;    /* also model cache-line requests and LDS bank conflicts: slower */
+    bool count_pcs;       /* also count executions per instruction */
+} Dispatch;
+
+typedef enum {
+    OUTCOME_OK,
+    OUTCOME_OUT_OF_BOUNDS,
+    OUTCOME_MISALIGNED,
+    OUTCOME_NOT_EMULATED,
+    OUTCOME_STEP_LIMIT,
+    OUTCOME_DEADLOCK,     /* some waves wait at a barrier that others have left */
+    OUTCOME_TRAP,
+    OUTCOME_BAD_PC,
+    OUTCOME_READ_ONLY,    /* a store to a region described as not writable */
+} OutcomeKind;
+
+typedef enum { SPACE_GLOBAL, SPACE_LDS, SPACE_SCRATCH, SPACE_SCALAR } AddressSpace;
+
+typedef struct {
+    OutcomeKind kind;
+    u64 pc;               /* device address of the instruction */
+    u32 workgroup[3];
+    u32 wave;             /* within the workgroup */
+    u32 lane;
+    AddressSpace space;
+    u64 address;          /* that was touched; in LDS and scratch an offset */
+    u32 bytes;
+    bool store;
+    char instruction[96]; /* disassembly */
+} Fault;
+
+/* Dynamic wave-level counts, named as rocprof names them. */
+#define EMULATOR_COUNTERS(X) \
+    X(SQ_WAVES) X(SQ_INSTS_VALU) X(SQ_INSTS_SALU) X(SQ_INSTS_SMEM) X(SQ_INSTS_LDS) \
+    X(SQ_INSTS_VMEM_RD) X(SQ_INSTS_VMEM_WR) X(SQ_INSTS_FLAT) X(SQ_INSTS_MFMA) X(SQ_INSTS_BRANCH) X(SQ_INSTS) \
+    X(SQ_THREAD_CYCLES_VALU) \
+    X(SQ_INSTS_VALU_ADD_F16) X(SQ_INSTS_VALU_MUL_F16) X(SQ_INSTS_VALU_FMA_F16) X(SQ_INSTS_VALU_TRANS_F16) \
+    X(SQ_INSTS_VALU_ADD_F32) X(SQ_INSTS_VALU_MUL_F32) X(SQ_INSTS_VALU_FMA_F32) X(SQ_INSTS_VALU_TRANS_F32) \
+    X(SQ_INSTS_VALU_ADD_F64) X(SQ_INSTS_VALU_MUL_F64) X(SQ_INSTS_VALU_FMA_F64) X(SQ_INSTS_VALU_TRANS_F64) \
+    X(SQ_INSTS_VALU_MFMA_MOPS_F16) X(SQ_INSTS_VALU_MFMA_MOPS_BF16) X(SQ_INSTS_VALU_MFMA_MOPS_F32) \
+    X(SQ_INSTS_VALU_MFMA_MOPS_F64) X(SQ_INSTS_VALU_MFMA_MOPS_I8) X(SQ_INSTS_VALU_MFMA_MOPS_F8) \
+    X(bytes_loaded) X(bytes_stored) X(lds_bytes) X(barriers) X(branches_taken) X(active_lanes_valu) \
+    X(cache_lines_loaded) X(cache_lines_stored) X(SQ_LDS_BANK_CONFLICT) X(SQ_LDS_IDX_ACTIVE)
+
+enum {
+#define X(name) COUNTER_##name,
+    EMULATOR_COUNTERS(X)
+#undef X
+    COUNTER_COUNT
+};
+
+typedef struct {
+    Fault fault;          /* kind OUTCOME_OK: the dispatch ran to its end */
+    u64 counters[COUNTER_COUNT];
+    u64 *pc_executions;   /* count_pcs: one per instruction of the program, to be freed by the caller */
+    u64 *pc_addresses;
+    u64 pc_count;
+    double seconds;       /* host wall time of the emulation: says nothing about a GPU */
+} Outcome;
+
+void dispatch_run(Memory *m, const Dispatch *d, Outcome *out);
+
+const char *outcome_name(OutcomeKind kind);
+const char *counter_name(int counter);
+
+#endif
