@@ -1,0 +1,156 @@
+"""`make demo`: an MCP client takes a row softmax through the optimise loop, as a coding agent would.
+
+The server is started as an editor starts it, `amdkernel-mcp` over stdio in a process of its own; all that is printed
+here came back through MCP. No GPU is needed: the target is the emulated MI300X.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+from rich.console import Console
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "row_softmax"
+KERNELS = EXAMPLE / "kernels"
+SERVER = Path(sys.executable).parent / "amdkernel-mcp"
+COUNTERS = (
+    "SQ_WAVES",
+    "SQ_INSTS_VALU",
+    "SQ_INSTS_VMEM_RD",
+    "SQ_INSTS_VMEM_WR",
+    "SQ_INSTS_LDS",
+    "bytes_loaded",
+)
+VERDICT_STYLE = {"correct": "bold green", "faster": "bold green", "incorrect": "bold red", "invalid": "bold red"}
+
+console = Console()
+Answer = dict[str, Any]
+
+
+class Loop:
+    """One pass of an agent's loop over one MCP connection."""
+
+    def __init__(self, client: Client[Any]) -> None:
+        self._client = client
+        self._step = 0
+
+    def say(self, title: str, tool: str) -> None:
+        self._step += 1
+        console.print()
+        console.rule(f"[bold]{self._step}. {title}[/]  [dim]{tool}[/]", align="left", style="dim")
+
+    async def call(self, tool: str, **arguments: object) -> Answer:
+        """Call a tool; a job that is still running is followed to its end."""
+        with console.status(f"{tool} ..."):
+            answer: Answer = (await self._client.call_tool(tool, arguments)).structured_content or {}
+            while answer.get("status") in ("queued", "running"):
+                job = (await self._client.call_tool("get_job", {"job_id": answer["job_id"]})).structured_content or {}
+                answer = job if job["status"] in ("queued", "running") else job[tool.removesuffix("_kernel")]
+        return answer
+
+    async def search(self) -> None:
+        self.say("Read before writing", "search_docs")
+        answer = await self.call("search_docs", query="reduce within a wavefront with __shfl_xor", limit=3)
+        for hit in answer["results"]:
+            console.print(f"  [cyan]{hit['heading']}[/]  [dim]{hit['source']} {hit['version'] or ''}[/]")
+
+    async def compile(self, name: str) -> None:
+        self.say(f"Compile {name} for gfx942", "compile_kernel")
+        answer = await self.call("compile_kernel", path=str(KERNELS / name))
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        columns = ("vgpr", "sgpr", "lds_bytes", "scratch_bytes", "occupancy_waves_per_simd")
+        for column in ("kernel", *columns):
+            table.add_column(column)
+        for kernel in answer["kernels"]:
+            table.add_row(kernel["name"], *(str(kernel[column]) for column in columns))
+        console.print(table)
+        console.print(f"  [dim]{answer['toolchain']}, {answer['seconds']:.2f} s{', cached' * answer['cached']}[/]")
+
+    async def check(self, name: str) -> Answer:
+        self.say(f"Check {name} against the reference", "check_kernel")
+        answer = await self.call("check_kernel", problem="row_softmax", path=str(KERNELS / name))
+        verdict = answer["verdict"]
+        console.print(Text.assemble("  ", (verdict, VERDICT_STYLE.get(verdict, "bold yellow")), f": {answer['reason']}"))
+        for case in answer["cases"]:
+            mark = "[green]ok[/]" if case["verdict"] == "correct" else f"[red]{case['verdict']}[/]"
+            console.print(f"  {mark}  {case['case']}{'  [dim]held out[/]' * case['held_out']}")
+        worst = next((case["worst"] for case in answer["cases"] if case["worst"]), None)
+        if worst and verdict != "correct":
+            where = f"{worst['argument']}{worst['index']}"
+            console.print(f"  worst element [bold]{where}[/]: got {worst['got']}, expected {worst['expected']}")
+        self._show_findings(answer, (KERNELS / name).read_text())
+        return answer
+
+    def _show_findings(self, answer: Answer, source: str) -> None:
+        for finding in answer["findings"]:
+            console.print(f"  [yellow]{finding['kind']}[/]: {finding['message']}")
+            if line := finding["line"]:
+                window = (max(1, line - 1), line + 1)
+                console.print(Syntax(source, "cpp", line_numbers=True, line_range=window, highlight_lines={line}))
+
+    async def profile(self, name: str) -> Answer:
+        self.say(f"Profile {name}", "profile_kernel")
+        answer = await self.call("profile_kernel", problem="row_softmax", path=str(KERNELS / name))
+        for entry in answer["diagnosis"][:3]:
+            console.print(f"  [bold]{entry['finding']}[/]")
+            console.print(f"    [dim]because[/] {entry['because']}")
+            console.print(f"    [dim]try[/]     {entry['try']}")
+        return answer
+
+    async def benchmark(self, name: str, baseline: str) -> None:
+        self.say(f"Is {name} better than {baseline}?", "benchmark_kernel")
+        answer = await self.call(
+            "benchmark_kernel",
+            problem="row_softmax",
+            path=str(KERNELS / name),
+            baseline_path=str(KERNELS / baseline),
+        )
+        verdict = answer["verdict"]
+        console.print(Text.assemble("  ", (verdict, VERDICT_STYLE.get(verdict, "bold yellow")), f": {answer['reason']}"))
+        console.print(f"  time {answer['time_us']['value']:.3g} us, evidence: {answer['time_us']['evidence']}")
+
+
+def compare(before: Answer, after: Answer) -> None:
+    """Which exact counters tell that one kernel is better than the other."""
+    table = Table(title="by the counters (emulated: exact counts, no times)", title_justify="left", box=None)
+    for column in ("counter", "naive", "better", "ratio"):
+        table.add_column(column, justify="left" if column == "counter" else "right")
+    old, new = before["kernels"][0]["metrics"], after["kernels"][0]["metrics"]
+    for name in COUNTERS:
+        a, b = (side.get(name, {}).get("value") for side in (old, new))
+        if a is not None and b is not None:
+            table.add_row(name, f"{a:,.0f}", f"{b:,.0f}", f"{b / a:.2f}" if a else "-")
+    console.print(table)
+
+
+async def main() -> int:
+    started = time.monotonic()
+    console.print(Panel("An MCP client, [bold]amdkernel-mcp[/] over stdio, a HIP kernel, no GPU", expand=False))
+    async with Client(StdioTransport(str(SERVER), [])) as client:
+        loop = Loop(client)
+        await loop.search()
+        await loop.compile("naive.hip")
+        broken = [await loop.check(path.name) for path in sorted(KERNELS.glob("broken_*.hip"))[:1]]
+        naive = await loop.check("naive.hip")
+        before = await loop.profile("naive.hip")
+        better = await loop.check("better.hip")
+        after = await loop.profile("better.hip")
+        compare(before, after)
+        await loop.benchmark("better.hip", "naive.hip")
+    console.print(f"\n[bold green]Done[/] in {time.monotonic() - started:.1f} s. Next: README.md, \"In your editor\".")
+    as_expected = [a["verdict"] for a in (*broken, naive, better)] == ["incorrect", "correct", "correct"]
+    return 0 if as_expected else 1
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
