@@ -89,6 +89,7 @@ class JobAnswer(Result):
     isolation: Isolation | None = Field(default=None, description="`none`: the code ran without a container")
     target: str | None = None
     artefacts: list[Artefact] = []
+    left_out: list[str] = Field(default=[], description="What did not fit; the artefact `whole answer` has it")
 
 
 class Diagnostic(Result):
