@@ -1,0 +1,177 @@
+"""Settings: what a flag, the environment, the settings file or a default says, in this order.
+
+Each field can be given as `AMDKERNEL_<FIELD>` (lists and tables as JSON) or in the TOML file named by `AMDKERNEL_CONFIG`, by default
+`$XDG_CONFIG_HOME/amdkernel/config.toml`.
+"""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from amdkernel_mcp.errors import SettingsError
+
+PREFIX = "AMDKERNEL_"
+
+# Variables of ours that are no settings: where the settings file is, and what the emulator and the runner read.
+_NOT_SETTINGS = frozenset({"AMDKERNEL_CONFIG", "AMDKERNEL_LIB"})
+_NOT_SETTINGS_PREFIX = "AMDKERNEL_EMULATOR_"
+
+
+class Settings(BaseModel):
+    """All settings; built once in `main` and passed down."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data_dir: Path = Field(description="Attempts, artefacts and the documentation index")
+    cache_dir: Path = Field(description="What can be made again: compile cache, downloaded packages")
+    image: str | None = Field(
+        default=None,
+        description="Docker image with hipcc, python3 and NumPy to build the sandbox on, for instance one of AMD's ROCm "
+        "images; without it a root file system is built from Debian packages",
+    )
+    debian_mirror: str | None = Field(
+        default=None, description="Debian mirror for that root file system; without it the one in this host's apt sources"
+    )
+    debian_suite: str = Field(default="forky", description="Debian suite for that root file system")
+    allow_expired_release: bool = Field(
+        default=False,
+        description="Accept a Release file past its Valid-Until date, as a frozen mirror has; looked at only when it is expired",
+    )
+    docker_host: str | None = Field(
+        default=None,
+        description="Docker daemon: unix://PATH, tcp://HOST:PORT or ssh://USER@HOST; without it DOCKER_HOST, "
+        "then the local socket",
+    )
+    default_target: str = Field(default="emulator:gfx942", description="Where kernels run when no target is named")
+    isolation: Literal["auto", "docker", "none"] = Field(
+        default="auto",
+        description="`docker`: containers or nothing; `none`: subprocesses of an unprivileged user; `auto`: containers, "
+        "and subprocesses only where Docker is not installed",
+    )
+    hosts: dict[str, str] = Field(
+        default={}, description="Machines with AMD GPUs: a name and its Docker URL, for instance ssh://me@gpu1"
+    )
+    tokens: dict[str, str] = Field(
+        default={}, description="Bearer tokens of `amdkernel serve`: token and the user's name", repr=False
+    )
+    tokens_file: Path | None = Field(default=None, description="The same in a file, a line each: TOKEN NAME")
+    max_workers: int = Field(
+        default_factory=lambda: max(2, os.cpu_count() or 2), ge=1, le=256, description="Jobs that run at the same time"
+    )
+
+    @field_validator("data_dir", "cache_dir", "tokens_file")
+    @classmethod
+    def _without_tilde(cls, path: Path | None) -> Path | None:
+        return path.expanduser().absolute() if path else path
+
+    @field_validator("hosts")
+    @classmethod
+    def _target_names(cls, hosts: dict[str, str]) -> dict[str, str]:
+        for name, url in hosts.items():
+            if name in ("emulator", "local") or not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name):
+                raise ValueError(f"{name!r} cannot be the name of a host")
+            if not re.match(r"(ssh|tcp|unix)://.", url):
+                raise ValueError(f"{name}: {url!r} is not a Docker URL such as ssh://user@host")
+        return hosts
+
+
+def load_settings(flags: Mapping[str, object] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings in force. `flags` whose value is None were not given. Raises SettingsError with file and line."""
+    environ = os.environ if environ is None else environ
+    file = settings_file(environ)
+    from_file = _read_file(file, required="AMDKERNEL_CONFIG" in environ)
+    from_environment = _read_environment(environ)
+    from_flags = {name: value for name, value in (flags or {}).items() if value is not None}
+    merged = _default_folders(environ) | from_file | from_environment | from_flags
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        name = str(problem["loc"][0])
+        message = problem["msg"].removeprefix("Value error, ")
+        if name in from_flags:
+            raise SettingsError(f"--{name.replace('_', '-')}: {message}") from None
+        if name in from_environment:
+            raise SettingsError(f"{PREFIX}{name.upper()}: {message}") from None
+        raise SettingsError(f"{name}: {message}", file=str(file), line=_line_of(name, file)) from None
+
+
+def settings_file(environ: Mapping[str, str]) -> Path:
+    """Where the settings file is, or would be."""
+    if named := environ.get("AMDKERNEL_CONFIG"):
+        return Path(named).expanduser()
+    return _xdg(environ, "XDG_CONFIG_HOME", ".config") / "config.toml"
+
+
+def _read_file(file: Path, *, required: bool) -> dict[str, object]:
+    try:
+        text = file.read_text()
+    except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+        if required:
+            raise SettingsError(f"the settings file cannot be read: {error.strerror}", file=str(file)) from None
+        return {}
+    except UnicodeDecodeError:
+        raise SettingsError("the settings file is not UTF-8 text", file=str(file)) from None
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"at line (\d+)", str(error))
+        raise SettingsError(str(error), file=str(file), line=int(found[1]) if found else None) from None
+    for name in values:
+        if name not in Settings.model_fields:
+            raise SettingsError(f"unknown setting {name!r}{_nearest(name)}", file=str(file), line=_line_of(name, file))
+    return values
+
+
+def _read_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for variable, text in environ.items():
+        if not variable.startswith(PREFIX) or variable in _NOT_SETTINGS or variable.startswith(_NOT_SETTINGS_PREFIX):
+            continue
+        name = variable.removeprefix(PREFIX).lower()
+        if name not in Settings.model_fields:
+            raise SettingsError(f"unknown setting {variable} in the environment{_nearest(name)}")
+        if name in ("hosts", "tokens"):
+            try:
+                values[name] = json.loads(text)
+            except ValueError:
+                raise SettingsError(f"{variable} is not a JSON object of names and strings") from None
+        elif text:  # an empty variable is as good as none: CI files often cannot unset one
+            values[name] = text
+    return values
+
+
+def _default_folders(environ: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "data_dir": _xdg(environ, "XDG_DATA_HOME", ".local/share"),
+        "cache_dir": _xdg(environ, "XDG_CACHE_HOME", ".cache"),
+    }
+
+
+def _xdg(environ: Mapping[str, str], variable: str, below_home: str) -> Path:
+    folder = environ.get(variable, "")
+    home = Path(environ.get("HOME") or "~").expanduser()
+    return (Path(folder) if folder.startswith("/") else home / below_home) / "amdkernel"
+
+
+def _line_of(name: str, file: Path) -> int | None:
+    """The line on which a key or table of this name begins; None when it is not spelled out there."""
+    pattern = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[=.\]]""")
+    try:
+        lines = file.read_text().splitlines()
+    except OSError:
+        return None
+    return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), None)
+
+
+def _nearest(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, Settings.model_fields, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(Settings.model_fields)}"

@@ -1,0 +1,170 @@
+"""What docker-py's `containers.create` gets for a sandbox container. Pure, so that a test reads all of it.
+
+A container waits for one job on its stdin, does it and ends; it is never used twice. Flags: research into the attacks is
+summed up in docs/sandbox.md, and tests/execution/ tries each of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.errors import SandboxError
+from amdkernel_mcp.execution.sandbox import SandboxKind
+
+MIB = 1 << 20
+GIB = 1 << 30
+USER = "65532:65532"
+# Folders that no image has: a tmpfs over an existing folder takes on its mode.
+WORK, OUT = "/sandbox/work", "/sandbox/out"
+
+# The warm container knows nothing of its job: it reads the length of a shell program, then the program, and runs it.
+# When the client goes away, `read` sees the end of stdin and the container ends by itself.
+WAIT_FOR_JOB = ("/bin/sh", "-c", 'read -r bytes && eval "$(head -c "$bytes")"')
+
+ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin:/opt/rocm/bin:/opt/rocm/llvm/bin",
+    "HOME": "/tmp",
+    "TMPDIR": "/tmp",
+    "LANG": "C.UTF-8",
+    "OUT": OUT,
+    "PYTHONPATH": "/opt/amdkernel/python",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "HSA_XNACK": "0",  # a retried fault would let a kernel touch any host page
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a container may use. `grace_s`: between SIGTERM and SIGKILL when a job passes its time."""
+
+    processes: int
+    memory_bytes: int
+    cpus: float
+    file_bytes: int
+    work_bytes: int
+    out_bytes: int
+    scratch_bytes: int
+    grace_s: float
+
+
+COMPILE_LIMITS = Limits(
+    processes=128,
+    memory_bytes=8 * GIB,
+    cpus=2,
+    file_bytes=512 * MIB,
+    work_bytes=GIB,
+    out_bytes=512 * MIB,
+    scratch_bytes=512 * MIB,
+    grace_s=1,
+)
+RUN_LIMITS = Limits(
+    processes=256,
+    memory_bytes=16 * GIB,
+    cpus=8,
+    file_bytes=GIB,
+    work_bytes=2 * GIB,
+    out_bytes=GIB,
+    scratch_bytes=512 * MIB,
+    grace_s=2,
+)
+
+
+@dataclass(frozen=True)
+class GpuDevice:
+    """The one GPU that a run container sees, and the group on the host that may open it."""
+
+    render_node: str
+    host_gid: int
+
+    # A process that is killed inside a HIP call can leak VRAM, so the driver gets time to take its queues down.
+    grace_s: float = 60
+
+
+def limits_for(kind: SandboxKind, *, memory_bytes: int, cpus: int) -> Limits:
+    """The limits of a kind on a daemon whose machine has this much memory and so many CPUs."""
+    from dataclasses import replace
+
+    limits = COMPILE_LIMITS if kind == "compile" else RUN_LIMITS
+    memory = min(limits.memory_bytes, memory_bytes * 3 // 4)
+    return replace(
+        limits,
+        memory_bytes=memory,
+        cpus=min(limits.cpus, float(cpus)),
+        work_bytes=min(limits.work_bytes, memory // 2),
+        out_bytes=min(limits.out_bytes, memory // 2),
+    )
+
+
+def container_options(
+    image_id: str, limits: Limits, labels: Mapping[str, str], gpu: GpuDevice | None = None
+) -> dict[str, Any]:
+    """Keyword arguments of docker-py's `containers.create`. Raises SandboxError for a tag."""
+    if not image_id.startswith("sha256:"):
+        raise SandboxError(f"{image_id} is a tag, and a tag can move", hint="`amdkernel doctor` prints the image's id")
+    options: dict[str, Any] = {
+        "image": image_id,
+        "command": list(WAIT_FOR_JOB),
+        "entrypoint": [],
+        "environment": ENVIRONMENT,
+        "labels": dict(labels),
+        "working_dir": "/",
+        "hostname": "sandbox",
+        "stdin_open": True,
+    }
+    return options | _isolation() | _limits(limits) | _gpu(gpu)
+
+
+def _isolation() -> dict[str, Any]:
+    return {
+        "network_mode": "none",
+        "read_only": True,
+        "user": USER,
+        "cap_drop": ["ALL"],
+        # The profile's text, not its path: the daemon may be on another machine.
+        "security_opt": ["no-new-privileges", f"seccomp={_seccomp()}"],
+        "ipc_mode": "private",
+        "cgroupns": "private",
+        "init": True,
+        "log_config": {"type": "none"},  # json-file let `yes` write 80 MB a second to the host's disk
+    }
+
+
+def _limits(limits: Limits) -> dict[str, Any]:
+    return {
+        "pids_limit": limits.processes,
+        "mem_limit": limits.memory_bytes,
+        "memswap_limit": limits.memory_bytes,
+        "nano_cpus": int(limits.cpus * 1e9),
+        "oom_score_adj": 500,
+        "shm_size": 64 * MIB,
+        "ulimits": [
+            {"name": "nofile", "soft": 1024, "hard": 1024},
+            {"name": "core", "soft": 0, "hard": 0},
+            {"name": "fsize", "soft": limits.file_bytes, "hard": limits.file_bytes},
+        ],
+        "tmpfs": {
+            WORK: _tmpfs(limits.work_bytes, inodes="8k", execute=True),
+            "/tmp": _tmpfs(limits.scratch_bytes, inodes="8k", execute=True),
+            OUT: _tmpfs(limits.out_bytes, inodes="1k", execute=False),
+        },
+    }
+
+
+def _gpu(gpu: GpuDevice | None) -> dict[str, Any]:
+    if gpu is None:
+        return {}
+    # The group's number, not its name: the image need not know the host's groups.
+    return {"devices": [f"{d}:{d}:rw" for d in ("/dev/kfd", gpu.render_node)], "group_add": [str(gpu.host_gid)]}
+
+
+def _tmpfs(size: int, *, inodes: str, execute: bool) -> str:
+    return f"rw,nosuid,nodev,{'exec' if execute else 'noexec'},size={size},nr_inodes={inodes},mode=1777"
+
+
+@cache
+def _seccomp() -> str:
+    import json
+
+    return json.dumps(json.loads((folder("sandbox") / "image" / "seccomp.json").read_text()), separators=(",", ":"))

@@ -1,0 +1,61 @@
+"""The shell program that a warm container gets for its one job, and the last line that the program prints.
+
+stdin: the job's files as a tar. stdout: the output folder as a tar, then the last line. stderr: all that the command prints.
+"""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LAST_LINE_BYTES = 64
+
+_SCRIPT = """\
+exec 3<&0 4>&1
+trap : TERM
+cd {work} && head -c {tar_bytes} <&3 | tar -xf - 3<&- 4>&- || exit 125
+( cat <&3; kill -TERM -1; sleep {grace}; kill -KILL -1 ) >/dev/null 2>&1 4>&- &
+timeout -k {grace} {timeout} {command} </dev/null 1>&2 3<&- 4>&-
+status=$?
+oom=
+[ $status = 0 ] || oom=$(sed -n 's/^oom_kill //p' {memory_events} 2>/dev/null)
+cd {out} && tar -cf - --format=gnu . <&- 2>/dev/null
+printf '%s %d %d\\n' {token} $status ${{oom:-0}}
+kill -KILL $!
+"""
+# fd 3 is the job's stdin and fd 4 the result's pipe: the command gets neither.
+# The watcher in line 4 ends the job when the client goes away; SIGTERM first, because a HIP process that is killed
+# outright can leak VRAM. `trap :` keeps the shell alive through that, and is undone in the command.
+
+_MEMORY_EVENTS = "/sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control"  # cgroup v2, v1
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What the program's last line says."""
+
+    exit_code: int
+    out_of_memory: bool
+
+
+def job_script(
+    command: Sequence[str], *, tar_bytes: int, timeout_s: float, grace_s: float, token: str, work: str, out: str
+) -> bytes:
+    """The program, preceded by the line with its length that the waiting shell reads."""
+    program = _SCRIPT.format(
+        work=work,
+        out=out,
+        tar_bytes=tar_bytes,
+        grace=f"{grace_s:.3f}",
+        timeout=f"{timeout_s:.3f}",
+        command=shlex.join(command),
+        memory_events=_MEMORY_EVENTS,
+        token=token,
+    ).encode()
+    return b"%d\n%s" % (len(program), program)
+
+
+def read_ending(tail: bytes, token: str) -> Ending | None:
+    """What the last line says; None when `tail` does not end with it."""
+    found = re.search(rb"%s (\d+) (\d+)\n\Z" % token.encode(), tail)
+    return Ending(exit_code=int(found[1]), out_of_memory=int(found[2]) > 0) if found else None

@@ -1,0 +1,50 @@
+"""Labels that say which process a container belongs to and when it must be gone, and whether that is so."""
+
+import os
+import time
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+OWNER, PROCESS, DEADLINE, KIND = "amdkernel.owner", "amdkernel.process", "amdkernel.deadline", "amdkernel.kind"
+
+# Far beyond the longest job: containers end by themselves when their client goes, this is for a daemon that missed it.
+LIFETIME_S = 6 * 3600.0
+
+
+def ownership_labels(kind: str) -> dict[str, str]:
+    """The labels of a container that this process starts now."""
+    return {
+        OWNER: _machine(),
+        PROCESS: f"{os.getpid()}:{_started(os.getpid())}",
+        DEADLINE: str(int(time.time() + LIFETIME_S)),
+        KIND: kind,
+    }
+
+
+def is_abandoned(labels: Mapping[str, str], *, now: float) -> bool:
+    """Whether the deadline has passed, or the owner ran on this machine and does so no more."""
+    deadline = labels.get(DEADLINE, "")
+    if deadline.isdigit() and now > int(deadline):
+        return True
+    if labels.get(OWNER) != _machine():
+        return False  # a process of another machine or pid namespace: only the deadline can tell
+    pid, _, started = labels.get(PROCESS, "").partition(":")
+    return pid.isdigit() and _started(int(pid)) != started
+
+
+@cache
+def _machine() -> str:
+    """This boot of this machine and this pid namespace: within it a pid means one process."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot}:{Path('/proc/self/ns/pid').readlink()}"
+
+
+def _started(pid: int) -> str:
+    """When a process started, in clock ticks since boot, so that a pid used again is not taken for the old one."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return "gone"
+    after_name = stat.rpartition(")")[2].split()
+    return "gone" if after_name[0] in "ZX" else after_name[19]
