@@ -1,0 +1,141 @@
+/*
+ * Containers of code objects: "__CLANG_OFFLOAD_BUNDLE__" and its compressed form "CCOB".
+ * Source: clang documentation, "Clang Offload Bundler", "Bundled Code Object Layout" and "Compressed Offload Bundle".
+ */
+#include "code_object.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAGIC "__CLANG_OFFLOAD_BUNDLE__"
+enum { MAGIC_BYTES = sizeof MAGIC - 1 };
+
+typedef struct {
+    const char *arch;
+    const u8 *elf;
+    size_t elf_bytes;
+    char seen[256]; /* for the message when there is none */
+} Search;
+
+/* "hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+" and "hip-amdgcn-amd-amdhsa-unknown-gfx942" name gfx942. */
+static void consider(Search *s, const char *triple, size_t length, const u8 *elf, size_t bytes)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), triple);
+    char *arch = strstr(name, "amdgcn") ? strrchr(name, '-') : NULL;
+    if (!arch)
+        return;
+    char *features = strchr(++arch, ':');
+    if (features)
+        *features = 0;
+    size_t used = strlen(s->seen);
+    snprintf(s->seen + used, sizeof s->seen - used, "%s%s", used ? ", " : "", arch);
+    if (!strcmp(arch, s->arch) && !s->elf && bytes) {
+        s->elf = elf;
+        s->elf_bytes = bytes;
+    }
+}
+
+static bool walk(Search *s, const u8 *file, size_t bytes)
+{
+    u64 count, at = MAGIC_BYTES + sizeof count;
+    if (bytes < at)
+        return false;
+    memcpy(&count, file + MAGIC_BYTES, sizeof count);
+    for (u64 i = 0; i < count && i < 256; i++) {
+        u64 entry[3]; /* offset, size, length of the triple */
+        if (bytes - at < sizeof entry)
+            return false;
+        memcpy(entry, file + at, sizeof entry);
+        at += sizeof entry;
+        if (entry[2] > bytes - at || entry[0] > bytes || entry[1] > bytes - entry[0])
+            return false;
+        consider(s, (const char *)file + at, entry[2], file + entry[0], entry[1]);
+        at += entry[2];
+    }
+    return true;
+}
+
+/* The libraries are those that clang itself needs, so they are there; they have no headers in the image. */
+static void *symbol_of(const char *library, const char *name)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    return handle ? dlsym(handle, name) : NULL;
+}
+
+static bool inflate_zlib(u8 *out, size_t out_bytes, const u8 *in, size_t in_bytes)
+{
+    int (*uncompress)(u8 *, unsigned long *, const u8 *, unsigned long);
+    *(void **)&uncompress = symbol_of("libz.so.1", "uncompress");
+    unsigned long length = out_bytes;
+    return uncompress && uncompress(out, &length, in, in_bytes) == 0 && length == out_bytes;
+}
+
+static bool inflate_zstd(u8 *out, size_t out_bytes, const u8 *in, size_t in_bytes)
+{
+    size_t (*decompress)(void *, size_t, const void *, size_t);
+    *(void **)&decompress = symbol_of("libzstd.so.1", "ZSTD_decompress");
+    return decompress && decompress(out, out_bytes, in, in_bytes) == out_bytes;
+}
+
+/* Version 2: u32 magic, u16 version, u16 method, u32 file size, u32 inflated size, u64 hash; 3 has u64 sizes. */
+static u8 *inflate_bundle(const u8 *file, size_t bytes, size_t *inflated)
+{
+    enum { ZLIB = 0, ZSTD = 1, LARGEST = 1 << 30 };
+    u16 version, method;
+    if (bytes < 32)
+        return NULL;
+    memcpy(&version, file + 4, 2);
+    memcpy(&method, file + 6, 2);
+    u64 total = 0, out_bytes = 0, header = version == 2 ? 24 : 32;
+    size_t width = version == 2 ? 4 : 8;
+    memcpy(&total, file + 8, width);
+    memcpy(&out_bytes, file + 8 + width, width);
+    if ((version != 2 && version != 3) || out_bytes > LARGEST || total <= header || total > bytes)
+        return NULL;
+    u8 *out = malloc(out_bytes + 1);
+    bool done = out && (method == ZSTD   ? inflate_zstd(out, out_bytes, file + header, total - header)
+                        : method == ZLIB ? inflate_zlib(out, out_bytes, file + header, total - header)
+                                         : false);
+    if (!done) {
+        free(out);
+        return NULL;
+    }
+    *inflated = out_bytes;
+    return out;
+}
+
+hipError_t bundle_find(const u8 *file, size_t bytes, const char *arch, const u8 **elf, size_t *elf_bytes, void **owned,
+                       char *why, size_t why_bytes)
+{
+    *owned = NULL;
+    if (bytes >= 4 && !memcmp(file, "\177ELF", 4)) {
+        *elf = file;
+        *elf_bytes = bytes;
+        return hipSuccess;
+    }
+    if (bytes >= 4 && !memcmp(file, "CCOB", 4)) {
+        size_t inflated = 0;
+        *owned = inflate_bundle(file, bytes, &inflated);
+        if (!*owned) {
+            snprintf(why, why_bytes, "the compressed bundle cannot be inflated");
+            return hipErrorInvalidImage;
+        }
+        file = *owned;
+        bytes = inflated;
+    }
+    Search s = {.arch = arch};
+    if (bytes < MAGIC_BYTES || memcmp(file, MAGIC, MAGIC_BYTES) || !walk(&s, file, bytes)) {
+        snprintf(why, why_bytes, "the image is neither an ELF file nor an offload bundle");
+        return hipErrorInvalidImage;
+    }
+    if (!s.elf) {
+        snprintf(why, why_bytes, "the image has code for %s, but the device is a %s", s.seen, arch);
+        return hipErrorNoBinaryForGpu;
+    }
+    *elf = s.elf;
+    *elf_bytes = s.elf_bytes;
+    return hipSuccess;
+}

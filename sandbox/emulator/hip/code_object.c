@@ -1,0 +1,275 @@
+/*
+ * Loads an ELF file of amdgcn into device memory: segments, relocations, symbols, metadata.
+ * Source: the ELF-64 specification; LLVM AMDGPUUsage, "ELF Code Object" and "Relocation Records".
+ */
+#include "code_object.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MACHINE_AMDGPU = 224, NOTE_AMDGPU_METADATA = 32, LARGEST_IMAGE = 1 << 30, PAGE = 4096 };
+enum { /* R_AMDGPU_… */
+    RELOCATION_NONE = 0, ABS32_LO = 1, ABS32_HI = 2, ABS64 = 3, REL32 = 4, REL64 = 5, ABS32 = 6, RELATIVE64 = 13
+};
+
+typedef struct {
+    const u8 *file;
+    size_t bytes;
+    Elf64_Ehdr header;
+    u64 span; /* bytes of the image in memory */
+    CodeObject *out;
+    char *why;
+    size_t why_bytes;
+} Loader;
+
+static hipError_t refuse(Loader *l, hipError_t error, const char *reason)
+{
+    snprintf(l->why, l->why_bytes, "%s", reason);
+    return error;
+}
+
+/* `count` records of `size` bytes at `offset` of the file; NULL when they are not there. */
+static const u8 *part(const Loader *l, u64 offset, u64 bytes)
+{
+    return offset <= l->bytes && bytes <= l->bytes - offset ? l->file + offset : NULL;
+}
+
+static bool segment(const Loader *l, u32 i, Elf64_Phdr *out)
+{
+    const u8 *at = part(l, l->header.e_phoff + (u64)i * sizeof *out, sizeof *out);
+    if (at)
+        memcpy(out, at, sizeof *out);
+    return at != NULL;
+}
+
+static bool section(const Loader *l, u32 i, Elf64_Shdr *out)
+{
+    const u8 *at = i < l->header.e_shnum ? part(l, l->header.e_shoff + (u64)i * sizeof *out, sizeof *out) : NULL;
+    if (at)
+        memcpy(out, at, sizeof *out);
+    return at != NULL;
+}
+
+static hipError_t read_header(Loader *l)
+{
+    const u8 *at = part(l, 0, sizeof l->header);
+    if (!at)
+        return refuse(l, hipErrorInvalidImage, "the ELF file is cut off");
+    memcpy(&l->header, at, sizeof l->header);
+    const Elf64_Ehdr *h = &l->header;
+    if (memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != MACHINE_AMDGPU)
+        return refuse(l, hipErrorInvalidImage, "the ELF file is not one for an AMD GPU");
+    if (h->e_type != ET_DYN || h->e_phentsize != sizeof(Elf64_Phdr) || h->e_shentsize != sizeof(Elf64_Shdr))
+        return refuse(l, hipErrorInvalidImage, "the ELF file is not a linked code object");
+    for (u32 i = 0; i < h->e_phnum; i++) {
+        Elf64_Phdr p;
+        if (!segment(l, i, &p))
+            return refuse(l, hipErrorInvalidImage, "the ELF file is cut off");
+        if (p.p_type != PT_LOAD)
+            continue;
+        if (p.p_vaddr > LARGEST_IMAGE || p.p_memsz > LARGEST_IMAGE || p.p_filesz > p.p_memsz ||
+            !part(l, p.p_offset, p.p_filesz))
+            return refuse(l, hipErrorInvalidImage, "a segment of the code object lies outside the file");
+        if (p.p_vaddr + p.p_memsz > l->span)
+            l->span = p.p_vaddr + p.p_memsz;
+    }
+    return l->span ? hipSuccess : refuse(l, hipErrorInvalidImage, "the code object is empty");
+}
+
+static hipError_t read_notes(Loader *l)
+{
+    for (u32 i = 0; i < l->header.e_phnum; i++) {
+        Elf64_Phdr p;
+        if (!segment(l, i, &p) || p.p_type != PT_NOTE || !part(l, p.p_offset, p.p_filesz))
+            continue;
+        for (u64 at = 0; p.p_filesz - at >= sizeof(Elf64_Nhdr);) {
+            Elf64_Nhdr n;
+            memcpy(&n, l->file + p.p_offset + at, sizeof n);
+            u64 start = at + sizeof n + ((n.n_namesz + 3ull) & ~3ull);
+            if (start > p.p_filesz || n.n_descsz > p.p_filesz - start)
+                break;
+            if (n.n_type == NOTE_AMDGPU_METADATA)
+                return metadata_read(l->file + p.p_offset + start, n.n_descsz, l->out)
+                           ? hipSuccess
+                           : refuse(l, hipErrorInvalidImage, "the metadata of the code object are malformed");
+            at = start + ((n.n_descsz + 3ull) & ~3ull);
+            if (at > p.p_filesz)
+                break;
+        }
+    }
+    return refuse(l, hipErrorInvalidImage, "the code object has no metadata");
+}
+
+static hipError_t place_segments(Loader *l)
+{
+    Memory *memory = runtime()->memory;
+    l->out->block = memory_allocate(memory, l->span + PAGE);
+    if (!l->out->block)
+        return refuse(l, hipErrorOutOfMemory, "no device memory for the code object");
+    l->out->base = (l->out->block + PAGE - 1) & ~(u64)(PAGE - 1);
+    memset((void *)(uintptr_t)l->out->block, 0, l->span + PAGE);
+    for (u32 i = 0; i < l->header.e_phnum; i++) {
+        Elf64_Phdr p;
+        if (!segment(l, i, &p) || p.p_type != PT_LOAD)
+            continue;
+        memcpy((void *)(uintptr_t)(l->out->base + p.p_vaddr), l->file + p.p_offset, p.p_filesz);
+        if (p.p_memsz)
+            memory_describe(memory, l->out->base + p.p_vaddr, p.p_memsz,
+                            p.p_flags & PF_W ? "variables of the code object" : "the code object", p.p_flags & PF_W);
+    }
+    return hipSuccess;
+}
+
+/* The string at `offset` of a string table section; NULL when it is not terminated inside it. */
+static const char *string(const Loader *l, const Elf64_Shdr *table, u64 offset)
+{
+    const u8 *start = part(l, table->sh_offset, table->sh_size);
+    if (!start || offset >= table->sh_size || !memchr(start + offset, 0, table->sh_size - offset))
+        return NULL;
+    return (const char *)start + offset;
+}
+
+static hipError_t read_symbols(Loader *l, const Elf64_Shdr *dynsym)
+{
+    Elf64_Shdr strings;
+    u64 count = dynsym->sh_size / sizeof(Elf64_Sym);
+    if (!part(l, dynsym->sh_offset, dynsym->sh_size) || !section(l, dynsym->sh_link, &strings))
+        return refuse(l, hipErrorInvalidImage, "the symbols lie outside the file");
+    l->out->symbols = calloc(count ? count : 1, sizeof *l->out->symbols);
+    if (!l->out->symbols)
+        return refuse(l, hipErrorOutOfMemory, "no memory for the symbols");
+    for (u64 i = 0; i < count; i++) {
+        Elf64_Sym s;
+        memcpy(&s, l->file + dynsym->sh_offset + i * sizeof s, sizeof s);
+        const char *name = string(l, &strings, s.st_name);
+        if (!name || s.st_value > l->span || s.st_size > l->span - s.st_value)
+            return refuse(l, hipErrorInvalidImage, "a symbol lies outside the code object");
+        Symbol *entry = &l->out->symbols[l->out->symbol_count++]; /* in the file's order: relocations count on it */
+        entry->name = strdup(name);
+        entry->address = s.st_shndx == SHN_UNDEF ? 0 : l->out->base + s.st_value;
+        entry->bytes = s.st_size;
+        entry->is_variable = s.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s.st_info) == STT_OBJECT;
+    }
+    return hipSuccess;
+}
+
+static hipError_t relocate_one(Loader *l, const Elf64_Rela *r)
+{
+    u32 type = ELF64_R_TYPE(r->r_info), index = ELF64_R_SYM(r->r_info);
+    u64 width = type == ABS64 || type == REL64 || type == RELATIVE64 ? 8 : 4;
+    if (type == RELOCATION_NONE)
+        return hipSuccess;
+    if (r->r_offset > l->span || width > l->span - r->r_offset || (index && index >= l->out->symbol_count))
+        return refuse(l, hipErrorInvalidImage, "a relocation lies outside the code object");
+    u64 symbol = 0;
+    if (index && !(symbol = l->out->symbols[index].address)) {
+        snprintf(l->why, l->why_bytes, "the symbol %s is not defined", l->out->symbols[index].name);
+        return hipErrorSharedObjectSymbolNotFound;
+    }
+    u64 place = l->out->base + r->r_offset, value = symbol + (u64)r->r_addend;
+    switch (type) {
+    case ABS64: case ABS32: case ABS32_LO: break;
+    case ABS32_HI: value >>= 32; break;
+    case REL32: case REL64: value -= place; break;
+    case RELATIVE64: value = l->out->base + (u64)r->r_addend; break;
+    default: return refuse(l, hipErrorInvalidImage, "the code object has a relocation of an unknown kind");
+    }
+    memcpy((void *)(uintptr_t)place, &value, width);
+    return hipSuccess;
+}
+
+static hipError_t relocate(Loader *l, const Elf64_Shdr *rela)
+{
+    if (!part(l, rela->sh_offset, rela->sh_size))
+        return refuse(l, hipErrorInvalidImage, "the relocations lie outside the file");
+    for (u64 at = 0; at + sizeof(Elf64_Rela) <= rela->sh_size; at += sizeof(Elf64_Rela)) {
+        Elf64_Rela r;
+        memcpy(&r, l->file + rela->sh_offset + at, sizeof r);
+        hipError_t error = relocate_one(l, &r);
+        if (error != hipSuccess)
+            return error;
+    }
+    return hipSuccess;
+}
+
+static hipError_t read_sections(Loader *l)
+{
+    Elf64_Shdr s;
+    hipError_t error = hipSuccess;
+    for (u32 i = 0; error == hipSuccess && section(l, i, &s); i++) {
+        if (s.sh_type == SHT_DYNSYM && !l->out->symbols)
+            error = read_symbols(l, &s);
+        if (s.sh_type == SHT_PROGBITS && s.sh_flags & SHF_EXECINSTR && !l->out->text && s.sh_addr <= l->span &&
+            s.sh_size <= l->span - s.sh_addr) {
+            l->out->text = l->out->base + s.sh_addr;
+            l->out->text_bytes = s.sh_size;
+        }
+    }
+    for (u32 i = 0; error == hipSuccess && section(l, i, &s); i++)
+        if (s.sh_type == SHT_RELA && s.sh_flags & SHF_ALLOC)
+            error = relocate(l, &s);
+    return error;
+}
+
+hipError_t code_object_load(const void *file, size_t bytes, CodeObject **out, char *why, size_t why_bytes)
+{
+    const char *arch = runtime()->options.arch;
+    Loader l = {.why = why, .why_bytes = why_bytes, .out = calloc(1, sizeof(CodeObject))};
+    if (!l.out)
+        return hipErrorOutOfMemory;
+    void *owned;
+    hipError_t error = bundle_find(file, bytes, arch, &l.file, &l.bytes, &owned, why, why_bytes);
+    if (error == hipSuccess)
+        error = read_header(&l);
+    if (error == hipSuccess)
+        error = read_notes(&l);
+    if (error == hipSuccess && strcmp(l.out->arch, arch)) {
+        snprintf(why, why_bytes, "the code object is for %s, but the device is a %s", l.out->arch, arch);
+        error = hipErrorNoBinaryForGpu;
+    }
+    if (error == hipSuccess)
+        error = place_segments(&l);
+    if (error == hipSuccess)
+        error = read_sections(&l);
+    free(owned);
+    if (error != hipSuccess)
+        code_object_unload(l.out);
+    *out = error == hipSuccess ? l.out : NULL;
+    return error;
+}
+
+void code_object_unload(CodeObject *c)
+{
+    for (u32 i = 0; i < c->kernel_count; i++) {
+        free(c->kernels[i].name);
+        free(c->kernels[i].symbol);
+        free(c->kernels[i].arguments);
+    }
+    for (u32 i = 0; i < c->symbol_count; i++)
+        free(c->symbols[i].name);
+    if (c->program)
+        program_destroy(c->program);
+    if (c->block)
+        memory_release(runtime()->memory, c->block);
+    free(c->kernels);
+    free(c->symbols);
+    free(c);
+}
+
+const Symbol *code_object_symbol(const CodeObject *c, const char *name)
+{
+    for (u32 i = 0; i < c->symbol_count; i++)
+        if (c->symbols[i].address && !strcmp(c->symbols[i].name, name))
+            return &c->symbols[i];
+    return NULL;
+}
+
+const KernelMetadata *code_object_kernel(const CodeObject *c, const char *name)
+{
+    for (u32 i = 0; i < c->kernel_count; i++)
+        if (!strcmp(c->kernels[i].name, name))
+            return &c->kernels[i];
+    return NULL;
+}

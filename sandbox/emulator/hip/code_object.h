@@ -1,0 +1,68 @@
+/* A code object: an ELF file of one architecture, placed in device memory, with what its kernels want. */
+#ifndef AMDKERNEL_HIP_CODE_OBJECT_H
+#define AMDKERNEL_HIP_CODE_OBJECT_H
+
+#include "runtime.h"
+
+/* LLVM AMDGPUUsage, "Code Object V3 and later Kernel Argument Metadata": .value_kind */
+typedef enum {
+    ARGUMENT_EXPLICIT,
+    ARGUMENT_BLOCK_COUNT_X, ARGUMENT_BLOCK_COUNT_Y, ARGUMENT_BLOCK_COUNT_Z,
+    ARGUMENT_GROUP_SIZE_X, ARGUMENT_GROUP_SIZE_Y, ARGUMENT_GROUP_SIZE_Z,
+    ARGUMENT_REMAINDER_X, ARGUMENT_REMAINDER_Y, ARGUMENT_REMAINDER_Z,
+    ARGUMENT_GRID_DIMS,
+    ARGUMENT_DYNAMIC_LDS_SIZE,
+    ARGUMENT_QUEUE,
+    ARGUMENT_ZERO, /* hidden, and nothing that we offer: printf, hostcall, heap, offsets, … */
+} ArgumentKind;
+
+typedef struct {
+    ArgumentKind kind;
+    u32 offset, bytes;
+} KernelArgument;
+
+typedef struct {
+    char *name;   /* as the source has it, mangled */
+    char *symbol; /* of the descriptor: "NAME.kd" */
+    u32 kernarg_bytes, lds_bytes, scratch_bytes;
+    u32 max_workgroup; /* launch bounds */
+    u32 vgprs, sgprs, agprs, wavefront;
+    KernelArgument *arguments;
+    u32 argument_count;
+} KernelMetadata;
+
+typedef struct {
+    char *name;
+    u64 address, bytes; /* in device memory */
+    bool is_variable;
+} Symbol;
+
+typedef struct {
+    u64 block;  /* of the arena */
+    u64 base;   /* what is added to the file's virtual addresses */
+    char arch[16];
+    Symbol *symbols;
+    u32 symbol_count;
+    KernelMetadata *kernels;
+    u32 kernel_count;
+    u64 text, text_bytes; /* in device memory */
+    Program *program;     /* NULL until the first launch */
+} CodeObject;
+
+/* `file` is an ELF file or a bundle of them, of which the one for the device's architecture is taken. Pass SIZE_MAX for
+ * `bytes` when HIP does not tell the size. hipErrorInvalidImage, hipErrorNoBinaryForGpu,
+ * hipErrorSharedObjectSymbolNotFound, hipErrorOutOfMemory; the reason is in `why`, a sentence. */
+hipError_t code_object_load(const void *file, size_t bytes, CodeObject **out, char *why, size_t why_bytes);
+void code_object_unload(CodeObject *c);
+
+const Symbol *code_object_symbol(const CodeObject *c, const char *name);
+const KernelMetadata *code_object_kernel(const CodeObject *c, const char *name);
+
+/* bundle.c: the ELF file for `arch` inside `file`. `*owned` must be freed when it is not NULL. */
+hipError_t bundle_find(const u8 *file, size_t bytes, const char *arch, const u8 **elf, size_t *elf_bytes, void **owned,
+                       char *why, size_t why_bytes);
+
+/* metadata.c: fills arch, kernels and kernel_count from the msgpack of note 32. false when it is malformed. */
+bool metadata_read(const u8 *note, size_t bytes, CodeObject *out);
+
+#endif

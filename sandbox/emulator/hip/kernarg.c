@@ -1,0 +1,77 @@
+/*
+ * The kernel's argument segment: the program's values, and those that the compiler asks for besides.
+ * Source: LLVM AMDGPUUsage, "Code Object V5 Kernel Argument Metadata" (hidden arguments).
+ */
+#include "launch.h"
+
+#include <string.h>
+
+typedef struct {
+    const u8 *buffer;
+    size_t bytes;
+} Packed;
+
+/* {HIP_LAUNCH_PARAM_BUFFER_POINTER, p, HIP_LAUNCH_PARAM_BUFFER_SIZE, &n, HIP_LAUNCH_PARAM_END} */
+static bool read_extra(void **extra, Packed *out)
+{
+    for (int i = 0; i < 8 && extra[i] != HIP_LAUNCH_PARAM_END; i += 2) {
+        if (extra[i] == HIP_LAUNCH_PARAM_BUFFER_POINTER)
+            out->buffer = extra[i + 1];
+        else if (extra[i] == HIP_LAUNCH_PARAM_BUFFER_SIZE)
+            out->bytes = *(const size_t *)extra[i + 1];
+        else
+            return false;
+    }
+    return out->buffer != NULL;
+}
+
+static u32 grid_dimensions(const LaunchShape *s)
+{
+    return s->grid[2] > 1 ? 3 : s->grid[1] > 1 ? 2 : 1;
+}
+
+static u64 hidden_value(ArgumentKind kind, const LaunchShape *s)
+{
+    switch (kind) {
+    case ARGUMENT_BLOCK_COUNT_X: case ARGUMENT_BLOCK_COUNT_Y: case ARGUMENT_BLOCK_COUNT_Z: {
+        int d = kind - ARGUMENT_BLOCK_COUNT_X; /* whole workgroups: the partial one is told by the remainder */
+        return s->grid[d] / s->block[d];
+    }
+    case ARGUMENT_GROUP_SIZE_X: case ARGUMENT_GROUP_SIZE_Y: case ARGUMENT_GROUP_SIZE_Z:
+        return s->block[kind - ARGUMENT_GROUP_SIZE_X];
+    case ARGUMENT_REMAINDER_X: case ARGUMENT_REMAINDER_Y: case ARGUMENT_REMAINDER_Z: {
+        int d = kind - ARGUMENT_REMAINDER_X;
+        return s->grid[d] % s->block[d];
+    }
+    case ARGUMENT_GRID_DIMS: return grid_dimensions(s);
+    case ARGUMENT_DYNAMIC_LDS_SIZE: return s->dynamic_lds_bytes;
+    default: return 0;
+    }
+}
+
+hipError_t kernarg_fill(u8 *out, const KernelMetadata *k, const LaunchShape *shape, void **parameters, void **extra)
+{
+    Packed packed = {0};
+    if (extra && !read_extra(extra, &packed))
+        return hipErrorInvalidValue;
+    memset(out, 0, k->kernarg_bytes);
+    u32 parameter = 0;
+    for (u32 i = 0; i < k->argument_count; i++) {
+        const KernelArgument *a = &k->arguments[i];
+        if (a->offset > k->kernarg_bytes || a->bytes > k->kernarg_bytes - a->offset)
+            return hipErrorInvalidImage;
+        if (a->kind != ARGUMENT_EXPLICIT) {
+            u64 value = hidden_value(a->kind, shape);
+            memcpy(out + a->offset, &value, a->bytes < sizeof value ? a->bytes : sizeof value);
+        } else if (extra) {
+            if (a->offset > packed.bytes || a->bytes > packed.bytes - a->offset)
+                return hipErrorInvalidValue;
+            memcpy(out + a->offset, packed.buffer + a->offset, a->bytes);
+        } else {
+            if (!parameters || !parameters[parameter])
+                return hipErrorInvalidValue;
+            memcpy(out + a->offset, parameters[parameter++], a->bytes);
+        }
+    }
+    return hipSuccess;
+}

@@ -1,0 +1,236 @@
+/*
+ * What the compiler says of its kernels: msgpack in the ELF note NT_AMDGPU_METADATA (32).
+ * Source: LLVM AMDGPUUsage, "Code Object V3 and later Metadata"; the msgpack specification.
+ */
+#include "code_object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const u8 *at, *end;
+    bool bad;
+} Reader;
+
+typedef enum { ITEM_NUMBER, ITEM_TEXT, ITEM_ARRAY, ITEM_MAP, ITEM_OTHER } ItemKind;
+
+typedef struct {
+    ItemKind kind;
+    u64 number;       /* of ITEM_NUMBER; length of the others */
+    const char *text; /* not terminated */
+} Item;
+
+static u64 big_endian(Reader *r, size_t bytes)
+{
+    u64 value = 0;
+    if ((size_t)(r->end - r->at) < bytes) {
+        r->bad = true;
+        r->at = r->end;
+        return 0;
+    }
+    while (bytes--)
+        value = value << 8 | *r->at++;
+    return value;
+}
+
+static Item text_item(Reader *r, u64 length)
+{
+    Item item = {.kind = ITEM_TEXT, .number = length, .text = (const char *)r->at};
+    if (length > (u64)(r->end - r->at)) {
+        r->bad = true;
+        item.number = 0;
+        r->at = r->end;
+    } else {
+        r->at += length;
+    }
+    return item;
+}
+
+/* The head of the next item; the members of an array or map follow as items of their own. */
+static Item next(Reader *r)
+{
+    u8 tag = (u8)big_endian(r, 1);
+    if (tag < 0x80)
+        return (Item){.kind = ITEM_NUMBER, .number = tag};
+    if (tag < 0x90)
+        return (Item){.kind = ITEM_MAP, .number = tag & 15};
+    if (tag < 0xa0)
+        return (Item){.kind = ITEM_ARRAY, .number = tag & 15};
+    if (tag < 0xc0)
+        return text_item(r, tag & 31);
+    if (tag >= 0xe0)
+        return (Item){.kind = ITEM_NUMBER, .number = (u64)(int8_t)tag};
+    switch (tag) {
+    case 0xc0: return (Item){.kind = ITEM_OTHER};
+    case 0xc2: case 0xc3: return (Item){.kind = ITEM_NUMBER, .number = tag & 1};
+    case 0xc4: case 0xc5: case 0xc6: return text_item(r, big_endian(r, 1u << (tag - 0xc4)));
+    case 0xca: return (Item){.kind = ITEM_OTHER, .number = big_endian(r, 4)};
+    case 0xcb: return (Item){.kind = ITEM_OTHER, .number = big_endian(r, 8)};
+    case 0xcc: case 0xcd: case 0xce: case 0xcf:
+        return (Item){.kind = ITEM_NUMBER, .number = big_endian(r, 1u << (tag - 0xcc))};
+    case 0xd0: return (Item){.kind = ITEM_NUMBER, .number = (u64)(int8_t)big_endian(r, 1)};
+    case 0xd1: return (Item){.kind = ITEM_NUMBER, .number = (u64)(int16_t)big_endian(r, 2)};
+    case 0xd2: return (Item){.kind = ITEM_NUMBER, .number = (u64)(int32_t)big_endian(r, 4)};
+    case 0xd3: return (Item){.kind = ITEM_NUMBER, .number = big_endian(r, 8)};
+    case 0xd9: case 0xda: case 0xdb: return text_item(r, big_endian(r, 1u << (tag - 0xd9)));
+    case 0xdc: case 0xdd: return (Item){.kind = ITEM_ARRAY, .number = big_endian(r, 2u << (tag - 0xdc))};
+    case 0xde: case 0xdf: return (Item){.kind = ITEM_MAP, .number = big_endian(r, 2u << (tag - 0xde))};
+    default:
+        r->bad = true;
+        return (Item){.kind = ITEM_OTHER};
+    }
+}
+
+static bool is(Item item, const char *text)
+{
+    return item.kind == ITEM_TEXT && item.number == strlen(text) && !memcmp(item.text, text, item.number);
+}
+
+static void skip(Reader *r, int depth)
+{
+    Item item = next(r);
+    u64 members = item.kind == ITEM_ARRAY ? item.number : item.kind == ITEM_MAP ? 2 * item.number : 0;
+    if (depth > 16)
+        r->bad = true;
+    while (members-- && !r->bad)
+        skip(r, depth + 1);
+}
+
+/* Rooms for `count` things, each of which takes at least a byte of the note: a lying count is not believed. */
+static void *rooms(Reader *r, u64 count, size_t bytes)
+{
+    void *memory = count <= (u64)(r->end - r->at) ? calloc(count ? count : 1, bytes) : NULL;
+    if (!memory)
+        r->bad = true;
+    return memory;
+}
+
+static u32 number(Reader *r)
+{
+    Item item = next(r);
+    r->bad |= item.kind != ITEM_NUMBER;
+    return (u32)item.number;
+}
+
+static char *text(Reader *r)
+{
+    Item item = next(r);
+    r->bad |= item.kind != ITEM_TEXT;
+    return item.kind == ITEM_TEXT ? strndup(item.text, item.number) : NULL;
+}
+
+static ArgumentKind argument_kind(Item item)
+{
+    static const struct { const char *name; ArgumentKind kind; } hidden[] = {
+        {"hidden_block_count_x", ARGUMENT_BLOCK_COUNT_X}, {"hidden_block_count_y", ARGUMENT_BLOCK_COUNT_Y},
+        {"hidden_block_count_z", ARGUMENT_BLOCK_COUNT_Z}, {"hidden_group_size_x", ARGUMENT_GROUP_SIZE_X},
+        {"hidden_group_size_y", ARGUMENT_GROUP_SIZE_Y},   {"hidden_group_size_z", ARGUMENT_GROUP_SIZE_Z},
+        {"hidden_remainder_x", ARGUMENT_REMAINDER_X},     {"hidden_remainder_y", ARGUMENT_REMAINDER_Y},
+        {"hidden_remainder_z", ARGUMENT_REMAINDER_Z},     {"hidden_grid_dims", ARGUMENT_GRID_DIMS},
+        {"hidden_dynamic_lds_size", ARGUMENT_DYNAMIC_LDS_SIZE}, {"hidden_queue_ptr", ARGUMENT_QUEUE},
+    };
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        if (is(item, hidden[i].name))
+            return hidden[i].kind;
+    return item.number >= 7 && !memcmp(item.text, "hidden_", 7) ? ARGUMENT_ZERO : ARGUMENT_EXPLICIT;
+}
+
+static void read_argument(Reader *r, KernelArgument *a)
+{
+    Item map = next(r);
+    r->bad |= map.kind != ITEM_MAP;
+    for (u64 i = 0; i < map.number && !r->bad; i++) {
+        Item key = next(r);
+        if (is(key, ".offset")) {
+            a->offset = number(r);
+        } else if (is(key, ".size")) {
+            a->bytes = number(r);
+        } else if (is(key, ".value_kind")) {
+            Item kind = next(r);
+            r->bad |= kind.kind != ITEM_TEXT;
+            if (!r->bad)
+                a->kind = argument_kind(kind);
+        } else {
+            skip(r, 0);
+        }
+    }
+}
+
+static void read_arguments(Reader *r, KernelMetadata *k)
+{
+    Item list = next(r);
+    r->bad |= list.kind != ITEM_ARRAY || k->arguments;
+    if (r->bad || !(k->arguments = rooms(r, list.number, sizeof *k->arguments)))
+        return;
+    for (; k->argument_count < list.number && !r->bad; k->argument_count++)
+        read_argument(r, &k->arguments[k->argument_count]);
+}
+
+static void read_kernel(Reader *r, KernelMetadata *k)
+{
+    const struct { const char *key; u32 *value; } numbers[] = {
+        {".kernarg_segment_size", &k->kernarg_bytes},  {".group_segment_fixed_size", &k->lds_bytes},
+        {".private_segment_fixed_size", &k->scratch_bytes}, {".max_flat_workgroup_size", &k->max_workgroup},
+        {".vgpr_count", &k->vgprs},                    {".sgpr_count", &k->sgprs},
+        {".agpr_count", &k->agprs},                    {".wavefront_size", &k->wavefront},
+    };
+    enum { COUNT = sizeof numbers / sizeof *numbers };
+    Item map = next(r);
+    r->bad |= map.kind != ITEM_MAP;
+    for (u64 i = 0; i < map.number && !r->bad; i++) {
+        Item key = next(r);
+        size_t n = 0;
+        while (n < COUNT && !is(key, numbers[n].key))
+            n++;
+        if (n < COUNT)
+            *numbers[n].value = number(r);
+        else if (is(key, ".name") && !k->name)
+            k->name = text(r);
+        else if (is(key, ".symbol") && !k->symbol)
+            k->symbol = text(r);
+        else if (is(key, ".args"))
+            read_arguments(r, k);
+        else
+            skip(r, 0);
+    }
+    r->bad |= !k->name || !k->symbol;
+}
+
+static void read_kernels(Reader *r, CodeObject *out)
+{
+    Item list = next(r);
+    r->bad |= list.kind != ITEM_ARRAY || out->kernels;
+    if (r->bad || !(out->kernels = rooms(r, list.number, sizeof *out->kernels)))
+        return;
+    for (; out->kernel_count < list.number && !r->bad; out->kernel_count++)
+        read_kernel(r, &out->kernels[out->kernel_count]);
+}
+
+/* "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-" to "gfx942" */
+static void read_target(Reader *r, CodeObject *out)
+{
+    char *target = text(r), *arch = target ? strrchr(target, '-') : NULL;
+    if (arch) {
+        size_t length = strcspn(++arch, ":");
+        if (length < sizeof out->arch)
+            memcpy(out->arch, arch, length);
+    }
+    free(target);
+}
+
+bool metadata_read(const u8 *note, size_t bytes, CodeObject *out)
+{
+    Reader r = {.at = note, .end = note + bytes};
+    Item map = next(&r);
+    r.bad |= map.kind != ITEM_MAP;
+    for (u64 i = 0; i < map.number && !r.bad; i++) {
+        Item key = next(&r);
+        if (is(key, "amdhsa.kernels"))
+            read_kernels(&r, out);
+        else if (is(key, "amdhsa.target"))
+            read_target(&r, out);
+        else
+            skip(&r, 0);
+    }
+    return !r.bad && out->arch[0];
+}

@@ -1,0 +1,271 @@
+/* Modules: code objects that the program loads itself, and questions about their functions. */
+#include "device.h"
+#include "launch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ihipModule_t {
+    CodeObject *object;
+    Function **functions; /* made so far; a handle lives as long as its module */
+    u32 function_count;
+};
+
+/* The 64 bytes of a kernel descriptor. Source: LLVM AMDGPUUsage, "Kernel Descriptor". */
+static bool read_descriptor(const CodeObject *c, const Symbol *s, KernelCode *out)
+{
+    u8 raw[64];
+    i64 entry;
+    u16 properties, preload;
+    if (s->bytes < sizeof raw)
+        return false;
+    memcpy(raw, (const void *)(uintptr_t)s->address, sizeof raw);
+    memset(out, 0, sizeof *out);
+    memcpy(&out->lds_bytes, raw, 4);
+    memcpy(&out->scratch_bytes, raw + 4, 4);
+    memcpy(&entry, raw + 16, 8);
+    memcpy(&out->rsrc3, raw + 44, 4);
+    memcpy(&out->rsrc1, raw + 48, 4);
+    memcpy(&out->rsrc2, raw + 52, 4);
+    memcpy(&properties, raw + 56, 2);
+    memcpy(&preload, raw + 58, 2);
+    out->entry = s->address + (u64)entry;
+    out->properties = properties;
+    out->kernarg_preload = preload;
+    return out->entry - c->text < c->text_bytes;
+}
+
+hipError_t function_make(CodeObject *object, const char *name, Function **out)
+{
+    const KernelMetadata *kernel = code_object_kernel(object, name);
+    const Symbol *symbol = kernel ? code_object_symbol(object, kernel->symbol) : NULL;
+    KernelCode code;
+    if (!symbol)
+        return hipErrorNotFound;
+    if (!read_descriptor(object, symbol, &code))
+        return hipErrorInvalidImage;
+    *out = malloc(sizeof **out);
+    if (!*out)
+        return hipErrorOutOfMemory;
+    **out = (Function){.object = object, .kernel = kernel, .code = code};
+    return hipSuccess;
+}
+
+static hipError_t load(hipModule_t *module, const void *image, size_t bytes)
+{
+    char why[256] = "";
+    CodeObject *object = NULL;
+    *module = NULL;
+    runtime_lock();
+    hipError_t error = code_object_load(image, bytes, &object, why, sizeof why);
+    runtime_unlock();
+    if (error != hipSuccess) {
+        fprintf(stderr, "amdkernel emulator: %s\n", why);
+        return error;
+    }
+    *module = calloc(1, sizeof **module);
+    if (!*module) {
+        code_object_unload(object);
+        return hipErrorOutOfMemory;
+    }
+    (*module)->object = object;
+    return hipSuccess;
+}
+
+hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
+{
+    if (!module || !image)
+        return answer(hipErrorInvalidValue);
+    return answer(load(module, image, SIZE_MAX)); /* HIP does not say how long the image is */
+}
+
+hipError_t hipModuleLoadDataEx(hipModule_t *module, const void *image, unsigned count, hipJitOption *options,
+                               void **values)
+{
+    (void)count, (void)options, (void)values;
+    return hipModuleLoadData(module, image);
+}
+
+hipError_t hipModuleLoad(hipModule_t *module, const char *path)
+{
+    if (!module || !path)
+        return answer(hipErrorInvalidValue);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return answer(hipErrorFileNotFound);
+    hipError_t error = hipErrorInvalidImage;
+    u8 *image = NULL;
+    long bytes = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    if (bytes > 0 && fseek(file, 0, SEEK_SET) == 0) {
+        image = malloc((size_t)bytes);
+        if (!image)
+            error = hipErrorOutOfMemory;
+        else if (fread(image, 1, (size_t)bytes, file) == (size_t)bytes)
+            error = load(module, image, (size_t)bytes);
+    }
+    free(image);
+    fclose(file);
+    return answer(error);
+}
+
+hipError_t hipModuleUnload(hipModule_t module)
+{
+    if (!module)
+        return answer(hipErrorInvalidHandle);
+    runtime_lock();
+    for (u32 i = 0; i < module->function_count; i++)
+        free(module->functions[i]);
+    free(module->functions);
+    code_object_unload(module->object);
+    free(module);
+    runtime_unlock();
+    return hipSuccess;
+}
+
+static hipError_t get_function(hipFunction_t *function, hipModule_t module, const char *name)
+{
+    Function *made = NULL;
+    for (u32 i = 0; i < module->function_count; i++) {
+        if (!strcmp(module->functions[i]->kernel->name, name)) {
+            *function = (hipFunction_t)module->functions[i];
+            return hipSuccess;
+        }
+    }
+    hipError_t error = function_make(module->object, name, &made);
+    if (error != hipSuccess)
+        return error;
+    Function **more = realloc(module->functions, (module->function_count + 1) * sizeof *more);
+    if (!more) {
+        free(made);
+        return hipErrorOutOfMemory;
+    }
+    module->functions = more;
+    module->functions[module->function_count++] = made;
+    *function = (hipFunction_t)made;
+    return hipSuccess;
+}
+
+hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, const char *name)
+{
+    if (!function || !name)
+        return answer(hipErrorInvalidValue);
+    if (!module)
+        return answer(hipErrorInvalidHandle);
+    runtime_lock();
+    hipError_t error = get_function(function, module, name);
+    runtime_unlock();
+    return answer(error);
+}
+
+hipError_t hipModuleGetGlobal(hipDeviceptr_t *address, size_t *bytes, hipModule_t module, const char *name)
+{
+    if (!name || !module || (!address && !bytes))
+        return answer(hipErrorInvalidValue);
+    const Symbol *s = code_object_symbol(module->object, name);
+    if (!s || !s->is_variable)
+        return answer(hipErrorNotFound);
+    if (address)
+        *address = (hipDeviceptr_t)(uintptr_t)s->address;
+    if (bytes)
+        *bytes = s->bytes;
+    return hipSuccess;
+}
+
+hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                 unsigned block_y, unsigned block_z, unsigned lds_bytes, hipStream_t stream,
+                                 void **parameters, void **extra)
+{
+    (void)stream;
+    return answer(launch_blocks((Function *)f, (dim3){grid_x, grid_y, grid_z}, (dim3){block_x, block_y, block_z},
+                                lds_bytes, parameters, extra));
+}
+
+/* Cooperative: sound as long as the kernel does not synchronise the grid; that instruction is not emulated. */
+hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned lds_bytes,
+                                            hipStream_t stream, void **parameters)
+{
+    return hipModuleLaunchKernel(f, grid_x, grid_y, grid_z, block_x, block_y, block_z, lds_bytes, stream, parameters,
+                                 NULL);
+}
+
+/* hip_ext.h: here the grid is given in work-items. */
+hipError_t hipExtModuleLaunchKernel(hipFunction_t f, u32 grid_x, u32 grid_y, u32 grid_z, u32 block_x, u32 block_y,
+                                    u32 block_z, size_t lds_bytes, hipStream_t stream, void **parameters, void **extra,
+                                    hipEvent_t start, hipEvent_t stop, u32 flags)
+{
+    (void)flags;
+    LaunchShape shape = {.grid = {grid_x, grid_y, grid_z},
+                         .block = {block_x, block_y, block_z},
+                         .dynamic_lds_bytes = lds_bytes > UINT32_MAX ? UINT32_MAX : (u32)lds_bytes};
+    hipError_t error = start ? hipEventRecord(start, stream) : hipSuccess;
+    if (error == hipSuccess)
+        error = launch((Function *)f, &shape, parameters, extra);
+    if (error == hipSuccess && stop)
+        error = hipEventRecord(stop, stream);
+    return answer(error);
+}
+
+static hipError_t function_attribute(const Function *f, hipFunction_attribute which, int *value)
+{
+    const KernelMetadata *k = f->kernel;
+    switch (which) {
+    case HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+        *value = (int)(k->max_workgroup ? k->max_workgroup : MAX_WORKGROUP);
+        return hipSuccess;
+    case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)k->lds_bytes; return hipSuccess;
+    case HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)k->scratch_bytes; return hipSuccess;
+    case HIP_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)k->vgprs; return hipSuccess;
+    case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        *value = (int)(device()->lds_bytes - k->lds_bytes);
+        return hipSuccess;
+    case HIP_FUNC_ATTRIBUTE_BINARY_VERSION: case HIP_FUNC_ATTRIBUTE_PTX_VERSION:
+        *value = device()->major * 10 + device()->minor;
+        return hipSuccess;
+    case HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: case HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+    case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        *value = 0;
+        return hipSuccess;
+    default: return hipErrorInvalidValue;
+    }
+}
+
+hipError_t hipFuncGetAttribute(int *value, hipFunction_attribute which, hipFunction_t function)
+{
+    if (!value || !function)
+        return answer(value ? hipErrorInvalidDeviceFunction : hipErrorInvalidValue);
+    return answer(function_attribute((Function *)function, which, value));
+}
+
+hipError_t hipFuncGetAttributes(struct hipFuncAttributes *out, const void *host_function)
+{
+    hipError_t error = hipSuccess;
+    if (!out)
+        return answer(hipErrorInvalidValue);
+    const Function *f = registered_function(host_function, &error);
+    if (!f)
+        return answer(error);
+    *out = (struct hipFuncAttributes){
+        .binaryVersion = device()->major * 10 + device()->minor,
+        .ptxVersion = device()->major * 10 + device()->minor,
+        .localSizeBytes = f->kernel->scratch_bytes,
+        .sharedSizeBytes = f->kernel->lds_bytes,
+        .maxDynamicSharedSizeBytes = (int)(device()->lds_bytes - f->kernel->lds_bytes),
+        .maxThreadsPerBlock = (int)(f->kernel->max_workgroup ? f->kernel->max_workgroup : MAX_WORKGROUP),
+        .numRegs = (int)f->kernel->vgprs,
+    };
+    return hipSuccess;
+}
+
+hipError_t hipFuncSetAttribute(const void *host_function, hipFuncAttribute which, int value)
+{
+    (void)which, (void)value;
+    return answer(host_function ? hipSuccess : hipErrorInvalidDeviceFunction);
+}
+
+hipError_t hipFuncSetCacheConfig(const void *host_function, hipFuncCache_t config)
+{
+    (void)config;
+    return answer(host_function ? hipSuccess : hipErrorInvalidDeviceFunction);
+}

@@ -1,0 +1,133 @@
+/* What is told of a dispatch: a JSON line for the runner, or a sentence for a person. */
+#include "launch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const spaces[] = {
+    [SPACE_GLOBAL] = "global", [SPACE_LDS] = "lds", [SPACE_SCRATCH] = "scratch", [SPACE_SCALAR] = "scalar"};
+
+static void write_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < 0x20 || c >= 0x7f)
+            fprintf(out, "\\u%04x", c);
+        else
+            fputc(c, out);
+    }
+    fputc('"', out);
+}
+
+static bool in_memory(const Fault *f)
+{
+    return f->space == SPACE_GLOBAL || f->space == SPACE_SCALAR;
+}
+
+static bool touches_memory(const Fault *f)
+{
+    return f->kind == OUTCOME_OUT_OF_BOUNDS || f->kind == OUTCOME_MISALIGNED || f->kind == OUTCOME_READ_ONLY;
+}
+
+/* The addresses of the process are of no use to a reader: those of memory are told as an offset in a region. */
+static void write_place(FILE *out, const Fault *f)
+{
+    Block near;
+    fprintf(out, ",\"space\":\"%s\",\"address\":%" PRIu64 ",\"bytes\":%u,\"store\":%s", spaces[f->space], f->address,
+            f->bytes, f->store ? "true" : "false");
+    if (!in_memory(f) || !memory_nearest(runtime()->memory, f->address, &near))
+        return;
+    fputs(",\"region\":", out);
+    write_string(out, near.name ? near.name : "");
+    fprintf(out, ",\"offset\":%" PRId64 ",\"region_bytes\":%" PRIu64 ",\"region_live\":%s",
+            (i64)(f->address - near.address), near.bytes, near.live ? "true" : "false");
+}
+
+static void write_fault(FILE *out, const CodeObject *c, const Fault *f)
+{
+    fputs(",\"fault\":", out);
+    if (f->kind == OUTCOME_OK) {
+        fputs("null", out);
+        return;
+    }
+    fputs("{\"kind\":", out);
+    write_string(out, outcome_name(f->kind));
+    fprintf(out, ",\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"lane\":%u", f->pc - c->base,
+            f->workgroup[0], f->workgroup[1], f->workgroup[2], f->wave, f->lane);
+    if (touches_memory(f))
+        write_place(out, f);
+    fputs(",\"instruction\":", out);
+    write_string(out, f->instruction);
+    fputc('}', out);
+}
+
+static void write_counts(FILE *out, const CodeObject *c, const Outcome *o)
+{
+    fputs(",\"counters\":{", out);
+    for (int i = 0; i < COUNTER_COUNT; i++)
+        fprintf(out, "%s\"%s\":%" PRIu64, i ? "," : "", counter_name(i), o->counters[i]);
+    fputs("},\"pcs\":", out);
+    if (!o->pc_executions) {
+        fputs("null", out);
+        return;
+    }
+    const char *comma = "";
+    fputc('[', out);
+    for (u64 i = 0; i < o->pc_count; i++) {
+        if (!o->pc_executions[i])
+            continue;
+        fprintf(out, "%s[%" PRIu64 ",%" PRIu64 "]", comma, o->pc_addresses[i] - c->base, o->pc_executions[i]);
+        comma = ",";
+    }
+    fputc(']', out);
+}
+
+static void write_line(FILE *out, const Function *f, const Dispatch *d, const Outcome *o)
+{
+    fputs("{\"kernel\":", out);
+    write_string(out, f->kernel->name);
+    fprintf(out, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"lds_bytes\":%u,\"seconds\":%.6f", d->workgroups[0],
+            d->workgroups[1], d->workgroups[2], d->block[0], d->block[1], d->block[2],
+            d->kernel.lds_bytes + d->dynamic_lds_bytes, o->seconds);
+    write_counts(out, f->object, o);
+    write_fault(out, f->object, &o->fault);
+    fputs("}\n", out);
+}
+
+static void tell(const Function *f, const Fault *fault)
+{
+    fprintf(stderr, "amdkernel emulator: %s in kernel %s, workgroup (%u, %u, %u), wave %u, lane %u: %s\n",
+            outcome_name(fault->kind), f->kernel->name, fault->workgroup[0], fault->workgroup[1], fault->workgroup[2],
+            fault->wave, fault->lane, fault->instruction);
+    Block near;
+    if (!touches_memory(fault))
+        return;
+    fprintf(stderr, "amdkernel emulator: %s of %u bytes of %s memory", fault->store ? "store" : "load", fault->bytes,
+            spaces[fault->space]);
+    if (in_memory(fault) && memory_nearest(runtime()->memory, fault->address, &near))
+        fprintf(stderr, " at offset %" PRId64 " of %s%s, which has %" PRIu64 " bytes\n",
+                (i64)(fault->address - near.address), near.name && near.name[0] ? near.name : "a block",
+                near.live ? "" : " (freed)", near.bytes);
+    else
+        fprintf(stderr, " at offset %" PRIu64 "\n", fault->address);
+}
+
+void report_dispatch(const Function *f, const Dispatch *d, const Outcome *o)
+{
+    if (!runtime()->report_path) {
+        if (o->fault.kind != OUTCOME_OK)
+            tell(f, &o->fault);
+        return;
+    }
+    FILE *out = fopen(runtime()->report_path, "a");
+    if (!out) {
+        fprintf(stderr, "amdkernel emulator: AMDKERNEL_EMULATOR_REPORT: cannot write %s\n", runtime()->report_path);
+        return;
+    }
+    write_line(out, f, d, o);
+    fclose(out);
+}

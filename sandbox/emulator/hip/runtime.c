@@ -1,0 +1,88 @@
+/* The state of the process: made at first use from the environment, never torn down. */
+#include "runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Runtime the_runtime;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static const u64 default_arena_bytes = 16ull << 30; /* address space only: untouched pages cost nothing */
+
+static void read_option(Options *o, const char *key, const char *value)
+{
+    u64 number = strtoull(value, NULL, 0);
+    if (!strcmp(key, "step_limit"))
+        o->step_limit = number;
+    else if (!strcmp(key, "arena_mb"))
+        o->arena_bytes = number << 20;
+    else if (!strcmp(key, "threads"))
+        o->threads = (u32)number;
+    else if (!strcmp(key, "memory"))
+        o->count_memory = number != 0;
+    else if (!strcmp(key, "pcs"))
+        o->count_pcs = number != 0;
+    else if (!strcmp(key, "deterministic"))
+        o->deterministic = number != 0;
+    else if (!strcmp(key, "arch"))
+        snprintf(o->arch, sizeof o->arch, "%s", value);
+    else
+        fprintf(stderr, "amdkernel emulator: AMDKERNEL_EMULATOR_OPTIONS has no option `%s`\n", key);
+}
+
+static Options read_options(void)
+{
+    Options o = {.arena_bytes = default_arena_bytes, .arch = "gfx942"};
+    const char *text = getenv("AMDKERNEL_EMULATOR_OPTIONS");
+    char *copy = strdup(text ? text : ""), *rest = NULL;
+    for (char *item = strtok_r(copy, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+        char *equals = strchr(item, '=');
+        if (equals)
+            *equals = 0;
+        read_option(&o, item, equals ? equals + 1 : "1");
+    }
+    free(copy);
+    return o;
+}
+
+static void start(void)
+{
+    the_runtime.options = read_options();
+    the_runtime.report_path = getenv("AMDKERNEL_EMULATOR_REPORT");
+    the_runtime.memory = memory_create(the_runtime.options.arena_bytes);
+    if (!the_runtime.memory) {
+        fprintf(stderr, "amdkernel emulator: no address space for %llu MiB of device memory (option arena_mb)\n",
+                (unsigned long long)(the_runtime.options.arena_bytes >> 20));
+        exit(1);
+    }
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&the_runtime.lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+}
+
+Runtime *runtime(void)
+{
+    pthread_once(&once, start);
+    return &the_runtime;
+}
+
+void runtime_lock(void)
+{
+    pthread_mutex_lock(&runtime()->lock);
+}
+
+void runtime_unlock(void)
+{
+    pthread_mutex_unlock(&runtime()->lock);
+}
+
+hipError_t device_fault(void)
+{
+    runtime_lock();
+    hipError_t fault = runtime()->fault;
+    runtime_unlock();
+    return fault;
+}

@@ -1,0 +1,45 @@
+/*
+ * What the modules of the HIP front end share: the state of the process, and how an API function answers.
+ *
+ * Every stream runs in order and synchronously: a launch has ended when hipLaunchKernel returns, and its fault is told
+ * by the next call that would wait for it on a real GPU.
+ */
+#ifndef AMDKERNEL_HIP_RUNTIME_H
+#define AMDKERNEL_HIP_RUNTIME_H
+
+#include "../emulator.h"
+
+#include <pthread.h>
+
+#include <hip/hip_runtime_api.h>
+#include <hip/hip_deprecated.h>
+
+/* AMDKERNEL_EMULATOR_OPTIONS="key=value,…" */
+typedef struct {
+    u64 step_limit;  /* wave-instructions of a dispatch; 0: none */
+    u64 arena_bytes;
+    u32 threads;
+    bool count_memory, count_pcs, deterministic;
+    char arch[16];
+} Options;
+
+typedef struct {
+    Memory *memory;
+    Options options;
+    const char *report_path; /* NULL: faults go to stderr, and nothing else is told */
+    pthread_mutex_t lock;    /* recursive; held by every call that touches shared state */
+    hipError_t fault;        /* of a dispatch: as on a real GPU nothing works after it, until hipDeviceReset */
+} Runtime;
+
+/* The one runtime of the process, made at first use. Ends the process when there is no memory for the arena. */
+Runtime *runtime(void);
+void runtime_lock(void);
+void runtime_unlock(void);
+
+/* What an API function returns: `error` is kept for hipGetLastError unless it is hipSuccess. */
+hipError_t answer(hipError_t error);
+
+/* The latched fault, or hipSuccess: the value of every call that waits for the device. */
+hipError_t device_fault(void);
+
+#endif
