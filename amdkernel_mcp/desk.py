@@ -1,0 +1,220 @@
+"""What a tool file calls: who asks, what they may name, and waiting for work that takes long.
+
+A local user (stdio) may name files. Over HTTP a path would be one on the server's disk, so there only text and bundled
+problems are accepted; `local` is False unless somebody says otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from amdkernel_mcp import bundled
+from amdkernel_mcp.errors import AmdkernelError, InputError, JobError
+from amdkernel_mcp.execution.jobs import FINISHED, Job, JobStore, Progress
+from amdkernel_mcp.results import (
+    BenchmarkResult,
+    CheckResult,
+    CompileResult,
+    JobAnswer,
+    JobResult,
+    ProfileResult,
+    Result,
+)
+from amdkernel_mcp.shrink import shrink
+
+if TYPE_CHECKING:
+    from fastmcp import Context
+
+    from amdkernel_mcp.engine import Engine
+
+MAX_SOURCE_BYTES = 1 << 20
+PROGRESS_EVERY_S = 2.0
+
+_R = TypeVar("_R", bound=Result)
+_J = TypeVar("_J", CompileResult, CheckResult, BenchmarkResult, ProfileResult)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The kernel text that a caller sent or named."""
+
+    source: str
+    file_name: str
+
+
+class Caller(Protocol):
+    """The part of FastMCP's Context that waiting needs."""
+
+    def report_progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> Awaitable[None]:
+        """Tell the client how far its call is."""
+
+
+class Desk:
+    """One per server: turns the calls of tools into calls of the engine."""
+
+    def __init__(self, engine: Engine, jobs: JobStore, *, results_dir: Path, local: bool = False) -> None:
+        self.engine = engine
+        self._jobs = jobs
+        self._results_dir = results_dir
+        self._local = local
+
+    def candidate(self, *, path: str | None, source: str | None, what: str = "the kernel") -> Candidate:
+        """The kernel. Raises InputError unless exactly one of the two is given and this caller may give it."""
+        if (path is None) == (source is None):
+            raise InputError(f"give either a path or the source text of {what}, and not both")
+        if source is not None:
+            return Candidate(_limited(source, "kernel.hip"), "kernel.hip")
+        assert path is not None
+        return read_candidate(self._may_name(path))
+
+    def baseline(self, *, path: str | None, source: str | None) -> str | None:
+        """The text of the kernel to compare with, or None when neither is given."""
+        if path is None and source is None:
+            return None
+        return self.candidate(path=path, source=source, what="the baseline").source
+
+    def problem(self, problem: str) -> str:
+        """The problem, as the engine takes it. Raises InputError for a folder that this caller may not name."""
+        if self._local:
+            return problem
+        if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", problem):
+            folder = bundled.folder("examples") / problem
+            if (folder / "problem.toml").is_file():
+                return str(folder)  # not the bare name, which might also be a folder where the server was started
+        names = ", ".join(sorted(file.parent.name for file in bundled.folder("examples").glob("*/problem.toml")))
+        raise InputError(
+            f"this server knows no problem {problem!r}; it has {names or 'none'}",
+            hint="over HTTP only bundled problems can be named; start amdkernel-mcp on your machine for your own",
+        )
+
+    async def short(self, work: Callable[[], _R]) -> _R:
+        """The result of work of a few seconds at most, cut to size."""
+        return self._fit(await asyncio.to_thread(work))
+
+    async def long(self, ctx: Context, answer: type[_J], work: Callable[[Progress], _J], *, wait_s: float) -> _J:
+        """The result of a new job, or, when it takes longer than `wait_s`, its id for get_job."""
+        job = self._jobs.submit(owner(), work)
+        try:
+            await self._wait(ctx, job, wait_s)
+        except asyncio.CancelledError:
+            self._jobs.cancel(job)
+            raise
+        if job.status not in FINISHED:
+            return answer(status=job.status, job_id=job.id, progress=job.progress)
+        if job.error is not None:
+            raise job.error
+        if not isinstance(job.answer, answer):
+            raise JobError("the job was cancelled")
+        return self._fit(job.answer)
+
+    async def job(self, ctx: Context, job_id: str, *, wait_s: float, cancel: bool) -> JobResult:
+        """The state of a job, and its answer as soon as it has one; waits for it up to `wait_s`."""
+        job = self._jobs.find(job_id, owner())
+        if cancel:
+            self._jobs.cancel(job)
+        await self._wait(ctx, job, wait_s)
+        found = job.answer
+        return self._fit(
+            JobResult(
+                job_id=job.id,
+                status=job.status,
+                progress=job.progress,
+                error=_why(job.error),
+                compile=found if isinstance(found, CompileResult) else None,
+                check=found if isinstance(found, CheckResult) else None,
+                benchmark=found if isinstance(found, BenchmarkResult) else None,
+                profile=found if isinstance(found, ProfileResult) else None,
+            )
+        )
+
+    async def _wait(self, ctx: Caller, job: Job, wait_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        self._jobs.on_end(job, lambda: None if loop.is_closed() else wake(loop, ended))
+        start = loop.time()
+        while not ended.is_set() and (left := start + wait_s - loop.time()) > 0:
+            try:
+                await asyncio.wait_for(ended.wait(), min(PROGRESS_EVERY_S, left))
+            except TimeoutError:
+                await ctx.report_progress(round(loop.time() - start, 1), message=job.progress or job.status)
+
+    def _fit(self, result: _R) -> _R:
+        result = shrink(result, self._results_dir)
+        return result if self._local else _without_paths(result)
+
+    def _may_name(self, path: str) -> Path:
+        if not self._local:
+            raise InputError(
+                "this server does not read files that a caller names", hint="send the text of the file as `source`"
+            )
+        return Path(path).expanduser()
+
+
+def wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    """Set `event` from another thread; nothing when the loop has been closed meanwhile: then nobody waits."""
+    try:
+        loop.call_soon_threadsafe(event.set)
+    except RuntimeError:
+        return
+
+
+def desk_of(ctx: Context) -> Desk:
+    """The desk of the server that serves this call."""
+    desk = ctx.lifespan_context["desk"]
+    assert isinstance(desk, Desk)
+    return desk
+
+
+def owner() -> str:
+    """Who asks: the user that the bearer token names, or `local`."""
+    from fastmcp.server.dependencies import get_access_token
+
+    token = get_access_token()
+    return f"user:{token.client_id}" if token else "local"
+
+
+def read_candidate(path: Path) -> Candidate:
+    """The kernel in the file `path`. Raises InputError when it cannot be read, is not text or is over 1 MiB."""
+    try:
+        if not path.is_file():
+            raise InputError(f"there is no file {path}", file=str(path))
+        with path.open("rb") as file:
+            data = file.read(MAX_SOURCE_BYTES + 1)
+        return Candidate(_limited(data.decode(), str(path)), path.name)
+    except UnicodeDecodeError:
+        raise InputError("a kernel is UTF-8 text, and this file is not", file=str(path)) from None
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None
+
+
+def _limited(source: str, file: str) -> str:
+    if len(source.encode()) > MAX_SOURCE_BYTES:
+        raise InputError(f"a kernel may have {MAX_SOURCE_BYTES >> 20} MiB at most", file=file)
+    return source
+
+
+def _why(error: BaseException | None) -> str | None:
+    from amdkernel_mcp.tool_errors import INTERNAL, describe
+
+    if error is None:
+        return None
+    return describe(error) if isinstance(error, AmdkernelError) else INTERNAL
+
+
+def _without_paths(result: _R) -> _R:
+    """The result without the places of files on this server, which its caller cannot read."""
+    if isinstance(result, JobResult):
+        inner = ("compile", "check", "benchmark", "profile")
+        parts = {name: getattr(result, name) for name in inner}
+        return result.model_copy(update={name: part and _without_paths(part) for name, part in parts.items()})
+    if isinstance(result, JobAnswer) and result.artefacts:
+        kept = [artefact.model_copy(update={"path": ""}) for artefact in result.artefacts]
+        return result.model_copy(update={"artefacts": kept})
+    return result

@@ -1,0 +1,175 @@
+"""The MCP server: its tools folder, its errors, its two transports."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from fastmcp import FastMCP
+from fastmcp.server.auth import AccessToken, TokenVerifier
+from fastmcp.server.dependencies import get_access_token
+from fastmcp.server.middleware import MiddlewareContext
+from fastmcp.server.middleware.rate_limiting import RateLimitingMiddleware
+from fastmcp.server.providers import FileSystemProvider
+
+from amdkernel_mcp import __version__, bundled
+from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.desk import Desk
+from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.errors import AmdkernelError, InfrastructureError, SettingsError
+from amdkernel_mcp.execution.jobs import JobStore
+from amdkernel_mcp.tool_errors import OneLine, TellErrors
+
+if TYPE_CHECKING:
+    from fastmcp.server.auth import AuthProvider
+
+INSTRUCTIONS = """\
+Tools for writing fast, correct HIP kernels for AMD GPUs. They compile, run and judge kernels in a sandbox, on an \
+emulated MI300X when there is no GPU, so you can close the whole loop yourself.
+
+The loop: search_docs / read_doc -> compile_kernel -> check_kernel -> benchmark_kernel -> profile_kernel -> change the \
+kernel -> again.
+
+* A kernel is one file of device code with its launch plan in a comment, for example
+  // amdkernel: launch scale grid=[ceil_div(n, 256)] block=[256] lds=0
+  There is no host code: buffers, launches, timing and comparison are the tools' own.
+* A problem says what the kernel must compute: the name of a bundled one (row_softmax, rmsnorm, gemm_f32, ...) or a \
+folder with problem.toml and reference.py.
+* Believe check_kernel before any time: a kernel that is not `correct` is not worth measuring.
+* Every number says where it came from: measured, emulated (exact counts), modelled, static or not_measured.
+* A call that takes longer than wait_s answers with status `running` and a job_id: call get_job.
+* Findings carry the line of your file; a diagnosis names the page to read.
+"""
+
+REQUESTS_PER_S = 20.0
+REQUEST_BURST = 100
+
+
+def build_server(
+    settings: Settings,
+    *,
+    local: bool = False,
+    auth: AuthProvider | None = None,
+    engine: Callable[[Settings], Engine] = Engine,
+    tools: Path | None = None,
+) -> FastMCP:
+    """The server, not yet running. `local`: its caller is the user of this machine and may name files.
+
+    Raises InfrastructureError for a file in the tools folder that cannot be loaded.
+    """
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastMCP) -> AsyncIterator[dict[str, Any]]:
+        jobs = JobStore(settings.max_workers)
+        worker = engine(settings)
+        try:
+            yield {"desk": Desk(worker, jobs, results_dir=settings.cache_dir / "answers", local=local)}
+        finally:
+            jobs.close()
+            await anyio.to_thread.run_sync(worker.close)
+
+    return FastMCP(
+        "amdkernel",
+        instructions=INSTRUCTIONS,
+        version=__version__,
+        auth=auth,
+        lifespan=lifespan,
+        mask_error_details=True,
+        providers=[_load_tools(tools or bundled.folder("tools"))],
+        middleware=[
+            TellErrors(),
+            RateLimitingMiddleware(REQUESTS_PER_S, burst_capacity=REQUEST_BURST, get_client_id=_user),
+        ],
+    )
+
+
+def _load_tools(folder: Path) -> FileSystemProvider:
+    provider = FileSystemProvider(folder)
+    for file, error in provider.failed_files.items():
+        raise InfrastructureError(f"a tool cannot be loaded: {error}", file=str(file))
+    return provider
+
+
+def _user(_: MiddlewareContext[Any]) -> str:
+    token = get_access_token()
+    return token.client_id if token else "local"
+
+
+class TeamTokens(TokenVerifier):
+    """Bearer tokens of named users. Only digests are kept and compared, so that timing tells nothing of a token."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        super().__init__()
+        self._names = {_digest(token): name for token, name in names.items()}
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        name = self._names.get(_digest(token))
+        return AccessToken(token=token, client_id=name, scopes=[], subject=name) if name else None
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def serve_stdio() -> int:
+    """Serve one client over stdin and stdout until it closes stdin; the exit code."""
+    quiet_logs()
+    try:
+        server = build_server(load_settings(), local=True)
+    except AmdkernelError as error:
+        sys.stderr.write(f"{error.message} {error.hint or ''}".rstrip() + "\n")
+        return error.exit_code
+    # A read of stdin cannot be interrupted, so a signal ends the process from where it is; what is left in containers
+    # is the reaper's.
+    signal.signal(signal.SIGTERM, lambda number, _: os._exit(128 + number))
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(transport="stdio", show_banner=False, log_level="warning")
+    return 0
+
+
+def serve_http(settings: Settings, tokens: dict[str, str], *, host: str, port: int, allowed_hosts: list[str]) -> None:
+    """Serve many clients over Streamable HTTP at /mcp until interrupted. `tokens`: token and user's name.
+
+    Raises SettingsError for an address that others can reach while nobody needs a token.
+    """
+    if not tokens and not is_loopback(host):
+        raise SettingsError(
+            f"{host} can be reached from other machines, and no bearer tokens are set",
+            hint="set tokens_file in the settings (a line each: TOKEN NAME), or serve on 127.0.0.1",
+        )
+    quiet_logs()
+    server = build_server(settings, auth=TeamTokens(tokens) if tokens else None)
+    server.run(
+        transport="http",
+        host=host,
+        port=port,
+        show_banner=False,
+        log_level="warning",
+        host_origin_protection=True,
+        allowed_hosts=allowed_hosts or None,
+        uvicorn_config={"access_log": False, "timeout_graceful_shutdown": 5},
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches `host`; a name other than localhost counts as reachable."""
+    import ipaddress
+
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def quiet_logs() -> None:
+    """Let the log have one line for an unexpected error and none for an expected one."""
+    for name in ("fastmcp.server.server", "mcp.server.runner", "mcp.server.lowlevel.server"):
+        logging.getLogger(name).addFilter(OneLine())

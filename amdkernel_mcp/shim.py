@@ -1,0 +1,182 @@
+"""A process between a client and its stdio server that answers the opening requests while the server still imports.
+
+Every line of the client goes to the server as well, so the server sees a complete session and nothing is invented; its
+own answers to requests that were already answered here are dropped. From the server's first line on this is a pipe.
+A server that dies before its first line is explained to the client: each request is answered with an error that
+carries the last lines of the server's stderr.
+"""
+
+import collections
+import json
+import os
+import queue
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from amdkernel_mcp.handshake import Handshake
+
+STDERR_LINES = 12
+GRACE_S = 5.0  # for a server whose client has gone, before it is terminated, and again before it is killed
+_CHUNK = 1 << 16
+
+
+class Shim:
+    """Relays one session between this process's stdin and stdout and the server `command`."""
+
+    def __init__(self, command: list[str], handshake: Handshake | None) -> None:
+        self._command = command
+        self._handshake = handshake
+        self._lock = threading.Lock()  # guards the four fields below and keeps lines on stdout whole
+        self._ready = False
+        self._answered: set[Any] = set()
+        self._pending: list[Any] = []
+        self._death: dict[str, Any] | None = None
+        self._to_server: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._stderr: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
+        self._gone = threading.Event()
+
+    def run(self) -> int:
+        """Relay until the server has gone; its exit code, 128 + n when signal n ended it."""
+        self._server, stdin, stdout, stderr = _spawn(self._command)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._forward)
+        client = threading.Thread(target=self._from_client, daemon=True)
+        client.start()
+        threading.Thread(target=self._feed_server, args=(stdin,), daemon=True).start()
+        errors = threading.Thread(target=self._copy_stderr, args=(stderr,), daemon=True)
+        errors.start()
+        for line in _lines(stdout):
+            self._from_server(line)
+        code = os.waitstatus_to_exitcode(os.waitpid(self._server, 0)[1])
+        self._gone.set()
+        errors.join(timeout=1)
+        if not self._ready and code >= 0:
+            self._explain(code)
+            client.join()
+        return code if code >= 0 else 128 - code
+
+    def _forward(self, number: int, _frame: object) -> None:
+        if self._gone.is_set():
+            os._exit(128 + number)
+        os.kill(self._server, number)
+
+    def _from_client(self) -> None:
+        for line in _lines(0):
+            # Reading `_ready` without the lock is safe: it turns true once, and then no request is looked at any more.
+            if not self._ready:
+                self._open(line)
+            self._to_server.put(line)
+        self._to_server.put(None)
+
+    def _open(self, line: bytes) -> None:
+        """Answer a request of the time before the server is ready, or note that it waits for an answer."""
+        request = _parse(line)
+        identity = request.get("id")
+        if identity is None or "method" not in request:
+            return
+        with self._lock:
+            if self._ready:
+                return
+            if self._death is not None:
+                self._send({"id": identity, "error": self._death})
+                return
+            result = self._handshake.answer(request) if self._handshake else None
+            if result is None:
+                self._pending.append(identity)
+            else:
+                self._answered.add(identity)
+                self._send({"id": identity, "result": result})
+
+    def _from_server(self, line: bytes) -> None:
+        with self._lock:
+            self._ready = True
+            if self._answered:
+                message = _parse(line)
+                if "method" not in message and message.get("id") in self._answered:
+                    self._answered.discard(message["id"])
+                    return
+            self._write_out(line)
+
+    def _explain(self, code: int) -> None:
+        """Answer all waiting requests, and those to come, with the reason why there is no server."""
+        with self._lock:
+            last = list(self._stderr)
+            reason = next((line for line in reversed(last) if line.strip()), "it printed nothing")
+            message = f"amdkernel-mcp could not start (exit code {code}): {reason.strip()}"
+            self._death = {"code": -32603, "message": message, "data": {"stderr": last}}
+            for identity in self._pending:
+                self._send({"id": identity, "error": self._death})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._write_out(json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n")
+
+    def _write_out(self, line: bytes) -> None:
+        try:
+            _write(1, line)
+        except BrokenPipeError:  # the client has gone and will not close stdin in good order
+            if not self._gone.is_set():
+                os.kill(self._server, signal.SIGTERM)
+
+    def _feed_server(self, stdin: int) -> None:
+        """Write to the server from a thread of its own: a long message must not hold up the answers to later ones."""
+        while (line := self._to_server.get()) is not None:
+            try:
+                _write(stdin, line)
+            except BrokenPipeError:
+                return
+        os.close(stdin)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self._gone.wait(GRACE_S):
+                return
+            os.kill(self._server, number)
+
+    def _copy_stderr(self, stderr: int) -> None:
+        for line in _lines(stderr):
+            self._stderr.append(line.decode(errors="replace").rstrip("\n"))
+            _write(2, line)
+
+
+def _spawn(command: list[str]) -> tuple[int, int, int, int]:
+    """Start `command`; its process id and our ends of its stdin, stdout and stderr.
+
+    posix_spawn and not subprocess, whose import alone takes as long as everything else here. A process group of its
+    own, so that a Ctrl-C in a terminal reaches the server once, through us.
+    """
+    pipes = [os.pipe() for _ in range(3)]
+    (in_server, in_us), (out_us, out_server), (err_us, err_server) = pipes
+    actions = [(os.POSIX_SPAWN_DUP2, end, fd) for fd, end in enumerate((in_server, out_server, err_server))]
+    process = os.posix_spawn(command[0], command, os.environ, file_actions=actions, setpgroup=0)
+    for end in (in_server, out_server, err_server):
+        os.close(end)
+    return process, in_us, out_us, err_us
+
+
+def _lines(fd: int) -> Iterator[bytes]:
+    """Whole lines of `fd`, and at its end what is left. Unbuffered: no lock that a dying process could trip over."""
+    held: list[bytes] = []
+    while chunk := os.read(fd, _CHUNK):
+        *whole, rest = chunk.split(b"\n")
+        for line in whole:
+            yield b"".join((*held, line, b"\n"))
+            held.clear()
+        if rest:
+            held.append(rest)
+    if held:
+        yield b"".join(held)
+
+
+def _write(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _parse(line: bytes) -> dict[str, Any]:
+    """The JSON object of `line`; empty for anything else, which the server may judge."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return {}
+    return message if isinstance(message, dict) else {}

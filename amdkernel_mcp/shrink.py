@@ -1,0 +1,197 @@
+"""Makes an answer fit into what a model should be given at once; the whole goes to a file that the answer names."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from amdkernel_mcp.results import (
+    Artefact,
+    BenchmarkResult,
+    CheckResult,
+    CompileResult,
+    JobAnswer,
+    JobResult,
+    ProfileResult,
+    ReadResult,
+    Result,
+    SearchResult,
+)
+
+LIMIT_BYTES = 8000
+
+_R = TypeVar("_R", bound=Result)
+_GOOD = frozenset({"correct", "warning", "note", "remark"})
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Keep the `most` most telling items of the list `field`: what is wrong before what is right, else the first."""
+
+    field: str
+    most: int
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Cut every string inside `field` (of the whole answer if it is empty) to `characters`."""
+
+    field: str
+    characters: int
+
+
+Step = Keep | Cut
+
+_STRINGS = (Cut("", 400), Cut("", 160))
+_STEPS: dict[type[Result], tuple[Step, ...]] = {
+    CompileResult: (
+        Cut("isa", 4000),
+        Keep("diagnostics", 20),
+        Cut("diagnostics", 400),
+        Keep("kernels", 8),
+        Cut("isa", 1500),
+        Keep("diagnostics", 6),
+        *_STRINGS,
+        Keep("kernels", 3),
+    ),
+    CheckResult: (
+        Keep("cases", 16),
+        Keep("findings", 12),
+        Keep("diagnostics", 10),
+        Keep("cases", 8),
+        *_STRINGS,
+        Keep("cases", 4),
+        Keep("findings", 6),
+        Keep("diagnostics", 4),
+    ),
+    BenchmarkResult: (
+        Keep("diagnostics", 10),
+        Keep("findings", 12),
+        Keep("counters", 24),
+        Keep("flags", 12),
+        *_STRINGS,
+        Keep("counters", 12),
+        Keep("diagnostics", 4),
+        Keep("findings", 4),
+        Keep("limits_us", 8),
+    ),
+    ProfileResult: (
+        Keep("diagnostics", 8),
+        Keep("kernels.hot_lines", 8),
+        Keep("kernels", 4),
+        Keep("kernels.metrics", 24),
+        Keep("findings", 8),
+        Keep("warnings", 8),
+        Cut("kernels", 160),
+        Keep("kernels.hot_lines", 4),
+        Keep("kernels", 2),
+        *_STRINGS,
+        Keep("diagnosis", 4),
+        Keep("kernels.metrics", 12),
+        Keep("diagnostics", 4),
+    ),
+    SearchResult: (Cut("results", 320), Keep("results", 10), Cut("results", 200), Keep("results", 6), *_STRINGS),
+}
+
+
+def size(result: Result) -> int:
+    """Bytes of the answer as it goes over the wire, once."""
+    return len(result.model_dump_json(by_alias=True).encode())
+
+
+def shrink(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
+    """`result` when it fits into `limit` bytes; else its most telling part, with `left_out` and a file in `folder`."""
+    if size(result) <= limit:
+        return result
+    if isinstance(result, JobResult):
+        room = limit - 500  # the job's own fields
+        inner = {name: getattr(result, name) for name in ("compile", "check", "benchmark", "profile")}
+        return result.model_copy(
+            update={name: part and shrink(part, folder, limit=room) for name, part in inner.items()}
+        )
+    if isinstance(result, ReadResult):
+        return _shorter_reading(result, limit)  # type: ignore[return-value]  # a ReadResult again, which mypy cannot see
+    whole = result
+    left_out: dict[str, str] = {}
+    for step in _STEPS.get(type(result), ()):
+        result = _apply(result, step, whole, left_out)
+        noted = _note(result, list(left_out.values()))
+        if size(noted) <= limit - 300:  # room for the artefact's entry
+            break
+    return _with_artefact(_note(result, list(left_out.values())), whole, folder)
+
+
+def _apply(result: _R, step: Step, whole: Result, left_out: dict[str, str]) -> _R:
+    field, _, inner = step.field.partition(".")
+    if isinstance(step, Cut):
+        if not field:
+            return _map_strings(result, step.characters)
+        value = getattr(result, field)
+        cut = _cut(value, step.characters)
+        if cut != value:
+            left_out[f"{field} text"] = f"parts of the text in {field}"
+        return result.model_copy(update={field: cut})
+    value = getattr(result, field)
+    if inner:
+        shorter = [item.model_copy(update={inner: _kept(getattr(item, inner), step.most)}) for item in value]
+        if shorter != value:
+            left_out[step.field] = f"all but {step.most} {inner} of each of the {field}"
+        return result.model_copy(update={field: shorter})
+    if len(value) > step.most:
+        left_out[field] = f"{len(getattr(whole, field)) - step.most} of {len(getattr(whole, field))} {field}"
+    return result.model_copy(update={field: _kept(value, step.most)})
+
+
+def _kept(items: Any, most: int) -> Any:
+    if isinstance(items, dict):
+        return dict(list(items.items())[:most])
+    ranked = sorted(range(len(items)), key=lambda i: (_is_good(items[i]), i))[:most]
+    return [items[i] for i in sorted(ranked)]
+
+
+def _is_good(item: object) -> bool:
+    return getattr(item, "verdict", getattr(item, "severity", None)) in _GOOD
+
+
+def _cut(value: Any, characters: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= characters else value[: characters - 1] + "…"
+    if isinstance(value, list):
+        return [_cut(item, characters) for item in value]
+    if isinstance(value, dict):
+        return {name: _cut(item, characters) for name, item in value.items()}
+    return _map_strings(value, characters) if isinstance(value, Result) else value
+
+
+def _map_strings(result: _R, characters: int) -> _R:
+    fields = type(result).model_fields
+    return result.model_copy(update={name: _cut(getattr(result, name), characters) for name in fields})
+
+
+def _note(result: _R, left_out: list[str]) -> _R:
+    if isinstance(result, SearchResult):
+        note = "; ".join(filter(None, [result.note, f"left out: {', '.join(left_out)}" if left_out else None]))
+        return result.model_copy(update={"note": note or None})
+    return result.model_copy(update={"left_out": left_out}) if isinstance(result, JobAnswer) else result
+
+
+def _with_artefact(result: _R, whole: Result, folder: Path) -> _R:
+    if not isinstance(result, JobAnswer):
+        return result
+    data = whole.model_dump_json(by_alias=True, indent=1).encode()
+    digest = hashlib.sha256(data).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{digest[:16]}.json"
+    file.write_bytes(data)
+    entry = Artefact(name="whole answer", path=str(file), sha256=f"sha256:{digest}", bytes=len(data))
+    return result.model_copy(update={"artefacts": [*result.artefacts, entry]})
+
+
+def _shorter_reading(result: ReadResult, limit: int) -> ReadResult:
+    """Fewer sections, then less text; `next_start` moves so that nothing is skipped."""
+    result = result.model_copy(update={"sections": _cut(result.sections[:20], 160)})
+    while size(result) > limit and len(result.text) > 1:
+        surplus = size(result) - limit
+        text = result.text[: max(1, len(result.text) - max(surplus // 2, 50))]
+        result = result.model_copy(update={"text": text, "next_start": result.start + len(text)})
+    return result

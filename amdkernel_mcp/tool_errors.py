@@ -1,0 +1,75 @@
+"""How an exception becomes what a model reads: one place for all tools.
+
+Our own errors are told in full; a wrong argument is named without the validator's noise; of anything else the model
+learns only that it happened, and the operator reads one line on stderr (the traceback with AMDKERNEL_DEBUG=1).
+"""
+
+import logging
+import os
+from typing import Any
+
+import mcp_types
+from fastmcp.exceptions import ToolError, ValidationError
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import ToolResult
+from pydantic import ValidationError as PydanticValidationError
+
+from amdkernel_mcp.errors import AmdkernelError
+
+INTERNAL = "internal error: the server failed in a way it should not; its log has one line about it"
+
+
+def describe(error: AmdkernelError) -> str:
+    """`FILE:LINE: message`, and the hint on a line of its own."""
+    place = ":".join(str(part) for part in (error.file, error.line) if part is not None)
+    text = f"{place}: {error.message}" if place else error.message
+    return f"{text}\nHint: {error.hint}" if error.hint else text
+
+
+def describe_arguments(error: PydanticValidationError) -> str:
+    """One line for each argument that is wrong: its name, what is wrong, what was given."""
+    lines = []
+    for problem in error.errors(include_url=False):
+        name = ".".join(str(part) for part in problem["loc"]) or "arguments"
+        given = problem["input"]
+        shown = (
+            "" if isinstance(given, dict | list) or problem["type"].startswith("missing") else f" (got {given!r:.80})"
+        )
+        lines.append(f"{name}: {problem['msg']}{shown}")
+    return "\n".join(lines)
+
+
+class TellErrors(Middleware):
+    """Turns every exception of a tool into a tool error that the model can act on."""
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[mcp_types.CallToolRequestParams],
+        call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        try:
+            return await call_next(context)
+        except ValidationError as error:
+            if isinstance(error.__cause__, PydanticValidationError):
+                raise ToolError(describe_arguments(error.__cause__), log_level=logging.DEBUG) from None
+            raise
+        except ToolError as error:  # FastMCP has wrapped what the tool raised
+            cause = error.__cause__
+            if isinstance(cause, AmdkernelError):
+                raise ToolError(describe(cause), log_level=logging.DEBUG) from None
+            raise ToolError(INTERNAL) from None
+
+
+class OneLine(logging.Filter):
+    """Drops the log record of an error of ours, which is the caller's to read, and the traceback of any other."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and not os.environ.get("AMDKERNEL_DEBUG"):
+            error: Any = record.exc_info[1]
+            if isinstance(error, AmdkernelError):
+                return False
+            record.msg = f"{record.getMessage()}: {type(error).__name__}: {error}"
+            record.args = ()
+            record.exc_info = None
+            record.exc_text = None
+        return True

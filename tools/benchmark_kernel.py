@@ -1,0 +1,53 @@
+"""Tool: benchmark a kernel."""
+
+from typing import Annotated
+
+from fastmcp import Context
+from fastmcp.tools import tool
+from pydantic import Field
+
+from amdkernel_mcp.desk import desk_of
+from amdkernel_mcp.results import BenchmarkResult
+
+from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
+
+
+@tool(title="Benchmark a kernel", annotations=MEASURES)
+async def benchmark_kernel(
+    ctx: Context,
+    problem: Problem,
+    path: Path = None,
+    source: Source = None,
+    baseline_path: Annotated[
+        str | None, Field(description="File of the kernel to compare with (stdio server only)", max_length=4096)
+    ] = None,
+    baseline_source: Annotated[
+        str | None, Field(description="Whole text of the kernel to compare with", max_length=1 << 20)
+    ] = None,
+    target: Target = None,
+    wait_s: WaitS = 45,
+) -> BenchmarkResult:
+    """Time a kernel against a baseline kernel: `faster`, `slower` or `inconclusive`, with a 95 % interval.
+
+    Without a baseline only its own time is found. On the emulated target the time is `modelled` from exact counts,
+    never `measured`. A kernel that is not correct is not timed.
+
+    Before: check_kernel says `correct`. Next: profile_kernel, to see what to improve.
+    """
+    desk = desk_of(ctx)
+    kernel = desk.candidate(path=path, source=source)
+    baseline = desk.baseline(path=baseline_path, source=baseline_source)
+    folder = desk.problem(problem)
+    return await desk.long(
+        ctx,
+        BenchmarkResult,
+        lambda progress: desk.engine.benchmark(
+            folder,
+            kernel.source,
+            file_name=kernel.file_name,
+            baseline=baseline,
+            target=target,
+            on_progress=progress,
+        ),
+        wait_s=wait_s,
+    )

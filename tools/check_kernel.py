@@ -1,0 +1,40 @@
+"""Tool: check a kernel."""
+
+from fastmcp import Context
+from fastmcp.tools import tool
+
+from amdkernel_mcp.desk import desk_of
+from amdkernel_mcp.results import CheckResult
+
+from ._parameters import RUNS_IN_SANDBOX, Path, Problem, Source, Target, WaitS
+
+
+@tool(title="Check a kernel", annotations=RUNS_IN_SANDBOX)
+async def check_kernel(
+    ctx: Context,
+    problem: Problem,
+    path: Path = None,
+    source: Source = None,
+    target: Target = None,
+    wait_s: WaitS = 45,
+) -> CheckResult:
+    """Find out whether a kernel computes what its problem asks: `correct`, `incorrect`, `invalid`, `crashed`, ...
+
+    Runs announced and held-out cases against a reference, with guard bands, poisoned outputs and repeats. Names the
+    worst element (got, expected) and findings such as out-of-bounds accesses with the line of your file.
+    The file needs its launch plan in a comment:
+    `// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256] lds=0` (expressions over the problem's scalars).
+
+    Next: benchmark_kernel or profile_kernel once it is correct.
+    """
+    desk = desk_of(ctx)
+    kernel = desk.candidate(path=path, source=source)
+    folder = desk.problem(problem)
+    return await desk.long(
+        ctx,
+        CheckResult,
+        lambda progress: desk.engine.check(
+            folder, kernel.source, file_name=kernel.file_name, target=target, on_progress=progress
+        ),
+        wait_s=wait_s,
+    )

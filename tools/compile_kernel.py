@@ -1,0 +1,52 @@
+"""Tool: compile a kernel."""
+
+from typing import Annotated
+
+from fastmcp import Context
+from fastmcp.tools import tool
+from pydantic import Field
+
+from amdkernel_mcp.desk import desk_of
+from amdkernel_mcp.results import CompileResult
+
+from ._parameters import RUNS_IN_SANDBOX, Arch, Path, Source, Target, WaitS
+
+
+@tool(title="Compile a kernel", annotations=RUNS_IN_SANDBOX)
+async def compile_kernel(
+    ctx: Context,
+    path: Path = None,
+    source: Source = None,
+    arch: Annotated[Arch | None, Field(description="GPU architecture; default: the target's")] = None,
+    target: Target = None,
+    flags: Annotated[
+        list[Annotated[str, Field(max_length=200)]],
+        Field(description="Compiler flags from the allow-list, e.g. -O3, -ffast-math, -DTILE=64", max_length=64),
+    ] = [],  # noqa: B006 - never changed, and a schema with a plain default
+    isa: Annotated[bool, Field(description="Also show the disassembly with source lines")] = False,
+    wait_s: WaitS = 45,
+) -> CompileResult:
+    """Compile HIP device code with the ROCm compiler in a sandbox.
+
+    Returns errors and warnings with line and column of your file; for each kernel its VGPRs, SGPRs, LDS, scratch,
+    spills, occupancy (waves per SIMD) and instruction mix. `ok: false` means that it does not compile.
+    Send device code only: `__global__` functions, no main() and no launches.
+
+    Next: check_kernel, to see whether it computes the right thing.
+    """
+    desk = desk_of(ctx)
+    kernel = desk.candidate(path=path, source=source)
+    return await desk.long(
+        ctx,
+        CompileResult,
+        lambda progress: desk.engine.compile(
+            kernel.source,
+            file_name=kernel.file_name,
+            arch=arch,
+            target=target,
+            flags=flags,
+            isa=isa,
+            on_progress=progress,
+        ),
+        wait_s=wait_s,
+    )

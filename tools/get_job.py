@@ -1,0 +1,44 @@
+"""Tool: ask for a job."""
+
+from typing import Annotated
+
+from fastmcp import Context
+from fastmcp.tools import tool
+from pydantic import Field
+
+from amdkernel_mcp.desk import desk_of
+from amdkernel_mcp.results import JobResult
+
+from ._parameters import RUNS_IN_SANDBOX, WaitS
+
+_VERBS = ("compile", "check", "benchmark", "profile")
+
+
+# The four answers are described by the tools that make them; repeated here they would cost a client 16 KB.
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "job_id": {"type": "string"},
+        "status": {"type": "string", "enum": ["queued", "running", "done", "failed", "cancelled"]},
+        "progress": {"type": ["string", "null"]},
+        "error": {"type": ["string", "null"]},
+    }
+    | {verb: {"type": ["object", "null"], "description": f"As {verb}_kernel answers"} for verb in _VERBS},
+    "required": ["job_id", "status"],
+}
+
+
+@tool(title="Wait for a job", annotations=RUNS_IN_SANDBOX, output_schema=_SCHEMA)
+async def get_job(
+    ctx: Context,
+    job_id: Annotated[str, Field(description="From an answer whose status is `running`", min_length=1, max_length=100)],
+    wait_s: WaitS = 45,
+    cancel: Annotated[bool, Field(description="End the job instead of waiting for its result")] = False,
+) -> JobResult:
+    """Wait for a job that took longer than its tool call, and get its answer.
+
+    While it runs `progress` says what it does: call again. Finished jobs are kept for an hour.
+
+    Before: compile_kernel, check_kernel, benchmark_kernel or profile_kernel answered with status `running`.
+    """
+    return await desk_of(ctx).job(ctx, job_id, wait_s=wait_s, cancel=cancel)

@@ -1,0 +1,21 @@
+"""Tool: where kernels can run."""
+
+from fastmcp import Context
+from fastmcp.tools import tool
+
+from amdkernel_mcp.desk import desk_of
+from amdkernel_mcp.results import TargetsResult
+
+from ._parameters import READS
+
+
+@tool(title="List the targets", annotations=READS)
+async def list_targets(ctx: Context) -> TargetsResult:
+    """List where kernels can run: the emulated GPU and the AMD GPUs that this server reaches.
+
+    `ready: false` has its reason in `note`. The default target is used where a tool is given none.
+
+    Next: compile_kernel or check_kernel with a `target`.
+    """
+    desk = desk_of(ctx)
+    return await desk.short(desk.engine.targets)

@@ -1,0 +1,33 @@
+"""Tool: read a page of the documentation."""
+
+from typing import Annotated
+
+from fastmcp import Context
+from fastmcp.tools import tool
+from pydantic import Field
+
+from amdkernel_mcp.desk import desk_of
+from amdkernel_mcp.results import ReadResult
+
+from ._parameters import READS
+
+
+@tool(title="Read a page of the documentation", annotations=READS)
+async def read_doc(
+    ctx: Context,
+    ref: Annotated[str, Field(description="`ref` of a search result or of a section", min_length=1, max_length=1000)],
+    section: Annotated[str | None, Field(description="Only the section with this heading", max_length=500)] = None,
+    start: Annotated[int, Field(ge=0, description="First character; `next_start` of the piece before")] = 0,
+    max_chars: Annotated[int, Field(ge=200, le=7000, description="Most characters of text")] = 5000,
+    find: Annotated[str | None, Field(description="Start where these words stand instead", max_length=200)] = None,
+) -> ReadResult:
+    """Read a piece of a documentation page as text, with the list of its sections.
+
+    Long pages come in pieces: go on with `start` = `next_start` until it is null, or name a `section`.
+
+    Before: search_docs finds the `ref`.
+    """
+    desk = desk_of(ctx)
+    return await desk.short(
+        lambda: desk.engine.read_doc(ref, section=section, start=start, max_chars=max_chars, find=find)
+    )
