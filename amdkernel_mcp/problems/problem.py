@@ -1,0 +1,102 @@
+"""A problem: what a kernel must compute."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from amdkernel_mcp.problems.dtypes import DType
+from amdkernel_mcp.problems.expressions import Expression
+
+Role = Literal["in", "out", "inout", "scalar"]
+Number = int | float
+
+
+@dataclass(frozen=True)
+class Init:
+    """How an input array is filled; the parameters are expressions (integers) or numbers (normal, uniform)."""
+
+    kind: Literal["normal", "uniform", "zeros", "ones", "arange", "integers"]
+    text: str
+    low: Expression | float | None = None  # the mean of a normal distribution
+    high: Expression | float | None = None  # exclusive; the standard deviation of a normal distribution
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One parameter of the kernel: an array, or a scalar where `shape` is None."""
+
+    name: str
+    dtype: DType
+    shape: tuple[Expression, ...] | None
+    role: Role
+    init: Init | None  # of in and inout arrays
+    line: int | None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set of sizes and scalars."""
+
+    name: str
+    values: Mapping[str, Number]
+    held_out: bool
+    line: int | None
+
+    def shape_of(self, argument: Argument) -> tuple[int, ...]:
+        """The shape of an array argument in this case. Raises ExpressionError."""
+        return tuple(dimension.value(self.values) for dimension in argument.shape or ())
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A problem folder that was read and found complete."""
+
+    name: str
+    title: str
+    description: str
+    folder: str
+    arguments: tuple[Argument, ...]  # in the order of the kernel's parameters
+    cases: tuple[Case, ...]
+    rtol: float | None  # None: the default of each output's dtype
+    reference: str  # the text of reference.py
+    reference_file: str
+    reference_line: int  # of `def reference`
+
+    @property
+    def arrays(self) -> tuple[Argument, ...]:
+        """All arguments that are arrays."""
+        return tuple(argument for argument in self.arguments if argument.role != "scalar")
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """The arrays that hold data before the kernel runs."""
+        return tuple(argument for argument in self.arguments if argument.role in ("in", "inout"))
+
+    @property
+    def outputs(self) -> tuple[Argument, ...]:
+        """The arrays that are compared afterwards."""
+        return tuple(argument for argument in self.arguments if argument.role in ("out", "inout"))
+
+    @property
+    def scalars(self) -> tuple[Argument, ...]:
+        """The arguments that are passed by value."""
+        return tuple(argument for argument in self.arguments if argument.role == "scalar")
+
+    def argument(self, name: str) -> Argument | None:
+        """The argument called `name`."""
+        return next((argument for argument in self.arguments if argument.name == name), None)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all that the expected data depend on, seeds and case values apart."""
+        parts = [
+            [argument.name, argument.dtype.name, argument.role, argument.init.text if argument.init else ""]
+            + [dimension.text for dimension in argument.shape or ()]
+            for argument in self.arguments
+        ]
+        return hashlib.sha256(json.dumps([parts, self.reference]).encode()).hexdigest()

@@ -1,0 +1,310 @@
+"""A problem folder on disk → `Problem`. Every mistake is a ProblemFileError with file and line."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import keyword
+import re
+import tomllib
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from amdkernel_mcp.bundled import folder as bundled_folder
+from amdkernel_mcp.errors import ProblemFileError
+from amdkernel_mcp.problems.dtypes import DTYPES, DType, suggest_dtype
+from amdkernel_mcp.problems.expressions import Expression, ExpressionError, parse_expression
+from amdkernel_mcp.problems.inits import InitError, default_init, parse_init
+from amdkernel_mcp.problems.problem import Argument, Case, Init, Number, Problem, Role
+from amdkernel_mcp.problems.toml_lines import TomlLines
+
+_LARGEST_FILE = 1 << 20
+_LARGEST_ARRAY = 2 << 30  # bytes
+_ROLES: dict[str, Role] = {"in": "in", "out": "out", "inout": "inout"}
+
+
+def bundled_problems() -> list[str]:
+    """The names of the problems that travel with the package."""
+    return sorted(path.parent.name for path in bundled_folder("examples").glob("*/problem.toml"))
+
+
+def load_problem(name_or_path: str | Path) -> Problem:
+    """The problem in a folder, or the bundled one of that name. Raises ProblemFileError."""
+    path = Path(name_or_path).expanduser()
+    if path.name == "problem.toml":
+        path = path.parent
+    if not path.is_dir() and len(path.parts) == 1 and (bundled_folder("examples") / path / "problem.toml").is_file():
+        path = bundled_folder("examples") / path
+    file = path / "problem.toml"
+    if not file.is_file():
+        lacks = "has no problem.toml" if path.is_dir() else "is neither a problem folder nor the name of a problem"
+        raise ProblemFileError(
+            f"{name_or_path} {lacks}", file=str(name_or_path), hint="bundled are " + ", ".join(bundled_problems())
+        )
+    reference = path / "reference.py"
+    if not reference.is_file():
+        raise ProblemFileError(
+            f"{file} has no reference.py beside it", file=str(reference), hint="docs/problems.md shows one"
+        )
+    text = _read(reference)
+    line = _find_reference(reference, text)
+    return _ProblemReader(file, _read(file)).problem(text, str(reference), line)
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise ProblemFileError(f"{path.name} is larger than 1 MiB", file=str(path))
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ProblemFileError(f"{path.name} cannot be read: {error.strerror}", file=str(path)) from None
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise ProblemFileError(f"{path.name} is not UTF-8", file=str(path), line=line) from None
+
+
+def _find_reference(path: Path, text: str) -> int:
+    """The line of `def reference`. The text is parsed here, and run in a sandbox only."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escapes in the user's strings
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = error.lineno if isinstance(error, SyntaxError) else 1
+        reason = error.msg if isinstance(error, SyntaxError) else str(error) or "too deeply nested"
+        raise ProblemFileError(f"reference.py is not Python: {reason}", file=str(path), line=line) from None
+    for node in tree.body:
+        names = [node.name] if isinstance(node, ast.FunctionDef) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [alias.asname or alias.name for alias in node.names]
+        if isinstance(node, ast.Assign):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        if "reference" in names:
+            return node.lineno
+    raise ProblemFileError(
+        "reference.py defines no function `reference`",
+        file=str(path),
+        line=1,
+        hint="def reference(x, *, rows, cols): return {'y': ...}",
+    )
+
+
+class _ProblemReader:
+    """Reads one problem.toml; knows its lines."""
+
+    def __init__(self, file: Path, text: str) -> None:
+        self._file = file
+        self._lines = TomlLines(text)
+        try:
+            self._data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            found = re.search(r"at line (\d+)", str(error))
+            line = int(found[1]) if found else len(text.splitlines())
+            raise ProblemFileError(f"problem.toml is not TOML: {error}", file=str(file), line=line) from None
+
+    def problem(self, reference: str, reference_file: str, reference_line: int) -> Problem:
+        data = self._data
+        self._known_keys(data, (), ("title", "description", "arguments", "cases", "tolerance"))
+        arguments = [
+            self._argument(table, ("arguments", index)) for index, table in enumerate(self._tables("arguments"))
+        ]
+        self._unique(arguments)
+        if not any(argument.role in ("out", "inout") for argument in arguments):
+            self._fail("no argument has the role out or inout: there is nothing to compare", "arguments")
+        cases = [self._case(table, ("cases", index), arguments) for index, table in enumerate(self._tables("cases"))]
+        name = self._file.resolve().parent.name
+        return Problem(
+            name=name,
+            title=self._text(data, "title", name),
+            description=self._text(data, "description", ""),
+            folder=str(self._file.parent),
+            arguments=tuple(arguments),
+            cases=tuple(cases),
+            rtol=self._rtol(),
+            reference=reference,
+            reference_file=reference_file,
+            reference_line=reference_line,
+        )
+
+    def _fail(self, message: str, *path: str | int, hint: str | None = None) -> NoReturn:
+        raise ProblemFileError(message, file=str(self._file), line=self._lines.line_of(*path), hint=hint)
+
+    def _tables(self, key: str) -> list[dict[str, Any]]:
+        tables = self._data.get(key, [])
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            self._fail(f"`{key}` must be tables: [[{key}]]", key)
+        if not tables:
+            self._fail(f"the problem has no [[{key}]]", key)
+        return tables
+
+    def _known_keys(self, table: dict[str, Any], path: tuple[str | int, ...], known: Sequence[str]) -> None:
+        for key in table:
+            if key not in known:
+                near = difflib.get_close_matches(key, known, n=1)
+                self._fail(
+                    f"unknown key `{key}`" + (f"; did you mean `{near[0]}`?" if near else ""),
+                    *path,
+                    key,
+                    hint="known here are " + ", ".join(known),
+                )
+
+    def _text(self, table: dict[str, Any], key: str, default: str) -> str:
+        value = table.get(key, default)
+        if not isinstance(value, str):
+            self._fail(f"`{key}` must be a text", key)
+        return value
+
+    def _rtol(self) -> float | None:
+        table = self._data.get("tolerance", {})
+        if not isinstance(table, dict):
+            self._fail("`tolerance` must be a table: [tolerance]", "tolerance")
+        self._known_keys(table, ("tolerance",), ("rtol",))
+        rtol = table.get("rtol")
+        if rtol is not None and (not isinstance(rtol, Number) or isinstance(rtol, bool) or not 0 <= rtol < 1):
+            self._fail(f"`rtol` must be a number from 0 to below 1, not {rtol!r}", "tolerance", "rtol")
+        return None if rtol is None else float(rtol)
+
+    # ---- [[arguments]] ----
+
+    def _argument(self, table: dict[str, Any], path: tuple[str, int]) -> Argument:
+        self._known_keys(table, path, ("name", "dtype", "shape", "role", "init"))
+        name = self._name(table, path)
+        dtype = self._dtype(name, table, path)
+        shape = self._shape(name, table, path)
+        role = self._role(name, table, path, is_array=shape is not None)
+        init = self._init(name, table, path, role, dtype)
+        return Argument(name, dtype, shape, role, init, self._lines.line_of(*path))
+
+    def _name(self, table: dict[str, Any], path: tuple[str, int]) -> str:
+        name = table.get("name")
+        if name is None:
+            self._fail("an argument has no `name`", *path)
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or keyword.iskeyword(name):
+            self._fail(f"{name!r} cannot be the name of an argument: a parameter of C and Python is", *path, "name")
+        if name in ("held_out", "min", "max", "ceil_div"):
+            self._fail(f"{name!r} has a meaning of its own and cannot be the name of an argument", *path, "name")
+        return name
+
+    def _dtype(self, name: str, table: dict[str, Any], path: tuple[str, int]) -> DType:
+        dtype = table.get("dtype")
+        if dtype is None:
+            self._fail(f"argument `{name}` has no `dtype`", *path)
+        if not isinstance(dtype, str) or dtype not in DTYPES:
+            self._fail(f"argument `{name}`: unknown dtype {dtype!r}", *path, "dtype", hint=suggest_dtype(str(dtype)))
+        return DTYPES[dtype]
+
+    def _shape(self, name: str, table: dict[str, Any], path: tuple[str, int]) -> tuple[Expression, ...] | None:
+        shape = table.get("shape")
+        if shape is None:
+            return None
+        if not isinstance(shape, list) or not shape:
+            self._fail(
+                f'argument `{name}`: `shape` must be a list such as ["rows", "cols"]',
+                *path,
+                "shape",
+                hint="leave `shape` out for a scalar argument",
+            )
+        for dimension in shape:
+            if not isinstance(dimension, int | str) or isinstance(dimension, bool):
+                self._fail(f"argument `{name}`: {dimension!r} in `shape` is no integer expression", *path, "shape")
+        try:
+            return tuple(parse_expression(dimension) for dimension in shape)
+        except ExpressionError as error:
+            self._fail(f"argument `{name}`, `shape`: {error.message}", *path, "shape")
+
+    def _role(self, name: str, table: dict[str, Any], path: tuple[str, int], *, is_array: bool) -> Role:
+        role = table.get("role")
+        if role is not None and role not in _ROLES:
+            self._fail(f"argument `{name}`: unknown role {role!r}; known are in, out, inout", *path, "role")
+        if is_array:
+            if role is None:
+                self._fail(f"argument `{name}` is an array and has no `role`: in, out or inout", *path)
+            return _ROLES[role]
+        if role in ("out", "inout"):
+            self._fail(
+                f"argument `{name}` has no `shape`, so it is a scalar and cannot be an output",
+                *path,
+                "role",
+                hint="shape = [1] makes it an array of one element",
+            )
+        return "scalar"
+
+    def _init(self, name: str, table: dict[str, Any], path: tuple[str, int], role: Role, dtype: DType) -> Init | None:
+        init = table.get("init")
+        if role not in ("in", "inout"):
+            if init is not None:
+                why = "it is a scalar" if role == "scalar" else "it is an output"
+                self._fail(f"argument `{name}` takes no `init`: {why}", *path, "init")
+            return None
+        if init is None:
+            return default_init(dtype)
+        if not isinstance(init, str):
+            self._fail(f'argument `{name}`: `init` must be a text such as "normal"', *path, "init")
+        try:
+            return parse_init(init, dtype)
+        except InitError as error:
+            self._fail(f"argument `{name}`, `init`: {error}", *path, "init")
+
+    def _unique(self, arguments: Sequence[Argument]) -> None:
+        seen: set[str] = set()
+        for index, argument in enumerate(arguments):
+            if argument.name in seen:
+                self._fail(f"two arguments are called `{argument.name}`", "arguments", index, "name")
+            seen.add(argument.name)
+
+    # ---- [[cases]] ----
+
+    def _case(self, table: dict[str, Any], path: tuple[str, int], arguments: Sequence[Argument]) -> Case:
+        held_out = table.get("held_out", False)
+        if not isinstance(held_out, bool):
+            self._fail("`held_out` must be true or false", *path, "held_out")
+        given = {key: value for key, value in table.items() if key != "held_out"}
+        arrays = {argument.name for argument in arguments if argument.role != "scalar"}
+        dtypes = {argument.name: argument.dtype for argument in arguments if argument.role == "scalar"}
+        values: dict[str, Number] = {}
+        for name in dtypes:
+            if name not in given:
+                self._fail(f"case {path[1] + 1} has no value for the scalar `{name}`", *path)
+        for key, value in given.items():
+            if key in arrays:
+                self._fail(f"`{key}` is an array and has no value in a case; its `init` fills it", *path, key)
+            values[key] = self._number(key, value, dtypes.get(key), path)
+        name = ", ".join(f"{key}={value}" for key, value in values.items()) or f"case {path[1] + 1}"
+        case = Case(name=name, values=values, held_out=held_out, line=self._lines.line_of(*path))
+        for argument in arguments:
+            self._check_size(case, argument, path)
+        return case
+
+    def _number(self, key: str, value: Any, dtype: DType | None, path: tuple[str, int]) -> Number:
+        if not re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII):
+            self._fail(f"{key!r} cannot be the name of a scalar", *path, key)
+        if not isinstance(value, Number) or isinstance(value, bool):
+            self._fail(f"`{key}` must be a number, not {value!r}", *path, key)
+        if dtype and dtype.kind == "int" and not isinstance(value, int):
+            self._fail(f"`{key}` is {dtype.name} and must be a whole number, not {value!r}", *path, key)
+        limits = (dtype.smallest, dtype.largest) if dtype else (-(2**63), 2**63 - 1)
+        if not limits[0] <= value <= limits[1]:
+            self._fail(f"`{key}` = {value} does not fit into {dtype.name if dtype else 'i64'}", *path, key)
+        return value
+
+    def _check_size(self, case: Case, argument: Argument, path: tuple[str, int]) -> None:
+        bounds = (argument.init.low, argument.init.high) if argument.init else ()
+        try:
+            shape = case.shape_of(argument)
+            low, high = (b.value(case.values) if isinstance(b, Expression) else 0 for b in bounds or (0, 0))
+        except ExpressionError as error:
+            self._fail(f"case {path[1] + 1}, argument `{argument.name}`: {error.message}", *path)
+        if any(size < 1 for size in shape):
+            self._fail(f"case {path[1] + 1}: `{argument.name}` has the empty shape {list(shape)}", *path)
+        size = argument.dtype.bytes
+        for dimension in shape:
+            size *= dimension
+        if size > _LARGEST_ARRAY:
+            self._fail(f"case {path[1] + 1}: `{argument.name}` takes {size >> 20} MiB, more than 2048", *path)
+        if argument.init and argument.init.kind == "integers":
+            inside = argument.dtype.smallest <= low and high - 1 <= argument.dtype.largest
+            if low >= high or not inside:
+                why = "do not fit into " + argument.dtype.name if low < high else "hold no integer: high is exclusive"
+                self._fail(f"argument `{argument.name}`: the bounds {low} and {high} of `init` {why}", *path)
