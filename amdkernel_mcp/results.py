@@ -58,6 +58,7 @@ class Metric(Quantity):
     """A quantity with its unit, as one row of a profile."""
 
     unit: str
+    note: str | None = Field(default=None, description="Why the number must be read with care")
 
 
 NOT_MEASURED = Quantity(value=None, evidence="not_measured")

@@ -1,0 +1,150 @@
+"""How long a dispatch would take on a GPU if one resource alone bounded it: a model, never a measurement.
+
+Every bound is a lower bound of the time, from the emulator's counts and the GPU's peak rates; the modelled time is the
+largest of them. What the model leaves out makes real kernels slower: latency of dependent instructions, cache misses
+beyond the compulsory ones, contention of atomics, clocks below the peak, the cost of a launch.
+
+Sources: the GPU's figures in profiling/gpus.toml; CDNA3 instruction set manual and ROCm Compute Profiler, "Compute
+unit", "Local data share" and "Vector L1 cache" for the rates per CU. docs/metrics.md explains each bound.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, prod
+from typing import Literal, get_args
+
+from amdkernel_mcp.measurement.work import Dispatch, moved_bytes
+from amdkernel_mcp.profiling.gpu_specs import Gpu
+
+Resource = Literal["memory", "l1_cache", "l2_writes", "lds", "vector_alu", "matrix_cores", "scalar_unit", "wave_issue"]
+
+LINE_BYTES = 128  # of vL1D and of L2, gfx942 and gfx950
+L1_BYTES_PER_CLOCK_CU = 64
+LDS_BYTES_PER_CLOCK_CU = 128  # 32 banks of 4 bytes
+WAVE_SIZE = 64
+VALU_CLOCKS = 4  # a wave of 64 on a SIMD of 16 lanes
+TRANSCENDENTAL_CLOCKS = 16  # exp, log, rcp, sqrt, sin run at a quarter of the rate
+ISSUE_CLOCKS = 4  # a SIMD is served every fourth clock, and then a wave issues at most one instruction of a kind
+MOPS_FLOPS = 512  # one unit of SQ_INSTS_VALU_MFMA_MOPS_*
+
+MATRIX_TYPES = ("F16", "BF16", "F32", "F64", "I8", "F8")
+
+WHAT_IT_IS: dict[str, str] = {
+    "memory": "compulsory bytes (each buffer once, at most what was asked for) / memory bandwidth",
+    "l1_cache": "cache-line requests * 128 B / (64 B per clock and busy CU)",
+    "l2_writes": "cache-line store requests / (one per clock and L2 channel): stores write through the L1",
+    "lds": "max(SQ_LDS_IDX_ACTIVE, lds_bytes / 128) clocks per busy CU: bank conflicts are in it",
+    "vector_alu": "4 clocks per VALU instruction of a wave, 16 per transcendental, per busy SIMD",
+    "matrix_cores": "512 * MFMA_MOPS of each type / (peak flop per clock and CU) per busy CU",
+    "scalar_unit": "one SALU, SMEM or branch instruction per clock and busy CU",
+    "wave_issue": "4 clocks per instruction of a wave, with the waves that are resident at once",
+}
+assert set(WHAT_IT_IS) == set(get_args(Resource))
+
+
+@dataclass(frozen=True)
+class Model:
+    """A modelled time in microseconds, the resource that holds most of it, and all bounds."""
+
+    time_us: float
+    limiter: Resource | None
+    bounds_us: Mapping[Resource, float]
+
+
+@dataclass(frozen=True)
+class BusyUnits:
+    """How much of the machine the launch can use at most; fractions come from an uneven last round of workgroups."""
+
+    cus: float
+    simds: float
+    resident_waves: float
+
+
+def busy_units(dispatch: Dispatch, gpu: Gpu, *, waves_per_simd: int | None = None) -> BusyUnits:
+    """Units that work at the average, when the unit with most work sets the end.
+
+    A workgroup lives on one CU, so the fullest CU has ceil(workgroups / CUs) of them: with 305 workgroups on 304 CUs
+    half of the machine waits for one CU. `waves_per_simd` is the kernel's occupancy limit.
+    """
+    groups = max(dispatch.workgroups, 1)
+    waves = dispatch.count("SQ_WAVES") or groups * ceil(prod(dispatch.block) / WAVE_SIZE)
+    fullest_cu = ceil(groups / gpu.cus)
+    waves_there = ceil(fullest_cu * waves / groups)
+    fullest_simd = ceil(waves_there / gpu.simds_per_cu)
+    slots = gpu.simds * (waves_per_simd or gpu.waves_per_simd)
+    return BusyUnits(groups / fullest_cu, waves / fullest_simd, min(waves, slots))
+
+
+def dispatch_bounds(dispatch: Dispatch, gpu: Gpu, *, waves_per_simd: int | None = None) -> dict[Resource, float]:
+    """Lower bounds in microseconds. Empty for a GPU that is no CDNA part: its rates per CU are others."""
+    if gpu.wave_size != WAVE_SIZE:
+        return {}
+    busy = busy_units(dispatch, gpu, waves_per_simd=waves_per_simd)
+    per_cu = 1 / (busy.cus * gpu.clock_mhz)  # microseconds per clock of all busy CUs
+    per_simd = 1 / (busy.simds * gpu.clock_mhz)
+    count = dispatch.count
+    lines = count("cache_lines_loaded") + count("cache_lines_stored")
+    bounds: dict[Resource, float] = {
+        "memory": moved_bytes(dispatch) / (gpu.memory_gbps * 1e3),
+        "l1_cache": lines * LINE_BYTES / L1_BYTES_PER_CLOCK_CU * per_cu,
+        "lds": max(count("SQ_LDS_IDX_ACTIVE"), count("lds_bytes") / LDS_BYTES_PER_CLOCK_CU) * per_cu,
+        "vector_alu": vector_clocks(dispatch) * per_simd,
+        "matrix_cores": matrix_clocks(dispatch, gpu) * per_cu,
+        "scalar_unit": scalar_instructions(dispatch) * per_cu,
+        "wave_issue": count("SQ_INSTS") * ISSUE_CLOCKS / max(busy.resident_waves, 1) / gpu.clock_mhz,
+    }
+    if gpu.l2_channels:
+        bounds["l2_writes"] = count("cache_lines_stored") / gpu.l2_channels / gpu.clock_mhz
+    return bounds
+
+
+def model_case(dispatches: Sequence[Dispatch], gpu: Gpu, *, waves_per_simd: Mapping[str, int] | None = None) -> Model:
+    """Modelled time of a case whose dispatches run one after the other.
+
+    The time is the sum of the dispatches' times, so two launches that are bound by different resources take the time
+    of both. `waves_per_simd` is the occupancy limit by kernel name.
+    """
+    limits = waves_per_simd or {}
+    time_us, held_by, total = 0.0, dict[Resource, float](), dict[Resource, float]()
+    for dispatch in dispatches:
+        bounds = dispatch_bounds(dispatch, gpu, waves_per_simd=limits.get(dispatch.kernel))
+        for resource, bound_us in bounds.items():
+            total[resource] = total.get(resource, 0.0) + bound_us
+        if limiter := largest(bounds):
+            time_us += bounds[limiter]
+            held_by[limiter] = held_by.get(limiter, 0.0) + bounds[limiter]
+    return Model(time_us, largest(held_by), total)
+
+
+def largest(bounds: Mapping[Resource, float]) -> Resource | None:
+    """The resource with the largest figure; None where nothing is bounded."""
+    resource = max(bounds, key=lambda name: bounds[name], default=None)
+    return resource if resource is not None and bounds[resource] > 0 else None
+
+
+def vector_clocks(dispatch: Dispatch) -> float:
+    """SIMD clocks of all VALU instructions that are not MFMA."""
+    count = dispatch.count
+    transcendental = sum(count(f"SQ_INSTS_VALU_TRANS_{kind}") for kind in ("F16", "F32", "F64"))
+    ordinary = max(count("SQ_INSTS_VALU") - count("SQ_INSTS_MFMA") - transcendental, 0)
+    return ordinary * VALU_CLOCKS + transcendental * TRANSCENDENTAL_CLOCKS
+
+
+def matrix_flops(dispatch: Dispatch) -> float:
+    """Flop (integer operations for I8) of all MFMA instructions, masked lanes included as the hardware does."""
+    return MOPS_FLOPS * sum(dispatch.count(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}") for kind in MATRIX_TYPES)
+
+
+def matrix_clocks(dispatch: Dispatch, gpu: Gpu) -> float:
+    """CU clocks of all MFMA instructions at the part's peak rate; types that the part lacks count nothing."""
+    clocks = 0.0
+    for kind in MATRIX_TYPES:
+        rate = gpu.flops_per_clock_cu.get(f"matrix_{kind.lower()}")
+        if rate:
+            clocks += MOPS_FLOPS * dispatch.count(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}") / rate
+    return clocks
+
+
+def scalar_instructions(dispatch: Dispatch) -> float:
+    """Instructions that the scalar unit of a CU takes one by one."""
+    return sum(dispatch.count(name) for name in ("SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_BRANCH"))

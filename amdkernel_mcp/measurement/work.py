@@ -1,0 +1,78 @@
+"""What one run of a case did, in the form that timing and profiling need.
+
+A run is a list of dispatches (emulator) or of timed launches (GPU), each with the bytes that it cannot avoid to move.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+Counters = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Bytes of the buffers that a launch is given: each counted once, however often the kernel touches it."""
+
+    read_bytes: int
+    write_bytes: int
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes read and bytes written."""
+        return self.read_bytes + self.write_bytes
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One kernel launch as the emulator counted it. `grid` is in workgroups, `block` in work-items."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    counters: Counters
+    footprint: Footprint | None = None
+    pcs: Mapping[int, int] = field(default_factory=dict)
+    """Executions by virtual address in the code object; empty where they were not counted."""
+
+    @property
+    def workgroups(self) -> int:
+        """Workgroups of the launch."""
+        return prod(self.grid)
+
+    def count(self, name: str) -> float:
+        """The counter's value; 0 where it was not counted, so only for counters that are always there."""
+        return self.counters.get(name, 0)
+
+
+@dataclass(frozen=True)
+class CaseRun:
+    """All that is known of the speed of one case: emulated dispatches, or event times of a real GPU."""
+
+    case: str
+    dispatches: tuple[Dispatch, ...] = ()
+    repeats_us: tuple[tuple[float, ...], ...] = ()
+    """Event times: one tuple per repeat, in it one time per launch."""
+    footprints: tuple[Footprint, ...] = ()
+    """One per launch, in order."""
+
+    @property
+    def samples_us(self) -> tuple[float, ...]:
+        """Time of the whole case, one per repeat."""
+        return tuple(sum(launches) for launches in self.repeats_us)
+
+    @property
+    def compulsory_bytes(self) -> int:
+        """Bytes that all launches together cannot avoid to move."""
+        return sum(footprint.total_bytes for footprint in self.footprints)
+
+
+def moved_bytes(dispatch: Dispatch) -> float:
+    """Bytes that the dispatch moves between memory and the GPU if every cache were perfect.
+
+    Each buffer once, and no more than the lanes asked for: a kernel that stops early moves less than its buffers.
+    """
+    loaded, stored = dispatch.count("bytes_loaded"), dispatch.count("bytes_stored")
+    if dispatch.footprint is None:
+        return loaded + stored
+    return min(loaded, dispatch.footprint.read_bytes) + min(stored, dispatch.footprint.write_bytes)

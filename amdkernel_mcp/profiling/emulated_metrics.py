@@ -1,0 +1,161 @@
+"""Metrics of a kernel from the emulator's counts: exact counts are `emulated`, what a cost model adds is `modelled`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from amdkernel_mcp.measurement.roofline import model_case
+from amdkernel_mcp.measurement.work import Dispatch, moved_bytes
+from amdkernel_mcp.profiling.gpu_specs import Gpu
+from amdkernel_mcp.profiling.metric import Definition, quantity
+from amdkernel_mcp.results import Evidence, KernelResources, Metric
+
+EMULATOR = "emulator: counted per wave instruction as it executes"
+COST_MODEL = "emulator: cost model of one wave instruction's addresses; no cache is simulated"
+ROOFLINE = "measurement/roofline.py"
+PROFILER = "as ROCm Compute Profiler defines it, over the emulator's counts"
+
+# Raw counters: unit, evidence, meaning. rocprof's names where rocprof has one; sums over all waves of all dispatches.
+RAW: dict[str, tuple[str, Evidence, str]] = {
+    "SQ_WAVES": ("waves", "emulated", "waves launched"),
+    "SQ_INSTS": ("instructions", "emulated", "instructions of all kinds"),
+    "SQ_INSTS_VALU": ("instructions", "emulated", "vector ALU, MFMA included"),
+    "SQ_INSTS_SALU": ("instructions", "emulated", "scalar ALU"),
+    "SQ_INSTS_SMEM": ("instructions", "emulated", "scalar memory"),
+    "SQ_INSTS_LDS": ("instructions", "emulated", "LDS"),
+    "SQ_INSTS_VMEM_RD": ("instructions", "emulated", "vector memory loads"),
+    "SQ_INSTS_VMEM_WR": ("instructions", "emulated", "vector memory stores and atomics"),
+    "SQ_INSTS_FLAT": ("instructions", "emulated", "flat instructions, whichever memory they reach"),
+    "SQ_INSTS_MFMA": ("instructions", "emulated", "matrix instructions"),
+    "SQ_INSTS_BRANCH": ("instructions", "emulated", "branches"),
+    "SQ_THREAD_CYCLES_VALU": ("lane cycles", "modelled", "active lanes of VALU instructions, in cycles"),
+    **{
+        f"SQ_INSTS_VALU_{kind}_{width}": ("instructions", "emulated", f"{kind} instructions of {width}")
+        for width in ("F16", "F32", "F64")
+        for kind in ("ADD", "MUL", "FMA", "TRANS")
+    },
+    **{
+        f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": ("512 flop", "emulated", f"MFMA work of {kind}, in units of 512 operations")
+        for kind in ("F16", "BF16", "F32", "F64", "I8", "F8")
+    },
+    "bytes_loaded": ("B", "emulated", "global bytes that active lanes asked for"),
+    "bytes_stored": ("B", "emulated", "global bytes that active lanes stored"),
+    "lds_bytes": ("B", "emulated", "LDS bytes that active lanes touched"),
+    "barriers": ("instructions", "emulated", "workgroup barriers, per wave"),
+    "branches_taken": ("instructions", "emulated", "branches that were taken"),
+    "active_lanes_valu": ("lanes", "emulated", "active lanes, summed over VALU instructions"),
+    "cache_lines_loaded": ("lines", "modelled", "distinct 128-byte lines per load instruction, summed"),
+    "cache_lines_stored": ("lines", "modelled", "distinct 128-byte lines per store instruction, summed"),
+    "SQ_LDS_BANK_CONFLICT": ("cycles", "modelled", "LDS cycles lost to bank conflicts"),
+    "SQ_LDS_IDX_ACTIVE": ("cycles", "modelled", "LDS cycles of indexed accesses, conflicts included"),
+}
+
+MAIN_COUNTERS = (
+    "SQ_WAVES", "SQ_INSTS", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_VMEM_RD",
+    "SQ_INSTS_VMEM_WR", "SQ_INSTS_MFMA", "bytes_loaded", "bytes_stored", "cache_lines_loaded", "cache_lines_stored",
+    "SQ_LDS_BANK_CONFLICT",
+)  # fmt: skip
+
+_VALU_FLOP = " + ".join(
+    f"SQ_INSTS_VALU_ADD_{w} + SQ_INSTS_VALU_MUL_{w} + SQ_INSTS_VALU_TRANS_{w} + 2 * SQ_INSTS_VALU_FMA_{w}"
+    for w in ("F16", "F32", "F64")
+)
+_MFMA_FLOP = " + ".join(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in ("F16", "BF16", "F32", "F64", "I8", "F8"))
+_FLOP = f"(64 * ({_VALU_FLOP}) + 512 * ({_MFMA_FLOP}))"
+
+DERIVED: tuple[Definition, ...] = (
+    Definition("VALU Active Threads", "threads", "active_lanes_valu / SQ_INSTS_VALU", "emulated", PROFILER,
+               "lanes that work in a mean VALU instruction, of 64"),
+    Definition("VALU Lane Utilization", "%", "100 * active_lanes_valu / (64 * SQ_INSTS_VALU)", "emulated", EMULATOR,
+               "the same as a share; the rest is divergence or unused threads"),
+    Definition("FLOP", "flop", _FLOP, "emulated", PROFILER,
+               "floating-point operations (I8: integer); lanes that are switched off count too, as on the GPU"),
+    Definition("Bytes Requested", "B", "bytes_loaded + bytes_stored", "emulated", EMULATOR,
+               "global bytes that active lanes asked for"),
+    Definition("Compulsory Bytes", "B", "compulsory_bytes", "emulated", ROOFLINE,
+               "each buffer once, at most what was asked for: no kernel for this problem moves less"),
+    Definition("Request Amplification", "ratio", "(bytes_loaded + bytes_stored) / compulsory_bytes", "emulated",
+               EMULATOR, "how often the mean byte is asked for; above 1 the caches or the LDS must give reuse"),
+    Definition("Arithmetic Intensity", "flop/B", f"{_FLOP} / compulsory_bytes", "emulated", ROOFLINE,
+               "flop per compulsory byte: the best that this algorithm can have at the memory roof"),
+    Definition("Arithmetic Intensity L1", "flop/B", f"{_FLOP} / (bytes_loaded + bytes_stored)", "emulated", EMULATOR,
+               "flop per byte that lanes asked for"),
+    Definition("Load Coalescing", "%", "100 * bytes_loaded / (128 * cache_lines_loaded)", "modelled", COST_MODEL,
+               "bytes asked for, of the lines that the loads touch; may pass 100 where lanes read the same bytes"),
+    Definition("Store Coalescing", "%", "100 * bytes_stored / (128 * cache_lines_stored)", "modelled", COST_MODEL,
+               "bytes stored, of the lines that the stores touch"),
+    Definition("Lines per Load", "lines", "cache_lines_loaded / SQ_INSTS_VMEM_RD", "modelled", COST_MODEL,
+               "128-byte lines that a mean load instruction of a wave touches: 2 for one float per lane in order"),
+    Definition("Lines per Store", "lines", "cache_lines_stored / SQ_INSTS_VMEM_WR", "modelled", COST_MODEL,
+               "the same for stores"),
+    Definition("LDS Bank Conflicts/Access", "conflicts/access",
+               "SQ_LDS_BANK_CONFLICT / (SQ_LDS_IDX_ACTIVE - SQ_LDS_BANK_CONFLICT)", "modelled", PROFILER,
+               "extra LDS cycles per cycle without conflict"),
+    Definition("Instructions per Wave", "instructions", "SQ_INSTS / SQ_WAVES", "emulated", EMULATOR),
+    Definition("Instructions per Byte", "instructions/B", "SQ_INSTS * 64 / (bytes_loaded + bytes_stored)", "emulated",
+               EMULATOR, "wave instructions * 64 lanes per byte asked for"),
+    Definition("Bytes per Load", "B", "bytes_loaded / SQ_INSTS_VMEM_RD", "emulated", EMULATOR,
+               "bytes of a mean load instruction of a wave: 256 for one float per lane, 1024 for 16 bytes per lane"),
+    Definition("Waves per SIMD Slot", "waves", "SQ_WAVES / simds", "emulated", ROOFLINE,
+               "waves of the launch for each SIMD of the GPU; below 1 a part of the machine stays idle"),
+)  # fmt: skip
+
+
+def total_counters(dispatches: Iterable[Dispatch]) -> dict[str, float]:
+    """Each counter, summed over the dispatches that have it."""
+    total: dict[str, float] = {}
+    for dispatch in dispatches:
+        for name, value in dispatch.counters.items():
+            total[name] = total.get(name, 0) + value
+    return total
+
+
+def raw_counters(dispatches: Sequence[Dispatch]) -> dict[str, Metric]:
+    """The counters as metrics; one that the emulator does not know by name is left out."""
+    total = total_counters(dispatches)
+    return {name: quantity(total[name], unit, how) for name, (unit, how, _) in RAW.items() if name in total}
+
+
+def emulated_metrics(
+    dispatches: Sequence[Dispatch], gpu: Gpu, *, resources: KernelResources | None = None
+) -> dict[str, Metric]:
+    """All metrics of one kernel over its dispatches: derived, modelled, static and raw, most telling first."""
+    values = formula_inputs(dispatches, gpu)
+    metrics = model_metrics(dispatches, gpu, resources)
+    metrics |= {definition.name: definition.metric(values) for definition in DERIVED}
+    metrics |= static_metrics(resources)
+    return metrics | raw_counters(dispatches)
+
+
+def formula_inputs(dispatches: Sequence[Dispatch], gpu: Gpu) -> dict[str, float]:
+    """The counters, and what the formulas need beside them. Cache-line counts of 0 with traffic were not counted."""
+    values = total_counters(dispatches)
+    values["compulsory_bytes"] = sum(moved_bytes(dispatch) for dispatch in dispatches)
+    values["simds"] = gpu.simds * max(len(dispatches), 1)
+    return values
+
+
+def model_metrics(dispatches: Sequence[Dispatch], gpu: Gpu, resources: KernelResources | None) -> dict[str, Metric]:
+    """The modelled time and its bounds in microseconds."""
+    limits = {resources.name: resources.occupancy_waves_per_simd} if resources else {}
+    model = model_case(dispatches, gpu, waves_per_simd=limits)
+    if model.limiter is None:
+        return {"Modelled Time": quantity(None, "us", "modelled")}
+    metrics = {"Modelled Time": quantity(model.time_us, "us", "modelled")}
+    for resource, bound_us in sorted(model.bounds_us.items(), key=lambda item: -item[1]):
+        metrics[f"Bound: {resource}"] = quantity(bound_us, "us", "modelled")
+    return metrics
+
+
+def static_metrics(resources: KernelResources | None) -> dict[str, Metric]:
+    """What the code object says; empty without it."""
+    if resources is None:
+        return {}
+    rows: Mapping[str, tuple[float, str]] = {
+        "VGPRs": (resources.vgpr, "registers"),
+        "AGPRs": (resources.agpr, "registers"),
+        "SGPRs": (resources.sgpr, "registers"),
+        "LDS": (resources.lds_bytes, "B"),
+        "Scratch": (resources.scratch_bytes, "B"),
+        "VGPR Spills": (resources.vgpr_spills, "registers"),
+        "Occupancy Limit": (resources.occupancy_waves_per_simd, "waves/SIMD"),
+    }
+    return {name: quantity(value, unit, "static") for name, (value, unit) in rows.items()}

@@ -1,0 +1,103 @@
+"""Limits and peaks of AMD GPUs, found by marketing name or by gfx name. The figures stand in gpus.toml."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from amdkernel_mcp.errors import UnknownTargetError
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One device as HIP sees it (MI250X: one GCD). Fields are described at the head of gpus.toml."""
+
+    name: str
+    gfx: str
+    family: str
+    xcds: int
+    shader_engines: int
+    cus: int
+    simds_per_cu: int
+    waves_per_simd: int
+    wave_size: int
+    clock_mhz: float
+    memory_gbps: float
+    l2_mib: float
+    lds_kib_per_cu: int
+    source: str
+    confidence: str
+    flops_per_clock_cu: Mapping[str, float]
+    aliases: tuple[str, ...] = ()
+    l2_channels: int | None = None
+    mall_mib: float | None = None
+    notes: str = ""
+
+    @property
+    def simds(self) -> int:
+        """SIMDs of the whole device."""
+        return self.cus * self.simds_per_cu
+
+    @property
+    def wave_slots(self) -> int:
+        """Waves that can be resident on the whole device at once."""
+        return self.simds * self.waves_per_simd
+
+    @property
+    def last_level_cache_bytes(self) -> int:
+        """Bytes that can stay on the device's side of the memory: L2 and, where there is one, Infinity Cache."""
+        return int((self.l2_mib + (self.mall_mib or 0)) * 2**20)
+
+    def peak_flops(self, unit: str) -> float | None:
+        """Peak rate in flop/s of `vector_f32`, `matrix_f16` and the like; None where the part has no such unit."""
+        per_clock = self.flops_per_clock_cu.get(unit)
+        return None if per_clock is None else per_clock * self.cus * self.clock_mhz * 1e6
+
+
+@cache
+def all_gpus() -> tuple[Gpu, ...]:
+    """Every GPU of gpus.toml, in its order."""
+    text = files("amdkernel_mcp.profiling").joinpath("gpus.toml").read_text(encoding="utf-8")
+    return tuple(Gpu(**_fields(entry)) for entry in tomllib.loads(text)["gpu"])
+
+
+def _fields(entry: dict[str, Any]) -> dict[str, Any]:
+    return entry | {"aliases": tuple(entry.get("aliases", ())), "source": " ".join(entry["source"].split())}
+
+
+# Where a gfx name alone is known: the part that is meant most often.
+_DEFAULT = {"gfx90a": "MI250X (per GCD)", "gfx942": "MI300X", "gfx950": "MI355X"}
+
+
+def gpu_by_name(name: str) -> Gpu:
+    """The GPU called `name`: `MI300X`, `AMD Instinct MI300X`, `gfx942`. Raises UnknownTargetError for another."""
+    found = lookup(name)
+    if found is None:
+        known = ", ".join(gpu.name for gpu in all_gpus())
+        raise UnknownTargetError(f"no figures are known for a GPU called {name!r}", hint=f"known are: {known}")
+    return found
+
+
+def lookup(name: str | None, *, cus: int | None = None) -> Gpu | None:
+    """The GPU called `name`, or None. With `cus` the part must have that many CUs, whatever it is called.
+
+    An MI300X that calls itself `gfx942` or `MI300X_A1` is found; of several parts of one gfx name the usual one is.
+    """
+    if not name:
+        return None
+    key = _key(name)
+    named = [gpu for gpu in all_gpus() if key in {_key(gpu.name), *map(_key, gpu.aliases)}]
+    if not named:
+        named = [gpu for gpu in all_gpus() if gpu.gfx == name.split(":")[0].lower()]
+        named.sort(key=lambda gpu: gpu.name != _DEFAULT.get(gpu.gfx))  # stable: else the order of the file
+    if cus is not None:
+        named = [gpu for gpu in named if gpu.cus == cus]
+    return named[0] if named else None
+
+
+def _key(name: str) -> str:
+    """`AMD Instinct(TM) MI300X` and `mi300x` alike; an OEM suffix such as `VF` stays."""
+    return re.sub(r"\b(amd|instinct|radeon|graphics|tm|per gcd)\b|[^a-z0-9]", "", name.lower())

@@ -1,0 +1,36 @@
+"""One row of a metric table: a name, a formula over counters, a unit, and where the formula comes from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from amdkernel_mcp.profiling.formula import Formula
+from amdkernel_mcp.results import Evidence, Metric
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A metric as docs/metrics.md prints it. `evidence` is that of its value when all inputs are there."""
+
+    name: str
+    unit: str
+    text: str
+    evidence: Evidence
+    source: str
+    meaning: str = ""
+
+    @cached_property
+    def formula(self) -> Formula:
+        """The text, parsed. Raises ValueError when it is no formula."""
+        return Formula(self.text)
+
+    def metric(self, values: Mapping[str, float]) -> Metric:
+        """The metric; `not_measured` when a counter is absent or a denominator is zero."""
+        return quantity(self.formula.value(values), self.unit, self.evidence)
+
+
+def quantity(value: float | None, unit: str, evidence: Evidence, *, note: str | None = None) -> Metric:
+    """A metric that is `not_measured` when there is no value."""
+    if value is None:
+        return Metric(value=None, evidence="not_measured", unit=unit, note=note)
+    return Metric(value=value, evidence=evidence, unit=unit, note=note)
