@@ -1,0 +1,105 @@
+"""A buffer between two guard bands, so that a kernel which writes beside its buffer is found out.
+
+    | guard 64 KiB | shift | payload | guard 64 KiB |
+
+All of it is filled with one byte before the payload gets its data: an output that the kernel leaves alone stays poison,
+and a guard that does not is damage. The byte and the shift differ between repeats, so that neither a kernel which
+writes the poison itself nor one which counts on an address passes twice.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import hip_calls
+from job_plan import Buffer
+
+GUARD_BYTES = 64 << 10
+POISON = (0xFF, 0x5A)  # NaN in every float type, -1 in every signed integer; and a plausible small number
+ALIGNMENT = 256  # hipMalloc's, which a kernel may count on
+SHIFTS = 16
+
+
+@dataclass(frozen=True)
+class Damage:
+    """The first damaged byte of one guard band: `offset` is relative to the payload's start (before) or end (after)."""
+
+    buffer: str
+    side: str  # before, after
+    offset: int
+    bytes: int  # how many bytes of the band were changed
+
+    def as_json(self, repeat: int) -> dict[str, object]:
+        return {"buffer": self.buffer, "side": self.side, "offset": self.offset, "bytes": self.bytes, "repeat": repeat}
+
+
+class GuardedBuffer:
+    """One buffer in device memory, freshly poisoned and filled."""
+
+    def __init__(self, buffer: Buffer, data: bytes | None, *, index: int, repeat: int) -> None:
+        self.buffer = buffer
+        self._data = data
+        self._poison = POISON[repeat % len(POISON)]
+        self._shift = ALIGNMENT * ((7 * repeat + 3 * index) % SHIFTS)
+        self._size = 2 * GUARD_BYTES + SHIFTS * ALIGNMENT + buffer.bytes
+        self._block = hip_calls.allocate(self._size)
+        self.address = self._block + GUARD_BYTES + self._shift
+        hip_calls.fill(self._block, self._poison, self._size)
+        self.restore()
+        self._describe()
+
+    def _describe(self) -> None:
+        describe = hip_calls.memory_describer()
+        if describe is not None:
+            # `in` buffers stay writable for the emulator: that a kernel wrote one is found by comparing, as on a GPU.
+            describe(self.address, self.buffer.bytes, self.buffer.name.encode(), 1)
+
+    def restore(self) -> None:
+        """Put the input data into the payload again. Raises HipError."""
+        if self._data is not None:
+            hip_calls.write(self.address, self._data)
+
+    def contents(self) -> bytearray:
+        """The payload. Raises HipError."""
+        return hip_calls.read(self.address, self.buffer.bytes)
+
+    def is_modified(self) -> bool:
+        """Whether the payload is no longer the data that were put in. Raises HipError."""
+        return self._data is not None and self.contents() != self._data
+
+    def damage(self) -> list[Damage]:
+        """What was written beside the payload: at most one entry per side. Raises HipError."""
+        start = GUARD_BYTES + self._shift
+        end = start + self.buffer.bytes
+        before = hip_calls.read(self._block, start)
+        after = hip_calls.read(self._block + end, self._size - end)
+        found = []
+        for side, band, origin in (("before", before, start), ("after", after, 0)):
+            if hit := first_difference(band, self._poison):
+                found.append(Damage(self.buffer.name, side, hit[0] - origin, hit[1]))
+        return found
+
+    def free(self) -> None:
+        """Give the block back. Raises HipError."""
+        hip_calls.free(self._block)
+
+
+def first_difference(band: bytearray, byte: int) -> tuple[int, int] | None:
+    """Index of the first byte that is not `byte`, and how many are not; None when all are."""
+    unharmed = band.count(byte)
+    if unharmed == len(band):
+        return None
+    return len(band) - len(band.lstrip(bytes([byte]))), len(band) - unharmed
+
+
+def allocate_all(buffers: tuple[Buffer, ...], data: list[bytes | None], *, repeat: int) -> list[GuardedBuffer]:
+    """A fresh set of all buffers of a case. Raises HipError."""
+    return [
+        GuardedBuffer(buffer, contents, index=index, repeat=repeat)
+        for index, (buffer, contents) in enumerate(zip(buffers, data, strict=True))
+    ]
+
+
+def free_all(buffers: list[Any]) -> None:
+    """Give all blocks back. Raises HipError."""
+    for buffer in buffers:
+        buffer.free()

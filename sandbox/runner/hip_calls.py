@@ -1,0 +1,111 @@
+"""The HIP calls that the runner makes, each with its return code looked at.
+
+The library behind them is AMD's or the emulator's, whichever libamdhip64.so the loader finds; nothing here knows which,
+except `memory_describer`.
+"""
+
+import ctypes
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hip import hip
+
+HOST_TO_DEVICE = hip.hipMemcpyKind.hipMemcpyHostToDevice
+DEVICE_TO_HOST = hip.hipMemcpyKind.hipMemcpyDeviceToHost
+
+ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, NOT_SUPPORTED = 700, 702, 801
+
+
+class HipError(Exception):
+    """A HIP call that failed: its name, and HIP's number, name and sentence of the error."""
+
+    def __init__(self, call: str, error: Any) -> None:
+        self.call = call
+        self.code = int(error)
+        super().__init__(f"{call}: {hip.hipGetErrorName(error)[1]} ({self.code}), {hip.hipGetErrorString(error)[1]}")
+
+
+def call(function: Any, *arguments: Any) -> Any:
+    """What `function` gives besides its return code. Raises HipError."""
+    error, *values = function(*arguments)
+    if int(error) != 0:
+        raise HipError(function.__name__, error)
+    return values[0] if values else None
+
+
+def device_description() -> dict[str, object]:
+    """Name, architecture and ROCm version of device 0, as the library tells them."""
+    properties = call(hip.hipGetDeviceProperties, 0)
+    version = call(hip.hipRuntimeGetVersion)
+    return {
+        "name": _text(properties.name),
+        "arch": _text(properties.gcnArchName).split(":")[0],
+        "rocm": f"{version // 10_000_000}.{version // 100_000 % 100}.{version % 100_000}",
+        "emulated": memory_describer() is not None,
+    }
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+@cache
+def memory_describer() -> Any:
+    """The emulator's way to learn which part of a block is payload; None with AMD's library, which has none."""
+    try:
+        function = ctypes.CDLL(_library_path()).amdkernelDescribeMemory
+    except (OSError, AttributeError):
+        return None
+    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_int]
+    return function
+
+
+def _library_path() -> str:
+    from rocm.bindings.util.paths import get_library_path  # the very file that hip-python opens
+
+    return str(get_library_path("amdhip64"), "utf-8")
+
+
+def load_module(code_object: Path) -> Any:
+    """The module in the file. Raises HipError."""
+    return call(hip.hipModuleLoad, str(code_object).encode())
+
+
+def find_kernel(module: Any, name: str) -> Any:
+    """The kernel of this (mangled) name. Raises HipError."""
+    return call(hip.hipModuleGetFunction, module, name.encode())
+
+
+def allocate(size: int) -> int:
+    """Device address of a fresh block. Raises HipError."""
+    return int(call(hip.hipMalloc, size))
+
+
+def free(address: int) -> None:
+    """Give the block back. Raises HipError."""
+    call(hip.hipFree, address)
+
+
+def fill(address: int, byte: int, size: int) -> None:
+    """Set all bytes of a range. Raises HipError."""
+    call(hip.hipMemset, address, byte, size)
+
+
+def write(address: int, data: bytes) -> None:
+    """Copy to the device. Raises HipError."""
+    if data:
+        call(hip.hipMemcpy, address, data, len(data), HOST_TO_DEVICE)
+
+
+def read(address: int, size: int) -> bytearray:
+    """Copy from the device. Raises HipError."""
+    data = bytearray(size)
+    if size:
+        call(hip.hipMemcpy, data, address, size, DEVICE_TO_HOST)
+    return data
+
+
+def synchronize() -> None:
+    """Wait until all launches have ended. Raises HipError, also for a fault of a kernel."""
+    call(hip.hipDeviceSynchronize)

@@ -1,0 +1,89 @@
+"""The trusted host program: reads `job.json` in the working folder, runs its cases, leaves results in $OUT.
+
+    python3 run_job.py
+
+Each case runs in a child process: a fault, a hang or a crash in one leaves the others alone. stderr gets one JSON
+object a line for progress. $OUT gets `report.json`, `case-C.repeat-R.buffer-B.bin` for each output, and from the emulator
+`case-C.dispatches.jsonl`. The job's format stands in job_plan.py.
+"""
+
+import json
+import os
+import select
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from case_run import CaseReport, run_case
+from job_plan import FORMAT, Job, read_job
+
+_FAULT_WORDS = "Memory access fault"  # of AMD's runtime, before it aborts the process
+
+
+def main() -> None:
+    out = Path(os.environ["OUT"])
+    job = read_job(Path.cwd())
+    cases = []
+    for index in range(len(job.cases)):
+        report = _run_in_child(job, index, out)
+        cases.append(asdict(report))
+        _progress(event="case", index=index, of=len(job.cases), status=report.status)
+    (out / "report.json").write_text(json.dumps({"format": FORMAT, "cases": cases}))
+
+
+def _progress(**fields: object) -> None:
+    print(json.dumps(fields), file=sys.stderr, flush=True)
+
+
+def _run_in_child(job: Job, index: int, out: Path) -> CaseReport:
+    result, messages = Path(f"case-{index}.json"), Path(f"case-{index}.stderr")
+    child = os.fork()
+    if child == 0:
+        _be_the_child(job, index, out, result, messages)
+    ended = _wait(child, job.case_timeout_s)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    said = messages.read_text(errors="replace")[-4000:].strip() if messages.exists() else ""
+    if not ended:
+        return CaseReport("timeout", f"the case did not end within {job.case_timeout_s:g} s")
+    if os.waitstatus_to_exitcode(status) != 0 or not result.exists():
+        return CaseReport("fault" if _FAULT_WORDS in said else "crashed", f"{_ending(status)}: {said}")
+    return CaseReport(**json.loads(result.read_text()))
+
+
+def _wait(child: int, timeout_s: float) -> bool:
+    """Whether the child ended in time."""
+    descriptor = os.pidfd_open(child)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(timeout_s * 1000))
+    finally:
+        os.close(descriptor)
+
+
+def _be_the_child(job: Job, index: int, out: Path, result: Path, messages: Path) -> None:
+    os.environ["AMDKERNEL_EMULATOR_REPORT"] = str(out / f"case-{index}.dispatches.jsonl")
+    descriptor = os.open(messages, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    code = 1
+    try:
+        result.write_text(json.dumps(asdict(run_case(job, index, out))))
+        code = 0
+    finally:  # the child never returns into the parent's loop
+        if code:
+            sys.excepthook(*sys.exc_info())
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _ending(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    return f"the host program was ended by {signal.Signals(-code).name}" if code < 0 else f"it exited with {code}"
+
+
+if __name__ == "__main__":
+    main()
