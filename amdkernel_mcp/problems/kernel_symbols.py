@@ -1,0 +1,142 @@
+"""The kernels in a code object: their symbols, how a plan may call them, and the sizes of their parameters.
+
+Source: LLVM AMDGPUUsage, "Code Object Metadata"; Itanium C++ ABI, "External Names".
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_NT_AMDGPU_METADATA = 32
+_BUILTIN_TYPES = {
+    "v": "void", "b": "bool", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short",
+    "t": "unsigned short", "i": "int", "j": "unsigned int", "l": "long", "m": "unsigned long", "x": "long long",
+    "y": "unsigned long long", "f": "float", "d": "double", "DF16_": "_Float16", "DF16b": "__bf16",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter as the kernel reads it; an array is a pointer."""
+
+    is_pointer: bool
+    bytes: int
+
+
+@dataclass(frozen=True)
+class KernelSymbol:
+    """One kernel of a code object. `parameters` leaves out the hidden ones."""
+
+    symbol: str
+    name: str  # as in the source, without namespaces and parameters: `scale<float, 4>`
+    parameters: tuple[Parameter, ...]
+    max_block: int
+    static_lds_bytes: int
+
+    @property
+    def base_name(self) -> str:
+        """The name without template arguments."""
+        return self.name.partition("<")[0]
+
+
+def kernel_symbols(code_object: bytes) -> tuple[KernelSymbol, ...]:
+    """All kernels of a code object, in its order."""
+    import msgpack
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import NoteSection
+
+    kernels: list[KernelSymbol] = []
+    for section in ELFFile(io.BytesIO(code_object)).iter_sections():
+        if not isinstance(section, NoteSection):
+            continue
+        for note in section.iter_notes():
+            if note["n_name"] != "AMDGPU" or _note_type(note["n_type"]) != _NT_AMDGPU_METADATA:
+                continue
+            description = note["n_descdata"]
+            metadata = msgpack.unpackb(description, strict_map_key=False)
+            kernels += [_kernel(entry) for entry in metadata.get("amdhsa.kernels", [])]
+    return tuple(kernels)
+
+
+def _note_type(value: int | str) -> int:
+    return value if isinstance(value, int) else _NT_AMDGPU_METADATA if "METADATA" in value else -1
+
+
+def _kernel(entry: dict[str, object]) -> KernelSymbol:
+    arguments = entry.get(".args", [])
+    parameters = tuple(
+        Parameter(is_pointer=argument[".value_kind"] != "by_value", bytes=argument[".size"])
+        for argument in (arguments if isinstance(arguments, list) else [])
+        if not str(argument[".value_kind"]).startswith("hidden_")
+    )
+    symbol = str(entry[".name"])
+    return KernelSymbol(
+        symbol=symbol,
+        name=source_name(symbol),
+        parameters=parameters,
+        max_block=_whole(entry.get(".max_flat_workgroup_size"), 1024),
+        static_lds_bytes=_whole(entry.get(".group_segment_fixed_size"), 0),
+    )
+
+
+def _whole(value: object, default: int) -> int:
+    return value if isinstance(value, int) else default
+
+
+def find_kernel(kernels: Sequence[KernelSymbol], name: str) -> KernelSymbol | list[str]:
+    """The kernel that a plan calls `name`; or, where none or several fit, the names that could be called."""
+    wanted = _tidy(name.rpartition("::")[2] if "<" not in name else name)
+    for fits in (
+        [kernel for kernel in kernels if kernel.symbol == name],
+        [kernel for kernel in kernels if _tidy(kernel.name) == wanted],
+        [kernel for kernel in kernels if kernel.base_name == wanted],
+    ):
+        if len(fits) == 1:
+            return fits[0]
+        if fits:
+            names = [kernel.name for kernel in fits]
+            return names if len(set(names)) == len(names) else [kernel.symbol for kernel in fits]
+    return [kernel.name for kernel in kernels]
+
+
+def _tidy(name: str) -> str:
+    return re.sub(r"\s+", "", name.replace("__half", "_Float16").replace("unsigned int", "unsigned"))
+
+
+def source_name(symbol: str) -> str:
+    """The name in the source of a mangled kernel, with simple template arguments; a C name is itself."""
+    rest = symbol.removeprefix("_Z")
+    if rest == symbol:
+        return symbol
+    nested = rest.startswith("N")
+    rest = rest[1:] if nested else rest
+    name = ""
+    while match := re.match(r"L?(\d+)", rest):
+        length = int(match[1])
+        name = rest[match.end() : match.end() + length]
+        rest = rest[match.end() + length :]
+    if rest.startswith("I") and name:
+        return name + _template_arguments(rest[1:])
+    return name or symbol
+
+
+def _template_arguments(mangled: str) -> str:
+    """`fLi4EE…` as `<float, 4>`; nothing for arguments that are more than a built-in type or an integer."""
+    arguments: list[str] = []
+    while mangled and not mangled.startswith("E"):
+        if literal := re.match(r"L[a-z](n?)(\d+)E", mangled):
+            arguments.append(("-" if literal[1] else "") + literal[2])
+            mangled = mangled[literal.end() :]
+        elif builtin := re.match(r"DF16_|DF16b|[a-z]", mangled):
+            arguments.append(_BUILTIN_TYPES.get(builtin[0], builtin[0]))
+            mangled = mangled[builtin.end() :]
+        elif named := re.match(r"(\d+)", mangled):
+            end = named.end() + int(named[1])
+            arguments.append(mangled[named.end() : end])
+            mangled = mangled[end:]
+        else:
+            return ""
+    return f"<{', '.join(arguments)}>"

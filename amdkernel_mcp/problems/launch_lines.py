@@ -1,0 +1,215 @@
+"""Reads the `// amdkernel:` lines; what cannot be understood becomes a mistake with its line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+
+from amdkernel_mcp.problems.dtypes import DTYPES, suggest_dtype
+from amdkernel_mcp.problems.expressions import Expression, ExpressionError, parse_expression
+from amdkernel_mcp.problems.launch_plan import Launch, LaunchPlan, Workspace
+from amdkernel_mcp.problems.problem import Problem
+from amdkernel_mcp.results import Finding
+
+_LINE = re.compile(r"^[ \t]*//[ \t]*amdkernel[ \t]*:(.*)$", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_VERBS = ("launch", "workspace", "build", "tune")
+
+
+class _Mistake(Exception):
+    """What is wrong with one line."""
+
+
+class PlanReader:
+    """Reads one candidate's text."""
+
+    def __init__(self, source: str, problem: Problem | None) -> None:
+        self._source = source
+        self._problem = problem
+        self._plan = LaunchPlan()
+        self._mistakes: list[Finding] = []
+        self._saw_launch = False
+
+    def plan(self) -> LaunchPlan:
+        readers = {"launch": self._launch, "workspace": self._workspace, "build": self._build, "tune": self._tune}
+        for line, text in self._lines():
+            verb, _, rest = text.strip().partition(" ")
+            self._saw_launch |= verb == "launch"
+            try:
+                if verb not in readers:
+                    near = difflib.get_close_matches(verb, _VERBS, n=1)
+                    raise _Mistake(f"`{verb}` is no plan line" + (f"; did you mean `{near[0]}`?" if near else ""))
+                readers[verb](rest.strip(), line)
+            except _Mistake as mistake:
+                self._wrong(str(mistake), line)
+            except ExpressionError as error:
+                self._wrong(f"{verb}: {error.message}", line)
+        if self._problem is not None:
+            self._check_names(self._problem)
+        return replace(self._plan, mistakes=tuple(self._mistakes))
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        for match in _LINE.finditer(self._source):
+            yield self._source.count("\n", 0, match.start(1)) + 1, match[1]
+
+    def _wrong(self, message: str, line: int | None) -> None:
+        self._mistakes.append(Finding(kind="launch_plan", message=message, line=line))
+
+    # ---- one line each ----
+
+    def _launch(self, rest: str, line: int) -> None:
+        name, settings = _name_and_settings("launch", rest, ("grid", "block", "lds", "args"))
+        missing = [key for key in ("grid", "block") if key not in settings]
+        if missing:
+            raise _Mistake(f"launch {name} has no {missing[0]}: launch {name} grid=[..] block=[..]")
+        sizes = {key: tuple(map(parse_expression, _items(settings[key]))) for key in ("grid", "block")}
+        for key, dimensions in sizes.items():
+            if not 1 <= len(dimensions) <= 3:
+                raise _Mistake(f"launch {name}: {key} has {len(dimensions)} items, not 1 to 3")
+        arguments = None if "args" not in settings else tuple(map(_launch_argument, _items(settings["args"])))
+        lds = parse_expression(settings.get("lds", "0"))
+        launch = Launch(name, sizes["grid"], sizes["block"], lds, arguments, line)
+        self._plan = replace(self._plan, launches=(*self._plan.launches, launch))
+
+    def _workspace(self, rest: str, line: int) -> None:
+        name, settings = _name_and_settings("workspace", rest, ("dtype", "shape"))
+        missing = [key for key in ("dtype", "shape") if key not in settings]
+        if missing:
+            raise _Mistake(f"workspace {name} has no {missing[0]}: workspace {name} dtype=f32 shape=[..]")
+        if not _NAME.fullmatch(name):
+            raise _Mistake(f"{name!r} cannot be the name of a workspace")
+        dtype = settings["dtype"].strip("\"'")
+        if dtype not in DTYPES:
+            raise _Mistake(f"workspace {name}: unknown dtype {dtype!r}; {suggest_dtype(dtype)}")
+        shape = tuple(map(parse_expression, _items(settings["shape"])))
+        if not shape:
+            raise _Mistake(f"workspace {name} has an empty shape")
+        workspace = Workspace(name, DTYPES[dtype], shape, line)
+        self._plan = replace(self._plan, workspaces=(*self._plan.workspaces, workspace))
+
+    def _build(self, rest: str, line: int) -> None:
+        try:
+            flags = shlex.split(rest)
+        except ValueError as error:
+            raise _Mistake(f"build: {error}") from None
+        for index in range(len(flags) - 2, -1, -1):
+            if flags[index] == "-D":
+                flags[index : index + 2] = ["-D" + flags[index + 1]]
+        self._plan = replace(self._plan, build=(*self._plan.build, *flags), build_line=self._plan.build_line or line)
+
+    def _tune(self, rest: str, _line: int) -> None:
+        values: dict[str, tuple[str, ...]] = dict(self._plan.tune or {})
+        for name, text in _settings("tune", rest).items():
+            values[name] = tuple(_items(text))
+            if not values[name] or not all(re.fullmatch(r"-?\w+", value, re.ASCII) for value in values[name]):
+                raise _Mistake(f"tune {name}={text}: a list of numbers or names such as [16, 32]")
+        if not values:
+            raise _Mistake("tune names nothing: tune TILE=[16,32]")
+        self._plan = replace(self._plan, tune=values)
+
+    # ---- against the problem ----
+
+    def _check_names(self, problem: Problem) -> None:
+        if not self._saw_launch:
+            self._wrong(
+                "the candidate has no launch plan: add a line such as"
+                " `// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256]`",
+                None,
+            )
+        self._check_workspaces(problem)
+        scalars = set(self._plan.constants()).union(*(case.values for case in problem.cases))
+        arrays = {argument.name for argument in problem.arrays} | {space.name for space in self._plan.workspaces}
+        for launch in self._plan.launches:
+            for key, expressions in (("grid", launch.grid), ("block", launch.block), ("lds", (launch.lds,))):
+                self._check_scalars(f"launch {launch.kernel}: {key}", expressions, scalars, launch.line)
+            for argument in launch.args or ():
+                if isinstance(argument, Expression):
+                    self._check_scalars(f"launch {launch.kernel}: args", (argument,), scalars, launch.line)
+                elif argument not in arrays and argument not in scalars:
+                    known = ", ".join([*sorted(arrays), *sorted(scalars)])
+                    self._wrong(
+                        f"launch {launch.kernel}: args names {argument!r}, which is no argument and no workspace"
+                        f" (known: {known})",
+                        launch.line,
+                    )
+
+    def _check_workspaces(self, problem: Problem) -> None:
+        scalars = set(self._plan.constants()).union(*(case.values for case in problem.cases))
+        taken = {argument.name for argument in problem.arguments} | scalars
+        for workspace in self._plan.workspaces:
+            if workspace.name in taken:
+                self._wrong(f"workspace {workspace.name}: the name is already taken", workspace.line)
+            taken.add(workspace.name)
+            self._check_scalars(f"workspace {workspace.name}: shape", workspace.shape, scalars, workspace.line)
+
+    def _check_scalars(self, where: str, expressions: tuple[Expression, ...], scalars: set[str], line: int) -> None:
+        for expression in expressions:
+            for name in sorted(expression.names - scalars):
+                known = ", ".join(sorted(scalars)) or "none"
+                near = difflib.get_close_matches(name, scalars, n=1)
+                meant = f"; did you mean {near[0]!r}?" if near else ""
+                self._wrong(f"{where} uses {name!r}, which is no scalar{meant} (scalars: {known})", line)
+
+
+def _name_and_settings(verb: str, rest: str, known: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+    # a kernel's name may be an instance of a template, with spaces: `scale<float, 4>`
+    match = re.match(r"([\w:]+\s*(?:<[^=\[\]]*>)?)(?!\s*=)(?![\w:])", rest)
+    if match is None:
+        raise _Mistake(f"{verb} needs a name first: {verb} NAME {known[0]}=..")
+    name = match[1].strip()
+    settings = _settings(verb, rest[match.end() :])
+    for key in settings:
+        if key not in known:
+            raise _Mistake(f"{verb} {name} has no setting {key!r}; it has {', '.join(known)}")
+    return name, settings
+
+
+def _settings(verb: str, text: str) -> dict[str, str]:
+    """`a=[x, y] b=z` as a dict; a value reaches to the next `key=` that stands outside brackets."""
+    starts: list[tuple[int, int, str]] = []
+    depth = 0
+    for match in re.finditer(r"[\[(]|[\])]|(?<![\w=])(\w+)\s*=(?!=)", text):
+        if match[0] in "[(":
+            depth += 1
+        elif match[0] in "])":
+            depth -= 1
+        elif depth == 0:
+            starts.append((match.start(), match.end(), match[1]))
+    stray = text[: starts[0][0] if starts else len(text)].strip()
+    if stray or depth != 0:
+        raise _Mistake(f"{verb}: {stray!r} is no setting" if stray else f"{verb}: a bracket is not closed")
+    ends = [start for start, _, _ in starts[1:]] + [len(text)]
+    settings: dict[str, str] = {}
+    for (_, begin, key), end in zip(starts, ends, strict=True):
+        if key in settings:
+            raise _Mistake(f"{verb}: {key} is given twice")
+        settings[key] = text[begin:end].strip().rstrip(",").strip()
+        if not settings[key]:
+            raise _Mistake(f"{verb}: {key} has no value")
+    return settings
+
+
+def _items(text: str) -> list[str]:
+    """The items of `[a, min(b, c)]`; a text without brackets is one item."""
+    if not text.startswith("["):
+        return [text]
+    if not text.endswith("]"):
+        raise _Mistake(f"{text!r} lacks a closing bracket or has something after it")
+    items, depth = [""], 0
+    for character in text[1:-1]:
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            items.append("")
+        else:
+            items[-1] += character
+    items = [item.strip() for item in items]
+    if items[-1] == "":
+        items.pop()  # a comma at the end, or an empty list
+    return items
+
+
+def _launch_argument(text: str) -> str | Expression:
+    return text if _NAME.fullmatch(text) else parse_expression(text)

@@ -1,0 +1,81 @@
+"""The `// amdkernel:` lines of a candidate: what is launched, on which grid, with which flags.
+
+Source: DESIGN, "A candidate file"; docs/kernels.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from amdkernel_mcp.problems.dtypes import DType
+from amdkernel_mcp.problems.expressions import Expression
+from amdkernel_mcp.problems.problem import Problem
+from amdkernel_mcp.results import Finding
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch: sizes are expressions over the scalars, `grid` counts blocks."""
+
+    kernel: str
+    grid: tuple[Expression, ...]
+    block: tuple[Expression, ...]
+    lds: Expression  # dynamic, bytes
+    args: tuple[str | Expression, ...] | None  # names, or integer expressions; None: the problem's arguments
+    line: int
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A scratch array that lives as long as one run of the launches; poisoned before."""
+
+    name: str
+    dtype: DType
+    shape: tuple[Expression, ...]
+    line: int
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """All that the `// amdkernel:` lines say. `mistakes` is empty when the candidate can be launched."""
+
+    launches: tuple[Launch, ...] = ()
+    workspaces: tuple[Workspace, ...] = ()
+    build: tuple[str, ...] = ()
+    build_line: int | None = None
+    tune: Mapping[str, tuple[str, ...]] | None = None  # name to the values that a sweep may try
+    mistakes: tuple[Finding, ...] = ()
+
+    def flags(self, tuning: Mapping[str, str] | None = None) -> tuple[str, ...]:
+        """The compiler flags: those of `build`, and for each tunable name `tuning`'s value, else what `build` defines,
+        else the first value to try."""
+        chosen = (
+            {name: values[0] for name, values in (self.tune or {}).items()} | _defines(self.build) | dict(tuning or {})
+        )
+        kept = tuple(flag for flag in self.build if _name_defined(flag) not in (self.tune or {}))
+        return kept + tuple(f"-D{name}={chosen[name]}" for name in self.tune or {})
+
+    def constants(self, tuning: Mapping[str, str] | None = None) -> dict[str, int]:
+        """The integers that `-D` flags define; launch expressions may use them."""
+        defined = _defines(self.flags(tuning))
+        return {name: int(value) for name, value in defined.items() if value.lstrip("-").isdecimal()}
+
+
+def _name_defined(flag: str) -> str:
+    return flag[2:].split("=")[0] if flag.startswith("-D") else ""
+
+
+def _defines(flags: tuple[str, ...]) -> dict[str, str]:
+    pairs = (flag[2:].partition("=") for flag in flags if flag.startswith("-D"))
+    return {name: value if equals else "1" for name, equals, value in pairs}
+
+
+def read_launch_plan(source: str, problem: Problem | None = None) -> LaunchPlan:
+    """What the `// amdkernel:` lines of `source` say, and what is wrong with them.
+
+    Without a problem (to compile only) no launch is needed and names are not checked.
+    """
+    from amdkernel_mcp.problems.launch_lines import PlanReader
+
+    return PlanReader(source, problem).plan()

@@ -1,0 +1,210 @@
+"""A launch plan on one case: numbers instead of expressions, bytes instead of names, and what forbids the launch."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from amdkernel_mcp.execution.runner_job import Argument as LaunchArgument
+from amdkernel_mcp.execution.runner_job import Launch as RunnerLaunch
+from amdkernel_mcp.problems.dtypes import DTYPES, DType
+from amdkernel_mcp.problems.expressions import Expression, ExpressionError
+from amdkernel_mcp.problems.kernel_symbols import KernelSymbol, Parameter, find_kernel
+from amdkernel_mcp.problems.launch_plan import Launch, LaunchPlan
+from amdkernel_mcp.problems.problem import Case, Number, Problem
+from amdkernel_mcp.results import Finding, FindingKind
+
+# Source: HIP hardware features table; CDNA4 raised the size of the LDS.
+_LDS_BYTES = {"gfx950": 160 << 10}
+_DEFAULT_LDS_BYTES = 64 << 10
+_LARGEST_BLOCK = 1024
+_LARGEST_GRID = 2**31 - 1
+_LARGEST_WORKSPACE = 2 << 30  # bytes
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The launches of one case, or why there are none."""
+
+    launches: tuple[RunnerLaunch, ...] = ()
+    workspaces: tuple[tuple[str, int], ...] = ()  # name and bytes
+    finding: Finding | None = None
+
+
+class _Refused(Exception):
+    def __init__(self, message: str, line: int | None, kind: FindingKind = "launch_plan") -> None:
+        super().__init__(message)
+        self.finding = Finding(kind=kind, message=message, line=line)
+
+
+def lds_limit(arch: str) -> int:
+    """Bytes of LDS that one workgroup may take."""
+    return _LDS_BYTES.get(arch, _DEFAULT_LDS_BYTES)
+
+
+def place(plan: LaunchPlan, problem: Problem, case: Case, *, kernels: Sequence[KernelSymbol], arch: str) -> Placement:
+    """`plan` on `case`; `finding` says what forbids it."""
+    values: dict[str, Number] = {**plan.constants(), **case.values}
+    try:
+        workspaces = tuple(
+            (space.name, _bytes(space.name, space.dtype, space.shape, values, case, space.line))
+            for space in plan.workspaces
+        )
+        launches = tuple(_place_launch(launch, problem, case, values, kernels, arch, plan) for launch in plan.launches)
+    except _Refused as refused:
+        return Placement(finding=refused.finding)
+    return Placement(launches, workspaces)
+
+
+def _bytes(
+    name: str, dtype: DType, shape: Sequence[Expression], values: Mapping[str, Number], case: Case, line: int
+) -> int:
+    size = dtype.bytes
+    for dimension in shape:
+        length = _value(f"workspace {name}: shape", dimension, values, case, line)
+        if length < 1:
+            raise _Refused(f"workspace {name}: {dimension.text} is {length} in case {case.name}", line)
+        size *= length
+    if size > _LARGEST_WORKSPACE:
+        raise _Refused(f"workspace {name} takes {size >> 20} MiB in case {case.name}, more than 2048", line)
+    return size
+
+
+def _value(where: str, expression: Expression, values: Mapping[str, Number], case: Case, line: int) -> int:
+    try:
+        return expression.value(values)
+    except ExpressionError as error:
+        raise _Refused(f"{where}: {error.message}, in case {case.name}", line) from None
+
+
+def _place_launch(
+    launch: Launch,
+    problem: Problem,
+    case: Case,
+    values: Mapping[str, Number],
+    kernels: Sequence[KernelSymbol],
+    arch: str,
+    plan: LaunchPlan,
+) -> RunnerLaunch:
+    kernel = find_kernel(kernels, launch.kernel)
+    if not isinstance(kernel, KernelSymbol):
+        raise _Refused(_no_kernel(launch.kernel, kernel), launch.line)
+    grid = _dimensions("grid", launch, launch.grid, values, case)
+    block = _dimensions("block", launch, launch.block, values, case)
+    threads = block[0] * block[1] * block[2]
+    if threads > _LARGEST_BLOCK:
+        raise _Refused(
+            f"launch {launch.kernel}: a block of {threads} threads in case {case.name}; the limit is {_LARGEST_BLOCK}",
+            launch.line,
+        )
+    if threads > kernel.max_block:
+        raise _Refused(
+            f"launch {launch.kernel}: a block of {threads} threads in case {case.name},"
+            f" but __launch_bounds__ promises at most {kernel.max_block}",
+            launch.line,
+        )
+    return RunnerLaunch(
+        kernel=kernel.symbol,
+        grid=grid,
+        block=block,
+        lds_bytes=_lds(launch, kernel, values, case, arch),
+        arguments=_arguments(launch, kernel, problem, values, plan, case),
+    )
+
+
+def _no_kernel(name: str, found: Sequence[str]) -> str:
+    if any(other.partition("<")[0] == name.partition("<")[0] for other in found):
+        return f"launch {name}: several kernels fit: {', '.join(found)}"
+    there = ", ".join(found) or "none"
+    return (
+        f"launch {name}: the code object has no such kernel (kernels: {there});"
+        ' declare it `extern "C" __global__`, and instantiate a template explicitly'
+    )
+
+
+def _dimensions(
+    key: str, launch: Launch, expressions: Sequence[Expression], values: Mapping[str, Number], case: Case
+) -> tuple[int, int, int]:
+    sizes = [_value(f"launch {launch.kernel}: {key}", e, values, case, launch.line) for e in expressions]
+    for expression, size in zip(expressions, sizes, strict=True):
+        if not 1 <= size <= _LARGEST_GRID:
+            raise _Refused(
+                f"launch {launch.kernel}: {key} {expression.text} is {size} in case {case.name}, not 1 to 2**31 - 1",
+                launch.line,
+            )
+    x, y, z = sizes + [1] * (3 - len(sizes))
+    return x, y, z
+
+
+def _lds(launch: Launch, kernel: KernelSymbol, values: Mapping[str, Number], case: Case, arch: str) -> int:
+    dynamic = _value(f"launch {launch.kernel}: lds", launch.lds, values, case, launch.line)
+    if dynamic < 0:
+        raise _Refused(f"launch {launch.kernel}: lds is {dynamic} in case {case.name}", launch.line)
+    total, limit = kernel.static_lds_bytes + dynamic, lds_limit(arch)
+    if total > limit:
+        parts = f"{kernel.static_lds_bytes} static + {dynamic} dynamic"
+        raise _Refused(
+            f"launch {launch.kernel}: {total} bytes of LDS ({parts}) in case {case.name}; {arch} has {limit}",
+            launch.line,
+            "lds_over_limit",
+        )
+    return dynamic
+
+
+def _arguments(
+    launch: Launch,
+    kernel: KernelSymbol,
+    problem: Problem,
+    values: Mapping[str, Number],
+    plan: LaunchPlan,
+    case: Case,
+) -> tuple[LaunchArgument, ...]:
+    given = launch.args if launch.args is not None else tuple(argument.name for argument in problem.arguments)
+    if len(given) != len(kernel.parameters):
+        names = ", ".join(item if isinstance(item, str) else item.text for item in given)
+        advice = "" if launch.args is not None else "; `args=[..]` chooses others than the problem's arguments"
+        raise _Refused(
+            f"launch {launch.kernel}: the kernel takes {len(kernel.parameters)} parameters, the plan gives"
+            f" {len(given)} ({names}){advice}",
+            launch.line,
+        )
+    buffers = {argument.name for argument in problem.arrays} | {space.name for space in plan.workspaces}
+    placed = []
+    for number, (item, parameter) in enumerate(zip(given, kernel.parameters, strict=True), start=1):
+        name = item if isinstance(item, str) else item.text
+        where = f"launch {launch.kernel}: parameter {number}"
+        if parameter.is_pointer != (name in buffers):
+            kinds = ("a pointer", "a scalar") if parameter.is_pointer else ("a scalar", "an array")
+            raise _Refused(f"{where} of the kernel is {kinds[0]}, but `{name}` is {kinds[1]}", launch.line)
+        if name in buffers:
+            placed.append(LaunchArgument(buffer=name, scalar=None))
+            continue
+        if isinstance(item, str):
+            if item not in values:
+                raise _Refused(f"{where}: `{item}` has no value in case {case.name}", launch.line)
+            value, argument = values[item], problem.argument(item)
+        else:
+            value, argument = _value(where, item, values, case, launch.line), None
+        dtype = argument.dtype if argument else None
+        placed.append(LaunchArgument(buffer=None, scalar=_scalar(where, name, value, dtype, parameter, launch.line)))
+    return tuple(placed)
+
+
+def _scalar(where: str, name: str, value: Number, dtype: DType | None, parameter: Parameter, line: int) -> bytes:
+    """The bytes of a scalar. Integers take the width of the parameter, as a C++ call would convert them."""
+    if isinstance(value, float) or (dtype and dtype.kind == "float"):
+        dtype = dtype or DTYPES["f64" if parameter.bytes == 8 else "f32"]
+        if dtype.bytes != parameter.bytes:
+            raise _Refused(
+                f"{where} takes {parameter.bytes} bytes, but `{name}` is {dtype.name} ({dtype.bytes} bytes)", line
+            )
+        import numpy
+
+        return numpy.array(value).astype(dtype.numpy).tobytes()
+    bits = 8 * parameter.bytes
+    if bits not in (8, 16, 32, 64):
+        raise _Refused(f"{where} takes {parameter.bytes} bytes: `{name}` is an integer and no struct", line)
+    if not -(1 << (bits - 1)) <= value < 1 << bits:
+        raise _Refused(f"{where} takes {parameter.bytes} bytes, and `{name}` = {value} does not fit", line)
+    return struct.pack("<Q", value & 0xFFFF_FFFF_FFFF_FFFF)[: parameter.bytes]
