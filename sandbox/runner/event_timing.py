@@ -32,10 +32,7 @@ def _sample(buffers: list[GuardedBuffer], launches: list[BoundLaunch], events: l
         launch()
         hip_calls.call(hip.hipEventRecord, event, None)
     hip_calls.call(hip.hipEventSynchronize, events[-1])
-    return [
-        1e3 * hip_calls.call(hip.hipEventElapsedTime, start, stop)
-        for start, stop in pairwise(events)
-    ]
+    return [1e3 * hip_calls.call(hip.hipEventElapsedTime, start, stop) for start, stop in pairwise(events)]
 
 
 def _restore(buffers: list[GuardedBuffer]) -> None:

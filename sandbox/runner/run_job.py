@@ -3,7 +3,7 @@
     python3 run_job.py
 
 Each case runs in a child process: a fault, a hang or a crash in one leaves the others alone. stderr gets one JSON
-object a line for progress. $OUT gets `report.json`, `case-C.repeat-R.buffer-B.bin` for each output, and from the emulator
+object a line for progress. $OUT gets `report.json`, `case-C.repeat-R.buffer-B.bin` for each output, and on the emulator
 `case-C.dispatches.jsonl`. The job's format stands in job_plan.py.
 """
 

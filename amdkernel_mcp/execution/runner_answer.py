@@ -1,0 +1,120 @@
+"""The runner's report and the emulator's records, validated: they come from where untrusted kernels ran."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from amdkernel_mcp.errors import TargetError
+
+CaseStatus = Literal["ok", "launch_error", "fault", "timeout", "not_emulated", "crashed", "not_run"]
+
+MAX_DISPATCHES = 100_000
+_Text = Annotated[str, Field(max_length=8192)]
+_Name = Annotated[str, Field(max_length=1024)]
+_Count = Annotated[int, Field(ge=0, lt=1 << 64)]
+_Three = tuple[_Count, _Count, _Count]
+_Microseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class DeviceAnswer(_Answer):
+    """The device that ran the cases, in its library's words."""
+
+    name: _Name
+    arch: _Name
+    rocm: _Name
+    emulated: bool
+
+
+class GuardDamage(_Answer):
+    """Writes beside a buffer: the first one's `offset` counts from the buffer's start (before) or its end (after)."""
+
+    buffer: _Name
+    side: Literal["before", "after"]
+    offset: int
+    bytes: _Count
+    repeat: _Count
+
+
+class CaseAnswer(_Answer):
+    """How one case went, as sandbox/runner/case_run.py writes it."""
+
+    status: CaseStatus
+    message: _Text
+    device: DeviceAnswer | None
+    repeats: list[dict[str, int]]
+    guard_damage: list[GuardDamage]
+    inputs_modified: list[_Name]
+    events_us: list[list[_Microseconds]]
+
+
+class DispatchFault(_Answer):
+    """What an emulated kernel did wrong, and where. `pc` is a virtual address of the code object as it was linked."""
+
+    kind: Literal[
+        "out_of_bounds", "misaligned", "not_emulated", "step_limit", "deadlock", "trap", "bad_pc", "read_only"
+    ]
+    pc: int
+    workgroup: _Three
+    wave: _Count
+    lane: _Count
+    instruction: _Name
+    space: Literal["global", "lds", "scratch", "scalar"] | None = None
+    address: _Count | None = None
+    bytes: _Count | None = None
+    store: bool | None = None
+    region: _Name | None = None  # the nearest buffer
+    offset: int | None = None  # from that buffer's start
+    region_bytes: _Count | None = None
+    region_live: bool | None = None
+
+
+class DispatchRecord(_Answer):
+    """One dispatch on the emulator: exact counts, and executions per instruction where they were asked for."""
+
+    kernel: _Name
+    grid: _Three
+    block: _Three
+    lds_bytes: _Count
+    seconds: _Microseconds  # of the emulation on the host: says nothing about a GPU
+    counters: dict[str, _Count]
+    pcs: list[tuple[_Count, _Count]] | None
+    fault: DispatchFault | None
+
+
+class _Report(_Answer):
+    format: Literal[1]
+    cases: list[CaseAnswer]
+
+
+_record = TypeAdapter(DispatchRecord)
+
+
+def read_report(raw: bytes, *, cases: int, target: str) -> list[CaseAnswer]:
+    """The answers to `cases` cases. Raises TargetError."""
+    try:
+        report = _Report.model_validate_json(raw)
+    except ValidationError as error:
+        raise TargetError(f"{target} answered with a report that is not our runner's: {_first(error)}") from error
+    if len(report.cases) != cases:
+        raise TargetError(f"{target} answered for {len(report.cases)} cases, it was asked for {cases}")
+    return report.cases
+
+
+def read_dispatches(raw: bytes, *, target: str) -> tuple[DispatchRecord, ...]:
+    """The emulator's records, one a line; a last line that was cut off by a kill is left out. Raises TargetError."""
+    lines = raw.split(b"\n")[:-1]
+    if len(lines) > MAX_DISPATCHES:
+        raise TargetError(f"{target} answered with {len(lines)} dispatches, more than can be believed")
+    try:
+        return tuple(_record.validate_json(line) for line in lines)
+    except ValidationError as error:
+        raise TargetError(f"{target} answered with a record that is not the emulator's: {_first(error)}") from error
+
+
+def _first(error: ValidationError) -> str:
+    problem = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"

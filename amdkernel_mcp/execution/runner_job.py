@@ -1,0 +1,292 @@
+"""What the runner in the sandbox is asked, and what it answers: the host's side of sandbox/runner/job_plan.py.
+
+The answer comes from where a candidate's kernels ran, so nothing in it is believed before it has been looked at: names of
+files are made here and never read there, lengths must be those that were asked for, and all else is validated.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from amdkernel_mcp.errors import TargetError
+from amdkernel_mcp.execution.runner_answer import (
+    CaseAnswer,
+    CaseStatus,
+    DeviceAnswer,
+    DispatchRecord,
+    GuardDamage,
+    read_dispatches,
+    read_report,
+)
+from amdkernel_mcp.execution.sandbox import Completed, Sandbox
+from amdkernel_mcp.execution.targets import Target
+
+Role = Literal["in", "out", "inout", "workspace"]
+Mode = Literal["check", "time", "profile"]
+
+FORMAT = 1
+RUNNER = "/opt/amdkernel/runner/run_job.py"
+EMULATOR = "/opt/amdkernel/emulator"
+
+# A kernel that does not end is stopped with its place in the code told, if it meets this before the case's time is over.
+EMULATED_STEPS_PER_S = 50_000_000
+# Python, NumPy and hip-python start, files are written: what a run takes besides its cases.
+START_ALLOWANCE_S = 30.0
+REPORT_ALLOWANCE_BYTES = 32 << 20
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A block of device memory. `data` are its contents before the first launch; without them it is poisoned."""
+
+    name: str
+    bytes: int
+    role: Role
+    data: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a kernel: a buffer's name, or the bytes of a scalar as the kernel's parameter holds them."""
+
+    buffer: str | None = None
+    scalar: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch; `grid` counts workgroups."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    lds_bytes: int
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How launches are timed. `buffer_sets`: copies of all buffers that samples take in turn, so that caches are cold."""
+
+    warmups: int = 3
+    samples: int = 20
+    buffer_sets: int = 1
+
+
+@dataclass(frozen=True)
+class RunCase:
+    """Buffers, and the launches that work on them in order. `timing` is used in mode `time` only."""
+
+    buffers: tuple[Buffer, ...]
+    launches: tuple[Launch, ...]
+    repeats: int = 3
+    timing: Timing = Timing()
+
+
+@dataclass(frozen=True)
+class RunnerJob:
+    """What one call of the runner does."""
+
+    arch: str
+    code_object: bytes
+    cases: tuple[RunCase, ...]
+    mode: Mode = "check"
+    case_timeout_s: float = 60.0
+
+
+@dataclass(frozen=True)
+class CaseReport:
+    """How one case went. Only `ok` has all repeats; the others have those that came before the failure."""
+
+    status: CaseStatus
+    message: str
+    outputs: tuple[Mapping[str, bytes], ...]  # per repeat, by buffer; mode `time`: one more, from the last timed sample
+    guard_damage: tuple[GuardDamage, ...] = ()
+    inputs_modified: tuple[str, ...] = ()
+    events_us: tuple[tuple[float, ...], ...] = ()  # per sample and launch; of the emulator: wall time, not a GPU's
+    dispatches: tuple[DispatchRecord, ...] = ()  # of the emulator, in order; empty on a GPU
+
+
+@dataclass(frozen=True)
+class RunnerReport:
+    """What the runner answered. `device` is None when no case got as far as asking."""
+
+    device: DeviceAnswer | None
+    cases: tuple[CaseReport, ...]
+
+
+def run_job(
+    sandbox: Sandbox, target: Target, job: RunnerJob, *, on_progress: Callable[[str], None] | None = None
+) -> RunnerReport:
+    """Run `job` on `target`. Raises SandboxError, and TargetError when the answer is not one of our runner."""
+    completed = sandbox.run(
+        "run",
+        runner_command(target, job),
+        job_files(job),
+        timeout_s=START_ALLOWANCE_S + job.case_timeout_s * len(job.cases),
+        output_limit_bytes=_output_limit(job),
+        on_stderr=_progress_reader(on_progress) if on_progress else None,
+    )
+    return read_answer(job, target, completed)
+
+
+def runner_command(target: Target, job: RunnerJob) -> list[str]:
+    """The command line in the sandbox; which libamdhip64.so is loaded is decided here."""
+    environment = ["PYTHONPATH=/opt/amdkernel/python", "PYTHONDONTWRITEBYTECODE=1"]
+    if target.kind == "emulator":
+        environment += [
+            f"LD_LIBRARY_PATH={EMULATOR}",
+            f"ROCM_PATH={EMULATOR}",
+            f"AMDKERNEL_EMULATOR_OPTIONS={_emulator_options(job)}",
+        ]
+    return ["env", *environment, "python3", "-s", RUNNER]
+
+
+def _emulator_options(job: RunnerJob) -> str:
+    options = {
+        "arch": job.arch,
+        "step_limit": int(job.case_timeout_s * EMULATED_STEPS_PER_S),
+        "memory": int(job.mode != "check"),
+        "pcs": int(job.mode == "profile"),
+    }
+    return ",".join(f"{name}={value}" for name, value in options.items())
+
+
+def job_files(job: RunnerJob) -> dict[str, bytes]:
+    """The files of the job. Input data that several cases share are sent once."""
+    files = {"code_object.co": job.code_object}
+    cases = [_case_plan(case, job.mode, files) for case in job.cases]
+    plan = {"format": FORMAT, "code_object": "code_object.co", "case_timeout_s": job.case_timeout_s, "cases": cases}
+    files["job.json"] = json.dumps(plan).encode()
+    return files
+
+
+def _case_plan(case: RunCase, mode: Mode, files: dict[str, bytes]) -> dict[str, Any]:
+    index_of = {buffer.name: index for index, buffer in enumerate(case.buffers)}
+    if len(index_of) != len(case.buffers):
+        raise ValueError("two buffers of a case have the same name")
+    timing = case.timing if mode == "time" else None
+    return {
+        "repeats": case.repeats,
+        "timing": timing and {name: getattr(timing, name) for name in ("warmups", "samples", "buffer_sets")},
+        "buffers": [_buffer_plan(buffer, files) for buffer in case.buffers],
+        "launches": [_launch_plan(launch, index_of) for launch in case.launches],
+    }
+
+
+def _buffer_plan(buffer: Buffer, files: dict[str, bytes]) -> dict[str, Any]:
+    name = None
+    if buffer.data is not None:
+        if len(buffer.data) != buffer.bytes:
+            raise ValueError(f"buffer {buffer.name} has {buffer.bytes} bytes, its data {len(buffer.data)}")
+        name = f"data/{hashlib.sha256(buffer.data).hexdigest()}.bin"
+        files[name] = buffer.data
+    return {"name": buffer.name, "bytes": buffer.bytes, "role": buffer.role, "file": name}
+
+
+def _launch_plan(launch: Launch, index_of: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "kernel": launch.kernel,
+        "grid": launch.grid,
+        "block": launch.block,
+        "lds_bytes": launch.lds_bytes,
+        "arguments": [_argument_plan(argument, index_of) for argument in launch.arguments],
+    }
+
+
+def _argument_plan(argument: Argument, index_of: Mapping[str, int]) -> dict[str, Any]:
+    if argument.buffer is not None:
+        return {"buffer": index_of[argument.buffer]}
+    if argument.scalar is None:
+        raise ValueError("an argument is neither a buffer nor a scalar")
+    return {"scalar": argument.scalar.hex()}
+
+
+def _output_limit(job: RunnerJob) -> int:
+    outputs = sum(
+        buffer.bytes * (case.repeats + 1)
+        for case in job.cases
+        for buffer in case.buffers
+        if buffer.role in ("out", "inout")
+    )
+    return outputs + REPORT_ALLOWANCE_BYTES
+
+
+def _progress_reader(on_progress: Callable[[str], None]) -> Callable[[str], None]:
+    def read(line: str) -> None:
+        try:
+            event = json.loads(line)
+            on_progress(f"case {int(event['index']) + 1} of {int(event['of'])}: {str(event['status'])[:20]}")
+        except (ValueError, KeyError, TypeError):
+            return  # something else that was printed
+
+    return read
+
+
+def read_answer(job: RunnerJob, target: Target, completed: Completed) -> RunnerReport:
+    """The runner's answer, validated. Raises TargetError when it has none that fits the job."""
+    raw = completed.files.get("report.json")
+    if raw is None:
+        return _without_report(job, completed)
+    answers = read_report(raw, cases=len(job.cases), target=target.name)
+    device = next((answer.device for answer in answers if answer.device), None)
+    if device and device.emulated != (target.kind == "emulator"):
+        raise TargetError(f"{target.name} answered with the wrong kind of device: {device.name}")
+    cases = tuple(
+        _case_report(index, case, answer, completed.files, target.name)
+        for index, (case, answer) in enumerate(zip(job.cases, answers, strict=True))
+    )
+    return RunnerReport(device, cases)
+
+
+def _without_report(job: RunnerJob, completed: Completed) -> RunnerReport:
+    """The runner was ended from outside, or could not start: the latter is no fault of a kernel."""
+    status: CaseStatus = "crashed"
+    if completed.timed_out:
+        status, message = "timeout", "the run passed its time"
+    elif completed.out_of_memory:
+        message = "the run needed more memory than the sandbox has"
+    elif completed.truncated:
+        message = "the run wrote more than it may"
+    else:
+        raise TargetError(
+            f"the runner ended with {completed.exit_code} and left no report: {completed.stderr[-2000:].strip()}",
+            hint="`amdkernel doctor` looks for what is missing",
+        )
+    return RunnerReport(None, tuple(CaseReport(status, message, ()) for _ in job.cases))
+
+
+def _case_report(index: int, case: RunCase, answer: CaseAnswer, files: Mapping[str, bytes], target: str) -> CaseReport:
+    names = {buffer.name for buffer in case.buffers}
+    strangers = ({damage.buffer for damage in answer.guard_damage} | set(answer.inputs_modified)) - names
+    if strangers or len(answer.repeats) > case.repeats + 1:
+        raise TargetError(f"{target} answered for buffers or repeats that case {index} does not have")
+    return CaseReport(
+        status=answer.status,
+        message=answer.message,
+        outputs=tuple(
+            _outputs(index, case, answer.repeats, repeat, files, target) for repeat in range(len(answer.repeats))
+        ),
+        guard_damage=tuple(answer.guard_damage),
+        inputs_modified=tuple(dict.fromkeys(answer.inputs_modified)),
+        events_us=tuple(tuple(sample) for sample in answer.events_us),
+        dispatches=read_dispatches(files.get(f"case-{index}.dispatches.jsonl", b""), target=target),
+    )
+
+
+def _outputs(
+    index: int, case: RunCase, repeats: list[dict[str, int]], repeat: int, files: Mapping[str, bytes], target: str
+) -> dict[str, bytes]:
+    """The outputs of one repeat: each from its own file, or from the first repeat's when the runner says they are alike."""
+    outputs = {}
+    for number, buffer in enumerate(case.buffers):
+        if buffer.role not in ("out", "inout"):
+            continue
+        source = repeats[repeat].get(str(number))
+        content = files.get(f"case-{index}.repeat-{source}.buffer-{number}.bin") if source in (0, repeat) else None
+        if content is None or len(content) != buffer.bytes:
+            raise TargetError(f"{target} did not return {buffer.name} of case {index}, repeat {repeat}, as it should")
+        outputs[buffer.name] = content
+    return outputs
