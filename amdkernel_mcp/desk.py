@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from amdkernel_mcp import bundled
+from amdkernel_mcp.candidate import Candidate, read_candidate, sent_candidate
 from amdkernel_mcp.errors import AmdkernelError, InputError, JobError
 from amdkernel_mcp.execution.jobs import FINISHED, Job, JobStore, Progress
 from amdkernel_mcp.results import (
@@ -32,19 +32,10 @@ if TYPE_CHECKING:
 
     from amdkernel_mcp.engine import Engine
 
-MAX_SOURCE_BYTES = 1 << 20
 PROGRESS_EVERY_S = 2.0
 
 _R = TypeVar("_R", bound=Result)
 _J = TypeVar("_J", CompileResult, CheckResult, BenchmarkResult, ProfileResult)
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """The kernel text that a caller sent or named."""
-
-    source: str
-    file_name: str
 
 
 class Caller(Protocol):
@@ -70,7 +61,7 @@ class Desk:
         if (path is None) == (source is None):
             raise InputError(f"give either a path or the source text of {what}, and not both")
         if source is not None:
-            return Candidate(_limited(source, "kernel.hip"), "kernel.hip")
+            return sent_candidate(source)
         assert path is not None
         return read_candidate(self._may_name(path))
 
@@ -178,26 +169,6 @@ def owner() -> str:
 
     token = get_access_token()
     return f"user:{token.client_id}" if token else "local"
-
-
-def read_candidate(path: Path) -> Candidate:
-    """The kernel in the file `path`. Raises InputError when it cannot be read, is not text or is over 1 MiB."""
-    try:
-        if not path.is_file():
-            raise InputError(f"there is no file {path}", file=str(path))
-        with path.open("rb") as file:
-            data = file.read(MAX_SOURCE_BYTES + 1)
-        return Candidate(_limited(data.decode(), str(path)), path.name)
-    except UnicodeDecodeError:
-        raise InputError("a kernel is UTF-8 text, and this file is not", file=str(path)) from None
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None
-
-
-def _limited(source: str, file: str) -> str:
-    if len(source.encode()) > MAX_SOURCE_BYTES:
-        raise InputError(f"a kernel may have {MAX_SOURCE_BYTES >> 20} MiB at most", file=file)
-    return source
 
 
 def _why(error: BaseException | None) -> str | None:

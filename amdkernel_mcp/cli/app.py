@@ -1,0 +1,50 @@
+"""The tree of commands. Importing it must stay cheap: a command imports what it needs when it runs."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from amdkernel_mcp import __version__
+from amdkernel_mcp.cli import documentation, kernels, machine, servers
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help, so that --help needs no rich and reads the same in a pipe
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="Compile, check, benchmark and profile HIP kernels for AMD GPUs, with or without a GPU.",
+    epilog="Exit codes: 0 the answer is good, 1 the answer is bad, 2 wrong input, 3 the infrastructure failed.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"amdkernel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Compile, check, benchmark and profile HIP kernels for AMD GPUs, with or without a GPU."""
+
+
+_COMMANDS: tuple[Callable[..., int], ...] = (
+    kernels.compile,
+    kernels.check,
+    kernels.benchmark,
+    kernels.profile,
+    machine.targets,
+    machine.doctor,
+    machine.setup,
+    servers.serve,
+    servers.install,
+)
+for command in _COMMANDS:
+    app.command()(command)
+app.add_typer(documentation.app, name="docs")

@@ -1,0 +1,207 @@
+"""The configuration files of MCP clients: which file, which entry, and how to add ours without touching another."""
+
+import json
+import shutil
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amdkernel_mcp.errors import InputError
+
+NAME = "amdkernel"
+TEAM_NAME = "amdkernel-team"
+TOKEN_VARIABLE = "AMDKERNEL_TOKEN"
+
+
+@dataclass(frozen=True)
+class Client:
+    """Where a client keeps its MCP servers: the file for the user and for a project, and the table inside."""
+
+    user_file: str | None
+    project_file: str | None
+    table: str
+
+
+CLIENTS = {
+    "cursor": Client("~/.cursor/mcp.json", ".cursor/mcp.json", "mcpServers"),
+    "claude-code": Client("~/.claude.json", ".mcp.json", "mcpServers"),
+    "codex": Client("~/.codex/config.toml", ".codex/config.toml", "mcp_servers"),
+    "vscode": Client(None, ".vscode/mcp.json", "servers"),
+    "gemini": Client("~/.gemini/settings.json", ".gemini/settings.json", "mcpServers"),
+    "opencode": Client("~/.config/opencode/opencode.json", "opencode.json", "mcp"),
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One entry for one file; nothing has happened yet."""
+
+    file: Path
+    snippet: str
+    text: str | None  # what the file is to hold; None: it does so already
+
+    def write(self) -> str:
+        """`updated`, `created` or `unchanged`. The file is replaced in one step and keeps its mode."""
+        if self.text is None:
+            return "unchanged"
+        existed = self.file.exists()
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        target = self.file.resolve()  # a linked configuration stays a link
+        fresh = target.with_name(f".{target.name}.amdkernel")
+        try:
+            fresh.write_text(self.text, encoding="utf-8")
+            if existed:
+                shutil.copymode(target, fresh)
+            fresh.replace(target)
+        except OSError as error:
+            fresh.unlink(missing_ok=True)
+            raise InputError(f"the configuration cannot be written: {error.strerror}", file=str(self.file)) from None
+        return "updated" if existed else "created"
+
+
+def configure(client: str, *, folder: Path | None, url: str | None) -> Change:
+    """What to change so that `client` has our server: in `folder`, or for the user where the client allows that.
+
+    Raises InputError for a client nobody knows and for a file that is not what the client writes: it stays as it is.
+    """
+    known = CLIENTS.get(client)
+    if known is None:
+        raise InputError(f"unknown client {client!r}", hint=f"known are {', '.join(CLIENTS)}")
+    if folder is not None and known.project_file:
+        file = folder / known.project_file
+    elif known.user_file:
+        file = Path(known.user_file).expanduser()
+    else:
+        raise InputError(f"{client} keeps its servers per project", hint=f"amdkernel install {client} --project")
+    name = TEAM_NAME if url else NAME
+    entry = entry_for(client, command=server_command(shared=folder is not None), url=url)
+    present = _read(file)
+    if client == "codex":
+        return _change_toml(file, present, name, entry)
+    return _change_json(file, present, known.table, name, entry)
+
+
+def server_command(*, shared: bool) -> str:
+    """How to start the server: by name in a file that others share and PATH finds it, else by its full path.
+
+    An editor started from a desktop has another PATH than a terminal, so a user's own file gets the path.
+    """
+    ours = Path(sys.executable).with_name("amdkernel-mcp")
+    found = shutil.which("amdkernel-mcp")
+    if not ours.exists():
+        return found or "amdkernel-mcp"
+    return "amdkernel-mcp" if shared and found and Path(found).resolve() == ours.resolve() else str(ours)
+
+
+def entry_for(client: str, *, command: str, url: str | None) -> dict[str, Any]:
+    """The entry as this client spells it; with `url` for the team's server. No token ever stands in it."""
+    if url:
+        return _team_entry(client, url)
+    match client:
+        case "claude-code":  # alwaysLoad: the tools are in the prompt instead of behind a search
+            return {"type": "stdio", "command": command, "args": [], "alwaysLoad": True}
+        case "codex":  # required: Codex otherwise starts a turn without a server that takes longer than a second
+            return {"command": command, "required": True, "startup_timeout_sec": 30, "tool_timeout_sec": 600}
+        case "vscode":
+            return {"type": "stdio", "command": command, "args": []}
+        case "opencode":
+            return {"type": "local", "command": [command], "enabled": True}
+        case "gemini":
+            return {"command": command, "args": [], "timeout": 600_000}
+        case _:
+            return {"command": command, "args": []}
+
+
+def _team_entry(client: str, url: str) -> dict[str, Any]:
+    def header(variable: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {variable}"}
+
+    match client:
+        case "claude-code":
+            return {"type": "http", "url": url, "headers": header(f"${{{TOKEN_VARIABLE}}}"), "alwaysLoad": True}
+        case "codex":
+            return {"url": url, "bearer_token_env_var": TOKEN_VARIABLE, "required": True, "tool_timeout_sec": 600}
+        case "vscode":
+            return {"type": "http", "url": url, "headers": header(f"${{env:{TOKEN_VARIABLE}}}")}
+        case "opencode":
+            return {"type": "remote", "url": url, "headers": header(f"{{env:{TOKEN_VARIABLE}}}"), "enabled": True}
+        case "gemini":
+            return {"httpUrl": url, "headers": header(f"${TOKEN_VARIABLE}"), "timeout": 600_000}
+        case _:
+            return {"url": url, "headers": header(f"${{env:{TOKEN_VARIABLE}}}")}
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"the configuration cannot be read: {getattr(error, 'strerror', error)}", file=str(file)
+        ) from None
+
+
+def _change_json(file: Path, present: str | None, table: str, name: str, entry: dict[str, Any]) -> Change:
+    snippet = json.dumps({table: {name: entry}}, indent=2)
+    try:
+        document = json.loads(present) if present and present.strip() else {}
+    except ValueError as error:
+        raise InputError(
+            "the configuration is not plain JSON (comments?), and it stays as it is",
+            file=str(file),
+            line=getattr(error, "lineno", None),
+            hint="add by hand what `amdkernel install ... --print` prints",
+        ) from None
+    servers = document.get(table, {}) if isinstance(document, dict) else None
+    if not isinstance(servers, dict):
+        raise InputError(f"{table!r} is not an object there, and the file stays as it is", file=str(file))
+    if servers.get(name) == entry:
+        return Change(file, snippet, None)
+    document[table] = {**servers, name: entry}
+    return Change(file, snippet, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def _change_toml(file: Path, present: str | None, name: str, entry: dict[str, Any]) -> Change:
+    """The file's text with our table replaced or appended; all other lines, comments included, stay as they are."""
+    snippet = "\n".join([f"[mcp_servers.{name}]", *(f"{key} = {_toml(value)}" for key, value in entry.items())]) + "\n"
+    present = present or ""
+    before = _parse_toml(present, file)
+    if before.get("mcp_servers", {}).get(name) == entry:
+        return Change(file, snippet, None)
+    lines = present.splitlines(keepends=True)
+    start = next((i for i, line in enumerate(lines) if _header(line) == f"mcp_servers.{name}"), None)
+    if start is None:
+        gap = "" if not present or present.endswith("\n\n") else "\n" if present.endswith("\n") else "\n\n"
+        text = present + gap + snippet
+    else:
+        end = next((i for i in range(start + 1, len(lines)) if _header(lines[i])), len(lines))
+        while lines[end - 1].lstrip().startswith("#") or not lines[end - 1].strip():
+            end -= 1  # a comment or a gap before the next table belongs to that
+        text = "".join(lines[:start]) + snippet + "".join(lines[end:])
+    expected = {**before, "mcp_servers": {**before.get("mcp_servers", {}), name: entry}}
+    if _parse_toml(text, file) != expected:  # for instance an inline table, or a sub-table of ours
+        raise InputError(
+            f"mcp_servers.{name} is written in a way this command does not change; the file stays as it is",
+            file=str(file),
+            hint="amdkernel install codex --print",
+        )
+    return Change(file, snippet, text)
+
+
+def _header(line: str) -> str:
+    stripped = line.split("#")[0].strip()
+    return stripped.strip("[]").replace('"', "").replace(" ", "") if stripped.startswith("[") else ""
+
+
+def _toml(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)  # strings, numbers, booleans and lists are the same in TOML
+
+
+def _parse_toml(text: str, file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{error}; the file stays as it is", file=str(file)) from None

@@ -1,0 +1,100 @@
+"""Commands about the documentation: search, read, build, eval."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from amdkernel_mcp.cli.session import GOOD, Json, finish, open_engine, progress, stdout_console
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Search and read the documentation; build its index."
+)
+
+MAX_RESULTS = 50
+
+
+@app.command()
+def search(
+    query: Annotated[list[str] | None, typer.Argument(help="What to find.", show_default=False)] = None,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_RESULTS, help="Most results.")] = 10,
+    source: Annotated[str | None, typer.Option(help="Only this corpus, e.g. hip.", show_default=False)] = None,
+    queries: Annotated[
+        Path | None, typer.Option(help='File of {"id", "query"} lines; prints one JSON line each.', show_default=False)
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Find the sections that answer a query best.
+
+    Example: amdkernel docs search "LDS bank conflicts"
+    """
+    from amdkernel_mcp.cli.queries import answer_queries
+    from amdkernel_mcp.cli.show.documentation import show_search
+
+    if (query is None) == (queries is None):
+        raise typer.BadParameter("give either a query or --queries FILE")
+    with open_engine() as engine:
+        if queries is not None:
+            answer_queries(queries, lambda text: engine.search_docs(text, limit=limit, source=source))
+            return GOOD
+        result = engine.search_docs(" ".join(query or []), limit=limit, source=source)
+    return finish(result, good=bool(result.results), json=json, show=lambda console: show_search(console, result))
+
+
+@app.command()
+def read(
+    ref: Annotated[str, typer.Argument(help="Reference of a search result.")],
+    section: Annotated[str | None, typer.Option(help="Only the section with this heading.")] = None,
+    start: Annotated[int, typer.Option(min=0, help="First character.")] = 0,
+    max_chars: Annotated[int, typer.Option(min=1, help="Most characters.")] = 20_000,
+    find: Annotated[str | None, typer.Option(help="Start where these words stand.")] = None,
+    json: Json = False,
+) -> int:
+    """Print a page or a section of the documentation.
+
+    Example: amdkernel docs read hip:how-to/performance_guidelines
+    """
+    from amdkernel_mcp.cli.show.documentation import show_reading
+
+    with open_engine() as engine:
+        result = engine.read_doc(ref, section=section, start=start, max_chars=max_chars, find=find)
+    return finish(result, good=True, json=json, show=lambda console: show_reading(console, result))
+
+
+@app.command()
+def build(
+    from_: Annotated[
+        list[Path] | None,
+        typer.Option("--from", help="Folder with documentation; may be repeated.", show_default=False),
+    ] = None,
+    online: Annotated[bool, typer.Option("--online", help="Fetch what the corpus manifest names.")] = False,
+) -> int:
+    """Build the index over what this machine has, and over the folders given.
+
+    Example: amdkernel docs build --from ~/rocm-docs
+    """
+    with open_engine() as engine, progress(lines=True) as report:
+        engine.docs_build(folders=from_ or [], online=online, on_progress=report)
+    return GOOD
+
+
+@app.command(name="eval")
+def evaluate(
+    queries: Annotated[Path, typer.Argument(help="File of queries with the sections that answer them.")],
+    json: Json = False,
+) -> int:
+    """Measure how well the index answers known queries.
+
+    Example: amdkernel docs eval docs_index/eval.jsonl
+    """
+    from amdkernel_mcp.cli.show.documentation import show_evaluation
+
+    with open_engine() as engine:
+        figures = engine.docs_eval(queries)
+    if json:
+        import json as encoder
+
+        typer.echo(encoder.dumps(figures))
+    else:
+        show_evaluation(stdout_console(), figures)
+    return GOOD

@@ -1,0 +1,120 @@
+"""Commands about a kernel: compile, check, benchmark, profile."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from amdkernel_mcp.cli.session import Json, Target, finish, open_engine, progress
+
+Problem = Annotated[str, typer.Argument(help="Name of a bundled problem, or a folder with problem.toml.")]
+Kernel = Annotated[Path, typer.Argument(help="File with HIP device code.", show_default=False)]
+
+
+def compile(  # noqa: A001 - the command's name is the contract's
+    file: Kernel,
+    arch: Annotated[str | None, typer.Option(help="gfx90a, gfx942, gfx950, gfx1100 or gfx1201.")] = None,
+    target: Target = None,
+    flag: Annotated[list[str] | None, typer.Option(help="Compiler flag, e.g. --flag=-O2; may be repeated.")] = None,
+    isa: Annotated[bool, typer.Option("--isa", help="Show the disassembly with source lines.")] = False,
+    json: Json = False,
+) -> int:
+    """Compile a kernel in the sandbox.
+
+    Shows diagnostics, registers, LDS, occupancy and the instruction mix.
+
+    Example: amdkernel compile softmax.hip --arch gfx942
+    """
+    from amdkernel_mcp.candidate import read_candidate
+    from amdkernel_mcp.cli.show.compile import show_compile
+
+    kernel = read_candidate(file)
+    with open_engine() as engine, progress() as report:
+        result = engine.compile(
+            kernel.source,
+            file_name=kernel.file_name,
+            arch=arch,
+            target=target,
+            flags=flag or [],
+            isa=isa,
+            on_progress=report,
+        )
+    return finish(result, good=result.ok, json=json, show=lambda console: show_compile(console, result, kernel))
+
+
+def check(problem: Problem, file: Kernel, target: Target = None, json: Json = False) -> int:
+    """Check that a kernel is correct.
+
+    Runs the cases of its problem against the reference; names the worst element and the line that is wrong.
+
+    Example: amdkernel check row_softmax softmax.hip
+    """
+    from amdkernel_mcp.candidate import read_candidate
+    from amdkernel_mcp.cli.show.check import show_check
+
+    kernel = read_candidate(file)
+    with open_engine() as engine, progress() as report:
+        result = engine.check(problem, kernel.source, file_name=kernel.file_name, target=target, on_progress=report)
+    good = result.verdict == "correct"
+    return finish(result, good=good, json=json, show=lambda console: show_check(console, result, kernel))
+
+
+def benchmark(
+    problem: Problem,
+    file: Kernel,
+    baseline: Annotated[Path | None, typer.Option(help="Kernel file to compare with.", show_default=False)] = None,
+    target: Target = None,
+    json: Json = False,
+) -> int:
+    """Time a kernel, against a baseline or alone.
+
+    Exit code 0: faster than the baseline, or timed where there is none to compare with.
+
+    Example: amdkernel benchmark row_softmax better.hip --baseline naive.hip
+    """
+    from amdkernel_mcp.candidate import read_candidate
+    from amdkernel_mcp.cli.show.benchmark import show_benchmark
+
+    kernel = read_candidate(file)
+    other = read_candidate(baseline).source if baseline else None
+    with open_engine() as engine, progress() as report:
+        result = engine.benchmark(
+            problem, kernel.source, file_name=kernel.file_name, baseline=other, target=target, on_progress=report
+        )
+    timed = baseline is None and result.time_us.value is not None and result.verdict in (None, "inconclusive")
+    good = result.verdict == "faster" or timed
+    return finish(result, good=good, json=json, show=lambda console: show_benchmark(console, result, kernel))
+
+
+def profile(
+    problem: Annotated[str, typer.Argument(help="Bundled problem or folder; `import` reads a recording instead.")],
+    file: Annotated[Path, typer.Argument(help="Kernel file; after `import` the recording.", show_default=False)],
+    target: Target = None,
+    gpu: Annotated[str | None, typer.Option(help="With `import`: the GPU it was made on, e.g. MI300X.")] = None,
+    json: Json = False,
+) -> int:
+    """Find out why a kernel is slow.
+
+    Counters, metrics, what bounds it and what to try. `profile import PATH` explains a recording of rocprofv3.
+
+    Example: amdkernel profile row_softmax softmax.hip
+
+    Example: amdkernel profile import counter_collection.csv --gpu MI300X
+    """
+    from amdkernel_mcp.candidate import Candidate, read_candidate
+    from amdkernel_mcp.cli.show.profile import show_profile
+
+    if problem == "import":
+        kernel = Candidate("", file.name)
+        with open_engine() as engine:
+            result = engine.profile_import(file, gpu=gpu)
+    else:
+        if gpu is not None:
+            raise typer.BadParameter("--gpu goes with `amdkernel profile import PATH` only")
+        kernel = read_candidate(file)
+        with open_engine() as engine, progress() as report:
+            result = engine.profile(
+                problem, kernel.source, file_name=kernel.file_name, target=target, on_progress=report
+            )
+    good = bool(result.kernels)
+    return finish(result, good=good, json=json, show=lambda console: show_profile(console, result, kernel))

@@ -1,0 +1,42 @@
+"""Commands about this machine: targets, doctor, setup."""
+
+from amdkernel_mcp.cli.session import Json, finish, open_engine, progress
+
+
+def targets(json: Json = False) -> int:
+    """List where kernels can run.
+
+    Example: amdkernel targets
+    """
+    from amdkernel_mcp.cli.show.machine import show_targets
+
+    with open_engine() as engine:
+        result = engine.targets()
+    return finish(result, good=True, json=json, show=lambda console: show_targets(console, result))
+
+
+def doctor(json: Json = False) -> int:
+    """Tell what is missing and what mends it.
+
+    Exit code 1: something is missing.
+
+    Example: amdkernel doctor
+    """
+    from amdkernel_mcp.cli.show.machine import show_doctor
+
+    with open_engine() as engine, progress() as report:
+        report("looking at this machine")
+        result = engine.doctor()
+    return finish(result, good=result.ok, json=json, show=lambda console: show_doctor(console, result))
+
+
+def setup() -> int:
+    """Install what kernels need.
+
+    The HIP compiler, the sandbox image, the emulator and the documentation index. What is there already is kept; running it again is quick.
+
+    Example: amdkernel setup
+    """
+    with open_engine() as engine, progress(lines=True) as report:
+        engine.setup(report)
+    return 0

@@ -1,0 +1,40 @@
+"""What `amdkernel benchmark` shows."""
+
+from rich.console import Console
+from rich.text import Text
+
+from amdkernel_mcp.candidate import Candidate
+from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.results import BenchmarkResult
+
+
+def show_benchmark(console: Console, result: BenchmarkResult, kernel: Candidate) -> None:
+    """Verdict and speed-up, the times with their evidence, the lower bounds, then the counters."""
+    speedup = result.speedup
+    factor = ""
+    if speedup.value is not None:
+        factor = f"{speedup.value:.3g}x"
+        if speedup.low is not None and speedup.high is not None:
+            factor += f"  [{speedup.low:.3g}, {speedup.high:.3g}]"
+    on = f"{kernel.file_name} on {result.target}" if result.target else kernel.file_name
+    parts.headline(console, result.verdict or "timed", factor, on)
+    if result.reason:
+        console.print(Text(result.reason))
+    times = parts.table("", "time")
+    times.add_row("kernel", parts.quantity(result.time_us, "µs"))
+    if result.baseline_time_us.value is not None:
+        times.add_row("baseline", parts.quantity(result.baseline_time_us, "µs"))
+    for name, limit in result.limits_us.items():
+        times.add_row(Text(f"at least, by {name}", "dim"), parts.quantity(limit, "µs"))
+    console.print(times)
+    parts.diagnostics(console, result.diagnostics, kernel)
+    parts.findings(console, result.findings, kernel)
+    if result.counters:
+        counters = parts.table("counter", "value", "", numbers=(1,))
+        for name, metric in result.counters.items():
+            style = parts.evidence_style(metric.evidence)
+            counters.add_row(name, parts.number(metric.value, metric.unit), Text(metric.evidence, style))
+        console.print(counters)
+    if result.flags:
+        console.print(Text(f"flags: {', '.join(result.flags)}", "yellow"))
+    parts.footer(console, result)

@@ -1,0 +1,55 @@
+"""What `amdkernel check` shows."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from amdkernel_mcp.candidate import Candidate
+from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.results import CaseResult, CheckResult
+
+MOST_CASES = 16
+
+
+def show_check(console: Console, result: CheckResult, kernel: Candidate) -> None:
+    """Verdict, the worst element, findings with their lines, then the cases."""
+    verdict = result.verdict or "not_measured"
+    where = f"{kernel.file_name} on {result.target} ({result.evidence})" if result.target else kernel.file_name
+    parts.headline(console, verdict, where, f"{result.seconds:.1f} s")
+    if result.reason:
+        console.print(Text(result.reason))
+    worst = next((case for case in result.cases if case.worst), None)
+    if worst and worst.worst:
+        element = worst.worst
+        index = ", ".join(str(i) for i in element.index)
+        console.print(
+            Text.assemble(
+                ("worst  ", "bold red"),
+                (f"{element.argument}[{index}]", "bold"),
+                f"  got {parts.number(element.got)}, expected {parts.number(element.expected)}",
+                (f"  ({worst.case}; {parts.number(worst.violations)} elements outside the tolerance)", "dim"),
+            )
+        )
+    parts.diagnostics(console, result.diagnostics, kernel)
+    parts.findings(console, result.findings, kernel)
+    if result.cases:
+        console.print(_cases(result.cases))
+    parts.footer(console, result)
+
+
+def _cases(cases: list[CaseResult]) -> Table:
+    table = parts.table("case", "verdict", "max abs err", "max rel err", "outside", "", numbers=(2, 3, 4))
+    shown = sorted(cases, key=lambda case: case.verdict == "correct")[:MOST_CASES]
+    for case in [case for case in cases if case in shown]:
+        style = "green" if case.verdict == "correct" else "red"
+        table.add_row(
+            case.case,
+            Text(case.verdict, style),
+            parts.number(case.max_abs_err),
+            parts.number(case.max_rel_err),
+            parts.number(case.violations),
+            Text("held out" if case.held_out else "", "dim"),
+        )
+    if len(cases) > len(shown):
+        table.add_row(Text(f"… and {len(cases) - len(shown)} more", "dim"))
+    return table

@@ -1,0 +1,44 @@
+"""What `amdkernel compile` shows."""
+
+from rich.console import Console
+from rich.text import Text
+
+from amdkernel_mcp.candidate import Candidate
+from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.results import CompileResult, KernelResources
+
+
+def show_compile(console: Console, result: CompileResult, kernel: Candidate) -> None:
+    """Verdict, messages, then what each kernel takes."""
+    time = f"{result.seconds:.2f} s{' (cached)' if result.cached else ''}"
+    verdict = "ok" if result.ok else "does not compile"
+    parts.headline(console, verdict, f"{kernel.file_name} for {result.arch}", time, result.toolchain or "")
+    parts.diagnostics(console, result.diagnostics, kernel)
+    if result.kernels:
+        console.print(_resources(result.kernels))
+        for found in result.kernels:
+            mix = sorted(found.instructions.items(), key=lambda item: -item[1])
+            words = " · ".join(f"{family} {count:,}" for family, count in mix if count)
+            console.print(Text.assemble((f"{found.name}: ", "dim"), words))
+    if result.isa:
+        console.print(Text(result.isa))
+    parts.footer(console, result)
+
+
+def _resources(kernels: list[KernelResources]) -> object:
+    headings = ("kernel", "VGPR", "AGPR", "SGPR", "LDS", "scratch", "spills", "waves/SIMD", "limit")
+    table = parts.table(*headings, numbers=range(1, 8))
+    for kernel in kernels:
+        spills = kernel.vgpr_spills + kernel.sgpr_spills
+        table.add_row(
+            Text(kernel.name, "bold"),
+            str(kernel.vgpr),
+            str(kernel.agpr),
+            str(kernel.sgpr),
+            f"{kernel.lds_bytes:,}",
+            Text(f"{kernel.scratch_bytes:,}", "red" if kernel.scratch_bytes else ""),
+            Text(str(spills), "red" if spills else ""),
+            str(kernel.occupancy_waves_per_simd),
+            kernel.occupancy_limit,
+        )
+    return table

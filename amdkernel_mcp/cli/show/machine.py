@@ -1,0 +1,35 @@
+"""What `amdkernel targets` and `amdkernel doctor` show."""
+
+from rich.console import Console
+from rich.text import Text
+
+from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.results import DoctorResult, TargetsResult
+
+_MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "missing": ("✗", "red")}
+
+
+def show_targets(console: Console, result: TargetsResult) -> None:
+    """One row a target; the default one is marked."""
+    table = parts.table("", "target", "GPU", "arch", "ROCm", "")
+    for target in result.targets:
+        mark = Text("✓", "green") if target.ready else Text("✗", "red")
+        note = " · ".join(filter(None, ["default" if target.default else "", target.note]))
+        kind = " (emulated)" if target.kind == "emulator" else ""
+        name = Text(target.name, "bold")
+        table.add_row(mark, name, f"{target.gpu}{kind}", target.arch, target.rocm or "-", Text(note, "dim"))
+    console.print(table)
+
+
+def show_doctor(console: Console, result: DoctorResult) -> None:
+    """One row a thing, and below them the commands that mend what is missing."""
+    table = parts.table("", "what", "found")
+    for check in result.checks:
+        mark, style = _MARKS[check.status]
+        table.add_row(Text(mark, f"bold {style}"), check.name, Text(check.found, "" if check.status == "ok" else style))
+    console.print(table)
+    remedies = [check for check in result.checks if check.remedy and check.status != "ok"]
+    for check in remedies:
+        console.print(Text.assemble(("\n→ ", "bold"), f"{check.name}: ", (check.remedy or "", "bold cyan")))
+    if result.ok:
+        console.print(Text("\nready", "bold green"))

@@ -1,0 +1,56 @@
+"""What `amdkernel profile` shows."""
+
+from rich.console import Console
+from rich.text import Text
+
+from amdkernel_mcp.candidate import Candidate
+from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.results import Diagnosis, KernelProfile, ProfileResult
+
+MOST_METRICS = 24
+_BAR = 20
+
+
+def show_profile(console: Console, result: ProfileResult, kernel: Candidate) -> None:
+    """The diagnosis first, then each kernel's hot lines and metrics."""
+    if not result.kernels:
+        parts.headline(console, "not_measured", result.reason)
+    elif result.reason:
+        console.print(Text(result.reason))
+    for warning in result.warnings:
+        console.print(Text(f"warning  {warning}", "yellow"))
+    parts.diagnostics(console, result.diagnostics, kernel)
+    parts.findings(console, result.findings, kernel)
+    for diagnosis in result.diagnosis:
+        _diagnosis(console, diagnosis)
+    for profile in result.kernels:
+        _kernel(console, profile)
+    parts.footer(console, result)
+
+
+def _diagnosis(console: Console, diagnosis: Diagnosis) -> None:
+    console.print(Text.assemble(("● ", "bold magenta"), (diagnosis.finding, "bold")))
+    rows = parts.table("", "")
+    rows.show_header = False
+    rows.add_row(Text("  because", "dim"), diagnosis.because)
+    rows.add_row(Text("  try", "dim"), Text(diagnosis.try_, "green"))
+    if diagnosis.docs:
+        rows.add_row(Text("  read", "dim"), Text(", ".join(diagnosis.docs), "cyan"))
+    console.print(rows)
+
+
+def _kernel(console: Console, profile: KernelProfile) -> None:
+    bound = f"bound by {profile.bound}" if profile.bound else "the data do not tell what bounds it"
+    dispatches = f"{profile.dispatches:,} dispatch{'' if profile.dispatches == 1 else 'es'}"
+    console.print(Text.assemble("\n", (profile.name, "bold underline"), f"  {bound}", (f"  {dispatches}", "dim")))
+    for line in profile.hot_lines:
+        bar = "█" * max(1, round(line.share * _BAR))
+        share = Text.assemble(f"{line.share:6.1%} ", (f"{bar:<{_BAR}} ", "magenta"), (f"{line.line:>4} │ ", "dim"))
+        console.print(share.append(line.source.strip()), no_wrap=True, overflow="ellipsis", crop=True)
+    table = parts.table("metric", "value", "", numbers=(1,))
+    for name, metric in list(profile.metrics.items())[:MOST_METRICS]:
+        value = parts.number(metric.value, metric.unit)
+        table.add_row(name, value, Text(metric.evidence, parts.evidence_style(metric.evidence)))
+    console.print(table)
+    if len(profile.metrics) > MOST_METRICS:
+        console.print(Text(f"… and {len(profile.metrics) - MOST_METRICS} more metrics (--json has all)", "dim"))

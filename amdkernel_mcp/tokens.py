@@ -1,0 +1,50 @@
+"""The bearer tokens of a team, from the settings and from the file they name; never from the repository."""
+
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.errors import SettingsError
+
+SHORTEST = 16
+
+
+def read_tokens(settings: Settings) -> dict[str, str]:
+    """Token and user's name of everybody who may use the server; empty when no tokens are set.
+
+    Raises SettingsError, never with the token in its message: for a file that cannot be read or that other users of
+    this machine can read, a line that is not `TOKEN NAME`, a token shorter than 16 characters or given to two users.
+    """
+    tokens = dict(settings.tokens)
+    for token, name in tokens.items():
+        _refuse_weak(token, name, None, None)
+    file = settings.tokens_file
+    if file is None:
+        return tokens
+    try:
+        if file.stat().st_mode & 0o077:
+            raise SettingsError("other users can read the tokens", file=str(file), hint=f"chmod 600 {file}")
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the tokens cannot be read: {getattr(error, 'strerror', error)}", file=str(file)) from None
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != 2:
+            raise SettingsError("a line of tokens is `TOKEN NAME`", file=str(file), line=number)
+        token, name = words
+        _refuse_weak(token, name, str(file), number)
+        if tokens.get(token, name) != name:
+            raise SettingsError(f"{name} and {tokens[token]} have the same token", file=str(file), line=number)
+        tokens[token] = name
+    if not tokens:
+        raise SettingsError("the file of tokens names nobody", file=str(file))
+    return tokens
+
+
+def _refuse_weak(token: str, name: str, file: str | None, line: int | None) -> None:
+    if len(token) < SHORTEST:
+        raise SettingsError(
+            f"the token of {name} is shorter than {SHORTEST} characters",
+            file=file,
+            line=line,
+            hint='python3 -c "import secrets; print(secrets.token_urlsafe(32))" makes a good one',
+        )
