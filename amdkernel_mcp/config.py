@@ -36,7 +36,8 @@ class Settings(BaseModel):
         "images; without it a root file system is built from Debian packages",
     )
     debian_mirror: str | None = Field(
-        default=None, description="Debian mirror for that root file system; without it the one in this host's apt sources"
+        default=None,
+        description="Debian mirror for that root file system; without it the one in this host's apt sources",
     )
     debian_suite: str = Field(default="forky", description="Debian suite for that root file system")
     allow_expired_release: bool = Field(

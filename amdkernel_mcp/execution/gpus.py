@@ -1,0 +1,58 @@
+"""The AMD GPUs of this machine, as the kernel driver lists them; no ROCm is needed to read them.
+
+Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, "properties" of a node.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from amdkernel_mcp.execution.container import GpuDevice
+
+_TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
+
+# Marketing names by arch, where one arch is one product; the driver knows only the PCI id.
+_NAMES = {"gfx90a": "MI250X", "gfx942": "MI300X", "gfx950": "MI350X", "gfx1100": "RX 7900 XTX", "gfx1201": "RX 9070 XT"}
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU: its index among the GPUs, its arch (`gfx942`), its product's name and its render node."""
+
+    index: int
+    arch: str
+    name: str
+    render_node: str
+
+
+def local_gpus(topology: Path = _TOPOLOGY, devices: Path = Path("/dev")) -> list[Gpu]:
+    """The GPUs whose nodes exist in /dev; empty without the amdgpu driver."""
+    if not (devices / "kfd").exists() or not topology.is_dir():
+        return []
+    gpus: list[Gpu] = []
+    for node in sorted(topology.iterdir(), key=lambda path: int(path.name) if path.name.isdigit() else -1):
+        properties = _properties(node / "properties")
+        minor, version = properties.get("drm_render_minor", 0), properties.get("gfx_target_version", 0)
+        render_node = devices / "dri" / f"renderD{minor}"
+        if minor and version and render_node.exists():
+            arch = arch_of(version)
+            gpus.append(Gpu(len(gpus), arch, _NAMES.get(arch, arch), str(render_node)))
+    return gpus
+
+
+def gpu_device(gpu: Gpu) -> GpuDevice:
+    """What a run container needs of it."""
+    return GpuDevice(render_node=gpu.render_node, host_gid=Path(gpu.render_node).stat().st_gid)
+
+
+def arch_of(version: int) -> str:
+    """`gfx942` for 90402: decimal major, two digits of minor, two of stepping, the last two written in hex."""
+    return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
+
+
+def _properties(file: Path) -> dict[str, int]:
+    try:
+        text = file.read_text()
+    except OSError:  # a node that this cgroup may not see
+        return {}
+    return {key: int(value) for key, value in re.findall(r"^(\w+) (\d+)$", text, re.MULTILINE)}

@@ -1,0 +1,199 @@
+"""`amdkernel setup`: make the sandbox image on a daemon, from what is there already as far as possible."""
+
+import contextlib
+import fcntl
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.errors import SandboxError, ToolchainError
+from amdkernel_mcp.execution.daemon import Daemon, connect, docker_errors
+from amdkernel_mcp.execution.image import STEPS, Step, base_name, find_image, image_name, step_files, step_name
+from amdkernel_mcp.execution.ownership import ownership_labels
+from amdkernel_mcp.execution.reaper import remove
+from amdkernel_mcp.execution.rootfs import root_file_system
+
+if TYPE_CHECKING:
+    from docker.models.containers import Container
+    from docker.models.images import Image
+
+Progress = Callable[[str], None]
+_HOME = "/opt/amdkernel"
+_BUILD_TIMEOUT_S = 900.0
+
+
+@dataclass(frozen=True)
+class SetupReport:
+    """What setup made or found; `built` names the layers that were made."""
+
+    image: str
+    image_id: str
+    built: tuple[str, ...]
+    seconds: float
+
+
+def setup(settings: Settings, progress: Progress, *, host: str | None = None) -> SetupReport:
+    """Make the sandbox image where it is missing. Raises SandboxError or ToolchainError with the remedy."""
+    started = time.monotonic()
+    daemon = connect(settings.hosts[host] if host else settings.docker_host)
+    built: list[str] = []
+    try:
+        with _only_one_at_a_time(settings):
+            name = image_name(settings)
+            image = find_image(daemon, name) or _build(daemon, settings, progress, built)
+        return SetupReport(name, str(image.id), tuple(built), time.monotonic() - started)
+    finally:
+        daemon.close()
+
+
+def _build(daemon: Daemon, settings: Settings, progress: Progress, built: list[str]) -> "Image":
+    name = base_name(settings)
+    image = find_image(daemon, name)
+    if image is None:
+        image = _base(daemon, settings, progress)
+        built.append(name)
+    for step in STEPS:
+        name = step_name(step, name)
+        found = find_image(daemon, name)
+        if found is None:
+            found = _add_layer(daemon, image, step, name, settings, progress)
+            built.append(name)
+        image = found
+    return image
+
+
+def _base(daemon: Daemon, settings: Settings, progress: Progress) -> "Image":
+    name = base_name(settings)
+    if settings.image:
+        progress(f"pulling {name}")
+        with docker_errors(f"the image {name} is neither here nor can it be pulled"):
+            return daemon.client.images.pull(*_name_and_tag(name))
+    with root_file_system(settings, progress) as pieces, docker_errors("the root file system cannot be imported"):
+        repository, _, tag = name.partition(":")
+        daemon.client.api.import_image_from_stream(_announced(pieces, progress), repository=repository, tag=tag)
+    image = find_image(daemon, name)
+    if image is None:
+        raise SandboxError("Docker did not take the root file system")
+    return image
+
+
+def _name_and_tag(name: str) -> tuple[str, str]:
+    head, _, last = name.rpartition("/")
+    repository, _, tag = last.partition(":")
+    return (f"{head}/{repository}" if head else repository), tag or "latest"
+
+
+def _announced(pieces: Iterator[bytes], progress: Progress) -> Iterator[bytes]:
+    for number, piece in enumerate(pieces):
+        if number == 0:
+            progress("handing the root file system to Docker")
+        yield piece
+
+
+def _add_layer(
+    daemon: Daemon, parent: "Image", step: Step, name: str, settings: Settings, progress: Progress
+) -> "Image":
+    files = {path: (source.read_bytes(), source.stat().st_mode & 0o755) for path, source in step_files(step).items()}
+    files["build.sh"] = ((folder("sandbox") / step.script).read_bytes(), 0o755)
+    if step.hip_python:
+        files |= {f"python/{path}": (content, 0o644) for path, content in _hip_python(settings, progress).items()}
+    with docker_errors("the sandbox image cannot be built"):
+        container = daemon.client.containers.create(
+            image=str(parent.id),
+            entrypoint=[],
+            command=["/bin/sh", f"{_HOME}/build.sh"],
+            network_mode="none",
+            user="0:0",
+            working_dir="/",
+            labels=ownership_labels("setup"),
+        )
+        try:
+            container.put_archive("/", _tar(files))
+            container.start()
+            _follow(container, progress)
+            image = container.commit(*name.split(":"), changes=["ENTRYPOINT []", "CMD []", "USER 65532:65532"])
+        finally:
+            remove(container)
+    return image
+
+
+def _follow(container: "Container", progress: Progress) -> None:
+    last: list[str] = []
+    for chunk in container.logs(stream=True, follow=True):
+        for line in chunk.decode(errors="replace").splitlines():
+            last = [*last[-30:], line]
+            if not line.startswith((" ", "make", "clang")):
+                progress(line[:200])
+    status = container.wait(timeout=_BUILD_TIMEOUT_S)["StatusCode"]
+    if status != 0:
+        raise ToolchainError(f"building the sandbox image failed with status {status}:\n" + "\n".join(last))
+
+
+def _hip_python(settings: Settings, progress: Progress) -> Mapping[str, bytes]:
+    """The files of the hip-python wheels. Fetched by this Python's pip, for the image's Python."""
+    wheels = settings.cache_dir / "wheels"
+    wheels.mkdir(parents=True, exist_ok=True)
+    requirements = folder("sandbox") / "image" / "hip-python.txt"
+    if not _has_all(wheels, requirements):
+        progress("fetching hip-python")
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+        command += ["--implementation=cp", "--python-version=3.12", "--abi=abi3", "--abi=cp312", "--abi=none"]
+        command += [f"--platform={p}_x86_64" for p in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")]
+        command += ["--dest", str(wheels), "--requirement", str(requirements)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ToolchainError(f"pip could not fetch hip-python: {done.stderr.strip()[-500:]}")
+    files: dict[str, bytes] = {}
+    for wheel in _wheels(wheels, requirements):
+        with zipfile.ZipFile(wheel) as archive:
+            files |= {i.filename: archive.read(i) for i in archive.infolist() if not i.is_dir()}
+    return files
+
+
+def _wheels(where: Path, requirements: Path) -> list[Path]:
+    pins = [line.split("==") for line in requirements.read_text().split() if "==" in line]
+    return [path for name, version in pins for path in where.glob(f"{name.replace('-', '_')}-{version}-*.whl")]
+
+
+def _has_all(where: Path, requirements: Path) -> bool:
+    return len(_wheels(where, requirements)) == requirements.read_text().count("==")
+
+
+def _tar(files: Mapping[str, tuple[bytes, int]]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for path, (content, mode) in files.items():
+            member = tarfile.TarInfo(f"{_HOME.lstrip('/')}/{path}")
+            member.size, member.mode, member.mtime = len(content), mode | 0o644, int(time.time())
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def _only_one_at_a_time(settings: Settings) -> Iterator[None]:
+    """Two set-ups of one user would do the same work twice."""
+    settings.cache_dir.mkdir(parents=True, exist_ok=True)
+    with (settings.cache_dir / "setup.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    from amdkernel_mcp.config import load_settings
+
+    begun = time.monotonic()
+    report = setup(
+        load_settings({}, os.environ),
+        lambda text: print(f"{time.monotonic() - begun:6.1f} s  {text}", file=sys.stderr),  # noqa: T201
+    )
+    print(report)  # noqa: T201

@@ -1,0 +1,49 @@
+"""Fixtures that all tests share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.errors import AmdkernelError
+from amdkernel_mcp.execution.sandbox import Sandbox
+
+
+@pytest.fixture(scope="session")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """This machine's settings, with folders of their own so that no test sees another's cache or history."""
+    folder = tmp_path_factory.mktemp("amdkernel")
+    return load_settings({"data_dir": folder / "data", "cache_dir": folder / "cache"})
+
+
+@pytest.fixture(scope="session")
+def sandbox(settings: Settings) -> Iterator[Sandbox]:
+    """The open sandbox, shared by all tests of a process; the image's own layers are made anew if sandbox/ changed.
+
+    Fails, never skips, when there is no Docker or no base image.
+    """
+    from amdkernel_mcp.execution.open import open_sandbox
+
+    try:
+        _make_image_of_this_checkout()
+        opened = open_sandbox(settings)
+    except AmdkernelError as error:
+        pytest.fail(f"{error.message}\nremedy: {error.hint}", pytrace=False)
+    yield opened
+    opened.close()
+
+
+def _make_image_of_this_checkout() -> None:
+    """Takes seconds, and only after a change of sandbox/; the base image takes minutes and is left to `amdkernel setup`."""
+    from amdkernel_mcp.execution.daemon import connect
+    from amdkernel_mcp.execution.image import base_name, find_image
+    from amdkernel_mcp.execution.setup import setup
+
+    mine = load_settings()
+    daemon = connect(mine.docker_host)
+    try:
+        base = find_image(daemon, base_name(mine))
+    finally:
+        daemon.close()
+    if base is not None:
+        setup(mine, print)
