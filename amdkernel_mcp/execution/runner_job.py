@@ -1,7 +1,7 @@
 """What the runner in the sandbox is asked, and what it answers: the host's side of sandbox/runner/job_plan.py.
 
-The answer comes from where a candidate's kernels ran, so nothing in it is believed before it has been looked at: names of
-files are made here and never read there, lengths must be those that were asked for, and all else is validated.
+The answer comes from where a candidate's kernels ran, so nothing in it is believed before it has been looked at: names
+of files are made here and never read there, lengths must be those that were asked for, and all else is validated.
 """
 
 import hashlib
@@ -25,12 +25,13 @@ from amdkernel_mcp.execution.targets import Target
 
 Role = Literal["in", "out", "inout", "workspace"]
 Mode = Literal["check", "time", "profile"]
+Content = bytes  # under a name that a field called `bytes` does not hide
 
 FORMAT = 1
 RUNNER = "/opt/amdkernel/runner/run_job.py"
 EMULATOR = "/opt/amdkernel/emulator"
 
-# A kernel that does not end is stopped with its place in the code told, if it meets this before the case's time is over.
+# A kernel that does not end is stopped with its place in the code told, if it meets this before its case's time ends.
 EMULATED_STEPS_PER_S = 50_000_000
 # Python, NumPy and hip-python start, files are written: what a run takes besides its cases.
 START_ALLOWANCE_S = 30.0
@@ -44,7 +45,7 @@ class Buffer:
     name: str
     bytes: int
     role: Role
-    data: bytes | None = None
+    data: Content | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Timing:
-    """How launches are timed. `buffer_sets`: copies of all buffers that samples take in turn, so that caches are cold."""
+    """How launches are timed. `buffer_sets`: copies of all buffers, which samples take in turn to find caches cold."""
 
     warmups: int = 3
     samples: int = 20
@@ -279,7 +280,7 @@ def _case_report(index: int, case: RunCase, answer: CaseAnswer, files: Mapping[s
 def _outputs(
     index: int, case: RunCase, repeats: list[dict[str, int]], repeat: int, files: Mapping[str, bytes], target: str
 ) -> dict[str, bytes]:
-    """The outputs of one repeat: each from its own file, or from the first repeat's when the runner says they are alike."""
+    """The outputs of one repeat: each from its own file, or from the first repeat's when the two are alike."""
     outputs = {}
     for number, buffer in enumerate(case.buffers):
         if buffer.role not in ("out", "inout"):
