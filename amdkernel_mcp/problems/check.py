@@ -1,0 +1,245 @@
+"""Check a compiled kernel: plan → inputs → launches beside the reference → verdict. Composition only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.problems.launch_plan import LaunchPlan
+from amdkernel_mcp.problems.problem import Problem
+from amdkernel_mcp.results import CaseResult, CheckResult, CompileResult, Finding
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.compiler.compile import Compiled
+    from amdkernel_mcp.execution.runner_job import RunCase, RunnerReport
+    from amdkernel_mcp.execution.sandbox import Sandbox
+    from amdkernel_mcp.execution.targets import Target
+    from amdkernel_mcp.problems.judge import RunJudgement
+    from amdkernel_mcp.problems.placement import Placement
+    from amdkernel_mcp.problems.reference import Array, Call
+
+DEFAULT_SEEDS = (0, 1, 2)
+REPEATS = 3
+CASE_TIMEOUT_S = 20.0
+_MOST_FINDINGS = 8
+
+
+def silent(_: str) -> None:
+    """Progress that nobody reads."""
+
+
+def check(
+    *,
+    sandbox: Sandbox,
+    compiled: Compiled,
+    problem: Problem,
+    plan: LaunchPlan,
+    target: Target,
+    seeds: Sequence[int] = DEFAULT_SEEDS,
+    repeats: int = REPEATS,
+    cache_dir: Path | None = None,
+    case_timeout_s: float = CASE_TIMEOUT_S,
+    on_progress: Callable[[str], None] = silent,
+) -> CheckResult:
+    """Whether the kernel computes what the problem asks: every case, every seed; the first seed `repeats` times.
+
+    Raises ProblemFileError when the reference cannot be used; SandboxError, TargetError. A bad kernel is a verdict.
+    """
+    began = time.monotonic()
+    if plan.mistakes:
+        return invalid(plan.mistakes, target=target.name)
+    if not compiled.result.ok or compiled.code_object is None:
+        return invalid_from_compile(compiled.result, target=target.name)
+    placements = _place(plan, problem, compiled.code_object, target.arch)
+    refused = next((placement.finding for placement in placements if placement.finding), None)
+    if refused:
+        return invalid([refused], target=target.name)
+    on_progress(f"running {len(problem.cases)} cases with {len(seeds)} seeds on {target.name}")
+    calls = _calls(problem, seeds)
+    runs = _run_cases(problem, calls, placements, repeats)
+    report, expected = _run_both(
+        sandbox, target, compiled.code_object, problem, calls, runs, cache_dir, case_timeout_s, on_progress
+    )
+    judged = _judge(problem, plan, compiled, calls, report, expected)
+    result = _summarise(problem, calls, judged, expected)
+    evidence = "emulated" if target.kind == "emulator" else "measured"
+    return result.model_copy(
+        update={
+            "target": target.name,
+            "isolation": sandbox.isolation,
+            "evidence": evidence,
+            "seconds": round(time.monotonic() - began, 3),
+            "code_object": compiled.result.code_object,
+            "diagnostics": compiled.result.diagnostics,
+        }
+    )
+
+
+def invalid(findings: Sequence[Finding], *, target: str | None = None) -> CheckResult:
+    """The verdict on a candidate that cannot be launched; the first finding is the reason."""
+    first = findings[0]
+    at = f"line {first.line}: " if first.line else ""
+    more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+    return CheckResult(
+        verdict="invalid", reason=f"{at}{first.message}{more}", findings=list(findings[:_MOST_FINDINGS]), target=target
+    )
+
+
+def invalid_from_compile(result: CompileResult, *, target: str | None = None) -> CheckResult:
+    """The verdict on a candidate that does not compile: the first error is the reason."""
+    errors = [diagnostic for diagnostic in result.diagnostics if diagnostic.severity == "error"]
+    findings = [
+        Finding(
+            kind="lds_over_limit" if _is_lds(error.message) else "compile_error", message=error.message, line=error.line
+        )
+        for error in errors or result.diagnostics
+    ] or [Finding(kind="compile_error", message="the compiler made no code object and gave no reason")]
+    answer = invalid(findings, target=target)
+    return answer.model_copy(
+        update={
+            "reason": f"does not compile: {answer.reason}",
+            "diagnostics": result.diagnostics,
+            "isolation": result.isolation,
+        }
+    )
+
+
+def _is_lds(message: str) -> bool:
+    return "local memory" in message and "exceeds limit" in message
+
+
+def _place(plan: LaunchPlan, problem: Problem, code_object: bytes, arch: str) -> list[Placement]:
+    from amdkernel_mcp.problems.kernel_symbols import kernel_symbols
+    from amdkernel_mcp.problems.placement import place
+
+    kernels = kernel_symbols(code_object)
+    return [place(plan, problem, case, kernels=kernels, arch=arch) for case in problem.cases]
+
+
+def _calls(problem: Problem, seeds: Sequence[int]) -> list[Call]:
+    from amdkernel_mcp.problems.inputs import make_inputs
+    from amdkernel_mcp.problems.reference import Call
+
+    return [Call(case, seed, make_inputs(problem, case, seed=seed)) for case in problem.cases for seed in seeds]
+
+
+def _run_cases(
+    problem: Problem, calls: Sequence[Call], placements: Sequence[Placement], repeats: int
+) -> tuple[RunCase, ...]:
+    placed = {id(case): placement for case, placement in zip(problem.cases, placements, strict=True)}
+    first_seed = calls[0].seed
+    return tuple(
+        run_case(problem, call, placed[id(call.case)], repeats=repeats if call.seed == first_seed else 1)
+        for call in calls
+    )
+
+
+def run_case(problem: Problem, call: Call, placement: Placement, *, repeats: int) -> RunCase:
+    """What the runner gets for one set of inputs; it holds nothing of what is expected."""
+    from amdkernel_mcp.execution.runner_job import Buffer, RunCase
+
+    buffers = []
+    for argument in problem.arrays:
+        size = argument.dtype.bytes
+        for dimension in call.case.shape_of(argument):
+            size *= dimension
+        data = call.inputs[argument.name].tobytes() if argument.name in call.inputs else None
+        role = argument.role if argument.role != "scalar" else "in"
+        buffers.append(Buffer(argument.name, size, role, data))
+    buffers += [Buffer(name, size, "workspace") for name, size in placement.workspaces]
+    return RunCase(tuple(buffers), placement.launches, repeats)
+
+
+def _run_both(
+    sandbox: Sandbox,
+    target: Target,
+    code_object: bytes,
+    problem: Problem,
+    calls: Sequence[Call],
+    runs: tuple[RunCase, ...],
+    cache_dir: Path | None,
+    case_timeout_s: float,
+    on_progress: Callable[[str], None],
+) -> tuple[RunnerReport, list[dict[str, Array]]]:
+    """The launches and the reference at the same time, in two sandboxes that know nothing of each other."""
+    from amdkernel_mcp.execution.runner_job import RunnerJob, run_job
+    from amdkernel_mcp.problems.reference import expected_outputs
+
+    job = RunnerJob(target.arch, code_object, runs, "check", case_timeout_s)
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="reference") as pool:
+        reference = pool.submit(expected_outputs, sandbox, problem, calls, cache_dir=cache_dir)
+        try:
+            report = run_job(sandbox, target, job, on_progress=on_progress)
+        finally:
+            expected = reference.result()  # a problem that cannot be used is told first
+    return report, expected
+
+
+def _judge(
+    problem: Problem,
+    plan: LaunchPlan,
+    compiled: Compiled,
+    calls: Sequence[Call],
+    report: RunnerReport,
+    expected: Sequence[dict[str, Array]],
+) -> list[RunJudgement]:
+    from amdkernel_mcp.problems.judge import judge_run
+
+    item_bytes = {argument.name: argument.dtype.bytes for argument in problem.arrays}
+    item_bytes |= {space.name: space.dtype.bytes for space in plan.workspaces}
+    return [
+        judge_run(problem, call.case, ran, outputs, lines=compiled.lines, item_bytes=item_bytes)
+        for call, ran, outputs in zip(calls, report.cases, expected, strict=True)
+    ]
+
+
+def _summarise(
+    problem: Problem, calls: Sequence[Call], judged: Sequence[RunJudgement], expected: Sequence[dict[str, Array]]
+) -> CheckResult:
+    from amdkernel_mcp.problems.judge import SEVERITY, judge_case
+
+    cases = [
+        judge_case(case, [run for call, run in zip(calls, judged, strict=True) if call.case is case])
+        for case in problem.cases
+    ]
+    worst = max(cases, key=lambda case: SEVERITY.index(case.verdict))
+    findings = _distinct([finding for run in judged for finding in run.findings])
+    reason = f"case {worst.case}: {worst.reason}"
+    if worst.verdict == "correct":
+        reason = _praise(cases, calls)
+        if suspicion := _suspicion(expected):
+            findings.append(suspicion)
+            reason += f"; but {suspicion.message}"
+    return CheckResult(verdict=worst.verdict, reason=reason, cases=cases, findings=findings[:_MOST_FINDINGS])
+
+
+def _praise(cases: Sequence[CaseResult], calls: Sequence[Call]) -> str:
+    held_out = sum(case.held_out for case in cases)
+    hidden = f" ({held_out} held out)" if held_out else ""
+    error = max((case.max_rel_err or 0.0 for case in cases), default=0.0)
+    seeds = len({call.seed for call in calls})
+    return f"all {len(cases)} cases{hidden} are right with {seeds} seeds each; largest relative error {error:.2g}"
+
+
+def _distinct(findings: Sequence[Finding]) -> list[Finding]:
+    """One finding for each kind and line: the first, which is of the first case that has it."""
+    first: dict[tuple[str, int | None], Finding] = {}
+    for finding in findings:
+        first.setdefault((finding.kind, finding.line), finding)
+    return list(first.values())
+
+
+def _suspicion(expected: Sequence[dict[str, Array]]) -> Finding | None:
+    """A finding when one constant would pass every case of an output: such a problem proves nothing."""
+    import numpy as np
+
+    for name in expected[0]:
+        values = [outputs[name] for outputs in expected]
+        first = values[0].flat[0]
+        if sum(value.size for value in values) > len(values) and all(np.all(value == first) for value in values):
+            message = f"the reference expects {first} everywhere in {name}, so a constant would pass"
+            return Finding(kind="suspicious", message=message)
+    return None

@@ -1,0 +1,251 @@
+"""What a run left → the verdict of a case, its findings, and the worst element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from amdkernel_mcp.execution.runner_job import CaseReport
+from amdkernel_mcp.problems.faults import Lines, explain_stop
+from amdkernel_mcp.problems.problem import Argument, Case, Problem
+from amdkernel_mcp.problems.tolerance import Comparison, compare
+from amdkernel_mcp.results import CaseResult, CheckVerdict, Finding, Worst
+
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, np.dtype[Any]]
+    Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+# The bytes that outputs hold before a run; they take turns. Source: sandbox/runner/guarded_buffer.py.
+POISON = (0xFF, 0x5A)
+SEVERITY: tuple[CheckVerdict, ...] = (
+    "correct", "not_measured", "not_emulated", "incorrect", "timeout", "crashed", "invalid",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunJudgement:
+    """One seed of one case."""
+
+    verdict: CheckVerdict
+    reason: str
+    findings: tuple[Finding, ...] = ()
+    max_abs_err: float | None = None
+    max_rel_err: float | None = None
+    violations: int | None = None
+    worst: Worst | None = None
+
+
+def rtol_of(problem: Problem, argument: Argument) -> float | None:
+    """The tolerance of an output. A problem's `rtol` is meant for integers only where it has no other outputs."""
+    if argument.dtype.kind == "int" and any(output.dtype.kind == "float" for output in problem.outputs):
+        return None
+    return argument.dtype.rtol if problem.rtol is None else problem.rtol
+
+
+def judge_run(
+    problem: Problem,
+    case: Case,
+    report: CaseReport,
+    expected: Mapping[str, Array],
+    *,
+    lines: Lines | None,
+    item_bytes: dict[str, int],
+) -> RunJudgement:
+    """Judge one run (one seed, all its repeats) against the expected outputs."""
+    stop = explain_stop(report, lines=lines, item_bytes=item_bytes)
+    findings = [*_guard_findings(report, item_bytes), *_input_findings(report)]
+    if stop:
+        at = f" at line {stop.finding.line}" if stop.finding.line else ""
+        return RunJudgement(stop.verdict, f"{stop.finding.message}{at}", (stop.finding, *findings))
+    judged = [_judge_output(problem, case, argument, report, expected[argument.name]) for argument in problem.outputs]
+    findings = [finding for output in judged for finding in output.findings] + findings
+    worst = max(judged, key=lambda output: (output.comparison.violations > 0, output.comparison.max_rel_err or 0.0))
+    wrong = [output for output in judged if output.comparison.violations]
+    reason = "; ".join(output.sentence for output in wrong) or next((f.message for f in findings if _breaks(f)), "")
+    bad = bool(wrong) or any(_breaks(finding) for finding in findings)
+    return RunJudgement(
+        verdict="incorrect" if bad else "correct",
+        reason=reason,
+        findings=tuple(findings),
+        max_abs_err=_largest(output.comparison.max_abs_err for output in judged),
+        max_rel_err=_largest(output.comparison.max_rel_err for output in judged),
+        violations=sum(output.comparison.violations for output in judged),
+        worst=worst.worst if wrong else None,
+    )
+
+
+def judge_case(case: Case, runs: Sequence[RunJudgement]) -> CaseResult:
+    """The case's verdict: that of its worst seed."""
+    worst = max(runs, key=lambda run: (SEVERITY.index(run.verdict), run.violations or 0))
+    counted = [run.violations for run in runs if run.violations is not None]
+    return CaseResult(
+        case=case.name,
+        held_out=case.held_out,
+        verdict=worst.verdict,
+        reason=worst.reason or "all elements are within the tolerance",
+        max_abs_err=_largest(run.max_abs_err for run in runs),
+        max_rel_err=_largest(run.max_rel_err for run in runs),
+        violations=max(counted, default=None),
+        worst=worst.worst,
+    )
+
+
+def _largest(values: Any) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _breaks(finding: Finding) -> bool:
+    """Whether a finding alone makes a kernel wrong, however right its outputs are."""
+    return finding.kind in ("out_of_bounds", "input_modified", "not_written")
+
+
+# ---- one output ----
+
+
+@dataclass(frozen=True)
+class _Output:
+    comparison: Comparison
+    worst: Worst | None
+    sentence: str
+    findings: tuple[Finding, ...]
+
+
+def _judge_output(problem: Problem, case: Case, argument: Argument, report: CaseReport, expected: Array) -> _Output:
+    shape, dtype = case.shape_of(argument), argument.dtype
+    repeats = [np.frombuffer(outputs[argument.name], dtype.numpy).reshape(shape) for outputs in report.outputs]
+    poisoned = argument.role == "out"
+    rtol = rtol_of(problem, argument)
+    different = [0] + [n for n in range(1, len(repeats)) if repeats[n].tobytes() != repeats[0].tobytes()]
+    compared = {n: compare(repeats[n], expected, dtype=dtype, rtol=rtol) for n in different}
+    number = max(compared, key=lambda n: compared[n].violations)
+    comparison, got = compared[number], repeats[number]
+    unwritten = _unwritten(got, POISON[number % 2]) & comparison.wrong if poisoned else np.zeros(shape, bool)
+    worst = comparison.worst
+    findings = _repeat_findings(argument, repeats, poisoned=poisoned)
+    if worst is None:
+        return _Output(comparison, None, "", tuple(findings))
+    element = Worst(
+        argument=argument.name,
+        index=list(worst),
+        got="never written" if unwritten[worst] else _plain(got[worst]),
+        expected=_plain(expected[worst]),
+    )
+    sentence = _sentence(argument, comparison, element, int(np.count_nonzero(unwritten)))
+    return _Output(comparison, element, sentence, (*_value_findings(argument, comparison, got, unwritten), *findings))
+
+
+def _sentence(argument: Argument, comparison: Comparison, worst: Worst, unwritten: int) -> str:
+    count = f"{comparison.violations} of {comparison.elements} elements of {argument.name}"
+    if unwritten == comparison.violations:
+        return f"{count} were never written, the first is {_at(argument, comparison.first)}"
+    left = f" ({unwritten} of them were never written)" if unwritten else ""
+    text = f"{count} are wrong{left}; worst {_at(argument, worst.index)} is {_said(worst.got)}"
+    text += f", expected {_said(worst.expected)}"
+    return text if comparison.first == tuple(worst.index) else f"{text}; first {_at(argument, comparison.first)}"
+
+
+def _at(argument: Argument, index: Sequence[int] | None) -> str:
+    return f"{argument.name}[{', '.join(map(str, index or ()))}]"
+
+
+def _said(value: float | int | str | None) -> str:
+    return f"{value:.7g}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> float | int | str:
+    """An element as JSON can hold it."""
+    if isinstance(value, np.integer):
+        return int(value)
+    number = float(value)
+    return number if math.isfinite(number) else str(number)
+
+
+def _unwritten(array: Array, poison: int) -> Mask:
+    """Which elements still hold the bytes that were there before the run."""
+    raw = np.frombuffer(array.tobytes(), np.uint8).reshape(*array.shape, array.dtype.itemsize)
+    return np.asarray((raw == poison).all(axis=-1))
+
+
+def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwritten: Mask) -> list[Finding]:
+    findings = []
+    if unwritten.any():
+        first = tuple(int(i) for i in np.unravel_index(int(np.argmax(unwritten)), unwritten.shape))
+        count = int(np.count_nonzero(unwritten))
+        message = f"element {_at(argument, first)} was never written, {count} of {unwritten.size} in all"
+        findings.append(Finding(kind="not_written", message=message))
+    rest = comparison.wrong & ~unwritten
+    if argument.dtype.kind == "float":
+        broken = rest & ~np.isfinite(got.astype(np.float64))
+        if broken.any():
+            first = tuple(int(i) for i in np.unravel_index(int(np.argmax(broken)), broken.shape))
+            count = int(np.count_nonzero(broken))
+            message = f"{_at(argument, first)} is {_plain(got[first])}, {count} elements are NaN or infinite"
+            findings.append(Finding(kind="nan_or_inf", message=message))
+        rest = rest & ~broken
+    if rest.any():
+        first = tuple(int(i) for i in np.unravel_index(int(np.argmax(rest)), rest.shape))
+        count = int(np.count_nonzero(rest))
+        message = f"{count} of {rest.size} elements of {argument.name} are outside the tolerance"
+        message += f", first {_at(argument, first)}"
+        findings.append(Finding(kind="wrong_result", message=message))
+    return findings
+
+
+def _repeat_findings(argument: Argument, repeats: Sequence[Array], *, poisoned: bool) -> list[Finding]:
+    """Differences between runs on the same inputs. Repeats 0, 2, … began with one poison, 1, 3, … with the other."""
+    for n in range(2, len(repeats)):
+        if differ := _differing(repeats[n], repeats[n - 2]):
+            message = (
+                f"the same launch gave different bits of {argument.name} in repeats {n - 1} and {n + 1},"
+                f" first at {_at(argument, differ)}: a race, or atomics in changing order"
+            )
+            return [Finding(kind="non_deterministic", message=message)]
+    if len(repeats) > 1:
+        left = _unwritten(repeats[0], POISON[0]) & _unwritten(repeats[1], POISON[1])
+        if differ := _differing(repeats[0], repeats[1], apart_from=left if poisoned else None):
+            if len(repeats) == 2:
+                message = f"two runs on the same inputs gave different bits of {_at(argument, differ)}"
+                return [Finding(kind="non_deterministic", message=message)]
+            message = (
+                f"{_at(argument, differ)} depends on what memory held before the launch:"
+                " an output or a workspace is read before it is written"
+            )
+            return [Finding(kind="uninitialised_read", message=message)]
+    return []
+
+
+def _differing(a: Array, b: Array, *, apart_from: Mask | None = None) -> tuple[int, ...] | None:
+    """The first element whose bits differ."""
+    size = a.dtype.itemsize
+    raw = [np.frombuffer(array.tobytes(), np.uint8).reshape(*array.shape, size) for array in (a, b)]
+    mask = (raw[0] != raw[1]).any(axis=-1)
+    if apart_from is not None:
+        mask &= ~apart_from
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape)) if mask.any() else None
+
+
+# ---- beside the outputs ----
+
+
+def _guard_findings(report: CaseReport, item_bytes: dict[str, int]) -> list[Finding]:
+    findings = []
+    for name, side in dict.fromkeys((damage.buffer, damage.side) for damage in report.guard_damage):
+        damage = next(d for d in report.guard_damage if (d.buffer, d.side) == (name, side))
+        size = item_bytes.get(name, 1)
+        where = f"{damage.offset // size + 1} elements behind its end"
+        if side == "before":
+            where = f"{-damage.offset // size} elements before its start"
+        findings.append(
+            Finding(kind="out_of_bounds", message=f"writes beside {name}: {damage.bytes} bytes, the first {where}")
+        )
+    return findings
+
+
+def _input_findings(report: CaseReport) -> list[Finding]:
+    return [
+        Finding(kind="input_modified", message=f"changed the input array {name}") for name in report.inputs_modified
+    ]
