@@ -1,0 +1,162 @@
+"""From a recording on disk to a profile: metrics with notes, warnings, and a diagnosis where the data allow one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, median
+
+from amdkernel_mcp.profiling.gpu_specs import Gpu, gpu_by_name, lookup
+from amdkernel_mcp.profiling.metric import quantity
+from amdkernel_mcp.profiling.recorded_diagnosis import bound_of, diagnose_recording
+from amdkernel_mcp.profiling.recorded_evaluation import DILUTED, Aggregation, constants, evaluate, kernel_ns
+from amdkernel_mcp.profiling.recorded_metrics import definitions
+from amdkernel_mcp.profiling.recordings.read import read_recording
+from amdkernel_mcp.profiling.recordings.recording import KernelTotals, RecordedDispatch, Recording
+from amdkernel_mcp.results import KernelProfile, Metric, ProfileResult
+
+SHORT_NS = 20_000
+MOST_RAW_COUNTERS = 64
+"""A workload folder has hundreds; above this only the counters that say most are repeated beside the metrics."""
+_SAYS_MOST = ("SQ_WAVES", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_VMEM_RD",
+              "SQ_INSTS_VMEM_WR", "SQ_INSTS_MFMA", "SQ_LDS_BANK_CONFLICT", "GRBM_GUI_ACTIVE")  # fmt: skip
+
+
+def import_recording(path: Path, *, gpu: str | None = None, rule: Aggregation = "mean_of_ratios") -> ProfileResult:
+    """The profile of what a profiler wrote to `path`, kernels with most time first.
+
+    `gpu` names the part when the recording does not, or is wrong about it. `rule` says how dispatches are averaged.
+    Raises ProfileFileError for what cannot be read or must not be believed, UnknownTargetError for an unknown `gpu`.
+    """
+    given = gpu_by_name(gpu) if gpu else None
+    recording = read_recording(path)
+    part, about_gpu = _part(recording, given)
+    kernels = [
+        _profile(name, dispatches, part, rule) for name, dispatches in _by_kernel(recording.dispatches).items()
+    ] or [_totals(row) for row in recording.totals]
+    kernels.sort(key=lambda kernel: -(kernel.metrics["Total Time"].value or 0))
+    return ProfileResult(
+        kernels=kernels,
+        diagnosis=diagnose_recording(kernels),
+        reason=_reason(recording, part, rule),
+        warnings=[*recording.warnings, *about_gpu, *_warnings(recording, kernels)],
+    )
+
+
+def _part(recording: Recording, given: Gpu | None) -> tuple[Gpu | None, list[str]]:
+    """The GPU whose figures are used, and what the recording says that does not fit it."""
+    device = recording.device
+    found = given or lookup(device.name, cus=device.cus) or lookup(device.gfx, cus=device.cus)
+    if found is None:
+        found = lookup(device.name) or lookup(device.gfx)
+    if found is None:
+        return None, ["the recording does not say which GPU it is from: give --gpu, and percentages are computed"]
+    odd = []
+    if device.gfx and device.gfx.split(":")[0] != found.gfx:
+        odd.append(f"the recording says {device.gfx}, the figures are of {found.name} ({found.gfx})")
+    for what, theirs, ours in (("CUs", device.cus, found.cus), ("XCDs", device.xcds, found.xcds)):
+        if theirs and theirs != ours:
+            odd.append(f"the recording says {theirs} {what}; used are {ours}, the figure of {found.name}")
+    return found, odd
+
+
+def _by_kernel(dispatches: Iterable[RecordedDispatch]) -> dict[str, list[RecordedDispatch]]:
+    kernels: dict[str, list[RecordedDispatch]] = {}
+    for dispatch in dispatches:
+        kernels.setdefault(dispatch.kernel, []).append(dispatch)
+    return kernels
+
+
+def _profile(name: str, dispatches: Sequence[RecordedDispatch], gpu: Gpu | None, rule: Aggregation) -> KernelProfile:
+    metrics = _times(dispatches) | _shape(dispatches[0])
+    if any(dispatch.passes for dispatch in dispatches):
+        if gpu is not None:
+            metrics["HBM peak"] = quantity(gpu.memory_gbps, "GB/s", "static")
+        known = constants(gpu)
+        for definition in definitions(gpu.gfx if gpu else None):
+            metrics[definition.name] = evaluate(definition, dispatches, known, rule)
+        metrics |= _raw(dispatches)
+    return KernelProfile(name=name, dispatches=len(dispatches), metrics=metrics, bound=bound_of(metrics))
+
+
+def _times(dispatches: Sequence[RecordedDispatch]) -> dict[str, Metric]:
+    took = [ns for dispatch in dispatches if (ns := kernel_ns(dispatch)) is not None]
+    rows: Mapping[str, float | None] = {
+        "Kernel Time": fmean(took) if took else None,
+        "Kernel Time, median": median(took) if took else None,
+        "Kernel Time, shortest": min(took, default=None),
+        "Kernel Time, longest": max(took, default=None),
+        "Total Time": sum(took) if took else None,
+    }
+    times = {name: quantity(value, "ns", "measured") for name, value in rows.items()}
+    return times | {"Dispatches": quantity(len(dispatches), "count", "measured")}
+
+
+def _shape(dispatch: RecordedDispatch) -> dict[str, Metric]:
+    """Launch and resources as the profiler printed them, registers rounded up to what is allocated."""
+    shape = dispatch.shape
+    rows = (
+        ("Grid", shape.grid_items, "work-items"), ("Workgroup", shape.workgroup_items, "work-items"),
+        ("VGPRs", shape.vgpr, "registers"), ("AGPRs", shape.agpr, "registers"), ("SGPRs", shape.sgpr, "registers"),
+        ("LDS", shape.lds_bytes, "B"), ("Scratch", shape.scratch_bytes, "B"),
+    )  # fmt: skip
+    return {name: quantity(value, unit, "static") for name, value, unit in rows if value is not None}
+
+
+def _raw(dispatches: Sequence[RecordedDispatch]) -> dict[str, Metric]:
+    """Each counter as it was recorded, the mean over the dispatches that have it; the first pass counts."""
+    values: dict[str, list[float]] = {}
+    for dispatch in dispatches:
+        first: dict[str, float] = {}
+        for one in reversed(dispatch.passes):
+            first |= one.counters
+        for name, value in first.items():
+            values.setdefault(name, []).append(value)
+    shown = values if len(values) <= MOST_RAW_COUNTERS else {n: values[n] for n in _SAYS_MOST if n in values}
+    return {name: quantity(fmean(found), "count", "measured") for name, found in shown.items()}
+
+
+def _totals(row: KernelTotals) -> KernelProfile:
+    rows: Mapping[str, float | None] = {
+        "Kernel Time": row.total_ns / row.calls,
+        "Kernel Time, shortest": row.min_ns,
+        "Kernel Time, longest": row.max_ns,
+        "Total Time": row.total_ns,
+    }
+    metrics = {name: quantity(value, "ns", "measured") for name, value in rows.items()}
+    metrics["Dispatches"] = quantity(row.calls, "count", "measured")
+    return KernelProfile(name=row.kernel, dispatches=row.calls, metrics=metrics, bound=None)
+
+
+def _reason(recording: Recording, gpu: Gpu | None, rule: Aggregation) -> str:
+    where = gpu.name if gpu else "an unknown GPU"
+    how = "means over dispatches" if rule == "mean_of_ratios" else "sums over dispatches"
+    return f"{recording.format} from {where}; ratios are {how} ({rule})"
+
+
+def _warnings(recording: Recording, kernels: Sequence[KernelProfile]) -> list[str]:
+    warnings = []
+    counted = any(dispatch.passes for dispatch in recording.dispatches)
+    if counted and not recording.timed_apart and any(kernel_ns(d) for d in recording.dispatches):
+        warnings.append("times are of runs that counted, which slows kernels down: add a --kernel-trace run for time")
+    if recording.dispatches and not all(kernel_ns(dispatch) for dispatch in recording.dispatches):
+        warnings.append("some dispatches have no duration: their rates are not_measured")
+    for kernel in kernels[:5]:
+        warnings += _about(kernel)
+    return warnings
+
+
+def _about(kernel: KernelProfile) -> list[str]:
+    name, metrics = kernel.name[:60], kernel.metrics
+    found = []
+    time_ns = metrics["Kernel Time"].value
+    if time_ns and time_ns < SHORT_NS:
+        found.append(f"{name}: {time_ns / 1000:.1f} us is too short for a verdict on what bounds it")
+    dilution = metrics.get("GUI_ACTIVE time / Kernel Time")
+    if dilution and dilution.value and dilution.value > DILUTED:
+        found.append(
+            f"{name}: GRBM_GUI_ACTIVE is {dilution.value:.1f} times the kernel's time, so percentages of it are lower "
+            "bounds"
+        )
+    longest, middle = metrics.get("Kernel Time, longest"), metrics.get("Kernel Time, median")
+    if longest and middle and longest.value and middle.value and longest.value > 2 * middle.value:
+        found.append(f"{name}: the longest dispatch took {longest.value / middle.value:.1f} times the median")
+    return found

@@ -1,0 +1,145 @@
+"""What bounds a recorded kernel, and why: every finding needs a counter of the load and one of its share of the time.
+
+Conflicts per access, occupancy or a low utilisation alone prove nothing: kernels have got slower when their bank
+conflicts went away, and the fastest of several variants ran at 11 % occupancy.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from amdkernel_mcp.profiling.finding import finding
+from amdkernel_mcp.results import Diagnosis, KernelProfile, Metric
+
+SHORT_NS = 20_000
+_Metrics = Mapping[str, Metric]
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Fires when every witness is within its limits; `bound` is what the kernel is then bound by, if anything."""
+
+    finding: str
+    witnesses: tuple[tuple[str, Callable[[float], bool]], ...]
+    advice: str
+    docs: tuple[str, ...]
+    bound: str | None = None
+
+
+def _at_least(limit: float) -> Callable[[float], bool]:
+    return lambda value: value >= limit
+
+
+def _below(limit: float) -> Callable[[float], bool]:
+    return lambda value: value < limit
+
+
+# The memory's roof begins at 70 to 85 % of the theoretical peak, by part.
+_RULES = (
+    _Rule("The kernel is bound by memory bandwidth",
+          (("HBM read+write, % of peak", _at_least(70)), ("VALU Utilization", _below(70))),
+          "move fewer bytes: fuse kernels, use a narrower type, keep what is used twice in LDS or registers",
+          ("memory coalescing global memory bandwidth", "roofline arithmetic intensity"), "memory"),
+    _Rule("The kernel is bound by the matrix cores",
+          (("MFMA Utilization", _at_least(70)), ("HBM read+write, % of peak", _below(70))),
+          "use a narrower type if the tolerance allows; the rest of the peak is a matter of scheduling",
+          ("MFMA matrix core programming",), "matrix_cores"),
+    _Rule("The kernel is bound by the vector ALU",
+          (("VALU Utilization", _at_least(70)), ("HBM read+write, % of peak", _below(70))),
+          "do fewer instructions: packed FP32, MFMA for products, cheaper index arithmetic, fewer transcendentals",
+          ("VALU instruction throughput optimization", "packed FP32 instructions"), "vector_alu"),
+    _Rule("LDS bank conflicts hold the kernel up",
+          (("LDS Bank Conflicts/Access", _at_least(0.5)), ("LDS Utilization", _at_least(50))),
+          "pad or swizzle the LDS array so that the lanes of a phase fall into different banks",
+          ("LDS bank conflicts padding",), "lds"),
+    _Rule("Waves wait for data: the kernel is bound by latency",
+          (("Dependency Wait", _at_least(60)), ("HBM read+write, % of peak", _below(40)),
+           ("VALU Utilization", _below(40))),
+          "have more loads in flight: unroll, prefetch into registers, wider loads, or more waves if registers allow",
+          ("latency hiding occupancy", "s_waitcnt memory latency"), "latency"),
+    _Rule("Lanes are switched off while the vector ALU is busy",
+          (("VALU Active Threads", _below(48)), ("VALU Utilization", _at_least(30))),
+          "make the branch condition uniform over 64 lanes, or let a wave share the work of its long lanes",
+          ("warp divergence branch wavefront",)),
+    _Rule("Uncoalesced accesses stall the L1 cache",
+          (("vL1D Coalescing", _below(50)), ("vL1D Stalled on L2 Data", _at_least(25))),
+          "let neighbouring lanes touch neighbouring addresses; transpose through LDS where the layout forbids it",
+          ("coalesced memory access",)),
+    _Rule("Registers spill to scratch memory",
+          (("Scratch", _at_least(1)), ("TA_BUFFER_WAVEFRONTS_sum", _at_least(1))),
+          "lower the register need: smaller tiles, less unrolling, __launch_bounds__",
+          ("register spilling scratch launch bounds",)),
+)  # fmt: skip
+
+
+def too_uncertain(metrics: _Metrics) -> str | None:
+    """Why no verdict may rest on the figures, or None."""
+    time_ns = metrics["Kernel Time"].value
+    if time_ns is None:
+        return "it has no duration"
+    if time_ns < SHORT_NS:
+        return f"it takes {time_ns / 1000:.1f} us, and below 20 us start and end of the launch weigh too much"
+    return None
+
+
+def _fires(rule: _Rule, metrics: _Metrics) -> bool:
+    return all(_holds(metrics.get(name), test) for name, test in rule.witnesses)
+
+
+def _holds(metric: Metric | None, test: Callable[[float], bool]) -> bool:
+    """A figure with a note against it is no witness."""
+    return metric is not None and metric.value is not None and metric.note is None and test(metric.value)
+
+
+def bound_of(metrics: _Metrics) -> str | None:
+    """What bounds the kernel; None where the recording does not tell."""
+    if too_uncertain(metrics):
+        return None
+    return next((rule.bound for rule in _RULES if rule.bound and _fires(rule, metrics)), None)
+
+
+def diagnose_recording(kernels: Sequence[KernelProfile], *, most: int = 5) -> list[Diagnosis]:
+    """Findings on the kernels that take most time, and for each one why no other class fits."""
+    found: list[Diagnosis] = []
+    for kernel in kernels[:most]:
+        if not any(name in kernel.metrics for name, _ in _RULES[0].witnesses):
+            continue
+        found += _about(kernel)
+    return found
+
+
+def _about(kernel: KernelProfile) -> list[Diagnosis]:
+    metrics, name = kernel.metrics, kernel.name[:80]
+    if why := too_uncertain(metrics):
+        advice = "profile a larger problem, so that one launch takes longer"
+        return [finding(f"{name}: no verdict on what bounds it", because=why, advice=advice)]
+    fired = [rule for rule in _RULES if _fires(rule, metrics)]
+    return [
+        finding(f"{name}: {rule.finding}", because=_figures(rule, metrics), advice=rule.advice, docs=rule.docs)
+        for rule in fired
+    ] or [_nothing(name, metrics)]
+
+
+def _figures(rule: _Rule, metrics: _Metrics) -> str:
+    return "; ".join(f"{name} is {metrics[name].value:.4g} {metrics[name].unit}" for name, _ in rule.witnesses)
+
+
+def _nothing(name: str, metrics: _Metrics) -> Diagnosis:
+    """Which figures speak against each class, or are missing or doubtful."""
+    against, missing = [], []
+    for witness in dict.fromkeys(w for rule in _RULES if rule.bound for w, _ in rule.witnesses):
+        metric = metrics.get(witness)
+        if metric is None or metric.value is None:
+            missing.append(witness)
+        elif metric.note is None:
+            against.append(f"{witness} {metric.value:.3g} {metric.unit}")
+        else:
+            missing.append(f"{witness} ({metric.note})")
+    because = "no unit is near its peak" + (f": {', '.join(against)}" if against else "")
+    if missing:
+        because += f"; not known: {', '.join(missing)}"
+    return finding(
+        f"{name}: the recording does not show what bounds it",
+        because=because,
+        advice="collect what is missing, with GRBM_GUI_ACTIVE in every pass",
+        docs=("rocprofv3 counter collection",),
+    )

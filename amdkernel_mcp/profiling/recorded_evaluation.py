@@ -1,0 +1,169 @@
+"""Metrics of one kernel from its recorded dispatches: which pass feeds which formula, and how dispatches are averaged.
+
+A numerator and a denominator come from the same pass wherever one pass has both. On a recorded MI300X the same counter
+of the same dispatches read 153 us in one pass and 21 us in another, which turned an occupancy of 28 % into 4 %.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Literal
+
+from amdkernel_mcp.profiling.gpu_specs import Gpu
+from amdkernel_mcp.profiling.metric import Definition, quantity
+from amdkernel_mcp.profiling.recordings.recording import Pass, RecordedDispatch
+from amdkernel_mcp.results import Metric
+
+Aggregation = Literal["mean_of_ratios", "ratio_of_sums"]
+DILUTED = 1.3
+"""From this factor on a percentage of GRBM_GUI_ACTIVE is only a lower bound."""
+_NEWER = {"SQ_INSTS_VALU_MFMA_MOPS_F8", "SQ_INSTS_VALU_MFMA_MOPS_F6F4"}
+"""Counters that profilers before 2025 did not know: without them a sum of flop is noted, not refused."""
+_ALWAYS_SUMS = {"GUI_ACTIVE time / Kernel Time"}
+_DENOMINATORS = {"GUI", "GUI_MERGED", "T"}
+_PER_INSTANCE = re.compile(r"(TCP|TCC|TA|TD)_[A-Z0-9_]+")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Counters and denominators for one formula of one dispatch.
+
+    `mixed`: no single pass had all of them. `defaulted`: a counter of `_NEWER` is missing and taken for 0.
+    """
+
+    values: Mapping[str, float]
+    mixed: bool
+    defaulted: bool
+
+
+def canonical(counters: Mapping[str, float]) -> dict[str, float]:
+    """The counters under the names that the formulas use, whatever architecture and release wrote them."""
+    named: dict[str, float] = {}
+    levels = [name for name in counters if "LEVEL" in name and not name.endswith(("_ACCUM", "_sum", "]"))]
+    for name, value in counters.items():
+        name = name.replace("TCC_EA0_", "TCC_EA_")
+        if name.startswith("SQ_ACCUM_PREV") and len(levels) == 1:
+            name = f"{levels[0]}_ACCUM"
+        named[name] = value
+        if _PER_INSTANCE.fullmatch(name) and f"{name}_sum" not in counters:
+            named[f"{name}_sum"] = value  # rocprofv3 adds the instances up under the plain name
+    return named
+
+
+def constants(gpu: Gpu | None) -> dict[str, float]:
+    """What formulas need of the GPU; empty for an unknown one, so that nothing is computed with wrong peaks."""
+    if gpu is None:
+        return {}
+    values = {
+        "CUs": gpu.cus, "XCDs": gpu.xcds, "SEs": gpu.shader_engines, "WAVE_SLOTS": gpu.wave_slots,
+        "MHZ": gpu.clock_mhz, "HBM_GBPS": gpu.memory_gbps,
+    }  # fmt: skip
+    return values | ({"L2_CHANNELS": gpu.l2_channels} if gpu.l2_channels else {})
+
+
+def inputs(definition: Definition, dispatch: RecordedDispatch, known: Mapping[str, float]) -> Inputs:
+    """What the formula is computed from: the first pass that has all counters, else all passes together."""
+    names = definition.formula.names
+    passes = [(p, canonical(p.counters)) for p in dispatch.passes]
+    union: dict[str, float] = {}
+    for _, found in reversed(passes):
+        union |= found  # the first pass wins
+    newer = dict.fromkeys((names & _NEWER) - union.keys(), 0.0)
+    needed = names - _DENOMINATORS - known.keys() - newer.keys()
+    if "GUI" in names:
+        needed |= {"GRBM_GUI_ACTIVE"}
+    one, counters = next(((p, c) for p, c in passes if needed <= c.keys()), (None, union))
+    values = _with_denominators(one, counters, dispatch, passes, known)
+    return Inputs(newer | values, mixed=one is None, defaulted=bool(newer))
+
+
+def _with_denominators(
+    chosen: Pass | None,
+    counters: Mapping[str, float],
+    dispatch: RecordedDispatch,
+    passes: Sequence[tuple[Pass, Mapping[str, float]]],
+    known: Mapping[str, float],
+) -> dict[str, float]:
+    values = {**counters, **known}
+    took = (chosen.duration_ns if chosen else None) or kernel_ns(dispatch)
+    if took:
+        values["T"] = took
+    if "XCDs" in known:
+        if "GRBM_GUI_ACTIVE" in counters:
+            values["GUI"] = counters["GRBM_GUI_ACTIVE"] / known["XCDs"]
+        merged = next((c for p, c in passes if p.merged and "GRBM_GUI_ACTIVE" in c), counters)
+        if "GRBM_GUI_ACTIVE" in merged:
+            values["GUI_MERGED"] = merged["GRBM_GUI_ACTIVE"] / known["XCDs"]
+    return values
+
+
+def kernel_ns(dispatch: RecordedDispatch) -> float | None:
+    """The dispatch's time: of a run without counters if there was one, else the median of the counting runs."""
+    if dispatch.duration_ns:
+        return dispatch.duration_ns
+    counted = [p.duration_ns for p in dispatch.passes if p.duration_ns]
+    return median(counted) if counted else None
+
+
+def evaluate(
+    definition: Definition, dispatches: Sequence[RecordedDispatch], known: Mapping[str, float], rule: Aggregation
+) -> Metric:
+    """The metric over all dispatches that have its counters."""
+    rows: list[Mapping[str, float]] = []
+    ratios: list[float] = []
+    mixed = defaulted = False
+    for dispatch in dispatches:
+        found = inputs(definition, dispatch, known)
+        one = definition.formula.value(found.values)
+        if one is not None:
+            ratios.append(one)
+            rows.append(found.values)
+            mixed, defaulted = mixed or found.mixed, defaulted or found.defaulted
+    if not rows:
+        return quantity(None, definition.unit, "not_measured")
+    value: float | None = fmean(ratios)
+    if definition.name in _ALWAYS_SUMS or (rule == "ratio_of_sums" and definition.unit != "ns"):
+        value = definition.formula.value(_summed(rows, known))
+    if value is None:
+        return quantity(None, definition.unit, "not_measured")
+    note = _note(definition, value, rows, mixed=mixed)
+    if note is None and defaulted:
+        note = "8-bit and smaller matrix types were not counted"
+    return quantity(value, definition.unit, definition.evidence, note=note)
+
+
+def _summed(rows: Sequence[Mapping[str, float]], known: Mapping[str, float]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for row in rows:
+        for name, value in row.items():
+            total[name] = total.get(name, 0.0) + value
+    return {**total, **known}
+
+
+def _note(definition: Definition, value: float, rows: Sequence[Mapping[str, float]], *, mixed: bool) -> str | None:
+    """Why the figure must be read with care; None when nothing speaks against it."""
+    names = definition.formula.names
+    if definition.unit == "%" and value > 100.0001:
+        return "above the peak of the memory: cache traffic" if "HBM_GBPS" in names else "above 100 %: not to be used"
+    if value < 0:
+        return "negative: its counters come from different runs"
+    if "GUI_MERGED" in names:
+        worst = max((_apart(row.get("GUI"), row.get("GUI_MERGED")) for row in rows), default=1.0)
+        if worst > 1.1:
+            return f"the denominator is of another pass, {worst:.1f} times that of its own: use the same-pass figure"
+    elif "GUI" in names and "MHZ" not in names and (factor := dilution(rows)) > DILUTED:
+        return f"lower bound: GRBM_GUI_ACTIVE is {factor:.1f} times the kernel's time"
+    return "its counters come from different passes" if mixed else None
+
+
+def _apart(one: float | None, other: float | None) -> float:
+    return max(one / other, other / one) if one and other else 1.0
+
+
+def dilution(rows: Sequence[Mapping[str, float]]) -> float:
+    """GRBM_GUI_ACTIVE in time over the kernel's time, at the mean; 1 where it cannot be known."""
+    factors = [
+        1000 * row["GUI"] / (row["MHZ"] * row["T"]) for row in rows if {"GUI", "MHZ", "T"} <= row.keys() and row["T"]
+    ]
+    return fmean(factors) if factors else 1.0

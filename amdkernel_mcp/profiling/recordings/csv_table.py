@@ -1,0 +1,150 @@
+"""CSV files of profilers: columns found by name whatever their case, and errors with file and line."""
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from amdkernel_mcp.errors import ProfileFileError
+
+LARGEST_BYTES = 512 * 2**20
+_LONGEST_FIELD = 1 << 20  # demangled names of templates are long
+
+
+class NothingRecorded(ProfileFileError):
+    """A file with a header and no row: an error on its own, of no matter in a folder with other files."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: its number and its cells by lower-case column name."""
+
+    file: str
+    line: int
+    cells: Mapping[str, str]
+
+    def text(self, *names: str) -> str:
+        """The first cell that is there and not empty; an empty string when none is."""
+        for name in names:
+            if value := self.cells.get(name, "").strip():
+                return value
+        return ""
+
+    def number(self, *names: str) -> float | None:
+        """The cell as a number, None when it is empty. Raises ProfileFileError for text."""
+        value = self.text(*names)
+        return None if not value else parse_number(value, file=self.file, line=self.line, column=names[0])
+
+    def integer(self, *names: str) -> int | None:
+        """The cell as a whole number: `454139` and `454139.0` alike."""
+        value = self.number(*names)
+        return None if value is None else int(value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV file: its header as written, and its rows. `rows` can be run through once."""
+
+    file: str
+    header: tuple[str, ...]
+    rows: Iterator[Row]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Column names in lower case."""
+        return frozenset(name.lower() for name in self.header)
+
+    def require(self, names: Sequence[str], *, what: str) -> None:
+        """Raises ProfileFileError when a column that `what` must have is missing."""
+        missing = [name for name in names if name.lower() not in self.columns]
+        if missing:
+            raise ProfileFileError(
+                f"{what} lacks the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
+                file=self.file, line=1, hint="give the file as the profiler wrote it",
+            )  # fmt: skip
+
+
+def open_table(path: Path) -> Table:
+    """The header and the rows of a CSV file. Raises ProfileFileError for what is none, is empty or is too large."""
+    file = str(path)
+    check_size(path)
+    with path.open("rb") as stream:
+        start = stream.read(4096)
+    if not start.strip():
+        raise ProfileFileError("the file is empty", file=file, hint="was the profiler stopped before it wrote?")
+    if b"\0" in start:
+        raise ProfileFileError("this is a binary file, not CSV", file=file, hint=READABLE)
+    lines = _lines(path)
+    header = next(lines)[1]
+    names = tuple(name.strip() for name in header)
+    return Table(file, names, _rows(file, [name.lower() for name in names], lines))
+
+
+READABLE = (
+    "readable are rocprofv3's CSV (counter_collection, kernel_trace, kernel_stats), JSON and rocpd .db files, "
+    "results.csv of rocprof v1 and v2, and workload folders of rocprof-compute"
+)
+
+
+def check_size(path: Path) -> None:
+    """Raises ProfileFileError when the file cannot be read or is larger than we read."""
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise ProfileFileError(f"cannot read it: {error.strerror}", file=str(path)) from error
+    if size > LARGEST_BYTES:
+        raise ProfileFileError(
+            f"the file has {size >> 20} MiB; at most {LARGEST_BYTES >> 20} MiB are read", file=str(path),
+            hint="record fewer dispatches: rocprofv3 --kernel-include-regex or --kernel-iteration-range",
+        )  # fmt: skip
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    csv.field_size_limit(_LONGEST_FIELD)
+    line = 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream)
+            for cells in reader:
+                line = reader.line_num
+                if cells:
+                    yield line, cells
+    except UnicodeDecodeError as error:
+        raise ProfileFileError("this is not text in UTF-8", file=str(path), line=line + 1, hint=READABLE) from error
+    except csv.Error as error:
+        raise ProfileFileError(f"this is no CSV: {error}", file=str(path), line=line + 1, hint=READABLE) from error
+    except OSError as error:
+        raise ProfileFileError(f"cannot read it: {error.strerror}", file=str(path)) from error
+
+
+def _rows(file: str, names: list[str], lines: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
+    for line, cells in lines:
+        if len(cells) != len(names):
+            raise ProfileFileError(
+                f"the line has {len(cells)} cells, the header {len(names)}", file=file, line=line,
+                hint="the file was cut off or changed after the profiler wrote it",
+            )  # fmt: skip
+        yield Row(file, line, dict(zip(names, cells, strict=True)))
+
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def parse_number(text: str, *, file: str, line: int, column: str) -> float:
+    """A finite number. Raises ProfileFileError for anything else."""
+    if not _NUMBER.fullmatch(text):
+        raise ProfileFileError(f"{column} is {text[:40]!r}, which is no number", file=file, line=line)
+    return float(text)
+
+
+def peek(table: Table) -> Table:
+    """The same table after its first row has been looked at. Raises NothingRecorded when it has only a header."""
+    first = next(table.rows, None)
+    if first is None:
+        raise NothingRecorded(
+            "there is a header but no row: nothing was recorded", file=table.file, line=1,
+            hint="did a kernel run on the GPU, and does the filter name it?",
+        )  # fmt: skip
+    return Table(table.file, table.header, chain([first], table.rows))

@@ -1,0 +1,167 @@
+"""Which format a path holds, by content and not by name, and its recording."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from amdkernel_mcp.errors import ProfileFileError
+from amdkernel_mcp.profiling.recordings.csv_table import READABLE, NothingRecorded, Table, check_size, open_table, peek
+from amdkernel_mcp.profiling.recordings.recording import Device, RecordedDispatch, Recording
+from amdkernel_mcp.profiling.recordings.rocprofv3_csv import (
+    LONG,
+    STATS,
+    TRACE,
+    CounterFile,
+    add_durations,
+    join_passes,
+    read_counters,
+    read_stats,
+    read_trace,
+)
+from amdkernel_mcp.profiling.recordings.wide_csv import is_wide, read_wide
+from amdkernel_mcp.profiling.recordings.workload_folder import is_workload, read_workload
+
+MOST_FILES = 2000
+
+
+def read_recording(path: Path) -> Recording:
+    """The recording at `path`, a file or a folder. Raises ProfileFileError with what is wrong and what to give."""
+    if not path.exists():
+        raise ProfileFileError("there is no such file or folder", file=str(path))
+    if path.is_dir():
+        if is_workload(path):
+            return read_workload(path)
+        return _read_files(_files(path), folder=path)
+    if path.name == "pmc_perf.csv" and is_workload(path.parent):
+        return read_workload(path.parent)
+    check_size(path)
+    if not path.is_file():
+        raise ProfileFileError("this is neither a file nor a folder", file=str(path), hint=READABLE)
+    return _read_files([path], folder=None)
+
+
+def _files(folder: Path) -> list[Path]:
+    found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in (".csv", ".json", ".db") and p.is_file())
+    if not found:
+        raise ProfileFileError("the folder holds no CSV, JSON or .db file", file=str(folder), hint=READABLE)
+    if len(found) > MOST_FILES:
+        raise ProfileFileError(
+            f"the folder holds {len(found)} files", file=str(folder), hint="give the folder of one recording"
+        )
+    return found
+
+
+class _Parts:
+    """What has been found so far."""
+
+    def __init__(self) -> None:
+        self.counted: list[CounterFile] = []
+        self.traced: list[RecordedDispatch] = []
+        self.whole: list[Recording] = []
+        self.device = Device()
+        self.empty: NothingRecorded | None = None
+        self.unknown: list[Path] = []
+
+
+def _read_files(paths: Sequence[Path], *, folder: Path | None) -> Recording:
+    parts = _Parts()
+    for path in paths:
+        try:
+            _read_file(path, parts, alone=folder is None)
+        except NothingRecorded as error:  # a child process without kernels writes such files
+            if folder is None:
+                raise
+            parts.empty = error
+    return _put_together(parts, where=str(folder or paths[0]))
+
+
+def _read_file(path: Path, parts: _Parts, *, alone: bool) -> None:
+    with path.open("rb") as stream:
+        start = stream.read(64)
+    if start.startswith(b"SQLite format 3\0"):
+        from amdkernel_mcp.profiling.recordings.rocpd import read_rocpd
+
+        parts.whole.append(read_rocpd(path))
+    elif start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+        from amdkernel_mcp.profiling.recordings.rocprofv3_json import read_json
+
+        found = read_json(path, alone=alone)
+        if found is not None:
+            parts.whole.append(found)
+    else:
+        _read_csv(open_table(path), path, parts, alone=alone)
+
+
+def _read_csv(table: Table, path: Path, parts: _Parts, *, alone: bool) -> None:
+    columns = table.columns
+    if columns >= LONG:
+        parts.counted.append(read_counters(table, path))
+    elif columns >= TRACE:
+        parts.traced.extend(read_trace(table))
+    elif columns >= STATS and "kernel" in path.name.lower():
+        parts.whole.append(Recording("rocprofv3 kernel_stats", totals=read_stats(table), timed_apart=True))
+    elif is_wide(table):
+        parts.whole.append(Recording("rocprof results.csv", read_wide(table).dispatches))
+    elif {"agent_type", "cu_count", "name"} <= columns:
+        parts.device = _device(table)
+    elif columns >= STATS and alone:
+        totals = read_stats(table)
+        if any(row.kernel.startswith(("hip", "hsa", "HIP_", "HSA_")) for row in totals):
+            raise ProfileFileError("these are statistics of API calls, not of kernels", file=str(path), hint=READABLE)
+        parts.whole.append(Recording("rocprofv3 kernel_stats", totals=totals, timed_apart=True))
+    elif alone:
+        _refuse(table, path)
+    else:
+        parts.unknown.append(path)
+
+
+def _refuse(table: Table, path: Path) -> None:
+    columns = table.columns
+    if "counter_name" in columns or {"dispatch_id", "kernel_name"} <= columns:
+        wanted = ["Dispatch_Id", "Kernel_Name", "Counter_Name", "Counter_Value"]
+        table.require(wanted, what="a counter_collection file")
+    what = ", ".join(table.header[:6])[:120]
+    raise ProfileFileError(
+        f"this CSV is no recording of kernels; its columns are {what}", file=str(path), line=1, hint=READABLE
+    )
+
+
+def _device(table: Table) -> Device:
+    """The first GPU of an agent_info file."""
+    for row in peek(table).rows:
+        if row.text("agent_type").upper() == "GPU":
+            return Device(
+                row.text("name") or None, row.text("product_name") or None,
+                row.integer("cu_count"), row.integer("num_xcc"),
+            )  # fmt: skip
+    return Device()
+
+
+def _put_together(parts: _Parts, *, where: str) -> Recording:
+    if parts.counted or parts.traced:
+        counted = join_passes(parts.counted)
+        dispatches = add_durations(counted, parts.traced) if parts.traced else counted
+        kinds = [name for name, there in (("counters", parts.counted), ("trace", parts.traced)) if there]
+        warnings = tuple(warning for file in parts.counted for warning in file.warnings)
+        csv = Recording(
+            f"rocprofv3 CSV ({' and '.join(kinds)})", dispatches, device=parts.device, warnings=warnings,
+            timed_apart=bool(parts.traced),
+        )  # fmt: skip
+        others = [recording for recording in parts.whole if recording.dispatches]
+        extra = (f"{len(others)} other recordings beside the CSV were not read",) if others else ()
+        return replace(csv, warnings=csv.warnings + extra)
+    if not parts.whole:
+        if parts.empty is not None:
+            raise parts.empty
+        raise ProfileFileError("nothing here is a recording of kernels", file=where, hint=READABLE)
+    parts.whole.sort(key=lambda recording: not recording.dispatches)  # what has dispatches says more than totals
+    first = parts.whole[0]
+    if len(parts.whole) == 1:
+        return first
+    same = [r for r in parts.whole if r.format == first.format]
+    return replace(
+        first,
+        dispatches=tuple(d for r in same for d in r.dispatches),
+        totals=tuple(t for r in same for t in r.totals),
+        warnings=tuple(dict.fromkeys(w for r in same for w in r.warnings)),
+    )

@@ -1,0 +1,118 @@
+"""rocprofv3's JSON (`-f json`): numbers in records, names in tables beside them.
+
+Source: rocprofv3-schema.json of the rocprofiler-sdk documentation.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from amdkernel_mcp.errors import ProfileFileError
+from amdkernel_mcp.profiling.recordings.csv_table import READABLE, NothingRecorded, check_size
+from amdkernel_mcp.profiling.recordings.recording import (
+    Device,
+    Pass,
+    RecordedDispatch,
+    Recording,
+    Shape,
+    kernel_name,
+)
+
+Json = Mapping[str, Any]
+
+
+def read_json(path: Path, *, alone: bool) -> Recording | None:
+    """The recording. None for another JSON file when it is not `alone`. Raises ProfileFileError."""
+    check_size(path)
+    try:
+        document = json.loads(path.read_bytes())
+    except json.JSONDecodeError as error:
+        hint = "the file was cut off: let the profiler end by itself"
+        raise ProfileFileError(f"this is no JSON: {error.msg}", file=str(path), line=error.lineno, hint=hint) from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise ProfileFileError("this is no JSON", file=str(path), hint=READABLE) from error
+    processes = document.get("rocprofiler-sdk-tool") if isinstance(document, dict) else None
+    if not isinstance(processes, list):
+        if alone:
+            raise ProfileFileError("the JSON has no key rocprofiler-sdk-tool", file=str(path), hint=READABLE)
+        return None
+    try:
+        return _recording(processes, path)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        what = f"{type(error).__name__} {error}"
+        raise ProfileFileError(f"the JSON is not as rocprofv3 writes it: {what}", file=str(path)) from error
+
+
+def _recording(processes: list[Json], path: Path) -> Recording:
+    dispatches: list[RecordedDispatch] = []
+    device = Device()
+    for process in processes:
+        found = _dispatches(process)
+        dispatches.extend(found)
+        if found:
+            device = _device(process)
+    if not dispatches:
+        raise NothingRecorded("there is no kernel dispatch in it: nothing was recorded", file=str(path))
+    return Recording("rocprofv3 JSON", tuple(dispatches), device=device)
+
+
+def _dispatches(process: Json) -> list[RecordedDispatch]:
+    symbols = {symbol["kernel_id"]: symbol for symbol in process["kernel_symbols"]}
+    names = {counter["id"]["handle"]: counter["name"] for counter in process.get("counters", [])}
+    counted: dict[int, dict[str, float]] = {}
+    infos: dict[int, tuple[Json, int | None]] = {}
+    for record in process["callback_records"].get("counter_collection", []):
+        data = record["dispatch_data"]
+        info = data["dispatch_info"]
+        counters: dict[str, float] = defaultdict(float)
+        for value in record["records"]:
+            counters[names[value["counter_id"]["handle"]]] += value["value"]
+        counted[info["dispatch_id"]] = dict(counters)
+        infos[info["dispatch_id"]] = (info, _took(data))
+    for record in process["buffer_records"].get("kernel_dispatch", []):
+        info = record["dispatch_info"]
+        infos[info["dispatch_id"]] = (info, _took(record))
+    return [
+        _dispatch(info, took, symbols[info["kernel_id"]], counted.get(number))
+        for number, (info, took) in sorted(infos.items())
+    ]
+
+
+def _took(record: Json) -> int | None:
+    start, end = record.get("start_timestamp"), record.get("end_timestamp")
+    if start is None or end is None:
+        return None
+    if not isinstance(start, int) or not isinstance(end, int) or end < start:
+        raise ValueError(f"timestamps {start} and {end}")
+    return end - start or None
+
+
+def _dispatch(info: Json, took: int | None, symbol: Json, counters: dict[str, float] | None) -> RecordedDispatch:
+    shape = Shape(
+        grid_items=_items(info["grid_size"]),
+        workgroup_items=_items(info["workgroup_size"]),
+        lds_bytes=info.get("group_segment_size"),
+        scratch_bytes=info.get("private_segment_size"),
+        vgpr=symbol.get("arch_vgpr_count"),
+        agpr=symbol.get("accum_vgpr_count"),
+        sgpr=symbol.get("sgpr_count"),
+    )
+    name = symbol.get("formatted_kernel_name") or symbol["kernel_name"]
+    passes = (Pass(counters, took),) if counters else ()
+    return RecordedDispatch(kernel_name(name), shape, took, passes)
+
+
+def _items(size: Json) -> int:
+    return int(size["x"]) * int(size["y"]) * int(size["z"])
+
+
+def _device(process: Json) -> Device:
+    """The agent that ran the first dispatch."""
+    records = process["buffer_records"].get("kernel_dispatch") or process["callback_records"]["counter_collection"]
+    first = records[0].get("dispatch_info") or records[0]["dispatch_data"]["dispatch_info"]
+    for agent in process.get("agents", []):
+        if agent["id"]["handle"] == first["agent_id"]["handle"]:
+            return Device(agent.get("name"), agent.get("product_name"), agent.get("cu_count"), agent.get("num_xcc"))
+    return Device()
