@@ -80,7 +80,9 @@ class Loop:
         self.say(f"Check {name} against the reference", "check_kernel")
         answer = await self.call("check_kernel", problem="row_softmax", path=str(KERNELS / name))
         verdict = answer["verdict"]
-        console.print(Text.assemble("  ", (verdict, VERDICT_STYLE.get(verdict, "bold yellow")), f": {answer['reason']}"))
+        console.print(
+            Text.assemble("  ", (verdict, VERDICT_STYLE.get(verdict, "bold yellow")), f": {answer['reason']}")
+        )
         for case in answer["cases"]:
             mark = "[green]ok[/]" if case["verdict"] == "correct" else f"[red]{case['verdict']}[/]"
             console.print(f"  {mark}  {case['case']}{'  [dim]held out[/]' * case['held_out']}")
@@ -116,7 +118,9 @@ class Loop:
             baseline_path=str(KERNELS / baseline),
         )
         verdict = answer["verdict"]
-        console.print(Text.assemble("  ", (verdict, VERDICT_STYLE.get(verdict, "bold yellow")), f": {answer['reason']}"))
+        console.print(
+            Text.assemble("  ", (verdict, VERDICT_STYLE.get(verdict, "bold yellow")), f": {answer['reason']}")
+        )
         console.print(f"  time {answer['time_us']['value']:.3g} us, evidence: {answer['time_us']['evidence']}")
 
 
@@ -147,7 +151,7 @@ async def main() -> int:
         after = await loop.profile("better.hip")
         compare(before, after)
         await loop.benchmark("better.hip", "naive.hip")
-    console.print(f"\n[bold green]Done[/] in {time.monotonic() - started:.1f} s. Next: README.md, \"In your editor\".")
+    console.print(f'\n[bold green]Done[/] in {time.monotonic() - started:.1f} s. Next: README.md, "In your editor".')
     as_expected = [a["verdict"] for a in (*broken, naive, better)] == ["incorrect", "correct", "correct"]
     return 0 if as_expected else 1
 

@@ -1,0 +1,379 @@
+"""The one door: every verb of the command line and of the MCP tools is a method here.
+
+Each method validates, plans, executes, judges and returns a result model; the workers do the input and output.
+Methods are synchronous and thread-safe. Raises only errors of `errors.py`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.results import (
+    BenchmarkResult,
+    BenchmarkVerdict,
+    CheckResult,
+    CompileResult,
+    DoctorResult,
+    FindingKind,
+    ProfileResult,
+    ReadResult,
+    SearchResult,
+    TargetsResult,
+)
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.compiler.compile import Compiled, Compiler
+    from amdkernel_mcp.config import Settings
+    from amdkernel_mcp.docs.evaluate import Evaluation
+    from amdkernel_mcp.docs.index import Index
+    from amdkernel_mcp.execution.sandbox import Sandbox
+    from amdkernel_mcp.execution.targets import Target
+    from amdkernel_mcp.measurement.benchmark import Side
+    from amdkernel_mcp.measurement.measure import Measured
+    from amdkernel_mcp.problems.launch_plan import LaunchPlan
+    from amdkernel_mcp.problems.problem import Problem
+
+Progress = Callable[[str], None]
+
+_VERDICT_OF: dict[FindingKind, BenchmarkVerdict] = {
+    "launch_plan": "invalid",
+    "lds_over_limit": "invalid",
+    "timeout": "timeout",
+    "not_emulated": "not_emulated",
+}
+
+
+def silent(_: str) -> None:
+    """Progress that nobody reads."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel on its way: read, compiled, and where it is to run."""
+
+    problem: Problem
+    plan: LaunchPlan
+    compiled: Compiled
+    target: Target
+    sandbox: Sandbox
+
+
+class Engine:
+    """All verbs over one configuration. Sandboxes and index are opened on first use; `close` ends them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._sandboxes: dict[tuple[str | None, int | None], Sandbox] = {}
+        self._index: Index | None = None
+
+    @property
+    def index_path(self) -> Path:
+        """Where the documentation index is, or will be."""
+        return self._settings.data_dir / "docs.sqlite3"
+
+    def close(self) -> None:
+        """Remove all containers and close the index."""
+        with self._lock:
+            for sandbox in self._sandboxes.values():
+                sandbox.close()
+            self._sandboxes.clear()
+            if self._index:
+                self._index.close()
+                self._index = None
+
+    # -- kernels -------------------------------------------------------------------------------------------------------
+
+    def compile(
+        self,
+        source: str,
+        *,
+        file_name: str = "kernel.hip",
+        arch: str | None = None,
+        target: str | None = None,
+        flags: Sequence[str] = (),
+        isa: bool = False,
+        on_progress: Progress = silent,
+    ) -> CompileResult:
+        """Compile for `arch` (default: the target's), with `flags` after those of the file's `build` line.
+
+        A compile error is a result whose `ok` is false. Raises FlagError, UnknownTargetError, InfrastructureError.
+        """
+        from amdkernel_mcp.problems.launch_plan import read_launch_plan
+
+        where = self._target(target)
+        on_progress(f"compiling for {arch or where.arch}")
+        flags = (*read_launch_plan(source).flags(), *flags)
+        compiled = self._compiler(where).compile(
+            source, arch=arch or where.arch, flags=flags, file_name=file_name, want_isa=isa
+        )
+        return compiled.result.model_copy(update={"target": where.name})
+
+    def check(
+        self,
+        problem: str,
+        source: str,
+        *,
+        file_name: str = "kernel.hip",
+        target: str | None = None,
+        on_progress: Progress = silent,
+    ) -> CheckResult:
+        """Whether the kernel computes what the problem asks, on announced and held-out cases.
+
+        Raises ProblemFileError for a problem that cannot be used; a bad kernel is a verdict.
+        """
+        candidate = self._candidate(problem, source, file_name=file_name, target=target, on_progress=on_progress)
+        return self._check(candidate, on_progress)
+
+    def benchmark(
+        self,
+        problem: str,
+        source: str,
+        *,
+        file_name: str = "kernel.hip",
+        baseline: str | None = None,
+        target: str | None = None,
+        on_progress: Progress = silent,
+    ) -> BenchmarkResult:
+        """Time a kernel, against the kernel text `baseline` if given. What is not correct is not timed."""
+        from amdkernel_mcp.measurement.benchmark import benchmark
+        from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
+
+        sides = []
+        for text, role in ((source, "this kernel"), (baseline, "the baseline")):
+            if text is None:
+                continue
+            name = file_name if role == "this kernel" else "baseline.hip"
+            candidate = self._candidate(problem, text, file_name=name, target=target, on_progress=on_progress)
+            checked = self._check(candidate, on_progress)
+            if checked.verdict != "correct":
+                return _not_timed(checked, role)
+            measured = self._measure(candidate, on_progress)
+            if measured.finding:
+                return _stopped(measured, candidate, role)
+            sides.append(_side(candidate, measured))
+        where = candidate.target
+        answer = benchmark(
+            candidate=sides[0],
+            baseline=sides[1] if baseline is not None else None,
+            gpu=gpu_by_name(where.gpu),
+            target=where.name,
+            emulated=where.kind == "emulator",
+            interleaved=False,
+        )
+        return answer.model_copy(update={"isolation": candidate.sandbox.isolation})
+
+    def profile(
+        self,
+        problem: str,
+        source: str,
+        *,
+        file_name: str = "kernel.hip",
+        target: str | None = None,
+        on_progress: Progress = silent,
+    ) -> ProfileResult:
+        """Counters, metrics and a diagnosis of a kernel on the problem's announced cases."""
+        from amdkernel_mcp.problems.check import invalid, invalid_from_compile
+        from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
+        from amdkernel_mcp.profiling.profile import profile
+
+        candidate = self._candidate(problem, source, file_name=file_name, target=target, on_progress=on_progress)
+        where, compiled = candidate.target, candidate.compiled
+        refused = None
+        if candidate.plan.mistakes:
+            refused = invalid(candidate.plan.mistakes)
+        elif not compiled.result.ok:
+            refused = invalid_from_compile(compiled.result)
+        if refused:
+            return ProfileResult(
+                target=where.name, reason=refused.reason, findings=refused.findings, diagnostics=refused.diagnostics
+            )
+        measured = self._measure(candidate, on_progress)
+        if measured.finding:
+            return ProfileResult(target=where.name, reason=measured.finding.message, findings=[measured.finding])
+        answer = profile(
+            runs=measured.runs,
+            resources=compiled.result.kernels,
+            lines=compiled.lines,
+            source=source,
+            gpu=gpu_by_name(where.gpu),
+            target=where.name,
+        )
+        return answer.model_copy(update={"isolation": candidate.sandbox.isolation})
+
+    def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
+        """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError."""
+        from amdkernel_mcp.profiling.import_recording import import_recording
+
+        return import_recording(path, gpu=gpu)
+
+    def _candidate(
+        self, problem: str, source: str, *, file_name: str, target: str | None, on_progress: Progress
+    ) -> Candidate:
+        from amdkernel_mcp.problems.launch_plan import read_launch_plan
+        from amdkernel_mcp.problems.problem_file import load_problem
+
+        where, loaded = self._target(target), load_problem(problem)
+        plan = read_launch_plan(source, loaded)
+        on_progress(f"compiling for {where.arch}")
+        compiled = self._compiler(where).compile(source, arch=where.arch, flags=plan.flags(), file_name=file_name)
+        return Candidate(loaded, plan, compiled, where, self._sandbox(where))
+
+    def _check(self, candidate: Candidate, on_progress: Progress) -> CheckResult:
+        from amdkernel_mcp.problems.check import check
+
+        return check(
+            sandbox=candidate.sandbox,
+            compiled=candidate.compiled,
+            problem=candidate.problem,
+            plan=candidate.plan,
+            target=candidate.target,
+            cache_dir=self._settings.cache_dir,
+            on_progress=on_progress,
+        )
+
+    def _measure(self, candidate: Candidate, on_progress: Progress) -> Measured:
+        from amdkernel_mcp.measurement.measure import measure
+
+        return measure(
+            sandbox=candidate.sandbox,
+            target=candidate.target,
+            problem=candidate.problem,
+            plan=candidate.plan,
+            compiled=candidate.compiled,
+            on_progress=on_progress,
+        )
+
+    # -- documentation -------------------------------------------------------------------------------------------------
+
+    def search_docs(self, query: str, *, limit: int = 5, source: str | None = None) -> SearchResult:
+        """The sections of the documentation that answer the query best. Raises DocumentationError."""
+        from amdkernel_mcp.docs.search import search
+
+        return search(self._open_index(), query, limit, source=source)
+
+    def read_doc(
+        self,
+        ref: str,
+        *,
+        section: str | None = None,
+        start: int = 0,
+        max_chars: int = 5000,
+        find: str | None = None,
+    ) -> ReadResult:
+        """A piece of a page of the documentation. Raises DocumentationError."""
+        from amdkernel_mcp.docs.read import read
+
+        return read(self._open_index(), ref, section=section, start=start, max_chars=max_chars, find=find)
+
+    def docs_build(
+        self, folders: Sequence[Path] = (), *, online: bool = False, on_progress: Progress = silent
+    ) -> list[str]:
+        """Build the index over what this machine can have and over `folders`; returns what was skipped, and why."""
+        from amdkernel_mcp.docs.build import build_index
+        from amdkernel_mcp.docs.corpus import fetch_default_corpus
+
+        if online:
+            raise DocumentationError(
+                "refreshing the documentation online comes with a later version",
+                hint="give a folder or an archive with --from",
+            )
+        default = [] if folders else [fetch_default_corpus(self._settings, on_progress)]
+        report = build_index([*default, *folders], self.index_path, on_progress)
+        self._forget_index()
+        return list(report.skipped)
+
+    def docs_eval(self, questions: Path) -> Evaluation:
+        """How well the index answers questions whose answers are known."""
+        from amdkernel_mcp.docs.evaluate import evaluate
+
+        return evaluate(self._open_index(), questions)
+
+    def _open_index(self) -> Index:
+        from amdkernel_mcp.docs.index import open_index
+
+        with self._lock:
+            if self._index is None:
+                self._index = open_index(self.index_path)
+            return self._index
+
+    def _forget_index(self) -> None:
+        with self._lock:
+            if self._index:
+                self._index.close()
+            self._index = None
+
+    # -- the machine ---------------------------------------------------------------------------------------------------
+
+    def targets(self) -> TargetsResult:
+        """Where code can run."""
+        from amdkernel_mcp.execution.targets import list_targets
+
+        return TargetsResult(targets=list_targets(self._settings))
+
+    def doctor(self) -> DoctorResult:
+        """What is there, what is missing, and the command that mends it."""
+        from amdkernel_mcp.doctor import doctor
+
+        return doctor(self._settings)
+
+    def setup(self, on_progress: Progress = silent, *, host: str | None = None) -> None:
+        """Make the sandbox image and the documentation index where they are missing."""
+        from amdkernel_mcp.execution.setup import setup
+
+        setup(self._settings, on_progress, host=host)
+        if not self.index_path.exists():
+            self.docs_build(on_progress=on_progress)
+
+    def _target(self, name: str | None) -> Target:
+        from amdkernel_mcp.execution.targets import find_target
+
+        return find_target(name, self._settings)
+
+    def _sandbox(self, target: Target) -> Sandbox:
+        from amdkernel_mcp.execution.open import open_sandbox
+
+        key = (target.host, target.index)
+        with self._lock:
+            if key not in self._sandboxes:
+                self._sandboxes[key] = open_sandbox(self._settings, host=target.host, gpu=target.index)
+            return self._sandboxes[key]
+
+    def _compiler(self, target: Target) -> Compiler:
+        from amdkernel_mcp.compiler.compile import Compiler
+
+        return Compiler(self._sandbox(target), self._settings.cache_dir)
+
+
+def _side(candidate: Candidate, measured: Measured) -> Side:
+    from amdkernel_mcp.measurement.benchmark import Side
+
+    resources = candidate.compiled.result.kernels
+    return Side(measured.runs, {kernel.name: kernel.occupancy_waves_per_simd for kernel in resources})
+
+
+def _not_timed(checked: CheckResult, role: str) -> BenchmarkResult:
+    return BenchmarkResult(
+        verdict=checked.verdict if checked.verdict != "correct" else None,
+        reason=f"not timed, because {role} is {checked.verdict}: {checked.reason}",
+        target=checked.target,
+        isolation=checked.isolation,
+        findings=checked.findings,
+        diagnostics=checked.diagnostics,
+    )
+
+
+def _stopped(measured: Measured, candidate: Candidate, role: str) -> BenchmarkResult:
+    assert measured.finding is not None
+    return BenchmarkResult(
+        verdict=_VERDICT_OF.get(measured.finding.kind, "crashed"),
+        reason=f"{role} could not be measured: {measured.finding.message}",
+        target=candidate.target.name,
+        isolation=candidate.sandbox.isolation,
+        findings=[measured.finding],
+    )

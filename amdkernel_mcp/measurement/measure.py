@@ -1,0 +1,93 @@
+"""Run a candidate's announced cases once for their counters, or many times for their event times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.measurement.work import CaseRun, Dispatch, Footprint
+from amdkernel_mcp.results import Finding, FindingKind
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.compiler.compile import Compiled
+    from amdkernel_mcp.execution.runner_answer import CaseStatus
+    from amdkernel_mcp.execution.runner_job import CaseReport, Launch, RunCase
+    from amdkernel_mcp.execution.sandbox import Sandbox
+    from amdkernel_mcp.execution.targets import Target
+    from amdkernel_mcp.problems.launch_plan import LaunchPlan
+    from amdkernel_mcp.problems.problem import Case, Problem
+
+CASE_TIMEOUT_S = 120.0
+_SEED = 0
+_KINDS: dict[CaseStatus, FindingKind] = {
+    "launch_error": "launch_error",
+    "fault": "out_of_bounds",
+    "timeout": "timeout",
+    "not_emulated": "not_emulated",
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run per announced case, or the finding that stopped the measurement."""
+
+    runs: tuple[CaseRun, ...] = ()
+    finding: Finding | None = None
+
+
+def measure(
+    *,
+    sandbox: Sandbox,
+    target: Target,
+    problem: Problem,
+    plan: LaunchPlan,
+    compiled: Compiled,
+    on_progress: Callable[[str], None],
+) -> Measured:
+    """Counters of every announced case on the emulator, event times on a GPU. Raises SandboxError, TargetError."""
+    from amdkernel_mcp.execution.runner_job import RunnerJob, run_job
+    from amdkernel_mcp.problems.check import run_case
+    from amdkernel_mcp.problems.inputs import make_inputs
+    from amdkernel_mcp.problems.kernel_symbols import kernel_symbols
+    from amdkernel_mcp.problems.placement import place
+    from amdkernel_mcp.problems.reference import Call
+
+    assert compiled.code_object is not None  # callers judge a failed compile before
+    kernels = kernel_symbols(compiled.code_object)
+    cases = [case for case in problem.cases if not case.held_out] or list(problem.cases)
+    runs: list[RunCase] = []
+    for case in cases:
+        placement = place(plan, problem, case, kernels=kernels, arch=target.arch)
+        if placement.finding:
+            return Measured(finding=placement.finding)
+        call = Call(case, _SEED, make_inputs(problem, case, seed=_SEED))
+        runs.append(run_case(problem, call, placement, repeats=1))
+    on_progress(f"measuring {len(cases)} cases on {target.name}")
+    mode = "profile" if target.kind == "emulator" else "time"
+    job = RunnerJob(target.arch, compiled.code_object, tuple(runs), mode, CASE_TIMEOUT_S)
+    report = run_job(sandbox, target, job, on_progress=on_progress)
+    for case, ran in zip(cases, report.cases, strict=True):
+        if ran.status != "ok":
+            message = f"case {case.name}: {ran.message}"
+            return Measured(finding=Finding(kind=_KINDS.get(ran.status, "crashed"), message=message))
+    return Measured(tuple(_case_run(*each) for each in zip(cases, runs, report.cases, strict=True)))
+
+
+def _case_run(case: Case, run: RunCase, report: CaseReport) -> CaseRun:
+    footprints = tuple(_footprint(run, launch) for launch in run.launches)
+    dispatches = tuple(
+        Dispatch(record.kernel, record.grid, record.block, record.counters, footprint, dict(record.pcs or ()))
+        for record, footprint in zip(report.dispatches, footprints, strict=False)
+    )
+    return CaseRun(case.name, dispatches, report.events_us, footprints)
+
+
+def _footprint(run: RunCase, launch: Launch) -> Footprint:
+    """Each buffer that the launch is given, once; a workspace could stay in a cache and is not compulsory."""
+    given = {argument.buffer for argument in launch.arguments}
+    buffers = [buffer for buffer in run.buffers if buffer.name in given]
+    return Footprint(
+        read_bytes=sum(buffer.bytes for buffer in buffers if buffer.role in ("in", "inout")),
+        write_bytes=sum(buffer.bytes for buffer in buffers if buffer.role in ("out", "inout")),
+    )
