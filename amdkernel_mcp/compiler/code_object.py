@@ -1,0 +1,164 @@
+"""What a code object says about its kernels, read from its ELF notes and symbols.
+
+Source: LLVM, "User Guide for AMDGPU Backend", sections "Code Object V5 Metadata" and "ELF Code Object". The bytes come
+from a sandbox: whatever they hold, the answer is a value or ToolchainError, in time bounded by their number.
+"""
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.errors import ToolchainError
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
+
+MAX_BYTES = 64 << 20
+MAX_SECTIONS = 256
+MAX_SYMBOLS = 100_000
+MAX_KERNELS = 1000
+_METADATA_NOTE = 32  # NT_AMDGPU_METADATA
+_COMPRESSED = 0x800  # SHF_COMPRESSED: no compiler sets it here, and a small section could unpack to any size
+_NAME_CHARS = 512
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel's resources, in the metadata's own terms."""
+
+    name: str
+    vgprs: int  # of the unified file where there is one, so AGPRs included
+    agprs: int
+    sgprs: int
+    lds_bytes: int
+    scratch_bytes: int
+    vgpr_spills: int
+    sgpr_spills: int
+    wave_size: int
+    max_workgroup_size: int
+    cu_mode: bool
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function's code: virtual addresses [start, end)."""
+
+    name: str
+    start: int
+    end: int
+
+
+@contextmanager
+def open_code_object(code: bytes) -> Iterator["ELFFile"]:
+    """The ELF file, for reading inside the `with`: whatever its bytes make the reader raise becomes ToolchainError."""
+    from elftools.common.exceptions import DWARFError, ELFError
+    from elftools.construct import ConstructError
+    from elftools.elf.elffile import ELFFile
+
+    if len(code) > MAX_BYTES:
+        raise ToolchainError(f"the code object has {len(code)} bytes, more than {MAX_BYTES}")
+    try:
+        elf = ELFFile(BytesIO(code))
+        if elf.num_sections() > MAX_SECTIONS:
+            raise ToolchainError(f"the code object has {elf.num_sections()} sections, more than {MAX_SECTIONS}")
+        if any(section["sh_flags"] & _COMPRESSED for section in elf.iter_sections()):
+            raise ToolchainError("the code object has a compressed section")
+        yield elf
+    except (ELFError, DWARFError, ConstructError, struct.error, ArithmeticError, LookupError) as error:
+        raise _damaged(error) from error
+    except (AssertionError, AttributeError, EOFError, OSError, TypeError, ValueError) as error:
+        raise _damaged(error) from error  # the readers' asserts, and their arithmetic on None
+    except (MemoryError, NotImplementedError, RecursionError) as error:
+        raise _damaged(error) from error
+
+
+def read_kernels(code: bytes) -> list[Kernel]:
+    """The kernels in the order of the metadata. Raises ToolchainError for bytes that are no code object."""
+    with open_code_object(code) as elf:
+        return [_kernel(entry) for entry in _metadata_kernels(elf)]
+
+
+def read_functions(code: bytes) -> list[Function]:
+    """The functions with code, by address. Raises ToolchainError."""
+    from elftools.elf.sections import SymbolTableSection
+
+    functions = set()
+    with open_code_object(code) as elf:
+        for section in elf.iter_sections():
+            if not isinstance(section, SymbolTableSection):
+                continue
+            for symbol in islice(section.iter_symbols(), MAX_SYMBOLS):
+                if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_size"] > 0:
+                    start = int(symbol["st_value"])
+                    functions.add((start, start + int(symbol["st_size"]), str(symbol.name)[:_NAME_CHARS]))
+    return [Function(name, start, end) for start, end, name in sorted(functions)]
+
+
+def _metadata_kernels(elf: "ELFFile") -> list[dict[str, object]]:
+    import msgpack
+    from elftools.elf.sections import NoteSection
+
+    for section in elf.iter_sections():
+        if not isinstance(section, NoteSection):
+            continue
+        for note in islice(section.iter_notes(), 100):
+            if note["n_name"] != "AMDGPU" or note["n_type"] not in (_METADATA_NOTE, "NT_AMDGPU_METADATA"):
+                continue
+            try:
+                metadata = msgpack.unpackb(note["n_descdata"], raw=False, strict_map_key=False)
+            except (msgpack.exceptions.UnpackException, ValueError) as error:
+                raise _damaged(error) from error
+            return _kernel_entries(metadata)
+    raise ToolchainError("the code object has no AMDGPU metadata")
+
+
+def _kernel_entries(metadata: object) -> list[dict[str, object]]:
+    entries = metadata.get("amdhsa.kernels") if isinstance(metadata, dict) else None
+    if not isinstance(entries, list) or len(entries) > MAX_KERNELS or not all(isinstance(e, dict) for e in entries):
+        raise ToolchainError("the metadata of the code object has no list of kernels")
+    return entries
+
+
+def _kernel(entry: dict[str, object]) -> Kernel:
+    return Kernel(
+        name=_text(entry, ".name"),
+        vgprs=_number(entry, ".vgpr_count"),
+        agprs=_number(entry, ".agpr_count", 0),
+        sgprs=_number(entry, ".sgpr_count"),
+        lds_bytes=_number(entry, ".group_segment_fixed_size"),
+        scratch_bytes=_number(entry, ".private_segment_fixed_size"),
+        vgpr_spills=_number(entry, ".vgpr_spill_count", 0),
+        sgpr_spills=_number(entry, ".sgpr_spill_count", 0),
+        wave_size=_wave_size(entry),
+        max_workgroup_size=_number(entry, ".max_flat_workgroup_size", 1024),
+        cu_mode=not entry.get(".workgroup_processor_mode", True),
+    )
+
+
+def _text(entry: dict[str, object], key: str) -> str:
+    value = entry.get(key)
+    if not isinstance(value, str):
+        raise ToolchainError(f"a kernel of the code object has no {key}")
+    return value[:_NAME_CHARS]
+
+
+def _number(entry: dict[str, object], key: str, default: int | None = None) -> int:
+    value = entry.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 40:
+        raise ToolchainError(f"a kernel of the code object has no usable {key}")
+    return value
+
+
+def _wave_size(entry: dict[str, object]) -> int:
+    size = _number(entry, ".wavefront_size", 64)
+    if size not in (32, 64):
+        raise ToolchainError(f"a kernel of the code object has waves of {size} lanes")
+    return size
+
+
+def _damaged(error: Exception) -> ToolchainError:
+    return ToolchainError(f"the code object cannot be read: {type(error).__name__}: {str(error)[:200]}")

@@ -1,0 +1,178 @@
+"""Source to code object, resources and diagnostics: through the cache, or through the sandbox."""
+
+import hashlib
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from amdkernel_mcp import __version__
+from amdkernel_mcp.compiler.cache import CompileCache, Entry, key_of
+from amdkernel_mcp.compiler.code_object import Function, Kernel, read_functions, read_kernels
+from amdkernel_mcp.compiler.compile_job import TIMEOUT_S, CompileOutcome, run_compile, scripts
+from amdkernel_mcp.compiler.diagnostics import parse_diagnostics
+from amdkernel_mcp.compiler.disassembly import Instruction, parse_disassembly
+from amdkernel_mcp.compiler.flags import parse_flags
+from amdkernel_mcp.compiler.instruction_mix import instruction_mix
+from amdkernel_mcp.compiler.isa import annotated_isa, code_of, excerpt
+from amdkernel_mcp.compiler.line_table import LineTable
+from amdkernel_mcp.compiler.occupancy import SIMDS, occupancy
+from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.results import CompileResult, Diagnostic, KernelResources
+
+ARCHES = tuple(SIMDS)
+MAX_SOURCE_BYTES = 4 << 20
+_FORMAT = 1  # of what an entry's result holds: raise it when the same compile would say something else
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}")
+_OUR_NAMES = ("macros", "messages", "kernel.o", "kernel.co", "compile-kernel", "find-tools")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The answer, and what other workers need: nothing of it when the compile failed."""
+
+    result: CompileResult
+    code_object: bytes | None
+    isa: str | None  # the whole disassembly with source lines, if asked for
+    lines: LineTable | None
+
+
+class Compiler:
+    """Compiles in a sandbox, remembers results in a folder. Thread-safe."""
+
+    def __init__(self, sandbox: Sandbox, cache_dir: Path, *, timeout_s: float = TIMEOUT_S) -> None:
+        self._sandbox = sandbox
+        self._cache = CompileCache(cache_dir / "compile")
+        self._timeout_s = timeout_s
+
+    def compile(
+        self,
+        source: str,
+        *,
+        arch: str,
+        flags: Sequence[str] = (),
+        file_name: str = "kernel.hip",
+        want_isa: bool = False,
+    ) -> Compiled:
+        """Device code for `arch`; a failed compile is a result whose `ok` is false and whose diagnostics say why.
+
+        `seconds` is the wall time of the compile, also where its result comes from the cache. Raises FlagError for a
+        flag outside the list, InputError for an unknown arch, SandboxError or ToolchainError without a compiler.
+        """
+        checked = parse_flags(flags)
+        _check_input(source, arch)
+        name = _plain_name(file_name)
+        key = key_of(
+            {
+                "source": source,
+                "flags": list(checked.given),
+                "arch": arch,
+                "file": name,
+                "image": self._sandbox.image_id,
+                "tool": [__version__, _FORMAT, _scripts_sha256()],
+            }
+        )
+        entry = self._cache.get(key)
+        cached = entry is not None
+        if entry is None:
+            started = time.monotonic()
+            outcome = run_compile(
+                self._sandbox, source, arch=arch, flags=checked, file_name=name, timeout_s=self._timeout_s
+            )
+            result = _result(outcome, arch, name).model_copy(update={"seconds": round(time.monotonic() - started, 4)})
+            entry = Entry(result.model_dump_json().encode(), outcome.code_object, outcome.disassembly)
+            if outcome.lasting:
+                self._cache.put(key, entry)
+        update = {"cached": cached, "isolation": self._sandbox.isolation}
+        result = CompileResult.model_validate_json(entry.result).model_copy(update=update)
+        return _compiled(result, entry, source, want_isa=want_isa)
+
+
+def _compiled(result: CompileResult, entry: Entry, source: str, *, want_isa: bool) -> Compiled:
+    if entry.code_object is None:
+        return Compiled(result, None, None, None)
+    lines = LineTable(entry.code_object)
+    if not want_isa:
+        return Compiled(result, entry.code_object, None, lines)
+    instructions = list(parse_disassembly(entry.disassembly))
+    isa = annotated_isa(instructions, read_functions(entry.code_object), lines, source)
+    return Compiled(result.model_copy(update={"isa": excerpt(isa)}), entry.code_object, isa, lines)
+
+
+def _check_input(source: str, arch: str) -> None:
+    if arch not in SIMDS:
+        raise InputError(f"no arch is called {arch!r}", hint=f"known are {', '.join(ARCHES)}")
+    if len(source) > MAX_SOURCE_BYTES:
+        raise InputError(f"the source has {len(source)} characters, more than {MAX_SOURCE_BYTES}")
+
+
+def _plain_name(file_name: str) -> str:
+    """The name that clang sees: the caller's, unless it could be taken for a path, a flag or a file of ours."""
+    name = Path(file_name).name
+    return name if _PLAIN_NAME.fullmatch(name) and name not in _OUR_NAMES else "kernel.hip"
+
+
+@cache
+def _scripts_sha256() -> str:
+    return hashlib.sha256(b"\0".join(scripts()[name] for name in sorted(scripts()))).hexdigest()
+
+
+def _result(outcome: CompileOutcome, arch: str, file_name: str) -> CompileResult:
+    diagnostics = parse_diagnostics(outcome.messages, file_name)
+    if outcome.failure:
+        diagnostics.insert(0, Diagnostic(severity="error", message=outcome.failure))
+    if not outcome.ok and not any(d.severity == "error" for d in diagnostics):
+        said = outcome.messages.strip()[-300:] or "it gave no reason"
+        diagnostics.insert(0, Diagnostic(severity="error", message=f"the compiler failed: {said}"))
+    kernels: list[KernelResources] = []
+    if outcome.code_object is not None:
+        kernels = _resources(outcome.code_object, outcome.disassembly, arch)
+        if not kernels:
+            text = "the file defines no kernel: no __global__ function (a template counts where it is instantiated)"
+            diagnostics.append(Diagnostic(severity="warning", message=text))
+    return CompileResult(
+        ok=outcome.ok,
+        arch=arch,
+        code_object=f"sha256:{hashlib.sha256(outcome.code_object).hexdigest()}" if outcome.code_object else None,
+        diagnostics=diagnostics,
+        kernels=kernels,
+        toolchain=outcome.toolchain,
+    )
+
+
+def _resources(code_object: bytes, disassembly: str, arch: str) -> list[KernelResources]:
+    kernels = read_kernels(code_object)
+    functions = {function.name: function for function in read_functions(code_object)}
+    instructions = list(parse_disassembly(disassembly))
+    return [_kernel_resources(kernel, functions.get(kernel.name), instructions, arch) for kernel in kernels]
+
+
+def _kernel_resources(
+    kernel: Kernel, function: Function | None, instructions: Sequence[Instruction], arch: str
+) -> KernelResources:
+    fits = occupancy(
+        arch,
+        vgprs=kernel.vgprs,
+        sgprs=kernel.sgprs,
+        lds_bytes=kernel.lds_bytes,
+        workgroup_size=kernel.max_workgroup_size,
+        wave_size=kernel.wave_size,
+        cu_mode=kernel.cu_mode,
+    )
+    return KernelResources(
+        name=kernel.name,
+        vgpr=kernel.vgprs,
+        agpr=kernel.agprs,
+        sgpr=kernel.sgprs,
+        lds_bytes=kernel.lds_bytes,
+        scratch_bytes=kernel.scratch_bytes,
+        vgpr_spills=kernel.vgpr_spills,
+        sgpr_spills=kernel.sgpr_spills,
+        wavefront_size=kernel.wave_size,
+        occupancy_waves_per_simd=fits.waves_per_simd,
+        occupancy_limit=fits.limit,
+        instructions=instruction_mix(code_of(function, instructions) if function else []),
+    )

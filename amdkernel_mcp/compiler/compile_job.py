@@ -1,0 +1,108 @@
+"""The compile as a job in the sandbox: what goes in, and what comes back as words, code object and disassembly."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.compiler.flags import CompileFlags
+from amdkernel_mcp.compiler.preamble import read_preamble
+from amdkernel_mcp.errors import SandboxError, ToolchainError
+from amdkernel_mcp.execution.sandbox import Completed, Sandbox
+
+TIMEOUT_S = 60.0
+OUTPUT_LIMIT_BYTES = 96 << 20
+_SCRIPTS = ("compile-kernel", "find-tools")
+_SIGNALS = {
+    6: "aborted",
+    11: "crashed (SIGSEGV)",
+    24: "used up its processor time",
+    25: "wrote too much (file size limit)",
+}
+_KILLED = re.compile(r"due to signal|\bKilled\b")
+
+
+@dataclass(frozen=True)
+class CompileOutcome:
+    """How the stages in the sandbox went. `lasting`: the same input would give the same again."""
+
+    ok: bool
+    lasting: bool
+    messages: str  # of clang and the linker
+    failure: str | None  # one sentence, where the messages do not tell it
+    code_object: bytes | None
+    disassembly: str
+    toolchain: str | None
+    precompiled_header: str  # "default", "fast-math" or "none": which was used
+
+
+@cache
+def scripts() -> Mapping[str, bytes]:
+    """The scripts that run inside, sent along with each job so that both sides are always of one version."""
+    place = folder("sandbox") / "image" / "compile"
+    return {name: (place / name).read_bytes() for name in _SCRIPTS}
+
+
+def run_compile(
+    sandbox: Sandbox, source: str, *, arch: str, flags: CompileFlags, file_name: str, timeout_s: float = TIMEOUT_S
+) -> CompileOutcome:
+    """Compile once. Raises SandboxError or ToolchainError when that could not be tried at all."""
+    preamble = read_preamble(source)
+    macros = "".join(f"{name}\n" for name in (*flags.macros, *preamble.macros))
+    include = "no" if preamble.includes_runtime else "yes"
+    files = {**scripts(), file_name: source.encode("utf-8", "replace"), "macros": macros.encode()}
+    command = ["sh", "compile-kernel", arch, file_name, flags.variant, flags.level, include, *flags.passed]
+    completed = sandbox.run("compile", command, files, timeout_s=timeout_s, output_limit_bytes=OUTPUT_LIMIT_BYTES)
+    status = _status(completed)
+    messages = _text(completed, "messages")
+    failure, lasting = _failure(completed, status, messages, timeout_s)
+    code_object = completed.files.get("kernel.co")
+    if failure is None and status.get("stage") == "done" and code_object is None:
+        raise ToolchainError("the compiler reported success and left no code object")
+    ok = failure is None and status["stage"] == "done"
+    return CompileOutcome(
+        ok=ok,
+        lasting=lasting,
+        messages=messages,
+        failure=failure,
+        code_object=code_object if ok else None,
+        disassembly=_text(completed, "isa.txt") if ok else "",
+        toolchain=_text(completed, "toolchain").strip()[:200] or None,
+        precompiled_header=status.get("header", "none"),
+    )
+
+
+def _failure(
+    completed: Completed, status: Mapping[str, str], messages: str, timeout_s: float
+) -> tuple[str | None, bool]:
+    """A sentence for an end that clang's messages do not explain, and whether it would come again."""
+    if completed.timed_out:
+        return f"the compiler did not finish within {timeout_s:g} s", False
+    code = int(status.get("code", "0"))
+    if completed.out_of_memory or code == 137 or (code != 0 and _KILLED.search(messages)):
+        return "the compiler ran out of memory and was killed", False
+    if completed.truncated:
+        return f"the compiler's output is larger than {OUTPUT_LIMIT_BYTES >> 20} MiB", False
+    if not status:
+        hint = "`amdkernel doctor` tells what is wrong with the toolchain"
+        said = completed.stderr.strip()[-500:] or "it said nothing"
+        if completed.exit_code == 2:
+            raise ToolchainError(f"no HIP compiler in the sandbox: {said}", hint=hint)
+        raise SandboxError(f"the compile ended with {completed.exit_code} before it began: {said}", hint=hint)
+    if status["stage"] == "disassemble":
+        raise ToolchainError(f"llvm-objdump refused the code object: {messages.strip()[-500:]}")
+    if code > 128:
+        return f"the compiler {_SIGNALS.get(code - 128, f'was ended by signal {code - 128}')}", code - 128 in (6, 11)
+    return None, True
+
+
+def _status(completed: Completed) -> dict[str, str]:
+    """The script's last words; empty when it did not get so far."""
+    pairs = re.findall(r"^(stage|code|header)=([a-z0-9-]{1,20})$", _text(completed, "status"), re.M)
+    status = dict(pairs)
+    return status if {"stage", "code"} <= status.keys() and status["code"].isdigit() else {}
+
+
+def _text(completed: Completed, name: str) -> str:
+    return completed.files.get(name, b"").decode("utf-8", "replace")

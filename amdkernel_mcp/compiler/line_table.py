@@ -1,0 +1,152 @@
+"""From an address in a code object to the line of the user's file, through inlined calls.
+
+Source: DWARF 5, sections 6.2 (line numbers) and 3.3.8 (inlined subroutines). clang writes both for -gline-tables-only.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from amdkernel_mcp.compiler.code_object import open_code_object
+
+if TYPE_CHECKING:
+    from elftools.dwarf.compileunit import CompileUnit
+    from elftools.dwarf.die import DIE
+    from elftools.dwarf.dwarfinfo import DWARFInfo
+    from elftools.dwarf.lineprogram import LineProgram
+
+MAX_UNITS = 64
+MAX_ENTRIES = 300_000  # of DWARF's tree: damaged links could make it endless
+MAX_RANGES = 10_000
+_MAX_DEBUG_BYTES = 16 << 20
+
+
+class Span(NamedTuple):
+    """Addresses [start, end) and their line in the user's file; None where the code belongs to a header."""
+
+    start: int
+    end: int
+    line: int | None
+
+
+class _Call(NamedTuple):
+    """An inlined call: its code's addresses, and where it was called from."""
+
+    start: int
+    end: int
+    line: int | None
+
+
+@dataclass(frozen=True)
+class LineTable:
+    """Made at once, read on first use: most compiles are never asked for a line."""
+
+    code_object: bytes
+
+    def line_of(self, address: int) -> int | None:
+        """The line that the instruction at this virtual address comes from. Raises ToolchainError.
+
+        For code inlined from a header it is the line of the call in the user's file; None outside the debug data.
+        """
+        index = bisect_right(self._starts, address) - 1
+        if index >= 0 and address < self.spans[index].end:
+            span = self.spans[index]
+            if span.line is not None:
+                return span.line
+            # Inner calls come later in DWARF's tree, and their callers may be in headers as well.
+            enclosing = [call for call in self._calls if call.start <= address < call.end and call.line is not None]
+            return min(enclosing, key=lambda call: call.end - call.start).line if enclosing else None
+        return None
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """The line program's rows, by address."""
+        return self._read[0]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [span.start for span in self.spans]
+
+    @property
+    def _calls(self) -> tuple[_Call, ...]:
+        return self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[tuple[Span, ...], tuple[_Call, ...]]:
+        spans: list[Span] = []
+        calls: list[_Call] = []
+        with open_code_object(self.code_object) as elf:
+            sections = [elf.get_section_by_name(f".debug_{name}") for name in ("info", "line", "rnglists")]
+            if not elf.has_dwarf_info() or sum(s["sh_size"] for s in sections if s) > _MAX_DEBUG_BYTES:
+                return (), ()
+            dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
+            for unit in islice(dwarf.iter_CUs(), MAX_UNITS):
+                program = dwarf.line_program_for_CU(unit)
+                if program is None:
+                    continue
+                users = _users_files(unit, program)
+                spans += _spans(program, users)
+                calls += _inlined_calls(dwarf, unit, users)
+        return tuple(sorted(spans, key=lambda span: span[:2])), tuple(calls)
+
+
+def _users_files(unit: "CompileUnit", program: "LineProgram") -> frozenset[int]:
+    """The numbers under which the line program knows the file that was compiled."""
+    name = unit.get_top_DIE().attributes["DW_AT_name"].value
+    base = 0 if program.header["version"] >= 5 else 1
+    return frozenset(
+        number
+        for number, entry in enumerate(program["file_entry"], start=base)
+        if entry.name == name and entry.dir_index == 0
+    )
+
+
+def _spans(program: "LineProgram", users: frozenset[int]) -> list[Span]:
+    spans: list[Span] = []
+    last = None
+    for row in program.get_entries():
+        state = row.state
+        if state is None:
+            continue
+        if last is not None and state.address > last.address:
+            line = last.line if last.file in users and last.line > 0 else None
+            spans.append(Span(last.address, state.address, line))
+        last = None if state.end_sequence else state
+    return spans
+
+
+def _inlined_calls(dwarf: "DWARFInfo", unit: "CompileUnit", users: frozenset[int]) -> list[_Call]:
+    calls: list[_Call] = []
+    for die in islice(unit.iter_DIEs(), MAX_ENTRIES):
+        if die.tag != "DW_TAG_inlined_subroutine":
+            continue
+        file, line = die.attributes.get("DW_AT_call_file"), die.attributes.get("DW_AT_call_line")
+        in_users_file = file is not None and file.value in users
+        number = int(line.value) if in_users_file and line is not None else None
+        calls += [_Call(start, end, number) for start, end in _ranges(dwarf, unit, die)]
+    return calls
+
+
+def _ranges(dwarf: "DWARFInfo", unit: "CompileUnit", die: "DIE") -> list[tuple[int, int]]:
+    from elftools.dwarf.ranges import RangeEntry
+
+    low, high = die.attributes.get("DW_AT_low_pc"), die.attributes.get("DW_AT_high_pc")
+    if low is not None and high is not None:
+        start = int(low.value)
+        return [(start, int(high.value) if high.form == "DW_FORM_addr" else start + int(high.value))]
+    listed, lists = die.attributes.get("DW_AT_ranges"), dwarf.range_lists()
+    if listed is None or lists is None:
+        return []
+    entries = lists.get_range_list_at_offset(listed.value, cu=unit)
+    base = unit.get_top_DIE().attributes.get("DW_AT_low_pc")
+    offset = int(base.value) if base is not None else 0
+    ranges: list[tuple[int, int]] = []
+    for entry in islice(entries, MAX_RANGES):
+        if isinstance(entry, RangeEntry):
+            shift = 0 if entry.is_absolute else offset
+            ranges.append((shift + int(entry.begin_offset), shift + int(entry.end_offset)))
+        else:
+            offset = int(entry.base_address)
+    return ranges
