@@ -1,0 +1,94 @@
+"""By which figures one kernel is better than another."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from amdkernel_mcp.results import Evidence, KernelProfile, Metric, ProfileResult
+
+TELLING = 1.1
+"""Figures that differ by less than this factor are left out."""
+
+# True: less is better. Order: what decides first.
+_LESS_IS_BETTER: dict[str, bool] = {
+    "Modelled Time": True,
+    "Kernel Time": True,
+    "cache_lines_loaded": True,
+    "cache_lines_stored": True,
+    "bytes_loaded": True,
+    "bytes_stored": True,
+    "Load Coalescing": False,
+    "Store Coalescing": False,
+    "SQ_LDS_BANK_CONFLICT": True,
+    "SQ_INSTS": True,
+    "SQ_INSTS_VALU": True,
+    "SQ_INSTS_VMEM_RD": True,
+    "SQ_INSTS_VMEM_WR": True,
+    "SQ_INSTS_LDS": True,
+    "VALU Lane Utilization": False,
+    "Waves per SIMD Slot": False,
+    "VGPR Spills": True,
+    "Scratch": True,
+    "Occupancy Limit": False,
+    "HBM read+write, % of peak": False,
+    "vL1D Coalescing": False,
+    "LDS Bank Conflicts/Access": True,
+    "VALU Active Threads": False,
+}
+_SUMMED = {name for name in _LESS_IS_BETTER if name.startswith(("SQ_", "bytes_", "cache_"))} | {"Modelled Time"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One figure of both kernels; `better`: the second kernel's is."""
+
+    metric: str
+    unit: str
+    evidence: Evidence
+    before: float
+    after: float
+    better: bool
+
+    @property
+    def sentence(self) -> str:
+        """`cache_lines_loaded: 64 times less (1.05e+06 to 1.64e+04 lines, modelled)`."""
+        return f"{self.metric}: {self._change} ({self.before:.4g} to {self.after:.4g} {self.unit}, {self.evidence})"
+
+    @property
+    def _change(self) -> str:
+        if not self.after or not self.before:
+            return "none any more" if not self.after else "new"
+        factor = max(self.after, self.before) / min(self.after, self.before)
+        return f"{factor:.3g} times {'less' if self.after < self.before else 'more'}"
+
+
+def compare(before: ProfileResult, after: ProfileResult) -> list[Difference]:
+    """The figures that tell the two apart, what decides first; counts are summed over all kernels of a profile.
+
+    Figures that only the largest kernel has (shares, registers) are those of the kernel with most time.
+    """
+    differences = []
+    for name, less_is_better in _LESS_IS_BETTER.items():
+        one, other = _figure(before.kernels, name), _figure(after.kernels, name)
+        if one is None or other is None or one.value is None or other.value is None:
+            continue
+        if not _tells(one.value, other.value):
+            continue
+        better = (other.value < one.value) == less_is_better
+        differences.append(Difference(name, other.unit, other.evidence, one.value, other.value, better))
+    return differences
+
+
+def _tells(one: float, other: float) -> bool:
+    small, large = sorted((one, other))
+    return large > 0 and (small <= 0 or large / small >= TELLING)
+
+
+def _figure(kernels: Sequence[KernelProfile], name: str) -> Metric | None:
+    metrics: list[Mapping[str, Metric]] = [kernel.metrics for kernel in kernels if name in kernel.metrics]
+    if not metrics:
+        return None
+    first = metrics[0][name]
+    values = [m[name].value for m in metrics]
+    if name not in _SUMMED or len(values) == 1 or None in values:
+        return first
+    return first.model_copy(update={"value": sum(value for value in values if value is not None)})

@@ -1,0 +1,65 @@
+"""The profile of a kernel that ran on the emulator."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from amdkernel_mcp.measurement.work import CaseRun, Dispatch
+from amdkernel_mcp.profiling.diagnosis import diagnose
+from amdkernel_mcp.profiling.emulated_facts import Facts
+from amdkernel_mcp.profiling.emulated_metrics import emulated_metrics
+from amdkernel_mcp.profiling.gpu_specs import Gpu
+from amdkernel_mcp.profiling.hot_lines import hot_lines
+from amdkernel_mcp.results import KernelProfile, KernelResources, ProfileResult
+
+
+class Lines(Protocol):
+    """A code object's line table."""
+
+    def line_of(self, address: int, /) -> int | None:
+        """The user's line of a virtual address, or None."""
+
+
+def profile(
+    *,
+    runs: Sequence[CaseRun],
+    resources: Sequence[KernelResources],
+    source: str,
+    lines: Lines | None,
+    gpu: Gpu,
+    target: str,
+) -> ProfileResult:
+    """Metrics, hot lines and a diagnosis of all kernels that the cases dispatched; pure.
+
+    `resources` are those of the code object, `lines` maps its virtual addresses to lines of `source`.
+    """
+    named = {kernel.name: kernel for kernel in resources}
+    kernels = [Facts(ran, gpu, named.get(name)) for name, ran in _by_kernel(runs).items()]
+    kernels.sort(key=lambda facts: -facts.model.time_us)
+    profiles = [_kernel(facts, source, lines) for facts in kernels]
+    if not profiles:
+        return ProfileResult(target=target, reason="no dispatch was recorded")
+    return ProfileResult(
+        target=target,
+        kernels=profiles,
+        diagnosis=diagnose(kernels),
+        reason=f"exact counts of the emulator; times and bounds are modelled on an {gpu.name}, nothing was measured",
+    )
+
+
+def _by_kernel(runs: Sequence[CaseRun]) -> dict[str, list[Dispatch]]:
+    kernels: dict[str, list[Dispatch]] = {}
+    for run in runs:
+        for dispatch in run.dispatches:
+            kernels.setdefault(dispatch.kernel, []).append(dispatch)
+    return kernels
+
+
+def _kernel(facts: Facts, source: str, lines: Lines | None) -> KernelProfile:
+    hot = hot_lines(facts.dispatches, line_of=lines.line_of, source=source) if lines else []
+    return KernelProfile(
+        name=facts.dispatches[0].kernel,
+        dispatches=len(facts.dispatches),
+        metrics=emulated_metrics(facts.dispatches, facts.gpu, resources=facts.resources),
+        bound=facts.model.limiter,
+        hot_lines=hot,
+    )

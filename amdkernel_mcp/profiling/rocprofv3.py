@@ -1,0 +1,87 @@
+"""How rocprofv3 is called on a GPU: which counters go into which pass, and the command lines. Nothing is run here.
+
+Limits per pass by hardware block: rocprofiler-sdk, gfx9. GRBM_GUI_ACTIVE is in every pass, since a denominator of
+another pass has been up to seven times too large; time comes from a pass of its own that counts nothing. Unproven on
+hardware: this code was written without a GPU at hand.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from amdkernel_mcp.profiling.recorded_metrics import definitions
+
+LIMITS = {"SQ": 8, "SQC": 8, "TCP": 4, "TCC": 4, "SPI": 6, "TA": 2, "TD": 2, "CPC": 2, "CPF": 2, "GRBM": 2, "GDS": 4}
+ALONE = frozenset({"FETCH_SIZE", "WRITE_SIZE"})
+EVERYWHERE = "GRBM_GUI_ACTIVE"
+_SHARED = {"SQC": "SQ"}  # SQC counters take the SQ's slots
+_NOT_COUNTERS = frozenset(
+    {"T", "GUI", "GUI_MERGED", "CUs", "XCDs", "SEs", "L2_CHANNELS", "WAVE_SLOTS", "MHZ", "HBM_GBPS"}
+)
+
+
+def wanted_counters(gfx: str) -> list[str]:
+    """The counters that the metrics of this architecture need, under the names that it has; sorted."""
+    names: set[str] = set()
+    for definition in definitions(gfx):
+        names |= definition.formula.names
+    counters = {name for name in names - _NOT_COUNTERS if not name.endswith("_ACCUM")}
+    if gfx not in ("gfx908", "gfx90a"):
+        counters = {name.replace("TCC_EA_", "TCC_EA0_") for name in counters}
+    return sorted(counters - {EVERYWHERE})
+
+
+def plan_passes(counters: Iterable[str]) -> list[list[str]]:
+    """The counters in as few runs as the limits allow, in order, GRBM_GUI_ACTIVE first in each."""
+    passes: list[list[str]] = []
+    for counter in dict.fromkeys(counters):
+        if counter == EVERYWHERE:
+            continue
+        room = next((one for one in passes if _fits(one, counter)), None)
+        if room is None:
+            passes.append([EVERYWHERE, counter])
+        else:
+            room.append(counter)
+    return passes or [[EVERYWHERE]]
+
+
+def _fits(taken: Sequence[str], counter: str) -> bool:
+    if counter in ALONE or ALONE & set(taken):
+        return False
+    used = Counter(block_of(name) for name in taken)
+    block = block_of(counter)
+    return used[block] < LIMITS.get(block, 1)
+
+
+def block_of(counter: str) -> str:
+    """The hardware block whose slots the counter takes: `SQ` for SQ_WAVES and for SQC_DCACHE_REQ."""
+    block = counter.split("_", 1)[0]
+    return _SHARED.get(block, block)
+
+
+def counter_command(counters: Sequence[str], *, folder: str, program: Sequence[str], kernel: str) -> list[str]:
+    """rocprofv3 that counts one pass of the kernels whose name holds `kernel`, and writes CSV to `folder`."""
+    return [*_start(folder, kernel), "--pmc", *counters, "--", *program]
+
+
+def trace_command(*, folder: str, program: Sequence[str], kernel: str) -> list[str]:
+    """rocprofv3 that only takes times."""
+    return [*_start(folder, kernel), "--kernel-trace", "--", *program]
+
+
+def _start(folder: str, kernel: str) -> list[str]:
+    return ["rocprofv3", "-f", "csv", "-d", folder, "-o", "out", "--kernel-include-regex", _literal(kernel)]
+
+
+def _literal(name: str) -> str:
+    """A regular expression for exactly this text; rocprofv3 reads ECMAScript's."""
+    return "".join(f"\\{c}" if c in r"\^$.|?*+()[]{}" else c for c in name)
+
+
+def commands(gfx: str, *, folder: str, program: Sequence[str], kernel: str) -> list[list[str]]:
+    """All runs of one profile in the layout that the import reads: `pass_1`, `pass_2`, … and `trace`."""
+    passes = plan_passes(wanted_counters(gfx))
+    counting = [
+        counter_command(counters, folder=f"{folder}/pass_{number}", program=program, kernel=kernel)
+        for number, counters in enumerate(passes, start=1)
+    ]
+    return [*counting, trace_command(folder=f"{folder}/trace", program=program, kernel=kernel)]
