@@ -1,0 +1,17 @@
+// Broken: the tree has no barrier between its levels; as if all 256 threads were one wave.
+// amdkernel: launch reduce_sum grid=[1] block=[256]
+#include <hip/hip_runtime.h>
+
+extern "C" __global__ void reduce_sum(const float* x, float* y, int n)
+{
+    __shared__ volatile float part[256];
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < n; i += 256)
+        sum += x[i];
+    part[threadIdx.x] = sum;
+    for (int half = 128; half > 0; half /= 2)
+        if (threadIdx.x < half)
+            part[threadIdx.x] += part[threadIdx.x + half];
+    if (threadIdx.x == 0)
+        y[0] = part[0];
+}

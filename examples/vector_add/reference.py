@@ -1,0 +1,2 @@
+def reference(x, y, *, n):
+    return {"z": x + y}
