@@ -2,6 +2,7 @@
 # make_pch.sh [KIT]: run once, as root, at the end of an image build. Makes the kit that compile-kernel works with:
 #
 #   KIT/tools                     where clang, ld.lld, llvm-objdump and hipcc are, as shell assignments
+#   KIT/header.h                  what the precompiled headers are made of; clang wants it to stay
 #   KIT/words                     every identifier in the code of its headers, one a line: no macro of these names may be set before it
 #   KIT/ARCH/VARIANT.pch          hip/hip_runtime.h precompiled; VARIANT is `default` or `fast-math`
 #   KIT/ARCH/VARIANT-LEVEL.cc1    arguments of `clang -cc1` as hipcc itself gives them; LEVEL is O1, O2 or O3
@@ -18,7 +19,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$kit"
 cd "$work"
-echo '#include <hip/hip_runtime.h>' > header.h
+echo '#include <hip/hip_runtime.h>' > "$kit/header.h"
 : > kernel.hip
 
 # One argument a line in double quotes, as clang -### prints them and as @file reads them.
@@ -43,7 +44,7 @@ make_arch() { # ARCH
         grep -vx '"-emit-obj"' "$kit/$1/$variant-O3.cc1" > "$1/precompile"
         "$clang" -cc1 "@$1/precompile" -emit-pch -fpch-instantiate-templates -fno-pch-timestamp \
             -sys-header-deps -dependency-file "$1/headers" -MT headers \
-            -include __clang_hip_runtime_wrapper.h -main-file-name header.h -o "$kit/$1/$variant.pch" -x hip header.h
+            -include __clang_hip_runtime_wrapper.h -main-file-name header.h -o "$kit/$1/$variant.pch" -x hip "$kit/header.h"
     done
     command_line "--offload-arch=$1" -O3 | grep '"elf64_amdgpu"' | sed \
         -e 's/^ *"[^"]*" "-flavor" "gnu" //' -e 's/"-o" "[^"]*" "[^"]*"/"-o" "kernel.co" "kernel.o"/' \
