@@ -19,37 +19,49 @@ _NOT_COUNTERS = frozenset(
 )
 
 
-def wanted_counters(gfx: str) -> list[str]:
-    """The counters that the metrics of this architecture need, under the names that it has; sorted."""
-    names: set[str] = set()
+def wanted_counters(gfx: str) -> list[list[str]]:
+    """The counters of each metric of this architecture, under the names that it has."""
+    groups = []
     for definition in definitions(gfx):
-        names |= definition.formula.names
-    counters = {name for name in names - _NOT_COUNTERS if not name.endswith("_ACCUM")}
-    if gfx not in ("gfx908", "gfx90a"):
-        counters = {name.replace("TCC_EA_", "TCC_EA0_") for name in counters}
-    return sorted(counters - {EVERYWHERE})
+        names = definition.formula.names - _NOT_COUNTERS
+        counters = sorted(name for name in names if not name.endswith("_ACCUM"))
+        if gfx not in ("gfx908", "gfx90a"):
+            counters = [name.replace("TCC_EA_", "TCC_EA0_") for name in counters]
+        if counters:
+            groups.append(counters)
+    return groups
 
 
-def plan_passes(counters: Iterable[str]) -> list[list[str]]:
-    """The counters in as few runs as the limits allow, in order, GRBM_GUI_ACTIVE first in each."""
+def plan_passes(groups: Iterable[Sequence[str]]) -> list[list[str]]:
+    """The counters in few runs that keep to the limits, GRBM_GUI_ACTIVE first in each.
+
+    A group whose counters fit into one run stays together, so that a ratio is not taken over two runs.
+    """
     passes: list[list[str]] = []
-    for counter in dict.fromkeys(counters):
-        if counter == EVERYWHERE:
-            continue
-        room = next((one for one in passes if _fits(one, counter)), None)
-        if room is None:
-            passes.append([EVERYWHERE, counter])
-        else:
-            room.append(counter)
+    for group in groups:
+        wanted = [counter for counter in dict.fromkeys(group) if counter != EVERYWHERE]
+        for part in [wanted] if _fit([EVERYWHERE], wanted) else [[counter] for counter in wanted]:
+            _place(part, passes)
     return passes or [[EVERYWHERE]]
 
 
-def _fits(taken: Sequence[str], counter: str) -> bool:
-    if counter in ALONE or ALONE & set(taken):
+def _place(counters: Sequence[str], passes: list[list[str]]) -> None:
+    if any(set(counters) <= set(one) for one in passes):
+        return
+    for one in passes:
+        missing = [counter for counter in counters if counter not in one]
+        if _fit(one, missing):
+            one += missing
+            return
+    passes.append([EVERYWHERE, *counters])
+
+
+def _fit(taken: Sequence[str], more: Sequence[str]) -> bool:
+    alone = ALONE & {*taken, *more}
+    if alone and len({*taken, *more} - {EVERYWHERE}) > 1:
         return False
-    used = Counter(block_of(name) for name in taken)
-    block = block_of(counter)
-    return used[block] < LIMITS.get(block, 1)
+    used = Counter(block_of(name) for name in (*taken, *more))
+    return all(count <= LIMITS.get(block, 1) for block, count in used.items())
 
 
 def block_of(counter: str) -> str:

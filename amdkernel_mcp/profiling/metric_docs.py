@@ -1,0 +1,96 @@
+"""The tables of docs/metrics.md, from the tables that compute: `python -m amdkernel_mcp.profiling.metric_docs FILE`.
+
+The page's prose is written by hand; what stands between `<!-- NAME -->` and `<!-- end NAME -->` is replaced.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from amdkernel_mcp.measurement import benchmark
+from amdkernel_mcp.measurement.roofline import WHAT_IT_IS
+from amdkernel_mcp.profiling.emulated_metrics import DERIVED, RAW
+from amdkernel_mcp.profiling.gpu_specs import all_gpus
+from amdkernel_mcp.profiling.metric import Definition
+from amdkernel_mcp.profiling.recorded_evaluation import DILUTED
+from amdkernel_mcp.profiling.recorded_metrics import ARCHITECTURES, definitions
+
+_BLOCK = re.compile(r"<!-- (?P<name>[\w-]+) -->\n.*?<!-- end (?P=name) -->", re.DOTALL)
+
+
+def filled(page: str) -> str:
+    """The page with all its tables as they are now. Raises KeyError for a table that there is not."""
+    return _BLOCK.sub(lambda block: _fill(block["name"]), page)
+
+
+def _fill(name: str) -> str:
+    return "\n".join([f"<!-- {name} -->", *TABLES[name](), f"<!-- end {name} -->"])
+
+
+def _raw() -> list[str]:
+    rows = [(f"`{name}`", unit, meaning, how) for name, (unit, how, meaning) in RAW.items()]
+    return _table(("counter", "unit", "what is counted", "evidence"), rows)
+
+
+def _bounds() -> list[str]:
+    return _table(("bound", "formula"), [(f"`{name}`", text) for name, text in WHAT_IT_IS.items()])
+
+
+def _limits() -> list[str]:
+    rows = [
+        ("modelled difference that counts, same bound", f"{benchmark.SAME_LIMITER_UNCERTAINTY:.0%}"),
+        ("modelled difference that counts, different bounds", f"{benchmark.OTHER_LIMITER_UNCERTAINTY:.0%}"),
+        ("measured difference that counts", f"max({benchmark.LEAST_DIFFERENCE:.0%}, noise floor)"),
+        ("`few_samples` below", str(benchmark.FEW_SAMPLES)),
+        ("`over_10x` above a speed-up of", f"{benchmark.SUSPICIOUS_SPEEDUP:g}"),
+        ("`invalid` above a speed-up of", f"{benchmark.IMPOSSIBLE_SPEEDUP:g}"),
+        ("recorded percentages of GUI are lower bounds from a dilution of", f"{DILUTED:g}"),
+    ]
+    return _table(("limit", "value"), rows)
+
+
+def _common() -> list[str]:
+    return _definitions([d for d in definitions("gfx942") if (d.name, d.text) in _everywhere()])
+
+
+def _only(gfx: str) -> Callable[[], list[str]]:
+    return lambda: _definitions([d for d in definitions(gfx) if (d.name, d.text) not in _everywhere()])
+
+
+def _everywhere() -> set[tuple[str, str]]:
+    return set.intersection(*({(d.name, d.text) for d in definitions(gfx)} for gfx in ARCHITECTURES))
+
+
+def _gpus() -> list[str]:
+    rows = [
+        (gpu.name, gpu.gfx, str(gpu.cus), f"{gpu.clock_mhz:g}", f"{gpu.memory_gbps:g}", gpu.confidence, gpu.source)
+        for gpu in all_gpus()
+    ]
+    return _table(("GPU", "gfx", "CUs", "MHz", "GB/s", "confidence", "source"), rows)
+
+
+def _definitions(found: Sequence[Definition]) -> list[str]:
+    rows = [(d.name, d.unit, f"`{d.text}`", d.evidence, "; ".join(filter(None, (d.source, d.meaning)))) for d in found]
+    return _table(("metric", "unit", "formula", "evidence", "source; meaning"), rows)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [head, ["---"] * len(head), *rows]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "emulator-counters": _raw,
+    "emulator-metrics": lambda: _definitions(DERIVED),
+    "bounds": _bounds,
+    "limits": _limits,
+    "recorded-everywhere": _common,
+    **{f"recorded-{gfx}": _only(gfx) for gfx in ARCHITECTURES},
+    "gpus": _gpus,
+}
+
+if __name__ == "__main__":
+    import sys
+    from pathlib import Path
+
+    for name in sys.argv[1:]:
+        Path(name).write_text(filled(Path(name).read_text(encoding="utf-8")), encoding="utf-8")
