@@ -207,6 +207,12 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t f, u32 grid_x, u32 grid_y, u32
     return answer(error);
 }
 
+/* hip_ext.h declares it for C++ as well: then programs import this name. */
+hipError_t _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(
+    hipFunction_t f, u32 grid_x, u32 grid_y, u32 grid_z, u32 block_x, u32 block_y, u32 block_z, size_t lds_bytes,
+    hipStream_t stream, void **parameters, void **extra, hipEvent_t start, hipEvent_t stop, u32 flags)
+    __attribute__((alias("hipExtModuleLaunchKernel")));
+
 static hipError_t function_attribute(const Function *f, hipFunction_attribute which, int *value)
 {
     const KernelMetadata *k = f->kernel;
