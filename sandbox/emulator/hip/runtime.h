@@ -7,6 +7,10 @@
 #ifndef AMDKERNEL_HIP_RUNTIME_H
 #define AMDKERNEL_HIP_RUNTIME_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr, strdup, recursive mutexes; so this header comes before all of the system's */
+#endif
+
 #include "../emulator.h"
 
 #include <pthread.h>
