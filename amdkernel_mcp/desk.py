@@ -134,7 +134,7 @@ class Desk:
             try:
                 await asyncio.wait_for(ended.wait(), min(PROGRESS_EVERY_S, left))
             except TimeoutError:
-                await ctx.report_progress(round(loop.time() - start, 1), message=job.progress or job.status)
+                await ctx.report_progress(round(loop.time() - start, 3), message=job.progress or job.status)
 
     def _fit(self, result: _R) -> _R:
         result = shrink(result, self._results_dir)

@@ -24,8 +24,9 @@ from amdkernel_mcp import __version__, bundled
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.desk import Desk
 from amdkernel_mcp.engine import Engine
-from amdkernel_mcp.errors import AmdkernelError, InfrastructureError, SettingsError
+from amdkernel_mcp.errors import AmdkernelError, InfrastructureError
 from amdkernel_mcp.execution.jobs import JobStore
+from amdkernel_mcp.tokens import refuse_strangers
 from amdkernel_mcp.tool_errors import OneLine, TellErrors
 
 if TYPE_CHECKING:
@@ -140,11 +141,7 @@ def serve_http(settings: Settings, tokens: dict[str, str], *, host: str, port: i
 
     Raises SettingsError for an address that others can reach while nobody needs a token.
     """
-    if not tokens and not is_loopback(host):
-        raise SettingsError(
-            f"{host} can be reached from other machines, and no bearer tokens are set",
-            hint="set tokens_file in the settings (a line each: TOKEN NAME), or serve on 127.0.0.1",
-        )
+    refuse_strangers(host, tokens)
     quiet_logs()
     server = build_server(settings, auth=TeamTokens(tokens) if tokens else None)
     server.run(
@@ -157,16 +154,6 @@ def serve_http(settings: Settings, tokens: dict[str, str], *, host: str, port: i
         allowed_hosts=allowed_hosts or None,
         uvicorn_config={"access_log": False, "timeout_graceful_shutdown": 5},
     )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches `host`; a name other than localhost counts as reachable."""
-    import ipaddress
-
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def quiet_logs() -> None:

@@ -1,5 +1,7 @@
 """The bearer tokens of a team, from the settings and from the file they name; never from the repository."""
 
+import ipaddress
+
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import SettingsError
 
@@ -38,6 +40,23 @@ def read_tokens(settings: Settings) -> dict[str, str]:
     if not tokens:
         raise SettingsError("the file of tokens names nobody", file=str(file))
     return tokens
+
+
+def refuse_strangers(host: str, tokens: dict[str, str]) -> None:
+    """Raises SettingsError for an address that others can reach while nobody needs a token."""
+    if not tokens and not is_loopback(host):
+        raise SettingsError(
+            f"{host} can be reached from other machines, and no bearer tokens are set",
+            hint="set tokens_file in the settings (a line each: TOKEN NAME), or serve on 127.0.0.1",
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches `host`; a name other than localhost counts as reachable."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _refuse_weak(token: str, name: str, file: str | None, line: int | None) -> None:

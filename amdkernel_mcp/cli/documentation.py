@@ -74,7 +74,9 @@ def build(
     Example: amdkernel docs build --from ~/rocm-docs
     """
     with open_engine() as engine, progress(lines=True) as report:
-        engine.docs_build(folders=from_ or [], online=online, on_progress=report)
+        skipped = engine.docs_build(from_ or [], online=online, on_progress=report)
+    for reason in skipped:
+        typer.echo(f"skipped {reason}", err=True)
     return GOOD
 
 

@@ -1,5 +1,9 @@
 """Commands about this machine: targets, doctor, setup."""
 
+from typing import Annotated
+
+import typer
+
 from amdkernel_mcp.cli.session import Json, finish, open_engine, progress
 
 
@@ -30,13 +34,18 @@ def doctor(json: Json = False) -> int:
     return finish(result, good=result.ok, json=json, show=lambda console: show_doctor(console, result))
 
 
-def setup() -> int:
+def setup(
+    host: Annotated[
+        str | None, typer.Option(help="Set up this machine of the setting `hosts` instead.", show_default=False)
+    ] = None,
+) -> int:
     """Install what kernels need.
 
-    The HIP compiler, the sandbox image, the emulator and the documentation index. What is there already is kept; running it again is quick.
+    The HIP compiler, the sandbox image, the emulator and the documentation index. What is there
+    already is kept; running it again is quick.
 
     Example: amdkernel setup
     """
     with open_engine() as engine, progress(lines=True) as report:
-        engine.setup(report)
+        engine.setup(report, host=host)
     return 0

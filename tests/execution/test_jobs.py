@@ -1,0 +1,175 @@
+"""The job store: order, waiting, cancelling, forgetting, and who may see what."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from amdkernel_mcp.errors import JobError
+from amdkernel_mcp.execution.jobs import KEPT_JOBS, KEPT_S, UNFINISHED_PER_OWNER, Job, JobStore, Progress
+from amdkernel_mcp.results import CompileResult
+
+DONE = CompileResult(ok=True)
+
+
+def done(_: Progress) -> CompileResult:
+    return DONE
+
+
+def fails(_: Progress) -> CompileResult:
+    raise ZeroDivisionError
+
+
+class Clock:
+    now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(clock: Clock) -> Iterator[JobStore]:
+    made = JobStore(2, clock=clock)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    opened = threading.Event()
+    yield opened
+    opened.set()
+
+
+def waits_for(gate: threading.Event) -> object:
+    def work(progress: Progress) -> CompileResult:
+        while not gate.wait(0.01):
+            progress("waiting at the gate")
+        return DONE
+
+    return work
+
+
+def finished(job: Job) -> Job:
+    assert job.wait(5), f"{job.status}: {job.progress}"
+    return job
+
+
+def test_a_job_ends_with_the_answer_of_its_work(store: JobStore) -> None:
+    job = finished(store.submit("ann", done))
+    assert (job.status, job.answer, job.error) == ("done", DONE, None)
+
+
+def test_a_job_keeps_the_exception_of_its_work(store: JobStore) -> None:
+    job = finished(store.submit("ann", fails))
+    assert job.status == "failed"
+    assert isinstance(job.error, ZeroDivisionError)
+
+
+def test_no_more_jobs_run_than_there_are_workers(store: JobStore, gate: threading.Event) -> None:
+    jobs = [store.submit("ann", waits_for(gate)) for _ in range(3)]
+    while any(job.progress is None for job in jobs[:2]):
+        time.sleep(0.01)
+    assert [job.status for job in jobs] == ["running", "running", "queued"]
+    gate.set()
+    assert [finished(job).status for job in jobs] == ["done"] * 3
+
+
+def test_another_owner_does_not_see_a_job_and_cannot_tell_that_it_exists(store: JobStore) -> None:
+    job = finished(store.submit("ann", done))
+    with pytest.raises(JobError) as others:
+        store.find(job.id, "bob")
+    with pytest.raises(JobError) as nobodys:
+        store.find("job-0", "bob")
+    assert others.value.message.replace(job.id, "job-0") == nobodys.value.message
+    assert store.find(job.id, "ann") is job
+
+
+def test_a_cancelled_job_stops_at_its_next_progress_report(store: JobStore, gate: threading.Event) -> None:
+    job = store.submit("ann", waits_for(gate))
+    store.cancel(job)
+    assert finished(job).status == "cancelled"
+
+
+def test_a_waiting_job_is_cancelled_at_once_and_never_runs(store: JobStore, gate: threading.Event) -> None:
+    ran = threading.Event()
+    for _ in range(2):
+        store.submit("ann", waits_for(gate))
+    job = store.submit("ann", lambda _: ran.set() or DONE)
+    store.cancel(job)
+    assert job.status == "cancelled"
+    gate.set()
+    finished(store.submit("ann", done))
+    assert not ran.is_set()
+
+
+def test_cancelling_a_finished_job_changes_nothing(store: JobStore) -> None:
+    job = finished(store.submit("ann", done))
+    store.cancel(job)
+    assert job.status == "done"
+
+
+def test_one_owner_cannot_fill_the_queue(store: JobStore, gate: threading.Event) -> None:
+    for _ in range(UNFINISHED_PER_OWNER):
+        store.submit("ann", waits_for(gate))
+    with pytest.raises(JobError, match="16 jobs are waiting or running"):
+        store.submit("ann", waits_for(gate))
+    store.submit("bob", waits_for(gate))
+
+
+def test_finished_jobs_are_forgotten_after_an_hour(store: JobStore, clock: Clock) -> None:
+    job = finished(store.submit("ann", done))
+    clock.now_s += KEPT_S - 1
+    store.find(job.id, "ann")
+    clock.now_s += 2
+    with pytest.raises(JobError):
+        store.find(job.id, "ann")
+
+
+def test_the_oldest_finished_jobs_make_room(store: JobStore) -> None:
+    jobs = [finished(store.submit("ann", done)) for _ in range(KEPT_JOBS + 5)]
+    store.find(jobs[-1].id, "ann")
+    with pytest.raises(JobError):
+        store.find(jobs[0].id, "ann")
+
+
+def test_a_listener_is_called_whether_it_comes_before_or_after_the_end(store: JobStore, gate: threading.Event) -> None:
+    early, late = threading.Event(), threading.Event()
+    job = store.submit("ann", waits_for(gate))
+    store.on_end(job, early.set)
+    assert not early.is_set()
+    gate.set()
+    finished(job)
+    store.on_end(job, late.set)
+    assert early.wait(5)
+    assert late.is_set()
+
+
+def test_a_closed_store_takes_no_work_and_cancels_what_waits(gate: threading.Event) -> None:
+    store = JobStore(1)
+    jobs = [store.submit("ann", waits_for(gate)) for _ in range(2)]
+    store.close()
+    assert [finished(job).status for job in jobs] == ["cancelled"] * 2
+    with pytest.raises(JobError, match="shutting down"):
+        store.submit("ann", done)
+
+
+def test_many_threads_may_submit_at_once(store: JobStore) -> None:
+    jobs: list[Job] = []
+
+    def submit_ten(owner: str) -> None:
+        jobs.extend(store.submit(owner, done) for _ in range(10))
+
+    threads = [threading.Thread(target=submit_ten, args=(f"user{number}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({job.id for job in jobs}) == 80
+    assert {finished(job).status for job in jobs} == {"done"}

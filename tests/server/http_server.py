@@ -1,0 +1,67 @@
+"""`amdkernel serve` in a process of its own."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+ANN, BOB = "token-of-ann-0123456789", "token-of-bob-0123456789"
+
+
+@dataclass(frozen=True)
+class HttpServer:
+    url: str
+    process: subprocess.Popen[bytes]
+
+    def post(self, *, token: str | None = ANN, **headers: str) -> httpx.Response:
+        """The answer to a first request in the older protocol."""
+        opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}
+        sent = {"accept": "application/json, text/event-stream"} | headers
+        if token:
+            sent["Authorization"] = f"Bearer {token}"
+        return httpx.post(self.url, json=message, headers=sent, timeout=10)
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def http_server(folder: Path, *, tokens: str | None) -> Iterator[HttpServer]:
+    port = free_port()
+    environment = os.environ | {
+        "AMDKERNEL_DATA_DIR": str(folder / "data"),
+        "AMDKERNEL_CACHE_DIR": str(folder / "cache"),
+    }
+    if tokens is not None:
+        file = folder / "tokens"
+        file.write_text(tokens)
+        file.chmod(0o600)
+        environment["AMDKERNEL_TOKENS_FILE"] = str(file)
+    command = [str(Path(sys.executable).with_name("amdkernel")), "serve", "--port", str(port)]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+    try:
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        else:
+            process.kill()
+            pytest.fail(f"the server did not start: {process.communicate()[1].decode()}")
+        yield HttpServer(f"http://127.0.0.1:{port}/mcp", process)
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)

@@ -1,0 +1,192 @@
+"""The process before the server answers early, passes all on, explains a death. Servers here are small scripts."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# A server that reads slowly at first, echoes each request, and writes what it got to a file.
+ECHO = """
+import json, sys, time
+time.sleep(float(sys.argv[1]))
+with open(sys.argv[2], "w") as log:
+    for line in sys.stdin:
+        log.write(line); log.flush()
+        message = json.loads(line)
+        if message.get("method") == "leave": sys.exit(7)
+        if "id" in message:
+            answer = {"jsonrpc": "2.0", "id": message["id"], "result": {"server": message["method"]}}
+            print(json.dumps(answer), flush=True)
+"""
+KEPT = {"initialize": {"kept": True}, "tools/list": {"tools": ["kept"]}}
+SHIM = """
+import json, sys
+from amdkernel_mcp.handshake import Handshake
+from amdkernel_mcp.shim import Shim
+kept = json.loads(sys.argv[1])
+sys.exit(Shim([sys.executable, "-c", *sys.argv[2:]], Handshake(kept) if kept else None).run())
+"""
+
+
+class Session:
+    def __init__(self, script: str, *arguments: str, kept: dict[str, Any] | None = KEPT) -> None:
+        command = [sys.executable, "-c", SHIM, json.dumps(kept), script, *arguments]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def send(self, identity: object, method: str, **params: Any) -> None:
+        assert self.process.stdin
+        message = {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def receive(self) -> dict[str, Any]:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert line, f"the shim said nothing; stderr: {self.process.communicate(timeout=20)[1]}"
+        return dict(json.loads(line))
+
+    def end(self) -> tuple[str, str, int]:
+        out, errors = self.process.communicate(timeout=20)
+        return out, errors, self.process.returncode
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+def test_opening_requests_are_answered_before_the_server_reads_them_and_only_once(log: Path) -> None:
+    start = time.monotonic()
+    session = Session(ECHO, "1.5", str(log))
+    session.send("a", "initialize", protocolVersion="2025-06-18")
+    assert session.receive()["result"] == {"kept": True, "protocolVersion": "2025-06-18"}
+    session.send(1, "tools/list")
+    assert session.receive() == {"jsonrpc": "2.0", "id": 1, "result": KEPT["tools/list"]}
+    assert time.monotonic() - start < 1.4, "the shim waited for the server"
+    session.send(2, "tools/call")
+    assert session.receive()["result"] == {"server": "tools/call"}
+    session.send(3, "tools/list")
+    assert session.receive()["result"] == {"server": "tools/list"}, "a ready server answers for itself"
+    assert session.end() == ("", "", 0)
+    assert [json.loads(line)["id"] for line in log.read_text().splitlines()] == ["a", 1, 2, 3], "the server sees all"
+
+
+def test_without_kept_answers_it_is_a_pipe(log: Path) -> None:
+    session = Session(ECHO, "0", str(log), kept=None)
+    session.send(1, "initialize")
+    assert session.receive()["result"] == {"server": "initialize"}
+    assert session.end() == ("", "", 0)
+
+
+def test_a_request_too_long_for_the_pipe_does_not_hold_up_the_answers_to_later_ones(log: Path) -> None:
+    session = Session(ECHO, "2", str(log))
+    start = time.monotonic()
+    session.send(1, "tools/call", source="x" * 1_000_000)
+    session.send(2, "tools/list")
+    assert session.receive()["id"] == 2
+    assert time.monotonic() - start < 1.9
+    assert session.receive()["id"] == 1
+    assert session.end()[2] == 0
+
+
+def test_a_server_that_cannot_start_is_explained_to_requests_that_wait_and_to_later_ones() -> None:
+    session = Session("import sys, time; time.sleep(0.5); sys.exit('no toolchain: run `amdkernel setup`')")
+    session.send(1, "initialize")
+    assert "result" in session.receive()
+    session.send(2, "tools/call")
+    error = session.receive()["error"]
+    assert error["message"] == "amdkernel-mcp could not start (exit code 1): no toolchain: run `amdkernel setup`"
+    assert error["data"]["stderr"] == ["no toolchain: run `amdkernel setup`"]
+    session.send(3, "tools/call")
+    assert session.receive()["error"] == error
+    out, errors, code = session.end()
+    assert (out, code) == ("", 1)
+    assert "no toolchain" in errors
+
+
+def test_the_exit_code_is_the_servers(log: Path) -> None:
+    session = Session(ECHO, "0", str(log))
+    session.send(1, "ping")
+    session.receive()
+    session.send(2, "leave")
+    session.process.wait(20)
+    assert session.end()[2] == 7
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_reaches_the_server(log: Path, number: signal.Signals) -> None:
+    script = f"import signal, sys; signal.signal({int(number)}, lambda *_: sys.exit(42))\n{ECHO}"
+    session = Session(script, "0", str(log))
+    session.send(1, "ping")
+    session.receive()
+    session.process.send_signal(number)
+    session.process.wait(20)
+    assert session.end()[2] == 42
+
+
+def test_a_signal_that_kills_the_server_is_told_as_a_shell_does(log: Path) -> None:
+    session = Session(ECHO, "0", str(log))
+    session.send(1, "ping")
+    session.receive()
+    session.process.terminate()
+    session.process.wait(20)
+    assert session.end()[2] == 128 + signal.SIGTERM
+
+
+def test_a_server_that_ignores_the_end_of_its_client_is_terminated() -> None:
+    session = Session("import time; print('{}', flush=True); time.sleep(600)")
+    session.receive()
+    assert session.end()[2] == 128 + signal.SIGTERM
+
+
+def test_no_server_outlives_a_shim_that_is_killed(log: Path) -> None:
+    session = Session("import os\nprint('{\"pid\": %d}' % os.getpid(), flush=True)\n" + ECHO, "0", str(log))
+    server = session.receive()["pid"]
+    session.process.kill()
+    session.end()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{server}/stat").exists() and time.monotonic() < deadline:
+        if Path(f"/proc/{server}/stat").read_text().split()[2] == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        assert not Path(f"/proc/{server}").exists(), "the server still runs"
+
+
+def test_lines_that_are_no_requests_are_the_servers_to_judge() -> None:
+    session = Session("import sys; print(repr(sys.stdin.readline()), flush=True); sys.stdin.read()")
+    assert session.process.stdin
+    session.process.stdin.write("[not json\n")
+    session.process.stdin.flush()
+    assert session.process.stdout
+    assert session.process.stdout.readline() == "'[not json\\n'\n"
+    assert session.end()[2] == 0
+
+
+def test_many_answers_at_once_stay_whole_lines(log: Path) -> None:
+    session = Session(ECHO, "0.3", str(log))
+    identities = list(range(500))
+
+    def send() -> None:
+        for identity in identities:
+            session.send(identity, "tools/list" if identity % 2 else "ping")
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    assert sorted(session.receive()["id"] for _ in identities) == identities
+    sender.join()
+    assert session.end() == ("", "", 0)
+
+
+def test_the_kept_answers_need_no_heavy_import() -> None:
+    code = "import sys; import amdkernel_mcp.stdio, amdkernel_mcp.shim; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"pydantic", "mcp", "fastmcp", "numpy", "subprocess", "asyncio", "rich", "typer"} & set(loaded)
+    assert not heavy

@@ -1,0 +1,47 @@
+"""`amdkernel-mcp` as an editor starts it, with a real client in another process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+from fastmcp.exceptions import ToolError
+
+pytestmark = pytest.mark.anyio
+COMMAND = str(Path(sys.executable).with_name("amdkernel-mcp"))
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("arguments", [[], ["--no-shim"]], ids=["shim", "no-shim"])
+async def test_a_client_lists_and_calls_tools_in_both_eras(mode: str, arguments: list[str]) -> None:
+    transport = StdioTransport(COMMAND, arguments, keep_alive=False)
+    async with Client(transport, mode=mode) as client:
+        assert len(await client.list_tools()) == 8
+        with pytest.raises(ToolError, match="there is no such file"):
+            await client.call_tool("compile_kernel", {"path": "/nowhere.hip"})
+        assert client.instructions
+
+
+def test_stdout_carries_nothing_but_protocol_and_the_end_is_clean() -> None:
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    call = {"name": "get_job", "arguments": {"job_id": "job-0"}}
+    messages = [
+        {"id": 0, "method": "initialize", "params": opening},
+        {"method": "notifications/initialized"},
+        {"id": 1, "method": "tools/list", "params": {}},
+        {"id": 2, "method": "tools/call", "params": call},
+    ]
+    with subprocess.Popen([COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        for message in messages:
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(3)]
+        rest, errors = process.communicate(timeout=30)
+    assert [answer["id"] for answer in answers] == [0, 1, 2]
+    assert answers[2]["result"]["isError"]
+    assert (rest, errors, process.returncode) == (b"", b"", 0)

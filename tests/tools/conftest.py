@@ -1,0 +1,69 @@
+"""A server whose engine answers without a sandbox: what is tested here is the way to a tool and back."""
+
+import threading
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from fastmcp import Client, FastMCP
+
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.engine import Engine, Progress, silent
+from amdkernel_mcp.results import CompileResult, Diagnostic
+from amdkernel_mcp.server import build_server
+
+
+class StandInEngine(Engine):
+    """`compile` does what the source says: wait for `go`, fail, answer at length, or echo the text as a diagnostic."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.go = threading.Event()
+        self.started = threading.Event()
+
+    def compile(
+        self,
+        source: str,
+        *,
+        file_name: str = "kernel.hip",
+        arch: str | None = None,
+        on_progress: Progress = silent,
+        **_: object,
+    ) -> CompileResult:
+        self.started.set()
+        if source == "wait":
+            while not self.go.wait(0.02):
+                on_progress("compiling")
+        if source == "break":
+            raise ZeroDivisionError("a secret of the server")
+        messages = [f"message {number} {'x' * 200}" for number in range(200)] if source == "long" else [source]
+        found = [Diagnostic(severity="warning", message=message, line=1) for message in messages]
+        return CompileResult(ok=True, arch=arch or "gfx942", diagnostics=found, target=file_name)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def engine(settings: Settings) -> StandInEngine:
+    return StandInEngine(settings)
+
+
+@pytest.fixture
+def serve(settings: Settings, engine: StandInEngine) -> Callable[[bool], FastMCP]:
+    return lambda local: build_server(settings, local=local, engine=lambda _: engine)
+
+
+@pytest.fixture(params=["auto", "legacy"])
+async def client(request: pytest.FixtureRequest, serve: Callable[[bool], FastMCP]) -> AsyncIterator[Client]:
+    """A client of the local server, in each era of the protocol."""
+    async with Client(serve(True), mode=request.param) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def remote(serve: Callable[[bool], FastMCP]) -> AsyncIterator[Client]:
+    """A client of a server that is not on its machine."""
+    async with Client(serve(False)) as opened:
+        yield opened

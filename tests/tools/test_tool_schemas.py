@@ -1,0 +1,77 @@
+"""What a client is told about the tools. Any change is seen here first; ACCEPT_SNAPSHOTS=1 accepts it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from fastmcp import Client
+
+from amdkernel_mcp.server import INSTRUCTIONS
+from tests.snapshots import assert_snapshot
+
+pytestmark = pytest.mark.anyio
+SNAPSHOTS = Path(__file__).parent / "schemas"
+NAMES = [
+    "benchmark_kernel",
+    "check_kernel",
+    "compile_kernel",
+    "get_job",
+    "list_targets",
+    "profile_kernel",
+    "read_doc",
+    "search_docs",
+]
+
+
+async def test_the_names_of_the_tools_are_these(client: Client) -> None:
+    assert [tool.name for tool in await client.list_tools()] == NAMES
+
+
+async def test_every_schema_is_the_accepted_one(client: Client) -> None:
+    for tool in await client.list_tools():
+        schema = tool.model_dump(by_alias=True, exclude_none=True, mode="json")
+        assert_snapshot(SNAPSHOTS / f"{tool.name}.json", json.dumps(schema, indent=1, sort_keys=True) + "\n")
+
+
+def test_no_schema_is_kept_of_a_tool_that_is_gone() -> None:
+    assert sorted(file.stem for file in SNAPSHOTS.glob("*.json")) == NAMES
+
+
+async def test_every_parameter_is_described_and_no_schema_refers_elsewhere(client: Client) -> None:
+    for tool in await client.list_tools():
+        for name, parameter in tool.input_schema["properties"].items():
+            assert parameter.get("description"), f"{tool.name}({name}) is not described"
+        assert "$ref" not in json.dumps(tool.input_schema), tool.name
+
+
+async def test_every_tool_carries_all_four_hints_so_that_codex_runs_it_without_asking(client: Client) -> None:
+    for tool in await client.list_tools():
+        hints = tool.annotations
+        assert hints is not None, tool.name
+        assert None not in (hints.read_only_hint, hints.idempotent_hint), tool.name
+        assert hints.destructive_hint is False, tool.name
+        assert hints.open_world_hint is False, tool.name
+
+
+async def test_descriptions_are_short_and_end_with_what_to_call_before_or_next(client: Client) -> None:
+    for tool in await client.list_tools():
+        assert tool.description is not None
+        assert len(tool.description) <= 1024, tool.name
+        last = tool.description.strip().splitlines()[-1]
+        assert last.startswith(("Next:", "Before:")), f"{tool.name}: {last}"
+
+
+async def test_the_whole_list_stays_small(client: Client) -> None:
+    tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in await client.list_tools()]
+    said = sum(len(tool["description"]) + len(json.dumps(tool["inputSchema"])) for tool in tools)
+    assert said < 12_000, f"{said} characters of every prompt"
+    assert len(json.dumps(tools)) < 40_000
+
+
+async def test_instructions_fit_and_name_the_loop(client: Client) -> None:
+    assert len(INSTRUCTIONS.encode()) <= 2048
+    places = [
+        INSTRUCTIONS.index(name) for name in ("search_docs", "compile_kernel", "check_kernel", "benchmark_kernel")
+    ]
+    assert places == sorted(places)
+    assert client.instructions == INSTRUCTIONS
