@@ -12,7 +12,7 @@ from amdkernel_mcp.results import Finding, FindingKind
 if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.execution.runner_answer import CaseStatus
-    from amdkernel_mcp.execution.runner_job import CaseReport, Launch, RunCase
+    from amdkernel_mcp.execution.runner_job import CaseReport, Launch, Mode, RunCase
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
     from amdkernel_mcp.problems.launch_plan import LaunchPlan
@@ -64,7 +64,7 @@ def measure(
         call = Call(case, _SEED, make_inputs(problem, case, seed=_SEED))
         runs.append(run_case(problem, call, placement, repeats=1))
     on_progress(f"measuring {len(cases)} cases on {target.name}")
-    mode = "profile" if target.kind == "emulator" else "time"
+    mode: Mode = "profile" if target.kind == "emulator" else "time"
     job = RunnerJob(target.arch, compiled.code_object, tuple(runs), mode, CASE_TIMEOUT_S)
     report = run_job(sandbox, target, job, on_progress=on_progress)
     for case, ran in zip(cases, report.cases, strict=True):
