@@ -181,7 +181,7 @@ def _settings(verb: str, text: str) -> dict[str, str]:
     stray = text[: starts[0][0] if starts else len(text)].strip()
     if stray or depth != 0:
         raise _Mistake(f"{verb}: {stray!r} is no setting" if stray else f"{verb}: a bracket is not closed")
-    ends = [start for start, _, _ in starts[1:]] + [len(text)]
+    ends = [start for start, _, _ in starts[1:]] + [len(text)] * bool(starts)
     settings: dict[str, str] = {}
     for (_, begin, key), end in zip(starts, ends, strict=True):
         if key in settings:

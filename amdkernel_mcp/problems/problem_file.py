@@ -112,7 +112,7 @@ class _ProblemReader:
         ]
         self._unique(arguments)
         if not any(argument.role in ("out", "inout") for argument in arguments):
-            self._fail("no argument has the role out or inout: there is nothing to compare", "arguments")
+            self._fail("no argument has the role out or inout: there is nothing to compare", "arguments", 0)
         cases = [self._case(table, ("cases", index), arguments) for index, table in enumerate(self._tables("cases"))]
         name = self._file.resolve().parent.name
         return Problem(

@@ -1,0 +1,201 @@
+import numpy as np
+import pytest
+from problem_text import TOML, changed, write_problem
+
+from amdkernel_mcp.execution.runner_answer import DispatchFault, DispatchRecord, GuardDamage
+from amdkernel_mcp.execution.runner_job import CaseReport
+from amdkernel_mcp.problems.judge import judge_case, judge_run, rtol_of
+from amdkernel_mcp.problems.problem_file import load_problem
+
+EXPECTED = np.linspace(1, 2, 40).reshape(4, 10)
+RIGHT = EXPECTED.astype(np.float32)
+
+
+class Line7:
+    def line_of(self, address):
+        return 7 if address == 0x1900 else None
+
+
+@pytest.fixture
+def problem(tmp_path):
+    return load_problem(write_problem(tmp_path))
+
+
+def judged(problem, *repeats, status="ok", message="", expected=EXPECTED, **rest):
+    outputs = tuple({"y": repeat.tobytes()} for repeat in repeats)
+    report = CaseReport(status, message, outputs, **rest)
+    sizes = {"x": 4, "y": 4}
+    return judge_run(problem, problem.cases[0], report, {"y": expected}, lines=Line7(), item_bytes=sizes)
+
+
+def kinds(run):
+    return [finding.kind for finding in run.findings]
+
+
+def with_value(index, value, like=RIGHT):
+    out = like.copy()
+    out[index] = value
+    return out
+
+
+def poisoned(mask, byte):
+    out = RIGHT.copy()
+    out.view(np.uint32)[mask] = byte * 0x01010101
+    return out
+
+
+def test_right_outputs_are_correct(problem):
+    run = judged(problem, RIGHT, RIGHT, RIGHT)
+    assert (run.verdict, run.findings, run.violations) == ("correct", (), 0)
+
+
+def test_a_wrong_element_is_told_with_its_place_and_both_values(problem):
+    run = judged(problem, with_value((3, 7), 0.5))
+    assert run.verdict == "incorrect"
+    assert run.worst.index == [3, 7]
+    assert (run.worst.got, run.worst.expected) == (0.5, pytest.approx(EXPECTED[3, 7]))
+    assert run.reason == "1 of 40 elements of y are wrong; worst y[3, 7] is 0.5, expected 1.948718"
+    assert kinds(run) == ["wrong_result"]
+
+
+def test_the_worst_repeat_counts(problem):
+    run = judged(problem, RIGHT, RIGHT, with_value((0, 1), 9))
+    assert (run.verdict, run.violations) == ("incorrect", 1)
+    assert "non_deterministic" in kinds(run)
+
+
+def test_elements_that_still_hold_the_poison_were_never_written(problem):
+    mask = np.zeros((4, 10), bool)
+    mask[3, 7:] = True
+    run = judged(problem, poisoned(mask, 0xFF), poisoned(mask, 0x5A), poisoned(mask, 0xFF))
+    assert run.reason == "3 of 40 elements of y were never written, the first is y[3, 7]"
+    assert run.worst.got == "never written"
+    assert kinds(run) == ["not_written"]
+    assert "y[3, 7] was never written" in run.findings[0].message
+
+
+def test_a_result_that_hangs_on_the_poison_reads_uninitialised_memory(problem):
+    first, second = with_value((0, 0), np.nan), with_value((0, 0), 1e16)
+    run = judged(problem, first, second, first)
+    assert run.verdict == "incorrect"
+    assert set(kinds(run)) & {"uninitialised_read"}
+    assert "y[0, 0]" in next(f.message for f in run.findings if f.kind == "uninitialised_read")
+
+
+def test_bits_that_change_within_the_tolerance_are_told_and_forgiven(problem):
+    other = np.nextafter(RIGHT, np.float32(9))
+    run = judged(problem, RIGHT, RIGHT, other)
+    assert (run.verdict, kinds(run)) == ("correct", ["non_deterministic"])
+
+
+def test_a_nan_is_a_finding(problem):
+    run = judged(problem, with_value((1, 2), np.nan))
+    assert kinds(run) == ["nan_or_inf"]
+    assert run.worst.got == "nan"
+
+
+def test_a_kernel_that_writes_its_input_is_incorrect_though_its_output_is_right(problem):
+    run = judged(problem, RIGHT, inputs_modified=("x",))
+    assert (run.verdict, kinds(run)) == ("incorrect", ["input_modified"])
+    assert run.reason == "changed the input array x"
+
+
+@pytest.mark.parametrize(
+    ("side", "offset", "said"),
+    [("after", 0, "1 elements behind its end"), ("before", -8, "2 elements before its start")],
+)
+def test_damage_beside_an_array_is_incorrect_though_the_output_is_right(problem, side, offset, said):
+    damage = GuardDamage(buffer="y", side=side, offset=offset, bytes=4, repeat=0)
+    run = judged(problem, RIGHT, guard_damage=(damage,))
+    assert (run.verdict, kinds(run)) == ("incorrect", ["out_of_bounds"])
+    assert said in run.reason
+
+
+def stopped_by(problem, status="fault", **fault):
+    place = {
+        "pc": 0x1900,
+        "workgroup": (1, 0, 0),
+        "wave": 0,
+        "lane": 5,
+        "instruction": "global_store_dword v0, v1, s[0:1]",
+    }
+    record = DispatchRecord(
+        kernel="softmax", grid=(2, 1, 1), block=(64, 1, 1), lds_bytes=0, seconds=0.0, counters={}, pcs=None,
+        fault=DispatchFault(**(place | fault)),
+    )  # fmt: skip
+    return judged(problem, status=status, message="stopped", dispatches=(record,))
+
+
+@pytest.mark.parametrize(
+    ("offset", "verdict", "said"),
+    [
+        (160, "incorrect", "writes y[40], but y has 40 elements"),
+        (-4, "incorrect", "writes y[-1], before the start"),
+        (1 << 20, "crashed", "writes y[262144], but y has 40 elements"),
+    ],
+)
+def test_a_store_beside_an_array_has_line_and_element(problem, offset, verdict, said):
+    run = stopped_by(
+        problem, kind="out_of_bounds", space="global", store=True, bytes=4, address=4096, region="y", offset=offset,
+        region_bytes=160, region_live=True,
+    )  # fmt: skip
+    assert (run.verdict, kinds(run)) == (verdict, ["out_of_bounds"])
+    assert run.findings[0].line == 7
+    assert said in run.findings[0].message
+    assert "line 7" in run.reason
+
+
+@pytest.mark.parametrize(
+    ("status", "fault", "verdict", "kind", "said"),
+    [
+        ("fault", {"kind": "out_of_bounds", "space": "lds", "store": False, "bytes": 4, "address": 70000},
+         "incorrect", "out_of_bounds", "reads 4 bytes at byte 70000 of LDS"),
+        ("fault", {"kind": "read_only", "space": "global", "store": True, "bytes": 4, "region": "x", "offset": 8,
+                   "region_bytes": 160, "region_live": True},
+         "incorrect", "input_modified", "writes x[2], an input"),
+        ("fault", {"kind": "misaligned", "space": "global", "store": False, "bytes": 16},
+         "crashed", "misaligned", "no multiple"),
+        ("not_emulated", {"kind": "not_emulated", "instruction": "v_new_thing v0, v1"},
+         "not_emulated", "not_emulated", "v_new_thing"),
+        ("timeout", {"kind": "step_limit"}, "timeout", "timeout", "did not end"),
+        ("timeout", {"kind": "deadlock"}, "timeout", "timeout", "__syncthreads()"),
+        ("fault", {"kind": "trap", "instruction": "s_trap 2"}, "crashed", "crashed", "s_trap"),
+        ("fault", {"kind": "bad_pc"}, "crashed", "crashed", "no code"),
+    ],
+)  # fmt: skip
+def test_each_way_to_stop_has_its_verdict_and_line(problem, status, fault, verdict, kind, said):
+    run = stopped_by(problem, status, **fault)
+    assert (run.verdict, kinds(run), run.findings[0].line) == (verdict, [kind], 7)
+    assert said in run.reason
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict", "kind"),
+    [
+        ("launch_error", "invalid", "launch_error"),
+        ("fault", "crashed", "out_of_bounds"),
+        ("timeout", "timeout", "timeout"),
+        ("not_emulated", "not_emulated", "not_emulated"),
+        ("crashed", "crashed", "crashed"),
+    ],
+)
+def test_a_stop_without_a_record_has_the_runners_message(problem, status, verdict, kind):
+    run = judged(problem, status=status, message="hipErrorSomething")
+    assert (run.verdict, kinds(run), run.reason) == (verdict, [kind], "hipErrorSomething")
+
+
+def test_a_case_is_as_bad_as_its_worst_seed(problem):
+    runs = [judged(problem, RIGHT), judged(problem, with_value((0, 0), 5)), judged(problem, RIGHT)]
+    case = judge_case(problem.cases[0], runs)
+    assert (case.case, case.verdict, case.violations) == ("rows=4, cols=10", "incorrect", 1)
+
+
+def test_a_problems_tolerance_is_for_floats_where_there_are_any(tmp_path):
+    counts = '[[arguments]]\nname = "n"\ndtype = "i32"\nshape = [3]\nrole = "out"\n\n[[cases]]'
+    problem = load_problem(write_problem(tmp_path / "a", changed("[[cases]]", counts)))
+    assert [rtol_of(problem, output) for output in problem.outputs] == [1e-5, None]
+    whole = changed('name = "y"\ndtype = "f32"', 'name = "y"\ndtype = "i32"')
+    problem = load_problem(write_problem(tmp_path / "b", whole))
+    assert rtol_of(problem, problem.outputs[0]) == 1e-5
+    problem = load_problem(write_problem(tmp_path / "c", TOML.replace("[tolerance]\nrtol = 1e-5\n", "")))
+    assert rtol_of(problem, problem.outputs[0]) == 1e-5
