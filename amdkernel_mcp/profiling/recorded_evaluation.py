@@ -162,8 +162,7 @@ def _apart(one: float | None, other: float | None) -> float:
 
 
 def dilution(rows: Sequence[Mapping[str, float]]) -> float:
-    """GRBM_GUI_ACTIVE in time over the kernel's time, at the mean; 1 where it cannot be known."""
-    factors = [
-        1000 * row["GUI"] / (row["MHZ"] * row["T"]) for row in rows if {"GUI", "MHZ", "T"} <= row.keys() and row["T"]
-    ]
-    return fmean(factors) if factors else 1.0
+    """GRBM_GUI_ACTIVE in time over the kernel's time, of the sums; 1 where it cannot be known."""
+    usable = [row for row in rows if {"GUI", "MHZ", "T"} <= row.keys()]
+    total_ns = sum(row["T"] for row in usable)
+    return sum(1000 * row["GUI"] / row["MHZ"] for row in usable) / total_ns if total_ns else 1.0

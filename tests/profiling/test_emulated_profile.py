@@ -1,0 +1,201 @@
+"""Profiles of emulated kernels: what the counts say, what is modelled, and what the diagnosis makes of it."""
+
+import pytest
+
+from amdkernel_mcp.measurement.work import CaseRun, Dispatch, Footprint
+from amdkernel_mcp.profiling.comparison import compare
+from amdkernel_mcp.profiling.emulated_metrics import DERIVED, RAW
+from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
+from amdkernel_mcp.profiling.profile import profile
+from amdkernel_mcp.results import KernelResources
+
+MI300X = gpu_by_name("MI300X")
+MIB = 2**20
+WAVES = 16384
+
+
+def counts(**changed: float) -> dict[str, float]:
+    """A coalesced copy of 4 MiB with 16,384 waves, one float per lane, and what is changed of it."""
+    plain = {
+        "SQ_WAVES": WAVES, "SQ_INSTS": 20 * WAVES, "SQ_INSTS_VALU": 8 * WAVES, "SQ_INSTS_SALU": 6 * WAVES,
+        "SQ_INSTS_SMEM": WAVES, "SQ_INSTS_VMEM_RD": WAVES, "SQ_INSTS_VMEM_WR": WAVES, "SQ_INSTS_BRANCH": WAVES,
+        "SQ_INSTS_LDS": 0, "SQ_INSTS_MFMA": 0, "active_lanes_valu": 8 * 64 * WAVES,
+        "bytes_loaded": 256 * WAVES, "bytes_stored": 256 * WAVES, "lds_bytes": 0, "barriers": 0,
+        "cache_lines_loaded": 2 * WAVES, "cache_lines_stored": 2 * WAVES,
+        "SQ_LDS_BANK_CONFLICT": 0, "SQ_LDS_IDX_ACTIVE": 0,
+    }  # fmt: skip
+    flop = [f"SQ_INSTS_VALU_{op}_{w}" for op in ("ADD", "MUL", "FMA", "TRANS") for w in ("F16", "F32", "F64")]
+    flop += [f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in ("F16", "BF16", "F32", "F64", "I8", "F8")]
+    return dict.fromkeys(flop, 0) | plain | changed
+
+
+def resources(**changed: object) -> KernelResources:
+    plain: dict[str, object] = {
+        "name": "k", "vgpr": 16, "agpr": 0, "sgpr": 16, "lds_bytes": 0, "scratch_bytes": 0, "vgpr_spills": 0,
+        "sgpr_spills": 0, "wavefront_size": 64, "occupancy_waves_per_simd": 8, "occupancy_limit": "wave_slots",
+        "instructions": {},
+    }  # fmt: skip
+    return KernelResources.model_validate(plain | changed)
+
+
+class Lines:
+    def line_of(self, address: int) -> int | None:
+        return {0x10: 2, 0x14: 2, 0x18: 3}.get(address)
+
+
+def run(
+    *, groups: int = 4096, block: int = 256, of: KernelResources | None = None, pcs: dict[int, int] | None = None,
+    footprint: Footprint | None = None, **changed: float,
+):  # fmt: skip
+    at = footprint or Footprint(4 * MIB, 4 * MIB)
+    dispatch = Dispatch("k", (groups, 1, 1), (block, 1, 1), counts(**changed), at, pcs or {})
+    return profile(
+        runs=[CaseRun("n", (dispatch,))], resources=[of or resources()], source="void k() {\n  load();\n  add();\n}",
+        lines=Lines(), gpu=MI300X, target="emulator:gfx942",
+    )  # fmt: skip
+
+
+def findings(result) -> list[str]:
+    return [row.finding for row in result.diagnosis if not row.finding.startswith("Not the trouble")]
+
+
+def ruled_out(result) -> str:
+    return next(row.because for row in result.diagnosis if row.finding.startswith("Not the trouble"))
+
+
+def test_counts_are_emulated_and_what_a_cost_model_adds_is_modelled():
+    found = run().kernels[0].metrics
+    assert found["SQ_INSTS_VALU"].evidence == "emulated"
+    assert found["Modelled Time"].evidence == found["cache_lines_loaded"].evidence == "modelled"
+    assert found["Load Coalescing"].evidence == found["SQ_LDS_BANK_CONFLICT"].evidence == "modelled"
+    assert found["VGPRs"].evidence == "static"
+    assert {metric.evidence for metric in found.values()} <= {"emulated", "modelled", "static", "not_measured"}
+
+
+def test_a_copy_moves_each_byte_once_in_full_lines():
+    found = run().kernels[0].metrics
+    assert found["Compulsory Bytes"].value == 8 * MIB
+    assert found["Request Amplification"].value == 1
+    assert found["Load Coalescing"].value == 100
+    assert found["VALU Lane Utilization"].value == 100
+    assert found["LDS Bank Conflicts/Access"].evidence == "not_measured", "a kernel without LDS has no such figure"
+
+
+def test_a_good_copy_is_bound_by_memory_and_nothing_is_wrong_with_it():
+    result = run(bytes_loaded=1024 * WAVES, bytes_stored=1024 * WAVES, cache_lines_loaded=8 * WAVES,
+                 cache_lines_stored=8 * WAVES, footprint=Footprint(16 * MIB, 16 * MIB))  # fmt: skip
+    assert result.kernels[0].bound == "memory"
+    assert len(findings(result)) == 1
+    assert "compulsory" in findings(result)[0] or "memory traffic that the problem needs" in findings(result)[0]
+    assert "uncoalesced loads" in ruled_out(result)
+
+
+def test_scattered_loads_are_found_with_their_figures():
+    result = run(cache_lines_loaded=64 * WAVES)
+    assert findings(result)[0] == "Loads are not coalesced"
+    row = result.diagnosis[0]
+    assert "64.0 lines" in row.because
+    assert row.docs
+    assert row.try_
+
+
+def test_scattered_stores_are_found():
+    assert "Stores are not coalesced" in findings(run(cache_lines_stored=64 * WAVES))
+
+
+def test_scattered_loads_that_do_not_weigh_are_no_finding():
+    flops = {"SQ_INSTS_VALU": 3000 * WAVES, "active_lanes_valu": 3000 * 64 * WAVES, "SQ_INSTS": 3020 * WAVES}
+    result = run(cache_lines_loaded=64 * WAVES, **flops)
+    assert "Loads are not coalesced" not in findings(result)
+    assert "of the modelled time" in ruled_out(result)
+
+
+def test_bank_conflicts_need_both_the_conflicts_and_the_weight():
+    lds = {"SQ_INSTS_LDS": 32 * WAVES, "lds_bytes": 32 * 256 * WAVES}
+    slow = run(SQ_LDS_IDX_ACTIVE=32 * 64 * WAVES, SQ_LDS_BANK_CONFLICT=31 * 64 * WAVES, **lds)
+    assert "LDS bank conflicts" in findings(slow)
+    rare = run(SQ_LDS_IDX_ACTIVE=4 * WAVES, SQ_LDS_BANK_CONFLICT=2 * WAVES, SQ_INSTS_LDS=WAVES, lds_bytes=256 * WAVES)
+    assert "LDS bank conflicts" not in findings(rare)
+    assert "LDS bank conflicts" in ruled_out(rare)
+
+
+def test_a_block_that_is_no_multiple_of_64_is_named_as_the_cause_of_idle_lanes():
+    busy = {"SQ_INSTS_VALU": 800 * WAVES, "SQ_INSTS": 820 * WAVES, "active_lanes_valu": 800 * 24 * WAVES}
+    result = run(groups=WAVES, block=24, **busy)
+    row = next(row for row in result.diagnosis if row.finding == "Many lanes are switched off")
+    assert "40 lanes" in row.because
+
+
+def test_few_waves_cannot_fill_the_machine():
+    result = run(groups=16, SQ_WAVES=64)
+    assert findings(result)[0] == "The launch cannot fill the GPU"
+    assert "64 of 1216 SIMDs" in result.diagnosis[0].because
+
+
+def test_spills_and_a_local_array_are_told_apart():
+    assert "Registers spill to scratch memory" in findings(run(of=resources(scratch_bytes=64, vgpr_spills=9)))
+    assert "A local array lives in scratch memory" in findings(run(of=resources(scratch_bytes=64)))
+
+
+def test_low_occupancy_names_what_limits_it():
+    result = run(of=resources(occupancy_waves_per_simd=2, occupancy_limit="lds", lds_bytes=32768))
+    row = next(row for row in result.diagnosis if "Few waves" in row.finding)
+    assert "lds" in row.because
+
+
+def test_a_matrix_product_on_the_vector_alu_is_told_about_matrix_cores():
+    fma = {"SQ_INSTS_VALU": 1000 * WAVES, "active_lanes_valu": 64000 * WAVES, "SQ_INSTS_VALU_FMA_F32": 700 * WAVES}
+    assert "A matrix product without matrix instructions" in findings(run(**fma))
+    with_mfma = fma | {"SQ_INSTS_MFMA": 10 * WAVES, "SQ_INSTS_VALU_MFMA_MOPS_F16": 160 * WAVES}
+    assert "A matrix product without matrix instructions" not in findings(run(**with_mfma))
+
+
+def test_loading_the_same_data_again_and_again_is_found():
+    again = {"bytes_loaded": 64 * 256 * WAVES, "cache_lines_loaded": 128 * WAVES, "SQ_INSTS_VMEM_RD": 64 * WAVES}
+    assert "The same data are loaded many times" in findings(run(**again))
+
+
+def test_the_diagnosis_never_speaks_of_what_the_emulator_cannot_see():
+    results = [run(), run(cache_lines_loaded=64 * WAVES), run(groups=16, SQ_WAVES=64)]
+    for row in (row for result in results for row in result.diagnosis):
+        assert "stall" not in row.finding + row.because
+        assert "measured at" not in row.because
+
+
+def test_hot_lines_are_shares_of_all_that_was_executed():
+    lines = run(pcs={0x10: 30, 0x14: 30, 0x18: 20, 0x99: 20}).kernels[0].hot_lines
+    assert [(line.line, line.source, line.share) for line in lines] == [(2, "load();", 0.6), (3, "add();", 0.2)]
+    assert all(line.evidence == "emulated" for line in lines)
+    assert run().kernels[0].hot_lines == []
+
+
+def test_the_better_kernel_is_better_by_named_counters():
+    naive, better = run(cache_lines_loaded=64 * WAVES), run()
+    told = compare(naive, better)
+    assert told[0].metric == "Modelled Time"
+    lines = next(one for one in told if one.metric == "cache_lines_loaded")
+    assert lines.better
+    assert lines.sentence.startswith("cache_lines_loaded: 32 times less")
+    assert not any(one.better for one in compare(better, naive))
+    assert compare(naive, naive) == []
+
+
+def test_a_run_without_dispatches_is_no_profile():
+    empty = profile(runs=[], resources=[], source="", lines=None, gpu=MI300X, target="t")
+    assert empty.kernels == []
+    assert empty.reason
+
+
+def test_all_formulas_use_counters_that_the_emulator_has():
+    known = RAW.keys() | {"compulsory_bytes", "simds"}
+    for definition in DERIVED:
+        assert definition.formula.names <= known, definition.name
+
+
+@pytest.mark.parametrize("name", ["MI300X", "MI250X", "MI355X"])
+def test_other_parts_are_modelled_with_their_own_figures(name):
+    from amdkernel_mcp.measurement.roofline import model_case
+
+    gpu = gpu_by_name(name)
+    dispatch = Dispatch("k", (4096, 1, 1), (256, 1, 1), counts())
+    assert model_case([dispatch], gpu).bounds_us["memory"] == pytest.approx(8 * MIB / gpu.memory_gbps / 1e3)
