@@ -48,6 +48,8 @@ RAW: dict[str, tuple[str, Evidence, str]] = {
     "SQ_LDS_IDX_ACTIVE": ("cycles", "modelled", "LDS cycles of indexed accesses, conflicts included"),
 }
 
+_TYPES = ("_F16", "_F32", "_F64", "_BF16", "_I8", "_F8")
+
 MAIN_COUNTERS = (
     "SQ_WAVES", "SQ_INSTS", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_VMEM_RD",
     "SQ_INSTS_VMEM_WR", "SQ_INSTS_MFMA", "bytes_loaded", "bytes_stored", "cache_lines_loaded", "cache_lines_stored",
@@ -109,9 +111,13 @@ def total_counters(dispatches: Iterable[Dispatch]) -> dict[str, float]:
 
 
 def raw_counters(dispatches: Sequence[Dispatch]) -> dict[str, Metric]:
-    """The counters as metrics; one that the emulator does not know by name is left out."""
+    """The counters as metrics. Left out are counts of operand types that the kernel does not use, and unknown names."""
     total = total_counters(dispatches)
-    return {name: quantity(total[name], unit, how) for name, (unit, how, _) in RAW.items() if name in total}
+    return {
+        name: quantity(total[name], unit, how)
+        for name, (unit, how, _) in RAW.items()
+        if name in total and (total[name] or not name.endswith(_TYPES))
+    }
 
 
 def emulated_metrics(

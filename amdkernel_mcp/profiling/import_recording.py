@@ -29,8 +29,9 @@ def import_recording(path: Path, *, gpu: str | None = None, rule: Aggregation = 
     given = gpu_by_name(gpu) if gpu else None
     recording = read_recording(path)
     part, about_gpu = _part(recording, given)
+    gfx = part.gfx if part else (recording.device.gfx or "").split(":")[0]
     kernels = [
-        _profile(name, dispatches, part, rule) for name, dispatches in _by_kernel(recording.dispatches).items()
+        _profile(name, dispatches, part, gfx, rule) for name, dispatches in _by_kernel(recording.dispatches).items()
     ] or [_totals(row) for row in recording.totals]
     kernels.sort(key=lambda kernel: -(kernel.metrics["Total Time"].value or 0))
     return ProfileResult(
@@ -44,11 +45,10 @@ def import_recording(path: Path, *, gpu: str | None = None, rule: Aggregation = 
 def _part(recording: Recording, given: Gpu | None) -> tuple[Gpu | None, list[str]]:
     """The GPU whose figures are used, and what the recording says that does not fit it."""
     device = recording.device
-    found = given or lookup(device.name, cus=device.cus) or lookup(device.gfx, cus=device.cus)
+    found = given or lookup(device.name, cus=device.cus) or lookup(device.gfx, cus=device.cus) or lookup(device.name)
     if found is None:
-        found = lookup(device.name) or lookup(device.gfx)
-    if found is None:
-        return None, ["the recording does not say which GPU it is from: give --gpu, and percentages are computed"]
+        what = f"{device.gfx} with {device.cus} CUs" if device.gfx else "which the recording does not name"
+        return None, [f"no figures are known for this GPU, {what}: with --gpu percentages are computed"]
     odd = []
     if device.gfx and device.gfx.split(":")[0] != found.gfx:
         odd.append(f"the recording says {device.gfx}, the figures are of {found.name} ({found.gfx})")
@@ -65,13 +65,15 @@ def _by_kernel(dispatches: Iterable[RecordedDispatch]) -> dict[str, list[Recorde
     return kernels
 
 
-def _profile(name: str, dispatches: Sequence[RecordedDispatch], gpu: Gpu | None, rule: Aggregation) -> KernelProfile:
+def _profile(
+    name: str, dispatches: Sequence[RecordedDispatch], gpu: Gpu | None, gfx: str, rule: Aggregation
+) -> KernelProfile:
     metrics = _times(dispatches) | _shape(dispatches[0])
     if any(dispatch.passes for dispatch in dispatches):
         if gpu is not None:
             metrics["HBM peak"] = quantity(gpu.memory_gbps, "GB/s", "static")
         known = constants(gpu)
-        for definition in definitions(gpu.gfx if gpu else None):
+        for definition in definitions(gfx):
             metrics[definition.name] = evaluate(definition, dispatches, known, rule)
         metrics |= _raw(dispatches)
     return KernelProfile(name=name, dispatches=len(dispatches), metrics=metrics, bound=bound_of(metrics))

@@ -12,7 +12,7 @@ from amdkernel_mcp.profiling.emulated_metrics import DERIVED, RAW
 from amdkernel_mcp.profiling.gpu_specs import all_gpus
 from amdkernel_mcp.profiling.metric import Definition
 from amdkernel_mcp.profiling.recorded_evaluation import DILUTED
-from amdkernel_mcp.profiling.recorded_metrics import ARCHITECTURES, definitions
+from amdkernel_mcp.profiling.recorded_metrics import ARCHITECTURES, CDNA, definitions
 
 _BLOCK = re.compile(r"<!-- (?P<name>[\w-]+) -->\n.*?<!-- end (?P=name) -->", re.DOTALL)
 
@@ -57,7 +57,7 @@ def _only(gfx: str) -> Callable[[], list[str]]:
 
 
 def _everywhere() -> set[tuple[str, str]]:
-    return set.intersection(*({(d.name, d.text) for d in definitions(gfx)} for gfx in ARCHITECTURES))
+    return set.intersection(*({(d.name, d.text) for d in definitions(gfx)} for gfx in CDNA))
 
 
 def _gpus() -> list[str]:

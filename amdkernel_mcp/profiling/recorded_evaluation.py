@@ -48,7 +48,9 @@ def canonical(counters: Mapping[str, float]) -> dict[str, float]:
         named[name] = value
         if _PER_INSTANCE.fullmatch(name) and f"{name}_sum" not in counters:
             named[f"{name}_sum"] = value  # rocprofv3 adds the instances up under the plain name
-    return named
+        if name.startswith("GL2C_") and name.endswith("_sum"):
+            named.setdefault(name.removesuffix("_sum"), value)  # the plain one, where there is one, is not rounded
+    return named | {name: value for name, value in counters.items() if name.startswith("GL2C_")}
 
 
 def constants(gpu: Gpu | None) -> dict[str, float]:

@@ -96,8 +96,18 @@ _PARTS: dict[str, dict[str, str]] = {
     "gfx950": {"l1_line": "128", "l2_request": "128", "fabric_read": _READ_128,
                "f8": " + SQ_INSTS_VALU_MFMA_MOPS_F8 + SQ_INSTS_VALU_MFMA_MOPS_F6F4"},
 }  # fmt: skip
-ARCHITECTURES = tuple(_PARTS)
-_SAME_AS = {"gfx940": "gfx942", "gfx941": "gfx942"}
+# RDNA 3.5; source: ROCm/rocm-systems, pull requests 4794 and 5423. The SQ metrics above are of CDNA only.
+_GL2_READ = "32 * GL2C_EA_RDREQ_32B + 64 * GL2C_EA_RDREQ_64B + 96 * GL2C_EA_RDREQ_96B + 128 * GL2C_EA_RDREQ_128B"
+_GL2_WRITE = "64 * GL2C_EA_WRREQ_64B + 32 * (GL2C_MC_WRREQ - GL2C_EA_WRREQ_64B)"
+_RDNA35 = (
+    ("L2 Cache Hit Rate", "%", "100 * GL2C_HIT / (GL2C_HIT + GL2C_MISS)"),
+    ("L2-Fabric Read BW", "GB/s", f"({_GL2_READ}) / T"),
+    ("L2-Fabric Write BW", "GB/s", f"({_GL2_WRITE}) / T"),
+    ("HBM read+write, % of peak", "%", f"100 * ({_GL2_READ} + {_GL2_WRITE}) / (T * HBM_GBPS)"),
+)
+CDNA = tuple(_PARTS)
+ARCHITECTURES = (*CDNA, "gfx1151")
+_SAME_AS = {"gfx940": "gfx942", "gfx941": "gfx942"} | dict.fromkeys(("gfx1150", "gfx1152", "gfx1153"), "gfx1151")
 _OURS = ("same-pass", "% of peak", "AI ", "FLOP rate", "GUI_ACTIVE")
 _MEANINGS = {
     "Wavefront Occupancy": "as the tool prints it: in a merged recording the denominator comes from another pass",
@@ -113,6 +123,8 @@ _MEANINGS = {
 def definitions(gfx: str | None) -> tuple[Definition, ...]:
     """The metrics of an architecture, in the order of a report; for an unknown one none."""
     gfx = _SAME_AS.get(gfx or "", gfx or "")
+    if gfx == "gfx1151":
+        return tuple(_definition(*row) for row in _RDNA35)
     if gfx not in _PARTS:
         return ()
     rows = list(_EVERYWHERE)
@@ -123,10 +135,11 @@ def definitions(gfx: str | None) -> tuple[Definition, ...]:
     if gfx == "gfx950":
         rows += _WITH_F6F4
     parts = _PARTS[gfx] | {"fabric_write": _WRITE}
-    return tuple(
-        Definition(name, unit, text.format(**parts), "measured", _source(name), _MEANINGS.get(name, ""))
-        for name, unit, text in rows
-    )
+    return tuple(_definition(name, unit, text.format(**parts)) for name, unit, text in rows)
+
+
+def _definition(name: str, unit: str, text: str) -> Definition:
+    return Definition(name, unit, text, "measured", _source(name), _MEANINGS.get(name, ""))
 
 
 def _source(name: str) -> str:

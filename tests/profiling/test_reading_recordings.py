@@ -98,6 +98,57 @@ def test_processes_with_the_same_counters_are_more_dispatches(tmp_path):
     assert kernel.metrics["SQ_WAVES"].value == 2
 
 
+def test_one_dispatch_with_several_passes_in_one_file_keeps_them_apart(tmp_path):
+    rows = [
+        f'1,1,"Agent 4",1,1,1,1024,7,k,64,0,0,8,0,16,{name},{value},{start},{start + 40_000}'
+        for start, name, value in (
+            (START, "GRBM_GUI_ACTIVE", 8e5), (START, "SQ_ACTIVE_INST_VALU", 304e4),
+            (START + 10**6, "GRBM_GUI_ACTIVE", 16e5), (START + 10**6, "SQ_ACTIVE_INST_SCA", 304e4),
+        )
+    ]  # fmt: skip
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join([HEADER, *rows]) + "\n")
+    found = import_recording(path, gpu="MI300X").kernels[0].metrics
+    assert found["VALU Utilization"].value == pytest.approx(10)
+    assert found["SALU Utilization"].value == pytest.approx(5)
+
+
+def test_a_part_that_is_not_known_has_no_percentages_but_ratios(tmp_path):
+    counted(tmp_path / "1_counter_collection.csv", {"TCC_HIT_sum": 3, "TCC_MISS_sum": 1, "GRBM_GUI_ACTIVE": 9})
+    (tmp_path / "1_agent_info.csv").write_text(
+        '"Node_Id","Agent_Type","Cu_Count","Num_Xcc","Name","Product_Name"\n'
+        '0,"CPU",0,0,"EPYC",""\n2,"GPU",80,4,"gfx942","AMD Instinct MI308X"\n'
+    )
+    result = import_recording(tmp_path)
+    found = result.kernels[0].metrics
+    assert found["L2 Cache Hit Rate"].value == 75
+    assert found["VALU Utilization"].value is found["GUI_ACTIVE per XCD at max_sclk"].value is None
+    assert any("80 CUs" in warning for warning in result.warnings)
+
+
+def test_a_workload_folder_in_the_long_layout_is_read(tmp_path):
+    header = (
+        "Dispatch_ID,GPU_ID,Kernel_Name,Grid_Size,Workgroup_Size,LDS_Per_Workgroup,Scratch_Per_Workitem,Arch_VGPR,"
+        "Accum_VGPR,SGPR,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp"
+    )
+    times = (("TCC_HIT_sum", 1, 90), ("TCC_REQ_sum", 2, 100), ("TCC_MISS_sum", 3, 110))
+    rows = [f"0,2,k,1024,64,512,0,8,0,16,{name},1000,{START * n},{START * n + took}" for name, n, took in times]
+    (tmp_path / "pmc_perf.csv").write_text("\n".join([header, *rows]) + "\n")
+    (tmp_path / "sysinfo.csv").write_text("gpu_model,gpu_arch,cu_per_gpu,num_xcd\nMI350,gfx950,128,8\n")
+    result = import_recording(tmp_path)
+    found = result.kernels[0].metrics
+    assert found["Kernel Time"].value == 100
+    assert found["L2 Cache BW"].value == pytest.approx(128 * 1000 / 100)
+    assert found["LDS"].value == 512
+    assert any("says 128 CUs" in warning for warning in result.warnings), "and 256 are used"
+
+
+def test_rdna_counters_have_their_own_formulas(tmp_path):
+    path = counted(tmp_path / "a.csv", {"GL2C_HIT_sum": 3.5, "GL2C_HIT": 3, "GL2C_MISS_sum": 1})
+    found = import_recording(path, gpu="gfx1151").kernels[0].metrics
+    assert found["L2 Cache Hit Rate"].value == 75
+
+
 def test_a_counter_that_is_absent_is_never_zero(tmp_path):
     found = import_recording(counted(tmp_path / "a.csv", {"SQ_WAVES": 5}), gpu="MI300X").kernels[0].metrics
     assert found["L2 Cache Hit Rate"].value is None

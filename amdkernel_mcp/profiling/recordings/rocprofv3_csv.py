@@ -30,7 +30,8 @@ STATS = {"name", "calls", "totaldurationns"}
 class _Counted:
     kernel: str
     shape: Shape
-    passes: dict[int | None, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    passes: dict[tuple[str, str], Pass] = field(default_factory=dict)
+    """By start and end: when a dispatch stands there once per pass, each pass has its own times."""
 
 
 @dataclass(frozen=True)
@@ -52,27 +53,33 @@ def read_counters(table: Table, path: Path) -> CounterFile:
         key = (row.text("guid"), row.text("process_id"), row.text("agent_id"), row.text("dispatch_id"))
         if key not in dispatches:
             dispatches[key] = _Counted(_kernel_of(row), _shape(row))
-        duration = duration_ns(row.text("start_timestamp"), row.text("end_timestamp"), file=row.file, line=row.line)
-        counters = dispatches[key].passes[duration]
+        counters = _pass_of(row, dispatches[key])
         name, value = row.text("counter_name"), row.number("counter_value")
         if not name or value is None:
             raise ProfileFileError("a counter without a name or a value", file=row.file, line=row.line)
         if name in counters:
             repeated.add(name)
         counters[name] = counters.get(name, 0.0) + value  # instances that were not summed yet
+    warnings: tuple[str, ...] = ()
+    if repeated:
+        warnings = (f"{path.name}: several values of {', '.join(sorted(repeated))} per dispatch were added up",)
     return CounterFile(
         path,
-        tuple(_dispatch(counted) for counted in dispatches.values()),
-        frozenset(name for d in dispatches.values() for counters in d.passes.values() for name in counters),
-        (f"{path.name}: several values of {', '.join(sorted(repeated))} per dispatch were added up",)
-        if repeated
-        else (),
+        tuple(RecordedDispatch(d.kernel, d.shape, None, tuple(d.passes.values())) for d in dispatches.values()),
+        frozenset(name for d in dispatches.values() for one in d.passes.values() for name in one.counters),
+        warnings,
     )
 
 
-def _dispatch(counted: _Counted) -> RecordedDispatch:
-    passes = tuple(Pass(counters, duration) for duration, counters in counted.passes.items())
-    return RecordedDispatch(counted.kernel, counted.shape, None, passes)
+def _pass_of(row: Row, counted: _Counted) -> dict[str, float]:
+    """The counters of the pass that the row belongs to, to be added to."""
+    start, end = row.text("start_timestamp"), row.text("end_timestamp")
+    if (start, end) not in counted.passes:
+        took = duration_ns(start, end, file=row.file, line=row.line)
+        counted.passes[start, end] = Pass({}, took)
+    counters = counted.passes[start, end].counters
+    assert isinstance(counters, dict)
+    return counters
 
 
 def join_passes(files: Sequence[CounterFile]) -> tuple[RecordedDispatch, ...]:
@@ -151,11 +158,11 @@ def _shape(row: Row) -> Shape:
     return Shape(
         grid_items=row.integer("grid_size") or _product(row, "grid_size"),
         workgroup_items=row.integer("workgroup_size") or _product(row, "workgroup_size"),
-        lds_bytes=row.integer("lds_block_size"),
-        scratch_bytes=row.integer("scratch_size"),
-        vgpr=row.integer("vgpr_count"),
-        agpr=row.integer("accum_vgpr_count"),
-        sgpr=row.integer("sgpr_count"),
+        lds_bytes=row.integer("lds_block_size", "lds_per_workgroup"),
+        scratch_bytes=row.integer("scratch_size", "scratch_per_workitem"),
+        vgpr=row.integer("vgpr_count", "arch_vgpr"),
+        agpr=row.integer("accum_vgpr_count", "accum_vgpr"),
+        sgpr=row.integer("sgpr_count", "sgpr"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.recordings.csv_table import open_table, peek
@@ -45,11 +46,18 @@ def _read(path: Path, *, merged: bool) -> tuple[CounterFile, bool]:
     table = open_table(path)
     if table.columns >= LONG:
         long = read_counters(table, path)
-        return replace(long, dispatches=join_passes([long])), True
+        return replace(long, dispatches=tuple(_one_time(dispatch) for dispatch in join_passes([long]))), True
     if not is_wide(table):
         raise ProfileFileError("this is no counter file of rocprof-compute", file=str(path), line=1)
     wide = read_wide(table, merged=merged)
     return CounterFile(path, wide.dispatches, wide.counters), False
+
+
+def _one_time(dispatch: RecordedDispatch) -> RecordedDispatch:
+    """The dispatch with one duration for all its passes, the median over its rows, as rocprof-compute takes it."""
+    rows = [one.duration_ns for one in dispatch.passes for _ in one.counters if one.duration_ns]
+    passes = tuple(replace(one, duration_ns=None) for one in dispatch.passes)
+    return replace(dispatch, duration_ns=round(median(rows)) if rows else None, passes=passes)
 
 
 def _add_pass(dispatches: list[RecordedDispatch], file: CounterFile) -> list[RecordedDispatch]:
