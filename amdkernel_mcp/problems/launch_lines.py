@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
+from amdkernel_mcp.compiler.flags import parse_flags
+from amdkernel_mcp.errors import FlagError
 from amdkernel_mcp.problems.dtypes import DTYPES, suggest_dtype
 from amdkernel_mcp.problems.expressions import Expression, ExpressionError, parse_expression
 from amdkernel_mcp.problems.launch_plan import Launch, LaunchPlan, Workspace
@@ -95,6 +97,11 @@ class PlanReader:
             flags = shlex.split(rest)
         except ValueError as error:
             raise _Mistake(f"build: {error}") from None
+        if self._problem is not None:  # without one the compiler refuses: its caller wants to know nothing else
+            try:
+                parse_flags(flags)
+            except FlagError as error:
+                raise _Mistake(f"build: {error.message}") from None
         for index in range(len(flags) - 2, -1, -1):
             if flags[index] == "-D":
                 flags[index : index + 2] = ["-D" + flags[index + 1]]

@@ -62,6 +62,7 @@ def test_a_plan_says_launches_workspaces_flags_and_tunables(problem):
         (GOOD + "// amdkernel: workspace w dtype=f32 shape=[k]", "'k', which is no scalar"),
         (GOOD + "// amdkernel: tune TILE=[]", "a list of numbers"),
         (GOOD + "// amdkernel: tune", "names nothing"),
+        (GOOD + "// amdkernel: build -O3 -fplugin=x.so", "'-fplugin=x.so' is not allowed"),
         (GOOD + "// amdkernel: build '-O3", "build: No closing quotation"),
     ],
 )

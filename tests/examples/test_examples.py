@@ -1,0 +1,62 @@
+"""Every kernel of examples/ on the emulator: the good ones are correct, each broken one is found out."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.compiler.compile import Compiler
+from amdkernel_mcp.execution.targets import find_target
+from amdkernel_mcp.problems.check import check
+from amdkernel_mcp.problems.launch_plan import read_launch_plan
+from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
+
+EXPECTED = tomllib.loads((Path(__file__).parent / "expected.toml").read_text())
+KERNELS = [(problem, kernel) for problem, kernels in EXPECTED.items() for kernel in kernels]
+
+
+@pytest.fixture
+def check_example(sandbox, settings):
+    def run(problem, kernel):
+        loaded = load_problem(problem)
+        file = folder("examples") / problem / "kernels" / f"{kernel}.hip"
+        source = file.read_text()
+        plan = read_launch_plan(source, loaded)
+        target = find_target("emulator:gfx942", settings)
+        compiled = Compiler(sandbox, settings.cache_dir).compile(
+            source, arch=target.arch, flags=plan.flags(), file_name=file.name
+        )
+        return check(
+            sandbox=sandbox, compiled=compiled, problem=loaded, plan=plan, target=target, cache_dir=settings.cache_dir
+        )
+
+    return run
+
+
+def test_the_table_names_every_kernel():
+    there = {(p, file.stem) for p in bundled_problems() for file in (folder("examples") / p / "kernels").glob("*.hip")}
+    assert there == set(KERNELS)
+
+
+@pytest.mark.parametrize("problem", bundled_problems())
+def test_each_problem_has_a_naive_a_better_and_a_broken_kernel(problem):
+    names = set(EXPECTED[problem])
+    assert {"naive", "better"} < names
+    assert any(name.startswith("broken_") for name in names)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(("problem", "kernel"), KERNELS, ids=["-".join(pair) for pair in KERNELS])
+def test_each_kernel_gets_its_verdict(check_example, problem, kernel):
+    verdict, *about = EXPECTED[problem][kernel]
+    result = check_example(problem, kernel)
+    assert result.verdict == verdict, f"{result.reason}\n{result.findings}"
+    assert len(result.model_dump_json()) < 8192
+    if verdict == "correct":
+        assert not result.findings
+        assert result.evidence == "emulated"
+        return
+    kinds, words = about
+    assert {finding.kind for finding in result.findings} & set(kinds.split("|")), result.findings
+    assert words in result.reason

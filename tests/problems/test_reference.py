@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from problem_text import TOML, changed, write_problem
+
+from amdkernel_mcp.errors import ProblemFileError
+from amdkernel_mcp.problems.inputs import make_inputs
+from amdkernel_mcp.problems.problem_file import load_problem
+from amdkernel_mcp.problems.reference import Call, expected_outputs
+
+pytestmark = pytest.mark.sandbox
+
+BODY = "import numpy as np\n\n\ndef reference(x, *, rows, cols):\n"
+
+
+@pytest.fixture
+def expect(sandbox, tmp_path):
+    def run(reference, toml=TOML, *, cache_dir=None, timeout_s=60.0):
+        problem = load_problem(write_problem(tmp_path / "softmax", toml, reference))
+        calls = [Call(case, 0, make_inputs(problem, case, seed=0)) for case in problem.cases]
+        return calls, expected_outputs(sandbox, problem, calls, cache_dir=cache_dir, timeout_s=timeout_s)
+
+    return run
+
+
+def test_the_reference_gets_exactly_the_kernels_values_in_float64(expect):
+    calls, results = expect(BODY + "    assert x.dtype == np.float64\n    return {'y': x * rows + cols}\n")
+    for call, result in zip(calls, results, strict=True):
+        wanted = call.inputs["x"].astype(np.float64) * call.case.values["rows"] + call.case.values["cols"]
+        assert np.array_equal(result["y"], wanted)
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "said"),
+    [
+        ("    y = x\n    return {'y': z}\n", 6, "NameError: name 'z' is not defined"),
+        ("    return x\n", 4, "it returned ndarray, not a dict"),
+        ("    return {'z': x}\n", 4, "'z', which is no output"),
+        ("    return {}\n", 4, "`y` is missing"),
+        ("    return {'y': x[0]}\n", 4, "has the shape [10] instead of [4, 10]"),
+        ("    return {'y': x * np.nan}\n", 4, "`y` is NaN at [0, 0]"),
+        ("    return {'y': x + 1j}\n", 4, "no number that can be compared"),
+        ("    return {'y': [[1], [1, 2]]}\n", 4, "`y` is no array"),
+        ("    import torch\n    return {'y': x}\n", 5, "imports torch, which the sandbox does not have"),
+        ("    raise SystemExit(3)\n", 5, "SystemExit: 3"),
+        ("    import os\n    os._exit(3)\n", 4, "ended the interpreter"),
+    ],
+)
+def test_a_reference_that_fails_is_told_with_file_and_line(expect, tmp_path, body, line, said):
+    with pytest.raises(ProblemFileError) as caught:
+        expect(BODY + body)
+    assert said in caught.value.message
+    assert (caught.value.file, caught.value.line) == (str(tmp_path / "softmax" / "reference.py"), line)
+
+
+def test_a_reference_that_does_not_end_is_stopped(expect):
+    with pytest.raises(ProblemFileError, match="more than 2 s"):
+        expect(BODY + "    while True: pass\n", timeout_s=2.0)
+
+
+def test_a_scalar_that_the_reference_does_not_name_is_not_passed(expect):
+    _, results = expect("def reference(x):\n    return {'y': x}\n")
+    assert results[0]["y"].shape == (4, 10)
+
+
+def test_an_inout_array_that_is_not_returned_stays_as_it_was(expect):
+    toml = changed('role = "in"', 'role = "inout"')
+    calls, results = expect(BODY + "    x *= 2\n    return {'y': x}\n", toml)
+    assert np.array_equal(results[0]["x"], calls[0].inputs["x"])
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("2.5", "is no integer"), ("-1", "does not fit into u8"), ("np.inf", "is no")]
+)
+def test_what_an_integer_output_cannot_hold_is_an_error_of_the_problem(expect, value, said):
+    toml = changed('name = "y"\ndtype = "f32"', 'name = "y"\ndtype = "u8"')
+    body = f"    y = np.zeros((rows, cols))\n    y[2, 3] = {value}\n    return {{'y': y}}\n"
+    with pytest.raises(ProblemFileError, match=r"at \[2, 3\], which") as caught:
+        expect(BODY + body, toml)
+    assert said in caught.value.message or "does not fit" in caught.value.message
+
+
+def test_a_sum_may_come_as_a_plain_number(expect):
+    toml = changed('name = "y"\ndtype = "f32"\nshape = ["rows", "cols"]', 'name = "y"\ndtype = "f32"\nshape = [1]')
+    _, results = expect(BODY + "    return {'y': float(x.sum())}\n", toml)
+    assert results[0]["y"].shape == (1,)
+
+
+def test_what_was_computed_is_remembered_until_the_reference_changes(expect, tmp_path):
+    noisy = BODY + "    return {'y': np.random.rand(rows, cols)}\n"
+    first, again, other = (
+        expect(text, cache_dir=tmp_path)[1][0]["y"] for text in (noisy, noisy, noisy + "# changed\n")
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
