@@ -12,7 +12,7 @@ from amdkernel_mcp.errors import InputError
 
 NAME = "amdkernel"
 TEAM_NAME = "amdkernel-team"
-TOKEN_VARIABLE = "AMDKERNEL_TOKEN"
+TOKEN_VARIABLE = "AMDK_TOKEN"  # without our prefix: it is the client's, and no setting of ours
 
 
 @dataclass(frozen=True)

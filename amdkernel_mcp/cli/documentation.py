@@ -92,11 +92,12 @@ def evaluate(
     from amdkernel_mcp.cli.show.documentation import show_evaluation
 
     with open_engine() as engine:
-        figures = engine.docs_eval(queries)
+        evaluation = engine.docs_eval(queries)
     if json:
         import json as encoder
+        from dataclasses import asdict
 
-        typer.echo(encoder.dumps(figures))
+        typer.echo(encoder.dumps(asdict(evaluation)))
     else:
-        show_evaluation(stdout_console(), figures)
+        show_evaluation(stdout_console(), evaluation)
     return GOOD

@@ -23,6 +23,8 @@ def run(arguments: list[str]) -> int:
     try:
         code = typer.main.get_command(app).main(arguments, prog_name="amdkernel", standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # typer has turned a Ctrl-C into this
+            complain("interrupted", as_json=as_json)
         return code if isinstance(code, int) else 0
     except AmdkernelError as error:
         complain(error.message, file=error.file, line=error.line, hint=error.hint, as_json=as_json)

@@ -49,7 +49,7 @@ def install(
 
     Other entries of its configuration stay as they are.
 
-    With --url the client sends the bearer token that it finds in the environment variable AMDKERNEL_TOKEN.
+    With --url the client sends the bearer token that it finds in the environment variable AMDK_TOKEN.
 
     Example: amdkernel install cursor
     """

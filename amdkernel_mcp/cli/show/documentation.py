@@ -1,11 +1,10 @@
 """What `amdkernel docs` shows."""
 
-from collections.abc import Mapping
-
 from rich.console import Console
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.docs.evaluate import Evaluation
 from amdkernel_mcp.results import ReadResult, SearchResult
 
 
@@ -33,9 +32,10 @@ def show_reading(console: Console, result: ReadResult) -> None:
         console.print(Text(f"\n{left:,} more characters: --start {result.next_start}", "dim"))
 
 
-def show_evaluation(console: Console, figures: Mapping[str, object]) -> None:
-    """One row a figure."""
-    table = parts.table("figure", "value", numbers=(1,))
-    for name, value in figures.items():
-        table.add_row(name, parts.number(value) if isinstance(value, float | int) else str(value))
+def show_evaluation(console: Console, evaluation: Evaluation) -> None:
+    """One row for each kind of question, and one for all."""
+    table = parts.table("questions", "", "in first 1", "in first 5", "in first 10", "MRR", "NDCG", numbers=range(1, 7))
+    for kind, scores in [*evaluation.kinds.items(), ("all", evaluation.overall)]:
+        shares = (scores.at1, scores.at5, scores.at10, scores.mrr, scores.ndcg)
+        table.add_row(kind, str(scores.questions), *(f"{share:.3f}" for share in shares))
     console.print(table)

@@ -1,0 +1,131 @@
+"""`amdkernel install`: our entry appears, nobody else's changes, and what we cannot read stays as it is."""
+
+import json
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.cli.clients import CLIENTS, TOKEN_VARIABLE, configure, server_command
+from amdkernel_mcp.cli.door import run
+from amdkernel_mcp.errors import InputError
+
+OTHER = {"command": "other", "args": ["--x"], "env": {"A": "ä"}}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("url", [None, "https://mcp.example.com/mcp"])
+def test_an_entry_is_made_once_and_changes_nothing_the_second_time(client: str, url: str | None, home: Path) -> None:
+    change = configure(client, folder=home, url=url)
+    assert change.write() == "created"
+    text = change.file.read_text()
+    again = configure(client, folder=home, url=url)
+    assert again.write() == "unchanged"
+    assert again.file.read_text() == text
+    assert change.snippet.strip()
+    assert "amdkernel" in text
+    assert (TOKEN_VARIABLE in text) == (url is not None), "a token's name, and never a token"
+
+
+@pytest.mark.parametrize("client", [name for name in CLIENTS if name != "codex"])
+def test_other_entries_and_keys_of_a_json_file_stay(client: str, home: Path) -> None:
+    known = CLIENTS[client]
+    assert known.project_file
+    file = home / known.project_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"theme": "dark", known.table: {"other": OTHER, "amdkernel": {"command": "old"}}}))
+    file.chmod(0o600)
+    assert configure(client, folder=home, url=None).write() == "updated"
+    document = json.loads(file.read_text())
+    assert document["theme"] == "dark"
+    assert document[known.table]["other"] == OTHER
+    assert document[known.table]["amdkernel"] != {"command": "old"}
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+CODEX = """\
+# my settings
+model = "gpt-5"   # the one I like
+
+[mcp_servers.amdkernel]
+command = "old"
+
+# about the other one
+[mcp_servers.other]
+command = "other"
+
+[profiles.fast]
+model = "x"
+"""
+
+
+def test_only_our_table_of_a_codex_file_changes(home: Path) -> None:
+    file = home / ".codex/config.toml"
+    file.parent.mkdir()
+    file.write_text(CODEX)
+    assert configure("codex", folder=None, url=None).write() == "updated"
+    text = file.read_text()
+    kept = CODEX.replace('[mcp_servers.amdkernel]\ncommand = "old"\n', "")
+    for line in filter(None, kept.splitlines()):
+        assert line in text.splitlines(), f"{line!r} was lost"
+    entry = tomllib.loads(text)["mcp_servers"]["amdkernel"]
+    assert entry["command"].endswith("amdkernel-mcp")
+    assert entry["required"] is True, "Codex otherwise starts a turn without a server that takes longer than a second"
+
+
+@pytest.mark.parametrize(
+    ("client", "text"),
+    [
+        ("vscode", '{\n  // comment\n  "servers": {}\n}'),
+        ("cursor", '{"mcpServers": []}'),
+        ("cursor", "[]"),
+        ("codex", "model = "),
+        ("codex", 'mcp_servers = {amdkernel = {command = "old"}}\n'),
+        ("codex", '[mcp_servers.amdkernel]\ncommand = "a"\n[mcp_servers.amdkernel.env]\nX = "1"\n'),
+    ],
+)
+def test_a_file_that_cannot_be_changed_safely_stays_as_it_is(client: str, text: str, home: Path) -> None:
+    project_file = CLIENTS[client].project_file
+    assert project_file
+    file = home / project_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    with pytest.raises(InputError, match="stays as it is"):
+        configure(client, folder=home, url=None)
+    assert file.read_text() == text
+
+
+def test_a_linked_configuration_stays_a_link(home: Path) -> None:
+    real = home / "dotfiles.json"
+    real.write_text("{}")
+    link = home / ".cursor/mcp.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    configure("cursor", folder=None, url=None).write()
+    assert link.is_symlink()
+    assert "amdkernel" in json.loads(real.read_text())["mcpServers"]
+
+
+def test_print_changes_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["install", "cursor", "--print"]) == 0
+    assert "amdkernel" in json.loads(capsys.readouterr().out)["mcpServers"]
+    assert list(home.iterdir()) == []
+
+
+def test_vs_code_keeps_servers_per_project_only(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["install", "vscode"]) == 2
+    assert "--project" in capsys.readouterr().err
+    assert run(["install", "vscode", "--project"]) == 0
+
+
+def test_the_command_that_is_entered_runs() -> None:
+    ended = subprocess.run([server_command(shared=False), "--version"], capture_output=True, text=True, check=True)
+    assert ended.stdout.startswith("amdkernel-mcp ")

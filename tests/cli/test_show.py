@@ -1,0 +1,188 @@
+"""What a person sees: verdict first, the user's line with a marker, no colour codes where they are not wanted."""
+
+import io
+from collections.abc import Callable
+
+import pytest
+from rich.console import Console
+
+from amdkernel_mcp.candidate import Candidate
+from amdkernel_mcp.cli.show.benchmark import show_benchmark
+from amdkernel_mcp.cli.show.check import show_check
+from amdkernel_mcp.cli.show.compile import show_compile
+from amdkernel_mcp.cli.show.documentation import show_search
+from amdkernel_mcp.cli.show.machine import show_doctor
+from amdkernel_mcp.cli.show.parts import number
+from amdkernel_mcp.cli.show.profile import show_profile
+from amdkernel_mcp.results import (
+    BenchmarkResult,
+    CaseResult,
+    CheckResult,
+    CompileResult,
+    Diagnosis,
+    Diagnostic,
+    DoctorCheck,
+    DoctorResult,
+    Finding,
+    Hit,
+    HotLine,
+    Interval,
+    KernelProfile,
+    KernelResources,
+    Metric,
+    ProfileResult,
+    Quantity,
+    SearchResult,
+    Worst,
+)
+
+KERNEL = Candidate("line one\n\ty[i] = x[i + 1];\nline [three]\n", "k.hip")
+CASE = CaseResult(
+    case="rows=7, cols=33",
+    held_out=True,
+    verdict="incorrect",
+    reason="wrong",
+    max_abs_err=0.5,
+    max_rel_err=float("inf"),
+    violations=12,
+    worst=Worst(argument="y", index=[3, 17], got="nan", expected=0.25),
+)
+CHECK = CheckResult(
+    verdict="incorrect",
+    reason="12 elements of y are wrong",
+    target="emulator:gfx942",
+    evidence="emulated",
+    cases=[CASE] * 20,
+    findings=[Finding(kind="out_of_bounds", message="reads x[231], x has 231 elements", line=2)],
+)
+COMPILE = CompileResult(
+    ok=False,
+    arch="gfx942",
+    diagnostics=[Diagnostic(severity="error", message="no [member] 'x'", line=2, column=9)],
+    kernels=[
+        KernelResources(
+            name="k",
+            vgpr=128,
+            agpr=4,
+            sgpr=32,
+            lds_bytes=65536,
+            scratch_bytes=16,
+            vgpr_spills=3,
+            sgpr_spills=0,
+            wavefront_size=64,
+            occupancy_waves_per_simd=4,
+            occupancy_limit="vgpr",
+            instructions={"valu": 1200, "mfma": 0, "lds": 7},
+        )
+    ],
+)
+BENCHMARK = BenchmarkResult(
+    verdict="faster",
+    speedup=Interval(value=1.5, low=1.4, high=1.6),
+    time_us=Quantity(value=12.34, evidence="modelled"),
+    baseline_time_us=Quantity(value=18.5, evidence="modelled"),
+    counters={"SQ_WAVES": Metric(value=4096, unit="", evidence="emulated")},
+)
+PROFILE = ProfileResult(
+    kernels=[
+        KernelProfile(
+            name="k",
+            dispatches=2,
+            metrics={f"M{number}": Metric(value=number / 7, unit="%", evidence="emulated") for number in range(30)},
+            bound="hbm",
+            hot_lines=[HotLine(line=2, source="    y[i] = x[i + 1];", share=0.75, evidence="emulated")],
+        )
+    ],
+    diagnosis=[Diagnosis.model_validate({"finding": "f", "because": "b", "try": "t", "docs": ["hip:page"]})],
+)
+DOCTOR = DoctorResult(ok=False, checks=[DoctorCheck(name="Docker", status="missing", found="no", remedy="start it")])
+HIT = Hit(
+    rank=1,
+    title="T",
+    heading="T > S",
+    source="hip",
+    path="p",
+    url=None,
+    version="7.0",
+    snippet="s [x] s",
+    score=1.0,
+    ref="hip:p",
+)
+SEARCH = SearchResult(query="q", results=[HIT])
+
+SHOWS: dict[str, Callable[[Console], None]] = {
+    "check": lambda console: show_check(console, CHECK, KERNEL),
+    "compile": lambda console: show_compile(console, COMPILE, KERNEL),
+    "benchmark": lambda console: show_benchmark(console, BENCHMARK, KERNEL),
+    "profile": lambda console: show_profile(console, PROFILE, KERNEL),
+    "doctor": lambda console: show_doctor(console, DOCTOR),
+    "search": lambda console: show_search(console, SEARCH),
+}
+
+
+def seen(name: str, width: int = 100, **options: bool) -> str:
+    out = io.StringIO()
+    SHOWS[name](Console(file=out, width=width, highlight=False, emoji=False, **options))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", SHOWS)
+@pytest.mark.parametrize("width", [30, 60, 100])
+def test_it_fits_any_terminal(name: str, width: int) -> None:
+    for line in seen(name, width).splitlines():
+        assert len(line) <= width, f"{len(line)} columns: {line}"
+
+
+@pytest.mark.parametrize("name", SHOWS)
+def test_no_color_is_respected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b[31m" in seen("check", force_terminal=True) or "\x1b[1;31m" in seen("check", force_terminal=True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    coloured = ("\x1b[31m", "\x1b[1;31m", "\x1b[32m", "\x1b[1;32m", "\x1b[33m", "\x1b[36m")
+    text = seen(name, force_terminal=True)
+    assert not [code for code in coloured if code in text]
+
+
+def test_the_verdict_comes_first_and_then_the_worst_element() -> None:
+    lines = seen("check").splitlines()
+    assert lines[0].startswith("✗ incorrect")
+    assert "y[3, 17]  got nan, expected 0.25" in lines[2]
+
+
+def test_a_finding_shows_the_users_line() -> None:
+    text = seen("check")
+    assert "k.hip:2  reads x[231]" in text
+    assert "     2 │  y[i] = x[i + 1];" in text
+    assert "       │  ~~~~" in text
+
+
+def test_a_diagnostic_points_at_its_column_and_brackets_are_no_markup() -> None:
+    lines = seen("compile").splitlines()
+    place = next(index for index, line in enumerate(lines) if "2 │" in line)
+    assert lines[place][lines[place + 1].index("^")] == "x"
+    assert "no [member] 'x'" in seen("compile")
+
+
+def test_spills_and_zero_families_are_told_apart() -> None:
+    text = seen("compile")
+    assert "valu 1,200 · lds 7" in text
+    assert "mfma" not in text
+
+
+def test_every_figure_carries_its_evidence() -> None:
+    assert "12.34 µs  modelled" in seen("benchmark")
+    assert "1.5x  [1.4, 1.6]" in seen("benchmark")
+    assert seen("profile").count("emulated") >= 24
+    assert "… and 6 more metrics" in seen("profile")
+
+
+def test_the_doctor_ends_with_the_remedy() -> None:
+    assert "→ Docker: start it" in seen("doctor")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "-"), (0, "0"), (1234567, "1,234,567"), (3.0, "3"), (0.000123456, "0.0001235"), (1234.567, "1,234.57"),
+     (float("nan"), "nan"), (float("inf"), "inf"), ("nan", "nan"), (1e30, "1e+30")],
+)  # fmt: skip
+def test_figures_are_short(value: float | None, text: str) -> None:
+    assert number(value) == text
