@@ -294,4 +294,4 @@ static void run_smfmac(Wave *w, const Inst *i)
 static const Row rows[] = {
 #include "mfma.def"
 };
-const RowTable mfma_table = {rows, sizeof rows / sizeof *rows};
+const RowTable isa_mfma = {rows, sizeof rows / sizeof *rows};
