@@ -6,6 +6,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.import_recording import import_recording
@@ -274,6 +276,29 @@ def test_what_is_no_recording_is_refused(tmp_path, content, message, line):
         import_recording(path)
     assert refused.value.file == str(path)
     assert refused.value.line == line
+
+
+DAMAGE = [b"", b'"', b",", b"\n", b"\0", b"-1", b"NaN", b"1e400", b"9" * 5000, b"null", b"{}", b"\xff", b"8.1E+14"]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_damaged_file_is_read_or_refused_but_never_breaks_the_reader(tmp_path, data):
+    whole = {
+        "c.csv": (V3 / "counter_collection.csv").read_bytes(),
+        "t.csv": (V3 / "kernel_trace.csv").read_bytes(),
+        "w.csv": (RECORDINGS / "vcopy" / "MI100" / "SQ_LEVEL_WAVES.csv").read_bytes(),
+        "j.json": json.dumps({"rocprofiler-sdk-tool": [document()]}).encode(),
+    }
+    name = data.draw(st.sampled_from(sorted(whole)))
+    at = data.draw(st.integers(0, len(whole[name])))
+    cut = data.draw(st.sampled_from([0, 1, 3, 40, 10_000]))
+    damaged = whole[name][:at] + data.draw(st.sampled_from(DAMAGE)) + whole[name][at + cut :]
+    (tmp_path / name).write_bytes(damaged)
+    try:
+        assert import_recording(tmp_path / name, gpu="MI300X").model_dump_json()
+    except ProfileFileError as refused:
+        assert refused.file
 
 
 def test_a_duration_of_zero_is_no_duration(tmp_path):

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from math import isfinite
 from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
@@ -70,14 +71,15 @@ def open_table(path: Path) -> Table:
     """The header and the rows of a CSV file. Raises ProfileFileError for what is none, is empty or is too large."""
     file = str(path)
     check_size(path)
-    with path.open("rb") as stream:
-        start = stream.read(4096)
+    start = first_bytes(path, 4096)
     if not start.strip():
         raise ProfileFileError("the file is empty", file=file, hint="was the profiler stopped before it wrote?")
     if b"\0" in start:
         raise ProfileFileError("this is a binary file, not CSV", file=file, hint=READABLE)
     lines = _lines(path)
-    header = next(lines)[1]
+    header = next(lines, (0, []))[1]
+    if not header:
+        raise ProfileFileError("there is no header", file=file, line=1, hint=READABLE)
     names = tuple(name.strip() for name in header)
     return Table(file, names, _rows(file, [name.lower() for name in names], lines))
 
@@ -99,6 +101,15 @@ def check_size(path: Path) -> None:
             f"the file has {size >> 20} MiB; at most {LARGEST_BYTES >> 20} MiB are read", file=str(path),
             hint="record fewer dispatches: rocprofv3 --kernel-include-regex or --kernel-iteration-range",
         )  # fmt: skip
+
+
+def first_bytes(path: Path, count: int) -> bytes:
+    """The start of the file. Raises ProfileFileError when it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(count)
+    except OSError as error:
+        raise ProfileFileError(f"cannot read it: {error.strerror}", file=str(path)) from error
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -134,7 +145,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 def parse_number(text: str, *, file: str, line: int, column: str) -> float:
     """A finite number. Raises ProfileFileError for anything else."""
-    if not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
         raise ProfileFileError(f"{column} is {text[:40]!r}, which is no number", file=file, line=line)
     return float(text)
 

@@ -5,7 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
-from amdkernel_mcp.profiling.recordings.csv_table import READABLE, NothingRecorded, Table, check_size, open_table, peek
+from amdkernel_mcp.profiling.recordings.csv_table import (
+    READABLE,
+    NothingRecorded,
+    Table,
+    check_size,
+    first_bytes,
+    open_table,
+    peek,
+)
 from amdkernel_mcp.profiling.recordings.recording import Device, RecordedDispatch, Recording
 from amdkernel_mcp.profiling.recordings.rocprofv3_csv import (
     LONG,
@@ -76,8 +84,7 @@ def _read_files(paths: Sequence[Path], *, folder: Path | None) -> Recording:
 
 
 def _read_file(path: Path, parts: _Parts, *, alone: bool) -> None:
-    with path.open("rb") as stream:
-        start = stream.read(64)
+    start = first_bytes(path, 64)
     if start.startswith(b"SQLite format 3\0"):
         from amdkernel_mcp.profiling.recordings.rocpd import read_rocpd
 

@@ -84,12 +84,21 @@ def kernel_name(text: str) -> str:
     return _KERNEL_SUFFIX.sub("", text.strip())
 
 
+def whole(value: object) -> int | None:
+    """A whole number from a database or JSON, None for none. Raises ValueError for anything else."""
+    if value is None:
+        return None
+    if not isinstance(value, int | float):
+        raise ValueError(f"{value!r} is no number"[:100])
+    return int(value)
+
+
 def timestamp_ns(text: str, *, file: str, line: int) -> int:
     """A timestamp as an integer. Raises ProfileFileError for no number, or one that a spreadsheet has rounded."""
     text = text.strip()
-    if re.fullmatch(r"\d+", text):
+    if re.fullmatch(r"\d{1,20}", text):
         return int(text)
-    if re.fullmatch(r"\d+\.0+", text):
+    if re.fullmatch(r"\d{1,20}\.0+", text):
         return int(text.split(".")[0])
     if re.fullmatch(r"\d+([.,]\d+)?[eE]\+?\d+", text):
         raise ProfileFileError(

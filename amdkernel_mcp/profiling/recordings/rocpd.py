@@ -11,7 +11,7 @@ from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.recordings.csv_table import NothingRecorded, check_size
-from amdkernel_mcp.profiling.recordings.recording import Pass, RecordedDispatch, Recording, Shape, kernel_name
+from amdkernel_mcp.profiling.recordings.recording import Pass, RecordedDispatch, Recording, Shape, kernel_name, whole
 
 _KERNELS = """
     SELECT guid, dispatch_id, name, start, "end", grid_x * grid_y * grid_z, workgroup_x * workgroup_y * workgroup_z,
@@ -41,7 +41,7 @@ def read_rocpd(path: Path) -> Recording:
                     hint="of rocprof v1 give results.csv, not results.db",
                 )  # fmt: skip
             found, lost = _dispatches(database, views)
-    except (sqlite3.Error, TypeError, ValueError) as error:
+    except (sqlite3.Error, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ProfileFileError(f"cannot read the database: {error}", file=str(path)) from error
     if not found:
         raise NothingRecorded("there is no kernel dispatch in it: nothing was recorded", file=str(path))
@@ -56,12 +56,12 @@ def _dispatches(database: sqlite3.Connection, views: set[str]) -> tuple[list[Rec
     if "counters_collection" in views:
         for guid, number, name, start, end, *shape, counter, value in database.execute(_COUNTERS):
             key = (guid, number)
-            names.setdefault(key, (kernel_name(name), Shape(*shape), None))
+            names.setdefault(key, (kernel_name(name), Shape(*map(whole, shape)), None))
             passes[key][_took(start, end)][counter] = float(value)
     timed = 0
     if "kernels" in views:
         for guid, number, name, start, end, *shape in database.execute(_KERNELS):
-            names[guid, number] = (kernel_name(name), Shape(*shape), _took(start, end))
+            names[guid, number] = (kernel_name(name), Shape(*map(whole, shape)), _took(start, end))
             timed += 1
     lost = 0
     if "rocpd_kernel_dispatch" in views:

@@ -18,6 +18,7 @@ from amdkernel_mcp.profiling.recordings.recording import (
     Recording,
     Shape,
     kernel_name,
+    whole,
 )
 
 Json = Mapping[str, Any]
@@ -27,12 +28,12 @@ def read_json(path: Path, *, alone: bool) -> Recording | None:
     """The recording. None for another JSON file when it is not `alone`. Raises ProfileFileError."""
     check_size(path)
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(path.read_bytes(), parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         hint = "the file was cut off: let the profiler end by itself"
         raise ProfileFileError(f"this is no JSON: {error.msg}", file=str(path), line=error.lineno, hint=hint) from error
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise ProfileFileError("this is no JSON", file=str(path), hint=READABLE) from error
+    except (ValueError, RecursionError) as error:  # not UTF-8, NaN, a number of thousands of digits
+        raise ProfileFileError(f"this is no JSON: {error}"[:200], file=str(path), hint=READABLE) from error
     processes = document.get("rocprofiler-sdk-tool") if isinstance(document, dict) else None
     if not isinstance(processes, list):
         if alone:
@@ -40,9 +41,13 @@ def read_json(path: Path, *, alone: bool) -> Recording | None:
         return None
     try:
         return _recording(processes, path)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError) as error:
         what = f"{type(error).__name__} {error}"
         raise ProfileFileError(f"the JSON is not as rocprofv3 writes it: {what}", file=str(path)) from error
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
 
 
 def _recording(processes: list[Json], path: Path) -> Recording:
@@ -68,7 +73,7 @@ def _dispatches(process: Json) -> list[RecordedDispatch]:
         info = data["dispatch_info"]
         counters: dict[str, float] = defaultdict(float)
         for value in record["records"]:
-            counters[names[value["counter_id"]["handle"]]] += value["value"]
+            counters[str(names[value["counter_id"]["handle"]])] += float(value["value"])
         counted[info["dispatch_id"]] = dict(counters)
         infos[info["dispatch_id"]] = (info, _took(data))
     for record in process["buffer_records"].get("kernel_dispatch", []):
@@ -93,11 +98,11 @@ def _dispatch(info: Json, took: int | None, symbol: Json, counters: dict[str, fl
     shape = Shape(
         grid_items=_items(info["grid_size"]),
         workgroup_items=_items(info["workgroup_size"]),
-        lds_bytes=info.get("group_segment_size"),
-        scratch_bytes=info.get("private_segment_size"),
-        vgpr=symbol.get("arch_vgpr_count"),
-        agpr=symbol.get("accum_vgpr_count"),
-        sgpr=symbol.get("sgpr_count"),
+        lds_bytes=whole(info.get("group_segment_size")),
+        scratch_bytes=whole(info.get("private_segment_size")),
+        vgpr=whole(symbol.get("arch_vgpr_count")),
+        agpr=whole(symbol.get("accum_vgpr_count")),
+        sgpr=whole(symbol.get("sgpr_count")),
     )
     name = symbol.get("formatted_kernel_name") or symbol["kernel_name"]
     passes = (Pass(counters, took),) if counters else ()
@@ -114,5 +119,8 @@ def _device(process: Json) -> Device:
     first = records[0].get("dispatch_info") or records[0]["dispatch_data"]["dispatch_info"]
     for agent in process.get("agents", []):
         if agent["id"]["handle"] == first["agent_id"]["handle"]:
-            return Device(agent.get("name"), agent.get("product_name"), agent.get("cu_count"), agent.get("num_xcc"))
+            return Device(
+                str(agent.get("name") or "") or None, str(agent.get("product_name") or "") or None,
+                whole(agent.get("cu_count")), whole(agent.get("num_xcc")),
+            )  # fmt: skip
     return Device()
