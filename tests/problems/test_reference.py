@@ -69,14 +69,13 @@ def test_an_inout_array_that_is_not_returned_stays_as_it_was(expect):
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [("2.5", "is no integer"), ("-1", "does not fit into u8"), ("np.inf", "is no")]
+    ("value", "said"), [("2.5", "is no integer"), ("-1", "does not fit into u8"), ("np.inf", "does not fit into u8")]
 )
 def test_what_an_integer_output_cannot_hold_is_an_error_of_the_problem(expect, value, said):
     toml = changed('name = "y"\ndtype = "f32"', 'name = "y"\ndtype = "u8"')
     body = f"    y = np.zeros((rows, cols))\n    y[2, 3] = {value}\n    return {{'y': y}}\n"
-    with pytest.raises(ProblemFileError, match=r"at \[2, 3\], which") as caught:
+    with pytest.raises(ProblemFileError, match=rf"at \[2, 3\], which {said}"):
         expect(BODY + body, toml)
-    assert said in caught.value.message or "does not fit" in caught.value.message
 
 
 def test_a_sum_may_come_as_a_plain_number(expect):
