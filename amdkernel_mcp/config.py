@@ -1,7 +1,7 @@
 """Settings: what a flag, the environment, the settings file or a default says, in this order.
 
-Each field can be given as `AMDKERNEL_<FIELD>` (lists and tables as JSON) or in the TOML file named by `AMDKERNEL_CONFIG`, by default
-`$XDG_CONFIG_HOME/amdkernel/config.toml`.
+Each field can be given as `AMDKERNEL_<FIELD>` (tables as JSON) or in the TOML file that `AMDKERNEL_CONFIG` names, by
+default `$XDG_CONFIG_HOME/amdkernel/config.toml`.
 """
 
 import json
@@ -37,12 +37,12 @@ class Settings(BaseModel):
     )
     debian_mirror: str | None = Field(
         default=None,
-        description="Debian mirror for that root file system; without it the one in this host's apt sources",
+        description="Debian mirror for it; without this, one of the host's apt sources",
     )
     debian_suite: str = Field(default="forky", description="Debian suite for that root file system")
     allow_expired_release: bool = Field(
         default=False,
-        description="Accept a Release file past its Valid-Until date, as a frozen mirror has; looked at only when it is expired",
+        description="Accept a Release file past its Valid-Until date, as a frozen mirror has; only looked at then",
     )
     docker_host: str | None = Field(
         default=None,
@@ -52,8 +52,8 @@ class Settings(BaseModel):
     default_target: str = Field(default="emulator:gfx942", description="Where kernels run when no target is named")
     isolation: Literal["auto", "docker", "none"] = Field(
         default="auto",
-        description="`docker`: containers or nothing; `none`: subprocesses of an unprivileged user; `auto`: containers, "
-        "and subprocesses only where Docker is not installed",
+        description="`docker`: containers or nothing; `none`: subprocesses of an unprivileged user; "
+        "`auto`: containers, and subprocesses only where Docker is not installed",
     )
     hosts: dict[str, str] = Field(
         default={}, description="Machines with AMD GPUs: a name and its Docker URL, for instance ssh://me@gpu1"

@@ -34,7 +34,7 @@ def sandbox(settings: Settings) -> Iterator[Sandbox]:
 
 
 def _make_image_of_this_checkout() -> None:
-    """Takes seconds, and only after a change of sandbox/; the base image takes minutes and is left to `amdkernel setup`."""
+    """Takes seconds, and only after a change of sandbox/; the base image takes minutes: left to `amdkernel setup`."""
     from amdkernel_mcp.execution.daemon import connect
     from amdkernel_mcp.execution.image import base_name, find_image
     from amdkernel_mcp.execution.setup import setup

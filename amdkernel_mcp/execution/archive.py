@@ -1,7 +1,7 @@
 """Tar, both ways. What comes out of a sandbox is read as an enemy's: never unpacked, only regular files, all bounded.
 
-Our own reader, because Python's follows links, GNU sparse maps and PAX headers, any of which can claim what is not there.
-Source of the format: POSIX pax, "ustar Interchange Format", and GNU tar's manual, "Basic Tar Format".
+Our own reader, because Python's follows links, GNU sparse maps and PAX headers, any of which can claim what is not
+there. Source of the format: POSIX pax, "ustar Interchange Format", and GNU tar's manual, "Basic Tar Format".
 """
 
 import io
@@ -79,7 +79,7 @@ def _checksum_is_right(header: bytes) -> bool:
 
 
 def _safe_name(raw: bytes) -> str | None:
-    """The relative path without `./`; None for one that is absolute, climbs, is too deep or long, or is not plain text."""
+    """The relative path without `./`; None for one that is absolute, climbs, is too deep, long or unprintable."""
     try:
         name = raw.decode()
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
 """What docker-py's `containers.create` gets for a sandbox container. Pure, so that a test reads all of it.
 
-A container waits for one job on its stdin, does it and ends; it is never used twice. Flags: research into the attacks is
-summed up in docs/sandbox.md, and tests/execution/ tries each of them.
+A container waits for one job on its stdin, does it and ends; it is never used twice. docs/sandbox.md says which attack
+each flag is for, and tests/execution/ tries them.
 """
 
 from collections.abc import Mapping

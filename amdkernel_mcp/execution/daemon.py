@@ -1,4 +1,4 @@
-"""One Docker daemon: a docker-py client for what is asked once, and attached streams for what a job sends and receives."""
+"""One Docker daemon: a docker-py client for what is asked once, attached streams for what a job sends and receives."""
 
 import contextlib
 import os
@@ -50,9 +50,8 @@ class Daemon:
         version = self.client.api._version
         path = f"/v{version}/containers/{container_id}/attach?stream=1&stdin=1&stdout=1&stderr=1"
         connection = self._connect()
-        request = (
-            f"POST {path} HTTP/1.1\r\nHost: docker\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 0\r\n\r\n"
-        )
+        headers = ("Host: docker", "Connection: Upgrade", "Upgrade: tcp", "Content-Length: 0")
+        request = "\r\n".join([f"POST {path} HTTP/1.1", *headers, "", ""])
         try:
             connection.sendall(request.encode())
             answer = b""

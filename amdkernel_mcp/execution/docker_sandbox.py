@@ -109,7 +109,7 @@ class DockerSandbox:
             pool.destroy(warm)
         return _completed(received, ending, seconds=time.monotonic() - started, timeout_s=timeout_s)
 
-    def close(self) -> None:
+    def close(self, *, keep_daemon: bool = False) -> None:
         """Remove every container that this object started, and let go of the daemon."""
         if self._closed.is_set():
             return
@@ -117,7 +117,8 @@ class DockerSandbox:
         for pool in self._pools.values():
             pool.close()
         self._background.close()
-        self._daemon.close()
+        if not keep_daemon:
+            self._daemon.close()
 
     def _start(self, kind: SandboxKind) -> WarmContainer:
         gpu = self._gpu if kind == "run" else None

@@ -29,20 +29,29 @@ def local_gpus(topology: Path = _TOPOLOGY, devices: Path = Path("/dev")) -> list
     """The GPUs whose nodes exist in /dev; empty without the amdgpu driver."""
     if not (devices / "kfd").exists() or not topology.is_dir():
         return []
-    gpus: list[Gpu] = []
-    for node in sorted(topology.iterdir(), key=lambda path: int(path.name) if path.name.isdigit() else -1):
-        properties = _properties(node / "properties")
-        minor, version = properties.get("drm_render_minor", 0), properties.get("gfx_target_version", 0)
-        render_node = devices / "dri" / f"renderD{minor}"
-        if minor and version and render_node.exists():
-            arch = arch_of(version)
-            gpus.append(Gpu(len(gpus), arch, _NAMES.get(arch, arch), str(render_node)))
-    return gpus
+    nodes = sorted(topology.iterdir(), key=lambda path: int(path.name) if path.name.isdigit() else -1)
+    gpus = gpus_of([_properties(node / "properties") for node in nodes], str(devices))
+    return [gpu for gpu in gpus if Path(gpu.render_node).exists()]
+
+
+def gpus_of(nodes: list[dict[str, int]], devices: str = "/dev") -> list[Gpu]:
+    """The GPUs among the nodes of a topology, in their order; CPUs are nodes as well."""
+    found = [(node.get("drm_render_minor", 0), node.get("gfx_target_version", 0)) for node in nodes]
+    archs = [(minor, arch_of(version)) for minor, version in found if minor and version]
+    return [
+        Gpu(index, arch, _NAMES.get(arch, arch), f"{devices}/dri/renderD{minor}")
+        for index, (minor, arch) in enumerate(archs)
+    ]
 
 
 def gpu_device(gpu: Gpu) -> GpuDevice:
     """What a run container needs of it."""
     return GpuDevice(render_node=gpu.render_node, host_gid=Path(gpu.render_node).stat().st_gid)
+
+
+def read_properties(text: str) -> dict[str, int]:
+    """The numbers of a topology node."""
+    return {key: int(value) for key, value in re.findall(r"^(\w+) (\d+)$", text, re.MULTILINE)}
 
 
 def arch_of(version: int) -> str:
@@ -52,7 +61,6 @@ def arch_of(version: int) -> str:
 
 def _properties(file: Path) -> dict[str, int]:
     try:
-        text = file.read_text()
+        return read_properties(file.read_text())
     except OSError:  # a node that this cgroup may not see
         return {}
-    return {key: int(value) for key, value in re.findall(r"^(\w+) (\d+)$", text, re.MULTILINE)}

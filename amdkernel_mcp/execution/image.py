@@ -33,7 +33,9 @@ class Step:
 
 
 STEPS = (
-    Step("amdkernel-compiler", "image/build_compiler.sh", (("image/compile", "compile"),)),
+    Step(
+        "amdkernel-compiler", "image/build_compiler.sh", (("image/compile", "compile"), ("image/check.sh", "check.sh"))
+    ),
     Step(
         "amdkernel-sandbox",
         "image/build_runner.sh",

@@ -1,6 +1,7 @@
 """The shell program that a warm container gets for its one job, and the last line that the program prints.
 
-stdin: the job's files as a tar. stdout: the output folder as a tar, then the last line. stderr: all that the command prints.
+stdin: the job's files as a tar. stdout: the output folder as a tar, then the last line. stderr: what the
+command prints.
 """
 
 import re

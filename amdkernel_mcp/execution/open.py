@@ -1,28 +1,36 @@
 """Open the sandbox that the settings and the machine allow."""
 
+import os
+import shutil
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.errors import SandboxError
+from amdkernel_mcp.errors import SandboxError, TargetError
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.container import GpuDevice
+    from amdkernel_mcp.execution.daemon import Daemon
 
 
 def open_sandbox(settings: Settings, *, host: str | None = None, gpu: int | None = None) -> Sandbox:
-    """Containers on the local daemon, on the one of `host`, or the fallback without containers.
+    """Containers on the local daemon or on the one of `host`; where Docker is not installed, the fallback without.
 
     gpu: index of the one GPU that run containers see. Raises SandboxError or ToolchainError with the remedy.
     """
+    if host is None and uses_no_containers(settings):
+        from amdkernel_mcp.execution.kit import open_bare
+
+        return open_bare(settings)
     from amdkernel_mcp.execution.daemon import connect
     from amdkernel_mcp.execution.docker_sandbox import DockerSandbox
     from amdkernel_mcp.execution.image import sandbox_image_id
 
-    url = _docker_url(settings, host)
-    daemon = connect(url)
+    daemon = connect(docker_url(settings, host))
     try:
-        sandbox = DockerSandbox(daemon, sandbox_image_id(daemon, settings), gpu=_device(gpu))
+        image_id = sandbox_image_id(daemon, settings)
+        device = None if gpu is None else _device(settings, daemon, image_id, host, gpu)
+        sandbox = DockerSandbox(daemon, image_id, gpu=device)
     except BaseException:
         daemon.close()
         raise
@@ -30,7 +38,19 @@ def open_sandbox(settings: Settings, *, host: str | None = None, gpu: int | None
     return sandbox
 
 
-def _docker_url(settings: Settings, host: str | None) -> str | None:
+def uses_no_containers(settings: Settings) -> bool:
+    """Whether jobs run as plain subprocesses. A Docker that is installed but stopped is not passed by."""
+    if settings.isolation != "auto":
+        return settings.isolation == "none"
+    if settings.docker_host or os.environ.get("DOCKER_HOST"):
+        return False
+    from amdkernel_mcp.execution.daemon import local_socket
+
+    return local_socket() is None and not any(shutil.which(engine) for engine in ("dockerd", "docker", "podman"))
+
+
+def docker_url(settings: Settings, host: str | None) -> str | None:
+    """The daemon of `host`, or of this machine. Raises SandboxError for an unknown host."""
     if host is None:
         return settings.docker_host
     if host not in settings.hosts:
@@ -38,13 +58,11 @@ def _docker_url(settings: Settings, host: str | None) -> str | None:
     return settings.hosts[host]
 
 
-def _device(index: int | None) -> "GpuDevice | None":
-    if index is None:
-        return None
-    from amdkernel_mcp.errors import TargetError
+def _device(settings: Settings, daemon: "Daemon", image_id: str, host: str | None, index: int) -> "GpuDevice":
     from amdkernel_mcp.execution.gpus import gpu_device, local_gpus
+    from amdkernel_mcp.execution.remote_gpus import remote_device, remote_gpus
 
-    for gpu in local_gpus():
+    for gpu in local_gpus() if host is None else remote_gpus(settings, host):
         if gpu.index == index:
-            return gpu_device(gpu)
-    raise TargetError(f"this machine has no GPU {index}")
+            return gpu_device(gpu) if host is None else remote_device(daemon, image_id, gpu)
+    raise TargetError(f"{host or 'this machine'} has no GPU {index}")

@@ -88,8 +88,8 @@ def _apt_options(release: Release, settings: Settings) -> list[str]:
         return options
     if not (settings.allow_expired_release or host_allows_expired()):
         raise ToolchainError(
-            f"the Release file of Debian {release.suite} at {release.mirror} expired on {release.valid_until:%Y-%m-%d}, "
-            "as that of a frozen mirror does",
+            f"the Release file of Debian {release.suite} at {release.mirror} expired on "
+            f"{release.valid_until:%Y-%m-%d}, as that of a frozen mirror does",
             hint="if you trust this mirror: `AMDKERNEL_ALLOW_EXPIRED_RELEASE=1 amdkernel setup`",
         )
     return [*options, 'Acquire::Check-Valid-Until "false"']

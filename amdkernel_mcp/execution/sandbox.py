@@ -39,7 +39,7 @@ class Sandbox(Protocol):
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
     ) -> Completed:
-        """Unpack `files` (relative path to content) into a fresh working folder, run `command` in it, return what it left.
+        """Unpack `files` (relative path to content) into a fresh working folder, run `command`, return what it left.
 
         The command finds its output folder in the environment variable `OUT`; only regular files in it come back.
         `on_stderr` gets each whole line of stderr as it comes. A command that fails, is killed for memory or passes

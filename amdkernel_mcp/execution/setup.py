@@ -3,22 +3,20 @@
 import contextlib
 import fcntl
 import io
-import os
-import subprocess
-import sys
 import tarfile
 import time
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.daemon import Daemon, connect, docker_errors
+from amdkernel_mcp.execution.hip_python import hip_python
 from amdkernel_mcp.execution.image import STEPS, Step, base_name, find_image, image_name, step_files, step_name
+from amdkernel_mcp.execution.kit import make_kit
+from amdkernel_mcp.execution.open import docker_url, uses_no_containers
 from amdkernel_mcp.execution.ownership import ownership_labels
 from amdkernel_mcp.execution.reaper import remove
 from amdkernel_mcp.execution.rootfs import root_file_system
@@ -45,7 +43,10 @@ class SetupReport:
 def setup(settings: Settings, progress: Progress, *, host: str | None = None) -> SetupReport:
     """Make the sandbox image where it is missing. Raises SandboxError or ToolchainError with the remedy."""
     started = time.monotonic()
-    daemon = connect(settings.hosts[host] if host else settings.docker_host)
+    if host is None and uses_no_containers(settings):
+        kit = make_kit(settings, progress)
+        return SetupReport(str(kit), f"none:{kit.name}", (), time.monotonic() - started)
+    daemon = connect(docker_url(settings, host))
     built: list[str] = []
     try:
         with _only_one_at_a_time(settings):
@@ -106,7 +107,10 @@ def _add_layer(
     files = {path: (source.read_bytes(), source.stat().st_mode & 0o755) for path, source in step_files(step).items()}
     files["build.sh"] = ((folder("sandbox") / step.script).read_bytes(), 0o755)
     if step.hip_python:
-        files |= {f"python/{path}": (content, 0o644) for path, content in _hip_python(settings, progress).items()}
+        files |= {
+            f"python/{path}": (content, 0o644)
+            for path, content in hip_python(settings.cache_dir / "wheels", (3, 12), progress).items()
+        }
     with docker_errors("the sandbox image cannot be built"):
         container = daemon.client.containers.create(
             image=str(parent.id),
@@ -139,36 +143,6 @@ def _follow(container: "Container", progress: Progress) -> None:
         raise ToolchainError(f"building the sandbox image failed with status {status}:\n" + "\n".join(last))
 
 
-def _hip_python(settings: Settings, progress: Progress) -> Mapping[str, bytes]:
-    """The files of the hip-python wheels. Fetched by this Python's pip, for the image's Python."""
-    wheels = settings.cache_dir / "wheels"
-    wheels.mkdir(parents=True, exist_ok=True)
-    requirements = folder("sandbox") / "image" / "hip-python.txt"
-    if not _has_all(wheels, requirements):
-        progress("fetching hip-python")
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-        command += ["--implementation=cp", "--python-version=3.12", "--abi=abi3", "--abi=cp312", "--abi=none"]
-        command += [f"--platform={p}_x86_64" for p in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")]
-        command += ["--dest", str(wheels), "--requirement", str(requirements)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise ToolchainError(f"pip could not fetch hip-python: {done.stderr.strip()[-500:]}")
-    files: dict[str, bytes] = {}
-    for wheel in _wheels(wheels, requirements):
-        with zipfile.ZipFile(wheel) as archive:
-            files |= {i.filename: archive.read(i) for i in archive.infolist() if not i.is_dir()}
-    return files
-
-
-def _wheels(where: Path, requirements: Path) -> list[Path]:
-    pins = [line.split("==") for line in requirements.read_text().split() if "==" in line]
-    return [path for name, version in pins for path in where.glob(f"{name.replace('-', '_')}-{version}-*.whl")]
-
-
-def _has_all(where: Path, requirements: Path) -> bool:
-    return len(_wheels(where, requirements)) == requirements.read_text().count("==")
-
-
 def _tar(files: Mapping[str, tuple[bytes, int]]) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
@@ -186,14 +160,3 @@ def _only_one_at_a_time(settings: Settings) -> Iterator[None]:
     with (settings.cache_dir / "setup.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-if __name__ == "__main__":
-    from amdkernel_mcp.config import load_settings
-
-    begun = time.monotonic()
-    report = setup(
-        load_settings({}, os.environ),
-        lambda text: print(f"{time.monotonic() - begun:6.1f} s  {text}", file=sys.stderr),  # noqa: T201
-    )
-    print(report)  # noqa: T201

@@ -1,4 +1,4 @@
-"""The attached stdin, stdout and stderr of a container: one socket, spoken to directly, with a deadline and byte limits.
+"""The attached stdin, stdout and stderr of a container: one socket, spoken to directly, with deadline and byte limits.
 
 docker-py can open such a socket but neither gives it a time-out nor bounds what comes back.
 Source of the framing: Docker Engine API, "Attach to a container", "Stream format".

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.errors import UnknownTargetError
+from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.results import TargetInfo
 
@@ -25,38 +25,54 @@ class Target:
 
 
 def find_target(name: str | None, settings: Settings) -> Target:
-    """The target of this name, or the default one. Raises UnknownTargetError with the names that there are."""
+    """The target of this name, or the default one. Asks another host only for a target of its own.
+
+    Raises UnknownTargetError with the names that there are; SandboxError when the host does not answer.
+    """
     name = name or settings.default_target
-    for target in _known():
+    host, _, index = name.partition(":")
+    known = _of_host(settings, host) if host in settings.hosts and re.fullmatch(r"\d{1,3}", index) else _here()
+    for target in known:
         if target.name == name:
             return target
-    host, _, index = name.partition(":")
-    if host in settings.hosts and re.fullmatch(r"\d{1,3}", index):
-        raise UnknownTargetError(
-            f"{name}: GPUs of other hosts are not driven by this version; {settings.hosts[host]} can hold the sandbox only",
-            hint="set docker_host to it, and use emulator:gfx942",
-        )
-    known = ", ".join(target.name for target in _known())
-    raise UnknownTargetError(f"there is no target {name!r}", hint=f"known are {known}")
+    names = [target.name for target in known] + ([] if host in settings.hosts else [f"{h}:0" for h in settings.hosts])
+    raise UnknownTargetError(f"there is no target {name!r}", hint=f"known are {', '.join(names) or 'none'}")
 
 
 def list_targets(settings: Settings) -> list[TargetInfo]:
-    """All targets, the default one marked."""
+    """All targets, the default one marked; a host that does not answer stands there with the reason."""
+    listed = [_info(target, settings) for target in _here()]
+    for host in settings.hosts:
+        try:
+            listed += [_info(target, settings) for target in _of_host(settings, host)]
+        except InfrastructureError as error:
+            unknown = Target(f"{host}:0", "gpu", "unknown", "unknown", host, 0)
+            listed.append(_info(unknown, settings).model_copy(update={"ready": False, "note": error.message}))
+    return listed
+
+
+def _here() -> list[Target]:
+    emulated = [Target(f"emulator:{arch}", "emulator", arch, gpu) for arch, gpu in EMULATED.items()]
+    return emulated + [Target(f"local:{gpu.index}", "gpu", gpu.arch, gpu.name, index=gpu.index) for gpu in local_gpus()]
+
+
+def _of_host(settings: Settings, host: str) -> list[Target]:
+    from amdkernel_mcp.execution.remote_gpus import remote_gpus
+
     return [
-        TargetInfo(
-            name=target.name,
-            kind=target.kind,
-            arch=target.arch,
-            gpu=target.gpu,
-            rocm=None,
-            default=target.name == settings.default_target,
-            ready=True,
-            note="exact counts, no timing" if target.kind == "emulator" else None,
-        )
-        for target in _known()
+        Target(f"{host}:{gpu.index}", "gpu", gpu.arch, gpu.name, host=host, index=gpu.index)
+        for gpu in remote_gpus(settings, host)
     ]
 
 
-def _known() -> list[Target]:
-    emulated = [Target(f"emulator:{arch}", "emulator", arch, gpu) for arch, gpu in EMULATED.items()]
-    return emulated + [Target(f"local:{gpu.index}", "gpu", gpu.arch, gpu.name, index=gpu.index) for gpu in local_gpus()]
+def _info(target: Target, settings: Settings) -> TargetInfo:
+    return TargetInfo(
+        name=target.name,
+        kind=target.kind,
+        arch=target.arch,
+        gpu=target.gpu,
+        rocm=None,
+        default=target.name == settings.default_target,
+        ready=True,
+        note="exact counts, modelled times" if target.kind == "emulator" else None,
+    )

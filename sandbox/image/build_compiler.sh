@@ -2,12 +2,15 @@
 # Makes the precompiled headers and whatever else compile/ wants ready. Runs as root in a container of the base image,
 # without network.
 set -eu
-cd /opt/amdkernel
+umask 022
+cd "${AMDKERNEL_HOME:-/opt/amdkernel}"
+sh check.sh > toolchain
 for script in compile/make_*.sh; do
     [ -f "$script" ] || continue
     echo "running $(basename "$script")"
-    sh "$script" || echo "$script FAILED"
+    sh "$script" "$PWD/compile" || echo "$script FAILED"
 done
-# Nothing setuid: no_new_privileges disarms it already, this is the second lock.
-find / -xdev -type f -perm /6000 -exec chmod ug-s {} +
-chmod -R a+rX /opt/amdkernel
+if [ "$PWD" = /opt/amdkernel ]; then # in the image: nothing setuid; no_new_privileges is the first lock, this the second
+    find / -xdev -type f -perm /6000 -exec chmod ug-s {} +
+fi
+chmod -R a+rX .

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the emulator; the runner and hip-python need nothing but their files. Runs as root, without network.
 set -eu
-cd /opt/amdkernel
+umask 022
+cd "${AMDKERNEL_HOME:-/opt/amdkernel}"
 for clang in clang-21 /opt/rocm/llvm/bin/clang clang; do
     if command -v "$clang" >/dev/null; then break; fi
 done
@@ -13,4 +14,4 @@ mkdir -p emulator
 for version in 6 7; do
     [ -e "emulator/libamdhip64.so.$version" ] || ln -s libamdhip64.so "emulator/libamdhip64.so.$version"
 done
-chmod -R a+rX /opt/amdkernel
+chmod -R a+rX .

@@ -1,0 +1,172 @@
+"""`amdkernel doctor`: what is there, what is missing, and the one command that mends it."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.errors import AmdkernelError
+from amdkernel_mcp.execution.daemon import Daemon, connect, local_socket
+from amdkernel_mcp.execution.gpus import local_gpus
+from amdkernel_mcp.execution.image import find_image, image_name
+from amdkernel_mcp.execution.open import open_sandbox, uses_no_containers
+from amdkernel_mcp.results import DoctorCheck, DoctorResult
+
+_SETUP = "amdkernel setup"
+_NEEDED_BYTES = 3 << 30
+
+# One job that looks at all the parts; a part that is missing prints nothing after its name.
+_LOOK = """cd /opt/amdkernel
+echo "toolchain $(cat toolchain)"
+echo "emulator $(ls emulator/libamdhip64.so)"
+echo "runner $(PYTHONPATH=python:runner LD_LIBRARY_PATH=emulator python3 -c 'from hip import hip; print("hip-python")')"
+"""
+
+
+def doctor(settings: Settings) -> DoctorResult:
+    """All checks, in the order in which they depend on each other. Starts nothing and mends nothing."""
+    checks = [*_sandbox(settings), _docs_index(settings), _gpu(), _disk(settings)]
+    return DoctorResult(ok=all(check.status != "missing" for check in checks), checks=checks)
+
+
+def _sandbox(settings: Settings) -> Iterator[DoctorCheck]:
+    if uses_no_containers(settings):
+        remedy = None if settings.isolation == "none" else "sudo apt-get install docker.io"
+        found = "not used: jobs run as subprocesses, isolation none"
+        yield DoctorCheck(name="Docker", status="warning", found=found, remedy=remedy)
+    else:
+        docker = _docker(settings)
+        yield docker
+        if docker.status == "missing":
+            yield from (_unknown(name) for name in ("image", "toolchain", "emulator", "runner"))
+            return
+        image = _image(settings)
+        yield image
+        if image.status == "missing":
+            yield from (_unknown(name) for name in ("toolchain", "emulator", "runner"))
+            return
+    yield from _parts(settings)
+
+
+def _docker(settings: Settings) -> DoctorCheck:
+    try:
+        daemon = connect(settings.docker_host)
+    except AmdkernelError as error:
+        return DoctorCheck(name="Docker", status="missing", found=error.message, remedy=_docker_remedy())
+    try:
+        return _describe(daemon)
+    except AmdkernelError as error:
+        return DoctorCheck(name="Docker", status="missing", found=error.message, remedy=error.hint)
+    finally:
+        daemon.close()
+
+
+def _describe(daemon: Daemon) -> DoctorCheck:
+    info = daemon.info
+    found = f"{info['ServerVersion']}, cgroup v{info.get('CgroupVersion', '1')}, {info['NCPU']} CPUs"
+    found += f", {info['MemTotal'] / 2**30:.0f} GiB"
+    missing = [name for name in ("MemoryLimit", "PidsLimit", "CpuCfsQuota") if info.get(name) is False]
+    if not any("seccomp" in option for option in info.get("SecurityOptions") or []):
+        missing.append("seccomp")
+    if missing:
+        found += f"; it cannot enforce {', '.join(missing)}"
+        remedy = "run the daemon as root, with the cgroup controllers cpu, memory and pids"
+        return DoctorCheck(name="Docker", status="warning", found=found, remedy=remedy)
+    return DoctorCheck(name="Docker", status="ok", found=found)
+
+
+def _docker_remedy() -> str:
+    """The command that mends a daemon that does not answer: install, start, or join its group."""
+    socket = local_socket()
+    if socket and not os.access(socket.removeprefix("unix://"), os.W_OK):
+        return "sudo usermod -aG docker $USER, then log in again"
+    if shutil.which("dockerd") is None and shutil.which("podman") is None:
+        return "sudo apt-get install docker.io"
+    return "sudo systemctl start docker" if Path("/run/systemd/system").is_dir() else "sudo scripts/ensure-docker.sh"
+
+
+def _image(settings: Settings) -> DoctorCheck:
+    daemon = connect(settings.docker_host)
+    try:
+        name = image_name(settings)
+        image = find_image(daemon, name)
+    except AmdkernelError as error:
+        return DoctorCheck(name="image", status="missing", found=error.message, remedy=error.hint)
+    finally:
+        daemon.close()
+    if image is None:
+        return DoctorCheck(name="image", status="missing", found=f"no {name}", remedy=_SETUP)
+    size = image.attrs["Size"] / 1e9
+    return DoctorCheck(name="image", status="ok", found=f"{name}, {str(image.id)[:19]}, {size:.1f} GB")
+
+
+def _parts(settings: Settings) -> Iterator[DoctorCheck]:
+    """What a job in the sandbox finds there: proves the sandbox itself as well."""
+    try:
+        sandbox = open_sandbox(settings)
+    except AmdkernelError as error:
+        yield DoctorCheck(name="sandbox", status="missing", found=error.message, remedy=error.hint)
+        return
+    try:
+        done = sandbox.run("run", ["sh", "-c", _LOOK], {}, timeout_s=60)
+    except AmdkernelError as error:
+        yield DoctorCheck(name="sandbox", status="missing", found=error.message, remedy=error.hint)
+        return
+    finally:
+        sandbox.close()
+    yield DoctorCheck(name="sandbox", status="ok", found=f"a job took {done.seconds * 1000:.0f} ms")
+    lines = done.stderr.splitlines()
+    for name in ("toolchain", "emulator", "runner"):
+        found = next((line.removeprefix(name).strip() for line in lines if line.startswith(f"{name} ")), "")
+        if found:
+            yield DoctorCheck(name=name, status="ok", found=found)
+        else:
+            yield DoctorCheck(name=name, status="missing", found="not in the image", remedy=_SETUP)
+
+
+def _unknown(name: str) -> DoctorCheck:
+    return DoctorCheck(name=name, status="missing", found="cannot be looked at before that", remedy=_SETUP)
+
+
+def _docs_index(settings: Settings) -> DoctorCheck:
+    index = settings.data_dir / "docs.sqlite3"
+    if not index.exists():
+        return DoctorCheck(name="docs index", status="missing", found=f"no {index}", remedy=_SETUP)
+    return DoctorCheck(name="docs index", status="ok", found=f"{index}, {index.stat().st_size / 1e6:.1f} MB")
+
+
+def _gpu() -> DoctorCheck:
+    gpus = local_gpus()
+    if gpus:
+        found = ", ".join(f"local:{gpu.index} {gpu.name} ({gpu.arch})" for gpu in gpus)
+        return DoctorCheck(name="GPU", status="ok", found=found)
+    if any("1002" in line for line in _display_controllers()):
+        remedy = "install the amdgpu driver, so that /dev/kfd exists"
+        return DoctorCheck(name="GPU", status="warning", found="an AMD GPU without its compute driver", remedy=remedy)
+    return DoctorCheck(name="GPU", status="ok", found="none; kernels run on the emulated MI300X")
+
+
+def _display_controllers() -> list[str]:
+    """Vendor ids of PCI display controllers (class 03) and accelerators (class 12)."""
+    vendors: list[str] = []
+    for device in Path("/sys/bus/pci/devices").glob("*"):
+        try:
+            kind, vendor = (device / "class").read_text(), (device / "vendor").read_text()
+        except OSError:
+            continue
+        if kind.startswith(("0x03", "0x12")):
+            vendors.append(vendor.strip())
+    return vendors
+
+
+def _disk(settings: Settings) -> DoctorCheck:
+    folder = settings.data_dir
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    found = f"{free / 2**30:.0f} GiB free at {folder}"
+    if free < _NEEDED_BYTES:
+        remedy = "set AMDKERNEL_DATA_DIR to a folder with 3 GiB free"
+        return DoctorCheck(name="disk", status="warning", found=found, remedy=remedy)
+    return DoctorCheck(name="disk", status="ok", found=found)

@@ -1,0 +1,219 @@
+"""The fallback without containers: a subprocess with resource limits, of an unprivileged user. `isolation: none`.
+
+It bounds accidents, not attacks: the network and the files that the user may read are open to the job.
+"""
+
+import os
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from amdkernel_mcp.errors import SandboxError
+from amdkernel_mcp.execution.archive import MAX_DEPTH, MAX_MEMBERS
+from amdkernel_mcp.execution.container import COMPILE_LIMITS, ENVIRONMENT, RUN_LIMITS, Limits
+from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
+from amdkernel_mcp.execution.stream import HeadAndTail
+from amdkernel_mcp.results import Isolation
+
+IN_IMAGE = "/opt/amdkernel"
+# As root each running job gets a user id of its own out of these, so that all its processes can be found and killed.
+USER_IDS = range(65500, 65532)
+
+
+class BareSandbox:
+    """Implements `Sandbox` with subprocesses. `kit` holds what the image has in /opt/amdkernel. Thread-safe."""
+
+    isolation: Isolation = "none"
+
+    def __init__(self, kit: Path, rocm_path: Path) -> None:
+        self.image_id = f"none:{kit.name}"
+        self._kit = kit
+        self._rocm_path = rocm_path
+        self._free_ids = list(USER_IDS)
+        self._freed = threading.Condition()
+        if os.geteuid() == 0:
+            self._require_readable_kit()
+
+    def run(
+        self,
+        kind: SandboxKind,
+        command: Sequence[str],
+        files: Mapping[str, bytes],
+        *,
+        timeout_s: float,
+        output_limit_bytes: int = 256 << 20,
+        on_stderr: Callable[[str], None] | None = None,
+    ) -> Completed:
+        """See `Sandbox.run`."""
+        limits = COMPILE_LIMITS if kind == "compile" else RUN_LIMITS
+        folder = Path(tempfile.mkdtemp(prefix="amdkernel-job-"))
+        user = self._borrow_user()
+        try:
+            work, out = _lay_out(folder, files, user)
+            words = [word.replace(IN_IMAGE, str(self._kit)) for word in command]
+            started = time.monotonic()
+            process = self._start(_limited(words, limits, user), work, out, user)
+            said, timed_out = _watch(process, HeadAndTail(on_stderr), timeout_s, limits.grace_s)
+            _end(process, user)
+            outputs, complete = read_folder(out, output_limit_bytes)
+        finally:
+            self._give_back(user)
+            shutil.rmtree(folder, ignore_errors=True)
+        return Completed(
+            exit_code=process.returncode if process.returncode >= 0 else 128 - process.returncode,
+            files=outputs,
+            stderr=said.text(),
+            timed_out=timed_out,
+            out_of_memory=False,
+            truncated=said.cut or not complete,
+            seconds=time.monotonic() - started,
+        )
+
+    def close(self) -> None:
+        """Nothing is kept between jobs."""
+
+    def _start(self, command: list[str], work: Path, out: Path, user: int | None) -> "subprocess.Popen[bytes]":
+        environment = {name: value.replace(IN_IMAGE, str(self._kit)) for name, value in ENVIRONMENT.items()}
+        environment |= {"OUT": str(out), "HOME": str(work), "TMPDIR": str(work), "ROCM_PATH": str(self._rocm_path)}
+        environment["AMDKERNEL_COMPILE_KIT"] = f"{self._kit}/compile"
+        environment["PATH"] = f"{Path(sys.executable).parent}:{self._rocm_path}/bin:{environment['PATH']}"
+        try:
+            return subprocess.Popen(
+                command,
+                cwd=work,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                user=user,
+                group=user,
+                extra_groups=None if user is None else [],
+            )
+        except OSError as error:
+            raise SandboxError(f"{command[0]} cannot be started: {error.strerror}") from None
+
+    def _borrow_user(self) -> int | None:
+        if os.geteuid() != 0:
+            return None
+        with self._freed:
+            self._freed.wait_for(lambda: self._free_ids)
+            return self._free_ids.pop()
+
+    def _give_back(self, user: int | None) -> None:
+        if user is not None:
+            with self._freed:
+                self._free_ids.append(user)
+                self._freed.notify()
+
+    def _require_readable_kit(self) -> None:
+        user = USER_IDS[0]
+        try:
+            subprocess.run(
+                ["test", "-r", str(self._kit / "toolchain")], user=user, group=user, extra_groups=[], check=True
+            )
+        except (subprocess.CalledProcessError, PermissionError):
+            raise SandboxError(
+                f"root runs jobs as another user, and that one cannot read {self._kit}",
+                hint="run as an ordinary user, or set AMDKERNEL_DATA_DIR to a folder that all may read",
+            ) from None
+
+
+def read_folder(folder: Path, limit_bytes: int) -> tuple[dict[str, bytes], bool]:
+    """The regular files below `folder`, and whether that was all that it held."""
+    files: dict[str, bytes] = {}
+    complete, room = True, limit_bytes
+    for path in _walk(folder):
+        # The job may have left a link to a file of ours, or a FIFO that never answers.
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            complete = False
+            continue
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            name = str(path.relative_to(folder))
+            plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and name.isprintable()
+            if not plain or status.st_size > room or len(files) >= MAX_MEMBERS:
+                complete = False
+                continue
+            files[name] = file.read(status.st_size)
+            room -= len(files[name])
+    return files, complete
+
+
+def _walk(folder: Path, depth: int = 0) -> Iterator[Path]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if depth < MAX_DEPTH:
+                    yield from _walk(Path(entry.path), depth + 1)
+            else:
+                yield Path(entry.path)
+
+
+def _lay_out(folder: Path, files: Mapping[str, bytes], user: int | None) -> tuple[Path, Path]:
+    folder.chmod(0o755)
+    work, out = folder / "work", folder / "out"
+    work.mkdir()
+    out.mkdir()
+    for name, content in files.items():
+        path = work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(0o755)
+    if user is not None:
+        for path in (work, out, *work.rglob("*")):
+            os.chown(path, user, user)
+    return work, out
+
+
+def _limited(command: Sequence[str], limits: Limits, user: int | None) -> list[str]:
+    """The command under prlimit(1). The number of processes is bounded per user, so only where the job has its own."""
+    options = ["--core=0", "--nofile=1024", f"--fsize={limits.file_bytes}", f"--as={4 * limits.memory_bytes}"]
+    options += [f"--nproc={limits.processes}"] if user is not None else []
+    return ["prlimit", *options, "--", *command]
+
+
+def _watch(
+    process: "subprocess.Popen[bytes]", said: HeadAndTail, timeout_s: float, grace_s: float
+) -> tuple[HeadAndTail, bool]:
+    """Take in what it prints until it ends; at the deadline SIGTERM, then SIGKILL. Returns also whether it was late."""
+    assert process.stdout is not None
+    deadline, late = time.monotonic() + timeout_s, False
+    while process.poll() is None:
+        readable, _, _ = select.select([process.stdout], [], [], 0.02)
+        if readable:
+            said.add(os.read(process.stdout.fileno(), 1 << 16))
+        if time.monotonic() > deadline:
+            _signal_group(process, signal.SIGKILL if late else signal.SIGTERM)
+            deadline, late = time.monotonic() + grace_s, True
+    while select.select([process.stdout], [], [], 0)[0] and (data := os.read(process.stdout.fileno(), 1 << 16)):
+        said.add(data)
+    return said, late
+
+
+def _end(process: "subprocess.Popen[bytes]", user: int | None) -> None:
+    """Kill what the job left running, as far as it can be found."""
+    _signal_group(process, signal.SIGKILL)
+    if process.stdout:
+        process.stdout.close()
+    if user is not None:
+        # As that user, so that it can hit nobody else.
+        kill_all = "import os, signal; os.kill(-1, signal.SIGKILL)"
+        subprocess.run([sys.executable, "-I", "-c", kill_all], user=user, group=user, extra_groups=[], check=False)
+
+
+def _signal_group(process: "subprocess.Popen[bytes]", number: int) -> None:
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return

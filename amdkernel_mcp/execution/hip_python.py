@@ -1,0 +1,47 @@
+"""The files of AMD's Python bindings, fetched by this Python's pip for whichever Python the runner has."""
+
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.errors import ToolchainError
+
+_PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
+
+
+def hip_python(wheels: Path, python: tuple[int, int], progress: Callable[[str], None]) -> Mapping[str, bytes]:
+    """Path in the search path to content. `wheels`: folder that keeps what was fetched. Raises ToolchainError."""
+    requirements = folder("sandbox") / "image" / "hip-python.txt"
+    pins = [line.split("==") for line in requirements.read_text().split() if "==" in line]
+    tag = "cp311" if python == (3, 11) else "cp312"
+    kept = wheels / tag
+    if len(_wheels(kept, pins)) != len(pins):
+        progress("fetching hip-python")
+        _fetch(kept, requirements, tag)
+    files: dict[str, bytes] = {}
+    for wheel in _wheels(kept, pins):
+        with zipfile.ZipFile(wheel) as archive:
+            files |= {member.filename: archive.read(member) for member in archive.infolist() if not member.is_dir()}
+    return files
+
+
+def _wheels(kept: Path, pins: list[list[str]]) -> list[Path]:
+    return [path for name, version in pins for path in kept.glob(f"{name.replace('-', '_')}-{version}-*.whl")]
+
+
+def _fetch(kept: Path, requirements: Path, tag: str) -> None:
+    kept.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={tag[2:3]}.{tag[3:]}"]
+    command += [f"--abi={abi}" for abi in ("abi3", tag, "none")]
+    command += [f"--platform={platform}" for platform in _PLATFORMS]
+    command += ["--dest", str(kept), "--requirement", str(requirements)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ToolchainError(
+            f"pip could not fetch hip-python: {done.stderr.strip()[-500:]}",
+            hint="this Python needs pip and a way to its package index",
+        )

@@ -1,0 +1,70 @@
+"""What the image has in /opt/amdkernel, made on this host for the fallback without containers."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.compiler.toolchain import Toolchain, find_toolchain
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.errors import ToolchainError
+from amdkernel_mcp.execution.bare import BareSandbox
+from amdkernel_mcp.execution.hip_python import hip_python
+from amdkernel_mcp.execution.image import SETUP_HINT, STEPS, Step, step_files, step_name
+
+
+def open_bare(settings: Settings) -> BareSandbox:
+    """The fallback, with this host's own compiler. Raises ToolchainError when there is none, or no kit for it."""
+    toolchain = find_toolchain()
+    kit = kit_folder(settings, toolchain)
+    if not (kit / "ready").exists():
+        raise ToolchainError("the emulator and the runner have not been built on this host", hint=SETUP_HINT)
+    return BareSandbox(kit, toolchain.rocm_path)
+
+
+def kit_folder(settings: Settings, toolchain: Toolchain) -> Path:
+    """Where the kit for this compiler and this version of sandbox/ is, or would be."""
+    start = f"{toolchain.hipcc} {toolchain.hip_version} {toolchain.clang_version} {sys.version_info[:2]}"
+    name = reduce(lambda parent, step: step_name(step, parent), STEPS, start)
+    return settings.data_dir / "kits" / name.rpartition(":")[2]
+
+
+def make_kit(settings: Settings, progress: Callable[[str], None]) -> Path:
+    """Make the kit where it is missing. Raises ToolchainError."""
+    toolchain = find_toolchain()
+    kit = kit_folder(settings, toolchain)
+    if (kit / "ready").exists():
+        return kit
+    shutil.rmtree(kit, ignore_errors=True)
+    for step in STEPS:
+        _make(step, kit, toolchain, settings, progress)
+    (kit / "ready").touch()
+    return kit
+
+
+def _make(step: Step, kit: Path, toolchain: Toolchain, settings: Settings, progress: Callable[[str], None]) -> None:
+    for path, source in step_files(step).items():
+        (kit / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, kit / path)
+    if step.hip_python:
+        python = (sys.version_info[0], sys.version_info[1])
+        for path, content in hip_python(settings.cache_dir / "wheels", python, progress).items():
+            (kit / "python" / path).parent.mkdir(parents=True, exist_ok=True)
+            (kit / "python" / path).write_bytes(content)
+    progress(f"running {step.script} on this host")
+    search = (
+        f"{Path(sys.executable).parent}:{toolchain.rocm_path}/bin:{toolchain.rocm_path}/llvm/bin:{os.environ['PATH']}"
+    )
+    done = subprocess.run(
+        ["/bin/sh", str(folder("sandbox") / step.script)],
+        env=os.environ | {"AMDKERNEL_HOME": str(kit), "ROCM_PATH": str(toolchain.rocm_path), "PATH": search},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ToolchainError(f"{step.script} failed: {(done.stdout + done.stderr).strip()[-800:]}")

@@ -1,0 +1,87 @@
+"""Another machine's Docker socket, brought here by our own `ssh -N -L`; with the user's ssh settings, agent and jumps.
+
+docker-py's `ssh://` opens an ssh session per request and fails under load (sshd's MaxSessions); forwarded sockets are
+not counted.
+"""
+
+import contextlib
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from amdkernel_mcp.errors import SandboxError
+
+CONNECT_TIMEOUT_S = 30.0
+
+# ssh in the foreground of a shell whose watcher sees our end of a pipe close: also a killed server leaves no tunnel.
+_UNTIL_STDIN_ENDS = 'exec 3<&0; (cat <&3 >/dev/null 2>&1; kill $$) 2>/dev/null & exec "$@" </dev/null 3<&-'
+
+
+class Tunnel:
+    """An open tunnel; `url` is what a Docker client connects to."""
+
+    def __init__(self, process: "subprocess.Popen[str]", folder: Path) -> None:
+        self._process = process
+        self._folder = folder
+        self.url = f"unix://{folder / 'docker.sock'}"
+
+    def close(self) -> None:
+        """End it."""
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=10)
+        for pipe in (self._process.stdin, self._process.stderr):
+            if pipe:
+                pipe.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def ssh_command(url: str, socket: Path) -> list[str]:
+    """The command of the tunnel to `ssh://[USER@]HOST[:PORT][/PATH/OF/docker.sock]`. Raises SandboxError."""
+    parts = urlsplit(url)
+    if not parts.hostname or parts.hostname.startswith("-") or (parts.username or "").startswith("-"):
+        raise SandboxError(f"{url!r} names no host", hint="write ssh://USER@HOST")
+    options = ("BatchMode=yes", "ExitOnForwardFailure=yes", "ServerAliveInterval=15", "ServerAliveCountMax=3")
+    remote = parts.path if len(parts.path) > 1 else "/var/run/docker.sock"
+    command = ["ssh", "-N", "-T", "-x", "-a"]
+    command += [word for option in options for word in ("-o", option)]
+    command += ["-L", f"{socket}:{remote}"]
+    command += ["-p", str(parts.port)] if parts.port else []
+    command += ["-l", parts.username] if parts.username else []
+    return [*command, "--", parts.hostname]
+
+
+def open_tunnel(url: str) -> Tunnel:
+    """A tunnel through which a daemon can be asked. Raises SandboxError with ssh's own words."""
+    if shutil.which("ssh") is None:
+        raise SandboxError("ssh is not installed", hint="`sudo apt-get install openssh-client`")
+    folder = Path(tempfile.mkdtemp(prefix="amdkernel-ssh-"))  # readable by us only: who opens the socket is root there
+    socket = folder / "docker.sock"
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", _UNTIL_STDIN_ENDS, "sh", *ssh_command(url, socket)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for us: containers are removed through this tunnel afterwards
+    )
+    tunnel = Tunnel(process, folder)
+    deadline = time.monotonic() + CONNECT_TIMEOUT_S
+    while not socket.is_socket():
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.terminate()
+            said = process.stderr.read().strip()[-300:] if process.stderr else ""
+            tunnel.close()
+            raise SandboxError(
+                f"ssh to {url} does not come up: {said or 'no answer'}", hint=f"try `ssh {_plain(url)} true`"
+            )
+        time.sleep(0.02)
+    return tunnel
+
+
+def _plain(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.username}@{parts.hostname}" if parts.username else str(parts.hostname)

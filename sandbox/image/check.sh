@@ -1,0 +1,23 @@
+#!/bin/sh
+# Prints one line that names the toolchain, or says what a sandbox lacks and exits 1.
+# The Debian image has all of it; an image that a user names, or a host without containers, may not.
+set -eu
+lacks() {
+    echo "$*" >&2
+    exit 1
+}
+for tool in tar head sed find timeout make; do
+    command -v $tool >/dev/null || lacks "it has no $tool"
+done
+for hipcc in "${ROCM_PATH:-/nowhere}/bin/hipcc" /opt/rocm/bin/hipcc /opt/rocm-*/bin/hipcc "$(command -v hipcc || true)"; do
+    [ -x "$hipcc" ] && break
+done
+[ -x "$hipcc" ] || lacks "it has no hipcc: not in \$ROCM_PATH, not in /opt/rocm*, not on PATH"
+version=$("$hipcc" --version 2>&1) || lacks "its hipcc does not start: $version"
+clang=$(printf '%s\n' "$version" | sed -n 's/.*clang version \([0-9][0-9.]*\).*/\1/p')
+[ "${clang%%.*}" -ge 18 ] 2>/dev/null || lacks "its compiler is clang ${clang:-of unknown version}, and 18 or newer is needed"
+numpy=$(python3 -c 'import sys, numpy; assert sys.version_info >= (3, 10); print(numpy.__version__)' 2>&1) ||
+    lacks "it has no python3 >= 3.10 with NumPy: $(printf '%s\n' "$numpy" | tail -n 1)"
+python=$(python3 -c 'import platform; print(platform.python_version())')
+hip=$(printf '%s\n' "$version" | sed -n 's/^HIP version: *//p')
+echo "hipcc of HIP ${hip:-?}, clang $clang, Python $python, NumPy $numpy"
