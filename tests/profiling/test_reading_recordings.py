@@ -296,9 +296,10 @@ def test_a_damaged_file_is_read_or_refused_but_never_breaks_the_reader(tmp_path,
     damaged = whole[name][:at] + data.draw(st.sampled_from(DAMAGE)) + whole[name][at + cut :]
     (tmp_path / name).write_bytes(damaged)
     try:
-        assert import_recording(tmp_path / name, gpu="MI300X").model_dump_json()
+        answer = import_recording(tmp_path / name, gpu="MI300X").model_dump_json()
     except ProfileFileError as refused:
-        assert refused.file
+        answer = refused.file
+    assert answer
 
 
 def test_a_duration_of_zero_is_no_duration(tmp_path):
