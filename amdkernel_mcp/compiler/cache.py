@@ -78,19 +78,28 @@ class CompileCache:
     def _prune(self) -> None:
         """Remove the entries used longest ago while all together are over the limit."""
         with self._pruning:
-            entries = []
-            for folder in os.scandir(self._folder):
-                if folder.is_dir(follow_symlinks=False):
-                    entries += [(e.stat().st_mtime_ns, e.stat().st_size, e.path) for e in os.scandir(folder)]
+            entries = [
+                (status.st_mtime_ns, status.st_size, path)
+                for path in self._folder.glob("??/*")
+                for status in _status_of(path)
+            ]
             total = sum(size for _, size, _ in entries)
             if total <= self._max_total_bytes:
                 return
             for _, size, path in sorted(entries):
                 with contextlib.suppress(OSError):
-                    os.unlink(path)
+                    path.unlink()
                 total -= size
                 if total <= self._max_total_bytes * _PRUNE_TO:
                     return
+
+
+def _status_of(path: Path) -> list[os.stat_result]:
+    """One status, or none for a file that another process has removed meanwhile."""
+    try:
+        return [path.stat()]
+    except OSError:
+        return []
 
 
 def _pack(entry: Entry) -> bytes:

@@ -125,7 +125,7 @@ def _result(outcome: CompileOutcome, arch: str, file_name: str) -> CompileResult
     if outcome.failure:
         diagnostics.insert(0, Diagnostic(severity="error", message=outcome.failure))
     if not outcome.ok and not any(d.severity == "error" for d in diagnostics):
-        said = outcome.messages.strip()[-300:] or "it gave no reason"
+        said = outcome.messages.partition("failed to execute:")[0].strip()[-300:] or "it gave no reason"
         diagnostics.insert(0, Diagnostic(severity="error", message=f"the compiler failed: {said}"))
     kernels: list[KernelResources] = []
     if outcome.code_object is not None:

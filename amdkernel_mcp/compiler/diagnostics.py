@@ -25,6 +25,9 @@ _TOOL = re.compile(r"(?:\S*/)?(?:clang(?:\+\+)?(?:-\d+)?|hipcc): (?P<rest>(?:fat
 _ECHO = re.compile(
     r"(?:clang|linker|amdgcn-link|hip).* command failed|no such file or directory: 'kernel\.o'|unable to execute"
 )
+_LLVM_OPTION = re.compile(
+    r"clang[^:]*\(LLVM option parsing\): (?P<text>Unknown command line argument '.*?'|for the .*)"
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -50,6 +53,8 @@ def parse_diagnostics(text: str, file_name: str) -> list[Diagnostic]:
                 include_line = int(found["line"])
         elif found := _LINKER.match(line):
             groups.append(_Group(_diagnostic(found["severity"], _linker_text(found["text"]), None, None)))
+        elif found := _LLVM_OPTION.match(line):
+            groups.append(_Group(_diagnostic("error", f"-mllvm: {found['text']}", None, None)))
         elif found := _REFERENCE.match(line):
             if groups and groups[-1].head.line is None and _is_users(found["file"], file_name):
                 groups[-1].head = groups[-1].head.model_copy(update={"line": int(found["line"])})

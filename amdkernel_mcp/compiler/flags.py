@@ -40,10 +40,10 @@ _OTHERS = re.compile(
     r"|-g|-ggdb|-gline-tables-only"
     r"|--gpu-max-threads-per-block=([1-9]\d{0,2}|10[01]\d|102[0-4])"
 )
-# LLVM's own tuning options that change code and nothing else. Source: `clang -mllvm -help-hidden`, LLVM 21.
+# LLVM's own tuning options that change code and nothing else, of any release: clang says which it does not know.
 _LLVM_BOOLEANS = (
     "amdgpu-early-inline-all|amdgpu-function-calls|amdgpu-coerce-illegal-types|amdgpu-use-divergent-register-indexing"
-    "|amdgpu-mfma-vgpr-form|enable-post-misched|greedy-reverse-local-assignment|misched-bottomup|misched-topdown"
+    "|amdgpu-mfma-vgpr-form|enable-post-misched|greedy-reverse-local-assignment"
 )
 _LLVM_NUMBERS = (
     "unroll-threshold|inline-threshold|amdgpu-unroll-threshold-private|amdgpu-unroll-threshold-local"

@@ -1,0 +1,67 @@
+"""Text of clang and the linker as diagnostics of the user's file."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amdkernel_mcp.compiler.diagnostics import MAX_DIAGNOSTICS, MAX_MESSAGE_CHARS, parse_diagnostics
+
+
+def test_an_error_in_the_users_file_has_its_place() -> None:
+    [error] = parse_diagnostics("k.hip:7:10: error: use of undeclared identifier 'nope'\n1 error generated.\n", "k.hip")
+    assert (error.severity, error.line, error.column) == ("error", 7, 10)
+
+
+def test_an_error_in_a_header_stands_at_the_include_that_led_there() -> None:
+    text = (
+        "In file included from k.hip:3:\nIn file included from /usr/include/a.h:1:\n"
+        '/usr/include/hip/b.h:9:1: error: #error "too old"\n'
+    )
+    [error] = parse_diagnostics(text, "k.hip")
+    assert (error.line, error.message) == (3, 'hip/b.h:9: #error "too old"')
+
+
+def test_an_error_in_a_headers_template_stands_where_the_user_asked_for_it() -> None:
+    text = "/usr/include/c++/16/array:5:2: error: no\nk.hip:12:9: note: in instantiation of 'f<int>' requested here\n"
+    error, note = parse_diagnostics(text, "k.hip")
+    assert (error.line, error.column, error.message) == (12, 9, "array:5: no")
+    assert note.severity == "note"
+
+
+def test_an_undefined_symbol_stands_at_its_first_use() -> None:
+    text = (
+        "ld.lld: error: undefined hidden symbol: foo(float)\n>>> referenced by k.hip:4 (./k.hip:4)\n"
+        ">>>               kernel.o:(k)\n>>> referenced by k.hip:9 (./k.hip:9)\n"
+    )
+    [error] = parse_diagnostics(text, "k.hip")
+    assert error.line == 4
+    assert "undefined symbol: foo(float)" in error.message
+
+
+def test_what_the_driver_echoes_is_left_out() -> None:
+    text = "k.hip:1:1: error: x\nclang++: error: amdgcn-link command failed with exit code 1 (use -v to see it)\n"
+    assert [d.message for d in parse_diagnostics(text, "k.hip")] == ["x"]
+
+
+def test_the_drivers_own_error_is_kept() -> None:
+    [error] = parse_diagnostics("clang++: error: invalid value 'gnu++99x' in '-std=gnu++99x'\n", "k.hip")
+    assert (error.severity, error.message) == ("error", "invalid value 'gnu++99x' in '-std=gnu++99x'")
+
+
+def test_a_flood_is_cut_and_the_errors_are_kept() -> None:
+    text = "k.hip:1:1: warning: w\n" * 500 + "k.hip:9:1: error: the one\n"
+    shown = parse_diagnostics(text, "k.hip")
+    assert len(shown) == MAX_DIAGNOSTICS + 1
+    assert shown[-2].message == "the one"
+    assert shown[-1].message == "471 more messages left out"
+
+
+def test_a_long_message_with_control_characters_is_cut_and_clean() -> None:
+    [error] = parse_diagnostics(f"k.hip:1:1: error: \x1b[31m{'x' * 10_000} end\n", "k.hip")
+    assert len(error.message) <= MAX_MESSAGE_CHARS
+    assert "\x1b" not in error.message
+    assert error.message.endswith("end")
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_survived(text: str) -> None:
+    assert len(parse_diagnostics(f"k.hip:1:1: error: {text}\n{text}", "k.hip")) <= MAX_DIAGNOSTICS + 1
