@@ -23,6 +23,8 @@ LEAST_DIFFERENCE = 0.02
 FEW_SAMPLES = 7
 SUSPICIOUS_SPEEDUP = 10.0
 IMPOSSIBLE_SPEEDUP = 50.0
+LAUNCH_US = 5.0
+"""The order of what starting a kernel costs: modelled times below it would hardly show on a GPU."""
 SHORT_US = 20.0
 """Below this, event times are mostly the cost of a launch."""
 
@@ -62,6 +64,8 @@ def _same_cases(candidate: Side, baseline: Side) -> None:
 def _modelled(candidate: Side, baseline: Side | None, *, gpu: Gpu, target: str) -> BenchmarkResult:
     ours = _models(candidate, gpu)
     flags = ["modelled_not_measured"]
+    if min((model.time_us for model in ours), default=0.0) < LAUNCH_US:
+        flags.append("shorter_than_a_launch")
     if not all(model.limiter for model in ours):
         return BenchmarkResult(
             target=target, verdict="not_measured", reason=f"there is no time model for {gpu.name}", flags=flags

@@ -6,6 +6,7 @@ Nothing here speaks of stalls or of measured time: the emulator has neither.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 from amdkernel_mcp.profiling.emulated_facts import Facts
 from amdkernel_mcp.profiling.finding import finding
@@ -13,6 +14,10 @@ from amdkernel_mcp.results import Diagnosis
 
 WEIGHS = 0.5
 """From this part of the modelled time on a bound is worth acting on."""
+
+
+BYTES_WORTH_SPLITTING = 64
+"""Data of a thread, from which on more threads could share its work; below it the problem itself is small."""
 
 
 @dataclass(frozen=True)
@@ -150,13 +155,17 @@ def small_launch(facts: Facts) -> Answer:
         f"{dispatch.workgroups} workgroups with {facts.counter('SQ_WAVES'):.0f} waves keep {busy.simds:.0f} of "
         f"{gpu.simds} SIMDs ({busy.cus:.0f} of {gpu.cus} CUs) of an {gpu.name} busy"
     )
+    each = facts.metric("Compulsory Bytes") / len(facts.dispatches) / (dispatch.workgroups * prod(dispatch.block))
     if part >= 0.75:
         return RuledOut("too little parallelism", because)
+    if each < BYTES_WORTH_SPLITTING:
+        small = f"but a thread has {each:.0f} B of the data: the case is too small for this GPU, not the launch"
+        return RuledOut("too little parallelism", f"{because}, {small}")
     return finding(
         "The launch cannot fill the GPU",
-        because=f"{because}: {part:.0%} of the machine",
+        because=f"{because}: {part:.0%} of the machine, while each thread has {each:.0f} B of the data to itself",
         advice="give every output element or row its own threads, split the long dimension over workgroups and combine "
-        "the parts, or use smaller workgroups; or the problem itself is small",
+        "the parts, or use smaller workgroups",
         docs=("grid size workgroups compute units occupancy", "split-k parallel reduction"),
     )
 

@@ -41,6 +41,8 @@ def _limits() -> list[str]:
         ("modelled difference that counts, different bounds", f"{benchmark.OTHER_LIMITER_UNCERTAINTY:.0%}"),
         ("measured difference that counts", f"max({benchmark.LEAST_DIFFERENCE:.0%}, noise floor)"),
         ("`few_samples` below", str(benchmark.FEW_SAMPLES)),
+        ("`shorter_than_20_us`: median below", f"{benchmark.SHORT_US:g} us"),
+        ("`shorter_than_a_launch`: modelled time below", f"{benchmark.LAUNCH_US:g} us"),
         ("`over_10x` above a speed-up of", f"{benchmark.SUSPICIOUS_SPEEDUP:g}"),
         ("`invalid` above a speed-up of", f"{benchmark.IMPOSSIBLE_SPEEDUP:g}"),
         ("recorded percentages of GUI are lower bounds from a dilution of", f"{DILUTED:g}"),

@@ -36,6 +36,11 @@ def test_a_coalesced_kernel_is_faster_than_a_scattered_one_and_both_times_are_mo
     assert compare(emulated(64 * 65536), emulated(65536)).verdict == "slower"
 
 
+def test_a_time_below_that_of_a_launch_is_flagged():
+    assert "shorter_than_a_launch" in compare(emulated(65536), None).flags
+    assert "shorter_than_a_launch" not in compare(emulated(64 * 65536), None).flags
+
+
 def test_the_model_does_not_tell_apart_what_it_cannot():
     result = compare(emulated(65536), emulated(65537))
     assert result.verdict == "inconclusive", result.reason

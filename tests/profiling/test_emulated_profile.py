@@ -132,6 +132,12 @@ def test_few_waves_cannot_fill_the_machine():
     assert "64 of 1216 SIMDs" in result.diagnosis[0].because
 
 
+def test_a_small_problem_is_not_blamed_on_its_launch():
+    result = run(groups=16, SQ_WAVES=64, footprint=Footprint(4096 * 4, 4096 * 4))
+    assert "The launch cannot fill the GPU" not in findings(result)
+    assert "too small for this GPU" in ruled_out(result)
+
+
 def test_spills_and_a_local_array_are_told_apart():
     assert "Registers spill to scratch memory" in findings(run(of=resources(scratch_bytes=64, vgpr_spills=9)))
     assert "A local array lives in scratch memory" in findings(run(of=resources(scratch_bytes=64)))
