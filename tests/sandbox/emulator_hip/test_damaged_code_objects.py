@@ -1,0 +1,36 @@
+"""Code objects come from a sandbox, but so does damage: no file may make the loader read or write where it must not."""
+
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.execution.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+ROUNDS = 1000
+FILES = ("triple.co", "triple.bundle", "triple.compressed")
+
+SCRIPT = f"""
+set -e
+device="hipcc -O1 --offload-device-only -Wno-unused-command-line-argument"
+$device --offload-arch=gfx942 --no-gpu-bundle-output triple.hip -o triple.co
+$device --offload-arch=gfx90a --offload-arch=gfx942 triple.hip -o triple.bundle
+$device --offload-arch=gfx90a --offload-arch=gfx942 --offload-compress triple.hip -o triple.compressed
+clang=$(command -v clang-21 || command -v clang || echo /opt/rocm/llvm/bin/clang)
+$clang -std=c11 -O1 -fsanitize=undefined -fno-sanitize=alignment -fsanitize-trap=all -D__HIP_PLATFORM_AMD__ \\
+    -I/opt/amdkernel/emulator damaged_code_objects.c /opt/amdkernel/emulator/hip/*.c -ldl -lpthread -o damaged
+for file in {" ".join(FILES)}; do
+    AMDKERNEL_EMULATOR_OPTIONS=arena_mb=3072 ./damaged {ROUNDS} $file >$OUT/$file
+done
+"""
+
+
+def test_no_damaged_code_object_breaks_the_loader(sandbox: Sandbox) -> None:
+    folder = Path(__file__).parent
+    files = {name: (folder / name).read_bytes() for name in ("damaged_code_objects.c", "triple.hip")}
+    done = sandbox.run("compile", ["sh", "-c", SCRIPT], files, timeout_s=90)
+    assert done.exit_code == 0, done.stderr
+    accepted = {name: int(done.files[name]) for name in FILES}
+    # Both outcomes occur, or the damage was not of a kind that tests anything.
+    assert all(0 < count < ROUNDS for count in accepted.values()), accepted
