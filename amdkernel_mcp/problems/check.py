@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.problems.launch_plan import LaunchPlan
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.results import CaseResult, CheckResult, CompileResult, Finding
@@ -175,6 +176,8 @@ def _run_both(
             report = run_job(sandbox, target, job, on_progress=on_progress)
         finally:
             expected = reference.result()  # a problem that cannot be used is told first
+    if report.device is None and all(case.status == "crashed" for case in report.cases):
+        raise TargetError(f"{target.name} cannot be used: {report.cases[0].message}", hint="`amdkernel doctor`")
     return report, expected
 
 
