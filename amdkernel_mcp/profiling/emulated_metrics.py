@@ -21,14 +21,22 @@ RAW: dict[str, tuple[str, Evidence, str]] = {
     "SQ_INSTS_SALU": ("instructions", "emulated", "scalar ALU"),
     "SQ_INSTS_SMEM": ("instructions", "emulated", "scalar memory"),
     "SQ_INSTS_LDS": ("instructions", "emulated", "LDS"),
-    "SQ_INSTS_VMEM_RD": ("instructions", "emulated", "vector memory loads"),
-    "SQ_INSTS_VMEM_WR": ("instructions", "emulated", "vector memory stores and atomics"),
+    "SQ_INSTS_VMEM_RD": ("instructions", "emulated", "vector memory loads, and atomics that return a value"),
+    "SQ_INSTS_VMEM_WR": ("instructions", "emulated", "vector memory stores, and atomics that return nothing"),
     "SQ_INSTS_FLAT": ("instructions", "emulated", "flat instructions, whichever memory they reach"),
     "SQ_INSTS_MFMA": ("instructions", "emulated", "matrix instructions"),
     "SQ_INSTS_BRANCH": ("instructions", "emulated", "branches"),
-    "SQ_THREAD_CYCLES_VALU": ("lane cycles", "modelled", "active lanes of VALU instructions, in cycles"),
+    "SQ_THREAD_CYCLES_VALU": (
+        "lane cycles",
+        "modelled",
+        "active lanes of VALU instructions, a cycle for each instruction",
+    ),
     **{
-        f"SQ_INSTS_VALU_{kind}_{width}": ("instructions", "emulated", f"{kind} instructions of {width}")
+        f"SQ_INSTS_VALU_{kind}_{width}": (
+            "instructions",
+            "emulated",
+            f"{kind} instructions of {width}; a packed one counts twice",
+        )
         for width in ("F16", "F32", "F64")
         for kind in ("ADD", "MUL", "FMA", "TRANS")
     },
@@ -41,7 +49,7 @@ RAW: dict[str, tuple[str, Evidence, str]] = {
     "lds_bytes": ("B", "emulated", "LDS bytes that active lanes touched"),
     "barriers": ("instructions", "emulated", "workgroup barriers, per wave"),
     "branches_taken": ("instructions", "emulated", "branches that were taken"),
-    "active_lanes_valu": ("lanes", "emulated", "active lanes, summed over VALU instructions"),
+    "active_lanes_valu": ("lanes", "emulated", "active lanes, summed over VALU instructions without MFMA"),
     "cache_lines_loaded": ("lines", "modelled", "distinct 128-byte lines per load instruction, summed"),
     "cache_lines_stored": ("lines", "modelled", "distinct 128-byte lines per store instruction, summed"),
     "SQ_LDS_BANK_CONFLICT": ("cycles", "modelled", "LDS cycles lost to bank conflicts"),
@@ -64,9 +72,9 @@ _MFMA_FLOP = " + ".join(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in ("F16", "B
 _FLOP = f"(64 * ({_VALU_FLOP}) + 512 * ({_MFMA_FLOP}))"
 
 DERIVED: tuple[Definition, ...] = (
-    Definition("VALU Active Threads", "threads", "active_lanes_valu / SQ_INSTS_VALU", "emulated", PROFILER,
-               "lanes that work in a mean VALU instruction, of 64"),
-    Definition("VALU Lane Utilization", "%", "100 * active_lanes_valu / (64 * SQ_INSTS_VALU)", "emulated", EMULATOR,
+    Definition("VALU Active Threads", "threads", "active_lanes_valu / (SQ_INSTS_VALU - SQ_INSTS_MFMA)", "emulated", PROFILER,
+               "lanes that work in a mean VALU instruction that is no MFMA, of 64"),
+    Definition("VALU Lane Utilization", "%", "100 * active_lanes_valu / (64 * (SQ_INSTS_VALU - SQ_INSTS_MFMA))", "emulated", EMULATOR,
                "the same as a share; the rest is divergence or unused threads"),
     Definition("FLOP", "flop", _FLOP, "emulated", PROFILER,
                "floating-point operations (I8: integer); lanes that are switched off count too, as on the GPU"),
