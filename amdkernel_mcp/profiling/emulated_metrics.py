@@ -72,9 +72,10 @@ _MFMA_FLOP = " + ".join(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in ("F16", "B
 _FLOP = f"(64 * ({_VALU_FLOP}) + 512 * ({_MFMA_FLOP}))"
 
 DERIVED: tuple[Definition, ...] = (
-    Definition("VALU Active Threads", "threads", "active_lanes_valu / (SQ_INSTS_VALU - SQ_INSTS_MFMA)", "emulated", PROFILER,
-               "lanes that work in a mean VALU instruction that is no MFMA, of 64"),
-    Definition("VALU Lane Utilization", "%", "100 * active_lanes_valu / (64 * (SQ_INSTS_VALU - SQ_INSTS_MFMA))", "emulated", EMULATOR,
+    Definition("VALU Active Threads", "threads", "active_lanes_valu / (SQ_INSTS_VALU - SQ_INSTS_MFMA)", "emulated",
+               PROFILER, "lanes that work in a mean VALU instruction that is no MFMA, of 64"),
+    Definition("VALU Lane Utilization", "%", "100 * active_lanes_valu / (64 * (SQ_INSTS_VALU - SQ_INSTS_MFMA))",
+               "emulated", EMULATOR,
                "the same as a share; the rest is divergence or unused threads"),
     Definition("FLOP", "flop", _FLOP, "emulated", PROFILER,
                "floating-point operations (I8: integer); lanes that are switched off count too, as on the GPU"),
