@@ -77,6 +77,7 @@ def build_server(
             jobs.close()
             await anyio.to_thread.run_sync(worker.close)
 
+    quiet_logs()
     return FastMCP(
         "amdkernel",
         instructions=INSTRUCTIONS,
@@ -122,7 +123,6 @@ def _digest(token: str) -> bytes:
 
 def serve_stdio() -> int:
     """Serve one client over stdin and stdout until it closes stdin; the exit code."""
-    quiet_logs()
     try:
         server = build_server(load_settings(), local=True)
     except AmdkernelError as error:
@@ -142,7 +142,6 @@ def serve_http(settings: Settings, tokens: dict[str, str], *, host: str, port: i
     Raises SettingsError for an address that others can reach while nobody needs a token.
     """
     refuse_strangers(host, tokens)
-    quiet_logs()
     server = build_server(settings, auth=TeamTokens(tokens) if tokens else None)
     server.run(
         transport="http",
@@ -156,7 +155,10 @@ def serve_http(settings: Settings, tokens: dict[str, str], *, host: str, port: i
     )
 
 
+_ONE_LINE = OneLine()  # one object: a logger takes the same filter only once
+
+
 def quiet_logs() -> None:
     """Let the log have one line for an unexpected error and none for an expected one."""
     for name in ("fastmcp.server.server", "mcp.server.runner", "mcp.server.lowlevel.server"):
-        logging.getLogger(name).addFilter(OneLine())
+        logging.getLogger(name).addFilter(_ONE_LINE)
