@@ -106,8 +106,8 @@ class KernelResources(Result):
     """What one kernel of a code object takes, read off the code object."""
 
     name: str
-    vgpr: int
-    agpr: int
+    vgpr: int = Field(description="Vector registers of the unified file, AGPRs included, as `.vgpr_count` says")
+    agpr: int = Field(description="Of these the accumulation registers")
     sgpr: int
     lds_bytes: int
     scratch_bytes: int
