@@ -1,0 +1,104 @@
+"""Unpacks an archive of documents that somebody else made: text files only, inside one folder, of bounded size."""
+
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
+
+from amdkernel_mcp.errors import DocumentationError
+
+MOST_FILES = 50_000
+MOST_BYTES = 1_000_000_000
+LARGEST_FILE_BYTES = 50_000_000
+_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tar.zst", ".tzst")
+
+
+def is_archive(path: Path) -> bool:
+    """Whether `path` is a file that bears the name of a tar archive."""
+    return path.is_file() and path.name.lower().endswith(_SUFFIXES)
+
+
+@contextmanager
+def unpacked(archive: Path, on_progress: Callable[[str], None] = lambda _: None) -> Iterator[Path]:
+    """A folder with the contents of `archive`, removed afterwards. Raises DocumentationError for a bad archive."""
+    on_progress(f"unpacking {archive.name}")
+    with tempfile.TemporaryDirectory(prefix="amdkernel-docs-") as scratch:
+        target = Path(scratch)
+        try:
+            with _opened(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+                extract_text(tar, target, archive.name)
+        except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+            raise DocumentationError(f"the archive is damaged: {error}", file=str(archive)) from None
+        inside = list(target.iterdir())
+        yield inside[0] if len(inside) == 1 and inside[0].is_dir() else target
+
+
+def extract_text(tar: tarfile.TarFile, target: Path, name: str, prefix: str = "") -> int:
+    """Extracts the regular files of `tar` below `prefix` into `target`; the number of files.
+
+    Links and devices are left out: no document needs them, and a link is how an archive reaches out of its folder.
+    Raises DocumentationError for a path that leaves `target`, and for more than documentation ever is.
+    """
+    files = total = 0
+    for member in tar:
+        path = PurePosixPath(member.name)
+        if path.is_absolute() or ".." in path.parts:
+            raise DocumentationError(f"a file of the archive wants to lie outside of it: {member.name!r}", file=name)
+        if not member.isfile() or not path.is_relative_to(prefix):
+            continue
+        files, total = files + 1, total + member.size
+        if files > MOST_FILES or total > MOST_BYTES:
+            raise DocumentationError(
+                f"the archive holds more than {MOST_FILES} files or {MOST_BYTES // 10**9} GB",
+                file=name,
+            )
+        if member.size > LARGEST_FILE_BYTES:
+            continue
+        into = target / path.relative_to(prefix)
+        into.parent.mkdir(parents=True, exist_ok=True)
+        content = tar.extractfile(member)
+        if content is not None:
+            with into.open("wb") as out:
+                shutil.copyfileobj(content, out)
+    return files
+
+
+@contextmanager
+def _opened(archive: Path) -> Iterator[IO[bytes]]:
+    """The archive's tar stream; decompression runs as the reader asks, so that a bomb is stopped by the limits."""
+    name = archive.name.lower()
+    if name.endswith((".zst", ".tzst")):
+        with archive.open("rb") as packed, _zstandard_reader(packed) as stream:
+            yield stream
+    elif name.endswith((".gz", ".tgz")):
+        import gzip
+
+        with gzip.open(archive) as stream:
+            yield cast("IO[bytes]", stream)
+    elif name.endswith((".xz", ".txz")):
+        import lzma
+
+        with lzma.open(archive) as stream:
+            yield cast("IO[bytes]", stream)
+    elif name.endswith(".bz2"):
+        import bz2
+
+        with bz2.open(archive) as stream:
+            yield cast("IO[bytes]", stream)
+    else:
+        with archive.open("rb") as stream:
+            yield stream
+
+
+@contextmanager
+def _zstandard_reader(packed: IO[bytes]) -> Iterator[IO[bytes]]:
+    import zstandard
+
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(packed) as stream:
+            yield cast("IO[bytes]", stream)
+    except zstandard.ZstdError as error:
+        raise DocumentationError(f"the archive is damaged: {error}", file=getattr(packed, "name", None)) from None

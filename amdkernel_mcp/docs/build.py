@@ -1,0 +1,230 @@
+"""Builds the index: reads every source, cuts pages into chunks, writes one SQLite file and puts it in place at once."""
+
+import json
+import os
+import re
+import sqlite3
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from amdkernel_mcp.docs.archive import is_archive, unpacked
+from amdkernel_mcp.docs.chunk import chunks_of
+from amdkernel_mcp.docs.index import FORMAT, NO_INDEX_HINT, SCHEMA, pack_text
+from amdkernel_mcp.docs.page import Page, Section
+from amdkernel_mcp.docs.sources import Priors, Source, document_paths, load_priors, read_pages, slug, sources_in
+from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, words
+from amdkernel_mcp.errors import DocumentationError
+
+Progress = Callable[[str], None]
+_WORD_CHARS = re.compile(r"\W+")
+_CUDA_ROW = re.compile(
+    r"^\|\s*`((?:cuda|cu[A-Z_]|CU[A-Z_]|nvrtc|NVRTC|curand|cublas|cufft|cusparse|cusolver|cudnn)\w*)`\s*\|(.*)$", re.M
+)
+_HIP_NAME = re.compile(r"`((?:hip|HIP|rocblas_|rocsparse_|rocsolver_|rocrand_|miopen)\w+)`")
+_IDENTIFIER = re.compile(r"^[\w-]+$")
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What an index was made of. `skipped` says of each page that could not be used why."""
+
+    index: Path
+    sources: tuple[str, ...]
+    pages: int
+    sections: int
+    chunks: int
+    seconds: float
+    bytes: int
+    skipped: tuple[str, ...]
+
+
+def build_index(
+    folders: Sequence[Path], index_path: Path, on_progress: Progress = lambda _: None, *, only: Sequence[str] = ()
+) -> BuildReport:
+    """Makes the index of all documents in `folders` (folders or archives) at `index_path`.
+
+    An index that is there stays in place until the new one is whole. `only` names the sources to take; all if empty.
+    Raises DocumentationError where nothing can be read at all; a single bad page is skipped and reported.
+    """
+    began = time.monotonic()
+    try:
+        index_path.parent.mkdir(parents=True, exist_ok=True)
+        partial = index_path.with_name(f".{index_path.name}.{os.getpid()}.partial")
+        with _removed_on_error(partial), closing(sqlite3.connect(partial)) as connection:
+            writer = _Writer(connection)
+            for one in folders:
+                with unpacked(one, on_progress) if is_archive(one) else _as_it_is(one) as root:
+                    _add_folder(writer, root, only, on_progress)
+            if not writer.pages:
+                raise DocumentationError(
+                    f"no documents were found in {', '.join(map(str, folders)) or 'no folder at all'}",
+                    hint="documents are .rst, .md, .html, .txt and C/C++ header files",
+                )
+            on_progress("writing the index")
+            writer.finish()
+        os.replace(partial, index_path)
+    except (OSError, sqlite3.OperationalError) as error:
+        raise DocumentationError(f"the index {index_path} cannot be written: {error}", hint=NO_INDEX_HINT) from None
+    return BuildReport(
+        index=index_path,
+        sources=tuple(writer.sources),
+        pages=writer.pages,
+        sections=writer.sections,
+        chunks=writer.chunks,
+        seconds=time.monotonic() - began,
+        bytes=index_path.stat().st_size,
+        skipped=tuple(writer.skipped),
+    )
+
+
+@contextmanager
+def _removed_on_error(partial: Path) -> Iterator[None]:
+    partial.unlink(missing_ok=True)
+    try:
+        yield
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _as_it_is(folder: Path) -> Iterator[Path]:
+    yield folder
+
+
+def _add_folder(writer: "_Writer", root: Path, only: Sequence[str], on_progress: Progress) -> None:
+    found = [source for source in sources_in(root) if not only or source.name in only]
+    for source in found:
+        if source.name in writer.sources:
+            writer.skipped.append(f"{source.folder}: a source called {source.name} was already read")
+            continue
+        before = writer.pages
+        paths = list(document_paths(source))
+        for at, path in enumerate(paths):
+            if at % 200 == 0:
+                on_progress(f"reading {source.name}: {at} of {len(paths)} files")
+            try:
+                for page in read_pages(source, path):
+                    writer.add_page(source, page)
+            except DocumentationError as error:
+                writer.skipped.append(f"{source.name}/{path}: {error.message}")
+        if writer.pages > before:
+            writer.add_source(source)
+
+
+@dataclass
+class _Writer:
+    """Fills the tables of a new index."""
+
+    connection: sqlite3.Connection
+    priors: Priors = field(default_factory=load_priors)
+    sources: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    pages: int = 0
+    sections: int = 0
+    chunks: int = 0
+    _spellings: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    _documents: Counter[str] = field(default_factory=Counter)
+    _bodies: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096;")
+        self.connection.executescript(SCHEMA)
+        self.connection.execute("BEGIN")
+
+    def add_source(self, source: Source) -> None:
+        """Remembers a source of which pages were added."""
+        self.sources.append(source.name)
+        api = int(source.name in self.priors.api_sources)
+        row = (source.name, source.version, source.licence, api, int(source.has_anchors))
+        self.connection.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", row)
+
+    def add_page(self, source: Source, page: Page) -> None:
+        """Adds the sections of a page that say something."""
+        kept = [section for section in page.sections if self._says_something(source.name, section, page)]
+        if not kept:
+            return
+        self.pages += 1
+        prior = self.priors.factor(source.name, page.path)
+        row = (self.pages, source.name, page.path, page.title, source.address(page.path), prior)
+        try:
+            self.connection.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?)", row)
+        except sqlite3.IntegrityError:
+            self.pages -= 1
+            raise DocumentationError("a page with this path was already read") from None
+        anchors: Counter[str] = Counter()
+        for at, section in enumerate(kept):
+            anchor = slug(section.labels[-1] if section.labels else section.heading) or "section"
+            anchors[anchor] += 1
+            unique = anchor if anchors[anchor] == 1 else f"{anchor}-{anchors[anchor]}"
+            self._add_section(page, section, unique, page.keywords if at == 0 else "")
+        if source.name == "hipify":
+            self._add_aliases(page)
+
+    def _says_something(self, source: str, section: Section, page: Page) -> bool:
+        body = _WORD_CHARS.sub("", section.text).lower()
+        if not body:
+            return len(section.breadcrumb) == 1 and bool(page.keywords)
+        if len(body) <= 120:
+            return True
+        return self._bodies.setdefault(body if len(body) < 400 else str(hash(body)), source) == source
+
+    def _add_section(self, page: Page, section: Section, anchor: str, keywords: str) -> None:
+        self.sections += 1
+        below = section.breadcrumb[1:]
+        text = section.text
+        self.connection.execute(
+            "INSERT INTO sections VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (self.sections, self.pages, anchor, json.dumps(below), len(text), section.line, pack_text(text)),
+        )
+        if _IDENTIFIER.match(section.heading):
+            self.connection.execute(
+                "INSERT INTO headings VALUES (?, ?)", (section.heading.strip("_").lower(), self.sections)
+            )
+        title = tokens(f"{page.title} {page.path}")
+        head = tokens(" ".join(below) or section.heading)
+        self._count_words(f"{page.title} {' '.join(below)}")
+        for chunk in chunks_of(text):
+            self.chunks += 1
+            shown = text[chunk.start : chunk.end]
+            body = tokens(f"{chunk.header}\n{shown}\n{keywords}")
+            self._count_words(shown)
+            row = (self.chunks, self.sections, chunk.start, chunk.end)
+            self.connection.execute("INSERT INTO chunks VALUES (?, ?, ?, ?)", row)
+            self.connection.execute(
+                "INSERT INTO passages (rowid, title, head, body) VALUES (?, ?, ?, ?)",
+                (self.chunks, " ".join(title), " ".join(head), " ".join(body)),
+            )
+
+    def _count_words(self, text: str) -> None:
+        for word in {piece for one in words(text) for piece in pieces(one)}:
+            folded = word.lower()
+            self._documents[folded] += 1
+            self._spellings[folded][word] += 1
+
+    def _add_aliases(self, page: Page) -> None:
+        for section in page.sections:
+            for cuda, rest in _CUDA_ROW.findall(section.text):
+                found = _HIP_NAME.search(rest)
+                if found:
+                    self.connection.execute(
+                        "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)", (cuda.lower(), cuda, found[1])
+                    )
+
+    def finish(self) -> None:
+        """Writes what is known only at the end, and packs the file."""
+        rows = (
+            (folded, self._spellings[folded].most_common(1)[0][0], documents)
+            for folded, documents in sorted(self._documents.items())
+            if len(folded) > 2 and folded not in STOP_WORDS and not folded.isdigit()
+        )
+        self.connection.executemany("INSERT INTO words VALUES (?, ?, ?)", rows)
+        self.connection.execute("CREATE INDEX headings_by_name ON headings (folded)")
+        self.connection.execute("INSERT INTO passages (passages) VALUES ('optimize')")
+        self.connection.execute("INSERT INTO meta VALUES ('format', ?)", (FORMAT,))
+        self.connection.commit()
+        self.connection.execute("VACUUM")

@@ -1,0 +1,144 @@
+"""How well search answers questions whose answers are known: success at k, MRR and NDCG, by kind of question."""
+
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from amdkernel_mcp.docs.index import Index
+from amdkernel_mcp.docs.query import ALL_ON, Switches
+from amdkernel_mcp.docs.rank import CHOSEN, Weights
+from amdkernel_mcp.docs.search import Found, find
+from amdkernel_mcp.errors import DocumentationError
+
+UNITS = 10
+ASKED_RESULTS = 50
+_JOINT = re.compile(r"[\s`*]+")
+
+
+class Gold(BaseModel):
+    """A section that answers a question; an empty heading is any section of the page."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    source: str
+    path: str
+    heading: str = ""
+
+
+class Question(BaseModel):
+    """A question and all sections of which any one answers it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    id: str
+    query: str
+    kind: str = "all"
+    gold: list[Gold] = []
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Means over questions; `at1`, `at5` and `at10` are the shares answered within so many sections."""
+
+    questions: int
+    at1: float
+    at5: float
+    at10: float
+    mrr: float
+    ndcg: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of all questions and of each kind; `first` is the rank of each question's first hit, 0 for none."""
+
+    overall: Scores
+    kinds: dict[str, Scores]
+    first: dict[str, int]
+
+
+def load_questions(path: Path) -> list[Question]:
+    """The questions of a JSON-lines file. Raises DocumentationError with the line that is wrong."""
+    questions = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentationError(f"the questions cannot be read: {error}", file=str(path)) from None
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+                if isinstance(row, dict) and isinstance(row.get("id"), int):
+                    row["id"] = str(row["id"])
+                questions.append(Question.model_validate(row))
+            except (json.JSONDecodeError, ValidationError):
+                raise DocumentationError(
+                    "a question is an object with `id` and `query` in one line", file=str(path), line=number
+                ) from None
+    return questions
+
+
+def evaluate(
+    index: Index, questions: Path | Sequence[Question], *, switches: Switches = ALL_ON, weights: Weights = CHOSEN
+) -> Evaluation:
+    """Asks every question and scores the answers by the rule of the evaluation set, at section level."""
+    asked = load_questions(questions) if isinstance(questions, Path) else questions
+    if not asked:
+        raise DocumentationError("there are no questions to ask")
+    rows: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    first: dict[str, int] = {}
+    for question in asked:
+        found = find(index, question.query, limit=ASKED_RESULTS, switches=switches, weights=weights).found
+        scored = _score(found, question.gold)
+        first[question.id] = scored[0]
+        rows[question.kind].append(scored)
+    every = [row for scored in rows.values() for row in scored]
+    return Evaluation(_means(every), {kind: _means(rows[kind]) for kind in sorted(rows)}, first)
+
+
+def _means(rows: Sequence[tuple[int, float]]) -> Scores:
+    count = len(rows)
+
+    def share(k: int) -> float:
+        return sum(1 for rank, _ in rows if 0 < rank <= k) / count
+
+    reciprocal = sum(1 / rank for rank, _ in rows if rank) / count
+    return Scores(count, share(1), share(5), share(10), reciprocal, sum(ndcg for _, ndcg in rows) / count)
+
+
+def _score(found: Sequence[Found], gold: Sequence[Gold]) -> tuple[int, float]:
+    """(rank of the first hit or 0, NDCG@10)."""
+    units: dict[tuple[str, str, str], Found] = {}
+    for one in found:
+        units.setdefault((one.source, one.path, _plain(one.breadcrumb[-1])), one)
+    first, gain = 0, 0.0
+    taken: set[int] = set()
+    for position, one in enumerate(list(units.values())[:UNITS], 1):
+        matched = next((at for at, answer in enumerate(gold) if _answers(one, answer)), None)
+        if matched is None:
+            continue
+        first = first or position
+        if matched not in taken:
+            taken.add(matched)
+            gain += 1 / math.log2(position + 1)
+    ideal = sum(1 / math.log2(position + 1) for position in range(1, min(len(gold), UNITS) + 1))
+    return first, gain / ideal if ideal else 0.0
+
+
+def _answers(one: Found, gold: Gold) -> bool:
+    if (one.source, one.path) != (gold.source, gold.path):
+        return False
+    wanted = _plain(gold.heading)
+    parts = [_plain(part) for part in one.breadcrumb]
+    below = parts[1:] or parts
+    # A heading that holds " > " itself is several neighbouring parts of a breadcrumb that was joined.
+    joined = (" > ".join(below[a:b]) for a in range(len(below)) for b in range(a + 1, len(below) + 1))
+    return not wanted or wanted in joined
+
+
+def _plain(heading: str) -> str:
+    return _JOINT.sub(" ", heading).strip().lower()

@@ -1,0 +1,94 @@
+"""A rendered HTML page to sections: the text of its main part, headings as headings, code kept."""
+
+from html.parser import HTMLParser
+
+from amdkernel_mcp.docs.page import Block, Page, one_line, page_from_blocks, visible
+
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_UNSEEN = frozenset(("script", "style", "nav", "footer", "head", "svg", "button", "noscript", "template"))
+_BLOCK = frozenset(("p", "div", "li", "ul", "ol", "tr", "table", "section", "article", "br", "dt", "dd", "dl", "hr"))
+_VOID = frozenset(
+    ("br", "hr", "img", "input", "meta", "link", "wbr", "area", "base", "col", "embed", "source", "track")
+)
+
+
+def parse_html(path: str, text: str) -> Page:
+    """The page that the HTML `text` holds; only its `<main>` or `role="main"` where there is one."""
+    reader = _Reader(has_main='role="main"' in text or "<main" in text)
+    reader.feed(visible(text))
+    reader.close()
+    reader.flush()
+    return page_from_blocks(path, reader.blocks)
+
+
+class _Reader(HTMLParser):
+    def __init__(self, *, has_main: bool) -> None:
+        super().__init__(convert_charrefs=True)
+        self.blocks = [Block(0, "", 1)]
+        self._has_main = has_main
+        self._open: list[str] = []
+        self._main_depth: int | None = None
+        self._text: list[str] = []
+        self._heading: str | None = None
+        self._pre = 0
+        self._ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if tag not in _VOID:
+            self._open.append(tag)
+        if self._main_depth is None and (tag == "main" or named.get("role") == "main"):
+            self._main_depth = len(self._open)
+        if named.get("id") and tag in ("section", "div", "dt", "span", *_HEADINGS):
+            self._ids = [*self._ids[-3:], str(named["id"])]
+        if tag in _HEADINGS and self._seen():
+            self.flush()
+            self._heading = tag
+        elif tag == "pre":
+            self.flush()
+            self._pre += 1
+            self._text.append("```\n")
+        elif tag in _BLOCK and not self._pre:
+            self.flush()
+            self._text.append("- " if tag == "li" else "")
+        elif tag in ("td", "th"):
+            self._text.append(" | ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._open:
+            while self._open and self._open.pop() != tag:
+                pass
+        if tag == self._heading:
+            heading = one_line("".join(self._text)).rstrip("¶#").strip()
+            self._text, self._heading = [], None
+            if heading:
+                self.blocks.append(Block(int(tag[1]), heading, self.getpos()[0], self._ids[-1:]))
+        elif tag == "pre" and self._pre:
+            self._text.append("\n```")
+            self._keep()
+            self._pre -= 1
+        elif tag in _BLOCK and not self._pre:
+            self.flush()
+        if self._main_depth is not None and len(self._open) < self._main_depth:
+            self._main_depth = -1
+
+    def handle_data(self, data: str) -> None:
+        if self._seen():
+            self._text.append(data)
+
+    def flush(self) -> None:
+        """Keeps the running text as one line."""
+        if self._heading is None and not self._pre:
+            self._text = [one_line("".join(self._text)).replace("¶", "")]
+            self._keep()
+
+    def _keep(self) -> None:
+        text = "".join(self._text).strip("\n")
+        self._text = []
+        if text.strip(" -|`\n"):
+            self.blocks[-1].lines += [*text.split("\n"), ""]
+
+    def _seen(self) -> bool:
+        if self._has_main and (self._main_depth is None or self._main_depth < 0):
+            return False
+        return not any(tag in _UNSEEN for tag in self._open)

@@ -1,0 +1,116 @@
+"""A query as search understands it: its tokens, and what aliases, spelling and the glossary add to them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from amdkernel_mcp.docs.index import Index
+from amdkernel_mcp.docs.page import visible
+from amdkernel_mcp.docs.spelling import is_known, nearest_word
+from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
+from amdkernel_mcp.errors import DocumentationError
+
+LONGEST_QUERY_CHARS = 2_000
+MOST_TOKENS = 60
+MOST_REPAIRS = 6
+_CUDA_PREFIX = re.compile(r"^(cuda|cu(?=[A-Z])|CU(?=[A-Z_]))(\w+)$")
+_LIKE_A_NAME = re.compile(r"_|[a-z][A-Z]|^(?:hip|roc|amd|cuda)", re.ASCII)
+_ALIKE_WHEN_JOINED = 0.85
+
+
+@dataclass(frozen=True)
+class Query:
+    """`asked`: tokens of the query with corrections and aliases. `related`: tokens of the glossary, worth less.
+
+    `names`: identifiers to be found as headings, lower case. `applied`: one sentence per alias or correction.
+    """
+
+    text: str
+    asked: tuple[str, ...]
+    related: tuple[str, ...]
+    names: tuple[str, ...]
+    applied: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What may be turned off, to measure what it is worth."""
+
+    aliases: bool = True
+    spelling: bool = True
+    glossary: bool = True
+    headings: bool = True
+    priors: bool = True
+
+
+ALL_ON = Switches()
+
+
+def understand(index: Index, text: str, switches: Switches = ALL_ON) -> Query:
+    """The query that `text` makes. Raises DocumentationError where there is nothing to search for."""
+    shown = " ".join(visible(text.replace("\0", " ")[: 4 * LONGEST_QUERY_CHARS]).split())[:LONGEST_QUERY_CHARS]
+    asked_words = list(words(shown))
+    if not asked_words:
+        raise DocumentationError(
+            "the query holds no word to search for", hint="name an API, an instruction, a counter or a topic"
+        )
+    added: list[str] = []
+    applied: list[str] = []
+    names = [piece for word in asked_words for piece in pieces(word)]
+    for name in dict.fromkeys(names):
+        for word, why in _additions(index, name, switches, repairs_left=MOST_REPAIRS - len(applied)):
+            added.append(word)
+            applied.append(why)
+    if switches.spelling:
+        for word, why in _joined(index, asked_words):
+            added.append(word)
+            applied.append(why)
+    asked = list(dict.fromkeys(tokens(" ".join([shown, *added]))))[:MOST_TOKENS]
+    if not asked:
+        # Nothing but stop words: a poor query, but one that was asked.
+        asked = list(dict.fromkeys(word.lower() for word in asked_words))[:MOST_TOKENS]
+    related: list[str] = []
+    if switches.glossary:
+        meant = (token for means in index.vocabulary.meanings(asked) for token in tokens(means))
+        related = [token for token in dict.fromkeys(meant) if token not in asked]
+    folded = tuple(dict.fromkeys(word.strip("_").lower() for word in [*names, *added]))
+    return Query(shown, tuple(asked), tuple(related), folded, tuple(dict.fromkeys(applied)))
+
+
+def _additions(index: Index, name: str, switches: Switches, *, repairs_left: int) -> Iterator[tuple[str, str]]:
+    folded = name.lower()
+    if switches.aliases:
+        row = index.connection.execute("SELECT hip FROM aliases WHERE cuda = ?", (folded,)).fetchone()
+        if row:
+            yield row[0], f"{name} is {row[0]} in HIP"
+            return
+        cuda = _CUDA_PREFIX.match(name)
+        if cuda:
+            hip = f"hip{cuda[2]}"
+            yield hip, f"{name} was read as {hip}"
+            name, folded = hip, hip.lower()
+    unsure = switches.spelling and repairs_left > 0 and len(folded) > 3 and folded not in STOP_WORDS
+    if unsure and not folded[0].isdigit() and not is_known(index, folded):
+        meant = nearest_word(index, folded)
+        if meant:
+            yield meant, f"{name} was read as {meant}"
+
+
+def _joined(index: Index, asked: list[str]) -> Iterator[tuple[str, str]]:
+    """Names that were written as two words: `hipMalloc managed`."""
+    for first, second in pairwise(asked):
+        if not _LIKE_A_NAME.search(first) or second.lower() in STOP_WORDS or not second.isalnum():
+            continue
+        together = f"{first}{second}".lower().strip("_")
+        row = index.connection.execute("SELECT word FROM words WHERE folded = ?", (together,)).fetchone()
+        meant = row[0] if row else None
+        if not meant and not is_known(index, first.lower().strip("_")):
+            meant = nearest_word(index, together, least=_ALIKE_WHEN_JOINED)
+        if meant:
+            yield meant, f"{first} {second} was read as {meant}"
+
+
+def concepts(text: str) -> list[tuple[str, ...]]:
+    """The tokens of each word of `text` that is no stop word: what a good passage should cover."""
+    return [made for word in dict.fromkeys(words(text)) if (made := tokens_of_word(word))]

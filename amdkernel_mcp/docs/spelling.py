@@ -1,0 +1,65 @@
+"""The word that was meant: unknown words of a query set right against the words of the index."""
+
+from collections.abc import Iterable
+
+from amdkernel_mcp.docs.index import Index
+from amdkernel_mcp.docs.tokens import stem
+
+LEAST_LIKENESS = 0.72
+_SHORTEST = 4
+_COMMON_DOCUMENTS = 3
+_LONG_WORD = 8
+
+
+def is_known(index: Index, word: str) -> bool:
+    """Whether the index holds the lower-case `word`, or another word of the same stem."""
+    if index.connection.execute("SELECT 1 FROM words WHERE folded = ?", (word,)).fetchone():
+        return True
+    match = f'"{stem(word)}"'
+    return (
+        index.connection.execute("SELECT 1 FROM passages WHERE passages MATCH ? LIMIT 1", (match,)).fetchone()
+        is not None
+    )
+
+
+def nearest_word(index: Index, word: str, *, least: float = LEAST_LIKENESS) -> str | None:
+    """The known word most like the lower-case `word`, as it is mostly spelled; None where nothing is like it.
+
+    Likeness is 1 - edit distance / longer length, adjacent letters swapped counting as one edit. Among equals the
+    more frequent word wins.
+    """
+    if len(word) < _SHORTEST or word.isdigit():
+        return None
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    reach = int(len(word) * (1 - least) / least) + 1
+    best: tuple[float, int, str] | None = None
+    for length in range(max(_SHORTEST, len(word) - reach), len(word) + reach + 1):
+        known = _words_of_length(index, length)
+        scored = process.extract(
+            word, known.keys(), scorer=OSA.normalized_similarity, score_cutoff=best[0] if best else least, limit=20
+        )
+        for candidate, likeness, _ in scored:
+            ranked = (likeness, known[candidate], candidate)
+            if best is None or ranked[:2] > best[:2]:
+                best = ranked
+    if best is None:
+        return None
+    row = index.connection.execute("SELECT word FROM words WHERE folded = ?", (best[2],)).fetchone()
+    return str(row[0])
+
+
+def _words_of_length(index: Index, length: int) -> dict[str, int]:
+    """Candidates of this length with the number of passages they stand in; read once."""
+    tables: dict[int, dict[str, int]] | None = index.memory.get("words_by_length")
+    if tables is None:
+        tables = {}
+        rows: Iterable[tuple[str, int]] = index.connection.execute(
+            "SELECT folded, documents FROM words WHERE documents >= ? OR length(folded) >= ?",
+            (_COMMON_DOCUMENTS, _LONG_WORD),
+        )
+        for folded, documents in rows:
+            tables.setdefault(len(folded), {})[folded] = documents
+        index.memory["words_by_length"] = tables
+    return tables.get(length, {})
