@@ -7,7 +7,7 @@ None, and so does a division by zero: what was not counted is not 0.
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 
 class _NoValue(Exception):
@@ -23,16 +23,20 @@ class Formula:
     def __post_init__(self) -> None:
         _parse(self.text)
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """Every counter and constant that the formula needs."""
         called = {"min", "max"}
         return frozenset(n.id for n in ast.walk(_parse(self.text)) if isinstance(n, ast.Name)) - called
 
+    @cached_property
+    def _tree(self) -> ast.expr:
+        return _parse(self.text)
+
     def value(self, values: Mapping[str, float]) -> float | None:
         """The number, or None when a name has no value or a denominator is zero."""
         try:
-            return _evaluate(_parse(self.text), values)
+            return _evaluate(self._tree, values)
         except _NoValue:
             return None
 

@@ -7,7 +7,7 @@ from statistics import fmean, median
 from amdkernel_mcp.profiling.gpu_specs import Gpu, gpu_by_name, lookup
 from amdkernel_mcp.profiling.metric import quantity
 from amdkernel_mcp.profiling.recorded_diagnosis import bound_of, diagnose_recording
-from amdkernel_mcp.profiling.recorded_evaluation import DILUTED, Aggregation, constants, evaluate, kernel_ns
+from amdkernel_mcp.profiling.recorded_evaluation import DILUTED, Aggregation, constants, counted, evaluate, kernel_ns
 from amdkernel_mcp.profiling.recorded_metrics import definitions
 from amdkernel_mcp.profiling.recordings.read import read_recording
 from amdkernel_mcp.profiling.recordings.recording import KernelTotals, RecordedDispatch, Recording
@@ -72,9 +72,9 @@ def _profile(
     if any(dispatch.passes for dispatch in dispatches):
         if gpu is not None:
             metrics["HBM peak"] = quantity(gpu.memory_gbps, "GB/s", "static")
-        known = constants(gpu)
+        known, ready = constants(gpu), [counted(dispatch) for dispatch in dispatches]
         for definition in definitions(gfx):
-            metrics[definition.name] = evaluate(definition, dispatches, known, rule)
+            metrics[definition.name] = evaluate(definition, ready, known, rule)
         metrics |= _raw(dispatches)
     return KernelProfile(name=name, dispatches=len(dispatches), metrics=metrics, bound=bound_of(metrics))
 
@@ -136,8 +136,8 @@ def _reason(recording: Recording, gpu: Gpu | None, rule: Aggregation) -> str:
 
 def _warnings(recording: Recording, kernels: Sequence[KernelProfile]) -> list[str]:
     warnings = []
-    counted = any(dispatch.passes for dispatch in recording.dispatches)
-    if counted and not recording.timed_apart and any(kernel_ns(d) for d in recording.dispatches):
+    has_counters = any(dispatch.passes for dispatch in recording.dispatches)
+    if has_counters and not recording.timed_apart and any(kernel_ns(d) for d in recording.dispatches):
         warnings.append("times are of runs that counted, which slows kernels down: add a --kernel-trace run for time")
     if recording.dispatches and not all(kernel_ns(dispatch) for dispatch in recording.dispatches):
         warnings.append("some dispatches have no duration: their rates are not_measured")

@@ -64,37 +64,53 @@ def constants(gpu: Gpu | None) -> dict[str, float]:
     return values | ({"L2_CHANNELS": gpu.l2_channels} if gpu.l2_channels else {})
 
 
-def inputs(definition: Definition, dispatch: RecordedDispatch, known: Mapping[str, float]) -> Inputs:
-    """What the formula is computed from: the first pass that has all counters, else all passes together."""
+@dataclass(frozen=True)
+class Counted:
+    """A dispatch with its counters under canonical names: by pass, and all together where the first pass wins."""
+
+    passes: tuple[tuple[Pass, Mapping[str, float]], ...]
+    together: Mapping[str, float]
+    time_ns: float | None
+
+
+def counted(dispatch: RecordedDispatch) -> Counted:
+    """The dispatch, ready for any number of formulas."""
+    passes = tuple((one, canonical(one.counters)) for one in dispatch.passes)
+    together: dict[str, float] = {}
+    for _, counters in reversed(passes):
+        together |= counters
+    return Counted(passes, together, kernel_ns(dispatch))
+
+
+def inputs(definition: Definition, dispatch: Counted, known: Mapping[str, float]) -> Inputs | None:
+    """What the formula is computed from: the first pass that has all counters, else all passes together.
+
+    None when a counter is nowhere to be found.
+    """
     names = definition.formula.names
-    passes = [(p, canonical(p.counters)) for p in dispatch.passes]
-    union: dict[str, float] = {}
-    for _, found in reversed(passes):
-        union |= found  # the first pass wins
-    newer = dict.fromkeys((names & _NEWER) - union.keys(), 0.0)
+    newer = dict.fromkeys((names & _NEWER) - dispatch.together.keys(), 0.0)
     needed = names - _DENOMINATORS - known.keys() - newer.keys()
     if "GUI" in names:
         needed |= {"GRBM_GUI_ACTIVE"}
-    one, counters = next(((p, c) for p, c in passes if needed <= c.keys()), (None, union))
-    values = _with_denominators(one, counters, dispatch, passes, known)
-    return Inputs(newer | values, mixed=one is None, defaulted=bool(newer))
+    if not needed <= dispatch.together.keys():
+        return None
+    one, counters = next(((p, c) for p, c in dispatch.passes if needed <= c.keys()), (None, dispatch.together))
+    values = {name: counters[name] for name in needed}
+    values |= _denominators(one, counters, dispatch, known)
+    return Inputs({**newer, **values, **known}, mixed=one is None, defaulted=bool(newer))
 
 
-def _with_denominators(
-    chosen: Pass | None,
-    counters: Mapping[str, float],
-    dispatch: RecordedDispatch,
-    passes: Sequence[tuple[Pass, Mapping[str, float]]],
-    known: Mapping[str, float],
+def _denominators(
+    chosen: Pass | None, counters: Mapping[str, float], dispatch: Counted, known: Mapping[str, float]
 ) -> dict[str, float]:
-    values = {**counters, **known}
-    took = (chosen.duration_ns if chosen else None) or kernel_ns(dispatch)
+    values: dict[str, float] = {}
+    took = (chosen.duration_ns if chosen else None) or dispatch.time_ns
     if took:
         values["T"] = took
     if "XCDs" in known:
         if "GRBM_GUI_ACTIVE" in counters:
             values["GUI"] = counters["GRBM_GUI_ACTIVE"] / known["XCDs"]
-        merged = next((c for p, c in passes if p.merged and "GRBM_GUI_ACTIVE" in c), counters)
+        merged = next((c for p, c in dispatch.passes if p.merged and "GRBM_GUI_ACTIVE" in c), counters)
         if "GRBM_GUI_ACTIVE" in merged:
             values["GUI_MERGED"] = merged["GRBM_GUI_ACTIVE"] / known["XCDs"]
     return values
@@ -109,7 +125,7 @@ def kernel_ns(dispatch: RecordedDispatch) -> float | None:
 
 
 def evaluate(
-    definition: Definition, dispatches: Sequence[RecordedDispatch], known: Mapping[str, float], rule: Aggregation
+    definition: Definition, dispatches: Sequence[Counted], known: Mapping[str, float], rule: Aggregation
 ) -> Metric:
     """The metric over all dispatches that have its counters."""
     rows: list[Mapping[str, float]] = []
@@ -117,8 +133,8 @@ def evaluate(
     mixed = defaulted = False
     for dispatch in dispatches:
         found = inputs(definition, dispatch, known)
-        one = definition.formula.value(found.values)
-        if one is not None:
+        one = definition.formula.value(found.values) if found else None
+        if found and one is not None:
             ratios.append(one)
             rows.append(found.values)
             mixed, defaulted = mixed or found.mixed, defaulted or found.defaulted
