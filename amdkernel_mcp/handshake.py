@@ -1,4 +1,4 @@
-"""The server's answers to `initialize` and `tools/list`, kept in the package so that a client gets them at once.
+"""The server's answers to a client's opening requests, kept in the package so that the client gets them at once.
 
 Regenerate the file with `python -m amdkernel_mcp.handshake`; a test compares it with what the server says.
 Only light imports here: `amdkernel-mcp` reads it before it has told its client anything.
@@ -14,26 +14,28 @@ FILE = Path(__file__).with_name("handshake.json")
 
 # Protocol versions whose clients start with `initialize`; newer ones ask `server/discover`, the server's own affair.
 PROTOCOL_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+# Claude Code asks all of these before its first turn, and leaves a server out whose answers take a few seconds.
+LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 _MODERN_KEY = "io.modelcontextprotocol/protocolVersion"
 
 
 class Handshake:
-    """Answers to the two requests with which a client opens a session."""
+    """Answers to the requests with which a client opens a session."""
 
     def __init__(self, answers: dict[str, Any]) -> None:
         self._initialize: dict[str, Any] = answers["initialize"]
-        self._tools: dict[str, Any] = answers["tools/list"]
+        self._lists: dict[str, dict[str, Any]] = {method: answers[method] for method in LISTS if method in answers}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any] | None:
         """The result for `request`, or None when only the server can tell."""
-        method, params = request.get("method"), request.get("params") or {}
+        method, params = str(request.get("method")), request.get("params") or {}
         if method == "initialize":
             version = params.get("protocolVersion")
             known = version if version in PROTOCOL_VERSIONS else PROTOCOL_VERSIONS[0]
             return {**self._initialize, "protocolVersion": known}
-        if method == "tools/list" and "cursor" not in params and _MODERN_KEY not in (params.get("_meta") or {}):
-            return self._tools
-        return None
+        if "cursor" in params or _MODERN_KEY in (params.get("_meta") or {}):
+            return None
+        return self._lists.get(method)
 
 
 def read(file: Path = FILE) -> Handshake | None:
@@ -59,7 +61,7 @@ def record() -> str:
     messages: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": opening},
         {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/list", "params": {}},
+        *({"id": number, "method": method, "params": {}} for number, method in enumerate(LISTS, 2)),
     ]
     answers: dict[str, Any] = {"version": __version__}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as server:

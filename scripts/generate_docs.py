@@ -69,8 +69,8 @@ def tools_reference() -> str:
         f"| tool | what it does |\n| --- | --- |\n{index}\n",
         "An answer is one JSON object, the same as text and as structured content, of 8 KB at most: what does not "
         "fit is named in `left_out`, and the whole is a file in `artefacts`. A call that takes longer than `wait_s` "
-        "answers `status: running` with a `job_id` for [`get_job`](#get_job). An error is a tool result that says what is "
-        "wrong, where, and what to do.\n",
+        "answers `status: running` with a `job_id` for [`get_job`](#get_job). An error is a tool result that says what "
+        "is wrong, where, and what to do.\n",
         "Over HTTP a caller cannot name files on the server: kernels are sent as `source`, problems are the bundled "
         "ones.\n",
         *(_tool(tool) for tool in tools),

@@ -34,6 +34,12 @@ def test_a_client_is_answered_in_its_version_and_a_stranger_in_the_newest() -> N
         assert answer["protocolVersion"] == told
 
 
+def test_all_lists_that_clients_ask_for_before_their_first_turn_are_kept() -> None:
+    kept = handshake.read()
+    assert kept is not None
+    assert all(kept.answer({"method": method}) is not None for method in handshake.LISTS)
+
+
 def test_what_only_the_server_can_tell_is_left_to_it() -> None:
     kept = handshake.read()
     assert kept is not None
@@ -44,5 +50,6 @@ def test_what_only_the_server_can_tell_is_left_to_it() -> None:
         {"method": "tools/list", "params": {"cursor": "x"}},
         {"method": "tools/list", "params": modern},
         {"method": "ping"},
+        {"method": None},
     ):
         assert kept.answer(request) is None, request
