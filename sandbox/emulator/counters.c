@@ -95,7 +95,7 @@ static void count(const Inst *i, Tally t, u64 *counters)
         break;
     case FAMILY_LDS:
         counters[COUNTER_SQ_INSTS_LDS] += t.executions;
-        counters[COUNTER_lds_bytes] += t.lanes * r->bytes;
+        counters[COUNTER_lds_bytes] += t.lanes * r->bytes * (has(r->mnemonic, "read2") || has(r->mnemonic, "write2") ? 2 : 1);
         break;
     case FAMILY_FLAT: counters[COUNTER_SQ_INSTS_FLAT] += t.executions; count_vector_memory(i, t, counters); break;
     case FAMILY_GLOBAL:

@@ -1,331 +1,221 @@
-/*
- * One kernel launch: workgroups over threads, waves of a workgroup in turn, registers as the hardware sets them up.
- * Source: LLVM AMDGPUUsage, "Initial Kernel Execution State" and "Kernel Descriptor".
- */
+/* A dispatch: workgroups over threads, waves round robin to their barriers, outcomes together at the end. */
+
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-#include <xmmintrin.h>
 
-#include "machine.h"
+#include "wave.h"
 
 enum {
-    QUANTUM = 4096,        /* wave-instructions before another wave of the workgroup gets its turn */
+    QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group gets its turn */
+    PATIENCE = 64,       /* rounds without an end or a barrier until another workgroup gets its turn */
+    MAX_RESIDENT = 256,  /* workgroups of one worker that may wait for each other */
     MAX_THREADS = 64,
-    POISON = 0xff,         /* LDS and scratch hold garbage at first; as floats this is NaN */
 };
 
-/* What all threads of a launch share. */
 typedef struct {
-    Memory *memory;
     const Dispatch *dispatch;
-    u32 groups[3];
-    u64 total;
-    atomic_ullong next;    /* the next workgroup */
-    atomic_ullong steps;
-    atomic_bool stop;
-    pthread_mutex_t lock;
-    Fault fault;
-    u64 waves;
-} Launch;
+    u64 next, total;     /* workgroups handed out, and in all */
+    u64 steps, waves;
+    bool stop;
+} Queue;
 
-typedef struct {
-    Launch *launch;
-    Worker worker;
-    Wave *waves;
-    u32 wave_room;
-    u32 (*registers)[LANES];
-    u8 *lds, *scratch;
-    u64 started;
-    bool out_of_memory;
-} Thread;
+typedef struct { Worker worker; Queue *queue; Group *groups; u32 resident; } Crew;
 
-static u32 lds_bytes_of(const Dispatch *d) { return d->kernel.lds_bytes + d->dynamic_lds_bytes; }
-static u32 work_items(const u32 *block) { return block[0] * block[1] * block[2]; }
-
-/* ---- registers of a new wave ---- */
-
-enum {
-    USE_PRIVATE_SEGMENT_BUFFER = 1, USE_DISPATCH_PTR = 2, USE_QUEUE_PTR = 4, USE_KERNARG_PTR = 8, USE_DISPATCH_ID = 16,
-    USE_FLAT_SCRATCH = 32, USE_PRIVATE_SEGMENT_SIZE = 64,
-};
-
-static u32 user_pair(Wave *w, u32 at, u64 value)
-{
-    put_scalar_pair(w, at, value);
-    return at + 2;
-}
-
-/* Kernel arguments that hardware loads ahead; the descriptor says how many words, and from which. */
-static void preload(Wave *w, const Dispatch *d, u32 at)
-{
-    u32 words = d->kernel.kernarg_preload & 0x7f, offset = d->kernel.kernarg_preload >> 7 & 0x1ff;
-    Span span;
-    u64 from = d->kernarg + 4 * offset;
-    if (words && at + words <= 102 && memory_span(w->worker->memory, from, 4 * words, &span))
-        memcpy(&w->s[at], (const void *)from, 4 * words);
-}
-
-static void set_scalars(Wave *w, const Dispatch *d)
-{
-    u32 use = d->kernel.properties, at = 0;
-    if (use & USE_PRIVATE_SEGMENT_BUFFER)
-        at += 4;
-    if (use & USE_DISPATCH_PTR)
-        at = user_pair(w, at, d->dispatch_packet);
-    if (use & USE_QUEUE_PTR)
-        at = user_pair(w, at, d->queue);
-    if (use & USE_KERNARG_PTR)
-        at = user_pair(w, at, d->kernarg);
-    if (use & USE_DISPATCH_ID)
-        at = user_pair(w, at, 0);
-    if (use & USE_FLAT_SCRATCH)
-        at = user_pair(w, at, 0);
-    if (use & USE_PRIVATE_SEGMENT_SIZE)
-        w->s[at++] = d->kernel.scratch_bytes;
-    preload(w, d, at);
-    at = d->kernel.rsrc2 >> 1 & 31; /* all user SGPRs */
-    for (int k = 0; k < 3; k++)
-        if (d->kernel.rsrc2 >> (7 + k) & 1)
-            w->s[at++] = w->workgroup[k];
-}
-
-/* Rounding and denormal modes that the kernel starts with; DX10_CLAMP and IEEE above them. */
-static u32 initial_mode(const KernelCode *k)
-{
-    return (k->rsrc1 >> 12 & 0xff) | (k->rsrc1 >> 21 & 1) << 8 | (k->rsrc1 >> 23 & 1) << 9;
-}
-
-/* EXEC and v0 of a wave: work-items in order, x fastest; x, y and z are packed into v0, ten bits each. */
-static void set_lanes(Wave *w, const u32 *block, u32 first)
-{
-    u32 items = work_items(block);
-    u64 exec = 0;
-    for (u32 l = 0; l < LANES && first + l < items; l++) {
-        u32 id = first + l;
-        exec |= 1ull << l;
-        w->v[0][l] = id % block[0] | (id / block[0] % block[1]) << 10 | (id / block[0] / block[1]) << 20;
-    }
-    put_scalar_pair(w, SGPR_EXEC, exec);
-}
+static bool stopped(Queue *q) { return __atomic_load_n(&q->stop, __ATOMIC_RELAXED); }
+static void stop(Queue *q) { __atomic_store_n(&q->stop, true, __ATOMIC_RELAXED); }
 
 /* ---- one workgroup ---- */
 
-/* The last workgroup of a dimension may be smaller. */
-static void block_of(const Dispatch *d, const u32 *workgroup, u32 *block)
+static u64 slice(const Crew *c)
 {
-    for (int k = 0; k < 3; k++) {
-        u32 left = d->grid[k] - workgroup[k] * d->block[k];
-        block[k] = d->grid[k] && left < d->block[k] ? left : d->block[k];
-    }
+    u64 limit = c->queue->dispatch->step_limit, done = __atomic_load_n(&c->queue->steps, __ATOMIC_RELAXED);
+    if (!limit)
+        return QUANTUM;
+    return done >= limit ? 0 : limit - done < QUANTUM ? limit - done : QUANTUM;
 }
 
-static u32 start_waves(Thread *t, u64 number)
+static void limit_reached(Crew *c, Group *g, Wave *w)
 {
-    const Dispatch *d = t->launch->dispatch;
-    u32 id[3] = {(u32)(number % d->workgroups[0]), (u32)(number / d->workgroups[0] % d->workgroups[1]),
-                 (u32)(number / d->workgroups[0] / d->workgroups[1])};
-    u32 block[3];
-    block_of(d, id, block);
-    u32 count = (work_items(block) + LANES - 1) / LANES;
-    for (u32 k = 0; k < count; k++) {
-        Wave *w = &t->waves[k];
-        memset(w, 0, sizeof *w);
-        w->v = t->registers + (u64)k * VECTOR_REGISTERS;
-        memset(w->v, 0, (u64)VECTOR_REGISTERS * sizeof *w->v);
-        w->lds = t->lds;
-        w->lds_bytes = lds_bytes_of(d);
-        w->scratch = t->scratch + (u64)k * LANES * d->kernel.scratch_bytes;
-        w->scratch_bytes = d->kernel.scratch_bytes;
-        w->index = k;
-        w->worker = &t->worker;
-        w->program = d->program;
-        w->mode = initial_mode(&d->kernel);
-        memcpy(w->workgroup, id, sizeof id);
-        u64 entry = d->kernel.entry - d->program->address;
-        w->pc = d->program->index_of[entry / 4];
-        set_scalars(w, d);
-        set_lanes(w, block, k * LANES);
-    }
-    memset(t->lds, POISON, lds_bytes_of(d));
-    memset(t->scratch, POISON, (u64)count * LANES * d->kernel.scratch_bytes);
-    return count;
+    bool others_wait = g->waiting > 0;
+    wave_fault(w, &w->program->code[w->pc], others_wait ? OUTCOME_DEADLOCK : OUTCOME_STEP_LIMIT, SPACE_GLOBAL, 0, 0, 0,
+               false);
+    stop(c->queue);
 }
 
-/* The host's rounding and denormals follow the MODE register's f32 fields; f64 and f16 keep their denormals only with f32. */
-static void set_host_mode(u32 mode)
+static void run_slice(Crew *c, Group *g, Wave *w)
 {
-    static const u32 rounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
-    u32 flush = (mode >> 4 & 3) == 0 ? 0x8040u : 0; /* FTZ and DAZ */
-    _mm_setcsr((_mm_getcsr() & ~(0x8040u | _MM_ROUND_MASK)) | rounding[mode & 3] | flush);
-}
-
-/* Until the wave stops or its turn is over. */
-static void run_turn(Wave *w)
-{
-    Worker *k = w->worker;
-    const Inst *code = w->program->code;
-    w->stop = STOP_NONE;
-    k->budget = QUANTUM;
-    k->clock += QUANTUM;
-    set_host_mode(w->mode);
-    while (w->stop == STOP_NONE && k->budget) {
-        const Inst *i = &code[w->pc];
-        Tally *t = &k->tally[w->pc++];
-        k->budget--;
-        t->executions++;
-        t->lanes += (u64)__builtin_popcountll(exec_mask(w));
-        i->run(w, i);
+    Worker *k = &c->worker;
+    u64 steps = slice(c);
+    if (!steps) {
+        limit_reached(c, g, w);
+        return;
     }
+    k->budget = steps;
+    k->clock += steps;
+    wave_run(w);
     k->clock -= k->budget;
-    k->budget = 0;
+    __atomic_fetch_add(&c->queue->steps, steps - k->budget, __ATOMIC_RELAXED);
 }
 
-/* Everybody who is left has come to the barrier: waves that have ended are not waited for. */
-static void open_barrier(Wave *waves, u32 count)
+static void pass_barrier(Group *g)
 {
-    for (u32 k = 0; k < count; k++)
-        if (!waves[k].ended && !waves[k].at_barrier)
-            return;
-    for (u32 k = 0; k < count; k++)
-        waves[k].at_barrier = false;
+    for (u32 n = 0; n < g->wave_count; n++)
+        g->waves[n].at_barrier = false;
+    g->waiting = 0;
 }
 
-/* True when the step limit is passed. */
-static bool count_steps(Launch *l, u64 steps)
+/* Let every wave that can run do so once. True when one of them ended or reached a barrier. */
+static bool run_round(Crew *c, Group *g)
 {
-    u64 limit = l->dispatch->step_limit;
-    return limit && atomic_fetch_add(&l->steps, steps) + steps > limit;
-}
-
-static void stop_for_steps(Wave *w)
-{
-    u32 at = w->pc < w->program->count ? w->pc : w->program->count;
-    wave_fault(w, &w->program->code[at], OUTCOME_STEP_LIMIT, SPACE_GLOBAL, 0, 0, 0, false);
-}
-
-/* False when a wave faulted. */
-static bool run_workgroup(Thread *t, u32 count)
-{
-    for (u32 left = count; left;) {
-        for (u32 k = 0; k < count; k++) {
-            Wave *w = &t->waves[k];
-            if (w->ended || w->at_barrier)
-                continue;
-            u64 before = t->worker.clock;
-            run_turn(w);
-            if (w->stop != STOP_FAULT && count_steps(t->launch, t->worker.clock - before))
-                stop_for_steps(w);
-            if (w->stop == STOP_FAULT)
-                return false;
-            w->ended = w->stop == STOP_END;
-            w->at_barrier = w->stop == STOP_BARRIER;
-            left -= w->ended;
+    bool progress = false;
+    for (u32 n = 0; n < g->wave_count && !stopped(c->queue); n++) {
+        Wave *w = &g->waves[n];
+        if (w->ended || w->at_barrier)
+            continue;
+        run_slice(c, g, w);
+        if (w->stop == STOP_FAULT) {
+            stop(c->queue);
+        } else if (w->stop == STOP_END) {
+            w->ended = true;
+            g->live--;
+        } else if (w->stop == STOP_BARRIER) {
+            w->at_barrier = true;
+            g->waiting++;
+        } else {
+            continue;
         }
-        open_barrier(t->waves, count);
-        if (atomic_load_explicit(&t->launch->stop, memory_order_relaxed))
-            return true;
+        progress = true;
     }
+    if (g->live && g->waiting == g->live) /* waves that have ended do not hold a barrier up, as on hardware */
+        pass_barrier(g);
+    return progress;
+}
+
+/* ---- the workgroups of one worker ---- */
+
+/* True while there is a workgroup left and a place to run it. */
+static bool start_next(Crew *c, Group *g)
+{
+    Queue *q = c->queue;
+    u64 number = __atomic_fetch_add(&q->next, 1, __ATOMIC_RELAXED);
+    if (number >= q->total)
+        return g->busy = false;
+    __atomic_fetch_add(&q->waves, group_start(g, &c->worker, number), __ATOMIC_RELAXED);
     return true;
 }
 
-/* ---- threads ---- */
-
-static bool thread_open(Thread *t, Launch *l)
+/* Run a group until it ends (true) or seems to wait for another one. */
+static bool run_group(Crew *c, Group *g)
 {
-    const Dispatch *d = l->dispatch;
-    t->launch = l;
-    t->wave_room = (work_items(d->block) + LANES - 1) / LANES;
-    t->waves = aligned_alloc(64, (t->wave_room * sizeof *t->waves + 63) / 64 * 64);
-    t->registers = aligned_alloc(64, (u64)t->wave_room * VECTOR_REGISTERS * sizeof *t->registers);
-    t->lds = aligned_alloc(64, (lds_bytes_of(d) + 127u) / 64 * 64);
-    t->scratch = malloc((u64)t->wave_room * LANES * d->kernel.scratch_bytes + 64);
-    t->worker = (Worker){.memory = l->memory, .dispatch = d, .count_memory = d->count_memory};
-    t->worker.tally = calloc(d->program->count + 1, sizeof(Tally));
-    t->out_of_memory = !(t->waves && t->registers && t->lds && t->scratch && t->worker.tally);
-    return !t->out_of_memory;
+    u32 idle = 0;
+    while (g->live && idle < PATIENCE && !stopped(c->queue))
+        idle = run_round(c, g) ? 0 : idle + 1;
+    return g->live == 0;
 }
 
-static void thread_close(Thread *t)
+static bool admit_another(Crew *c)
 {
-    free(t->waves);
-    free(t->registers);
-    free(t->lds);
-    free(t->scratch);
-    free(t->worker.tally);
-}
-
-static void report_fault(Launch *l, const Fault *f)
-{
-    pthread_mutex_lock(&l->lock);
-    if (l->fault.kind == OUTCOME_OK)
-        l->fault = *f;
-    pthread_mutex_unlock(&l->lock);
-    atomic_store(&l->stop, true);
-}
-
-static void *thread_main(void *argument)
-{
-    Thread *t = argument;
-    Launch *l = t->launch;
-    u32 saved = _mm_getcsr();
-    for (u64 number; !atomic_load(&l->stop) && (number = atomic_fetch_add(&l->next, 1)) < l->total;) {
-        u32 count = start_waves(t, number);
-        t->started += count;
-        if (!run_workgroup(t, count))
-            report_fault(l, &t->worker.fault);
+    if (c->resident == MAX_RESIDENT || !group_create(&c->groups[c->resident], c->queue->dispatch))
+        return false;
+    if (!start_next(c, &c->groups[c->resident])) {
+        group_destroy(&c->groups[c->resident], c->queue->dispatch);
+        return false;
     }
-    _mm_setcsr(saved);
+    c->resident++;
+    return true;
+}
+
+static void *work(void *argument)
+{
+    Crew *c = argument;
+    if (!admit_another(c))
+        return NULL;
+    for (u32 at = 0, busy = 1; busy && !stopped(c->queue); at = (at + 1) % c->resident) {
+        Group *g = &c->groups[at];
+        while (g->busy && run_group(c, g) && start_next(c, g) && !stopped(c->queue))
+            ;
+        if (g->busy)
+            admit_another(c);
+        busy = 0;
+        for (u32 n = 0; n < c->resident; n++)
+            busy += c->groups[n].busy;
+    }
     return NULL;
 }
 
-static u32 thread_count(const Launch *l)
+/* ---- the dispatch ---- */
+
+static u32 thread_count(const Dispatch *d, u64 workgroups)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    u64 n = l->dispatch->deterministic ? 1 : l->dispatch->threads ? l->dispatch->threads : (u64)(cores > 0 ? cores : 1);
-    n = n > l->total ? l->total : n;
-    return n > MAX_THREADS ? MAX_THREADS : (u32)n;
+    u32 n = d->deterministic ? 1 : d->threads ? d->threads : (u32)(cores > 0 ? cores : 1);
+    if (n > MAX_THREADS)
+        n = MAX_THREADS;
+    return n > workgroups ? (u32)workgroups : n;
 }
 
-static void run_threads(Thread *threads, u32 count)
+static bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q)
 {
-    pthread_t handles[MAX_THREADS];
-    u32 started = 1;
-    while (started < count && pthread_create(&handles[started], NULL, thread_main, &threads[started]) == 0)
-        started++;
-    thread_main(&threads[0]); /* fewer threads than asked for do the same work */
-    for (u32 k = 1; k < started; k++)
-        pthread_join(handles[k], NULL);
+    *c = (Crew){.queue = q};
+    c->worker.memory = m;
+    c->worker.dispatch = d;
+    c->worker.count_memory = d->count_memory;
+    c->worker.tally = calloc(d->program->count + 1, sizeof(Tally));
+    c->groups = calloc(MAX_RESIDENT, sizeof(Group));
+    return c->worker.tally && c->groups;
 }
 
-/* ---- the launch ---- */
-
-static void gather(const Launch *l, Thread *threads, u32 count, Outcome *out)
+static void crew_destroy(Crew *c, const Dispatch *d)
 {
-    const Program *p = l->dispatch->program;
-    Tally *all = threads[0].worker.tally;
-    u64 waves = threads[0].started;
-    for (u32 k = 1; k < count; k++) {
-        waves += threads[k].started;
-        for (u32 n = 0; n < p->count; n++) {
-            all[n].executions += threads[k].worker.tally[n].executions;
-            all[n].lanes += threads[k].worker.tally[n].lanes;
-        }
+    for (u32 n = 0; n < c->resident; n++)
+        group_destroy(&c->groups[n], d);
+    free(c->groups);
+    free(c->worker.tally);
+}
+
+static void gather_worker(const Worker *k, Tally *sum, const Dispatch *d, Outcome *out)
+{
+    for (u32 n = 0; n < d->program->count; n++) {
+        sum[n].executions += k->tally[n].executions;
+        sum[n].lanes += k->tally[n].lanes;
     }
-    counters_gather(p, all, waves, out->counters);
-    for (u32 k = 0; k < count; k++)
-        counters_add_worker(&threads[k].worker, out->counters);
-    if (!l->dispatch->count_pcs)
+    counters_add_worker(k, out->counters);
+    if (k->fault.kind != OUTCOME_OK && out->fault.kind == OUTCOME_OK)
+        out->fault = k->fault;
+}
+
+static void list_pcs(const Program *p, const Tally *sum, Outcome *out)
+{
+    out->pc_executions = calloc(p->count, sizeof *out->pc_executions);
+    out->pc_addresses = calloc(p->count, sizeof *out->pc_addresses);
+    if (!out->pc_executions || !out->pc_addresses)
         return;
-    out->pc_executions = malloc((p->count + 1) * sizeof *out->pc_executions);
-    out->pc_addresses = malloc((p->count + 1) * sizeof *out->pc_addresses);
-    for (u32 n = 0; n < p->count && out->pc_executions && out->pc_addresses; n++) {
-        out->pc_executions[n] = all[n].executions;
+    out->pc_count = p->count;
+    for (u32 n = 0; n < p->count; n++) {
+        out->pc_executions[n] = sum[n].executions;
         out->pc_addresses[n] = p->address + p->offset_of[n];
     }
-    out->pc_count = out->pc_executions && out->pc_addresses ? p->count : 0;
+}
+
+static void run_crews(Crew *crews, u32 count)
+{
+    pthread_t threads[MAX_THREADS];
+    bool started[MAX_THREADS] = {false};
+    for (u32 n = 1; n < count; n++)
+        started[n] = pthread_create(&threads[n], NULL, work, &crews[n]) == 0;
+    work(&crews[0]);
+    for (u32 n = 1; n < count; n++)
+        if (started[n])
+            pthread_join(threads[n], NULL);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static bool entry_is_code(const Dispatch *d)
@@ -335,39 +225,34 @@ static bool entry_is_code(const Dispatch *d)
     return offset % 4 == 0 && offset < p->bytes && p->index_of[offset / 4] != ~0u;
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 void dispatch_run(Memory *m, const Dispatch *d, Outcome *out)
 {
-    Launch l = {.memory = m, .dispatch = d, .total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2],
-                .lock = PTHREAD_MUTEX_INITIALIZER};
-    double start = seconds_now();
-    memset(out, 0, sizeof *out);
+    double start = now();
+    *out = (Outcome){.fault = {.kind = OUTCOME_OK}};
+    Queue q = {.dispatch = d, .total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2]};
+    if (!q.total || !group_wave_count(d))
+        return;
     if (!entry_is_code(d)) {
         out->fault = (Fault){.kind = OUTCOME_BAD_PC, .pc = d->kernel.entry, .address = d->kernel.entry};
         return;
     }
-    if (!l.total)
-        return;
-    u32 count = thread_count(&l), ready = 0;
-    Thread *threads = calloc(count, sizeof *threads);
-    while (threads && ready < count && thread_open(&threads[ready], &l))
-        ready++;
-    if (ready) {
-        run_threads(threads, ready);
-        gather(&l, threads, ready, out);
-        out->fault = l.fault;
-    } else {
-        out->fault = (Fault){.kind = OUTCOME_NOT_EMULATED, .pc = d->kernel.entry,
-                             .instruction = "(the host has not enough memory for one workgroup)"};
+    u32 count = thread_count(d, q.total), made = 0;
+    Crew *crews = calloc(count, sizeof *crews);
+    Tally *sum = calloc(d->program->count + 1, sizeof *sum);
+    if (crews && sum) {
+        while (made < count && crew_create(&crews[made], m, d, &q))
+            made++;
+        if (made)
+            run_crews(crews, made);
+        for (u32 n = 0; n < made; n++)
+            gather_worker(&crews[n].worker, sum, d, out);
+        counters_gather(d->program, sum, q.waves, out->counters);
+        if (d->count_pcs)
+            list_pcs(d->program, sum, out);
     }
-    for (u32 k = 0; threads && k < count; k++)
-        thread_close(&threads[k]);
-    free(threads);
-    out->seconds = seconds_now() - start;
+    for (u32 n = 0; crews && n < count; n++)
+        crew_destroy(&crews[n], d);
+    free(crews);
+    free(sum);
+    out->seconds = now() - start;
 }

@@ -1,0 +1,271 @@
+#include "access.h"
+
+/* ---- checks ---- */
+
+static u64 lanes_outside(const u64 *address, u64 active, u64 low, u64 limit)
+{
+    u64 bad = 0;
+    if (likely(active == ~0ull))
+        for (int l = 0; l < LANES; l++)
+            bad |= (u64)(address[l] - low > limit);
+    else
+        for (int l = 0; l < LANES; l++)
+            bad |= (u64)(address[l] - low > limit) & active >> l;
+    return bad & 1;
+}
+
+/* Lane by lane: the accesses of one instruction may lie in several blocks. */
+static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store, Span *cached)
+{
+    for (u32 l = 0; l < LANES; l++) {
+        Span span;
+        if (!(active >> l & 1))
+            continue;
+        if (address[l] >= cached->low && address[l] + bytes <= cached->high && (!store || cached->writable))
+            continue;
+        if (!memory_span(w->worker->memory, address[l], bytes, &span)) {
+            wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_GLOBAL, l, address[l], bytes, store);
+            return false;
+        }
+        if (store && !span.writable) {
+            wave_fault(w, i, OUTCOME_READ_ONLY, SPACE_GLOBAL, l, address[l], bytes, store);
+            return false;
+        }
+        *cached = span;
+    }
+    return true;
+}
+
+static bool check_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
+{
+    Span *cached = &w->worker->cache[(u64)(i - w->program->code) % SPAN_CACHE];
+    u64 size = cached->high - cached->low;
+    bool fits = size >= bytes && (!store || cached->writable);
+    if (unlikely(!fits || lanes_outside(address, active, cached->low, size - bytes)))
+        if (!check_each(w, i, address, active, bytes, store, cached))
+            return false;
+    if (unlikely(w->worker->count_memory))
+        count_cache_lines(w, address, active, bytes, store);
+    return true;
+}
+
+/* Offsets within LDS or scratch: no lane may reach past `size`. */
+static bool check_offsets(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, u32 size, bool store,
+                          AddressSpace space)
+{
+    u64 bad = 0;
+    if (likely(size >= bytes)) {
+        u32 limit = size - bytes;
+        for (int l = 0; l < LANES; l++)
+            bad |= (u64)(offset[l] > limit) << l;
+        bad &= active;
+    } else {
+        bad = active;
+    }
+    if (likely(!bad))
+        return true;
+    u32 lane = (u32)__builtin_ctzll(bad);
+    wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, space, lane, offset[lane], bytes, store);
+    return false;
+}
+
+/* ---- addresses by segment ---- */
+
+static bool resolve_global(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
+{
+    u64 address[LANES] __attribute__((aligned(64))), offset = (u64)(i64)i->offset;
+    if (i->source[1] == SOURCE_OFF) {
+        const u32 *v = vector(w, i->source[0]);
+        for (int l = 0; l < LANES; l++)
+            address[l] = pair(v[l], v[LANES + l]) + offset;
+    } else {
+        const u32 *v = vector(w, i->source[0]);
+        u64 base = scalar64(w, i, 1) + offset;
+        for (int l = 0; l < LANES; l++)
+            address[l] = base + v[l];
+    }
+    memcpy(a->at, address, sizeof a->at);
+    return check_global(w, i, address, a->active, bytes, store);
+}
+
+static bool resolve_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store, Access *a)
+{
+    if (!check_offsets(w, i, offset, active, bytes, w->scratch_bytes, store, SPACE_SCRATCH))
+        return false;
+    for (u32 l = 0; l < LANES; l++)
+        if (active >> l & 1)
+            a->at[l] = w->scratch + (u64)l * w->scratch_bytes + offset[l];
+    return true;
+}
+
+static bool resolve_scratch(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
+{
+    u32 offset[LANES], base = (u32)i->offset + (i->source[1] == SOURCE_OFF ? 0 : scalar32(w, i, 1));
+    const u32 *v = i->source[0] == SOURCE_OFF ? NULL : vector(w, i->source[0]);
+    for (int l = 0; l < LANES; l++)
+        offset[l] = base + (v ? v[l] : 0);
+    return resolve_private(w, i, offset, a->active, bytes, store, a);
+}
+
+/* A flat address is in LDS or scratch when its upper word is the aperture's. */
+static bool resolve_flat(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
+{
+    const u32 *v = vector(w, i->source[0]);
+    u64 address[LANES], shared = 0, private = 0;
+    u32 offset[LANES];
+    for (int l = 0; l < LANES; l++) {
+        address[l] = pair(v[l], v[LANES + l]) + (u64)(i64)i->offset;
+        offset[l] = (u32)address[l];
+        shared |= (u64)(address[l] >> 32 == SHARED_APERTURE) << l;
+        private |= (u64)(address[l] >> 32 == PRIVATE_APERTURE) << l;
+    }
+    shared &= a->active;
+    private &= a->active;
+    u64 global = a->active & ~shared & ~private;
+    memcpy(a->at, address, sizeof a->at);
+    if (shared && !check_offsets(w, i, offset, shared, bytes, w->lds_bytes, store, SPACE_LDS))
+        return false;
+    for (u32 l = 0; shared && l < LANES; l++)
+        if (shared >> l & 1)
+            a->at[l] = w->lds + offset[l];
+    if (private && !resolve_private(w, i, offset, private, bytes, store, a))
+        return false;
+    return !global || check_global(w, i, address, global, bytes, store);
+}
+
+/* A raw or structured buffer; what its range check refuses loads zero and stores nothing.
+ * Source: CDNA3 ISA, "Buffer addressing" and "Range checking". */
+static bool resolve_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
+{
+    u32 at = i->source[1];
+    u64 base = scalar_pair(w, at) & 0xffffffffffffull, address[LANES];
+    u32 stride = w->s[at + 1] >> 16 & 0x3fff, records = w->s[at + 2], scalar = scalar32(w, i, 3);
+    bool swizzled = w->s[at + 1] >> 31, add_lane = w->s[at + 3] >> 23 & 1;
+    if (swizzled || add_lane) {
+        run_not_emulated(w, i);
+        return false;
+    }
+    const u32 *v = i->source[0] == SOURCE_OFF ? NULL : vector(w, i->source[0]);
+    const u32 *index = i->idxen ? v : NULL, *offset = i->offen && v ? v + (i->idxen ? LANES : 0) : NULL;
+    for (u32 l = 0; l < LANES; l++) {
+        u64 within = (u64)(u32)i->offset + (offset ? offset[l] : 0), n = index ? index[l] : 0;
+        bool structured = stride && index;
+        bool inside = structured ? n < records && within + bytes <= (records > 0 ? ~0ull : 0)
+                                 : within + scalar + bytes <= (stride ? (u64)stride * records : records);
+        if (!inside && (a->active >> l & 1))
+            a->outside |= 1ull << l;
+        address[l] = base + scalar + within + n * stride;
+    }
+    a->active &= ~a->outside;
+    memcpy(a->at, address, sizeof a->at);
+    return !a->active || check_global(w, i, address, a->active, bytes, store);
+}
+
+bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
+{
+    a->active = exec_mask(w);
+    a->outside = 0;
+    switch ((Segment)i->row->detail[0]) {
+    case SEGMENT_GLOBAL: return resolve_global(w, i, bytes, store, a);
+    case SEGMENT_FLAT: return resolve_flat(w, i, bytes, store, a);
+    case SEGMENT_SCRATCH: return resolve_scratch(w, i, bytes, store, a);
+    default: return resolve_buffer(w, i, bytes, store, a);
+    }
+}
+
+bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
+{
+    u32 at[LANES] __attribute__((aligned(64)));
+    for (int l = 0; l < LANES; l++)
+        at[l] = address[l] + (u32)offset;
+    a->active = exec_mask(w);
+    a->outside = 0;
+    if (!check_offsets(w, i, at, a->active, bytes, w->lds_bytes, store, SPACE_LDS))
+        return false;
+    for (int l = 0; l < LANES; l++)
+        a->at[l] = w->lds + at[l];
+    if (unlikely(w->worker->count_memory))
+        count_lds_access(w, at, a->active, bytes);
+    return true;
+}
+
+/* ---- moving data ---- */
+
+static bool consecutive(const Access *a)
+{
+    u64 differs = 0, first = (u64)a->at[0];
+    for (u64 l = 0; l < LANES; l++)
+        differs |= (u64)a->at[l] ^ (first + 4 * l);
+    return !differs;
+}
+
+static void zero_outside(Wave *w, const Access *a, u16 dst, u32 words)
+{
+    for (u32 k = 0; k < words; k++)
+        for (int l = 0; l < LANES; l++)
+            if (a->outside >> l & 1)
+                vector(w, dst + k)[l] = 0;
+}
+
+void load_dwords(Wave *w, const Access *a, u16 dst, u32 words)
+{
+    if (a->active == ~0ull && words == 1 && consecutive(a)) {
+        memcpy(vector(w, dst), a->at[0], LANES * 4);
+        return;
+    }
+    for (u32 k = 0; k < words; k++) {
+        u32 *d = vector(w, dst + k);
+        if (likely(a->active == ~0ull))
+            for (int l = 0; l < LANES; l++)
+                memcpy(&d[l], a->at[l] + 4 * k, 4);
+        else
+            for (int l = 0; l < LANES; l++)
+                if (a->active >> l & 1)
+                    memcpy(&d[l], a->at[l] + 4 * k, 4);
+    }
+    if (unlikely(a->outside))
+        zero_outside(w, a, dst, words);
+}
+
+void store_dwords(Wave *w, const Access *a, u16 source, u32 words)
+{
+    for (int l = 0; l < LANES; l++)
+        if (a->active >> l & 1)
+            for (u32 k = 0; k < words; k++)
+                memcpy(a->at[l] + 4 * k, &vector(w, source + k)[l], 4);
+}
+
+static u32 extended(u32 x, u32 bytes, u8 extend, u32 old)
+{
+    bool sign = extend == EXTEND_SIGN || extend == EXTEND_SIGN_LOW || extend == EXTEND_SIGN_HIGH;
+    if (sign)
+        x = bytes == 1 ? (u32)(i32)(int8_t)x : (u32)(i32)(int16_t)x;
+    if (extend == EXTEND_LOW || extend == EXTEND_SIGN_LOW)
+        return (old & 0xffff0000) | (x & 0xffff);
+    if (extend == EXTEND_HIGH || extend == EXTEND_SIGN_HIGH)
+        return (old & 0xffff) | x << 16;
+    return x;
+}
+
+void load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend)
+{
+    u32 *d = vector(w, dst);
+    for (int l = 0; l < LANES; l++) {
+        u32 x = 0;
+        if (a->active >> l & 1)
+            memcpy(&x, a->at[l], bytes);
+        else if (!(a->outside >> l & 1))
+            continue;
+        d[l] = extended(x, bytes, extend, d[l]);
+    }
+}
+
+void store_small(Wave *w, const Access *a, u16 source, u32 bytes, bool high)
+{
+    const u32 *s = vector(w, source);
+    for (int l = 0; l < LANES; l++) {
+        u32 x = high ? s[l] >> 16 : s[l];
+        if (a->active >> l & 1)
+            memcpy(a->at[l], &x, bytes);
+    }
+}

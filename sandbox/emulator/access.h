@@ -1,0 +1,41 @@
+/* Memory as lanes see it: where each lane's bytes lie on the host, after every check. */
+#ifndef AMDKERNEL_ACCESS_H
+#define AMDKERNEL_ACCESS_H
+
+#include "machine.h"
+
+typedef enum { SEGMENT_GLOBAL, SEGMENT_FLAT, SEGMENT_SCRATCH, SEGMENT_BUFFER } Segment;
+
+/* `at` is meaningful for active lanes only. */
+typedef struct {
+    u8 *at[LANES] __attribute__((aligned(64)));
+    u64 active;  /* EXEC, less the lanes that a buffer's range check turned off */
+    u64 outside; /* lanes that a buffer's range check turned off: they load zero */
+} Access;
+
+/* Where the lanes of a vector memory instruction go. False: a fault was recorded. */
+bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a);
+
+/* Likewise for LDS at address + offset of each lane. */
+bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a);
+
+/* One lane's 64-byte-at-most copies between registers and memory. */
+void load_dwords(Wave *w, const Access *a, u16 dst, u32 words);
+void store_dwords(Wave *w, const Access *a, u16 source, u32 words);
+
+/* ---- small loads: how one to two bytes fill a register ---- */
+enum { EXTEND_ZERO, EXTEND_SIGN, EXTEND_LOW, EXTEND_HIGH, EXTEND_SIGN_LOW, EXTEND_SIGN_HIGH };
+void load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend);
+void store_small(Wave *w, const Access *a, u16 source, u32 bytes, bool high);
+
+/* ---- atomics ---- */
+typedef enum {
+    ATOMIC_ADD, ATOMIC_SUB, ATOMIC_RSUB, ATOMIC_SMIN, ATOMIC_UMIN, ATOMIC_SMAX, ATOMIC_UMAX, ATOMIC_AND, ATOMIC_OR,
+    ATOMIC_XOR, ATOMIC_INC, ATOMIC_DEC, ATOMIC_SWAP, ATOMIC_CMPSWAP, ATOMIC_FADD, ATOMIC_FMIN, ATOMIC_FMAX,
+    ATOMIC_FCMPSWAP, ATOMIC_PK_FADD, ATOMIC_PK_BFADD, ATOMIC_MSKOR, ATOMIC_WRAP,
+} AtomicOp;
+
+/* Lane after lane; `data` and `compare` are registers (compare may be 0xffff), `dst` 0xffff: nothing is returned. */
+void run_atomic(Wave *w, const Inst *i, const Access *a, AtomicOp op, u32 bytes, u16 data, u16 compare, u16 dst);
+
+#endif

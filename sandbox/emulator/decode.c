@@ -1,0 +1,235 @@
+/* A .text section to pre-decoded instructions, by way of LLVM's disassembler and the rows of isa/. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "disassembler.h"
+#include "machine.h"
+#include "operands.h"
+
+enum { TEXT_BYTES = 256 };
+
+/* ---- rows by mnemonic: an open hash table that lives as long as one decode ---- */
+
+typedef struct { const Row **slot; u32 mask; } RowIndex;
+
+static u32 hash(const char *s)
+{
+    u32 h = 2166136261u;
+    while (*s)
+        h = (h ^ (u8)*s++) * 16777619u;
+    return h;
+}
+
+static bool index_rows(RowIndex *x)
+{
+    u32 rows = 0, size = 1024;
+    for (u32 t = 0; t < isa_table_count; t++)
+        rows += isa_tables[t]->count;
+    while (size < 2 * rows)
+        size *= 2;
+    x->mask = size - 1;
+    x->slot = calloc(size, sizeof *x->slot);
+    if (!x->slot)
+        return false;
+    for (u32 t = 0; t < isa_table_count; t++)
+        for (u32 k = 0; k < isa_tables[t]->count; k++) {
+            u32 at = hash(isa_tables[t]->rows[k].mnemonic) & x->mask;
+            while (x->slot[at])
+                at = (at + 1) & x->mask;
+            x->slot[at] = &isa_tables[t]->rows[k];
+        }
+    return true;
+}
+
+static const Row *find_row(const RowIndex *x, const char *mnemonic)
+{
+    for (u32 at = hash(mnemonic) & x->mask; x->slot[at]; at = (at + 1) & x->mask)
+        if (strcmp(x->slot[at]->mnemonic, mnemonic) == 0)
+            return x->slot[at];
+    return NULL;
+}
+
+/* ---- one instruction ---- */
+
+static const Row unknown_row = {.mnemonic = "?", .run = run_not_emulated, .layout = "*", .family = FAMILY_MISC};
+
+static bool is_packed(u8 type) { return type == TYPE_PKF16 || type == TYPE_PKU16 || type == TYPE_PKF32; }
+
+static u8 how_to_read(const Inst *i, int k)
+{
+    const Row *r = i->row;
+    u32 bit = 1u << k;
+    bool half = (r->modifiers & MOD_OP_SEL) && !is_packed(r->source[k]) && (i->op_sel & bit);
+    if (i->source[k] == SOURCE_OFF)
+        return READ_UNIFORM;
+    if (is_packed(r->source[k])) {
+        bool straight = !(i->op_sel & bit) && (i->op_sel_hi & bit) && !(i->neg & bit) && !(i->neg_hi & bit);
+        return i->source[k] >= FIRST_VGPR && straight ? READ_PLAIN : READ_BENT;
+    }
+    if ((i->neg | i->abs | i->sext) & bit || half || (k == 0 && i->dpp) || (i->sdwa && k < 2))
+        return READ_BENT;
+    return i->source[k] >= FIRST_VGPR ? READ_PLAIN : READ_UNIFORM;
+}
+
+static u32 source_count(const Row *r)
+{
+    u32 n = 0;
+    while (n < 4 && r->source[n] != TYPE_NONE)
+        n++;
+    return n;
+}
+
+/* What the operands alone do not settle: which paths through source() and put() this instruction takes. */
+static bool settle(Inst *i)
+{
+    const Row *r = i->row;
+    for (int k = 0; k < 4; k++) {
+        i->how[k] = how_to_read(i, k);
+        bool constant_pair = r->source[k] == TYPE_PKF32 && i->source[k] == SOURCE_CONSTANT && i->constant[k];
+        if (constant_pair && ((i->op_sel | i->op_sel_hi) >> k & 1))
+            return false; /* what the upper half of an inline constant reads is not documented */
+    }
+    u32 last = 1u << source_count(r);
+    bool upper = (r->modifiers & MOD_OP_SEL) && !is_packed(r->result) && (i->op_sel & last);
+    i->bent = i->clamp || i->omod || i->sdwa || i->dpp || upper || r->detail[0] == 0xff;
+    return true;
+}
+
+static void decode_one(const RowIndex *rows, const char *text, Inst *i)
+{
+    Words words;
+    if (split_words(text, &words)) {
+        const Row *row = find_row(rows, words.mnemonic);
+        if (row) {
+            i->row = row;
+            i->run = row->run;
+            if (*row->layout == '*' || (read_operands(&words, i) && read_modifiers(&words, i) && settle(i)))
+                return;
+        }
+    }
+    i->row = &unknown_row;
+    i->run = run_not_emulated;
+}
+
+/* ---- the section ---- */
+
+typedef struct { char *bytes; u64 used, room; } TextStore;
+
+static bool keep_text(TextStore *t, const char *text, u32 *offset)
+{
+    size_t n = strlen(text) + 1;
+    if (t->used + n > t->room) {
+        u64 room = 2 * (t->room + n);
+        char *bytes = realloc(t->bytes, room);
+        if (!bytes)
+            return false;
+        t->bytes = bytes;
+        t->room = room;
+    }
+    memcpy(t->bytes + t->used, text, n);
+    *offset = (u32)t->used;
+    t->used += n;
+    return true;
+}
+
+static void resolve_branches(Program *p)
+{
+    for (u32 k = 0; k < p->count; k++) {
+        Inst *i = &p->code[k];
+        i->target = p->count;
+        if (i->row->family != FAMILY_BRANCH)
+            continue;
+        i64 to = (i64)p->offset_of[k] + 4 + 4 * (i64)(int16_t)i->raw;
+        if (to >= 0 && (u64)to < p->bytes && p->index_of[to / 4] != ~0u)
+            i->target = p->index_of[to / 4];
+    }
+}
+
+static bool decode_all(Program *p, Disassembler *d, const RowIndex *rows, TextStore *store)
+{
+    u8 *code = (u8 *)p->address;
+    for (u64 at = 0; at + 4 <= p->bytes;) {
+        char text[TEXT_BYTES] = "";
+        size_t n = disassemble(d, code + at, p->bytes - at, p->address + at, text, sizeof text);
+        Inst *i = &p->code[p->count];
+        memcpy(&i->raw, code + at, 4);
+        if (n)
+            decode_one(rows, text, i);
+        else
+            decode_one(rows, "(no instruction)", i);
+        if (!keep_text(store, n ? text + strspn(text, " \t") : "(no instruction)", &i->text))
+            return false;
+        p->index_of[at / 4] = p->count;
+        p->offset_of[p->count++] = (u32)at;
+        at += n ? n : 4;
+    }
+    return true;
+}
+
+static const Row end_row = {.mnemonic = "(end of the section)", .run = NULL, .layout = "*", .family = FAMILY_MISC};
+
+static void run_off_the_end(Wave *w, const Inst *i)
+{
+    wave_fault(w, i, OUTCOME_BAD_PC, SPACE_GLOBAL, 0, w->program->address + w->program->bytes, 4, false);
+}
+
+static bool build(Program *p, const char *arch, char *error, size_t error_bytes)
+{
+    u64 words = p->bytes / 4;
+    p->code = calloc(words + 1, sizeof *p->code);
+    p->index_of = malloc((words + 1) * sizeof *p->index_of);
+    p->offset_of = malloc((words + 1) * sizeof *p->offset_of);
+    RowIndex rows = {0};
+    TextStore store = {0};
+    Disassembler *d = disassembler_open(arch, error, error_bytes);
+    bool ok = d && p->code && p->index_of && p->offset_of && index_rows(&rows);
+    if (ok) {
+        memset(p->index_of, 0xff, (words + 1) * sizeof *p->index_of);
+        ok = decode_all(p, d, &rows, &store) && keep_text(&store, "(end of the section)", &p->code[p->count].text);
+    }
+    if (ok) {
+        p->offset_of[p->count] = (u32)p->bytes;
+        p->code[p->count].row = &end_row;
+        p->code[p->count].run = run_off_the_end;
+        resolve_branches(p);
+    } else if (d && error && error_bytes) {
+        snprintf(error, error_bytes, "out of memory while decoding %llu bytes", (unsigned long long)p->bytes);
+    }
+    p->text = store.bytes;
+    free(rows.slot);
+    disassembler_close(d);
+    return ok;
+}
+
+Program *program_decode(const char *arch, u64 address, u64 bytes, char *error, size_t error_bytes)
+{
+    static const char *const emulated[] = {"gfx942", "gfx950", "gfx90a"};
+    size_t known = 0;
+    while (known < 3 && strcmp(arch, emulated[known]) != 0)
+        known++;
+    if (known == 3) {
+        snprintf(error, error_bytes, "%s is not emulated: gfx942, gfx950 and gfx90a are", arch);
+        return NULL;
+    }
+    Program *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->address = address;
+    p->bytes = bytes / 4 * 4;
+    p->ocp_float8 = known == 1;
+    if (build(p, arch, error, error_bytes))
+        return p;
+    program_destroy(p);
+    return NULL;
+}
+
+void program_destroy(Program *p)
+{
+    if (!p)
+        return;
+    free(p->code);
+    free(p->index_of);
+    free(p->offset_of);
+    free(p->text);
+    free(p);
+}

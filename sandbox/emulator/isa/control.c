@@ -1,0 +1,147 @@
+/* Branches, barriers, the MODE register and what a functional emulator need not do. */
+#include "../machine.h"
+
+static void jump(Wave *w, const Inst *i) { w->pc = i->target; w->worker->taken++; }
+
+static void s_branch(Wave *w, const Inst *i) { jump(w, i); }
+
+#define BRANCH(name, condition) static void name(Wave *w, const Inst *i) { if (condition) jump(w, i); }
+BRANCH(s_cbranch_scc0, !w->scc)
+BRANCH(s_cbranch_scc1, w->scc)
+BRANCH(s_cbranch_vccz, !scalar_pair(w, SGPR_VCC))
+BRANCH(s_cbranch_vccnz, scalar_pair(w, SGPR_VCC))
+BRANCH(s_cbranch_execz, !exec_mask(w))
+BRANCH(s_cbranch_execnz, exec_mask(w))
+
+/* Device address of the instruction after `i`. */
+static u64 next_address(const Wave *w, const Inst *i)
+{
+    const Program *p = w->program;
+    return p->address + p->offset_of[i - p->code + 1];
+}
+
+static void go_to(Wave *w, const Inst *i, u64 address)
+{
+    const Program *p = w->program;
+    u64 offset = address - p->address;
+    if (offset % 4 || offset >= p->bytes || p->index_of[offset / 4] == ~0u) {
+        wave_fault(w, i, OUTCOME_BAD_PC, SPACE_GLOBAL, 0, address, 4, false);
+        return;
+    }
+    w->pc = p->index_of[offset / 4];
+    w->worker->taken++;
+}
+
+static void s_getpc_b64(Wave *w, const Inst *i) { put_scalar_pair(w, i->sdst, next_address(w, i)); }
+static void s_setpc_b64(Wave *w, const Inst *i) { go_to(w, i, scalar64(w, i, 0)); }
+static void s_swappc_b64(Wave *w, const Inst *i)
+{
+    u64 to = scalar64(w, i, 0);
+    put_scalar_pair(w, i->sdst, next_address(w, i));
+    go_to(w, i, to);
+}
+static void s_call_b64(Wave *w, const Inst *i)
+{
+    put_scalar_pair(w, i->sdst, next_address(w, i));
+    jump(w, i);
+}
+
+static void s_barrier(Wave *w, const Inst *i)
+{
+    (void)i;
+    w->worker->barriers++;
+    w->stop = STOP_BARRIER;
+}
+static void s_endpgm(Wave *w, const Inst *i)
+{
+    (void)i;
+    w->stop = STOP_END;
+}
+/* Who sleeps waits for another wave: let it run. */
+static void s_sleep(Wave *w, const Inst *i)
+{
+    (void)i;
+    w->stop = STOP_YIELD;
+}
+static void s_trap(Wave *w, const Inst *i)
+{
+    wave_fault(w, i, OUTCOME_TRAP, SPACE_GLOBAL, 0, i->raw & 0xff, 0, false);
+}
+static void no_effect(Wave *w, const Inst *i)
+{
+    (void)w;
+    (void)i;
+}
+
+/* ---- hardware registers.  CDNA3 ISA, "Hardware registers". ---- */
+
+enum { HWREG_MODE = 1, HWREG_HW_ID = 4, HWREG_SH_MEM_BASES = 15, HWREG_XCC_ID = 20 };
+
+/* The register that SIMM16 names, or NULL. Where a wave runs is nowhere in particular: unit 0. */
+static bool hardware_register(const Wave *w, u32 id, u32 *value)
+{
+    if (id == HWREG_MODE)
+        *value = w->mode;
+    else if (id == HWREG_SH_MEM_BASES)
+        *value = SHARED_APERTURE | PRIVATE_APERTURE >> 16;
+    else if (id == HWREG_HW_ID || id == HWREG_XCC_ID)
+        *value = 0;
+    else
+        return false;
+    return true;
+}
+
+static void s_getreg_b32(Wave *w, const Inst *i)
+{
+    u32 value, at = i->raw >> 6 & 31, size = (i->raw >> 11 & 31) + 1;
+    if (!hardware_register(w, i->raw & 63, &value)) {
+        run_not_emulated(w, i);
+        return;
+    }
+    w->s[i->sdst] = (u32)((u64)value >> at & ((1ull << size) - 1));
+}
+
+static void s_setreg(Wave *w, const Inst *i)
+{
+    u32 at = i->raw >> 6 & 31, size = (i->raw >> 11 & 31) + 1;
+    if ((i->raw & 63) != HWREG_MODE) {
+        run_not_emulated(w, i);
+        return;
+    }
+    u32 mask = (u32)(((1ull << size) - 1) << at);
+    w->mode = (w->mode & ~mask) | (scalar32(w, i, 0) << at & mask);
+    w->stop = STOP_MODE; /* the loop sets rounding and denormals up */
+}
+
+/* Messages to the host: a functional run needs none of them but the deallocation hint and interrupts. */
+static void s_sendmsg(Wave *w, const Inst *i)
+{
+    enum { INTERRUPT = 1, SAVE_WAVE = 4, EARLY_PRIMITIVE_DEALLOCATION = 6 };
+    u32 id = i->raw & 15;
+    if (id != INTERRUPT && id != SAVE_WAVE && id != EARLY_PRIMITIVE_DEALLOCATION)
+        run_not_emulated(w, i);
+}
+
+#define MISC(name) {.mnemonic = #name, .run = no_effect, .layout = "*", .family = FAMILY_MISC}
+#define JUMP(name) {.mnemonic = #name, .run = name, .layout = "*", .family = FAMILY_BRANCH}
+#define SCALAR(name, in, body) {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_SALU, .source = {TYPE_U64}}
+
+static const Row rows[] = {
+    JUMP(s_branch), JUMP(s_cbranch_scc0), JUMP(s_cbranch_scc1), JUMP(s_cbranch_vccz), JUMP(s_cbranch_vccnz),
+    JUMP(s_cbranch_execz), JUMP(s_cbranch_execnz),
+    {.mnemonic = "s_call_b64", .run = s_call_b64, .layout = "s-", .family = FAMILY_BRANCH},
+    SCALAR("s_getpc_b64", "s", s_getpc_b64), SCALAR("s_setpc_b64", "0", s_setpc_b64),
+    SCALAR("s_swappc_b64", "s0", s_swappc_b64), SCALAR("s_getreg_b32", "s-", s_getreg_b32),
+    {.mnemonic = "s_setreg_b32", .run = s_setreg, .layout = "-0", .family = FAMILY_SALU, .source = {TYPE_U32}},
+    {.mnemonic = "s_setreg_imm32_b32", .run = s_setreg, .layout = "-0", .family = FAMILY_SALU, .source = {TYPE_U32}},
+    {.mnemonic = "s_barrier", .run = s_barrier, .layout = "*", .family = FAMILY_BARRIER},
+    {.mnemonic = "s_endpgm", .run = s_endpgm, .layout = "*", .family = FAMILY_MISC},
+    {.mnemonic = "s_sleep", .run = s_sleep, .layout = "*", .family = FAMILY_MISC},
+    {.mnemonic = "s_trap", .run = s_trap, .layout = "*", .family = FAMILY_MISC},
+    {.mnemonic = "s_sendmsg", .run = s_sendmsg, .layout = "*", .family = FAMILY_MISC},
+    MISC(s_nop), MISC(s_waitcnt), MISC(s_setprio), MISC(s_sethalt), MISC(s_icache_inv), MISC(s_wakeup),
+    MISC(s_incperflevel), MISC(s_decperflevel), MISC(s_ttracedata), MISC(s_inst_prefetch),
+    MISC(s_set_valu_coexec_mode),
+};
+
+const RowTable isa_control = {rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,112 @@
+/* Vector memory: global, flat, scratch and buffer loads, stores and atomics. Cache control is without effect. */
+#include "../access.h"
+
+static void load(Wave *w, const Inst *i)
+{
+    Access a;
+    if (access_resolve(w, i, i->row->bytes, false, &a))
+        load_dwords(w, &a, i->dst, i->row->bytes / 4);
+}
+static void load_part(Wave *w, const Inst *i)
+{
+    Access a;
+    if (access_resolve(w, i, i->row->bytes, false, &a))
+        load_small(w, &a, i->dst, i->row->bytes, i->row->detail[1]);
+}
+static void store(Wave *w, const Inst *i)
+{
+    Access a;
+    if (access_resolve(w, i, i->row->bytes, true, &a))
+        store_dwords(w, &a, i->source[2], i->row->bytes / 4);
+}
+static void store_part(Wave *w, const Inst *i)
+{
+    Access a;
+    if (access_resolve(w, i, i->row->bytes, true, &a))
+        store_small(w, &a, i->source[2], i->row->bytes, i->row->detail[1]);
+}
+
+/* Compare and swap has the new value first, then the one to compare with. */
+static void atomic(Wave *w, const Inst *i)
+{
+    Access a;
+    u32 bytes = i->row->bytes;
+    AtomicOp op = i->row->detail[1];
+    if (!access_resolve(w, i, bytes, true, &a))
+        return;
+    u16 compare = op == ATOMIC_CMPSWAP ? (u16)(i->source[2] + bytes / 4) : 0xffff;
+    u16 dst = i->row->detail[0] == SEGMENT_BUFFER ? (i->sc0 ? i->source[2] : 0xffff) : i->dst;
+    run_atomic(w, i, &a, op, bytes, i->source[2], compare, dst);
+}
+
+/* Into LDS, past the registers: at M0 + offset + 4 * lane.  CDNA3 ISA, "Memory buffer load to LDS". */
+static void load_to_lds(Wave *w, const Inst *i)
+{
+    Access from, to;
+    u32 address[LANES], bytes = i->row->bytes;
+    for (u32 l = 0; l < LANES; l++)
+        address[l] = (w->s[SGPR_M0] & 0xffff) + 4 * l;
+    if (!access_resolve(w, i, bytes, false, &from) || !access_lds(w, i, address, i->offset, 4, true, &to))
+        return;
+    for (int l = 0; l < LANES; l++) {
+        u32 x = 0;
+        if (!((from.active | from.outside) >> l & 1))
+            continue;
+        if (from.active >> l & 1)
+            memcpy(&x, from.at[l], bytes);
+        if (i->row->detail[1] == EXTEND_SIGN)
+            x = bytes == 1 ? (u32)(i32)(int8_t)x : (u32)(i32)(int16_t)x;
+        memcpy(to.at[l], &x, 4);
+    }
+}
+
+/* A buffer load with the `lds` flag has no destination operand. */
+static void buffer_load(Wave *w, const Inst *i)
+{
+    if (i->lds)
+        load_to_lds(w, i);
+    else if (i->row->bytes < 4)
+        load_part(w, i);
+    else
+        load(w, i);
+}
+
+static void no_effect(Wave *w, const Inst *i)
+{
+    (void)w;
+    (void)i;
+}
+
+enum { KIND_LOAD, KIND_STORE, KIND_ATOMIC }; /* detail[2], for the counters */
+
+#define ROW(name, body, in, of, size, segment, how, kind) \
+    {.mnemonic = name, .run = body, .layout = in, .family = of, .source = {TYPE_U64, TYPE_U64, TYPE_U32, TYPE_U32}, \
+     .modifiers = MOD_OFFSET | MOD_CACHE | (of == FAMILY_BUFFER ? MOD_BUFFER | MOD_LDS : 0), .bytes = size, \
+     .detail = {segment, how, kind}},
+#define EACH_SEGMENT(suffix, body, buffer_body, size, how, kind, global, flat, buffer) \
+    ROW("global_" #suffix, body, global, FAMILY_GLOBAL, size, SEGMENT_GLOBAL, how, kind) \
+    ROW("flat_" #suffix, body, flat, FAMILY_FLAT, size, SEGMENT_FLAT, how, kind) \
+    ROW("scratch_" #suffix, body, global, FAMILY_SCRATCH, size, SEGMENT_SCRATCH, how, kind) \
+    ROW("buffer_" #suffix, buffer_body, buffer, FAMILY_BUFFER, size, SEGMENT_BUFFER, how, kind)
+#define LOAD(suffix, size) EACH_SEGMENT(suffix, load, buffer_load, size, 0, KIND_LOAD, "d01", "d0", "d013|013")
+#define SMALL(suffix, size, extend) \
+    EACH_SEGMENT(suffix, load_part, buffer_load, size, extend, KIND_LOAD, "d01", "d0", "d013|013")
+#define STORE(suffix, size) EACH_SEGMENT(suffix, store, store, size, 0, KIND_STORE, "021", "02", "2013")
+#define STORE_SMALL(suffix, size, high) \
+    EACH_SEGMENT(suffix, store_part, store_part, size, high, KIND_STORE, "021", "02", "2013")
+#define ATOMIC(suffix, op, size) \
+    ROW("global_" #suffix, atomic, "d021|021", FAMILY_GLOBAL, size, SEGMENT_GLOBAL, op, KIND_ATOMIC) \
+    ROW("flat_" #suffix, atomic, "d02|02", FAMILY_FLAT, size, SEGMENT_FLAT, op, KIND_ATOMIC) \
+    ROW("buffer_" #suffix, atomic, "2013", FAMILY_BUFFER, size, SEGMENT_BUFFER, op, KIND_ATOMIC)
+#define TO_LDS(suffix, size, extend) \
+    ROW("global_load_lds_" #suffix, load_to_lds, "01", FAMILY_GLOBAL, size, SEGMENT_GLOBAL, extend, KIND_LOAD)
+#define CACHE(name) {.mnemonic = #name, .run = no_effect, .layout = "*", .family = FAMILY_MISC, .modifiers = MOD_CACHE},
+
+static const Row rows[] = {
+#include "global.def"
+    TO_LDS(dword, 4, EXTEND_ZERO) TO_LDS(ubyte, 1, EXTEND_ZERO) TO_LDS(sbyte, 1, EXTEND_SIGN)
+    TO_LDS(ushort, 2, EXTEND_ZERO) TO_LDS(sshort, 2, EXTEND_SIGN)
+    CACHE(buffer_wbl2) CACHE(buffer_inv) CACHE(buffer_invl2) CACHE(buffer_wbinvl1) CACHE(buffer_wbinvl1_vol)
+};
+
+const RowTable isa_global = {rows, sizeof rows / sizeof *rows};

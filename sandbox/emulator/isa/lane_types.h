@@ -1,0 +1,119 @@
+/*
+ * How the bodies of vector rows read a lane of each type and put one back.
+ * SOURCE_T(k) declares pk, the 64 lanes of source k; GET_T(pk, l) is lane l; PUT_T(r, l, x) sets it.
+ */
+#ifndef AMDKERNEL_LANE_TYPES_H
+#define AMDKERNEL_LANE_TYPES_H
+
+#include "../machine.h"
+#include "lane_math.h"
+
+#define SOURCE_32(k) \
+    u32 t##k[LANES] __attribute__((aligned(64))); \
+    const u32 *p##k = source(w, i, k, t##k);
+#define SOURCE_64(k) \
+    u32 t##k[2 * LANES] __attribute__((aligned(64))); \
+    const u32 *p##k = source64(w, i, k, t##k);
+#define SOURCE_U32 SOURCE_32
+#define SOURCE_I32 SOURCE_32
+#define SOURCE_F32 SOURCE_32
+#define SOURCE_U16 SOURCE_32
+#define SOURCE_I16 SOURCE_32
+#define SOURCE_F16 SOURCE_32
+#define SOURCE_B16 SOURCE_32
+#define SOURCE_BF16 SOURCE_32
+#define SOURCE_U64 SOURCE_64
+#define SOURCE_I64 SOURCE_64
+#define SOURCE_F64 SOURCE_64
+
+#define C_U32 u32
+#define C_I32 i32
+#define C_F32 float
+#define C_U16 u16
+#define C_I16 int16_t
+#define C_F16 float
+#define C_B16 u16
+#define C_BF16 float
+#define C_U64 u64
+#define C_I64 i64
+#define C_F64 double
+
+#define GET_U32(p, l) (p[l])
+#define GET_I32(p, l) ((i32)p[l])
+#define GET_F32(p, l) f32_of(p[l])
+#define GET_U16(p, l) ((u16)p[l])
+#define GET_I16(p, l) ((int16_t)p[l])
+#define GET_F16(p, l) f16_of((u16)p[l])
+#define GET_B16(p, l) ((u16)p[l])
+#define GET_BF16(p, l) bf16_of((u16)p[l])
+#define GET_U64(p, l) pair(p[l], p[LANES + l])
+#define GET_I64(p, l) ((i64)pair(p[l], p[LANES + l]))
+#define GET_F64(p, l) f64_of(pair(p[l], p[LANES + l]))
+
+#define ROOM_32 u32 r[LANES] __attribute__((aligned(64)));
+#define ROOM_64 u32 r[2 * LANES] __attribute__((aligned(64)));
+#define ROOM_U32 ROOM_32
+#define ROOM_I32 ROOM_32
+#define ROOM_F32 ROOM_32
+#define ROOM_U16 ROOM_32
+#define ROOM_I16 ROOM_32
+#define ROOM_F16 ROOM_32
+#define ROOM_U64 ROOM_64
+#define ROOM_I64 ROOM_64
+#define ROOM_F64 ROOM_64
+
+#define PUT_U32(l, x) r[l] = (x)
+#define PUT_I32(l, x) r[l] = (u32)(x)
+#define PUT_F32(l, x) r[l] = bits_f32(x)
+#define PUT_U16(l, x) r[l] = (u16)(x)
+#define PUT_I16(l, x) r[l] = (u16)(x)
+#define PUT_F16(l, x) r[l] = bits_f16(x)
+#define PUT_U64(l, x) put_pair(r, l, x)
+#define PUT_I64(l, x) put_pair(r, l, (u64)(x))
+#define PUT_F64(l, x) put_pair(r, l, bits_f64(x))
+
+static inline void put_pair(u32 *r, int l, u64 x)
+{
+    r[l] = (u32)x;
+    r[LANES + l] = (u32)(x >> 32);
+}
+
+#define STORE_32 put(w, i, r)
+#define STORE_64 put64(w, i, r)
+#define STORE_U32 STORE_32
+#define STORE_I32 STORE_32
+#define STORE_F32 STORE_32
+#define STORE_U16 STORE_32
+#define STORE_I16 STORE_32
+#define STORE_F16 STORE_32
+#define STORE_U64 STORE_64
+#define STORE_I64 STORE_64
+#define STORE_F64 STORE_64
+
+/* The types as rows name them, and the modifiers that they bring along. */
+#define TYPE_B16 TYPE_F16
+#define RESULT_MODS_U32 0
+#define RESULT_MODS_I32 0
+#define RESULT_MODS_F32 (MOD_CLAMP | MOD_OMOD)
+#define RESULT_MODS_U16 0
+#define RESULT_MODS_I16 0
+#define RESULT_MODS_F16 (MOD_CLAMP | MOD_OMOD)
+#define RESULT_MODS_U64 0
+#define RESULT_MODS_I64 0
+#define RESULT_MODS_F64 (MOD_CLAMP | MOD_OMOD)
+#define SOURCE_MODS_U32 MOD_SEXT
+#define SOURCE_MODS_I32 MOD_SEXT
+#define SOURCE_MODS_F32 (MOD_NEG | MOD_ABS)
+#define SOURCE_MODS_U16 MOD_SEXT
+#define SOURCE_MODS_I16 MOD_SEXT
+#define SOURCE_MODS_F16 (MOD_NEG | MOD_ABS)
+#define SOURCE_MODS_B16 (MOD_NEG | MOD_ABS)
+#define SOURCE_MODS_BF16 (MOD_NEG | MOD_ABS)
+#define SOURCE_MODS_U64 0
+#define SOURCE_MODS_I64 0
+#define SOURCE_MODS_F64 (MOD_NEG | MOD_ABS)
+
+#define EACH_LANE for (int l = 0; l < LANES; l++)
+#define HANDLER(name) static void name(Wave *w, const Inst *i)
+
+#endif

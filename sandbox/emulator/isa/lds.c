@@ -1,0 +1,227 @@
+/* LDS: reads, writes, atomics, and the exchanges between lanes that go through its crossbar. */
+#include "../access.h"
+
+#define HANDLER(name) static void name(Wave *w, const Inst *i)
+#define EACH_LANE for (int l = 0; l < LANES; l++)
+
+/* The lanes' addresses by value: the result may overwrite their register. */
+static const u32 *addresses(Wave *w, const Inst *i) { return vector(w, i->source[0]); }
+
+HANDLER(ds_read)
+{
+    Access a;
+    if (access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, false, &a))
+        load_dwords(w, &a, i->dst, i->row->bytes / 4);
+}
+HANDLER(ds_read_part)
+{
+    Access a;
+    if (access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, false, &a))
+        load_small(w, &a, i->dst, i->row->bytes, i->row->detail[1]);
+}
+HANDLER(ds_write)
+{
+    Access a;
+    if (access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, true, &a))
+        store_dwords(w, &a, i->source[1], i->row->bytes / 4);
+}
+HANDLER(ds_write_part)
+{
+    Access a;
+    if (access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, true, &a))
+        store_small(w, &a, i->source[1], i->row->bytes, i->row->detail[1]);
+}
+
+/* Two accesses of `bytes` each at offsets counted in elements, or in 64 of them (detail[1]). */
+HANDLER(ds_read2)
+{
+    Access a, b;
+    u32 bytes = i->row->bytes;
+    i32 unit = (i32)bytes * i->row->detail[1];
+    if (access_lds(w, i, addresses(w, i), i->offset * unit, bytes, false, &a) &&
+        access_lds(w, i, addresses(w, i), i->offset1 * unit, bytes, false, &b)) {
+        load_dwords(w, &a, i->dst, bytes / 4);
+        load_dwords(w, &b, (u16)(i->dst + bytes / 4), bytes / 4);
+    }
+}
+HANDLER(ds_write2)
+{
+    Access a, b;
+    u32 bytes = i->row->bytes;
+    i32 unit = (i32)bytes * i->row->detail[1];
+    if (access_lds(w, i, addresses(w, i), i->offset * unit, bytes, true, &a) &&
+        access_lds(w, i, addresses(w, i), i->offset1 * unit, bytes, true, &b)) {
+        store_dwords(w, &a, i->source[1], bytes / 4);
+        store_dwords(w, &b, i->source[2], bytes / 4);
+    }
+}
+
+/* Operand order: compare and swap, masked or, and wrap have their second value last or first as the manual says. */
+HANDLER(ds_atomic)
+{
+    Access a;
+    AtomicOp op = i->row->detail[1];
+    if (!access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, true, &a))
+        return;
+    bool compare_first = op == ATOMIC_CMPSWAP || op == ATOMIC_FCMPSWAP || op == ATOMIC_MSKOR;
+    u16 data = compare_first ? i->source[2] : i->source[1], other = 0xffff;
+    if (compare_first)
+        other = i->source[1];
+    else if (op == ATOMIC_WRAP)
+        other = i->source[2];
+    run_atomic(w, i, &a, op, i->row->bytes, data, other, i->dst);
+}
+
+HANDLER(ds_wrxchg2)
+{
+    Access a, b;
+    u32 bytes = i->row->bytes;
+    i32 unit = (i32)bytes * i->row->detail[1];
+    if (access_lds(w, i, addresses(w, i), i->offset * unit, bytes, true, &a) &&
+        access_lds(w, i, addresses(w, i), i->offset1 * unit, bytes, true, &b)) {
+        run_atomic(w, i, &a, ATOMIC_SWAP, bytes, i->source[1], 0xffff, i->dst);
+        run_atomic(w, i, &b, ATOMIC_SWAP, bytes, i->source[2], 0xffff, (u16)(i->dst + bytes / 4));
+    }
+}
+
+/* The address is M0 + 4 * lane. */
+HANDLER(ds_addtid)
+{
+    Access a;
+    u32 address[LANES];
+    EACH_LANE address[l] = (w->s[SGPR_M0] & 0xffff) + 4 * (u32)l;
+    bool write = i->row->detail[1];
+    if (!access_lds(w, i, address, i->offset, 4, write, &a))
+        return;
+    if (write)
+        store_dwords(w, &a, i->source[0], 1);
+    else
+        load_dwords(w, &a, i->dst, 1);
+}
+
+/* The active lanes' number is added to one counter, or taken from it; all get the old value. */
+HANDLER(ds_count)
+{
+    u32 address = (w->s[SGPR_M0] >> 16) + (u32)i->offset, old, r[LANES];
+    u32 n = (u32)__builtin_popcountll(exec_mask(w));
+    if (address + 4 > w->lds_bytes) {
+        wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_LDS, 0, address, 4, true);
+        return;
+    }
+    memcpy(&old, w->lds + address, 4);
+    u32 new = i->row->detail[1] ? old + n : old - n;
+    memcpy(w->lds + address, &new, 4);
+    EACH_LANE r[l] = old;
+    put_masked(vector(w, i->dst), r, exec_mask(w));
+}
+
+/* ---- lane exchanges; a sleeping lane sends zero ---- */
+
+HANDLER(ds_bpermute_b32)
+{
+    const u32 *address = vector(w, i->source[0]), *data = vector(w, i->source[1]);
+    u32 r[LANES];
+    EACH_LANE {
+        u32 from = (address[l] + (u32)i->offset) / 4 % LANES;
+        r[l] = lane_active(w, from) ? data[from] : 0;
+    }
+    put_masked(vector(w, i->dst), r, exec_mask(w));
+}
+/* Where two lanes send to one, the higher lane wins. */
+HANDLER(ds_permute_b32)
+{
+    const u32 *address = vector(w, i->source[0]), *data = vector(w, i->source[1]);
+    u32 r[LANES] = {0};
+    EACH_LANE if (lane_active(w, (u32)l)) r[(address[l] + (u32)i->offset) / 4 % LANES] = data[l];
+    put_masked(vector(w, i->dst), r, exec_mask(w));
+}
+
+/* Which lane of its 32 a lane reads.  CDNA3 ISA, DS_SWIZZLE_B32: quads, bit masks; rotation is a mode of its own. */
+static u32 swizzled(u32 pattern, u32 lane)
+{
+    u32 in = lane & 31;
+    if ((pattern & 0xff00) == 0x8000)
+        return (in & ~3u) | (pattern >> 2 * (in & 3) & 3);
+    if (pattern & 0x8000) {
+        u32 mask = pattern & 31, n = pattern >> 5 & 31;
+        u32 turned = pattern >> 10 & 1 ? in - n : in + n;
+        return (in & mask) | (turned & ~mask & 31);
+    }
+    return ((in & pattern & 31) | (pattern >> 5 & 31)) ^ (pattern >> 10 & 31);
+}
+HANDLER(ds_swizzle_b32)
+{
+    const u32 *data = vector(w, i->source[0]);
+    u32 r[LANES], pattern = i->raw & 0xffff;
+    if ((pattern & 0x8000) && (pattern & 0xff00) != 0x8000 && pattern < 0xc000) {
+        run_not_emulated(w, i);
+        return;
+    }
+    EACH_LANE {
+        u32 from = ((u32)l & 32) + swizzled(pattern, (u32)l);
+        r[l] = lane_active(w, from) ? data[from] : 0;
+    }
+    put_masked(vector(w, i->dst), r, exec_mask(w));
+}
+HANDLER(ds_nop)
+{
+    (void)w;
+    (void)i;
+}
+
+enum { KIND_LOAD, KIND_STORE, KIND_ATOMIC };
+
+#define ROW(name, body, in, size, how, mods, kind) \
+    {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_LDS, .source = {TYPE_U32, TYPE_U64, TYPE_U64}, \
+     .modifiers = mods, .bytes = size, .detail = {0, how, kind}}
+#define READ(name, size) ROW(name, ds_read, "d0", size, 0, MOD_OFFSET, KIND_LOAD)
+#define READ_PART(name, size, how) ROW(name, ds_read_part, "d0", size, how, MOD_OFFSET, KIND_LOAD)
+#define WRITE(name, size) ROW(name, ds_write, "01", size, 0, MOD_OFFSET, KIND_STORE)
+#define WRITE_PART(name, size, high) ROW(name, ds_write_part, "01", size, high, MOD_OFFSET, KIND_STORE)
+#define READ2(name, size, unit) ROW(name, ds_read2, "d0", size, unit, MOD_OFFSET01, KIND_LOAD)
+#define WRITE2(name, size, unit) ROW(name, ds_write2, "012", size, unit, MOD_OFFSET01, KIND_STORE)
+#define XCHG2(name, size, unit) ROW(name, ds_wrxchg2, "d012", size, unit, MOD_OFFSET01, KIND_ATOMIC)
+#define ATOMIC1(name, type, op, size) \
+    ROW("ds_" name "_" type, ds_atomic, "01", size, op, MOD_OFFSET, KIND_ATOMIC), \
+    ROW("ds_" name "_rtn_" type, ds_atomic, "d01", size, op, MOD_OFFSET, KIND_ATOMIC)
+#define ATOMIC2(name, type, op, size) \
+    ROW("ds_" name "_" type, ds_atomic, "012", size, op, MOD_OFFSET, KIND_ATOMIC), \
+    ROW("ds_" name "_rtn_" type, ds_atomic, "d012", size, op, MOD_OFFSET, KIND_ATOMIC)
+#define INTEGER(name, u, op) ATOMIC1(name, u "32", op, 4), ATOMIC1(name, u "64", op, 8)
+#define LANE_EXCHANGE(name, in) ROW(#name, name, in, 4, 0, MOD_OFFSET, KIND_LOAD)
+
+static const Row rows[] = {
+    READ("ds_read_b32", 4), READ("ds_read_b64", 8), READ("ds_read_b96", 12), READ("ds_read_b128", 16),
+    READ_PART("ds_read_u8", 1, EXTEND_ZERO), READ_PART("ds_read_i8", 1, EXTEND_SIGN),
+    READ_PART("ds_read_u16", 2, EXTEND_ZERO), READ_PART("ds_read_i16", 2, EXTEND_SIGN),
+    READ_PART("ds_read_u8_d16", 1, EXTEND_LOW), READ_PART("ds_read_u8_d16_hi", 1, EXTEND_HIGH),
+    READ_PART("ds_read_i8_d16", 1, EXTEND_SIGN_LOW), READ_PART("ds_read_i8_d16_hi", 1, EXTEND_SIGN_HIGH),
+    READ_PART("ds_read_u16_d16", 2, EXTEND_LOW), READ_PART("ds_read_u16_d16_hi", 2, EXTEND_HIGH),
+    WRITE("ds_write_b32", 4), WRITE("ds_write_b64", 8), WRITE("ds_write_b96", 12), WRITE("ds_write_b128", 16),
+    WRITE_PART("ds_write_b8", 1, 0), WRITE_PART("ds_write_b16", 2, 0), WRITE_PART("ds_write_b8_d16_hi", 1, 1),
+    WRITE_PART("ds_write_b16_d16_hi", 2, 1),
+    READ2("ds_read2_b32", 4, 1), READ2("ds_read2_b64", 8, 1), READ2("ds_read2st64_b32", 4, 64),
+    READ2("ds_read2st64_b64", 8, 64), WRITE2("ds_write2_b32", 4, 1), WRITE2("ds_write2_b64", 8, 1),
+    WRITE2("ds_write2st64_b32", 4, 64), WRITE2("ds_write2st64_b64", 8, 64),
+    INTEGER("add", "u", ATOMIC_ADD), INTEGER("sub", "u", ATOMIC_SUB), INTEGER("rsub", "u", ATOMIC_RSUB),
+    INTEGER("inc", "u", ATOMIC_INC), INTEGER("dec", "u", ATOMIC_DEC), INTEGER("min", "i", ATOMIC_SMIN),
+    INTEGER("max", "i", ATOMIC_SMAX), INTEGER("min", "u", ATOMIC_UMIN), INTEGER("max", "u", ATOMIC_UMAX),
+    INTEGER("and", "b", ATOMIC_AND), INTEGER("or", "b", ATOMIC_OR), INTEGER("xor", "b", ATOMIC_XOR),
+    INTEGER("add", "f", ATOMIC_FADD), INTEGER("min", "f", ATOMIC_FMIN), INTEGER("max", "f", ATOMIC_FMAX),
+    INTEGER("wrxchg", "b", ATOMIC_SWAP),
+    ATOMIC2("cmpst", "b32", ATOMIC_CMPSWAP, 4), ATOMIC2("cmpst", "b64", ATOMIC_CMPSWAP, 8),
+    ATOMIC2("cmpst", "f32", ATOMIC_FCMPSWAP, 4), ATOMIC2("cmpst", "f64", ATOMIC_FCMPSWAP, 8),
+    ATOMIC2("mskor", "b32", ATOMIC_MSKOR, 4), ATOMIC2("mskor", "b64", ATOMIC_MSKOR, 8),
+    ATOMIC1("pk_add", "f16", ATOMIC_PK_FADD, 4), ATOMIC1("pk_add", "bf16", ATOMIC_PK_BFADD, 4),
+    ATOMIC2("wrap", "b32", ATOMIC_WRAP, 4),
+    XCHG2("ds_wrxchg2_rtn_b32", 4, 1), XCHG2("ds_wrxchg2_rtn_b64", 8, 1), XCHG2("ds_wrxchg2st64_rtn_b32", 4, 64),
+    XCHG2("ds_wrxchg2st64_rtn_b64", 8, 64),
+    ROW("ds_read_addtid_b32", ds_addtid, "d", 4, 0, MOD_OFFSET, KIND_LOAD),
+    ROW("ds_write_addtid_b32", ds_addtid, "0", 4, 1, MOD_OFFSET, KIND_STORE),
+    ROW("ds_consume", ds_count, "d", 4, 0, MOD_OFFSET, KIND_ATOMIC),
+    ROW("ds_append", ds_count, "d", 4, 1, MOD_OFFSET, KIND_ATOMIC),
+    LANE_EXCHANGE(ds_bpermute_b32, "d01"), LANE_EXCHANGE(ds_permute_b32, "d01"), LANE_EXCHANGE(ds_swizzle_b32, "d0"),
+    ROW("ds_nop", ds_nop, "*", 0, 0, 0, KIND_LOAD),
+};
+
+const RowTable isa_lds = {rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,91 @@
+/* Scalar memory: loads through the constant cache, and the clocks. */
+#include "../access.h"
+
+/* address = base + offset register or immediate; the two low bits are ignored.  CDNA3 ISA, "Scalar memory". */
+static u64 scalar_offset(const Wave *w, const Inst *i)
+{
+    u64 offset = (u64)(i64)i->offset;
+    if (i->source[1] == SOURCE_CONSTANT)
+        return offset + i->constant[1];
+    return i->source[1] == SOURCE_OFF ? offset : offset + scalar32(w, i, 1);
+}
+
+static void load_words(Wave *w, const Inst *i, u64 address, u32 words)
+{
+    Span span;
+    if (i->sdst + words > SGPR_EXEC) {
+        run_not_emulated(w, i);
+        return;
+    }
+    if (!memory_span(w->worker->memory, address, 4 * words, &span)) {
+        wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, 4 * words, false);
+        return;
+    }
+    memcpy(&w->s[i->sdst], (const void *)address, 4 * words);
+}
+
+static void s_load(Wave *w, const Inst *i)
+{
+    load_words(w, i, (scalar64(w, i, 0) + scalar_offset(w, i)) & ~3ull, i->row->bytes / 4);
+}
+
+/* What lies behind the buffer's end reads as zero. */
+static void s_buffer_load(Wave *w, const Inst *i)
+{
+    u32 at = i->source[0], words = i->row->bytes / 4;
+    u64 base = scalar_pair(w, at) & 0xffffffffffffull, offset = scalar_offset(w, i) & ~3ull;
+    u32 stride = w->s[at + 1] >> 16 & 0x3fff, records = w->s[at + 2];
+    u64 size = stride ? (u64)stride * records : records;
+    for (u32 k = 0; k < words && w->stop != STOP_FAULT; k++) {
+        Inst one = *i;
+        one.sdst = (u16)(i->sdst + k);
+        u64 address = base + offset + 4 * k;
+        Span span;
+        if (one.sdst >= SGPR_EXEC)
+            run_not_emulated(w, i);
+        else if (offset + 4 * k + 4 > size)
+            w->s[one.sdst] = 0;
+        else if (!memory_span(w->worker->memory, address, 4, &span))
+            wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, 4, false);
+        else
+            memcpy(&w->s[one.sdst], (const void *)address, 4);
+    }
+}
+
+/* Wave-instructions that this thread has run: a clock that moves, and no statement about time on a GPU. */
+static void s_memtime(Wave *w, const Inst *i)
+{
+    Worker *k = w->worker;
+    k->clock++;
+    put_scalar_pair(w, i->sdst, 4 * (k->clock - k->budget));
+}
+/* The constant 100 MHz clock, of a GPU that would run at 2.1 GHz. */
+static void s_memrealtime(Wave *w, const Inst *i)
+{
+    Worker *k = w->worker;
+    k->clock += 6;
+    put_scalar_pair(w, i->sdst, (k->clock - k->budget) / 5);
+}
+static void no_effect(Wave *w, const Inst *i)
+{
+    (void)w;
+    (void)i;
+}
+
+#define LOAD(name, body, size) \
+    {.mnemonic = name, .run = body, .layout = "s01|s0", .family = FAMILY_SMEM, .result = TYPE_WIDE, \
+     .source = {TYPE_U64, TYPE_I64}, .bytes = size, .modifiers = MOD_OFFSET | MOD_CACHE}
+#define SIMPLE(name, in, body) {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_SMEM}
+
+static const Row rows[] = {
+    LOAD("s_load_dword", s_load, 4), LOAD("s_load_dwordx2", s_load, 8), LOAD("s_load_dwordx4", s_load, 16),
+    LOAD("s_load_dwordx8", s_load, 32), LOAD("s_load_dwordx16", s_load, 64),
+    LOAD("s_buffer_load_dword", s_buffer_load, 4), LOAD("s_buffer_load_dwordx2", s_buffer_load, 8),
+    LOAD("s_buffer_load_dwordx4", s_buffer_load, 16), LOAD("s_buffer_load_dwordx8", s_buffer_load, 32),
+    LOAD("s_buffer_load_dwordx16", s_buffer_load, 64),
+    SIMPLE("s_memtime", "s", s_memtime), SIMPLE("s_memrealtime", "s", s_memrealtime),
+    SIMPLE("s_dcache_inv", "*", no_effect), SIMPLE("s_dcache_wb", "*", no_effect),
+    SIMPLE("s_dcache_inv_vol", "*", no_effect), SIMPLE("s_dcache_wb_vol", "*", no_effect),
+};
+
+const RowTable isa_smem = {rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,283 @@
+/* Vector ALU, the irregular part: carries, masks, lanes as scalars, division scaling, 8-bit floats. */
+#include "lane_types.h"
+
+/* ---- masks and lanes ---- */
+
+HANDLER(v_cndmask_b32)
+{
+    SOURCE_32(0) SOURCE_32(1) ROOM_32
+    u64 mask = scalar64(w, i, 2);
+    EACH_LANE r[l] = mask >> l & 1 ? p1[l] : p0[l];
+    put(w, i, r);
+}
+
+/* The lowest active lane, or lane 0 when all sleep. */
+HANDLER(v_readfirstlane_b32)
+{
+    u64 exec = exec_mask(w);
+    u32 lane = exec ? (u32)__builtin_ctzll(exec) : 0;
+    w->s[i->sdst] = i->source[0] >= FIRST_VGPR ? vector(w, i->source[0])[lane] : scalar32(w, i, 0);
+}
+HANDLER(v_readlane_b32) { w->s[i->sdst] = vector(w, i->source[0])[scalar32(w, i, 1) & 63]; }
+HANDLER(v_writelane_b32) { vector(w, i->dst)[scalar32(w, i, 1) & 63] = scalar32(w, i, 0); }
+
+/* Bits of a mask below each lane, counted on top of b. */
+HANDLER(v_mbcnt_lo_u32_b32)
+{
+    SOURCE_32(0) SOURCE_32(1) ROOM_32
+    EACH_LANE r[l] = (u32)__builtin_popcount(p0[l] & (u32)(l < 32 ? (1ull << l) - 1 : 0xffffffff)) + p1[l];
+    put(w, i, r);
+}
+HANDLER(v_mbcnt_hi_u32_b32)
+{
+    SOURCE_32(0) SOURCE_32(1) ROOM_32
+    EACH_LANE r[l] = (u32)__builtin_popcount(p0[l] & (u32)(l < 32 ? 0 : (1ull << (l - 32)) - 1)) + p1[l];
+    put(w, i, r);
+}
+
+HANDLER(v_swap_b32)
+{
+    u32 *x = vector(w, i->dst), *y = vector(w, i->source[0]), old[LANES];
+    u64 exec = exec_mask(w);
+    memcpy(old, x, sizeof old);
+    put_masked(x, y, exec);
+    put_masked(y, old, exec);
+}
+
+HANDLER(v_nop)
+{
+    (void)w;
+    (void)i;
+}
+
+/* ---- carries: the mask result holds a bit per active lane ---- */
+
+#define CARRY(name, sum, carry) \
+    HANDLER(name) \
+    { \
+        SOURCE_32(0) SOURCE_32(1) ROOM_32 \
+        u64 in = i->source[2] == SOURCE_OFF ? 0 : scalar64(w, i, 2), out = 0; \
+        EACH_LANE { \
+            u32 a = p0[l], b = p1[l], c = in >> l & 1; \
+            r[l] = sum; \
+            out |= (u64)(carry) << l; \
+        } \
+        put(w, i, r); \
+        put_mask(w, i, out); \
+    }
+CARRY(v_add_co_u32, a + b + c, ((u64)a + b + c) >> 32)
+CARRY(v_sub_co_u32, a - b - c, a < (u64)b + c)
+CARRY(v_subrev_co_u32, b - a - c, b < (u64)a + c)
+
+HANDLER(v_mad_u64_u32)
+{
+    SOURCE_32(0) SOURCE_32(1) SOURCE_64(2) ROOM_64
+    u64 out = 0;
+    EACH_LANE {
+        u64 product = (u64)p0[l] * p1[l], sum = product + GET_U64(p2, l);
+        put_pair(r, l, sum);
+        out |= (u64)(sum < product) << l;
+    }
+    put64(w, i, r);
+    put_mask(w, i, out);
+}
+HANDLER(v_mad_i64_i32)
+{
+    SOURCE_32(0) SOURCE_32(1) SOURCE_64(2) ROOM_64
+    u64 out = 0;
+    EACH_LANE {
+        i64 sum;
+        out |= (u64)__builtin_add_overflow((i64)(i32)p0[l] * (i32)p1[l], GET_I64(p2, l), &sum) << l;
+        put_pair(r, l, (u64)sum);
+    }
+    put64(w, i, r);
+    put_mask(w, i, out);
+}
+
+/* 16 bytes of sums of masked byte distances. */
+HANDLER(v_mqsad_u32_u8)
+{
+    SOURCE_64(0) SOURCE_32(1)
+    u32 r[4][LANES];
+    for (int k = 0; k < 4; k++)
+        EACH_LANE {
+            u32 window = (u32)(GET_U64(p0, l) >> 8 * k), c;
+            c = i->source[2] >= FIRST_VGPR ? vector(w, i->source[2] + (u32)k)[l] : scalar32(w, i, 2);
+            r[k][l] = plus(c, sad_bytes(p1[l], window, true), i->clamp);
+        }
+    for (u32 k = 0; k < 4; k++)
+        put_masked(vector(w, i->dst + k), r[k], exec_mask(w));
+}
+
+/* ---- division: a is scaled so that b / c neither overflows nor loses bits; the mask says whether to undo it ---- */
+
+/* The scale of a as a power of two. Source: CDNA3 ISA, DIV_SCALE; a huge divisor is scaled down, not up. */
+static int scale_of(bool is_divisor, bool is_dividend, int gap_, int dividend_exponent, bool divisor_tiny,
+                    bool reciprocal_tiny, bool quotient_tiny, int step, int far, int near, bool *undo)
+{
+    *undo = false;
+    if (gap_ >= far) {
+        *undo = true;
+        return is_divisor ? step : 0;
+    }
+    if (divisor_tiny)
+        return step;
+    if (reciprocal_tiny && quotient_tiny) {
+        *undo = true;
+        return is_divisor ? -step : 0;
+    }
+    if (reciprocal_tiny)
+        return -step;
+    if (quotient_tiny) {
+        *undo = true;
+        return is_dividend ? step : 0;
+    }
+    return dividend_exponent <= near ? step : 0;
+}
+
+static float div_scale_f32(float a, float b, float c, bool *undo)
+{
+    *undo = false;
+    if (b == 0 || c == 0)
+        return NAN;
+    double q = fabs((double)c / (double)b);
+    int n = scale_of(bits_f32(a) == bits_f32(b), bits_f32(a) == bits_f32(c), exponent32(c) - exponent32(b),
+                     exponent32(c), exponent32(b) == 0, 1 / fabs((double)b) < 0x1p-126, q < 0x1p-126, 64, 96, 23, undo);
+    return (float)ldexp(a, n);
+}
+static double div_scale_f64(double a, double b, double c, bool *undo)
+{
+    *undo = false;
+    if (b == 0 || c == 0)
+        return NAN;
+    int n = scale_of(bits_f64(a) == bits_f64(b), bits_f64(a) == bits_f64(c), exponent64(c) - exponent64(b),
+                     exponent64(c), exponent64(b) == 0, 1 / fabs(b) < 0x1p-1022, fabs(c / b) < 0x1p-1022, 128, 768, 53,
+                     undo);
+    return ldexp(a, n);
+}
+
+#define DIV_SCALE(name, T) \
+    HANDLER(name) \
+    { \
+        SOURCE_##T(0) SOURCE_##T(1) SOURCE_##T(2) ROOM_##T \
+        u64 out = 0; \
+        EACH_LANE { \
+            bool undo; \
+            PUT_##T(l, (name##_lane(GET_##T(p0, l), GET_##T(p1, l), GET_##T(p2, l), &undo))); \
+            out |= (u64)undo << l; \
+        } \
+        STORE_##T; \
+        put_mask(w, i, out); \
+    }
+#define v_div_scale_f32_lane div_scale_f32
+#define v_div_scale_f64_lane div_scale_f64
+DIV_SCALE(v_div_scale_f32, F32)
+DIV_SCALE(v_div_scale_f64, F64)
+
+/* fma, and the scale of DIV_SCALE undone where VCC says so: down if the estimate c is small. */
+HANDLER(v_div_fmas_f32)
+{
+    SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32
+    u64 vcc = scalar_pair(w, SGPR_VCC);
+    EACH_LANE {
+        float a = GET_F32(p0, l), b = GET_F32(p1, l), c = GET_F32(p2, l);
+        double sum = add_to_odd((double)a * (double)b, c);
+        int n = vcc >> l & 1 ? (exponent32(c) > 127 ? 64 : -64) : 0;
+        r[l] = bits_f32(n ? (float)ldexp(sum, n) : __builtin_fmaf(a, b, c));
+    }
+    put(w, i, r);
+}
+HANDLER(v_div_fmas_f64)
+{
+    SOURCE_64(0) SOURCE_64(1) SOURCE_64(2) ROOM_64
+    u64 vcc = scalar_pair(w, SGPR_VCC);
+    EACH_LANE {
+        double c = GET_F64(p2, l), x = fma(GET_F64(p0, l), GET_F64(p1, l), c);
+        int n = vcc >> l & 1 ? (exponent64(c) > 1023 ? 128 : -128) : 0;
+        PUT_F64(l, n ? ldexp(x, n) : x);
+    }
+    put64(w, i, r);
+}
+
+/* ---- 8-bit floats ---- */
+
+static Float8 fp8(const Wave *w) { return w->program->ocp_float8 ? FP8_OCP : FP8_FNUZ; }
+static Float8 bf8(const Wave *w) { return w->program->ocp_float8 ? BF8_OCP : BF8_FNUZ; }
+
+/* MODE.FP16_OVFL: overflow gives the largest value instead of NaN or infinity. */
+static bool saturates(const Wave *w) { return w->mode >> 23 & 1; }
+
+#define FROM_F8(name, format) \
+    HANDLER(name) \
+    { \
+        SOURCE_32(0) ROOM_32 \
+        EACH_LANE r[l] = bits_f32(f8_of((u8)p0[l], format(w))); \
+        put(w, i, r); \
+    }
+FROM_F8(v_cvt_f32_fp8, fp8)
+FROM_F8(v_cvt_f32_bf8, bf8)
+
+#define PAIR_FROM_F8(name, format) \
+    HANDLER(name) \
+    { \
+        SOURCE_32(0) ROOM_64 \
+        EACH_LANE { \
+            r[l] = bits_f32(f8_of((u8)p0[l], format(w))); \
+            r[LANES + l] = bits_f32(f8_of((u8)(p0[l] >> 8), format(w))); \
+        } \
+        u64 mask = write_mask(w, i); \
+        put_masked(vector(w, i->dst), r, mask); \
+        put_masked(vector(w, i->dst + 1), r + LANES, mask); \
+    }
+PAIR_FROM_F8(v_cvt_pk_f32_fp8, fp8)
+PAIR_FROM_F8(v_cvt_pk_f32_bf8, bf8)
+
+#define PAIR_TO_F8(name, format) \
+    HANDLER(name) \
+    { \
+        SOURCE_32(0) SOURCE_32(1) ROOM_32 \
+        EACH_LANE r[l] = bits_f8(f32_of(p0[l]), format(w), saturates(w)) | \
+                         (u32)bits_f8(f32_of(p1[l]), format(w), saturates(w)) << 8; \
+        put(w, i, r); \
+    }
+PAIR_TO_F8(v_cvt_pk_fp8_f32, fp8)
+PAIR_TO_F8(v_cvt_pk_bf8_f32, bf8)
+
+/* ---- rows ---- */
+
+#define ROW(name, in, D, A, B, C, mods) \
+    {.mnemonic = #name, .run = name, .layout = in, .family = FAMILY_VALU, .result = TYPE_##D, \
+     .source = {TYPE_##A, TYPE_##B, TYPE_##C}, .modifiers = mods}
+#define AS(text, name, in, D, A, B, C, mods) \
+    {.mnemonic = text, .run = name, .layout = in, .family = FAMILY_VALU, .result = TYPE_##D, \
+     .source = {TYPE_##A, TYPE_##B, TYPE_##C}, .modifiers = mods}
+#define SIGNS (MOD_NEG | MOD_ABS)
+#define ANYWHERE (MOD_SDWA | MOD_DPP | MOD_SEXT)
+
+static const Row rows[] = {
+    ROW(v_nop, "*", NONE, NONE, NONE, NONE, 0),
+    ROW(v_cndmask_b32, "d012", U32, F32, F32, U64, SIGNS | MOD_SDWA | MOD_DPP),
+    ROW(v_readfirstlane_b32, "s0", U32, U32, NONE, NONE, 0), ROW(v_readlane_b32, "s01", U32, U32, U32, NONE, 0),
+    ROW(v_writelane_b32, "d01", U32, U32, U32, NONE, 0),
+    ROW(v_mbcnt_lo_u32_b32, "d01", U32, U32, U32, NONE, 0), ROW(v_mbcnt_hi_u32_b32, "d01", U32, U32, U32, NONE, 0),
+    ROW(v_swap_b32, "d0", U32, U32, NONE, NONE, 0),
+    ROW(v_add_co_u32, "ds01", U32, U32, U32, NONE, ANYWHERE), ROW(v_sub_co_u32, "ds01", U32, U32, U32, NONE, ANYWHERE),
+    ROW(v_subrev_co_u32, "ds01", U32, U32, U32, NONE, ANYWHERE),
+    AS("v_addc_co_u32", v_add_co_u32, "ds012", U32, U32, U32, U64, ANYWHERE),
+    AS("v_subb_co_u32", v_sub_co_u32, "ds012", U32, U32, U32, U64, ANYWHERE),
+    AS("v_subbrev_co_u32", v_subrev_co_u32, "ds012", U32, U32, U32, U64, ANYWHERE),
+    ROW(v_mad_u64_u32, "ds012", U64, U32, U32, U64, 0), ROW(v_mad_i64_i32, "ds012", I64, I32, I32, I64, 0),
+    ROW(v_mqsad_u32_u8, "d012", WIDE, U64, U32, U32, MOD_CLAMP),
+    ROW(v_div_scale_f32, "ds012", F32, F32, F32, F32, SIGNS), ROW(v_div_scale_f64, "ds012", F64, F64, F64, F64, SIGNS),
+    ROW(v_div_fmas_f32, "d012", F32, F32, F32, F32, SIGNS | MOD_CLAMP | MOD_OMOD),
+    ROW(v_div_fmas_f64, "d012", F64, F64, F64, F64, SIGNS | MOD_CLAMP | MOD_OMOD),
+    ROW(v_cvt_f32_fp8, "d0", F32, U32, NONE, NONE, MOD_SDWA), ROW(v_cvt_f32_bf8, "d0", F32, U32, NONE, NONE, MOD_SDWA),
+    ROW(v_cvt_pk_f32_fp8, "d0", PKF32, U32, NONE, NONE, MOD_SDWA),
+    ROW(v_cvt_pk_f32_bf8, "d0", PKF32, U32, NONE, NONE, MOD_SDWA),
+    {.mnemonic = "v_cvt_pk_fp8_f32", .run = v_cvt_pk_fp8_f32, .layout = "d01", .family = FAMILY_VALU,
+     .result = TYPE_U16, .source = {TYPE_F32, TYPE_F32}, .modifiers = SIGNS | MOD_OP_SEL, .detail = {0xff}},
+    {.mnemonic = "v_cvt_pk_bf8_f32", .run = v_cvt_pk_bf8_f32, .layout = "d01", .family = FAMILY_VALU,
+     .result = TYPE_U16, .source = {TYPE_F32, TYPE_F32}, .modifiers = SIGNS | MOD_OP_SEL, .detail = {0xff}},
+};
+
+const RowTable isa_valu_special = {rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,252 @@
+/* The slow halves of operand access: modifiers, SDWA and DPP. */
+#include "formats.h"
+#include "machine.h"
+
+/* ---- DPP: which lane a lane reads, -1 for none.  CDNA3 ISA, "DPP_CTRL". ---- */
+
+static int dpp_lane(const Inst *i, int lane)
+{
+    int row = lane & ~15, at = lane & 15, n = i->dpp_control;
+    switch (i->dpp) {
+    case DPP_QUAD_PERM: return (lane & ~3) | (n >> 2 * (lane & 3) & 3);
+    case DPP_ROW_SHL: return at + n < 16 ? row + at + n : -1;
+    case DPP_ROW_SHR: return at - n >= 0 ? row + at - n : -1;
+    case DPP_ROW_ROR: return row + ((at - n) & 15);
+    case DPP_WAVE_SHL: return lane + 1 < LANES ? lane + 1 : -1;
+    case DPP_WAVE_ROL: return (lane + 1) & 63;
+    case DPP_WAVE_SHR: return lane - 1;
+    case DPP_WAVE_ROR: return (lane - 1) & 63;
+    case DPP_ROW_MIRROR: return row + 15 - at;
+    case DPP_ROW_HALF_MIRROR: return (lane & ~7) + 7 - (lane & 7);
+    case DPP_ROW_BCAST15: return row ? row - 1 : -1;
+    case DPP_ROW_BCAST31: return lane >= 32 ? 31 : -1;
+    case DPP_ROW_NEWBCAST: return row + (n & 15);
+    default: return lane;
+    }
+}
+
+/* A sleeping lane cannot be read: it counts as out of range. */
+static int dpp_source(const Wave *w, const Inst *i, int lane)
+{
+    int from = dpp_lane(i, lane);
+    return from >= 0 && lane_active(w, (u32)from) ? from : -1;
+}
+
+u64 write_mask(const Wave *w, const Inst *i)
+{
+    u64 mask = exec_mask(w);
+    if (!i->dpp)
+        return mask;
+    for (int l = 0; l < LANES; l++) {
+        bool enabled = i->row_mask >> (l / 16) & 1 && i->bank_mask >> (l % 16 / 4) & 1;
+        if (!enabled || (!i->bound_zero && dpp_source(w, i, l) < 0))
+            mask &= ~(1ull << l);
+    }
+    return mask;
+}
+
+static void permute(const Wave *w, const Inst *i, u32 *values)
+{
+    u32 from[LANES];
+    memcpy(from, values, sizeof from);
+    for (int l = 0; l < LANES; l++) {
+        int lane = dpp_source(w, i, l);
+        values[l] = lane < 0 ? 0 : from[lane];
+    }
+}
+
+/* ---- sources ---- */
+
+static u32 select_bits(u32 x, u8 select, bool sign)
+{
+    if (select == SELECT_DWORD)
+        return x;
+    if (select >= SELECT_WORD_0) {
+        x = x >> (select == SELECT_WORD_1 ? 16 : 0) & 0xffff;
+        return sign ? (u32)(i32)(int16_t)x : x;
+    }
+    x = x >> 8 * select & 0xff;
+    return sign ? (u32)(i32)(int8_t)x : x;
+}
+
+static u32 sign_bit(u8 type)
+{
+    if (type == TYPE_F16 || type == TYPE_BF16 || type == TYPE_U16 || type == TYPE_I16)
+        return 0x8000;
+    return 0x80000000;
+}
+
+const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room)
+{
+    if (i->source[k] >= FIRST_VGPR) {
+        memcpy(room, vector(w, i->source[k]), LANES * sizeof *room);
+    } else {
+        u32 x = scalar32(w, i, k);
+        for (int l = 0; l < LANES; l++)
+            room[l] = x;
+    }
+    if (i->how[k] == READ_UNIFORM)
+        return room;
+    u32 sign = sign_bit(i->row->source[k]);
+    u32 clear = i->abs >> k & 1 ? sign : 0, flip = i->neg >> k & 1 ? sign : 0;
+    if (i->dpp && k == 0)
+        permute(w, i, room);
+    if (i->sdwa && k < 2)
+        for (int l = 0; l < LANES; l++)
+            room[l] = select_bits(room[l], i->select[k], i->sext >> k & 1);
+    if ((i->row->modifiers & MOD_OP_SEL) && i->op_sel >> k & 1)
+        for (int l = 0; l < LANES; l++)
+            room[l] >>= 16;
+    for (int l = 0; l < LANES; l++)
+        room[l] = (room[l] & ~clear) ^ flip;
+    return room;
+}
+
+const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room)
+{
+    if (i->source[k] >= FIRST_VGPR) {
+        memcpy(room, vector(w, i->source[k]), 2 * LANES * sizeof *room);
+    } else {
+        u64 x = scalar64(w, i, k);
+        for (int l = 0; l < LANES; l++) {
+            room[l] = (u32)x;
+            room[LANES + l] = (u32)(x >> 32);
+        }
+    }
+    if (i->dpp && k == 0) {
+        permute(w, i, room);
+        permute(w, i, room + LANES);
+    }
+    u32 clear = i->abs >> k & 1 ? 0x80000000 : 0, flip = i->neg >> k & 1 ? 0x80000000 : 0;
+    for (int l = LANES; l < 2 * LANES; l++)
+        room[l] = (room[l] & ~clear) ^ flip;
+    return room;
+}
+
+const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room)
+{
+    bool low_from_high = i->op_sel >> k & 1, high_from_high = i->op_sel_hi >> k & 1;
+    u32 flip = 0;
+    if (i->row->source[k] == TYPE_PKF16)
+        flip = (i->neg >> k & 1 ? 0x8000u : 0) | (i->neg_hi >> k & 1 ? 0x80000000u : 0);
+    u32 broadcast[LANES];
+    const u32 *from = broadcast;
+    if (i->source[k] >= FIRST_VGPR) {
+        from = vector(w, i->source[k]);
+    } else {
+        u32 x = scalar32(w, i, k);
+        for (int l = 0; l < LANES; l++)
+            broadcast[l] = x;
+    }
+    for (int l = 0; l < LANES; l++) {
+        u32 low = low_from_high ? from[l] >> 16 : from[l] & 0xffff, high = high_from_high ? from[l] >> 16 : from[l];
+        room[l] = (low | high << 16) ^ flip;
+    }
+    return room;
+}
+
+const u32 *source_packed32(Wave *w, const Inst *i, int k, u32 *room)
+{
+    if (likely(i->how[k] == READ_PLAIN))
+        return vector(w, i->source[k]);
+    u32 part[2] = {i->op_sel >> k & 1, i->op_sel_hi >> k & 1};
+    u32 flip[2] = {i->neg >> k & 1 ? 0x80000000u : 0, i->neg_hi >> k & 1 ? 0x80000000u : 0};
+    bool in_vector = i->source[k] >= FIRST_VGPR;
+    u64 uniform = in_vector ? 0 : scalar64(w, i, k);
+    for (u32 half = 0; half < 2; half++)
+        for (int l = 0; l < LANES; l++) {
+            u32 x = in_vector ? vector(w, i->source[k] + part[half])[l] : (u32)(uniform >> 32 * part[half]);
+            room[half * LANES + l] = x ^ flip[half];
+        }
+    return room;
+}
+
+/* ---- results ---- */
+
+static float scaled(float x, u8 omod)
+{
+    return omod == 1 ? x * 2 : omod == 2 ? x * 4 : omod == 3 ? x / 2 : x;
+}
+
+/* NaN becomes 0, as with DX10_CLAMP set, which is what compilers ask for. */
+static double clamped(double x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
+
+static u32 modified32(const Inst *i, u32 x)
+{
+    u8 type = i->row->result;
+    if (type == TYPE_F32) {
+        float f = scaled(f32_of(x), i->omod);
+        return bits_f32(i->clamp ? (float)clamped(f) : f);
+    }
+    if (type == TYPE_F16) {
+        float f = scaled(f16_of((u16)x), i->omod);
+        return bits_f16(i->clamp ? (float)clamped(f) : f);
+    }
+    if (type == TYPE_PKF16 && i->clamp)
+        return bits_f16((float)clamped(f16_of((u16)x))) |
+               (u32)bits_f16((float)clamped(f16_of((u16)(x >> 16)))) << 16;
+    return x; /* integer bodies saturate by themselves */
+}
+
+static u32 sdwa_merge(const Inst *i, u32 x, u32 old)
+{
+    static const u8 shift[] = {0, 8, 16, 24, 0, 16, 0};
+    if (i->dst_select == SELECT_DWORD)
+        return x;
+    u32 width = i->dst_select >= SELECT_WORD_0 ? 16 : 8, at = shift[i->dst_select];
+    u32 field = (1u << width) - 1;
+    x &= field;
+    if (i->dst_unused == UNUSED_PRESERVE)
+        return (old & ~(field << at)) | x << at;
+    if (i->dst_unused == UNUSED_SEXT && x >> (width - 1) & 1 && at + width < 32)
+        return x << at | ~0u << (at + width);
+    return x << at;
+}
+
+void put_slow(Wave *w, const Inst *i, const u32 *result)
+{
+    u32 room[LANES], *to = vector(w, i->dst);
+    bool packed = i->row->result >= TYPE_PKF16 && i->row->result <= TYPE_PKF32;
+    bool keeps_half = i->row->detail[0] == 0xff, upper = false;
+    if ((i->row->modifiers & MOD_OP_SEL) && !packed) {
+        u32 n = 0;
+        while (n < 4 && i->row->source[n] != TYPE_NONE)
+            n++;
+        upper = i->op_sel >> n & 1;
+    }
+    for (int l = 0; l < LANES; l++) {
+        u32 x = i->clamp || i->omod ? modified32(i, result[l]) : result[l];
+        if (i->sdwa)
+            x = sdwa_merge(i, x, to[l]);
+        else if (upper)
+            x = (to[l] & 0xffff) | x << 16;
+        else if (keeps_half)
+            x = (to[l] & 0xffff0000) | (x & 0xffff);
+        room[l] = x;
+    }
+    put_masked(to, room, write_mask(w, i));
+}
+
+void put64_slow(Wave *w, const Inst *i, const u32 *result)
+{
+    u32 room[2 * LANES];
+    memcpy(room, result, sizeof room);
+    for (int l = 0; (i->clamp || i->omod) && l < LANES; l++) {
+        if (i->row->result == TYPE_F64) {
+            double x = f64_of(pair(room[l], room[LANES + l]));
+            x = i->omod == 1 ? x * 2 : i->omod == 2 ? x * 4 : i->omod == 3 ? x / 2 : x;
+            u64 bits = bits_f64(i->clamp ? clamped(x) : x);
+            room[l] = (u32)bits;
+            room[LANES + l] = (u32)(bits >> 32);
+        } else if (i->row->result == TYPE_PKF32 && i->clamp) {
+            room[l] = bits_f32((float)clamped(f32_of(room[l])));
+            room[LANES + l] = bits_f32((float)clamped(f32_of(room[LANES + l])));
+        }
+    }
+    u64 mask = write_mask(w, i);
+    put_masked(vector(w, i->dst), room, mask);
+    put_masked(vector(w, i->dst + 1), room + LANES, mask);
+}
+
+/* A compare's mask: sleeping lanes give 0. */
+void put_mask(Wave *w, const Inst *i, u64 mask) { put_scalar_pair(w, i->sdst, mask & write_mask(w, i)); }

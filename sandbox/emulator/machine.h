@@ -1,0 +1,270 @@
+/*
+ * The emulated machine as handlers see it: a wave, a decoded instruction, and the way to operands and results.
+ *
+ * A handler gets a wave and an instruction and no more. EXEC, neg/abs/clamp/omod, SDWA and DPP live in
+ * source() and put(), so that a body is one lane's arithmetic.
+ */
+#ifndef AMDKERNEL_MACHINE_H
+#define AMDKERNEL_MACHINE_H
+
+#include <string.h>
+
+#include "emulator.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+typedef struct Wave Wave;
+typedef struct Inst Inst;
+typedef void Handler(Wave *w, const Inst *i);
+
+enum {
+    LANES = 64,
+    SGPR_VCC = 106,
+    SGPR_M0 = 124,
+    SGPR_EXEC = 126,
+    SCALAR_FILE = 128,     /* operands below: words of the scalar file */
+    SOURCE_VCCZ = 251,
+    SOURCE_EXECZ = 252,
+    SOURCE_SCC = 253,
+    SOURCE_OFF = 254,      /* `off`: no operand here */
+    SOURCE_CONSTANT = 255, /* see Inst.constant */
+    FIRST_VGPR = 256,      /* v0 */
+    FIRST_AGPR = 512,      /* a0 */
+    VECTOR_REGISTERS = 512,
+};
+
+/* Where LDS and scratch appear in the flat address space; the high words that the amdgpu driver programs. */
+#define SHARED_APERTURE 0x00010000u
+#define PRIVATE_APERTURE 0x00020000u
+
+typedef enum {
+    TYPE_NONE, TYPE_U32, TYPE_I32, TYPE_F32, TYPE_U16, TYPE_I16, TYPE_F16, TYPE_BF16,
+    TYPE_U64, TYPE_I64, TYPE_F64, TYPE_PKF16, TYPE_PKU16, TYPE_PKF32, TYPE_WIDE,
+} Type;
+
+typedef enum {
+    FAMILY_SALU, FAMILY_SMEM, FAMILY_VALU, FAMILY_MFMA, FAMILY_LDS, FAMILY_GLOBAL, FAMILY_SCRATCH, FAMILY_FLAT,
+    FAMILY_BUFFER, FAMILY_BRANCH, FAMILY_BARRIER, FAMILY_MISC,
+} Family;
+
+/* Modifiers that an instruction text can carry; a row lists those its handler honours. */
+enum {
+    MOD_CLAMP = 1, MOD_OMOD = 2, MOD_NEG = 4, MOD_ABS = 8, MOD_SDWA = 16, MOD_DPP = 32, MOD_OP_SEL = 64,
+    MOD_OP_SEL_HI = 128, MOD_NEG_LO_HI = 256, MOD_OFFSET = 512, MOD_OFFSET01 = 1024, MOD_CACHE = 2048,
+    MOD_BUFFER = 4096, MOD_MFMA = 8192, MOD_SC0 = 16384, MOD_SEXT = 32768, MOD_LDS = 65536,
+};
+
+/* What a row of isa/<family>.def says: enough to decode, run and count the instruction. */
+typedef struct {
+    const char *mnemonic;
+    Handler *run;
+    const char *layout;    /* text operands in order, see decode.c; alternatives split by '|' */
+    u8 family;
+    u8 result;             /* Type of the vector or scalar result */
+    u8 source[4];          /* Types */
+    u32 modifiers;
+    u16 bytes;             /* memory: per lane; mfma: M */
+    u8 detail[6];          /* meaning belongs to the family's body */
+} Row;
+
+typedef struct { const Row *rows; u32 count; } RowTable;
+
+/* How a source is to be read. */
+enum { READ_PLAIN, READ_UNIFORM, READ_BENT };
+
+struct Inst {
+    Handler *run;
+    const Row *row;
+    u64 constant[4];
+    u16 source[4];
+    u16 dst, sdst;          /* vector result, scalar result */
+    u8 how[4];
+    u8 neg, abs, sext;      /* a bit per source */
+    u8 neg_hi;
+    u8 op_sel, op_sel_hi;   /* a bit per source; op_sel bit 3 (or the one after the last source) is the result's */
+    u8 omod, clamp;
+    bool bent;              /* the result needs more than EXEC: clamp, omod, SDWA or DPP */
+    bool sdwa;
+    u8 select[2], dst_select, dst_unused;
+    u8 dpp, row_mask, bank_mask, bound_zero; /* dpp: Dpp kind */
+    u16 dpp_control;
+    u8 operands;            /* in the text */
+    u8 sc0, lds, offen, idxen;
+    u8 cbsz, abid, blgp;
+    i32 offset, offset1;
+    u32 raw;                /* first dword of the machine code: SOPP/SOPK immediates */
+    u32 target;             /* index of a branch target */
+    u32 text;               /* offset of the disassembly in Program.text */
+};
+
+enum { DPP_NONE, DPP_QUAD_PERM, DPP_ROW_SHL, DPP_ROW_SHR, DPP_ROW_ROR, DPP_WAVE_SHL, DPP_WAVE_ROL, DPP_WAVE_SHR,
+       DPP_WAVE_ROR, DPP_ROW_MIRROR, DPP_ROW_HALF_MIRROR, DPP_ROW_BCAST15, DPP_ROW_BCAST31, DPP_ROW_NEWBCAST };
+enum { SELECT_BYTE_0, SELECT_BYTE_1, SELECT_BYTE_2, SELECT_BYTE_3, SELECT_WORD_0, SELECT_WORD_1, SELECT_DWORD };
+enum { UNUSED_PAD, UNUSED_SEXT, UNUSED_PRESERVE };
+
+struct Program {
+    Inst *code;             /* count instructions, then a sentinel */
+    u32 *index_of;          /* dword offset -> instruction, or ~0 */
+    u32 *offset_of;         /* instruction -> byte offset */
+    char *text;
+    u64 address, bytes;
+    u32 count;
+    bool ocp_float8;        /* gfx950 and later; gfx942 has the FNUZ formats */
+};
+
+/* Why a wave came back to the scheduler. */
+typedef enum { STOP_NONE, STOP_BARRIER, STOP_END, STOP_FAULT, STOP_YIELD, STOP_MODE } Stop;
+
+typedef struct { u64 executions, lanes; } Tally;
+
+typedef struct { u64 low, high; bool writable; } Span;  /* addresses low..high-1 */
+
+typedef struct Worker Worker;
+
+struct Wave {
+    u32 s[SCALAR_FILE] __attribute__((aligned(64)));
+    u32 scc, mode, pc;
+    Stop stop;
+    u32 (*v)[LANES];
+    u8 *lds;
+    u32 lds_bytes;
+    u8 *scratch;            /* scratch_bytes for each lane, one lane after the other */
+    u32 scratch_bytes;
+    u32 index;              /* within the workgroup */
+    u32 workgroup[3];
+    Worker *worker;
+    const Program *program;
+    bool ended, at_barrier;
+};
+
+enum { SPAN_CACHE = 64, MEMORY_COUNTERS = 8 };
+
+/* What one thread of the emulation owns. */
+struct Worker {
+    Memory *memory;
+    const Dispatch *dispatch;
+    Tally *tally;           /* one per instruction */
+    Span cache[SPAN_CACHE]; /* last span hit, by instruction */
+    u64 budget;             /* wave-instructions until the wave must yield */
+    u64 clock;              /* what s_memtime reads */
+    u64 taken, barriers, flat_bytes_loaded, flat_bytes_stored;
+    u64 lines_loaded, lines_stored, lds_active, lds_conflicts;
+    bool count_memory;
+    Fault fault;
+};
+
+/* ---- fault.c: the one exit ---- */
+
+void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
+                bool store);
+void run_not_emulated(Wave *w, const Inst *i);
+
+/* ---- memory.c, inside the emulator ---- */
+
+/* The span that holds address..address+bytes-1, or false. */
+bool memory_span(const Memory *m, u64 address, u64 bytes, Span *out);
+
+/* ---- rows.c ---- */
+
+extern const RowTable *const isa_tables[];
+extern const u32 isa_table_count;
+
+/* ---- counters.c ---- */
+
+void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *counters);
+void counters_add_worker(const Worker *k, u64 *counters);
+void counters_add_worker(const Worker *k, u64 *counters);
+void count_cache_lines(Wave *w, const u64 *address, u64 active, u32 bytes, bool store);
+void count_lds_access(Wave *w, const u32 *address, u64 active, u32 bytes);
+
+/* ---- scalar operands ---- */
+
+static inline u64 pair(u32 low, u32 high) { return (u64)high << 32 | low; }
+static inline u64 exec_mask(const Wave *w) { return pair(w->s[SGPR_EXEC], w->s[SGPR_EXEC + 1]); }
+static inline bool lane_active(const Wave *w, u32 lane) { return exec_mask(w) >> lane & 1; }
+
+static inline u64 scalar_pair(const Wave *w, u32 at) { return pair(w->s[at], w->s[at + 1]); }
+static inline void put_scalar_pair(Wave *w, u32 at, u64 x)
+{
+    w->s[at] = (u32)x;
+    w->s[at + 1] = (u32)(x >> 32);
+}
+
+static inline u32 special_scalar(const Wave *w, u32 operand)
+{
+    if (operand == SOURCE_SCC)
+        return w->scc;
+    return operand == SOURCE_VCCZ ? scalar_pair(w, SGPR_VCC) == 0 : exec_mask(w) == 0;
+}
+static inline u32 scalar32(const Wave *w, const Inst *i, int k)
+{
+    u32 at = i->source[k];
+    if (likely(at < SCALAR_FILE))
+        return w->s[at];
+    return at == SOURCE_CONSTANT ? (u32)i->constant[k] : special_scalar(w, at);
+}
+static inline u64 scalar64(const Wave *w, const Inst *i, int k)
+{
+    u32 at = i->source[k];
+    if (likely(at < SCALAR_FILE))
+        return scalar_pair(w, at);
+    return at == SOURCE_CONSTANT ? i->constant[k] : special_scalar(w, at);
+}
+
+/* ---- vector operands (lanes.c holds the slow halves) ---- */
+
+const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room);
+const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room);
+const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room);
+const u32 *source_packed32(Wave *w, const Inst *i, int k, u32 *room);
+void put_slow(Wave *w, const Inst *i, const u32 *result);
+void put64_slow(Wave *w, const Inst *i, const u32 *result);
+void put_mask(Wave *w, const Inst *i, u64 mask);
+u64 write_mask(const Wave *w, const Inst *i);
+
+static inline u32 *vector(Wave *w, u32 operand) { return w->v[operand - FIRST_VGPR]; }
+
+/* 64 values of a source of up to 32 bits; `room` holds 64 words. */
+static inline const u32 *source(Wave *w, const Inst *i, int k, u32 *room)
+{
+    return likely(i->how[k] == READ_PLAIN) ? vector(w, i->source[k]) : source_slow(w, i, k, room);
+}
+/* 64 low words, then 64 high words; `room` holds 128. */
+static inline const u32 *source64(Wave *w, const Inst *i, int k, u32 *room)
+{
+    return likely(i->how[k] == READ_PLAIN) ? vector(w, i->source[k]) : source64_slow(w, i, k, room);
+}
+static inline const u32 *source_packed(Wave *w, const Inst *i, int k, u32 *room)
+{
+    return likely(i->how[k] == READ_PLAIN) ? vector(w, i->source[k]) : source_packed_slow(w, i, k, room);
+}
+
+/* Store what active lanes computed. */
+static inline void put_masked(u32 *to, const u32 *result, u64 mask)
+{
+    if (likely(mask == ~0ull)) {
+        memcpy(to, result, LANES * sizeof *to);
+        return;
+    }
+    for (int l = 0; l < LANES; l++)
+        to[l] = mask >> l & 1 ? result[l] : to[l];
+}
+static inline void put(Wave *w, const Inst *i, const u32 *result)
+{
+    if (likely(!i->bent))
+        put_masked(vector(w, i->dst), result, exec_mask(w));
+    else
+        put_slow(w, i, result);
+}
+static inline void put64(Wave *w, const Inst *i, const u32 *result)
+{
+    if (likely(!i->bent)) {
+        put_masked(vector(w, i->dst), result, exec_mask(w));
+        put_masked(vector(w, i->dst + 1), result + LANES, exec_mask(w));
+    } else {
+        put64_slow(w, i, result);
+    }
+}
+
+#endif

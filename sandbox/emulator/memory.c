@@ -1,0 +1,274 @@
+/* Device memory: one arena, blocks with gaps between them, and named regions within blocks. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "machine.h"
+
+enum { ALIGNMENT = 256, GAP = 4096, NAME_BYTES = 64 };
+
+typedef struct { u64 address, bytes; char name[NAME_BYTES]; bool writable; } Region;
+
+typedef struct {
+    u64 address, bytes;
+    bool live;
+    Region *regions;
+    u32 region_count;
+} Allocation;
+
+struct Memory {
+    u8 *arena;
+    u64 bytes, top;           /* offset of the first byte that was never handed out */
+    Allocation *blocks;       /* by address; released ones stay, to explain a use after free */
+    u32 count, room;
+    Span *spans;              /* what kernels may touch, by address */
+    u32 span_count, span_room;
+    pthread_mutex_t lock;
+};
+
+Memory *memory_create(u64 arena_bytes)
+{
+    Memory *m = calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    void *arena = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (arena == MAP_FAILED) {
+        free(m);
+        return NULL;
+    }
+    m->arena = arena;
+    m->bytes = arena_bytes;
+    m->top = GAP;
+    pthread_mutex_init(&m->lock, NULL);
+    return m;
+}
+
+void memory_destroy(Memory *m)
+{
+    if (!m)
+        return;
+    for (u32 k = 0; k < m->count; k++)
+        free(m->blocks[k].regions);
+    munmap(m->arena, m->bytes);
+    pthread_mutex_destroy(&m->lock);
+    free(m->blocks);
+    free(m->spans);
+    free(m);
+}
+
+static u64 round_up(u64 x, u64 to) { return (x + to - 1) / to * to; }
+
+/* Index of the first block that ends after `address`. */
+static u32 block_at(const Memory *m, u64 address)
+{
+    u32 low = 0, high = m->count;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (m->blocks[middle].address + m->blocks[middle].bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static Allocation *live_block(const Memory *m, u64 address)
+{
+    u32 k = block_at(m, address);
+    if (k == m->count || !m->blocks[k].live || address < m->blocks[k].address)
+        return NULL;
+    return &m->blocks[k];
+}
+
+static bool add_span(Memory *m, u64 low, u64 high, bool writable)
+{
+    if (m->span_count == m->span_room) {
+        u32 room = m->span_room ? 2 * m->span_room : 64;
+        Span *spans = realloc(m->spans, room * sizeof *spans);
+        if (!spans)
+            return false;
+        m->spans = spans;
+        m->span_room = room;
+    }
+    m->spans[m->span_count++] = (Span){low, high, writable};
+    return true;
+}
+
+static bool rebuild_spans(Memory *m)
+{
+    m->span_count = 0;
+    for (u32 k = 0; k < m->count; k++) {
+        const Allocation *b = &m->blocks[k];
+        if (!b->live)
+            continue;
+        if (!b->region_count && !add_span(m, b->address, b->address + b->bytes, true))
+            return false;
+        for (u32 r = 0; r < b->region_count; r++)
+            if (!add_span(m, b->regions[r].address, b->regions[r].address + b->regions[r].bytes, b->regions[r].writable))
+                return false;
+    }
+    return true;
+}
+
+/* Forget released blocks, so that their place can be handed out again. */
+static void drop_released(Memory *m)
+{
+    u32 kept = 0;
+    for (u32 k = 0; k < m->count; k++) {
+        if (m->blocks[k].live)
+            m->blocks[kept++] = m->blocks[k];
+        else
+            free(m->blocks[k].regions);
+    }
+    m->count = kept;
+}
+
+/* Offset of a place for `bytes`, behind the last block while there is room, else in the first hole. 0: none. */
+static u64 find_place(Memory *m, u64 bytes)
+{
+    if (m->top + bytes + GAP <= m->bytes)
+        return m->top;
+    drop_released(m);
+    u64 at = GAP;
+    for (u32 k = 0; k <= m->count; k++) {
+        u64 end = k == m->count ? m->bytes : m->blocks[k].address - (u64)m->arena;
+        if (at + bytes + GAP <= end)
+            return at;
+        if (k < m->count)
+            at = round_up(end + m->blocks[k].bytes + GAP, ALIGNMENT);
+    }
+    return 0;
+}
+
+static u64 allocate(Memory *m, u64 bytes)
+{
+    u64 at = bytes < m->bytes ? find_place(m, bytes ? bytes : 1) : 0;
+    if (!at)
+        return 0;
+    if (m->count == m->room) {
+        u32 room = m->room ? 2 * m->room : 64;
+        Allocation *blocks = realloc(m->blocks, room * sizeof *blocks);
+        if (!blocks)
+            return 0;
+        m->blocks = blocks;
+        m->room = room;
+    }
+    u64 address = (u64)m->arena + at;
+    u32 k = block_at(m, address);
+    memmove(&m->blocks[k + 1], &m->blocks[k], (m->count - k) * sizeof *m->blocks);
+    m->blocks[k] = (Allocation){.address = address, .bytes = bytes ? bytes : 1, .live = true};
+    m->count++;
+    u64 end = round_up(at + bytes + GAP, ALIGNMENT);
+    if (end > m->top)
+        m->top = end;
+    return rebuild_spans(m) ? address : 0;
+}
+
+u64 memory_allocate(Memory *m, u64 bytes)
+{
+    pthread_mutex_lock(&m->lock);
+    u64 address = allocate(m, bytes);
+    pthread_mutex_unlock(&m->lock);
+    return address;
+}
+
+bool memory_release(Memory *m, u64 address)
+{
+    pthread_mutex_lock(&m->lock);
+    Allocation *b = live_block(m, address);
+    bool found = b && b->address == address;
+    if (found) {
+        u64 first = round_up(address, 4096), end = (address + b->bytes) / 4096 * 4096;
+        if (end > first)
+            madvise((void *)first, end - first, MADV_DONTNEED);
+        b->live = false;
+        rebuild_spans(m);
+    }
+    pthread_mutex_unlock(&m->lock);
+    return found;
+}
+
+static bool describe(Allocation *b, u64 address, u64 bytes, const char *name, bool writable)
+{
+    if (!b || bytes > b->address + b->bytes - address)
+        return false;
+    Region *regions = realloc(b->regions, (b->region_count + 1) * sizeof *regions);
+    if (!regions)
+        return false;
+    b->regions = regions;
+    u32 k = b->region_count;
+    while (k && regions[k - 1].address > address)
+        k--;
+    if (k && regions[k - 1].address + regions[k - 1].bytes > address)
+        return false;
+    if (k < b->region_count && address + bytes > regions[k].address)
+        return false;
+    memmove(&regions[k + 1], &regions[k], (b->region_count - k) * sizeof *regions);
+    regions[k] = (Region){.address = address, .bytes = bytes, .writable = writable};
+    strncpy(regions[k].name, name ? name : "", NAME_BYTES - 1);
+    b->region_count++;
+    return true;
+}
+
+bool memory_describe(Memory *m, u64 address, u64 bytes, const char *name, bool writable)
+{
+    pthread_mutex_lock(&m->lock);
+    bool done = describe(live_block(m, address), address, bytes, name, writable) && rebuild_spans(m);
+    pthread_mutex_unlock(&m->lock);
+    return done;
+}
+
+static u64 distance(u64 address, u64 start, u64 bytes)
+{
+    if (address < start)
+        return start - address;
+    return address < start + bytes ? 0 : address - (start + bytes) + 1;
+}
+
+/* The nearer of the best so far and this one; a live one wins a tie. */
+static void consider(u64 address, Block b, u64 *best, Block *out)
+{
+    u64 d = distance(address, b.address, b.bytes);
+    if (d < *best || (d == *best && b.live && !out->live)) {
+        *best = d;
+        *out = b;
+    }
+}
+
+bool memory_nearest(const Memory *m, u64 address, Block *out)
+{
+    u64 best = ~0ull;
+    u32 at = block_at(m, address);
+    *out = (Block){0};
+    for (u32 k = at > 2 ? at - 2 : 0; k < m->count && k < at + 2; k++) {
+        const Allocation *b = &m->blocks[k];
+        if (!b->region_count)
+            consider(address, (Block){b->address, b->bytes, "", b->live}, &best, out);
+        for (u32 r = 0; r < b->region_count; r++)
+            consider(address, (Block){b->regions[r].address, b->regions[r].bytes, b->regions[r].name, b->live}, &best,
+                     out);
+    }
+    return best != ~0ull;
+}
+
+bool memory_in_block(const Memory *m, u64 address, u64 bytes)
+{
+    const Allocation *b = live_block(m, address);
+    return b && bytes <= b->address + b->bytes - address;
+}
+
+bool memory_span(const Memory *m, u64 address, u64 bytes, Span *out)
+{
+    u32 low = 0, high = m->span_count;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (m->spans[middle].high <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == m->span_count || address < m->spans[low].low || bytes > m->spans[low].high - address)
+        return false;
+    *out = m->spans[low];
+    return true;
+}

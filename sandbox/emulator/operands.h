@@ -1,0 +1,26 @@
+/* From the text of an instruction to an Inst: operands, constants and modifiers. */
+#ifndef AMDKERNEL_OPERANDS_H
+#define AMDKERNEL_OPERANDS_H
+
+#include "machine.h"
+
+enum { MAX_OPERANDS = 8, OPERAND_BYTES = 64 };
+
+typedef struct {
+    char mnemonic[64];
+    char operand[MAX_OPERANDS][OPERAND_BYTES];
+    u32 operands;
+    char modifiers[192];
+    bool sdwa, dpp;
+} Words;
+
+/* Take the text apart; the encoding suffix (_e32, _dpp …) leaves the mnemonic. False: it does not fit. */
+bool split_words(const char *text, Words *out);
+
+/* Fill operands of `i` by the layout of its row. False when an operand is not understood. */
+bool read_operands(const Words *words, Inst *i);
+
+/* Fill modifiers. False when one is unknown or the row does not honour it. */
+bool read_modifiers(const Words *words, Inst *i);
+
+#endif

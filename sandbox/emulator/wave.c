@@ -1,0 +1,240 @@
+#include "wave.h"
+
+#include <immintrin.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* One wave's registers: 512 rows, and a skew so that the same register of several waves shares no cache set. */
+enum { REGISTER_BYTES = VECTOR_REGISTERS * LANES * 4, REGISTER_STRIDE = REGISTER_BYTES + 17 * 256 };
+enum { POISON = 0xff }; /* LDS holds garbage at first on hardware; all ones is a NaN in every format but FP8 */
+
+static u32 threads_of(const Dispatch *d) { return d->block[0] * d->block[1] * d->block[2]; }
+
+u32 group_wave_count(const Dispatch *d) { return (threads_of(d) + LANES - 1) / LANES; }
+
+static u8 *reserve(u64 bytes)
+{
+    void *p = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+bool group_create(Group *g, const Dispatch *d)
+{
+    u64 waves = group_wave_count(d);
+    *g = (Group){.registers_bytes = waves * REGISTER_STRIDE,
+                 .lds_room = (u64)d->kernel.lds_bytes + d->dynamic_lds_bytes,
+                 .scratch_room = waves * LANES * d->kernel.scratch_bytes};
+    g->waves = aligned_alloc(64, waves * sizeof(Wave));
+    g->registers = reserve(g->registers_bytes);
+    g->lds = reserve(g->lds_room);
+    g->scratch = reserve(g->scratch_room);
+    if (g->waves && g->registers && g->lds && g->scratch)
+        return true;
+    group_destroy(g, d);
+    return false;
+}
+
+void group_destroy(Group *g, const Dispatch *d)
+{
+    (void)d;
+    free(g->waves);
+    if (g->registers)
+        munmap(g->registers, g->registers_bytes);
+    if (g->lds)
+        munmap(g->lds, g->lds_room ? g->lds_room : 1);
+    if (g->scratch)
+        munmap(g->scratch, g->scratch_room ? g->scratch_room : 1);
+    *g = (Group){0};
+}
+
+/* ---- initial state.  LLVM AMDGPUUsage, "Initial Kernel Execution State". ---- */
+
+enum {
+    HAS_PRIVATE_BUFFER = 1, HAS_DISPATCH_POINTER = 2, HAS_QUEUE_POINTER = 4, HAS_KERNARG_POINTER = 8,
+    HAS_DISPATCH_ID = 16, HAS_FLAT_SCRATCH = 32, HAS_PRIVATE_SIZE = 64,
+};
+
+static u32 user_sgprs(const Dispatch *d) { return d->kernel.rsrc2 >> 1 & 31; }
+static u32 preload_length(const Dispatch *d) { return d->kernel.kernarg_preload & 127; }
+
+static void set_user_sgprs(Wave *w, const Dispatch *d)
+{
+    u32 has = d->kernel.properties, at = has & HAS_PRIVATE_BUFFER ? 4 : 0;
+    const struct { u32 bit; u64 value; } pointers[] = {
+        {HAS_DISPATCH_POINTER, d->dispatch_packet}, {HAS_QUEUE_POINTER, d->queue}, {HAS_KERNARG_POINTER, d->kernarg},
+        {HAS_DISPATCH_ID, 0}, {HAS_FLAT_SCRATCH, 0},
+    };
+    for (u32 k = 0; k < sizeof pointers / sizeof *pointers; k++)
+        if (has & pointers[k].bit) {
+            put_scalar_pair(w, at, pointers[k].value);
+            at += 2;
+        }
+    if (has & HAS_PRIVATE_SIZE)
+        w->s[at++] = d->kernel.scratch_bytes;
+    u32 offset = d->kernel.kernarg_preload >> 7 & 511;
+    for (u32 k = 0; k < preload_length(d) && at < 32; k++) {
+        u64 address = d->kernarg + 4 * (offset + k);
+        Span span;
+        if (memory_span(w->worker->memory, address, 4, &span))
+            memcpy(&w->s[at], (const void *)address, 4);
+        at++;
+    }
+}
+
+static void set_workgroup_sgprs(Wave *w, const Dispatch *d)
+{
+    u32 at = user_sgprs(d);
+    for (int axis = 0; axis < 3; axis++)
+        if (d->kernel.rsrc2 >> (7 + axis) & 1)
+            w->s[at++] = w->workgroup[axis];
+}
+
+static u32 initial_mode(const Dispatch *d)
+{
+    u32 r = d->kernel.rsrc1;
+    return (r >> 12 & 0xff) | (r >> 21 & 1) << 8 | (r >> 23 & 1) << 9 | (r >> 26 & 1) << 23;
+}
+
+static void clear_registers(Wave *w, const Dispatch *d)
+{
+    u32 all = ((d->kernel.rsrc1 & 63) + 1) * 8, plain = ((d->kernel.rsrc3 & 63) + 1) * 4;
+    u32 first = all < plain ? all : plain, accumulators = all - first;
+    memset(w->v, 0, (first < 256 ? first : 256) * sizeof *w->v);
+    memset(w->v + 256, 0, (accumulators < 256 ? accumulators : 256) * sizeof *w->v);
+}
+
+/* v0 holds the ids within the workgroup, ten bits for each axis. */
+static void set_work_items(Wave *w, const u32 *size)
+{
+    u32 first = w->index * LANES, total = size[0] * size[1] * size[2];
+    u64 exec = 0;
+    for (u32 l = 0; l < LANES && first + l < total; l++) {
+        u32 t = first + l;
+        exec |= 1ull << l;
+        w->v[0][l] = t % size[0] | t / size[0] % size[1] << 10 | t / size[0] / size[1] << 20;
+    }
+    put_scalar_pair(w, SGPR_EXEC, exec);
+}
+
+static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, const u32 *size)
+{
+    enum { PRELOAD_PROLOGUE = 256 }; /* loads the same arguments for firmware that cannot preload */
+    const Dispatch *d = k->dispatch;
+    Wave *w = &g->waves[index];
+    memset(w, 0, sizeof *w);
+    w->v = (u32(*)[LANES])(g->registers + (u64)index * REGISTER_STRIDE);
+    w->lds = g->lds;
+    w->lds_bytes = (u32)g->lds_room;
+    w->scratch_bytes = d->kernel.scratch_bytes;
+    w->scratch = g->scratch + (u64)index * LANES * w->scratch_bytes;
+    w->index = index;
+    memcpy(w->workgroup, workgroup, sizeof w->workgroup);
+    w->worker = k;
+    w->program = d->program;
+    w->mode = initial_mode(d);
+    u64 entry = d->kernel.entry + (preload_length(d) ? PRELOAD_PROLOGUE : 0), offset = entry - d->program->address;
+    w->pc = offset < d->program->bytes ? d->program->index_of[offset / 4] : ~0u;
+    if (w->pc == ~0u)
+        w->pc = d->program->count;
+    clear_registers(w, d);
+    set_user_sgprs(w, d);
+    set_workgroup_sgprs(w, d);
+    set_work_items(w, size);
+}
+
+u32 group_start(Group *g, Worker *k, u64 number)
+{
+    const Dispatch *d = k->dispatch;
+    u64 plane = (u64)d->workgroups[0] * d->workgroups[1];
+    u32 workgroup[3] = {(u32)(number % d->workgroups[0]), (u32)(number % plane / d->workgroups[0]),
+                        (u32)(number / plane)}, size[3];
+    for (int axis = 0; axis < 3; axis++) {
+        u64 left = (u64)d->grid[axis] - (u64)workgroup[axis] * d->block[axis];
+        size[axis] = left < d->block[axis] ? (u32)left : d->block[axis];
+    }
+    memset(g->lds, POISON, g->lds_room);
+    g->wave_count = (size[0] * size[1] * size[2] + LANES - 1) / LANES;
+    for (u32 n = 0; n < g->wave_count; n++)
+        wave_start(g, k, n, workgroup, size);
+    g->live = g->wave_count;
+    g->waiting = 0;
+    g->busy = true;
+    return g->wave_count;
+}
+
+/* ---- the loop ---- */
+
+enum { PLAIN_MODE = 0xf0 }; /* round to nearest, keep denormals: what the host does anyway */
+
+static void run_plain(Wave *w)
+{
+    Worker *k = w->worker;
+    const Inst *code = w->program->code;
+    while (w->stop == STOP_NONE) {
+        const Inst *i = &code[w->pc];
+        Tally *t = &k->tally[w->pc];
+        t->executions++;
+        t->lanes += (u64)__builtin_popcountll(exec_mask(w));
+        w->pc++;
+        i->run(w, i);
+        if (unlikely(--k->budget == 0) && w->stop == STOP_NONE)
+            w->stop = STOP_YIELD;
+    }
+}
+
+static bool is_type(const Row *r, u8 a, u8 b)
+{
+    return r->result == a || r->result == b || r->source[0] == a || r->source[0] == b;
+}
+
+/* The host's control word for two rounding bits and two denormal bits of MODE. */
+static u32 host_mode(u32 round, u32 denormal)
+{
+    static const u32 rounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
+    u32 word = 0x1f80 | rounding[round & 3];
+    if (!(denormal & 2))
+        word |= _MM_FLUSH_ZERO_ON;
+    if (!(denormal & 1))
+        word |= 0x40; /* denormal sources are zero */
+    return word;
+}
+
+/* Another rounding or denormal mode than the host's own: set it instruction by instruction. */
+static void run_in_mode(Wave *w)
+{
+    Worker *k = w->worker;
+    u32 mode = w->mode, wide = host_mode(mode >> 2, mode >> 6), narrow = host_mode(mode, mode >> 4);
+    while (w->stop == STOP_NONE && w->mode == mode) {
+        const Inst *i = &w->program->code[w->pc];
+        Tally *t = &k->tally[w->pc];
+        t->executions++;
+        t->lanes += (u64)__builtin_popcountll(exec_mask(w));
+        w->pc++;
+        bool half = is_type(i->row, TYPE_F16, TYPE_PKF16);
+        if (half && (mode >> 6 & 3) != 3)
+            run_not_emulated(w, i); /* the host has no such mode for halves */
+        else if (i->row->family == FAMILY_VALU) {
+            _mm_setcsr(half || is_type(i->row, TYPE_F64, TYPE_F64) ? wide : narrow);
+            i->run(w, i);
+            _mm_setcsr(0x1f80);
+        } else {
+            i->run(w, i);
+        }
+        if (unlikely(--k->budget == 0) && w->stop == STOP_NONE)
+            w->stop = STOP_YIELD;
+    }
+}
+
+void wave_run(Wave *w)
+{
+    u32 host = _mm_getcsr();
+    _mm_setcsr(0x1f80);
+    do {
+        w->stop = STOP_NONE;
+        if ((w->mode & 0xff) == PLAIN_MODE)
+            run_plain(w);
+        else
+            run_in_mode(w);
+    } while (w->stop == STOP_NONE || w->stop == STOP_MODE);
+    _mm_setcsr(host);
+}

@@ -1,0 +1,26 @@
+/* Waves and workgroups in the making, and the loop that runs a wave. */
+#ifndef AMDKERNEL_WAVE_H
+#define AMDKERNEL_WAVE_H
+
+#include "machine.h"
+
+/* A workgroup that is resident on a worker: its waves, registers, LDS and scratch. Reused for one after the other. */
+typedef struct {
+    Wave *waves;
+    u8 *registers, *lds, *scratch;
+    u64 registers_bytes, lds_room, scratch_room;
+    u32 wave_count, live, waiting;
+    bool busy;
+} Group;
+
+u32 group_wave_count(const Dispatch *d);
+bool group_create(Group *g, const Dispatch *d);
+void group_destroy(Group *g, const Dispatch *d);
+
+/* Set the waves of workgroup `number` (x fastest) up. Returns how many there are. */
+u32 group_start(Group *g, Worker *k, u64 number);
+
+/* Run a wave until it stops or the worker's budget is spent. */
+void wave_run(Wave *w);
+
+#endif
