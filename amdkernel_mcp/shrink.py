@@ -43,6 +43,8 @@ class Cut:
 Step = Keep | Cut
 
 _STRINGS = (Cut("", 400), Cut("", 160))
+_LAST = Cut("", 80)
+_SECTIONS_BYTES = 2000
 _STEPS: dict[type[Result], tuple[Step, ...]] = {
     CompileResult: (
         Cut("isa", 4000),
@@ -74,6 +76,9 @@ _STEPS: dict[type[Result], tuple[Step, ...]] = {
         Keep("diagnostics", 4),
         Keep("findings", 4),
         Keep("limits_us", 8),
+        Keep("flags", 6),
+        Keep("counters", 6),
+        _LAST,
     ),
     ProfileResult: (
         Keep("diagnostics", 8),
@@ -89,6 +94,14 @@ _STEPS: dict[type[Result], tuple[Step, ...]] = {
         Keep("diagnosis", 4),
         Keep("kernels.metrics", 12),
         Keep("diagnostics", 4),
+        Keep("findings", 4),
+        Keep("warnings", 4),
+        Keep("diagnosis.docs", 1),
+        Keep("diagnosis", 3),
+        Keep("kernels", 1),
+        _LAST,
+        Keep("kernels.metrics", 6),
+        Keep("kernels.hot_lines", 3),
     ),
     SearchResult: (Cut("results", 320), Keep("results", 10), Cut("results", 200), Keep("results", 6), *_STRINGS),
 }
@@ -189,7 +202,10 @@ def _with_artefact(result: _R, whole: Result, folder: Path) -> _R:
 
 def _shorter_reading(result: ReadResult, limit: int) -> ReadResult:
     """Fewer sections, then less text; `next_start` moves so that nothing is skipped."""
-    result = result.model_copy(update={"sections": _cut(result.sections[:20], 160)})
+    sections = _cut(result.sections, 160)
+    while sum(size(section) for section in sections) > _SECTIONS_BYTES:
+        sections.pop()
+    result = result.model_copy(update={"sections": sections})
     while size(result) > limit and len(result.text) > 1:
         surplus = size(result) - limit
         text = result.text[: max(1, len(result.text) - max(surplus // 2, 50))]

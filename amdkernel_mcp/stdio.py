@@ -30,8 +30,13 @@ def main() -> None:
     elif "--version" in arguments:
         sys.stdout.write(f"amdkernel-mcp {__version__}\n")
     elif arguments == ["--no-shim"]:
+        import gc
+
+        gc.disable()  # the imports make many objects, all of which stay: no use to look for garbage among them
         from amdkernel_mcp.server import serve_stdio
 
+        gc.freeze()
+        gc.enable()
         sys.exit(serve_stdio())
     elif arguments:
         sys.stderr.write(f"amdkernel-mcp: unknown arguments: {' '.join(arguments)}; see --help\n")

@@ -1,0 +1,141 @@
+"""Every answer fits, keeps what matters most, and says what it left out."""
+
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.results import (
+    BenchmarkResult,
+    CaseResult,
+    CheckResult,
+    CompileResult,
+    Diagnosis,
+    Diagnostic,
+    Finding,
+    Hit,
+    HotLine,
+    JobResult,
+    KernelProfile,
+    KernelResources,
+    Metric,
+    ProfileResult,
+    ReadResult,
+    Result,
+    SearchResult,
+    SectionRef,
+    Worst,
+)
+from amdkernel_mcp.shrink import LIMIT_BYTES, shrink, size
+
+LONG = "λ" * 3000
+DIAGNOSTICS = [Diagnostic(severity="warning", message=f"{number} {LONG}", line=number) for number in range(100)]
+FINDINGS = [Finding(kind="out_of_bounds", message=f"{number} {LONG}", line=number) for number in range(100)]
+METRICS = {f"COUNTER_{number}": Metric(value=number / 3, unit="bytes", evidence="emulated") for number in range(150)}
+RESOURCES = [
+    KernelResources(
+        name=f"kernel_{number}_{LONG}",
+        vgpr=1,
+        agpr=1,
+        sgpr=1,
+        lds_bytes=1,
+        scratch_bytes=1,
+        vgpr_spills=1,
+        sgpr_spills=1,
+        wavefront_size=64,
+        occupancy_waves_per_simd=8,
+        occupancy_limit="vgpr",
+        instructions={f"family_{index}": 1000 for index in range(12)},
+    )
+    for number in range(50)
+]
+CASES = [
+    CaseResult(
+        case=f"n={number}",
+        held_out=False,
+        verdict="correct" if number != 77 else "incorrect",
+        reason=LONG,
+        worst=Worst(argument="y", index=[1, 2, 3], got=LONG, expected=1.0),
+    )
+    for number in range(100)
+]
+PROFILES = [
+    KernelProfile(
+        name=f"kernel {LONG}",
+        dispatches=1,
+        metrics=METRICS,
+        bound=None,
+        hot_lines=[HotLine(line=number, source=LONG, share=0.1, evidence="emulated") for number in range(50)],
+    )
+    for _ in range(20)
+]
+DIAGNOSES = [
+    Diagnosis.model_validate({"finding": LONG, "because": LONG, "try": LONG, "docs": [LONG] * 3}) for _ in range(12)
+]
+HITS = [
+    Hit(rank=1, title="t", heading=LONG, source="s", path="p", url=None, version=None, snippet=LONG, score=1, ref="r")
+    for _ in range(20)
+]
+READING = ReadResult(
+    ref="r",
+    title="t",
+    heading="h",
+    source="s",
+    path="p",
+    url=None,
+    version=None,
+    text=LONG * 5,
+    start=100,
+    next_start=15100,
+    total_chars=40000,
+    sections=[SectionRef(heading=LONG, ref="r")] * 60,
+)
+HUGE: list[Result] = [
+    CompileResult(ok=True, isa=LONG * 5, diagnostics=DIAGNOSTICS, kernels=RESOURCES),
+    CheckResult(verdict="incorrect", reason=LONG, cases=CASES, findings=FINDINGS, diagnostics=DIAGNOSTICS),
+    BenchmarkResult(diagnostics=DIAGNOSTICS, findings=FINDINGS, counters=METRICS, flags=[LONG] * 20, reason=LONG),
+    ProfileResult(
+        kernels=PROFILES, diagnosis=DIAGNOSES, diagnostics=DIAGNOSTICS, findings=FINDINGS, warnings=[LONG] * 20
+    ),
+    SearchResult(query=LONG, results=HITS, applied=[LONG]),
+    READING,
+]
+HUGE += [
+    JobResult(job_id="job-0", status="done", check=HUGE[1]),
+    JobResult(job_id="job-0", status="done", profile=HUGE[3]),
+]
+
+
+@pytest.mark.parametrize("huge", HUGE, ids=lambda huge: type(huge).__name__)
+def test_the_largest_answer_fits_and_is_still_a_valid_one(huge: Result, tmp_path: Path) -> None:
+    small = shrink(huge, tmp_path)
+    assert size(small) <= LIMIT_BYTES, f"{size(small)} bytes"
+    assert type(huge).model_validate_json(small.model_dump_json(by_alias=True)) == small
+
+
+def test_an_answer_that_fits_is_left_alone(tmp_path: Path) -> None:
+    answer = CompileResult(ok=True, diagnostics=DIAGNOSTICS[:1])
+    assert shrink(answer, tmp_path) is answer
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_wrong_is_kept_before_what_is_right(tmp_path: Path) -> None:
+    small = shrink(CheckResult(verdict="incorrect", cases=CASES), tmp_path)
+    assert "incorrect" in {case.verdict for case in small.cases}
+    error = Diagnostic(severity="error", message="the one error", line=1)
+    compiled = shrink(CompileResult(diagnostics=[*DIAGNOSTICS, error]), tmp_path)
+    assert "the one error" in {diagnostic.message for diagnostic in compiled.diagnostics}
+
+
+def test_it_says_how_much_was_left_out_and_where_the_whole_is(tmp_path: Path) -> None:
+    whole = CheckResult(verdict="incorrect", cases=CASES)
+    small = shrink(whole, tmp_path)
+    assert any(note.endswith("of 100 cases") for note in small.left_out), small.left_out
+    artefact = small.artefacts[-1]
+    assert CheckResult.model_validate_json(Path(artefact.path).read_text()) == whole
+
+
+def test_reading_on_after_a_cut_skips_nothing(tmp_path: Path) -> None:
+    small = shrink(READING, tmp_path)
+    assert small.next_start == READING.start + len(small.text)
+    assert READING.text.startswith(small.text)
+    assert len(small.text) > 1500
