@@ -32,7 +32,7 @@ class Settings(BaseModel):
     cache_dir: Path = Field(description="What can be made again: compile cache, downloaded packages")
     image: str | None = Field(
         default=None,
-        description="Docker image with hipcc, python3 and NumPy to build the sandbox on, for instance one of AMD's ROCm "
+        description="Docker image with hipcc, python3 and NumPy to build the sandbox on, such as one of AMD's ROCm "
         "images; without it a root file system is built from Debian packages",
     )
     debian_mirror: str | None = Field(

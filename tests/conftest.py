@@ -6,6 +6,7 @@ import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import AmdkernelError
+from amdkernel_mcp.execution.docker_sandbox import DockerSandbox
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 
@@ -17,33 +18,28 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def sandbox(settings: Settings) -> Iterator[Sandbox]:
+def sandbox() -> Iterator[Sandbox]:
     """The open sandbox, shared by all tests of a process; the image's own layers are made anew if sandbox/ changed.
 
     Fails, never skips, when there is no Docker or no base image.
     """
-    from amdkernel_mcp.execution.open import open_sandbox
-
     try:
-        _make_image_of_this_checkout()
-        opened = open_sandbox(settings)
+        opened = _open_with_image_of_this_checkout()
     except AmdkernelError as error:
         pytest.fail(f"{error.message}\nremedy: {error.hint}", pytrace=False)
+    opened.warm_up()
     yield opened
     opened.close()
 
 
-def _make_image_of_this_checkout() -> None:
+def _open_with_image_of_this_checkout() -> DockerSandbox:
     """Takes seconds, and only after a change of sandbox/; the base image takes minutes: left to `amdkernel setup`."""
     from amdkernel_mcp.execution.daemon import connect
-    from amdkernel_mcp.execution.image import base_name, find_image
+    from amdkernel_mcp.execution.image import base_name, find_image, sandbox_image_id
     from amdkernel_mcp.execution.setup import setup
 
     mine = load_settings()
     daemon = connect(mine.docker_host)
-    try:
-        base = find_image(daemon, base_name(mine))
-    finally:
-        daemon.close()
-    if base is not None:
-        setup(mine, print)
+    if find_image(daemon, base_name(mine)) is None:
+        sandbox_image_id(daemon, mine)  # raises, with the remedy
+    return DockerSandbox(daemon, setup(mine, print).image_id)

@@ -102,6 +102,7 @@ class DockerSandbox:
                 stdout_limit=output_limit_bytes + ARCHIVE_OVERHEAD_BYTES,
                 stderr_limit=STDERR_LIMIT_BYTES,
                 finished=lambda stdout: read_ending(bytes(stdout[-LAST_LINE_BYTES:]), token) is not None,
+                stderr_mark=token.encode(),
                 on_line=on_stderr,
             )
             ending = read_ending(bytes(received.stdout[-LAST_LINE_BYTES:]), token) or _ending_of(warm.container)

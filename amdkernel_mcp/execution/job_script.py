@@ -18,6 +18,7 @@ cd {work} && head -c {tar_bytes} <&3 | tar -xf - 3<&- 4>&- || exit 125
 ( cat <&3; kill -TERM -1; sleep {grace}; kill -KILL -1 ) >/dev/null 2>&1 4>&- &
 timeout -k {grace} {timeout} {command} </dev/null 1>&2 3<&- 4>&-
 status=$?
+printf '%s' {token} >&2
 oom=
 [ $status = 0 ] || oom=$(sed -n 's/^oom_kill //p' {memory_events} 2>/dev/null)
 cd {out} && tar -cf - --format=gnu . <&- 2>/dev/null
@@ -27,6 +28,7 @@ kill -KILL $!
 # fd 3 is the job's stdin and fd 4 the result's pipe: the command gets neither.
 # The watcher in line 4 ends the job when the client goes away; SIGTERM first, because a HIP process that is killed
 # outright can leak VRAM. `trap :` keeps the shell alive through that, and is undone in the command.
+# The token on stderr says that all of stderr has come.
 
 _MEMORY_EVENTS = "/sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control"  # cgroup v2, v1
 

@@ -16,7 +16,9 @@ def reap(daemon: Daemon) -> list[str]:
     """Remove abandoned containers, ours only; the names of those removed. Raises SandboxError."""
     with docker_errors("the containers cannot be listed"):
         ours = daemon.client.containers.list(all=True, filters={"label": OWNER}, ignore_removed=True)
-    abandoned = [container for container in ours if is_abandoned(container.labels, now=time.time())]
+    # The images that setup makes say `amdkernel.owner=`: a container that somebody else starts from one inherits that.
+    labelled = [container for container in ours if container.labels.get(OWNER)]
+    abandoned = [container for container in labelled if is_abandoned(container.labels, now=time.time())]
     for container in abandoned:
         remove(container)
     return [str(container.name) for container in abandoned]

@@ -111,6 +111,7 @@ def _add_layer(
             f"python/{path}": (content, 0o644)
             for path, content in hip_python(settings.cache_dir / "wheels", (3, 12), progress).items()
         }
+    labels = ownership_labels("setup")
     with docker_errors("the sandbox image cannot be built"):
         container = daemon.client.containers.create(
             image=str(parent.id),
@@ -119,13 +120,14 @@ def _add_layer(
             network_mode="none",
             user="0:0",
             working_dir="/",
-            labels=ownership_labels("setup"),
+            labels=labels,
         )
         try:
             container.put_archive("/", _tar(files))
             container.start()
             _follow(container, progress)
-            image = container.commit(*name.split(":"), changes=["ENTRYPOINT []", "CMD []", "USER 65532:65532"])
+            changes = ["ENTRYPOINT []", "CMD []", "USER 65532:65532", *(f"LABEL {label}=" for label in labels)]
+            image = container.commit(*name.split(":"), changes=changes)
         finally:
             remove(container)
     return image

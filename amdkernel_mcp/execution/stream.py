@@ -27,16 +27,47 @@ class Received:
 
 
 class HeadAndTail:
-    """Bounded text: keeps the beginning and the end of what is added, and hands each whole line on as it comes."""
+    """Bounded text: keeps the beginning and the end of what is added, and hands each whole line on as it comes.
 
-    def __init__(self, on_line: Callable[[str], None] | None = None, *, keep_bytes: int = 128 << 10) -> None:
+    With an `end_mark` the text ends where that stands; the mark and what follows is no part of it.
+    """
+
+    def __init__(
+        self,
+        on_line: Callable[[str], None] | None = None,
+        *,
+        end_mark: bytes = b"",
+        keep_bytes: int = 128 << 10,
+    ) -> None:
         self.total = 0
+        self.ended = False
+        self._mark, self._held = end_mark, b""
         self._keep = keep_bytes
         self._head, self._tail, self._line = bytearray(), bytearray(), bytearray()
         self._on_line = on_line
 
     def add(self, data: bytes) -> None:
         """Take a piece, of any length."""
+        if self._mark:
+            data = self._before_mark(data)
+        self._keep_bounded(data)
+
+    def finish(self) -> None:
+        """Nothing more comes: what looked like the beginning of the mark was none."""
+        held, self._held = self._held, b""
+        self._keep_bounded(held)
+
+    def _before_mark(self, data: bytes) -> bytes:
+        if self.ended:
+            return b""
+        data = self._held + data
+        before, found, _ = data.partition(self._mark)
+        self.ended = bool(found)
+        held = 0 if found else _overlap(data, self._mark)
+        self._held = data[len(data) - held :]
+        return before[: len(before) - held]
+
+    def _keep_bounded(self, data: bytes) -> None:
         self.total += len(data)
         room = self._keep - len(self._head)
         self._head += data[:room]
@@ -66,6 +97,11 @@ class HeadAndTail:
             self._on_line(line[:4096].decode(errors="replace"))
 
 
+def _overlap(data: bytes, mark: bytes) -> int:
+    """How many bytes at the end of `data` may be the beginning of `mark`."""
+    return next((n for n in range(min(len(mark) - 1, len(data)), 0, -1) if data.endswith(mark[:n])), 0)
+
+
 class Stream:
     """One attached container. Used by one thread, once."""
 
@@ -76,7 +112,7 @@ class Stream:
 
     def is_alive(self) -> bool:
         """Whether the container still waits: a waiting one neither writes nor closes."""
-        return not self._pending and not select.select([self._socket], [], [], 0)[0]
+        return not self._pending and not self._ready(write=False, seconds=0)[0]
 
     def exchange(
         self,
@@ -86,31 +122,55 @@ class Stream:
         stdout_limit: int,
         stderr_limit: int,
         finished: Callable[[bytearray], bool],
+        stderr_mark: bytes,
         on_line: Callable[[str], None] | None = None,
     ) -> Received:
-        """Send `request` while reading, until `finished(stdout)`, the end, `deadline` (time.monotonic) or a limit."""
-        received = Received(stderr=HeadAndTail(on_line))
-        to_send = memoryview(request)
+        """Send `request` while reading, until the end, `deadline` (time.monotonic) or a limit.
+
+        The end is where the container says so, or where `finished(stdout)` is true and stderr has brought its mark:
+        Docker carries the two in separate pipes, so the one can be through while the other is still on its way.
+        """
+        received = Received(stderr=HeadAndTail(on_line, end_mark=stderr_mark))
+        try:
+            self._exchange(received, memoryview(request), deadline, (stdout_limit, stderr_limit), finished)
+        finally:
+            received.stderr.finish()
+        return received
+
+    def _exchange(
+        self,
+        received: Received,
+        to_send: memoryview,
+        deadline: float,
+        limits: tuple[int, int],
+        finished: Callable[[bytearray], bool],
+    ) -> None:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
                 received.late = True
-                return received
-            readable, writable, _ = select.select([self._socket], [self._socket] if to_send else [], [], left)
+                return
+            readable, writable = self._ready(write=bool(to_send), seconds=left)
             if writable:
                 to_send = self._send(to_send)
             if readable:
                 received.ended = not self._receive()
                 self._demultiplex(received)
-            if received.ended or (readable and finished(received.stdout)):
-                return received
-            if len(received.stdout) > stdout_limit or received.stderr.total > stderr_limit:
+            if received.ended or (received.stderr.ended and finished(received.stdout)):
+                return
+            if len(received.stdout) > limits[0] or received.stderr.total > limits[1]:
                 received.too_much = True
-                return received
+                return
 
     def close(self) -> None:
         """Hang up: the container sees the end of its stdin and ends."""
         self._socket.close()
+
+    def _ready(self, *, write: bool, seconds: float) -> tuple[bool, bool]:
+        poll = select.poll()  # select() fails from the 1024th open file on
+        poll.register(self._socket, select.POLLIN | (select.POLLOUT if write else 0))
+        events = next((found for _, found in poll.poll(seconds * 1000)), 0)
+        return bool(events & ~select.POLLOUT), bool(events & select.POLLOUT)
 
     def _send(self, data: memoryview) -> memoryview:
         try:

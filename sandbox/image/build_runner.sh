@@ -14,4 +14,4 @@ mkdir -p emulator
 for version in 6 7; do
     [ -e "emulator/libamdhip64.so.$version" ] || ln -s libamdhip64.so "emulator/libamdhip64.so.$version"
 done
-chmod -R a+rX .
+chmod -R a+rX . # pip's wheels keep what their authors had

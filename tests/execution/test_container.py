@@ -1,0 +1,66 @@
+"""The whole of what Docker is asked for, read without Docker."""
+
+import json
+
+import pytest
+
+from amdkernel_mcp.errors import SandboxError
+from amdkernel_mcp.execution.container import GpuDevice, container_options, limits_for
+
+IMAGE = "sha256:" + "0" * 64
+LIMITS = limits_for("compile", memory_bytes=8 << 30, cpus=4)
+
+
+def test_every_protection_is_asked_for() -> None:
+    options = container_options(IMAGE, LIMITS, {})
+    assert options["network_mode"] == "none"
+    assert options["read_only"] is True
+    assert options["cap_drop"] == ["ALL"]
+    assert options["user"] == "65532:65532"
+    assert options["init"] is True
+    assert options["ipc_mode"] == options["cgroupns"] == "private"
+    assert options["log_config"] == {"type": "none"}
+    assert options["mem_limit"] == options["memswap_limit"] == 6 << 30
+    assert options["pids_limit"] == 128
+    assert {u["name"]: u["hard"] for u in options["ulimits"]} == {"nofile": 1024, "core": 0, "fsize": 512 << 20}
+    assert all("nosuid,nodev" in tmpfs and "nr_inodes=" in tmpfs for tmpfs in options["tmpfs"].values())
+    assert sum(int(tmpfs.split("size=")[1].split(",")[0]) for tmpfs in options["tmpfs"].values()) < 6 << 30
+
+
+def test_nothing_opens_a_way_around_them() -> None:
+    options = container_options(IMAGE, LIMITS, {})
+    opened = {"volumes", "mounts", "privileged", "cap_add", "devices", "pid_mode", "userns_mode", "network", "ports"}
+    assert not opened & set(options)
+
+
+def test_the_seccomp_profile_travels_as_text_and_denies_by_default() -> None:
+    no_new_privileges, seccomp = container_options(IMAGE, LIMITS, {})["security_opt"]
+    profile = json.loads(seccomp.removeprefix("seccomp="))
+    allowed = {name for rule in profile["syscalls"] for name in rule["names"] if rule["action"] == "SCMP_ACT_ALLOW"}
+    assert no_new_privileges == "no-new-privileges"
+    assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
+    assert not allowed & {"ptrace", "mount", "bpf", "unshare", "setns", "io_uring_setup", "keyctl", "perf_event_open"}
+    assert [rule["args"] for rule in profile["syscalls"] if rule["names"] == ["socket"]] == [
+        [{"index": 0, "value": 1, "op": "SCMP_CMP_EQ"}]
+    ]
+
+
+def test_a_gpu_adds_two_devices_and_one_group_and_nothing_else() -> None:
+    without = container_options(IMAGE, LIMITS, {})
+    with_gpu = container_options(IMAGE, LIMITS, {}, GpuDevice("/dev/dri/renderD129", host_gid=110))
+    added = {key: value for key, value in with_gpu.items() if without.get(key) != value}
+    assert added == {
+        "devices": ["/dev/kfd:/dev/kfd:rw", "/dev/dri/renderD129:/dev/dri/renderD129:rw"],
+        "group_add": ["110"],
+    }
+
+
+def test_an_image_is_named_by_its_id_only() -> None:
+    with pytest.raises(SandboxError, match="a tag can move"):
+        container_options("amdkernel-sandbox:latest", LIMITS, {})
+
+
+def test_limits_fit_the_machine_of_the_daemon() -> None:
+    small = limits_for("run", memory_bytes=4 << 30, cpus=2)
+    assert (small.memory_bytes, small.cpus) == (3 << 30, 2.0)
+    assert small.work_bytes + small.out_bytes <= 3 << 30

@@ -1,0 +1,50 @@
+"""GPUs from the topology of the kernel driver, on a tree of files as it lays one out."""
+
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.errors import UnknownTargetError
+from amdkernel_mcp.execution.gpus import arch_of, local_gpus
+from amdkernel_mcp.execution.targets import find_target, list_targets
+
+
+def _node(topology: Path, number: int, text: str) -> None:
+    (topology / str(number)).mkdir(parents=True)
+    (topology / str(number) / "properties").write_text(text)
+
+
+def test_gpus_are_counted_without_the_cpus_and_only_where_a_render_node_exists(tmp_path: Path) -> None:
+    topology, devices = tmp_path / "nodes", tmp_path / "dev"
+    (devices / "dri").mkdir(parents=True)
+    for name in ("kfd", "dri/renderD128", "dri/renderD136"):
+        (devices / name).touch()
+    _node(topology, 0, "cpu_cores_count 96\nsimd_count 0\ndrm_render_minor 0\ngfx_target_version 0\n")
+    _node(topology, 1, "simd_count 1216\ndrm_render_minor 128\ngfx_target_version 90402\nunique_id 123\n")
+    _node(topology, 10, "simd_count 192\ndrm_render_minor 136\ngfx_target_version 110000\n")
+    assert [(gpu.index, gpu.arch, gpu.name, Path(gpu.render_node).name) for gpu in local_gpus(topology, devices)] == [
+        (0, "gfx942", "MI300X", "renderD128"),
+        (1, "gfx1100", "RX 7900 XTX", "renderD136"),
+    ]
+
+
+def test_without_the_driver_there_is_no_gpu(tmp_path: Path) -> None:
+    assert local_gpus(tmp_path / "none", tmp_path) == []
+
+
+@pytest.mark.parametrize(("version", "arch"), [(90010, "gfx90a"), (90500, "gfx950"), (120001, "gfx1201")])
+def test_the_version_is_written_as_the_compiler_writes_it(version: int, arch: str) -> None:
+    assert arch_of(version) == arch
+
+
+def test_the_emulator_is_the_default_target() -> None:
+    settings = load_settings(environ={})
+    assert find_target(None, settings).arch == "gfx942"
+    assert [target.name for target in list_targets(settings) if target.default] == ["emulator:gfx942"]
+
+
+def test_an_unknown_target_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(UnknownTargetError) as caught:
+        find_target("emulator:gfx90", load_settings(environ={}))
+    assert "emulator:gfx942" in str(caught.value.hint)

@@ -1,0 +1,99 @@
+"""What a killed client leaves, and who removes it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.execution.container import container_options, limits_for
+from amdkernel_mcp.execution.daemon import Daemon, connect
+from amdkernel_mcp.execution.ownership import DEADLINE, OWNER, PROCESS, is_abandoned, ownership_labels
+from amdkernel_mcp.execution.reaper import reap
+from amdkernel_mcp.execution.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+CLIENT = """
+import sys
+from amdkernel_mcp.execution.daemon import connect
+from amdkernel_mcp.execution.docker_sandbox import DockerSandbox, PoolSizes
+sandbox = DockerSandbox(connect(None), sys.argv[1], pool=PoolSizes(1, 0))
+def tell(line):
+    print(line, flush=True)
+sandbox.run("compile", ["sh", "-c", "echo started; sleep 600"], {}, timeout_s=900, on_stderr=tell)
+"""
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    opened = connect(load_settings().docker_host)
+    yield opened
+    opened.close()
+
+
+def test_a_killed_client_leaves_nothing_that_runs_and_the_reaper_removes_the_rest(
+    daemon: Daemon, sandbox: Sandbox
+) -> None:
+    client = subprocess.Popen([sys.executable, "-c", CLIENT, sandbox.image_id], stdout=subprocess.PIPE, text=True)
+    assert client.stdout is not None
+    assert client.stdout.readline() == "started\n"
+    both = time.monotonic() + 20
+    while len(_containers(daemon, client.pid, running=True)) < 2 and time.monotonic() < both:
+        time.sleep(0.1)  # the one at work, and the one that waits
+    client.send_signal(signal.SIGKILL)
+    client.wait()
+    client.stdout.close()
+
+    deadline = time.monotonic() + 20
+    while _containers(daemon, client.pid, running=True) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert _containers(daemon, client.pid, running=True) == [], "the job went on without its client"
+
+    while _containers(daemon, client.pid, running=False) and time.monotonic() < deadline:
+        reap(daemon)
+    assert _containers(daemon, client.pid, running=False) == []
+
+
+def test_the_reaper_removes_what_is_past_its_deadline_and_leaves_what_lives(daemon: Daemon, sandbox: Sandbox) -> None:
+    limits = limits_for("compile", memory_bytes=1 << 30, cpus=1)
+    mine = ownership_labels("compile")
+    foreign = {OWNER: "another machine", PROCESS: "1:1", DEADLINE: str(int(time.time()) + 600)}
+    late = foreign | {DEADLINE: str(int(time.time()) - 1)}
+    living = [
+        daemon.client.containers.create(**container_options(sandbox.image_id, limits, x)) for x in (mine, foreign)
+    ]
+    dead = daemon.client.containers.create(**container_options(sandbox.image_id, limits, late))
+    try:
+        reap(daemon)
+        left = {container.id for container in daemon.client.containers.list(all=True, ignore_removed=True)}
+        assert {container.id for container in living} <= left
+        assert dead.id not in left
+    finally:
+        for container in living:
+            container.remove(force=True)
+
+
+def test_a_pid_that_was_given_to_another_process_does_not_keep_a_container_alive() -> None:
+    labels = ownership_labels("compile")
+    assert not is_abandoned(labels, now=time.time())
+    assert is_abandoned(labels | {PROCESS: f"{os.getpid()}:1"}, now=time.time())
+    assert not is_abandoned(labels | {PROCESS: f"{os.getpid()}:1", OWNER: "another"}, now=time.time())
+
+
+def test_the_reaper_never_touches_a_container_that_is_not_ours(daemon: Daemon, sandbox: Sandbox) -> None:
+    stranger = daemon.client.containers.create(image=sandbox.image_id, command=["true"], labels={DEADLINE: "1"})
+    try:
+        reap(daemon)
+        stranger.reload()
+    finally:
+        stranger.remove(force=True)
+
+
+def _containers(daemon: Daemon, pid: int, *, running: bool) -> list[str]:
+    listed = daemon.client.containers.list(all=not running, filters={"label": OWNER}, ignore_removed=True)
+    return [c.name for c in listed if c.labels[PROCESS].startswith(f"{pid}:")]
