@@ -36,8 +36,16 @@ def unpacked(archive: Path, on_progress: Callable[[str], None] = lambda _: None)
         yield inside[0] if len(inside) == 1 and inside[0].is_dir() else target
 
 
-def extract_text(tar: tarfile.TarFile, target: Path, name: str, prefix: str = "") -> int:
-    """Extracts the regular files of `tar` below `prefix` into `target`; the number of files.
+def extract_text(
+    tar: tarfile.TarFile,
+    target: Path,
+    name: str,
+    *,
+    wanted: Callable[[PurePosixPath], PurePosixPath | None] = lambda path: path,
+) -> int:
+    """Extracts the regular files of `tar` into `target`; the number of files.
+
+    wanted: the path below `target` that a file gets, None for a file that is not wanted.
 
     Links and devices are left out: no document needs them, and a link is how an archive reaches out of its folder.
     Raises DocumentationError for a path that leaves `target`, and for more than documentation ever is.
@@ -47,7 +55,8 @@ def extract_text(tar: tarfile.TarFile, target: Path, name: str, prefix: str = ""
         path = PurePosixPath(member.name)
         if path.is_absolute() or ".." in path.parts:
             raise DocumentationError(f"a file of the archive wants to lie outside of it: {member.name!r}", file=name)
-        if not member.isfile() or not path.is_relative_to(prefix):
+        place = wanted(path) if member.isfile() else None
+        if place is None:
             continue
         files, total = files + 1, total + member.size
         if files > MOST_FILES or total > MOST_BYTES:
@@ -57,7 +66,7 @@ def extract_text(tar: tarfile.TarFile, target: Path, name: str, prefix: str = ""
             )
         if member.size > LARGEST_FILE_BYTES:
             continue
-        into = target / path.relative_to(prefix)
+        into = target / place
         into.parent.mkdir(parents=True, exist_ok=True)
         content = tar.extractfile(member)
         if content is not None:

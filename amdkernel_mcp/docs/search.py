@@ -34,7 +34,8 @@ class Found:
     @property
     def address(self) -> str | None:
         """The URL of the section where it has one, else of its page."""
-        return f"{self.url}#{self.anchor}" if self.url and self.anchored and len(self.breadcrumb) > 1 else self.url
+        inside = self.anchored and len(self.breadcrumb) > 1
+        return f"{self.url}#{self.anchor}" if self.url and inside else self.url
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,8 @@ def _spread(index: Index, ranked: Sequence[Passage], limit: int) -> Iterator[Fou
 
 def _found(index: Index, passage: Passage) -> Found:
     row = index.connection.execute(
-        "SELECT source, path, title, below, anchor, url, version, api, anchored FROM sections JOIN pages ON pages.id = page"
-        " JOIN sources ON sources.name = source WHERE sections.id = ?",
+        "SELECT source, path, title, below, anchor, url, version, api, anchored FROM sections"
+        " JOIN pages ON pages.id = page JOIN sources ON sources.name = source WHERE sections.id = ?",
         (passage.section,),
     ).fetchone()
     source, path, title, below, anchor, url, version, api, anchored = row
