@@ -21,7 +21,7 @@ def show_compile(console: Console, result: CompileResult, kernel: Candidate) -> 
             words = " · ".join(f"{family} {count:,}" for family, count in mix if count)
             console.print(Text.assemble((f"{found.name}: ", "dim"), words))
     if result.isa:
-        console.print(Text(result.isa))
+        console.print(Text(result.isa), soft_wrap=True)
     parts.footer(console, result)
 
 

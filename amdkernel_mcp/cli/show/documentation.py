@@ -26,7 +26,7 @@ def show_reading(console: Console, result: ReadResult) -> None:
     console.print(Text(result.heading or result.title, "bold"))
     console.print(Text(result.url or f"{result.source}:{result.path}", "dim"))
     console.print()
-    console.print(Text(result.text))
+    console.print(Text(result.text), soft_wrap=True)  # a page has its own lines; a pipe gets them as they are
     if result.next_start is not None:
         left = result.total_chars - result.next_start
         console.print(Text(f"\n{left:,} more characters: --start {result.next_start}", "dim"))

@@ -9,6 +9,7 @@ from amdkernel_mcp.results import Diagnosis, KernelProfile, ProfileResult
 
 MOST_METRICS = 24
 _BAR = 20
+_TOO_COLD = 0.005
 
 
 def show_profile(console: Console, result: ProfileResult, kernel: Candidate) -> None:
@@ -44,6 +45,8 @@ def _kernel(console: Console, profile: KernelProfile) -> None:
     dispatches = f"{profile.dispatches:,} dispatch{'' if profile.dispatches == 1 else 'es'}"
     console.print(Text.assemble("\n", (profile.name, "bold underline"), f"  {bound}", (f"  {dispatches}", "dim")))
     for line in profile.hot_lines:
+        if line.share < _TOO_COLD:
+            continue
         bar = "█" * max(1, round(line.share * _BAR))
         share = Text.assemble(f"{line.share:6.1%} ", (f"{bar:<{_BAR}} ", "magenta"), (f"{line.line:>4} │ ", "dim"))
         console.print(share.append(line.source.strip()), no_wrap=True, overflow="ellipsis", crop=True)
