@@ -14,18 +14,28 @@ SCENARIOS = {
     "refusals": "",
     "fault": "",
     "hang": "",
-    "module": "triple.co triple-gfx90a.co",
+    "module": "triple-gfx942.co triple-gfx90a.co",
     "module-bundle": "triple.bundle triple-gfx90a.co",
     "module-compressed": "triple.compressed triple-gfx90a.co",
 }
 
 BUILD = """
-device="hipcc -O1 --offload-device-only"
-hipcc -O1 --offload-arch=gfx942 -Wno-unused-command-line-argument behaviour.hip -o behaviour 2>&1 || exit 1
-$device --offload-arch=gfx942 --no-gpu-bundle-output triple.hip -o triple.co 2>/dev/null
-$device --offload-arch=gfx90a --no-gpu-bundle-output triple.hip -o triple-gfx90a.co 2>/dev/null
-$device --offload-arch=gfx90a --offload-arch=gfx942 triple.hip -o triple.bundle 2>/dev/null
-$device --offload-arch=gfx90a --offload-arch=gfx942 --offload-compress triple.hip -o triple.compressed 2>/dev/null
+set -e
+export PATH=$PATH:/usr/lib/llvm-21/bin:/opt/rocm/llvm/bin
+for arch in gfx942 gfx90a; do
+    hipcc -O1 --offload-arch=$arch --offload-device-only --no-gpu-bundle-output -Wno-unused-command-line-argument \\
+        triple.hip -o $OUT/triple-$arch.co
+done
+for form in bundle compressed; do
+    [ $form = bundle ] || compress=-compress
+    clang-offload-bundler -type=o $compress -bundle-align=4096 -output=$OUT/triple.$form \\
+        -targets=host-x86_64-unknown-linux--,hipv4-amdgcn-amd-amdhsa--gfx90a,hipv4-amdgcn-amd-amdhsa--gfx942 \\
+        -input=/dev/null -input=$OUT/triple-gfx90a.co -input=$OUT/triple-gfx942.co
+done
+hipcc -O1 --offload-arch=gfx942 -Wno-unused-command-line-argument behaviour.hip -o $OUT/behaviour
+"""
+PREPARE = """
+chmod +x behaviour
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_OPTIONS=step_limit=2000000,arena_mb=1024
 """
 RUN = "timeout 60 ./behaviour {scenario} {arguments} >$OUT/{name}.txt 2>$OUT/{name}.stderr\n"
@@ -34,15 +44,22 @@ Seen = dict[str, dict[str, str]]
 
 
 @pytest.fixture(scope="session")
-def raw_output(sandbox: Sandbox) -> dict[str, str]:
-    """What each scenario printed, by file: NAME.txt and NAME.stderr."""
+def built(sandbox: Sandbox) -> dict[str, bytes]:
+    """The program `behaviour`, and triple.hip as code objects of two architectures and as two kinds of bundle."""
     folder = Path(__file__).parent
     files = {name: (folder / name).read_bytes() for name in ("behaviour.hip", "triple.hip")}
-    script = BUILD + "".join(
+    done = sandbox.run("compile", ["sh", "-c", BUILD], files, timeout_s=100)
+    assert done.exit_code == 0, done.stderr
+    return dict(done.files)
+
+
+@pytest.fixture(scope="session")
+def raw_output(sandbox: Sandbox, built: dict[str, bytes]) -> dict[str, str]:
+    """What each scenario printed, by file: NAME.txt and NAME.stderr."""
+    script = PREPARE + "".join(
         RUN.format(scenario=name.split("-")[0], name=name, arguments=given) for name, given in SCENARIOS.items()
     )
-    done = sandbox.run("compile", ["sh", "-c", script], files, timeout_s=90)
-    assert done.exit_code == 0, done.stderr
+    done = sandbox.run("run", ["sh", "-c", script], built, timeout_s=100)
     return {name: content.decode() for name, content in done.files.items()}
 
 
