@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.problems.launch_plan import LaunchPlan
-from amdkernel_mcp.problems.problem import Problem
+from amdkernel_mcp.problems.problem import Case, Problem
 from amdkernel_mcp.results import CaseResult, CheckResult, CompileResult, Finding
 
 if TYPE_CHECKING:
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from amdkernel_mcp.execution.runner_job import RunCase, RunnerReport
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
+    from amdkernel_mcp.problems.faults import Layout
     from amdkernel_mcp.problems.judge import RunJudgement
     from amdkernel_mcp.problems.placement import Placement
     from amdkernel_mcp.problems.reference import Array, Call
 
 DEFAULT_SEEDS = (0, 1, 2)
-REPEATS = 3
+REPEATS = 4  # two with each poison, so that a race is not taken for the poison's work
 CASE_TIMEOUT_S = 20.0
 _MOST_FINDINGS = 8
 
@@ -191,12 +192,20 @@ def _judge(
 ) -> list[RunJudgement]:
     from amdkernel_mcp.problems.judge import judge_run
 
-    item_bytes = {argument.name: argument.dtype.bytes for argument in problem.arrays}
-    item_bytes |= {space.name: space.dtype.bytes for space in plan.workspaces}
     return [
-        judge_run(problem, call.case, ran, outputs, lines=compiled.lines, item_bytes=item_bytes)
+        judge_run(problem, call.case, ran, outputs, lines=compiled.lines, layouts=_layouts(problem, plan, call.case))
         for call, ran, outputs in zip(calls, report.cases, expected, strict=True)
     ]
+
+
+def _layouts(problem: Problem, plan: LaunchPlan, case: Case) -> dict[str, Layout]:
+    from amdkernel_mcp.problems.faults import Layout
+
+    layouts = {argument.name: Layout(argument.dtype.bytes, case.shape_of(argument)) for argument in problem.arrays}
+    values = {**plan.constants(), **case.values}
+    for space in plan.workspaces:
+        layouts[space.name] = Layout(space.dtype.bytes, tuple(dimension.value(values) for dimension in space.shape))
+    return layouts
 
 
 def _summarise(
@@ -209,7 +218,7 @@ def _summarise(
         for case in problem.cases
     ]
     worst = max(cases, key=lambda case: SEVERITY.index(case.verdict))
-    findings = _distinct([finding for run in judged for finding in run.findings])
+    findings = _distinct(calls, judged)
     reason = f"case {worst.case}: {worst.reason}"
     if worst.verdict == "correct":
         reason = _praise(cases, calls)
@@ -227,11 +236,21 @@ def _praise(cases: Sequence[CaseResult], calls: Sequence[Call]) -> str:
     return f"all {len(cases)} cases{hidden} are right with {seeds} seeds each; largest relative error {error:.2g}"
 
 
-def _distinct(findings: Sequence[Finding]) -> list[Finding]:
-    """One finding for each kind and line: the first, which is of the first case that has it."""
+def _distinct(calls: Sequence[Call], judged: Sequence[RunJudgement]) -> list[Finding]:
+    """One finding for each kind and line: the first, which is of the first case that has it.
+
+    The first seed of a case has several runs and so knows best why values are wrong; what other seeds say about values
+    counts only where it found none.
+    """
+    about_values = ("wrong_result", "nan_or_inf", "not_written")
     first: dict[tuple[str, int | None], Finding] = {}
-    for finding in findings:
-        first.setdefault((finding.kind, finding.line), finding)
+    pairs = list(zip(calls, judged, strict=True))
+    explained = {id(call.case) for call, run in pairs if call.seed == calls[0].seed and run.findings}
+    for call, run in pairs:
+        for finding in run.findings:
+            if finding.kind in about_values and call.seed != calls[0].seed and id(call.case) in explained:
+                continue
+            first.setdefault((finding.kind, finding.line), finding)
     return list(first.values())
 
 

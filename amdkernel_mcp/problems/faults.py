@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +28,22 @@ class Lines(Protocol):
 
 
 @dataclass(frozen=True)
+class Layout:
+    """How the elements of a buffer lie."""
+
+    item_bytes: int
+    shape: tuple[int, ...]
+
+    def index(self, offset: int) -> str:
+        """The element at a byte offset, as in `[64, 0]`; beside the array the first index leaves its range."""
+        flat, inner = offset // self.item_bytes, []
+        for length in reversed(self.shape[1:]):
+            flat, rest = divmod(flat, length)
+            inner.append(rest)
+        return str([flat, *reversed(inner)])
+
+
+@dataclass(frozen=True)
 class Stop:
     """Why a run did not come to its end."""
 
@@ -34,14 +51,14 @@ class Stop:
     finding: Finding
 
 
-def explain_stop(report: CaseReport, *, lines: Lines | None, item_bytes: dict[str, int]) -> Stop | None:
-    """Why the run of `report` stopped; None: it came to its end. `item_bytes`: of the elements of each buffer."""
+def explain_stop(report: CaseReport, *, lines: Lines | None, layouts: Mapping[str, Layout]) -> Stop | None:
+    """Why the run of `report` stopped; None: it came to its end. `layouts`: of each buffer."""
     if report.status == "ok":
         return None
     record = next((record for record in reversed(report.dispatches) if record.fault), None)
     if record and record.fault:
         line = lines.line_of(record.fault.pc) if lines else None
-        return _of_fault(record.kernel, record.fault, line, item_bytes)
+        return _of_fault(record.kernel, record.fault, line, layouts)
     message = report.message or report.status
     if report.status == "timeout":
         return Stop("timeout", Finding(kind="timeout", message=message))
@@ -55,7 +72,7 @@ def explain_stop(report: CaseReport, *, lines: Lines | None, item_bytes: dict[st
     return Stop("crashed", Finding(kind=kind, message=message))
 
 
-def _of_fault(kernel: str, fault: DispatchFault, line: int | None, item_bytes: dict[str, int]) -> Stop:
+def _of_fault(kernel: str, fault: DispatchFault, line: int | None, layouts: Mapping[str, Layout]) -> Stop:
     place = f"workgroup {list(fault.workgroup)}, wave {fault.wave}, lane {fault.lane}"
     instruction = fault.instruction.split()[0] if fault.instruction else "an instruction"
     verdict: CheckVerdict = "crashed"
@@ -63,7 +80,7 @@ def _of_fault(kernel: str, fault: DispatchFault, line: int | None, item_bytes: d
     if fault.kind in ("out_of_bounds", "read_only", "misaligned"):
         kind = _ACCESS_KINDS[fault.kind]
         verdict = "incorrect" if _survivable(fault) else "crashed"
-        message = f"{_access(fault, item_bytes)} ({place})"
+        message = f"{_access(fault, layouts)}; {place}"
     elif fault.kind == "not_emulated":
         verdict = kind = "not_emulated"
         message = f"the emulator does not know {fault.instruction or 'an instruction'}"
@@ -92,7 +109,7 @@ def _survivable(fault: DispatchFault) -> bool:
     return -_GUARD_BYTES <= fault.offset < fault.region_bytes + _GUARD_BYTES
 
 
-def _access(fault: DispatchFault, item_bytes: dict[str, int]) -> str:
+def _access(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
     verb = "writes" if fault.store else "reads"
     if fault.kind == "misaligned":
         return f"{verb} {fault.bytes} bytes at an address that is no multiple of what {fault.instruction} needs"
@@ -101,10 +118,12 @@ def _access(fault: DispatchFault, item_bytes: dict[str, int]) -> str:
         return f"{verb} {fault.bytes} bytes at byte {fault.address} of {what}, beyond its end"
     if not fault.region or fault.offset is None or fault.region_bytes is None or not fault.region_live:
         return f"{verb} {fault.bytes} bytes at an address that belongs to no array"
-    size = item_bytes.get(fault.region, 1)
-    index, elements = fault.offset // size, fault.region_bytes // size
+    layout = layouts.get(fault.region) or Layout(1, (fault.region_bytes,))
+    element = f"{fault.region}{layout.index(fault.offset)}"
     if fault.kind == "read_only":
-        return f"writes {fault.region}[{index}], an input"
-    if index < 0:
-        return f"{verb} {fault.region}[{index}], before the start of the array"
-    return f"{verb} {fault.region}[{index}], but {fault.region} has {elements} elements (flat index)"
+        return f"{verb} {element}, an input"
+    if fault.offset < 0:
+        return f"{verb} {element}, before the start of {fault.region}"
+    if len(layout.shape) == 1:
+        return f"{verb} {element}, but {fault.region} has {layout.shape[0]} elements"
+    return f"{verb} {element}, but {fault.region} has the shape {list(layout.shape)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from amdkernel_mcp.execution.runner_job import CaseReport
-from amdkernel_mcp.problems.faults import Lines, explain_stop
+from amdkernel_mcp.problems.faults import Layout, Lines, explain_stop
 from amdkernel_mcp.problems.problem import Argument, Case, Problem
 from amdkernel_mcp.problems.tolerance import Comparison, compare
 from amdkernel_mcp.results import CaseResult, CheckVerdict, Finding, Worst
@@ -53,14 +53,14 @@ def judge_run(
     expected: Mapping[str, Array],
     *,
     lines: Lines | None,
-    item_bytes: dict[str, int],
+    layouts: Mapping[str, Layout],
 ) -> RunJudgement:
     """Judge one run (one seed, all its repeats) against the expected outputs."""
-    stop = explain_stop(report, lines=lines, item_bytes=item_bytes)
-    findings = [*_guard_findings(report, item_bytes), *_input_findings(report)]
+    stop = explain_stop(report, lines=lines, layouts=layouts)
+    findings = [*_guard_findings(report, layouts), *_input_findings(report)]
     if stop:
-        at = f" at line {stop.finding.line}" if stop.finding.line else ""
-        return RunJudgement(stop.verdict, f"{stop.finding.message}{at}", (stop.finding, *findings))
+        at = f"line {stop.finding.line}: " if stop.finding.line else ""
+        return RunJudgement(stop.verdict, f"{at}{stop.finding.message}", (stop.finding, *findings))
     judged = [_judge_output(problem, case, argument, report, expected[argument.name]) for argument in problem.outputs]
     findings = [finding for output in judged for finding in output.findings] + findings
     worst = max(judged, key=lambda output: (output.comparison.violations > 0, output.comparison.max_rel_err or 0.0))
@@ -123,7 +123,7 @@ def _judge_output(problem: Problem, case: Case, argument: Argument, report: Case
     compared = {n: compare(repeats[n], expected, dtype=dtype, rtol=rtol) for n in different}
     number = max(compared, key=lambda n: compared[n].violations)
     comparison, got = compared[number], repeats[number]
-    unwritten = _unwritten(got, POISON[number % 2]) & comparison.wrong if poisoned else np.zeros(shape, bool)
+    unwritten = _never_written(repeats) & comparison.wrong if poisoned else np.zeros(shape, bool)
     worst = comparison.worst
     findings = _repeat_findings(argument, repeats, poisoned=poisoned)
     if worst is None:
@@ -164,6 +164,13 @@ def _plain(value: Any) -> float | int | str:
     return number if math.isfinite(number) else str(number)
 
 
+def _never_written(repeats: Sequence[Array]) -> Mask:
+    """Elements that hold each poison in turn. One run alone proves nothing: a poison that was read is a NaN as well."""
+    if len(repeats) < 2:
+        return np.zeros(repeats[0].shape, bool)
+    return _unwritten(repeats[0], POISON[0]) & _unwritten(repeats[1], POISON[1])
+
+
 def _unwritten(array: Array, poison: int) -> Mask:
     """Which elements still hold the bytes that were there before the run."""
     raw = np.frombuffer(array.tobytes(), np.uint8).reshape(*array.shape, array.dtype.itemsize)
@@ -196,26 +203,27 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
 
 
 def _repeat_findings(argument: Argument, repeats: Sequence[Array], *, poisoned: bool) -> list[Finding]:
-    """Differences between runs on the same inputs. Repeats 0, 2, … began with one poison, 1, 3, … with the other."""
+    """Differences between runs on the same inputs. Runs 0, 2, … began with one poison, 1, 3, … with the other."""
     for n in range(2, len(repeats)):
         if differ := _differing(repeats[n], repeats[n - 2]):
             message = (
-                f"the same launch gave different bits of {argument.name} in repeats {n - 1} and {n + 1},"
+                f"the same launch gave different bits of {argument.name} in runs {n - 1} and {n + 1},"
                 f" first at {_at(argument, differ)}: a race, or atomics in changing order"
             )
             return [Finding(kind="non_deterministic", message=message)]
-    if len(repeats) > 1:
-        left = _unwritten(repeats[0], POISON[0]) & _unwritten(repeats[1], POISON[1])
-        if differ := _differing(repeats[0], repeats[1], apart_from=left if poisoned else None):
-            if len(repeats) == 2:
-                message = f"two runs on the same inputs gave different bits of {_at(argument, differ)}"
-                return [Finding(kind="non_deterministic", message=message)]
-            message = (
-                f"{_at(argument, differ)} depends on what memory held before the launch:"
-                " an output or a workspace is read before it is written"
-            )
-            return [Finding(kind="uninitialised_read", message=message)]
-    return []
+    if len(repeats) < 2:
+        return []
+    differ = _differing(repeats[0], repeats[1], apart_from=_never_written(repeats) if poisoned else None)
+    if not differ:
+        return []
+    if len(repeats) == 2:
+        message = f"two runs on the same inputs gave different bits of {_at(argument, differ)}"
+        return [Finding(kind="non_deterministic", message=message)]
+    message = (
+        f"{_at(argument, differ)} depends on what memory held before the launch:"
+        " an output or a workspace is read before it is written"
+    )
+    return [Finding(kind="uninitialised_read", message=message)]
 
 
 def _differing(a: Array, b: Array, *, apart_from: Mask | None = None) -> tuple[int, ...] | None:
@@ -231,11 +239,11 @@ def _differing(a: Array, b: Array, *, apart_from: Mask | None = None) -> tuple[i
 # ---- beside the outputs ----
 
 
-def _guard_findings(report: CaseReport, item_bytes: dict[str, int]) -> list[Finding]:
+def _guard_findings(report: CaseReport, layouts: Mapping[str, Layout]) -> list[Finding]:
     findings = []
     for name, side in dict.fromkeys((damage.buffer, damage.side) for damage in report.guard_damage):
         damage = next(d for d in report.guard_damage if (d.buffer, d.side) == (name, side))
-        size = item_bytes.get(name, 1)
+        size = layouts[name].item_bytes if name in layouts else 1
         where = f"{damage.offset // size + 1} elements behind its end"
         if side == "before":
             where = f"{-damage.offset // size} elements before its start"

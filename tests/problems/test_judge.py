@@ -4,6 +4,7 @@ from problem_text import TOML, changed, write_problem
 
 from amdkernel_mcp.execution.runner_answer import DispatchFault, DispatchRecord, GuardDamage
 from amdkernel_mcp.execution.runner_job import CaseReport
+from amdkernel_mcp.problems.faults import Layout
 from amdkernel_mcp.problems.judge import judge_case, judge_run, rtol_of
 from amdkernel_mcp.problems.problem_file import load_problem
 
@@ -24,8 +25,8 @@ def problem(tmp_path):
 def judged(problem, *repeats, status="ok", message="", expected=EXPECTED, **rest):
     outputs = tuple({"y": repeat.tobytes()} for repeat in repeats)
     report = CaseReport(status, message, outputs, **rest)
-    sizes = {"x": 4, "y": 4}
-    return judge_run(problem, problem.cases[0], report, {"y": expected}, lines=Line7(), item_bytes=sizes)
+    layouts = {"x": Layout(4, (4, 10)), "y": Layout(4, (4, 10))}
+    return judge_run(problem, problem.cases[0], report, {"y": expected}, lines=Line7(), layouts=layouts)
 
 
 def kinds(run):
@@ -88,6 +89,12 @@ def test_bits_that_change_within_the_tolerance_are_told_and_forgiven(problem):
     assert (run.verdict, kinds(run)) == ("correct", ["non_deterministic"])
 
 
+def test_a_poison_that_was_copied_is_no_unwritten_element(problem):
+    copied = poisoned(np.eye(4, 10, dtype=bool), 0xFF)
+    run = judged(problem, copied, copied, copied)
+    assert kinds(run) == ["nan_or_inf"]
+
+
 def test_a_nan_is_a_finding(problem):
     run = judged(problem, with_value((1, 2), np.nan))
     assert kinds(run) == ["nan_or_inf"]
@@ -129,9 +136,9 @@ def stopped_by(problem, status="fault", **fault):
 @pytest.mark.parametrize(
     ("offset", "verdict", "said"),
     [
-        (160, "incorrect", "writes y[40], but y has 40 elements"),
-        (-4, "incorrect", "writes y[-1], before the start"),
-        (1 << 20, "crashed", "writes y[262144], but y has 40 elements"),
+        (160, "incorrect", "writes y[4, 0], but y has the shape [4, 10]"),
+        (-4, "incorrect", "writes y[-1, 9], before the start"),
+        (1 << 20, "crashed", "writes y[26214, 4], but y has the shape [4, 10]"),
     ],
 )
 def test_a_store_beside_an_array_has_line_and_element(problem, offset, verdict, said):
@@ -152,7 +159,7 @@ def test_a_store_beside_an_array_has_line_and_element(problem, offset, verdict, 
          "incorrect", "out_of_bounds", "reads 4 bytes at byte 70000 of LDS"),
         ("fault", {"kind": "read_only", "space": "global", "store": True, "bytes": 4, "region": "x", "offset": 8,
                    "region_bytes": 160, "region_live": True},
-         "incorrect", "input_modified", "writes x[2], an input"),
+         "incorrect", "input_modified", "writes x[0, 2], an input"),
         ("fault", {"kind": "misaligned", "space": "global", "store": False, "bytes": 16},
          "crashed", "misaligned", "no multiple"),
         ("not_emulated", {"kind": "not_emulated", "instruction": "v_new_thing v0, v1"},
