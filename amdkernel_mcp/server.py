@@ -123,16 +123,28 @@ def _digest(token: str) -> bytes:
 
 def serve_stdio() -> int:
     """Serve one client over stdin and stdout until it closes stdin; the exit code."""
+    engines: list[Engine] = []
+
+    def engine(settings: Settings) -> Engine:
+        engines.append(Engine(settings))
+        return engines[-1]
+
+    def leave(number: int, _: object) -> None:
+        """End from where the process is: its read of stdin cannot be interrupted. Its containers go with it."""
+        for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(each, signal.SIG_IGN)  # clients send several, a tenth of a second apart
+        for running in engines:
+            running.close()
+        os._exit(128 + number)
+
     try:
-        server = build_server(load_settings(), local=True)
+        server = build_server(load_settings(), local=True, engine=engine)
     except AmdkernelError as error:
         sys.stderr.write(f"{error.message} {error.hint or ''}".rstrip() + "\n")
         return error.exit_code
-    # A read of stdin cannot be interrupted, so a signal ends the process from where it is; what is left in containers
-    # is the reaper's.
-    signal.signal(signal.SIGTERM, lambda number, _: os._exit(128 + number))
-    with contextlib.suppress(KeyboardInterrupt):
-        server.run(transport="stdio", show_banner=False, log_level="warning")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, leave)
+    server.run(transport="stdio", show_banner=False, log_level="warning")
     return 0
 
 

@@ -27,6 +27,15 @@ async def test_a_user_with_a_token_gets_the_tools_in_both_eras(team: HttpServer,
             await client.call_tool("get_job", {"job_id": "job-0"})
 
 
+async def test_a_user_does_not_see_the_job_of_another(team: HttpServer) -> None:
+    async with connect(team, ANN) as ann, connect(team, BOB) as bob:
+        job = (await ann.call_tool("compile_kernel", {"source": "kernel", "wait_s": 0})).structured_content["job_id"]
+        with pytest.raises(ToolError, match=f"there is no job '{job}'"):
+            await bob.call_tool("get_job", {"job_id": job, "wait_s": 0})
+        answer = await ann.call_tool("get_job", {"job_id": job, "wait_s": 0, "cancel": True})
+        assert answer.structured_content["job_id"] == job
+
+
 async def test_files_of_the_server_are_not_read(team: HttpServer) -> None:
     async with connect(team, BOB) as client:
         with pytest.raises(ToolError, match="does not read files"):
