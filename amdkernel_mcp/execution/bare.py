@@ -39,8 +39,15 @@ class BareSandbox:
         self._rocm_path = rocm_path
         self._free_ids = list(USER_IDS)
         self._freed = threading.Condition()
-        if os.geteuid() == 0:
-            self._require_readable_kit()
+        user = USER_IDS[0] if os.geteuid() == 0 else None
+        if not _can(user, "-r", kit / "toolchain"):
+            raise SandboxError(
+                f"jobs run as user {user or os.geteuid()}, and that one cannot read {kit}",
+                hint="run as an ordinary user, or set AMDKERNEL_DATA_DIR to a folder that all may read",
+            )
+        python = Path(sys.executable)  # the one that has NumPy; root's own may be closed to others
+        self._search = [str(python.parent)] if _can(user, "-x", python) else []
+        self._search += [f"{rocm_path}/bin", ENVIRONMENT["PATH"]]
 
     def run(
         self,
@@ -84,7 +91,7 @@ class BareSandbox:
         environment = {name: value.replace(IN_IMAGE, str(self._kit)) for name, value in ENVIRONMENT.items()}
         environment |= {"OUT": str(out), "HOME": str(work), "TMPDIR": str(work), "ROCM_PATH": str(self._rocm_path)}
         environment["AMDKERNEL_COMPILE_KIT"] = f"{self._kit}/compile"
-        environment["PATH"] = f"{Path(sys.executable).parent}:{self._rocm_path}/bin:{environment['PATH']}"
+        environment["PATH"] = ":".join(self._search)
         try:
             return subprocess.Popen(
                 command,
@@ -114,17 +121,14 @@ class BareSandbox:
                 self._free_ids.append(user)
                 self._freed.notify()
 
-    def _require_readable_kit(self) -> None:
-        user = USER_IDS[0]
-        try:
-            subprocess.run(
-                ["test", "-r", str(self._kit / "toolchain")], user=user, group=user, extra_groups=[], check=True
-            )
-        except (subprocess.CalledProcessError, PermissionError):
-            raise SandboxError(
-                f"root runs jobs as another user, and that one cannot read {self._kit}",
-                hint="run as an ordinary user, or set AMDKERNEL_DATA_DIR to a folder that all may read",
-            ) from None
+
+def _can(user: int | None, test: str, path: Path) -> bool:
+    """What test(1) says about a path, asked as that user."""
+    extra_groups: list[int] | None = None if user is None else []
+    asked = subprocess.run(
+        ["/usr/bin/test", test, str(path)], cwd="/", user=user, group=user, extra_groups=extra_groups, check=False
+    )
+    return asked.returncode == 0
 
 
 def read_folder(folder: Path, limit_bytes: int) -> tuple[dict[str, bytes], bool]:
@@ -208,8 +212,7 @@ def _end(process: "subprocess.Popen[bytes]", user: int | None) -> None:
         process.stdout.close()
     if user is not None:
         # As that user, so that it can hit nobody else.
-        kill_all = "import os, signal; os.kill(-1, signal.SIGKILL)"
-        subprocess.run([sys.executable, "-I", "-c", kill_all], user=user, group=user, extra_groups=[], check=False)
+        subprocess.run(["/bin/sh", "-c", "kill -KILL -1"], user=user, group=user, extra_groups=[], check=False)
 
 
 def _signal_group(process: "subprocess.Popen[bytes]", number: int) -> None:

@@ -23,6 +23,9 @@ _START_HINT = (
 )
 
 
+_GROUP_HINT = "`sudo usermod -aG docker $USER`, then log in again"
+
+
 class Daemon:
     """A daemon that answered. Thread-safe."""
 
@@ -37,6 +40,11 @@ class Daemon:
 
         with docker_errors(f"the Docker daemon at {self.url} does not answer"):
             return docker.DockerClient(base_url=self.url, timeout=120, max_pool_size=32)
+
+    def ping(self) -> None:
+        """Raises SandboxError with the remedy when nothing answers."""
+        self._connect().close()  # docker-py would leave a socket open where there is nobody
+        _ = self.client
 
     @cached_property
     def info(self) -> dict[str, Any]:
@@ -58,7 +66,7 @@ class Daemon:
             while b"\r\n\r\n" not in answer:
                 piece = connection.recv(4096)
                 if not piece:
-                    raise SandboxError("the Docker daemon hung up while a container was being attached")
+                    raise ConnectionResetError("the Docker daemon hung up")
                 answer += piece
         except OSError as error:
             connection.close()
@@ -81,13 +89,12 @@ class Daemon:
         parts = urlsplit(self.url)
         try:
             if parts.scheme == "unix":
-                connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-                connection.settimeout(30)
-                connection.connect(parts.path)
-                return connection
+                return _connect_unix(parts.path)
             return socket.create_connection((parts.hostname or "localhost", parts.port or 2375), timeout=30)
         except OSError as error:
-            raise SandboxError(f"the Docker daemon at {self.url} does not answer: {error}", hint=_START_HINT) from None
+            hint = _GROUP_HINT if isinstance(error, PermissionError) else _START_HINT
+            message = f"the Docker daemon at {self.url} does not answer: {error.strerror or error}"
+            raise SandboxError(message, hint=hint) from None
 
 
 def connect(url: str | None) -> Daemon:
@@ -105,11 +112,22 @@ def connect(url: str | None) -> Daemon:
         raise SandboxError("a Docker daemon behind TLS is not supported", hint="use ssh://USER@HOST instead of tcp://")
     daemon = Daemon(url, tunnel=tunnel)
     try:
-        _ = daemon.client
+        daemon.ping()
     except SandboxError:
         daemon.close()
         raise
     return daemon
+
+
+def _connect_unix(path: str) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(30)
+    try:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        raise
+    return connection
 
 
 def local_socket() -> str | None:
@@ -138,8 +156,7 @@ def docker_errors(what: str) -> Iterator[None]:
         explanation = str(getattr(error, "explanation", None) or error)
         hint = None
         if "Permission denied" in explanation or "PermissionError" in explanation:
-            explanation = "permission denied for its socket"
-            hint = "`sudo usermod -aG docker $USER`, then log in again"
+            explanation, hint = "permission denied for its socket", _GROUP_HINT
         elif "Connection" in explanation or "No such file" in explanation:
             explanation, hint = "nothing listens at its socket", _START_HINT
         raise SandboxError(f"{what}: {explanation}", hint=hint) from None

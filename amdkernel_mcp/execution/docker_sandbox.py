@@ -14,7 +14,7 @@ from amdkernel_mcp.execution.daemon import Daemon, docker_errors
 from amdkernel_mcp.execution.job_script import LAST_LINE_BYTES, Ending, job_script, read_ending
 from amdkernel_mcp.execution.ownership import ownership_labels
 from amdkernel_mcp.execution.pool import Background, WarmContainer, WarmPool
-from amdkernel_mcp.execution.reaper import PERIOD_S, reap
+from amdkernel_mcp.execution.reaper import PERIOD_S, reap, remove
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
 from amdkernel_mcp.execution.stream import Received
 from amdkernel_mcp.results import Isolation
@@ -126,8 +126,15 @@ class DockerSandbox:
         options = container_options(self.image_id, self._limits[kind], ownership_labels(kind), gpu)
         with docker_errors("a sandbox container cannot be started"):
             container = self._daemon.client.containers.create(**options)
-            stream = self._daemon.attach(str(container.id))
-            container.start()
+            stream = None
+            try:
+                stream = self._daemon.attach(str(container.id))
+                container.start()
+            except BaseException:
+                if stream:
+                    stream.close()
+                remove(container)
+                raise
         return WarmContainer(container, stream)
 
     def _reap_now_and_then(self) -> None:

@@ -1,0 +1,124 @@
+"""The fallback without containers. The commands are ours; that is all it is for."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.compiler.toolchain import find_toolchain
+from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.errors import SandboxError, ToolchainError
+from amdkernel_mcp.execution.bare import BareSandbox, read_folder
+from amdkernel_mcp.execution.open import open_sandbox, uses_no_containers
+
+
+@pytest.fixture
+def kit() -> Iterator[Path]:
+    """An empty kit that any user may read; pytest's own folders are closed to others."""
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="amdkernel-kit-"))
+    folder.chmod(0o755)
+    (folder / "toolchain").write_text("none")
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def bare(kit: Path) -> BareSandbox:
+    return BareSandbox(kit, kit)
+
+
+def test_a_job_gets_its_files_and_gives_its_output_folder_back(bare: BareSandbox) -> None:
+    told: list[str] = []
+    command = ["sh", "-c", 'cat in/word > "$OUT/word"; echo said; ls /opt/amdkernel']
+    done = bare.run("compile", command, {"in/word": b"hip"}, timeout_s=10, on_stderr=told.append)
+    assert (done.exit_code, dict(done.files)) == (0, {"word": b"hip"})
+    assert told[0] == "said"
+    assert "toolchain" in done.stderr, "what the image has in /opt/amdkernel is found in the kit"
+    assert bare.isolation == "none"
+
+
+def test_a_job_of_root_is_not_root(bare: BareSandbox) -> None:
+    done = bare.run("run", ["sh", "-c", "id -u; id -G"], {}, timeout_s=10)
+    uid, groups = done.stderr.split("\n")[:2]
+    assert uid != "0"
+    assert os.geteuid() != 0 or groups == uid
+
+
+def test_root_refuses_a_kit_that_only_root_can_read(kit: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root changes users")
+    kit.chmod(0o700)
+    with pytest.raises(SandboxError, match="cannot read"):
+        BareSandbox(kit, kit)
+
+
+def test_a_late_job_is_ended_and_so_is_its_daemonised_child(bare: BareSandbox) -> None:
+    started = time.monotonic()
+    done = bare.run("compile", ["sh", "-c", "setsid sleep 4712 & sleep 4712"], {}, timeout_s=0.5)
+    assert done.timed_out
+    assert time.monotonic() - started < 6
+    if os.geteuid() == 0:
+        alive = [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"4712" in _read(p)]
+        assert alive == []
+
+
+def test_links_and_fifos_in_the_output_folder_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "good").write_text("good")
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    (tmp_path / "folder").symlink_to("/etc")
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "file").write_text("x")
+    assert read_folder(tmp_path, 1 << 20) == ({"good": b"good", "deep/file": b"x"}, False)
+    assert read_folder(tmp_path, 4)[0] == {"good": b"good"} or read_folder(tmp_path, 4)[0] == {"deep/file": b"x"}
+
+
+def test_it_is_used_only_when_asked_for_or_where_there_is_no_docker(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert uses_no_containers(load_settings({"isolation": "none"}, {}))
+    assert not uses_no_containers(load_settings({"isolation": "docker"}, {}))
+    assert not uses_no_containers(load_settings({"docker_host": "ssh://gpu1"}, {}))
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    assert not uses_no_containers(load_settings({}, {})), "Docker is installed here"
+
+
+def test_without_a_compiler_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path))
+    with pytest.raises(ToolchainError) as caught:
+        open_sandbox(load_settings({"isolation": "none"}, {}))
+    assert "no hipcc" in caught.value.message
+    assert "amdkernel setup" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("says", "verdict"),
+    [("clang version 17.0.1", "its clang is 17.0.1, and 18 is needed"), ("gcc", "names no clang")],
+)
+def test_a_compiler_that_cannot_be_used_is_passed_by_with_the_reason(tmp_path: Path, says: str, verdict: str) -> None:
+    _fake_hipcc(tmp_path, says)
+    with pytest.raises(ToolchainError, match=verdict):
+        find_toolchain({"ROCM_PATH": str(tmp_path), "PATH": ""})
+
+
+def test_the_compiler_of_rocm_path_comes_first(tmp_path: Path) -> None:
+    _fake_hipcc(tmp_path, "HIP version: 7.1.2\nAMD clang version 20.0.0git")
+    found = find_toolchain({"ROCM_PATH": str(tmp_path), "PATH": ""})
+    assert (found.rocm_path, found.hip_version, found.clang_version) == (tmp_path, "7.1.2", "20.0.0")
+
+
+def _fake_hipcc(root: Path, says: str) -> None:
+    (root / "bin").mkdir()
+    (root / "bin" / "hipcc").write_text(f"#!/bin/sh\necho '{says}'\n")
+    (root / "bin" / "hipcc").chmod(0o755)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

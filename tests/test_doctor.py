@@ -1,0 +1,38 @@
+"""The doctor on this machine, and on one where something is missing."""
+
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.doctor import doctor
+
+
+@pytest.mark.sandbox
+def test_a_machine_that_is_set_up_lacks_nothing_but_the_index_of_this_test(settings: Settings) -> None:
+    result = doctor(settings)
+    status = {check.name: check.status for check in result.checks}
+    assert [name for name, value in status.items() if value == "missing"] == ["docs index"], result
+    assert {"Docker", "image", "toolchain", "emulator", "runner", "GPU", "disk"} <= set(status)
+
+
+def test_every_missing_part_comes_with_the_command_that_mends_it(tmp_path: Path) -> None:
+    settings = load_settings({"docker_host": f"unix://{tmp_path}/none.sock", "data_dir": tmp_path}, {})
+    result = doctor(settings)
+    missing = [check for check in result.checks if check.status == "missing"]
+    assert not result.ok
+    assert "Docker" in {check.name for check in missing}
+    assert [check for check in missing if not check.remedy] == []
+
+
+def test_an_image_that_was_not_built_is_mended_by_setup(tmp_path: Path) -> None:
+    settings = load_settings({"image": "no-such-image:1", "data_dir": tmp_path})
+    image = next(check for check in doctor(settings).checks if check.name == "image")
+    assert (image.status, image.remedy) == ("missing", "amdkernel setup")
+
+
+def test_without_containers_the_doctor_says_so(tmp_path: Path) -> None:
+    settings = load_settings({"isolation": "none", "data_dir": tmp_path}, {})
+    docker = next(check for check in doctor(settings).checks if check.name == "Docker")
+    assert docker.status == "warning"
+    assert "isolation none" in docker.found
