@@ -49,6 +49,7 @@ class Model:
     time_us: float
     limiter: Resource | None
     bounds_us: Mapping[Resource, float]
+    dispatches: int
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def model_case(dispatches: Sequence[Dispatch], gpu: Gpu, *, waves_per_simd: Mapp
         if limiter := largest(bounds):
             time_us += bounds[limiter]
             held_by[limiter] = held_by.get(limiter, 0.0) + bounds[limiter]
-    return Model(time_us, largest(held_by), total)
+    return Model(time_us, largest(held_by), total, len(dispatches))
 
 
 def largest(bounds: Mapping[Resource, float]) -> Resource | None:

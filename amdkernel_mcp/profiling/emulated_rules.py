@@ -152,7 +152,7 @@ def small_launch(facts: Facts) -> Answer:
     gpu, dispatch, busy = facts.gpu, facts.largest_dispatch, facts.busy
     part = busy.simds / gpu.simds
     because = (
-        f"{dispatch.workgroups} workgroups with {facts.counter('SQ_WAVES'):.0f} waves keep {busy.simds:.0f} of "
+        f"workgroups: {dispatch.workgroups}, waves: {dispatch.count('SQ_WAVES'):.0f}; they keep {busy.simds:.0f} of "
         f"{gpu.simds} SIMDs ({busy.cus:.0f} of {gpu.cus} CUs) of an {gpu.name} busy"
     )
     each = facts.metric("Compulsory Bytes") / len(facts.dispatches) / (dispatch.workgroups * prod(dispatch.block))
@@ -253,6 +253,8 @@ def instruction_overhead(facts: Facts) -> Answer:
         return RuledOut("instruction overhead", because)
     if intensity > 16:
         return None
+    if facts.busy.simds < 0.5 * facts.gpu.simds:
+        return RuledOut("instruction overhead", f"{because}, but too few waves run to call instructions the trouble")
     return finding(
         "Instructions, not memory, bound a kernel that only streams data",
         because=f"{because}, at {intensity:.2f} flop per compulsory byte",

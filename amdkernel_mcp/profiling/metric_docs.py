@@ -39,6 +39,7 @@ def _limits() -> list[str]:
     rows = [
         ("modelled difference that counts, same bound", f"{benchmark.SAME_LIMITER_UNCERTAINTY:.0%}"),
         ("modelled difference that counts, different bounds", f"{benchmark.OTHER_LIMITER_UNCERTAINTY:.0%}"),
+        ("left out of a modelled time, per dispatch: up to", f"{benchmark.LATENCY_US:g} us"),
         ("measured difference that counts", f"max({benchmark.LEAST_DIFFERENCE:.0%}, noise floor)"),
         ("`few_samples` below", str(benchmark.FEW_SAMPLES)),
         ("`shorter_than_20_us`: median below", f"{benchmark.SHORT_US:g} us"),

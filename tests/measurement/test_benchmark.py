@@ -10,7 +10,7 @@ MI300X = gpu_by_name("MI300X")
 GIB = 2**30
 
 
-def emulated(lines: float, *, case: str = "n=1", moved: float = 8 * 2**20) -> Side:
+def emulated(lines: float, *, case: str = "n=1", moved: float = 128 * 2**20) -> Side:
     counters = {"SQ_WAVES": 16384.0, "bytes_loaded": moved, "bytes_stored": 0.0, "cache_lines_loaded": lines}
     return Side((CaseRun(case, (Dispatch("k", (4096, 1, 1), (256, 1, 1), counters),)),))
 
@@ -26,19 +26,25 @@ def compare(candidate: Side, baseline: Side | None, *, on_gpu: bool = False, int
 
 
 def test_a_coalesced_kernel_is_faster_than_a_scattered_one_and_both_times_are_modelled():
-    result = compare(emulated(65536), emulated(64 * 65536))
+    result = compare(emulated(2**20), emulated(64 * 2**20))
     assert result.verdict == "faster", result.reason
     assert result.speedup.low > 1
     assert result.time_us.evidence == result.baseline_time_us.evidence == "modelled"
     assert result.noise_floor is None
     assert "modelled_not_measured" in result.flags
     assert "l1_cache" in result.reason
-    assert compare(emulated(64 * 65536), emulated(65536)).verdict == "slower"
+    assert compare(emulated(64 * 2**20), emulated(2**20)).verdict == "slower"
 
 
 def test_a_time_below_that_of_a_launch_is_flagged():
-    assert "shorter_than_a_launch" in compare(emulated(65536), None).flags
+    assert "shorter_than_a_launch" in compare(emulated(65536, moved=2**20), None).flags
     assert "shorter_than_a_launch" not in compare(emulated(64 * 65536), None).flags
+
+
+def test_a_difference_of_less_than_a_memory_latency_is_not_believed():
+    result = compare(emulated(4096, moved=2**18), emulated(8 * 4096, moved=2**18))
+    assert result.verdict == "inconclusive", result.speedup
+    assert result.speedup.value > 1
 
 
 def test_the_model_does_not_tell_apart_what_it_cannot():
@@ -49,7 +55,7 @@ def test_the_model_does_not_tell_apart_what_it_cannot():
 
 
 def test_a_small_difference_between_unlike_bounds_is_not_believed():
-    memory_us = 8 * 2**20 / 5324.8e3
+    memory_us = 128 * 2**20 / 5324.8e3
     lines = 1.2 * memory_us * 2100 * 304 / 2  # bounded by the L1, 20 % above the memory's bound
     result = compare(emulated(1), emulated(lines))
     assert result.verdict == "inconclusive", "20 % is more than one bound's uncertainty but not than two bounds'"
