@@ -38,7 +38,7 @@ FindingKind = Literal[
 class Result(BaseModel):
     """Base of all answers: frozen, and no key that is not declared."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
 
 
 class Quantity(Result):
