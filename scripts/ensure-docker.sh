@@ -16,6 +16,7 @@ PY
 
 command -v dockerd >/dev/null || docker_answers || need+=(docker.io)
 command -v mmdebstrap >/dev/null || command -v debootstrap >/dev/null || need+=(mmdebstrap)
+[ "$(id -u)" = 0 ] || command -v newuidmap >/dev/null || need+=(uidmap)
 [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || need+=(debian-archive-keyring)
 
 if [ ${#need[@]} -gt 0 ]; then

@@ -55,7 +55,7 @@ class Daemon:
 
     def attach(self, container_id: str) -> Stream:
         """The streams of a container that has been created and not yet started. Raises SandboxError."""
-        version = self.client.api._version
+        version = self.client.api.api_version
         path = f"/v{version}/containers/{container_id}/attach?stream=1&stdin=1&stdout=1&stderr=1"
         connection = self._connect()
         headers = ("Host: docker", "Connection: Upgrade", "Upgrade: tcp", "Content-Length: 0")

@@ -36,7 +36,7 @@ def root_file_system(settings: Settings, progress: Callable[[str], None]) -> Ite
         elif shutil.which("debootstrap") and os.geteuid() == 0:
             command = debootstrap(release, apt_options, scratch)
         else:
-            raise ToolchainError("mmdebstrap is not installed", hint="`sudo apt-get install mmdebstrap`")
+            raise ToolchainError("mmdebstrap is not installed", hint="`sudo apt-get install mmdebstrap uidmap`")
         progress(f"installing {len(packages())} packages of Debian {release.suite} and what they need (about 250 MB)")
         with _pieces(command, scratch, progress) as pieces:
             yield pieces
