@@ -53,3 +53,4 @@ async def test_a_client_is_told_the_line_then_the_verdict_then_the_counters(
 
         profiled = await call("profile_kernel", problem="vector_add", source=file.read_text())
         assert profiled["kernels"][0]["metrics"], profiled["reason"]
+        assert all({"finding", "because", "try", "docs"} <= set(found) for found in profiled["diagnosis"])
