@@ -186,7 +186,8 @@ class _Writer:
                 "INSERT INTO headings VALUES (?, ?)", (section.heading.strip("_").lower(), self.sections)
             )
         title = tokens(f"{page.title} {page.path}")
-        head = tokens(" ".join(below) or section.heading)
+        # The section's own heading counts twice, or the sections below it, which bear it too, would crowd it out.
+        head = tokens(" ".join([*below, *below[1:][-1:]]) or section.heading)
         self._count_words(f"{page.title} {' '.join(below)}")
         for chunk in chunks_of(text):
             self.chunks += 1

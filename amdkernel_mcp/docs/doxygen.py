@@ -25,11 +25,17 @@ _FUNCTION = re.compile(
     r"[^;{}()]*(?:__attribute__\s*\(\(.*?\)\)\s*)?(?:;|\{)",
     re.DOTALL,
 )
-_TYPE = re.compile(r"^[ \t]*(?:typedef[ \t]+)?(enum|struct|union)\b(?:[ \t]+\w+)*[ \t]*(?::[^{;]*)?\{", re.MULTILINE)
+_TYPE = re.compile(r"^(?:typedef[ \t]+)?(enum|struct|union)\b(?:[ \t]+\w+)*[ \t]*(?::[^{;]*)?\{", re.MULTILINE)
 _TYPE_NAME = re.compile(r"\b(?:enum|struct|union)\b(?:\s+__\w+__\([^)]*\))*\s+(\w+)")
 _ENUMERATOR = re.compile(
     r"^\s*(hipError\w+|hipSuccess|HIPRTC_\w+)\s*=\s*(\d+)\s*,?[ \t]*(?:///?<[ \t]*(.*(?:\n\s*///?<.*)*))?", re.MULTILINE
 )
+_DEVICE = re.compile(
+    r"^((?:template[ \t]*<[^\n]*>\s*)?(?:(?:static|inline|__host__|extern|constexpr|__hip_\w+|[A-Z_]{5,})\s+)*"
+    r"__device__\s[^;{}#]{3,400}?)\s*[;{]",
+    re.MULTILINE,
+)
+_DEVICE_NAME = re.compile(r"(\w+)\s*\((?:[^()]|\([^()]*\))*\)\s*(?:const)?$")
 _NOT_FUNCTIONS = frozenset(("if", "while", "for", "switch", "return", "sizeof", "defined", "static_assert", "decltype"))
 _SAID = {"return": "Returns", "returns": "Returns", "retval": "Returns", "see": "See", "sa": "See", "brief": ""}
 _MISC = "Other declarations"
@@ -48,7 +54,9 @@ def parse_header(path: str, text: str) -> list[Page]:
     """A page for every doxygen group of the header `text`; `path` gets the group's name as its last part."""
     text = visible(text)
     titles = {name: title.strip(" */") for name, title in _GROUP.findall(text)}
-    entries = [*_functions(text), *_types(text)]
+    described = list(_functions(text))
+    names = {entry.name for entry in described}
+    entries = [*described, *(entry for entry in _device_functions(text) if entry.name not in names), *_types(text)]
     file_name = path.rsplit("/", 1)[-1]
     pages = []
     for group in dict.fromkeys(entry.group for entry in entries):
@@ -64,7 +72,9 @@ def _one_each(entries: Iterator[_Entry]) -> list[_Entry]:
     merged: dict[str, _Entry] = {}
     for entry in entries:
         known = merged.get(entry.name)
-        text = entry.text if known is None else f"{known.text}\n\n{entry.text}"
+        if known and entry.text in known.text:
+            continue
+        text = f"{known.text}\n\n{entry.text}".replace("\n```\n\n```cpp\n", "\n") if known else entry.text
         merged[entry.name] = _Entry(entry.name, entry.group, text, known.line if known else entry.line)
     return list(merged.values())
 
@@ -82,11 +92,27 @@ def _functions(text: str) -> Iterator[_Entry]:
             opened = opened[:-1]
             group = opened[-1] if opened else _MISC
         declared = _FUNCTION.match(_without_conditionals(text[comment.end() : comment.end() + 3000]).lstrip("\n"))
-        if declared and declared[2] not in _NOT_FUNCTIONS and (declared[1].strip() or declared[2].startswith("__")):
+        if (
+            declared
+            and "operator" not in declared[1]
+            and declared[2] not in _NOT_FUNCTIONS
+            and (declared[1].strip() or declared[2].startswith("__"))
+        ):
             signature = f"{' '.join((declared[1] + declared[2] + declared[3]).split())};"
             line = text.count("\n", 0, comment.end()) + 2
             described = f"```cpp\n{signature}\n```\n\n{_description(body)}".rstrip()
             yield _Entry(declared[2], joined[1] if joined else group, described, line)
+
+
+def _device_functions(text: str) -> Iterator[_Entry]:
+    """Device functions without a doxygen comment: the declaration is all the documentation there is."""
+    for found in _DEVICE.finditer(text):
+        name = _DEVICE_NAME.search(found[1])
+        if name and "operator" not in found[1] and name[1] not in _NOT_FUNCTIONS and len(name[1]) > 3:
+            signature = " ".join(re.sub(r"//[^\n]*", "", found[1]).split())
+            yield _Entry(
+                name[1], "Device_functions", f"```cpp\n{signature};\n```", text.count("\n", 0, found.start()) + 1
+            )
 
 
 def _without_conditionals(text: str) -> str:
@@ -115,6 +141,8 @@ def _command(found: re.Match[str]) -> str:
 def _types(text: str) -> Iterator[_Entry]:
     for found in _TYPE.finditer(text):
         end = _closing(text, found.end())
+        if not end:
+            continue
         tail = re.match(r"\s*([\w,\s*]*);", text[end : end + 200])
         tag = _TYPE_NAME.search(found[0])
         name = (tail[1].split(",")[0].strip(" *") if tail and tail[1].strip() else "") or (tag[1] if tag else "")
@@ -128,12 +156,13 @@ def _types(text: str) -> Iterator[_Entry]:
 
 
 def _closing(text: str, at: int) -> int:
+    """The end of the block that was opened before `at`; 0 where it does not end."""
     depth = 1
     for brace in re.compile(r"[{}]").finditer(text, at, at + _LONGEST_TYPE_CHARS):
         depth += 1 if brace[0] == "{" else -1
         if not depth:
             return brace.end()
-    return at
+    return 0
 
 
 def _error_codes(declared: str, line: int, enum: str) -> Iterator[_Entry]:

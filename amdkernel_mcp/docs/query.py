@@ -14,7 +14,7 @@ from amdkernel_mcp.errors import DocumentationError
 LONGEST_QUERY_CHARS = 2_000
 MOST_TOKENS = 60
 MOST_REPAIRS = 6
-_CUDA_PREFIX = re.compile(r"^(cuda|cu(?=[A-Z])|CU(?=[A-Z_]))(\w+)$")
+_CUDA_PREFIX = re.compile(r"^(cuda|CUDA(?=_)|cu(?=[A-Z])|CU(?=_))(\w+)$")
 _LIKE_A_NAME = re.compile(r"_|[a-z][A-Z]|^(?:hip|roc|amd|cuda)", re.ASCII)
 _ALIKE_WHEN_JOINED = 0.85
 
@@ -87,9 +87,12 @@ def _additions(index: Index, name: str, switches: Switches, *, repairs_left: int
             return
         cuda = _CUDA_PREFIX.match(name)
         if cuda:
-            hip = f"hip{cuda[2]}"
-            yield hip, f"{name} was read as {hip}"
-            name, folded = hip, hip.lower()
+            # Not every name has a namesake in HIP; what follows may find one that is spelled a little differently.
+            hip = f"{'HIP' if cuda[1].isupper() else 'hip'}{cuda[2]}"
+            if is_known(index, hip.lower()):
+                yield hip, f"{name} was read as {hip}"
+                return
+            folded = hip.lower()
     unsure = switches.spelling and repairs_left > 0 and len(folded) > 3 and folded not in STOP_WORDS
     if unsure and not folded[0].isdigit() and not is_known(index, folded):
         meant = nearest_word(index, folded)

@@ -184,7 +184,7 @@ def _table_row(lines: list[str], at: int, kept: list[str]) -> int:
             elif lines[at].strip():
                 break
             at += 1
-        kept.append(f"{row[1]}| {' | '.join(cells)} |")
+        kept.append(f"| {' | '.join(cells)} |")
         return at
     if not _TABLE_RULE.match(line):
         kept.append(_WIDE.sub("  ", line))
