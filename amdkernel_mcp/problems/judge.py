@@ -141,11 +141,18 @@ def _judge_output(problem: Problem, case: Case, argument: Argument, report: Case
 def _sentence(argument: Argument, comparison: Comparison, worst: Worst, unwritten: int) -> str:
     count = f"{comparison.violations} of {comparison.elements} elements of {argument.name}"
     if unwritten == comparison.violations:
-        return f"{count} were never written, the first is {_at(argument, comparison.first)}"
+        how = "never written" + _or_added_to(argument, unwritten, comparison.elements)
+        return f"{count} were {how}, the first is {_at(argument, comparison.first)}"
     left = f" ({unwritten} of them were never written)" if unwritten else ""
     text = f"{count} are wrong{left}; worst {_at(argument, worst.index)} is {_said(worst.got)}"
     text += f", expected {_said(worst.expected)}"
     return text if comparison.first == tuple(worst.index) else f"{text}; first {_at(argument, comparison.first)}"
+
+
+def _or_added_to(argument: Argument, unwritten: int, elements: int) -> str:
+    """Sums that a float poison got into have its bits: 0xFF… is a NaN, 0x5A… so large that small numbers vanish."""
+    added = argument.dtype.kind == "float" and unwritten == elements
+    return " (or summed with memory that nobody set)" if added else ""
 
 
 def _at(argument: Argument, index: Sequence[int] | None) -> str:
@@ -182,7 +189,8 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
     if unwritten.any():
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(unwritten)), unwritten.shape))
         count = int(np.count_nonzero(unwritten))
-        message = f"element {_at(argument, first)} was never written, {count} of {unwritten.size} in all"
+        how = "never written" + _or_added_to(argument, count, unwritten.size)
+        message = f"element {_at(argument, first)} was {how}, {count} of {unwritten.size} in all"
         findings.append(Finding(kind="not_written", message=message))
     rest = comparison.wrong & ~unwritten
     if argument.dtype.kind == "float":

@@ -89,6 +89,12 @@ def test_bits_that_change_within_the_tolerance_are_told_and_forgiven(problem):
     assert (run.verdict, kinds(run)) == ("correct", ["non_deterministic"])
 
 
+def test_floats_that_were_only_added_to_look_like_the_poison(problem):
+    all_of_it = np.ones((4, 10), bool)
+    run = judged(problem, poisoned(all_of_it, 0xFF), poisoned(all_of_it, 0x5A))
+    assert "never written (or summed with memory that nobody set)" in run.reason
+
+
 def test_a_poison_that_was_copied_is_no_unwritten_element(problem):
     copied = poisoned(np.eye(4, 10, dtype=bool), 0xFF)
     run = judged(problem, copied, copied, copied)
