@@ -19,7 +19,7 @@ from amdkernel_mcp.errors import SettingsError
 PREFIX = "AMDKERNEL_"
 
 # Variables of ours that are no settings: where the settings file is, and what the emulator and the runner read.
-_NOT_SETTINGS = frozenset({"AMDKERNEL_CONFIG", "AMDKERNEL_LIB"})
+_NOT_SETTINGS = frozenset({"AMDKERNEL_CONFIG", "AMDKERNEL_DEBUG", "AMDKERNEL_LIB"})
 _NOT_SETTINGS_PREFIX = "AMDKERNEL_EMULATOR_"
 
 

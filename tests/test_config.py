@@ -64,8 +64,15 @@ def test_a_settings_file_that_was_named_must_be_there(tmp_path: Path) -> None:
         load_settings(environ={"AMDKERNEL_CONFIG": str(tmp_path / "none.toml")})
 
 
-def test_variables_of_the_emulator_are_no_settings() -> None:
-    load_settings(environ={"AMDKERNEL_EMULATOR_OPTIONS": "pcs=1", "AMDKERNEL_LIB": "/x", "AMDKERNEL_IMAGE": ""})
+def test_variables_that_others_read_are_no_settings() -> None:
+    load_settings(
+        environ={
+            "AMDKERNEL_EMULATOR_OPTIONS": "pcs=1",
+            "AMDKERNEL_LIB": "/x",
+            "AMDKERNEL_DEBUG": "1",
+            "AMDKERNEL_IMAGE": "",
+        }
+    )
 
 
 def test_every_setting_is_described_and_tokens_are_not_printed() -> None:
