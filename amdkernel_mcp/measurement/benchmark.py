@@ -18,9 +18,9 @@ SAME_LIMITER_UNCERTAINTY = 0.10
 OTHER_LIMITER_UNCERTAINTY = 0.30
 """Different resources: a real kernel reaches 70 to 95 % of a peak, and which share is not known for either."""
 
-LATENCY_US = 0.5
-"""One access to memory, which every dispatch takes at least and the model leaves out: the fabric alone took 845 cycles,
-0.4 us, on a recorded MI300X. Differences below it cannot be told from counts."""
+LATENCY_US = 1.5
+"""Three dependent accesses (arguments, data, result), which every dispatch takes at least and the model leaves out. One
+took about 0.5 us on a recorded MI300X, the fabric alone 845 cycles. Smaller differences cannot be told from counts."""
 
 LEAST_DIFFERENCE = 0.02
 """A measured difference below this is nothing to act on, however narrow the interval."""
