@@ -8,10 +8,11 @@ void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u3
 {
     const Program *p = w->program;
     Fault *f = &w->worker->fault;
+    u64 at = (u64)(i - p->code) <= p->count ? (u64)(i - p->code) : w->pc - 1; /* `i` may be a copy, see wave.c */
     w->stop = STOP_FAULT;
     if (f->kind != OUTCOME_OK)
         return;
-    *f = (Fault){.kind = kind, .pc = p->address + p->offset_of[i - p->code], .wave = w->index, .lane = lane,
+    *f = (Fault){.kind = kind, .pc = p->address + p->offset_of[at], .wave = w->index, .lane = lane,
                  .space = space, .address = address, .bytes = bytes, .store = store};
     memcpy(f->workgroup, w->workgroup, sizeof f->workgroup);
     snprintf(f->instruction, sizeof f->instruction, "%s", p->text + i->text);

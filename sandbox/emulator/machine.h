@@ -125,6 +125,7 @@ typedef struct Worker Worker;
 struct Wave {
     u32 s[SCALAR_FILE] __attribute__((aligned(64)));
     u32 scc, mode, pc;
+    u32 indexing;           /* which operands M0 moves, see s_set_gpr_idx_on; 0 is off */
     Stop stop;
     u32 (*v)[LANES];
     u8 *lds;

@@ -164,7 +164,7 @@ u32 group_start(Group *g, Worker *k, u64 number)
 
 /* ---- the loop ---- */
 
-enum { PLAIN_MODE = 0xf0 }; /* round to nearest, keep denormals: what the host does anyway */
+enum { PLAIN_MODE = 0xf0, HOST_MODE = 0x1f80 }; /* round to nearest, keep denormals: as MODE, as MXCSR */
 
 static void run_plain(Wave *w)
 {
@@ -191,7 +191,7 @@ static bool is_type(const Row *r, u8 a, u8 b)
 static u32 host_mode(u32 round, u32 denormal)
 {
     static const u32 rounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
-    u32 word = 0x1f80 | rounding[round & 3];
+    u32 word = HOST_MODE | rounding[round & 3];
     if (!(denormal & 2))
         word |= _MM_FLUSH_ZERO_ON;
     if (!(denormal & 1))
@@ -199,27 +199,61 @@ static u32 host_mode(u32 round, u32 denormal)
     return word;
 }
 
-/* Another rounding or denormal mode than the host's own: set it instruction by instruction. */
+/* The registers that M0 says, for an instruction that is indexed; false when they would lie outside the file. */
+static bool indexed(const Wave *w, const Inst *i, Inst *out)
+{
+    u32 offset = w->s[SGPR_M0] & 0xff;
+    *out = *i;
+    for (u32 k = 0; k < 4; k++) {
+        u16 *operand = k < 3 ? &out->source[k] : &out->dst;
+        bool plain = *operand >= FIRST_VGPR && *operand < FIRST_AGPR;
+        if (!(w->indexing >> k & 1) || !plain)
+            continue;
+        if (*operand + offset + 1 >= FIRST_AGPR) /* a pair must fit as well */
+            return false;
+        *operand = (u16)(*operand + offset);
+    }
+    return true;
+}
+
+static void run_vector(Wave *w, const Inst *i)
+{
+    Inst moved;
+    if (!w->indexing)
+        i->run(w, i);
+    else if (indexed(w, i, &moved))
+        moved.run(w, &moved);
+    else
+        run_not_emulated(w, i);
+}
+
+/* Vector instructions under another rounding or denormal mode than the host's own, or with indexed registers. */
+static void run_special(Wave *w, const Inst *i)
+{
+    u32 mode = w->mode;
+    bool half = is_type(i->row, TYPE_F16, TYPE_PKF16), wide = half || is_type(i->row, TYPE_F64, TYPE_F64);
+    if (half && (mode >> 6 & 3) != 3) {
+        run_not_emulated(w, i); /* the host does not flush halves */
+        return;
+    }
+    _mm_setcsr(wide ? host_mode(mode >> 2, mode >> 6) : host_mode(mode, mode >> 4));
+    run_vector(w, i);
+    _mm_setcsr(HOST_MODE);
+}
+
 static void run_in_mode(Wave *w)
 {
     Worker *k = w->worker;
-    u32 mode = w->mode, wide = host_mode(mode >> 2, mode >> 6), narrow = host_mode(mode, mode >> 4);
-    while (w->stop == STOP_NONE && w->mode == mode) {
+    while (w->stop == STOP_NONE) {
         const Inst *i = &w->program->code[w->pc];
         Tally *t = &k->tally[w->pc];
         t->executions++;
         t->lanes += (u64)__builtin_popcountll(exec_mask(w));
         w->pc++;
-        bool half = is_type(i->row, TYPE_F16, TYPE_PKF16);
-        if (half && (mode >> 6 & 3) != 3)
-            run_not_emulated(w, i); /* the host has no such mode for halves */
-        else if (i->row->family == FAMILY_VALU) {
-            _mm_setcsr(half || is_type(i->row, TYPE_F64, TYPE_F64) ? wide : narrow);
+        if (i->row->family == FAMILY_VALU)
+            run_special(w, i);
+        else
             i->run(w, i);
-            _mm_setcsr(0x1f80);
-        } else {
-            i->run(w, i);
-        }
         if (unlikely(--k->budget == 0) && w->stop == STOP_NONE)
             w->stop = STOP_YIELD;
     }
@@ -228,13 +262,15 @@ static void run_in_mode(Wave *w)
 void wave_run(Wave *w)
 {
     u32 host = _mm_getcsr();
-    _mm_setcsr(0x1f80);
+    _mm_setcsr(HOST_MODE);
     do {
         w->stop = STOP_NONE;
-        if ((w->mode & 0xff) == PLAIN_MODE)
+        if ((w->mode & 0xff) == PLAIN_MODE && !w->indexing)
             run_plain(w);
         else
             run_in_mode(w);
-    } while (w->stop == STOP_NONE || w->stop == STOP_MODE);
+        if (w->stop == STOP_MODE && !w->worker->budget)
+            w->stop = STOP_YIELD;
+    } while (w->stop == STOP_MODE);
     _mm_setcsr(host);
 }

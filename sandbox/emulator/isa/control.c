@@ -113,6 +113,28 @@ static void s_setreg(Wave *w, const Inst *i)
     w->stop = STOP_MODE; /* the loop sets rounding and denormals up */
 }
 
+/* ---- VGPR indexing: M0 bits 0-7 are added to the registers of the operands in M0 bits 12-15 (SRC0-2, DST). ---- */
+
+static void set_indexing(Wave *w, u32 operands)
+{
+    w->s[SGPR_M0] = (w->s[SGPR_M0] & ~0xf000u) | operands << 12;
+    w->indexing = operands;
+    w->stop = STOP_MODE;
+}
+static void set_index(Wave *w, const Inst *i) { w->s[SGPR_M0] = (w->s[SGPR_M0] & ~0xffu) | (scalar32(w, i, 0) & 0xff); }
+static void s_set_gpr_idx_on(Wave *w, const Inst *i)
+{
+    set_index(w, i);
+    set_indexing(w, i->raw >> 8 & 15);
+}
+static void s_set_gpr_idx_mode(Wave *w, const Inst *i) { set_indexing(w, i->raw & 15); }
+static void s_set_gpr_idx_off(Wave *w, const Inst *i)
+{
+    (void)i;
+    w->indexing = 0;
+    w->stop = STOP_MODE;
+}
+
 /* Messages to the host: a functional run needs none of them but the deallocation hint and interrupts. */
 static void s_sendmsg(Wave *w, const Inst *i)
 {
@@ -139,6 +161,11 @@ static const Row rows[] = {
     {.mnemonic = "s_sleep", .run = s_sleep, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_trap", .run = s_trap, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_sendmsg", .run = s_sendmsg, .layout = "*", .family = FAMILY_MISC},
+    {.mnemonic = "s_set_gpr_idx_on", .run = s_set_gpr_idx_on, .layout = "0-", .family = FAMILY_SALU,
+     .source = {TYPE_U32}},
+    {.mnemonic = "s_set_gpr_idx_idx", .run = set_index, .layout = "0", .family = FAMILY_SALU, .source = {TYPE_U32}},
+    {.mnemonic = "s_set_gpr_idx_mode", .run = s_set_gpr_idx_mode, .layout = "*", .family = FAMILY_MISC},
+    {.mnemonic = "s_set_gpr_idx_off", .run = s_set_gpr_idx_off, .layout = "*", .family = FAMILY_MISC},
     MISC(s_nop), MISC(s_waitcnt), MISC(s_setprio), MISC(s_sethalt), MISC(s_icache_inv), MISC(s_wakeup),
     MISC(s_incperflevel), MISC(s_decperflevel), MISC(s_ttracedata), MISC(s_inst_prefetch),
     MISC(s_set_valu_coexec_mode),

@@ -1,0 +1,71 @@
+"""Inside the container: launches line_N for each number with its state, through HIP's module API."""
+
+import ctypes
+import json
+import struct
+import sys
+
+OUT = sys.argv[1]
+V_IN, V_OUT, SCALARS, MEMORY_BYTES = 32, 64, 22, 8192
+IN_BYTES, OUT_BYTES = (V_IN + 1) * 256, (V_OUT + SCALARS) * 256
+hip = ctypes.CDLL("libamdhip64.so")
+
+
+def check(status: int, what: str) -> None:
+    if status:
+        sys.exit(f"{what}: HIP error {status}")
+
+
+def allocate(size: int) -> ctypes.c_void_p:
+    pointer = ctypes.c_void_p()
+    check(hip.hipMalloc(ctypes.byref(pointer), ctypes.c_size_t(size)), "hipMalloc")
+    return pointer
+
+
+class Device:
+    """The module and its three buffers; made anew after a fault, which a process keeps until it resets the device."""
+
+    def __init__(self) -> None:
+        image = open(f"{OUT}/lines.co", "rb").read()
+        self.module = ctypes.c_void_p()
+        check(hip.hipModuleLoadData(ctypes.byref(self.module), image), "hipModuleLoadData")
+        self.buffers = [allocate(size) for size in (IN_BYTES, OUT_BYTES, MEMORY_BYTES)]
+
+    def launch(self, number: int, state: bytes) -> bytes:
+        """What the kernel left in its buffers; empty when it faulted."""
+        inputs, outputs, memory = self.buffers
+        function = ctypes.c_void_p()
+        check(hip.hipModuleGetFunction(ctypes.byref(function), self.module, b"line_%d" % number), "hipModuleGetFunction")
+        check(hip.hipMemcpy(inputs, state, ctypes.c_size_t(IN_BYTES), 1), "hipMemcpy")
+        check(hip.hipMemcpy(memory, state[IN_BYTES:], ctypes.c_size_t(MEMORY_BYTES), 1), "hipMemcpy")
+        check(hip.hipMemset(outputs, 0, ctypes.c_size_t(OUT_BYTES)), "hipMemset")
+        values = [ctypes.c_void_p(p.value) for p in self.buffers]
+        arguments = (ctypes.c_void_p * 3)(*[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values])
+        check(hip.hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, None, arguments, None), "hipModuleLaunchKernel")
+        if hip.hipDeviceSynchronize():
+            return b""
+        result = ctypes.create_string_buffer(OUT_BYTES + MEMORY_BYTES)
+        check(hip.hipMemcpy(result, outputs, ctypes.c_size_t(OUT_BYTES), 2), "hipMemcpy")
+        check(hip.hipMemcpy(ctypes.byref(result, OUT_BYTES), memory, ctypes.c_size_t(MEMORY_BYTES), 2), "hipMemcpy")
+        return result.raw
+
+
+def main() -> None:
+    numbers = [n for (n,) in struct.iter_unpack("<I", open("numbers", "rb").read())]
+    states = open("states", "rb").read()
+    size = IN_BYTES + MEMORY_BYTES
+    device = Device()
+    with open(f"{OUT}/results", "wb") as results:
+        for k, number in enumerate(numbers):
+            result = device.launch(number, states[k * size : (k + 1) * size])
+            results.write(result or bytes(OUT_BYTES + MEMORY_BYTES))
+            if not result:
+                check(hip.hipDeviceReset(), "hipDeviceReset")
+                device = Device()
+    with open(f"{OUT}/report") as report, open(f"{OUT}/faults", "w") as faults:
+        for line in report:
+            fault = json.loads(line)["fault"]
+            faults.write(f"{fault['kind']}: {fault['instruction']}\n" if fault else "\n")
+
+
+main()

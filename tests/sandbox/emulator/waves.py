@@ -1,0 +1,232 @@
+"""Runs single lines of assembly in a wave with given registers, and returns the registers that it leaves.
+
+A case is a kernel of its own around the line: it loads registers, runs the line and stores registers. So the same cases
+can run on a GPU. All cases of a module share one assembly and one container.
+"""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amdkernel_mcp.execution.sandbox import Sandbox
+
+Words = NDArray[np.uint32]
+
+LANES = 64
+V_IN, V_OUT = 32, 64  # v0..v31 are set, v0..v63 come back
+SCALARS = 22  # s4..s19, vcc, exec, scc, m0
+MEMORY_BYTES = 8192  # at s[20:21]
+ALL, SOME = (1 << 64) - 1, 0x0F0F_3355_8001_FFF1
+
+HERE = Path(__file__).parent
+TARGET = "gfx942"
+
+KERNEL = """
+.globl line_{n}
+.p2align 8
+.type line_{n},@function
+line_{n}:
+  s_load_dwordx4 s[40:43], s[0:1], 0x0
+  s_load_dwordx2 s[20:21], s[0:1], 0x10
+  v_lshlrev_b32 v255, 2, v0
+  s_waitcnt lgkmcnt(0)
+  s_load_dwordx16 s[4:19], s[40:41], {scalars}
+  s_load_dwordx4 s[44:47], s[40:41], {scalars}+64
+  s_load_dwordx2 s[48:49], s[40:41], {scalars}+80
+{loads}
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  s_mov_b64 vcc, s[44:45]
+  s_mov_b32 m0, s49
+  s_cmp_lg_u32 s48, 0
+  s_mov_b64 exec, s[46:47]
+{line}
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  s_cselect_b32 s48, 1, 0
+  s_mov_b64 s[46:47], exec
+  s_mov_b64 s[44:45], vcc
+  s_mov_b32 s49, m0
+  s_mov_b64 exec, -1
+{stores}
+  s_endpgm
+.size line_{n}, .-line_{n}
+.section .rodata,"a"
+.p2align 6
+.amdhsa_kernel line_{n}
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_next_free_vgpr 512
+  .amdhsa_next_free_sgpr 96
+  .amdhsa_accum_offset 256
+  .amdhsa_float_denorm_mode_32 3
+  .amdhsa_group_segment_fixed_size 4096
+  .amdhsa_private_segment_fixed_size 64
+.end_amdhsa_kernel
+.text
+"""
+
+METADATA = """  - .name: line_{n}
+    .symbol: line_{n}.kd
+    .kernarg_segment_size: 24
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 4096
+    .private_segment_fixed_size: 64
+    .wavefront_size: 64
+    .sgpr_count: 96
+    .vgpr_count: 512
+    .max_flat_workgroup_size: 64
+    .args:
+    - {{.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}}
+    - {{.offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global}}
+    - {{.offset: 16, .size: 8, .value_kind: global_buffer, .address_space: global}}
+"""
+
+
+def _rows(verb: str, first: int, rows: int, base: str) -> list[str]:
+    """One line a register; the base moves on every sixteen, as the offset has 13 bits."""
+    lines = []
+    for row in range(rows):
+        if row and row % 16 == 0:
+            lines += [f"  s_add_u32 s{base}, s{base}, 4096", f"  s_addc_u32 s{int(base) + 1}, s{int(base) + 1}, 0"]
+        where = f"s[{base}:{int(base) + 1}] offset:{row % 16 * 256}"
+        lines.append(
+            f"  {verb} v{first + row}, v255, {where}" if "load" in verb else f"  {verb} v255, v{first + row}, {where}"
+        )
+    return lines
+
+
+def _stores() -> str:
+    scalars = [*range(4, 20), 44, 45, 46, 47, 48, 49]
+    out = _rows("global_store_dword", 0, V_OUT, "42")
+    for row, scalar in enumerate(scalars):
+        if row % 16 == 0:
+            out += ["  s_add_u32 s42, s42, 4096", "  s_addc_u32 s43, s43, 0"]
+        out += [f"  v_mov_b32 v254, s{scalar}", f"  global_store_dword v255, v254, s[42:43] offset:{row % 16 * 256}"]
+    return "\n".join(out)
+
+
+def assembly(lines: Sequence[str], target: str = TARGET) -> str:
+    """A source with a kernel line_0, line_1 … for each line."""
+    loads, stores = "\n".join(_rows("global_load_dword", 0, V_IN, "40")), _stores()
+    kernels = "".join(
+        KERNEL.format(n=n, line=line, loads=loads, stores=stores, scalars=V_IN * 256) for n, line in enumerate(lines)
+    )
+    names = "".join(METADATA.format(n=n) for n in range(len(lines)))
+    return (
+        f'.amdgcn_target "amdgcn-amd-amdhsa--{target}"\n.amdhsa_code_object_version 5\n.text\n{kernels}'
+        f".amdgpu_metadata\namdhsa.target: amdgcn-amd-amdhsa--{target}\namdhsa.version: [1, 2]\namdhsa.kernels:\n{names}.end_amdgpu_metadata\n"
+    )
+
+
+@dataclass
+class State:
+    """The registers of a wave, and the memory at s[20:21]."""
+
+    v: Words
+    s: Words = field(default_factory=lambda: np.arange(16, dtype=np.uint32))
+    vcc: int = 0
+    exec: int = ALL
+    scc: int = 0
+    m0: int = 0
+    memory: bytes = bytes(MEMORY_BYTES)
+    fault: str = ""
+
+    def u32(self, register: int) -> Words:
+        return self.v[register].copy()
+
+    def i32(self, register: int) -> NDArray[np.int32]:
+        return self.u32(register).view(np.int32)
+
+    def f32(self, register: int) -> NDArray[np.float32]:
+        return self.u32(register).view(np.float32)
+
+    def u64(self, register: int) -> NDArray[np.uint64]:
+        return self.v[register].astype(np.uint64) | self.v[register + 1].astype(np.uint64) << np.uint64(32)
+
+    def i64(self, register: int) -> NDArray[np.int64]:
+        return self.u64(register).view(np.int64)
+
+    def f64(self, register: int) -> NDArray[np.float64]:
+        return self.u64(register).view(np.float64)
+
+    def halves(self, register: int) -> NDArray[np.uint16]:
+        """Shape (64, 2): low half, high half."""
+        return self.u32(register).view(np.uint16).reshape(LANES, 2)
+
+    def f16(self, register: int, half: int = 0) -> NDArray[np.float16]:
+        return self.halves(register)[:, half].copy().view(np.float16)
+
+    def u16(self, register: int, half: int = 0) -> NDArray[np.uint16]:
+        return self.halves(register)[:, half].copy()
+
+    def i16(self, register: int, half: int = 0) -> NDArray[np.int16]:
+        return self.u16(register, half).view(np.int16)
+
+    def u64_of(self, register: int) -> NDArray[np.uint64]:
+        """A 32-bit register, wide enough for a carry."""
+        return self.v[register].astype(np.uint64)
+
+    def carry(self) -> NDArray[np.uint64]:
+        """VCC, lane by lane."""
+        return np.array([self.vcc >> lane & 1 for lane in range(LANES)], dtype=np.uint64)
+
+    def active(self) -> NDArray[np.bool_]:
+        return np.array([self.exec >> lane & 1 for lane in range(LANES)], dtype=bool)
+
+    def pack(self) -> bytes:
+        scalars = np.zeros(LANES, dtype=np.uint32)
+        scalars[:16] = self.s
+        scalars[16:SCALARS] = [
+            self.vcc & 0xFFFFFFFF, self.vcc >> 32, self.exec & 0xFFFFFFFF, self.exec >> 32, self.scc, self.m0
+        ]  # fmt: skip
+        return self.v[:V_IN].tobytes() + scalars.tobytes() + self.memory
+
+
+def unpack(raw: bytes) -> State:
+    rows = np.frombuffer(raw[: (V_OUT + SCALARS) * 256], dtype=np.uint32).reshape(-1, LANES)
+    scalars = [int(x) for x in rows[V_OUT:, 0]]
+    memory = raw[(V_OUT + SCALARS) * 256 :][:MEMORY_BYTES]
+    return State(
+        v=rows[:V_OUT].copy(),
+        s=np.array(scalars[:16], dtype=np.uint32),
+        vcc=scalars[16] | scalars[17] << 32,
+        exec=scalars[18] | scalars[19] << 32,
+        scc=scalars[20],
+        m0=scalars[21],
+        memory=memory,
+    )
+
+
+def run_waves(sandbox: Sandbox, cases: Sequence[tuple[str, State]], target: str = TARGET) -> list[State]:
+    """The state that each line leaves. A line that faults gives a state with `fault` set and zeros elsewhere."""
+    lines = list(dict.fromkeys(line for line, _ in cases))
+    numbers = b"".join(struct.pack("<I", lines.index(line)) for line, _ in cases)
+    files = {
+        "lines.s": assembly(lines, target).encode(),
+        "numbers": numbers,
+        "states": b"".join(state.pack() for _, state in cases),
+        "run_lines.py": (HERE / "run_lines.py").read_bytes(),
+    }
+    done = sandbox.run("run", ["sh", "-c", BUILD_AND_RUN.format(target=target)], files, timeout_s=120)
+    assert done.exit_code == 0, done.stderr
+    faults = done.files["faults"].decode().splitlines()
+    size = (V_OUT + SCALARS) * 256 + MEMORY_BYTES
+    states = [unpack(done.files["results"][n * size :][:size]) for n in range(len(cases))]
+    for state, fault in zip(states, faults, strict=True):
+        state.fault = fault
+    return states
+
+
+BUILD_AND_RUN = """
+set -e
+bin=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
+export TMPDIR=$OUT
+$bin/llvm-mc -triple=amdgcn-amd-amdhsa -mcpu={target} -filetype=obj lines.s -o $OUT/lines.o
+$bin/ld.lld -shared $OUT/lines.o -o $OUT/lines.co
+export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_REPORT=$OUT/report
+export AMDKERNEL_EMULATOR_OPTIONS=step_limit=100000,threads=1,arena_mb=64
+python3 run_lines.py $OUT
+rm $OUT/lines.o $OUT/lines.co
+"""
