@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.docs.evaluate import Evaluation
     from amdkernel_mcp.docs.index import Index
+    from amdkernel_mcp.execution.runner_job import RunnerJob
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
     from amdkernel_mcp.measurement.benchmark import Side
-    from amdkernel_mcp.measurement.measure import Measured
+    from amdkernel_mcp.measurement.measure import Measured, Plan
     from amdkernel_mcp.problems.launch_plan import LaunchPlan
     from amdkernel_mcp.problems.problem import Problem
 
@@ -142,6 +143,7 @@ class Engine:
     ) -> BenchmarkResult:
         """Time a kernel, against the kernel text `baseline` if given. What is not correct is not timed."""
         from amdkernel_mcp.measurement.benchmark import benchmark
+        from amdkernel_mcp.measurement.measure import measure
         from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
 
         sides = []
@@ -153,7 +155,12 @@ class Engine:
             checked = self._check(candidate, on_progress)
             if checked.verdict != "correct":
                 return _not_timed(checked, role)
-            measured = self._measure(candidate, on_progress)
+            measured = measure(
+                sandbox=candidate.sandbox,
+                target=candidate.target,
+                planned=self._plan(candidate),
+                on_progress=on_progress,
+            )
             if measured.finding:
                 return _stopped(measured, candidate, role)
             sides.append(_side(candidate, measured))
@@ -178,6 +185,7 @@ class Engine:
         on_progress: Progress = silent,
     ) -> ProfileResult:
         """Counters, metrics and a diagnosis of a kernel on the problem's announced cases."""
+        from amdkernel_mcp.measurement.measure import measure
         from amdkernel_mcp.problems.check import invalid, invalid_from_compile
         from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
         from amdkernel_mcp.profiling.profile import profile
@@ -193,7 +201,10 @@ class Engine:
             return ProfileResult(
                 target=where.name, reason=refused.reason, findings=refused.findings, diagnostics=refused.diagnostics
             )
-        measured = self._measure(candidate, on_progress)
+        planned = self._plan(candidate)
+        if where.kind == "gpu" and planned.job:
+            return self._profile_on_gpu(candidate, planned.job, on_progress)
+        measured = measure(sandbox=candidate.sandbox, target=where, planned=planned, on_progress=on_progress)
         if measured.finding:
             return ProfileResult(target=where.name, reason=measured.finding.message, findings=[measured.finding])
         answer = profile(
@@ -204,6 +215,13 @@ class Engine:
             gpu=gpu_by_name(where.gpu),
             target=where.name,
         )
+        return answer.model_copy(update={"isolation": candidate.sandbox.isolation})
+
+    def _profile_on_gpu(self, candidate: Candidate, job: RunnerJob, on_progress: Progress) -> ProfileResult:
+        from amdkernel_mcp.profiling.gpu_profile import profile_on_gpu
+
+        names = [kernel.name for kernel in candidate.compiled.result.kernels]
+        answer = profile_on_gpu(candidate.sandbox, candidate.target, job, kernels=names, on_progress=on_progress)
         return answer.model_copy(update={"isolation": candidate.sandbox.isolation})
 
     def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
@@ -237,16 +255,11 @@ class Engine:
             on_progress=on_progress,
         )
 
-    def _measure(self, candidate: Candidate, on_progress: Progress) -> Measured:
-        from amdkernel_mcp.measurement.measure import measure
+    def _plan(self, candidate: Candidate) -> Plan:
+        from amdkernel_mcp.measurement.measure import plan_job
 
-        return measure(
-            sandbox=candidate.sandbox,
-            target=candidate.target,
-            problem=candidate.problem,
-            plan=candidate.plan,
-            compiled=candidate.compiled,
-            on_progress=on_progress,
+        return plan_job(
+            target=candidate.target, problem=candidate.problem, plan=candidate.plan, compiled=candidate.compiled
         )
 
     # -- documentation -------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from amdkernel_mcp.results import Finding, FindingKind
 if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.execution.runner_answer import CaseStatus
-    from amdkernel_mcp.execution.runner_job import CaseReport, Launch, Mode, RunCase
+    from amdkernel_mcp.execution.runner_job import CaseReport, Launch, Mode, RunCase, RunnerJob
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
     from amdkernel_mcp.problems.launch_plan import LaunchPlan
@@ -29,6 +29,15 @@ _KINDS: dict[CaseStatus, FindingKind] = {
 
 
 @dataclass(frozen=True)
+class Plan:
+    """The job that measures every announced case once, or the finding that forbids it."""
+
+    cases: tuple[Case, ...] = ()
+    job: RunnerJob | None = None
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True)
 class Measured:
     """One run per announced case, or the finding that stopped the measurement."""
 
@@ -36,17 +45,9 @@ class Measured:
     finding: Finding | None = None
 
 
-def measure(
-    *,
-    sandbox: Sandbox,
-    target: Target,
-    problem: Problem,
-    plan: LaunchPlan,
-    compiled: Compiled,
-    on_progress: Callable[[str], None],
-) -> Measured:
-    """Counters of every announced case on the emulator, event times on a GPU. Raises SandboxError, TargetError."""
-    from amdkernel_mcp.execution.runner_job import RunnerJob, run_job
+def plan_job(*, target: Target, problem: Problem, plan: LaunchPlan, compiled: Compiled) -> Plan:
+    """Counters on the emulator, event times on a GPU, of every announced case (of all, where none is announced)."""
+    from amdkernel_mcp.execution.runner_job import RunnerJob
     from amdkernel_mcp.problems.check import run_case
     from amdkernel_mcp.problems.inputs import make_inputs
     from amdkernel_mcp.problems.kernel_symbols import kernel_symbols
@@ -55,23 +56,32 @@ def measure(
 
     assert compiled.code_object is not None  # callers judge a failed compile before
     kernels = kernel_symbols(compiled.code_object)
-    cases = [case for case in problem.cases if not case.held_out] or list(problem.cases)
+    cases = tuple(case for case in problem.cases if not case.held_out) or problem.cases
     runs: list[RunCase] = []
     for case in cases:
         placement = place(plan, problem, case, kernels=kernels, arch=target.arch)
         if placement.finding:
-            return Measured(finding=placement.finding)
+            return Plan(finding=placement.finding)
         call = Call(case, _SEED, make_inputs(problem, case, seed=_SEED))
         runs.append(run_case(problem, call, placement, repeats=1))
-    on_progress(f"measuring {len(cases)} cases on {target.name}")
     mode: Mode = "profile" if target.kind == "emulator" else "time"
-    job = RunnerJob(target.arch, compiled.code_object, tuple(runs), mode, CASE_TIMEOUT_S)
-    report = run_job(sandbox, target, job, on_progress=on_progress)
-    for case, ran in zip(cases, report.cases, strict=True):
+    return Plan(cases, RunnerJob(target.arch, compiled.code_object, tuple(runs), mode, CASE_TIMEOUT_S))
+
+
+def measure(*, sandbox: Sandbox, target: Target, planned: Plan, on_progress: Callable[[str], None]) -> Measured:
+    """What the job of `planned` brought. Raises SandboxError, TargetError."""
+    from amdkernel_mcp.execution.runner_job import run_job
+
+    if planned.job is None:
+        return Measured(finding=planned.finding)
+    on_progress(f"measuring {len(planned.cases)} cases on {target.name}")
+    report = run_job(sandbox, target, planned.job, on_progress=on_progress)
+    for case, ran in zip(planned.cases, report.cases, strict=True):
         if ran.status != "ok":
             message = f"case {case.name}: {ran.message}"
             return Measured(finding=Finding(kind=_KINDS.get(ran.status, "crashed"), message=message))
-    return Measured(tuple(_case_run(*each) for each in zip(cases, runs, report.cases, strict=True)))
+    runs = zip(planned.cases, planned.job.cases, report.cases, strict=True)
+    return Measured(tuple(_case_run(*each) for each in runs))
 
 
 def _case_run(case: Case, run: RunCase, report: CaseReport) -> CaseRun:

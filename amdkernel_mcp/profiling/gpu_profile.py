@@ -22,13 +22,13 @@ PASS_TIMEOUT_S = 120.0  # rocprofv3 is known to hang instead of ending with an e
 
 
 def profile_on_gpu(
-    sandbox: Sandbox, target: Target, job: RunnerJob, *, kernel: str, on_progress: Callable[[str], None]
+    sandbox: Sandbox, target: Target, job: RunnerJob, *, kernels: Sequence[str], on_progress: Callable[[str], None]
 ) -> ProfileResult:
-    """Counters and times of `kernel`, one run of the job per pass.
+    """Counters and times of `kernels`, one run of the job per pass.
 
     Raises SandboxError, TargetError when nothing was recorded, ProfileFileError when it cannot be read.
     """
-    runs = profile_commands(target, job, kernel=kernel)
+    runs = profile_commands(target, job, kernels=kernels)
     on_progress(f"profiling in {len(runs)} passes on {target.name}")
     completed = sandbox.run("run", ["sh", "-c", script(runs)], job_files(job), timeout_s=PASS_TIMEOUT_S * len(runs))
     recorded = {name: data for name, data in completed.files.items() if name.startswith(f"{FOLDER}/")}
@@ -41,9 +41,9 @@ def profile_on_gpu(
     return answer.model_copy(update={"target": target.name})
 
 
-def profile_commands(target: Target, job: RunnerJob, *, kernel: str) -> list[list[str]]:
+def profile_commands(target: Target, job: RunnerJob, *, kernels: Sequence[str]) -> list[list[str]]:
     """All rocprofv3 runs; the folder of each stands below the sandbox's output folder."""
-    return commands(target.arch, folder=f"{_OUT}/{FOLDER}", program=runner_command(target, job), kernel=kernel)
+    return commands(target.arch, folder=f"{_OUT}/{FOLDER}", program=runner_command(target, job), kernels=kernels)
 
 
 def script(runs: Sequence[Sequence[str]]) -> str:

@@ -70,18 +70,30 @@ def block_of(counter: str) -> str:
     return _SHARED.get(block, block)
 
 
-def counter_command(counters: Sequence[str], *, folder: str, program: Sequence[str], kernel: str) -> list[str]:
-    """rocprofv3 that counts one pass of the kernels whose name holds `kernel`, and writes CSV to `folder`."""
-    return [*_start(folder, kernel), "--pmc", *counters, "--", *program]
+def counter_command(
+    counters: Sequence[str], *, folder: str, program: Sequence[str], kernels: Sequence[str]
+) -> list[str]:
+    """rocprofv3 that counts one pass of the kernels whose names hold one of `kernels`, and writes CSV to `folder`."""
+    return [*_start(folder, kernels), "--pmc", *counters, "--", *program]
 
 
-def trace_command(*, folder: str, program: Sequence[str], kernel: str) -> list[str]:
+def trace_command(*, folder: str, program: Sequence[str], kernels: Sequence[str]) -> list[str]:
     """rocprofv3 that only takes times."""
-    return [*_start(folder, kernel), "--kernel-trace", "--", *program]
+    return [*_start(folder, kernels), "--kernel-trace", "--", *program]
 
 
-def _start(folder: str, kernel: str) -> list[str]:
-    return ["rocprofv3", "-f", "csv", "-d", folder, "-o", "out", "--kernel-include-regex", _literal(kernel)]
+def _start(folder: str, kernels: Sequence[str]) -> list[str]:
+    return [
+        "rocprofv3",
+        "-f",
+        "csv",
+        "-d",
+        folder,
+        "-o",
+        "out",
+        "--kernel-include-regex",
+        "|".join(map(_literal, kernels)),
+    ]
 
 
 def _literal(name: str) -> str:
@@ -89,11 +101,11 @@ def _literal(name: str) -> str:
     return "".join(f"\\{c}" if c in r"\^$.|?*+()[]{}" else c for c in name)
 
 
-def commands(gfx: str, *, folder: str, program: Sequence[str], kernel: str) -> list[list[str]]:
+def commands(gfx: str, *, folder: str, program: Sequence[str], kernels: Sequence[str]) -> list[list[str]]:
     """All runs of one profile in the layout that the import reads: `pass_1`, `pass_2`, … and `trace`."""
     passes = plan_passes(wanted_counters(gfx))
     counting = [
-        counter_command(counters, folder=f"{folder}/pass_{number}", program=program, kernel=kernel)
+        counter_command(counters, folder=f"{folder}/pass_{number}", program=program, kernels=kernels)
         for number, counters in enumerate(passes, start=1)
     ]
-    return [*counting, trace_command(folder=f"{folder}/trace", program=program, kernel=kernel)]
+    return [*counting, trace_command(folder=f"{folder}/trace", program=program, kernels=kernels)]

@@ -85,12 +85,12 @@ def test_fetch_size_is_counted_alone_and_a_ratio_within_one_pass():
 
 
 def test_time_comes_from_a_run_of_its_own_and_the_program_after_two_dashes():
-    *counting, trace = commands("gfx942", folder="/out", program=["run", "it"], kernel="k<float>(int*)")
+    *counting, trace = commands("gfx942", folder="/out", program=["run", "it"], kernels=["k<float>(int*)", "other"])
     assert "--kernel-trace" in trace
     assert "--pmc" not in trace
     for command in (*counting, trace):
         assert command[-3:] == ["--", "run", "it"]
-        assert "k<float>\\(int\\*\\)" in command
+        assert "k<float>\\(int\\*\\)|other" in command
 
 
 def test_the_documentation_of_the_metrics_is_what_is_computed():

@@ -15,7 +15,7 @@ GPU = Target("local:0", "gpu", "gfx942", "MI300X", index=0)
 
 
 def test_every_pass_runs_our_runner_under_rocprofv3():
-    runs = profile_commands(GPU, RunnerJob("gfx942", b"", ()), kernel="softmax")
+    runs = profile_commands(GPU, RunnerJob("gfx942", b"", ()), kernels=["softmax", "scale<int>"])
     assert len(runs) > 2
     for run in runs:
         program = run[run.index("--") + 1 :]
