@@ -1,14 +1,13 @@
 """A query as search understands it: its tokens, and what aliases, spelling and the glossary add to them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 from amdkernel_mcp.docs.index import Index
 from amdkernel_mcp.docs.page import visible
-from amdkernel_mcp.docs.spelling import is_known, nearest_word
-from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
+from amdkernel_mcp.docs.spelling import is_known, likely_slip, nearest_word
+from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, words
 from amdkernel_mcp.errors import DocumentationError
 
 LONGEST_QUERY_CHARS = 2_000
@@ -58,12 +57,14 @@ def understand(index: Index, text: str, switches: Switches = ALL_ON) -> Query:
     added: list[str] = []
     applied: list[str] = []
     names = [piece for word in asked_words for piece in pieces(word)]
+    repaired: dict[str, str] = {}
     for name in dict.fromkeys(names):
         for word, why in _additions(index, name, switches, repairs_left=MOST_REPAIRS - len(applied)):
+            repaired[name] = word
             added.append(word)
             applied.append(why)
     if switches.spelling:
-        for word, why in _joined(index, asked_words):
+        for word, why in _joined(index, asked_words, repaired):
             added.append(word)
             applied.append(why)
     asked = list(dict.fromkeys(tokens(" ".join([shown, *added]))))[:MOST_TOKENS]
@@ -94,26 +95,33 @@ def _additions(index: Index, name: str, switches: Switches, *, repairs_left: int
                 return
             folded = hip.lower()
     unsure = switches.spelling and repairs_left > 0 and len(folded) > 3 and folded not in STOP_WORDS
-    if unsure and not folded[0].isdigit() and not is_known(index, folded):
-        meant = nearest_word(index, folded)
+    if unsure and not folded[0].isdigit():
+        meant = likely_slip(index, name) if is_known(index, folded) else nearest_word(index, folded)
         if meant:
             yield meant, f"{name} was read as {meant}"
 
 
-def _joined(index: Index, asked: list[str]) -> Iterator[tuple[str, str]]:
-    """Names that were written as two words: `hipMalloc managed`."""
-    for first, second in pairwise(asked):
-        if not _LIKE_A_NAME.search(first) or second.lower() in STOP_WORDS or not second.isalnum():
+def _joined(index: Index, asked: list[str], repaired: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Names that were written as two or three words: `hipMalloc managed`, `hip stream synchronize`."""
+    taken = 0
+    for at, first in enumerate(asked):
+        if at < taken or not _LIKE_A_NAME.search(first):
             continue
-        together = f"{first}{second}".lower().strip("_")
-        row = index.connection.execute("SELECT word FROM words WHERE folded = ?", (together,)).fetchone()
-        meant = row[0] if row else None
-        if not meant and not is_known(index, first.lower().strip("_")):
-            meant = nearest_word(index, together, least=_ALIKE_WHEN_JOINED)
-        if meant:
-            yield meant, f"{first} {second} was read as {meant}"
+        for count in (3, 2):
+            parts = asked[at : at + count]
+            if len(parts) < count or any(part.lower() in STOP_WORDS or not part.isalnum() for part in parts[1:]):
+                continue
+            meant = _name_of_parts(index, [repaired.get(part, part) for part in parts])
+            if not meant and count == 2 and first in repaired:
+                meant = nearest_word(index, "".join(parts).lower().strip("_"), least=_ALIKE_WHEN_JOINED)
+            if meant:
+                yield meant, f"{' '.join(parts)} was read as {meant}"
+                taken = at + count
+                break
 
 
-def concepts(text: str) -> list[tuple[str, ...]]:
-    """The tokens of each word of `text` that is no stop word: what a good passage should cover."""
-    return [made for word in dict.fromkeys(words(text)) if (made := tokens_of_word(word))]
+def _name_of_parts(index: Index, parts: list[str]) -> str | None:
+    row = index.connection.execute(
+        "SELECT word FROM words WHERE folded = ?", ("".join(parts).lower().strip("_"),)
+    ).fetchone()
+    return row[0] if row else None

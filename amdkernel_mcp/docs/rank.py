@@ -1,6 +1,5 @@
 """Ranks passages: BM25 over title, headings and body; the glossary at a lower weight; names as headings; priors."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ from amdkernel_mcp.docs.query import ALL_ON, Query, Switches
 TITLE_WEIGHT, HEAD_WEIGHT, BODY_WEIGHT = 2.0, 4.0, 1.0
 RELATED_WEIGHT = 0.5
 HEADING_BONUS = 0.25
-CANDIDATES = 200
+CANDIDATES = 150
 COMMON_SHARE = 0.1
 
 
@@ -55,7 +54,7 @@ def rank(
                 scores[chunk] = weights.related * score
     if not scores:
         return []
-    best = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))[: 2 * CANDIDATES]
+    best = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))[:CANDIDATES]
     rows = index.connection.execute(
         "SELECT chunks.id, section, page, prior FROM chunks"
         " JOIN sections ON sections.id = section JOIN pages ON pages.id = page"
@@ -125,10 +124,7 @@ def _sections_named(index: Index, query: Query) -> frozenset[int]:
 
 
 def _best_of_each_section(passages: list[Passage]) -> list[Passage]:
-    seen: defaultdict[int, bool] = defaultdict(bool)
-    kept = []
+    kept: dict[int, Passage] = {}
     for passage in passages:
-        if not seen[passage.section]:
-            seen[passage.section] = True
-            kept.append(passage)
-    return kept
+        kept.setdefault(passage.section, passage)
+    return list(kept.values())

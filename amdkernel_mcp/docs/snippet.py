@@ -7,6 +7,7 @@ from amdkernel_mcp.docs.tokens import tokens_of_word
 
 WHOLE_CHARS = 700
 WINDOW_CHARS = 560
+MOST_WINDOWS = 20
 _WORD = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
 
 
@@ -25,7 +26,7 @@ def snippet(text: str, start: int, finish: int, query: Query) -> str:
         if token in wanted
     ]
     best, best_at = -1.0, 0
-    for at, _ in hits or [(0, "")]:
+    for at, _ in hits[:: len(hits) // MOST_WINDOWS + 1] or [(0, "")]:
         inside = {token for where, token in hits if at <= where < at + WINDOW_CHARS}
         worth = sum(wanted[token] for token in inside)
         if worth > best:

@@ -9,6 +9,8 @@ LEAST_LIKENESS = 0.72
 _SHORTEST = 4
 _COMMON_DOCUMENTS = 3
 _LONG_WORD = 8
+_RARE_DOCUMENTS = 6
+_TIMES_AS_COMMON = 30
 
 
 def is_known(index: Index, word: str) -> bool:
@@ -22,7 +24,21 @@ def is_known(index: Index, word: str) -> bool:
     )
 
 
-def nearest_word(index: Index, word: str, *, least: float = LEAST_LIKENESS) -> str | None:
+def likely_slip(index: Index, word: str) -> str | None:
+    """The common word one edit away from a plain word that few passages hold: documents have typos too."""
+    if len(word) < _SHORTEST + 1 or not word.islower() or not word.isalpha():
+        return None
+    row = index.connection.execute("SELECT documents FROM words WHERE folded = ?", (word,)).fetchone()
+    if row is None or row[0] > _RARE_DOCUMENTS:
+        return None
+    meant = nearest_word(index, word, least=1 - 1.5 / (len(word) + 1), other_than=word)
+    if meant is None or not meant.isalpha() or stem(meant.lower()) == stem(word):
+        return None
+    common = index.connection.execute("SELECT documents FROM words WHERE folded = ?", (meant.lower(),)).fetchone()[0]
+    return meant if common >= _TIMES_AS_COMMON * row[0] else None
+
+
+def nearest_word(index: Index, word: str, *, least: float = LEAST_LIKENESS, other_than: str = "") -> str | None:
     """The known word most like the lower-case `word`, as it is mostly spelled; None where nothing is like it.
 
     Likeness is 1 - edit distance / longer length, adjacent letters swapped counting as one edit. Among equals the
@@ -42,6 +58,8 @@ def nearest_word(index: Index, word: str, *, least: float = LEAST_LIKENESS) -> s
         )
         for candidate, likeness, _ in scored:
             ranked = (likeness, known[candidate], candidate)
+            if candidate == other_than:
+                continue
             if best is None or ranked[:2] > best[:2]:
                 best = ranked
     if best is None:
