@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 # The bytes that outputs hold before a run; they take turns. Source: sandbox/runner/guarded_buffer.py.
-POISON = (0xFF, 0x5A)
+POISON = (0xFF, 0x3F)
 SEVERITY: tuple[CheckVerdict, ...] = (
     "correct", "not_measured", "not_emulated", "incorrect", "timeout", "crashed", "invalid",
 )  # fmt: skip
@@ -141,18 +141,11 @@ def _judge_output(problem: Problem, case: Case, argument: Argument, report: Case
 def _sentence(argument: Argument, comparison: Comparison, worst: Worst, unwritten: int) -> str:
     count = f"{comparison.violations} of {comparison.elements} elements of {argument.name}"
     if unwritten == comparison.violations:
-        how = "never written" + _or_added_to(argument, unwritten, comparison.elements)
-        return f"{count} were {how}, the first is {_at(argument, comparison.first)}"
+        return f"{count} were never written, the first is {_at(argument, comparison.first)}"
     left = f" ({unwritten} of them were never written)" if unwritten else ""
     text = f"{count} are wrong{left}; worst {_at(argument, worst.index)} is {_said(worst.got)}"
     text += f", expected {_said(worst.expected)}"
     return text if comparison.first == tuple(worst.index) else f"{text}; first {_at(argument, comparison.first)}"
-
-
-def _or_added_to(argument: Argument, unwritten: int, elements: int) -> str:
-    """Sums that a float poison got into have its bits: 0xFF… is a NaN, 0x5A… so large that small numbers vanish."""
-    added = argument.dtype.kind == "float" and unwritten == elements
-    return " (or summed with memory that nobody set)" if added else ""
 
 
 def _at(argument: Argument, index: Sequence[int] | None) -> str:
@@ -189,8 +182,7 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
     if unwritten.any():
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(unwritten)), unwritten.shape))
         count = int(np.count_nonzero(unwritten))
-        how = "never written" + _or_added_to(argument, count, unwritten.size)
-        message = f"element {_at(argument, first)} was {how}, {count} of {unwritten.size} in all"
+        message = f"element {_at(argument, first)} was never written, {count} of {unwritten.size} in all"
         findings.append(Finding(kind="not_written", message=message))
     rest = comparison.wrong & ~unwritten
     if argument.dtype.kind == "float":

@@ -14,7 +14,7 @@ import hip_calls
 from job_plan import Buffer
 
 GUARD_BYTES = 64 << 10
-POISON = (0xFF, 0x5A)  # NaN in every float type, -1 in every signed integer; and a plausible small number
+POISON = (0xFF, 0x3F)  # NaN in every float type, -1 in every signed integer; and 0.75 in f32, which shows in any sum
 ALIGNMENT = 256  # hipMalloc's, which a kernel may count on
 SHIFTS = 16
 

@@ -68,7 +68,7 @@ def test_the_worst_repeat_counts(problem):
 def test_elements_that_still_hold_the_poison_were_never_written(problem):
     mask = np.zeros((4, 10), bool)
     mask[3, 7:] = True
-    run = judged(problem, poisoned(mask, 0xFF), poisoned(mask, 0x5A), poisoned(mask, 0xFF))
+    run = judged(problem, poisoned(mask, 0xFF), poisoned(mask, 0x3F), poisoned(mask, 0xFF))
     assert run.reason == "3 of 40 elements of y were never written, the first is y[3, 7]"
     assert run.worst.got == "never written"
     assert kinds(run) == ["not_written"]
@@ -87,12 +87,6 @@ def test_bits_that_change_within_the_tolerance_are_told_and_forgiven(problem):
     other = np.nextafter(RIGHT, np.float32(9))
     run = judged(problem, RIGHT, RIGHT, other)
     assert (run.verdict, kinds(run)) == ("correct", ["non_deterministic"])
-
-
-def test_floats_that_were_only_added_to_look_like_the_poison(problem):
-    all_of_it = np.ones((4, 10), bool)
-    run = judged(problem, poisoned(all_of_it, 0xFF), poisoned(all_of_it, 0x5A))
-    assert "never written (or summed with memory that nobody set)" in run.reason
 
 
 def test_a_poison_that_was_copied_is_no_unwritten_element(problem):

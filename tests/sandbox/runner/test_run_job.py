@@ -44,7 +44,7 @@ def test_each_dispatch_has_a_record_with_its_counts(run: Run) -> None:
 def test_an_output_that_nobody_writes_is_poison_of_two_kinds(run: Run) -> None:
     case = run("does_nothing", repeats=2)
     assert case.outputs[0]["c"] == b"\xff" * 4 * N
-    assert case.outputs[1]["c"] == b"\x5a" * 4 * N
+    assert case.outputs[1]["c"] == b"\x3f" * 4 * N
 
 
 def test_a_kernel_that_writes_its_input_is_found_out(run: Run) -> None:
@@ -78,6 +78,11 @@ def test_outputs_that_differ_between_repeats_all_come_back(run: Run) -> None:
 def test_a_kernel_without_end_is_a_timeout_by_steps_or_by_time(run_cases: RunCases) -> None:
     case = run_cases(three_buffers("never_ends"), case_timeout_s=2).cases[0]
     assert case.status == "timeout", case.message
+
+
+def test_after_a_hang_the_other_cases_are_not_tried(run_cases: RunCases) -> None:
+    cases = run_cases(three_buffers("never_ends"), three_buffers("vector_add"), case_timeout_s=2).cases
+    assert [case.status for case in cases] == ["timeout", "not_run"]
 
 
 @pytest.mark.parametrize(
