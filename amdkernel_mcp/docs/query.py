@@ -112,7 +112,7 @@ def _joined(index: Index, asked: list[str], repaired: Mapping[str, str]) -> Iter
             if len(parts) < count or any(part.lower() in STOP_WORDS or not part.isalnum() for part in parts[1:]):
                 continue
             meant = _name_of_parts(index, [repaired.get(part, part) for part in parts])
-            if not meant and count == 2 and first in repaired:
+            if not meant and count == 2 and not is_known(index, first.lower().strip("_")):
                 meant = nearest_word(index, "".join(parts).lower().strip("_"), least=_ALIKE_WHEN_JOINED)
             if meant:
                 yield meant, f"{' '.join(parts)} was read as {meant}"

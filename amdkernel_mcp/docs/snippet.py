@@ -8,6 +8,8 @@ from amdkernel_mcp.docs.tokens import tokens_of_word
 WHOLE_CHARS = 700
 WINDOW_CHARS = 560
 MOST_WINDOWS = 20
+_PLAIN_WORD_CHARS = 12
+_LEAD_CHARS = 140  # how far before the first word that matched a snippet may begin
 _WORD = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
 
 
@@ -18,7 +20,7 @@ def snippet(text: str, start: int, finish: int, query: Query) -> str:
     passage = text[start:finish]
     if len(passage) <= WINDOW_CHARS:
         return _marked(text, start, finish)
-    wanted = dict.fromkeys(query.related, 0.3) | dict.fromkeys(query.asked, 1.0)
+    wanted = dict.fromkeys(query.related, 0.3) | {token: _worth(token) for token in query.asked}
     hits = [
         (found.start(), token)
         for found in _WORD.finditer(passage)
@@ -27,7 +29,7 @@ def snippet(text: str, start: int, finish: int, query: Query) -> str:
     ]
     best, best_at = -1.0, 0
     for at, _ in hits[:: len(hits) // MOST_WINDOWS + 1] or [(0, "")]:
-        inside = {token for where, token in hits if at <= where < at + WINDOW_CHARS}
+        inside = {token for where, token in hits if at <= where < at + WINDOW_CHARS - _LEAD_CHARS}
         worth = sum(wanted[token] for token in inside)
         if worth > best:
             best, best_at = worth, at
@@ -35,10 +37,17 @@ def snippet(text: str, start: int, finish: int, query: Query) -> str:
     return _marked(text, start + begin, start + min(begin + WINDOW_CHARS, len(passage)))
 
 
+def _worth(token: str) -> float:
+    """A whole identifier says more than one of its pieces or a plain word."""
+    return 5.0 if "_" in token or len(token) > _PLAIN_WORD_CHARS else 1.0
+
+
 def _line_start(passage: str, at: int) -> int:
     """A good place to begin: the line's start if it is near, else a little context before the word."""
+    if at <= _LEAD_CHARS:
+        return 0
     line = passage.rfind("\n", 0, at) + 1
-    if at - line <= 120:
+    if at - line <= _LEAD_CHARS:
         return line
     space = passage.find(" ", at - 100, at)
     return space + 1 if space >= 0 else at
