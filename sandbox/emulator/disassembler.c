@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct Disassembler {
     void *library, *context;
@@ -75,7 +76,32 @@ void disassembler_close(Disassembler *d)
     free(d); /* the library stays: LLVM does not survive being unloaded */
 }
 
+/*
+ * LLVM holds v_cmpx in the VOP3 encoding for "potentially undefined", and its C interface then gives nothing at all.
+ * The same words without the bit that says "and EXEC" are the v_cmp, whose text lacks one letter.
+ */
+static size_t disassemble_cmpx(Disassembler *d, const u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes)
+{
+    enum { VOP3 = 0x34, AND_EXEC = 1 << 20 };
+    u32 word[2];
+    if (bytes < sizeof word || text_bytes < 2)
+        return 0;
+    memcpy(word, code, sizeof word);
+    if (word[0] >> 26 != VOP3 || (word[0] >> 16 & 0x3ff) > 0xff || !(word[0] & AND_EXEC))
+        return 0;
+    word[0] &= ~(u32)AND_EXEC;
+    size_t n = d->instruction(d->context, (u8 *)word, sizeof word, address, text, text_bytes - 1);
+    char *at = n ? strstr(text, "v_cmp_") : NULL;
+    if (!at)
+        return 0;
+    at += strlen("v_cmp");
+    memmove(at + 1, at, strlen(at) + 1);
+    *at = 'x';
+    return n;
+}
+
 size_t disassemble(Disassembler *d, u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes)
 {
-    return d->instruction(d->context, code, bytes, address, text, text_bytes);
+    size_t n = d->instruction(d->context, code, bytes, address, text, text_bytes);
+    return n ? n : disassemble_cmpx(d, code, bytes, address, text, text_bytes);
 }

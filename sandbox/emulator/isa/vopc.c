@@ -69,14 +69,14 @@ static u32 class_F64(u64 x)
     }
 
 /* Every relation, in the order of the opcodes. */
-#define FLOATS(X, T, t) \
-    X(f, T, t, 0) X(lt, T, t, a < b) X(eq, T, t, a == b) X(le, T, t, a <= b) X(gt, T, t, a > b) \
-    X(lg, T, t, a < b || a > b) X(ge, T, t, a >= b) X(o, T, t, a == a && b == b) X(u, T, t, a != a || b != b) \
-    X(nge, T, t, !(a >= b)) X(nlg, T, t, !(a < b || a > b)) X(ngt, T, t, !(a > b)) X(nle, T, t, !(a <= b)) \
-    X(neq, T, t, !(a == b)) X(nlt, T, t, !(a < b)) X(tru, T, t, 1)
-#define INTEGERS(X, T, t) \
-    X(f, T, t, 0) X(lt, T, t, a < b) X(eq, T, t, a == b) X(le, T, t, a <= b) X(gt, T, t, a > b) \
-    X(ne, T, t, a != b) X(ge, T, t, a >= b) X(t, T, t, 1)
+#define FLOATS(X, T, type) \
+    X(f, T, type, 0) X(lt, T, type, a < b) X(eq, T, type, a == b) X(le, T, type, a <= b) X(gt, T, type, a > b) \
+    X(lg, T, type, a < b || a > b) X(ge, T, type, a >= b) X(o, T, type, a == a && b == b) X(u, T, type, a != a || b != b) \
+    X(nge, T, type, !(a >= b)) X(nlg, T, type, !(a < b || a > b)) X(ngt, T, type, !(a > b)) X(nle, T, type, !(a <= b)) \
+    X(neq, T, type, !(a == b)) X(nlt, T, type, !(a < b)) X(tru, T, type, 1)
+#define INTEGERS(X, T, type) \
+    X(f, T, type, 0) X(lt, T, type, a < b) X(eq, T, type, a == b) X(le, T, type, a <= b) X(gt, T, type, a > b) \
+    X(ne, T, type, a != b) X(ge, T, type, a >= b) X(t, T, type, 1)
 #define ALL(X) \
     FLOATS(X, F16, f16) FLOATS(X, F32, f32) FLOATS(X, F64, f64) INTEGERS(X, I16, i16) INTEGERS(X, U16, u16) \
     INTEGERS(X, I32, i32) INTEGERS(X, U32, u32) INTEGERS(X, I64, i64) INTEGERS(X, U64, u64)

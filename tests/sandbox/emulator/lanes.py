@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pytest
@@ -31,16 +30,10 @@ class Lines:
     """All cases of a module, run once, in lanes that are all awake and in lanes that partly sleep."""
 
     def __init__(self, sandbox: Sandbox, cases: Sequence[Case]) -> None:
-        self.sandbox, self.cases = sandbox, cases
-
-    @cached_property
-    def results(self) -> dict[str, list[tuple[State, State]]]:
-        before = [(case.line, state) for case in self.cases for state in both_masks()]
-        after = run_waves(self.sandbox, before)
-        found: dict[str, list[tuple[State, State]]] = {}
-        for (line, state), result in zip(before, after, strict=True):
-            found.setdefault(line, []).append((state, result))
-        return found
+        before = [(line, state) for line in dict.fromkeys(case.line for case in cases) for state in both_masks()]
+        self.results: dict[str, list[tuple[State, State]]] = {}
+        for (line, state), result in zip(before, run_waves(sandbox, before), strict=True):
+            self.results.setdefault(line, []).append((state, result))
 
     def check(self, case: Case) -> None:
         """Active lanes hold what is expected, the others what they held."""

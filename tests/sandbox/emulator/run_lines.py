@@ -35,7 +35,9 @@ class Device:
         """What the kernel left in its buffers; empty when it faulted."""
         inputs, outputs, memory = self.buffers
         function = ctypes.c_void_p()
-        check(hip.hipModuleGetFunction(ctypes.byref(function), self.module, b"line_%d" % number), "hipModuleGetFunction")
+        check(
+            hip.hipModuleGetFunction(ctypes.byref(function), self.module, b"line_%d" % number), "hipModuleGetFunction"
+        )
         check(hip.hipMemcpy(inputs, state, ctypes.c_size_t(IN_BYTES), 1), "hipMemcpy")
         check(hip.hipMemcpy(memory, state[IN_BYTES:], ctypes.c_size_t(MEMORY_BYTES), 1), "hipMemcpy")
         check(hip.hipMemset(outputs, 0, ctypes.c_size_t(OUT_BYTES)), "hipMemset")

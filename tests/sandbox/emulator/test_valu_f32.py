@@ -38,7 +38,9 @@ def round_once(exact: Fraction) -> np.float32:
 def minimum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """A number wins over NaN, -0 is below +0."""
     r = np.fmin(a, b)
-    return np.where((a == 0) & (b == 0), np.where(np.signbit(a) | np.signbit(b), a.dtype.type(-0.0), 0), r).astype(a.dtype)
+    return np.where((a == 0) & (b == 0), np.where(np.signbit(a) | np.signbit(b), a.dtype.type(-0.0), 0), r).astype(
+        a.dtype
+    )
 
 
 def maximum(a: np.ndarray, b: np.ndarray) -> np.ndarray:

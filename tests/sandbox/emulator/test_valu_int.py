@@ -20,7 +20,9 @@ def each(function: Callable[..., int], *registers: int, wide: int = 0) -> Callab
     def expected(s: State) -> np.ndarray:
         narrow = registers[: len(registers) - wide]
         columns = [s.u32(r) for r in narrow] + [s.u64(r) for r in registers[len(narrow) :]]
-        return np.array([function(*map(int, row)) & (1 << 64) - 1 for row in zip(*columns, strict=True)], dtype=np.uint64)
+        return np.array(
+            [function(*map(int, row)) & (1 << 64) - 1 for row in zip(*columns, strict=True)], dtype=np.uint64
+        )
 
     return expected
 
@@ -150,7 +152,7 @@ U32 = table("u32", [
     ("v_alignbit_b32 v20, v10, v11, v12", each(lambda a, b, c: (a << 32 | b) >> (c & 31) & MASK, 10, 11, 12)),
     ("v_alignbyte_b32 v20, v10, v11, v12", each(lambda a, b, c: (a << 32 | b) >> 8 * (c & 3) & MASK, 10, 11, 12)),
     ("v_perm_b32 v20, v10, v11, v12", each(perm, 10, 11, 12)),
-    ("v_perm_b32 v20, v10, v11, 0x0c030d04", each(lambda a, b: perm(a, b, 0x0C030D04), 10, 11)),
+    ("s_mov_b32 s10, 0x0c030d04\nv_perm_b32 v20, v10, v11, s10", each(lambda a, b: perm(a, b, 0x0C030D04), 10, 11)),
     ("v_lshl_add_u32 v20, v10, v11, v12", each(lambda a, b, c: (a << (b & 31)) + c & MASK, 10, 11, 12)),
     ("v_add_lshl_u32 v20, v10, v11, v12", each(lambda a, b, c: (a + b & MASK) << (c & 31) & MASK, 10, 11, 12)),
     ("v_lshl_or_b32 v20, v10, v11, v12", each(lambda a, b, c: (a << (b & 31) | c) & MASK, 10, 11, 12)),

@@ -14,7 +14,9 @@ _U32 = [0, 1, 2, 31, 32, 33, 0x7F, 0x80, 0xFF, 0xFFFF, 0x8000, 0x7FFFFFFF, 0x800
 _U64 = [0, 1, 63, 64, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 32, 1 << 63, (1 << 63) - 1, (1 << 64) - 1, 0x0123456789ABCDEF, 5]
 
 
-def _fill(rng: np.random.Generator, special: list[float], random: NDArray[np.floating], dtype: type) -> NDArray[np.generic]:
+def _fill(
+    rng: np.random.Generator, special: list[float], random: NDArray[np.floating], dtype: type
+) -> NDArray[np.generic]:
     """Special values in the first half of the lanes, in random order; the given ones in the other half."""
     out = random.astype(dtype)
     with np.errstate(over="ignore"):

@@ -120,7 +120,7 @@ def assembly(lines: Sequence[str], target: str = TARGET) -> str:
     )
 
 
-@dataclass
+@dataclass(repr=False)
 class State:
     """The registers of a wave, and the memory at s[20:21]."""
 
@@ -150,6 +150,12 @@ class State:
 
     def f64(self, register: int) -> NDArray[np.float64]:
         return self.u64(register).view(np.float64)
+
+    def f32_pair(self, register: int) -> NDArray[np.uint64]:
+        """The bits of two floats, any NaN as the same NaN."""
+        both = self.v[register : register + 2].copy()
+        both[np.isnan(both.view(np.float32))] = 0x7FC00000
+        return both[0].astype(np.uint64) | both[1].astype(np.uint64) << np.uint64(32)
 
     def halves(self, register: int) -> NDArray[np.uint16]:
         """Shape (64, 2): low half, high half."""

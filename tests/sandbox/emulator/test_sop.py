@@ -1,0 +1,130 @@
+"""Scalar instructions: results, SCC, EXEC."""
+
+from dataclasses import dataclass
+
+import pytest
+from values import prepared
+from waves import ALL, SOME, State, run_waves
+
+from amdkernel_mcp.execution.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+MASK = (1 << 32) - 1
+A, B = 0x80000001, 0x0000FFFF  # s4, s5; as a pair 0x0000FFFF80000001
+PAIR = B << 32 | A
+OTHER = 111 << 32 | 110  # s[14:15], counting up
+NO_CHANGE = -1
+
+
+@dataclass(frozen=True)
+class Case:
+    line: str
+    result: int  # s[10:11] of the low 32 or all 64 bits
+    scc: int = NO_CHANGE
+    before_scc: int = 0
+    wide: bool = False
+
+
+def signed(x: int, bits: int = 32) -> int:
+    return x - (1 << bits) if x >> (bits - 1) else x
+
+
+CASES = [
+    Case("s_mov_b32 s10, s4", A), Case("s_mov_b64 s[10:11], s[4:5]", PAIR, wide=True),
+    Case("s_mov_b64 s[10:11], -1", 2**64 - 1, wide=True), Case("s_movk_i32 s10, 0x8000", 0xFFFF8000),
+    Case("s_mov_b64 s[10:11], 0x80000000", 0x80000000, wide=True),
+    Case("s_not_b32 s10, s4", ~A & MASK, 1), Case("s_not_b64 s[10:11], -1", 0, 0, wide=True),
+    Case("s_brev_b32 s10, s4", A), Case("s_brev_b64 s[10:11], s[4:5]", int(f"{PAIR:064b}"[::-1], 2), wide=True),
+    Case("s_bcnt1_i32_b32 s10, s4", 2, 1), Case("s_bcnt1_i32_b64 s10, s[4:5]", 18, 1),
+    Case("s_bcnt0_i32_b32 s10, s4", 30, 1), Case("s_bcnt0_i32_b64 s10, s[4:5]", 46, 1),
+    Case("s_ff0_i32_b32 s10, s4", 1), Case("s_ff1_i32_b32 s10, s4", 0), Case("s_ff1_i32_b64 s10, s[4:5]", 0),
+    Case("s_ff1_i32_b32 s10, 0", MASK), Case("s_ff0_i32_b64 s10, -1", MASK),
+    Case("s_flbit_i32_b32 s10, s5", 16), Case("s_flbit_i32_b64 s10, s[4:5]", 16), Case("s_flbit_i32 s10, s4", 1),
+    Case("s_flbit_i32 s10, -1", MASK), Case("s_flbit_i32 s10, s5", 16), Case("s_flbit_i32_i64 s10, s[4:5]", 16),
+    Case("s_sext_i32_i8 s10, s5", MASK), Case("s_sext_i32_i16 s10, s5", MASK),
+    Case("s_abs_i32 s10, s4", 0x7FFFFFFF, 1), Case("s_abs_i32 s10, 0", 0, 0),
+    Case("s_wqm_b32 s10, s4", 0xF000000F, 1), Case("s_quadmask_b32 s10, s4", 0x81, 1),
+    Case("s_bitreplicate_b64_b32 s[10:11], s5", 0xFFFFFFFF, wide=True),
+    Case("s_mov_b32 s10, 0\ns_bitset1_b32 s10, s6", 1 << 5),
+    Case("s_mov_b32 s10, -1\ns_bitset0_b32 s10, s6", ~(1 << 5) & MASK),
+    Case("s_mov_b32 s10, 7\ns_cmov_b32 s10, s4", 7, 0, 0), Case("s_mov_b32 s10, 7\ns_cmov_b32 s10, s4", A, 1, 1),
+    Case("s_add_u32 s10, s4, s4", 2, 1), Case("s_add_u32 s10, s4, s5", A + B, 0),
+    Case("s_addc_u32 s10, s4, s5", A + B + 1, 0, 1), Case("s_addc_u32 s10, -1, 0", 0, 1, 1),
+    Case("s_sub_u32 s10, s5, s4", B - A & MASK, 1), Case("s_subb_u32 s10, s5, s5", MASK, 1, 1),
+    Case("s_add_i32 s10, s4, s4", 2, 1), Case("s_add_i32 s10, s5, s5", 2 * B, 0),
+    Case("s_sub_i32 s10, s4, s5", A - B, 1), Case("s_sub_i32 s10, s5, s6", B - 5, 0),
+    Case("s_min_i32 s10, s4, s5", A, 1), Case("s_min_u32 s10, s4, s5", B, 0),
+    Case("s_max_i32 s10, s4, s5", B, 0), Case("s_max_u32 s10, s4, s5", A, 1),
+    Case("s_cselect_b32 s10, s4, s5", A, 1, 1), Case("s_cselect_b32 s10, s4, s5", B, 0, 0),
+    Case("s_cselect_b64 s[10:11], s[4:5], 0", PAIR, 1, 1, wide=True),
+    Case("s_and_b32 s10, s4, s5", A & B, 1), Case("s_and_b32 s10, s4, 2", 0, 0), Case("s_or_b32 s10, s4, s5", A | B, 1),
+    Case("s_xor_b32 s10, s4, s4", 0, 0), Case("s_andn2_b32 s10, s4, s5", A & ~B, 1),
+    Case("s_orn2_b32 s10, s4, s5", (A | ~B) & MASK, 1), Case("s_nand_b32 s10, s4, s5", ~(A & B) & MASK, 1),
+    Case("s_nor_b32 s10, s4, s5", ~(A | B) & MASK, 1), Case("s_xnor_b32 s10, s4, s5", ~(A ^ B) & MASK, 1),
+    Case("s_and_b64 s[10:11], s[4:5], s[14:15]", PAIR & OTHER, 1, wide=True),
+    Case("s_andn2_b64 s[10:11], s[4:5], s[14:15]", PAIR & ~OTHER, 1, wide=True),
+    Case("s_xor_b64 s[10:11], s[4:5], s[14:15]", PAIR ^ OTHER, 1, wide=True),
+    Case("s_lshl_b32 s10, s4, s6", A << 5 & MASK, 1), Case("s_lshr_b32 s10, s4, s6", A >> 5, 1),
+    Case("s_ashr_i32 s10, s4, s6", signed(A) >> 5 & MASK, 1),
+    Case("s_lshl_b64 s[10:11], s[4:5], s6", PAIR << 5 & (1 << 64) - 1, 1, wide=True),
+    Case("s_lshr_b64 s[10:11], s[4:5], 40", PAIR >> 40, 1, wide=True),
+    Case("s_ashr_i64 s[10:11], s[4:5], s6", PAIR >> 5, 1, wide=True),
+    Case("s_bfm_b32 s10, s6, 4", 31 << 4), Case("s_bfm_b64 s[10:11], 40, 4", ((1 << 40) - 1) << 4, wide=True),
+    Case("s_mul_i32 s10, s4, s5", A * B & MASK), Case("s_mul_hi_u32 s10, s4, s5", A * B >> 32),
+    Case("s_mul_hi_i32 s10, s4, s5", signed(A) * B >> 32 & MASK),
+    Case("s_bfe_u32 s10, s5, 0x80004", 0xFF, 1), Case("s_bfe_i32 s10, s4, 0x8001c", 0xFFFFFFF8, 1),
+    Case("s_bfe_u64 s[10:11], s[4:5], 0x10001f", PAIR >> 31 & 0xFFFF, 1, wide=True),
+    Case("s_bfe_i64 s[10:11], s[4:5], 0x10001f", (1 << 64) - 1, 1, wide=True),
+    Case("s_absdiff_i32 s10, s6, 9", 4, 1), Case("s_lshl1_add_u32 s10, s4, s5", 2 + B, 1),
+    Case("s_lshl4_add_u32 s10, s6, s5", 80 + B, 0), Case("s_pack_ll_b32_b16 s10, s4, s5", 0xFFFF0001),
+    Case("s_pack_lh_b32_b16 s10, s5, s4", 0x8000FFFF), Case("s_pack_hh_b32_b16 s10, s4, s4", 0x80008000),
+    Case("s_mov_b32 s10, 5\ns_addk_i32 s10, -6", MASK, 0), Case("s_mov_b32 s10, 5\ns_mulk_i32 s10, -2", MASK - 9),
+    Case("s_cmp_lt_i32 s4, s5", 106, 1), Case("s_cmp_lt_u32 s4, s5", 106, 0), Case("s_cmp_eq_u64 s[4:5], s[4:5]", 106, 1),
+    Case("s_cmp_lg_u64 s[4:5], s[4:5]", 106, 0), Case("s_bitcmp1_b32 s4, 31", 106, 1), Case("s_bitcmp0_b32 s4, 31", 106, 0),
+    Case("s_cmpk_lt_i32 s4, 0x7fff", 106, 1), Case("s_cmpk_gt_u32 s5, 0xfffe", 106, 1), Case("s_cmpk_eq_i32 s6, 5", 106, 1),
+    Case("s_cmp_ge_i32 s5, s5", 106, 1), Case("s_cmp_le_u32 s4, s5", 106, 0), Case("s_cmp_gt_i32 s5, s4", 106, 1),
+    Case("s_cmp_lg_u32 s5, s4", 106, 1), Case("s_cmp_lg_i32 s5, s5", 106, 0), Case("s_cmp_eq_i32 0xffff, s5", 106, 1),
+    Case("s_getpc_b64 s[10:11]\ns_add_u32 s10, s10, 16\ns_addc_u32 s11, s11, 0\ns_setpc_b64 s[10:11]\n"
+         "s_mov_b32 s6, 0\ns_mov_b32 s10, s6", 5),
+    Case("s_branch 1\ns_mov_b32 s6, 0\ns_mov_b32 s10, s6", 5),
+    Case("s_cmp_eq_u32 0, 0\ns_cbranch_scc0 1\ns_mov_b32 s10, s6", 5, 1),
+    Case("s_load_dwordx2 s[10:11], s[20:21], 0x8\ns_waitcnt lgkmcnt(0)", 0x0F0E0D0C0B0A0908, wide=True),
+    Case("s_movk_i32 s16, 0x10\ns_load_dword s10, s[20:21], s16\ns_waitcnt lgkmcnt(0)", 0x13121110),
+    Case("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3\ns_getreg_b32 s10, hwreg(HW_REG_MODE, 0, 8)", 0xF3),
+]  # fmt: skip
+
+SAVES = {
+    "and": lambda s, e: s & e, "or": lambda s, e: s | e, "xor": lambda s, e: s ^ e, "andn2": lambda s, e: s & ~e,
+    "orn2": lambda s, e: s | ~e, "nand": lambda s, e: ~(s & e), "nor": lambda s, e: ~(s | e),
+    "xnor": lambda s, e: ~(s ^ e), "andn1": lambda s, e: ~s & e, "orn1": lambda s, e: ~s | e,
+}  # fmt: skip
+
+
+def state(case: Case) -> State:
+    before = prepared(scc=case.before_scc)
+    before.memory = bytes(range(256)) * 32
+    return before
+
+
+@pytest.fixture(scope="module")
+def results(sandbox: Sandbox) -> list[State]:
+    saves = [(f"s_{name}_saveexec_b64 s[10:11], s[4:5]", prepared(exec_mask=SOME)) for name in SAVES]
+    return run_waves(sandbox, [*((case.line, state(case)) for case in CASES), *saves])
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.line for case in CASES])
+def test_scalar_results_and_scc(results: list[State], number: int) -> None:
+    case, after = CASES[number], results[number]
+    assert not after.fault, after.fault
+    got = int(after.s[6]) | (int(after.s[7]) << 32 if case.wide else 0)
+    assert got == case.result, f"{case.line}: {got:#x} instead of {case.result:#x}"
+    assert after.scc == (case.before_scc if case.scc == NO_CHANGE else case.scc), f"{case.line}: SCC {after.scc}"
+
+
+@pytest.mark.parametrize("number", range(len(SAVES)), ids=list(SAVES))
+def test_saveexec_keeps_the_old_mask_and_narrows_exec(results: list[State], number: int) -> None:
+    after, narrow = results[len(CASES) + number], list(SAVES.values())[number]
+    assert int(after.s[6]) | int(after.s[7]) << 32 == SOME
+    assert after.exec == narrow(PAIR, SOME) & ALL
+    assert after.scc == (after.exec != 0)
