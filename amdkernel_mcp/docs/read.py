@@ -11,7 +11,7 @@ from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.results import ReadResult, SectionRef
 
 MOST_CHARS = 100_000
-MOST_SECTIONS = 40
+CONTENTS_CHARS = 1_800
 _HEADING_MARK = re.compile(r"[\s`*]+")
 
 
@@ -225,12 +225,14 @@ def _stop(text: str, start: int, max_chars: int) -> int:
 
 
 def _contents(page: _Opened, parts: tuple[_Part, ...]) -> list[SectionRef]:
-    """The sections below what is read; of a section without any, those of the whole page."""
+    """The sections below what is read; of a section without any, those of the whole page. As many as fit."""
     shown = parts[1:] or tuple(part for part in page.parts if part is not parts[0])
-    return [
-        SectionRef(
-            heading=" > ".join(part.breadcrumb[1:]) or part.breadcrumb[0],
-            ref=f"{page.source}/{page.path}#{part.anchor}",
-        )
-        for part in shown[:MOST_SECTIONS]
-    ]
+    listed: list[SectionRef] = []
+    left = CONTENTS_CHARS
+    for part in shown:
+        heading = " > ".join(part.breadcrumb[1:]) or part.breadcrumb[0]
+        listed.append(SectionRef(heading=heading, ref=f"{page.source}/{page.path}#{part.anchor}"))
+        left -= len(heading) + len(listed[-1].ref)
+        if left < 0:
+            break
+    return listed

@@ -95,3 +95,9 @@ def test_an_unknown_section_lists_those_there_are(index: Index) -> None:
 def test_a_span_out_of_range_is_refused(index: Index, span: dict[str, int]) -> None:
     with pytest.raises(DocumentationError):
         read(index, "guide/how-to/lds.rst", **span)
+
+
+def test_a_default_piece_of_the_largest_page_is_short(rocm_index: Index) -> None:
+    result = read(rocm_index, "llvm/AMDGPUUsage.rst")
+    assert result.total_chars > 500_000
+    assert len(result.model_dump_json()) < 8_000
