@@ -84,7 +84,7 @@ _STEPS: dict[type[Result], tuple[Step, ...]] = {
         Keep("diagnostics", 8),
         Keep("kernels.hot_lines", 8),
         Keep("kernels", 4),
-        Keep("kernels.metrics", 24),
+        Keep("kernels.metrics", 30),
         Keep("findings", 8),
         Keep("warnings", 8),
         Cut("kernels", 160),

@@ -25,17 +25,19 @@ EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "row_softmax"
 KERNELS = EXAMPLE / "kernels"
 SERVER = Path(sys.executable).parent / "amdkernel-mcp"
 BROKEN = ("broken_tail.hip", "broken_overflow.hip")  # one is wrong on a line, the other in its numbers
-COUNTERS = (
+FIGURES = (
     "SQ_WAVES",
     "SQ_INSTS_VALU",
+    "SQ_INSTS_LDS",
     "SQ_INSTS_VMEM_RD",
     "SQ_INSTS_VMEM_WR",
-    "SQ_INSTS_LDS",
-    "bytes_loaded",
+    "Bytes Requested",
+    "Lines per Load",
+    "VALU Active Threads",
 )
 VERDICT_STYLE = {"correct": "bold green", "faster": "bold green", "incorrect": "bold red", "invalid": "bold red"}
 
-console = Console()
+console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 110)
 Answer = dict[str, Any]
 
 
@@ -105,7 +107,10 @@ class Loop:
     async def profile(self, name: str) -> Answer:
         self.say(f"Profile {name}", "profile_kernel")
         answer = await self.call("profile_kernel", problem="row_softmax", path=str(KERNELS / name))
-        for entry in answer["diagnosis"][:3]:
+        troubles = [entry for entry in answer["diagnosis"] if not entry["finding"].startswith("Not the trouble")]
+        if not troubles:
+            console.print("  nothing stands out any more")
+        for entry in troubles[:3]:
             console.print(f"  [bold]{entry['finding']}[/]")
             console.print(f"    [dim]because[/] {entry['because']}")
             console.print(f"    [dim]try[/]     {entry['try']}")
@@ -127,16 +132,20 @@ class Loop:
 
 
 def compare(before: Answer, after: Answer) -> None:
-    """Which exact counters tell that one kernel is better than the other."""
-    table = Table(title="by the counters (emulated: exact counts, no times)", title_justify="left", box=None)
-    for column in ("counter", "naive", "better", "ratio"):
-        table.add_column(column, justify="left" if column == "counter" else "right")
+    """By which figures one kernel is better than the other."""
+    table = Table(title="By which figures it is better", title_justify="left", title_style="bold", box=None)
+    for column in ("figure", "naive", "better", "evidence"):
+        table.add_column(column, justify="left" if column in ("figure", "evidence") else "right")
     old, new = before["kernels"][0]["metrics"], after["kernels"][0]["metrics"]
-    for name in COUNTERS:
-        a, b = (side.get(name, {}).get("value") for side in (old, new))
-        if a is not None and b is not None:
-            table.add_row(name, f"{a:,.0f}", f"{b:,.0f}", f"{b / a:.2f}" if a else "-")
+    for name in FIGURES:
+        a, b = old.get(name), new.get(name)
+        if a and b and a["value"] is not None and b["value"] is not None:
+            table.add_row(name, _figure(a["value"]), _figure(b["value"]), a["evidence"])
     console.print(table)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
 
 
 async def main() -> int:

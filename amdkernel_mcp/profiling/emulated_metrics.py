@@ -110,6 +110,20 @@ DERIVED: tuple[Definition, ...] = (
 )  # fmt: skip
 
 
+FIRST = (
+    "Modelled Time",
+    "SQ_WAVES",
+    "SQ_INSTS_VALU",
+    "SQ_INSTS_MFMA",
+    "SQ_INSTS_SALU",
+    "SQ_INSTS_SMEM",
+    "SQ_INSTS_LDS",
+    "SQ_INSTS_VMEM_RD",
+    "SQ_INSTS_VMEM_WR",
+)
+"""What everybody asks for: the time and the exact counts by instruction family."""
+
+
 def total_counters(dispatches: Iterable[Dispatch]) -> dict[str, float]:
     """Each counter, summed over the dispatches that have it."""
     total: dict[str, float] = {}
@@ -132,12 +146,12 @@ def raw_counters(dispatches: Sequence[Dispatch]) -> dict[str, Metric]:
 def emulated_metrics(
     dispatches: Sequence[Dispatch], gpu: Gpu, *, resources: KernelResources | None = None
 ) -> dict[str, Metric]:
-    """All metrics of one kernel over its dispatches: derived, modelled, static and raw, most telling first."""
+    """All metrics of one kernel over its dispatches, in the order in which an answer that must be short keeps them."""
     values = formula_inputs(dispatches, gpu)
-    metrics = model_metrics(dispatches, gpu, resources)
-    metrics |= {definition.name: definition.metric(values) for definition in DERIVED}
-    metrics |= static_metrics(resources)
-    return metrics | raw_counters(dispatches)
+    modelled = model_metrics(dispatches, gpu, resources)
+    metrics = {definition.name: definition.metric(values) for definition in DERIVED}
+    metrics |= modelled | static_metrics(resources) | raw_counters(dispatches)
+    return {name: metrics[name] for name in FIRST if name in metrics} | metrics
 
 
 def formula_inputs(dispatches: Sequence[Dispatch], gpu: Gpu) -> dict[str, float]:
