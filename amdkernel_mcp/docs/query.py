@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from amdkernel_mcp.docs.index import Index
 from amdkernel_mcp.docs.page import visible
 from amdkernel_mcp.docs.spelling import is_known, likely_slip, nearest_word
-from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, words
+from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
 from amdkernel_mcp.errors import DocumentationError
 
 LONGEST_QUERY_CHARS = 2_000
@@ -73,10 +73,15 @@ def understand(index: Index, text: str, switches: Switches = ALL_ON) -> Query:
         asked = list(dict.fromkeys(word.lower() for word in asked_words))[:MOST_TOKENS]
     related: list[str] = []
     if switches.glossary:
-        meant = (token for means in index.vocabulary.meanings(asked) for token in tokens(means))
+        said = [token for word in [*asked_words, *added] for token in _all_tokens(word)]
+        meant = (token for means in index.vocabulary.meanings(said) for token in tokens(means))
         related = [token for token in dict.fromkeys(meant) if token not in asked]
     folded = tuple(dict.fromkeys(word.strip("_").lower() for word in [*names, *added]))
     return Query(shown, tuple(asked), tuple(related), folded, tuple(dict.fromkeys(applied)))
+
+
+def _all_tokens(word: str) -> tuple[str, ...]:
+    return (word.lower(),) if word.lower() in STOP_WORDS else tokens_of_word(word)
 
 
 def _additions(index: Index, name: str, switches: Switches, *, repairs_left: int) -> Iterator[tuple[str, str]]:

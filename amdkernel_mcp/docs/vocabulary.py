@@ -1,9 +1,10 @@
 """The words that mean the same: what docs_index/vocabulary.toml says, made ready for look-up."""
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.docs.tokens import stem
@@ -11,23 +12,23 @@ from amdkernel_mcp.docs.tokens import stem
 
 @dataclass(frozen=True)
 class Phrase:
-    """A row of the glossary: when all words of one of `said` stand in a query, `means` is searched too."""
+    """A row of the glossary: when all words of one of `said` stand in a query, in order, `means` is searched too."""
 
-    said: tuple[frozenset[str], ...]
+    said: tuple[tuple[str, ...], ...]
     means: str
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The glossary, with an index by first word so that a query looks at few rows."""
+    """The glossary."""
 
     phrases: tuple[Phrase, ...]
 
     def meanings(self, stems: Sequence[str]) -> Iterator[str]:
-        """What the glossary adds to a query of these stems."""
-        known = frozenset(stems)
+        """What the glossary adds to a query of these stems, stop words among them: `out of memory` is not `memory`."""
+        place = {word: at for at, word in reversed(list(enumerate(stems)))}
         for phrase in self.phrases:
-            if any(said <= known for said in phrase.said):
+            if any(_in_order(said, place) for said in phrase.said):
                 yield phrase.means
 
 
@@ -39,5 +40,10 @@ def load_vocabulary() -> Vocabulary:
     return Vocabulary(tuple(Phrase(tuple(map(_stems, row["said"])), " ".join(row["means"])) for row in rows))
 
 
-def _stems(said: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in said.lower().split())
+def _stems(said: str) -> tuple[str, ...]:
+    return tuple(stem(word) for word in said.lower().split())
+
+
+def _in_order(said: Sequence[str], place: Mapping[str, int]) -> bool:
+    places = [place.get(word, -1) for word in said]
+    return places[0] >= 0 and all(before < after for before, after in pairwise(places))
