@@ -40,11 +40,17 @@ if [ -d /run/systemd/system ]; then
     systemctl start docker && for _ in $(seq 60); do docker_answers && exit 0; sleep 0.5; done
 fi
 log="${TMPDIR:-/tmp}/amdkernel-dockerd.log"
-rm -f /var/run/docker.pid
-setsid nohup dockerd >"$log" 2>&1 </dev/null &
-for _ in $(seq 60); do
-    docker_answers && exit 0
-    sleep 0.5
+for attempt in 1 2; do
+    # A daemon that is being stopped still holds its containerd, and a new one could not start beside it.
+    for _ in $(seq 60); do pgrep -x dockerd >/dev/null || break; sleep 0.5; docker_answers && exit 0; done
+    rm -f /var/run/docker.pid
+    setsid nohup dockerd >"$log" 2>&1 </dev/null &
+    daemon=$!
+    for _ in $(seq 60); do
+        docker_answers && exit 0
+        kill -0 "$daemon" 2>/dev/null || break
+        sleep 0.5
+    done
 done
 echo "The Docker daemon does not start; its last words:" >&2
 tail -n 5 "$log" >&2
