@@ -379,7 +379,7 @@ static bool list_modifier(const char *name, const char *value, Inst *i, u32 *use
     if (strcmp(name, "neg_hi") == 0)
         return *used = MOD_NEG_LO_HI, bit_list(value, &i->neg_hi);
     if (strcmp(name, "neg") == 0) /* f64 MFMA spells BLGP so */
-        return *used = MOD_MFMA, bit_list(value, &i->blgp);
+        return *used = MOD_NEG, bit_list(value, &i->neg);
     *used = MOD_SDWA;
     if (strcmp(name, "src0_sel") == 0)
         return select_part(value, &i->select[0]);
