@@ -4,6 +4,7 @@ import ctypes
 import json
 import struct
 import sys
+from pathlib import Path
 
 OUT = sys.argv[1]
 V_IN, V_OUT, SCALARS, MEMORY_BYTES = 32, 64, 22, 8192
@@ -26,7 +27,7 @@ class Device:
     """The module and its three buffers; made anew after a fault, which a process keeps until it resets the device."""
 
     def __init__(self) -> None:
-        image = open(f"{OUT}/lines.co", "rb").read()
+        image = Path(OUT, "lines.co").read_bytes()
         self.module = ctypes.c_void_p()
         check(hip.hipModuleLoadData(ctypes.byref(self.module), image), "hipModuleLoadData")
         self.buffers = [allocate(size) for size in (IN_BYTES, OUT_BYTES, MEMORY_BYTES)]
@@ -53,8 +54,8 @@ class Device:
 
 
 def main() -> None:
-    numbers = [n for (n,) in struct.iter_unpack("<I", open("numbers", "rb").read())]
-    states = open("states", "rb").read()
+    numbers = [n for (n,) in struct.iter_unpack("<I", Path("numbers").read_bytes())]
+    states = Path("states").read_bytes()
     size = IN_BYTES + MEMORY_BYTES
     device = Device()
     with open(f"{OUT}/results", "wb") as results:

@@ -170,7 +170,11 @@ ATOMICS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "fold", "start"), ATOMICS, ids=[line.splitlines()[-5][:40] + line.splitlines()[-4][:24] for line, *_ in ATOMICS])
+@pytest.mark.parametrize(
+    ("line", "fold", "start"),
+    ATOMICS,
+    ids=[line.splitlines()[-5][:40] + line.splitlines()[-4][:24] for line, *_ in ATOMICS],
+)
 def test_atomics_of_a_wave_follow_each_other(results, line: str, fold: Callable[[int, int], int], start: int) -> None:
     for before, after in results[line]:
         value = start

@@ -230,8 +230,10 @@ def test_doubles_can_be_negated_on_the_way_in(sandbox: Sandbox) -> None:
     shape = dense("f64_16x16x4_f64", 16, 4, 1, "f64")
     text, before, _ = case(shape, 7)
     (plain, negated) = run_waves(sandbox, [(text, before), (text.replace(", a[0:7] ", ", a[0:7] neg:[1,0,1]"), before)])
+
     def values(state: State) -> Array:
         return np.concatenate([state.f64(register) for register in range(32, 40, 2)])
+
     assert not negated.fault, negated.fault
     assert (values(negated) == -values(plain)).all(), "-A * B - C"
     assert plain.exec != 0

@@ -155,7 +155,7 @@ HALF = [
 ]  # fmt: skip
 
 
-def pairs(function: Callable[..., Array], *halves: tuple[int, int, int], flip: int = 0) -> Callable[[State], Array]:
+def pairs(function: Callable[..., Array], *halves: tuple[int, int, int]) -> Callable[[State], Array]:
     """A packed result: for each source its register and which halves feed the low and the high result."""
 
     def expected(s: State) -> Array:

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-
 from waves import ALL, LANES, SOME, V_IN, State
 
 POISON = 0xDEADBEEF
