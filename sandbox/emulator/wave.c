@@ -12,6 +12,14 @@ static u32 threads_of(const Dispatch *d) { return d->block[0] * d->block[1] * d-
 
 u32 group_wave_count(const Dispatch *d) { return (threads_of(d) + LANES - 1) / LANES; }
 
+/* A kernel that recurses, or calls what the compiler cannot see, does not know its need. */
+static u32 scratch_bytes(const Dispatch *d)
+{
+    enum { USES_DYNAMIC_STACK = 1 << 11, DYNAMIC_STACK_BYTES = 16384 };
+    bool grows = d->kernel.properties & USES_DYNAMIC_STACK && d->kernel.scratch_bytes < DYNAMIC_STACK_BYTES;
+    return grows ? DYNAMIC_STACK_BYTES : d->kernel.scratch_bytes;
+}
+
 static u8 *reserve(u64 bytes)
 {
     void *p = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -23,7 +31,7 @@ bool group_create(Group *g, const Dispatch *d)
     u64 waves = group_wave_count(d);
     *g = (Group){.registers_bytes = waves * REGISTER_STRIDE,
                  .lds_room = (u64)d->kernel.lds_bytes + d->dynamic_lds_bytes,
-                 .scratch_room = waves * LANES * d->kernel.scratch_bytes};
+                 .scratch_room = waves * LANES * scratch_bytes(d)};
     g->waves = aligned_alloc(64, waves * sizeof(Wave));
     g->registers = reserve(g->registers_bytes);
     g->lds = reserve(g->lds_room);
@@ -70,7 +78,7 @@ static void set_user_sgprs(Wave *w, const Dispatch *d)
             at += 2;
         }
     if (has & HAS_PRIVATE_SIZE)
-        w->s[at++] = d->kernel.scratch_bytes;
+        w->s[at++] = scratch_bytes(d);
     u32 offset = d->kernel.kernarg_preload >> 7 & 511;
     for (u32 k = 0; k < preload_length(d) && at < 32; k++) {
         u64 address = d->kernarg + 4 * (offset + k);
@@ -125,7 +133,7 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     w->v = (u32(*)[LANES])(g->registers + (u64)index * REGISTER_STRIDE);
     w->lds = g->lds;
     w->lds_bytes = (u32)g->lds_room;
-    w->scratch_bytes = d->kernel.scratch_bytes;
+    w->scratch_bytes = scratch_bytes(d);
     w->scratch = g->scratch + (u64)index * LANES * w->scratch_bytes;
     w->index = index;
     memcpy(w->workgroup, workgroup, sizeof w->workgroup);

@@ -142,7 +142,7 @@ static inline double div_fixup(double a, double b, double c, bool tiny)
     else if (isinf(b) || c == 0 || tiny)
         r = 0;
     else
-        r = fabs(a);
+        r = a == a ? fabs(a) : INFINITY; /* the quotient of two numbers was lost on the way: it is too large */
     return negative ? -r : r;
 }
 static inline float div_fixup_f32(float a, float b, float c)

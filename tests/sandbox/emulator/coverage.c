@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../../sandbox/emulator/machine.h"
+#include "machine.h"
 
 static u8 *read_file(const char *path, u64 *bytes)
 {

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,8 +23,8 @@ class Case:
     keeps_upper: bool = False  # a 16-bit result that leaves the upper half of its register alone
 
 
-def table(kind: str, rows: Sequence[tuple[object, ...]], **options: bool) -> list[Case]:
-    return [Case(row[0], kind, row[1], *row[2:], **options) for row in rows]  # type: ignore[arg-type]
+def table(kind: str, rows: Sequence[tuple[Any, ...]], **options: bool) -> list[Case]:
+    return [Case(row[0], kind, row[1], *row[2:], **options) for row in rows]
 
 
 class Lines:

@@ -1,0 +1,63 @@
+"""Whole kernels as hipcc makes them, unoptimised and optimised: right results, and no instruction unknown."""
+
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.execution.sandbox import Completed, Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+HERE = Path(__file__).parent
+EMULATOR = HERE.parents[2] / "sandbox" / "emulator"
+LEVELS = ("0", "3")
+
+RUN = """
+export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_OPTIONS=step_limit=50000000,arena_mb=256
+hipcc --offload-arch=gfx942 -O{level} -Wno-unused-command-line-argument kernels.hip -o kernels 2>&1 || exit 1
+timeout 60 ./kernels >$OUT/printed
+"""
+
+DECODE = """
+set -e
+bin=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
+$bin/clang -std=gnu11 -O0 -march=x86-64-v3 -Iemulator coverage.c emulator/*.c emulator/isa/*.c -lm -ldl -pthread -o coverage
+for level in 0 1 2 3; do
+  hipcc --offload-arch=gfx942 -O$level --offload-device-only --no-gpu-bundle-output kernels.hip -o k$level.co
+  $bin/llvm-objcopy -O binary --only-section=.text k$level.co k$level.text
+done
+./coverage gfx942 k?.text | sort | uniq -c >$OUT/unknown
+"""
+
+
+def kernels() -> dict[str, bytes]:
+    return {"kernels.hip": (HERE / "kernels.hip").read_bytes()}
+
+
+@pytest.fixture(scope="module")
+def printed(sandbox: Sandbox) -> dict[str, dict[str, str]]:
+    """By optimisation level: what each check said."""
+    found: dict[str, dict[str, str]] = {}
+    for level in LEVELS:
+        done: Completed = sandbox.run("compile", ["sh", "-c", RUN.format(level=level)], kernels(), timeout_s=110)
+        assert "printed" in done.files, done.stderr
+        lines = done.files["printed"].decode().splitlines()
+        found[level] = dict(line.split("=", 1) for line in lines)
+        assert "waiting" in found[level], f"-O{level} did not come to its end: {lines[-1:]} {done.stderr}"
+    return found
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_kernel_of_the_corpus_is_right(printed: dict[str, dict[str, str]], level: str) -> None:
+    wrong = {name: said for name, said in printed[level].items() if not said.startswith("ok")}
+    assert not wrong, f"-O{level}: {wrong}"
+    assert len(printed[level]) > 35
+
+
+def test_no_instruction_that_the_compiler_emits_is_unknown(sandbox: Sandbox) -> None:
+    files = {"coverage.c": (HERE / "coverage.c").read_bytes(), **kernels()}
+    for path in [*EMULATOR.glob("*.[ch]"), *EMULATOR.glob("isa/*.[ch]"), *EMULATOR.glob("isa/*.def")]:
+        files[f"emulator/{path.relative_to(EMULATOR)}"] = path.read_bytes()
+    done = sandbox.run("compile", ["sh", "-c", DECODE], files, timeout_s=110)
+    assert done.exit_code == 0, done.stderr
+    assert done.files["unknown"].decode() == ""
