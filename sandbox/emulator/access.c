@@ -1,5 +1,7 @@
 #include "access.h"
 
+#include "gather.h"
+
 /* ---- checks ---- */
 
 static u64 lanes_outside(const u64 *address, u64 active, u64 low, u64 limit)
@@ -36,14 +38,22 @@ static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u
     return true;
 }
 
-static bool check_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
+/* When all lanes lie in one block, which is nearly always, the access is narrow. */
+static bool check_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store, Access *a)
 {
     Span *cached = &w->worker->cache[(u64)(i - w->program->code) % SPAN_CACHE];
     u64 size = cached->high - cached->low;
-    bool fits = size >= bytes && (!store || cached->writable);
-    if (unlikely(!fits || lanes_outside(address, active, cached->low, size - bytes)))
-        if (!check_each(w, i, address, active, bytes, store, cached))
-            return false;
+    bool fits = size >= bytes && (!store || cached->writable) && size <= UINT32_MAX;
+    a->base = NULL;
+    if (likely(fits && !lanes_outside(address, active, cached->low, size - bytes))) {
+        a->base = (u8 *)cached->low;
+        for (int l = 0; l < LANES; l++)
+            a->offset[l] = (u32)(address[l] - cached->low);
+    } else if (check_each(w, i, address, active, bytes, store, cached)) {
+        memcpy(a->at, address, sizeof a->at);
+    } else {
+        return false;
+    }
     if (unlikely(w->worker->count_memory))
         count_cache_lines(w, address, active, bytes, store);
     return true;
@@ -56,7 +66,10 @@ static bool check_offsets(Wave *w, const Inst *i, const u32 *offset, u64 active,
     u64 bad = 0;
     if (likely(size >= bytes)) {
         u32 limit = size - bytes;
+        u32 any = 0;
         for (int l = 0; l < LANES; l++)
+            any |= offset[l] > limit;
+        for (int l = 0; unlikely(any) && l < LANES; l++)
             bad |= (u64)(offset[l] > limit) << l;
         bad &= active;
     } else {
@@ -84,14 +97,14 @@ static bool resolve_global(Wave *w, const Inst *i, u32 bytes, bool store, Access
         for (int l = 0; l < LANES; l++)
             address[l] = base + v[l];
     }
-    memcpy(a->at, address, sizeof a->at);
-    return check_global(w, i, address, a->active, bytes, store);
+    return check_global(w, i, address, a->active, bytes, store, a);
 }
 
 static bool resolve_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store, Access *a)
 {
     if (!check_offsets(w, i, offset, active, bytes, w->scratch_bytes, store, SPACE_SCRATCH))
         return false;
+    a->base = NULL;
     for (u32 l = 0; l < LANES; l++)
         if (active >> l & 1)
             a->at[l] = w->scratch + (u64)l * w->scratch_bytes + offset[l];
@@ -122,15 +135,18 @@ static bool resolve_flat(Wave *w, const Inst *i, u32 bytes, bool store, Access *
     shared &= a->active;
     private &= a->active;
     u64 global = a->active & ~shared & ~private;
+    if (global == a->active)
+        return check_global(w, i, address, global, bytes, store, a);
+    if (global && !check_global(w, i, address, global, bytes, store, a))
+        return false;
+    a->base = NULL;
     memcpy(a->at, address, sizeof a->at);
     if (shared && !check_offsets(w, i, offset, shared, bytes, w->lds_bytes, store, SPACE_LDS))
         return false;
     for (u32 l = 0; shared && l < LANES; l++)
         if (shared >> l & 1)
             a->at[l] = w->lds + offset[l];
-    if (private && !resolve_private(w, i, offset, private, bytes, store, a))
-        return false;
-    return !global || check_global(w, i, address, global, bytes, store);
+    return !private || resolve_private(w, i, offset, private, bytes, store, a);
 }
 
 /* A raw or structured buffer; what its range check refuses loads zero and stores nothing.
@@ -157,8 +173,7 @@ static bool resolve_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access
         address[l] = base + scalar + within + n * stride;
     }
     a->active &= ~a->outside;
-    memcpy(a->at, address, sizeof a->at);
-    return !a->active || check_global(w, i, address, a->active, bytes, store);
+    return !a->active || check_global(w, i, address, a->active, bytes, store, a);
 }
 
 bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
@@ -175,29 +190,19 @@ bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 
 bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
 {
-    u32 at[LANES] __attribute__((aligned(64)));
     for (int l = 0; l < LANES; l++)
-        at[l] = address[l] + (u32)offset;
+        a->offset[l] = address[l] + (u32)offset;
+    a->base = w->lds;
     a->active = exec_mask(w);
     a->outside = 0;
-    if (!check_offsets(w, i, at, a->active, bytes, w->lds_bytes, store, SPACE_LDS))
+    if (!check_offsets(w, i, a->offset, a->active, bytes, w->lds_bytes, store, SPACE_LDS))
         return false;
-    for (int l = 0; l < LANES; l++)
-        a->at[l] = w->lds + at[l];
     if (unlikely(w->worker->count_memory))
-        count_lds_access(w, at, a->active, bytes);
+        count_lds_access(w, a->offset, a->active, bytes);
     return true;
 }
 
 /* ---- moving data ---- */
-
-static bool consecutive(const Access *a)
-{
-    u64 differs = 0, first = (u64)a->at[0];
-    for (u64 l = 0; l < LANES; l++)
-        differs |= (u64)a->at[l] ^ (first + 4 * l);
-    return !differs;
-}
 
 static void zero_outside(Wave *w, const Access *a, u16 dst, u32 words)
 {
@@ -207,32 +212,75 @@ static void zero_outside(Wave *w, const Access *a, u16 dst, u32 words)
                 vector(w, dst + k)[l] = 0;
 }
 
+static void load_lane(Wave *w, const Access *a, u16 dst, u32 words, int lane)
+{
+    for (u32 k = 0; k < words; k++)
+        memcpy(&vector(w, dst + k)[lane], lane_at(a, lane) + 4 * k, 4);
+}
+static void store_lane(Wave *w, const Access *a, u16 source, u32 words, int lane)
+{
+    for (u32 k = 0; k < words; k++)
+        memcpy(lane_at(a, lane) + 4 * k, &vector(w, source + k)[lane], 4);
+}
+
+/* Inlined with a constant number of words: the inner choices are then made by the compiler. */
+static inline __attribute__((always_inline)) void load_all(const Access *a, u32 *rows, u32 words)
+{
+    for (int first = 0; first < LANES; first += GROUP)
+        gather_group(a->base, a->offset + first, words, rows + first);
+}
+static inline __attribute__((always_inline)) void store_all(const Access *a, const u32 *rows, u32 words)
+{
+    for (int first = 0; first < LANES; first += GROUP)
+        scatter_group(a->base, a->offset + first, words, rows + first);
+}
+
+static void load_some(Wave *w, const Access *a, u16 dst, u32 words)
+{
+    for (int first = 0; first < LANES; first += GROUP) {
+        u32 awake = a->active >> first & 0xff;
+        if (awake == 0xff && a->base)
+            gather_group(a->base, a->offset + first, words, vector(w, dst) + first);
+        else
+            for (int l = first; awake && l < first + GROUP; l++)
+                if (a->active >> l & 1)
+                    load_lane(w, a, dst, words, l);
+    }
+    if (a->outside)
+        zero_outside(w, a, dst, words);
+}
+
 void load_dwords(Wave *w, const Access *a, u16 dst, u32 words)
 {
-    if (a->active == ~0ull && words == 1 && consecutive(a)) {
-        memcpy(vector(w, dst), a->at[0], LANES * 4);
-        return;
-    }
-    for (u32 k = 0; k < words; k++) {
-        u32 *d = vector(w, dst + k);
-        if (likely(a->active == ~0ull))
-            for (int l = 0; l < LANES; l++)
-                memcpy(&d[l], a->at[l] + 4 * k, 4);
-        else
-            for (int l = 0; l < LANES; l++)
-                if (a->active >> l & 1)
-                    memcpy(&d[l], a->at[l] + 4 * k, 4);
-    }
-    if (unlikely(a->outside))
-        zero_outside(w, a, dst, words);
+    u32 *rows = vector(w, dst);
+    if (unlikely(a->active != ~0ull || !a->base))
+        load_some(w, a, dst, words);
+    else if (words == 1)
+        load_all(a, rows, 1);
+    else if (words == 2)
+        load_all(a, rows, 2);
+    else if (words == 4)
+        load_all(a, rows, 4);
+    else
+        load_all(a, rows, words);
+}
+
+static void store_some(Wave *w, const Access *a, u16 source, u32 words)
+{
+    for (int l = 0; l < LANES; l++)
+        if (a->active >> l & 1)
+            store_lane(w, a, source, words, l);
 }
 
 void store_dwords(Wave *w, const Access *a, u16 source, u32 words)
 {
-    for (int l = 0; l < LANES; l++)
-        if (a->active >> l & 1)
-            for (u32 k = 0; k < words; k++)
-                memcpy(a->at[l] + 4 * k, &vector(w, source + k)[l], 4);
+    const u32 *rows = vector(w, source);
+    if (unlikely(a->active != ~0ull || !a->base))
+        store_some(w, a, source, words);
+    else if (words == 1)
+        store_all(a, rows, 1);
+    else
+        store_all(a, rows, words);
 }
 
 static u32 extended(u32 x, u32 bytes, u8 extend, u32 old)
@@ -253,7 +301,7 @@ void load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend)
     for (int l = 0; l < LANES; l++) {
         u32 x = 0;
         if (a->active >> l & 1)
-            memcpy(&x, a->at[l], bytes);
+            memcpy(&x, lane_at(a, l), bytes);
         else if (!(a->outside >> l & 1))
             continue;
         d[l] = extended(x, bytes, extend, d[l]);
@@ -266,6 +314,6 @@ void store_small(Wave *w, const Access *a, u16 source, u32 bytes, bool high)
     for (int l = 0; l < LANES; l++) {
         u32 x = high ? s[l] >> 16 : s[l];
         if (a->active >> l & 1)
-            memcpy(a->at[l], &x, bytes);
+            memcpy(lane_at(a, l), &x, bytes);
     }
 }

@@ -6,12 +6,19 @@
 
 typedef enum { SEGMENT_GLOBAL, SEGMENT_FLAT, SEGMENT_SCRATCH, SEGMENT_BUFFER } Segment;
 
-/* `at` is meaningful for active lanes only. */
+/* Active lanes lie at base + offset or, where `base` is NULL, at `at`: all in one block, or in several. */
 typedef struct {
+    u8 *base;
+    u32 offset[LANES] __attribute__((aligned(64)));
     u8 *at[LANES] __attribute__((aligned(64)));
     u64 active;  /* EXEC, less the lanes that a buffer's range check turned off */
     u64 outside; /* lanes that a buffer's range check turned off: they load zero */
 } Access;
+
+static inline u8 *lane_at(const Access *a, int lane)
+{
+    return a->base ? a->base + a->offset[lane] : a->at[lane];
+}
 
 /* Where the lanes of a vector memory instruction go. False: a fault was recorded. */
 bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a);

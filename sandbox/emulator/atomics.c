@@ -92,11 +92,12 @@ void run_atomic(Wave *w, const Inst *i, const Access *a, AtomicOp op, u32 bytes,
         if (!(a->active >> l & 1))
             continue;
         u64 v = operand(w, data, bytes, l), c = operand(w, compare, bytes, l);
-        if ((u64)a->at[l] % bytes) {
-            wave_fault(w, i, OUTCOME_MISALIGNED, SPACE_GLOBAL, (u32)l, (u64)a->at[l], bytes, true);
+        u8 *at = lane_at(a, l);
+        if ((u64)at % bytes) {
+            wave_fault(w, i, OUTCOME_MISALIGNED, SPACE_GLOBAL, (u32)l, (u64)at, bytes, true);
             return;
         }
-        old[l] = bytes == 4 ? atomic32((u32 *)a->at[l], op, (u32)v, (u32)c) : atomic64((u64 *)a->at[l], op, v, c);
+        old[l] = bytes == 4 ? atomic32((u32 *)at, op, (u32)v, (u32)c) : atomic64((u64 *)at, op, v, c);
     }
     for (int l = 0; dst != 0xffff && l < LANES; l++)
         if ((a->active | a->outside) >> l & 1) {

@@ -53,10 +53,10 @@ static void load_to_lds(Wave *w, const Inst *i)
         if (!((from.active | from.outside) >> l & 1))
             continue;
         if (from.active >> l & 1)
-            memcpy(&x, from.at[l], bytes);
+            memcpy(&x, lane_at(&from, l), bytes);
         if (i->row->detail[1] == EXTEND_SIGN)
             x = bytes == 1 ? (u32)(i32)(int8_t)x : (u32)(i32)(int16_t)x;
-        memcpy(to.at[l], &x, 4);
+        memcpy(lane_at(&to, l), &x, 4);
     }
 }
 
