@@ -108,32 +108,60 @@ static void write_d(Wave *w, const Inst *i, int registers, u32 (*d)[LANES])
         memcpy(vector(w, i->dst + r), d[r], sizeof d[r]);
 }
 
-/* row += a * b for the columns of one row. */
-static void add_product(float *row, float a, const float *b, int columns)
+enum { MOST_ELEMENTS = 16 };
+
+/* All elements of an operand as floats, by element and lane: the type is looked at once. */
+static void expand(Wave *w, u16 operand, int per, InType type, float (*out)[LANES])
 {
-    for (int j = 0; j < columns; j++)
-        row[j] = __builtin_fmaf(a, b[j], row[j]);
+    for (int j = 0; j < per; j++) {
+        if (type == IN_F32) {
+            memcpy(out[j], vector(w, operand + j), sizeof out[j]);
+        } else if (type == IN_F16) {
+            const u32 *v = vector(w, operand + j / 2);
+            for (int l = 0; l < LANES; l++)
+                out[j][l] = f16_of((u16)(v[l] >> 16 * (j % 2)));
+        } else {
+            for (int l = 0; l < LANES; l++)
+                out[j][l] = float_element(w, operand, l, j, type);
+        }
+    }
 }
 
-static void block_f32(Wave *w, const Inst *i, Shape s, int block, u32 (*d)[LANES])
+/* d += a * b, row by row; inlined with a constant number of columns. */
+static inline __attribute__((always_inline)) void add_products(float (*d)[LARGEST], const float (*a)[MAX_K],
+                                                               const float (*b)[LARGEST], int depth, const int m)
 {
-    float a[LARGEST][MAX_K], b[MAX_K][LARGEST], row[LARGEST];
-    int per = s.m * s.k * s.blocks / LANES;
-    for (int k = 0; k < s.k; k++)
-        for (int n = 0; n < s.m; n++) {
-            int lane = lane_of_input(s, n, block_of_a(i, block), k, per);
-            a[n][k] = float_element(w, i->source[0], lane, k % per, s.a);
-            lane = lane_group(lane_of_input(s, n, block, k, per), i->blgp);
-            b[k][n] = float_element(w, i->source[1], lane, k % per, s.b);
-        }
-    for (int r = 0; r < s.m; r++) {
-        for (int j = 0; j < s.m; j++)
-            row[j] = f32_of(*result_cell(d, s, block, r, j));
-        for (int k = 0; k < s.k; k++)
-            add_product(row, a[r][k], b[k], s.m);
-        for (int j = 0; j < s.m; j++)
-            *result_cell(d, s, block, r, j) = bits_f32(row[j]);
+    for (int r = 0; r < m; r++)
+        for (int k = 0; k < depth; k++)
+            for (int j = 0; j < m; j++)
+                d[r][j] = __builtin_fmaf(a[r][k], b[k][j], d[r][j]);
+}
+
+typedef struct { float a[MOST_ELEMENTS][LANES], b[MOST_ELEMENTS][LANES]; } Elements;
+
+static void block_f32(const Inst *i, Shape s, int block, const Elements *e, u32 (*d)[LANES])
+{
+    float a[LARGEST][MAX_K], b[MAX_K][LARGEST], sum[LARGEST][LARGEST];
+    int per = s.m * s.k * s.blocks / LANES, from = block_of_a(i, block);
+    for (int k = 0; k < s.k; k++) {
+        const float *row = &e->a[k % per][lane_of_input(s, 0, from, k, per)], *column = e->b[k % per];
+        int lane = lane_of_input(s, 0, block, k, per);
+        for (int n = 0; n < s.m; n++)
+            a[n][k] = row[n];
+        for (int n = 0; n < s.m; n++)
+            b[k][n] = column[i->blgp ? lane_group(lane + n, i->blgp) : lane + n];
     }
+    u64 row_bytes = (u64)s.m * sizeof(float); /* the columns of a row lie in lanes side by side */
+    for (int r = 0; r < s.m; r++)
+        memcpy(sum[r], result_cell(d, s, block, r, 0), row_bytes);
+    if (s.m == 32)
+        add_products(sum, a, b, s.k, 32);
+    else if (s.m == 16)
+        add_products(sum, a, b, s.k, 16);
+    else
+        add_products(sum, a, b, s.k, 4);
+    for (int r = 0; r < s.m; r++)
+        memcpy(result_cell(d, s, block, r, 0), sum[r], row_bytes);
 }
 
 static void block_i32(Wave *w, const Inst *i, Shape s, int block, u32 (*d)[LANES])
@@ -170,9 +198,13 @@ static void run_mfma_f32(Wave *w, const Inst *i)
     Shape s = shape_of(i);
     if (reserved(w, i, s))
         return;
+    Elements e;
+    int per = s.m * s.k * s.blocks / LANES;
+    expand(w, i->source[0], per, s.a, e.a);
+    expand(w, i->source[1], per, s.b, e.b);
     read_c(w, i, 2, result_registers(s), d);
     for (int block = 0; block < s.blocks; block++)
-        block_f32(w, i, s, block, d);
+        block_f32(i, s, block, &e, d);
     write_d(w, i, result_registers(s), d);
 }
 
