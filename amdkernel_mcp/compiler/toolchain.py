@@ -27,6 +27,11 @@ class Toolchain:
         return self.hipcc.parent.parent
 
 
+def rocm_environment(rocm_path: Path) -> dict[str, str]:
+    """What a hipcc must be told: AMD's its root; a distribution's nothing, or it looks for parts in AMD's places."""
+    return {} if rocm_path == Path("/usr") else {"ROCM_PATH": str(rocm_path)}
+
+
 def find_toolchain(environ: Mapping[str, str] | None = None) -> Toolchain:
     """The first hipcc that can be used: of ROCM_PATH, of /opt/rocm*, on PATH. Raises ToolchainError."""
     environ = os.environ if environ is None else environ

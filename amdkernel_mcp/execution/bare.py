@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from amdkernel_mcp.compiler.toolchain import rocm_environment
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.archive import MAX_DEPTH, MAX_MEMBERS
 from amdkernel_mcp.execution.container import COMPILE_LIMITS, ENVIRONMENT, RUN_LIMITS, Limits
@@ -89,7 +90,7 @@ class BareSandbox:
 
     def _start(self, command: list[str], work: Path, out: Path, user: int | None) -> "subprocess.Popen[bytes]":
         environment = {name: value.replace(IN_IMAGE, str(self._kit)) for name, value in ENVIRONMENT.items()}
-        environment |= {"OUT": str(out), "HOME": str(work), "TMPDIR": str(work), "ROCM_PATH": str(self._rocm_path)}
+        environment |= {"OUT": str(out), "HOME": str(work), "TMPDIR": str(work)} | rocm_environment(self._rocm_path)
         environment["AMDKERNEL_COMPILE_KIT"] = f"{self._kit}/compile"
         environment["PATH"] = ":".join(self._search)
         try:

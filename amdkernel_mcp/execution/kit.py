@@ -9,7 +9,7 @@ from functools import reduce
 from pathlib import Path
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.compiler.toolchain import Toolchain, find_toolchain
+from amdkernel_mcp.compiler.toolchain import Toolchain, find_toolchain, rocm_environment
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.bare import BareSandbox
@@ -61,7 +61,7 @@ def _make(step: Step, kit: Path, toolchain: Toolchain, settings: Settings, progr
     )
     done = subprocess.run(
         ["/bin/sh", str(folder("sandbox") / step.script)],
-        env=os.environ | {"AMDKERNEL_HOME": str(kit), "ROCM_PATH": str(toolchain.rocm_path), "PATH": search},
+        env=os.environ | {"AMDKERNEL_HOME": str(kit), "PATH": search} | rocm_environment(toolchain.rocm_path),
         capture_output=True,
         text=True,
         check=False,

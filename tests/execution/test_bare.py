@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.compiler.toolchain import find_toolchain
+from amdkernel_mcp.compiler.toolchain import find_toolchain, rocm_environment
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.bare import BareSandbox, read_folder
@@ -122,3 +122,8 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+def test_a_distributions_hipcc_is_not_told_where_amd_would_keep_its_parts() -> None:
+    assert rocm_environment(Path("/usr")) == {}
+    assert rocm_environment(Path("/opt/rocm-7.0.2")) == {"ROCM_PATH": "/opt/rocm-7.0.2"}
