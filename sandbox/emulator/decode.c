@@ -79,10 +79,35 @@ static u32 source_count(const Row *r)
     return n;
 }
 
+static bool is_vector(const Inst *i, int k) { return i->source[k] >= FIRST_VGPR; }
+
+/* Bodies that go straight to registers trust this: machine code may say anything. */
+static bool operands_fit(const Inst *i)
+{
+    bool first = is_vector(i, 0), off = i->source[0] == SOURCE_OFF;
+    switch ((Family)i->row->family) {
+    case FAMILY_MFMA: return first && is_vector(i, 1);
+    case FAMILY_LDS:
+        for (int k = 0; k < 3; k++)
+            if (!is_vector(i, k) && i->source[k] != SOURCE_OFF)
+                return false;
+        return true;
+    case FAMILY_FLAT:
+    case FAMILY_GLOBAL: return first && !is_vector(i, 1) && (is_vector(i, 2) || i->source[2] == SOURCE_OFF);
+    case FAMILY_SCRATCH: return (first || off) && !is_vector(i, 1) && (is_vector(i, 2) || i->source[2] == SOURCE_OFF);
+    case FAMILY_BUFFER:
+        return (first || (off && !i->offen && !i->idxen)) && i->source[1] + 3 < SCALAR_FILE &&
+               (is_vector(i, 2) || i->source[2] == SOURCE_OFF) && !is_vector(i, 3);
+    default: return true;
+    }
+}
+
 /* What the operands alone do not settle: which paths through source() and put() this instruction takes. */
 static bool settle(Inst *i)
 {
     const Row *r = i->row;
+    if (!operands_fit(i))
+        return false;
     for (int k = 0; k < 4; k++) {
         i->how[k] = how_to_read(i, k);
         bool constant_pair = r->source[k] == TYPE_PKF32 && i->source[k] == SOURCE_CONSTANT && i->constant[k];

@@ -33,6 +33,10 @@ static void s_load(Wave *w, const Inst *i)
 static void s_buffer_load(Wave *w, const Inst *i)
 {
     u32 at = i->source[0], words = i->row->bytes / 4;
+    if (at + 3 >= SCALAR_FILE) {
+        run_not_emulated(w, i);
+        return;
+    }
     u64 base = scalar_pair(w, at) & 0xffffffffffffull, offset = scalar_offset(w, i) & ~3ull;
     u32 stride = w->s[at + 1] >> 16 & 0x3fff, records = w->s[at + 2];
     u64 size = stride ? (u64)stride * records : records;

@@ -18,7 +18,11 @@ HANDLER(v_readfirstlane_b32)
     u32 lane = exec ? (u32)__builtin_ctzll(exec) : 0;
     w->s[i->sdst] = i->source[0] >= FIRST_VGPR ? vector(w, i->source[0])[lane] : scalar32(w, i, 0);
 }
-HANDLER(v_readlane_b32) { w->s[i->sdst] = vector(w, i->source[0])[scalar32(w, i, 1) & 63]; }
+HANDLER(v_readlane_b32)
+{
+    u32 lane = scalar32(w, i, 1) & 63;
+    w->s[i->sdst] = i->source[0] >= FIRST_VGPR ? vector(w, i->source[0])[lane] : scalar32(w, i, 0);
+}
 HANDLER(v_writelane_b32) { vector(w, i->dst)[scalar32(w, i, 1) & 63] = scalar32(w, i, 0); }
 
 /* Bits of a mask below each lane, counted on top of b. */
@@ -37,6 +41,10 @@ HANDLER(v_mbcnt_hi_u32_b32)
 
 HANDLER(v_swap_b32)
 {
+    if (i->source[0] < FIRST_VGPR) {
+        run_not_emulated(w, i);
+        return;
+    }
     u32 *x = vector(w, i->dst), *y = vector(w, i->source[0]), old[LANES];
     u64 exec = exec_mask(w);
     memcpy(old, x, sizeof old);

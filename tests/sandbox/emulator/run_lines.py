@@ -64,11 +64,18 @@ def main() -> None:
             results.write(result or bytes(OUT_BYTES + MEMORY_BYTES))
             if not result:
                 check(hip.hipDeviceReset(), "hipDeviceReset")
+                hip.hipModuleUnload(device.module)
                 device = Device()
-    with open(f"{OUT}/report") as report, open(f"{OUT}/faults", "w") as faults:
+    with (
+        open(f"{OUT}/report") as report,
+        open(f"{OUT}/faults", "w") as faults,
+        open(f"{OUT}/counters", "w") as counters,
+    ):
         for line in report:
-            fault = json.loads(line)["fault"]
+            dispatch = json.loads(line)
+            fault = dispatch["fault"]
             faults.write(f"{fault['kind']}: {fault['instruction']}\n" if fault else "\n")
+            counters.write(json.dumps(dispatch["counters"]) + "\n")
 
 
 main()

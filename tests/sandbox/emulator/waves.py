@@ -4,6 +4,7 @@ A case is a kernel of its own around the line: it loads registers, runs the line
 can run on a GPU. All cases of a module share one assembly and one container.
 """
 
+import json
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -132,6 +133,7 @@ class State:
     m0: int = 0
     memory: bytes = bytes(MEMORY_BYTES)
     fault: str = ""
+    counters: dict[str, int] = field(default_factory=dict)
 
     def u32(self, register: int) -> Words:
         return self.v[register].copy()
@@ -220,8 +222,9 @@ def run_waves(sandbox: Sandbox, cases: Sequence[tuple[str, State]], target: str 
     faults = done.files["faults"].decode().splitlines()
     size = (V_OUT + SCALARS) * 256 + MEMORY_BYTES
     states = [unpack(done.files["results"][n * size :][:size]) for n in range(len(cases))]
-    for state, fault in zip(states, faults, strict=True):
-        state.fault = fault
+    counters = done.files["counters"].decode().splitlines()
+    for state, fault, counted in zip(states, faults, counters, strict=True):
+        state.fault, state.counters = fault, json.loads(counted)
     return states
 
 
@@ -232,7 +235,7 @@ export TMPDIR=$OUT
 $bin/llvm-mc -triple=amdgcn-amd-amdhsa -mcpu={target} -filetype=obj lines.s -o $OUT/lines.o
 $bin/ld.lld -shared $OUT/lines.o -o $OUT/lines.co
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_REPORT=$OUT/report
-export AMDKERNEL_EMULATOR_OPTIONS=step_limit=100000,threads=1,arena_mb=64
+export AMDKERNEL_EMULATOR_OPTIONS=step_limit=100000,threads=1,arena_mb=64,memory=1
 python3 run_lines.py $OUT
 rm $OUT/lines.o $OUT/lines.co
 """
