@@ -1,6 +1,7 @@
 #include "access.h"
 
 #include "gather.h"
+#include "watch.h"
 
 /* ---- checks ---- */
 
@@ -54,8 +55,8 @@ static bool check_global(Wave *w, const Inst *i, const u64 *address, u64 active,
     } else {
         return false;
     }
-    if (unlikely(w->worker->count_memory))
-        count_cache_lines(w, address, active, bytes, store);
+    if (unlikely(w->worker->watchers))
+        watch_global(w, i, address, active, bytes, store);
     return true;
 }
 
@@ -143,6 +144,8 @@ static bool resolve_flat(Wave *w, const Inst *i, u32 bytes, bool store, Access *
     memcpy(a->at, address, sizeof a->at);
     if (shared && !check_offsets(w, i, offset, shared, bytes, w->lds_bytes, store, SPACE_LDS))
         return false;
+    if (unlikely(shared && w->worker->watchers))
+        watch_lds(w, i, offset, shared, bytes, store);
     for (u32 l = 0; shared && l < LANES; l++)
         if (shared >> l & 1)
             a->at[l] = w->lds + offset[l];
@@ -197,8 +200,8 @@ bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 byte
     a->outside = 0;
     if (!check_offsets(w, i, a->offset, a->active, bytes, w->lds_bytes, store, SPACE_LDS))
         return false;
-    if (unlikely(w->worker->count_memory))
-        count_lds_access(w, a->offset, a->active, bytes);
+    if (unlikely(w->worker->watchers))
+        watch_lds(w, i, a->offset, a->active, bytes, store);
     return true;
 }
 

@@ -5,7 +5,7 @@
  * shape. Packed arithmetic counts twice, so that 64 * (ADD + MUL + TRANS + 2 * FMA) is the number of operations.
  * Source: rocprofiler counter descriptions for gfx942.
  */
-#include "machine.h"
+#include "watch.h"
 
 static bool has(const char *s, const char *part) { return strstr(s, part) != NULL; }
 static bool starts(const char *s, const char *part) { return strncmp(s, part, strlen(part)) == 0; }

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "watch.h"
 #include "wave.h"
 
 enum {
@@ -161,7 +162,7 @@ static bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q)
     *c = (Crew){.queue = q};
     c->worker.memory = m;
     c->worker.dispatch = d;
-    c->worker.count_memory = d->count_memory;
+    c->worker.watchers = watchers_of(d);
     c->worker.tally = calloc(d->program->count + 1, sizeof(Tally));
     c->groups = calloc(MAX_RESIDENT, sizeof(Group));
     return c->worker.tally && c->groups;

@@ -151,7 +151,7 @@ struct Worker {
     u64 clock;              /* what s_memtime reads */
     u64 taken, barriers, flat_bytes_loaded, flat_bytes_stored;
     u64 lines_loaded, lines_stored, lds_active, lds_conflicts;
-    bool count_memory;
+    u32 watchers;           /* Watcher bits: who looks on at memory instructions, see watch.h */
     Fault fault;
 };
 
@@ -175,9 +175,6 @@ extern const u32 isa_table_count;
 
 void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *counters);
 void counters_add_worker(const Worker *k, u64 *counters);
-void counters_add_worker(const Worker *k, u64 *counters);
-void count_cache_lines(Wave *w, const u64 *address, u64 active, u32 bytes, bool store);
-void count_lds_access(Wave *w, const u32 *address, u64 active, u32 bytes);
 
 /* ---- scalar operands ---- */
 

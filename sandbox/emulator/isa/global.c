@@ -1,5 +1,6 @@
 /* Vector memory: global, flat, scratch and buffer loads, stores and atomics. Cache control is without effect. */
 #include "../access.h"
+#include "../watch.h"
 
 static void load(Wave *w, const Inst *i)
 {
@@ -77,8 +78,6 @@ static void no_effect(Wave *w, const Inst *i)
     (void)i;
 }
 
-enum { KIND_LOAD, KIND_STORE, KIND_ATOMIC }; /* detail[2], for the counters */
-
 #define ROW(name, body, in, of, size, segment, how, kind) \
     {.mnemonic = name, .run = body, .layout = in, .family = of, .source = {TYPE_U64, TYPE_U64, TYPE_U32, TYPE_U32}, \
      .modifiers = MOD_OFFSET | MOD_CACHE | (of == FAMILY_BUFFER ? MOD_BUFFER | MOD_LDS : 0), .bytes = size, \
@@ -88,18 +87,18 @@ enum { KIND_LOAD, KIND_STORE, KIND_ATOMIC }; /* detail[2], for the counters */
     ROW("flat_" #suffix, body, flat, FAMILY_FLAT, size, SEGMENT_FLAT, how, kind) \
     ROW("scratch_" #suffix, body, global, FAMILY_SCRATCH, size, SEGMENT_SCRATCH, how, kind) \
     ROW("buffer_" #suffix, buffer_body, buffer, FAMILY_BUFFER, size, SEGMENT_BUFFER, how, kind)
-#define LOAD(suffix, size) EACH_SEGMENT(suffix, load, buffer_load, size, 0, KIND_LOAD, "d01", "d0", "d013|013")
+#define LOAD(suffix, size) EACH_SEGMENT(suffix, load, buffer_load, size, 0, ACCESS_LOAD, "d01", "d0", "d013|013")
 #define SMALL(suffix, size, extend) \
-    EACH_SEGMENT(suffix, load_part, buffer_load, size, extend, KIND_LOAD, "d01", "d0", "d013|013")
-#define STORE(suffix, size) EACH_SEGMENT(suffix, store, store, size, 0, KIND_STORE, "021", "02", "2013")
+    EACH_SEGMENT(suffix, load_part, buffer_load, size, extend, ACCESS_LOAD, "d01", "d0", "d013|013")
+#define STORE(suffix, size) EACH_SEGMENT(suffix, store, store, size, 0, ACCESS_STORE, "021", "02", "2013")
 #define STORE_SMALL(suffix, size, high) \
-    EACH_SEGMENT(suffix, store_part, store_part, size, high, KIND_STORE, "021", "02", "2013")
+    EACH_SEGMENT(suffix, store_part, store_part, size, high, ACCESS_STORE, "021", "02", "2013")
 #define ATOMIC(suffix, op, size) \
-    ROW("global_" #suffix, atomic, "d021|021", FAMILY_GLOBAL, size, SEGMENT_GLOBAL, op, KIND_ATOMIC) \
-    ROW("flat_" #suffix, atomic, "d02|02", FAMILY_FLAT, size, SEGMENT_FLAT, op, KIND_ATOMIC) \
-    ROW("buffer_" #suffix, atomic, "2013", FAMILY_BUFFER, size, SEGMENT_BUFFER, op, KIND_ATOMIC)
+    ROW("global_" #suffix, atomic, "d021|021", FAMILY_GLOBAL, size, SEGMENT_GLOBAL, op, ACCESS_ATOMIC) \
+    ROW("flat_" #suffix, atomic, "d02|02", FAMILY_FLAT, size, SEGMENT_FLAT, op, ACCESS_ATOMIC) \
+    ROW("buffer_" #suffix, atomic, "2013", FAMILY_BUFFER, size, SEGMENT_BUFFER, op, ACCESS_ATOMIC)
 #define TO_LDS(suffix, size, extend) \
-    ROW("global_load_lds_" #suffix, load_to_lds, "01", FAMILY_GLOBAL, size, SEGMENT_GLOBAL, extend, KIND_LOAD)
+    ROW("global_load_lds_" #suffix, load_to_lds, "01", FAMILY_GLOBAL, size, SEGMENT_GLOBAL, extend, ACCESS_LOAD)
 #define CACHE(name) {.mnemonic = #name, .run = no_effect, .layout = "*", .family = FAMILY_MISC, .modifiers = MOD_CACHE},
 
 static const Row rows[] = {

@@ -1,5 +1,6 @@
 /* LDS: reads, writes, atomics, and the exchanges between lanes that go through its crossbar. */
 #include "../access.h"
+#include "../watch.h"
 
 #define HANDLER(name) static void name(Wave *w, const Inst *i)
 #define EACH_LANE for (int l = 0; l < LANES; l++)
@@ -108,6 +109,8 @@ HANDLER(ds_count)
         wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_LDS, 0, address, 4, true);
         return;
     }
+    if (unlikely(w->worker->watchers))
+        watch_lds(w, i, &address, exec_mask(w) ? 1 : 0, 4, true);
     memcpy(&old, w->lds + address, 4);
     u32 new = i->row->detail[1] ? old + n : old - n;
     memcpy(w->lds + address, &new, 4);
@@ -169,26 +172,24 @@ HANDLER(ds_nop)
     (void)i;
 }
 
-enum { KIND_LOAD, KIND_STORE, KIND_ATOMIC };
-
 #define ROW(name, body, in, size, how, mods, kind) \
     {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_LDS, .source = {TYPE_U32, TYPE_U64, TYPE_U64}, \
      .modifiers = mods, .bytes = size, .detail = {0, how, kind}}
-#define READ(name, size) ROW(name, ds_read, "d0", size, 0, MOD_OFFSET, KIND_LOAD)
-#define READ_PART(name, size, how) ROW(name, ds_read_part, "d0", size, how, MOD_OFFSET, KIND_LOAD)
-#define WRITE(name, size) ROW(name, ds_write, "01", size, 0, MOD_OFFSET, KIND_STORE)
-#define WRITE_PART(name, size, high) ROW(name, ds_write_part, "01", size, high, MOD_OFFSET, KIND_STORE)
-#define READ2(name, size, unit) ROW(name, ds_read2, "d0", size, unit, MOD_OFFSET01, KIND_LOAD)
-#define WRITE2(name, size, unit) ROW(name, ds_write2, "012", size, unit, MOD_OFFSET01, KIND_STORE)
-#define XCHG2(name, size, unit) ROW(name, ds_wrxchg2, "d012", size, unit, MOD_OFFSET01, KIND_ATOMIC)
+#define READ(name, size) ROW(name, ds_read, "d0", size, 0, MOD_OFFSET, ACCESS_LOAD)
+#define READ_PART(name, size, how) ROW(name, ds_read_part, "d0", size, how, MOD_OFFSET, ACCESS_LOAD)
+#define WRITE(name, size) ROW(name, ds_write, "01", size, 0, MOD_OFFSET, ACCESS_STORE)
+#define WRITE_PART(name, size, high) ROW(name, ds_write_part, "01", size, high, MOD_OFFSET, ACCESS_STORE)
+#define READ2(name, size, unit) ROW(name, ds_read2, "d0", size, unit, MOD_OFFSET01, ACCESS_LOAD)
+#define WRITE2(name, size, unit) ROW(name, ds_write2, "012", size, unit, MOD_OFFSET01, ACCESS_STORE)
+#define XCHG2(name, size, unit) ROW(name, ds_wrxchg2, "d012", size, unit, MOD_OFFSET01, ACCESS_ATOMIC)
 #define ATOMIC1(name, type, op, size) \
-    ROW("ds_" name "_" type, ds_atomic, "01", size, op, MOD_OFFSET, KIND_ATOMIC), \
-    ROW("ds_" name "_rtn_" type, ds_atomic, "d01", size, op, MOD_OFFSET, KIND_ATOMIC)
+    ROW("ds_" name "_" type, ds_atomic, "01", size, op, MOD_OFFSET, ACCESS_ATOMIC), \
+    ROW("ds_" name "_rtn_" type, ds_atomic, "d01", size, op, MOD_OFFSET, ACCESS_ATOMIC)
 #define ATOMIC2(name, type, op, size) \
-    ROW("ds_" name "_" type, ds_atomic, "012", size, op, MOD_OFFSET, KIND_ATOMIC), \
-    ROW("ds_" name "_rtn_" type, ds_atomic, "d012", size, op, MOD_OFFSET, KIND_ATOMIC)
+    ROW("ds_" name "_" type, ds_atomic, "012", size, op, MOD_OFFSET, ACCESS_ATOMIC), \
+    ROW("ds_" name "_rtn_" type, ds_atomic, "d012", size, op, MOD_OFFSET, ACCESS_ATOMIC)
 #define INTEGER(name, u, op) ATOMIC1(name, u "32", op, 4), ATOMIC1(name, u "64", op, 8)
-#define LANE_EXCHANGE(name, in) ROW(#name, name, in, 4, 0, MOD_OFFSET, KIND_LOAD)
+#define LANE_EXCHANGE(name, in) ROW(#name, name, in, 4, 0, MOD_OFFSET, ACCESS_LOAD)
 
 static const Row rows[] = {
     READ("ds_read_b32", 4), READ("ds_read_b64", 8), READ("ds_read_b96", 12), READ("ds_read_b128", 16),
@@ -216,12 +217,12 @@ static const Row rows[] = {
     ATOMIC2("wrap", "b32", ATOMIC_WRAP, 4),
     XCHG2("ds_wrxchg2_rtn_b32", 4, 1), XCHG2("ds_wrxchg2_rtn_b64", 8, 1), XCHG2("ds_wrxchg2st64_rtn_b32", 4, 64),
     XCHG2("ds_wrxchg2st64_rtn_b64", 8, 64),
-    ROW("ds_read_addtid_b32", ds_addtid, "d", 4, 0, MOD_OFFSET, KIND_LOAD),
-    ROW("ds_write_addtid_b32", ds_addtid, "0", 4, 1, MOD_OFFSET, KIND_STORE),
-    ROW("ds_consume", ds_count, "d", 4, 0, MOD_OFFSET, KIND_ATOMIC),
-    ROW("ds_append", ds_count, "d", 4, 1, MOD_OFFSET, KIND_ATOMIC),
+    ROW("ds_read_addtid_b32", ds_addtid, "d", 4, 0, MOD_OFFSET, ACCESS_LOAD),
+    ROW("ds_write_addtid_b32", ds_addtid, "0", 4, 1, MOD_OFFSET, ACCESS_STORE),
+    ROW("ds_consume", ds_count, "d", 4, 0, MOD_OFFSET, ACCESS_ATOMIC),
+    ROW("ds_append", ds_count, "d", 4, 1, MOD_OFFSET, ACCESS_ATOMIC),
     LANE_EXCHANGE(ds_bpermute_b32, "d01"), LANE_EXCHANGE(ds_permute_b32, "d01"), LANE_EXCHANGE(ds_swizzle_b32, "d0"),
-    ROW("ds_nop", ds_nop, "*", 0, 0, 0, KIND_LOAD),
+    ROW("ds_nop", ds_nop, "*", 0, 0, 0, ACCESS_LOAD),
 };
 
 const RowTable isa_lds = {rows, sizeof rows / sizeof *rows};

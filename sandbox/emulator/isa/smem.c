@@ -1,5 +1,6 @@
 /* Scalar memory: loads through the constant cache, and the clocks. */
 #include "../access.h"
+#include "../watch.h"
 
 /* address = base + offset register or immediate; the two low bits are ignored.  CDNA3 ISA, "Scalar memory". */
 static u64 scalar_offset(const Wave *w, const Inst *i)
@@ -21,6 +22,8 @@ static void load_words(Wave *w, const Inst *i, u64 address, u32 words)
         wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, 4 * words, false);
         return;
     }
+    if (unlikely(w->worker->watchers))
+        watch_scalar(w, i, address, 4 * words);
     memcpy(&w->s[i->sdst], (const void *)address, 4 * words);
 }
 
@@ -44,15 +47,12 @@ static void s_buffer_load(Wave *w, const Inst *i)
         Inst one = *i;
         one.sdst = (u16)(i->sdst + k);
         u64 address = base + offset + 4 * k;
-        Span span;
         if (one.sdst >= SGPR_EXEC)
             run_not_emulated(w, i);
         else if (offset + 4 * k + 4 > size)
             w->s[one.sdst] = 0;
-        else if (!memory_span(w->worker->memory, address, 4, &span))
-            wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, 4, false);
         else
-            memcpy(&w->s[one.sdst], (const void *)address, 4);
+            load_words(w, &one, address, 1);
     }
 }
 

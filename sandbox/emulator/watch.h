@@ -1,0 +1,31 @@
+/*
+ * Who looks on while waves touch memory: models that count, checks that find mistakes.
+ *
+ * access.c and the LDS and scalar handlers tell each access once, after its bounds were checked and before it takes
+ * effect. Without a watcher that costs one predictable branch.
+ */
+#ifndef AMDKERNEL_WATCH_H
+#define AMDKERNEL_WATCH_H
+
+#include "machine.h"
+
+typedef enum { WATCH_COUNTERS = 1 } Watcher;
+
+/* What a memory instruction's row says in detail[2]. */
+typedef enum { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC } AccessKind;
+
+u32 watchers_of(const Dispatch *d);
+
+/* `bytes` at address[l] for each lane l of `active`. */
+void watch_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
+/* Likewise at offsets within the workgroup's LDS. */
+void watch_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+/* A scalar load of `bytes` for the wave as a whole. */
+void watch_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
+
+/* ---- counters.c ---- */
+
+void count_cache_lines(Wave *w, const u64 *address, u64 active, u32 bytes, bool store);
+void count_lds_access(Wave *w, const u32 *offset, u64 active, u32 bytes);
+
+#endif
