@@ -13,6 +13,7 @@ from pathlib import Path
 
 from amdkernel_mcp.docs.archive import is_archive, unpacked
 from amdkernel_mcp.docs.chunk import chunks_of
+from amdkernel_mcp.docs.gist import gist
 from amdkernel_mcp.docs.index import FORMAT, NO_INDEX_HINT, SCHEMA, pack_text
 from amdkernel_mcp.docs.page import Page, Section
 from amdkernel_mcp.docs.sources import Priors, Source, document_paths, load_priors, read_pages, slug, sources_in
@@ -25,6 +26,7 @@ _CUDA_ROW = re.compile(
     r"^\|\s*`((?:cuda|cu[A-Z_]|CU[A-Z_]|nvrtc|NVRTC|curand|cublas|cufft|cusparse|cusolver|cudnn)\w*)`\s*\|(.*)$", re.M
 )
 _HIP_NAME = re.compile(r"`((?:hip|HIP|rocblas_|rocsparse_|rocsolver_|rocrand_|miopen)\w+)`")
+_DIGITS_AND_SPACE = re.compile(r"[\d\W]+")
 _IDENTIFIER = re.compile(r"^[\w-]+$")
 
 
@@ -130,6 +132,7 @@ class _Writer:
     _spellings: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _documents: Counter[str] = field(default_factory=Counter)
     _bodies: dict[str, str] = field(default_factory=dict)
+    _twins: dict[object, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096;")
@@ -177,9 +180,10 @@ class _Writer:
         self.sections += 1
         below = section.breadcrumb[1:]
         text = section.text
+        twin = self._twins.setdefault(_twin_key(section), self.sections)
         self.connection.execute(
-            "INSERT INTO sections VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (self.sections, self.pages, anchor, json.dumps(below), len(text), section.line, pack_text(text)),
+            "INSERT INTO sections VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (self.sections, self.pages, anchor, json.dumps(below), len(text), section.line, twin, pack_text(text)),
         )
         if _IDENTIFIER.match(section.heading):
             self.connection.execute(
@@ -189,6 +193,7 @@ class _Writer:
         # The section's own heading counts twice, or the sections below it, which bear it too, would crowd it out.
         head = tokens(" ".join([*below, *below[1:][-1:]]) or section.heading)
         self._count_words(f"{page.title} {' '.join(below)}")
+        about = " ".join(tokens(gist(section.heading, text, self.priors.spelled)))
         for chunk in chunks_of(text):
             self.chunks += 1
             shown = text[chunk.start : chunk.end]
@@ -197,8 +202,8 @@ class _Writer:
             row = (self.chunks, self.sections, chunk.start, chunk.end)
             self.connection.execute("INSERT INTO chunks VALUES (?, ?, ?, ?)", row)
             self.connection.execute(
-                "INSERT INTO passages (rowid, title, head, body) VALUES (?, ?, ?, ?)",
-                (self.chunks, " ".join(title), " ".join(head), " ".join(body)),
+                "INSERT INTO passages (rowid, title, head, gist, body) VALUES (?, ?, ?, ?, ?)",
+                (self.chunks, " ".join(title), " ".join(head), about if chunk.start == 0 else "", " ".join(body)),
             )
 
     def _count_words(self, text: str) -> None:
@@ -226,6 +231,13 @@ class _Writer:
         self.connection.executemany("INSERT INTO words VALUES (?, ?, ?)", rows)
         self.connection.execute("CREATE INDEX headings_by_name ON headings (folded)")
         self.connection.execute("INSERT INTO passages (passages) VALUES ('optimize')")
+        self.connection.execute("INSERT INTO tokens SELECT term, doc FROM passages_terms")
+        self.connection.execute("DROP TABLE passages_terms")
         self.connection.execute("INSERT INTO meta VALUES ('format', ?)", (FORMAT,))
         self.connection.commit()
         self.connection.execute("VACUUM")
+
+
+def _twin_key(section: Section) -> object:
+    """Equal for sections that say the same: one heading, one text, numbers aside (pages per architecture, READMEs)."""
+    return section.heading, hash(_DIGITS_AND_SPACE.sub("", section.text))

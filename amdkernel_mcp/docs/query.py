@@ -73,7 +73,9 @@ def understand(index: Index, text: str, switches: Switches = ALL_ON) -> Query:
         asked = list(dict.fromkeys(word.lower() for word in asked_words))[:MOST_TOKENS]
     related: list[str] = []
     if switches.glossary:
-        said = [token for word in [*asked_words, *added] for token in _all_tokens(word)]
+        # A correction stands where the word stood that it corrects: the glossary goes by the order of words.
+        meant_words = ["-".join(repaired.get(piece, piece) for piece in pieces(word)) for word in asked_words]
+        said = [token for word in [*meant_words, *added] for token in _all_tokens(word)]
         meant = (token for means in index.vocabulary.meanings(said) for token in tokens(means))
         related = [token for token in dict.fromkeys(meant) if token not in asked]
     folded = tuple(dict.fromkeys(word.strip("_").lower() for word in [*names, *added]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from amdkernel_mcp.docs.index import Index
 from amdkernel_mcp.docs.query import ALL_ON, Query, Switches
 
-TITLE_WEIGHT, HEAD_WEIGHT, BODY_WEIGHT = 2.0, 4.0, 1.0
+TITLE_WEIGHT, HEAD_WEIGHT, GIST_WEIGHT, BODY_WEIGHT = 2.0, 4.0, 2.0, 1.0
 RELATED_WEIGHT = 0.5
 HEADING_BONUS = 0.25
 CANDIDATES = 150
@@ -19,7 +19,8 @@ class Weights:
 
     related: float = RELATED_WEIGHT
     heading: float = HEADING_BONUS
-    fields: tuple[float, float, float] = (TITLE_WEIGHT, HEAD_WEIGHT, BODY_WEIGHT)
+    repeat: float = 0.9
+    fields: tuple[float, float, float, float] = (TITLE_WEIGHT, HEAD_WEIGHT, GIST_WEIGHT, BODY_WEIGHT)
 
 
 CHOSEN = Weights()
@@ -33,6 +34,7 @@ class Passage:
     section: int
     page: int
     score: float
+    twin: int
 
 
 def rank(
@@ -56,15 +58,15 @@ def rank(
         return []
     best = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))[:CANDIDATES]
     rows = index.connection.execute(
-        "SELECT chunks.id, section, page, prior FROM chunks"
+        "SELECT chunks.id, section, page, prior, twin FROM chunks"
         " JOIN sections ON sections.id = section JOIN pages ON pages.id = page"
         f" WHERE chunks.id IN ({','.join(map(str, best))})"
     ).fetchall()
     named = _sections_named(index, query) if switches.headings else frozenset()
     found = []
-    for chunk, section, page, prior in rows:
+    for chunk, section, page, prior, twin in rows:
         score = scores[chunk] * (prior if switches.priors else 1.0) * (1 + weights.heading * (section in named))
-        found.append(Passage(chunk, section, page, score))
+        found.append(Passage(chunk, section, page, score, twin))
     found.sort(key=lambda passage: (-passage.score, passage.chunk))
     return _best_of_each_section(found)
 
@@ -81,7 +83,7 @@ def _bm25(index: Index, tokens: Sequence[str], weights: Weights, sources: Sequen
     if not match:
         return {}
     rows = index.connection.execute(
-        f"SELECT rowid, -bm25(passages, ?2, ?3, ?4) AS score FROM passages WHERE passages MATCH ?1{where}"
+        f"SELECT rowid, -bm25(passages, ?2, ?3, ?4, ?5) AS score FROM passages WHERE passages MATCH ?1{where}"
         f" ORDER BY score DESC LIMIT {CANDIDATES}",
         [match, *weights.fields, *sources],
     )
@@ -113,8 +115,8 @@ def _match(index: Index, tokens: Sequence[str]) -> str:
 
 
 def _documents_with(index: Index, token: str) -> int:
-    row = index.connection.execute("SELECT count(*) FROM passages WHERE passages MATCH ?", (f'"{token}"',)).fetchone()
-    return int(row[0])
+    row = index.connection.execute("SELECT documents FROM tokens WHERE token = ?", (token,)).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _sections_named(index: Index, query: Query) -> frozenset[int]:
@@ -126,5 +128,5 @@ def _sections_named(index: Index, query: Query) -> frozenset[int]:
 def _best_of_each_section(passages: list[Passage]) -> list[Passage]:
     kept: dict[int, Passage] = {}
     for passage in passages:
-        kept.setdefault(passage.section, passage)
+        kept.setdefault(passage.twin, passage)
     return list(kept.values())

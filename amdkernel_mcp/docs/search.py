@@ -1,7 +1,7 @@
 """Searches the documentation: the sections that answer a query best, each with the lines that matched."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.docs.index import Index, breadcrumb, unpack_text
@@ -77,22 +77,19 @@ def find(
         raise DocumentationError(f"limit is {limit}", hint=f"ask for 1 to {MOST_RESULTS} results")
     understood = understand(index, query, switches)
     ranked = rank(index, understood, sources=sources, switches=switches, weights=weights)
-    return Findings(understood, tuple(_spread(index, ranked, limit)))
+    return Findings(understood, tuple(_spread(index, ranked, limit, weights.repeat)))
 
 
-def _spread(index: Index, ranked: Sequence[Passage], limit: int) -> Iterator[Found]:
-    """The best section of each page, then, where there is room, the next best ones of the same pages."""
+def _spread(index: Index, ranked: Sequence[Passage], limit: int, repeat: float) -> list[Found]:
+    """The best sections; each further one of a page counts `repeat` times less than the one before it."""
     pages: Counter[int] = Counter()
-    first: list[Found] = []
-    later: list[Found] = []
-    for passage in ranked:
+    worth: list[tuple[float, int, Found]] = []
+    for at, passage in enumerate(ranked):
         found = _found(index, passage)
+        times = 0 if found.api else min(pages[passage.page], 4)
         pages[passage.page] += 1
-        (first if found.api or pages[passage.page] == 1 else later).append(found)
-        if len(first) == limit:
-            break
-    yield from first
-    yield from later[: limit - len(first)]
+        worth.append((-passage.score * repeat**times, at, found))
+    return [found for _, _, found in sorted(worth, key=lambda one: one[:2])[:limit]]
 
 
 def _found(index: Index, passage: Passage) -> Found:

@@ -74,6 +74,7 @@ class Priors:
 
     factors: tuple[tuple[str, float], ...]
     api_sources: frozenset[str]
+    spelled: dict[str, str]
 
     def factor(self, source: str, path: str) -> float:
         """The product of all factors whose pattern matches `source/path`."""
@@ -88,7 +89,9 @@ def load_priors() -> Priors:
     """The priors of docs_index/vocabulary.toml."""
     table = tomllib.loads((folder("docs_index") / "vocabulary.toml").read_text(encoding="utf-8"))
     return Priors(
-        tuple((row["match"], float(row["factor"])) for row in table["prior"]), frozenset(table["api_sources"])
+        tuple((row["match"], float(row["factor"])) for row in table["prior"]),
+        frozenset(table["api_sources"]),
+        table["spelled"],
     )
 
 

@@ -1,14 +1,21 @@
 """What search answers: the right section, cited, quoted, bounded; and that no query breaks it."""
 
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amdkernel_mcp.docs.build import build_index
 from amdkernel_mcp.docs.index import Index, open_index
 from amdkernel_mcp.docs.search import MOST_RESULTS, search
 from amdkernel_mcp.errors import DocumentationError
+
+
+def write_page(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
 
 
 def test_a_hit_says_where_it_stands_and_quotes_what_matched(index: Index) -> None:
@@ -47,9 +54,33 @@ def test_a_cuda_word_finds_what_amd_calls_otherwise(index: Index) -> None:
     assert search(index, "CUDA_LAUNCH_BLOCKING").results[0].path == "porting.md"
 
 
-def test_the_best_section_of_each_page_comes_first(index: Index) -> None:
-    pages = [hit.path for hit in search(index, "bank conflicts lds", limit=2).results]
-    assert len(set(pages)) == len(pages)
+def test_a_further_section_of_a_page_yields_to_an_equal_one_of_another_page(tmp_path: Path) -> None:
+    same = "\n\nWaves wait at the barrier until all have come.\n"
+    write_page(tmp_path / "s/a.md", f"# One\n\n## Barrier{same}\n## Barrier again{same}")
+    write_page(tmp_path / "s/b.md", f"# Two\n\n## Barrier once more{same}")
+    build_index([tmp_path / "s"], tmp_path / "i.db")
+    with open_index(tmp_path / "i.db") as index:
+        pages = [hit.path for hit in search(index, "waves wait at the barrier").results]
+    assert pages == ["a.md", "b.md", "a.md"]
+
+
+def test_sections_that_say_the_same_are_one_hit(tmp_path: Path) -> None:
+    for number in range(6):
+        write_page(tmp_path / f"s/gfx{number}.md", f"# Operands of gfx{number}\n\n## vdata\n\nHolds {number} dwords.\n")
+    write_page(tmp_path / "s/other.md", "# Loads\n\nA load writes vdata.\n")
+    build_index([tmp_path / "s"], tmp_path / "i.db")
+    with open_index(tmp_path / "i.db") as index:
+        paths = [hit.path for hit in search(index, "vdata").results]
+    assert "other.md" in paths
+    assert len(paths) == 2, "the same text for six architectures crowds everything else out"
+
+
+def test_a_name_is_found_by_the_plain_words_for_its_parts(tmp_path: Path) -> None:
+    write_page(tmp_path / "s/a.md", "# Copies\n\n## exMemcpyDtoDAsync\n\nTakes dst.\n\n## exMemcpyHtoD\n\nTakes src.\n")
+    build_index([tmp_path / "s"], tmp_path / "i.db")
+    with open_index(tmp_path / "i.db") as index:
+        hit = search(index, "from one device to another device").results[0]
+    assert hit.heading.endswith("exMemcpyDtoDAsync")
 
 
 def test_a_search_can_be_kept_to_one_source(index: Index) -> None:
