@@ -152,6 +152,20 @@ static bool resolve_flat(Wave *w, const Inst *i, u32 bytes, bool store, Access *
     return !private || resolve_private(w, i, offset, private, bytes, store, a);
 }
 
+/* Scratch as gfx90a sees it: the scalar offset counts the bytes of all 64 lanes, the others those of one. */
+static bool resolve_private_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
+{
+    u32 offset[LANES], scalar = scalar32(w, i, 3), base = (u32)i->offset + scalar / LANES;
+    if (i->idxen || scalar % (4 * LANES)) {
+        run_not_emulated(w, i);
+        return false;
+    }
+    const u32 *v = i->offen ? vector(w, i->source[0]) : NULL;
+    for (int l = 0; l < LANES; l++)
+        offset[l] = base + (v ? v[l] : 0);
+    return resolve_private(w, i, offset, a->active, bytes, store, a);
+}
+
 /* A raw or structured buffer; what its range check refuses loads zero and stores nothing.
  * Source: CDNA3 ISA, "Buffer addressing" and "Range checking". */
 static bool resolve_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
@@ -160,6 +174,8 @@ static bool resolve_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access
     u64 base = scalar_pair(w, at) & 0xffffffffffffull, address[LANES];
     u32 stride = w->s[at + 1] >> 16 & 0x3fff, records = w->s[at + 2], scalar = scalar32(w, i, 3);
     bool swizzled = w->s[at + 1] >> 31, add_lane = w->s[at + 3] >> 23 & 1;
+    if (!memcmp(&w->s[at], private_buffer, sizeof private_buffer))
+        return resolve_private_buffer(w, i, bytes, store, a);
     if (swizzled || add_lane) {
         run_not_emulated(w, i);
         return false;

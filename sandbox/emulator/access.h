@@ -4,6 +4,10 @@
 
 #include "machine.h"
 
+/* The resource through which gfx90a reaches scratch: swizzled by dwords over 64 lanes, each lane's own added by the
+ * hardware. Its base is 0, which no allocation has. Source: LLVM AMDGPUUsage, "Private Segment Buffer". */
+static const u32 private_buffer[4] = {0, 1u << 31, ~0u, 1u << 23 | 3u << 21};
+
 typedef enum { SEGMENT_GLOBAL, SEGMENT_FLAT, SEGMENT_SCRATCH, SEGMENT_BUFFER } Segment;
 
 /* Active lanes lie at base + offset or, where `base` is NULL, at `at`: all in one block, or in several. */

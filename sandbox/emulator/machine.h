@@ -53,6 +53,7 @@ enum {
     MOD_CLAMP = 1, MOD_OMOD = 2, MOD_NEG = 4, MOD_ABS = 8, MOD_SDWA = 16, MOD_DPP = 32, MOD_OP_SEL = 64,
     MOD_OP_SEL_HI = 128, MOD_NEG_LO_HI = 256, MOD_OFFSET = 512, MOD_OFFSET01 = 1024, MOD_CACHE = 2048,
     MOD_BUFFER = 4096, MOD_MFMA = 8192, MOD_SC0 = 16384, MOD_SEXT = 32768, MOD_LDS = 65536,
+    MOD_BITOP3 = 131072,
 };
 
 /* What a row of isa/<family>.def says: enough to decode, run and count the instruction. */
@@ -92,6 +93,7 @@ struct Inst {
     u8 operands;            /* in the text */
     u8 sc0, lds, offen, idxen;
     u8 cbsz, abid, blgp;
+    u8 bitop3;              /* truth table: bit 4a + 2b + c */
     i32 offset, offset1;
     u32 raw;                /* first dword of the machine code: SOPP/SOPK immediates */
     u32 target;             /* index of a branch target */

@@ -96,6 +96,8 @@ static bool number_modifier(const char *name, const char *value, Inst *i, u32 *u
         *used = MOD_MFMA, i->abid = (u8)x;
     else if (strcmp(name, "blgp") == 0)
         *used = MOD_MFMA, i->blgp = (u8)x;
+    else if (strcmp(name, "bitop3") == 0)
+        *used = MOD_BITOP3, i->bitop3 = (u8)strtol(value, NULL, 0);
     else if (strcmp(name, "mul") == 0)
         *used = MOD_OMOD, i->omod = x == 2 ? 1 : 2;
     else if (strcmp(name, "div") == 0)

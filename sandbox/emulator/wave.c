@@ -1,5 +1,7 @@
 #include "wave.h"
 
+#include "access.h"
+
 #include <immintrin.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -67,7 +69,11 @@ static u32 preload_length(const Dispatch *d) { return d->kernel.kernarg_preload 
 
 static void set_user_sgprs(Wave *w, const Dispatch *d)
 {
-    u32 has = d->kernel.properties, at = has & HAS_PRIVATE_BUFFER ? 4 : 0;
+    u32 has = d->kernel.properties, at = 0;
+    if (has & HAS_PRIVATE_BUFFER) {
+        memcpy(w->s, private_buffer, sizeof private_buffer);
+        at = 4;
+    }
     const struct { u32 bit; u64 value; } pointers[] = {
         {HAS_DISPATCH_POINTER, d->dispatch_packet}, {HAS_QUEUE_POINTER, d->queue}, {HAS_KERNARG_POINTER, d->kernarg},
         {HAS_DISPATCH_ID, 0}, {HAS_FLAT_SCRATCH, 0},

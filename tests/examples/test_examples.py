@@ -7,23 +7,25 @@ import pytest
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.compiler.compile import Compiler
-from amdkernel_mcp.execution.targets import find_target
+from amdkernel_mcp.execution.targets import EMULATED, find_target
 from amdkernel_mcp.problems.check import check
 from amdkernel_mcp.problems.launch_plan import read_launch_plan
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
 
 EXPECTED = tomllib.loads((Path(__file__).parent / "expected.toml").read_text())
 KERNELS = [(problem, kernel) for problem, kernels in EXPECTED.items() for kernel in kernels]
+CORRECT = [(problem, kernel) for problem, kernel in KERNELS if EXPECTED[problem][kernel][0] == "correct"]
+OTHER_ARCHS = sorted(set(EMULATED) - {"gfx942"})
 
 
 @pytest.fixture
 def check_example(sandbox, settings):
-    def run(problem, kernel):
+    def run(problem, kernel, arch="gfx942"):
         loaded = load_problem(problem)
         file = folder("examples") / problem / "kernels" / f"{kernel}.hip"
         source = file.read_text()
         plan = read_launch_plan(source, loaded)
-        target = find_target("emulator:gfx942", settings)
+        target = find_target(f"emulator:{arch}", settings)
         compiled = Compiler(sandbox, settings.cache_dir).compile(
             source, arch=target.arch, flags=plan.flags(), file_name=file.name
         )
@@ -60,3 +62,12 @@ def test_each_kernel_gets_its_verdict(check_example, problem, kernel):
     kinds, words = about
     assert {finding.kind for finding in result.findings} & set(kinds.split("|")), result.findings
     assert words in result.reason
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("arch", OTHER_ARCHS)
+@pytest.mark.parametrize(("problem", "kernel"), CORRECT, ids=["-".join(pair) for pair in CORRECT])
+def test_a_good_kernel_is_good_on_every_emulated_gpu(check_example, problem, kernel, arch):
+    result = check_example(problem, kernel, arch)
+    assert result.verdict == "correct", f"{result.reason}\n{result.findings}"
+    assert result.target == f"emulator:{arch}"

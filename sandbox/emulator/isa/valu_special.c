@@ -58,6 +58,22 @@ HANDLER(v_nop)
     (void)i;
 }
 
+/* Any function of three bits. */
+static u32 bitop3(u32 a, u32 b, u32 c, u32 table)
+{
+    u32 r = 0;
+    for (u32 k = 0; k < 8; k++)
+        if (table >> k & 1)
+            r |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
+    return r;
+}
+HANDLER(v_bitop3_b32)
+{
+    SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32
+    EACH_LANE r[l] = bitop3(p0[l], p1[l], p2[l], i->bitop3);
+    put(w, i, r);
+}
+
 /* ---- carries: the mask result holds a bit per active lane ---- */
 
 #define CARRY(name, sum, carry) \
@@ -260,6 +276,7 @@ PAIR_TO_F8(v_cvt_pk_bf8_f32, bf8)
     {.mnemonic = text, .run = name, .layout = in, .family = FAMILY_VALU, .result = TYPE_##D, \
      .source = {TYPE_##A, TYPE_##B, TYPE_##C}, .modifiers = mods}
 #define SIGNS (MOD_NEG | MOD_ABS)
+enum { KEEPS_HALF = 0xff }; /* detail[0]: the other half of the result stays */
 #define ANYWHERE (MOD_SDWA | MOD_DPP | MOD_SEXT)
 
 static const Row rows[] = {
@@ -269,6 +286,9 @@ static const Row rows[] = {
     ROW(v_writelane_b32, "d01", U32, U32, U32, NONE, 0),
     ROW(v_mbcnt_lo_u32_b32, "d01", U32, U32, U32, NONE, 0), ROW(v_mbcnt_hi_u32_b32, "d01", U32, U32, U32, NONE, 0),
     ROW(v_swap_b32, "d0", U32, U32, NONE, NONE, 0),
+    ROW(v_bitop3_b32, "d012", U32, U32, U32, U32, MOD_BITOP3),
+    {.mnemonic = "v_bitop3_b16", .run = v_bitop3_b32, .layout = "d012", .family = FAMILY_VALU, .result = TYPE_U16,
+     .source = {TYPE_U16, TYPE_U16, TYPE_U16}, .modifiers = MOD_BITOP3 | MOD_OP_SEL, .detail = {KEEPS_HALF}},
     ROW(v_add_co_u32, "ds01", U32, U32, U32, NONE, ANYWHERE), ROW(v_sub_co_u32, "ds01", U32, U32, U32, NONE, ANYWHERE),
     ROW(v_subrev_co_u32, "ds01", U32, U32, U32, NONE, ANYWHERE),
     AS("v_addc_co_u32", v_add_co_u32, "ds012", U32, U32, U32, U64, ANYWHERE),
@@ -283,9 +303,9 @@ static const Row rows[] = {
     ROW(v_cvt_pk_f32_fp8, "d0", PKF32, U32, NONE, NONE, MOD_SDWA),
     ROW(v_cvt_pk_f32_bf8, "d0", PKF32, U32, NONE, NONE, MOD_SDWA),
     {.mnemonic = "v_cvt_pk_fp8_f32", .run = v_cvt_pk_fp8_f32, .layout = "d01", .family = FAMILY_VALU,
-     .result = TYPE_U16, .source = {TYPE_F32, TYPE_F32}, .modifiers = SIGNS | MOD_OP_SEL, .detail = {0xff}},
+     .result = TYPE_U16, .source = {TYPE_F32, TYPE_F32}, .modifiers = SIGNS | MOD_OP_SEL, .detail = {KEEPS_HALF}},
     {.mnemonic = "v_cvt_pk_bf8_f32", .run = v_cvt_pk_bf8_f32, .layout = "d01", .family = FAMILY_VALU,
-     .result = TYPE_U16, .source = {TYPE_F32, TYPE_F32}, .modifiers = SIGNS | MOD_OP_SEL, .detail = {0xff}},
+     .result = TYPE_U16, .source = {TYPE_F32, TYPE_F32}, .modifiers = SIGNS | MOD_OP_SEL, .detail = {KEEPS_HALF}},
 };
 
 const RowTable isa_valu_special = {rows, sizeof rows / sizeof *rows};
