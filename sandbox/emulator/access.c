@@ -39,17 +39,21 @@ static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u
     return true;
 }
 
+/* The block that an instruction met last; it nearly always meets it again. */
+static Span *span_of(Wave *w, const Inst *i) { return &w->worker->cache[(u64)(i - w->program->code) % SPAN_CACHE]; }
+
 /* When all lanes lie in one block, which is nearly always, the access is narrow. */
 static bool check_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store, Access *a)
 {
-    Span *cached = &w->worker->cache[(u64)(i - w->program->code) % SPAN_CACHE];
+    Span *cached = span_of(w, i);
     u64 size = cached->high - cached->low;
     bool fits = size >= bytes && (!store || cached->writable) && size <= UINT32_MAX;
     a->base = NULL;
     if (likely(fits && !lanes_outside(address, active, cached->low, size - bytes))) {
         a->base = (u8 *)cached->low;
+        a->offset = a->own;
         for (int l = 0; l < LANES; l++)
-            a->offset[l] = (u32)(address[l] - cached->low);
+            a->own[l] = (u32)(address[l] - cached->low);
     } else if (check_each(w, i, address, active, bytes, store, cached)) {
         memcpy(a->at, address, sizeof a->at);
     } else {
@@ -85,15 +89,68 @@ static bool check_offsets(Wave *w, const Inst *i, const u32 *offset, u64 active,
 
 /* ---- addresses by segment ---- */
 
+/* `x`, where lanes that sleep hold what lane `first` does: then all 64 can be looked at alike. */
+static const u32 *awake_only(const u32 *x, u64 active, u32 first, u32 *room)
+{
+    if (likely(active == ~0ull))
+        return x;
+    for (int l = 0; l < LANES; l++)
+        room[l] = x[first];
+    choose(room, room, x, active);
+    return room;
+}
+
+static bool all_equal(const u32 *x)
+{
+    u32 differing = 0;
+    for (int l = 0; l < LANES; l++)
+        differing |= x[l] ^ x[0];
+    return !differing;
+}
+
+/* base + offset of every lane lies in the span. */
+static bool all_in_span(const Span *s, u64 base, const u32 *offset, u32 bytes, bool store)
+{
+    u32 lowest = ~0u, highest = 0;
+    for (int l = 0; l < LANES; l++) {
+        lowest = offset[l] < lowest ? offset[l] : lowest;
+        highest = offset[l] > highest ? offset[l] : highest;
+    }
+    u64 start = base + lowest;
+    return start >= s->low && start + bytes <= s->high && start + bytes > start &&
+           highest - lowest <= s->high - bytes - start && (!store || s->writable);
+}
+
+/* The usual way: all lanes in the block that this instruction met last, and, if they hold whole addresses, with one
+ * upper half. The register of the lower halves then serves as the offsets. */
+static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
+{
+    const u32 *low = vector(w, i->source[0]);
+    u32 first = a->active ? (u32)__builtin_ctzll(a->active) : 0, room[LANES];
+    u64 base = (u64)(i64)i->offset;
+    if (i->source[1] == SOURCE_OFF) {
+        const u32 *high = awake_only(low + LANES, a->active, first, room);
+        if (!all_equal(high))
+            return false;
+        base += pair(0, high[0]);
+    } else {
+        base += scalar64(w, i, 1);
+    }
+    a->base = (u8 *)base;
+    a->offset = awake_only(low, a->active, first, a->own);
+    return all_in_span(span_of(w, i), base, a->offset, bytes, store);
+}
+
 static bool resolve_global(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
     u64 address[LANES] __attribute__((aligned(64))), offset = (u64)(i64)i->offset;
+    const u32 *v = vector(w, i->source[0]);
+    if (likely(!w->worker->watchers && resolve_at_once(w, i, bytes, store, a)))
+        return true;
     if (i->source[1] == SOURCE_OFF) {
-        const u32 *v = vector(w, i->source[0]);
         for (int l = 0; l < LANES; l++)
             address[l] = pair(v[l], v[LANES + l]) + offset;
     } else {
-        const u32 *v = vector(w, i->source[0]);
         u64 base = scalar64(w, i, 1) + offset;
         for (int l = 0; l < LANES; l++)
             address[l] = base + v[l];
@@ -207,18 +264,49 @@ bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
     }
 }
 
-bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
+/* True when `reach` bytes from every lane's address on lie within LDS, sleeping lanes as well. */
+static bool all_within(const Wave *w, const u32 *address, u32 reach)
+{
+    u32 highest = 0;
+    for (int l = 0; l < LANES; l++)
+        highest = address[l] > highest ? address[l] : highest;
+    return reach <= w->lds_bytes && highest <= w->lds_bytes - reach;
+}
+
+static bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
 {
     for (int l = 0; l < LANES; l++)
-        a->offset[l] = address[l] + (u32)offset;
+        a->own[l] = address[l] + (u32)offset;
     a->base = w->lds;
-    a->active = exec_mask(w);
-    a->outside = 0;
-    if (!check_offsets(w, i, a->offset, a->active, bytes, w->lds_bytes, store, SPACE_LDS))
+    a->offset = a->own;
+    if (!check_offsets(w, i, a->own, a->active, bytes, w->lds_bytes, store, SPACE_LDS))
         return false;
     if (unlikely(w->worker->watchers))
-        watch_lds(w, i, a->offset, a->active, bytes, store);
+        watch_lds(w, i, a->own, a->active, bytes, store);
     return true;
+}
+
+bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
+{
+    a->active = exec_mask(w);
+    a->outside = 0;
+    a->base = w->lds + offset;
+    a->offset = address;
+    return likely(!w->worker->watchers && all_within(w, address, (u32)offset + bytes)) ||
+           lds_slowly(w, i, address, offset, bytes, store, a);
+}
+
+bool access_lds_two(Wave *w, const Inst *i, const u32 *address, i32 offset, i32 other, u32 bytes, bool store, Access *a,
+                    Access *b)
+{
+    i32 farther = offset > other ? offset : other;
+    a->active = b->active = exec_mask(w);
+    a->outside = b->outside = 0;
+    a->base = w->lds + offset;
+    b->base = w->lds + other;
+    a->offset = b->offset = address;
+    return likely(!w->worker->watchers && all_within(w, address, (u32)farther + bytes)) ||
+           (lds_slowly(w, i, address, offset, bytes, store, a) && lds_slowly(w, i, address, other, bytes, store, b));
 }
 
 /* ---- moving data ---- */
@@ -233,8 +321,9 @@ static void zero_outside(Wave *w, const Access *a, u16 dst, u32 words)
 
 static void load_lane(Wave *w, const Access *a, u16 dst, u32 words, int lane)
 {
+    const u8 *from = lane_at(a, lane); /* by value: the result may overwrite the addresses */
     for (u32 k = 0; k < words; k++)
-        memcpy(&vector(w, dst + k)[lane], lane_at(a, lane) + 4 * k, 4);
+        memcpy(&vector(w, dst + k)[lane], from + 4 * k, 4);
 }
 static void store_lane(Wave *w, const Access *a, u16 source, u32 words, int lane)
 {
@@ -246,7 +335,7 @@ static void store_lane(Wave *w, const Access *a, u16 source, u32 words, int lane
 static inline __attribute__((always_inline)) void load_all(const Access *a, u32 *rows, u32 words)
 {
     for (int first = 0; first < LANES; first += GROUP)
-        gather_group(a->base, a->offset + first, words, rows + first);
+        gather_group((const u8 *const[]){a->base}, 1, a->offset + first, words, rows + first);
 }
 static inline __attribute__((always_inline)) void store_all(const Access *a, const u32 *rows, u32 words)
 {
@@ -259,7 +348,7 @@ static void load_some(Wave *w, const Access *a, u16 dst, u32 words)
     for (int first = 0; first < LANES; first += GROUP) {
         u32 awake = a->active >> first & 0xff;
         if (awake == 0xff && a->base)
-            gather_group(a->base, a->offset + first, words, vector(w, dst) + first);
+            gather_group((const u8 *const[]){a->base}, 1, a->offset + first, words, vector(w, dst) + first);
         else
             for (int l = first; awake && l < first + GROUP; l++)
                 if (a->active >> l & 1)
@@ -284,11 +373,33 @@ void load_dwords(Wave *w, const Access *a, u16 dst, u32 words)
         load_all(a, rows, words);
 }
 
+void load_two(Wave *w, const Access *a, const Access *b, u16 dst, u32 words)
+{
+    const u8 *const bases[] = {a->base, b->base};
+    u32 *rows = vector(w, dst);
+    bool plain = a->active == ~0ull && a->offset == b->offset && words <= 2;
+    for (int first = 0; likely(plain) && first < LANES; first += GROUP)
+        if (words == 1)
+            gather_group(bases, 2, a->offset + first, 1, rows + first);
+        else
+            gather_group(bases, 2, a->offset + first, 2, rows + first);
+    if (likely(plain))
+        return;
+    load_dwords(w, a, dst, words);
+    load_dwords(w, b, (u16)(dst + words), words);
+}
+
 static void store_some(Wave *w, const Access *a, u16 source, u32 words)
 {
-    for (int l = 0; l < LANES; l++)
-        if (a->active >> l & 1)
-            store_lane(w, a, source, words, l);
+    for (int first = 0; first < LANES; first += GROUP) {
+        u32 awake = a->active >> first & 0xff;
+        if (awake == 0xff && a->base)
+            scatter_group(a->base, a->offset + first, words, vector(w, source) + first);
+        else
+            for (int l = first; awake && l < first + GROUP; l++)
+                if (a->active >> l & 1)
+                    store_lane(w, a, source, words, l);
+    }
 }
 
 void store_dwords(Wave *w, const Access *a, u16 source, u32 words)

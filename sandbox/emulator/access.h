@@ -13,7 +13,8 @@ typedef enum { SEGMENT_GLOBAL, SEGMENT_FLAT, SEGMENT_SCRATCH, SEGMENT_BUFFER } S
 /* Active lanes lie at base + offset or, where `base` is NULL, at `at`: all in one block, or in several. */
 typedef struct {
     u8 *base;
-    u32 offset[LANES] __attribute__((aligned(64)));
+    const u32 *offset; /* `own`, or the register that holds the addresses */
+    u32 own[LANES] __attribute__((aligned(64)));
     u8 *at[LANES] __attribute__((aligned(64)));
     u64 active;  /* EXEC, less the lanes that a buffer's range check turned off */
     u64 outside; /* lanes that a buffer's range check turned off: they load zero */
@@ -30,8 +31,13 @@ bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a);
 /* Likewise for LDS at address + offset of each lane. */
 bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a);
 
+/* Two at once, at `offset` and `other` from one address: `a` and `b`. */
+bool access_lds_two(Wave *w, const Inst *i, const u32 *address, i32 offset, i32 other, u32 bytes, bool store, Access *a,
+                    Access *b);
+
 /* One lane's 64-byte-at-most copies between registers and memory. */
 void load_dwords(Wave *w, const Access *a, u16 dst, u32 words);
+void load_two(Wave *w, const Access *a, const Access *b, u16 dst, u32 words);
 void store_dwords(Wave *w, const Access *a, u16 source, u32 words);
 
 /* ---- small loads: how one to two bytes fill a register ---- */

@@ -62,6 +62,8 @@ static u8 how_to_read(const Inst *i, int k)
     bool half = (r->modifiers & MOD_OP_SEL) && !is_packed(r->source[k]) && (i->op_sel & bit);
     if (i->source[k] == SOURCE_OFF)
         return READ_UNIFORM;
+    if (r->source[k] == TYPE_PKF32)
+        return i->source[k] >= FIRST_VGPR && !((i->neg | i->neg_hi) & bit) ? READ_PLAIN : READ_BENT;
     if (is_packed(r->source[k])) {
         bool straight = !(i->op_sel & bit) && (i->op_sel_hi & bit) && !(i->neg & bit) && !(i->neg_hi & bit);
         return i->source[k] >= FIRST_VGPR && straight ? READ_PLAIN : READ_BENT;

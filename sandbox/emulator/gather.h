@@ -55,19 +55,18 @@ static inline void four_by_two(const u8 *base, const u32 *offset, u32 *rows)
     _mm_storeu_si128((__m128i *)(rows + LANES), _mm_unpackhi_epi64(ab, cd));
 }
 
-/* `rows` is the first register at the group's first lane. */
-static inline void gather_group(const u8 *base, const u32 *offset, u32 words, u32 *rows)
+static inline void gather_broadcast(const u8 *from, u32 words, u32 *rows)
 {
-    __m256i distance = distances(offset);
-    if (all_zero(distance)) {
-        for (u32 k = 0; k < words; k++) {
-            u32 x;
-            memcpy(&x, base + offset[0] + 4 * k, 4);
-            set_row(rows + k * LANES, _mm256_set1_epi32((int)x));
-        }
-    } else if (words == 1 && side_by_side(distance, 4)) {
-        set_row(rows, _mm256_loadu_si256((const __m256i *)(base + offset[0])));
-    } else if (words == 4) {
+    for (u32 k = 0; k < words; k++) {
+        u32 x;
+        memcpy(&x, from + 4 * k, 4);
+        set_row(rows + k * LANES, _mm256_set1_epi32((int)x));
+    }
+}
+
+static inline void gather_anyhow(const u8 *base, const u32 *offset, u32 words, u32 *rows)
+{
+    if (words == 4) {
         four_by_four(base, offset, rows);
         four_by_four(base, offset + 4, rows + 4);
     } else if (words == 2) {
@@ -77,6 +76,28 @@ static inline void gather_group(const u8 *base, const u32 *offset, u32 words, u3
         for (u32 k = 0; k < words; k++)
             for (int l = 0; l < GROUP; l++)
                 memcpy(&rows[k * LANES + (u32)l], base + offset[l] + 4 * k, 4);
+    }
+}
+
+/* `words` dwords at each of `bases`, which share the lanes' offsets; `rows` is the first register at the group's first
+ * lane. It may be the one that holds the offsets. */
+static inline __attribute__((always_inline)) void gather_group(const u8 *const *bases, u32 count, const u32 *offset,
+                                                               u32 words, u32 *rows)
+{
+    __m256i distance = distances(offset);
+    if (all_zero(distance)) {
+        u32 first = offset[0];
+        for (u32 n = 0; n < count; n++)
+            gather_broadcast(bases[n] + first, words, rows + n * words * LANES);
+    } else if (words == 1 && side_by_side(distance, 4)) {
+        u32 first = offset[0];
+        for (u32 n = 0; n < count; n++)
+            set_row(rows + n * LANES, _mm256_loadu_si256((const __m256i *)(bases[n] + first)));
+    } else {
+        u32 own[GROUP];
+        memcpy(own, offset, sizeof own);
+        for (u32 n = 0; n < count; n++)
+            gather_anyhow(bases[n], own, words, rows + n * words * LANES);
     }
 }
 

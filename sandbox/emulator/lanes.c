@@ -76,15 +76,18 @@ static u32 sign_bit(u8 type)
     return 0x80000000;
 }
 
+static void broadcast(u32 x, u32 *room)
+{
+    for (int l = 0; l < LANES; l++)
+        room[l] = x;
+}
+
 const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room)
 {
-    if (i->source[k] >= FIRST_VGPR) {
+    if (i->source[k] >= FIRST_VGPR)
         memcpy(room, vector(w, i->source[k]), LANES * sizeof *room);
-    } else {
-        u32 x = scalar32(w, i, k);
-        for (int l = 0; l < LANES; l++)
-            room[l] = x;
-    }
+    else
+        broadcast(scalar32(w, i, k), room);
     if (i->how[k] == READ_UNIFORM)
         return room;
     u32 sign = sign_bit(i->row->source[k]);
@@ -108,11 +111,11 @@ const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room)
         memcpy(room, vector(w, i->source[k]), 2 * LANES * sizeof *room);
     } else {
         u64 x = scalar64(w, i, k);
-        for (int l = 0; l < LANES; l++) {
-            room[l] = (u32)x;
-            room[LANES + l] = (u32)(x >> 32);
-        }
+        broadcast((u32)x, room);
+        broadcast((u32)(x >> 32), room + LANES);
     }
+    if (i->how[k] == READ_UNIFORM)
+        return room;
     if (i->dpp && k == 0) {
         permute(w, i, room);
         permute(w, i, room + LANES);
@@ -129,14 +132,12 @@ const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room)
     u32 flip = 0;
     if (i->row->source[k] == TYPE_PKF16)
         flip = (i->neg >> k & 1 ? 0x8000u : 0) | (i->neg_hi >> k & 1 ? 0x80000000u : 0);
-    u32 broadcast[LANES];
-    const u32 *from = broadcast;
+    u32 uniform[LANES];
+    const u32 *from = uniform;
     if (i->source[k] >= FIRST_VGPR) {
         from = vector(w, i->source[k]);
     } else {
-        u32 x = scalar32(w, i, k);
-        for (int l = 0; l < LANES; l++)
-            broadcast[l] = x;
+        broadcast(scalar32(w, i, k), uniform);
     }
     for (int l = 0; l < LANES; l++) {
         u32 low = low_from_high ? from[l] >> 16 : from[l] & 0xffff, high = high_from_high ? from[l] >> 16 : from[l];
@@ -145,10 +146,8 @@ const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room)
     return room;
 }
 
-const u32 *source_packed32(Wave *w, const Inst *i, int k, u32 *room)
+Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *room)
 {
-    if (likely(i->how[k] == READ_PLAIN))
-        return vector(w, i->source[k]);
     u32 part[2] = {i->op_sel >> k & 1, i->op_sel_hi >> k & 1};
     u32 flip[2] = {i->neg >> k & 1 ? 0x80000000u : 0, i->neg_hi >> k & 1 ? 0x80000000u : 0};
     bool in_vector = i->source[k] >= FIRST_VGPR;
@@ -158,7 +157,7 @@ const u32 *source_packed32(Wave *w, const Inst *i, int k, u32 *room)
             u32 x = in_vector ? vector(w, i->source[k] + part[half])[l] : (u32)(uniform >> 32 * part[half]);
             room[half * LANES + l] = x ^ flip[half];
         }
-    return room;
+    return (Halves){room, room + LANES};
 }
 
 /* ---- results ---- */

@@ -7,6 +7,7 @@
 #ifndef AMDKERNEL_MACHINE_H
 #define AMDKERNEL_MACHINE_H
 
+#include <immintrin.h>
 #include <string.h>
 
 #include "emulator.h"
@@ -217,7 +218,9 @@ static inline u64 scalar64(const Wave *w, const Inst *i, int k)
 const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room);
 const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room);
 const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room);
-const u32 *source_packed32(Wave *w, const Inst *i, int k, u32 *room);
+/* Two f32 of each lane, wherever they lie. */
+typedef struct { const u32 *low, *high; } Halves;
+Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *room);
 void put_slow(Wave *w, const Inst *i, const u32 *result);
 void put64_slow(Wave *w, const Inst *i, const u32 *result);
 void put_mask(Wave *w, const Inst *i, u64 mask);
@@ -240,26 +243,58 @@ static inline const u32 *source_packed(Wave *w, const Inst *i, int k, u32 *room)
     return likely(i->how[k] == READ_PLAIN) ? vector(w, i->source[k]) : source_packed_slow(w, i, k, room);
 }
 
+static inline Halves source_halves(Wave *w, const Inst *i, int k, u32 *room)
+{
+    if (likely(i->how[k] == READ_PLAIN))
+        return (Halves){vector(w, i->source[k] + (i->op_sel >> k & 1)), vector(w, i->source[k] + (i->op_sel_hi >> k & 1))};
+    return source_halves_slow(w, i, k, room);
+}
+
+/* All ones for each of the eight lanes whose bit is set. */
+static inline __m256i lane_mask(u64 eight_bits)
+{
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)eight_bits), bit), bit);
+}
+
+/* `set` where a lane's bit is 1, else `clear`. */
+static inline void choose(u32 *to, const u32 *clear, const u32 *set, u64 mask)
+{
+    for (int l = 0; l < LANES; l += 8) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(clear + l)), y = _mm256_loadu_si256((const __m256i *)(set + l));
+        _mm256_storeu_si256((__m256i *)(to + l), _mm256_blendv_epi8(x, y, lane_mask(mask >> l)));
+    }
+}
+
 /* Store what active lanes computed. */
 static inline void put_masked(u32 *to, const u32 *result, u64 mask)
 {
-    if (likely(mask == ~0ull)) {
+    if (likely(mask == ~0ull))
         memcpy(to, result, LANES * sizeof *to);
-        return;
-    }
-    for (int l = 0; l < LANES; l++)
-        to[l] = mask >> l & 1 ? result[l] : to[l];
+    else
+        choose(to, to, result, mask);
+}
+
+/* Where to compute a result of one register, or of two: there itself if nothing is to follow, else in `room`.
+ * A body writes a lane only after it has read all that it needs of that lane. */
+static inline u32 *result_place(Wave *w, const Inst *i, u32 *room)
+{
+    return likely(!i->bent && exec_mask(w) == ~0ull) ? vector(w, i->dst) : room;
 }
 static inline void put(Wave *w, const Inst *i, const u32 *result)
 {
-    if (likely(!i->bent))
+    if (likely(result == vector(w, i->dst)))
+        return;
+    if (!i->bent)
         put_masked(vector(w, i->dst), result, exec_mask(w));
     else
         put_slow(w, i, result);
 }
 static inline void put64(Wave *w, const Inst *i, const u32 *result)
 {
-    if (likely(!i->bent)) {
+    if (likely(result == vector(w, i->dst)))
+        return;
+    if (!i->bent) {
         put_masked(vector(w, i->dst), result, exec_mask(w));
         put_masked(vector(w, i->dst + 1), result + LANES, exec_mask(w));
     } else {

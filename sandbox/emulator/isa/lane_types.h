@@ -1,6 +1,7 @@
 /*
  * How the bodies of vector rows read a lane of each type and put one back.
- * SOURCE_T(k) declares pk, the 64 lanes of source k; GET_T(pk, l) is lane l; PUT_T(r, l, x) sets it.
+ * SOURCE_T(k) declares pk, the 64 lanes of source k; GET_T(pk, l) is lane l. ROOM_T declares r, the result;
+ * PUT_T(l, x) sets lane l of it; STORE_T puts it where it belongs.
  */
 #ifndef AMDKERNEL_LANE_TYPES_H
 #define AMDKERNEL_LANE_TYPES_H
@@ -50,8 +51,12 @@
 #define GET_I64(p, l) ((i64)pair(p[l], p[LANES + l]))
 #define GET_F64(p, l) f64_of(pair(p[l], p[LANES + l]))
 
-#define ROOM_32 u32 r[LANES] __attribute__((aligned(64)));
-#define ROOM_64 u32 r[2 * LANES] __attribute__((aligned(64)));
+#define ROOM_32 \
+    u32 room[LANES] __attribute__((aligned(64))); \
+    u32 *r = result_place(w, i, room);
+#define ROOM_64 \
+    u32 room[2 * LANES] __attribute__((aligned(64))); \
+    u32 *r = result_place(w, i, room);
 #define ROOM_U32 ROOM_32
 #define ROOM_I32 ROOM_32
 #define ROOM_F32 ROOM_32
@@ -113,7 +118,9 @@ static inline void put_pair(u32 *r, int l, u64 x)
 #define SOURCE_MODS_I64 0
 #define SOURCE_MODS_F64 (MOD_NEG | MOD_ABS)
 
-#define EACH_LANE for (int l = 0; l < LANES; l++)
+/* A result may lie in a source's register, but never in another lane of it. */
+#define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < LANES; l++)
+#pragma clang diagnostic ignored "-Wpass-failed" /* bodies that call the maths library stay loops */
 #define HANDLER(name) static void name(Wave *w, const Inst *i)
 
 #endif

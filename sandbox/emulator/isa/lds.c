@@ -5,7 +5,6 @@
 #define HANDLER(name) static void name(Wave *w, const Inst *i)
 #define EACH_LANE for (int l = 0; l < LANES; l++)
 
-/* The lanes' addresses by value: the result may overwrite their register. */
 static const u32 *addresses(Wave *w, const Inst *i) { return vector(w, i->source[0]); }
 
 HANDLER(ds_read)
@@ -33,25 +32,30 @@ HANDLER(ds_write_part)
         store_small(w, &a, i->source[1], i->row->bytes, i->row->detail[1]);
 }
 
+/* Addresses that the first of two results, of `words` registers, must not overwrite. */
+static const u32 *kept_addresses(Wave *w, const Inst *i, u32 words, u32 *room)
+{
+    bool overwritten = i->source[0] >= i->dst && i->source[0] < i->dst + words;
+    return overwritten ? memcpy(room, addresses(w, i), LANES * sizeof *room) : addresses(w, i);
+}
+
 /* Two accesses of `bytes` each at offsets counted in elements, or in 64 of them (detail[1]). */
 HANDLER(ds_read2)
 {
     Access a, b;
     u32 bytes = i->row->bytes;
     i32 unit = (i32)bytes * i->row->detail[1];
-    if (access_lds(w, i, addresses(w, i), i->offset * unit, bytes, false, &a) &&
-        access_lds(w, i, addresses(w, i), i->offset1 * unit, bytes, false, &b)) {
-        load_dwords(w, &a, i->dst, bytes / 4);
-        load_dwords(w, &b, (u16)(i->dst + bytes / 4), bytes / 4);
-    }
+    u32 room[LANES];
+    const u32 *address = kept_addresses(w, i, bytes / 4, room);
+    if (access_lds_two(w, i, address, i->offset * unit, i->offset1 * unit, bytes, false, &a, &b))
+        load_two(w, &a, &b, i->dst, bytes / 4);
 }
 HANDLER(ds_write2)
 {
     Access a, b;
     u32 bytes = i->row->bytes;
     i32 unit = (i32)bytes * i->row->detail[1];
-    if (access_lds(w, i, addresses(w, i), i->offset * unit, bytes, true, &a) &&
-        access_lds(w, i, addresses(w, i), i->offset1 * unit, bytes, true, &b)) {
+    if (access_lds_two(w, i, addresses(w, i), i->offset * unit, i->offset1 * unit, bytes, true, &a, &b)) {
         store_dwords(w, &a, i->source[1], bytes / 4);
         store_dwords(w, &b, i->source[2], bytes / 4);
     }
@@ -78,8 +82,9 @@ HANDLER(ds_wrxchg2)
     Access a, b;
     u32 bytes = i->row->bytes;
     i32 unit = (i32)bytes * i->row->detail[1];
-    if (access_lds(w, i, addresses(w, i), i->offset * unit, bytes, true, &a) &&
-        access_lds(w, i, addresses(w, i), i->offset1 * unit, bytes, true, &b)) {
+    u32 room[LANES];
+    const u32 *address = kept_addresses(w, i, bytes / 4, room);
+    if (access_lds_two(w, i, address, i->offset * unit, i->offset1 * unit, bytes, true, &a, &b)) {
         run_atomic(w, i, &a, ATOMIC_SWAP, bytes, i->source[1], 0xffff, i->dst);
         run_atomic(w, i, &b, ATOMIC_SWAP, bytes, i->source[2], 0xffff, (u16)(i->dst + bytes / 4));
     }

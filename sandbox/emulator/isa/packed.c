@@ -41,21 +41,39 @@
     }
 #define PAIR3(name, T, value) PAIR3_BODY(name, T, PUT_HALF_##T, value)
 #define PAIR3B(name, T, value) PAIR3_BODY(name, T, PUT_HALF_U16, value)
-#define SOURCE_PAIR_F32(k) \
+#define SOURCE_HALVES(k) \
     u32 t##k[2 * LANES] __attribute__((aligned(64))); \
-    const u32 *p##k = source_packed32(w, i, k, t##k);
+    const Halves p##k = source_halves(w, i, k, t##k);
 #define PAIR2F(name, value) \
+    static inline u32 name##_lane(u32 x, u32 y) \
+    { \
+        float a = f32_of(x), b = f32_of(y); \
+        return bits_f32(value); \
+    } \
     HANDLER(name) \
     { \
-        SOURCE_PAIR_F32(0) SOURCE_PAIR_F32(1) ROOM_64 \
-        EACH_HALF { float a = f32_of(p0[l]), b = f32_of(p1[l]); r[l] = bits_f32(value); } \
+        SOURCE_HALVES(0) SOURCE_HALVES(1) ROOM_64 \
+        EACH_LANE { \
+            u32 low = name##_lane(p0.low[l], p1.low[l]); \
+            u32 high = name##_lane(p0.high[l], p1.high[l]); \
+            put_pair(r, l, pair(low, high)); \
+        } \
         put64(w, i, r); \
     }
 #define PAIR3F(name, value) \
+    static inline u32 name##_lane(u32 x, u32 y, u32 z) \
+    { \
+        float a = f32_of(x), b = f32_of(y), c = f32_of(z); \
+        return bits_f32(value); \
+    } \
     HANDLER(name) \
     { \
-        SOURCE_PAIR_F32(0) SOURCE_PAIR_F32(1) SOURCE_PAIR_F32(2) ROOM_64 \
-        EACH_HALF { float a = f32_of(p0[l]), b = f32_of(p1[l]), c = f32_of(p2[l]); r[l] = bits_f32(value); } \
+        SOURCE_HALVES(0) SOURCE_HALVES(1) SOURCE_HALVES(2) ROOM_64 \
+        EACH_LANE { \
+            u32 low = name##_lane(p0.low[l], p1.low[l], p2.low[l]); \
+            u32 high = name##_lane(p0.high[l], p1.high[l], p2.high[l]); \
+            put_pair(r, l, pair(low, high)); \
+        } \
         put64(w, i, r); \
     }
 

@@ -7,7 +7,7 @@ HANDLER(v_cndmask_b32)
 {
     SOURCE_32(0) SOURCE_32(1) ROOM_32
     u64 mask = scalar64(w, i, 2);
-    EACH_LANE r[l] = mask >> l & 1 ? p1[l] : p0[l];
+    choose(r, p0, p1, mask);
     put(w, i, r);
 }
 
@@ -116,6 +116,22 @@ HANDLER(v_mad_i64_i32)
     }
     put64(w, i, r);
     put_mask(w, i, out);
+}
+
+/* In halves, as registers hold them: address arithmetic is frequent, and putting 64-bit lanes together is dear. */
+HANDLER(v_lshl_add_u64)
+{
+    SOURCE_64(0) SOURCE_32(1) SOURCE_64(2) ROOM_64
+    EACH_LANE {
+        u32 n = p1[l] & 63, low = p0[l], high = p0[LANES + l];
+        u32 crossing = n < 32 ? low >> 1 >> (31 - n) : low << (n - 32);
+        u32 shifted = n < 32 ? low << n : 0, sum = shifted + p2[l];
+        u32 upper = (n < 32 ? high << n : 0) | crossing;
+        upper += p2[LANES + l] + (sum < shifted);
+        r[l] = sum;
+        r[LANES + l] = upper;
+    }
+    put64(w, i, r);
 }
 
 /* 16 bytes of sums of masked byte distances. */
@@ -244,7 +260,8 @@ FROM_F8(v_cvt_f32_bf8, bf8)
 #define PAIR_FROM_F8(name, format) \
     HANDLER(name) \
     { \
-        SOURCE_32(0) ROOM_64 \
+        SOURCE_32(0) \
+        u32 r[2 * LANES]; \
         EACH_LANE { \
             r[l] = bits_f32(f8_of((u8)p0[l], format(w))); \
             r[LANES + l] = bits_f32(f8_of((u8)(p0[l] >> 8), format(w))); \
@@ -295,6 +312,7 @@ static const Row rows[] = {
     AS("v_subb_co_u32", v_sub_co_u32, "ds012", U32, U32, U32, U64, ANYWHERE),
     AS("v_subbrev_co_u32", v_subrev_co_u32, "ds012", U32, U32, U32, U64, ANYWHERE),
     ROW(v_mad_u64_u32, "ds012", U64, U32, U32, U64, 0), ROW(v_mad_i64_i32, "ds012", I64, I32, I32, I64, 0),
+    ROW(v_lshl_add_u64, "d012", U64, U64, U32, U64, 0),
     ROW(v_mqsad_u32_u8, "d012", WIDE, U64, U32, U32, MOD_CLAMP),
     ROW(v_div_scale_f32, "ds012", F32, F32, F32, F32, SIGNS), ROW(v_div_scale_f64, "ds012", F64, F64, F64, F64, SIGNS),
     ROW(v_div_fmas_f32, "d012", F32, F32, F32, F32, SIGNS | MOD_CLAMP | MOD_OMOD),

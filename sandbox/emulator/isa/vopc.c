@@ -11,16 +11,15 @@ static void finish(Wave *w, const Inst *i, u64 mask, bool to_exec)
         put_scalar_pair(w, SGPR_EXEC, scalar_pair(w, i->sdst));
 }
 
-/* The mask is built from 64 bytes of 0 or 1: eight at a time, each eight by one multiplication. */
+/* 64 bytes of 0 or 1 to a mask. */
 static u64 gather_bits(const u8 *flags)
 {
-    u64 mask = 0;
-    for (int k = 0; k < 8; k++) {
-        u64 x;
-        memcpy(&x, flags + 8 * k, 8);
-        mask |= (x * 0x0102040810204080ull >> 56) << 8 * k;
+    u64 half[2];
+    for (int k = 0; k < 2; k++) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(flags + 32 * k));
+        half[k] = (u32)_mm256_movemask_epi8(_mm256_slli_epi16(x, 7));
     }
-    return mask;
+    return half[0] | half[1] << 32;
 }
 
 #define COMPARE(name, T, relation, to_exec) \
