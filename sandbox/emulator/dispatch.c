@@ -11,7 +11,8 @@
 enum {
     QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group gets its turn */
     PATIENCE = 64,       /* rounds without an end or a barrier until another workgroup gets its turn */
-    MAX_RESIDENT = 256,  /* workgroups of one worker that may wait for each other */
+    SHORT_PATIENCE = 4,  /* the same where all its waves sleep, or where workgroups have been seen to wait */
+    MAX_RESIDENT = 1 << 14, /* workgroups of one worker that may wait for each other: more than any GPU holds */
     MAX_THREADS = 64,
 };
 
@@ -22,7 +23,7 @@ typedef struct {
     bool stop;
 } Queue;
 
-typedef struct { Worker worker; Queue *queue; Group *groups; u32 resident; } Crew;
+typedef struct { Worker worker; Queue *queue; Group **groups; u32 resident, room, busy; } Crew;
 
 static bool stopped(Queue *q) { return __atomic_load_n(&q->stop, __ATOMIC_RELAXED); }
 static void stop(Queue *q) { __atomic_store_n(&q->stop, true, __ATOMIC_RELAXED); }
@@ -67,10 +68,12 @@ static void pass_barrier(Group *g)
     g->waiting = 0;
 }
 
-/* Let every wave that can run do so once. True when one of them ended or reached a barrier. */
-static bool run_round(Crew *c, Group *g)
+typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_ASLEEP } Round; /* asleep: every wave that could run chose to wait */
+
+/* Let every wave that can run do so once. Progress: one of them ended or reached a barrier. */
+static Round run_round(Crew *c, Group *g)
 {
-    bool progress = false;
+    Round round = ROUND_ASLEEP;
     for (u32 n = 0; n < g->wave_count && !stopped(c->queue); n++) {
         Wave *w = &g->waves[n];
         if (w->ended || w->at_barrier)
@@ -85,13 +88,15 @@ static bool run_round(Crew *c, Group *g)
             w->at_barrier = true;
             g->waiting++;
         } else {
+            if (round == ROUND_ASLEEP && !c->worker.budget)
+                round = ROUND_BUSY;
             continue;
         }
-        progress = true;
+        round = ROUND_PROGRESS;
     }
     if (g->live && g->waiting == g->live) /* waves that have ended do not hold a barrier up, as on hardware */
         pass_barrier(g);
-    return progress;
+    return round;
 }
 
 /* ---- the workgroups of one worker ---- */
@@ -110,21 +115,45 @@ static bool start_next(Crew *c, Group *g)
 /* Run a group until it ends (true) or seems to wait for another one. */
 static bool run_group(Crew *c, Group *g)
 {
-    u32 idle = 0;
-    while (g->live && idle < PATIENCE && !stopped(c->queue))
-        idle = run_round(c, g) ? 0 : idle + 1;
+    u32 idle = 0, limit = c->resident > 1 ? SHORT_PATIENCE : PATIENCE;
+    while (g->live && idle < limit && !stopped(c->queue)) {
+        Round round = run_round(c, g);
+        idle = round == ROUND_PROGRESS ? 0 : round == ROUND_BUSY ? idle + 1 : idle + PATIENCE / SHORT_PATIENCE;
+    }
     return g->live == 0;
+}
+
+static bool make_room(Crew *c)
+{
+    if (c->resident < c->room)
+        return true;
+    u32 room = c->room ? 2 * c->room : 4;
+    Group **groups = realloc(c->groups, room * sizeof *groups);
+    if (groups) {
+        c->groups = groups;
+        c->room = room;
+    }
+    return groups != NULL;
 }
 
 static bool admit_another(Crew *c)
 {
-    if (c->resident == MAX_RESIDENT || !group_create(&c->groups[c->resident], c->queue->dispatch))
+    const Dispatch *d = c->queue->dispatch;
+    bool none_left = __atomic_load_n(&c->queue->next, __ATOMIC_RELAXED) >= c->queue->total;
+    if (none_left || c->resident == MAX_RESIDENT || !make_room(c))
         return false;
-    if (!start_next(c, &c->groups[c->resident])) {
-        group_destroy(&c->groups[c->resident], c->queue->dispatch);
+    Group *g = malloc(sizeof *g);
+    if (!g || !group_create(g, d)) {
+        free(g);
         return false;
     }
-    c->resident++;
+    if (!start_next(c, g)) {
+        group_destroy(g, d);
+        free(g);
+        return false;
+    }
+    c->groups[c->resident++] = g;
+    c->busy++;
     return true;
 }
 
@@ -133,15 +162,12 @@ static void *work(void *argument)
     Crew *c = argument;
     if (!admit_another(c))
         return NULL;
-    for (u32 at = 0, busy = 1; busy && !stopped(c->queue); at = (at + 1) % c->resident) {
-        Group *g = &c->groups[at];
-        while (g->busy && run_group(c, g) && start_next(c, g) && !stopped(c->queue))
-            ;
+    for (u32 at = 0; c->busy && !stopped(c->queue); at = (at + 1) % c->resident) {
+        Group *g = c->groups[at];
+        while (g->busy && run_group(c, g) && !stopped(c->queue))
+            c->busy -= !start_next(c, g);
         if (g->busy)
             admit_another(c);
-        busy = 0;
-        for (u32 n = 0; n < c->resident; n++)
-            busy += c->groups[n].busy;
     }
     return NULL;
 }
@@ -164,14 +190,16 @@ static bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q)
     c->worker.dispatch = d;
     c->worker.watchers = watchers_of(d);
     c->worker.tally = calloc(d->program->count + 1, sizeof(Tally));
-    c->groups = calloc(MAX_RESIDENT, sizeof(Group));
-    return c->worker.tally && c->groups;
+    c->worker.clock = d->clock;
+    return c->worker.tally != NULL;
 }
 
 static void crew_destroy(Crew *c, const Dispatch *d)
 {
-    for (u32 n = 0; n < c->resident; n++)
-        group_destroy(&c->groups[n], d);
+    for (u32 n = 0; n < c->resident; n++) {
+        group_destroy(c->groups[n], d);
+        free(c->groups[n]);
+    }
     free(c->groups);
     free(c->worker.tally);
 }
@@ -183,6 +211,8 @@ static void gather_worker(const Worker *k, Tally *sum, const Dispatch *d, Outcom
         sum[n].lanes += k->tally[n].lanes;
     }
     counters_add_worker(k, out->counters);
+    if (k->clock > out->clock)
+        out->clock = k->clock;
     if (k->fault.kind != OUTCOME_OK && out->fault.kind == OUTCOME_OK)
         out->fault = k->fault;
 }
@@ -229,7 +259,7 @@ static bool entry_is_code(const Dispatch *d)
 void dispatch_run(Memory *m, const Dispatch *d, Outcome *out)
 {
     double start = now();
-    *out = (Outcome){.fault = {.kind = OUTCOME_OK}};
+    *out = (Outcome){.fault = {.kind = OUTCOME_OK}, .clock = d->clock};
     Queue q = {.dispatch = d, .total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2]};
     if (!q.total || !group_wave_count(d))
         return;

@@ -29,6 +29,10 @@ void memory_destroy(Memory *m);
 u64 memory_allocate(Memory *m, u64 bytes);
 bool memory_release(Memory *m, u64 address);
 
+/* Let kernels touch memory of the host that lies outside the arena; memory_release ends that and leaves it as it is.
+ * False when part of it can be touched already. */
+bool memory_adopt(Memory *m, u64 address, u64 bytes);
+
 /* Narrow a block to the part that kernels may touch, and name it for reports. A block can hold several regions;
  * a block without regions may be touched everywhere. */
 bool memory_describe(Memory *m, u64 address, u64 bytes, const char *name, bool writable);
@@ -70,6 +74,9 @@ typedef struct {
     u64 dispatch_packet;  /* device address of a 64-byte AQL packet that the front end filled */
     u64 queue;            /* device address or 0 */
     u64 step_limit;       /* wave-instructions of the whole dispatch; 0: none */
+    u64 clock;            /* what the clocks of the device start from */
+    void (*interrupt)(void *context); /* s_sendmsg of an interrupt; called by several threads. NULL: nobody listens */
+    void *interrupt_context;
     u32 threads;          /* 0: one per core */
     bool deterministic;   /* one thread, fixed order */
     bool count_memory;    /* also model cache-line requests and LDS bank conflicts: slower */
@@ -129,6 +136,7 @@ typedef struct {
     u64 *pc_executions;   /* count_pcs: one per instruction of the program, to be freed by the caller */
     u64 *pc_addresses;
     u64 pc_count;
+    u64 clock;            /* where the clocks of the device stand */
     double seconds;       /* host wall time of the emulation: says nothing about a GPU */
 } Outcome;
 

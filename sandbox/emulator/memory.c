@@ -12,6 +12,7 @@ typedef struct { u64 address, bytes; char name[NAME_BYTES]; bool writable; } Reg
 typedef struct {
     u64 address, bytes;
     bool live;
+    bool adopted;             /* the host's: outside the arena */
     Region *regions;
     u32 region_count;
 } Allocation;
@@ -131,6 +132,8 @@ static u64 find_place(Memory *m, u64 bytes)
     drop_released(m);
     u64 at = GAP;
     for (u32 k = 0; k <= m->count; k++) {
+        if (k < m->count && m->blocks[k].adopted)
+            continue;
         u64 end = k == m->count ? m->bytes : m->blocks[k].address - (u64)m->arena;
         if (at + bytes + GAP <= end)
             return at;
@@ -140,24 +143,29 @@ static u64 find_place(Memory *m, u64 bytes)
     return 0;
 }
 
-static u64 allocate(Memory *m, u64 bytes)
+static bool insert(Memory *m, Allocation b)
 {
-    u64 at = bytes < m->bytes ? find_place(m, bytes ? bytes : 1) : 0;
-    if (!at)
-        return 0;
     if (m->count == m->room) {
         u32 room = m->room ? 2 * m->room : 64;
         Allocation *blocks = realloc(m->blocks, room * sizeof *blocks);
         if (!blocks)
-            return 0;
+            return false;
         m->blocks = blocks;
         m->room = room;
     }
-    u64 address = (u64)m->arena + at;
-    u32 k = block_at(m, address);
+    u32 k = block_at(m, b.address);
     memmove(&m->blocks[k + 1], &m->blocks[k], (m->count - k) * sizeof *m->blocks);
-    m->blocks[k] = (Allocation){.address = address, .bytes = bytes ? bytes : 1, .live = true};
+    m->blocks[k] = b;
     m->count++;
+    return true;
+}
+
+static u64 allocate(Memory *m, u64 bytes)
+{
+    u64 at = bytes < m->bytes ? find_place(m, bytes ? bytes : 1) : 0;
+    u64 address = (u64)m->arena + at;
+    if (!at || !insert(m, (Allocation){.address = address, .bytes = bytes ? bytes : 1, .live = true}))
+        return 0;
     u64 end = round_up(at + bytes + GAP, ALIGNMENT);
     if (end > m->top)
         m->top = end;
@@ -172,12 +180,39 @@ u64 memory_allocate(Memory *m, u64 bytes)
     return address;
 }
 
+static bool adopt(Memory *m, u64 address, u64 bytes)
+{
+    u32 k = block_at(m, address);
+    bool in_arena = address < (u64)m->arena + m->bytes && address + bytes > (u64)m->arena;
+    if (!bytes || in_arena || (k < m->count && m->blocks[k].address < address + bytes))
+        return false;
+    return insert(m, (Allocation){.address = address, .bytes = bytes, .live = true, .adopted = true}) &&
+           rebuild_spans(m);
+}
+
+bool memory_adopt(Memory *m, u64 address, u64 bytes)
+{
+    pthread_mutex_lock(&m->lock);
+    bool done = adopt(m, address, bytes);
+    pthread_mutex_unlock(&m->lock);
+    return done;
+}
+
+static void forget(Memory *m, Allocation *b)
+{
+    free(b->regions);
+    memmove(b, b + 1, (size_t)(&m->blocks[--m->count] - b) * sizeof *b);
+}
+
 bool memory_release(Memory *m, u64 address)
 {
     pthread_mutex_lock(&m->lock);
     Allocation *b = live_block(m, address);
     bool found = b && b->address == address;
-    if (found) {
+    if (found && b->adopted) { /* its place can be adopted again with other bounds */
+        forget(m, b);
+        rebuild_spans(m);
+    } else if (found) {
         u64 first = round_up(address, 4096), end = (address + b->bytes) / 4096 * 4096;
         if (end > first)
             madvise((void *)first, end - first, MADV_DONTNEED);

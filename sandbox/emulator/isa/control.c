@@ -135,12 +135,15 @@ static void s_set_gpr_idx_off(Wave *w, const Inst *i)
     w->stop = STOP_MODE;
 }
 
-/* Messages to the host: a functional run needs none of them but the deallocation hint and interrupts. */
+/* Messages to the host: interrupts are for whoever listens, the others of these are hints. */
 static void s_sendmsg(Wave *w, const Inst *i)
 {
     enum { INTERRUPT = 1, SAVE_WAVE = 4, EARLY_PRIMITIVE_DEALLOCATION = 6 };
     u32 id = i->raw & 15;
-    if (id != INTERRUPT && id != SAVE_WAVE && id != EARLY_PRIMITIVE_DEALLOCATION)
+    const Dispatch *d = w->worker->dispatch;
+    if (id == INTERRUPT && d->interrupt)
+        d->interrupt(d->interrupt_context);
+    else if (id != INTERRUPT && id != SAVE_WAVE && id != EARLY_PRIMITIVE_DEALLOCATION)
         run_not_emulated(w, i);
 }
 
