@@ -35,6 +35,15 @@ class Settings(BaseModel):
         description="Docker image with hipcc, python3 and NumPy to build the sandbox on, such as one of AMD's ROCm "
         "images; without it a root file system is built from Debian packages",
     )
+    docs_sources: Path | None = Field(
+        default=None,
+        description="A file like docs_index/sources.toml with further documentation sources, or other addresses for "
+        "those it declares",
+    )
+    docs_notes: Path | None = Field(
+        default=None,
+        description="Folder of the team's own notes and lessons in Markdown, searched as the source `notes`",
+    )
     debian_mirror: str | None = Field(
         default=None,
         description="Debian mirror for it; without this, one of the host's apt sources",
@@ -66,7 +75,7 @@ class Settings(BaseModel):
         default_factory=lambda: max(2, os.cpu_count() or 2), ge=1, le=256, description="Jobs that run at the same time"
     )
 
-    @field_validator("data_dir", "cache_dir", "tokens_file")
+    @field_validator("data_dir", "cache_dir", "tokens_file", "docs_sources", "docs_notes")
     @classmethod
     def _without_tilde(cls, path: Path | None) -> Path | None:
         return path.expanduser().absolute() if path else path

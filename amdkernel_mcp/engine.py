@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.results import (
     BenchmarkResult,
     BenchmarkVerdict,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.docs.evaluate import Evaluation
     from amdkernel_mcp.docs.index import Index
+    from amdkernel_mcp.docs.online import Refreshed
     from amdkernel_mcp.execution.runner_job import RunnerJob
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
@@ -287,19 +287,24 @@ class Engine:
     def docs_build(
         self, folders: Sequence[Path] = (), *, online: bool = False, on_progress: Progress = silent
     ) -> list[str]:
-        """Build the index over what this machine can have and over `folders`; returns what was skipped, and why."""
-        from amdkernel_mcp.docs.build import build_index
-        from amdkernel_mcp.docs.corpus import fetch_default_corpus
+        """Build the index over `folders`, or over what this machine can have; returns what was skipped, and why.
 
-        if online:
-            raise DocumentationError(
-                "refreshing the documentation online comes with a later version",
-                hint="give a folder or an archive with --from",
-            )
-        default = [] if folders else [fetch_default_corpus(self._settings, on_progress)]
-        report = build_index([*default, *folders], self.index_path, on_progress)
+        online: fetch the declared online sources first, and index them too.
+        """
+        from amdkernel_mcp.docs.gather import build, fetch_online
+
+        skipped = fetch_online(self._settings, on_progress).skipped if online else ()
+        report = build(self._settings, self.index_path, folders, online=online, on_progress=on_progress)
         self._forget_index()
-        return list(report.skipped)
+        return [*skipped, *report.skipped]
+
+    def docs_refresh(self, on_progress: Progress = silent) -> Refreshed:
+        """Fetch what changed in the online sources, and build the index anew if anything did."""
+        from amdkernel_mcp.docs.gather import refresh
+
+        refreshed, _ = refresh(self._settings, self.index_path, on_progress=on_progress)
+        self._forget_index()
+        return refreshed
 
     def docs_eval(self, questions: Path) -> Evaluation:
         """How well the index answers questions whose answers are known."""

@@ -67,7 +67,7 @@ def build(
         list[Path] | None,
         typer.Option("--from", help="Folder with documentation; may be repeated.", show_default=False),
     ] = None,
-    online: Annotated[bool, typer.Option("--online", help="Fetch what the corpus manifest names.")] = False,
+    online: Annotated[bool, typer.Option("--online", help="Fetch the declared online sources too.")] = False,
 ) -> int:
     """Build the index over what this machine has, and over the folders given.
 
@@ -77,6 +77,20 @@ def build(
         skipped = engine.docs_build(from_ or [], online=online, on_progress=report)
     for reason in skipped:
         typer.echo(f"skipped {reason}", err=True)
+    return GOOD
+
+
+@app.command()
+def refresh() -> int:
+    """Fetch what changed in the sources that are published online, and bring the index up to date.
+
+    Example: amdkernel docs refresh
+    """
+    with open_engine() as engine, progress(lines=True) as report:
+        refreshed = engine.docs_refresh(on_progress=report)
+    for reason in refreshed.skipped:
+        typer.echo(f"skipped {reason}", err=True)
+    typer.echo(f"changed: {', '.join(refreshed.changed) or 'nothing'}")
     return GOOD
 
 

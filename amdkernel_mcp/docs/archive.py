@@ -28,7 +28,7 @@ def unpacked(archive: Path, on_progress: Callable[[str], None] = lambda _: None)
     with tempfile.TemporaryDirectory(prefix="amdkernel-docs-") as scratch:
         target = Path(scratch)
         try:
-            with _opened(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+            with open_tar(archive) as tar:
                 extract_text(tar, target, archive.name)
         except (tarfile.TarError, EOFError, OSError, ValueError) as error:
             raise DocumentationError(f"the archive is damaged: {error}", file=str(archive)) from None
@@ -73,6 +73,13 @@ def extract_text(
             with into.open("wb") as out:
                 shutil.copyfileobj(content, out)
     return files
+
+
+@contextmanager
+def open_tar(archive: Path) -> Iterator[tarfile.TarFile]:
+    """The archive, to be read once from its beginning to its end."""
+    with _opened(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        yield tar
 
 
 @contextmanager

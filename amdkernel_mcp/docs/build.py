@@ -7,8 +7,8 @@ import sqlite3
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from amdkernel_mcp.docs.archive import is_archive, unpacked
@@ -21,6 +21,8 @@ from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, words
 from amdkernel_mcp.errors import DocumentationError
 
 Progress = Callable[[str], None]
+Documents = Path | Source
+"""A corpus folder, an archive of one, or one source."""
 _WORD_CHARS = re.compile(r"\W+")
 _CUDA_ROW = re.compile(
     r"^\|\s*`((?:cuda|cu[A-Z_]|CU[A-Z_]|nvrtc|NVRTC|curand|cublas|cufft|cusparse|cusolver|cudnn)\w*)`\s*\|(.*)$", re.M
@@ -45,29 +47,34 @@ class BuildReport:
 
 
 def build_index(
-    folders: Sequence[Path], index_path: Path, on_progress: Progress = lambda _: None, *, only: Sequence[str] = ()
+    documents: Sequence[Documents], index_path: Path, on_progress: Progress = lambda _: None, *, recipe: str = "{}"
 ) -> BuildReport:
-    """Makes the index of all documents in `folders` (folders or archives) at `index_path`.
+    """Makes the index of all `documents` at `index_path`. Of two sources of one name the first is taken.
 
-    An index that is there stays in place until the new one is whole. `only` names the sources to take; all if empty.
+    An index that is there stays in place until the new one is whole. `recipe` is kept in it for the next refresh.
     Raises DocumentationError where nothing can be read at all; a single bad page is skipped and reported.
     """
     began = time.monotonic()
     try:
         index_path.parent.mkdir(parents=True, exist_ok=True)
         partial = index_path.with_name(f".{index_path.name}.{os.getpid()}.partial")
-        with _removed_on_error(partial), closing(sqlite3.connect(partial)) as connection:
+        with (
+            _removed_on_error(partial),
+            ExitStack() as open_archives,
+            closing(sqlite3.connect(partial)) as connection,
+        ):
             writer = _Writer(connection)
-            for one in folders:
-                with unpacked(one, on_progress) if is_archive(one) else _as_it_is(one) as root:
-                    _add_folder(writer, root, only, on_progress)
+            for one in documents:
+                for source in _sources_of(one, open_archives, on_progress):
+                    _add_source(writer, source, on_progress)
             if not writer.pages:
+                places = [str(one.folder if isinstance(one, Source) else one) for one in documents]
                 raise DocumentationError(
-                    f"no documents were found in {', '.join(map(str, folders)) or 'no folder at all'}",
+                    f"no documents were found in {', '.join(places) or 'no folder at all'}",
                     hint="documents are .rst, .md, .html, .txt and C/C++ header files",
                 )
             on_progress("writing the index")
-            writer.finish()
+            writer.finish(recipe)
         os.replace(partial, index_path)
     except (OSError, sqlite3.OperationalError) as error:
         raise DocumentationError(f"the index {index_path} cannot be written: {error}", hint=NO_INDEX_HINT) from None
@@ -93,29 +100,29 @@ def _removed_on_error(partial: Path) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def _as_it_is(folder: Path) -> Iterator[Path]:
-    yield folder
+def _sources_of(documents: Documents, open_archives: ExitStack, on_progress: Progress) -> list[Source]:
+    """The sources of a folder, an archive or a source whose folder may be an archive."""
+    place = documents.folder if isinstance(documents, Source) else documents
+    root = open_archives.enter_context(unpacked(place, on_progress)) if is_archive(place) else place
+    return [replace(documents, folder=root)] if isinstance(documents, Source) else sources_in(root)
 
 
-def _add_folder(writer: "_Writer", root: Path, only: Sequence[str], on_progress: Progress) -> None:
-    found = [source for source in sources_in(root) if not only or source.name in only]
-    for source in found:
-        if source.name in writer.sources:
-            writer.skipped.append(f"{source.folder}: a source called {source.name} was already read")
-            continue
-        before = writer.pages
-        paths = list(document_paths(source))
-        for at, path in enumerate(paths):
-            if at % 200 == 0:
-                on_progress(f"reading {source.name}: {at} of {len(paths)} files")
-            try:
-                for page in read_pages(source, path):
-                    writer.add_page(source, page)
-            except DocumentationError as error:
-                writer.skipped.append(f"{source.name}/{path}: {error.message}")
-        if writer.pages > before:
-            writer.add_source(source)
+def _add_source(writer: "_Writer", source: Source, on_progress: Progress) -> None:
+    if source.name in writer.sources:
+        writer.skipped.append(f"{source.folder}: a source called {source.name} was already read")
+        return
+    before = writer.pages
+    paths = list(document_paths(source))
+    for at, path in enumerate(paths):
+        if at % 200 == 0:
+            on_progress(f"reading {source.name}: {at} of {len(paths)} files")
+        try:
+            for page in read_pages(source, path):
+                writer.add_page(source, page)
+        except DocumentationError as error:
+            writer.skipped.append(f"{source.name}/{path}: {error.message}")
+    if writer.pages > before:
+        writer.add_source(source)
 
 
 @dataclass
@@ -221,7 +228,7 @@ class _Writer:
                         "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)", (cuda.lower(), cuda, found[1])
                     )
 
-    def finish(self) -> None:
+    def finish(self, recipe: str) -> None:
         """Writes what is known only at the end, and packs the file."""
         rows = (
             (folded, self._spellings[folded].most_common(1)[0][0], documents)
@@ -233,7 +240,7 @@ class _Writer:
         self.connection.execute("INSERT INTO passages (passages) VALUES ('optimize')")
         self.connection.execute("INSERT INTO tokens SELECT term, doc FROM passages_terms")
         self.connection.execute("DROP TABLE passages_terms")
-        self.connection.execute("INSERT INTO meta VALUES ('format', ?)", (FORMAT,))
+        self.connection.execute("INSERT INTO meta VALUES ('format', ?), ('recipe', ?)", (FORMAT, recipe))
         self.connection.commit()
         self.connection.execute("VACUUM")
 

@@ -8,49 +8,22 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
-from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.docs.archive import extract_text
 from amdkernel_mcp.docs.debian import open_archive
+from amdkernel_mcp.docs.declared import SourceSpec, load_specs
 from amdkernel_mcp.errors import DocumentationError
 
 Progress = Callable[[str], None]
 _SUBSTITUTION = re.compile(r'^\s*subst\("(\w+)", "(\w+)", "(\w+)"\);', re.MULTILINE)
 _LEAST_SUBSTITUTIONS = 100
-
-
-class SourceSpec(BaseModel):
-    """One `[[source]]` of sources.toml."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    packages: list[str]
-    suite: str | None = None
-    installed: list[str] = []
-    inside: str
-    take: list[str]
-    leave: list[str] = []
-    read: Literal["as_is", "hipify"] = "as_is"
-    licence: str
-    url: str
-
-    def wants(self, path: str) -> bool:
-        """Whether the file at `path` below `inside` is a document of this source."""
-        return any(fnmatchcase(path, one) for one in self.take) and not any(
-            fnmatchcase(path, one) for one in self.leave
-        )
 
 
 @dataclass(frozen=True)
@@ -61,19 +34,13 @@ class _Origin:
     origin: str
 
 
-def load_specs() -> list[SourceSpec]:
-    """The sources of docs_index/sources.toml."""
-    table = tomllib.loads((folder("docs_index") / "sources.toml").read_text(encoding="utf-8"))
-    return [SourceSpec.model_validate(row) for row in table["source"]]
-
-
 def fetch_default_corpus(settings: Settings, on_progress: Progress = lambda _: None) -> Path:
     """A corpus folder with every source of sources.toml that can be had, below the cache folder.
 
     What is installed is taken from there, the rest from Debian packages. A source that cannot be had is reported and
     left out. Raises DocumentationError where there is none at all.
     """
-    specs = load_specs()
+    specs = [spec for spec in load_specs(settings) if spec.packages or spec.installed]
     settings.cache_dir.mkdir(parents=True, exist_ok=True)
     corpus = settings.cache_dir / "docs" / "corpus"
     corpus.parent.mkdir(exist_ok=True)
@@ -224,7 +191,8 @@ def _write_manifest(made: Path, specs: list[SourceSpec], origins: dict[str, _Ori
     for spec in specs:
         origin = origins[spec.name]
         upstream = re.sub(r"^\d+:|[+~-].*$", "", origin.version)
-        url = spec.url.replace("docs-{version}", f"docs-{upstream}" if upstream[:1].isdigit() else "latest")
+        named = f"docs-{upstream}" if upstream[:1].isdigit() else "latest"
+        url = spec.url.replace("docs-{version}", named) if spec.url else None
         rows.append(
             {"source": spec.name, "version": upstream, "licence": spec.licence, "url": url, "origin": origin.origin}
         )

@@ -66,7 +66,7 @@ def test_a_second_run_replaces_the_first(offline: Settings, rocm: Path) -> None:
 
 def test_no_source_at_all_is_a_clear_error(offline: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     everything = [spec.model_copy(update={"installed": []}) for spec in load_specs()]
-    monkeypatch.setattr("amdkernel_mcp.docs.corpus.load_specs", lambda: everything)
+    monkeypatch.setattr("amdkernel_mcp.docs.corpus.load_specs", lambda _: everything)
     with pytest.raises(DocumentationError) as caught:
         fetch_default_corpus(offline)
     assert "docs build --from" in (caught.value.hint or "")
@@ -75,4 +75,6 @@ def test_no_source_at_all_is_a_clear_error(offline: Settings, monkeypatch: pytes
 def test_every_source_names_its_licence_and_its_address() -> None:
     for spec in load_specs():
         assert spec.licence
+        assert spec.url
         assert spec.url.startswith("https://")
+        assert all(place.url.startswith("https://") for place in spec.online)
