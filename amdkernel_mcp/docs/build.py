@@ -29,6 +29,8 @@ _CUDA_ROW = re.compile(
 )
 _HIP_NAME = re.compile(r"`((?:hip|HIP|rocblas_|rocsparse_|rocsolver_|rocrand_|miopen)\w+)`")
 _DIGITS_AND_SPACE = re.compile(r"[\d\W]+")
+_TABLE_FILE = re.compile(r"\.ya?ml/")
+_ROW_CHARS = 40
 _IDENTIFIER = re.compile(r"^[\w-]+$")
 
 
@@ -104,7 +106,10 @@ def _sources_of(documents: Documents, open_archives: ExitStack, on_progress: Pro
     """The sources of a folder, an archive or a source whose folder may be an archive."""
     place = documents.folder if isinstance(documents, Source) else documents
     root = open_archives.enter_context(unpacked(place, on_progress)) if is_archive(place) else place
-    return [replace(documents, folder=root)] if isinstance(documents, Source) else sources_in(root)
+    if isinstance(documents, Source):
+        return [replace(documents, folder=root)]
+    # Tables last: a row of which another source has an entry already, with its text in order, is left out.
+    return sorted(sources_in(root), key=lambda source: source.name.endswith("-tables"))
 
 
 def _add_source(writer: "_Writer", source: Source, on_progress: Progress) -> None:
@@ -140,6 +145,7 @@ class _Writer:
     _documents: Counter[str] = field(default_factory=Counter)
     _bodies: dict[str, str] = field(default_factory=dict)
     _twins: dict[object, int] = field(default_factory=dict)
+    _rows: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096;")
@@ -177,11 +183,21 @@ class _Writer:
 
     def _says_something(self, source: str, section: Section, page: Page) -> bool:
         body = _WORD_CHARS.sub("", section.text).lower()
+        if self._is_known_row(page, section):
+            return False
         if not body:
             return len(section.breadcrumb) == 1 and bool(page.keywords)
         if len(body) <= 120:
             return True
         return self._bodies.setdefault(body if len(body) < 400 else str(hash(body)), source) == source
+
+    def _is_known_row(self, page: Page, section: Section) -> bool:
+        """Whether another source has the same entry of a table: its name, and the beginning of what it says."""
+        key = (section.heading, _WORD_CHARS.sub("", section.text.split("\n", 1)[0]).lower()[:_ROW_CHARS])
+        if _TABLE_FILE.search(page.path):
+            return key in self._rows
+        self._rows.add(key)
+        return False
 
     def _add_section(self, page: Page, section: Section, anchor: str, keywords: str) -> None:
         self.sections += 1

@@ -12,7 +12,11 @@ _ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1+\s*$")
 _DIRECTIVE = re.compile(r"^(\s*)\.\. +(?:\|([^|]+)\| +)?([A-Za-z][\w:+.-]*?)::\s*(.*)$")
 _TARGET = re.compile(r"^\s*\.\. _`?([^:`]+)`?:(.*)$")
 _COMMENT = re.compile(r"^(\s*)\.\.(?:\s.*)?$")
-_OPTION = re.compile(r"^\s+:[\w-]+:(\s.*)?$")
+_OPTION = re.compile(r"^\s+:([\w-]+):(\s.*)?$")
+_CODE_POINT = re.compile(r"(?:U\+|0x|x|\\u)([0-9A-Fa-f]{2,6})")
+_RULE = "| --- |"
+_ESCAPED_SPACE = re.compile(r"\\ ")
+_DASHES = re.compile(r"^\s*—+\s*$")
 _META = re.compile(r"^\s*:(?:description|keywords)[^:]*:\s*(.*)$")
 _TABLE_RULE = re.compile(r"^\s*(?:={2,}(?:\s+=+)+|-{2,}(?:\s+-{2,})+|\+[-=+]{3,}|={4,})\s*$")
 _ROW = re.compile(r"^(\s*)\* - ?(.*)$")
@@ -39,6 +43,9 @@ _SAID = {"seealso": "See also", "versionadded": "Added in version", "deprecated"
 _NOTED = frozenset(("note", "warning", "tip", "important", "caution", "hint", "attention", "danger", *_SAID))
 
 
+MOST_HEAD_LINES = 10
+
+
 def parse_rst(path: str, text: str) -> Page:
     """The page that the reStructuredText `text` holds."""
     lines = visible(text).expandtabs(4).split("\n")
@@ -49,7 +56,8 @@ def parse_rst(path: str, text: str) -> Page:
         block.lines = _clean_block(block.lines, keywords, names)
     for block in blocks:
         block.heading = one_line(_inline(block.heading, names).replace("`", ""))
-        block.lines = [_inline(line, names) if "`" in line or "|" in line else line for line in block.lines]
+        shown = (_inline(line, names) if any(mark in line for mark in "`|\\") else line for line in block.lines)
+        block.lines = [line for line in shown if not _DASHES.match(line)]
     return page_from_blocks(path, blocks, title=_operand_title(path), keywords=" ".join(keywords))
 
 
@@ -138,6 +146,8 @@ def _directive(
     if substitution:
         if name == "replace":
             names[substitution] = argument
+        elif name == "unicode":
+            names[substitution] = "".join(chr(int(code, 16)) for code in _CODE_POINT.findall(argument.split("..")[0]))
         return _skip_body(lines, at)
     if name == "meta":
         end = _skip_body(lines, at)
@@ -154,8 +164,23 @@ def _directive(
     elif argument and (name not in _BARE or name in ("table", "list-table", "csv-table", "dropdown")):
         kept.append(f"{indent}{argument if name not in ('figure', 'include') else ''}")
     at += 1
-    while at < len(lines) and _OPTION.match(lines[at]):
+    options: dict[str, str] = {}
+    while at < len(lines) and (option := _OPTION.match(lines[at])):
+        options[option[1]] = (option[2] or "").strip()
         at += 1
+    return _head_of_table(lines, at, name, options, kept)
+
+
+def _head_of_table(lines: list[str], at: int, name: str, options: dict[str, str], kept: list[str]) -> int:
+    """Keeps the head of a list-table or csv-table with a rule below it, so that its rows can be told apart."""
+    if name == "csv-table" and options.get("header"):
+        kept += [options["header"], _RULE]
+    elif name == "list-table" and options.get("header-rows", "0") != "0":
+        while at < len(lines) and not lines[at].strip():
+            at += 1
+        if at < len(lines) and _ROW.match(lines[at]):
+            at = _table_row(lines, at, kept)
+            kept.append(_RULE)
     return at
 
 
@@ -188,13 +213,31 @@ def _table_row(lines: list[str], at: int, kept: list[str]) -> int:
         return at
     if not _TABLE_RULE.match(line):
         kept.append(_WIDE.sub("  ", line))
+    elif _ends_head(lines, at):
+        kept.append(_RULE)
     return at + 1
+
+
+def _ends_head(lines: list[str], at: int) -> bool:
+    """Whether the table rule at `at` stands between the head of a table and its rows."""
+    line = lines[at].strip()
+    if line.startswith("+"):
+        return "=" in line
+    for before in range(at - 1, max(at - MOST_HEAD_LINES, -1), -1):
+        if lines[before].strip() == line:
+            starts = before == 0 or not lines[before - 1].strip() or lines[before - 1].lstrip().startswith("..")
+            follows = at + 1 < len(lines) and bool(lines[at + 1].strip())
+            return starts and follows and before < at - 1
+        if not lines[before].strip():
+            return False
+    return False
 
 
 def _inline(text: str, names: dict[str, str]) -> str:
     """`text` with roles and links as their text."""
     if names:
         text = _SUBSTITUTION.sub(lambda found: names.get(found[1], found[0]), text)
+    text = _ESCAPED_SPACE.sub("", text)
     text = _ROLE.sub(lambda found: found[1], text)
     text = _LITERAL.sub(lambda found: f"`{found[1]}`", text)
     text = _LINK.sub(lambda found: found[1], text)

@@ -19,12 +19,14 @@ from amdkernel_mcp.docs.html import parse_html
 from amdkernel_mcp.docs.markdown import parse_markdown
 from amdkernel_mcp.docs.page import Page
 from amdkernel_mcp.docs.rst import parse_rst
+from amdkernel_mcp.docs.tables import parse_yaml
 from amdkernel_mcp.errors import DocumentationError
 
 LARGEST_PAGE_BYTES = 8_000_000
 _LICENCE = re.compile(r"^(LICEN[CS]E|COPYING|NOTICE)", re.IGNORECASE)
-_SUFFIX = re.compile(r"\.(rst|md|html|htm|txt|h|hpp|hip|cuh)(?:\.(?:txt|in))?$", re.IGNORECASE)
+_SUFFIX = re.compile(r"\.(rst|md|html|htm|txt|h|hpp|hip|cuh|ya?ml)(?:\.(?:txt|in))?$", re.IGNORECASE)
 _HEADERS = frozenset(("h", "hpp", "hip", "cuh"))
+_TABLES = frozenset(("yaml", "yml"))
 _FIELD = re.compile(r"\{\w+\}")
 _SLUG = re.compile(r"[^a-z0-9]+")
 
@@ -165,6 +167,8 @@ def read_pages(source: Source, path: str) -> Sequence[Page]:
     kind = found[1].lower() if found else "txt"
     if kind in _HEADERS:
         return parse_header(path, text)
+    if kind in _TABLES:
+        return parse_yaml(path, text)
     if kind in ("html", "htm"):
         return [parse_html(path, text)]
     return [parse_markdown(path, text) if kind == "md" else parse_rst(path, text)]

@@ -43,3 +43,13 @@ def test_text_without_any_break_is_cut_by_length() -> None:
     cut = chunks_of("x" * 10_000)
     assert sum(one.end - one.start for one in cut) == 10_000
     assert max(one.end - one.start for one in cut) <= PACKED_CHARS
+
+
+def test_rows_that_go_on_in_another_chunk_know_the_head_of_their_table() -> None:
+    rows = "\n\n".join(f"    register{n}  meaning of register {n} in some more words" for n in range(120))
+    text = f"    Register  Meaning\n| --- |\n{rows}\n\nAfter the table plain words follow, and they belong to no table."
+    chunks = chunks_of(text)
+    assert len(chunks) > 3
+    assert chunks[0].header == ""
+    assert {chunk.header for chunk in chunks[1:-1]} == {"    Register  Meaning\n| --- |"}
+    assert "".join(text[chunk.start : chunk.end] for chunk in chunks) == text

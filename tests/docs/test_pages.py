@@ -101,3 +101,19 @@ def test_invisible_characters_are_stripped() -> None:
 def test_a_page_without_a_heading_is_called_after_its_file() -> None:
     assert parse_markdown("how-to/my_page.md", "text").title == "my page"
     assert parse_rst("empty.rst", "").sections == ()
+
+
+def test_every_table_of_rst_keeps_its_head_apart_from_its_rows() -> None:
+    simple = "Tt\n==\n\n==== =====\nName Value\n==== =====\na    1\n==== =====\n"
+    grid = "Tt\n==\n\n+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n"
+    listed = "Tt\n==\n\n.. list-table:: L\n   :header-rows: 1\n\n   * - A\n     - B\n   * - 1\n     - 2\n"
+    comma = 'Tt\n==\n\n.. csv-table:: L\n   :header: "A", "B"\n\n   "1", "2"\n'
+    for text in (simple, grid, listed, comma):
+        lines = [line.strip() for line in parse_rst("a.rst", text).sections[0].text.split("\n") if line.strip()]
+        rule = lines.index("| --- |")
+        assert 0 < rule < len(lines) - 1, lines
+
+
+def test_substitutions_and_escapes_of_rst_are_what_a_reader_sees() -> None:
+    page = parse_rst("a.rst", "Tt\n==\n\n.. |mu| unicode:: U+03BC\n\n\\ |mu|\\ s are short.\n")
+    assert page.sections[0].text == "μs are short."
