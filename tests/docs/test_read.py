@@ -61,7 +61,7 @@ def test_a_page_has_several_names(index: Index, ref: str) -> None:
 def test_find_keeps_the_rows_that_hold_the_words_under_their_table_head(index: Index) -> None:
     assert (
         read(index, "guide/how-to/lds.rst", find="example9 banks").text
-        == "### Bank widths\n| Example9 | 32 banks of 4 bytes |"
+        == "### Bank widths\n| Architecture | Banks |\n| --- |\n| Example9 | 32 banks of 4 bytes |"
     )
     with pytest.raises(DocumentationError):
         read(index, "guide/how-to/lds.rst", find="nowhere")
