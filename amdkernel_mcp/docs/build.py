@@ -13,6 +13,7 @@ from pathlib import Path
 
 from amdkernel_mcp.docs.archive import is_archive, unpacked
 from amdkernel_mcp.docs.chunk import chunks_of
+from amdkernel_mcp.docs.families import families_in
 from amdkernel_mcp.docs.gist import gist
 from amdkernel_mcp.docs.index import FORMAT, NO_INDEX_HINT, SCHEMA, pack_text
 from amdkernel_mcp.docs.page import Page, Section
@@ -203,10 +204,21 @@ class _Writer:
         self.sections += 1
         below = section.breadcrumb[1:]
         text = section.text
+        gpus = " ".join(sorted(families_in(" ".join([page.path, *section.breadcrumb]))))
         twin = self._twins.setdefault(_twin_key(section), self.sections)
         self.connection.execute(
-            "INSERT INTO sections VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (self.sections, self.pages, anchor, json.dumps(below), len(text), section.line, twin, pack_text(text)),
+            "INSERT INTO sections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self.sections,
+                self.pages,
+                anchor,
+                json.dumps(below),
+                len(text),
+                section.line,
+                twin,
+                gpus,
+                pack_text(text),
+            ),
         )
         if _IDENTIFIER.match(section.heading):
             self.connection.execute(

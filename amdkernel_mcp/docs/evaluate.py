@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from amdkernel_mcp.docs.index import Index
 from amdkernel_mcp.docs.query import ALL_ON, Switches
-from amdkernel_mcp.docs.rank import CHOSEN, Weights
 from amdkernel_mcp.docs.search import Found, find
+from amdkernel_mcp.docs.weights import Weights
 from amdkernel_mcp.errors import DocumentationError
 
 UNITS = 10
@@ -83,7 +83,7 @@ def load_questions(path: Path) -> list[Question]:
 
 
 def evaluate(
-    index: Index, questions: Path | Sequence[Question], *, switches: Switches = ALL_ON, weights: Weights = CHOSEN
+    index: Index, questions: Path | Sequence[Question], *, switches: Switches = ALL_ON, weights: Weights | None = None
 ) -> Evaluation:
     """Asks every question and scores the answers by the rule of the evaluation set, at section level."""
     asked = load_questions(questions) if isinstance(questions, Path) else questions

@@ -11,7 +11,7 @@ from typing import Any
 from amdkernel_mcp.docs.vocabulary import Vocabulary, load_vocabulary
 from amdkernel_mcp.errors import DocumentationError
 
-FORMAT = "4"
+FORMAT = "5"
 NO_INDEX_HINT = "run `amdkernel setup`, or `amdkernel docs build --from DIR` for a folder of your own"
 
 SCHEMA = """
@@ -26,7 +26,7 @@ CREATE TABLE pages (
 );
 CREATE TABLE sections (
     id INTEGER PRIMARY KEY, page INTEGER NOT NULL, anchor TEXT NOT NULL, below TEXT NOT NULL, chars INTEGER NOT NULL,
-    line INTEGER NOT NULL, twin INTEGER NOT NULL, text BLOB NOT NULL
+    line INTEGER NOT NULL, twin INTEGER NOT NULL, gpus TEXT NOT NULL, text BLOB NOT NULL
 );
 CREATE INDEX sections_by_page ON sections (page);
 CREATE TABLE chunks (

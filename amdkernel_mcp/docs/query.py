@@ -8,6 +8,7 @@ from amdkernel_mcp.docs.index import Index
 from amdkernel_mcp.docs.page import visible
 from amdkernel_mcp.docs.spelling import is_known, likely_slip, nearest_word
 from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
+from amdkernel_mcp.docs.wildcards import names_like
 from amdkernel_mcp.errors import DocumentationError
 
 LONGEST_QUERY_CHARS = 2_000
@@ -39,8 +40,11 @@ class Switches:
     aliases: bool = True
     spelling: bool = True
     glossary: bool = True
+    wildcards: bool = True
     headings: bool = True
     priors: bool = True
+    gpus: bool = True
+    spread: bool = True
 
 
 ALL_ON = Switches()
@@ -71,6 +75,11 @@ def understand(index: Index, text: str, switches: Switches = ALL_ON) -> Query:
     if not asked:
         # Nothing but stop words: a poor query, but one that was asked.
         asked = list(dict.fromkeys(word.lower() for word in asked_words))[:MOST_TOKENS]
+    matched: tuple[str, ...] = ()
+    if switches.wildcards and "*" in shown:
+        matched, told = names_like(index, shown)
+        asked = list(dict.fromkeys([*asked, *matched]))[: MOST_TOKENS + len(matched)]
+        applied += told
     related: list[str] = []
     if switches.glossary:
         # A correction stands where the word stood that it corrects: the glossary goes by the order of words.
@@ -78,7 +87,7 @@ def understand(index: Index, text: str, switches: Switches = ALL_ON) -> Query:
         said = [token for word in [*meant_words, *added] for token in _all_tokens(word)]
         meant = (token for means in index.vocabulary.meanings(said) for token in tokens(means))
         related = [token for token in dict.fromkeys(meant) if token not in asked]
-    folded = tuple(dict.fromkeys(word.strip("_").lower() for word in [*names, *added]))
+    folded = tuple(dict.fromkeys(word.strip("_").lower() for word in [*names, *added, *matched]))
     return Query(shown, tuple(asked), tuple(related), folded, tuple(dict.fromkeys(applied)))
 
 

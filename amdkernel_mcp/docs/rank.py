@@ -1,29 +1,32 @@
-"""Ranks passages: BM25 over title, headings and body; the glossary at a lower weight; names as headings; priors."""
+"""Ranks sections: BM25 over their columns, the glossary at a lower weight, names as headings, priors, and filters."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from amdkernel_mcp.docs.families import families_in
 from amdkernel_mcp.docs.index import Index
 from amdkernel_mcp.docs.query import ALL_ON, Query, Switches
+from amdkernel_mcp.docs.weights import Weights, chosen_weights
 
-TITLE_WEIGHT, HEAD_WEIGHT, GIST_WEIGHT, BODY_WEIGHT = 2.0, 4.0, 2.0, 1.0
-RELATED_WEIGHT = 0.5
-HEADING_BONUS = 0.25
 CANDIDATES = 150
-COMMON_SHARE = 0.1
+COMMON_SHARE, FEW_PASSAGES = 0.1, 200
+MOST_REPEATS = 4
 
 
 @dataclass(frozen=True)
-class Weights:
-    """Numbers chosen on the development questions; README.md of docs_index says how."""
+class Wanted:
+    """What the asker wants the answer to be about; empty is anything.
 
-    related: float = RELATED_WEIGHT
-    heading: float = HEADING_BONUS
-    repeat: float = 0.9
-    fields: tuple[float, float, float, float] = (TITLE_WEIGHT, HEAD_WEIGHT, GIST_WEIGHT, BODY_WEIGHT)
+    sources: only these. arch: a target or product (`gfx942`, `MI300X`). rocm_version: as in `6.4` or `7.0.2`.
+    """
+
+    sources: tuple[str, ...] = ()
+    arch: str = ""
+    rocm_version: str = ""
 
 
-CHOSEN = Weights()
+ANYTHING = Wanted()
 
 
 @dataclass(frozen=True)
@@ -34,41 +37,80 @@ class Passage:
     section: int
     page: int
     score: float
-    twin: int
 
 
 def rank(
     index: Index,
     query: Query,
     *,
-    sources: Sequence[str] = (),
+    wanted: Wanted = ANYTHING,
     switches: Switches = ALL_ON,
-    weights: Weights = CHOSEN,
+    weights: Weights | None = None,
 ) -> list[Passage]:
-    """The passages that answer `query` best, best first, one for each section; only of `sources` where named."""
-    scores = _bm25(index, query.asked, weights, sources)
+    """The passages that answer `query` best, best first, one for each section that says something of its own."""
+    weights = weights or chosen_weights()
+    scores = _bm25(index, query.asked, weights, wanted.sources)
     if query.related:
-        deep = _bm25(index, query.related, weights, sources)
-        for chunk, score in deep.items():
-            if chunk in scores:
-                scores[chunk] += weights.related * score
-            else:
-                scores[chunk] = weights.related * score
+        for chunk, score in _bm25(index, query.related, weights, wanted.sources).items():
+            scores[chunk] = scores.get(chunk, 0.0) + weights.related * score
     if not scores:
         return []
     best = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))[:CANDIDATES]
     rows = index.connection.execute(
-        "SELECT chunks.id, section, page, prior, twin FROM chunks"
-        " JOIN sections ON sections.id = section JOIN pages ON pages.id = page"
+        "SELECT chunks.id, section, page, twin, prior, gpus, api, version FROM chunks"
+        " JOIN sections ON sections.id = section JOIN pages ON pages.id = page JOIN sources ON sources.name = source"
         f" WHERE chunks.id IN ({','.join(map(str, best))})"
     ).fetchall()
     named = _sections_named(index, query) if switches.headings else frozenset()
+    asked_gpus = families_in(wanted.arch or query.text) if switches.gpus else frozenset()
     found = []
-    for chunk, section, page, prior, twin in rows:
+    for chunk, section, page, twin, prior, gpus, api, version in rows:
         score = scores[chunk] * (prior if switches.priors else 1.0) * (1 + weights.heading * (section in named))
-        found.append(Passage(chunk, section, page, score, twin))
-    found.sort(key=lambda passage: (-passage.score, passage.chunk))
-    return _best_of_each_section(found)
+        score *= _fits_gpu(gpus, asked_gpus, weights) * _fits_version(version, wanted.rocm_version, weights)
+        found.append(_Candidate(Passage(chunk, section, page, score), twin, bool(api)))
+    return _spread(_best_of_twins(found), weights.repeat if switches.spread else 1.0)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """`twin` is the same for sections that say the same; `api` pages are lists of entries, each worth its own hit."""
+
+    passage: Passage
+    twin: int
+    api: bool
+
+
+def _fits_gpu(gpus: str, asked: frozenset[str], weights: Weights) -> float:
+    """A page about one GPU is worth less to somebody who asks about another; one about none is as good as ever."""
+    if not gpus or not asked:
+        return 1.0
+    return 1 + weights.same_gpu if asked & set(gpus.split()) else weights.other_gpu
+
+
+def _fits_version(version: str | None, asked: str, weights: Weights) -> float:
+    """A source of another ROCm version; sources that name none, or count otherwise (LLVM), are not judged."""
+    if not asked or not version or not version[:1].isdigit():
+        return 1.0
+    length = min(len(asked.split(".")), 2)
+    return 1.0 if version.split(".")[:length] == asked.split(".")[:length] else weights.other_version
+
+
+def _best_of_twins(candidates: Iterable[_Candidate]) -> list[_Candidate]:
+    kept: dict[int, _Candidate] = {}
+    for one in sorted(candidates, key=lambda one: (-one.passage.score, one.passage.chunk)):
+        kept.setdefault(one.twin, one)
+    return list(kept.values())
+
+
+def _spread(candidates: Sequence[_Candidate], repeat: float) -> list[Passage]:
+    """The passages in order; each further one of a page counts `repeat` times less than the one before it."""
+    times: Counter[int] = Counter()
+    worth = []
+    for one in candidates:
+        page = one.passage.page
+        worth.append(replace(one.passage, score=one.passage.score * repeat ** min(times[page], MOST_REPEATS)))
+        times[page] += not one.api
+    return sorted(worth, key=lambda passage: (-passage.score, passage.chunk))
 
 
 def _bm25(index: Index, tokens: Sequence[str], weights: Weights, sources: Sequence[str]) -> dict[int, float]:
@@ -85,7 +127,7 @@ def _bm25(index: Index, tokens: Sequence[str], weights: Weights, sources: Sequen
     rows = index.connection.execute(
         f"SELECT rowid, -bm25(passages, ?2, ?3, ?4, ?5) AS score FROM passages WHERE passages MATCH ?1{where}"
         f" ORDER BY score DESC LIMIT {CANDIDATES}",
-        [match, *weights.fields, *sources],
+        [match, weights.title, weights.head, weights.gist, weights.body, *sources],
     )
     return dict(rows)
 
@@ -103,7 +145,8 @@ def _match(index: Index, tokens: Sequence[str]) -> str:
     known = [token for token in tokens if documents[token]]
     if not known:
         return ""
-    rare = [token for token in known if documents[token] <= COMMON_SHARE * total] or [
+    few = max(COMMON_SHARE * total, FEW_PASSAGES)
+    rare = [token for token in known if documents[token] <= few] or [
         min(known, key=documents.__getitem__)
     ]
     common = [token for token in known if token not in rare]
@@ -123,10 +166,3 @@ def _sections_named(index: Index, query: Query) -> frozenset[int]:
     marks = ",".join("?" * len(query.names))
     rows = index.connection.execute(f"SELECT section FROM headings WHERE folded IN ({marks})", query.names)
     return frozenset(row[0] for row in rows)
-
-
-def _best_of_each_section(passages: list[Passage]) -> list[Passage]:
-    kept: dict[int, Passage] = {}
-    for passage in passages:
-        kept.setdefault(passage.twin, passage)
-    return list(kept.values())

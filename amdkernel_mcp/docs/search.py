@@ -1,13 +1,13 @@
 """Searches the documentation: the sections that answer a query best, each with the lines that matched."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.docs.index import Index, breadcrumb, unpack_text
 from amdkernel_mcp.docs.query import ALL_ON, Query, Switches, understand
-from amdkernel_mcp.docs.rank import CHOSEN, Passage, Weights, rank
+from amdkernel_mcp.docs.rank import Passage, Wanted, rank
 from amdkernel_mcp.docs.snippet import WHOLE_CHARS, snippet
+from amdkernel_mcp.docs.weights import Weights
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.results import Hit, SearchResult
 
@@ -69,27 +69,18 @@ def find(
     *,
     limit: int,
     sources: Sequence[str] = (),
+    arch: str = "",
+    rocm_version: str = "",
     switches: Switches = ALL_ON,
-    weights: Weights = CHOSEN,
+    weights: Weights | None = None,
 ) -> Findings:
     """The same without reading the sections' text."""
     if not 1 <= limit <= MOST_RESULTS:
         raise DocumentationError(f"limit is {limit}", hint=f"ask for 1 to {MOST_RESULTS} results")
     understood = understand(index, query, switches)
-    ranked = rank(index, understood, sources=sources, switches=switches, weights=weights)
-    return Findings(understood, tuple(_spread(index, ranked, limit, weights.repeat)))
-
-
-def _spread(index: Index, ranked: Sequence[Passage], limit: int, repeat: float) -> list[Found]:
-    """The best sections; each further one of a page counts `repeat` times less than the one before it."""
-    pages: Counter[int] = Counter()
-    worth: list[tuple[float, int, Found]] = []
-    for at, passage in enumerate(ranked):
-        found = _found(index, passage)
-        times = 0 if found.api else min(pages[passage.page], 4)
-        pages[passage.page] += 1
-        worth.append((-passage.score * repeat**times, at, found))
-    return [found for _, _, found in sorted(worth, key=lambda one: one[:2])[:limit]]
+    wanted = Wanted(tuple(sources), arch, rocm_version)
+    ranked = rank(index, understood, wanted=wanted, switches=switches, weights=weights)
+    return Findings(understood, tuple(_found(index, passage) for passage in ranked[:limit]))
 
 
 def _found(index: Index, passage: Passage) -> Found:

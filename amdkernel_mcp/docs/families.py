@@ -1,0 +1,25 @@
+"""Which GPUs a text names: `AMDGPUAsmGFX940` and `MI300X` are of one family, gfx942."""
+
+import re
+import tomllib
+from functools import lru_cache
+
+from amdkernel_mcp.bundled import folder
+
+_NAME = re.compile(
+    r"gfx[0-9][0-9a-fx]*(?![0-9a-z])|(?<![a-z])mi[0-9]{3}[xa]?(?![0-9a-z])|[cr]dna ?[0-9]", re.IGNORECASE
+)
+
+
+def families_in(text: str) -> frozenset[str]:
+    """The families that `text` names; a gfx name of no family stands for itself."""
+    known = _members()
+    names = (found[0].lower().replace(" ", "") for found in _NAME.finditer(text))
+    return frozenset(known.get(name, name) for name in names if name in known or name.startswith("gfx"))
+
+
+@lru_cache(maxsize=1)
+def _members() -> dict[str, str]:
+    """Family by name."""
+    table = tomllib.loads((folder("docs_index") / "vocabulary.toml").read_text(encoding="utf-8"))
+    return {name.lower(): family for family, names in table["families"].items() for name in [family, *names]}
