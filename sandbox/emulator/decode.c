@@ -76,7 +76,7 @@ static u8 how_to_read(const Inst *i, int k)
 static u32 source_count(const Row *r)
 {
     u32 n = 0;
-    while (n < 4 && r->source[n] != TYPE_NONE)
+    while (n < SOURCES && r->source[n] != TYPE_NONE)
         n++;
     return n;
 }
@@ -110,7 +110,7 @@ static bool settle(Inst *i)
     const Row *r = i->row;
     if (!operands_fit(i))
         return false;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < SOURCES; k++) {
         i->how[k] = how_to_read(i, k);
         bool constant_pair = r->source[k] == TYPE_PKF32 && i->source[k] == SOURCE_CONSTANT && i->constant[k];
         if (constant_pair && ((i->op_sel | i->op_sel_hi) >> k & 1))
@@ -244,6 +244,7 @@ Program *program_decode(const char *arch, u64 address, u64 bytes, char *error, s
     p->address = address;
     p->bytes = bytes / 4 * 4;
     p->ocp_float8 = known == 1;
+    p->flushes_halves = known == 2;
     if (build(p, arch, error, error_bytes))
         return p;
     program_destroy(p);

@@ -209,7 +209,7 @@ void put_slow(Wave *w, const Inst *i, const u32 *result)
     bool keeps_half = i->row->detail[0] == 0xff, upper = false;
     if ((i->row->modifiers & MOD_OP_SEL) && !packed) {
         u32 n = 0;
-        while (n < 4 && i->row->source[n] != TYPE_NONE)
+        while (n < SOURCES && i->row->source[n] != TYPE_NONE)
             n++;
         upper = i->op_sel >> n & 1;
     }

@@ -33,6 +33,7 @@ enum {
     FIRST_VGPR = 256,      /* v0 */
     FIRST_AGPR = 512,      /* a0 */
     VECTOR_REGISTERS = 512,
+    SOURCES = 5,           /* the most that an instruction has: scaled matrix products */
 };
 
 /* Where LDS and scratch appear in the flat address space; the high words that the amdgpu driver programs. */
@@ -54,7 +55,7 @@ enum {
     MOD_CLAMP = 1, MOD_OMOD = 2, MOD_NEG = 4, MOD_ABS = 8, MOD_SDWA = 16, MOD_DPP = 32, MOD_OP_SEL = 64,
     MOD_OP_SEL_HI = 128, MOD_NEG_LO_HI = 256, MOD_OFFSET = 512, MOD_OFFSET01 = 1024, MOD_CACHE = 2048,
     MOD_BUFFER = 4096, MOD_MFMA = 8192, MOD_SC0 = 16384, MOD_SEXT = 32768, MOD_LDS = 65536,
-    MOD_BITOP3 = 131072,
+    MOD_BITOP3 = 131072, MOD_PART = 262144 /* op_sel names bytes or words, as the body says */,
 };
 
 /* What a row of isa/<family>.def says: enough to decode, run and count the instruction. */
@@ -64,7 +65,7 @@ typedef struct {
     const char *layout;    /* text operands in order, see decode.c; alternatives split by '|' */
     u8 family;
     u8 result;             /* Type of the vector or scalar result */
-    u8 source[4];          /* Types */
+    u8 source[SOURCES];    /* Types */
     u32 modifiers;
     u16 bytes;             /* memory: per lane; mfma: M */
     u8 detail[6];          /* meaning belongs to the family's body */
@@ -78,10 +79,10 @@ enum { READ_PLAIN, READ_UNIFORM, READ_BENT };
 struct Inst {
     Handler *run;
     const Row *row;
-    u64 constant[4];
-    u16 source[4];
+    u64 constant[SOURCES];
+    u16 source[SOURCES];
     u16 dst, sdst;          /* vector result, scalar result */
-    u8 how[4];
+    u8 how[SOURCES];
     u8 neg, abs, sext;      /* a bit per source */
     u8 neg_hi;
     u8 op_sel, op_sel_hi;   /* a bit per source; op_sel bit 3 (or the one after the last source) is the result's */
@@ -114,6 +115,7 @@ struct Program {
     u64 address, bytes;
     u32 count;
     bool ocp_float8;        /* gfx950 and later; gfx942 has the FNUZ formats */
+    bool flushes_halves;    /* gfx90a: matrix and dot products take and give no denormal f16 or bf16 */
 };
 
 /* Why a wave came back to the scheduler. */

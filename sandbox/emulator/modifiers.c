@@ -110,7 +110,7 @@ static bool number_modifier(const char *name, const char *value, Inst *i, u32 *u
 static bool list_modifier(const char *name, const char *value, Inst *i, u32 *used)
 {
     if (strcmp(name, "op_sel") == 0)
-        return *used = MOD_OP_SEL, bit_list(value, &i->op_sel);
+        return *used = i->row->modifiers & MOD_PART ? MOD_PART : MOD_OP_SEL, bit_list(value, &i->op_sel);
     if (strcmp(name, "op_sel_hi") == 0)
         return *used = MOD_OP_SEL_HI, bit_list(value, &i->op_sel_hi);
     if (strcmp(name, "neg_lo") == 0)

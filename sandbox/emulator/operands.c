@@ -246,7 +246,7 @@ bool read_operands(const Words *words, Inst *i)
         return false;
     i->operands = (u8)words->operands;
     i->dst = i->sdst = 0xffff;
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < SOURCES; k++)
         i->source[k] = SOURCE_OFF;
     for (u32 n = 0; *layout != '*' && n < words->operands; n++) {
         const char *s = words->operand[n];

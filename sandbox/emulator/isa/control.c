@@ -135,6 +135,40 @@ static void s_set_gpr_idx_off(Wave *w, const Inst *i)
     w->stop = STOP_MODE;
 }
 
+/* Scalar registers that M0 moves. */
+static bool moved_register(Wave *w, const Inst *i, u32 operand, u32 words, u32 *at)
+{
+    *at = operand + w->s[SGPR_M0];
+    if (operand < 102 && w->s[SGPR_M0] < 102 && *at + words <= 102)
+        return true;
+    run_not_emulated(w, i);
+    return false;
+}
+static void s_movrels_b32(Wave *w, const Inst *i)
+{
+    u32 at;
+    if (moved_register(w, i, i->source[0], 1, &at))
+        w->s[i->sdst] = w->s[at];
+}
+static void s_movrels_b64(Wave *w, const Inst *i)
+{
+    u32 at;
+    if (moved_register(w, i, i->source[0], 2, &at))
+        put_scalar_pair(w, i->sdst, scalar_pair(w, at));
+}
+static void s_movreld_b32(Wave *w, const Inst *i)
+{
+    u32 at;
+    if (moved_register(w, i, i->sdst, 1, &at))
+        w->s[at] = scalar32(w, i, 0);
+}
+static void s_movreld_b64(Wave *w, const Inst *i)
+{
+    u32 at;
+    if (moved_register(w, i, i->sdst, 2, &at))
+        put_scalar_pair(w, at, scalar64(w, i, 0));
+}
+
 /* Messages to the host: interrupts are for whoever listens, the others of these are hints. */
 static void s_sendmsg(Wave *w, const Inst *i)
 {
@@ -164,6 +198,9 @@ static const Row rows[] = {
     {.mnemonic = "s_sleep", .run = s_sleep, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_trap", .run = s_trap, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_sendmsg", .run = s_sendmsg, .layout = "*", .family = FAMILY_MISC},
+    {.mnemonic = "s_movrels_b32", .run = s_movrels_b32, .layout = "s0", .family = FAMILY_SALU, .source = {TYPE_U32}},
+    {.mnemonic = "s_movreld_b32", .run = s_movreld_b32, .layout = "s0", .family = FAMILY_SALU, .source = {TYPE_U32}},
+    SCALAR("s_movrels_b64", "s0", s_movrels_b64), SCALAR("s_movreld_b64", "s0", s_movreld_b64),
     {.mnemonic = "s_set_gpr_idx_on", .run = s_set_gpr_idx_on, .layout = "0-", .family = FAMILY_SALU,
      .source = {TYPE_U32}},
     {.mnemonic = "s_set_gpr_idx_idx", .run = set_index, .layout = "0", .family = FAMILY_SALU, .source = {TYPE_U32}},

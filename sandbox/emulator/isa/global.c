@@ -40,24 +40,26 @@ static void atomic(Wave *w, const Inst *i)
     run_atomic(w, i, &a, op, bytes, i->source[2], compare, dst);
 }
 
-/* Into LDS, past the registers: at M0 + offset + 4 * lane.  CDNA3 ISA, "Memory buffer load to LDS". */
+/* Into LDS, past the registers: lane after lane from M0 + offset on.  CDNA3 ISA, "Memory buffer load to LDS". */
 static void load_to_lds(Wave *w, const Inst *i)
 {
+    enum { MOST_BYTES = 16 };
     Access from, to;
-    u32 address[LANES], bytes = i->row->bytes;
+    u32 address[LANES], bytes = i->row->bytes, stride = bytes < 4 ? 4 : bytes;
+    u32 base = w->s[SGPR_M0] & (w->program->ocp_float8 ? 0x3ffff : 0xffff); /* gfx950 has 160 KiB of LDS */
     for (u32 l = 0; l < LANES; l++)
-        address[l] = (w->s[SGPR_M0] & 0xffff) + 4 * l;
-    if (!access_resolve(w, i, bytes, false, &from) || !access_lds(w, i, address, i->offset, 4, true, &to))
+        address[l] = base + stride * l;
+    if (!access_resolve(w, i, bytes, false, &from) || !access_lds(w, i, address, i->offset, stride, true, &to))
         return;
     for (int l = 0; l < LANES; l++) {
-        u32 x = 0;
+        u32 x[MOST_BYTES / 4] = {0};
         if (!((from.active | from.outside) >> l & 1))
             continue;
         if (from.active >> l & 1)
-            memcpy(&x, lane_at(&from, l), bytes);
+            memcpy(x, lane_at(&from, l), bytes);
         if (i->row->detail[1] == EXTEND_SIGN)
-            x = bytes == 1 ? (u32)(i32)(int8_t)x : (u32)(i32)(int16_t)x;
-        memcpy(lane_at(&to, l), &x, 4);
+            x[0] = bytes == 1 ? (u32)(i32)(int8_t)x[0] : (u32)(i32)(int16_t)x[0];
+        memcpy(lane_at(&to, l), x, stride);
     }
 }
 
@@ -98,13 +100,15 @@ static void no_effect(Wave *w, const Inst *i)
     ROW("flat_" #suffix, atomic, "d02|02", FAMILY_FLAT, size, SEGMENT_FLAT, op, ACCESS_ATOMIC) \
     ROW("buffer_" #suffix, atomic, "2013", FAMILY_BUFFER, size, SEGMENT_BUFFER, op, ACCESS_ATOMIC)
 #define TO_LDS(suffix, size, extend) \
-    ROW("global_load_lds_" #suffix, load_to_lds, "01", FAMILY_GLOBAL, size, SEGMENT_GLOBAL, extend, ACCESS_LOAD)
+    ROW("global_load_lds_" #suffix, load_to_lds, "01", FAMILY_GLOBAL, size, SEGMENT_GLOBAL, extend, ACCESS_LOAD) \
+    ROW("scratch_load_lds_" #suffix, load_to_lds, "01", FAMILY_SCRATCH, size, SEGMENT_SCRATCH, extend, ACCESS_LOAD)
 #define CACHE(name) {.mnemonic = #name, .run = no_effect, .layout = "*", .family = FAMILY_MISC, .modifiers = MOD_CACHE},
 
 static const Row rows[] = {
 #include "global.def"
     TO_LDS(dword, 4, EXTEND_ZERO) TO_LDS(ubyte, 1, EXTEND_ZERO) TO_LDS(sbyte, 1, EXTEND_SIGN)
-    TO_LDS(ushort, 2, EXTEND_ZERO) TO_LDS(sshort, 2, EXTEND_SIGN)
+    TO_LDS(ushort, 2, EXTEND_ZERO) TO_LDS(sshort, 2, EXTEND_SIGN) TO_LDS(dwordx3, 12, EXTEND_ZERO)
+    TO_LDS(dwordx4, 16, EXTEND_ZERO)
     CACHE(buffer_wbl2) CACHE(buffer_inv) CACHE(buffer_invl2) CACHE(buffer_wbinvl1) CACHE(buffer_wbinvl1_vol)
 };
 

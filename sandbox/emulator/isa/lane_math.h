@@ -27,6 +27,7 @@ static inline u32 u8_from(float x)
 static inline int16_t snorm16(float x) { return i16_from(__builtin_roundevenf(most(least(x, 1), -1) * 32767)); }
 static inline u16 unorm16(float x) { return u16_from(__builtin_roundevenf(least(x, 1) * 65535)); }
 static inline u32 saturate_u8(i32 x) { return x < 0 ? 0 : x > 255 ? 255 : (u32)x; }
+static inline u32 saturate_i8(i32 x) { return (u32)(x < -128 ? -128 : x > 127 ? 127 : x) & 255; }
 static inline int16_t saturate_i16(i32 x) { return (int16_t)(x < -32768 ? -32768 : x > 32767 ? 32767 : x); }
 static inline i32 saturate_i32(i64 x) { return x < INT32_MIN ? INT32_MIN : x > INT32_MAX ? INT32_MAX : (i32)x; }
 
@@ -37,6 +38,19 @@ static inline u16 f16_toward_zero(float x)
     if (x == x && !isinf(x) && fabsf(f16_of(h)) > fabsf(x))
         h--;
     return h;
+}
+
+/* Multiply and add with a rounding each, without denormals whatever MODE says: V_MAD_F32 and its kin of gfx90a. */
+static inline float flushed(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
+static inline float mad_f32(float a, float b, float c)
+{
+    return flushed(flushed(flushed(a) * flushed(b)) + flushed(c));
+}
+static inline float mad_legacy_f32(float a, float b, float c)
+{
+    a = flushed(a);
+    b = flushed(b);
+    return a == 0 || b == 0 ? flushed(c) : mad_f32(a, b, c);
 }
 
 /* ---- minimum and maximum: a number wins over a NaN, a signalling NaN over a number (IEEE mode), -0 < +0 ---- */
@@ -87,6 +101,20 @@ static inline float med3_f32(float a, float b, float c)
         return min_f32(min_f32(a, b), c);
     float top = max_f32(max_f32(a, b), c);
     return top == a ? max_f32(b, c) : top == b ? max_f32(a, c) : max_f32(a, b);
+}
+
+/* IEEE 754-2019 minimum and maximum: a NaN wins over a number, -0 < +0. */
+static inline float minimum_f32(float a, float b)
+{
+    if (a != a || b != b)
+        return quiet32(a != a ? a : b);
+    return min_f32(a, b);
+}
+static inline float maximum_f32(float a, float b)
+{
+    if (a != a || b != b)
+        return quiet32(a != a ? a : b);
+    return max_f32(a, b);
 }
 
 /* ---- parts of a number ---- */

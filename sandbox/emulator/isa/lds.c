@@ -123,6 +123,58 @@ HANDLER(ds_count)
     put_masked(vector(w, i->dst), r, exec_mask(w));
 }
 
+/* ---- transposing reads ---- */
+
+static u32 take_bits(const u8 *from, u32 at, u32 bits)
+{
+    u64 x = 0;
+    memcpy(&x, from + at / 8, (at % 8 + bits + 7) / 8);
+    return (u32)(x >> at % 8) & ((1u << bits) - 1);
+}
+
+/*
+ * Sixteen lanes read a matrix of 16 columns; each gets a column. Its rows are as many as a lane has elements, and
+ * 16 / rows lanes side by side make one. detail[1] holds the bits of an element.
+ * Source: CDNA4 ISA, "MFMA transpose load from LDS".
+ */
+HANDLER(ds_read_transposed)
+{
+    enum { COLUMNS = 16, MOST_BYTES = 16 };
+    Access a;
+    u32 address_bytes = i->row->bytes, bits = i->row->detail[1], rows = 8 * address_bytes / bits;
+    u32 result[3][LANES] = {{0}};
+    u64 exec = exec_mask(w);
+    for (int first = 0; first < LANES; first += COLUMNS) {
+        u64 awake = exec >> first & 0xffff;
+        if (awake && awake != 0xffff) { /* what comes from a lane that sleeps is not documented */
+            run_not_emulated(w, i);
+            return;
+        }
+    }
+    if (!access_lds(w, i, addresses(w, i), i->offset, address_bytes, false, &a))
+        return;
+    EACH_LANE {
+        if (!(exec >> l & 1))
+            continue;
+        u64 lane_bits[2] = {0};
+        u32 column = (u32)l % COLUMNS, first = (u32)l - column, lanes_a_row = COLUMNS / rows;
+        for (u32 row = 0; row < rows; row++) {
+            u8 bytes[MOST_BYTES] = {0};
+            memcpy(bytes, lane_at(&a, (int)(first + row * lanes_a_row + column / rows)), address_bytes);
+            u64 x = take_bits(bytes, column % rows * bits, bits);
+            u32 at = row * bits;
+            lane_bits[at / 64] |= x << at % 64;
+            if (at % 64 + bits > 64)
+                lane_bits[1] |= x >> (64 - at % 64);
+        }
+        result[0][l] = (u32)lane_bits[0];
+        result[1][l] = (u32)(lane_bits[0] >> 32);
+        result[2][l] = (u32)lane_bits[1];
+    }
+    for (u32 n = 0; n < address_bytes / 4; n++)
+        put_masked(vector(w, i->dst + n), result[n], exec);
+}
+
 /* ---- lane exchanges; a sleeping lane sends zero ---- */
 
 HANDLER(ds_bpermute_b32)
@@ -227,6 +279,10 @@ static const Row rows[] = {
     ROW("ds_consume", ds_count, "d", 4, 0, MOD_OFFSET, ACCESS_ATOMIC),
     ROW("ds_append", ds_count, "d", 4, 1, MOD_OFFSET, ACCESS_ATOMIC),
     LANE_EXCHANGE(ds_bpermute_b32, "d01"), LANE_EXCHANGE(ds_permute_b32, "d01"), LANE_EXCHANGE(ds_swizzle_b32, "d0"),
+    ROW("ds_read_b64_tr_b4", ds_read_transposed, "d0", 8, 4, MOD_OFFSET, ACCESS_LOAD),
+    ROW("ds_read_b64_tr_b8", ds_read_transposed, "d0", 8, 8, MOD_OFFSET, ACCESS_LOAD),
+    ROW("ds_read_b64_tr_b16", ds_read_transposed, "d0", 8, 16, MOD_OFFSET, ACCESS_LOAD),
+    ROW("ds_read_b96_tr_b6", ds_read_transposed, "d0", 12, 6, MOD_OFFSET, ACCESS_LOAD),
     ROW("ds_nop", ds_nop, "*", 0, 0, 0, ACCESS_LOAD),
 };
 

@@ -13,7 +13,7 @@
 
 typedef enum { IN_F32, IN_F16, IN_BF16, IN_XF32, IN_FP8, IN_BF8, IN_I8, IN_F64 } InType;
 
-enum { LARGEST = 32, MAX_K = 64 };
+enum { LARGEST = 32, MAX_K = 128 };
 
 typedef struct { int m, k, blocks; InType a, b; } Shape;
 
@@ -34,10 +34,16 @@ static float xf32_of(u32 bits)
 /* Element j of a lane's registers. */
 static float float_element(Wave *w, u16 operand, int lane, int j, InType type)
 {
-    bool ocp = w->program->ocp_float8;
+    bool ocp = w->program->ocp_float8, flush = w->program->flushes_halves;
     switch (type) {
-    case IN_F16: return f16_of((u16)(vector(w, operand + j / 2)[lane] >> 16 * (j % 2)));
-    case IN_BF16: return bf16_of((u16)(vector(w, operand + j / 2)[lane] >> 16 * (j % 2)));
+    case IN_F16: {
+        u16 x = (u16)(vector(w, operand + j / 2)[lane] >> 16 * (j % 2));
+        return flush ? f16_or_zero(x) : f16_of(x);
+    }
+    case IN_BF16: {
+        u16 x = (u16)(vector(w, operand + j / 2)[lane] >> 16 * (j % 2));
+        return flush && !(x & 0x7f80) ? 0 : bf16_of(x);
+    }
     case IN_XF32: return xf32_of(vector(w, operand + j)[lane]);
     case IN_FP8: return f8_of((u8)(vector(w, operand + j / 4)[lane] >> 8 * (j % 4)), ocp ? FP8_OCP : FP8_FNUZ);
     case IN_BF8: return f8_of((u8)(vector(w, operand + j / 4)[lane] >> 8 * (j % 4)), ocp ? BF8_OCP : BF8_FNUZ);
@@ -108,7 +114,7 @@ static void write_d(Wave *w, const Inst *i, int registers, u32 (*d)[LANES])
         memcpy(vector(w, i->dst + r), d[r], sizeof d[r]);
 }
 
-enum { MOST_ELEMENTS = 16 };
+enum { MOST_ELEMENTS = 32 };
 
 /* All elements of an operand as floats, by element and lane: the type is looked at once. */
 static void expand(Wave *w, u16 operand, int per, InType type, float (*out)[LANES])
@@ -116,7 +122,7 @@ static void expand(Wave *w, u16 operand, int per, InType type, float (*out)[LANE
     for (int j = 0; j < per; j++) {
         if (type == IN_F32) {
             memcpy(out[j], vector(w, operand + j), sizeof out[j]);
-        } else if (type == IN_F16) {
+        } else if (type == IN_F16 && !w->program->flushes_halves) {
             const u32 *v = vector(w, operand + j / 2);
             for (int l = 0; l < LANES; l++)
                 out[j][l] = f16_of((u16)(v[l] >> 16 * (j % 2)));
@@ -264,7 +270,7 @@ static int sparse_column(Wave *w, const Inst *i, int lane, int element, int per)
     return 4 * (element / 2) + (int)(index >> 2 * element & 3);
 }
 
-static void read_sparse_a(Wave *w, const Inst *i, Shape s, float (*a)[MAX_K])
+static void read_sparse_a(Wave *w, const Inst *i, Shape s, float (*a)[MAX_K], bool (*held)[MAX_K])
 {
     int per = s.m * s.k / LANES / 2, groups = LANES / s.m;
     for (int n = 0; n < s.m; n++)
@@ -274,13 +280,15 @@ static void read_sparse_a(Wave *w, const Inst *i, Shape s, float (*a)[MAX_K])
                 int k = 2 * per * g + sparse_column(w, i, lane, e, per);
                 float x = s.a == IN_I8 ? (float)int_element(w, i->source[0], lane, e)
                                        : float_element(w, i->source[0], lane, e, s.a);
-                a[n][k] += x;
+                a[n][k] = x;
+                held[n][k] = true;
             }
 }
 
 static void run_smfmac(Wave *w, const Inst *i)
 {
-    float a[LARGEST][MAX_K] = {{0}};
+    float a[LARGEST][MAX_K];
+    bool held[LARGEST][MAX_K] = {{false}};
     u32 d[16][LANES];
     Shape s = shape_of(i);
     int per = s.m * s.k / LANES;
@@ -288,7 +296,7 @@ static void run_smfmac(Wave *w, const Inst *i)
         run_not_emulated(w, i);
         return;
     }
-    read_sparse_a(w, i, s, a);
+    read_sparse_a(w, i, s, a, held);
     for (int r = 0; r < result_registers(s); r++)
         memcpy(d[r], vector(w, i->dst + r), sizeof d[r]);
     for (int r = 0; r < s.m; r++)
@@ -298,9 +306,11 @@ static void run_smfmac(Wave *w, const Inst *i)
             u32 whole = *cell;
             for (int k = 0; k < s.k; k++) {
                 int lane = lane_of_input(s, j, 0, k, per);
+                if (!held[r][k])
+                    continue;
                 if (s.a == IN_I8)
                     whole += (u32)((int)a[r][k] * int_element(w, i->source[1], lane, k % per));
-                else if (a[r][k] != 0)
+                else
                     sum = __builtin_fmaf(a[r][k], float_element(w, i->source[1], lane, k % per, s.b), sum);
             }
             *cell = s.a == IN_I8 ? whole : bits_f32(sum);

@@ -150,27 +150,40 @@ DOT(v_dot8_u32_u4, 4, false)
 DOT_PAIR(v_dot2_i32_i16, true)
 DOT_PAIR(v_dot2_u32_u16, false)
 
-/* The products are exact in f32; the sums round once each. */
-HANDLER(v_dot2_f32_f16)
+/* The products are exact in f32; the sums round once each. The addend comes first, but last in V_DOT2_F32_BF16. */
+static float dot_f16(const Wave *w, u32 a, u32 b, float c)
 {
-    u32 t0[LANES], t1[LANES];
-    const u32 *p0 = source_packed(w, i, 0, t0), *p1 = source_packed(w, i, 1, t1);
-    SOURCE_32(2) ROOM_32
-    EACH_LANE {
-        float c = f32_of(p2[l]) + f16_of((u16)p0[l]) * f16_of((u16)p1[l]);
-        r[l] = bits_f32(c + f16_of((u16)(p0[l] >> 16)) * f16_of((u16)(p1[l] >> 16)));
-    }
-    put(w, i, r);
+    float (*value)(u16) = w->program->flushes_halves ? f16_or_zero : f16_of;
+    c += value((u16)a) * value((u16)b);
+    return c + value((u16)(a >> 16)) * value((u16)(b >> 16));
 }
-HANDLER(v_dot2c_f32_f16)
+static float dot_bf16(const Wave *w, u32 a, u32 b, float c)
 {
-    SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32
-    EACH_LANE {
-        float c = f32_of(p2[l]) + f16_of((u16)p0[l]) * f16_of((u16)p1[l]);
-        r[l] = bits_f32(c + f16_of((u16)(p0[l] >> 16)) * f16_of((u16)(p1[l] >> 16)));
-    }
-    put(w, i, r);
+    (void)w;
+    c += bf16_of((u16)a) * bf16_of((u16)b);
+    return c + bf16_of((u16)(a >> 16)) * bf16_of((u16)(b >> 16));
 }
+static float dot_bf16_then_add(const Wave *w, u32 a, u32 b, float c)
+{
+    return dot_bf16(w, a, b, -0.0f) + c;
+}
+#define DOT_HALVES(name, body, accumulate) \
+    HANDLER(name) \
+    { \
+        u32 t0[LANES], t1[LANES]; \
+        const u32 *p0 = source_packed(w, i, 0, t0), *p1 = source_packed(w, i, 1, t1); \
+        SOURCE_32(2) ROOM_32 \
+        EACH_LANE r[l] = bits_f32(body(w, p0[l], p1[l], f32_of(p2[l]))); \
+        put(w, i, r); \
+    } \
+    HANDLER(name##_accumulating) \
+    { \
+        SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32 \
+        EACH_LANE r[l] = bits_f32(accumulate(w, p0[l], p1[l], f32_of(p2[l]))); \
+        put(w, i, r); \
+    }
+DOT_HALVES(v_dot2_f32_f16, dot_f16, dot_f16)
+DOT_HALVES(v_dot2_f32_bf16, dot_bf16_then_add, dot_bf16)
 
 /* ---- mixed precision: op_sel_hi says which sources are halves, op_sel which half; the sum is an f32 fma ---- */
 
@@ -254,7 +267,9 @@ static const Row rows[] = {
     ROW(v_dot2_i32_i16, "d012", TYPE_I32, TYPE_PKU16, TYPE_PKU16, TYPE_I32, SELECTS | MOD_CLAMP)
     ROW(v_dot2_u32_u16, "d012", TYPE_U32, TYPE_PKU16, TYPE_PKU16, TYPE_U32, SELECTS | MOD_CLAMP)
     ROW(v_dot2_f32_f16, "d012", TYPE_F32, TYPE_PKF16, TYPE_PKF16, TYPE_F32, SELECTS | MOD_CLAMP | MOD_NEG_LO_HI)
-    DOTC_ROW("v_dot2c_f32_f16", v_dot2c_f32_f16, F32, U32) DOTC_ROW("v_dot4c_i32_i8", v_dot4_i32_i8, I32, U32)
+    ROW(v_dot2_f32_bf16, "d012", TYPE_F32, TYPE_PKU16, TYPE_PKU16, TYPE_F32, SELECTS | MOD_CLAMP)
+    DOTC_ROW("v_dot2c_f32_f16", v_dot2_f32_f16_accumulating, F32, U32)
+    DOTC_ROW("v_dot2c_f32_bf16", v_dot2_f32_bf16_accumulating, F32, U32) DOTC_ROW("v_dot4c_i32_i8", v_dot4_i32_i8, I32, U32)
     DOTC_ROW("v_dot8c_i32_i4", v_dot8_i32_i4, I32, U32) DOTC_ROW("v_dot2c_i32_i16", v_dot2_i32_i16, I32, PKU16)
     MIX_ROW(v_fma_mix_f32, F32) MIX_ROW(v_fma_mixlo_f16, F16) MIX_ROW(v_fma_mixhi_f16, F16)
 };

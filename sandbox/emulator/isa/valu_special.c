@@ -1,4 +1,4 @@
-/* Vector ALU, the irregular part: carries, masks, lanes as scalars, division scaling, 8-bit floats. */
+/* Vector ALU, the irregular part: carries, masks, lanes as scalars, division scaling. */
 #include "lane_types.h"
 
 /* ---- masks and lanes ---- */
@@ -50,6 +50,42 @@ HANDLER(v_swap_b32)
     memcpy(old, x, sizeof old);
     put_masked(x, y, exec);
     put_masked(y, old, exec);
+}
+
+/* Lane l of the source and lane l + distance of the result change places, for the lower half of each 2 * distance. */
+static void swap_rows(Wave *w, const Inst *i, int distance)
+{
+    if (i->source[0] < FIRST_VGPR) {
+        run_not_emulated(w, i);
+        return;
+    }
+    u32 *low = vector(w, i->source[0]), *high = vector(w, i->dst);
+    EACH_LANE {
+        if (l & distance)
+            continue;
+        bool here = lane_active(w, (u32)l), there = lane_active(w, (u32)(l + distance));
+        if (here != there) { /* what a lane gets from one that sleeps is not documented */
+            run_not_emulated(w, i);
+            return;
+        }
+        u32 old = low[l];
+        low[l] = here ? high[l + distance] : old;
+        high[l + distance] = here ? old : high[l + distance];
+    }
+}
+HANDLER(v_permlane16_swap_b32) { swap_rows(w, i, 16); }
+HANDLER(v_permlane32_swap_b32) { swap_rows(w, i, 32); }
+
+/* A byte of the old result, the one that b names, becomes a. */
+HANDLER(v_cvt_pkaccum_u8_f32)
+{
+    SOURCE_32(0) SOURCE_32(1) ROOM_32
+    const u32 *old = vector(w, i->dst);
+    EACH_LANE {
+        u32 at = 8 * (p1[l] & 3);
+        r[l] = (old[l] & ~(255u << at)) | u8_from(f32_of(p0[l])) << at;
+    }
+    put(w, i, r);
 }
 
 HANDLER(v_nop)
@@ -239,51 +275,6 @@ HANDLER(v_div_fmas_f64)
     put64(w, i, r);
 }
 
-/* ---- 8-bit floats ---- */
-
-static Float8 fp8(const Wave *w) { return w->program->ocp_float8 ? FP8_OCP : FP8_FNUZ; }
-static Float8 bf8(const Wave *w) { return w->program->ocp_float8 ? BF8_OCP : BF8_FNUZ; }
-
-/* MODE.FP16_OVFL: overflow gives the largest value instead of NaN or infinity. */
-static bool saturates(const Wave *w) { return w->mode >> 23 & 1; }
-
-#define FROM_F8(name, format) \
-    HANDLER(name) \
-    { \
-        SOURCE_32(0) ROOM_32 \
-        EACH_LANE r[l] = bits_f32(f8_of((u8)p0[l], format(w))); \
-        put(w, i, r); \
-    }
-FROM_F8(v_cvt_f32_fp8, fp8)
-FROM_F8(v_cvt_f32_bf8, bf8)
-
-#define PAIR_FROM_F8(name, format) \
-    HANDLER(name) \
-    { \
-        SOURCE_32(0) \
-        u32 r[2 * LANES]; \
-        EACH_LANE { \
-            r[l] = bits_f32(f8_of((u8)p0[l], format(w))); \
-            r[LANES + l] = bits_f32(f8_of((u8)(p0[l] >> 8), format(w))); \
-        } \
-        u64 mask = write_mask(w, i); \
-        put_masked(vector(w, i->dst), r, mask); \
-        put_masked(vector(w, i->dst + 1), r + LANES, mask); \
-    }
-PAIR_FROM_F8(v_cvt_pk_f32_fp8, fp8)
-PAIR_FROM_F8(v_cvt_pk_f32_bf8, bf8)
-
-#define PAIR_TO_F8(name, format) \
-    HANDLER(name) \
-    { \
-        SOURCE_32(0) SOURCE_32(1) ROOM_32 \
-        EACH_LANE r[l] = bits_f8(f32_of(p0[l]), format(w), saturates(w)) | \
-                         (u32)bits_f8(f32_of(p1[l]), format(w), saturates(w)) << 8; \
-        put(w, i, r); \
-    }
-PAIR_TO_F8(v_cvt_pk_fp8_f32, fp8)
-PAIR_TO_F8(v_cvt_pk_bf8_f32, bf8)
-
 /* ---- rows ---- */
 
 #define ROW(name, in, D, A, B, C, mods) \
@@ -303,6 +294,8 @@ static const Row rows[] = {
     ROW(v_writelane_b32, "d01", U32, U32, U32, NONE, 0),
     ROW(v_mbcnt_lo_u32_b32, "d01", U32, U32, U32, NONE, 0), ROW(v_mbcnt_hi_u32_b32, "d01", U32, U32, U32, NONE, 0),
     ROW(v_swap_b32, "d0", U32, U32, NONE, NONE, 0),
+    ROW(v_permlane16_swap_b32, "d0", U32, U32, NONE, NONE, 0), ROW(v_permlane32_swap_b32, "d0", U32, U32, NONE, NONE, 0),
+    ROW(v_cvt_pkaccum_u8_f32, "d01", U32, F32, U32, NONE, SIGNS),
     ROW(v_bitop3_b32, "d012", U32, U32, U32, U32, MOD_BITOP3),
     {.mnemonic = "v_bitop3_b16", .run = v_bitop3_b32, .layout = "d012", .family = FAMILY_VALU, .result = TYPE_U16,
      .source = {TYPE_U16, TYPE_U16, TYPE_U16}, .modifiers = MOD_BITOP3 | MOD_OP_SEL, .detail = {KEEPS_HALF}},
@@ -317,13 +310,6 @@ static const Row rows[] = {
     ROW(v_div_scale_f32, "ds012", F32, F32, F32, F32, SIGNS), ROW(v_div_scale_f64, "ds012", F64, F64, F64, F64, SIGNS),
     ROW(v_div_fmas_f32, "d012", F32, F32, F32, F32, SIGNS | MOD_CLAMP | MOD_OMOD),
     ROW(v_div_fmas_f64, "d012", F64, F64, F64, F64, SIGNS | MOD_CLAMP | MOD_OMOD),
-    ROW(v_cvt_f32_fp8, "d0", F32, U32, NONE, NONE, MOD_SDWA), ROW(v_cvt_f32_bf8, "d0", F32, U32, NONE, NONE, MOD_SDWA),
-    ROW(v_cvt_pk_f32_fp8, "d0", PKF32, U32, NONE, NONE, MOD_SDWA),
-    ROW(v_cvt_pk_f32_bf8, "d0", PKF32, U32, NONE, NONE, MOD_SDWA),
-    {.mnemonic = "v_cvt_pk_fp8_f32", .run = v_cvt_pk_fp8_f32, .layout = "d01", .family = FAMILY_VALU,
-     .result = TYPE_U16, .source = {TYPE_F32, TYPE_F32}, .modifiers = SIGNS | MOD_OP_SEL, .detail = {KEEPS_HALF}},
-    {.mnemonic = "v_cvt_pk_bf8_f32", .run = v_cvt_pk_bf8_f32, .layout = "d01", .family = FAMILY_VALU,
-     .result = TYPE_U16, .source = {TYPE_F32, TYPE_F32}, .modifiers = SIGNS | MOD_OP_SEL, .detail = {KEEPS_HALF}},
 };
 
 const RowTable isa_valu_special = {rows, sizeof rows / sizeof *rows};
