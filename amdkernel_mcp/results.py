@@ -246,10 +246,27 @@ class Hit(Result):
     ref: str = Field(description="Give this to read_doc")
 
 
+CardKind = Literal["api", "isa", "counter", "error", "arch"]
+
+
+class Card(Result):
+    """What is known of one exact name."""
+
+    ref: str = Field(description="Give this to read_doc")
+    kind: CardKind
+    name: str
+    title: str
+    text: str = Field(description="Markdown")
+    origin: str = Field(description="Where the facts come from")
+    version: str | None = None
+    url: str | None = None
+
+
 class SearchResult(Result):
     """The sections that answer a query best."""
 
     query: str
+    exact: list[Card] = Field(default=[], description="Cards of the very names in the query; the surest answer")
     results: list[Hit]
     applied: list[str] = Field(default=[], description="Aliases and spelling corrections that were applied")
     note: str | None = None
@@ -277,6 +294,7 @@ class ReadResult(Result):
     next_start: int | None = Field(description="Give this as `start` to read on; null at the end")
     total_chars: int
     sections: list[SectionRef] = []
+    note: str | None = Field(default=None, description="Says so where the page is of another version than this node")
 
 
 class TargetInfo(Result):
