@@ -89,6 +89,10 @@ class Desk:
         """The result of work of a few seconds at most, cut to size."""
         return self._fit(await asyncio.to_thread(work))
 
+    async def text(self, work: Callable[[], str]) -> str:
+        """The text of a resource, which is no tool's answer and so has no keys to cut."""
+        return await asyncio.to_thread(work)
+
     async def long(self, ctx: Context, answer: type[_J], work: Callable[[Progress], _J], *, wait_s: float) -> _J:
         """The result of a new job, or, when it takes longer than `wait_s`, its id for get_job."""
         job = self._jobs.submit(owner(), work)

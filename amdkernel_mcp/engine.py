@@ -9,9 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.errors import AmdkernelError, DocumentationError
 from amdkernel_mcp.results import (
     BenchmarkResult,
     BenchmarkVerdict,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.docs.evaluate import Evaluation
-    from amdkernel_mcp.docs.index import Index
+    from amdkernel_mcp.docs.library import Library
     from amdkernel_mcp.docs.online import Refreshed
     from amdkernel_mcp.execution.runner_job import RunnerJob
     from amdkernel_mcp.execution.sandbox import Sandbox
@@ -71,7 +73,6 @@ class Engine:
         self._settings = settings
         self._lock = threading.Lock()
         self._sandboxes: dict[tuple[str | None, int | None], Sandbox] = {}
-        self._index: Index | None = None
 
     @property
     def index_path(self) -> Path:
@@ -84,9 +85,8 @@ class Engine:
             for sandbox in self._sandboxes.values():
                 sandbox.close()
             self._sandboxes.clear()
-            if self._index:
-                self._index.close()
-                self._index = None
+        if "_library" in self.__dict__:
+            self._library.close()
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
@@ -265,10 +265,8 @@ class Engine:
     # -- documentation -------------------------------------------------------------------------------------------------
 
     def search_docs(self, query: str, *, limit: int = 5, source: str | None = None) -> SearchResult:
-        """The sections of the documentation that answer the query best. Raises DocumentationError."""
-        from amdkernel_mcp.docs.search import search
-
-        return search(self._open_index(), query, limit, source=source)
+        """Cards of the names in the query, and the sections that answer it best. Raises DocumentationError."""
+        return self._library.search(query, limit=limit, source=source)
 
     def read_doc(
         self,
@@ -279,10 +277,8 @@ class Engine:
         max_chars: int = 5000,
         find: str | None = None,
     ) -> ReadResult:
-        """A piece of a page of the documentation. Raises DocumentationError."""
-        from amdkernel_mcp.docs.read import read
-
-        return read(self._open_index(), ref, section=section, start=start, max_chars=max_chars, find=find)
+        """A card (`api:hipMalloc`) or a piece of a page of the documentation. Raises DocumentationError."""
+        return self._library.read(ref, section=section, start=start, max_chars=max_chars, find=find)
 
     def docs_build(
         self, folders: Sequence[Path] = (), *, online: bool = False, on_progress: Progress = silent
@@ -293,9 +289,10 @@ class Engine:
         """
         from amdkernel_mcp.docs.gather import build, fetch_online
 
-        skipped = fetch_online(self._settings, on_progress).skipped if online else ()
+        skipped = self._renew_declarations(on_progress)
+        skipped += fetch_online(self._settings, on_progress).skipped if online else ()
         report = build(self._settings, self.index_path, folders, online=online, on_progress=on_progress)
-        self._forget_index()
+        self._library.close()
         return [*skipped, *report.skipped]
 
     def docs_refresh(self, on_progress: Progress = silent) -> Refreshed:
@@ -303,28 +300,48 @@ class Engine:
         from amdkernel_mcp.docs.gather import refresh
 
         refreshed, _ = refresh(self._settings, self.index_path, on_progress=on_progress)
-        self._forget_index()
+        self._library.close()
         return refreshed
 
     def docs_eval(self, questions: Path) -> Evaluation:
         """How well the index answers questions whose answers are known."""
         from amdkernel_mcp.docs.evaluate import evaluate
 
-        return evaluate(self._open_index(), questions)
+        return evaluate(self._library.index(), questions)
 
-    def _open_index(self) -> Index:
-        from amdkernel_mcp.docs.index import open_index
+    def page(self, source: str, path: str) -> str:
+        """The beginning of a page as quoted Markdown, and how to read on. Raises DocumentationError."""
+        return self._library.page(source, path)
 
-        with self._lock:
-            if self._index is None:
-                self._index = open_index(self.index_path)
-            return self._index
+    def architecture(self, gfx: str) -> str:
+        """The card of an architecture as Markdown. Raises DocumentationError for one that has none."""
+        from amdkernel_mcp.docs.cards.architecture import architecture_card, architectures
 
-    def _forget_index(self) -> None:
-        with self._lock:
-            if self._index:
-                self._index.close()
-            self._index = None
+        card = architecture_card(gfx)
+        if card is None:
+            raise DocumentationError(f"no card of {gfx[:50]!r}", hint=f"there are {', '.join(architectures())}")
+        return f"# {card.title}\n\n{card.text}\n"
+
+    @cached_property
+    def _library(self) -> Library:
+        from amdkernel_mcp.docs.library import Library
+
+        return Library(self.index_path, self._settings.data_dir / "hip-api.sqlite3", self._collect_declarations)
+
+    def _collect_declarations(self) -> None:
+        from amdkernel_mcp.docs.cards.collect import collect_declarations
+
+        sandbox = self._sandbox(self._target("emulator:gfx942"))  # the one that needs no GPU
+        collect_declarations(sandbox, self._settings.data_dir / "hip-api.sqlite3")
+
+    def _renew_declarations(self, on_progress: Progress) -> list[str]:
+        """Reads the sandbox's HIP headers; says why not where there is no sandbox yet."""
+        on_progress("reading the HIP headers of the sandbox")
+        try:
+            self._collect_declarations()
+        except AmdkernelError as error:
+            return [f"the HIP headers of the sandbox: {error.message}"]
+        return []
 
     # -- the machine ---------------------------------------------------------------------------------------------------
 

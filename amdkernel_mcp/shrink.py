@@ -103,7 +103,15 @@ _STEPS: dict[type[Result], tuple[Step, ...]] = {
         Keep("kernels.metrics", 6),
         Keep("kernels.hot_lines", 3),
     ),
-    SearchResult: (Cut("results", 320), Keep("results", 10), Cut("results", 200), Keep("results", 6), *_STRINGS),
+    SearchResult: (
+        Cut("results", 420),
+        Cut("results", 320),
+        Keep("results", 10),
+        Cut("exact", 1200),
+        Cut("results", 200),
+        Keep("results", 6),
+        *_STRINGS,
+    ),
 }
 
 

@@ -9,7 +9,8 @@ import os
 from typing import Any
 
 import mcp_types
-from fastmcp.exceptions import ToolError, ValidationError
+from fastmcp.exceptions import ResourceError, ToolError, ValidationError
+from fastmcp.resources import ResourceResult
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from pydantic import ValidationError as PydanticValidationError
@@ -58,6 +59,20 @@ class TellErrors(Middleware):
             if isinstance(cause, AmdkernelError):
                 raise ToolError(describe(cause), log_level=logging.DEBUG) from None
             raise ToolError(INTERNAL) from None
+
+    async def on_read_resource(
+        self,
+        context: MiddlewareContext[mcp_types.ReadResourceRequestParams],
+        call_next: CallNext[mcp_types.ReadResourceRequestParams, ResourceResult],
+    ) -> ResourceResult:
+        """The same for a resource."""
+        try:
+            return await call_next(context)
+        except ResourceError as error:
+            cause = error.__cause__
+            if isinstance(cause, AmdkernelError):
+                raise ResourceError(describe(cause), log_level=logging.DEBUG) from None
+            raise
 
 
 class OneLine(logging.Filter):

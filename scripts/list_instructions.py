@@ -32,8 +32,13 @@ _WIDTHS = (1, 2, 4, 8, 16, 32)
 
 def main() -> None:
     """Prints the table that the only argument names."""
-    print(f"# {run('clang', '--version').stdout.splitlines()[0]}; made by scripts/list_instructions.py")
+    say(f"# {run('clang', '--version').stdout.splitlines()[0]}; made by scripts/list_instructions.py")
     {"mnemonics": print_mnemonics, "matrix": print_matrix}[sys.argv[1]]()
+
+
+def say(*cells: object) -> None:
+    """A line of the table."""
+    sys.stdout.write("\t".join(map(str, cells)) + "\n")
 
 
 def run(tool: str, *arguments: str, text: str = "") -> "subprocess.CompletedProcess[str]":
@@ -49,7 +54,7 @@ def print_mnemonics() -> None:
         for name in there(names, arch):
             found[name].append(arch)
     for name, archs in found.items():
-        print(name, " ".join(archs), sep="\t")
+        say(name, " ".join(archs))
 
 
 def mnemonics() -> "list[str]":
@@ -83,7 +88,7 @@ def there(names: "list[str]", arch: str) -> "list[str]":
 def print_matrix() -> None:
     """A line for each matrix instruction, architecture and wave size; see matrix.py for the columns."""
     names = [name for name in sorted(set(mnemonics())) if _MATRIX.match(name)]
-    print("# name", "arch", "wave", "D", "A", "B", "passes", "other spellings", "builtin", "its prototype", sep="\t")
+    say("# name", "arch", "wave", "D", "A", "B", "passes", "other spellings", "builtin", "its prototype")
     for arch in ARCHITECTURES:
         for wave in (64,) if arch.startswith("gfx9") else (32, 64):
             rows = spellings(there(names, arch), arch, wave)
@@ -91,7 +96,7 @@ def print_matrix() -> None:
             for (name, widths), others in sorted(rows.items()):
                 builtin, prototype = made.get(name, ("", ""))
                 cells = (*widths, passes(name, widths, arch), " ".join(sorted(others - {name})), builtin, prototype)
-                print(name, arch, wave, *cells, sep="\t")
+                say(name, arch, wave, *cells)
 
 
 def spellings(names: "list[str]", arch: str, wave: int) -> "dict[tuple[str, tuple[int, ...]], set[str]]":
@@ -170,7 +175,9 @@ VECTORS = "".join(
 def c_types(encoded: str) -> "list[tuple[str, bool]]":
     """The types of clang's encoding, the result's first, and whether each must be a constant."""
     found = re.findall(r"(I?)U?(?:V(\d+))?([WZ]i|[fdxhysib])", encoded)
-    return [(f"{_C_TYPES[kind].strip('_')}x{n}" if n else _C_TYPES[kind], bool(constant)) for constant, n, kind in found]
+    return [
+        (f"{_C_TYPES[kind].strip('_')}x{n}" if n else _C_TYPES[kind], bool(constant)) for constant, n, kind in found
+    ]
 
 
 def prototype(encoded: str) -> str:

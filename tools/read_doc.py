@@ -15,13 +15,21 @@ from ._parameters import READS
 @tool(title="Read a page of the documentation", annotations=READS)
 async def read_doc(
     ctx: Context,
-    ref: Annotated[str, Field(description="`ref` of a search result or of a section", min_length=1, max_length=1000)],
+    ref: Annotated[
+        str,
+        Field(
+            description="`ref` of a result, card or section, or a name: `api:hipMalloc`, `isa:v_pk_fma_f32`, "
+            "`counter:SQ_WAVES`, `error:hipErrorInvalidValue`, `arch:gfx942`",
+            min_length=1,
+            max_length=1000,
+        ),
+    ],
     section: Annotated[str | None, Field(description="Only the section with this heading", max_length=500)] = None,
     start: Annotated[int, Field(ge=0, description="First character; `next_start` of the piece before")] = 0,
     max_chars: Annotated[int, Field(ge=200, le=7000, description="Most characters of text")] = 5000,
-    find: Annotated[str | None, Field(description="Start where these words stand instead", max_length=200)] = None,
+    find: Annotated[str | None, Field(description="Only the lines with all of these words", max_length=200)] = None,
 ) -> ReadResult:
-    """Read a piece of a documentation page as text, with the list of its sections.
+    """Read a piece of a documentation page as text, with the list of its sections, or the card of an exact name.
 
     Long pages come in pieces: go on with `start` = `next_start` until it is null, or name a `section`.
 

@@ -18,20 +18,23 @@ async def search_docs(
     query: Annotated[
         str,
         Field(
-            description="What to find, e.g. `LDS bank conflicts` or `__shfl_down_sync`", min_length=1, max_length=500
+            description="A question or an exact name: `LDS bank conflicts`, `hipMemcpyAsync`, `v_mfma_*_f16`, `701`",
+            min_length=1,
+            max_length=500,
         ),
     ],
-    limit: Annotated[int, Field(ge=1, le=20, description="Most results")] = 8,
+    limit: Annotated[int, Field(ge=1, le=20, description="Most results")] = 5,
     source: Annotated[
         str | None, Field(description="Only this corpus, as `source` in earlier results, e.g. `hip`", max_length=100)
     ] = None,
 ) -> SearchResult:
     """Search the ROCm, HIP and LLVM AMDGPU documentation that is indexed on this machine; works offline.
 
-    Finds API names, compiler options, ISA instructions, counters and guides; CUDA names find their HIP counterparts.
-    Each result is one section with a snippet.
+    An exact name comes first, as a card in `exact`: HIP APIs (CUDA names too) with signature and errors, instructions
+    with MFMA/WMMA layout and cycles, rocprof counters, error codes with causes, architectures (gfx942, MI300X).
+    `results` are sections with the lines that matched; `note` says where their versions differ from this node's.
 
-    Next: read_doc with a result's `ref`.
+    Next: read_doc with a `ref`.
     """
     desk = desk_of(ctx)
     return await desk.short(lambda: desk.engine.search_docs(query, limit=limit, source=source))

@@ -43,11 +43,14 @@ def search(
 
 @app.command()
 def read(
-    ref: Annotated[str, typer.Argument(help="Reference of a search result.")],
+    ref: Annotated[
+        str,
+        typer.Argument(help="Reference of a search result, or of a name: api:hipMalloc, isa:s_waitcnt, arch:gfx942."),
+    ],
     section: Annotated[str | None, typer.Option(help="Only the section with this heading.")] = None,
     start: Annotated[int, typer.Option(min=0, help="First character.")] = 0,
     max_chars: Annotated[int, typer.Option(min=1, help="Most characters.")] = 20_000,
-    find: Annotated[str | None, typer.Option(help="Start where these words stand.")] = None,
+    find: Annotated[str | None, typer.Option(help="Only the lines with all of these words.")] = None,
     json: Json = False,
 ) -> int:
     """Print a page or a section of the documentation.

@@ -5,13 +5,15 @@ import re
 from dataclasses import dataclass
 
 from amdkernel_mcp.docs.index import Index, breadcrumb, unpack_text
-from amdkernel_mcp.docs.page import one_line
+from amdkernel_mcp.docs.page import one_line, visible
+from amdkernel_mcp.docs.quoting import QUOTED, harmless
 from amdkernel_mcp.docs.sources import slug
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.results import ReadResult, SectionRef
+from amdkernel_mcp.results import Card, ReadResult, SectionRef
 
 MOST_CHARS = 100_000
 CONTENTS_CHARS = 1_800
+_ERROR = re.compile(r"\bhipError[A-Z]\w+")
 _HEADING_MARK = re.compile(r"[\s`*]+")
 
 
@@ -51,10 +53,7 @@ def read(
     find: only the lines that hold all of these words, with the heading of their table; for long tables and lists.
     Raises DocumentationError, with what there is instead, for a ref or section that nobody knows.
     """
-    if start < 0 or not 1 <= max_chars <= MOST_CHARS:
-        raise DocumentationError(
-            f"start is {start} and max_chars is {max_chars}", hint=f"start is 0 or more, max_chars 1 to {MOST_CHARS}"
-        )
+    _check_span(start, max_chars)
     page, anchor = _open(index, ref.replace("\0", "").strip())
     parts = page.parts
     if section:
@@ -64,25 +63,57 @@ def read(
     text = _text(index, parts, whole_page=parts[0].section == page.parts[0].section)
     if find:
         text = _lines_with(text, find)
-    if start and start >= len(text):
-        raise DocumentationError(f"start is {start}, the text has {len(text)} characters", hint="begin at 0")
+    _check_span(start, max_chars, len(text))
     stop = _stop(text, start, max_chars)
     first = parts[0]
     at = f"#{first.anchor}" if page.anchored and len(first.breadcrumb) > 1 else ""
     return ReadResult(
-        ref=f"{page.source}/{page.path}#{first.anchor}",
-        title=page.title,
-        heading=" > ".join(first.breadcrumb),
+        ref=visible(f"{page.source}/{page.path}#{first.anchor}"),
+        title=harmless(page.title),
+        heading=harmless(" > ".join(first.breadcrumb)),
         source=page.source,
-        path=page.path,
+        path=visible(page.path),
         url=f"{page.url}{at}" if page.url else None,
         version=page.version,
-        text=text[start:stop],
+        text=harmless(text[start:stop]),
         start=start,
         next_start=stop if stop < len(text) else None,
         total_chars=len(text),
         sections=_contents(page, parts),
+        note=QUOTED,
     )
+
+
+def read_card(card: Card, *, start: int = 0, max_chars: int = 5000, find: str | None = None) -> ReadResult:
+    """A card as `read` gives a page; its sections are the cards that it refers to."""
+    text = _lines_with(card.text, find) if find else card.text
+    _check_span(start, max_chars, len(text))
+    stop = _stop(text, start, max_chars)
+    errors = dict.fromkeys(_ERROR.findall(text)) if card.kind == "api" else {}
+    return ReadResult(
+        ref=card.ref,
+        title=card.title,
+        heading=card.title,
+        source=card.kind,
+        path=card.name,
+        url=card.url,
+        version=card.version,
+        text=text[start:stop],
+        start=start,
+        next_start=stop if stop < len(text) else None,
+        total_chars=len(text),
+        sections=[SectionRef(heading=name, ref=f"error:{name}") for name in errors],
+        note=f"From {card.origin}.",
+    )
+
+
+def _check_span(start: int, max_chars: int, total: int | None = None) -> None:
+    if start < 0 or not 1 <= max_chars <= MOST_CHARS:
+        raise DocumentationError(
+            f"start is {start} and max_chars is {max_chars}", hint=f"start is 0 or more, max_chars 1 to {MOST_CHARS}"
+        )
+    if total is not None and start and start >= total:
+        raise DocumentationError(f"start is {start}, the text has {total} characters", hint="begin at 0")
 
 
 def _open(index: Index, ref: str) -> tuple[_Opened, str]:
@@ -96,7 +127,7 @@ def _open(index: Index, ref: str) -> tuple[_Opened, str]:
     else:
         source, _, path = name.replace(":", "/", 1).partition("/")
         row = index.connection.execute("SELECT id FROM pages WHERE source = ? AND path = ?", (source, path)).fetchone()
-        found = row[0] if row else _without_suffix(index, source, path)
+        found = row[0] if row else _without_suffix(index, source, path) or _as_shown(index, source, path)
     if found is None:
         raise DocumentationError(f"no page is called {name[:200]!r}", hint=_close_to(index, name))
     source, path, title, url, version, anchored = index.connection.execute(
@@ -119,6 +150,12 @@ def _without_suffix(index: Index, source: str, path: str) -> int | None:
     rows = index.connection.execute("SELECT id, path FROM pages WHERE source = ?", (source,)).fetchall()
     found = [page for page, full in rows if full.startswith(f"{path}.")]
     return found[0] if len(found) == 1 else None
+
+
+def _as_shown(index: Index, source: str, path: str) -> int | None:
+    """The page whose path is shown as `path`: without the characters that nobody sees."""
+    rows = index.connection.execute("SELECT id, path FROM pages WHERE source = ?", (source,))
+    return next((page for page, full in rows if visible(full) == path), None)
 
 
 def _close_to(index: Index, name: str) -> str:
@@ -231,7 +268,8 @@ def _contents(page: _Opened, parts: tuple[_Part, ...]) -> list[SectionRef]:
     left = CONTENTS_CHARS
     for part in shown:
         heading = " > ".join(part.breadcrumb[1:]) or part.breadcrumb[0]
-        listed.append(SectionRef(heading=heading, ref=f"{page.source}/{page.path}#{part.anchor}"))
+        ref = visible(f"{page.source}/{page.path}#{part.anchor}")
+        listed.append(SectionRef(heading=harmless(heading), ref=ref))
         left -= len(heading) + len(listed[-1].ref)
         if left < 0:
             break

@@ -7,6 +7,7 @@ from amdkernel_mcp.docs.tokens import tokens_of_word
 
 WHOLE_CHARS = 700
 WINDOW_CHARS = 560
+LEAST_CHARS = 300
 MOST_WINDOWS = 20
 _PLAIN_WORD_CHARS = 12
 _LEAD_CHARS = 140  # how far before the first word that matched a snippet may begin
@@ -17,6 +18,8 @@ def snippet(text: str, start: int, finish: int, query: Query) -> str:
     """The part of `text[start:finish]` that holds most of the query's words; all of a short section."""
     if len(text) <= WHOLE_CHARS:
         return text.strip()
+    if finish - start < LEAST_CHARS:  # the short rest of a long section says little without what stands before it
+        start = max(0, finish - WINDOW_CHARS)
     passage = text[start:finish]
     if len(passage) <= WINDOW_CHARS:
         return _marked(text, start, finish)
@@ -33,7 +36,7 @@ def snippet(text: str, start: int, finish: int, query: Query) -> str:
         worth = sum(wanted[token] for token in inside)
         if worth > best:
             best, best_at = worth, at
-    begin = _line_start(passage, best_at)
+    begin = _line_start(passage, min(best_at, len(passage) - LEAST_CHARS))
     return _marked(text, start + begin, start + min(begin + WINDOW_CHARS, len(passage)))
 
 

@@ -24,7 +24,7 @@ def test_a_hit_says_where_it_stands_and_quotes_what_matched(index: Index) -> Non
     assert hit.heading == "Local data share > Avoiding bank conflicts"
     assert (hit.source, hit.path, hit.version, hit.rank) == ("guide", "how-to/lds.rst", "9.9", 1)
     assert "wait for each other" in hit.snippet
-    assert "quoted" in (result.note or "")
+    assert "Quoted" in (result.note or "")
 
 
 def test_an_api_entry_is_found_by_its_exact_name_and_shown_whole(index: Index) -> None:

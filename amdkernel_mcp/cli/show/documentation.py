@@ -1,35 +1,65 @@
 """What `amdkernel docs` shows."""
 
+from collections.abc import Iterator
+
 from rich.console import Console
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.table import Table
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
 from amdkernel_mcp.docs.evaluate import Evaluation
-from amdkernel_mcp.results import ReadResult, SearchResult
+from amdkernel_mcp.results import Card, ReadResult, SearchResult
+
+INDENT = 4
 
 
 def show_search(console: Console, result: SearchResult) -> None:
-    """One block a section: where it stands, the words around the hit, how to read on."""
-    if not result.results:
+    """The cards of exact names, then one block a section: where it stands, the words around the hit, how to read on."""
+    for line in result.applied:
+        console.print(Text(line, "yellow"))
+    for card in result.exact:
+        show_card(console, card)
+        console.print()
+    if not result.results and not result.exact:
         console.print(Text(f"nothing was found for {result.query!r}", "yellow"))
     for hit in result.results:
         where = " ".join(filter(None, [hit.source, hit.version]))
         console.print(Text.assemble((f"{hit.rank:>2}  ", "dim"), (hit.heading, "bold"), (f"  {where}", "dim")))
-        console.print(Text(f"    {' '.join(hit.snippet.split())}"))
-        console.print(Text.assemble("    ", (f"amdkernel docs read {hit.ref}", "cyan")))
-    for line in filter(None, [", ".join(result.applied), result.note]):
-        console.print(Text(line, "dim"))
+        console.print(Padding(Text(_paragraphs(hit.snippet)), (0, 0, 0, INDENT), expand=False))
+        console.print(Text.assemble(" " * INDENT, (f"amdkernel docs read {hit.ref}", "cyan")))
+        if hit.url:
+            console.print(Text(f"{' ' * INDENT}{hit.url}", "dim"))
+    if result.note:
+        console.print(Text(result.note, "dim"))
+
+
+def show_card(console: Console, card: Card) -> None:
+    """A card: what it is about, its text, where the facts come from."""
+    console.print(Text.assemble((f"{card.kind:>2}  ", "magenta"), (card.title, "bold")))
+    for block in _blocks(card.text):
+        console.print(Padding(block, (0, 0, 0, INDENT), expand=False))
+    where = ", ".join(filter(None, [card.origin, card.version]))
+    console.print(Text(f"{' ' * INDENT}{where}", "dim"))
 
 
 def show_reading(console: Console, result: ReadResult) -> None:
     """The text as it is, and how to go on."""
     console.print(Text(result.heading or result.title, "bold"))
-    console.print(Text(result.url or f"{result.source}:{result.path}", "dim"))
+    where = result.url or f"{result.source}:{result.path}"
+    console.print(Text("  ".join(filter(None, [where, result.version])), "dim"))
     console.print()
-    console.print(Text(result.text), soft_wrap=True)  # a page has its own lines; a pipe gets them as they are
+    if console.is_terminal and result.ref.startswith(f"{result.source}:"):  # a card; a page is too long for tables
+        for block in _blocks(result.text):
+            console.print(block)
+    else:
+        console.print(Text(result.text), soft_wrap=True)  # a page has its own lines; a pipe gets them as they are
     if result.next_start is not None:
         left = result.total_chars - result.next_start
         console.print(Text(f"\n{left:,} more characters: --start {result.next_start}", "dim"))
+    if result.note:
+        console.print(Text(f"\n{result.note}", "dim"))
 
 
 def show_evaluation(console: Console, evaluation: Evaluation) -> None:
@@ -39,3 +69,45 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
         shares = (scores.at1, scores.at5, scores.at10, scores.mrr, scores.ndcg)
         table.add_row(kind, str(scores.questions), *(f"{share:.3f}" for share in shares))
     console.print(table)
+
+
+def _paragraphs(snippet: str) -> str:
+    """Prose joined to lines of the terminal's width; code, lists and tables keep their lines."""
+    blocks = []
+    for block in snippet.split("\n\n"):
+        keeps = any(
+            line.lstrip().startswith(("-", "*", "|", "`", "#")) or line.startswith("  ") for line in block.split("\n")
+        )
+        blocks.append(block if keeps else " ".join(block.split()))
+    return "\n".join(block for block in blocks if block.strip())
+
+
+def _blocks(text: str) -> Iterator[Text | Table | Syntax]:
+    """The parts of a card's Markdown as the terminal shows them: tables, code, and the rest as it is."""
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        end = at + 1
+        if lines[at].startswith("```"):
+            while end < len(lines) and not lines[end].startswith("```"):
+                end += 1
+            yield Syntax("\n".join(lines[at + 1 : end]), "cpp", background_color="default", word_wrap=True)
+            end += 1
+        elif lines[at].startswith("|"):
+            while end < len(lines) and lines[end].startswith("|"):
+                end += 1
+            yield _table(lines[at:end])
+        else:
+            while end < len(lines) and not lines[end].startswith(("|", "```")):
+                end += 1
+            yield Text("\n".join(lines[at:end]).strip("\n"))
+        at = end
+
+
+def _table(rows: list[str]) -> Table:
+    head, *body = ([cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in rows)
+    table = Table(*head, box=None, header_style="dim", pad_edge=False)
+    for row in body:
+        if not all(set(cell) <= set("-: ") for cell in row):
+            table.add_row(*map(Text, row))
+    return table

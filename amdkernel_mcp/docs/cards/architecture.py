@@ -15,8 +15,9 @@ from amdkernel_mcp.results import Card
 
 OCCUPANCY_SOURCE = "llvm"
 _SOURCES = (
-    "llvm = LLVM 21 (AMDGPUBaseInfo.cpp, AMDGPUUsage, its assembler); rocm = ROCm 6.4 hardware specifications; guide = AMD's"
-    " optimisation guide for MI300 and MI355 (2025-11); isa = ISA document; rpc = ROCm Compute Profiler 3.3.0."
+    "llvm = LLVM 21 (AMDGPUBaseInfo.cpp, AMDGPUUsage, its assembler); rocm = ROCm 6.4 hardware specifications; "
+    "guide = AMD's optimisation guide for MI300 and MI355 (2025-11); isa = ISA document; "
+    "rpc = ROCm Compute Profiler 3.3.0."
 )
 _NOT_IN_A_NAME = re.compile(r"[^a-z0-9]+")
 
@@ -124,7 +125,8 @@ def _part(gpu: Gpu) -> list[str]:
         if (rate := gpu.peak_flops(unit)) is not None
     ]
     lines = [
-        f"**{gpu.name}**: {gpu.cus} CUs in {gpu.xcds} XCD(s), {gpu.clock_mhz:g} MHz peak, {gpu.memory_gbps:g} GB/s, {caches}.",
+        f"**{gpu.name}**: {gpu.cus} CUs in {gpu.xcds} XCD(s), {gpu.clock_mhz:g} MHz peak, {gpu.memory_gbps:g} GB/s,"
+        f" {caches}.",
         f"Peak TFLOP/s (dense): {'; '.join(peaks)}.",
         f"Source ({gpu.confidence} confidence): {gpu.source}.",
     ]

@@ -31,9 +31,13 @@ def collect_declarations(sandbox: "Sandbox", path: Path) -> int:
     Raises DocumentationError where the sandbox has no headers, and SandboxError where it cannot do its work.
     """
     completed = sandbox.run("compile", ["sh", "-c", _SCRIPT], {}, timeout_s=TIMEOUT_S)
-    headers = {name.removeprefix("hip/"): content for name, content in completed.files.items() if name.startswith("hip/")}
+    headers = {
+        name.removeprefix("hip/"): content for name, content in completed.files.items() if name.startswith("hip/")
+    }
     if not headers:
-        raise DocumentationError(f"the sandbox has no HIP headers: {completed.stderr[-300:].strip() or 'no include/hip'}")
+        raise DocumentationError(
+            f"the sandbox has no HIP headers: {completed.stderr[-300:].strip() or 'no include/hip'}"
+        )
     said = completed.files.get("hipcc", b"").decode("utf-8", "replace")
     clang = re.search(r"clang version ([\d.]+)", said)
     hip = re.search(r"^HIP version: *(\S+)", said, re.MULTILINE)

@@ -12,8 +12,14 @@ from amdkernel_mcp.profiling.metric import Definition
 from amdkernel_mcp.profiling.recorded_metrics import ARCHITECTURES, definitions
 from amdkernel_mcp.results import Card
 
-_OVER_INSTANCES = {"_sum": "summed over all instances", "_avr": "mean of all instances", "_max": "largest of all instances"}
-_TYPED = re.compile(r"^SQ_INSTS_VALU_(?:(ADD|MUL|FMA|TRANS)_(F16|F32|F64)|MFMA_(MOPS_)?(F16|BF16|F32|F64|I8|F8|F6F4|XF32))$")
+_OVER_INSTANCES = {
+    "_sum": "summed over all instances",
+    "_avr": "mean of all instances",
+    "_max": "largest of all instances",
+}
+_TYPED = re.compile(
+    r"^SQ_INSTS_VALU_(?:(ADD|MUL|FMA|TRANS)_(F16|F32|F64)|MFMA_(MOPS_)?(F16|BF16|F32|F64|I8|F8|F6F4|XF32))$"
+)
 _KINDS = {
     "ADD": "additions and subtractions",
     "MUL": "multiplications",
@@ -107,14 +113,19 @@ def counter_card(word: str, documented: Documented | None = None) -> Card | None
     lines += _in_the_emulator(shown)
     lines += _of_our_metrics(shown)
     if documented:
-        lines += ["", f"The documentation ({documented.source} {documented.version or ''}):".replace(" )", ")"), documented.text]
+        lines += [
+            "",
+            f"The documentation ({documented.source} {documented.version or ''}):".replace(" )", ")"),
+            documented.text,
+        ]
     return Card(
         ref=f"counter:{shown}",
         kind="counter",
         name=shown,
         title=f"{shown}: {known.meaning.partition('. ')[0] if known else _title(shown)}",
         text="\n".join(lines).strip(),
-        origin="docs_index/counters.toml and the tables of docs/metrics.md" + (", with the indexed documentation" if documented else ""),
+        origin="docs_index/counters.toml and the tables of docs/metrics.md"
+        + (", with the indexed documentation" if documented else ""),
         version=documented.version if documented else None,
         url=documented.url if documented else None,
     )
@@ -133,9 +144,13 @@ def _typed(name: str) -> Counter | None:
     cdna = ("gfx90a", "gfx942", "gfx950")
     archs = {"F8": cdna[1:], "F6F4": cdna[2:], "XF32": cdna[2:]}.get(kind or "", cdna)
     if operation:
-        return Counter(name, "SQ", "instructions", cdna, f"vector {_KINDS[operation]} in {width.lower()}, wave instructions")
+        return Counter(
+            name, "SQ", "instructions", cdna, f"vector {_KINDS[operation]} in {width.lower()}, wave instructions"
+        )
     if work:
-        return Counter(name, "SQ", "512 operations", archs, f"operations of matrix instructions on {kind}, divided by 512")
+        return Counter(
+            name, "SQ", "512 operations", archs, f"operations of matrix instructions on {kind}, divided by 512"
+        )
     return Counter(name, "SQ", "instructions", archs, f"matrix instructions on {kind}")
 
 
@@ -159,7 +174,11 @@ def _of_our_metrics(name: str) -> Iterator[str]:
             yield f"- {one.meaning}"
         return
     word = re.compile(rf"\b{re.escape(name)}(?:_sum|_ACCUM)?\b")
-    used = [one for one in own.values() if word.search(one.text.replace("TCC_EA_", "TCC_EA0_") if "EA0" in name else one.text)]
+    used = [
+        one
+        for one in own.values()
+        if word.search(one.text.replace("TCC_EA_", "TCC_EA0_") if "EA0" in name else one.text)
+    ]
     for one in used[:MOST_METRICS]:
         short = one.text if len(one.text) < 140 else "a formula in docs/metrics.md"
         yield f"- used by {one.name} [{one.unit}] = `{short}`"

@@ -5,7 +5,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from amdkernel_mcp.docs.doxygen import parse_header
@@ -14,24 +14,32 @@ from amdkernel_mcp.errors import DocumentationError
 
 FORMAT = "1"
 LONGEST_ENTRY_CHARS = 20_000
-# Tables for profilers, redirections and headers for other compilers, which repeat names without saying anything of them.
+# Tables for profilers, redirections and headers for other compilers: they repeat names without saying more of them.
 _LEAVE = re.compile(
     r"(?:^|/)(?:hip_prof_str|hip_api_trace|hip_runtime_prof|amd_hip_runtime_pt_api|functional_grid_launch|macro_based_\w+"
     r"|hip_fp16_gcc|hip_assert)\.(?:h|hpp)$"
 )
 # Overloads for one narrow type, which come after the function's general form.
 _NARROW = re.compile(r"bf16|bfloat16|fp8|fp16|cooperative")
-_WRAPPED = re.compile(r"^[ \t]*((?:static|inline|__device__|__DEVICE__|__HOST_DEVICE__|__host__)[ \t]*)\n\s*", re.MULTILINE)
+_WRAPPED = re.compile(
+    r"^[ \t]*((?:static|inline|__device__|__DEVICE__|__HOST_DEVICE__|__host__)[ \t]*)\n\s*", re.MULTILINE
+)
 _INDENT = re.compile(r"^[ \t]+(?=(?:static|inline|__device__|__DEVICE__)\b)", re.MULTILINE)
 _ENUM = re.compile(r"^typedef\s+enum\b[^{;]*\{(?P<body>[^}]*)\}\s*(?P<name>\w+)\s*;", re.MULTILINE)
 _ENUMERATOR = re.compile(r"^\s*(?P<name>[A-Za-z]\w+)\s*(?:=\s*(?P<value>[^,/]+?))?\s*,?\s*(?:///?<?\s*(?P<says>.*))?$")
 _MACRO = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(?P<name>(?:hip|HIP|hiprtc|HIPRTC|__launch|__AMDGCN|__HIP)\w*)(?P<parameters>\([^)]*\))?"
+    r"^[ \t]*#[ \t]*define[ \t]+(?P<name>(?:hip|HIP|hiprtc|HIPRTC|__launch|__AMDGCN|__HIP)\w*)"
+    r"(?P<parameters>\([^)]*\))?"
     r"(?P<body>(?:[^\n\\]|\\\n|\\.)*)",
     re.MULTILINE,
 )
-_TYPEDEF = re.compile(r"^typedef\s+(?P<what>(?:struct|const|unsigned|void|int)\b[^;{}()]*?[\s*])(?P<name>hip\w+|hiprtc\w+)\s*;", re.MULTILINE)
-_CALLABLE_TYPEDEF = re.compile(r"^typedef\s+void\s*\(\s*(?:HIPRT_CB\s*)?\*\s*(?P<name>hip\w+)\)\([^)]*\);", re.MULTILINE)
+_TYPEDEF = re.compile(
+    r"^typedef\s+(?P<what>(?:struct|const|unsigned|void|int)\b[^;{}()]*?[\s*])(?P<name>hip\w+|hiprtc\w+)\s*;",
+    re.MULTILINE,
+)
+_CALLABLE_TYPEDEF = re.compile(
+    r"^typedef\s+void\s*\(\s*(?:HIPRT_CB\s*)?\*\s*(?P<name>hip\w+)\)\([^)]*\);", re.MULTILINE
+)
 _GUARD = re.compile(r"_H(?:PP)?_*$")
 _VERSION = re.compile(r"#define\s+HIP_VERSION_(MAJOR|MINOR|PATCH)\s+(\d+)")
 _SCHEMA = """
@@ -160,12 +168,14 @@ def _enumerators(header: str, text: str) -> Iterator[Entry]:
         for at, line in enumerate(enum["body"].split("\n")):
             more = re.match(r"^\s*///?<\s*(.*)$", line)
             if more and before:  # a comment that goes on over lines
-                before = Entry(*(getattr(before, key) for key in ("name", "kind", "header", "line")), f"{before.text} {more[1]}")
+                before = replace(before, text=f"{before.text} {more[1]}")
                 continue
             if before:
                 yield before
             found = _ENUMERATOR.match(line)
-            before = found and _enumerator(found, enum["name"], header, text.count("\n", 0, enum.start("body")) + at + 1)
+            before = found and _enumerator(
+                found, enum["name"], header, text.count("\n", 0, enum.start("body")) + at + 1
+            )
         if before:
             yield before
 
@@ -173,7 +183,9 @@ def _enumerators(header: str, text: str) -> Iterator[Entry]:
 def _enumerator(found: re.Match[str], enum: str, header: str, line: int) -> Entry:
     value = f" = {found['value'].strip()}" if found["value"] else ""
     says = f"\n\n{found['says'].strip()}" if found["says"] else ""
-    return Entry(found["name"], "enumerator", header, line, f"```cpp\n{found['name']}{value}  // a value of {enum}\n```{says}")
+    return Entry(
+        found["name"], "enumerator", header, line, f"```cpp\n{found['name']}{value}  // a value of {enum}\n```{says}"
+    )
 
 
 def _macros(header: str, text: str) -> Iterator[Entry]:

@@ -135,7 +135,11 @@ def matrix_card(one: MatrixInstruction) -> Card:
     ]
     if len(one.spellings) > 1:
         lines.append(f"Also spelled: {', '.join(f'`{name}`' for name in one.spellings[1:])}.")
-    lines += ["", "| arch | wave | VGPRs of A, B, C/D | passes | cycles a SIMD | builtin |", "|---|---|---|---|---|---|"]
+    lines += [
+        "",
+        "| arch | wave | VGPRs of A, B, C/D | passes | cycles a SIMD | builtin |",
+        "|---|---|---|---|---|---|",
+    ]
     lines += [_row(form) for form in forms]
     lines += ["", "Passes: LLVM's scheduling model; one is 4 cycles. not_measured: no source at hand says it."]
     if one.a_type == "f8f6f4":
@@ -188,4 +192,3 @@ def _layouts(one: MatrixInstruction) -> list[str]:
 
 def _asked() -> str:
     return f"asked of the assembler, the compiler and the scheduling model of {assembler()}"
-

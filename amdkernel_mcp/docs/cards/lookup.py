@@ -16,17 +16,24 @@ from amdkernel_mcp.docs.cards.instructions import architectures_of, instruction_
 from amdkernel_mcp.docs.index import Index, unpack_text
 from amdkernel_mcp.results import Card, CardKind
 
-KINDS: tuple[CardKind, ...] = ("api", "isa", "counter", "error", "arch")
+KINDS: tuple[CardKind, ...] = ("error", "arch", "isa", "counter", "api")
 MOST_CARDS = 2
 MOST_WORDS = 30
 _REF = re.compile(rf"^({'|'.join(KINDS)}):(.+)$", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_][\w*?]*")
 _LIKE_A_NAME = re.compile(r"_|[a-z][A-Z]|^(?:hip|gfx)\w", re.ASCII)
 _CUDA = re.compile(r"^(cuda|CUDA(?=_)|cu(?=[A-Z])|CU(?=_))(\w+)$")
-_ERROR_NUMBER = re.compile(r"^\s*(?:(?:hip\s*)?error(?:\s*code)?|hipError_t|code)?\s*[:=#]?\s*(\d{1,4})\s*$", re.IGNORECASE)
+_ERROR_NUMBER = re.compile(
+    r"^\s*(?:(?:hip\s*)?error(?:\s*code)?|hipError_t|code)?\s*[:=#]?\s*(\d{1,4})\s*$", re.IGNORECASE
+)
 _WILDCARD = re.compile(r"^(?:v|s|ds|global|flat|scratch|buffer)_\w*[*?][\w*?]*$")
 _ALIKE = 0.82
-_COUNTER_TABLES = ("rocprofiler-counters", "rocprof-compute-metrics", "rocprofiler-sdk-tables", "rocprofiler-compute-tables")
+_COUNTER_TABLES = (
+    "rocprofiler-counters",
+    "rocprof-compute-metrics",
+    "rocprofiler-sdk-tables",
+    "rocprofiler-compute-tables",
+)
 
 
 @dataclass(frozen=True)
@@ -59,14 +66,9 @@ class Lookup:
         kind, name = (named[1], named[2].strip()) if named else (None, ref.strip())
         if not name or len(name) > 200:
             return None
-        makers = {
-            "error": lambda: self._errors(name),
-            "arch": lambda: _one(architecture_card(name)),
-            "isa": lambda: _one(wildcard_card(name)) if "*" in name or "?" in name else instruction_cards(name),
-            "counter": lambda: _one(self._counter(name)),
-            "api": lambda: self._of_cuda(name) or _one(self._api(name)),
-        }
-        made = makers[kind]() if kind else next((cards for make in makers.values() if (cards := make())), [])
+        made = (
+            self._of_kind(kind, name) if kind else next(filter(None, (self._of_kind(one, name) for one in KINDS)), [])
+        )
         return _joined(made, ref.strip()) if made else None
 
     def nearest(self, name: str, most: int = 5) -> list[str]:
@@ -87,7 +89,7 @@ class Lookup:
         return pool[close[0]] if close else None
 
     def hip_name(self, cuda: str) -> str | None:
-        """HIP's name for a CUDA name: by HIPIFY's table where it is indexed, else by its prefix, if HIP declares that."""
+        """HIP's name for a CUDA name: by HIPIFY's table where it is indexed, else by its prefix if HIP has that."""
         if self.index:
             row = self.index.connection.execute("SELECT hip FROM aliases WHERE cuda = ?", (cuda.lower(),)).fetchone()
             if row:
@@ -97,6 +99,19 @@ class Lookup:
             return None
         hip = f"{'HIP' if parts[1].isupper() else 'hip'}{parts[2]}"
         return hip if self._declared(hip) else None
+
+    def _of_kind(self, kind: str, name: str) -> list[Card]:
+        match kind:
+            case "error":
+                return self._errors(name)
+            case "arch":
+                return _one(architecture_card(name))
+            case "isa":
+                return _one(wildcard_card(name)) if "*" in name or "?" in name else instruction_cards(name)
+            case "counter":
+                return _one(self._counter(name))
+            case _:
+                return self._of_cuda(name) or _one(self._api(name))
 
     def _cards_of(self, word: str, *, alone: bool, few: bool) -> list[Card]:
         """The cards of one word of a query. A plain word is a name only where it stands alone."""
@@ -130,7 +145,9 @@ class Lookup:
         return card or self._indexed_api(name)
 
     def _declared(self, name: str) -> bool:
-        return bool(self.declarations and self.declarations.named(name)) or self._section(name, ("hip-api",)) is not None
+        return (
+            bool(self.declarations and self.declarations.named(name)) or self._section(name, ("hip-api",)) is not None
+        )
 
     def _indexed_api(self, name: str) -> Card | None:
         """From the index, where this node's own headers were never read or lack the name."""

@@ -1,8 +1,8 @@
 """Matrix instructions: shape, registers, passes, lane layout and clang builtin, from docs_index/matrix.tsv.
 
-The table's rows (name, arch, wave size, registers of D, A and B, passes, other spellings, builtin, prototype) are what the
-assembler, the scheduling model and the compiler of LLVM say; see scripts/list_instructions.py. Shape and types stand in
-an instruction's name; the number of blocks follows from the registers of D.
+The table's rows (name, arch, wave size, registers of D, A and B, passes, other spellings, builtin, prototype) are what
+the assembler, the scheduling model and the compiler of LLVM say; see scripts/list_instructions.py. Shape and types
+stand in an instruction's name; the number of blocks follows from the registers of D.
 """
 
 import re
@@ -47,7 +47,7 @@ class Form:
 
 @dataclass(frozen=True)
 class MatrixInstruction:
-    """D = A * B + C for `blocks` products of an M x K and a K x N matrix; `sparse`: A holds two of each four elements."""
+    """D = A * B + C for `blocks` products of an M x K and a K x N matrix."""
 
     name: str
     kind: str

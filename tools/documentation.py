@@ -1,0 +1,30 @@
+"""Resources: pages of the documentation and cards of architectures, for clients that attach them to a prompt."""
+
+from fastmcp import Context
+from fastmcp.resources import resource
+
+from amdkernel_mcp.desk import desk_of
+
+
+@resource(
+    "amdkernel://docs/{source}/{path*}",
+    name="documentation_page",
+    title="A page of the AMD GPU documentation",
+    mime_type="text/markdown",
+)
+async def documentation_page(source: str, path: str, ctx: Context) -> str:
+    """A page of the indexed documentation, quoted; `source` and `path` as search_docs gives them."""
+    desk = desk_of(ctx)
+    return await desk.text(lambda: desk.engine.page(source, path))
+
+
+@resource(
+    "amdkernel://arch/{gfx}",
+    name="architecture_card",
+    title="Limits, caches, peaks and matrix instructions of an AMD GPU architecture",
+    mime_type="text/markdown",
+)
+async def architecture_card(gfx: str, ctx: Context) -> str:
+    """The card of an architecture: gfx90a, gfx942, gfx950, gfx1100 or gfx1201, or a name such as MI300X."""
+    desk = desk_of(ctx)
+    return await desk.text(lambda: desk.engine.architecture(gfx))
