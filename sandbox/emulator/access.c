@@ -1,6 +1,5 @@
 #include "access.h"
 
-#include "gather.h"
 #include "watch.h"
 
 /* ---- checks ---- */
@@ -42,22 +41,31 @@ static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u
 /* The block that an instruction met last; it nearly always meets it again. */
 static Span *span_of(Wave *w, const Inst *i) { return &w->worker->cache[(u64)(i - w->program->code) % SPAN_CACHE]; }
 
-/* When all lanes lie in one block, which is nearly always, the access is narrow. */
+/* Offsets from the span's start, if all lanes lie in it. */
+static bool narrow(const Span *s, const u64 *address, u64 active, u32 bytes, bool store, Access *a)
+{
+    u64 size = s->high - s->low;
+    bool fits = size >= bytes && (!store || s->writable) && size <= UINT32_MAX;
+    if (!fits || lanes_outside(address, active, s->low, size - bytes))
+        return false;
+    a->base = (u8 *)s->low;
+    a->offset = a->own;
+    for (int l = 0; l < LANES; l++)
+        a->own[l] = (u32)(address[l] - s->low);
+    return true;
+}
+
+/* All lanes lie in one block nearly always, and in the one of the time before, or else in that of the first lane. */
 static bool check_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store, Access *a)
 {
     Span *cached = span_of(w, i);
-    u64 size = cached->high - cached->low;
-    bool fits = size >= bytes && (!store || cached->writable) && size <= UINT32_MAX;
-    a->base = NULL;
-    if (likely(fits && !lanes_outside(address, active, cached->low, size - bytes))) {
-        a->base = (u8 *)cached->low;
-        a->offset = a->own;
-        for (int l = 0; l < LANES; l++)
-            a->own[l] = (u32)(address[l] - cached->low);
-    } else if (check_each(w, i, address, active, bytes, store, cached)) {
+    u64 first = active ? address[__builtin_ctzll(active)] : 0;
+    if (unlikely(!narrow(cached, address, active, bytes, store, a)) &&
+        !(memory_span(w->worker->memory, first, bytes, cached) && narrow(cached, address, active, bytes, store, a))) {
+        if (!check_each(w, i, address, active, bytes, store, cached))
+            return false;
+        a->base = NULL;
         memcpy(a->at, address, sizeof a->at);
-    } else {
-        return false;
     }
     if (unlikely(w->worker->watchers))
         watch_global(w, i, address, active, bytes, store);
@@ -121,8 +129,8 @@ static bool all_in_span(const Span *s, u64 base, const u32 *offset, u32 bytes, b
            highest - lowest <= s->high - bytes - start && (!store || s->writable);
 }
 
-/* The usual way: all lanes in the block that this instruction met last, and, if they hold whole addresses, with one
- * upper half. The register of the lower halves then serves as the offsets. */
+/* The usual way: all lanes in one block and, if they hold whole addresses, with one upper half. The register of the
+ * lower halves then serves as the offsets. */
 static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
     const u32 *low = vector(w, i->source[0]);
@@ -138,14 +146,18 @@ static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Acces
     }
     a->base = (u8 *)base;
     a->offset = awake_only(low, a->active, first, a->own);
-    return all_in_span(span_of(w, i), base, a->offset, bytes, store);
+    Span *cached = span_of(w, i);
+    return likely(all_in_span(cached, base, a->offset, bytes, store)) ||
+           (memory_span(w->worker->memory, base + a->offset[0], bytes, cached) &&
+            all_in_span(cached, base, a->offset, bytes, store));
 }
 
 static bool resolve_global(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
     u64 address[LANES] __attribute__((aligned(64))), offset = (u64)(i64)i->offset;
     const u32 *v = vector(w, i->source[0]);
-    if (likely(!w->worker->watchers && resolve_at_once(w, i, bytes, store, a)))
+    bool quick = resolve_at_once(w, i, bytes, store, a);
+    if (likely(quick && !w->worker->watchers))
         return true;
     if (i->source[1] == SOURCE_OFF) {
         for (int l = 0; l < LANES; l++)
@@ -155,7 +167,10 @@ static bool resolve_global(Wave *w, const Inst *i, u32 bytes, bool store, Access
         for (int l = 0; l < LANES; l++)
             address[l] = base + v[l];
     }
-    return check_global(w, i, address, a->active, bytes, store, a);
+    if (!quick)
+        return check_global(w, i, address, a->active, bytes, store, a);
+    watch_global(w, i, address, a->active, bytes, store);
+    return true;
 }
 
 static bool resolve_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store, Access *a)
@@ -307,143 +322,4 @@ bool access_lds_two(Wave *w, const Inst *i, const u32 *address, i32 offset, i32 
     a->offset = b->offset = address;
     return likely(!w->worker->watchers && all_within(w, address, (u32)farther + bytes)) ||
            (lds_slowly(w, i, address, offset, bytes, store, a) && lds_slowly(w, i, address, other, bytes, store, b));
-}
-
-/* ---- moving data ---- */
-
-static void zero_outside(Wave *w, const Access *a, u16 dst, u32 words)
-{
-    for (u32 k = 0; k < words; k++)
-        for (int l = 0; l < LANES; l++)
-            if (a->outside >> l & 1)
-                vector(w, dst + k)[l] = 0;
-}
-
-static void load_lane(Wave *w, const Access *a, u16 dst, u32 words, int lane)
-{
-    const u8 *from = lane_at(a, lane); /* by value: the result may overwrite the addresses */
-    for (u32 k = 0; k < words; k++)
-        memcpy(&vector(w, dst + k)[lane], from + 4 * k, 4);
-}
-static void store_lane(Wave *w, const Access *a, u16 source, u32 words, int lane)
-{
-    for (u32 k = 0; k < words; k++)
-        memcpy(lane_at(a, lane) + 4 * k, &vector(w, source + k)[lane], 4);
-}
-
-/* Inlined with a constant number of words: the inner choices are then made by the compiler. */
-static inline __attribute__((always_inline)) void load_all(const Access *a, u32 *rows, u32 words)
-{
-    for (int first = 0; first < LANES; first += GROUP)
-        gather_group((const u8 *const[]){a->base}, 1, a->offset + first, words, rows + first);
-}
-static inline __attribute__((always_inline)) void store_all(const Access *a, const u32 *rows, u32 words)
-{
-    for (int first = 0; first < LANES; first += GROUP)
-        scatter_group(a->base, a->offset + first, words, rows + first);
-}
-
-static void load_some(Wave *w, const Access *a, u16 dst, u32 words)
-{
-    for (int first = 0; first < LANES; first += GROUP) {
-        u32 awake = a->active >> first & 0xff;
-        if (awake == 0xff && a->base)
-            gather_group((const u8 *const[]){a->base}, 1, a->offset + first, words, vector(w, dst) + first);
-        else
-            for (int l = first; awake && l < first + GROUP; l++)
-                if (a->active >> l & 1)
-                    load_lane(w, a, dst, words, l);
-    }
-    if (a->outside)
-        zero_outside(w, a, dst, words);
-}
-
-void load_dwords(Wave *w, const Access *a, u16 dst, u32 words)
-{
-    u32 *rows = vector(w, dst);
-    if (unlikely(a->active != ~0ull || !a->base))
-        load_some(w, a, dst, words);
-    else if (words == 1)
-        load_all(a, rows, 1);
-    else if (words == 2)
-        load_all(a, rows, 2);
-    else if (words == 4)
-        load_all(a, rows, 4);
-    else
-        load_all(a, rows, words);
-}
-
-void load_two(Wave *w, const Access *a, const Access *b, u16 dst, u32 words)
-{
-    const u8 *const bases[] = {a->base, b->base};
-    u32 *rows = vector(w, dst);
-    bool plain = a->active == ~0ull && a->offset == b->offset && words <= 2;
-    for (int first = 0; likely(plain) && first < LANES; first += GROUP)
-        if (words == 1)
-            gather_group(bases, 2, a->offset + first, 1, rows + first);
-        else
-            gather_group(bases, 2, a->offset + first, 2, rows + first);
-    if (likely(plain))
-        return;
-    load_dwords(w, a, dst, words);
-    load_dwords(w, b, (u16)(dst + words), words);
-}
-
-static void store_some(Wave *w, const Access *a, u16 source, u32 words)
-{
-    for (int first = 0; first < LANES; first += GROUP) {
-        u32 awake = a->active >> first & 0xff;
-        if (awake == 0xff && a->base)
-            scatter_group(a->base, a->offset + first, words, vector(w, source) + first);
-        else
-            for (int l = first; awake && l < first + GROUP; l++)
-                if (a->active >> l & 1)
-                    store_lane(w, a, source, words, l);
-    }
-}
-
-void store_dwords(Wave *w, const Access *a, u16 source, u32 words)
-{
-    const u32 *rows = vector(w, source);
-    if (unlikely(a->active != ~0ull || !a->base))
-        store_some(w, a, source, words);
-    else if (words == 1)
-        store_all(a, rows, 1);
-    else
-        store_all(a, rows, words);
-}
-
-static u32 extended(u32 x, u32 bytes, u8 extend, u32 old)
-{
-    bool sign = extend == EXTEND_SIGN || extend == EXTEND_SIGN_LOW || extend == EXTEND_SIGN_HIGH;
-    if (sign)
-        x = bytes == 1 ? (u32)(i32)(int8_t)x : (u32)(i32)(int16_t)x;
-    if (extend == EXTEND_LOW || extend == EXTEND_SIGN_LOW)
-        return (old & 0xffff0000) | (x & 0xffff);
-    if (extend == EXTEND_HIGH || extend == EXTEND_SIGN_HIGH)
-        return (old & 0xffff) | x << 16;
-    return x;
-}
-
-void load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend)
-{
-    u32 *d = vector(w, dst);
-    for (int l = 0; l < LANES; l++) {
-        u32 x = 0;
-        if (a->active >> l & 1)
-            memcpy(&x, lane_at(a, l), bytes);
-        else if (!(a->outside >> l & 1))
-            continue;
-        d[l] = extended(x, bytes, extend, d[l]);
-    }
-}
-
-void store_small(Wave *w, const Access *a, u16 source, u32 bytes, bool high)
-{
-    const u32 *s = vector(w, source);
-    for (int l = 0; l < LANES; l++) {
-        u32 x = high ? s[l] >> 16 : s[l];
-        if (a->active >> l & 1)
-            memcpy(lane_at(a, l), &x, bytes);
-    }
 }

@@ -70,6 +70,8 @@ static u8 how_to_read(const Inst *i, int k)
     }
     if ((i->neg | i->abs | i->sext) & bit || half || (k == 0 && i->dpp) || (i->sdwa && k < 2))
         return READ_BENT;
+    if (i->source[k] == SOURCE_CONSTANT)
+        return READ_CONSTANT;
     return i->source[k] >= FIRST_VGPR ? READ_PLAIN : READ_UNIFORM;
 }
 
@@ -115,6 +117,10 @@ static bool settle(Inst *i)
         bool constant_pair = r->source[k] == TYPE_PKF32 && i->source[k] == SOURCE_CONSTANT && i->constant[k];
         if (constant_pair && ((i->op_sel | i->op_sel_hi) >> k & 1))
             return false; /* what the upper half of an inline constant reads is not documented */
+        if (r->source[k] == TYPE_PKF32 && i->how[k] == READ_PLAIN) {
+            i->upper[k] = (u16)(i->source[k] + (i->op_sel_hi >> k & 1));
+            i->source[k] = (u16)(i->source[k] + (i->op_sel >> k & 1));
+        }
     }
     u32 last = 1u << source_count(r);
     bool upper = (r->modifiers & MOD_OP_SEL) && !is_packed(r->result) && (i->op_sel & last);
@@ -193,6 +199,42 @@ static bool decode_all(Program *p, Disassembler *d, const RowIndex *rows, TextSt
     return true;
 }
 
+/* Give each constant that is read as 64 lanes a place of its own, while there are few. */
+enum { MOST_CONSTANTS = 256 };
+
+static u32 place_of_constant(u64 *values, u32 *count, u64 value)
+{
+    u32 at = 0;
+    while (at < *count && values[at] != value)
+        at++;
+    if (at == *count && at < MOST_CONSTANTS)
+        values[(*count)++] = value;
+    return at;
+}
+
+static bool spread_constants(Program *p)
+{
+    u64 values[MOST_CONSTANTS];
+    for (u32 n = 0; n < p->count; n++) {
+        Inst *i = &p->code[n];
+        for (int k = 0; k < SOURCES; k++) {
+            if (i->how[k] != READ_CONSTANT)
+                continue;
+            bool spread = i->row->family == FAMILY_VALU;
+            u32 at = spread ? place_of_constant(values, &p->constant_count, i->constant[k]) : MOST_CONSTANTS;
+            i->splat[k] = (u16)at;
+            i->how[k] = at < MOST_CONSTANTS ? READ_CONSTANT : READ_UNIFORM;
+        }
+    }
+    p->constants = aligned_alloc(64, (p->constant_count + 1) * sizeof *p->constants);
+    for (u32 n = 0; p->constants && n < p->constant_count; n++)
+        for (int l = 0; l < LANES; l++) {
+            p->constants[n][l] = (u32)values[n];
+            p->constants[n][LANES + l] = (u32)(values[n] >> 32);
+        }
+    return p->constants;
+}
+
 static const Row end_row = {.mnemonic = "(end of the section)", .run = NULL, .layout = "*", .family = FAMILY_MISC};
 
 static void run_off_the_end(Wave *w, const Inst *i)
@@ -212,7 +254,8 @@ static bool build(Program *p, const char *arch, char *error, size_t error_bytes)
     bool ok = d && p->code && p->index_of && p->offset_of && index_rows(&rows);
     if (ok) {
         memset(p->index_of, 0xff, (words + 1) * sizeof *p->index_of);
-        ok = decode_all(p, d, &rows, &store) && keep_text(&store, "(end of the section)", &p->code[p->count].text);
+        ok = decode_all(p, d, &rows, &store) && keep_text(&store, "(end of the section)", &p->code[p->count].text) &&
+             spread_constants(p);
     }
     if (ok) {
         p->offset_of[p->count] = (u32)p->bytes;
@@ -259,5 +302,6 @@ void program_destroy(Program *p)
     free(p->index_of);
     free(p->offset_of);
     free(p->text);
+    free(p->constants);
     free(p);
 }

@@ -1,34 +1,35 @@
 /*
- * Dwords of eight lanes between memory and registers, by the patterns that kernels have: all lanes at one address, or
- * side by side. On these, one vector move replaces eight loads and eight stores.
+ * Dwords of sixteen lanes between memory and registers, by the patterns that kernels have: all lanes at one address, or
+ * side by side. On these, one vector move replaces sixteen loads and sixteen stores.
  */
 #ifndef AMDKERNEL_GATHER_H
 #define AMDKERNEL_GATHER_H
 
-#include <immintrin.h>
-
 #include "machine.h"
 
-enum { GROUP = 8 };
+#pragma clang diagnostic ignored "-Wpsabi" /* all of it is inlined: how vectors are passed does not matter */
 
-/* Rows of registers lie LANES dwords apart. */
-static inline void set_row(u32 *row, __m256i x) { _mm256_storeu_si256((__m256i *)row, x); }
+enum { GROUP = 16 };
 
-static inline bool all_zero(__m256i x) { return _mm256_testz_si256(x, x); }
+typedef u32 Lanes __attribute__((vector_size(4 * GROUP)));
 
-static inline __m256i distances(const u32 *offset)
+static inline Lanes load_lanes(const void *from)
 {
-    __m256i v = _mm256_loadu_si256((const __m256i *)offset);
-    return _mm256_sub_epi32(v, _mm256_broadcastd_epi32(_mm256_castsi256_si128(v)));
+    Lanes x;
+    memcpy(&x, from, sizeof x);
+    return x;
+}
+static inline void store_lanes(void *to, Lanes x) { memcpy(to, &x, sizeof x); }
+
+static inline bool all_zero(Lanes x) { return __builtin_reduce_or(x) == 0; }
+static inline Lanes distances(const u32 *offset) { return load_lanes(offset) - offset[0]; }
+static inline bool side_by_side(Lanes distance)
+{
+    const Lanes steps = {0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60};
+    return all_zero(distance ^ steps);
 }
 
-static inline bool side_by_side(__m256i distance, int bytes)
-{
-    __m256i steps = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(bytes));
-    return all_zero(_mm256_xor_si256(distance, steps));
-}
-
-/* Four lanes' 16 bytes each become four rows. */
+/* Four lanes' 16 bytes each become four rows, which lie LANES dwords apart. */
 static inline void four_by_four(const u8 *base, const u32 *offset, u32 *rows)
 {
     __m128i a = _mm_loadu_si128((const __m128i *)(base + offset[0]));
@@ -60,39 +61,34 @@ static inline void gather_broadcast(const u8 *from, u32 words, u32 *rows)
     for (u32 k = 0; k < words; k++) {
         u32 x;
         memcpy(&x, from + 4 * k, 4);
-        set_row(rows + k * LANES, _mm256_set1_epi32((int)x));
+        store_lanes(rows + k * LANES, x - (Lanes){0});
     }
 }
 
 static inline void gather_anyhow(const u8 *base, const u32 *offset, u32 words, u32 *rows)
 {
-    if (words == 4) {
-        four_by_four(base, offset, rows);
-        four_by_four(base, offset + 4, rows + 4);
-    } else if (words == 2) {
-        four_by_two(base, offset, rows);
-        four_by_two(base, offset + 4, rows + 4);
-    } else {
-        for (u32 k = 0; k < words; k++)
-            for (int l = 0; l < GROUP; l++)
-                memcpy(&rows[k * LANES + (u32)l], base + offset[l] + 4 * k, 4);
-    }
+    for (u32 l = 0; l < GROUP && words == 4; l += 4)
+        four_by_four(base, offset + l, rows + l);
+    for (u32 l = 0; l < GROUP && words == 2; l += 4)
+        four_by_two(base, offset + l, rows + l);
+    for (u32 k = 0; k < words && words != 4 && words != 2; k++)
+        for (u32 l = 0; l < GROUP; l++)
+            memcpy(&rows[k * LANES + l], base + offset[l] + 4 * k, 4);
 }
 
-/* `words` dwords at each of `bases`, which share the lanes' offsets; `rows` is the first register at the group's first
- * lane. It may be the one that holds the offsets. */
+/* `words` dwords at each of `count` bases, which share the lanes' offsets; `rows` is the first register at the group's
+ * first lane. It may be the one that holds the offsets. */
 static inline __attribute__((always_inline)) void gather_group(const u8 *const *bases, u32 count, const u32 *offset,
                                                                u32 words, u32 *rows)
 {
-    __m256i distance = distances(offset);
+    Lanes distance = distances(offset);
+    u32 first = offset[0];
     if (all_zero(distance)) {
-        u32 first = offset[0];
         for (u32 n = 0; n < count; n++)
             gather_broadcast(bases[n] + first, words, rows + n * words * LANES);
-    } else if (words == 1 && side_by_side(distance, 4)) {
-        u32 first = offset[0];
+    } else if (words == 1 && side_by_side(distance)) {
         for (u32 n = 0; n < count; n++)
-            set_row(rows + n * LANES, _mm256_loadu_si256((const __m256i *)(bases[n] + first)));
+            store_lanes(rows + n * LANES, load_lanes(bases[n] + first));
     } else {
         u32 own[GROUP];
         memcpy(own, offset, sizeof own);
@@ -104,8 +100,8 @@ static inline __attribute__((always_inline)) void gather_group(const u8 *const *
 /* Lanes of the group one after the other: where two store to one place, the last one stays. */
 static inline void scatter_group(u8 *base, const u32 *offset, u32 words, const u32 *rows)
 {
-    if (words == 1 && side_by_side(distances(offset), 4)) {
-        _mm256_storeu_si256((__m256i *)(base + offset[0]), _mm256_loadu_si256((const __m256i *)rows));
+    if (words == 1 && side_by_side(distances(offset))) {
+        store_lanes(base + offset[0], load_lanes(rows));
         return;
     }
     for (int l = 0; l < GROUP; l++)

@@ -82,7 +82,7 @@ static void broadcast(u32 x, u32 *room)
         room[l] = x;
 }
 
-const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room)
+SELDOM const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room)
 {
     if (i->source[k] >= FIRST_VGPR)
         memcpy(room, vector(w, i->source[k]), LANES * sizeof *room);
@@ -105,7 +105,7 @@ const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room)
     return room;
 }
 
-const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room)
+SELDOM const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room)
 {
     if (i->source[k] >= FIRST_VGPR) {
         memcpy(room, vector(w, i->source[k]), 2 * LANES * sizeof *room);
@@ -126,7 +126,7 @@ const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room)
     return room;
 }
 
-const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room)
+SELDOM const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room)
 {
     bool low_from_high = i->op_sel >> k & 1, high_from_high = i->op_sel_hi >> k & 1;
     u32 flip = 0;
@@ -146,7 +146,7 @@ const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room)
     return room;
 }
 
-Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *room)
+SELDOM Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *room)
 {
     u32 part[2] = {i->op_sel >> k & 1, i->op_sel_hi >> k & 1};
     u32 flip[2] = {i->neg >> k & 1 ? 0x80000000u : 0, i->neg_hi >> k & 1 ? 0x80000000u : 0};
@@ -202,7 +202,7 @@ static u32 sdwa_merge(const Inst *i, u32 x, u32 old)
     return x << at;
 }
 
-void put_slow(Wave *w, const Inst *i, const u32 *result)
+SELDOM void put_slow(Wave *w, const Inst *i, const u32 *result)
 {
     u32 room[LANES], *to = vector(w, i->dst);
     bool packed = i->row->result >= TYPE_PKF16 && i->row->result <= TYPE_PKF32;
@@ -226,7 +226,7 @@ void put_slow(Wave *w, const Inst *i, const u32 *result)
     put_masked(to, room, write_mask(w, i));
 }
 
-void put64_slow(Wave *w, const Inst *i, const u32 *result)
+SELDOM void put64_slow(Wave *w, const Inst *i, const u32 *result)
 {
     u32 room[2 * LANES];
     memcpy(room, result, sizeof room);

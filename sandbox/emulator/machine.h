@@ -14,6 +14,8 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+/* What bodies call seldom saves their registers, so that they need not. */
+#define SELDOM __attribute__((preserve_most, noinline))
 
 typedef struct Wave Wave;
 typedef struct Inst Inst;
@@ -74,7 +76,7 @@ typedef struct {
 typedef struct { const Row *rows; u32 count; } RowTable;
 
 /* How a source is to be read. */
-enum { READ_PLAIN, READ_UNIFORM, READ_BENT };
+enum { READ_PLAIN, READ_CONSTANT, READ_UNIFORM, READ_BENT };
 
 struct Inst {
     Handler *run;
@@ -83,6 +85,8 @@ struct Inst {
     u16 source[SOURCES];
     u16 dst, sdst;          /* vector result, scalar result */
     u8 how[SOURCES];
+    u16 splat[SOURCES];     /* READ_CONSTANT: which of Program.constants */
+    u16 upper[SOURCES];     /* READ_PLAIN of two f32: register of the upper one, `source` being that of the lower */
     u8 neg, abs, sext;      /* a bit per source */
     u8 neg_hi;
     u8 op_sel, op_sel_hi;   /* a bit per source; op_sel bit 3 (or the one after the last source) is the result's */
@@ -112,8 +116,9 @@ struct Program {
     u32 *index_of;          /* dword offset -> instruction, or ~0 */
     u32 *offset_of;         /* instruction -> byte offset */
     char *text;
+    u32 (*constants)[2 * LANES]; /* of operands: 64 low words, 64 high words */
     u64 address, bytes;
-    u32 count;
+    u32 count, constant_count;
     bool ocp_float8;        /* gfx950 and later; gfx942 has the FNUZ formats */
     bool flushes_halves;    /* gfx90a: matrix and dot products take and give no denormal f16 or bf16 */
 };
@@ -133,6 +138,7 @@ struct Wave {
     u32 indexing;           /* which operands M0 moves, see s_set_gpr_idx_on; 0 is off */
     Stop stop;
     u32 (*v)[LANES];
+    const u32 (*constants)[2 * LANES];
     u8 *lds;
     u32 lds_bytes;
     u8 *scratch;            /* scratch_bytes for each lane, one lane after the other */
@@ -158,6 +164,7 @@ struct Worker {
     u64 lines_loaded, lines_stored, lds_active, lds_conflicts;
     u32 watchers;           /* Watcher bits: who looks on at memory instructions, see watch.h */
     Fault fault;
+    u32 room[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
 };
 
 /* ---- fault.c: the one exit ---- */
@@ -217,14 +224,14 @@ static inline u64 scalar64(const Wave *w, const Inst *i, int k)
 
 /* ---- vector operands (lanes.c holds the slow halves) ---- */
 
-const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room);
-const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room);
-const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room);
+SELDOM const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room);
+SELDOM const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room);
+SELDOM const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room);
 /* Two f32 of each lane, wherever they lie. */
 typedef struct { const u32 *low, *high; } Halves;
-Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *room);
-void put_slow(Wave *w, const Inst *i, const u32 *result);
-void put64_slow(Wave *w, const Inst *i, const u32 *result);
+SELDOM Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *room);
+SELDOM void put_slow(Wave *w, const Inst *i, const u32 *result);
+SELDOM void put64_slow(Wave *w, const Inst *i, const u32 *result);
 void put_mask(Wave *w, const Inst *i, u64 mask);
 u64 write_mask(const Wave *w, const Inst *i);
 
@@ -233,12 +240,16 @@ static inline u32 *vector(Wave *w, u32 operand) { return w->v[operand - FIRST_VG
 /* 64 values of a source of up to 32 bits; `room` holds 64 words. */
 static inline const u32 *source(Wave *w, const Inst *i, int k, u32 *room)
 {
-    return likely(i->how[k] == READ_PLAIN) ? vector(w, i->source[k]) : source_slow(w, i, k, room);
+    if (likely(i->how[k] == READ_PLAIN))
+        return vector(w, i->source[k]);
+    return i->how[k] == READ_CONSTANT ? w->constants[i->splat[k]] : source_slow(w, i, k, room);
 }
 /* 64 low words, then 64 high words; `room` holds 128. */
 static inline const u32 *source64(Wave *w, const Inst *i, int k, u32 *room)
 {
-    return likely(i->how[k] == READ_PLAIN) ? vector(w, i->source[k]) : source64_slow(w, i, k, room);
+    if (likely(i->how[k] == READ_PLAIN))
+        return vector(w, i->source[k]);
+    return i->how[k] == READ_CONSTANT ? w->constants[i->splat[k]] : source64_slow(w, i, k, room);
 }
 static inline const u32 *source_packed(Wave *w, const Inst *i, int k, u32 *room)
 {
@@ -248,7 +259,7 @@ static inline const u32 *source_packed(Wave *w, const Inst *i, int k, u32 *room)
 static inline Halves source_halves(Wave *w, const Inst *i, int k, u32 *room)
 {
     if (likely(i->how[k] == READ_PLAIN))
-        return (Halves){vector(w, i->source[k] + (i->op_sel >> k & 1)), vector(w, i->source[k] + (i->op_sel_hi >> k & 1))};
+        return (Halves){vector(w, i->source[k]), vector(w, i->upper[k])};
     return source_halves_slow(w, i, k, room);
 }
 

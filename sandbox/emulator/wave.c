@@ -145,6 +145,7 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     memcpy(w->workgroup, workgroup, sizeof w->workgroup);
     w->worker = k;
     w->program = d->program;
+    w->constants = (const u32(*)[2 * LANES])d->program->constants;
     w->mode = initial_mode(d);
     u64 entry = d->kernel.entry + (preload_length(d) ? PRELOAD_PROLOGUE : 0), offset = entry - d->program->address;
     w->pc = offset < d->program->bytes ? d->program->index_of[offset / 4] : ~0u;
@@ -183,14 +184,21 @@ enum { PLAIN_MODE = 0xf0, HOST_MODE = 0x1f80 }; /* round to nearest, keep denorm
 static void run_plain(Wave *w)
 {
     Worker *k = w->worker;
-    const Inst *code = w->program->code;
+    u32 pc = w->pc;
+    const Inst *i = &w->program->code[pc];
+    Tally *t = &k->tally[pc];
     while (w->stop == STOP_NONE) {
-        const Inst *i = &code[w->pc];
-        Tally *t = &k->tally[w->pc];
         t->executions++;
         t->lanes += (u64)__builtin_popcountll(exec_mask(w));
-        w->pc++;
+        w->pc = ++pc;
         i->run(w, i);
+        i++;
+        t++;
+        if (unlikely(w->pc != pc)) { /* a branch: next to it this loop need not wait for w->pc */
+            pc = w->pc;
+            i = &w->program->code[pc];
+            t = &k->tally[pc];
+        }
         if (unlikely(--k->budget == 0) && w->stop == STOP_NONE)
             w->stop = STOP_YIELD;
     }
@@ -226,6 +234,7 @@ static bool indexed(const Wave *w, const Inst *i, Inst *out)
         if (*operand + offset + 1 >= FIRST_AGPR) /* a pair must fit as well */
             return false;
         *operand = (u16)(*operand + offset);
+        out->upper[k] = (u16)(out->upper[k] + offset);
     }
     return true;
 }

@@ -9,12 +9,8 @@
 #include "../machine.h"
 #include "lane_math.h"
 
-#define SOURCE_32(k) \
-    u32 t##k[LANES] __attribute__((aligned(64))); \
-    const u32 *p##k = source(w, i, k, t##k);
-#define SOURCE_64(k) \
-    u32 t##k[2 * LANES] __attribute__((aligned(64))); \
-    const u32 *p##k = source64(w, i, k, t##k);
+#define SOURCE_32(k) const u32 *p##k = source(w, i, k, w->worker->room[k]);
+#define SOURCE_64(k) const u32 *p##k = source64(w, i, k, w->worker->room[k]);
 #define SOURCE_U32 SOURCE_32
 #define SOURCE_I32 SOURCE_32
 #define SOURCE_F32 SOURCE_32
@@ -51,12 +47,8 @@
 #define GET_I64(p, l) ((i64)pair(p[l], p[LANES + l]))
 #define GET_F64(p, l) f64_of(pair(p[l], p[LANES + l]))
 
-#define ROOM_32 \
-    u32 room[LANES] __attribute__((aligned(64))); \
-    u32 *r = result_place(w, i, room);
-#define ROOM_64 \
-    u32 room[2 * LANES] __attribute__((aligned(64))); \
-    u32 *r = result_place(w, i, room);
+#define ROOM_32 u32 *r = result_place(w, i, w->worker->room[3]);
+#define ROOM_64 ROOM_32
 #define ROOM_U32 ROOM_32
 #define ROOM_I32 ROOM_32
 #define ROOM_F32 ROOM_32
@@ -118,8 +110,9 @@ static inline void put_pair(u32 *r, int l, u64 x)
 #define SOURCE_MODS_I64 0
 #define SOURCE_MODS_F64 (MOD_NEG | MOD_ABS)
 
-/* A result may lie in a source's register, but never in another lane of it. */
-#define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < LANES; l++)
+/* A result may lie in a source's register, but never in another lane of it. Unrolled loops are not vectorised. */
+#define EACH_LANE \
+    _Pragma("clang loop vectorize(assume_safety) interleave_count(4) unroll(disable)") for (int l = 0; l < LANES; l++)
 #pragma clang diagnostic ignored "-Wpass-failed" /* bodies that call the maths library stay loops */
 #define HANDLER(name) static void name(Wave *w, const Inst *i)
 

@@ -41,9 +41,7 @@
     }
 #define PAIR3(name, T, value) PAIR3_BODY(name, T, PUT_HALF_##T, value)
 #define PAIR3B(name, T, value) PAIR3_BODY(name, T, PUT_HALF_U16, value)
-#define SOURCE_HALVES(k) \
-    u32 t##k[2 * LANES] __attribute__((aligned(64))); \
-    const Halves p##k = source_halves(w, i, k, t##k);
+#define SOURCE_HALVES(k) const Halves p##k = source_halves(w, i, k, w->worker->room[k]);
 #define PAIR2F(name, value) \
     static inline u32 name##_lane(u32 x, u32 y) \
     { \
@@ -56,7 +54,8 @@
         EACH_LANE { \
             u32 low = name##_lane(p0.low[l], p1.low[l]); \
             u32 high = name##_lane(p0.high[l], p1.high[l]); \
-            put_pair(r, l, pair(low, high)); \
+            r[l] = low; \
+            r[LANES + l] = high; \
         } \
         put64(w, i, r); \
     }
@@ -72,7 +71,8 @@
         EACH_LANE { \
             u32 low = name##_lane(p0.low[l], p1.low[l], p2.low[l]); \
             u32 high = name##_lane(p0.high[l], p1.high[l], p2.high[l]); \
-            put_pair(r, l, pair(low, high)); \
+            r[l] = low; \
+            r[LANES + l] = high; \
         } \
         put64(w, i, r); \
     }

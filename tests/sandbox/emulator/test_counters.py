@@ -69,7 +69,7 @@ def results(sandbox: Sandbox) -> list[tuple[State, State]]:
     for case in CASES:
         before = prepared(exec_mask=case.exec_mask)
         given += [(case.setup or "s_nop 0", before), ((case.setup or "s_nop 0\n") + case.line, before)]
-    after = run_waves(sandbox, given)
+    after = run_waves(sandbox, given, modelled=True)
     return list(zip(after[::2], after[1::2], strict=True))
 
 

@@ -85,6 +85,25 @@ LOADS = [
           "flat_store_dword v[24:25], v11\ns_waitcnt 0\nscratch_load_dword v20, off, off offset:20"), lambda s: s.u32(11)),
 ]  # fmt: skip
 
+# A result may overwrite the register that the addresses lie in.
+OVERWRITING = [
+    (copy("ds_write2_b32 v22, v11, v12 offset0:1 offset1:2\nds_read2_b32 v[22:23], v22 offset0:1 offset1:2\ns_waitcnt 0\n"
+          "v_xor_b32 v20, v22, v23"), lambda s: s.u32(11) ^ s.u32(12)),
+    (copy("ds_write2_b32 v22, v11, v12 offset0:1 offset1:2\nv_mov_b32 v23, v22\n"
+          "ds_read2_b32 v[22:23], v23 offset0:1 offset1:2\ns_waitcnt 0\nv_xor_b32 v20, v22, v23"),
+     lambda s: s.u32(11) ^ s.u32(12)),
+    (copy("ds_write_b96 v22, v[10:12]\nds_read_b96 v[22:24], v22\ns_waitcnt 0\nv_mov_b32 v20, v24"), lambda s: s.u32(12)),
+    (f"{PAIR}global_load_dwordx4 v[20:23], v[22:23], off\ns_waitcnt 0\nv_mov_b32 v20, v23", always(words(12))),
+    (f"{ADDRESS}global_load_dwordx2 v[22:23], v22, s[20:21]\ns_waitcnt 0\nv_mov_b32 v20, v23", always(words(4))),
+]  # fmt: skip
+# Lanes side by side, and sixteen at one place.
+LANE_TIMES_4 = ADDRESS.replace("12", "4")
+QUARTER = LANE_TIMES_4 + "v_and_b32 v22, 0xc0, v22\n"  # 64 * (lane / 16)
+PATTERNS = [
+    (f"{LANE_TIMES_4}global_load_dword v20, v22, s[20:21] offset:8\ns_waitcnt 0", always(words(8, stride=4))),
+    (f"{QUARTER}global_load_dword v20, v22, s[20:21]\ns_waitcnt 0", always(words(0, stride=4)[LANE // 16 * 16])),
+]
+
 BUFFER = "s_mov_b64 s[12:13], s[20:21]\ns_and_b32 s13, s13, 0xffff\ns_movk_i32 s14, 400\ns_mov_b32 s15, 0x27000\n"
 BUFFERS = [
     (copy(f"{BUFFER}buffer_load_dword v20, v22, s[12:15], 0 offen offset:4"),
@@ -95,15 +114,15 @@ BUFFERS = [
     (copy(f"{BUFFER}buffer_load_dword v20, off, s[12:15], 0 offset:8"), always(np.full(64, words(8)[0]))),
 ]  # fmt: skip
 
-CASES = table("u32", [*LOADS, *BUFFERS])
+CASES = table("u32", [*LOADS, *OVERWRITING, *PATTERNS, *BUFFERS])
 
 
-@pytest.fixture(scope="module")
-def results(sandbox: Sandbox) -> dict[str, list[tuple[State, State]]]:
+@pytest.fixture(scope="module", params=[False, True], ids=["bare", "modelled"])
+def results(sandbox: Sandbox, request: pytest.FixtureRequest) -> dict[str, list[tuple[State, State]]]:
     lines = [case.line for case in CASES] + [line for line, _ in STORES] + [line for line, *_ in ATOMICS]
     before = [(line, replace(prepared(exec_mask=mask), memory=BYTES)) for line in lines for mask in (ALL, SOME)]
     found: dict[str, list[tuple[State, State]]] = {}
-    for (line, state), after in zip(before, run_waves(sandbox, before), strict=True):
+    for (line, state), after in zip(before, run_waves(sandbox, before, modelled=request.param), strict=True):
         assert not after.fault, f"{line}: {after.fault}"
         found.setdefault(line, []).append((state, after))
     return found

@@ -246,6 +246,8 @@ PACKED = [
         ("v_pk_mul_f32 v[20:21], v[2:3], v[14:15]", float_pairs(lambda a, b: a * b, 2, 14)),
         ("v_pk_mul_f32 v[20:21], v[2:3], v[14:15] op_sel:[1,1] op_sel_hi:[0,0]",
          float_pairs(lambda a, b: a * b, 2, 14, swap=True)),
+        ("v_mov_b32 v20, v2\nv_mov_b32 v21, v3\nv_pk_mul_f32 v[20:21], v[20:21], v[14:15] op_sel:[1,1] op_sel_hi:[0,0]",
+         float_pairs(lambda a, b: a * b, 2, 14, swap=True)),  # over its own source
         ("v_pk_add_f32 v[20:21], v[2:3], v[14:15] neg_lo:[1,0] neg_hi:[1,0]", float_pairs(lambda a, b: b - a, 2, 14)),
         ("v_pk_mul_f32 v[20:21], v[2:3], 2.0 op_sel_hi:[1,0]", float_pairs(lambda a: a * np.float32(2), 2)),
     ]),

@@ -225,6 +225,11 @@ U64 = table("u64", [
     ("v_ashrrev_i64 v[20:21], v10, v[16:17]", each(lambda a, b: signed(b, 64) >> (a & 63), 10, 16, wide=1)),
     ("v_lshl_add_u64 v[20:21], v[16:17], 3, v[18:19]", each(lambda a, b: (a << 3) + b, 16, 18, wide=2)),
     ("v_lshl_add_u64 v[20:21], v[16:17], 0, s[4:5]", each(lambda a: a + (0xFFFF << 32 | 0x80000001), 16, wide=1)),
+    ("v_lshl_add_u64 v[20:21], v[16:17], v10, v[18:19]", each(lambda n, a, b: (a << (n & 63)) + b, 10, 16, 18, wide=2)),
+    ("v_mov_b32 v20, v16\nv_mov_b32 v21, v17\nv_lshl_add_u64 v[20:21], v[20:21], 3, v[18:19]",  # over its own source
+     each(lambda a, b: (a << 3) + b, 16, 18, wide=2)),
+    ("v_mov_b32 v20, v16\nv_mov_b32 v21, v17\nv_lshrrev_b64 v[20:21], v10, v[20:21]",
+     each(lambda n, a: a >> (n & 63), 10, 16, wide=1)),
     ("v_mad_u64_u32 v[20:21], vcc, v10, v11, v[16:17]", each(lambda a, b, c: a * b + c, 10, 11, 16, wide=1)),
     ("v_mad_i64_i32 v[20:21], vcc, v10, v11, v[16:17]",
      each(lambda a, b, c: signed(a) * signed(b) + c, 10, 11, 16, wide=1)),

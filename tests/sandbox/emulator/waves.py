@@ -207,8 +207,13 @@ def unpack(raw: bytes) -> State:
     )
 
 
-def run_waves(sandbox: Sandbox, cases: Sequence[tuple[str, State]], target: str = TARGET) -> list[State]:
-    """The state that each line leaves. A line that faults gives a state with `fault` set and zeros elsewhere."""
+def run_waves(
+    sandbox: Sandbox, cases: Sequence[tuple[str, State]], target: str = TARGET, *, modelled: bool = False
+) -> list[State]:
+    """The state that each line leaves. A line that faults gives a state with `fault` set and zeros elsewhere.
+
+    modelled: with the memory model on, whose accesses take another way.
+    """
     lines = list(dict.fromkeys(line for line, _ in cases))
     numbers = b"".join(struct.pack("<I", lines.index(line)) for line, _ in cases)
     files = {
@@ -217,7 +222,9 @@ def run_waves(sandbox: Sandbox, cases: Sequence[tuple[str, State]], target: str 
         "states": b"".join(state.pack() for _, state in cases),
         "run_lines.py": (HERE / "run_lines.py").read_bytes(),
     }
-    done = sandbox.run("run", ["sh", "-c", BUILD_AND_RUN.format(target=target)], files, timeout_s=120)
+    done = sandbox.run(
+        "run", ["sh", "-c", BUILD_AND_RUN.format(target=target, memory=int(modelled))], files, timeout_s=120
+    )
     assert done.exit_code == 0, done.stderr
     faults = done.files["faults"].decode().splitlines()
     size = (V_OUT + SCALARS) * 256 + MEMORY_BYTES
@@ -235,7 +242,7 @@ export TMPDIR=$OUT
 $bin/llvm-mc -triple=amdgcn-amd-amdhsa -mcpu={target} -filetype=obj lines.s -o $OUT/lines.o
 $bin/ld.lld -shared $OUT/lines.o -o $OUT/lines.co
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_REPORT=$OUT/report
-export AMDKERNEL_EMULATOR_OPTIONS=step_limit=100000,threads=1,arena_mb=64,memory=1
+export AMDKERNEL_EMULATOR_OPTIONS=step_limit=100000,threads=1,arena_mb=64,memory={memory}
 python3 run_lines.py $OUT
 rm $OUT/lines.o $OUT/lines.co
 """

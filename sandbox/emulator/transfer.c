@@ -1,0 +1,143 @@
+/* Data between lanes and memory, once access.c has said where it lies. */
+#include "access.h"
+#include "gather.h"
+
+static void zero_outside(Wave *w, const Access *a, u16 dst, u32 words)
+{
+    for (u32 k = 0; k < words; k++)
+        for (int l = 0; l < LANES; l++)
+            if (a->outside >> l & 1)
+                vector(w, dst + k)[l] = 0;
+}
+
+static void load_lane(Wave *w, const Access *a, u16 dst, u32 words, int lane)
+{
+    const u8 *from = lane_at(a, lane); /* by value: the result may overwrite the addresses */
+    for (u32 k = 0; k < words; k++)
+        memcpy(&vector(w, dst + k)[lane], from + 4 * k, 4);
+}
+static void store_lane(Wave *w, const Access *a, u16 source, u32 words, int lane)
+{
+    for (u32 k = 0; k < words; k++)
+        memcpy(lane_at(a, lane) + 4 * k, &vector(w, source + k)[lane], 4);
+}
+
+/* Inlined with constant numbers: the choices within are then made by the compiler. */
+static inline __attribute__((always_inline)) void load_all(const u8 *const *bases, u32 count, const u32 *offset,
+                                                           u32 words, u32 *rows)
+{
+#pragma clang loop unroll(full)
+    for (int first = 0; first < LANES; first += GROUP)
+        gather_group(bases, count, offset + first, words, rows + first);
+}
+static inline __attribute__((always_inline)) void store_all(u8 *base, const u32 *offset, u32 words, const u32 *rows)
+{
+    for (int first = 0; first < LANES; first += GROUP)
+        scatter_group(base, offset + first, words, rows + first);
+}
+
+enum { ALL_AWAKE = (1 << GROUP) - 1 };
+
+static void load_some(Wave *w, const Access *a, u16 dst, u32 words)
+{
+    for (int first = 0; first < LANES; first += GROUP) {
+        u32 awake = a->active >> first & ALL_AWAKE;
+        if (awake == ALL_AWAKE && a->base)
+            gather_group((const u8 *const[]){a->base}, 1, a->offset + first, words, vector(w, dst) + first);
+        else
+            for (int l = first; awake && l < first + GROUP; l++)
+                if (a->active >> l & 1)
+                    load_lane(w, a, dst, words, l);
+    }
+    if (a->outside)
+        zero_outside(w, a, dst, words);
+}
+
+void load_dwords(Wave *w, const Access *a, u16 dst, u32 words)
+{
+    u32 *rows = vector(w, dst);
+    const u8 *const bases[] = {a->base};
+    if (unlikely(a->active != ~0ull || !a->base))
+        load_some(w, a, dst, words);
+    else if (words == 1)
+        load_all(bases, 1, a->offset, 1, rows);
+    else if (words == 2)
+        load_all(bases, 1, a->offset, 2, rows);
+    else if (words == 4)
+        load_all(bases, 1, a->offset, 4, rows);
+    else
+        load_all(bases, 1, a->offset, words, rows);
+}
+
+void load_two(Wave *w, const Access *a, const Access *b, u16 dst, u32 words)
+{
+    const u8 *const bases[] = {a->base, b->base};
+    bool alike = a->active == ~0ull && a->offset == b->offset;
+    if (likely(alike && words == 1)) {
+        load_all(bases, 2, a->offset, 1, vector(w, dst));
+    } else if (alike && words == 2) {
+        load_all(bases, 2, a->offset, 2, vector(w, dst));
+    } else {
+        load_dwords(w, a, dst, words);
+        load_dwords(w, b, (u16)(dst + words), words);
+    }
+}
+
+static void store_some(Wave *w, const Access *a, u16 source, u32 words)
+{
+    for (int first = 0; first < LANES; first += GROUP) {
+        u32 awake = a->active >> first & ALL_AWAKE;
+        if (awake == ALL_AWAKE && a->base)
+            scatter_group(a->base, a->offset + first, words, vector(w, source) + first);
+        else
+            for (int l = first; awake && l < first + GROUP; l++)
+                if (a->active >> l & 1)
+                    store_lane(w, a, source, words, l);
+    }
+}
+
+void store_dwords(Wave *w, const Access *a, u16 source, u32 words)
+{
+    const u32 *rows = vector(w, source);
+    if (unlikely(a->active != ~0ull || !a->base))
+        store_some(w, a, source, words);
+    else if (words == 1)
+        store_all(a->base, a->offset, 1, rows);
+    else
+        store_all(a->base, a->offset, words, rows);
+}
+
+static u32 extended(u32 x, u32 bytes, u8 extend, u32 old)
+{
+    bool sign = extend == EXTEND_SIGN || extend == EXTEND_SIGN_LOW || extend == EXTEND_SIGN_HIGH;
+    if (sign)
+        x = bytes == 1 ? (u32)(i32)(int8_t)x : (u32)(i32)(int16_t)x;
+    if (extend == EXTEND_LOW || extend == EXTEND_SIGN_LOW)
+        return (old & 0xffff0000) | (x & 0xffff);
+    if (extend == EXTEND_HIGH || extend == EXTEND_SIGN_HIGH)
+        return (old & 0xffff) | x << 16;
+    return x;
+}
+
+void load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend)
+{
+    u32 *d = vector(w, dst);
+    for (int l = 0; l < LANES; l++) {
+        u32 x = 0;
+        if (a->active >> l & 1)
+            memcpy(&x, lane_at(a, l), bytes);
+        else if (!(a->outside >> l & 1))
+            continue;
+        d[l] = extended(x, bytes, extend, d[l]);
+    }
+}
+
+void store_small(Wave *w, const Access *a, u16 source, u32 bytes, bool high)
+{
+    const u32 *s = vector(w, source);
+    for (int l = 0; l < LANES; l++) {
+        u32 x = high ? s[l] >> 16 : s[l];
+        if (a->active >> l & 1)
+            memcpy(lane_at(a, l), &x, bytes);
+    }
+}
