@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError
 from amdkernel_mcp.results import (
+    ArchCoverage,
     BenchmarkResult,
     BenchmarkVerdict,
     CheckResult,
     CompileResult,
+    CoverageResult,
     DoctorResult,
     FindingKind,
     ProfileResult,
@@ -350,6 +352,19 @@ class Engine:
         from amdkernel_mcp.execution.targets import list_targets
 
         return TargetsResult(targets=list_targets(self._settings))
+
+    def emulator_coverage(self, paths: Sequence[Path]) -> CoverageResult:
+        """Which instructions of code objects, bundles and programs the emulator does not know."""
+        from amdkernel_mcp.execution.emulator_coverage import coverage_of_files, read_files
+
+        files = read_files(paths)
+        return coverage_of_files(self._sandbox(self._target("emulator:gfx942")), files)
+
+    def emulator_instructions(self, arch: str) -> ArchCoverage:
+        """Which instructions of an architecture the emulator does not know."""
+        from amdkernel_mcp.execution.emulator_coverage import coverage_of_arch
+
+        return coverage_of_arch(self._sandbox(self._target("emulator:gfx942")), arch)
 
     def doctor(self) -> DoctorResult:
         """What is there, what is missing, and the command that mends it."""

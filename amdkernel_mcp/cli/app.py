@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from amdkernel_mcp import __version__
-from amdkernel_mcp.cli import documentation, kernels, machine, servers
+from amdkernel_mcp.cli import documentation, emulator, kernels, machine, servers
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -48,3 +48,4 @@ _COMMANDS: tuple[Callable[..., int], ...] = (
 for command in _COMMANDS:
     app.command()(command)
 app.add_typer(documentation.app, name="docs")
+app.add_typer(emulator.app, name="emulator")

@@ -12,6 +12,9 @@
 #define MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 enum { MAGIC_BYTES = sizeof MAGIC - 1 };
 
+/* What is told of each entry: its triple, which is not terminated, and its file. */
+typedef void Entry(void *context, const char *triple, size_t length, const u8 *elf, size_t bytes);
+
 typedef struct {
     const char *arch;
     const u8 *elf;
@@ -20,8 +23,9 @@ typedef struct {
 } Search;
 
 /* "hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+" and "hip-amdgcn-amd-amdhsa-unknown-gfx942" name gfx942. */
-static void consider(Search *s, const char *triple, size_t length, const u8 *elf, size_t bytes)
+static void consider(void *context, const char *triple, size_t length, const u8 *elf, size_t bytes)
 {
+    Search *s = context;
     char name[128];
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), triple);
     char *arch = strstr(name, "amdgcn") ? strrchr(name, '-') : NULL;
@@ -38,10 +42,10 @@ static void consider(Search *s, const char *triple, size_t length, const u8 *elf
     }
 }
 
-static bool walk(Search *s, const u8 *file, size_t bytes)
+static bool walk(const u8 *file, size_t bytes, Entry *entry_is, void *context)
 {
     u64 count, at = MAGIC_BYTES + sizeof count;
-    if (bytes < at)
+    if (bytes < at || memcmp(file, MAGIC, MAGIC_BYTES))
         return false;
     memcpy(&count, file + MAGIC_BYTES, sizeof count);
     for (u64 i = 0; i < count && i < 256; i++) {
@@ -52,7 +56,7 @@ static bool walk(Search *s, const u8 *file, size_t bytes)
         at += sizeof entry;
         if (entry[2] > bytes - at || entry[0] > bytes || entry[1] > bytes - entry[0])
             return false;
-        consider(s, (const char *)file + at, entry[2], file + entry[0], entry[1]);
+        entry_is(context, (const char *)file + at, entry[2], file + entry[0], entry[1]);
         at += entry[2];
     }
     return true;
@@ -127,7 +131,7 @@ hipError_t bundle_find(const u8 *file, size_t bytes, const char *arch, const u8 
         bytes = inflated;
     }
     Search s = {.arch = arch};
-    if (bytes < MAGIC_BYTES || memcmp(file, MAGIC, MAGIC_BYTES) || !walk(&s, file, bytes)) {
+    if (!walk(file, bytes, consider, &s)) {
         snprintf(why, why_bytes, "the image is neither an ELF file nor an offload bundle");
         return hipErrorInvalidImage;
     }
@@ -138,4 +142,26 @@ hipError_t bundle_find(const u8 *file, size_t bytes, const char *arch, const u8 
     *elf = s.elf;
     *elf_bytes = s.elf_bytes;
     return hipSuccess;
+}
+
+typedef struct { void (*visit)(const u8 *elf, u64 size, void *context); void *context; } Visitor;
+
+static void pass_on(void *context, const char *triple, size_t length, const u8 *elf, size_t bytes)
+{
+    const Visitor *v = context;
+    (void)triple;
+    (void)length;
+    v->visit(elf, bytes, v->context);
+}
+
+bool bundle_each(const u8 *file, u64 bytes, void (*visit)(const u8 *elf, u64 size, void *context), void *context)
+{
+    Visitor v = {visit, context};
+    if (bytes < 4 || memcmp(file, "CCOB", 4))
+        return walk(file, bytes, pass_on, &v);
+    size_t inflated = 0;
+    u8 *plain = inflate_bundle(file, bytes, &inflated);
+    bool done = plain && walk(plain, inflated, pass_on, &v);
+    free(plain);
+    return done;
 }

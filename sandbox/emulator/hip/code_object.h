@@ -62,6 +62,9 @@ const KernelMetadata *code_object_kernel(const CodeObject *c, const char *name);
 hipError_t bundle_find(const u8 *file, size_t bytes, const char *arch, const u8 **elf, size_t *elf_bytes, void **owned,
                        char *why, size_t why_bytes);
 
+/* bundle.c: calls `visit` for every entry of a bundle that begins at `file`; what it gets is gone when it returns. */
+bool bundle_each(const u8 *file, u64 bytes, void (*visit)(const u8 *elf, u64 size, void *context), void *context);
+
 /* metadata.c: fills arch, kernels and kernel_count from the msgpack of note 32. false when it is malformed. */
 bool metadata_read(const u8 *note, size_t bytes, CodeObject *out);
 

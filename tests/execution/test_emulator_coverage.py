@@ -1,0 +1,127 @@
+"""What the emulator cannot run is named before anything runs, whatever file the device code comes in."""
+
+import pytest
+
+from amdkernel_mcp.errors import InputError, SandboxError, UnknownTargetError
+from amdkernel_mcp.execution.emulator_coverage import coverage_of_arch, coverage_of_files, read_files
+from amdkernel_mcp.execution.sandbox import Completed
+
+pytestmark = pytest.mark.sandbox
+
+SOURCE = """#define __global__ __attribute__((global))
+struct dim3 { unsigned x, y, z; };
+extern "C" int hipLaunchKernel(const void *, dim3, dim3, void **, unsigned long, void *);
+#if !defined STRANGE && defined __HIP_DEVICE_COMPILE__
+#define STRANGE asm volatile("s_rfe_b64 s[4:5]")
+#elif !defined STRANGE
+#define STRANGE
+#endif
+extern "C" __global__ void known(float *x) { x[0] *= 2; }
+extern "C" __global__ void unknown(float *x) {
+  STRANGE;
+  STRANGE;
+  x[0] = 1;
+}
+"""
+
+BUILD = """
+set -e
+bin=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
+compile() { $bin/clang -x hip -nogpuinc -nogpulib -O1 -gline-tables-only -w program.hip "$@"; }
+compile --offload-arch=gfx942 --offload-device-only --no-gpu-bundle-output -o $OUT/bare.co
+compile --offload-arch=gfx942 --offload-arch=gfx90a --offload-device-only --gpu-bundle-output -o $OUT/bundle
+compile --offload-arch=gfx950 --offload-compress -c -o $OUT/program.o
+$bin/ld.lld -shared $OUT/program.o -o $OUT/program.so
+compile --offload-arch=gfx942 --offload-device-only --no-gpu-bundle-output -DSTRANGE= -o $OUT/complete.co
+"""
+
+
+@pytest.fixture(scope="module")
+def built(sandbox) -> dict[str, bytes]:
+    done = sandbox.run("compile", ["sh", "-c", BUILD], {"program.hip": SOURCE.encode()}, timeout_s=100)
+    assert done.exit_code == 0, done.stderr
+    return dict(done.files)
+
+
+@pytest.mark.parametrize(
+    ("file", "archs"),
+    [("bare.co", ["gfx942"]), ("bundle", ["gfx90a", "gfx942"]), ("program.o", ["gfx950"]), ("program.so", ["gfx950"])],
+)
+def test_a_missing_instruction_is_named_with_function_line_and_count(sandbox, built, file, archs):
+    result = coverage_of_files(sandbox, {file: built[file]})
+    assert not result.complete
+    [report] = result.files
+    assert sorted(image.arch for image in report.images) == archs
+    for image in report.images:
+        [missing] = image.missing
+        assert (missing.mnemonic, missing.count, missing.function) == ("s_rfe_b64", 2, "unknown")
+        assert missing.line == "program.hip:11"
+        assert image.instructions > 10
+
+
+def test_a_complete_code_object_is_complete(sandbox, built):
+    result = coverage_of_files(sandbox, {"complete.co": built["complete.co"]})
+    assert result.complete
+    assert result.files[0].images[0].missing == []
+
+
+def test_a_file_without_device_code_is_wrong_input(sandbox, built):
+    for content in (b"", b"text", built["bare.co"][:40], b"\x7fELF" + bytes(200)):
+        with pytest.raises(InputError, match="no device code"):
+            coverage_of_files(sandbox, {"bare.co": built["bare.co"], "other": content})
+
+
+def test_a_damaged_code_object_is_incomplete_with_a_reason(sandbox, built):
+    cut = built["bare.co"][: len(built["bare.co"]) // 2]
+    [image] = coverage_of_files(sandbox, {"cut.co": cut}).files[0].images
+    assert not image.complete
+    assert image.note
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950"])
+def test_what_is_missing_of_an_architecture_no_compiler_emits(sandbox, arch):
+    """Debugger traps, scalar stores and atomics, formatted buffers, and what graphics alone uses."""
+    result = coverage_of_arch(sandbox, arch)
+    assert result.instructions > 900
+    never = ("s_atomic_", "s_buffer_atomic_", "s_store_", "s_buffer_store_", "s_scratch_", "s_atc_", "s_dcache_discard",
+             "buffer_load_format_", "buffer_store_format_", "tbuffer_", "s_cbranch_cdbg", "s_rfe", "s_endpgm_",
+             "s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join", "s_setvskip", "s_sendmsghalt", "s_setkill",
+             "ds_condxchg32", "buffer_store_lds_dword", "v_exp_legacy", "v_log_legacy",
+             "v_screen_partition")  # fmt: skip
+    assert [name for name in result.missing if not name.startswith(never)] == []
+
+
+def test_an_architecture_that_is_not_emulated_is_wrong_input(sandbox):
+    with pytest.raises(UnknownTargetError, match="gfx803"):
+        coverage_of_arch(sandbox, "gfx803")
+
+
+def test_a_file_that_cannot_be_read_is_wrong_input(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read_files([tmp_path / "none"])
+
+
+class _Answers:
+    """A sandbox that gives one answer."""
+
+    isolation, image_id = "none", ""
+
+    def __init__(self, line: bytes, exit_code: int = 0) -> None:
+        self.done = Completed(exit_code, {"coverage.jsonl": line}, "out of luck", False, False, False, 0.1)
+
+    def run(self, *_, **__) -> Completed:
+        return self.done
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("line", [b"no json", b'{"file": 0}', b'{"file": 7, "image": 0}'])
+def test_a_report_that_is_none_is_the_sandbox_s_fault(line):
+    with pytest.raises(SandboxError):
+        coverage_of_files(_Answers(line), {"x": b""})
+
+
+def test_a_decoder_that_fails_says_why():
+    with pytest.raises(SandboxError, match="out of luck"):
+        coverage_of_files(_Answers(b"", exit_code=1), {"x": b""})
