@@ -16,6 +16,7 @@ from amdkernel_mcp.docs.chunk import chunks_of
 from amdkernel_mcp.docs.families import families_in
 from amdkernel_mcp.docs.gist import gist
 from amdkernel_mcp.docs.index import FORMAT, NO_INDEX_HINT, SCHEMA, pack_text
+from amdkernel_mcp.docs.meaning import Model, load_model
 from amdkernel_mcp.docs.page import Page, Section
 from amdkernel_mcp.docs.sources import Priors, Source, document_paths, load_priors, read_pages, slug, sources_in
 from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, words
@@ -137,6 +138,7 @@ class _Writer:
 
     connection: sqlite3.Connection
     priors: Priors = field(default_factory=load_priors)
+    model: Model | None = field(default_factory=load_model)
     sources: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     pages: int = 0
@@ -220,6 +222,10 @@ class _Writer:
                 pack_text(text),
             ),
         )
+        if self.model:
+            vector = self.model.section_vector(f"{' > '.join(section.breadcrumb)}. {text}")
+            if vector:
+                self.connection.execute("INSERT INTO section_vectors VALUES (?, ?)", (self.sections, vector))
         if _IDENTIFIER.match(section.heading):
             self.connection.execute(
                 "INSERT INTO headings VALUES (?, ?)", (section.heading.strip("_").lower(), self.sections)
@@ -256,6 +262,14 @@ class _Writer:
                         "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)", (cuda.lower(), cuda, found[1])
                     )
 
+    def _add_word_vectors(self) -> None:
+        """Vectors of the plain words that more than one passage holds; a name means nothing to the model."""
+        for folded, documents in self._documents.items():
+            if self.model and documents > 1 and len(folded) > 2 and folded.isalpha() and folded not in STOP_WORDS:
+                found = self.model.word_vector(folded)
+                if found:
+                    self.connection.execute("INSERT INTO word_vectors VALUES (?, ?, ?)", (folded, found[1], found[0]))
+
     def finish(self, recipe: str) -> None:
         """Writes what is known only at the end, and packs the file."""
         rows = (
@@ -269,6 +283,7 @@ class _Writer:
         self.connection.execute("INSERT INTO tokens SELECT term, doc FROM passages_terms")
         self.connection.execute("DROP TABLE passages_terms")
         self.connection.execute("INSERT INTO meta VALUES ('format', ?), ('recipe', ?)", (FORMAT, recipe))
+        self._add_word_vectors()
         self.connection.commit()
         self.connection.execute("VACUUM")
 

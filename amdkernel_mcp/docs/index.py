@@ -11,7 +11,7 @@ from typing import Any
 from amdkernel_mcp.docs.vocabulary import Vocabulary, load_vocabulary
 from amdkernel_mcp.errors import DocumentationError
 
-FORMAT = "5"
+FORMAT = "6"
 NO_INDEX_HINT = "run `amdkernel setup`, or `amdkernel docs build --from DIR` for a folder of your own"
 
 SCHEMA = """
@@ -29,6 +29,8 @@ CREATE TABLE sections (
     line INTEGER NOT NULL, twin INTEGER NOT NULL, gpus TEXT NOT NULL, text BLOB NOT NULL
 );
 CREATE INDEX sections_by_page ON sections (page);
+CREATE TABLE section_vectors (section INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE word_vectors (word TEXT PRIMARY KEY, weight REAL NOT NULL, vector BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY, section INTEGER NOT NULL, start INTEGER NOT NULL, finish INTEGER NOT NULL
 );

@@ -44,6 +44,7 @@ class Switches:
     headings: bool = True
     priors: bool = True
     gpus: bool = True
+    meaning: bool = True
     spread: bool = True
 
 

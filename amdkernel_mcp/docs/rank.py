@@ -1,12 +1,14 @@
 """Ranks sections: BM25 over their columns, the glossary at a lower weight, names as headings, priors, and filters."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from amdkernel_mcp.docs.families import families_in
 from amdkernel_mcp.docs.index import Index
+from amdkernel_mcp.docs.meaning import likeness
 from amdkernel_mcp.docs.query import ALL_ON, Query, Switches
+from amdkernel_mcp.docs.tokens import words
 from amdkernel_mcp.docs.weights import Weights, chosen_weights
 
 CANDIDATES = 150
@@ -67,17 +69,32 @@ def rank(
     for chunk, section, page, twin, prior, gpus, api, version in rows:
         score = scores[chunk] * (prior if switches.priors else 1.0) * (1 + weights.heading * (section in named))
         score *= _fits_gpu(gpus, asked_gpus, weights) * _fits_version(version, wanted.rocm_version, weights)
-        found.append(_Candidate(Passage(chunk, section, page, score), twin, bool(api)))
+        found.append(_Candidate(score, chunk, section, page, twin, bool(api)))
+    if switches.meaning:
+        _add_meaning(index, query, found, weights.meaning)
     return _spread(_best_of_twins(found), weights.repeat if switches.spread else 1.0)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Candidate:
     """`twin` is the same for sections that say the same; `api` pages are lists of entries, each worth its own hit."""
 
-    passage: Passage
+    score: float
+    chunk: int
+    section: int
+    page: int
     twin: int
     api: bool
+
+
+def _add_meaning(index: Index, query: Query, found: Sequence[_Candidate], share: float) -> None:
+    """Makes a share of each score how near the section's meaning is to the question's, in an index with vectors."""
+    near = likeness(index.connection, words(query.text), {one.section for one in found})
+    if near is None:
+        return
+    best = max(one.score for one in found)
+    for one in found:
+        one.score = (1 - share) * one.score + share * best * near.get(one.section, 0.0)
 
 
 def _fits_gpu(gpus: str, asked: frozenset[str], weights: Weights) -> float:
@@ -95,9 +112,9 @@ def _fits_version(version: str | None, asked: str, weights: Weights) -> float:
     return 1.0 if version.split(".")[:length] == asked.split(".")[:length] else weights.other_version
 
 
-def _best_of_twins(candidates: Iterable[_Candidate]) -> list[_Candidate]:
+def _best_of_twins(candidates: list[_Candidate]) -> list[_Candidate]:
     kept: dict[int, _Candidate] = {}
-    for one in sorted(candidates, key=lambda one: (-one.passage.score, one.passage.chunk)):
+    for one in sorted(candidates, key=lambda one: (-one.score, one.chunk)):
         kept.setdefault(one.twin, one)
     return list(kept.values())
 
@@ -105,12 +122,11 @@ def _best_of_twins(candidates: Iterable[_Candidate]) -> list[_Candidate]:
 def _spread(candidates: Sequence[_Candidate], repeat: float) -> list[Passage]:
     """The passages in order; each further one of a page counts `repeat` times less than the one before it."""
     times: Counter[int] = Counter()
-    worth = []
     for one in candidates:
-        page = one.passage.page
-        worth.append(replace(one.passage, score=one.passage.score * repeat ** min(times[page], MOST_REPEATS)))
-        times[page] += not one.api
-    return sorted(worth, key=lambda passage: (-passage.score, passage.chunk))
+        one.score *= repeat ** min(times[one.page], MOST_REPEATS)
+        times[one.page] += not one.api
+    ordered = sorted(candidates, key=lambda one: (-one.score, one.chunk))
+    return [Passage(one.chunk, one.section, one.page, one.score) for one in ordered]
 
 
 def _bm25(index: Index, tokens: Sequence[str], weights: Weights, sources: Sequence[str]) -> dict[int, float]:
@@ -146,9 +162,7 @@ def _match(index: Index, tokens: Sequence[str]) -> str:
     if not known:
         return ""
     few = max(COMMON_SHARE * total, FEW_PASSAGES)
-    rare = [token for token in known if documents[token] <= few] or [
-        min(known, key=documents.__getitem__)
-    ]
+    rare = [token for token in known if documents[token] <= few] or [min(known, key=documents.__getitem__)]
     common = [token for token in known if token not in rare]
     some = " OR ".join(f'"{token}"' for token in rare)
     if not common:

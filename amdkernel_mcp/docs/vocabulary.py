@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from amdkernel_mcp.bundled import folder
@@ -24,12 +24,21 @@ class Vocabulary:
 
     phrases: tuple[Phrase, ...]
 
+    @cached_property
+    def _by_first_word(self) -> dict[str, list[tuple[int, tuple[str, ...]]]]:
+        """(number of the phrase, words) of everything that is said, by its first word."""
+        made: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+        for number, phrase in enumerate(self.phrases):
+            for said in phrase.said:
+                made.setdefault(said[0], []).append((number, said))
+        return made
+
     def meanings(self, stems: Sequence[str]) -> Iterator[str]:
         """What the glossary adds to a query of these stems, stop words among them: `out of memory` is not `memory`."""
         place = {word: at for at, word in reversed(list(enumerate(stems)))}
-        for phrase in self.phrases:
-            if any(_in_order(said, place) for said in phrase.said):
-                yield phrase.means
+        begun = (one for word in place for one in self._by_first_word.get(word, ()))
+        for number in sorted({number for number, said in begun if _in_order(said, place)}):
+            yield self.phrases[number].means
 
 
 @lru_cache(maxsize=1)

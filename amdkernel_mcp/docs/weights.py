@@ -21,6 +21,7 @@ class Weights:
     other_gpu: float
     same_gpu: float
     other_version: float
+    meaning: float
 
 
 @lru_cache(maxsize=1)

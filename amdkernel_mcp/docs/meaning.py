@@ -1,0 +1,102 @@
+"""How near a section's meaning is to a question's, by word vectors that the extra `[embeddings]` brings.
+
+WordLlama (MIT) ships its vectors and its tokenizer inside its wheel: 32,000 word pieces of 256 numbers each. A text's
+vector is the mean of those of its pieces, so a section takes a fraction of a millisecond, and no network is run. Only
+the build needs the extra: the index keeps a vector for every section and for every plain word, and a question's vector
+is made of those of its words. The files are read here directly, as the package's own loader asks a model hub first.
+"""
+
+import importlib.util
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import mul
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from tokenizers import Tokenizer
+
+    Vector = np.ndarray[Any, np.dtype[Any]]
+
+EMBEDDED_CHARS = 700
+_WEIGHTS, _TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
+_LENGTH = 127  # of a stored vector: a byte for each number
+
+
+@dataclass(frozen=True)
+class Model:
+    """The word vectors, read from the file as they are needed."""
+
+    pieces: "Vector"
+    tokenizer: "Tokenizer"
+
+    def section_vector(self, text: str) -> bytes | None:
+        """The vector of the beginning of `text`; None where it holds no word."""
+        found = self._mean(text[:EMBEDDED_CHARS])
+        return found[0] if found else None
+
+    def word_vector(self, word: str) -> tuple[bytes, float] | None:
+        """The vector of a word, and how much it weighs in the mean of a sentence."""
+        return self._mean(word)
+
+    def _mean(self, text: str) -> tuple[bytes, float] | None:
+        import numpy as np
+
+        ids = self.tokenizer.encode(text, add_special_tokens=False).ids
+        if not ids:
+            return None
+        mean = self.pieces[ids].astype(np.float32).mean(axis=0)
+        length = float(np.linalg.norm(mean))
+        if not length:
+            return None
+        return np.rint(mean * (_LENGTH / length)).astype(np.int8).tobytes(), length * len(ids)
+
+
+@lru_cache(maxsize=1)
+def load_model() -> Model | None:
+    """The model; None where the extra is not installed."""
+    found = importlib.util.find_spec("wordllama")
+    if found is None or found.origin is None or importlib.util.find_spec("tokenizers") is None:
+        return None
+    from tokenizers import Tokenizer
+
+    folder = Path(found.origin).parent
+    if not (folder / _WEIGHTS).is_file() or not (folder / _TOKENIZER).is_file():
+        return None
+    return Model(_matrix(folder / _WEIGHTS), Tokenizer.from_file(str(folder / _TOKENIZER)))
+
+
+def likeness(
+    connection: sqlite3.Connection, words: Iterable[str], sections: Iterable[int]
+) -> Mapping[int, float] | None:
+    """The cosine of the question that `words` make and each of the sections; None for an index without vectors."""
+    asked = list(dict.fromkeys(word.lower() for word in words))
+    rows = connection.execute(
+        f"SELECT weight, vector FROM word_vectors WHERE word IN ({','.join('?' * len(asked))})", asked
+    ).fetchall()
+    if not rows:
+        return None
+    question = [0.0] * len(rows[0][1])
+    for weight, vector in rows:
+        question = [sum_ + weight * one for sum_, one in zip(question, memoryview(vector).cast("b"), strict=True)]
+    length = _LENGTH * sum(map(mul, question, question)) ** 0.5 or 1.0
+    chosen = ",".join(map(str, sections))
+    found = connection.execute(f"SELECT section, vector FROM section_vectors WHERE section IN ({chosen})")
+    return {section: sum(map(mul, question, memoryview(vector).cast("b"))) / length for section, vector in found}
+
+
+def _matrix(file: Path) -> "Vector":
+    """The one matrix of a safetensors file: the length of a JSON header, the header, the numbers."""
+    import numpy as np
+
+    with file.open("rb") as stream:
+        header_bytes = int.from_bytes(stream.read(8), "little")
+        header = json.loads(stream.read(header_bytes))
+    described = next(value for name, value in header.items() if name != "__metadata__")
+    kind = {"F16": np.float16, "F32": np.float32}[described["dtype"]]
+    offset = 8 + header_bytes + described["data_offsets"][0]
+    return np.memmap(file, kind, "r", offset, tuple(described["shape"]))
