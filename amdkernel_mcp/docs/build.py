@@ -18,8 +18,11 @@ from amdkernel_mcp.docs.gist import gist
 from amdkernel_mcp.docs.index import FORMAT, NO_INDEX_HINT, SCHEMA, pack_text
 from amdkernel_mcp.docs.meaning import Model, load_model
 from amdkernel_mcp.docs.page import Page, Section
+from amdkernel_mcp.docs.postings import SCHEMA as POSTINGS_SCHEMA
+from amdkernel_mcp.docs.postings import PostingsWriter
 from amdkernel_mcp.docs.sources import Priors, Source, document_paths, load_priors, read_pages, slug, sources_in
 from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, words
+from amdkernel_mcp.docs.weights import Weights, chosen_weights
 from amdkernel_mcp.errors import DocumentationError
 
 Progress = Callable[[str], None]
@@ -138,7 +141,8 @@ class _Writer:
 
     connection: sqlite3.Connection
     priors: Priors = field(default_factory=load_priors)
-    model: Model | None = field(default_factory=load_model)
+    model: Model | None = field(default_factory=lambda: load_model())
+    weights: Weights = field(default_factory=chosen_weights)
     sources: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     pages: int = 0
@@ -146,13 +150,14 @@ class _Writer:
     chunks: int = 0
     _spellings: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _documents: Counter[str] = field(default_factory=Counter)
+    _postings: PostingsWriter = field(default_factory=PostingsWriter)
     _bodies: dict[str, str] = field(default_factory=dict)
     _twins: dict[object, int] = field(default_factory=dict)
     _rows: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096;")
-        self.connection.executescript(SCHEMA)
+        self.connection.executescript(SCHEMA + POSTINGS_SCHEMA)
         self.connection.execute("BEGIN")
 
     def add_source(self, source: Source) -> None:
@@ -234,7 +239,8 @@ class _Writer:
         # The section's own heading counts twice, or the sections below it, which bear it too, would crowd it out.
         head = tokens(" ".join([*below, *below[1:][-1:]]) or section.heading)
         self._count_words(f"{page.title} {' '.join(below)}")
-        about = " ".join(tokens(gist(section.heading, text, self.priors.spelled)))
+        about = tokens(gist(section.heading, text, self.priors.spelled))
+        weights = self.weights
         for chunk in chunks_of(text):
             self.chunks += 1
             shown = text[chunk.start : chunk.end]
@@ -242,10 +248,9 @@ class _Writer:
             self._count_words(shown)
             row = (self.chunks, self.sections, chunk.start, chunk.end)
             self.connection.execute("INSERT INTO chunks VALUES (?, ?, ?, ?)", row)
-            self.connection.execute(
-                "INSERT INTO passages (rowid, title, head, gist, body) VALUES (?, ?, ?, ?, ?)",
-                (self.chunks, " ".join(title), " ".join(head), about if chunk.start == 0 else "", " ".join(body)),
-            )
+            columns = ((weights.title, title), (weights.head, head), (weights.gist, about), (weights.body, body))
+            self._postings.add(columns)
+            about = []  # counts for the first chunk only
 
     def _count_words(self, text: str) -> None:
         for word in {piece for one in words(text) for piece in pieces(one)}:
@@ -279,9 +284,7 @@ class _Writer:
         )
         self.connection.executemany("INSERT INTO words VALUES (?, ?, ?)", rows)
         self.connection.execute("CREATE INDEX headings_by_name ON headings (folded)")
-        self.connection.execute("INSERT INTO passages (passages) VALUES ('optimize')")
-        self.connection.execute("INSERT INTO tokens SELECT term, doc FROM passages_terms")
-        self.connection.execute("DROP TABLE passages_terms")
+        self._postings.write(self.connection)
         self.connection.execute("INSERT INTO meta VALUES ('format', ?), ('recipe', ?)", (FORMAT, recipe))
         self._add_word_vectors()
         self.connection.commit()

@@ -11,7 +11,7 @@ from typing import Any
 from amdkernel_mcp.docs.vocabulary import Vocabulary, load_vocabulary
 from amdkernel_mcp.errors import DocumentationError
 
-FORMAT = "6"
+FORMAT = "7"
 NO_INDEX_HINT = "run `amdkernel setup`, or `amdkernel docs build --from DIR` for a folder of your own"
 
 SCHEMA = """
@@ -37,11 +37,6 @@ CREATE TABLE chunks (
 CREATE TABLE words (folded TEXT PRIMARY KEY, word TEXT NOT NULL, documents INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE headings (folded TEXT NOT NULL, section INTEGER NOT NULL);
 CREATE TABLE aliases (cuda TEXT PRIMARY KEY, cuda_name TEXT NOT NULL, hip TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE tokens (token TEXT PRIMARY KEY, documents INTEGER NOT NULL) WITHOUT ROWID;
-CREATE VIRTUAL TABLE passages USING fts5 (
-    title, head, gist, body, content='', detail=full, tokenize="unicode61 remove_diacritics 0 tokenchars '_-'"
-);
-CREATE VIRTUAL TABLE passages_terms USING fts5vocab (passages, row);
 """
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from amdkernel_mcp.docs.families import families_in
 from amdkernel_mcp.docs.index import Index
 from amdkernel_mcp.docs.meaning import likeness
+from amdkernel_mcp.docs.postings import best_passages
 from amdkernel_mcp.docs.query import ALL_ON, Query, Switches
 from amdkernel_mcp.docs.tokens import words
 from amdkernel_mcp.docs.weights import Weights, chosen_weights
 
 CANDIDATES = 150
-COMMON_SHARE, FEW_PASSAGES = 0.1, 200
 MOST_REPEATS = 4
 
 
@@ -51,17 +51,15 @@ def rank(
 ) -> list[Passage]:
     """The passages that answer `query` best, best first, one for each section that says something of its own."""
     weights = weights or chosen_weights()
-    scores = _bm25(index, query.asked, weights, wanted.sources)
-    if query.related:
-        for chunk, score in _bm25(index, query.related, weights, wanted.sources).items():
-            scores[chunk] = scores.get(chunk, 0.0) + weights.related * score
+    tokens = dict.fromkeys(query.related, weights.related) | dict.fromkeys(query.asked, 1.0)
+    within = _ranges(index, wanted.sources)
+    scores = best_passages(index.connection, index.passages, tokens, CANDIDATES, within)
     if not scores:
         return []
-    best = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))[:CANDIDATES]
     rows = index.connection.execute(
         "SELECT chunks.id, section, page, twin, prior, gpus, api, version FROM chunks"
         " JOIN sections ON sections.id = section JOIN pages ON pages.id = page JOIN sources ON sources.name = source"
-        f" WHERE chunks.id IN ({','.join(map(str, best))})"
+        f" WHERE chunks.id IN ({','.join(map(str, scores))})"
     ).fetchall()
     named = _sections_named(index, query) if switches.headings else frozenset()
     asked_gpus = families_in(wanted.arch or query.text) if switches.gpus else frozenset()
@@ -129,51 +127,14 @@ def _spread(candidates: Sequence[_Candidate], repeat: float) -> list[Passage]:
     return [Passage(one.chunk, one.section, one.page, one.score) for one in ordered]
 
 
-def _bm25(index: Index, tokens: Sequence[str], weights: Weights, sources: Sequence[str]) -> dict[int, float]:
-    where = ""
-    if sources:
-        marks = ",".join("?" * len(sources))
-        where = (
-            " AND rowid IN (SELECT chunks.id FROM chunks JOIN sections ON sections.id = section"
-            f" JOIN pages ON pages.id = page WHERE source IN ({marks}))"
-        )
-    match = _match(index, tokens)
-    if not match:
-        return {}
+def _ranges(index: Index, sources: Sequence[str]) -> list[tuple[int, int]]:
+    """The passages of each of `sources`, first and last: a source is written in one go."""
     rows = index.connection.execute(
-        f"SELECT rowid, -bm25(passages, ?2, ?3, ?4, ?5) AS score FROM passages WHERE passages MATCH ?1{where}"
-        f" ORDER BY score DESC LIMIT {CANDIDATES}",
-        [match, weights.title, weights.head, weights.gist, weights.body, *sources],
+        "SELECT min(chunks.id), max(chunks.id) FROM chunks JOIN sections ON sections.id = section"
+        f" JOIN pages ON pages.id = page WHERE source IN ({','.join('?' * len(sources))}) GROUP BY source",
+        sources,
     )
-    return dict(rows)
-
-
-def _match(index: Index, tokens: Sequence[str]) -> str:
-    """The FTS5 expression for any of `tokens`; empty where none is known.
-
-    Scoring takes FTS5 3 us a row, finding rows next to nothing. A token that stands in every tenth passage therefore
-    adds to the score of a passage but does not make it a candidate. `a AND (a OR b OR b)` counts a and b twice each,
-    so the order is that of `a OR b`; measured on the development questions, the best 20 stay the same at a third of
-    the time.
-    """
-    total = index.passages
-    documents = {token: _documents_with(index, token) for token in tokens}
-    known = [token for token in tokens if documents[token]]
-    if not known:
-        return ""
-    few = max(COMMON_SHARE * total, FEW_PASSAGES)
-    rare = [token for token in known if documents[token] <= few] or [min(known, key=documents.__getitem__)]
-    common = [token for token in known if token not in rare]
-    some = " OR ".join(f'"{token}"' for token in rare)
-    if not common:
-        return some
-    twice = " OR ".join(f'"{token}" OR "{token}"' for token in common)
-    return f"({some}) AND ({some} OR {twice})"
-
-
-def _documents_with(index: Index, token: str) -> int:
-    row = index.connection.execute("SELECT documents FROM tokens WHERE token = ?", (token,)).fetchone()
-    return int(row[0]) if row else 0
+    return [(first, last) for first, last in rows] if sources else []
 
 
 def _sections_named(index: Index, query: Query) -> frozenset[int]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from amdkernel_mcp.docs.index import Index
+from amdkernel_mcp.docs.postings import documents_with
 from amdkernel_mcp.docs.tokens import stem
 
 LEAST_LIKENESS = 0.72
@@ -17,11 +18,7 @@ def is_known(index: Index, word: str) -> bool:
     """Whether the index holds the lower-case `word`, or another word of the same stem."""
     if index.connection.execute("SELECT 1 FROM words WHERE folded = ?", (word,)).fetchone():
         return True
-    match = f'"{stem(word)}"'
-    return (
-        index.connection.execute("SELECT 1 FROM passages WHERE passages MATCH ? LIMIT 1", (match,)).fetchone()
-        is not None
-    )
+    return documents_with(index.connection, stem(word)) > 0
 
 
 def likely_slip(index: Index, word: str) -> str | None:
