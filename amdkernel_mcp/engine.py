@@ -266,9 +266,17 @@ class Engine:
 
     # -- documentation -------------------------------------------------------------------------------------------------
 
-    def search_docs(self, query: str, *, limit: int = 5, source: str | None = None) -> SearchResult:
+    def search_docs(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        source: str | None = None,
+        arch: str | None = None,
+        rocm_version: str | None = None,
+    ) -> SearchResult:
         """Cards of the names in the query, and the sections that answer it best. Raises DocumentationError."""
-        return self._library.search(query, limit=limit, source=source)
+        return self._library.search(query, limit=limit, source=source, arch=arch, rocm_version=rocm_version)
 
     def read_doc(
         self,

@@ -27,6 +27,12 @@ async def search_docs(
     source: Annotated[
         str | None, Field(description="Only this corpus, as `source` in earlier results, e.g. `hip`", max_length=100)
     ] = None,
+    arch: Annotated[
+        str | None, Field(description="Prefer pages of this GPU, e.g. `gfx950` or `MI300X`", max_length=50)
+    ] = None,
+    rocm_version: Annotated[
+        str | None, Field(description="Prefer pages of this version of ROCm, e.g. `7.0`", max_length=20)
+    ] = None,
 ) -> SearchResult:
     """Search the ROCm, HIP and LLVM AMDGPU documentation that is indexed on this machine; works offline.
 
@@ -37,4 +43,6 @@ async def search_docs(
     Next: read_doc with a `ref`.
     """
     desk = desk_of(ctx)
-    return await desk.short(lambda: desk.engine.search_docs(query, limit=limit, source=source))
+    return await desk.short(
+        lambda: desk.engine.search_docs(query, limit=limit, source=source, arch=arch, rocm_version=rocm_version)
+    )

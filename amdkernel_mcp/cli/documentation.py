@@ -1,7 +1,7 @@
 """Commands about the documentation: search, read, build, eval."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,10 @@ def search(
     query: Annotated[list[str] | None, typer.Argument(help="What to find.", show_default=False)] = None,
     limit: Annotated[int, typer.Option(min=1, max=MAX_RESULTS, help="Most results.")] = 10,
     source: Annotated[str | None, typer.Option(help="Only this corpus, e.g. hip.", show_default=False)] = None,
+    arch: Annotated[str | None, typer.Option(help="Prefer pages of this GPU, e.g. gfx950.", show_default=False)] = None,
+    rocm_version: Annotated[
+        str | None, typer.Option(help="Prefer pages of this version of ROCm, e.g. 7.0.", show_default=False)
+    ] = None,
     queries: Annotated[
         Path | None, typer.Option(help='File of {"id", "query"} lines; prints one JSON line each.', show_default=False)
     ] = None,
@@ -33,12 +37,15 @@ def search(
 
     if (query is None) == (queries is None):
         raise typer.BadParameter("give either a query or --queries FILE")
+    wanted: dict[str, Any] = {"limit": limit, "source": source, "arch": arch, "rocm_version": rocm_version}
     with open_engine() as engine:
         if queries is not None:
-            answer_queries(queries, lambda text: engine.search_docs(text, limit=limit, source=source))
+            answer_queries(queries, lambda text: engine.search_docs(text, **wanted))
             return GOOD
-        result = engine.search_docs(" ".join(query or []), limit=limit, source=source)
-    return finish(result, good=bool(result.results), json=json, show=lambda console: show_search(console, result))
+        result = engine.search_docs(" ".join(query or []), **wanted)
+    return finish(
+        result, good=bool(result.results or result.exact), json=json, show=lambda console: show_search(console, result)
+    )
 
 
 @app.command()

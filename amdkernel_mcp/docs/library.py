@@ -36,7 +36,15 @@ class Library:
         self._declarations: Declarations | None = None
         self._collected = False
 
-    def search(self, query: str, *, limit: int = 5, source: str | None = None) -> SearchResult:
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        source: str | None = None,
+        arch: str | None = None,
+        rocm_version: str | None = None,
+    ) -> SearchResult:
         """Cards of the names in the query, then the sections that answer it best. Raises DocumentationError."""
         wants_hip = bool(_HIP_NAME.search(query))
         try:
@@ -49,7 +57,7 @@ class Library:
         def cards(understood: Query) -> list[Card]:
             return [] if source else fitted(lookup.cards_in(understood.text, also=understood.names))
 
-        result = search(index, query, limit, source=source, cards=cards)
+        result = search(index, query, limit, source=source, arch=arch, rocm_version=rocm_version, cards=cards)
         cited = [Cited(hit.source, hit.version, hit.url) for hit in result.results]
         return result.model_copy(update={"note": _joined(result.note, difference(_node(declarations), cited))})
 

@@ -1,8 +1,10 @@
 """Searches the documentation: the sections that answer a query best, each with the lines that matched."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from amdkernel_mcp.docs.families import families_in
 from amdkernel_mcp.docs.index import Index, breadcrumb, unpack_text
 from amdkernel_mcp.docs.page import visible
 from amdkernel_mcp.docs.query import ALL_ON, Query, Switches, understand
@@ -54,14 +56,24 @@ def search(
     limit: int = 5,
     *,
     source: str | None = None,
+    arch: str | None = None,
+    rocm_version: str | None = None,
     cards: Callable[[Query], list[Card]] = lambda _: [],
 ) -> SearchResult:
     """At most `limit` sections (1 to 50), the best of each page; of one source (or several, with commas) if named.
 
+    arch, rocm_version: pages of another GPU or version come later, but they do come.
     cards: gives the cards of the names in the understood query; they come first and take of the room.
     Raises DocumentationError for an unknown source, a limit out of range and a query without words.
     """
-    findings = find(index, query, limit=limit, sources=_sources(index, source))
+    findings = find(
+        index,
+        query,
+        limit=limit,
+        sources=_sources(index, source),
+        arch=_arch(arch),
+        rocm_version=_rocm_version(rocm_version),
+    )
     exact = cards(findings.query)
     hits: list[Hit] = []
     shown = [card.name for card in exact]
@@ -137,6 +149,22 @@ def _sources(index: Index, source: str | None) -> list[str]:
         if name not in index.versions:
             raise DocumentationError(f"no source is called {name!r}", hint=f"there are: {', '.join(index.versions)}")
     return wanted
+
+
+def _arch(arch: str | None) -> str:
+    """The GPU family that is asked for. Raises DocumentationError for a name that means none."""
+    if not arch:
+        return ""
+    if not families_in(arch):
+        known = "gfx90a, gfx942, gfx950, gfx1100, gfx1201, or a product such as MI300X"
+        raise DocumentationError(f"no architecture is called {arch[:100]!r}", hint=f"there are: {known}")
+    return arch
+
+
+def _rocm_version(version: str | None) -> str:
+    if version and not re.fullmatch(r"\d{1,2}\.\d{1,2}(\.\d{1,5})?", version):
+        raise DocumentationError(f"{version[:100]!r} is no version of ROCm", hint="give it as `7.0` or `7.0.2`")
+    return version or ""
 
 
 def _note(index: Index, hits: Sequence[Hit], source: str | None) -> str:

@@ -105,7 +105,7 @@ def _blocks(text: str) -> Iterator[Text | Table | Syntax]:
 
 
 def _table(rows: list[str]) -> Table:
-    head, *body = ([cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in rows)
+    head, *body = ([cell.strip().replace("`", "") for cell in row.strip("|").split("|")] for row in rows)
     table = Table(*head, box=None, header_style="dim", pad_edge=False)
     for row in body:
         if not all(set(cell) <= set("-: ") for cell in row):

@@ -55,6 +55,7 @@ def gfx_of(name: str) -> str | None:
     return _by_name().get(folded) or _by_name().get(folded.removeprefix("amd").removeprefix("instinct"))
 
 
+@cache
 def architecture_card(name: str) -> Card | None:
     """The card, or None where there is none for that name."""
     gfx = gfx_of(name)

@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from amdkernel_mcp.docs.doxygen import parse_header
 from amdkernel_mcp.docs.page import visible
 from amdkernel_mcp.errors import DocumentationError
 
@@ -141,6 +140,8 @@ def hip_version(texts: Mapping[str, str]) -> str:
 
 def entries_of(header: str, text: str) -> Iterator[Entry]:
     """All declarations of a header."""
+    from amdkernel_mcp.docs.doxygen import parse_header  # only where the file is made, which is seldom
+
     names = set()
     if re.search(r"fp16|__clang_hip", header):
         text = _unwrapped(text)

@@ -10,7 +10,15 @@ from amdkernel_mcp.docs.cards.matrix_layout import layout_lines
 from amdkernel_mcp.results import Card
 
 _ENCODING = re.compile(r"_(?:e32|e64|dpp8|dpp|sdwa|e64_dpp|vi|gfx\d+)$")
-_ROW = re.compile(r"^\s*[A-Z0-9_]+\(\s*((?:v|s|ds|global|flat|scratch|buffer)_\w+)\s*,", re.MULTILINE)
+# A row of the emulator's tables: `ROW(v_add_f32, ...)`, `READ("ds_read_b32", 4)`, `{.mnemonic = "s_barrier", ...}`.
+_ROW = re.compile(r'(?:\b[A-Z][A-Z0-9_]*\(\s*"?|\.mnemonic = ")((?:v|s|ds|global|flat|scratch|buffer)_\w+)')
+# Source: clang's BuiltinsAMDGPU and LLVM's AMDGPUUsage; those of scaled and integer forms differ and stay unnamed.
+_ARGUMENTS = {
+    "mfma": ("A", "B", "C", "cbsz", "abid", "blgp"),
+    "smfmac": ("A", "B", "C", "index", "cbsz", "abid"),
+    "wmma": ("A", "B", "C"),
+    "swmmac": ("A", "B", "C", "index"),
+}
 _FAMILIES = (
     ("v_mfma_", "matrix core, MFMA"), ("v_smfmac_", "matrix core, sparse MFMA"), ("v_wmma_", "matrix core, WMMA"),
     ("v_swmmac_", "matrix core, sparse WMMA"), ("v_pk_", "vector ALU, packed: two operations a lane"),
@@ -41,8 +49,9 @@ def assembler() -> str:
 @cache
 def emulated() -> frozenset[str]:
     """The mnemonics that have a row of their own in the emulator's instruction tables."""
-    tables = sorted((folder("sandbox") / "emulator" / "isa").glob("*.def"))
-    return frozenset(name for table in tables for name in _ROW.findall(table.read_text(encoding="utf-8")))
+    rows = (folder("sandbox") / "emulator" / "isa").glob("*.[cd]*")
+    named = {name for table in rows for name in _ROW.findall(table.read_text(encoding="utf-8"))}
+    return frozenset(named & set(architectures_of()))
 
 
 def plain_mnemonic(word: str) -> str:
@@ -88,7 +97,7 @@ def _matrix_line(name: str) -> str:
 def _in_a_line(one: MatrixInstruction, name: str) -> str:
     told = {form.arch: form.cycles or "not_measured" for form in one.forms if name in (form.name, *form.spellings)}
     cycles = ", ".join(f"{arch} {cycles}" for arch, cycles in told.items())
-    return f"{one.m}x{one.n}x{one.k}, {one.blocks} block(s), {one.a_type} to {one.d_type}; cycles: {cycles}"
+    return f"{one.m}x{one.n}x{one.k}, {_blocks(one)}, {one.a_type} to {one.d_type}; cycles: {cycles}"
 
 
 def mnemonic_card(name: str) -> Card:
@@ -129,7 +138,7 @@ def matrix_card(one: MatrixInstruction) -> Card:
     """Operands, shape, registers, cycles, layout and builtin."""
     forms = one.forms
     lines = [
-        f"D = A * B + C: {one.blocks} block(s) of M={one.m}, N={one.n}, K={one.k};"
+        f"D = A * B + C: {_blocks(one)} of M={one.m}, N={one.n}, K={one.k};"
         f" A {one.a_type}, B {one.b_type}, C and D {one.d_type}; {one.flops} operations.",
         f"Operands: {_operands(one)}.",
     ]
@@ -144,8 +153,7 @@ def matrix_card(one: MatrixInstruction) -> Card:
     lines += ["", "Passes: LLVM's scheduling model; one is 4 cycles. not_measured: no source at hand says it."]
     if one.a_type == "f8f6f4":
         lines.append("A and B take 8 VGPRs as FP8 or BF8, 6 as FP6 or BF6, 4 as FP4; CBSZ and BLGP say the format.")
-    for prototype in dict.fromkeys(f"`{form.builtin}`: `{form.prototype}`" for form in forms if form.builtin):
-        lines.append(f"- {prototype}")
+    lines += [f"- {told}" for told in dict.fromkeys(_prototype(one, form) for form in forms if form.builtin)]
     lines += ["", *_layouts(one)]
     if set(one.spellings) & emulated():
         lines += ["", "The emulator computes it with the same layout."]
@@ -158,6 +166,10 @@ def matrix_card(one: MatrixInstruction) -> Card:
         origin=f"{_asked()}; layout: CDNA3, RDNA3 and RDNA4 ISA documents",
         version=assembler(),
     )
+
+
+def _blocks(one: MatrixInstruction) -> str:
+    return "1 block" if one.blocks == 1 else f"{one.blocks} blocks"
 
 
 def _operands(one: MatrixInstruction) -> str:
@@ -177,6 +189,16 @@ def _row(form: Form) -> str:
     cycles = "not_measured" if form.cycles is None else str(form.cycles)
     builtin = f"`{form.builtin}`" if form.builtin else "none"
     return f"| {form.arch} | {form.wave} | {form.a}, {form.b}, {form.d} | {passes} | {cycles} | {builtin} |"
+
+
+def _prototype(one: MatrixInstruction, form: Form) -> str:
+    """The builtin as a declaration; `floatx16` is a vector of 16 floats (`ext_vector_type(16)`)."""
+    result, _, kinds = form.prototype.rstrip(")").partition(" (")
+    names = _ARGUMENTS.get(one.kind, ())
+    if len(names) != kinds.count(",") + 1:
+        return f"`{result} {form.builtin}({kinds})`"
+    given = (f"{kind} {name}" for kind, name in zip(kinds.split(", "), names, strict=True))
+    return f"`{result} {form.builtin}({', '.join(given)})`"
 
 
 def _layouts(one: MatrixInstruction) -> list[str]:

@@ -2,7 +2,7 @@
 
 Sources: CDNA3 ISA, "Matrix Arithmetic Instructions" and AMD's matrix instruction calculator (MFMA, the same rule that
 sandbox/emulator/isa/mfma.c computes with); RDNA3 and RDNA4 ISA, "Wave Matrix Multiply Accumulate" (wave32).
-What these do not say plainly - sparse operands, 6- and 4-bit formats, wave64 of RDNA4 - is not told.
+What these do not say plainly - sparse WMMA, 6- and 4-bit formats, wave64 of RDNA4 - is not told.
 """
 
 from collections.abc import Iterator
@@ -38,6 +38,29 @@ def place_of_input(one: MatrixInstruction, form: Form, row: int, k: int, block: 
     return None
 
 
+@dataclass(frozen=True)
+class SparsePlace:
+    """Where sparse A keeps A[row][k] if it keeps it: in the stored element `first` of a lane, or in the one after it.
+
+    index_bit: the lowest of the two bits that say which of four neighbours `first` is; two bits on for the next one.
+    """
+
+    lane: int
+    first: int
+    index_bit: int
+
+
+def place_in_sparse_a(one: MatrixInstruction, form: Form, row: int, k: int) -> SparsePlace:
+    """For sparse MFMA, with CBSZ and ABID 0. Source: AMD's matrix instruction calculator, "compression"."""
+    per_lane = _dense_elements_a_lane(one, form)
+    group = k % per_lane // 4
+    return SparsePlace(row + one.m * (k // per_lane), 2 * group, 4 * group)
+
+
+def _dense_elements_a_lane(one: MatrixInstruction, form: Form) -> int:
+    return one.m * one.k // form.wave
+
+
 def place_of_result(one: MatrixInstruction, form: Form, row: int, column: int, block: int = 0) -> Place | None:
     """The place of D[row][column] of a block, and of C alike; of 64-bit results the first of two registers."""
     if one.kind in ("mfma", "smfmac"):
@@ -68,7 +91,13 @@ def _mfma_result(one: MatrixInstruction, row: int, column: int, block: int) -> P
 def layout_lines(one: MatrixInstruction, form: Form) -> Iterator[str]:
     """The same as formulas, one line for A, B and D each, integer division throughout."""
     block = " of block b" if one.blocks > 1 else ""
-    if place_of_input(one, form, 0, 0) is None:
+    if one.kind == "smfmac":
+        per_lane = _dense_elements_a_lane(one, form)
+        element = _element(per_lane, BITS[one.b_type])
+        yield f"- A[i][k]: lane i + {one.m}*(k/{per_lane}), if kept as stored element 2*((k%{per_lane})/4) or the next"
+        yield f"- index of A: in the same lane, 2 bits a stored element: k%4, from bit 4*((k%{per_lane})/4) on"
+        yield f"- B[k][j]: lane j + {one.m}*(k/{per_lane}), {element}"
+    elif place_of_input(one, form, 0, 0) is None:
         yield "- A and B: no source that is at hand says it plainly; see the ISA document"
     else:
         lane, element = _input_formula(one, form)

@@ -8,7 +8,13 @@ import pytest
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.docs.cards.instructions import instruction_cards
 from amdkernel_mcp.docs.cards.matrix import BITS, Form, MatrixInstruction, by_spelling, matrix_instructions
-from amdkernel_mcp.docs.cards.matrix_layout import layout_lines, place_of_input, place_of_result
+from amdkernel_mcp.docs.cards.matrix_layout import (
+    SparsePlace,
+    layout_lines,
+    place_in_sparse_a,
+    place_of_input,
+    place_of_result,
+)
 from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
 
 FORMS = [(one, form) for one in matrix_instructions() for form in one.forms]
@@ -69,9 +75,18 @@ def test_the_formulas_of_a_card_say_where_the_layout_puts_things(one: MatrixInst
 
 def computed(what: str, line: str, **values: int) -> int:
     """The value of the formula that stands behind `what`."""
-    formula = re.search(rf"\b{what} ([\w+*/%() ]+?)(?:, | of |$| and)", line)
+    formula = re.search(rf"\b{what} ([\w+*/%() ]+?)(?:, | of |$| and| or| on)", line)
     assert formula, line
     return int(eval(formula[1].replace("/", "//"), {}, values))
+
+
+def test_a_sparse_operand_lies_where_the_matrix_instruction_calculator_says() -> None:
+    (one,) = by_spelling()["v_smfmac_f32_16x16x32_f16"]
+    assert place_in_sparse_a(one, one.forms[0], 2, 31) == SparsePlace(lane=50, first=2, index_bit=4)
+    a, index, b, _ = layout_lines(one, one.forms[0])
+    assert computed("lane", a, i=2, k=31) == computed("lane", b, j=2, k=31) == 50
+    assert computed("element", a, k=31) == 2
+    assert computed("bit", index, k=31) == 4
 
 
 def test_the_emulator_computes_with_the_same_shapes() -> None:
