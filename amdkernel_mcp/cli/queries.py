@@ -2,41 +2,49 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.errors import AmdkernelError, InputError
 from amdkernel_mcp.results import SearchResult
 
 
 def answer_queries(file: Path, search: Callable[[str], SearchResult]) -> None:
     """Print, for each `{"id", "query"}` line of `file`, the search's answer with that id, as one line.
 
-    Raises InputError with the line's number before anything is printed when one line is not of this form.
+    A line that is not of this form, or a query that cannot be asked, is answered with no results and the reason; the
+    lines after it are answered all the same. Raises InputError for a file that cannot be read.
     """
-    for identity, query in _read(file):
-        answer = json.loads(search(query).model_dump_json(by_alias=True))
-        sys.stdout.write(json.dumps({"id": identity, **answer}, ensure_ascii=False) + "\n")
+    for identity, query, reason in _read(file):
+        answer: dict[str, object] = {"query": query, "results": []}
+        try:
+            if not reason:
+                answer = json.loads(search(query).model_dump_json(by_alias=True))
+        except AmdkernelError as error:
+            reason = error.message
+        said = {"error": reason} if reason else {}
+        line = json.dumps({"id": identity, **answer, **said}, ensure_ascii=False)
+        sys.stdout.write(line.encode("utf-8", "replace").decode("utf-8") + "\n")  # a lone surrogate cannot be written
 
 
-def _read(file: Path) -> list[tuple[str | int, str]]:
+def _read(file: Path) -> Iterator[tuple[object, str, str]]:
+    """(id, query, what is wrong with the line) of every line that is not empty."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        text = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"the queries cannot be read: {error.strerror}", file=str(file)) from None
-    except UnicodeDecodeError:
-        raise InputError("the queries are not UTF-8 text", file=str(file)) from None
-    queries = []
-    for number, line in enumerate(lines, 1):
+    # Not splitlines: JSON may hold U+2028 and its kin inside a string.
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if not line.strip():
             continue
+        wrong = f'line {number} is no JSON object with "id" and "query"'
         try:
             entry = json.loads(line)
-            queries.append((entry["id"], entry["query"]))
-            if not isinstance(entry["query"], str):
-                raise TypeError
-        except (ValueError, KeyError, TypeError):
-            raise InputError(
-                'a line of queries is a JSON object with "id" and "query"', file=str(file), line=number
-            ) from None
-    return queries
+        except (ValueError, RecursionError):
+            entry = None
+        if not isinstance(entry, dict):
+            yield None, "", wrong
+        elif not isinstance(entry.get("query"), str) or "id" not in entry:
+            yield entry.get("id"), str(entry.get("query") or ""), wrong
+        else:
+            yield entry["id"], entry["query"], ""

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,17 +87,36 @@ def evaluate(
 ) -> Evaluation:
     """Asks every question and scores the answers by the rule of the evaluation set, at section level."""
     asked = load_questions(questions) if isinstance(questions, Path) else questions
+
+    def answer(query: str) -> Sequence[Found]:
+        return find(index, query, limit=ASKED_RESULTS, switches=switches, weights=weights).found
+
+    return score_all(asked, answer)
+
+
+def score_all(asked: Sequence[Question], answer: Callable[[str], Sequence[Found]]) -> Evaluation:
+    """Scores the sections that `answer` gives for each question, best first.
+
+    Raises DocumentationError where there are no questions.
+    """
     if not asked:
         raise DocumentationError("there are no questions to ask")
     rows: dict[str, list[tuple[int, float]]] = defaultdict(list)
     first: dict[str, int] = {}
     for question in asked:
-        found = find(index, question.query, limit=ASKED_RESULTS, switches=switches, weights=weights).found
-        scored = _score(found, question.gold)
+        scored = _score(_answered(question.query, answer), question.gold)
         first[question.id] = scored[0]
         rows[question.kind].append(scored)
     every = [row for scored in rows.values() for row in scored]
     return Evaluation(_means(every), {kind: _means(rows[kind]) for kind in sorted(rows)}, first)
+
+
+def _answered(query: str, answer: Callable[[str], Sequence[Found]]) -> Sequence[Found]:
+    """The answer; none to a query that cannot be asked."""
+    try:
+        return answer(query)
+    except DocumentationError:
+        return ()
 
 
 def _means(rows: Sequence[tuple[int, float]]) -> Scores:

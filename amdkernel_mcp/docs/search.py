@@ -109,10 +109,10 @@ def find(
     understood = understand(index, query, switches)
     wanted = Wanted(tuple(sources), arch, rocm_version)
     ranked = rank(index, understood, wanted=wanted, switches=switches, weights=weights)
-    return Findings(understood, tuple(_found(index, passage) for passage in ranked[:limit]))
+    return Findings(understood, tuple(found_of(index, passage) for passage in ranked[:limit]))
 
 
-def _found(index: Index, passage: Passage) -> Found:
+def found_of(index: Index, passage: Passage) -> Found:
     row = index.connection.execute(
         "SELECT source, path, title, below, anchor, url, version, api, anchored FROM sections"
         " JOIN pages ON pages.id = page JOIN sources ON sources.name = source WHERE sections.id = ?",

@@ -57,12 +57,27 @@ def test_many_queries_are_answered_a_line_each(environment: dict[str, str], tmp_
     assert all("results" in answer for answer in answers)
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"id": 1}', '{"id": 1, "query": 2}'])
-def test_a_line_that_is_no_query_is_named_before_anything_is_printed(
-    environment: dict[str, str], tmp_path: Path, line: str
+def test_an_odd_line_is_answered_with_the_reason_and_the_rest_as_ever(
+    environment: dict[str, str], tmp_path: Path
 ) -> None:
+    odd = ["{", "[]", '{"id": 1}', '{"id": 1, "query": 2}', '{"id": "\\ud800", "query": "\\ud800"}', "[" * 5000, "\x00"]
+    odd += [
+        '{"id": 2, "query": ""}',
+        json.dumps({"id": 3, "query": "?!"}),
+        json.dumps({"id": 4, "query": "a" * 200_000}),
+    ]
     file = tmp_path / "queries.jsonl"
-    file.write_text('{"id": 1, "query": "x"}\n' + line + "\n")
+    good = '{"id": "good", "query": "LDS\u2028bank conflicts"}'
+    file.write_bytes("\n".join(["\ufeff" + good, *odd, good]).encode() + b"\r\n\xff\n")
     ended = run(environment, "search", "--queries", str(file))
+    assert ended.returncode == 0, ended.stderr
+    answers = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert len(answers) == len(odd) + 3
+    assert [bool(answer["results"]) for answer in answers] == [True, *[False] * len(odd), True, False]
+    assert all(answer.get("error") or answer.get("note") for answer in answers[1:-2])
+
+
+def test_a_file_of_queries_that_is_not_there_is_a_clear_error(environment: dict[str, str], tmp_path: Path) -> None:
+    ended = run(environment, "search", "--queries", str(tmp_path / "none.jsonl"))
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert f"{file}:2" in ended.stderr
+    assert "none.jsonl" in ended.stderr
