@@ -192,6 +192,18 @@ class BenchmarkResult(JobAnswer):
     findings: list[Finding] = []
 
 
+class LineMemory(Result):
+    """What a source line asked of memory (exact), and what a model says was moved for it."""
+
+    bytes_asked: int = Field(description="By active lanes, of any memory")
+    bytes_touched: int = Field(description="128 B for each cache line that each instruction touches")
+    l1_hit: float | None = Field(default=None, description="Of the lines touched, 0 to 1")
+    l2_hit: float | None = Field(default=None, description="Of what went on to the L2, 0 to 1")
+    lds_cycles: int = 0
+    lds_conflicts: int = Field(default=0, description="Of these, lost to bank conflicts and atomics on one word")
+    evidence: Evidence = "modelled"
+
+
 class HotLine(Result):
     """A source line and its share of what the kernel executed."""
 
@@ -199,6 +211,10 @@ class HotLine(Result):
     source: str
     share: float = Field(description="Of all wave-instructions, 0 to 1")
     evidence: Evidence
+    executions: int | None = Field(default=None, description="Wave-instructions")
+    active_lanes: float | None = Field(default=None, description="In a mean instruction")
+    divergent: int | None = Field(default=None, description="Times that a wave's active lanes parted")
+    memory: LineMemory | None = None
 
 
 class KernelProfile(Result):

@@ -72,6 +72,10 @@ class DispatchFault(_Answer):
     region_live: bool | None = None
 
 
+# address, executions, lanes, bytes, divergent, lines, L1 hits, L2 hits, L2 misses, LDS cycles, LDS conflicts
+_PcRow = tuple[_Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count]
+
+
 class DispatchRecord(_Answer):
     """One dispatch on the emulator: exact counts, and executions per instruction where they were asked for."""
 
@@ -81,7 +85,7 @@ class DispatchRecord(_Answer):
     lds_bytes: _Count
     seconds: _Microseconds  # of the emulation on the host: says nothing about a GPU
     counters: dict[str, _Count]
-    pcs: list[tuple[_Count, _Count]] | None
+    pcs: list[_PcRow] | None
     fault: DispatchFault | None
 
 

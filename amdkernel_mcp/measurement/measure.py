@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.measurement.work import CaseRun, Dispatch, Footprint
+from amdkernel_mcp.measurement.work import CaseRun, Dispatch, Footprint, PcCounts
 from amdkernel_mcp.results import Finding, FindingKind
 
 if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled
-    from amdkernel_mcp.execution.runner_answer import CaseStatus
+    from amdkernel_mcp.execution.runner_answer import CaseStatus, DispatchRecord
     from amdkernel_mcp.execution.runner_job import CaseReport, Launch, Mode, RunCase, RunnerJob
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
@@ -87,10 +87,14 @@ def measure(*, sandbox: Sandbox, target: Target, planned: Plan, on_progress: Cal
 def _case_run(case: Case, run: RunCase, report: CaseReport) -> CaseRun:
     footprints = tuple(_footprint(run, launch) for launch in run.launches)
     dispatches = tuple(
-        Dispatch(record.kernel, record.grid, record.block, record.counters, footprint, dict(record.pcs or ()))
+        Dispatch(record.kernel, record.grid, record.block, record.counters, footprint, _pcs(record))
         for record, footprint in zip(report.dispatches, footprints, strict=False)
     )
     return CaseRun(case.name, dispatches, report.events_us, footprints)
+
+
+def _pcs(record: DispatchRecord) -> dict[int, PcCounts]:
+    return {address: PcCounts(*counts) for address, *counts in record.pcs or ()}
 
 
 def _footprint(run: RunCase, launch: Launch) -> Footprint:

@@ -24,6 +24,24 @@ class Footprint:
 
 
 @dataclass(frozen=True)
+class PcCounts:
+    """What one instruction did: exact up to `divergent`, then modelled; lines of 128 bytes, cycles of the LDS."""
+
+    executions: int
+    lanes: int = 0
+    """Active lanes, summed over the executions."""
+    bytes: int = 0
+    """That active lanes asked of any memory."""
+    divergent: int = 0
+    lines: int = 0
+    l1_hits: int = 0
+    l2_hits: int = 0
+    l2_misses: int = 0
+    lds_cycles: int = 0
+    lds_conflicts: int = 0
+
+
+@dataclass(frozen=True)
 class Dispatch:
     """One kernel launch as the emulator counted it. `grid` is in workgroups, `block` in work-items."""
 
@@ -32,8 +50,8 @@ class Dispatch:
     block: tuple[int, int, int]
     counters: Counters
     footprint: Footprint | None = None
-    pcs: Mapping[int, int] = field(default_factory=dict)
-    """Executions by virtual address in the code object; empty where they were not counted."""
+    pcs: Mapping[int, PcCounts] = field(default_factory=dict)
+    """Counts by virtual address in the code object; empty where they were not counted."""
 
     @property
     def workgroups(self) -> int:

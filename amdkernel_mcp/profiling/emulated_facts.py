@@ -8,6 +8,7 @@ from amdkernel_mcp.measurement.roofline import BusyUnits, Model, Resource, busy_
 from amdkernel_mcp.measurement.work import Dispatch
 from amdkernel_mcp.profiling.emulated_metrics import DERIVED, formula_inputs
 from amdkernel_mcp.profiling.gpu_specs import Gpu
+from amdkernel_mcp.profiling.hot_lines import NO_LINES, LineTable
 from amdkernel_mcp.results import KernelResources
 
 
@@ -18,6 +19,7 @@ class Facts:
     dispatches: Sequence[Dispatch]
     gpu: Gpu
     resources: KernelResources | None = None
+    lines: LineTable = NO_LINES
 
     @cached_property
     def _inputs(self) -> Mapping[str, float]:

@@ -4,59 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from amdkernel_mcp.measurement.roofline import model_case
 from amdkernel_mcp.measurement.work import Dispatch, moved_bytes
+from amdkernel_mcp.profiling.emulator_counters import COUNTERS, MATRIX_TYPES
 from amdkernel_mcp.profiling.gpu_specs import Gpu
 from amdkernel_mcp.profiling.metric import Definition, quantity
-from amdkernel_mcp.results import Evidence, KernelResources, Metric
+from amdkernel_mcp.results import KernelResources, Metric
 
 EMULATOR = "emulator: counted per wave instruction as it executes"
 COST_MODEL = "emulator: cost model of one wave instruction's addresses; no cache is simulated"
 ROOFLINE = "measurement/roofline.py"
 PROFILER = "as ROCm Compute Profiler defines it, over the emulator's counts"
-
-# Raw counters: unit, evidence, meaning. rocprof's names where rocprof has one; sums over all waves of all dispatches.
-RAW: dict[str, tuple[str, Evidence, str]] = {
-    "SQ_WAVES": ("waves", "emulated", "waves launched"),
-    "SQ_INSTS": ("instructions", "emulated", "instructions of all kinds"),
-    "SQ_INSTS_VALU": ("instructions", "emulated", "vector ALU, MFMA included"),
-    "SQ_INSTS_SALU": ("instructions", "emulated", "scalar ALU"),
-    "SQ_INSTS_SMEM": ("instructions", "emulated", "scalar memory"),
-    "SQ_INSTS_LDS": ("instructions", "emulated", "LDS"),
-    "SQ_INSTS_VMEM_RD": ("instructions", "emulated", "vector memory loads, and atomics that return a value"),
-    "SQ_INSTS_VMEM_WR": ("instructions", "emulated", "vector memory stores, and atomics that return nothing"),
-    "SQ_INSTS_FLAT": ("instructions", "emulated", "flat instructions, whichever memory they reach"),
-    "SQ_INSTS_MFMA": ("instructions", "emulated", "matrix instructions"),
-    "SQ_INSTS_BRANCH": ("instructions", "emulated", "branches"),
-    "SQ_THREAD_CYCLES_VALU": (
-        "lane cycles",
-        "modelled",
-        "active lanes of VALU instructions, a cycle for each instruction",
-    ),
-    **{
-        f"SQ_INSTS_VALU_{kind}_{width}": (
-            "instructions",
-            "emulated",
-            f"{kind} instructions of {width}; a packed one counts twice",
-        )
-        for width in ("F16", "F32", "F64")
-        for kind in ("ADD", "MUL", "FMA", "TRANS")
-    },
-    **{
-        f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": ("512 flop", "emulated", f"MFMA work of {kind}, in units of 512 operations")
-        for kind in ("F16", "BF16", "F32", "F64", "I8", "F8")
-    },
-    "bytes_loaded": ("B", "emulated", "global bytes that active lanes asked for"),
-    "bytes_stored": ("B", "emulated", "global bytes that active lanes stored"),
-    "lds_bytes": ("B", "emulated", "LDS bytes that active lanes touched"),
-    "barriers": ("instructions", "emulated", "workgroup barriers, per wave"),
-    "branches_taken": ("instructions", "emulated", "branches that were taken"),
-    "active_lanes_valu": ("lanes", "emulated", "active lanes, summed over VALU instructions without MFMA"),
-    "cache_lines_loaded": ("lines", "modelled", "distinct 128-byte lines per load instruction, summed"),
-    "cache_lines_stored": ("lines", "modelled", "distinct 128-byte lines per store instruction, summed"),
-    "SQ_LDS_BANK_CONFLICT": ("cycles", "modelled", "LDS cycles lost to bank conflicts"),
-    "SQ_LDS_IDX_ACTIVE": ("cycles", "modelled", "LDS cycles of indexed accesses, conflicts included"),
-}
-
-_TYPES = ("_F16", "_F32", "_F64", "_BF16", "_I8", "_F8")
 
 MAIN_COUNTERS = (
     "SQ_WAVES", "SQ_INSTS", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_VMEM_RD",
@@ -68,7 +24,7 @@ _VALU_FLOP = " + ".join(
     f"SQ_INSTS_VALU_ADD_{w} + SQ_INSTS_VALU_MUL_{w} + SQ_INSTS_VALU_TRANS_{w} + 2 * SQ_INSTS_VALU_FMA_{w}"
     for w in ("F16", "F32", "F64")
 )
-_MFMA_FLOP = " + ".join(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in ("F16", "BF16", "F32", "F64", "I8", "F8"))
+_MFMA_FLOP = " + ".join(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in MATRIX_TYPES)
 _FLOP = f"(64 * ({_VALU_FLOP}) + 512 * ({_MFMA_FLOP}))"
 
 DERIVED: tuple[Definition, ...] = (
@@ -134,12 +90,12 @@ def total_counters(dispatches: Iterable[Dispatch]) -> dict[str, float]:
 
 
 def raw_counters(dispatches: Sequence[Dispatch]) -> dict[str, Metric]:
-    """The counters as metrics. Left out are counts of operand types that the kernel does not use, and unknown names."""
+    """The counters as metrics. Left out are unknown names, and zeros of what a kernel mostly does not do."""
     total = total_counters(dispatches)
     return {
         name: quantity(total[name], unit, how)
-        for name, (unit, how, _) in RAW.items()
-        if name in total and (total[name] or not name.endswith(_TYPES))
+        for name, (unit, how, _) in COUNTERS.items()
+        if name in total and (total[name] or name in MAIN_COUNTERS)
     }
 
 

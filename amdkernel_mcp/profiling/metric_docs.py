@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from amdkernel_mcp.measurement import benchmark
 from amdkernel_mcp.measurement.roofline import WHAT_IT_IS
-from amdkernel_mcp.profiling.emulated_metrics import DERIVED, RAW
+from amdkernel_mcp.profiling.emulated_metrics import DERIVED
+from amdkernel_mcp.profiling.emulator_counters import COUNTERS
 from amdkernel_mcp.profiling.gpu_specs import all_gpus
 from amdkernel_mcp.profiling.metric import Definition
 from amdkernel_mcp.profiling.recorded_evaluation import DILUTED
@@ -27,7 +28,7 @@ def _fill(name: str) -> str:
 
 
 def _raw() -> list[str]:
-    rows = [(f"`{name}`", unit, meaning, how) for name, (unit, how, meaning) in RAW.items()]
+    rows = [(f"`{name}`", unit, meaning, how) for name, (unit, how, meaning) in COUNTERS.items()]
     return _table(("counter", "unit", "what is counted", "evidence"), rows)
 
 

@@ -8,7 +8,7 @@ from amdkernel_mcp.profiling.diagnosis import diagnose
 from amdkernel_mcp.profiling.emulated_facts import Facts
 from amdkernel_mcp.profiling.emulated_metrics import emulated_metrics
 from amdkernel_mcp.profiling.gpu_specs import Gpu
-from amdkernel_mcp.profiling.hot_lines import hot_lines
+from amdkernel_mcp.profiling.hot_lines import NO_LINES, hot_lines, line_table
 from amdkernel_mcp.results import KernelProfile, KernelResources, ProfileResult
 
 
@@ -33,9 +33,12 @@ def profile(
     `resources` are those of the code object, `lines` maps its virtual addresses to lines of `source`.
     """
     named = {kernel.name: kernel for kernel in resources}
-    kernels = [Facts(ran, gpu, named.get(name)) for name, ran in _by_kernel(runs).items()]
+    kernels = []
+    for name, ran in _by_kernel(runs).items():
+        table = line_table(ran, line_of=lines.line_of, source=source) if lines else NO_LINES
+        kernels.append(Facts(ran, gpu, named.get(name), table))
     kernels.sort(key=lambda facts: -facts.model.time_us)
-    profiles = [_kernel(facts, source, lines) for facts in kernels]
+    profiles = [_kernel(facts) for facts in kernels]
     if not profiles:
         return ProfileResult(target=target, reason="no dispatch was recorded")
     return ProfileResult(
@@ -54,12 +57,11 @@ def _by_kernel(runs: Sequence[CaseRun]) -> dict[str, list[Dispatch]]:
     return kernels
 
 
-def _kernel(facts: Facts, source: str, lines: Lines | None) -> KernelProfile:
-    hot = hot_lines(facts.dispatches, line_of=lines.line_of, source=source) if lines else []
+def _kernel(facts: Facts) -> KernelProfile:
     return KernelProfile(
         name=facts.dispatches[0].kernel,
         dispatches=len(facts.dispatches),
         metrics=emulated_metrics(facts.dispatches, facts.gpu, resources=facts.resources),
         bound=facts.model.limiter,
-        hot_lines=hot,
+        hot_lines=hot_lines(facts.lines),
     )

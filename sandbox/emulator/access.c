@@ -181,6 +181,7 @@ static bool resolve_private(Wave *w, const Inst *i, const u32 *offset, u64 activ
     for (u32 l = 0; l < LANES; l++)
         if (active >> l & 1)
             a->at[l] = w->scratch + (u64)l * w->scratch_bytes + offset[l];
+    w->worker->events.bytes_in_scratch[i->row->detail[2]] += bytes * (u64)__builtin_popcountll(active);
     return true;
 }
 
@@ -221,6 +222,10 @@ static bool resolve_flat(Wave *w, const Inst *i, u32 bytes, bool store, Access *
     for (u32 l = 0; shared && l < LANES; l++)
         if (shared >> l & 1)
             a->at[l] = w->lds + offset[l];
+    Events *e = &w->worker->events;
+    e->bytes_in_lds[i->row->detail[2]] += bytes * (u64)__builtin_popcountll(shared);
+    e->flat_in_lds += shared != 0;
+    e->flat_only_in_lds += shared && shared == a->active;
     return !private || resolve_private(w, i, offset, private, bytes, store, a);
 }
 

@@ -1,9 +1,11 @@
 /*
- * Tallies of executed instructions to counters with rocprof's names, and the memory model's per-access counts.
+ * Tallies of executed instructions to the exact counters.
  *
- * What an instruction counts as follows from its row alone: its family, its mnemonic and, for matrix instructions, its
- * shape. Packed arithmetic counts twice, so that 64 * (ADD + MUL + TRANS + 2 * FMA) is the number of operations.
- * Source: rocprofiler counter descriptions for gfx942.
+ * What an instruction counts as follows from its row: its family, its mnemonic and, for matrix instructions, its shape.
+ * Packed arithmetic counts twice, so that 64 * (ADD + MUL + TRANS + 2 * FMA) is the number of operations.
+ * Sources: rocprofiler-sdk, counter_defs.yaml for gfx90a, gfx942 and gfx950; where that leaves room, recordings of
+ * vecCopy on MI200 and MI300X against its disassembly: s_endpgm counts as SENDMSG, s_waitcnt in SQ_INSTS only, global_
+ * instructions as FLAT, and integer kinds go by the type in the mnemonic (v_lshlrev_b64 is neither INT32 nor INT64).
  */
 #include "watch.h"
 
@@ -29,50 +31,102 @@ static Kind kind_of(const char *m)
     return KIND_NONE;
 }
 
+static void count_integer(const char *m, u64 executions, u64 *counters)
+{
+    if (starts(m, "v_cvt_"))
+        counters[COUNTER_SQ_INSTS_VALU_CVT] += executions;
+    else if (has(m, "_i64") || has(m, "_u64"))
+        counters[COUNTER_SQ_INSTS_VALU_INT64] += executions;
+    else if (has(m, "_i32") || has(m, "_u32"))
+        counters[COUNTER_SQ_INSTS_VALU_INT32] += executions;
+}
+
 /* The four counters of a type stand in the order of Kind. */
 static void count_arithmetic(const char *m, u64 executions, u64 *counters)
 {
     Kind kind = kind_of(m);
-    if (kind == KIND_NONE)
+    if (kind == KIND_NONE) {
+        count_integer(m, executions, counters);
         return;
+    }
     int first = has(m, "f64") ? COUNTER_SQ_INSTS_VALU_ADD_F64
               : has(m, "f16") ? COUNTER_SQ_INSTS_VALU_ADD_F16 : COUNTER_SQ_INSTS_VALU_ADD_F32;
     counters[first + kind - KIND_ADD] += starts(m, "v_pk_") ? 2 * executions : executions;
 }
 
-/* In units of 512 operations. */
+/* ---- matrix instructions ---- */
+
+/* In the order of the counters; the first that the mnemonic has. */
+enum { F16, BF16, F32, F64, I8, F8, XF32, F6F4 };
+
+static int matrix_type(const char *m)
+{
+    return has(m, "f8f6f4") ? F6F4 : has(m, "i8") ? I8 : has(m, "xf32") ? XF32 : has(m, "bf16") ? BF16
+         : has(m, "fp8") || has(m, "bf8") ? F8 : has(m, "f64") ? F64 : has(m, "f16") ? F16 : F32;
+}
+
+/* Work in units of 512 operations, with all lanes. A sparse instruction counts by the depth in its name. */
 static void count_matrix(const Row *r, u64 executions, u64 *counters)
 {
+    int type = matrix_type(r->mnemonic);
     u64 operations = 2ull * r->bytes * r->bytes * r->detail[1] * r->detail[2] * executions;
-    int counter = has(r->mnemonic, "i8") ? COUNTER_SQ_INSTS_VALU_MFMA_MOPS_I8
-                : has(r->mnemonic, "bf16") ? COUNTER_SQ_INSTS_VALU_MFMA_MOPS_BF16
-                : has(r->mnemonic, "f16") ? COUNTER_SQ_INSTS_VALU_MFMA_MOPS_F16
-                : has(r->mnemonic, "f64") ? COUNTER_SQ_INSTS_VALU_MFMA_MOPS_F64
-                : has(r->mnemonic, "fp8") || has(r->mnemonic, "bf8") ? COUNTER_SQ_INSTS_VALU_MFMA_MOPS_F8
-                : COUNTER_SQ_INSTS_VALU_MFMA_MOPS_F32;
-    counters[counter] += operations / 512;
+    counters[COUNTER_SQ_INSTS_MFMA] += executions;
+    counters[COUNTER_SQ_INSTS_VALU_MFMA_F16 + type] += executions;
+    counters[COUNTER_SQ_INSTS_VALU_MFMA_MOPS_F16 + type] += operations / 512;
 }
 
 /* ---- memory ---- */
 
-/* An atomic that returns a value counts as a read, another as a write. */
+static bool encoded_as_flat(const Row *r) { return r->family != FAMILY_BUFFER; }
+
+/* TA and TD see an atomic as such; the SQ sees one that returns a value as a read, another as a write. */
 static void count_vector_memory(const Inst *i, Tally t, u64 *counters)
 {
-    const char *m = i->row->mnemonic;
-    bool atomic = has(m, "_atomic_"), store = has(m, "_store_"), load = has(m, "_load_");
-    if (!atomic && !store && !load)
-        return; /* cache control */
-    if (load || (atomic && i->sc0))
-        counters[COUNTER_SQ_INSTS_VMEM_RD] += t.executions;
-    else
-        counters[COUNTER_SQ_INSTS_VMEM_WR] += t.executions;
-    if (load || atomic)
-        counters[COUNTER_bytes_loaded] += t.lanes * i->row->bytes;
-    if (store || atomic)
-        counters[COUNTER_bytes_stored] += t.lanes * i->row->bytes;
+    const Row *r = i->row;
+    AccessKind kind = r->detail[2];
+    bool reads = kind == ACCESS_LOAD || (kind == ACCESS_ATOMIC && i->sc0);
+    int unit = encoded_as_flat(r) ? COUNTER_TA_FLAT_WAVEFRONTS_sum : COUNTER_TA_BUFFER_WAVEFRONTS_sum;
+    counters[COUNTER_SQ_INSTS_VMEM] += t.executions;
+    counters[reads ? COUNTER_SQ_INSTS_VMEM_RD : COUNTER_SQ_INSTS_VMEM_WR] += t.executions;
+    counters[COUNTER_SQ_INSTS_FLAT] += encoded_as_flat(r) ? t.executions : 0;
+    counters[COUNTER_TA_TOTAL_WAVEFRONTS_sum] += t.executions;
+    counters[unit] += t.executions;
+    counters[unit + 1 + (int)kind] += t.executions;
+    u64 bytes = t.lanes * r->bytes;
+    counters[COUNTER_bytes_loaded] += kind != ACCESS_STORE ? bytes : 0;
+    counters[COUNTER_bytes_stored] += kind != ACCESS_LOAD ? bytes : 0;
+    counters[COUNTER_bytes_atomic] += kind == ACCESS_ATOMIC ? bytes : 0;
+}
+
+static void count_lds(const Row *r, Tally t, u64 *counters)
+{
+    bool two = has(r->mnemonic, "read2") || has(r->mnemonic, "write2") || has(r->mnemonic, "wrxchg2");
+    counters[COUNTER_SQ_INSTS_LDS] += t.executions;
+    counters[COUNTER_SQ_INSTS_LDS_LOAD + r->detail[2]] += t.executions;
+    counters[COUNTER_lds_bytes] += t.lanes * r->bytes * (two ? 2 : 1);
+}
+
+static void count_scalar_memory(const Row *r, Tally t, u64 *counters)
+{
+    counters[COUNTER_SQ_INSTS_SMEM] += t.executions;
+    u32 dwords = r->bytes / 4u;
+    if (!dwords)
+        return; /* clocks and cache control */
+    int size = 31 - __builtin_clz(dwords);
+    counters[COUNTER_SQC_DCACHE_REQ] += t.executions;
+    counters[COUNTER_SQC_DCACHE_REQ_READ_1 + size] += t.executions;
+    counters[COUNTER_scalar_bytes_loaded] += t.executions * r->bytes;
 }
 
 /* ---- all of it ---- */
+
+static void count_misc(const char *m, u64 executions, u64 *counters)
+{
+    if (starts(m, "s_wait"))
+        counters[COUNTER_waits] += executions;
+    else if (starts(m, "s_sendmsg") || starts(m, "s_endpgm"))
+        counters[COUNTER_SQ_INSTS_SENDMSG] += executions;
+}
 
 static void count(const Inst *i, Tally t, u64 *counters)
 {
@@ -80,10 +134,9 @@ static void count(const Inst *i, Tally t, u64 *counters)
     counters[COUNTER_SQ_INSTS] += t.executions;
     switch (r->family) {
     case FAMILY_SALU: counters[COUNTER_SQ_INSTS_SALU] += t.executions; break;
-    case FAMILY_SMEM: counters[COUNTER_SQ_INSTS_SMEM] += t.executions; break;
+    case FAMILY_SMEM: count_scalar_memory(r, t, counters); break;
     case FAMILY_BRANCH: counters[COUNTER_SQ_INSTS_BRANCH] += t.executions; break;
     case FAMILY_MFMA:
-        counters[COUNTER_SQ_INSTS_MFMA] += t.executions;
         count_matrix(r, t.executions, counters);
         counters[COUNTER_SQ_INSTS_VALU] += t.executions;
         break;
@@ -93,34 +146,69 @@ static void count(const Inst *i, Tally t, u64 *counters)
         counters[COUNTER_active_lanes_valu] += t.lanes;
         count_arithmetic(r->mnemonic, t.executions, counters);
         break;
-    case FAMILY_LDS:
-        counters[COUNTER_SQ_INSTS_LDS] += t.executions;
-        counters[COUNTER_lds_bytes] += t.lanes * r->bytes * (has(r->mnemonic, "read2") || has(r->mnemonic, "write2") ? 2 : 1);
-        break;
-    case FAMILY_FLAT: counters[COUNTER_SQ_INSTS_FLAT] += t.executions; count_vector_memory(i, t, counters); break;
+    case FAMILY_LDS: count_lds(r, t, counters); break;
+    case FAMILY_FLAT:
     case FAMILY_GLOBAL:
     case FAMILY_SCRATCH:
     case FAMILY_BUFFER: count_vector_memory(i, t, counters); break;
-    default: break;
+    default: count_misc(r->mnemonic, t.executions, counters); break;
     }
+}
+
+/* What one instruction asked of any memory. */
+u64 bytes_asked(const Inst *i, Tally t)
+{
+    u64 counters[COUNTER_COUNT] = {0};
+    count(i, t, counters);
+    return counters[COUNTER_bytes_loaded] + counters[COUNTER_bytes_stored] - counters[COUNTER_bytes_atomic] +
+           counters[COUNTER_lds_bytes] + counters[COUNTER_scalar_bytes_loaded];
 }
 
 void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *counters)
 {
     counters[COUNTER_SQ_WAVES] = waves;
+    counters[COUNTER_SQ_WAVES_EQ_64] = waves - counters[COUNTER_SQ_WAVES_LT_64];
     for (u32 n = 0; n < p->count; n++)
         if (tally[n].executions)
             count(&p->code[n], tally[n], counters);
 }
 
+/* Bytes that vector memory instructions sought elsewhere than in memory. */
+static void move_bytes(const Events *e, u64 *counters)
+{
+    for (int kind = ACCESS_LOAD; kind <= ACCESS_ATOMIC; kind++) {
+        u64 lds = e->bytes_in_lds[kind], scratch = e->bytes_in_scratch[kind];
+        counters[COUNTER_lds_bytes] += lds;
+        counters[COUNTER_scratch_bytes_loaded] += kind != ACCESS_STORE ? scratch : 0;
+        counters[COUNTER_scratch_bytes_stored] += kind != ACCESS_LOAD ? scratch : 0;
+        counters[COUNTER_bytes_loaded] -= kind != ACCESS_STORE ? lds + scratch : 0;
+        counters[COUNTER_bytes_stored] -= kind != ACCESS_LOAD ? lds + scratch : 0;
+        counters[COUNTER_bytes_atomic] -= kind == ACCESS_ATOMIC ? lds + scratch : 0;
+    }
+}
+
 void counters_add_worker(const Worker *k, u64 *counters)
 {
-    counters[COUNTER_barriers] += k->barriers;
-    counters[COUNTER_branches_taken] += k->taken;
-    counters[COUNTER_cache_lines_loaded] += k->lines_loaded;
-    counters[COUNTER_cache_lines_stored] += k->lines_stored;
-    counters[COUNTER_SQ_LDS_BANK_CONFLICT] += k->lds_conflicts;
-    counters[COUNTER_SQ_LDS_IDX_ACTIVE] += k->lds_active;
+    const Events *e = &k->events;
+    counters[COUNTER_barriers] += e->barriers;
+    counters[COUNTER_branches_taken] += e->taken;
+    counters[COUNTER_branches_divergent] += e->divergent;
+    counters[COUNTER_SQ_ITEMS] += e->items;
+    for (int n = 0; n < 4; n++)
+        counters[COUNTER_SQ_WAVES_LT_64 + n] += e->waves_under[n];
+    counters[COUNTER_SQ_INSTS_LDS] += e->flat_in_lds;
+    counters[COUNTER_SQ_INSTS_FLAT_LDS_ONLY] += e->flat_only_in_lds;
+    move_bytes(e, counters);
+    counters[COUNTER_SQ_LDS_BANK_CONFLICT] += k->lds.bank_conflicts;
+    counters[COUNTER_SQ_LDS_ADDR_CONFLICT] += k->lds.address_conflicts;
+    counters[COUNTER_SQ_LDS_IDX_ACTIVE] += k->lds.active;
+}
+
+void count_divergence(Wave *w, const Inst *i)
+{
+    w->worker->events.divergent++;
+    if (w->worker->pcs)
+        w->worker->pcs[instruction_number(w, i)].divergent++;
 }
 
 const char *counter_name(int counter)
@@ -131,62 +219,4 @@ const char *counter_name(int counter)
 #undef X
     };
     return counter >= 0 && counter < COUNTER_COUNT ? names[counter] : "";
-}
-
-/* ---- models of single accesses ---- */
-
-enum { LINE_BYTES = 128, BANKS = 32, BANK_BYTES = 4 };
-
-/* Distinct 128-byte lines that one instruction asks for. */
-void count_cache_lines(Wave *w, const u64 *address, u64 active, u32 bytes, bool store)
-{
-    u64 seen[2 * LANES];
-    u32 lines = 0;
-    for (int l = 0; l < LANES; l++) {
-        if (!(active >> l & 1))
-            continue;
-        for (u64 line = address[l] / LINE_BYTES; line <= (address[l] + bytes - 1) / LINE_BYTES; line++) {
-            u32 k = lines;
-            while (k && seen[k - 1] != line) /* neighbours come last: nearly always the first comparison */
-                k--;
-            if (!k && lines < 2 * LANES)
-                seen[lines++] = line;
-        }
-    }
-    if (store)
-        w->worker->lines_stored += lines;
-    else
-        w->worker->lines_loaded += lines;
-}
-
-/* The cycles of one phase: the most distinct words that one bank must give. */
-static u32 phase_cycles(const u32 *address, u64 active, u32 first, u32 lanes, u32 words)
-{
-    u32 word[BANKS][LANES], depth[BANKS] = {0}, worst = 0;
-    for (u32 l = first; l < first + lanes; l++) {
-        if (!(active >> l & 1))
-            continue;
-        for (u32 k = 0; k < words; k++) {
-            u32 at = address[l] / BANK_BYTES + k, bank = at % BANKS, n = 0;
-            while (n < depth[bank] && word[bank][n] != at)
-                n++;
-            if (n == depth[bank] && n < LANES)
-                word[bank][depth[bank]++] = at;
-        }
-    }
-    for (u32 bank = 0; bank < BANKS; bank++)
-        worst = depth[bank] > worst ? depth[bank] : worst;
-    return worst;
-}
-
-/* An access is served in phases of 128 bytes; conflicts are the cycles beyond one a phase. */
-void count_lds_access(Wave *w, const u32 *address, u64 active, u32 bytes)
-{
-    u32 words = bytes > BANK_BYTES ? (bytes + BANK_BYTES - 1) / BANK_BYTES : 1;
-    u32 lanes = words >= 4 ? 8 : words >= 2 ? 16 : 32;
-    for (u32 first = 0; first < LANES; first += lanes) {
-        u32 cycles = phase_cycles(address, active, first, lanes, words);
-        w->worker->lds_active += cycles;
-        w->worker->lds_conflicts += cycles > 1 ? cycles - 1 : 0;
-    }
 }

@@ -4,6 +4,7 @@
 
 #include "disassembler.h"
 #include "machine.h"
+#include "memory_shape.h"
 #include "operands.h"
 
 enum { TEXT_BYTES = 256 };
@@ -128,6 +129,24 @@ static bool settle(Inst *i)
     return true;
 }
 
+/* Runs an instruction that may change EXEC. It is divergent when it parts the active lanes: some go on, some do not. */
+static void run_exec_writer(Wave *w, const Inst *i)
+{
+    u64 before = exec_mask(w);
+    i->row->run(w, i);
+    u64 after = exec_mask(w);
+    if (after && after != before && !(after & ~before))
+        count_divergence(w, i);
+}
+
+static bool writes_exec(const Inst *i)
+{
+    const char *m = i->row->mnemonic;
+    bool scalar = i->row->family == FAMILY_SALU || i->row->family == FAMILY_SMEM;
+    return (scalar && i->sdst >= SGPR_EXEC && i->sdst < SCALAR_FILE) || strstr(m, "saveexec") || strstr(m, "wrexec") ||
+           !strncmp(m, "v_cmpx", 6);
+}
+
 static void decode_one(const RowIndex *rows, const char *text, Inst *i)
 {
     Words words;
@@ -136,7 +155,10 @@ static void decode_one(const RowIndex *rows, const char *text, Inst *i)
         if (row) {
             i->row = row;
             i->run = row->run;
-            if (*row->layout == '*' || (read_operands(&words, i) && read_modifiers(&words, i) && settle(i)))
+            bool read = *row->layout == '*' || (read_operands(&words, i) && read_modifiers(&words, i) && settle(i));
+            if (read && i->run == row->run && writes_exec(i))
+                i->run = run_exec_writer;
+            if (read)
                 return;
         }
     }
@@ -286,6 +308,7 @@ Program *program_decode(const char *arch, u64 address, u64 bytes, char *error, s
         return NULL;
     p->address = address;
     p->bytes = bytes / 4 * 4;
+    p->shape = memory_shape(arch);
     p->ocp_float8 = known == 1;
     p->flushes_halves = known == 2;
     if (build(p, arch, error, error_bytes))

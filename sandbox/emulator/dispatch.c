@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "watch.h"
+#include "memory_model.h"
 #include "wave.h"
 
 enum {
@@ -21,6 +21,7 @@ typedef struct {
     u64 next, total;     /* workgroups handed out, and in all */
     u64 steps, waves;
     bool stop;
+    MemoryModel *model;  /* or NULL */
 } Queue;
 
 typedef struct { Worker worker; Queue *queue; Group **groups; u32 resident, room, busy; } Crew;
@@ -79,6 +80,8 @@ static Round run_round(Crew *c, Group *g)
         if (w->ended || w->at_barrier)
             continue;
         run_slice(c, g, w);
+        if (g->trace)
+            group_trace_relieve(c->worker.view, g->trace, &c->worker);
         if (w->stop == STOP_FAULT) {
             stop(c->queue);
         } else if (w->stop == STOP_END) {
@@ -120,6 +123,8 @@ static bool run_group(Crew *c, Group *g)
         Round round = run_round(c, g);
         idle = round == ROUND_PROGRESS ? 0 : round == ROUND_BUSY ? idle + 1 : idle + PATIENCE / SHORT_PATIENCE;
     }
+    if (g->live == 0 && g->trace)
+        group_trace_end(c->worker.view, g->trace, g->number, &c->worker);
     return g->live == 0;
 }
 
@@ -143,7 +148,7 @@ static bool admit_another(Crew *c)
     if (none_left || c->resident == MAX_RESIDENT || !make_room(c))
         return false;
     Group *g = malloc(sizeof *g);
-    if (!g || !group_create(g, d)) {
+    if (!g || !group_create(g, d, c->worker.view)) {
         free(g);
         return false;
     }
@@ -188,10 +193,12 @@ static bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q)
     *c = (Crew){.queue = q};
     c->worker.memory = m;
     c->worker.dispatch = d;
-    c->worker.watchers = watchers_of(d);
     c->worker.tally = calloc(d->program->count + 1, sizeof(Tally));
     c->worker.clock = d->clock;
-    return c->worker.tally != NULL;
+    c->worker.pcs = d->count_pcs ? calloc(d->program->count + 1, sizeof(PcCounts)) : NULL;
+    c->worker.view = q->model ? memory_view_create(q->model) : NULL;
+    c->worker.watchers = watchers_of(d) & ~(c->worker.view ? 0u : WATCH_COUNTERS);
+    return c->worker.tally && (c->worker.pcs || !d->count_pcs) && (c->worker.view || !q->model);
 }
 
 static void crew_destroy(Crew *c, const Dispatch *d)
@@ -202,6 +209,8 @@ static void crew_destroy(Crew *c, const Dispatch *d)
     }
     free(c->groups);
     free(c->worker.tally);
+    free(c->worker.pcs);
+    memory_view_destroy(c->worker.view);
 }
 
 static void gather_worker(const Worker *k, Tally *sum, const Dispatch *d, Outcome *out)
@@ -213,20 +222,33 @@ static void gather_worker(const Worker *k, Tally *sum, const Dispatch *d, Outcom
     counters_add_worker(k, out->counters);
     if (k->clock > out->clock)
         out->clock = k->clock;
+    if (k->view)
+        memory_view_count(k->view, out->counters);
     if (k->fault.kind != OUTCOME_OK && out->fault.kind == OUTCOME_OK)
         out->fault = k->fault;
 }
 
-static void list_pcs(const Program *p, const Tally *sum, Outcome *out)
+static void add_pcs(PcCounts *sum, const PcCounts *k)
 {
-    out->pc_executions = calloc(p->count, sizeof *out->pc_executions);
-    out->pc_addresses = calloc(p->count, sizeof *out->pc_addresses);
-    if (!out->pc_executions || !out->pc_addresses)
+    sum->divergent += k->divergent;
+    sum->lines += k->lines;
+    sum->l1_hits += k->l1_hits;
+    sum->lds_cycles += k->lds_cycles;
+    sum->lds_conflicts += k->lds_conflicts;
+}
+
+/* What each instruction did, over all threads. */
+static void list_pcs(const Program *p, const Tally *sum, const Crew *crews, u32 crew_count, Outcome *out)
+{
+    out->pcs = calloc(p->count + 1, sizeof *out->pcs);
+    if (!out->pcs)
         return;
     out->pc_count = p->count;
     for (u32 n = 0; n < p->count; n++) {
-        out->pc_executions[n] = sum[n].executions;
-        out->pc_addresses[n] = p->address + p->offset_of[n];
+        out->pcs[n] = (PcCounts){.address = p->address + p->offset_of[n], .executions = sum[n].executions,
+                                 .lanes = sum[n].lanes, .bytes = bytes_asked(&p->code[n], sum[n])};
+        for (u32 k = 0; k < crew_count; k++)
+            add_pcs(&out->pcs[n], &crews[k].worker.pcs[n]);
     }
 }
 
@@ -267,6 +289,7 @@ void dispatch_run(Memory *m, const Dispatch *d, Outcome *out)
         out->fault = (Fault){.kind = OUTCOME_BAD_PC, .pc = d->kernel.entry, .address = d->kernel.entry};
         return;
     }
+    q.model = watchers_of(d) & WATCH_COUNTERS ? memory_model_create(d) : NULL;
     u32 count = thread_count(d, q.total), made = 0;
     Crew *crews = calloc(count, sizeof *crews);
     Tally *sum = calloc(d->program->count + 1, sizeof *sum);
@@ -279,8 +302,12 @@ void dispatch_run(Memory *m, const Dispatch *d, Outcome *out)
             gather_worker(&crews[n].worker, sum, d, out);
         counters_gather(d->program, sum, q.waves, out->counters);
         if (d->count_pcs)
-            list_pcs(d->program, sum, out);
+            list_pcs(d->program, sum, crews, made, out);
+        if (q.model)
+            memory_model_finish(q.model, out->counters, out->pcs);
+        out->memory_counted = q.model != NULL;
     }
+    memory_model_destroy(q.model);
     for (u32 n = 0; crews && n < count; n++)
         crew_destroy(&crews[n], d);
     free(crews);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "counters.h"
+
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
@@ -52,6 +54,14 @@ typedef struct Program Program; /* a decoded .text section */
 Program *program_decode(const char *arch, u64 address, u64 bytes, char *error, size_t error_bytes);
 void program_destroy(Program *p);
 
+/* ---- replay.c: modelled caches that outlive a dispatch ---- */
+
+typedef struct Caches Caches;
+
+/* NULL for an architecture whose caches are not modelled. */
+Caches *caches_create(const char *arch);
+void caches_destroy(Caches *c);
+
 /* ---- dispatch.c ---- */
 
 typedef struct {
@@ -80,7 +90,8 @@ typedef struct {
     u32 threads;          /* 0: one per core */
     bool deterministic;   /* one thread, fixed order */
     bool count_memory;    /* also model cache-line requests and LDS bank conflicts: slower */
-    bool count_pcs;       /* also count executions per instruction */
+    bool count_pcs;       /* also count per instruction */
+    Caches *caches;       /* count_memory: what earlier dispatches left in them; NULL: nothing did */
 } Dispatch;
 
 typedef enum {
@@ -110,31 +121,18 @@ typedef struct {
     char instruction[96]; /* disassembly */
 } Fault;
 
-/* Dynamic wave-level counts, named as rocprof names them. */
-#define EMULATOR_COUNTERS(X) \
-    X(SQ_WAVES) X(SQ_INSTS_VALU) X(SQ_INSTS_SALU) X(SQ_INSTS_SMEM) X(SQ_INSTS_LDS) \
-    X(SQ_INSTS_VMEM_RD) X(SQ_INSTS_VMEM_WR) X(SQ_INSTS_FLAT) X(SQ_INSTS_MFMA) X(SQ_INSTS_BRANCH) X(SQ_INSTS) \
-    X(SQ_THREAD_CYCLES_VALU) \
-    X(SQ_INSTS_VALU_ADD_F16) X(SQ_INSTS_VALU_MUL_F16) X(SQ_INSTS_VALU_FMA_F16) X(SQ_INSTS_VALU_TRANS_F16) \
-    X(SQ_INSTS_VALU_ADD_F32) X(SQ_INSTS_VALU_MUL_F32) X(SQ_INSTS_VALU_FMA_F32) X(SQ_INSTS_VALU_TRANS_F32) \
-    X(SQ_INSTS_VALU_ADD_F64) X(SQ_INSTS_VALU_MUL_F64) X(SQ_INSTS_VALU_FMA_F64) X(SQ_INSTS_VALU_TRANS_F64) \
-    X(SQ_INSTS_VALU_MFMA_MOPS_F16) X(SQ_INSTS_VALU_MFMA_MOPS_BF16) X(SQ_INSTS_VALU_MFMA_MOPS_F32) \
-    X(SQ_INSTS_VALU_MFMA_MOPS_F64) X(SQ_INSTS_VALU_MFMA_MOPS_I8) X(SQ_INSTS_VALU_MFMA_MOPS_F8) \
-    X(bytes_loaded) X(bytes_stored) X(lds_bytes) X(barriers) X(branches_taken) X(active_lanes_valu) \
-    X(cache_lines_loaded) X(cache_lines_stored) X(SQ_LDS_BANK_CONFLICT) X(SQ_LDS_IDX_ACTIVE)
-
-enum {
-#define X(name) COUNTER_##name,
-    EMULATOR_COUNTERS(X)
-#undef X
-    COUNTER_COUNT
-};
+/* What an instruction did: `lanes` were active in its `executions`, and asked for `bytes` of any memory. In lines of 128
+ * bytes where they were found; cycles as SQ_LDS_IDX_ACTIVE and its conflicts. */
+typedef struct {
+    u64 address, executions, lanes, bytes, divergent;
+    u64 lines, l1_hits, l2_hits, l2_misses, lds_cycles, lds_conflicts;
+} PcCounts;
 
 typedef struct {
     Fault fault;          /* kind OUTCOME_OK: the dispatch ran to its end */
     u64 counters[COUNTER_COUNT];
-    u64 *pc_executions;   /* count_pcs: one per instruction of the program, to be freed by the caller */
-    u64 *pc_addresses;
+    bool memory_counted;  /* else those of MEMORY_COUNTERS are not known */
+    PcCounts *pcs;        /* count_pcs: one per instruction of the program, to be freed by the caller */
     u64 pc_count;
     u64 clock;            /* where the clocks of the device stand */
     double seconds;       /* host wall time of the emulation: says nothing about a GPU */

@@ -119,6 +119,7 @@ struct Program {
     u32 (*constants)[2 * LANES]; /* of operands: 64 low words, 64 high words */
     u64 address, bytes;
     u32 count, constant_count;
+    const struct MemoryShape *shape; /* NULL: no memory model */
     bool ocp_float8;        /* gfx950 and later; gfx942 has the FNUZ formats */
     bool flushes_halves;    /* gfx90a: matrix and dot products take and give no denormal f16 or bf16 */
 };
@@ -146,11 +147,23 @@ struct Wave {
     u32 index;              /* within the workgroup */
     u32 workgroup[3];
     Worker *worker;
+    struct Trace *trace;    /* what the memory model is to see, or NULL */
     const Program *program;
     bool ended, at_barrier;
 };
 
-enum { SPAN_CACHE = 64, MEMORY_COUNTERS = 8 };
+enum { SPAN_CACHE = 64 };
+
+/* What the tally of instructions cannot tell: it happened to some of their executions only. */
+typedef struct {
+    u64 taken, divergent, barriers;
+    u64 items, waves_under[4];    /* lanes at the start; waves with fewer than 64, 48, 32, 16 of them */
+    u64 bytes_in_lds[3];          /* of vector memory instructions whose address was one of LDS, by AccessKind */
+    u64 bytes_in_scratch[3];
+    u64 flat_in_lds, flat_only_in_lds; /* flat instructions with a lane, or all lanes, in LDS */
+} Events;
+
+typedef struct { u64 active, bank_conflicts, address_conflicts; } LdsCycles;
 
 /* What one thread of the emulation owns. */
 struct Worker {
@@ -160,8 +173,10 @@ struct Worker {
     Span cache[SPAN_CACHE]; /* last span hit, by instruction */
     u64 budget;             /* wave-instructions until the wave must yield */
     u64 clock;              /* what s_memtime reads */
-    u64 taken, barriers, flat_bytes_loaded, flat_bytes_stored;
-    u64 lines_loaded, lines_stored, lds_active, lds_conflicts;
+    Events events;
+    LdsCycles lds;
+    PcCounts *pcs;          /* NULL, or one per instruction; see watch.h */
+    struct MemoryView *view;
     u32 watchers;           /* Watcher bits: who looks on at memory instructions, see watch.h */
     Fault fault;
     u32 room[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
@@ -187,11 +202,20 @@ extern const u32 isa_table_count;
 
 void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *counters);
 void counters_add_worker(const Worker *k, u64 *counters);
+void count_divergence(Wave *w, const Inst *i);
+u64 bytes_asked(const Inst *i, Tally t);
 
 /* ---- scalar operands ---- */
 
 static inline u64 pair(u32 low, u32 high) { return (u64)high << 32 | low; }
 static inline u64 exec_mask(const Wave *w) { return pair(w->s[SGPR_EXEC], w->s[SGPR_EXEC + 1]); }
+/* The number of `i` in the program; the loop may run a changed copy of an instruction. */
+static inline u32 instruction_number(const Wave *w, const Inst *i)
+{
+    u64 n = ((u64)i - (u64)w->program->code) / sizeof *i;
+    return n < w->program->count ? (u32)n : w->pc - 1;
+}
+
 static inline bool lane_active(const Wave *w, u32 lane) { return exec_mask(w) >> lane & 1; }
 
 static inline u64 scalar_pair(const Wave *w, u32 at) { return pair(w->s[at], w->s[at + 1]); }

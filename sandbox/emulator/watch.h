@@ -22,10 +22,7 @@ void watch_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 by
 void watch_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
 /* A scalar load of `bytes` for the wave as a whole. */
 void watch_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
-
-/* ---- counters.c ---- */
-
-void count_cache_lines(Wave *w, const u64 *address, u64 active, u32 bytes, bool store);
-void count_lds_access(Wave *w, const u32 *offset, u64 active, u32 bytes);
+/* The wave has come to a barrier. */
+void watch_barrier(Wave *w);
 
 #endif

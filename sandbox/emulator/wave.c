@@ -1,5 +1,7 @@
 #include "wave.h"
 
+#include "memory_model.h"
+
 #include "access.h"
 
 #include <immintrin.h>
@@ -28,7 +30,7 @@ static u8 *reserve(u64 bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-bool group_create(Group *g, const Dispatch *d)
+bool group_create(Group *g, const Dispatch *d, bool traced)
 {
     u64 waves = group_wave_count(d);
     *g = (Group){.registers_bytes = waves * REGISTER_STRIDE,
@@ -38,7 +40,8 @@ bool group_create(Group *g, const Dispatch *d)
     g->registers = reserve(g->registers_bytes);
     g->lds = reserve(g->lds_room);
     g->scratch = reserve(g->scratch_room);
-    if (g->waves && g->registers && g->lds && g->scratch)
+    g->trace = traced ? group_trace_create((u32)waves) : NULL;
+    if (g->waves && g->registers && g->lds && g->scratch && (g->trace || !traced))
         return true;
     group_destroy(g, d);
     return false;
@@ -47,6 +50,7 @@ bool group_create(Group *g, const Dispatch *d)
 void group_destroy(Group *g, const Dispatch *d)
 {
     (void)d;
+    group_trace_destroy(g->trace);
     free(g->waves);
     if (g->registers)
         munmap(g->registers, g->registers_bytes);
@@ -128,6 +132,10 @@ static void set_work_items(Wave *w, const u32 *size)
         w->v[0][l] = t % size[0] | t / size[0] % size[1] << 10 | t / size[0] / size[1] << 20;
     }
     put_scalar_pair(w, SGPR_EXEC, exec);
+    u32 lanes = (u32)__builtin_popcountll(exec);
+    w->worker->events.items += lanes;
+    for (u32 k = 0; k < 4; k++)
+        w->worker->events.waves_under[k] += lanes < LANES - 16 * k;
 }
 
 static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, const u32 *size)
@@ -144,6 +152,7 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     w->index = index;
     memcpy(w->workgroup, workgroup, sizeof w->workgroup);
     w->worker = k;
+    w->trace = group_trace_wave(g->trace, index);
     w->program = d->program;
     w->constants = (const u32(*)[2 * LANES])d->program->constants;
     w->mode = initial_mode(d);
@@ -168,6 +177,7 @@ u32 group_start(Group *g, Worker *k, u64 number)
         size[axis] = left < d->block[axis] ? (u32)left : d->block[axis];
     }
     memset(g->lds, POISON, g->lds_room);
+    g->number = number;
     g->wave_count = (size[0] * size[1] * size[2] + LANES - 1) / LANES;
     for (u32 n = 0; n < g->wave_count; n++)
         wave_start(g, k, n, workgroup, size);

@@ -9,12 +9,15 @@ typedef struct {
     Wave *waves;
     u8 *registers, *lds, *scratch;
     u64 registers_bytes, lds_room, scratch_room;
+    struct GroupTrace *trace; /* NULL: the memory model does not look on */
+    u64 number;
     u32 wave_count, live, waiting;
     bool busy;
 } Group;
 
 u32 group_wave_count(const Dispatch *d);
-bool group_create(Group *g, const Dispatch *d);
+/* `traced`: its waves record what they ask of memory. */
+bool group_create(Group *g, const Dispatch *d, bool traced);
 void group_destroy(Group *g, const Dispatch *d);
 
 /* Set the waves of workgroup `number` (x fastest) up. Returns how many there are. */

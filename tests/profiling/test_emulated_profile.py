@@ -2,9 +2,10 @@
 
 import pytest
 
-from amdkernel_mcp.measurement.work import CaseRun, Dispatch, Footprint
+from amdkernel_mcp.measurement.work import CaseRun, Dispatch, Footprint, PcCounts
 from amdkernel_mcp.profiling.comparison import compare
-from amdkernel_mcp.profiling.emulated_metrics import DERIVED, RAW
+from amdkernel_mcp.profiling.emulated_metrics import DERIVED
+from amdkernel_mcp.profiling.emulator_counters import COUNTERS, MATRIX_TYPES
 from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
 from amdkernel_mcp.profiling.profile import profile
 from amdkernel_mcp.results import KernelResources
@@ -25,7 +26,7 @@ def counts(**changed: float) -> dict[str, float]:
         "SQ_LDS_BANK_CONFLICT": 0, "SQ_LDS_IDX_ACTIVE": 0,
     }  # fmt: skip
     flop = [f"SQ_INSTS_VALU_{op}_{w}" for op in ("ADD", "MUL", "FMA", "TRANS") for w in ("F16", "F32", "F64")]
-    flop += [f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in ("F16", "BF16", "F32", "F64", "I8", "F8")]
+    flop += [f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in MATRIX_TYPES]
     return dict.fromkeys(flop, 0) | plain | changed
 
 
@@ -44,7 +45,7 @@ class Lines:
 
 
 def run(
-    *, groups: int = 4096, block: int = 256, of: KernelResources | None = None, pcs: dict[int, int] | None = None,
+    *, groups: int = 4096, block: int = 256, of: KernelResources | None = None, pcs: dict[int, PcCounts] | None = None,
     footprint: Footprint | None = None, **changed: float,
 ):  # fmt: skip
     at = footprint or Footprint(4 * MIB, 4 * MIB)
@@ -169,10 +170,21 @@ def test_the_diagnosis_never_speaks_of_what_the_emulator_cannot_see():
 
 
 def test_hot_lines_are_shares_of_all_that_was_executed():
-    lines = run(pcs={0x10: 30, 0x14: 30, 0x18: 20, 0x99: 20}).kernels[0].hot_lines
+    pcs = {address: PcCounts(count) for address, count in ((0x10, 30), (0x14, 30), (0x18, 20), (0x99, 20))}
+    lines = run(pcs=pcs).kernels[0].hot_lines
     assert [(line.line, line.source, line.share) for line in lines] == [(2, "load();", 0.6), (3, "add();", 0.2)]
     assert all(line.evidence == "emulated" for line in lines)
     assert run().kernels[0].hot_lines == []
+
+
+def test_a_hot_line_says_what_it_asked_and_where_it_was_found():
+    load = PcCounts(100, 6400, 25600, lines=6400, l1_hits=1600, l2_hits=3600, l2_misses=1200)
+    lines = run(pcs={0x10: load, 0x18: PcCounts(10, 320, divergent=5)}).kernels[0].hot_lines
+    assert (lines[0].executions, lines[0].active_lanes, lines[1].divergent) == (100, 64, 5)
+    memory = lines[0].memory
+    assert (memory.bytes_asked, memory.bytes_touched, memory.l1_hit, memory.l2_hit) == (25600, 819200, 0.25, 0.75)
+    assert memory.evidence == "modelled"
+    assert lines[1].memory is None
 
 
 def test_the_better_kernel_is_better_by_named_counters():
@@ -193,7 +205,7 @@ def test_a_run_without_dispatches_is_no_profile():
 
 
 def test_all_formulas_use_counters_that_the_emulator_has():
-    known = RAW.keys() | {"compulsory_bytes", "simds"}
+    known = COUNTERS.keys() | {"compulsory_bytes", "simds"}
     for definition in DERIVED:
         assert definition.formula.names <= known, definition.name
 

@@ -115,6 +115,7 @@ static void run(Function *f, const LaunchShape *s, u64 record)
         .deterministic = o->deterministic,
         .count_memory = o->count_memory,
         .count_pcs = o->count_pcs,
+        .caches = runtime()->caches,
     };
     for (int i = 0; i < 3; i++) {
         d.grid[i] = s->grid[i];
@@ -124,8 +125,7 @@ static void run(Function *f, const LaunchShape *s, u64 record)
     Outcome outcome = {0};
     dispatch_run(runtime()->memory, &d, &outcome);
     report_dispatch(f, &d, &outcome);
-    free(outcome.pc_executions);
-    free(outcome.pc_addresses);
+    free(outcome.pcs);
     runtime()->fault = fault_code(outcome.fault.kind);
 }
 

@@ -65,25 +65,36 @@ static void write_fault(FILE *out, const CodeObject *c, const Fault *f)
     fputc('}', out);
 }
 
-static void write_counts(FILE *out, const CodeObject *c, const Outcome *o)
+/* Rows of the columns in which runner_answer.py reads them; instructions that did not run are left out. */
+static void write_pcs(FILE *out, const CodeObject *c, const Outcome *o)
 {
-    fputs(",\"counters\":{", out);
-    for (int i = 0; i < COUNTER_COUNT; i++)
-        fprintf(out, "%s\"%s\":%" PRIu64, i ? "," : "", counter_name(i), o->counters[i]);
-    fputs("},\"pcs\":", out);
-    if (!o->pc_executions) {
-        fputs("null", out);
-        return;
-    }
     const char *comma = "";
     fputc('[', out);
     for (u64 i = 0; i < o->pc_count; i++) {
-        if (!o->pc_executions[i])
+        const PcCounts *p = &o->pcs[i];
+        const u64 columns[] = {p->address - c->base, p->executions, p->lanes, p->bytes, p->divergent, p->lines,
+                               p->l1_hits, p->l2_hits, p->l2_misses, p->lds_cycles, p->lds_conflicts};
+        if (!p->executions)
             continue;
-        fprintf(out, "%s[%" PRIu64 ",%" PRIu64 "]", comma, o->pc_addresses[i] - c->base, o->pc_executions[i]);
+        fprintf(out, "%s[", comma);
+        for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
+            fprintf(out, "%s%" PRIu64, k ? "," : "", columns[k]);
+        fputc(']', out);
         comma = ",";
     }
     fputc(']', out);
+}
+
+static void write_counts(FILE *out, const CodeObject *c, const Outcome *o)
+{
+    fputs(",\"counters\":{", out);
+    for (int i = 0; i < (o->memory_counted ? COUNTER_COUNT : FIRST_MEMORY_COUNTER); i++)
+        fprintf(out, "%s\"%s\":%" PRIu64, i ? "," : "", counter_name(i), o->counters[i]);
+    fputs("},\"pcs\":", out);
+    if (o->pcs)
+        write_pcs(out, c, o);
+    else
+        fputs("null", out);
 }
 
 static void write_line(FILE *out, const Function *f, const Dispatch *d, const Outcome *o)

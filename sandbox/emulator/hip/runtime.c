@@ -51,6 +51,8 @@ static void start(void)
     the_runtime.options = read_options();
     the_runtime.report_path = getenv("AMDKERNEL_EMULATOR_REPORT");
     the_runtime.memory = memory_create(the_runtime.options.arena_bytes);
+    if (the_runtime.options.count_memory)
+        the_runtime.caches = caches_create(the_runtime.options.arch);
     if (!the_runtime.memory) {
         fprintf(stderr, "amdkernel emulator: no address space for %llu MiB of device memory (option arena_mb)\n",
                 (unsigned long long)(the_runtime.options.arena_bytes >> 20));

@@ -34,6 +34,7 @@ typedef struct {
 
 typedef struct {
     Memory *memory;
+    Caches *caches;          /* as the memory model has them; NULL without it */
     Options options;
     const char *report_path; /* NULL: faults go to stderr, and nothing else is told */
     pthread_mutex_t lock;    /* recursive; held by every call that touches shared state */

@@ -1,7 +1,7 @@
 /* Branches, barriers, the MODE register and what a functional emulator need not do. */
-#include "../machine.h"
+#include "../watch.h"
 
-static void jump(Wave *w, const Inst *i) { w->pc = i->target; w->worker->taken++; }
+static void jump(Wave *w, const Inst *i) { w->pc = i->target; w->worker->events.taken++; }
 
 static void s_branch(Wave *w, const Inst *i) { jump(w, i); }
 
@@ -29,7 +29,7 @@ static void go_to(Wave *w, const Inst *i, u64 address)
         return;
     }
     w->pc = p->index_of[offset / 4];
-    w->worker->taken++;
+    w->worker->events.taken++;
 }
 
 static void s_getpc_b64(Wave *w, const Inst *i) { put_scalar_pair(w, i->sdst, next_address(w, i)); }
@@ -49,7 +49,9 @@ static void s_call_b64(Wave *w, const Inst *i)
 static void s_barrier(Wave *w, const Inst *i)
 {
     (void)i;
-    w->worker->barriers++;
+    w->worker->events.barriers++;
+    if (unlikely(w->worker->watchers))
+        watch_barrier(w);
     w->stop = STOP_BARRIER;
 }
 static void s_endpgm(Wave *w, const Inst *i)

@@ -28,6 +28,15 @@ def strided(bytes_: int) -> str:
 
 
 ALL = (1 << 64) - 1
+
+
+def lds_read(width: str, step: int, *, cycles: int, conflicts: int, lanes: int = ALL) -> Case:
+    """Lanes `step` bytes apart; `cycles` without conflict."""
+    result = {"b32": "v20", "b64": "v[20:21]", "b128": "v[20:23]"}[width]
+    adds = {"SQ_LDS_IDX_ACTIVE": cycles + conflicts, "SQ_LDS_BANK_CONFLICT": conflicts, "SQ_LDS_ADDR_CONFLICT": 0}
+    return Case(f"ds_read_{width} {result}, v22", adds, f"{strided(step)}v_and_b32 v22, 0xfff, v22\n", lanes)
+
+
 CASES = [
     Case("v_add_f32 v20, v0, v1", {
         "SQ_INSTS": 1, "SQ_INSTS_VALU": 1, "SQ_INSTS_VALU_ADD_F32": 1, "active_lanes_valu": AWAKE,
@@ -39,26 +48,66 @@ CASES = [
     Case("v_mfma_f32_16x16x16_f16 v[20:23], v[2:3], v[4:5], 0", {
         "SQ_INSTS_VALU": 1, "SQ_INSTS_MFMA": 1, "SQ_INSTS_VALU_MFMA_MOPS_F16": 16, "active_lanes_valu": 0}),
     Case("s_add_u32 s10, s4, s5", {"SQ_INSTS": 1, "SQ_INSTS_SALU": 1, "SQ_INSTS_VALU": 0}),
+    Case("v_add_u32 v20, v0, v1", {"SQ_INSTS_VALU_INT32": 1, "SQ_INSTS_VALU_INT64": 0}),
+    Case("v_lshl_add_u64 v[20:21], v[4:5], 0, v[6:7]", {"SQ_INSTS_VALU_INT64": 1}),
+    Case("v_lshlrev_b64 v[20:21], 3, v[4:5]", {"SQ_INSTS_VALU_INT32": 0, "SQ_INSTS_VALU_INT64": 0}),
+    Case("v_cvt_f16_f32 v20, v0", {"SQ_INSTS_VALU_CVT": 1, "SQ_INSTS_VALU_INT32": 0}),
+    Case("v_mfma_f32_16x16x8_xf32 v[20:23], v[2:3], v[4:5], 0", {
+        "SQ_INSTS_VALU_MFMA_XF32": 1, "SQ_INSTS_VALU_MFMA_MOPS_XF32": 8, "SQ_INSTS_VALU_MFMA_MOPS_F32": 0}),
+    Case("v_mfma_f32_32x32x16_fp8_bf8 v[20:35], v[2:3], v[4:5], 0", {"SQ_INSTS_VALU_MFMA_MOPS_F8": 64}),
+    Case("v_smfmac_f32_16x16x32_f16 v[20:23], v[2:3], v[4:7], v8", {"SQ_INSTS_VALU_MFMA_MOPS_F16": 32}),
+    Case("s_waitcnt vmcnt(0)", {"SQ_INSTS": 1, "waits": 1, "SQ_INSTS_SALU": 0}),
+    Case("s_and_saveexec_b64 s[10:11], s[4:5]", {"branches_divergent": 1}, "s_mov_b64 s[4:5], 0xff0\n"),
+    Case("s_and_saveexec_b64 s[10:11], -1", {"branches_divergent": 0, "SQ_INSTS_SALU": 1}),
+    Case("s_mov_b64 exec, 0", {"branches_divergent": 0}),
+    Case("s_andn2_b64 exec, exec, s[4:5]", {"branches_divergent": 1}, "s_mov_b64 s[4:5], 1\n"),
+    Case("v_cmpx_lt_u32 vcc, v22, 7", {"branches_divergent": 1}, LANE),
     Case("s_branch 0", {"SQ_INSTS_BRANCH": 1, "branches_taken": 1, "SQ_INSTS_SALU": 0}),
     Case("s_cbranch_execz 0", {"SQ_INSTS_BRANCH": 1, "branches_taken": 0}),
     Case("s_barrier", {"SQ_INSTS": 1, "barriers": 1}),
-    Case("s_load_dword s10, s[20:21], 0x0", {"SQ_INSTS_SMEM": 1}),
+    Case("s_load_dword s10, s[20:21], 0x0", {"SQ_INSTS_SMEM": 1, "SQC_DCACHE_REQ_READ_1": 1}),
+    Case("s_load_dwordx8 s[8:15], s[20:21], 0x0", {
+        "SQC_DCACHE_REQ": 1, "SQC_DCACHE_REQ_READ_8": 1, "scalar_bytes_loaded": 32}),
     Case("global_load_dword v20, v22, s[20:21]", {
-        "SQ_INSTS_VMEM_RD": 1, "SQ_INSTS_FLAT": 0, "bytes_loaded": 256, "cache_lines_loaded": 2}, strided(4), ALL),
-    Case("global_load_dword v20, v22, s[20:21]", {"bytes_loaded": 256, "cache_lines_loaded": 32}, strided(64), ALL),
+        "SQ_INSTS_VMEM_RD": 1, "SQ_INSTS_FLAT": 1, "TA_FLAT_READ_WAVEFRONTS_sum": 1, "SQ_INSTS_LDS": 0,
+        "bytes_loaded": 256, "cache_lines_loaded": 2, "TCP_TOTAL_ACCESSES_sum": 16,
+        "TCP_TOTAL_CACHE_ACCESSES_sum": 4}, strided(4), ALL),
+    Case("global_load_dword v20, v22, s[20:21]", {
+        "bytes_loaded": 256, "cache_lines_loaded": 32, "TCP_TOTAL_ACCESSES_sum": 64,
+        "TCP_TOTAL_CACHE_ACCESSES_sum": 32}, strided(64), ALL),
+    Case("global_load_dwordx2 v[20:21], v22, s[20:21]", {
+        "cache_lines_loaded": 4, "TCP_TOTAL_READ_sum": 64, "TCP_TOTAL_CACHE_ACCESSES_sum": 16}, strided(8), ALL),
+    Case("global_load_dwordx4 v[20:23], v22, s[20:21]", {
+        "cache_lines_loaded": 8, "TCP_TOTAL_CACHE_ACCESSES_sum": 16}, strided(16), ALL),
+    Case("global_load_dword v20, v22, s[20:21] offset:128", {"cache_lines_loaded": 1}, strided(0), ALL),
+    Case("flat_load_dword v20, v[22:23]", {
+        "SQ_INSTS_LDS": 1, "SQ_INSTS_FLAT": 1, "SQ_INSTS_FLAT_LDS_ONLY": 1, "bytes_loaded": 0, "lds_bytes": 256,
+        "cache_lines_loaded": 0, "SQ_LDS_IDX_ACTIVE": 2},
+        strided(4) + "s_mov_b64 s[10:11], src_shared_base\nv_mov_b32 v23, s11\n", ALL),
+    Case("scratch_store_dword off, v10, off", {
+        "SQ_INSTS_FLAT": 1, "scratch_bytes_stored": 4 * AWAKE, "bytes_stored": 0}),
     Case("global_store_dwordx2 v22, v[10:11], s[20:21]", {
         "SQ_INSTS_VMEM_WR": 1, "bytes_stored": 8 * AWAKE, "bytes_loaded": 0}, strided(8)),
     Case("global_atomic_add v22, v10, s[20:21]", {
-        "SQ_INSTS_VMEM_WR": 1, "SQ_INSTS_VMEM_RD": 0, "bytes_loaded": 256, "bytes_stored": 256}, strided(4), ALL),
+        "SQ_INSTS_VMEM_WR": 1, "SQ_INSTS_VMEM_RD": 0, "bytes_loaded": 256, "bytes_stored": 256, "bytes_atomic": 256,
+        "TA_FLAT_ATOMIC_WAVEFRONTS_sum": 1, "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum": 4}, strided(4), ALL),
     Case("global_atomic_add v20, v22, v10, s[20:21] sc0", {"SQ_INSTS_VMEM_WR": 0, "SQ_INSTS_VMEM_RD": 1}, strided(4), ALL),
-    Case("ds_read_b32 v20, v22", {
-        "SQ_INSTS_LDS": 1, "lds_bytes": 256, "SQ_LDS_IDX_ACTIVE": 2, "SQ_LDS_BANK_CONFLICT": 0}, strided(4), ALL),
-    Case("ds_read_b32 v20, v22", {"SQ_LDS_IDX_ACTIVE": 4, "SQ_LDS_BANK_CONFLICT": 2}, strided(8), ALL),
-    Case("ds_read_b32 v20, v22", {"SQ_LDS_IDX_ACTIVE": 32, "SQ_LDS_BANK_CONFLICT": 30}, strided(64), ALL),
-    Case("ds_read_b64 v[20:21], v22", {"SQ_LDS_IDX_ACTIVE": 4, "SQ_LDS_BANK_CONFLICT": 0}, strided(8), ALL),
+    # Conflicts of an MI300X, counted with rocprof for 64 reads: nod-ai/amd-shark-ai, docs/empirical-lds/cdna3info.md.
+    *(lds_read("b32", step, cycles=2, conflicts=many) for step, many in ((4, 0), (8, 2), (16, 6), (32, 14), (64, 30),
+                                                                         (128, 62))),
+    *(lds_read("b64", step, cycles=4, conflicts=many) for step, many in ((8, 0), (16, 4), (32, 12), (64, 28))),
+    *(lds_read("b128", step, cycles=8, conflicts=many) for step, many in ((16, 0), (32, 8), (64, 24))),
+    # One active lane takes two cycles, two on one bank three (ROCm Compute Profiler, "LDS examples", MI250).
+    lds_read("b32", 128, cycles=2, conflicts=0, lanes=1),
+    lds_read("b32", 128, cycles=2, conflicts=1, lanes=3),
+    lds_read("b32", 0, cycles=2, conflicts=0),
     Case("ds_write_b128 v22, v[10:13]", {
-        "lds_bytes": 1024, "SQ_LDS_IDX_ACTIVE": 8, "SQ_LDS_BANK_CONFLICT": 0}, strided(16), ALL),
-    Case("ds_read2_b32 v[20:21], v22 offset1:1", {"SQ_INSTS_LDS": 1, "lds_bytes": 512}, strided(4), ALL),
+        "SQ_INSTS_LDS_STORE": 1, "lds_bytes": 1024, "SQ_LDS_IDX_ACTIVE": 8, "SQ_LDS_BANK_CONFLICT": 0}, strided(16), ALL),
+    Case("ds_write_b128 v22, v[10:13]", {"SQ_LDS_BANK_CONFLICT": 24}, strided(64), ALL),
+    Case("ds_read2_b32 v[20:21], v22 offset1:1", {
+        "SQ_INSTS_LDS": 1, "lds_bytes": 512, "SQ_LDS_IDX_ACTIVE": 4}, strided(4), ALL),
+    Case("ds_add_u32 v22, v10", {
+        "SQ_INSTS_LDS_ATOMIC": 1, "SQ_LDS_ADDR_CONFLICT": 62, "SQ_LDS_BANK_CONFLICT": 0}, strided(0), ALL),
 ]  # fmt: skip
 
 

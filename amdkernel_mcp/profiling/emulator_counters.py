@@ -1,0 +1,156 @@
+"""The emulator's counters: unit, evidence and meaning of each name in sandbox/emulator/counters.h.
+
+Names in capitals are rocprof's. Sums over all waves, units and channels of all dispatches of a kernel.
+"""
+
+from amdkernel_mcp.results import Evidence
+
+Row = tuple[str, Evidence, str]
+
+MATRIX_TYPES = ("F16", "BF16", "F32", "F64", "I8", "F8", "XF32", "F6F4")
+
+
+def _exact(unit: str, **meanings: str) -> dict[str, Row]:
+    return {name: (unit, "emulated", meaning) for name, meaning in meanings.items()}
+
+
+def _modelled(unit: str, **meanings: str) -> dict[str, Row]:
+    return {name: (unit, "modelled", meaning) for name, meaning in meanings.items()}
+
+
+_WAVES = _exact(
+    "waves",
+    SQ_WAVES="waves launched",
+    SQ_WAVES_EQ_64="waves with 64 work-items",
+    SQ_WAVES_LT_64="waves with fewer than 64 work-items",
+    SQ_WAVES_LT_48="waves with fewer than 48 work-items",
+    SQ_WAVES_LT_32="waves with fewer than 32 work-items",
+    SQ_WAVES_LT_16="waves with fewer than 16 work-items",
+) | _exact("work-items", SQ_ITEMS="work-items launched")
+
+_INSTRUCTIONS = _exact(
+    "instructions",
+    SQ_INSTS="instructions of all kinds, waits and the end of the program included",
+    SQ_INSTS_VALU="vector ALU, MFMA included",
+    SQ_INSTS_SALU="scalar ALU",
+    SQ_INSTS_SMEM="scalar memory, clocks included",
+    SQ_INSTS_LDS="LDS, and flat instructions with a lane in LDS",
+    SQ_INSTS_VMEM="vector memory",
+    SQ_INSTS_VMEM_RD="vector memory loads, and atomics that return a value",
+    SQ_INSTS_VMEM_WR="vector memory stores, and atomics that return nothing",
+    SQ_INSTS_FLAT="vector memory instructions in the FLAT encoding: flat_, global_ and scratch_",
+    SQ_INSTS_FLAT_LDS_ONLY="flat instructions whose active lanes are all in LDS",
+    SQ_INSTS_MFMA="matrix instructions",
+    SQ_INSTS_BRANCH="branches",
+    SQ_INSTS_SENDMSG="messages, and the end of the program, which is one",
+    SQ_INSTS_LDS_LOAD="LDS reads and lane exchanges (rocprof: from gfx950 on)",
+    SQ_INSTS_LDS_STORE="LDS writes (rocprof: from gfx950 on)",
+    SQ_INSTS_LDS_ATOMIC="LDS atomics (rocprof: from gfx950 on)",
+    SQ_INSTS_VALU_INT32="vector instructions with i32 or u32 in their name; bit operations and shifts of b32 are none",
+    SQ_INSTS_VALU_INT64="vector instructions with i64 or u64 in their name",
+    SQ_INSTS_VALU_CVT="vector conversions (v_cvt_)",
+    **{
+        f"SQ_INSTS_VALU_{kind}_{width}": f"{kind} instructions of {width}; a packed one counts twice"
+        for width in ("F16", "F32", "F64")
+        for kind in ("ADD", "MUL", "FMA", "TRANS")
+    },
+    **{f"SQ_INSTS_VALU_MFMA_{kind}": f"matrix instructions of {kind}" for kind in MATRIX_TYPES},
+)
+
+_MATRIX = _exact(
+    "512 flop",
+    **{
+        f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": f"MFMA work of {kind}, in units of 512 operations; a sparse instruction by "
+        "the depth in its name"
+        for kind in MATRIX_TYPES
+    },
+)
+
+_MEMORY_INSTRUCTIONS = _exact(
+    "requests",
+    SQC_DCACHE_REQ="scalar loads",
+    **{f"SQC_DCACHE_REQ_READ_{n}": f"scalar loads of {n} dword{'s' * (n > 1)}" for n in (1, 2, 4, 8, 16)},
+) | _exact(
+    "wave instructions",
+    TA_TOTAL_WAVEFRONTS_sum="vector memory instructions that the address units take",
+    TA_FLAT_WAVEFRONTS_sum="the same in the FLAT encoding",
+    TA_FLAT_READ_WAVEFRONTS_sum="loads of these",
+    TA_FLAT_WRITE_WAVEFRONTS_sum="stores of these",
+    TA_FLAT_ATOMIC_WAVEFRONTS_sum="atomics of these",
+    TA_BUFFER_WAVEFRONTS_sum="buffer instructions that the address units take",
+    TA_BUFFER_READ_WAVEFRONTS_sum="loads of these",
+    TA_BUFFER_WRITE_WAVEFRONTS_sum="stores of these",
+    TA_BUFFER_ATOMIC_WAVEFRONTS_sum="atomics of these",
+)
+
+_OURS = (
+    _exact(
+        "B",
+        bytes_loaded="global bytes that active lanes asked for, atomics included",
+        bytes_stored="global bytes that active lanes stored, atomics included",
+        bytes_atomic="global bytes that atomics changed",
+        scratch_bytes_loaded="scratch bytes that active lanes asked for",
+        scratch_bytes_stored="scratch bytes that active lanes stored",
+        scalar_bytes_loaded="bytes of scalar loads",
+        lds_bytes="LDS bytes that active lanes touched",
+    )
+    | _exact(
+        "instructions",
+        barriers="workgroup barriers, per wave",
+        waits="s_waitcnt and its relatives",
+        branches_taken="branches and calls that were taken",
+        branches_divergent="instructions that part the active lanes: EXEC becomes a proper, not empty part of itself "
+        "(an `if` or the end of a loop for some lanes)",
+    )
+    | _exact("lanes", active_lanes_valu="active lanes, summed over VALU instructions without MFMA")
+    | _modelled("lane cycles", SQ_THREAD_CYCLES_VALU="active lanes of VALU instructions, a cycle for each instruction")
+)
+
+_LDS = _modelled(
+    "cycles",
+    SQ_LDS_BANK_CONFLICT="LDS cycles lost to bank conflicts",
+    SQ_LDS_ADDR_CONFLICT="LDS cycles lost to atomics of several lanes on one word",
+    SQ_LDS_IDX_ACTIVE="LDS cycles of indexed accesses, conflicts included; lane exchanges are left out",
+)
+
+_CACHES = (
+    _modelled(
+        "requests",
+        SQC_DCACHE_HITS="scalar cache lines that were there",
+        SQC_DCACHE_MISSES="scalar cache lines that were not there",
+        TCP_TOTAL_ACCESSES_sum="accesses that the address unit makes of vector memory instructions: one for an active "
+        "lane, or for four lanes whose bytes lie within 16",
+        TCP_TOTAL_READ_sum="loads of these",
+        TCP_TOTAL_WRITE_sum="stores of these",
+        TCP_TOTAL_CACHE_ACCESSES_sum="tag lookups of the vL1D: lines in each group of 16 coalesced or 4 other lanes",
+        TCP_TCC_READ_REQ_sum="lines that the vL1D asks of the L2 (64 B on gfx90a, else 128 B)",
+        TCP_TCC_WRITE_REQ_sum="stores of the vL1D to the L2, of up to 64 B",
+        TCP_TCC_ATOMIC_WITH_RET_REQ_sum="atomics that return a value, of up to 64 B",
+        TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum="atomics that return nothing, of up to 64 B",
+        TCC_REQ_sum="requests to the L2",
+        TCC_READ_sum="reads of these, of up to 128 B",
+        TCC_WRITE_sum="stores of these, of up to 64 B",
+        TCC_ATOMIC_sum="atomics of these, of up to 64 B",
+        TCC_HIT_sum="L2 requests whose line was there",
+        TCC_MISS_sum="L2 requests whose line was not there",
+        TCC_BUBBLE_sum="reads of 128 B from the fabric (gfx942 and later)",
+        TCC_EA0_RDREQ_sum="reads of the L2 from the fabric: 128 B; on gfx90a (TCC_EA_RDREQ_sum) 64 B",
+        TCC_EA0_WRREQ_sum="writes of the L2 to the fabric",
+        TCC_EA0_WRREQ_64B_sum="of these with 64 B; the others have 32 B",
+    )
+    | _modelled(
+        "lines",
+        cache_lines_loaded="distinct 128-byte lines per load instruction, summed",
+        cache_lines_stored="distinct 128-byte lines per store or atomic instruction, summed",
+        l1_line_hits="of the lines loaded, those that were in the vL1D",
+        mall_hits="L2 misses whose line was in the Infinity Cache",
+        mall_misses="L2 misses whose line had to come from memory",
+    )
+    | _modelled(
+        "B",
+        memory_bytes_read="bytes read from memory",
+        memory_bytes_written="bytes that became dirty in the last cache before memory: they must get there some day",
+    )
+)
+
+COUNTERS: dict[str, Row] = _WAVES | _INSTRUCTIONS | _MATRIX | _MEMORY_INSTRUCTIONS | _OURS | _LDS | _CACHES

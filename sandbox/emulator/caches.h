@@ -1,0 +1,42 @@
+/*
+ * Caches behind the CUs: who holds which line, and what had to be fetched or written for it.
+ * A line has 128 bytes and four sectors; a mask tells sectors. Least recently used goes first.
+ */
+#ifndef AMDKERNEL_CACHES_H
+#define AMDKERNEL_CACHES_H
+
+#include "memory_shape.h"
+
+/* ---- one set-associative cache that writes back ---- */
+
+typedef struct { u64 line : 56, valid : 4, dirty : 4; } CacheLine;
+typedef struct { CacheLine *lines; u64 sets; u32 ways; } Cache;
+
+enum { ALL_SECTORS = 15 };
+
+bool cache_create(Cache *c, u64 bytes, u32 ways);
+void cache_destroy(Cache *c);
+
+/* What the cache knew of the line; it is its youngest then. Of `written` sectors it keeps dirty copies, and of a line
+ * that is read but not there it fetches all. `out` is the line that had to go, if it was dirty. */
+CacheLine cache_touch(Cache *c, u64 line, u8 sectors, bool written, CacheLine *out);
+
+/* Calls `tell` for each dirty line and forgets all lines. */
+void cache_empty(Cache *c, void (*tell)(void *context, const CacheLine *line), void *context);
+
+/* ---- the vL1D of a CU: reads only ---- */
+
+enum { L1_LINES = 256, L1_BUCKETS = 512 };
+
+typedef struct {
+    u64 line[L1_LINES];
+    u16 older[L1_LINES + 4], newer[L1_LINES + 4]; /* rings by age, one for each of the 4 sets; the ends stand behind */
+    u16 chain[L1_LINES], bucket[L1_BUCKETS];
+    u32 ways;
+} L1;
+
+/* `ways` of the 64 are this workgroup's. */
+void l1_reset(L1 *c, u32 ways);
+bool l1_touch(L1 *c, u64 line);
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * How long the LDS is busy with an instruction, from the banks that its lanes touch.
+ *
+ * A wave is served in phases: groups of lanes whose data fill the banks once. A phase takes a cycle for each distinct
+ * word that its most wanted bank must give; lanes that read or write the same word share it. Every phase takes a cycle,
+ * also one whose lanes are all switched off. Only atomics on one word take turns.
+ *
+ * Phases of 4- and 8-byte accesses are neighbouring lanes, as are those of 16-byte stores; those of 16-byte loads are
+ * not. Sources: nod-ai/amd-shark-ai, docs/empirical-lds (bank conflicts counted on an MI300X, phases timed on MI300X
+ * and MI350X); triton-lang/triton pull request 11365 (the same phases); ROCm Compute Profiler, "LDS examples" (two
+ * cycles for a single active lane on an MI250). The order of the phases does not matter. gfx90a as gfx942.
+ */
+#include "lds_model.h"
+
+#include <stdlib.h>
+
+enum { BANK_BYTES = 4, MOST_BANKS = 64, QUADS = LANES / 4 };
+
+/* Which phase four neighbouring lanes belong to, when they load 16 bytes each. */
+static const u8 wide_load_phase_32[QUADS] = {0, 2, 4, 6, 2, 0, 6, 4, 1, 3, 5, 7, 3, 1, 7, 5};
+static const u8 wide_load_phase_64[QUADS] = {0, 2, 2, 0, 2, 0, 0, 2, 1, 3, 3, 1, 3, 1, 1, 3};
+
+static u32 phase_of(u32 lane, u32 words, bool load, u32 banks)
+{
+    if (words == 4 && load)
+        return (banks == 64 ? wide_load_phase_64 : wide_load_phase_32)[lane / 4];
+    return lane * words / banks;
+}
+
+/* Words that the banks have been asked for in one phase. */
+typedef struct { u32 word[MOST_BANKS][LANES]; u8 distinct[MOST_BANKS], lanes[MOST_BANKS]; } Phase;
+
+static void ask(Phase *p, u32 word, u32 banks)
+{
+    u32 bank = word % banks, n = 0;
+    p->lanes[bank]++;
+    while (n < p->distinct[bank] && p->word[bank][n] != word)
+        n++;
+    if (n == p->distinct[bank])
+        p->word[bank][p->distinct[bank]++] = word;
+}
+
+static void serve(const Phase *p, u32 banks, bool atomic, LdsCycles *sum)
+{
+    u32 words = 1, turns = 1;
+    for (u32 bank = 0; bank < banks; bank++) {
+        words = p->distinct[bank] > words ? p->distinct[bank] : words;
+        turns = p->lanes[bank] > turns ? p->lanes[bank] : turns;
+    }
+    u32 waits = atomic ? turns - words : 0;
+    sum->active += words + waits;
+    sum->bank_conflicts += words - 1;
+    sum->address_conflicts += waits;
+}
+
+LdsCycles lds_cycles(const u32 *offset, u64 active, u32 bytes, AccessKind kind, u32 banks)
+{
+    u32 words = bytes > BANK_BYTES ? (bytes + BANK_BYTES - 1) / BANK_BYTES : 1;
+    u32 across = words == 3 ? 4 : words, phases = LANES * across / banks;
+    LdsCycles sum = {0};
+    for (u32 phase = 0; phase < (phases ? phases : 1); phase++) {
+        Phase p;
+        memset(p.distinct, 0, sizeof p.distinct);
+        memset(p.lanes, 0, sizeof p.lanes);
+        for (u32 l = 0; l < LANES; l++)
+            for (u32 k = 0; (active >> l & 1) && phase_of(l, across, kind == ACCESS_LOAD, banks) == phase && k < words; k++)
+                ask(&p, offset[l] / BANK_BYTES + k, banks);
+        serve(&p, banks, kind == ACCESS_ATOMIC, &sum);
+    }
+    return sum;
+}
+
+/* ---- what was found for an instruction before ----
+ *
+ * A loop runs the same instruction at the same distances between its lanes again and again, and moving all lanes by the
+ * same number of words turns the banks round, but changes no conflict. */
+
+typedef struct {
+    u64 active;
+    u32 distance[LANES] __attribute__((aligned(64)));
+    u32 within_word, bytes, kind;
+    LdsCycles cycles;
+} Known;
+
+enum { KNOWN = 256 };
+struct LdsModel { u32 banks; Known known[KNOWN] __attribute__((aligned(64))); };
+
+LdsModel *lds_model_create(u32 banks)
+{
+    LdsModel *m = aligned_alloc(64, sizeof *m);
+    if (m) {
+        memset(m, 0, sizeof *m);
+        m->banks = banks;
+    }
+    return m;
+}
+
+void lds_model_destroy(LdsModel *m) { free(m); }
+
+/* From lane 0; of lanes that are switched off, nothing. */
+static void distances_of(const u32 *offset, u64 active, u32 *distance)
+{
+    for (int l = 0; l < LANES; l++)
+        distance[l] = offset[l] - offset[0];
+    for (int l = 0; active != ~0ull && l < LANES; l++)
+        distance[l] = active >> l & 1 ? distance[l] : 0;
+}
+
+LdsCycles lds_model_cycles(LdsModel *m, u32 hint, const u32 *offset, u64 active, u32 bytes, AccessKind kind)
+{
+    u32 distance[LANES] __attribute__((aligned(64))), within = offset[0] % BANK_BYTES;
+    distances_of(offset, active, distance);
+    Known *k = &m->known[hint % KNOWN];
+    if (k->active != active || k->bytes != bytes || k->kind != kind || k->within_word != within ||
+        memcmp(k->distance, distance, sizeof distance)) {
+        *k = (Known){.active = active, .within_word = within, .bytes = bytes, .kind = kind};
+        memcpy(k->distance, distance, sizeof distance);
+        k->cycles = lds_cycles(offset, active, bytes, kind, m->banks);
+    }
+    return k->cycles;
+}

@@ -1,0 +1,19 @@
+/* LDS cycles of one instruction, see lds_model.c. */
+#ifndef AMDKERNEL_LDS_MODEL_H
+#define AMDKERNEL_LDS_MODEL_H
+
+#include "watch.h"
+
+/* Remembers what it found; one for each thread. */
+typedef struct LdsModel LdsModel;
+
+LdsModel *lds_model_create(u32 banks);
+void lds_model_destroy(LdsModel *m);
+
+/* `hint`: the same number for the same instruction. */
+LdsCycles lds_model_cycles(LdsModel *m, u32 hint, const u32 *offset, u64 active, u32 bytes, AccessKind kind);
+
+/* The same without memory of earlier answers. */
+LdsCycles lds_cycles(const u32 *offset, u64 active, u32 bytes, AccessKind kind, u32 banks);
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * Threads and workgroups of the memory model: traces through the vL1D.
+ *
+ * The waves of a workgroup take turns, a vector memory instruction each, and wait for each other at barriers. The vL1D
+ * is empty when a workgroup starts, and the workgroups that fit on a CU together have equal parts of its ways. Stores
+ * and atomics pass it by (it writes through and does not allocate); a line that is stored to stays readable.
+ */
+#include "memory_model.h"
+
+#include <stdlib.h>
+
+#include "replay.h"
+
+enum { DRAIN_REQUESTS = 1 << 20 };
+
+struct MemoryView {
+    MemoryModel *model;
+    LdsModel *lds;
+    LineModel *lines;
+    TcpCounts tcp;
+    u64 read_requests, l1_hits;
+};
+
+struct GroupTrace {
+    u32 waves;
+    Trace *wave;
+    u64 *at;       /* how far each wave's trace has been read */
+    L1 l1;         /* this workgroup's part of the CU's vL1D */
+    Log misses;
+    bool begun;
+};
+
+/* ---- a thread ---- */
+
+MemoryView *memory_view_create(MemoryModel *m)
+{
+    MemoryView *v = calloc(1, sizeof *v);
+    if (!v)
+        return NULL;
+    v->model = m;
+    v->lds = lds_model_create(memory_model_shape(m)->lds_banks);
+    v->lines = line_model_create(memory_model_shape(m)->l1_line_bytes);
+    if (v->lds && v->lines)
+        return v;
+    memory_view_destroy(v);
+    return NULL;
+}
+
+void memory_view_destroy(MemoryView *v)
+{
+    if (!v)
+        return;
+    lds_model_destroy(v->lds);
+    line_model_destroy(v->lines);
+    free(v);
+}
+
+void memory_view_count(const MemoryView *v, u64 *counters)
+{
+    const TcpCounts *n = &v->tcp;
+    counters[COUNTER_TCP_TOTAL_READ_sum] += n->accesses[ACCESS_LOAD];
+    counters[COUNTER_TCP_TOTAL_WRITE_sum] += n->accesses[ACCESS_STORE];
+    for (int kind = 0; kind < 3; kind++)
+        counters[COUNTER_TCP_TOTAL_ACCESSES_sum] += n->accesses[kind];
+    counters[COUNTER_TCP_TOTAL_CACHE_ACCESSES_sum] += n->tag_lookups;
+    counters[COUNTER_TCP_TCC_READ_REQ_sum] += v->read_requests;
+    counters[COUNTER_TCP_TCC_WRITE_REQ_sum] += n->write_requests;
+    counters[COUNTER_TCP_TCC_ATOMIC_WITH_RET_REQ_sum] += n->atomic_requests[1];
+    counters[COUNTER_TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum] += n->atomic_requests[0];
+    counters[COUNTER_cache_lines_loaded] += n->lines[ACCESS_LOAD];
+    counters[COUNTER_cache_lines_stored] += n->lines[ACCESS_STORE] + n->lines[ACCESS_ATOMIC];
+    counters[COUNTER_l1_line_hits] += v->l1_hits;
+}
+
+/* ---- a workgroup ---- */
+
+GroupTrace *group_trace_create(u32 waves)
+{
+    GroupTrace *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->waves = waves;
+    t->wave = calloc(waves, sizeof *t->wave);
+    t->at = calloc(waves, sizeof *t->at);
+    if (t->wave && t->at)
+        return t;
+    group_trace_destroy(t);
+    return NULL;
+}
+
+void group_trace_destroy(GroupTrace *t)
+{
+    if (!t)
+        return;
+    for (u32 n = 0; t->wave && n < t->waves; n++)
+        free(t->wave[n].request);
+    free(t->wave);
+    free(t->at);
+    free(t->misses.request);
+    free(t);
+}
+
+Trace *group_trace_wave(GroupTrace *t, u32 wave) { return t ? &t->wave[wave] : NULL; }
+
+/* ---- through the vL1D ---- */
+
+/* The sectors of a read that the vL1D does not have. */
+static u8 l1_misses(const MemoryView *v, GroupTrace *t, Request r)
+{
+    if (memory_model_shape(v->model)->l1_line_bytes == LINE_BYTES)
+        return l1_touch(&t->l1, r.line) ? 0 : r.sectors;
+    u8 missing = 0;
+    for (u32 half = 0; half < 2; half++) {
+        u8 part = r.sectors & (half ? 12 : 3);
+        if (part && !l1_touch(&t->l1, 2ull * r.line + half))
+            missing |= part;
+    }
+    return missing;
+}
+
+static void read_line(MemoryView *v, GroupTrace *t, Request r, PcCounts *pcs)
+{
+    u8 missing = l1_misses(v, t, r);
+    u32 halves = (u32)!!(missing & 3) + (u32)!!(missing & 12);
+    v->read_requests += memory_model_shape(v->model)->l1_line_bytes == LINE_BYTES ? missing != 0 : halves;
+    if (!missing) {
+        v->l1_hits++;
+        if (pcs && r.inst != NO_INST)
+            pcs[r.inst].l1_hits++;
+        return;
+    }
+    r.sectors = missing;
+    trace_add(&t->misses, r);
+}
+
+/* All lines of a wave's next instruction. False when the wave is at a barrier or has no more. */
+static bool next_turn(MemoryView *v, GroupTrace *t, u32 wave, PcCounts *pcs)
+{
+    const Trace *w = &t->wave[wave];
+    u64 *at = &t->at[wave], first = *at;
+    while (*at < w->count && w->request[*at].sectors && (*at == first || !w->request[*at].first)) {
+        Request r = w->request[(*at)++];
+        if (r.kind == REQUEST_READ)
+            read_line(v, t, r, pcs);
+        else
+            trace_add(&t->misses, r);
+    }
+    return *at > first;
+}
+
+static void pass_barriers(GroupTrace *t)
+{
+    for (u32 n = 0; n < t->waves; n++)
+        if (t->at[n] < t->wave[n].count)
+            t->at[n]++;
+}
+
+static bool requests_left(const GroupTrace *t)
+{
+    bool left = false;
+    for (u32 n = 0; n < t->waves; n++)
+        left |= t->at[n] < t->wave[n].count;
+    return left;
+}
+
+static void drain(MemoryView *v, GroupTrace *t, Worker *k)
+{
+    if (!t->begun)
+        l1_reset(&t->l1, memory_model_l1_ways(v->model));
+    t->begun = true;
+    while (requests_left(t)) {
+        for (bool turns = true; turns;) {
+            turns = false;
+            for (u32 n = 0; n < t->waves; n++)
+                turns |= next_turn(v, t, n, k->pcs);
+        }
+        pass_barriers(t);
+    }
+    for (u32 n = 0; n < t->waves; n++)
+        t->at[n] = t->wave[n].count = 0;
+}
+
+void group_trace_relieve(MemoryView *v, GroupTrace *t, Worker *k)
+{
+    u64 requests = 0;
+    for (u32 n = 0; n < t->waves; n++)
+        requests += t->wave[n].count;
+    if (unlikely(requests > DRAIN_REQUESTS))
+        drain(v, t, k);
+}
+
+void group_trace_end(MemoryView *v, GroupTrace *t, u64 number, Worker *k)
+{
+    drain(v, t, k);
+    t->begun = false;
+    memory_model_group(v->model, number, &t->misses);
+}
+
+/* ---- an instruction ---- */
+
+void memory_view_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, AccessKind kind)
+{
+    MemoryView *v = w->worker->view;
+    u32 inst = instruction_number(w, i);
+    u32 lines = trace_access(w->trace, &v->tcp, v->lines, inst, address, active, bytes, kind, i->sc0);
+    if (w->worker->pcs)
+        w->worker->pcs[inst].lines += lines;
+}
+
+void memory_view_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, AccessKind kind)
+{
+    u32 inst = instruction_number(w, i);
+    LdsCycles c = lds_model_cycles(w->worker->view->lds, inst, offset, active, bytes, kind), *sum = &w->worker->lds;
+    sum->active += c.active;
+    sum->bank_conflicts += c.bank_conflicts;
+    sum->address_conflicts += c.address_conflicts;
+    if (!w->worker->pcs)
+        return;
+    w->worker->pcs[inst].lds_cycles += c.active;
+    w->worker->pcs[inst].lds_conflicts += c.bank_conflicts + c.address_conflicts;
+}
+
+void memory_view_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
+{
+    trace_scalar(w->trace, instruction_number(w, i), address, bytes);
+}

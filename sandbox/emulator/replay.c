@@ -1,0 +1,369 @@
+/*
+ * Workgroups to XCDs and CUs, and their requests through scalar cache, L2, Infinity Cache and memory.
+ *
+ * Workgroup n is on XCD n % XCDs, and there on CU (n / XCDs) % CUs. As many workgroups as fit on all CUs together make a
+ * round; those of a round take turns of TURN lines in the order of their numbers, and the next round begins when the
+ * round before has ended. So the order follows from the numbers alone, and a thread that completes a round can replay
+ * it while the others go on.
+ *
+ * The L2 writes back and allocates on stores without fetching. Requests to it have 128 bytes if they read and 64 if they
+ * write (TCP_TCC_*_REQ). The Infinity Cache holds reads and writes alike. A sector counts as written to memory when it
+ * becomes dirty in the last cache before memory: it must get there some day.
+ */
+#include "replay.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { TURN = 16 };
+
+typedef struct Round Round;
+struct Round { u64 first; u32 size, done; Log *log; u64 *at; Round *next; };
+
+/* In lines, requests of 64 and 32 bytes, or bytes. */
+typedef struct {
+    u64 reads, writes, atomics, hits, misses;
+    u64 fabric_reads, fabric_writes_64, fabric_writes_32;
+    u64 mall_hits, mall_misses, memory_bytes_read, memory_bytes_written;
+    u64 scalar_hits, scalar_misses;
+} Traffic;
+
+struct MemoryModel {
+    const MemoryShape *shape;
+    Caches *caches;
+    bool own_caches;
+    u32 groups_per_cu;
+    u64 total, round_size;
+    pthread_mutex_t lock; /* of what follows */
+    Round *rounds;        /* open, in order */
+    u64 next_first;       /* where the round begins that is to be replayed next */
+    bool replaying;       /* the rest belongs to one thread at a time */
+    Traffic traffic;
+    PcCounts *pcs;
+    u32 pc_count;
+};
+
+/* ---- caches of the process ---- */
+
+Caches *caches_create(const char *arch)
+{
+    const MemoryShape *s = memory_shape(arch);
+    Caches *c = s ? calloc(1, sizeof *c) : NULL;
+    if (!c)
+        return NULL;
+    c->shape = s;
+    u32 scalars = s->xcds * ((s->cus_per_xcd + 1) / 2);
+    c->l2 = calloc(s->xcds, sizeof *c->l2);
+    c->scalar = calloc(scalars, sizeof *c->scalar);
+    bool ok = c->l2 && c->scalar;
+    for (u32 n = 0; ok && n < s->xcds; n++)
+        ok = cache_create(&c->l2[n], s->l2_bytes, L2_WAYS);
+    for (u32 n = 0; ok && n < scalars; n++)
+        ok = cache_create(&c->scalar[n], SCALAR_CACHE_BYTES, L2_WAYS);
+    if (ok && s->mall_mib)
+        ok = cache_create(&c->mall, (u64)s->mall_mib << 20, MALL_WAYS);
+    if (ok)
+        return c;
+    caches_destroy(c);
+    return NULL;
+}
+
+void caches_destroy(Caches *c)
+{
+    if (!c)
+        return;
+    for (u32 n = 0; c->l2 && n < c->shape->xcds; n++)
+        cache_destroy(&c->l2[n]);
+    for (u32 n = 0; c->scalar && n < c->shape->xcds * ((c->shape->cus_per_xcd + 1) / 2); n++)
+        cache_destroy(&c->scalar[n]);
+    cache_destroy(&c->mall);
+    free(c->l2);
+    free(c->scalar);
+    free(c);
+}
+
+/* ---- a dispatch ---- */
+
+static u32 at_least(u32 x, u32 least) { return x > least ? x : least; }
+static u32 at_most(u64 x, u32 most) { return x < most ? (u32)x : most; }
+
+/* By registers, LDS and wave slots; no more than the dispatch has for each CU. */
+static u32 groups_per_cu(const Dispatch *d, const MemoryShape *s, u64 total)
+{
+    u32 waves = (d->block[0] * d->block[1] * d->block[2] + LANES - 1) / LANES, lds = d->kernel.lds_bytes + d->dynamic_lds_bytes;
+    u32 vgprs = ((d->kernel.rsrc1 & 63) + 1) * 8, per_simd = at_most(s->vgprs_per_simd / vgprs, s->waves_per_cu / 4);
+    u32 fit = at_least(4 * per_simd / waves, 1);
+    if (lds)
+        fit = at_most(fit, at_least(s->lds_bytes / lds, 1));
+    u64 cus = (u64)s->xcds * s->cus_per_xcd;
+    return at_least(at_most((total + cus - 1) / cus, fit), 1);
+}
+
+MemoryModel *memory_model_create(const Dispatch *d)
+{
+    const MemoryShape *s = d->program->shape;
+    MemoryModel *m = s ? calloc(1, sizeof *m) : NULL;
+    if (!m)
+        return NULL;
+    m->shape = s;
+    m->total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2];
+    m->groups_per_cu = groups_per_cu(d, s, m->total);
+    m->round_size = (u64)s->xcds * s->cus_per_xcd * m->groups_per_cu;
+    m->caches = d->caches ? d->caches : caches_create(s->arch);
+    m->own_caches = !d->caches;
+    m->pc_count = d->program->count;
+    m->pcs = d->count_pcs ? calloc(d->program->count + 1, sizeof *m->pcs) : NULL;
+    pthread_mutex_init(&m->lock, NULL);
+    if (m->caches && (m->pcs || !d->count_pcs))
+        return m;
+    memory_model_destroy(m);
+    return NULL;
+}
+
+static void round_destroy(Round *r)
+{
+    for (u32 n = 0; r->log && n < r->size; n++)
+        free(r->log[n].request);
+    free(r->log);
+    free(r->at);
+    free(r);
+}
+
+void memory_model_destroy(MemoryModel *m)
+{
+    if (!m)
+        return;
+    while (m->rounds) {
+        Round *next = m->rounds->next;
+        round_destroy(m->rounds);
+        m->rounds = next;
+    }
+    if (m->own_caches)
+        caches_destroy(m->caches);
+    pthread_mutex_destroy(&m->lock);
+    free(m->pcs);
+    free(m);
+}
+
+const MemoryShape *memory_model_shape(const MemoryModel *m) { return m->shape; }
+u32 memory_model_l1_ways(const MemoryModel *m) { return at_least(L1_WAYS / m->groups_per_cu, 1); }
+
+/* ---- behind the L2 ---- */
+
+static u32 sectors_of(u8 mask) { return (u32)__builtin_popcount(mask); }
+
+static void write_to_memory(MemoryModel *m, CacheLine before, u8 sectors)
+{
+    m->traffic.memory_bytes_written += SECTOR_BYTES * sectors_of((u8)(sectors & ~before.dirty));
+}
+
+static void fabric_read(MemoryModel *m, u64 line)
+{
+    CacheLine out;
+    m->traffic.fabric_reads++;
+    if (m->caches->mall.lines && cache_touch(&m->caches->mall, line, ALL_SECTORS, false, &out).valid == ALL_SECTORS) {
+        m->traffic.mall_hits++;
+        return;
+    }
+    m->traffic.mall_misses += m->caches->mall.lines != NULL;
+    m->traffic.memory_bytes_read += LINE_BYTES;
+}
+
+static void fabric_write(void *context, const CacheLine *line)
+{
+    MemoryModel *m = context;
+    for (u32 half = 0; half < 2; half++) {
+        u32 sectors = sectors_of(line->dirty >> 2 * half & 3);
+        m->traffic.fabric_writes_64 += sectors == 2;
+        m->traffic.fabric_writes_32 += sectors == 1;
+    }
+    CacheLine out;
+    if (m->caches->mall.lines)
+        write_to_memory(m, cache_touch(&m->caches->mall, line->line, line->dirty, true, &out), line->dirty);
+}
+
+/* ---- the L2 ---- */
+
+static bool l2_touch(MemoryModel *m, Cache *l2, u64 line, u8 sectors, bool written)
+{
+    CacheLine out, before = cache_touch(l2, line, sectors, written, &out);
+    if (out.dirty)
+        fabric_write(m, &out);
+    if (written && !m->caches->mall.lines)
+        write_to_memory(m, before, sectors);
+    return written ? before.valid != 0 : (before.valid & sectors) == sectors;
+}
+
+static void count_l2(MemoryModel *m, Request r, bool hit)
+{
+    m->traffic.hits += hit;
+    m->traffic.misses += !hit;
+    if (!m->pcs || r.inst == NO_INST)
+        return;
+    m->pcs[r.inst].l2_hits += hit;
+    m->pcs[r.inst].l2_misses += !hit;
+}
+
+static void l2_read(MemoryModel *m, Cache *l2, Request r)
+{
+    bool hit = l2_touch(m, l2, r.line, r.sectors, false);
+    m->traffic.reads++;
+    if (!hit)
+        fabric_read(m, r.line);
+    count_l2(m, r, hit);
+}
+
+/* A request of 64 bytes for each half of the line. */
+static void l2_modify(MemoryModel *m, Cache *l2, Request r)
+{
+    for (u32 half = 0; half < 2; half++) {
+        u8 sectors = r.sectors & (half ? 12 : 3);
+        if (!sectors)
+            continue;
+        bool hit;
+        if (r.kind == REQUEST_ATOMIC) {
+            hit = l2_touch(m, l2, r.line, sectors, false);
+            if (!hit)
+                fabric_read(m, r.line);
+            l2_touch(m, l2, r.line, sectors, true);
+            m->traffic.atomics++;
+        } else {
+            hit = l2_touch(m, l2, r.line, sectors, true);
+            m->traffic.writes++;
+        }
+        count_l2(m, r, hit);
+    }
+}
+
+/* ---- a round ---- */
+
+static void scalar_read(MemoryModel *m, u32 xcd, u32 cu, Request r)
+{
+    Cache *c = &m->caches->scalar[xcd * ((m->shape->cus_per_xcd + 1) / 2) + cu / 2];
+    CacheLine out, before = cache_touch(c, r.line, r.sectors, false, &out);
+    bool hit = (before.valid & r.sectors) == r.sectors;
+    m->traffic.scalar_hits += hit;
+    m->traffic.scalar_misses += !hit;
+    if (!hit)
+        l2_read(m, &m->caches->l2[xcd], r);
+}
+
+static bool take_turn(MemoryModel *m, Round *r, u32 n)
+{
+    u64 number = r->first + n, at = r->at[n], end = at + TURN;
+    u32 xcd = (u32)(number % m->shape->xcds), cu = (u32)(number / m->shape->xcds % m->shape->cus_per_xcd);
+    for (; at < r->log[n].count && at < end; at++) {
+        Request q = r->log[n].request[at];
+        if (q.kind == REQUEST_SCALAR)
+            scalar_read(m, xcd, cu, q);
+        else if (q.kind == REQUEST_READ)
+            l2_read(m, &m->caches->l2[xcd], q);
+        else
+            l2_modify(m, &m->caches->l2[xcd], q);
+    }
+    r->at[n] = at;
+    return at < r->log[n].count;
+}
+
+static void replay(MemoryModel *m, Round *r)
+{
+    for (bool left = true; left;) {
+        left = false;
+        for (u32 n = 0; n < r->size; n++)
+            left |= take_turn(m, r, n);
+    }
+}
+
+/* The open round that begins at `first`. Rounds stand in order. */
+static Round *open_round(MemoryModel *m, u64 first)
+{
+    Round **at = &m->rounds;
+    while (*at && (*at)->first < first)
+        at = &(*at)->next;
+    if (*at && (*at)->first == first)
+        return *at;
+    Round *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    u64 left = m->total - first;
+    *r = (Round){.first = first, .size = (u32)(left < m->round_size ? left : m->round_size), .next = *at};
+    r->log = calloc(r->size, sizeof *r->log);
+    r->at = calloc(r->size, sizeof *r->at);
+    if (!r->log || !r->at) {
+        round_destroy(r);
+        return NULL;
+    }
+    return *at = r;
+}
+
+static Round *take_ready(MemoryModel *m)
+{
+    Round *r = m->rounds;
+    if (!r || r->first != m->next_first || r->done < r->size)
+        return NULL;
+    m->rounds = r->next;
+    m->next_first += m->round_size;
+    return r;
+}
+
+void memory_model_group(MemoryModel *m, u64 number, Log *log)
+{
+    pthread_mutex_lock(&m->lock);
+    Round *r = open_round(m, number / m->round_size * m->round_size), *ready;
+    if (r) {
+        r->log[number - r->first] = *log;
+        *log = (Log){0};
+        r->done++;
+    }
+    log->count = 0;
+    if (!m->replaying) {
+        m->replaying = true;
+        while ((ready = take_ready(m))) {
+            pthread_mutex_unlock(&m->lock);
+            replay(m, ready);
+            round_destroy(ready);
+            pthread_mutex_lock(&m->lock);
+        }
+        m->replaying = false;
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- the end ---- */
+
+static void empty_caches(MemoryModel *m)
+{
+    Caches *c = m->caches;
+    for (u32 n = 0; !m->shape->l2_survives && n < m->shape->xcds; n++)
+        cache_empty(&c->l2[n], fabric_write, m);
+    for (u32 n = 0; n < m->shape->xcds * ((m->shape->cus_per_xcd + 1) / 2); n++)
+        cache_empty(&c->scalar[n], fabric_write, m);
+}
+
+/* Fabric reads are counted as the part does: 128-byte requests on gfx942 (TCC_BUBBLE tells them), two of 64 on gfx90a. */
+void memory_model_finish(MemoryModel *m, u64 *counters, PcCounts *pcs)
+{
+    empty_caches(m);
+    const Traffic *t = &m->traffic;
+    bool halves = m->shape->l1_line_bytes < LINE_BYTES;
+    counters[COUNTER_TCC_REQ_sum] += t->reads + t->writes + t->atomics;
+    counters[COUNTER_TCC_READ_sum] += t->reads;
+    counters[COUNTER_TCC_WRITE_sum] += t->writes;
+    counters[COUNTER_TCC_ATOMIC_sum] += t->atomics;
+    counters[COUNTER_TCC_HIT_sum] += t->hits;
+    counters[COUNTER_TCC_MISS_sum] += t->misses;
+    counters[COUNTER_TCC_BUBBLE_sum] += halves ? 0 : t->fabric_reads;
+    counters[COUNTER_TCC_EA0_RDREQ_sum] += halves ? 2 * t->fabric_reads : t->fabric_reads;
+    counters[COUNTER_TCC_EA0_WRREQ_sum] += t->fabric_writes_64 + t->fabric_writes_32;
+    counters[COUNTER_TCC_EA0_WRREQ_64B_sum] += t->fabric_writes_64;
+    counters[COUNTER_SQC_DCACHE_HITS] += t->scalar_hits;
+    counters[COUNTER_SQC_DCACHE_MISSES] += t->scalar_misses;
+    counters[COUNTER_mall_hits] += t->mall_hits;
+    counters[COUNTER_mall_misses] += t->mall_misses;
+    counters[COUNTER_memory_bytes_read] += t->memory_bytes_read;
+    counters[COUNTER_memory_bytes_written] += t->memory_bytes_written;
+    for (u32 n = 0; pcs && m->pcs && n < m->pc_count; n++) {
+        pcs[n].l2_hits += m->pcs[n].l2_hits;
+        pcs[n].l2_misses += m->pcs[n].l2_misses;
+    }
+}

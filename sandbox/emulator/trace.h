@@ -1,0 +1,44 @@
+/*
+ * What lanes ask of memory, in lines: a trace for each wave, which the memory model reads when the workgroup has ended.
+ */
+#ifndef AMDKERNEL_TRACE_H
+#define AMDKERNEL_TRACE_H
+
+#include "machine.h"
+#include "memory_shape.h"
+#include "watch.h"
+
+typedef enum { REQUEST_READ, REQUEST_WRITE, REQUEST_ATOMIC, REQUEST_SCALAR } RequestKind;
+
+/* A line that one instruction of one wave touches. No sectors: the wave is at a barrier. */
+typedef struct { u64 line : 40, inst : 17, first : 1, kind : 2, sectors : 4; } Request;
+
+enum { NO_INST = (1 << 17) - 1 }; /* an instruction behind the first 131,071 */
+
+typedef struct Trace { Request *request; u64 count, room; } Trace;
+
+bool trace_grow(Trace *t);
+
+/* Without memory for it the request is lost, as is what follows. */
+static inline void trace_add(Trace *t, Request r)
+{
+    if (likely(t->count < t->room) || trace_grow(t))
+        t->request[t->count++] = r;
+}
+
+/* What the address unit and the vL1D do for an instruction before any line is looked at. */
+typedef struct { u64 accesses[3], tag_lookups, lines[3], write_requests, atomic_requests[2]; } TcpCounts;
+
+/* Remembers the lines it found; one for each thread. */
+typedef struct LineModel LineModel;
+
+LineModel *line_model_create(u32 l1_line_bytes);
+void line_model_destroy(LineModel *m);
+
+/* Adds instruction number `inst` to a trace and to the counts. `returns`: an atomic that does. Returns its lines. */
+u32 trace_access(Trace *t, TcpCounts *n, LineModel *m, u32 inst, const u64 *address, u64 active, u32 bytes,
+                 AccessKind kind, bool returns);
+
+void trace_scalar(Trace *t, u32 inst, u64 address, u32 bytes);
+
+#endif
