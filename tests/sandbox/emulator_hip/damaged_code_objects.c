@@ -33,6 +33,7 @@ Program *program_decode(const char *arch, u64 address, u64 bytes, char *error, s
 }
 void program_destroy(Program *p) { (void)p; }
 void dispatch_run(Memory *m, const Dispatch *d, Outcome *out) { (void)m, (void)d, (void)out; }
+Caches *caches_create(const char *arch) { (void)arch; return NULL; }
 const char *outcome_name(OutcomeKind kind) { (void)kind; return ""; }
 const char *counter_name(int counter) { (void)counter; return ""; }
 
