@@ -339,13 +339,14 @@ class Engine:
         return Library(self.index_path, self._settings.data_dir / "hip-api.sqlite3", self._collect_declarations)
 
     def _collect_declarations(self) -> None:
-        from amdkernel_mcp.docs.cards.collect import collect_declarations
+        from amdkernel_mcp.docs.cards.collect import collect_declarations, sandbox_documents
 
         sandbox = self._sandbox(self._target("emulator:gfx942"))  # the one that needs no GPU
-        collect_declarations(sandbox, self._settings.data_dir / "hip-api.sqlite3")
+        path = self._settings.data_dir / "hip-api.sqlite3"
+        collect_declarations(sandbox, path, sandbox_documents(self._settings))
 
     def _renew_declarations(self, on_progress: Progress) -> list[str]:
-        """Reads the sandbox's HIP headers; says why not where there is no sandbox yet."""
+        """Reads what the sandbox's compiler declares; says why not where there is no sandbox yet."""
         on_progress("reading the HIP headers of the sandbox")
         try:
             self._collect_declarations()

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.docs.archive import extract_text
+from amdkernel_mcp.docs.cards.collect import sandbox_documents
 from amdkernel_mcp.docs.debian import open_archive
 from amdkernel_mcp.docs.declared import SourceSpec, load_specs
 from amdkernel_mcp.errors import DocumentationError
@@ -46,8 +47,9 @@ def fetch_default_corpus(settings: Settings, on_progress: Progress = lambda _: N
     corpus.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="corpus-", dir=corpus.parent) as scratch:
         made = Path(scratch)
-        origins = {spec.name: found for spec in specs if (found := _copy_installed(spec, made))}
-        missing = [spec for spec in specs if spec.name not in origins]
+        sandbox = sandbox_documents(settings)
+        origins = {spec.name: found for spec in specs if (found := _copy_installed(spec, made, sandbox))}
+        missing = [spec for spec in specs if spec.name not in origins and spec.packages]
         reasons: list[str] = []
         if missing:
             origins |= _fetch(settings, missing, made, on_progress, reasons)
@@ -127,9 +129,10 @@ def _package_tar(deb: Path) -> Iterator[tarfile.TarFile]:
             unpack.kill()
 
 
-def _copy_installed(spec: SourceSpec, made: Path) -> _Origin | None:
-    """The documents of an installation on this host, if it has them."""
-    for place in spec.installed:
+def _copy_installed(spec: SourceSpec, made: Path, sandbox: Path) -> _Origin | None:
+    """The documents of the sandbox, or of an installation on this host, if they have them."""
+    for declared in spec.installed:
+        place = declared.replace("$SANDBOX", glob.escape(str(sandbox)))
         if place.startswith("$ROCM_PATH") and "ROCM_PATH" not in os.environ:
             continue
         for path in sorted(glob.glob(os.path.expandvars(place)), reverse=True):

@@ -27,14 +27,20 @@ def api_card(declarations: Declarations, name: str) -> Card | None:
         name=first.name,
         title=f"{first.name}: {_about(first)}",
         text=_text(found),
-        origin=f"{declarations.origin}: {first.header}, line {first.line}",
-        version=f"HIP {declarations.hip_version}",
+        origin=_origin(declarations, first),
+        version=declarations.compiler if first.kind == "builtin" else f"HIP {declarations.hip_version}",
         url=_URL if first.header in ("hip_runtime_api.h", "driver_types.h") and first.kind == "function" else None,
     )
 
 
+def _origin(declarations: Declarations, entry: Entry) -> str:
+    if entry.kind == "builtin":
+        return f"the table of builtins of {declarations.compiler}"
+    return f"{declarations.origin}: {entry.header}, line {entry.line}"
+
+
 def _about(entry: Entry) -> str:
-    return {"function": "function", "type": "type", "enumerator": "value of an enum", "macro": "macro"}[entry.kind]
+    return {"enumerator": "value of an enum", "builtin": "clang builtin"}.get(entry.kind, entry.kind)
 
 
 def _text(entries: Sequence[Entry]) -> str:

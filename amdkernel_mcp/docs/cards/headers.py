@@ -3,15 +3,16 @@
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from amdkernel_mcp.docs.cards.builtins import Builtin
 from amdkernel_mcp.docs.page import visible
 from amdkernel_mcp.errors import DocumentationError
 
-FORMAT = "1"
+FORMAT = "2"
 LONGEST_ENTRY_CHARS = 20_000
 # Tables for profilers, redirections and headers for other compilers: they repeat names without saying more of them.
 _LEAVE = re.compile(
@@ -103,7 +104,9 @@ def open_declarations(path: Path) -> Declarations | None:
     return Declarations(connection, meta["hip_version"], meta["compiler"], meta["origin"])
 
 
-def write_declarations(headers: Mapping[str, bytes], path: Path, *, compiler: str, origin: str) -> int:
+def write_declarations(
+    headers: Mapping[str, bytes], path: Path, *, compiler: str, origin: str, builtins: Iterable[Builtin] = ()
+) -> int:
     """Makes the file of what `headers` (path below include/hip to content) declare; how many entries it has.
 
     A file that is there stays until the new one is whole. Raises DocumentationError where nothing is declared.
@@ -113,6 +116,7 @@ def write_declarations(headers: Mapping[str, bytes], path: Path, *, compiler: st
     entries = [entry for name, text in texts.items() if not _LEAVE.search(name) for entry in entries_of(name, text)]
     if not entries:
         raise DocumentationError(f"{origin} has no HIP headers")
+    entries += [Entry(one.name, "builtin", "clang", 0, one.text) for one in builtins]
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     partial.unlink(missing_ok=True)

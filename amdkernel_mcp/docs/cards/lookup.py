@@ -151,7 +151,7 @@ class Lookup:
 
     def _indexed_api(self, name: str) -> Card | None:
         """From the index, where this node's own headers were never read or lack the name."""
-        section = self._section(name, ("hip-api",))
+        section = self._section(name, ("hip-api", "amdgcn-builtins"))
         if section is None:
             return None
         heading, text, source, version, url = section

@@ -29,8 +29,13 @@ $clang -x c -target amdgcn-amd-amdhsa -mcpu=gfx942 -O1 -S a.c -o $OUT/a.s
 
 @pytest.fixture(scope="module")
 def declarations(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Declarations]:
-    path = tmp_path_factory.mktemp("headers") / "hip-api.sqlite3"
-    assert collect_declarations(sandbox, path) > 2_000
+    folder = tmp_path_factory.mktemp("headers")
+    path = folder / "hip-api.sqlite3"
+    assert collect_declarations(sandbox, path, folder / "documents") > 2_000
+    assert (folder / "documents" / "hip" / "hip_runtime_api.h").is_file()
+    assert (
+        "__builtin_amdgcn_mfma_f32_32x32x8f16" in (folder / "documents" / "clang" / "builtins" / "mfma.md").read_text()
+    )
     opened = open_declarations(path)
     assert opened
     yield opened
@@ -133,6 +138,7 @@ NAMES = (
     "hipMalloc", "hipMemcpyKind", "hipDeviceProp_t", "hipStreamNonBlocking", "hipMemcpyHostToDevice", "hipEvent_t",
     "hiprtcCompileProgram", "__shfl_down", "__ballot", "__syncthreads", "atomicAdd", "__expf", "sinf", "__half2float",
     "__launch_bounds__", "HIP_DYNAMIC_SHARED", "hipGraphInstantiate", "hipLaunchCooperativeKernel", "cudaMallocManaged",
+    "__builtin_amdgcn_readfirstlane", "__builtin_amdgcn_ds_bpermute", "__builtin_amdgcn_s_barrier",
     "cudaMemcpyDeviceToHost", "__threadfence_block", "__popcll", "hipDeviceAttributeMaxThreadsPerBlock",
 )  # fmt: skip
 
