@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,6 +74,7 @@ class Engine:
         self._settings = settings
         self._lock = threading.Lock()
         self._sandboxes: dict[tuple[str | None, int | None], Sandbox] = {}
+        self._opened_library: Library | None = None
 
     @property
     def index_path(self) -> Path:
@@ -87,8 +87,8 @@ class Engine:
             for sandbox in self._sandboxes.values():
                 sandbox.close()
             self._sandboxes.clear()
-        if "_library" in self.__dict__:
-            self._library.close()
+            if self._opened_library:
+                self._opened_library.close()
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
@@ -332,11 +332,15 @@ class Engine:
             raise DocumentationError(f"no card of {gfx[:50]!r}", hint=f"there are {', '.join(architectures())}")
         return f"# {card.title}\n\n{card.text}\n"
 
-    @cached_property
+    @property
     def _library(self) -> Library:
         from amdkernel_mcp.docs.library import Library
 
-        return Library(self.index_path, self._settings.data_dir / "hip-api.sqlite3", self._collect_declarations)
+        with self._lock:
+            if self._opened_library is None:
+                path = self._settings.data_dir / "hip-api.sqlite3"
+                self._opened_library = Library(self.index_path, path, self._collect_declarations)
+            return self._opened_library
 
     def _collect_declarations(self) -> None:
         from amdkernel_mcp.docs.cards.collect import collect_declarations, sandbox_documents

@@ -78,6 +78,8 @@ class Library:
         lookup = Lookup(declarations, index)
         card = None if "/" in ref or "#" in ref else lookup.card(ref)
         if card:
+            if section:
+                raise DocumentationError(f"{card.ref} has no sections", hint="leave `section` out, or use `find`")
             return read_card(card, start=start, max_chars=max_chars, find=find)
         try:
             page = read(self.index(), ref, section=section, start=start, max_chars=max_chars, find=find)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.profiling.emulated_metrics import DERIVED, RAW
+from amdkernel_mcp.profiling.emulated_metrics import DERIVED
+from amdkernel_mcp.profiling.emulator_counters import COUNTERS
 from amdkernel_mcp.profiling.metric import Definition
 from amdkernel_mcp.profiling.recorded_metrics import ARCHITECTURES, definitions
-from amdkernel_mcp.results import Card
+from amdkernel_mcp.results import Card, Evidence
 
 _OVER_INSTANCES = {
     "_sum": "summed over all instances",
@@ -68,10 +69,16 @@ def _recorded() -> dict[str, Definition]:
 
 
 @cache
+def _emulated() -> dict[str, tuple[str, Evidence, str]]:
+    """The emulator's counters; of those that it has as a sum only, by the counter's own name."""
+    return {name.removesuffix("_sum"): row for name, row in COUNTERS.items()}
+
+
+@cache
 def _by_folded_name() -> dict[str, str]:
     emulated = {one.name for one in DERIVED}
     # LDSBankConflict and LdsBankConflict are two metrics, so the exact spelling is asked for first.
-    return {name.lower(): name for name in (*_recorded(), *emulated, *RAW, *_table()[0])}
+    return {name.lower(): name for name in (*_recorded(), *emulated, *_emulated(), *_table()[0])}
 
 
 def counter_names() -> tuple[str, ...]:
@@ -82,7 +89,7 @@ def counter_names() -> tuple[str, ...]:
 def counter_name(word: str) -> str | None:
     """The counter or metric that `word` names; case does not matter, `_sum` and its like may follow."""
     for name in (word, *_without_suffix(word)):
-        if name in _table()[0] or name in RAW:
+        if name in _table()[0] or name in _emulated():
             return name
         if name.lower() in _by_folded_name():
             return _by_folded_name()[name.lower()]
@@ -132,7 +139,9 @@ def counter_card(word: str, documented: Documented | None = None) -> Card | None
 
 
 def _title(name: str) -> str:
-    return RAW[name][2] if name in RAW else "a metric" if name in _recorded() else "a counter"
+    if name in _emulated():
+        return _emulated()[name][2]
+    return "a metric" if name in _recorded() else "a counter"
 
 
 def _typed(name: str) -> Counter | None:
@@ -159,8 +168,8 @@ def _sentence(text: str) -> str:
 
 
 def _in_the_emulator(name: str) -> Iterator[str]:
-    if name in RAW:
-        unit, evidence, meaning = RAW[name]
+    if name in _emulated():
+        unit, evidence, meaning = _emulated()[name]
         yield f"- in profile_kernel on the emulator ({evidence}): {meaning}, in {unit}"
 
 
