@@ -1,8 +1,8 @@
 """How long a dispatch would take on a GPU if one resource alone bounded it: a model, never a measurement.
 
 Every bound is a lower bound of the time, from the emulator's counts and the GPU's peak rates; the modelled time is the
-largest of them. What the model leaves out makes real kernels slower: latency of dependent instructions, cache misses
-beyond the compulsory ones, contention of atomics, clocks below the peak, the cost of a launch.
+largest of them. What the model leaves out makes real kernels slower: latency of dependent instructions, contention of
+atomics, clocks below the peak, the cost of a launch. Traffic is that of the emulator's cache model.
 
 Sources: the GPU's figures in profiling/gpus.toml; CDNA3 instruction set manual and ROCm Compute Profiler, "Compute
 unit", "Local data share" and "Vector L1 cache" for the rates per CU. docs/metrics.md explains each bound.
@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from math import ceil, prod
 from typing import Literal, get_args
 
-from amdkernel_mcp.measurement.work import Dispatch, moved_bytes
+from amdkernel_mcp.measurement.work import Dispatch
 from amdkernel_mcp.profiling.gpu_specs import Gpu
 
-Resource = Literal["memory", "l1_cache", "l2_writes", "lds", "vector_alu", "matrix_cores", "scalar_unit", "wave_issue"]
+Resource = Literal[
+    "memory", "infinity_cache", "l2_cache", "l1_cache", "lds", "vector_alu", "matrix_cores", "scalar_unit", "wave_issue"
+]
 
-LINE_BYTES = 128  # of vL1D and of L2, gfx942 and gfx950
-L1_BYTES_PER_CLOCK_CU = 64
+LINE_BYTES = 128  # of L2 and Infinity Cache
 LDS_BYTES_PER_CLOCK_CU = 128  # 32 banks of 4 bytes
 WAVE_SIZE = 64
 VALU_CLOCKS = 4  # a wave of 64 on a SIMD of 16 lanes
@@ -30,9 +31,10 @@ MOPS_FLOPS = 512  # one unit of SQ_INSTS_VALU_MFMA_MOPS_*
 MATRIX_TYPES = ("F16", "BF16", "F32", "F64", "I8", "F8")
 
 WHAT_IT_IS: dict[str, str] = {
-    "memory": "compulsory bytes (each buffer once, at most what was asked for) / memory bandwidth",
-    "l1_cache": "cache-line requests * 128 B / (64 B per clock and busy CU)",
-    "l2_writes": "cache-line store requests / (one per clock and L2 channel): stores write through the L1",
+    "memory": "(memory_bytes_read + memory_bytes_written) / memory bandwidth",
+    "infinity_cache": "128 B * (mall_hits + mall_misses) read, 64 or 32 B a write / its bandwidth, if known",
+    "l2_cache": "L2 requests (128 B read, 64 B written or atomic) / (one per clock and L2 channel)",
+    "l1_cache": "tag lookups of the vL1D / (one per clock and busy CU): 64 B each where lanes read in order",
     "lds": "max(SQ_LDS_IDX_ACTIVE, lds_bytes / 128) clocks per busy CU: bank conflicts are in it",
     "vector_alu": "4 clocks per VALU instruction of a wave, 16 per transcendental, per busy SIMD",
     "matrix_cores": "512 * MFMA_MOPS of each type / (peak flop per clock and CU) per busy CU",
@@ -84,10 +86,9 @@ def dispatch_bounds(dispatch: Dispatch, gpu: Gpu, *, waves_per_simd: int | None 
     per_cu = 1 / (busy.cus * gpu.clock_mhz)  # microseconds per clock of all busy CUs
     per_simd = 1 / (busy.simds * gpu.clock_mhz)
     count = dispatch.count
-    lines = count("cache_lines_loaded") + count("cache_lines_stored")
     bounds: dict[Resource, float] = {
-        "memory": moved_bytes(dispatch) / (gpu.memory_gbps * 1e3),
-        "l1_cache": lines * LINE_BYTES / L1_BYTES_PER_CLOCK_CU * per_cu,
+        "memory": (count("memory_bytes_read") + count("memory_bytes_written")) / (gpu.memory_gbps * 1e3),
+        "l1_cache": count("TCP_TOTAL_CACHE_ACCESSES_sum") * per_cu,
         "lds": max(count("SQ_LDS_IDX_ACTIVE"), count("lds_bytes") / LDS_BYTES_PER_CLOCK_CU) * per_cu,
         "vector_alu": vector_clocks(dispatch) * per_simd,
         "matrix_cores": matrix_clocks(dispatch, gpu) * per_cu,
@@ -95,8 +96,17 @@ def dispatch_bounds(dispatch: Dispatch, gpu: Gpu, *, waves_per_simd: int | None 
         "wave_issue": count("SQ_INSTS") * ISSUE_CLOCKS / max(busy.resident_waves, 1) / gpu.clock_mhz,
     }
     if gpu.l2_channels:
-        bounds["l2_writes"] = count("cache_lines_stored") / gpu.l2_channels / gpu.clock_mhz
+        bounds["l2_cache"] = count("TCC_REQ_sum") / gpu.l2_channels / gpu.clock_mhz
+    if gpu.mall_gbps:
+        bounds["infinity_cache"] = fabric_bytes(dispatch) / (gpu.mall_gbps * 1e3)
     return bounds
+
+
+def fabric_bytes(dispatch: Dispatch) -> float:
+    """Bytes between the L2 and the fabric of a part with an Infinity Cache."""
+    writes, full = dispatch.count("TCC_EA0_WRREQ_sum"), dispatch.count("TCC_EA0_WRREQ_64B_sum")
+    read = LINE_BYTES * (dispatch.count("mall_hits") + dispatch.count("mall_misses"))
+    return read + 64 * full + 32 * (writes - full)
 
 
 def model_case(dispatches: Sequence[Dispatch], gpu: Gpu, *, waves_per_simd: Mapping[str, int] | None = None) -> Model:

@@ -10,7 +10,8 @@ from amdkernel_mcp.profiling.metric import Definition, quantity
 from amdkernel_mcp.results import KernelResources, Metric
 
 EMULATOR = "emulator: counted per wave instruction as it executes"
-COST_MODEL = "emulator: cost model of one wave instruction's addresses; no cache is simulated"
+COST_MODEL = "emulator: lines of one wave instruction's addresses"
+CACHE_MODEL = "emulator: model of the part's caches"
 ROOFLINE = "measurement/roofline.py"
 PROFILER = "as ROCm Compute Profiler defines it, over the emulator's counts"
 
@@ -56,6 +57,22 @@ DERIVED: tuple[Definition, ...] = (
     Definition("LDS Bank Conflicts/Access", "conflicts/access",
                "SQ_LDS_BANK_CONFLICT / (SQ_LDS_IDX_ACTIVE - SQ_LDS_BANK_CONFLICT)", "modelled", PROFILER,
                "extra LDS cycles per cycle without conflict"),
+    Definition("L1 Hit Rate", "%", "100 * l1_line_hits / cache_lines_loaded", "modelled", CACHE_MODEL,
+               "lines of loads that the vL1D had; lanes of one instruction that share a line are one"),
+    Definition("vL1D Hit Rate", "%", "100 * (1 - (TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum + "
+               "TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum) / TCP_TOTAL_CACHE_ACCESSES_sum)",
+               "modelled", PROFILER, "50 or 62.5 % for a copy without any reuse: the profiler's way to count"),
+    Definition("L2 Hit Rate", "%", "100 * TCC_HIT_sum / (TCC_HIT_sum + TCC_MISS_sum)", "modelled", PROFILER,
+               "a third for a copy without any reuse: the second half of each line that is stored counts as a hit"),
+    Definition("Infinity Cache Hit Rate", "%", "100 * mall_hits / (mall_hits + mall_misses)", "modelled", CACHE_MODEL,
+               "of the lines that the L2 reads; earlier dispatches of the run left theirs"),
+    Definition("FETCH_SIZE", "KiB", "(128 * TCC_BUBBLE_sum + 64 * (TCC_EA0_RDREQ_sum - TCC_BUBBLE_sum)) / 1024",
+               "modelled", "rocprofiler-sdk, derived counters", "read through the fabric"),
+    Definition("WRITE_SIZE", "KiB",
+               "(64 * TCC_EA0_WRREQ_64B_sum + 32 * (TCC_EA0_WRREQ_sum - TCC_EA0_WRREQ_64B_sum)) / 1024", "modelled",
+               "rocprofiler-sdk, derived counters", "written through the fabric"),
+    Definition("Memory Bytes", "B", "memory_bytes_read + memory_bytes_written", "modelled", CACHE_MODEL,
+               "from and to memory, behind all caches"),
     Definition("Instructions per Wave", "instructions", "SQ_INSTS / SQ_WAVES", "emulated", EMULATOR),
     Definition("Instructions per Byte", "instructions/B", "SQ_INSTS * 64 / (bytes_loaded + bytes_stored)", "emulated",
                EMULATOR, "wave instructions * 64 lanes per byte asked for"),

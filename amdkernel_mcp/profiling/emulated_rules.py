@@ -32,19 +32,30 @@ Answer = Diagnosis | RuledOut | None
 """None: the question does not arise."""
 
 
+def _wasteful_line(facts: Facts) -> str:
+    """The line whose instructions touch most bytes that no lane asked for; empty where lines are not known."""
+    line = facts.lines.most_wasteful_line
+    if line is None:
+        return ""
+    counts = facts.lines.memory[line]
+    asked, touched = counts.bytes / counts.executions, counts.lines / counts.executions
+    return f"; line {line} asks for {asked:.0f} B an instruction and touches {touched:.1f} lines of 128 B for them"
+
+
 def uncoalesced_loads(facts: Facts) -> Answer:
     """A wave's load touches many more lines than its bytes fill."""
-    used, lines, share = facts.metric("Load Coalescing"), facts.metric("Lines per Load"), facts.share("l1_cache")
+    used, lines = facts.metric("Load Coalescing"), facts.metric("Lines per Load")
+    share = facts.share("l1_cache", "l2_cache")
     if not used:
         return None
     because = f"a load touches {lines:.1f} lines of 128 B and uses {used:.0f} % of their bytes"
     if used >= 50:
         return RuledOut("uncoalesced loads", because)
     if share < WEIGHS:
-        return RuledOut("uncoalesced loads", f"{because}, but L1 requests are {share:.0%} of the modelled time")
+        return RuledOut("uncoalesced loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
     return finding(
         "Loads are not coalesced",
-        because=f"{because}; L1 requests are {share:.0%} of the modelled time",
+        because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts)}",
         advice="let neighbouring lanes (threadIdx.x) read neighbouring addresses; where the layout forbids it, load a "
         "tile in order and transpose it through LDS",
         docs=("coalesced global memory access", "shared memory tile transpose"),
@@ -54,7 +65,7 @@ def uncoalesced_loads(facts: Facts) -> Answer:
 def uncoalesced_stores(facts: Facts) -> Answer:
     """The same for stores, which write through to the L2."""
     used, lines = facts.metric("Store Coalescing"), facts.metric("Lines per Store")
-    share = facts.share("l1_cache", "l2_writes")
+    share = facts.share("l1_cache", "l2_cache")
     if not used:
         return None
     because = f"a store touches {lines:.1f} lines of 128 B and fills {used:.0f} % of their bytes"
@@ -64,10 +75,18 @@ def uncoalesced_stores(facts: Facts) -> Answer:
         return RuledOut("uncoalesced stores", f"{because}, but cache requests are {share:.0%} of the modelled time")
     return finding(
         "Stores are not coalesced",
-        because=f"{because}; cache requests are {share:.0%} of the modelled time",
+        because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts)}",
         advice="let neighbouring lanes write neighbouring addresses, if need be after a transpose through LDS",
         docs=("coalesced global memory access", "shared memory tile transpose"),
     )
+
+
+def _conflicting_line(facts: Facts) -> str:
+    line = facts.lines.most_conflicting_line
+    if line is None:
+        return ""
+    counts = facts.lines.memory[line]
+    return f"; line {line} loses {counts.lds_conflicts:,} of {counts.lds_cycles:,} LDS cycles"
 
 
 def lds_bank_conflicts(facts: Facts) -> Answer:
@@ -80,9 +99,9 @@ def lds_bank_conflicts(facts: Facts) -> Answer:
         return RuledOut("LDS bank conflicts", because)
     return finding(
         "LDS bank conflicts",
-        because=because,
+        because=because + _conflicting_line(facts),
         advice="pad the rows of the LDS array by one element (or swizzle the column with the row), so that lanes of a "
-        "phase hit different banks of the 32",
+        "phase hit different banks",
         docs=("LDS bank conflicts padding",),
     )
 
@@ -170,6 +189,24 @@ def small_launch(facts: Facts) -> Answer:
     )
 
 
+def reread_memory(facts: Facts) -> Answer:
+    """Data that leave the caches and come back: the working set between two uses is too large."""
+    moved, least = facts.metric("Memory Bytes"), facts.metric("Compulsory Bytes")
+    if not moved or not least:
+        return None
+    share = facts.share("memory")
+    because = f"the cache model moves {moved:.4g} B from and to memory, {moved / least:.1f} times the compulsory"
+    if moved < 1.5 * least or share < WEIGHS:
+        return RuledOut("more than compulsory traffic", f"{because}; memory is {share:.0%} of the modelled time")
+    return finding(
+        "Data leave the caches before they are used again",
+        because=f"{because}; the L2 finds {facts.metric('L2 Hit Rate'):.0f} % of its requests",
+        advice="let workgroups that share data run at the same time (order of blockIdx, tiles of tiles), keep more of "
+        "it in registers or LDS, or fill whole lines of 128 B",
+        docs=("L2 cache reuse workgroup order", "MI300X XCD L2 workgroup mapping"),
+    )
+
+
 def no_matrix_cores(facts: Facts) -> Answer:
     """Dense multiply-add work done by the vector ALU."""
     if facts.counter("SQ_INSTS_MFMA"):
@@ -202,7 +239,7 @@ def redundant_traffic(facts: Facts) -> Answer:
     if times < 4:
         return RuledOut("redundant loads", because)
     if share < WEIGHS:
-        return RuledOut("redundant loads", f"{because}, but L1 requests are {share:.0%} of the modelled time")
+        return RuledOut("redundant loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
     return finding(
         "The same data are loaded many times",
         because=f"{because} ({facts.metric('Bytes Requested'):.3g} B for {facts.metric('Compulsory Bytes'):.3g} B); L1 "
@@ -267,13 +304,14 @@ def instruction_overhead(facts: Facts) -> Answer:
 def at_the_roof(facts: Facts) -> Answer:
     """Nothing but compulsory traffic is left."""
     second = max((us for name, us in facts.model.bounds_us.items() if name != "memory"), default=0.0)
-    if facts.model.limiter != "memory" or second > 0.7 * facts.model.time_us:
+    moved, least = facts.metric("Memory Bytes"), facts.metric("Compulsory Bytes")
+    if facts.model.limiter != "memory" or second > 0.7 * facts.model.time_us or moved > 1.25 * least:
         return None
     return finding(
         "The model sees no bound but the memory traffic that the problem needs",
-        because=f"{facts.metric('Compulsory Bytes'):.4g} compulsory bytes take {facts.model.time_us:.2f} us at the "
-        f"memory's peak; the next bound is {second / facts.model.time_us:.0%} of that",
-        advice="measure on a GPU: what remains is latency and caches, which the emulator does not see; moving fewer "
+        because=f"{moved:.4g} B ({least:.4g} compulsory) take {facts.model.time_us:.2f} us at the memory's peak; the "
+        f"next bound is {second / facts.model.time_us:.0%} of that",
+        advice="measure on a GPU: what remains is latency, which the emulator does not see; moving fewer "
         "bytes (fusion, narrower types) is what can still help for certain",
         docs=("memory bandwidth bound kernel fusion",),
     )
@@ -284,6 +322,7 @@ RULES: tuple[Callable[[Facts], Answer], ...] = (
     uncoalesced_loads,
     uncoalesced_stores,
     redundant_traffic,
+    reread_memory,
     no_matrix_cores,
     lds_bank_conflicts,
     spills,

@@ -34,6 +34,7 @@ class Gpu:
     aliases: tuple[str, ...] = ()
     l2_channels: int | None = None
     mall_mib: float | None = None
+    mall_gbps: float | None = None
     notes: str = ""
 
     @property

@@ -15,6 +15,8 @@ class LineTable:
     """What each line of a source did, over all its instructions, and what all instructions did."""
 
     by_line: Mapping[int, PcCounts]
+    memory: Mapping[int, PcCounts]
+    """Likewise, over the instructions that touch memory or LDS."""
     whole: PcCounts
     source: tuple[str, ...] = ()
 
@@ -22,8 +24,22 @@ class LineTable:
         """The source of a line, without what is behind its first characters."""
         return self.source[line - 1].strip()[:LONGEST_LINE] if 0 < line <= len(self.source) else ""
 
+    @property
+    def most_wasteful_line(self) -> int | None:
+        """Of the lines that touch more bytes than they ask for, the one that wastes most."""
+        return self._most(lambda counts: LINE_BYTES * counts.lines - counts.bytes if counts.lines else 0)
 
-NO_LINES = LineTable({}, PcCounts(0))
+    @property
+    def most_conflicting_line(self) -> int | None:
+        """The line that loses most LDS cycles, or None where no line loses any."""
+        return self._most(lambda counts: counts.lds_conflicts)
+
+    def _most(self, weight: Callable[[PcCounts], int]) -> int | None:
+        line = max(self.memory, key=lambda line: weight(self.memory[line]), default=None)
+        return line if line is not None and weight(self.memory[line]) > 0 else None
+
+
+NO_LINES = LineTable({}, {}, PcCounts(0))
 
 
 def line_table(dispatches: Iterable[Dispatch], *, line_of: Callable[[int], int | None], source: str) -> LineTable:
@@ -32,13 +48,15 @@ def line_table(dispatches: Iterable[Dispatch], *, line_of: Callable[[int], int |
     `line_of` gives the user's line of a virtual address, or None. Instructions without a line count in the whole, so
     that the shares say what part of everything a line is.
     """
-    whole, by_line = PcCounts(0), dict[int, PcCounts]()
+    whole, by_line, memory = PcCounts(0), dict[int, PcCounts](), dict[int, PcCounts]()
     for dispatch in dispatches:
         for address, counts in dispatch.pcs.items():
             whole = _sum(whole, counts)
             if counts.executions and (line := line_of(address)) is not None:
                 by_line[line] = _sum(by_line.get(line, PcCounts(0)), counts)
-    return LineTable(by_line, whole, tuple(source.splitlines()))
+                if counts.lines or counts.lds_cycles:
+                    memory[line] = _sum(memory.get(line, PcCounts(0)), counts)
+    return LineTable(by_line, memory, whole, tuple(source.splitlines()))
 
 
 def hot_lines(table: LineTable, *, most: int = 10) -> list[HotLine]:
@@ -59,7 +77,7 @@ def _hot_line(table: LineTable, line: int, counts: PcCounts) -> HotLine:
         executions=counts.executions,
         active_lanes=round(counts.lanes / counts.executions, 2),
         divergent=counts.divergent,
-        memory=line_memory(counts),
+        memory=line_memory(table.memory.get(line, PcCounts(0))),
     )
 
 

@@ -11,7 +11,7 @@ GIB = 2**30
 
 
 def emulated(lines: float, *, case: str = "n=1", moved: float = 128 * 2**20) -> Side:
-    counters = {"SQ_WAVES": 16384.0, "bytes_loaded": moved, "bytes_stored": 0.0, "cache_lines_loaded": lines}
+    counters = {"SQ_WAVES": 16384.0, "memory_bytes_read": moved, "TCP_TOTAL_CACHE_ACCESSES_sum": 2 * lines}
     return Side((CaseRun(case, (Dispatch("k", (4096, 1, 1), (256, 1, 1), counters),)),))
 
 

@@ -14,16 +14,27 @@ def dispatch(*, groups: int = 304 * 8, block: int = 256, footprint: Footprint | 
     return Dispatch("k", (groups, 1, 1), (block, 1, 1), {"SQ_WAVES": waves, **counters}, footprint)
 
 
-def test_memory_counts_each_buffer_once_and_no_more_than_was_asked_for():
-    greedy = dispatch(bytes_loaded=10**9, bytes_stored=0, footprint=Footprint(5324800, 8))
-    lazy = dispatch(bytes_loaded=5324800, bytes_stored=0, footprint=Footprint(10**9, 8))
-    assert dispatch_bounds(greedy, MI300X)["memory"] == pytest.approx(1.0)
-    assert dispatch_bounds(lazy, MI300X)["memory"] == pytest.approx(1.0)
+def test_memory_takes_what_the_caches_let_through():
+    bounds = dispatch_bounds(dispatch(memory_bytes_read=5324800, memory_bytes_written=2 * 5324800), MI300X)
+    assert bounds["memory"] == pytest.approx(3.0)
 
 
-def test_a_scattered_load_costs_a_line_per_lane():
-    lines = 304 * 2100  # with 2 clocks each: 2 us on all CUs
-    assert dispatch_bounds(dispatch(cache_lines_loaded=lines), MI300X)["l1_cache"] == pytest.approx(2.0)
+def test_the_infinity_cache_takes_all_traffic_of_the_l2():
+    lines = 17200 * 1000 / 128  # a microsecond
+    read = dispatch(mall_hits=lines / 2, mall_misses=lines / 2)
+    written = dispatch(TCC_EA0_WRREQ_sum=2 * lines + 64, TCC_EA0_WRREQ_64B_sum=2 * lines)
+    assert dispatch_bounds(read, MI300X)["infinity_cache"] == pytest.approx(1.0)
+    assert dispatch_bounds(written, MI300X)["infinity_cache"] == pytest.approx(1.0, rel=1e-3)
+    assert "infinity_cache" not in dispatch_bounds(read, gpu_by_name("MI250X"))
+
+
+def test_the_l2_takes_a_request_per_clock_and_channel():
+    assert dispatch_bounds(dispatch(TCC_REQ_sum=128 * 2100), MI300X)["l2_cache"] == pytest.approx(1.0)
+
+
+def test_a_scattered_load_costs_a_lookup_per_lane():
+    lookups = 304 * 2100  # a clock each on all CUs
+    assert dispatch_bounds(dispatch(TCP_TOTAL_CACHE_ACCESSES_sum=lookups), MI300X)["l1_cache"] == pytest.approx(1.0)
 
 
 def test_a_wave_instruction_takes_four_clocks_of_a_simd_and_a_transcendental_sixteen():
@@ -49,8 +60,8 @@ def test_bank_conflicts_are_in_the_lds_bound():
 def test_one_workgroup_has_one_cu_to_itself():
     busy = busy_units(dispatch(groups=1, block=256), MI300X)
     assert (busy.cus, busy.simds, busy.resident_waves) == (1, 4, 4)
-    alone = dispatch_bounds(dispatch(groups=1, cache_lines_loaded=2100), MI300X)["l1_cache"]
-    assert alone == pytest.approx(2.0), "the L1 of one CU, not of 304"
+    alone = dispatch_bounds(dispatch(groups=1, TCP_TOTAL_CACHE_ACCESSES_sum=2100), MI300X)["l1_cache"]
+    assert alone == pytest.approx(1.0), "the L1 of one CU, not of 304"
 
 
 def test_one_workgroup_too_many_costs_a_second_round():
@@ -59,7 +70,7 @@ def test_one_workgroup_too_many_costs_a_second_round():
 
 
 def test_two_dispatches_of_different_limits_take_both_times():
-    memory = dispatch(bytes_loaded=5324800)
+    memory = dispatch(memory_bytes_read=5324800)
     vector = dispatch(SQ_INSTS_VALU=1216 * 2100)
     model = model_case([memory, vector], MI300X)
     assert model.time_us == pytest.approx(5.0)
@@ -68,6 +79,6 @@ def test_two_dispatches_of_different_limits_take_both_times():
 
 
 def test_a_part_whose_rates_are_not_known_has_no_model():
-    model = model_case([dispatch(bytes_loaded=1)], gpu_by_name("RX 7900 XTX"))
+    model = model_case([dispatch(memory_bytes_read=1)], gpu_by_name("RX 7900 XTX"))
     assert model.limiter is None
     assert largest({}) is None

@@ -27,7 +27,18 @@ def counts(**changed: float) -> dict[str, float]:
     }  # fmt: skip
     flop = [f"SQ_INSTS_VALU_{op}_{w}" for op in ("ADD", "MUL", "FMA", "TRANS") for w in ("F16", "F32", "F64")]
     flop += [f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in MATRIX_TYPES]
-    return dict.fromkeys(flop, 0) | plain | changed
+    return dict.fromkeys(flop, 0) | caches(plain | changed) | plain | changed
+
+
+def caches(asked: dict[str, float]) -> dict[str, float]:
+    """What the caches make of it when nothing is used twice: 64 B a lookup, 128 B a read, 64 B a store."""
+    loaded, stored = asked["cache_lines_loaded"], asked["cache_lines_stored"]
+    lookups = max(loaded, asked["bytes_loaded"] / 64) + max(stored, asked["bytes_stored"] / 64)
+    return {
+        "TCP_TOTAL_CACHE_ACCESSES_sum": lookups, "TCC_REQ_sum": loaded + max(stored, asked["bytes_stored"] / 64),
+        "memory_bytes_read": asked["bytes_loaded"], "memory_bytes_written": asked["bytes_stored"],
+        "TCC_HIT_sum": 0, "TCC_MISS_sum": loaded,
+    }  # fmt: skip
 
 
 def resources(**changed: object) -> KernelResources:
@@ -96,6 +107,9 @@ def test_scattered_loads_are_found_with_their_figures():
     assert findings(result)[0] == "Loads are not coalesced"
     row = result.diagnosis[0]
     assert "64.0 lines" in row.because
+    pcs = {0x10: PcCounts(WAVES, 64 * WAVES, 256 * WAVES, lines=64 * WAVES)}
+    because = run(cache_lines_loaded=64 * WAVES, memory_bytes_read=0, pcs=pcs).diagnosis[0].because
+    assert "line 2 asks for 256 B an instruction and touches 64.0 lines" in because
     assert row.docs
     assert row.try_
 
@@ -158,8 +172,16 @@ def test_a_matrix_product_on_the_vector_alu_is_told_about_matrix_cores():
 
 
 def test_loading_the_same_data_again_and_again_is_found():
-    again = {"bytes_loaded": 64 * 256 * WAVES, "cache_lines_loaded": 128 * WAVES, "SQ_INSTS_VMEM_RD": 64 * WAVES}
+    again = {"bytes_loaded": 64 * 256 * WAVES, "cache_lines_loaded": 128 * WAVES, "SQ_INSTS_VMEM_RD": 64 * WAVES,
+             "memory_bytes_read": 4 * MIB}  # fmt: skip
     assert "The same data are loaded many times" in findings(run(**again))
+
+
+def test_data_that_leave_the_caches_and_come_back_are_found():
+    result = run(memory_bytes_read=200 * MIB, TCC_HIT_sum=1, TCC_MISS_sum=3)
+    row = next(row for row in result.diagnosis if row.finding.startswith("Data leave the caches"))
+    assert "25.5 times the compulsory" in row.because
+    assert "25 %" in row.because
 
 
 def test_the_diagnosis_never_speaks_of_what_the_emulator_cannot_see():
