@@ -386,12 +386,13 @@ class Engine:
         return doctor(self._settings)
 
     def setup(self, on_progress: Progress = silent, *, host: str | None = None) -> None:
-        """Make the sandbox image and the documentation index where they are missing."""
+        """Make the sandbox image and the documentation index where they are missing or of another release."""
+        from amdkernel_mcp.docs.gather import remake
         from amdkernel_mcp.execution.setup import setup
 
         setup(self._settings, on_progress, host=host)
-        if not self.index_path.exists():
-            self.docs_build(on_progress=on_progress)
+        if remake(self._settings, self.index_path, on_progress=on_progress):
+            self._library.close()
 
     def _target(self, name: str | None) -> Target:
         from amdkernel_mcp.execution.targets import find_target

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,13 +41,13 @@ class Recipe:
 
     @classmethod
     def of_index(cls, path: Path) -> Self:
-        """The recipe of the index at `path`; the default one where there is no index that can be read."""
+        """The recipe of the index at `path`, of whatever release; the default one where there is none to be read."""
         try:
-            with open_index(path) as index:
-                row = index.connection.execute("SELECT value FROM meta WHERE key = 'recipe'").fetchone()
-        except DocumentationError:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                row = connection.execute("SELECT value FROM meta WHERE key = 'recipe'").fetchone()
+            stored: dict[str, Any] = json.loads(row[0]) if row else {}
+        except (sqlite3.Error, ValueError):
             return cls()
-        stored: dict[str, Any] = json.loads(row[0]) if row else {}
         return cls(tuple(map(Path, stored.get("folders", ()))), stored.get("online", ""))
 
 
@@ -70,6 +72,16 @@ def build(
         documents += [*own, *_default(settings, on_progress, required=not documents and not own)]
     recipe = Recipe(tuple(folders), _digest(fetched))
     return build_index(documents, index, on_progress, recipe=recipe.dump())
+
+
+def remake(settings: Settings, index: Path, *, on_progress: Progress = lambda _: None) -> BuildReport | None:
+    """Makes the index where there is none, or one of another release: of what that one was made of."""
+    try:
+        open_index(index).close()
+    except DocumentationError:
+        old = Recipe.of_index(index)
+        return build(settings, index, old.folders, online=bool(old.online), on_progress=on_progress)
+    return None
 
 
 def fetch_online(

@@ -86,7 +86,7 @@ def best_passages(
     rows = connection.execute(f"SELECT token, scale, chunks, impacts FROM postings WHERE token IN ({marks})", [*tokens])
     for token, scale, chunks, impacts in rows:
         factor = scale * tokens[token]
-        for chunk, impact in zip(memoryview(chunks).cast("I"), memoryview(impacts).cast("H"), strict=True):
+        for chunk, impact in zip(array("I", chunks), array("H", impacts), strict=True):
             scores[chunk] += factor * impact
     spans = within or [(1, passages)]
     least = 0.0

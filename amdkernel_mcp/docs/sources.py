@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.docs.builtins import parse_builtins
 from amdkernel_mcp.docs.doxygen import parse_header
 from amdkernel_mcp.docs.html import parse_html
 from amdkernel_mcp.docs.markdown import parse_markdown
@@ -26,6 +27,7 @@ LARGEST_PAGE_BYTES = 8_000_000
 _LICENCE = re.compile(r"^(LICEN[CS]E|COPYING|NOTICE)", re.IGNORECASE)
 _SUFFIX = re.compile(r"\.(rst|md|html|htm|txt|h|hpp|hip|cuh|ya?ml)(?:\.(?:txt|in))?$", re.IGNORECASE)
 _HEADERS = frozenset(("h", "hpp", "hip", "cuh"))
+_BUILTINS = frozenset(("BuiltinsAMDGPU.def", "BuiltinsAMDGPU.inc"))
 _TABLES = frozenset(("yaml", "yml"))
 _FIELD = re.compile(r"\{\w+\}")
 _SLUG = re.compile(r"[^a-z0-9]+")
@@ -145,7 +147,7 @@ def document_paths(source: Source) -> Iterator[str]:
     """The paths of a source's documents, sorted; licence texts and links that lead out of the folder left out."""
     root = source.folder.resolve()
     for path in sorted(source.folder.rglob("*")):
-        wanted = _SUFFIX.search(path.name) and not _LICENCE.match(path.name)
+        wanted = (_SUFFIX.search(path.name) or path.name in _BUILTINS) and not _LICENCE.match(path.name)
         if wanted and path.is_file() and path.resolve().is_relative_to(root):
             yield path.relative_to(source.folder).as_posix()
 
@@ -163,6 +165,8 @@ def read_pages(source: Source, path: str) -> Sequence[Page]:
     if b"\0" in raw[:4096]:
         raise DocumentationError("this is no text", file=str(file))
     text = raw.decode("utf-8", errors="replace")
+    if file.name in _BUILTINS:
+        return parse_builtins(path, text)
     found = _SUFFIX.search(path)
     kind = found[1].lower() if found else "txt"
     if kind in _HEADERS:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.docs.evaluate import Gold, Question, evaluate, load_questions
 from amdkernel_mcp.docs.index import Index
 from amdkernel_mcp.errors import DocumentationError
@@ -55,16 +56,27 @@ def test_search_reaches_its_bars_on_the_development_questions(rocm_index: Index)
     overall = result.overall
     missed = sorted(name for name, rank in result.first.items() if not 0 < rank <= 5)
     assert overall.questions == 70
-    assert overall.at1 >= 0.82, f"{overall}"
-    assert overall.at5 >= 0.94, f"not among the first five: {missed}"
+    assert overall.at1 >= 0.80, f"{overall}"
+    assert overall.at5 >= 0.95, f"not among the first five: {missed}"
     assert overall.at10 >= 0.97, f"{overall}"
-    assert overall.ndcg >= 0.70, f"{overall}"
+    assert overall.ndcg >= 0.73, f"{overall}"
+    for kind in ("typo", "para"):
+        assert result.kinds[kind].at5 >= 0.85, kind
+
+
+@pytest.mark.parametrize(("name", "at1", "at5"), [("questions", 0.6, 0.8), ("questions_check", 0.58, 0.78)])
+def test_questions_of_our_own_are_answered(rocm_index: Index, name: str, at1: float, at5: float) -> None:
+    overall = evaluate(rocm_index, folder("docs_index") / f"{name}.jsonl").overall
+    assert overall.at1 >= at1, f"{overall}"
+    assert overall.at5 >= at5, f"{overall}"
 
 
 def test_every_gold_section_of_the_archive_is_in_the_index(rocm_index: Index) -> None:
     rows = rocm_index.connection.execute("SELECT source, path FROM pages").fetchall()
     pages = set(rows)
     lines = (SHARED / "docs_eval_dev.jsonl").read_text().splitlines()
+    lines += (folder("docs_index") / "questions.jsonl").read_text().splitlines()
+    lines += (folder("docs_index") / "questions_check.jsonl").read_text().splitlines()
     gold = {(one["source"], one["path"]) for line in lines for one in json.loads(line)["gold"]}
     missing = {one for one in gold - pages if one[0] != "rocm-blogs"}
     assert not missing, "pages that the archive has and the index lacks"

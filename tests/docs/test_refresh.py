@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import sqlite3
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.docs.fetch import ATTEMPTS, Fetcher, Validators
-from amdkernel_mcp.docs.gather import build, refresh
+from amdkernel_mcp.docs.gather import build, refresh, remake
 from amdkernel_mcp.docs.index import open_index
 from amdkernel_mcp.docs.search import search
 from amdkernel_mcp.errors import DocumentationError
@@ -366,3 +367,18 @@ def test_a_team_s_notes_are_a_source(settings: Settings, tmp_path: Path) -> None
     build(with_notes, tmp_path / "i.db")
     with open_index(tmp_path / "i.db") as opened:
         assert search(opened, "zebrawood tile").results[0].source == "notes"
+
+
+@pytest.mark.usefixtures("only_declared")
+def test_an_index_of_another_release_is_made_again_of_the_same_folders(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a.md").write_text("# Mine\n\nZebrawood.\n")
+    declare(settings)
+    index = tmp_path / "docs.sqlite3"
+    build(settings, index, [tmp_path / "mine"])
+    assert remake(settings, index) is None
+    with sqlite3.connect(index) as connection:
+        connection.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
+    assert remake(settings, index) is not None
+    with open_index(index) as opened:
+        assert search(opened, "zebrawood").results
