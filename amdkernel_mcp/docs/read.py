@@ -73,8 +73,8 @@ def read(
         heading=harmless(" > ".join(first.breadcrumb)),
         source=page.source,
         path=visible(page.path),
-        url=f"{page.url}{at}" if page.url else None,
-        version=page.version,
+        url=visible(f"{page.url}{at}") if page.url else None,
+        version=page.version and visible(page.version),
         text=harmless(text[start:stop]),
         start=start,
         next_start=stop if stop < len(text) else None,
@@ -159,7 +159,7 @@ def _as_shown(index: Index, source: str, path: str) -> int | None:
 
 
 def _close_to(index: Index, name: str) -> str:
-    pages = [f"{source}/{path}" for source, path in index.connection.execute("SELECT source, path FROM pages")]
+    pages = [visible(f"{source}/{path}") for source, path in index.connection.execute("SELECT source, path FROM pages")]
     ending = name.rsplit("/", 1)[-1].lower()
     near = [page for page in pages if ending and ending in page.lower()][:5]
     near += difflib.get_close_matches(name[:200], pages, n=5, cutoff=0.5)
@@ -200,7 +200,7 @@ def _plain(heading: str) -> str:
 
 
 def _available(page: _Opened, wanted: str) -> str:
-    headings = [one_line(part.breadcrumb[-1]) for part in page.parts]
+    headings = [harmless(one_line(part.breadcrumb[-1])) for part in page.parts]
     near = difflib.get_close_matches(wanted[:100], headings, n=5, cutoff=0.4)
     return f"sections are: {'; '.join(dict.fromkeys([*near, *headings[:12]]))}"
 

@@ -136,7 +136,7 @@ def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: in
         source=found.source,
         path=visible(found.path),
         url=visible(found.address) if found.address else None,
-        version=found.version,
+        version=found.version and visible(found.version),
         snippet=harmless(text.strip() if whole else snippet(text, start, finish, query)),
         score=round(found.passage.score, 3),
         ref=visible(f"{found.source}/{found.path}#{found.anchor}"),

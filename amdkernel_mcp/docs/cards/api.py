@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from amdkernel_mcp.docs.cards.headers import Declarations, Entry
+from amdkernel_mcp.docs.quoting import harmless
 from amdkernel_mcp.results import Card
 
 _DEFAULT = re.compile(r"\s*__dparm\(([^()]*(?:\([^()]*\))?)\)")
@@ -26,7 +27,7 @@ def api_card(declarations: Declarations, name: str) -> Card | None:
         kind="api",
         name=first.name,
         title=f"{first.name}: {_about(first)}",
-        text=_text(found),
+        text=harmless(_text(found)),
         origin=_origin(declarations, first),
         version=declarations.compiler if first.kind == "builtin" else f"HIP {declarations.hip_version}",
         url=_URL if first.header in ("hip_runtime_api.h", "driver_types.h") and first.kind == "function" else None,

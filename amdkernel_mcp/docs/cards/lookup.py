@@ -14,6 +14,8 @@ from amdkernel_mcp.docs.cards.headers import Declarations
 from amdkernel_mcp.docs.cards.hip_errors import error_cards, hip_errors
 from amdkernel_mcp.docs.cards.instructions import architectures_of, instruction_cards, wildcard_card
 from amdkernel_mcp.docs.index import Index, unpack_text
+from amdkernel_mcp.docs.page import visible
+from amdkernel_mcp.docs.quoting import harmless
 from amdkernel_mcp.results import Card, CardKind
 
 KINDS: tuple[CardKind, ...] = ("error", "arch", "isa", "counter", "api")
@@ -188,7 +190,7 @@ class Lookup:
         if not exact:
             return None
         heading, blob, source, version, url = exact[0]
-        return heading, unpack_text(blob), source, version, url
+        return heading, harmless(unpack_text(blob)), source, version and visible(version), url and visible(url)
 
     def _names(self) -> Iterator[tuple[str, str]]:
         """Refs and names of all cards that need no index."""
