@@ -1,6 +1,6 @@
 /* Read-modify-write, lane after lane. Other workgroups run on other threads, so each one is a host atomic. */
 #include "access.h"
-#include "formats.h"
+#include "isa/lane_math.h"
 
 static u32 add_halves(u32 a, u32 b, float (*value)(u16), u16 (*bits)(float))
 {
@@ -33,9 +33,17 @@ static u32 apply32(AtomicOp op, u32 old, u32 v, u32 c)
     case ATOMIC_PK_BFADD: return add_halves(old, v, bf16_of, bits_bf16);
     case ATOMIC_MSKOR: return (old & ~c) | v;
     case ATOMIC_WRAP: return old >= v ? old - v : old + c;
+    case ATOMIC_SUB_CLAMP: return old < v ? 0 : old - v;
+    case ATOMIC_COND_SUB: return old < v ? old : old - v;
+    case ATOMIC_FMIN_NUM: return bits_f32(min_number(f32_of(v), f32_of(old)));
+    case ATOMIC_FMAX_NUM: return bits_f32(max_number(f32_of(v), f32_of(old)));
+    case ATOMIC_CONDXCHG: break;
     }
     return old;
 }
+
+/* The top bit says whether to write the others. */
+static u32 exchanged(u32 old, u32 v) { return v >> 31 ? v & 0x7fffffff : old; }
 
 static u64 apply64(AtomicOp op, u64 old, u64 v, u64 c)
 {
@@ -59,6 +67,9 @@ static u64 apply64(AtomicOp op, u64 old, u64 v, u64 c)
     case ATOMIC_FMAX: return f64_of(v) > f64_of(old) ? v : old;
     case ATOMIC_FCMPSWAP: return f64_of(old) == f64_of(c) ? v : old;
     case ATOMIC_MSKOR: return (old & ~c) | v;
+    case ATOMIC_FMIN_NUM: return bits_f64(min_number64(f64_of(v), f64_of(old)));
+    case ATOMIC_FMAX_NUM: return bits_f64(max_number64(f64_of(v), f64_of(old)));
+    case ATOMIC_CONDXCHG: return pair(exchanged((u32)old, (u32)v), exchanged((u32)(old >> 32), (u32)(v >> 32)));
     default: return old;
     }
 }

@@ -11,7 +11,8 @@ enum { TEXT_BYTES = 256 };
 
 /* ---- rows by mnemonic: an open hash table that lives as long as one decode ---- */
 
-typedef struct { const Row **slot; u32 mask; } RowIndex;
+typedef struct { const char *mnemonic; const Row *row; } Entry;
+typedef struct { Entry *slot; u32 mask; } RowIndex;
 
 static u32 hash(const char *s)
 {
@@ -21,9 +22,25 @@ static u32 hash(const char *s)
     return h;
 }
 
+static void enter(RowIndex *x, const char *mnemonic, const Row *row)
+{
+    u32 at = hash(mnemonic) & x->mask;
+    while (x->slot[at].row)
+        at = (at + 1) & x->mask;
+    x->slot[at] = (Entry){mnemonic, row};
+}
+
+static const Row *find_row(const RowIndex *x, const char *mnemonic)
+{
+    for (u32 at = hash(mnemonic) & x->mask; x->slot[at].row; at = (at + 1) & x->mask)
+        if (strcmp(x->slot[at].mnemonic, mnemonic) == 0)
+            return x->slot[at].row;
+    return NULL;
+}
+
 static bool index_rows(RowIndex *x)
 {
-    u32 rows = 0, size = 1024;
+    u32 rows = isa_other_name_count, size = 1024;
     for (u32 t = 0; t < isa_table_count; t++)
         rows += isa_tables[t]->count;
     while (size < 2 * rows)
@@ -33,21 +50,14 @@ static bool index_rows(RowIndex *x)
     if (!x->slot)
         return false;
     for (u32 t = 0; t < isa_table_count; t++)
-        for (u32 k = 0; k < isa_tables[t]->count; k++) {
-            u32 at = hash(isa_tables[t]->rows[k].mnemonic) & x->mask;
-            while (x->slot[at])
-                at = (at + 1) & x->mask;
-            x->slot[at] = &isa_tables[t]->rows[k];
-        }
+        for (u32 k = 0; k < isa_tables[t]->count; k++)
+            enter(x, isa_tables[t]->rows[k].mnemonic, &isa_tables[t]->rows[k]);
+    for (u32 k = 0; k < isa_other_name_count; k++) {
+        const Row *row = find_row(x, isa_other_names[k].row);
+        if (row)
+            enter(x, isa_other_names[k].name, row);
+    }
     return true;
-}
-
-static const Row *find_row(const RowIndex *x, const char *mnemonic)
-{
-    for (u32 at = hash(mnemonic) & x->mask; x->slot[at]; at = (at + 1) & x->mask)
-        if (strcmp(x->slot[at]->mnemonic, mnemonic) == 0)
-            return x->slot[at];
-    return NULL;
 }
 
 /* ---- one instruction ---- */
@@ -60,7 +70,6 @@ static u8 how_to_read(const Inst *i, int k)
 {
     const Row *r = i->row;
     u32 bit = 1u << k;
-    bool half = (r->modifiers & MOD_OP_SEL) && !is_packed(r->source[k]) && (i->op_sel & bit);
     if (i->source[k] == SOURCE_OFF)
         return READ_UNIFORM;
     if (r->source[k] == TYPE_PKF32)
@@ -69,7 +78,7 @@ static u8 how_to_read(const Inst *i, int k)
         bool straight = !(i->op_sel & bit) && (i->op_sel_hi & bit) && !(i->neg & bit) && !(i->neg_hi & bit);
         return i->source[k] >= FIRST_VGPR && straight ? READ_PLAIN : READ_BENT;
     }
-    if ((i->neg | i->abs | i->sext) & bit || half || (k == 0 && i->dpp) || (i->sdwa && k < 2))
+    if ((i->neg | i->abs | i->sext | (i->half & 7)) & bit || (k == 0 && i->dpp) || (i->sdwa && k < 2))
         return READ_BENT;
     if (i->source[k] == SOURCE_CONSTANT)
         return READ_CONSTANT;
@@ -107,11 +116,39 @@ static bool operands_fit(const Inst *i)
     }
 }
 
-/* What the operands alone do not settle: which paths through source() and put() this instruction takes. */
-static bool settle(Inst *i)
+static bool is_half(u8 type) { return type == TYPE_U16 || type == TYPE_I16 || type == TYPE_F16 || type == TYPE_BF16; }
+
+/* op_sel chooses halves of registers. On RDNA it does so for every operand of 16 bits, which may also be spelt v0.h, and
+ * a result of 16 bits leaves the other half alone.  RDNA3 ISA, "16-bit math and VGPRs". */
+static bool settle_halves(Inst *i, bool rdna)
 {
     const Row *r = i->row;
-    if (!operands_fit(i))
+    u32 count = source_count(r);
+    if (r->family != FAMILY_VALU)
+        return true;
+    if (r->modifiers & MOD_OP_SEL || rdna) {
+        for (u32 k = 0; k < count && k < 3; k++)
+            if (i->op_sel >> k & 1 && !is_packed(r->source[k])) {
+                if (!(r->modifiers & MOD_OP_SEL) && !is_half(r->source[k]))
+                    return false;
+                i->half |= (u8)(1 << k);
+            }
+        if (i->op_sel >> count & 1 && !is_packed(r->result)) {
+            if (!(r->modifiers & MOD_OP_SEL) && !is_half(r->result))
+                return false;
+            i->half |= HALF_RESULT_UPPER;
+        }
+    }
+    if (r->detail[0] == 0xff || (rdna && is_half(r->result)))
+        i->half |= HALF_RESULT_ALONE;
+    return true;
+}
+
+/* What the operands alone do not settle: which paths through source() and put() this instruction takes. */
+static bool settle(Inst *i, bool rdna)
+{
+    const Row *r = i->row;
+    if (!operands_fit(i) || !settle_halves(i, rdna))
         return false;
     for (int k = 0; k < SOURCES; k++) {
         i->how[k] = how_to_read(i, k);
@@ -123,9 +160,7 @@ static bool settle(Inst *i)
             i->source[k] = (u16)(i->source[k] + (i->op_sel >> k & 1));
         }
     }
-    u32 last = 1u << source_count(r);
-    bool upper = (r->modifiers & MOD_OP_SEL) && !is_packed(r->result) && (i->op_sel & last);
-    i->bent = i->clamp || i->omod || i->sdwa || i->dpp || upper || r->detail[0] == 0xff;
+    i->bent = i->clamp || i->omod || i->sdwa || i->dpp || i->half & (HALF_RESULT_UPPER | HALF_RESULT_ALONE);
     return true;
 }
 
@@ -147,21 +182,84 @@ static bool writes_exec(const Inst *i)
            !strncmp(m, "v_cmpx", 6);
 }
 
-static void decode_one(const RowIndex *rows, const char *text, Inst *i)
+static bool decode_single(Program *p, const RowIndex *rows, const char *text, Inst *i)
 {
     Words words;
-    if (split_words(text, &words)) {
-        const Row *row = find_row(rows, words.mnemonic);
-        if (row) {
-            i->row = row;
-            i->run = row->run;
-            bool read = *row->layout == '*' || (read_operands(&words, i) && read_modifiers(&words, i) && settle(i));
-            if (read && i->run == row->run && writes_exec(i))
-                i->run = run_exec_writer;
-            if (read)
-                return;
-        }
+    if (!split_words(text, &words))
+        return false;
+    words.rdna = p->generation >= GFX11;
+    i->row = find_row(rows, words.mnemonic);
+    if (!i->row)
+        return false;
+    i->run = i->row->run;
+    if (*i->row->layout != '*' && !(read_operands(&words, i) && read_modifiers(&words, i) && settle(i, words.rdna)))
+        return false;
+    if (i->run == i->row->run && writes_exec(i))
+        i->run = run_exec_writer;
+    return true;
+}
+
+/* ---- dual instructions (VOPD): two at a time, both of which read before either writes.  RDNA3 ISA, "Dual issue" ---- */
+
+static bool reads(const Inst *i, u16 reg)
+{
+    return i->source[0] == reg || i->source[1] == reg || i->source[2] == reg;
+}
+
+static void run_dual(Wave *w, const Inst *i)
+{
+    const Inst *x = &w->program->halves[i->target], *y = x + 1;
+    u32 old[LANES], result[LANES];
+    if (!reads(y, x->dst)) {
+        x->run(w, x);
+        y->run(w, y);
+    } else if (!reads(x, y->dst)) {
+        y->run(w, y);
+        x->run(w, x);
+    } else {
+        memcpy(old, vector(w, x->dst), sizeof old);
+        x->run(w, x);
+        memcpy(result, vector(w, x->dst), sizeof result);
+        memcpy(vector(w, x->dst), old, sizeof old);
+        y->run(w, y);
+        memcpy(vector(w, x->dst), result, sizeof result);
     }
+}
+
+static const Row dual_row = {.mnemonic = "v_dual", .run = run_dual, .layout = "*", .family = FAMILY_VALU,
+                             .result = TYPE_F32, .source = {TYPE_F32}};
+
+/* "v_dual_add_f32 v0, v1, v2 :: v_dual_mov_b32 v3, v4": each half is the instruction of that name. */
+static bool decode_dual(Program *p, const RowIndex *rows, const char *text, Inst *i)
+{
+    const char *from[2] = {text, strstr(text, " :: ")};
+    Inst *halves = &p->halves[2 * p->duals];
+    for (int k = 0; k < 2; k++) {
+        char half[TEXT_BYTES] = "v_";
+        const char *name = strstr(from[k], "v_dual_");
+        size_t n = name ? strlen(name += strlen("v_dual_")) : 0;
+        if (k == 0 && name && name < from[1])
+            n = (size_t)(from[1] - name);
+        if (!n || n > sizeof half - 3)
+            return false;
+        memcpy(half + 2, name, n);
+        half[2 + n] = 0;
+        memset(&halves[k], 0, sizeof halves[k]);
+        halves[k].text = i->text;
+        if (!decode_single(p, rows, half, &halves[k]) || halves[k].row->family != FAMILY_VALU ||
+            halves[k].dst < FIRST_VGPR)
+            return false;
+    }
+    i->row = &dual_row;
+    i->run = run_dual;
+    i->target = 2 * p->duals++;
+    return halves[0].dst != halves[1].dst;
+}
+
+static void decode_one(Program *p, const RowIndex *rows, const char *text, Inst *i)
+{
+    if (strstr(text, " :: ") ? decode_dual(p, rows, text, i) : decode_single(p, rows, text, i))
+        return;
     i->row = &unknown_row;
     i->run = run_not_emulated;
 }
@@ -191,9 +289,9 @@ static void resolve_branches(Program *p)
 {
     for (u32 k = 0; k < p->count; k++) {
         Inst *i = &p->code[k];
-        i->target = p->count;
         if (i->row->family != FAMILY_BRANCH)
             continue;
+        i->target = p->count;
         i64 to = (i64)p->offset_of[k] + 4 + 4 * (i64)(int16_t)i->raw;
         if (to >= 0 && (u64)to < p->bytes && p->index_of[to / 4] != ~0u)
             i->target = p->index_of[to / 4];
@@ -208,10 +306,7 @@ static bool decode_all(Program *p, Disassembler *d, const RowIndex *rows, TextSt
         size_t n = disassemble(d, code + at, p->bytes - at, p->address + at, text, sizeof text);
         Inst *i = &p->code[p->count];
         memcpy(&i->raw, code + at, 4);
-        if (n)
-            decode_one(rows, text, i);
-        else
-            decode_one(rows, "(no instruction)", i);
+        decode_one(p, rows, n ? text : "(no instruction)", i);
         if (!keep_text(store, n ? text + strspn(text, " \t") : "(no instruction)", &i->text))
             return false;
         p->index_of[at / 4] = p->count;
@@ -234,20 +329,25 @@ static u32 place_of_constant(u64 *values, u32 *count, u64 value)
     return at;
 }
 
+static void spread(Program *p, Inst *i, u64 *values)
+{
+    for (int k = 0; k < SOURCES; k++) {
+        if (i->how[k] != READ_CONSTANT)
+            continue;
+        bool worth = i->row->family == FAMILY_VALU;
+        u32 at = worth ? place_of_constant(values, &p->constant_count, i->constant[k]) : MOST_CONSTANTS;
+        i->splat[k] = (u16)at;
+        i->how[k] = at < MOST_CONSTANTS ? READ_CONSTANT : READ_UNIFORM;
+    }
+}
+
 static bool spread_constants(Program *p)
 {
     u64 values[MOST_CONSTANTS];
-    for (u32 n = 0; n < p->count; n++) {
-        Inst *i = &p->code[n];
-        for (int k = 0; k < SOURCES; k++) {
-            if (i->how[k] != READ_CONSTANT)
-                continue;
-            bool spread = i->row->family == FAMILY_VALU;
-            u32 at = spread ? place_of_constant(values, &p->constant_count, i->constant[k]) : MOST_CONSTANTS;
-            i->splat[k] = (u16)at;
-            i->how[k] = at < MOST_CONSTANTS ? READ_CONSTANT : READ_UNIFORM;
-        }
-    }
+    for (u32 n = 0; n < p->count; n++)
+        spread(p, &p->code[n], values);
+    for (u32 n = 0; n < 2 * p->duals; n++)
+        spread(p, &p->halves[n], values);
     p->constants = aligned_alloc(64, (p->constant_count + 1) * sizeof *p->constants);
     for (u32 n = 0; p->constants && n < p->constant_count; n++)
         for (int l = 0; l < LANES; l++) {
@@ -268,12 +368,13 @@ static bool build(Program *p, const char *arch, char *error, size_t error_bytes)
 {
     u64 words = p->bytes / 4;
     p->code = calloc(words + 1, sizeof *p->code);
+    p->halves = calloc(p->generation >= GFX11 ? words + 2 : 1, sizeof *p->halves); /* a dual instruction has two words */
     p->index_of = malloc((words + 1) * sizeof *p->index_of);
     p->offset_of = malloc((words + 1) * sizeof *p->offset_of);
     RowIndex rows = {0};
     TextStore store = {0};
-    Disassembler *d = disassembler_open(arch, error, error_bytes);
-    bool ok = d && p->code && p->index_of && p->offset_of && index_rows(&rows);
+    Disassembler *d = disassembler_open(arch, p->wave32 ? 32 : 64, error, error_bytes);
+    bool ok = d && p->code && p->halves && p->index_of && p->offset_of && index_rows(&rows);
     if (ok) {
         memset(p->index_of, 0xff, (words + 1) * sizeof *p->index_of);
         ok = decode_all(p, d, &rows, &store) && keep_text(&store, "(end of the section)", &p->code[p->count].text) &&
@@ -293,14 +394,21 @@ static bool build(Program *p, const char *arch, char *error, size_t error_bytes)
     return ok;
 }
 
-Program *program_decode(const char *arch, u64 address, u64 bytes, char *error, size_t error_bytes)
+static const struct { const char *arch; Generation generation; bool ocp_float8; } emulated[] = {
+    {"gfx90a", GFX9, false}, {"gfx942", GFX9, false}, {"gfx950", GFX9, true}, {"gfx1100", GFX11, true},
+    {"gfx1201", GFX12, true},
+};
+
+Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t error_bytes)
 {
-    static const char *const emulated[] = {"gfx942", "gfx950", "gfx90a"};
-    size_t known = 0;
-    while (known < 3 && strcmp(arch, emulated[known]) != 0)
+    size_t known = 0, count = sizeof emulated / sizeof *emulated;
+    while (known < count && strcmp(arch, emulated[known].arch) != 0)
         known++;
-    if (known == 3) {
-        snprintf(error, error_bytes, "%s is not emulated: gfx942, gfx950 and gfx90a are", arch);
+    if (known < count && !wave_size)
+        wave_size = emulated[known].generation == GFX9 ? 64 : 32;
+    if (known == count || (wave_size == 32 && emulated[known].generation == GFX9)) {
+        snprintf(error, error_bytes, "%s with waves of %u lanes is not emulated: gfx90a, gfx942, gfx950, gfx1100 and "
+                 "gfx1201 are", arch, wave_size);
         return NULL;
     }
     Program *p = calloc(1, sizeof *p);
@@ -309,8 +417,10 @@ Program *program_decode(const char *arch, u64 address, u64 bytes, char *error, s
     p->address = address;
     p->bytes = bytes / 4 * 4;
     p->shape = memory_shape(arch);
-    p->ocp_float8 = known == 1;
-    p->flushes_halves = known == 2;
+    p->flushes_halves = strcmp(arch, "gfx90a") == 0;
+    p->wave32 = wave_size == 32;
+    p->generation = emulated[known].generation;
+    p->ocp_float8 = emulated[known].ocp_float8;
     if (build(p, arch, error, error_bytes))
         return p;
     program_destroy(p);
@@ -322,6 +432,7 @@ void program_destroy(Program *p)
     if (!p)
         return;
     free(p->code);
+    free(p->halves);
     free(p->index_of);
     free(p->offset_of);
     free(p->text);

@@ -34,7 +34,7 @@ static void *open_library(void)
     return NULL;
 }
 
-static bool start(Disassembler *d, const char *arch, char *error, size_t error_bytes)
+static bool start(Disassembler *d, const char *arch, u32 wave_size, char *error, size_t error_bytes)
 {
     d->library = open_library();
     if (!d->library)
@@ -56,14 +56,15 @@ static bool start(Disassembler *d, const char *arch, char *error, size_t error_b
     d->dispose = (void (*)(void *))dlsym(d->library, "LLVMDisasmDispose");
     if (!create || !d->instruction || !d->dispose)
         return fail(error, error_bytes, "the LLVM library lacks %s", "LLVMCreateDisasmCPUFeatures");
-    d->context = create("amdgcn-amd-amdhsa", arch, "", NULL, 0, NULL, NULL);
+    const char *features = strncmp(arch, "gfx9", 4) == 0 ? "" : wave_size == 32 ? "+wavefrontsize32" : "+wavefrontsize64";
+    d->context = create("amdgcn-amd-amdhsa", arch, features, NULL, 0, NULL, NULL);
     return d->context || fail(error, error_bytes, "the LLVM library does not know %s", arch);
 }
 
-Disassembler *disassembler_open(const char *arch, char *error, size_t error_bytes)
+Disassembler *disassembler_open(const char *arch, u32 wave_size, char *error, size_t error_bytes)
 {
     Disassembler *d = calloc(1, sizeof *d);
-    if (d && start(d, arch, error, error_bytes))
+    if (d && start(d, arch, wave_size, error, error_bytes))
         return d;
     disassembler_close(d);
     return NULL;

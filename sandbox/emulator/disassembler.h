@@ -7,7 +7,7 @@
 typedef struct Disassembler Disassembler;
 
 /* NULL and a sentence in `error` when no libLLVM is found or it does not know `arch`. */
-Disassembler *disassembler_open(const char *arch, char *error, size_t error_bytes);
+Disassembler *disassembler_open(const char *arch, u32 wave_size, char *error, size_t error_bytes);
 void disassembler_close(Disassembler *d);
 
 /* The size of the instruction at `code` in bytes and its text; 0 when these bytes are no instruction. */

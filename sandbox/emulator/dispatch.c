@@ -41,7 +41,9 @@ static u64 slice(const Crew *c)
 
 static void limit_reached(Crew *c, Group *g, Wave *w)
 {
-    bool others_wait = g->waiting > 0;
+    bool others_wait = false;
+    for (u32 n = 0; n < g->wave_count; n++)
+        others_wait |= g->waves[n].at_barrier;
     wave_fault(w, &w->program->code[w->pc], others_wait ? OUTCOME_DEADLOCK : OUTCOME_STEP_LIMIT, SPACE_GLOBAL, 0, 0, 0,
                false);
     stop(c->queue);
@@ -62,11 +64,23 @@ static void run_slice(Crew *c, Group *g, Wave *w)
     __atomic_fetch_add(&c->queue->steps, steps - k->budget, __ATOMIC_RELAXED);
 }
 
-static void pass_barrier(Group *g)
+/* Waves that have ended do not hold a barrier up, as on hardware. */
+static bool all_signalled(const Group *g)
 {
     for (u32 n = 0; n < g->wave_count; n++)
-        g->waves[n].at_barrier = false;
-    g->waiting = 0;
+        if (!g->waves[n].ended && !g->waves[n].signalled)
+            return false;
+    return g->live > 0;
+}
+
+/* Who waits goes on; who has signalled and not yet waited will not wait. */
+static void pass_barrier(Group *g)
+{
+    for (u32 n = 0; n < g->wave_count; n++) {
+        Wave *w = &g->waves[n];
+        w->barrier_open = !w->at_barrier;
+        w->signalled = w->at_barrier = false;
+    }
 }
 
 typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_ASLEEP } Round; /* asleep: every wave that could run chose to wait */
@@ -89,7 +103,6 @@ static Round run_round(Crew *c, Group *g)
             g->live--;
         } else if (w->stop == STOP_BARRIER) {
             w->at_barrier = true;
-            g->waiting++;
         } else {
             if (round == ROUND_ASLEEP && !c->worker.budget)
                 round = ROUND_BUSY;
@@ -97,7 +110,7 @@ static Round run_round(Crew *c, Group *g)
         }
         round = ROUND_PROGRESS;
     }
-    if (g->live && g->waiting == g->live) /* waves that have ended do not hold a barrier up, as on hardware */
+    if (all_signalled(g))
         pass_barrier(g);
     return round;
 }
@@ -285,7 +298,7 @@ void dispatch_run(Memory *m, const Dispatch *d, Outcome *out)
     Queue q = {.dispatch = d, .total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2]};
     if (!q.total || !group_wave_count(d))
         return;
-    if (!entry_is_code(d)) {
+    if (!entry_is_code(d) || d->program->wave32 != (kernel_wave_size(&d->kernel) == 32)) {
         out->fault = (Fault){.kind = OUTCOME_BAD_PC, .pc = d->kernel.entry, .address = d->kernel.entry};
         return;
     }

@@ -48,10 +48,12 @@ bool memory_in_block(const Memory *m, u64 address, u64 bytes);
 
 typedef struct Program Program; /* a decoded .text section */
 
-/* Decode `bytes` of machine code that lie at device address `address`. `arch` is "gfx942" and the like.
+/* Decode `bytes` of machine code that lie at device address `address`. `arch` is "gfx942" and the like, `wave_size` 32
+ * or 64: what one and the same code means depends on it (masks of lanes take one register or two); 0 stands for the
+ * size that hipcc chooses for the architecture.
  * NULL and a sentence in `error` when the architecture is not emulated or no disassembler can be loaded.
  * An instruction that is not known is no error here: executing it is (OUTCOME_NOT_EMULATED). */
-Program *program_decode(const char *arch, u64 address, u64 bytes, char *error, size_t error_bytes);
+Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t error_bytes);
 void program_destroy(Program *p);
 
 /* ---- replay.c: modelled caches that outlive a dispatch ---- */
@@ -137,6 +139,9 @@ typedef struct {
     u64 clock;            /* where the clocks of the device stand */
     double seconds;       /* host wall time of the emulation: says nothing about a GPU */
 } Outcome;
+
+/* 32 or 64, as the descriptor says. */
+u32 kernel_wave_size(const KernelCode *k);
 
 void dispatch_run(Memory *m, const Dispatch *d, Outcome *out);
 

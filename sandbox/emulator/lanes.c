@@ -2,11 +2,11 @@
 #include "formats.h"
 #include "machine.h"
 
-/* ---- DPP: which lane a lane reads, -1 for none.  CDNA3 ISA, "DPP_CTRL". ---- */
+/* ---- DPP: which lane a lane reads, -1 for none.  CDNA3 ISA, RDNA3 ISA, "DPP_CTRL"; row_share is row_newbcast. ---- */
 
 static int dpp_lane(const Inst *i, int lane)
 {
-    int row = lane & ~15, at = lane & 15, n = i->dpp_control;
+    int row = lane & ~15, at = lane & 15, n = (int)i->dpp_control;
     switch (i->dpp) {
     case DPP_QUAD_PERM: return (lane & ~3) | (n >> 2 * (lane & 3) & 3);
     case DPP_ROW_SHL: return at + n < 16 ? row + at + n : -1;
@@ -21,6 +21,8 @@ static int dpp_lane(const Inst *i, int lane)
     case DPP_ROW_BCAST15: return row ? row - 1 : -1;
     case DPP_ROW_BCAST31: return lane >= 32 ? 31 : -1;
     case DPP_ROW_NEWBCAST: return row + (n & 15);
+    case DPP_ROW_XMASK: return row + (at ^ (n & 15));
+    case DPP_LANES_OF_8: return (lane & ~7) | (n >> 3 * (lane & 7) & 7);
     default: return lane;
     }
 }
@@ -29,7 +31,7 @@ static int dpp_lane(const Inst *i, int lane)
 static int dpp_source(const Wave *w, const Inst *i, int lane)
 {
     int from = dpp_lane(i, lane);
-    return from >= 0 && lane_active(w, (u32)from) ? from : -1;
+    return from >= 0 && (i->fetch_inactive || lane_active(w, (u32)from)) ? from : -1;
 }
 
 u64 write_mask(const Wave *w, const Inst *i)
@@ -97,7 +99,7 @@ SELDOM const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room)
     if (i->sdwa && k < 2)
         for (int l = 0; l < LANES; l++)
             room[l] = select_bits(room[l], i->select[k], i->sext >> k & 1);
-    if ((i->row->modifiers & MOD_OP_SEL) && i->op_sel >> k & 1)
+    if (i->half >> k & 1)
         for (int l = 0; l < LANES; l++)
             room[l] >>= 16;
     for (int l = 0; l < LANES; l++)
@@ -205,21 +207,14 @@ static u32 sdwa_merge(const Inst *i, u32 x, u32 old)
 SELDOM void put_slow(Wave *w, const Inst *i, const u32 *result)
 {
     u32 room[LANES], *to = vector(w, i->dst);
-    bool packed = i->row->result >= TYPE_PKF16 && i->row->result <= TYPE_PKF32;
-    bool keeps_half = i->row->detail[0] == 0xff, upper = false;
-    if ((i->row->modifiers & MOD_OP_SEL) && !packed) {
-        u32 n = 0;
-        while (n < SOURCES && i->row->source[n] != TYPE_NONE)
-            n++;
-        upper = i->op_sel >> n & 1;
-    }
+    bool upper = i->half & HALF_RESULT_UPPER, alone = i->half & HALF_RESULT_ALONE;
     for (int l = 0; l < LANES; l++) {
         u32 x = i->clamp || i->omod ? modified32(i, result[l]) : result[l];
         if (i->sdwa)
             x = sdwa_merge(i, x, to[l]);
         else if (upper)
             x = (to[l] & 0xffff) | x << 16;
-        else if (keeps_half)
+        else if (alone)
             x = (to[l] & 0xffff0000) | (x & 0xffff);
         room[l] = x;
     }
@@ -248,4 +243,4 @@ SELDOM void put64_slow(Wave *w, const Inst *i, const u32 *result)
 }
 
 /* A compare's mask: sleeping lanes give 0. */
-void put_mask(Wave *w, const Inst *i, u64 mask) { put_scalar_pair(w, i->sdst, mask & write_mask(w, i)); }
+void put_mask(Wave *w, const Inst *i, u64 mask) { put_lane_bits(w, i->sdst, mask & write_mask(w, i)); }

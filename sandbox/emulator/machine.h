@@ -26,7 +26,8 @@ enum {
     SGPR_VCC = 106,
     SGPR_M0 = 124,
     SGPR_EXEC = 126,
-    SCALAR_FILE = 128,     /* operands below: words of the scalar file */
+    SGPR_NULL = 128,       /* takes results that nobody wants, up to 16 words of them; as a source it is the constant 0 */
+    SCALAR_FILE = 144,     /* operands below: words of the scalar file */
     SOURCE_VCCZ = 251,
     SOURCE_EXECZ = 252,
     SOURCE_SCC = 253,
@@ -41,6 +42,9 @@ enum {
 /* Where LDS and scratch appear in the flat address space; the high words that the amdgpu driver programs. */
 #define SHARED_APERTURE 0x00010000u
 #define PRIVATE_APERTURE 0x00020000u
+
+/* Whose manual a program follows: CDNA's, RDNA3's or RDNA4's. */
+typedef enum { GFX9, GFX11, GFX12 } Generation;
 
 typedef enum {
     TYPE_NONE, TYPE_U32, TYPE_I32, TYPE_F32, TYPE_U16, TYPE_I16, TYPE_F16, TYPE_BF16,
@@ -91,23 +95,27 @@ struct Inst {
     u8 neg_hi;
     u8 op_sel, op_sel_hi;   /* a bit per source; op_sel bit 3 (or the one after the last source) is the result's */
     u8 omod, clamp;
+    u8 half;                /* bits 0-2: the source is the upper half of its register; then HALF_… of the result */
     bool bent;              /* the result needs more than EXEC: clamp, omod, SDWA or DPP */
     bool sdwa;
     u8 select[2], dst_select, dst_unused;
     u8 dpp, row_mask, bank_mask, bound_zero; /* dpp: Dpp kind */
-    u16 dpp_control;
+    bool fetch_inactive;    /* DPP may read sleeping lanes */
+    u32 dpp_control;
     u8 operands;            /* in the text */
     u8 sc0, lds, offen, idxen;
     u8 cbsz, abid, blgp;
     u8 bitop3;              /* truth table: bit 4a + 2b + c */
     i32 offset, offset1;
     u32 raw;                /* first dword of the machine code: SOPP/SOPK immediates */
-    u32 target;             /* index of a branch target */
+    u32 target;             /* index of a branch target; of a dual instruction's first half in Program.halves */
     u32 text;               /* offset of the disassembly in Program.text */
 };
 
 enum { DPP_NONE, DPP_QUAD_PERM, DPP_ROW_SHL, DPP_ROW_SHR, DPP_ROW_ROR, DPP_WAVE_SHL, DPP_WAVE_ROL, DPP_WAVE_SHR,
-       DPP_WAVE_ROR, DPP_ROW_MIRROR, DPP_ROW_HALF_MIRROR, DPP_ROW_BCAST15, DPP_ROW_BCAST31, DPP_ROW_NEWBCAST };
+       DPP_WAVE_ROR, DPP_ROW_MIRROR, DPP_ROW_HALF_MIRROR, DPP_ROW_BCAST15, DPP_ROW_BCAST31, DPP_ROW_NEWBCAST,
+       DPP_ROW_XMASK, DPP_LANES_OF_8 };
+enum { HALF_RESULT_UPPER = 8, HALF_RESULT_ALONE = 16 }; /* goes to the upper half; leaves the other half as it was */
 enum { SELECT_BYTE_0, SELECT_BYTE_1, SELECT_BYTE_2, SELECT_BYTE_3, SELECT_WORD_0, SELECT_WORD_1, SELECT_DWORD };
 enum { UNUSED_PAD, UNUSED_SEXT, UNUSED_PRESERVE };
 
@@ -120,6 +128,10 @@ struct Program {
     u64 address, bytes;
     u32 count, constant_count;
     const struct MemoryShape *shape; /* NULL: no memory model */
+    Inst *halves;           /* of dual instructions (VOPD), two by two */
+    u32 duals;
+    Generation generation;
+    bool wave32;            /* decoded for waves of 32 lanes, else of 64 */
     bool ocp_float8;        /* gfx950 and later; gfx942 has the FNUZ formats */
     bool flushes_halves;    /* gfx90a: matrix and dot products take and give no denormal f16 or bf16 */
 };
@@ -149,7 +161,11 @@ struct Wave {
     Worker *worker;
     struct Trace *trace;    /* what the memory model is to see, or NULL */
     const Program *program;
+    bool wave32;            /* lanes 32 to 63 never wake up; their registers may hold anything */
+    u64 all_lanes;          /* EXEC when no lane sleeps */
     bool ended, at_barrier;
+    bool signalled;         /* has arrived at the barrier, and may be on its way still */
+    bool barrier_open;      /* all have signalled: the next wait does not */
 };
 
 enum { SPAN_CACHE = 64 };
@@ -182,6 +198,19 @@ struct Worker {
     u32 room[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
 };
 
+/* Wave-instructions that this thread has run: a clock that moves, and no statement about time on a GPU. */
+static inline u64 shader_clock(Worker *k)
+{
+    k->clock++;
+    return 4 * (k->clock - k->budget);
+}
+/* The constant 100 MHz clock, of a GPU that would run at 2.1 GHz. */
+static inline u64 real_clock(Worker *k)
+{
+    k->clock += 6;
+    return (k->clock - k->budget) / 5;
+}
+
 /* ---- fault.c: the one exit ---- */
 
 void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
@@ -193,7 +222,13 @@ void run_not_emulated(Wave *w, const Inst *i);
 /* The span that holds address..address+bytes-1, or false. */
 bool memory_span(const Memory *m, u64 address, u64 bytes, Span *out);
 
-/* ---- rows.c ---- */
+/* ---- rows.c, names.c ---- */
+
+/* Another spelling of a row's mnemonic: RDNA renamed many instructions. */
+typedef struct { const char *name, *row; } OtherName;
+
+extern const OtherName isa_other_names[];
+extern const u32 isa_other_name_count;
 
 extern const RowTable *const isa_tables[];
 extern const u32 isa_table_count;
@@ -225,11 +260,20 @@ static inline void put_scalar_pair(Wave *w, u32 at, u64 x)
     w->s[at + 1] = (u32)(x >> 32);
 }
 
+/* A bit per lane: in one SGPR for a wave of 32, in two for a wave of 64. */
+static inline u64 lane_bits(const Wave *w, u32 at) { return w->wave32 ? w->s[at] : scalar_pair(w, at); }
+static inline void put_lane_bits(Wave *w, u32 at, u64 x)
+{
+    w->s[at] = (u32)x;
+    if (!w->wave32)
+        w->s[at + 1] = (u32)(x >> 32);
+}
+
 static inline u32 special_scalar(const Wave *w, u32 operand)
 {
     if (operand == SOURCE_SCC)
         return w->scc;
-    return operand == SOURCE_VCCZ ? scalar_pair(w, SGPR_VCC) == 0 : exec_mask(w) == 0;
+    return operand == SOURCE_VCCZ ? lane_bits(w, SGPR_VCC) == 0 : exec_mask(w) == 0;
 }
 static inline u32 scalar32(const Wave *w, const Inst *i, int k)
 {
@@ -245,6 +289,12 @@ static inline u64 scalar64(const Wave *w, const Inst *i, int k)
         return scalar_pair(w, at);
     return at == SOURCE_CONSTANT ? i->constant[k] : special_scalar(w, at);
 }
+
+static inline u64 mask_source(const Wave *w, const Inst *i, int k)
+{
+    return likely(i->source[k] < SCALAR_FILE) ? lane_bits(w, i->source[k]) : scalar64(w, i, k);
+}
+static inline u32 wave_lanes(const Wave *w) { return w->wave32 ? 32 : 64; }
 
 /* ---- vector operands (lanes.c holds the slow halves) ---- */
 
@@ -316,7 +366,7 @@ static inline void put_masked(u32 *to, const u32 *result, u64 mask)
  * A body writes a lane only after it has read all that it needs of that lane. */
 static inline u32 *result_place(Wave *w, const Inst *i, u32 *room)
 {
-    return likely(!i->bent && exec_mask(w) == ~0ull) ? vector(w, i->dst) : room;
+    return likely(!i->bent && exec_mask(w) == w->all_lanes) ? vector(w, i->dst) : room;
 }
 static inline void put(Wave *w, const Inst *i, const u32 *result)
 {

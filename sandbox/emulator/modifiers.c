@@ -22,13 +22,31 @@ static bool bit_list(const char *s, u8 *out)
     return *s == ']';
 }
 
+/* dpp8:[7,6,5,4,3,2,1,0]: three bits for each lane of eight. */
+static bool lanes_of_8(const char *s, Inst *i)
+{
+    u32 lane[8], all = 0;
+    if (sscanf(s, "[%u,%u,%u,%u,%u,%u,%u,%u]", &lane[0], &lane[1], &lane[2], &lane[3], &lane[4], &lane[5], &lane[6],
+               &lane[7]) != 8)
+        return false;
+    for (u32 k = 0; k < 8; k++) {
+        if (lane[k] > 7)
+            return false;
+        all |= lane[k] << 3 * k;
+    }
+    i->dpp = DPP_LANES_OF_8;
+    i->dpp_control = all;
+    i->bound_zero = 1; /* a lane that cannot be read gives zero */
+    return true;
+}
+
 static bool lane_list(const char *s, Inst *i)
 {
     u32 a, b, c, d;
     if (sscanf(s, "[%u,%u,%u,%u]", &a, &b, &c, &d) != 4 || (a | b | c | d) > 3)
         return false;
     i->dpp = DPP_QUAD_PERM;
-    i->dpp_control = (u16)(a | b << 2 | c << 4 | d << 6);
+    i->dpp_control = a | b << 2 | c << 4 | d << 6;
     return true;
 }
 
@@ -54,12 +72,15 @@ static const struct { const char *name; u8 kind; } dpp_kinds[] = {
     {"row_shl", DPP_ROW_SHL}, {"row_shr", DPP_ROW_SHR}, {"row_ror", DPP_ROW_ROR}, {"wave_shl", DPP_WAVE_SHL},
     {"wave_rol", DPP_WAVE_ROL}, {"wave_shr", DPP_WAVE_SHR}, {"wave_ror", DPP_WAVE_ROR},
     {"row_mirror", DPP_ROW_MIRROR}, {"row_half_mirror", DPP_ROW_HALF_MIRROR}, {"row_newbcast", DPP_ROW_NEWBCAST},
+    {"row_share", DPP_ROW_NEWBCAST}, {"row_xmask", DPP_ROW_XMASK},
 };
 
 static bool dpp_modifier(const char *name, const char *value, Inst *i)
 {
     if (strcmp(name, "quad_perm") == 0)
         return value && lane_list(value, i);
+    if (strcmp(name, "dpp8") == 0)
+        return value && lanes_of_8(value, i);
     if (strcmp(name, "row_bcast") == 0 && value) {
         i->dpp = strcmp(value, "15") == 0 ? DPP_ROW_BCAST15 : DPP_ROW_BCAST31;
         return strcmp(value, "15") == 0 || strcmp(value, "31") == 0;
@@ -67,16 +88,30 @@ static bool dpp_modifier(const char *name, const char *value, Inst *i)
     for (size_t k = 0; k < sizeof dpp_kinds / sizeof *dpp_kinds; k++)
         if (strcmp(name, dpp_kinds[k].name) == 0) {
             i->dpp = dpp_kinds[k].kind;
-            i->dpp_control = value ? (u16)strtoul(value, NULL, 0) : 0;
+            i->dpp_control = value ? (u32)strtoul(value, NULL, 0) : 0;
             return true;
         }
     u8 *field = strcmp(name, "row_mask") == 0 ? &i->row_mask : strcmp(name, "bank_mask") == 0 ? &i->bank_mask : NULL;
     if (field && value)
         *field = (u8)strtoul(value, NULL, 0);
+    else if (strcmp(name, "fi") == 0)
+        i->fetch_inactive = value && strcmp(value, "0") != 0;
     else if (strcmp(name, "bound_ctrl") == 0)
         i->bound_zero = 1; /* printed as :0 or :1 by different releases; the word alone means the bit is set */
     else
         return false;
+    return true;
+}
+
+/* RDNA4's cache policy: it says nothing that a functional run must know but whether an atomic gives the old value. */
+static bool policy_modifier(const char *name, const char *value, Inst *i, u32 *used)
+{
+    bool policy = strcmp(name, "th") == 0;
+    if (!policy && strcmp(name, "scope") != 0)
+        return false;
+    *used = MOD_CACHE;
+    if (policy && strncmp(value, "TH_ATOMIC_", 10) == 0 && strstr(value, "RETURN"))
+        i->sc0 = 1;
     return true;
 }
 
@@ -135,7 +170,8 @@ static bool flag_modifier(const char *name, Inst *i, u32 *used)
         *used = MOD_CLAMP, i->clamp = 1;
     else if (strcmp(name, "sc0") == 0 || strcmp(name, "glc") == 0)
         *used = MOD_CACHE, i->sc0 = 1;
-    else if (strcmp(name, "sc1") == 0 || strcmp(name, "nt") == 0 || strcmp(name, "slc") == 0 || strcmp(name, "scc") == 0)
+    else if (strcmp(name, "sc1") == 0 || strcmp(name, "nt") == 0 || strcmp(name, "slc") == 0 ||
+             strcmp(name, "scc") == 0 || strcmp(name, "dlc") == 0 || strcmp(name, "nv") == 0)
         *used = MOD_CACHE;
     else if (strcmp(name, "offen") == 0)
         *used = MOD_BUFFER, i->offen = 1;
@@ -148,7 +184,13 @@ static bool flag_modifier(const char *name, Inst *i, u32 *used)
     return true;
 }
 
-static bool read_modifier(char *word, Inst *i)
+/* decode.c settles whether op_sel falls on operands that have halves. */
+static u32 honoured(const Inst *i, bool rdna)
+{
+    return i->row->modifiers | (rdna && i->row->family == FAMILY_VALU ? MOD_OP_SEL : 0);
+}
+
+static bool read_modifier(char *word, Inst *i, bool rdna)
 {
     char *value = strchr(word, ':');
     u32 used = 0;
@@ -156,10 +198,11 @@ static bool read_modifier(char *word, Inst *i)
         *value++ = 0;
     if (dpp_modifier(word, value, i))
         used = MOD_DPP;
-    else if (!(value ? number_modifier(word, value, i, &used) || list_modifier(word, value, i, &used)
+    else if (!(value ? number_modifier(word, value, i, &used) || policy_modifier(word, value, i, &used) ||
+                         list_modifier(word, value, i, &used)
                      : flag_modifier(word, i, &used)))
         return false;
-    return (used & ~i->row->modifiers) == 0;
+    return (used & ~honoured(i, rdna)) == 0;
 }
 
 bool read_modifiers(const Words *words, Inst *i)
@@ -178,7 +221,7 @@ bool read_modifiers(const Words *words, Inst *i)
             break;
         bool more = rest[n] != 0;
         rest[n] = 0;
-        if (!read_modifier(rest, i))
+        if (!read_modifier(rest, i, words->rdna))
             return false;
         rest += n + more;
     }

@@ -77,7 +77,7 @@ static const struct { const char *name; u16 operand; } named_scalars[] = {
     {"flat_scratch", 102}, {"flat_scratch_lo", 102}, {"flat_scratch_hi", 103}, {"xnack_mask", 104},
     {"xnack_mask_lo", 104}, {"xnack_mask_hi", 105}, {"src_vccz", SOURCE_VCCZ}, {"vccz", SOURCE_VCCZ},
     {"src_execz", SOURCE_EXECZ}, {"execz", SOURCE_EXECZ}, {"src_scc", SOURCE_SCC}, {"scc", SOURCE_SCC},
-    {"off", SOURCE_OFF},
+    {"off", SOURCE_OFF}, {"null", SGPR_NULL},
 };
 
 /* "12" or "[12:15]" or "[12]" after a register's letters. */
@@ -109,7 +109,7 @@ static bool register_operand(const char *s, u16 *out)
     } else if (*s == 'a') {
         base = FIRST_AGPR, end = FIRST_AGPR + 256, s++;
     } else if (*s == 's') {
-        base = 0, end = 102, s++;
+        base = 0, end = 106, s++;
     } else {
         return false;
     }
@@ -200,15 +200,32 @@ static bool named_scalar(const char *s, u16 *out)
     return false;
 }
 
+/* Cut "v0.l" and "v0.h" to "v0". True: it was the upper half. */
+static bool cut_half(char *s)
+{
+    size_t n = strlen(s);
+    bool part = *s == 'v' && n > 2 && s[n - 2] == '.' && (s[n - 1] == 'l' || s[n - 1] == 'h');
+    bool upper = part && s[n - 1] == 'h';
+    if (part)
+        s[n - 2] = 0;
+    return upper;
+}
+
 static bool read_source(const char *text, int k, Inst *i)
 {
     char s[OPERAND_BYTES];
     strcpy(s, text);
     if (!peel(s, k, i))
         return false;
-    if (register_operand(s, &i->source[k]) || named_scalar(s, &i->source[k]))
+    if (cut_half(s))
+        i->half |= (u8)(1 << k);
+    if (register_operand(s, &i->source[k]))
+        return true;
+    if (named_scalar(s, &i->source[k]) && i->source[k] != SGPR_NULL)
         return true;
     i->source[k] = SOURCE_CONSTANT;
+    if (strcmp(s, "null") == 0)
+        return true;
     return aperture(s, &i->constant[k]) || constant_bits(s, i->row->source[k], &i->constant[k]);
 }
 
@@ -221,8 +238,14 @@ static bool read_scalar_result(const char *s, Inst *i)
     return true;
 }
 
-static bool read_vector_result(const char *s, Inst *i)
+static bool read_vector_result(const char *text, Inst *i)
 {
+    char s[OPERAND_BYTES];
+    strcpy(s, text);
+    if (cut_half(s))
+        i->half |= HALF_RESULT_UPPER;
+    if (strlen(s) != strlen(text))
+        i->half |= HALF_RESULT_ALONE;
     return register_operand(s, &i->dst) && i->dst >= FIRST_VGPR;
 }
 

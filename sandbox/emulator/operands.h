@@ -12,6 +12,7 @@ typedef struct {
     u32 operands;
     char modifiers[192];
     bool sdwa, dpp;
+    bool rdna; /* every operand of 16 bits may be half a register */
 } Words;
 
 /* Take the text apart; the encoding suffix (_e32, _dpp …) leaves the mnemonic. False: it does not fit. */

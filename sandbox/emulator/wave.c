@@ -14,7 +14,19 @@ enum { POISON = 0xff }; /* LDS holds garbage at first on hardware; all ones is a
 
 static u32 threads_of(const Dispatch *d) { return d->block[0] * d->block[1] * d->block[2]; }
 
-u32 group_wave_count(const Dispatch *d) { return (threads_of(d) + LANES - 1) / LANES; }
+u32 kernel_wave_size(const KernelCode *k)
+{
+    enum { ENABLE_WAVEFRONT_SIZE32 = 1 << 10 };
+    return k->properties & ENABLE_WAVEFRONT_SIZE32 ? 32 : 64;
+}
+
+static u32 waves_for(const Dispatch *d, u32 threads)
+{
+    u32 lanes = kernel_wave_size(&d->kernel);
+    return (threads + lanes - 1) / lanes;
+}
+
+u32 group_wave_count(const Dispatch *d) { return waves_for(d, threads_of(d)); }
 
 /* A kernel that recurses, or calls what the compiler cannot see, does not know its need. */
 static u32 scratch_bytes(const Dispatch *d)
@@ -99,8 +111,20 @@ static void set_user_sgprs(Wave *w, const Dispatch *d)
     }
 }
 
+/* RDNA4 has the workgroup's numbers in trap registers. LLVM AMDGPUUsage, "Architected SGPRs". */
+static void set_workgroup_ttmps(Wave *w)
+{
+    enum { TTMP7 = 108 + 7, TTMP9 = 108 + 9 };
+    w->s[TTMP9] = w->workgroup[0];
+    w->s[TTMP7] = w->workgroup[1] | w->workgroup[2] << 16;
+}
+
 static void set_workgroup_sgprs(Wave *w, const Dispatch *d)
 {
+    if (d->program->generation >= GFX12) {
+        set_workgroup_ttmps(w);
+        return;
+    }
     u32 at = user_sgprs(d);
     for (int axis = 0; axis < 3; axis++)
         if (d->kernel.rsrc2 >> (7 + axis) & 1)
@@ -115,7 +139,8 @@ static u32 initial_mode(const Dispatch *d)
 
 static void clear_registers(Wave *w, const Dispatch *d)
 {
-    u32 all = ((d->kernel.rsrc1 & 63) + 1) * 8, plain = ((d->kernel.rsrc3 & 63) + 1) * 4;
+    bool rdna = d->program->generation >= GFX11; /* it has no accumulators: rsrc3 says other things */
+    u32 all = ((d->kernel.rsrc1 & 63) + 1) * 8, plain = rdna ? 256 : ((d->kernel.rsrc3 & 63) + 1) * 4;
     u32 first = all < plain ? all : plain, accumulators = all - first;
     memset(w->v, 0, (first < 256 ? first : 256) * sizeof *w->v);
     memset(w->v + 256, 0, (accumulators < 256 ? accumulators : 256) * sizeof *w->v);
@@ -124,18 +149,18 @@ static void clear_registers(Wave *w, const Dispatch *d)
 /* v0 holds the ids within the workgroup, ten bits for each axis. */
 static void set_work_items(Wave *w, const u32 *size)
 {
-    u32 first = w->index * LANES, total = size[0] * size[1] * size[2];
+    u32 lanes = wave_lanes(w), first = w->index * lanes, total = size[0] * size[1] * size[2];
     u64 exec = 0;
-    for (u32 l = 0; l < LANES && first + l < total; l++) {
+    for (u32 l = 0; l < lanes && first + l < total; l++) {
         u32 t = first + l;
         exec |= 1ull << l;
         w->v[0][l] = t % size[0] | t / size[0] % size[1] << 10 | t / size[0] / size[1] << 20;
     }
     put_scalar_pair(w, SGPR_EXEC, exec);
-    u32 lanes = (u32)__builtin_popcountll(exec);
-    w->worker->events.items += lanes;
+    u32 awake = (u32)__builtin_popcountll(exec);
+    w->worker->events.items += awake;
     for (u32 k = 0; k < 4; k++)
-        w->worker->events.waves_under[k] += lanes < LANES - 16 * k;
+        w->worker->events.waves_under[k] += awake < LANES - 16 * k;
 }
 
 static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, const u32 *size)
@@ -155,6 +180,8 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     w->trace = group_trace_wave(g->trace, index);
     w->program = d->program;
     w->constants = (const u32(*)[2 * LANES])d->program->constants;
+    w->wave32 = d->program->wave32;
+    w->all_lanes = w->wave32 ? 0xffffffff : ~0ull;
     w->mode = initial_mode(d);
     u64 entry = d->kernel.entry + (preload_length(d) ? PRELOAD_PROLOGUE : 0), offset = entry - d->program->address;
     w->pc = offset < d->program->bytes ? d->program->index_of[offset / 4] : ~0u;
@@ -178,11 +205,10 @@ u32 group_start(Group *g, Worker *k, u64 number)
     }
     memset(g->lds, POISON, g->lds_room);
     g->number = number;
-    g->wave_count = (size[0] * size[1] * size[2] + LANES - 1) / LANES;
+    g->wave_count = waves_for(d, size[0] * size[1] * size[2]);
     for (u32 n = 0; n < g->wave_count; n++)
         wave_start(g, k, n, workgroup, size);
     g->live = g->wave_count;
-    g->waiting = 0;
     g->busy = true;
     return g->wave_count;
 }
@@ -283,7 +309,7 @@ static void run_in_mode(Wave *w)
         t->executions++;
         t->lanes += (u64)__builtin_popcountll(exec_mask(w));
         w->pc++;
-        if (i->row->family == FAMILY_VALU)
+        if (i->row->family == FAMILY_VALU || (i->row->family == FAMILY_SALU && is_type(i->row, TYPE_F32, TYPE_F16)))
             run_special(w, i);
         else
             i->run(w, i);

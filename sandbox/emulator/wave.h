@@ -11,7 +11,7 @@ typedef struct {
     u64 registers_bytes, lds_room, scratch_room;
     struct GroupTrace *trace; /* NULL: the memory model does not look on */
     u64 number;
-    u32 wave_count, live, waiting;
+    u32 wave_count, live;
     bool busy;
 } Group;
 

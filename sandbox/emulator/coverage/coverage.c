@@ -77,7 +77,7 @@ static void look_at_code(const Code *code, void *context)
     u8 *copy = malloc(code->size + 8); /* aligned, as the decoder takes dwords */
     if (copy)
         memcpy(copy, code->bytes, code->size);
-    Program *p = copy ? program_decode(r->image->arch, (u64)copy, code->size, r->error, sizeof r->error) : NULL;
+    Program *p = copy ? program_decode(r->image->arch, 0, (u64)copy, code->size, r->error, sizeof r->error) : NULL;
     for (u32 n = 0; p && n < p->count; n++) {
         r->instructions++;
         if (p->code[n].run == run_not_emulated)
@@ -174,7 +174,7 @@ static int report_arch(const char *arch)
     Samples s;
     char error[256] = "";
     Program *p = samples_create(arch, &s)
-                     ? program_decode(arch, (u64)s.words, (u64)s.word_count * 4, error, sizeof error) : NULL;
+                     ? program_decode(arch, 0, (u64)s.words, (u64)s.word_count * 4, error, sizeof error) : NULL;
     for (u32 k = 0; p && k < s.count; k++) {
         u32 n = p->index_of[s.starts[k]];
         if (n == ~0u)

@@ -249,8 +249,8 @@ void code_object_unload(CodeObject *c)
     }
     for (u32 i = 0; i < c->symbol_count; i++)
         free(c->symbols[i].name);
-    if (c->program)
-        program_destroy(c->program);
+    program_destroy(c->program[0]);
+    program_destroy(c->program[1]);
     if (c->block)
         memory_release(runtime()->memory, c->block);
     free(c->kernels);

@@ -46,7 +46,7 @@ typedef struct {
     KernelMetadata *kernels;
     u32 kernel_count;
     u64 text, text_bytes; /* in device memory */
-    Program *program;     /* NULL until the first launch */
+    Program *program[2];  /* for waves of 64 and of 32 lanes; NULL until the first launch */
 } CodeObject;
 
 /* `file` is an ELF file or a bundle of them, of which the one for the device's architecture is taken. Pass SIZE_MAX for

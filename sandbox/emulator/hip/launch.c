@@ -58,13 +58,18 @@ static hipError_t validate(const Function *f, const LaunchShape *s, void **param
     return hipSuccess;
 }
 
-static hipError_t decode(CodeObject *c)
+/* Kernels of one file may have waves of both sizes, and the same code means another thing to each. */
+static Program **program_of(const Function *f) { return &f->object->program[kernel_wave_size(&f->code) == 32]; }
+
+static hipError_t decode(const Function *f)
 {
     char error[256] = "";
-    if (c->program)
+    Program **program = program_of(f);
+    const CodeObject *c = f->object;
+    if (*program)
         return hipSuccess;
-    c->program = program_decode(c->arch, c->text, c->text_bytes, error, sizeof error);
-    if (c->program)
+    *program = program_decode(c->arch, kernel_wave_size(&f->code), c->text, c->text_bytes, error, sizeof error);
+    if (*program)
         return hipSuccess;
     fprintf(stderr, "amdkernel emulator: %s\n", error);
     return hipErrorNotSupported;
@@ -105,7 +110,7 @@ static void run(Function *f, const LaunchShape *s, u64 record)
 {
     const Options *o = &runtime()->options;
     Dispatch d = {
-        .program = f->object->program,
+        .program = *program_of(f),
         .kernel = f->code,
         .dynamic_lds_bytes = s->dynamic_lds_bytes,
         .kernarg = record + sizeof(DispatchPacket),
@@ -138,7 +143,7 @@ hipError_t launch(Function *f, const LaunchShape *shape, void **parameters, void
         return error;
     runtime_lock();
     u64 record = launch_record(f->kernel->kernarg_bytes);
-    error = record ? decode(f->object) : hipErrorOutOfMemory;
+    error = record ? decode(f) : hipErrorOutOfMemory;
     if (error == hipSuccess) {
         u64 kernarg = record + sizeof(DispatchPacket);
         error = kernarg_fill((u8 *)(uintptr_t)kernarg, f->kernel, shape, parameters, extra);

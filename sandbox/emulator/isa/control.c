@@ -8,8 +8,8 @@ static void s_branch(Wave *w, const Inst *i) { jump(w, i); }
 #define BRANCH(name, condition) static void name(Wave *w, const Inst *i) { if (condition) jump(w, i); }
 BRANCH(s_cbranch_scc0, !w->scc)
 BRANCH(s_cbranch_scc1, w->scc)
-BRANCH(s_cbranch_vccz, !scalar_pair(w, SGPR_VCC))
-BRANCH(s_cbranch_vccnz, scalar_pair(w, SGPR_VCC))
+BRANCH(s_cbranch_vccz, !lane_bits(w, SGPR_VCC))
+BRANCH(s_cbranch_vccnz, lane_bits(w, SGPR_VCC))
 BRANCH(s_cbranch_execz, !exec_mask(w))
 BRANCH(s_cbranch_execnz, exec_mask(w))
 
@@ -52,7 +52,31 @@ static void s_barrier(Wave *w, const Inst *i)
     w->worker->events.barriers++;
     if (unlikely(w->worker->watchers))
         watch_barrier(w);
+    w->signalled = true;
     w->stop = STOP_BARRIER;
+}
+
+/* RDNA4's barrier in two steps. Only the workgroup's own, number -1, belongs to programs without a trap handler. */
+static void s_barrier_signal(Wave *w, const Inst *i)
+{
+    if (scalar32(w, i, 0) != ~0u || w->signalled) {
+        run_not_emulated(w, i);
+        return;
+    }
+    w->worker->events.barriers++;
+    if (unlikely(w->worker->watchers))
+        watch_barrier(w);
+    w->signalled = true;
+}
+static void s_barrier_wait(Wave *w, const Inst *i)
+{
+    if ((int16_t)i->raw != -1 || !(w->signalled || w->barrier_open)) {
+        run_not_emulated(w, i);
+        return;
+    }
+    if (!w->barrier_open)
+        w->stop = STOP_BARRIER;
+    w->barrier_open = false;
 }
 static void s_endpgm(Wave *w, const Inst *i)
 {
@@ -77,11 +101,35 @@ static void no_effect(Wave *w, const Inst *i)
 
 /* ---- hardware registers.  CDNA3 ISA, "Hardware registers". ---- */
 
-enum { HWREG_MODE = 1, HWREG_HW_ID = 4, HWREG_SH_MEM_BASES = 15, HWREG_XCC_ID = 20 };
+enum {
+    HWREG_MODE = 1, HWREG_HW_ID = 4, HWREG_SH_MEM_BASES = 15, HWREG_XCC_ID = 20,
+    RDNA_HW_ID1 = 23, RDNA_HW_ID2 = 24, RDNA_SHADER_CYCLES = 29, RDNA4_SHADER_CYCLES_HI = 30,
+};
 
-/* The register that SIMM16 names, or NULL. Where a wave runs is nowhere in particular: unit 0. */
+/* RDNA3's clock has 20 bits, RDNA4's 64.  RDNA3 ISA, RDNA4 ISA, "Hardware registers". */
+static bool rdna_hardware_register(const Wave *w, u32 id, u32 *value)
+{
+    Worker *k = w->worker;
+    bool rdna4 = w->program->generation >= GFX12;
+    u64 clock = shader_clock(k);
+    if (id == HWREG_MODE)
+        *value = w->mode;
+    else if (id == RDNA_HW_ID1 || id == RDNA_HW_ID2)
+        *value = 0;
+    else if (id == RDNA_SHADER_CYCLES)
+        *value = rdna4 ? (u32)clock : (u32)clock & 0xfffff;
+    else if (id == RDNA4_SHADER_CYCLES_HI && rdna4)
+        *value = (u32)(clock >> 32);
+    else
+        return false;
+    return true;
+}
+
+/* The register that SIMM16 names. Where a wave runs is nowhere in particular: unit 0. */
 static bool hardware_register(const Wave *w, u32 id, u32 *value)
 {
+    if (w->program->generation >= GFX11)
+        return rdna_hardware_register(w, id, value);
     if (id == HWREG_MODE)
         *value = w->mode;
     else if (id == HWREG_SH_MEM_BASES)
@@ -174,14 +222,40 @@ static void s_movreld_b64(Wave *w, const Inst *i)
 /* Messages to the host: interrupts are for whoever listens, the others of these are hints. */
 static void s_sendmsg(Wave *w, const Inst *i)
 {
-    enum { INTERRUPT = 1, SAVE_WAVE = 4, EARLY_PRIMITIVE_DEALLOCATION = 6 };
+    enum { INTERRUPT = 1, RDNA_DEALLOCATE_VGPRS = 3, SAVE_WAVE = 4, EARLY_PRIMITIVE_DEALLOCATION = 6 };
     u32 id = i->raw & 15;
     const Dispatch *d = w->worker->dispatch;
     if (id == INTERRUPT && d->interrupt)
         d->interrupt(d->interrupt_context);
-    else if (id != INTERRUPT && id != SAVE_WAVE && id != EARLY_PRIMITIVE_DEALLOCATION)
+    else if (id != INTERRUPT && id != SAVE_WAVE && id != EARLY_PRIMITIVE_DEALLOCATION &&
+             !(id == RDNA_DEALLOCATE_VGPRS && w->program->generation >= GFX11))
         run_not_emulated(w, i);
 }
+
+/* RDNA's messages with an answer: the clock, and the doorbell that a trap wants.  RDNA3 ISA, "S_SENDMSG_RTN". */
+static void s_sendmsg_rtn(Wave *w, const Inst *i)
+{
+    enum { GET_DOORBELL = 0x80, GET_REALTIME = 0x83 };
+    u32 id = i->raw & 0xff;
+    bool wide = i->row->result == TYPE_U64;
+    if (id != GET_DOORBELL && !(id == GET_REALTIME && wide)) {
+        run_not_emulated(w, i);
+        return;
+    }
+    u64 answer = id == GET_REALTIME ? real_clock(w->worker) : 0;
+    w->s[i->sdst] = (u32)answer;
+    if (wide)
+        w->s[i->sdst + 1] = (u32)(answer >> 32);
+}
+
+/* The rounding and denormal bits of MODE have instructions of their own on RDNA. */
+static void set_mode_field(Wave *w, u32 at, u32 value)
+{
+    w->mode = (w->mode & ~(15u << at)) | (value & 15) << at;
+    w->stop = STOP_MODE;
+}
+static void s_round_mode(Wave *w, const Inst *i) { set_mode_field(w, 0, i->raw); }
+static void s_denorm_mode(Wave *w, const Inst *i) { set_mode_field(w, 4, i->raw); }
 
 #define MISC(name) {.mnemonic = #name, .run = no_effect, .layout = "*", .family = FAMILY_MISC}
 #define JUMP(name) {.mnemonic = #name, .run = name, .layout = "*", .family = FAMILY_BRANCH}
@@ -196,6 +270,9 @@ static const Row rows[] = {
     {.mnemonic = "s_setreg_b32", .run = s_setreg, .layout = "-0", .family = FAMILY_SALU, .source = {TYPE_U32}},
     {.mnemonic = "s_setreg_imm32_b32", .run = s_setreg, .layout = "-0", .family = FAMILY_SALU, .source = {TYPE_U32}},
     {.mnemonic = "s_barrier", .run = s_barrier, .layout = "*", .family = FAMILY_BARRIER},
+    {.mnemonic = "s_barrier_signal", .run = s_barrier_signal, .layout = "0", .family = FAMILY_BARRIER,
+     .source = {TYPE_I32}},
+    {.mnemonic = "s_barrier_wait", .run = s_barrier_wait, .layout = "*", .family = FAMILY_BARRIER},
     {.mnemonic = "s_endpgm", .run = s_endpgm, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_sleep", .run = s_sleep, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_trap", .run = s_trap, .layout = "*", .family = FAMILY_MISC},
@@ -203,6 +280,11 @@ static const Row rows[] = {
     {.mnemonic = "s_movrels_b32", .run = s_movrels_b32, .layout = "s0", .family = FAMILY_SALU, .source = {TYPE_U32}},
     {.mnemonic = "s_movreld_b32", .run = s_movreld_b32, .layout = "s0", .family = FAMILY_SALU, .source = {TYPE_U32}},
     SCALAR("s_movrels_b64", "s0", s_movrels_b64), SCALAR("s_movreld_b64", "s0", s_movreld_b64),
+    {.mnemonic = "s_sendmsg_rtn_b32", .run = s_sendmsg_rtn, .layout = "s-", .family = FAMILY_MISC, .result = TYPE_U32},
+    {.mnemonic = "s_sendmsg_rtn_b64", .run = s_sendmsg_rtn, .layout = "s-", .family = FAMILY_MISC, .result = TYPE_U64},
+    {.mnemonic = "s_round_mode", .run = s_round_mode, .layout = "*", .family = FAMILY_MISC},
+    {.mnemonic = "s_denorm_mode", .run = s_denorm_mode, .layout = "*", .family = FAMILY_MISC},
+    {.mnemonic = "s_sleep_var", .run = s_sleep, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_set_gpr_idx_on", .run = s_set_gpr_idx_on, .layout = "0-", .family = FAMILY_SALU,
      .source = {TYPE_U32}},
     {.mnemonic = "s_set_gpr_idx_idx", .run = set_index, .layout = "0", .family = FAMILY_SALU, .source = {TYPE_U32}},
@@ -210,7 +292,11 @@ static const Row rows[] = {
     {.mnemonic = "s_set_gpr_idx_off", .run = s_set_gpr_idx_off, .layout = "*", .family = FAMILY_MISC},
     MISC(s_nop), MISC(s_waitcnt), MISC(s_setprio), MISC(s_sethalt), MISC(s_icache_inv), MISC(s_wakeup),
     MISC(s_incperflevel), MISC(s_decperflevel), MISC(s_ttracedata), MISC(s_inst_prefetch),
-    MISC(s_set_valu_coexec_mode),
+    MISC(s_set_valu_coexec_mode), MISC(s_delay_alu), MISC(s_clause), MISC(s_set_inst_prefetch_distance), MISC(s_code_end),
+    MISC(s_version), MISC(s_ttracedata_imm), MISC(s_waitcnt_depctr), MISC(s_waitcnt_vscnt), MISC(s_waitcnt_vmcnt),
+    MISC(s_waitcnt_expcnt), MISC(s_waitcnt_lgkmcnt), MISC(s_wait_idle), MISC(s_wait_event), MISC(s_wait_alu),
+    MISC(s_wait_loadcnt), MISC(s_wait_storecnt), MISC(s_wait_samplecnt), MISC(s_wait_bvhcnt), MISC(s_wait_expcnt),
+    MISC(s_wait_dscnt), MISC(s_wait_kmcnt), MISC(s_wait_loadcnt_dscnt), MISC(s_wait_storecnt_dscnt),
 };
 
 const RowTable isa_control = {rows, sizeof rows / sizeof *rows};

@@ -274,8 +274,8 @@ enum { KEEPS_HALF = 0xff }; /* detail[0]: the other half of the result stays */
 
 static const Row rows[] = {
     ROW(v_cvt_f32_fp8, "d0", F32, U32, NONE, NONE, MOD_SDWA), ROW(v_cvt_f32_bf8, "d0", F32, U32, NONE, NONE, MOD_SDWA),
-    ROW(v_cvt_pk_f32_fp8, "d0", PKF32, U32, NONE, NONE, MOD_SDWA),
-    ROW(v_cvt_pk_f32_bf8, "d0", PKF32, U32, NONE, NONE, MOD_SDWA),
+    ROW(v_cvt_pk_f32_fp8, "d0", PKF32, U16, NONE, NONE, MOD_SDWA),
+    ROW(v_cvt_pk_f32_bf8, "d0", PKF32, U16, NONE, NONE, MOD_SDWA),
     {.mnemonic = "v_cvt_pk_fp8_f32", .run = v_cvt_pk_fp8_f32, .layout = "d01", .family = FAMILY_VALU,
      .result = TYPE_U16, .source = {TYPE_F32, TYPE_F32}, .modifiers = SIGNS | MOD_OP_SEL, .detail = {KEEPS_HALF}},
     {.mnemonic = "v_cvt_pk_bf8_f32", .run = v_cvt_pk_bf8_f32, .layout = "d01", .family = FAMILY_VALU,

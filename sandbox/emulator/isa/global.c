@@ -35,7 +35,7 @@ static void atomic(Wave *w, const Inst *i)
     AtomicOp op = i->row->detail[1];
     if (!access_resolve(w, i, bytes, true, &a))
         return;
-    u16 compare = op == ATOMIC_CMPSWAP ? (u16)(i->source[2] + bytes / 4) : 0xffff;
+    u16 compare = op == ATOMIC_CMPSWAP || op == ATOMIC_FCMPSWAP ? (u16)(i->source[2] + bytes / 4) : 0xffff;
     u16 dst = i->row->detail[0] == SEGMENT_BUFFER ? (i->sc0 ? i->source[2] : 0xffff) : i->dst;
     run_atomic(w, i, &a, op, bytes, i->source[2], compare, dst);
 }
@@ -110,6 +110,7 @@ static const Row rows[] = {
     TO_LDS(ushort, 2, EXTEND_ZERO) TO_LDS(sshort, 2, EXTEND_SIGN) TO_LDS(dwordx3, 12, EXTEND_ZERO)
     TO_LDS(dwordx4, 16, EXTEND_ZERO)
     CACHE(buffer_wbl2) CACHE(buffer_inv) CACHE(buffer_invl2) CACHE(buffer_wbinvl1) CACHE(buffer_wbinvl1_vol)
+    CACHE(buffer_gl0_inv) CACHE(buffer_gl1_inv) CACHE(global_inv) CACHE(global_wb) CACHE(global_wbinv)
 };
 
 const RowTable isa_global = {rows, sizeof rows / sizeof *rows};

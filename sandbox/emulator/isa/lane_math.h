@@ -2,6 +2,8 @@
 #ifndef AMDKERNEL_LANE_MATH_H
 #define AMDKERNEL_LANE_MATH_H
 
+#include <float.h>
+
 #include "../formats.h"
 
 #define least(a, b) ((a) < (b) ? (a) : (b))
@@ -103,19 +105,61 @@ static inline float med3_f32(float a, float b, float c)
     return top == a ? max_f32(b, c) : top == b ? max_f32(a, c) : max_f32(a, b);
 }
 
-/* IEEE 754-2019 minimum and maximum: a NaN wins over a number, -0 < +0. */
-static inline float minimum_f32(float a, float b)
+/* ---- minimum and maximum of IEEE 754-2019: as above, but no NaN, or any NaN, wins over a number ---- */
+
+static inline float min_number(float a, float b)
 {
-    if (a != a || b != b)
-        return quiet32(a != a ? a : b);
-    return min_f32(a, b);
+    float r = a < b ? a : b;
+    r = a == b ? f32_of(bits_f32(a) | bits_f32(b)) : r;
+    r = b != b ? a : r;
+    r = a != a ? b : r;
+    return a != a && b != b ? quiet32(a) : r;
 }
-static inline float maximum_f32(float a, float b)
+static inline float max_number(float a, float b)
 {
-    if (a != a || b != b)
-        return quiet32(a != a ? a : b);
-    return max_f32(a, b);
+    float r = a > b ? a : b;
+    r = a == b ? f32_of(bits_f32(a) & bits_f32(b)) : r;
+    r = b != b ? a : r;
+    r = a != a ? b : r;
+    return a != a && b != b ? quiet32(a) : r;
 }
+static inline float med_number(float a, float b, float c)
+{
+    if (a != a || b != b || c != c)
+        return min_number(min_number(a, b), c);
+    float top = max_number(max_number(a, b), c);
+    return top == a ? max_number(b, c) : top == b ? max_number(a, c) : max_number(a, b);
+}
+static inline double min_number64(double a, double b)
+{
+    double r = a < b ? a : b;
+    r = a == b ? f64_of(bits_f64(a) | bits_f64(b)) : r;
+    r = b != b ? a : r;
+    r = a != a ? b : r;
+    return a != a && b != b ? quiet64(a) : r;
+}
+static inline double max_number64(double a, double b)
+{
+    double r = a > b ? a : b;
+    r = a == b ? f64_of(bits_f64(a) & bits_f64(b)) : r;
+    r = b != b ? a : r;
+    r = a != a ? b : r;
+    return a != a && b != b ? quiet64(a) : r;
+}
+
+/* A signalling NaN is looked for first. */
+static inline float either_nan(float a, float b)
+{
+    return quiet32(signalling32(a) ? a : signalling32(b) ? b : a != a ? a : b);
+}
+static inline float minimum_f32(float a, float b) { return a != a || b != b ? either_nan(a, b) : min_number(a, b); }
+static inline float maximum_f32(float a, float b) { return a != a || b != b ? either_nan(a, b) : max_number(a, b); }
+static inline double either_nan64(double a, double b)
+{
+    return quiet64(signalling64(a) ? a : signalling64(b) ? b : a != a ? a : b);
+}
+static inline double minimum_f64(double a, double b) { return a != a || b != b ? either_nan64(a, b) : min_number64(a, b); }
+static inline double maximum_f64(double a, double b) { return a != a || b != b ? either_nan64(a, b) : max_number64(a, b); }
 
 /* ---- parts of a number ---- */
 

@@ -68,11 +68,12 @@ HANDLER(ds_atomic)
     AtomicOp op = i->row->detail[1];
     if (!access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, true, &a))
         return;
-    bool compare_first = op == ATOMIC_CMPSWAP || op == ATOMIC_FCMPSWAP || op == ATOMIC_MSKOR;
-    u16 data = compare_first ? i->source[2] : i->source[1], other = 0xffff;
-    if (compare_first)
+    bool compares = op == ATOMIC_CMPSWAP || op == ATOMIC_FCMPSWAP, value_first = i->row->detail[3];
+    bool other_first = (compares && !value_first) || op == ATOMIC_MSKOR;
+    u16 data = other_first ? i->source[2] : i->source[1], other = 0xffff;
+    if (other_first)
         other = i->source[1];
-    else if (op == ATOMIC_WRAP)
+    else if (compares || op == ATOMIC_WRAP)
         other = i->source[2];
     run_atomic(w, i, &a, op, i->row->bytes, data, other, i->dst);
 }
@@ -177,13 +178,22 @@ HANDLER(ds_read_transposed)
 
 /* ---- lane exchanges; a sleeping lane sends zero ---- */
 
+/* The lane that an address names. RDNA3 serves the halves of a wave of 64 one by one.
+ * Source: LLVM, GCNSubtarget::supportsWaveWideBPermute. */
+static u32 addressed_lane(const Wave *w, const Inst *i, u32 address, u32 lane)
+{
+    u32 n = (address + (u32)i->offset) / 4;
+    return w->program->generation == GFX11 ? (lane & 32) + n % 32 : n % wave_lanes(w);
+}
+
+/* detail[1]: sleeping lanes send what they have. */
 HANDLER(ds_bpermute_b32)
 {
     const u32 *address = vector(w, i->source[0]), *data = vector(w, i->source[1]);
     u32 r[LANES];
     EACH_LANE {
-        u32 from = (address[l] + (u32)i->offset) / 4 % LANES;
-        r[l] = lane_active(w, from) ? data[from] : 0;
+        u32 from = addressed_lane(w, i, address[l], (u32)l);
+        r[l] = lane_active(w, from) || i->row->detail[1] ? data[from] : 0;
     }
     put_masked(vector(w, i->dst), r, exec_mask(w));
 }
@@ -192,14 +202,19 @@ HANDLER(ds_permute_b32)
 {
     const u32 *address = vector(w, i->source[0]), *data = vector(w, i->source[1]);
     u32 r[LANES] = {0};
-    EACH_LANE if (lane_active(w, (u32)l)) r[(address[l] + (u32)i->offset) / 4 % LANES] = data[l];
+    EACH_LANE if (lane_active(w, (u32)l)) r[addressed_lane(w, i, address[l], (u32)l)] = data[l];
     put_masked(vector(w, i->dst), r, exec_mask(w));
 }
 
-/* Which lane of its 32 a lane reads.  CDNA3 ISA, DS_SWIZZLE_B32: quads, bit masks; rotation is a mode of its own. */
+/* Which lane of its 32 a lane reads.  CDNA3 ISA, DS_SWIZZLE_B32: quads, bit masks; rotation and the order of a Fourier
+ * transform are modes of their own. */
 static u32 swizzled(u32 pattern, u32 lane)
 {
     u32 in = lane & 31;
+    if (pattern >= 0xe000) {
+        u32 mask = pattern & 31;
+        return __builtin_bitreverse32(in) >> 27 >> __builtin_popcount(mask) | (in & mask);
+    }
     if ((pattern & 0xff00) == 0x8000)
         return (in & ~3u) | (pattern >> 2 * (in & 3) & 3);
     if (pattern & 0x8000) {
@@ -245,6 +260,14 @@ HANDLER(ds_nop)
 #define ATOMIC2(name, type, op, size) \
     ROW("ds_" name "_" type, ds_atomic, "012", size, op, MOD_OFFSET, ACCESS_ATOMIC), \
     ROW("ds_" name "_rtn_" type, ds_atomic, "d012", size, op, MOD_OFFSET, ACCESS_ATOMIC)
+/* RDNA has the new value first, then the one to compare with. */
+#define CMPSTORE(type, op, size) \
+    {.mnemonic = "ds_cmpstore_" type, .run = ds_atomic, .layout = "012", .family = FAMILY_LDS, \
+     .source = {TYPE_U32, TYPE_U64, TYPE_U64}, .modifiers = MOD_OFFSET, .bytes = size, \
+     .detail = {0, op, ACCESS_ATOMIC, 1}}, \
+    {.mnemonic = "ds_cmpstore_rtn_" type, .run = ds_atomic, .layout = "d012", .family = FAMILY_LDS, \
+     .source = {TYPE_U32, TYPE_U64, TYPE_U64}, .modifiers = MOD_OFFSET, .bytes = size, \
+     .detail = {0, op, ACCESS_ATOMIC, 1}}
 #define INTEGER(name, u, op) ATOMIC1(name, u "32", op, 4), ATOMIC1(name, u "64", op, 8)
 #define LANE_EXCHANGE(name, in) ROW(#name, name, in, 4, 0, MOD_OFFSET, ACCESS_LOAD)
 
@@ -269,6 +292,10 @@ static const Row rows[] = {
     INTEGER("wrxchg", "b", ATOMIC_SWAP),
     ATOMIC2("cmpst", "b32", ATOMIC_CMPSWAP, 4), ATOMIC2("cmpst", "b64", ATOMIC_CMPSWAP, 8),
     ATOMIC2("cmpst", "f32", ATOMIC_FCMPSWAP, 4), ATOMIC2("cmpst", "f64", ATOMIC_FCMPSWAP, 8),
+    CMPSTORE("b32", ATOMIC_CMPSWAP, 4), CMPSTORE("b64", ATOMIC_CMPSWAP, 8), CMPSTORE("f32", ATOMIC_FCMPSWAP, 4),
+    CMPSTORE("f64", ATOMIC_FCMPSWAP, 8), ATOMIC1("cond_sub", "u32", ATOMIC_COND_SUB, 4),
+    ATOMIC1("sub_clamp", "u32", ATOMIC_SUB_CLAMP, 4), INTEGER("min_num", "f", ATOMIC_FMIN_NUM),
+    INTEGER("max_num", "f", ATOMIC_FMAX_NUM), ATOMIC1("condxchg32", "b64", ATOMIC_CONDXCHG, 8),
     ATOMIC2("mskor", "b32", ATOMIC_MSKOR, 4), ATOMIC2("mskor", "b64", ATOMIC_MSKOR, 8),
     ATOMIC1("pk_add", "f16", ATOMIC_PK_FADD, 4), ATOMIC1("pk_add", "bf16", ATOMIC_PK_BFADD, 4),
     ATOMIC2("wrap", "b32", ATOMIC_WRAP, 4),
@@ -278,7 +305,9 @@ static const Row rows[] = {
     ROW("ds_write_addtid_b32", ds_addtid, "0", 4, 1, MOD_OFFSET, ACCESS_STORE),
     ROW("ds_consume", ds_count, "d", 4, 0, MOD_OFFSET, ACCESS_ATOMIC),
     ROW("ds_append", ds_count, "d", 4, 1, MOD_OFFSET, ACCESS_ATOMIC),
-    LANE_EXCHANGE(ds_bpermute_b32, "d01"), LANE_EXCHANGE(ds_permute_b32, "d01"), LANE_EXCHANGE(ds_swizzle_b32, "d0"),
+    LANE_EXCHANGE(ds_bpermute_b32, "d01"),
+    ROW("ds_bpermute_fi_b32", ds_bpermute_b32, "d01", 4, 1, MOD_OFFSET, ACCESS_LOAD),
+    LANE_EXCHANGE(ds_permute_b32, "d01"), LANE_EXCHANGE(ds_swizzle_b32, "d0"),
     ROW("ds_read_b64_tr_b4", ds_read_transposed, "d0", 8, 4, MOD_OFFSET, ACCESS_LOAD),
     ROW("ds_read_b64_tr_b8", ds_read_transposed, "d0", 8, 8, MOD_OFFSET, ACCESS_LOAD),
     ROW("ds_read_b64_tr_b16", ds_read_transposed, "d0", 8, 16, MOD_OFFSET, ACCESS_LOAD),

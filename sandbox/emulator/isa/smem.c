@@ -32,6 +32,28 @@ static void s_load(Wave *w, const Inst *i)
     load_words(w, i, (scalar64(w, i, 0) + scalar_offset(w, i)) & ~3ull, i->row->bytes / 4);
 }
 
+/* RDNA4: one or two bytes, extended to a register. Whether a fault comes for half words at odd addresses is not told. */
+static void s_load_part(Wave *w, const Inst *i)
+{
+    u32 bytes = i->row->bytes, x = 0;
+    u64 address = scalar64(w, i, 0) + scalar_offset(w, i);
+    Span span;
+    if (i->sdst >= SGPR_EXEC || address % bytes) {
+        run_not_emulated(w, i);
+        return;
+    }
+    if (!memory_span(w->worker->memory, address, bytes, &span)) {
+        wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, bytes, false);
+        return;
+    }
+    if (unlikely(w->worker->watchers))
+        watch_scalar(w, i, address, bytes);
+    memcpy(&x, (const void *)address, bytes);
+    if (i->row->detail[1])
+        x = bytes == 1 ? (u32)(i32)(int8_t)x : (u32)(i32)(int16_t)x;
+    w->s[i->sdst] = x;
+}
+
 /* What lies behind the buffer's end reads as zero. */
 static void s_buffer_load(Wave *w, const Inst *i)
 {
@@ -56,20 +78,8 @@ static void s_buffer_load(Wave *w, const Inst *i)
     }
 }
 
-/* Wave-instructions that this thread has run: a clock that moves, and no statement about time on a GPU. */
-static void s_memtime(Wave *w, const Inst *i)
-{
-    Worker *k = w->worker;
-    k->clock++;
-    put_scalar_pair(w, i->sdst, 4 * (k->clock - k->budget));
-}
-/* The constant 100 MHz clock, of a GPU that would run at 2.1 GHz. */
-static void s_memrealtime(Wave *w, const Inst *i)
-{
-    Worker *k = w->worker;
-    k->clock += 6;
-    put_scalar_pair(w, i->sdst, (k->clock - k->budget) / 5);
-}
+static void s_memtime(Wave *w, const Inst *i) { put_scalar_pair(w, i->sdst, shader_clock(w->worker)); }
+static void s_memrealtime(Wave *w, const Inst *i) { put_scalar_pair(w, i->sdst, real_clock(w->worker)); }
 static void no_effect(Wave *w, const Inst *i)
 {
     (void)w;
@@ -79,14 +89,21 @@ static void no_effect(Wave *w, const Inst *i)
 #define LOAD(name, body, size) \
     {.mnemonic = name, .run = body, .layout = "s01|s0", .family = FAMILY_SMEM, .result = TYPE_WIDE, \
      .source = {TYPE_U64, TYPE_I64}, .bytes = size, .modifiers = MOD_OFFSET | MOD_CACHE}
+#define LOAD_PART(name, size, sign) \
+    {.mnemonic = name, .run = s_load_part, .layout = "s01|s0", .family = FAMILY_SMEM, .result = TYPE_U32, \
+     .source = {TYPE_U64, TYPE_I64}, .bytes = size, .modifiers = MOD_OFFSET | MOD_CACHE, .detail = {0, sign}}
 #define SIMPLE(name, in, body) {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_SMEM}
 
 static const Row rows[] = {
     LOAD("s_load_dword", s_load, 4), LOAD("s_load_dwordx2", s_load, 8), LOAD("s_load_dwordx4", s_load, 16),
-    LOAD("s_load_dwordx8", s_load, 32), LOAD("s_load_dwordx16", s_load, 64),
+    LOAD("s_load_b96", s_load, 12), LOAD("s_load_dwordx8", s_load, 32), LOAD("s_load_dwordx16", s_load, 64),
     LOAD("s_buffer_load_dword", s_buffer_load, 4), LOAD("s_buffer_load_dwordx2", s_buffer_load, 8),
-    LOAD("s_buffer_load_dwordx4", s_buffer_load, 16), LOAD("s_buffer_load_dwordx8", s_buffer_load, 32),
+    LOAD("s_buffer_load_dwordx4", s_buffer_load, 16), LOAD("s_buffer_load_b96", s_buffer_load, 12), LOAD("s_buffer_load_dwordx8", s_buffer_load, 32),
     LOAD("s_buffer_load_dwordx16", s_buffer_load, 64),
+    LOAD_PART("s_load_u8", 1, false), LOAD_PART("s_load_i8", 1, true), LOAD_PART("s_load_u16", 2, false),
+    LOAD_PART("s_load_i16", 2, true), SIMPLE("s_prefetch_inst", "*", no_effect), SIMPLE("s_prefetch_data", "*", no_effect),
+    SIMPLE("s_prefetch_inst_pc_rel", "*", no_effect), SIMPLE("s_prefetch_data_pc_rel", "*", no_effect),
+    SIMPLE("s_buffer_prefetch_data", "*", no_effect),
     SIMPLE("s_memtime", "s", s_memtime), SIMPLE("s_memrealtime", "s", s_memrealtime),
     SIMPLE("s_dcache_inv", "*", no_effect), SIMPLE("s_dcache_wb", "*", no_effect),
     SIMPLE("s_dcache_inv_vol", "*", no_effect), SIMPLE("s_dcache_wb_vol", "*", no_effect),

@@ -1,5 +1,6 @@
 /* Scalar ALU: SOP1, SOP2, SOPC and SOPK. */
 #include "../machine.h"
+#include "lane_math.h"
 
 /* Bit k of the result: any bit of quad k. */
 static u64 quad_mask(u64 x)
@@ -64,12 +65,20 @@ static i64 field_i64(i64 x, u32 offset, u32 width, u32 bits)
 #define C_I32 i32
 #define C_U64 u64
 #define C_I64 i64
+#define READ_F32(k) f32_of(scalar32(w, i, k))
+#define READ_F16(k) f16_of((u16)scalar32(w, i, k))
+#define WRITE_F32(x) w->s[i->sdst] = bits_f32(x)
+#define WRITE_F16(x) w->s[i->sdst] = bits_f16(x)
+#define C_F32 float
+#define C_F16 float
 #define BODY(name) static void name(Wave *w, const Inst *i)
 
 #define S1(name, D, A, value) BODY(name) { C_##A a = READ_##A(0); WRITE_##D(value); }
 #define S1K(name, D, A, value) BODY(name) { C_##A a = READ_##A(0); C_##D d = OLD_##D; WRITE_##D(value); }
 #define S1Z(name, D, A, value) BODY(name) { C_##A a = READ_##A(0); C_##D r = value; WRITE_##D(r); w->scc = r != 0; }
 #define S2(name, D, A, B, value) BODY(name) { C_##A a = READ_##A(0); C_##B b = READ_##B(1); WRITE_##D(value); }
+#define S3(name, D, A, B, C, value) \
+    BODY(name) { C_##A a = READ_##A(0); C_##B b = READ_##B(1); C_##C c = READ_##C(2); WRITE_##D(value); }
 #define S2Z(name, D, A, B, value) \
     BODY(name) { C_##A a = READ_##A(0); C_##B b = READ_##B(1); C_##D r = value; WRITE_##D(r); w->scc = r != 0; }
 #define S2C(name, D, A, B, value, carry) \
@@ -84,6 +93,8 @@ static i64 field_i64(i64 x, u32 offset, u32 width, u32 bits)
         (void)b; \
     }
 #define COMPARE(name, A, B, value) BODY(name) { C_##A a = READ_##A(0); C_##B b = READ_##B(1); w->scc = (value) != 0; }
+#define FLOAT_COMPARES(relation, value) \
+    COMPARE(s_cmp_##relation##_f32, F32, F32, value) COMPARE(s_cmp_##relation##_f16, F16, F16, value)
 #define IMMEDIATE(name, value, carry) \
     BODY(name) \
     { \
@@ -112,6 +123,23 @@ static i64 field_i64(i64 x, u32 offset, u32 width, u32 bits)
         w->scc = r != 0; \
     }
 
+#define SAVE_EXEC32(name, value) \
+    BODY(name) \
+    { \
+        u32 a = READ_U32(0), e = w->s[SGPR_EXEC], r = value; \
+        WRITE_U32(e); \
+        w->s[SGPR_EXEC] = r; \
+        w->scc = r != 0; \
+    }
+#define WRITE_EXEC32(name, value) \
+    BODY(name) \
+    { \
+        u32 a = READ_U32(0), e = w->s[SGPR_EXEC], r = value; \
+        WRITE_U32(r); \
+        w->s[SGPR_EXEC] = r; \
+        w->scc = r != 0; \
+    }
+
 #pragma clang diagnostic ignored "-Wshift-op-parentheses"
 #include "sop.def"
 
@@ -121,24 +149,31 @@ static i64 field_i64(i64 x, u32 offset, u32 width, u32 bits)
 #undef S2
 #undef S2Z
 #undef S2C
+#undef S3
 #undef COMPARE
 #undef IMMEDIATE
 #undef COMPARE_IMMEDIATE
 #undef SAVE_EXEC
 #undef WRITE_EXEC
-#define ROW(name, in, D, A, B) \
-    {.mnemonic = #name, .run = name, .layout = in, .family = FAMILY_SALU, .result = D, .source = {A, B}},
+#undef SAVE_EXEC32
+#undef WRITE_EXEC32
+#define ROW3(name, in, D, A, B, C) \
+    {.mnemonic = #name, .run = name, .layout = in, .family = FAMILY_SALU, .result = D, .source = {A, B, C}},
+#define ROW(name, in, D, A, B) ROW3(name, in, D, A, B, TYPE_NONE)
 #define S1(name, D, A, value) ROW(name, "s0", TYPE_##D, TYPE_##A, TYPE_NONE)
 #define S1K S1
 #define S1Z S1
 #define S2(name, D, A, B, value) ROW(name, "s01", TYPE_##D, TYPE_##A, TYPE_##B)
 #define S2Z S2
+#define S3(name, D, A, B, C, value) ROW3(name, "s012", TYPE_##D, TYPE_##A, TYPE_##B, TYPE_##C)
 #define S2C(name, D, A, B, value, carry) ROW(name, "s01", TYPE_##D, TYPE_##A, TYPE_##B)
 #define COMPARE(name, A, B, value) ROW(name, "01", TYPE_NONE, TYPE_##A, TYPE_##B)
 #define IMMEDIATE(name, value, carry) ROW(name, "s-", TYPE_U32, TYPE_NONE, TYPE_NONE)
 #define COMPARE_IMMEDIATE(name, value) ROW(name, "0-", TYPE_NONE, TYPE_U32, TYPE_NONE)
 #define SAVE_EXEC(name, value) ROW(name, "s0", TYPE_U64, TYPE_U64, TYPE_NONE)
 #define WRITE_EXEC SAVE_EXEC
+#define SAVE_EXEC32(name, value) ROW(name, "s0", TYPE_U32, TYPE_U32, TYPE_NONE)
+#define WRITE_EXEC32 SAVE_EXEC32
 
 static const Row rows[] = {
 #include "sop.def"

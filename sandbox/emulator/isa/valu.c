@@ -93,17 +93,17 @@
         RESULT_MODS_##D | SOURCE_MODS_##A | SOURCE_MODS_##B | SOURCE_MODS_##C | (mods), keeps)
 #define LANE2(name, D, A, B, value) LANE2_ROW(name, D, A, B, ANYWHERE, 0)
 #define LANE2S(name, D, A, B, value) LANE2_ROW(name, D, A, B, ANYWHERE | MOD_CLAMP, 0)
-#define LANE3(name, D, A, B, C, value) LANE3_ROW(name, "d012", D, A, B, C, 0, 0)
+#define LANE3(name, D, A, B, C, value) LANE3_ROW(name, "d012", D, A, B, C, MOD_DPP, 0)
 #define LANE3K(name, D, A, B, value) \
     ROW(name, "x01", TYPE_##A, TYPE_##A, TYPE_##B, TYPE_##A, \
         RESULT_MODS_##A | SOURCE_MODS_##A | SOURCE_MODS_##B | ANYWHERE, 0)
-#define LANE3S(name, D, A, B, C, value) LANE3_ROW(name, "d012", D, A, B, C, MOD_CLAMP, 0)
+#define LANE3S(name, D, A, B, C, value) LANE3_ROW(name, "d012", D, A, B, C, MOD_CLAMP | MOD_DPP, 0)
 #define LANE3B LANE3
-#define HALF2W(name, D, A, B, value) LANE2_ROW(name, D, A, B, MOD_OP_SEL, 0)
-#define HALF2S(name, D, A, B, value) LANE2_ROW(name, D, A, B, MOD_OP_SEL | MOD_CLAMP, 0xff)
-#define HALF3(name, D, A, B, C, value) LANE3_ROW(name, "d012", D, A, B, C, MOD_OP_SEL, 0xff)
-#define HALF3S(name, D, A, B, C, value) LANE3_ROW(name, "d012", D, A, B, C, MOD_OP_SEL | MOD_CLAMP, 0xff)
-#define HALF3W(name, D, A, B, C, value) LANE3_ROW(name, "d012", D, A, B, C, MOD_OP_SEL | MOD_CLAMP, 0)
+#define HALF2W(name, D, A, B, value) LANE2_ROW(name, D, A, B, MOD_OP_SEL | MOD_DPP, 0)
+#define HALF2S(name, D, A, B, value) LANE2_ROW(name, D, A, B, MOD_OP_SEL | MOD_CLAMP | MOD_DPP, 0xff)
+#define HALF3(name, D, A, B, C, value) LANE3_ROW(name, "d012", D, A, B, C, MOD_OP_SEL | MOD_DPP, 0xff)
+#define HALF3S(name, D, A, B, C, value) LANE3_ROW(name, "d012", D, A, B, C, MOD_OP_SEL | MOD_CLAMP | MOD_DPP, 0xff)
+#define HALF3W(name, D, A, B, C, value) LANE3_ROW(name, "d012", D, A, B, C, MOD_OP_SEL | MOD_CLAMP | MOD_DPP, 0)
 #define HALF3B HALF3
 
 static const Row rows[] = {

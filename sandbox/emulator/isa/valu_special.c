@@ -6,7 +6,7 @@
 HANDLER(v_cndmask_b32)
 {
     SOURCE_32(0) SOURCE_32(1) ROOM_32
-    u64 mask = scalar64(w, i, 2);
+    u64 mask = i->operands == 3 ? lane_bits(w, SGPR_VCC) : mask_source(w, i, 2); /* half of a dual one */
     choose(r, p0, p1, mask);
     put(w, i, r);
 }
@@ -20,10 +20,10 @@ HANDLER(v_readfirstlane_b32)
 }
 HANDLER(v_readlane_b32)
 {
-    u32 lane = scalar32(w, i, 1) & 63;
+    u32 lane = scalar32(w, i, 1) % wave_lanes(w);
     w->s[i->sdst] = i->source[0] >= FIRST_VGPR ? vector(w, i->source[0])[lane] : scalar32(w, i, 0);
 }
-HANDLER(v_writelane_b32) { vector(w, i->dst)[scalar32(w, i, 1) & 63] = scalar32(w, i, 0); }
+HANDLER(v_writelane_b32) { vector(w, i->dst)[scalar32(w, i, 1) % wave_lanes(w)] = scalar32(w, i, 0); }
 
 /* Bits of a mask below each lane, counted on top of b. */
 HANDLER(v_mbcnt_lo_u32_b32)
@@ -116,7 +116,7 @@ HANDLER(v_bitop3_b32)
     HANDLER(name) \
     { \
         SOURCE_32(0) SOURCE_32(1) ROOM_32 \
-        u64 in = i->source[2] == SOURCE_OFF ? 0 : scalar64(w, i, 2), out = 0; \
+        u64 in = i->source[2] == SOURCE_OFF ? 0 : mask_source(w, i, 2), out = 0; \
         EACH_LANE { \
             u32 a = p0[l], b = p1[l], c = in >> l & 1; \
             r[l] = sum; \
@@ -254,7 +254,7 @@ DIV_SCALE(v_div_scale_f64, F64)
 HANDLER(v_div_fmas_f32)
 {
     SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32
-    u64 vcc = scalar_pair(w, SGPR_VCC);
+    u64 vcc = lane_bits(w, SGPR_VCC);
     EACH_LANE {
         float a = GET_F32(p0, l), b = GET_F32(p1, l), c = GET_F32(p2, l);
         double sum = add_to_odd((double)a * (double)b, c);
@@ -266,7 +266,7 @@ HANDLER(v_div_fmas_f32)
 HANDLER(v_div_fmas_f64)
 {
     SOURCE_64(0) SOURCE_64(1) SOURCE_64(2) ROOM_64
-    u64 vcc = scalar_pair(w, SGPR_VCC);
+    u64 vcc = lane_bits(w, SGPR_VCC);
     EACH_LANE {
         double c = GET_F64(p2, l), x = fma(GET_F64(p0, l), GET_F64(p1, l), c);
         int n = vcc >> l & 1 ? (exponent64(c) > 1023 ? 128 : -128) : 0;
@@ -289,7 +289,7 @@ enum { KEEPS_HALF = 0xff }; /* detail[0]: the other half of the result stays */
 
 static const Row rows[] = {
     ROW(v_nop, "*", NONE, NONE, NONE, NONE, 0),
-    ROW(v_cndmask_b32, "d012", U32, F32, F32, U64, SIGNS | MOD_SDWA | MOD_DPP),
+    ROW(v_cndmask_b32, "d012|d01", U32, F32, F32, U64, SIGNS | MOD_SDWA | MOD_DPP),
     ROW(v_readfirstlane_b32, "s0", U32, U32, NONE, NONE, 0), ROW(v_readlane_b32, "s01", U32, U32, U32, NONE, 0),
     ROW(v_writelane_b32, "d01", U32, U32, U32, NONE, 0),
     ROW(v_mbcnt_lo_u32_b32, "d01", U32, U32, U32, NONE, 0), ROW(v_mbcnt_hi_u32_b32, "d01", U32, U32, U32, NONE, 0),

@@ -4,11 +4,14 @@
  */
 #include "lane_types.h"
 
+/* RDNA's v_cmpx has no result but EXEC. */
 static void finish(Wave *w, const Inst *i, u64 mask, bool to_exec)
 {
-    put_mask(w, i, mask);
+    mask &= write_mask(w, i);
+    if (i->sdst < SCALAR_FILE)
+        put_lane_bits(w, i->sdst, mask);
     if (to_exec)
-        put_scalar_pair(w, SGPR_EXEC, scalar_pair(w, i->sdst));
+        put_scalar_pair(w, SGPR_EXEC, mask);
 }
 
 /* 64 bytes of 0 or 1 to a mask. */
@@ -89,14 +92,15 @@ static u32 class_F64(u64 x)
 ALL(BODIES)
 CLASSES(CLASS_BODIES)
 
-#define ROW(name, A, B, mods) \
-    {.mnemonic = #name, .run = name, .layout = "s01", .family = FAMILY_VALU, .source = {A, B}, \
+#define ROW(name, in, A, B, mods) \
+    {.mnemonic = #name, .run = name, .layout = in, .family = FAMILY_VALU, .source = {A, B}, \
      .modifiers = (mods) | MOD_SDWA | MOD_DPP},
 #define ROWS(relation, T, t, value) \
-    ROW(v_cmp_##relation##_##t, TYPE_##T, TYPE_##T, SOURCE_MODS_##T | MOD_CLAMP) \
-    ROW(v_cmpx_##relation##_##t, TYPE_##T, TYPE_##T, SOURCE_MODS_##T | MOD_CLAMP)
+    ROW(v_cmp_##relation##_##t, "s01", TYPE_##T, TYPE_##T, SOURCE_MODS_##T | MOD_CLAMP) \
+    ROW(v_cmpx_##relation##_##t, "s01|01", TYPE_##T, TYPE_##T, SOURCE_MODS_##T | MOD_CLAMP)
 #define CLASS_ROWS(T, t, BITS) \
-    ROW(v_cmp_class_##t, TYPE_##T, TYPE_U32, MOD_NEG | MOD_ABS) ROW(v_cmpx_class_##t, TYPE_##T, TYPE_U32, MOD_NEG | MOD_ABS)
+    ROW(v_cmp_class_##t, "s01", TYPE_##T, TYPE_U32, MOD_NEG | MOD_ABS) \
+    ROW(v_cmpx_class_##t, "s01|01", TYPE_##T, TYPE_U32, MOD_NEG | MOD_ABS)
 
 static const Row rows[] = {
     ALL(ROWS)

@@ -25,7 +25,7 @@ int main(int count, char **arguments)
         char error[256] = "cannot be read";
         u64 bytes = 0;
         u8 *code = read_file(arguments[k], &bytes);
-        Program *p = code ? program_decode(arguments[1], (u64)code, bytes, error, sizeof error) : NULL;
+        Program *p = code ? program_decode(arguments[1], 0, (u64)code, bytes, error, sizeof error) : NULL;
         if (!p) {
             printf("%s: %s\n", arguments[k], error);
             return 1;

@@ -12,6 +12,16 @@
 #include <vector>
 
 namespace cg = cooperative_groups;
+#ifndef WAVE
+#define WAVE 64 // lanes of a wave
+#endif
+#ifdef OCP // the 8-bit floats of the Open Compute Project, else those of CDNA3
+typedef __hip_fp8_e4m3 Fp8;
+typedef __hip_fp8_e5m2 Bf8;
+#else
+typedef __hip_fp8_e4m3_fnuz Fp8;
+typedef __hip_fp8_e5m2_fnuz Bf8;
+#endif
 #define BOTH __host__ __device__
 #define ID (blockIdx.x * blockDim.x + threadIdx.x)
 
@@ -213,8 +223,8 @@ __global__ void k_bf16(const float* a, float* r) {
 }
 __global__ void k_fp8(const float* a, unsigned char* e4, unsigned char* e5, float* back) {
   int i = ID;
-  __hip_fp8_e4m3_fnuz x(a[i]);
-  __hip_fp8_e5m2_fnuz y(a[i]);
+  Fp8 x(a[i]);
+  Bf8 y(a[i]);
   e4[i] = x.__x, e5[i] = y.__x;
   back[i] = (float)x + (float)y;
 }
@@ -244,8 +254,8 @@ static void formats() {
     half_error = std::max(half_error, std::fabs(__half2float(r[i]) - (x * y + x / 2)) / (1 + std::fabs(x * y)));
     pair_error = std::max(pair_error, std::fabs(__half2float(__low2half(p[i])) - (x * x + 2 * x)) / (1 + x * x));
     bf_error = std::max(bf_error, std::fabs(bf[i] - a[i]) / (std::fabs(a[i]) + 1e-30));
-    __hip_fp8_e4m3_fnuz u(a[i]);
-    __hip_fp8_e5m2_fnuz v(a[i]);
+    Fp8 u(a[i]);
+    Bf8 v(a[i]);
     fp8_wrong += u.__x != e4[i] || v.__x != e5[i] || back[i] != (float)u + (float)v;
   }
   check("half", status, half_error, 1.5e-3);
@@ -306,9 +316,9 @@ static void waves() {
   auto m = dm.back();
   int wrong = 0;
   for (int i = 0; i < 256; i++) {
-    int w = i / 64 * 64, l = i % 64, any = 0, thirds = 0;
+    int w = i / WAVE * WAVE, l = i % WAVE, any = 0, thirds = 0;
     unsigned long long ballot = 0;
-    for (int k = 0; k < 64; k++)
+    for (int k = 0; k < WAVE; k++)
       ballot |= (unsigned long long)(x[w + k] > 50) << k, any |= x[w + k] > 98, thirds += x[w + k] % 3 == 0;
     int s = x[w + 3] + 2 * x[w + (l ^ 5)] + 3 * x[l ? i - 1 : i] + 5 * x[l % 16 + 2 < 16 ? i + 2 : i];
     s += 7 * any + 11 + 13 * l + (x[i] % 3 == 0 ? 1000 * thirds : 0);
@@ -318,7 +328,7 @@ static void waves() {
 }
 
 __global__ void k_softmax(const float* x, float* y, int width) {
-  __shared__ float part[16];
+  __shared__ float part[32];
   extern __shared__ float row[];
   const float* p = x + blockIdx.x * width;
   float top = -1e30f, sum = 0;
@@ -334,8 +344,8 @@ __global__ void k_softmax(const float* x, float* y, int width) {
   for (int j = threadIdx.x; j < width; j += blockDim.x)
     sum += expf(row[j] - top);
   __syncthreads();
-  auto tile = cg::tiled_partition<64>(cg::this_thread_block());
-  for (int o = 32; o; o /= 2)
+  auto tile = cg::tiled_partition<WAVE>(cg::this_thread_block());
+  for (int o = WAVE / 2; o; o /= 2)
     sum += tile.shfl_down(sum, o);
   if (tile.thread_rank() == 0)
     part[threadIdx.x / warpSize] = sum;
@@ -507,8 +517,8 @@ __global__ void k_grid_barrier(volatile int* arrived, int* r, int groups) {
   r[ID] = before;
 }
 __global__ void k_relay(volatile int* turn, int* order) { // waves of a workgroup take turns, the last wave first
-  int wave = threadIdx.x / 64, last = blockDim.x / 64 - 1;
-  if (threadIdx.x % 64 == 0) {
+  int wave = threadIdx.x / WAVE, last = blockDim.x / WAVE - 1;
+  if (threadIdx.x % WAVE == 0) {
     while (*turn != last - wave)
       ;
     order[last - wave] = wave;
@@ -518,15 +528,15 @@ __global__ void k_relay(volatile int* turn, int* order) { // waves of a workgrou
 }
 static void waiting() {
   int groups = 24, wrong = 0;
-  Device<int> arrived(std::vector<int>(1, 0)), r(groups * 64), turn(std::vector<int>(1, 0)), order(8);
+  Device<int> arrived(std::vector<int>(1, 0)), r(groups * 64), turn(std::vector<int>(1, 0)), order(512 / WAVE);
   k_grid_barrier<<<groups, 64>>>(arrived.at, r.at, groups);
   k_relay<<<1, 512>>>(turn.at, order.at);
   hipError_t status = hipDeviceSynchronize();
   for (int x : r.back())
     wrong += x != groups;
   auto o = order.back();
-  for (int k = 0; k < 8; k++)
-    wrong += o[k] != 7 - k;
+  for (int k = 0; k < 512 / WAVE; k++)
+    wrong += o[k] != 512 / WAVE - 1 - k;
   check("waiting", status, wrong, 0);
 }
 

@@ -11,10 +11,12 @@ pytestmark = pytest.mark.sandbox
 HERE = Path(__file__).parent
 EMULATOR = HERE.parents[2] / "sandbox" / "emulator"
 LEVELS = ("0", "3")
+ARCHS = {"gfx942": "", "gfx1100": "-DWAVE=32 -DOCP", "gfx1201": "-DWAVE=32 -DOCP"}
+CASES = [(arch, level) for arch in ARCHS for level in LEVELS]
 
 RUN = """
-export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_OPTIONS=step_limit=50000000,arena_mb=256
-hipcc --offload-arch=gfx942 -O{level} -Wno-unused-command-line-argument kernels.hip -o kernels 2>&1 || exit 1
+export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_OPTIONS=step_limit=50000000,arena_mb=256,arch={arch}
+hipcc --offload-arch={arch} -O{level} {flags} -Wno-unused-command-line-argument kernels.hip -o kernels 2>&1 || exit 1
 timeout 60 ./kernels >$OUT/printed
 """
 
@@ -23,10 +25,10 @@ set -e
 bin=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
 $bin/clang -std=gnu11 -O0 -march=x86-64-v3 -Iemulator coverage.c emulator/*.c emulator/isa/*.c -lm -ldl -pthread -o coverage
 for level in 0 1 2 3; do
-  hipcc --offload-arch=gfx942 -O$level --offload-device-only --no-gpu-bundle-output kernels.hip -o k$level.co
+  hipcc --offload-arch={arch} {flags} -O$level --offload-device-only --no-gpu-bundle-output kernels.hip -o k$level.co
   $bin/llvm-objcopy -O binary --only-section=.text k$level.co k$level.text
 done
-./coverage gfx942 k?.text | sort | uniq -c >$OUT/unknown
+./coverage {arch} k?.text | sort | uniq -c >$OUT/unknown
 """
 
 
@@ -35,29 +37,34 @@ def kernels() -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def printed(sandbox: Sandbox) -> dict[str, dict[str, str]]:
-    """By optimisation level: what each check said."""
-    found: dict[str, dict[str, str]] = {}
-    for level in LEVELS:
-        done: Completed = sandbox.run("compile", ["sh", "-c", RUN.format(level=level)], kernels(), timeout_s=110)
+def printed(sandbox: Sandbox) -> dict[tuple[str, str], dict[str, str]]:
+    """By architecture and optimisation level: what each check said."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for arch, level in CASES:
+        script = RUN.format(arch=arch, level=level, flags=ARCHS[arch])
+        done: Completed = sandbox.run("compile", ["sh", "-c", script], kernels(), timeout_s=110)
         assert "printed" in done.files, done.stderr
         lines = done.files["printed"].decode().splitlines()
-        found[level] = dict(line.split("=", 1) for line in lines)
-        assert "waiting" in found[level], f"-O{level} did not come to its end: {lines[-1:]} {done.stderr}"
+        found[arch, level] = dict(line.split("=", 1) for line in lines)
+        assert "waiting" in found[arch, level], f"{arch} -O{level} stopped early: {lines[-1:]} {done.stderr}"
     return found
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_every_kernel_of_the_corpus_is_right(printed: dict[str, dict[str, str]], level: str) -> None:
-    wrong = {name: said for name, said in printed[level].items() if not said.startswith("ok")}
-    assert not wrong, f"-O{level}: {wrong}"
-    assert len(printed[level]) > 35
+@pytest.mark.parametrize(("arch", "level"), CASES)
+def test_every_kernel_of_the_corpus_is_right(
+    printed: dict[tuple[str, str], dict[str, str]], arch: str, level: str
+) -> None:
+    wrong = {name: said for name, said in printed[arch, level].items() if not said.startswith("ok")}
+    assert not wrong, f"{arch} -O{level}: {wrong}"
+    assert len(printed[arch, level]) > 35
 
 
-def test_no_instruction_that_the_compiler_emits_is_unknown(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("arch", ARCHS)
+def test_no_instruction_that_the_compiler_emits_is_unknown(sandbox: Sandbox, arch: str) -> None:
     files = {"coverage.c": (HERE / "coverage.c").read_bytes(), **kernels()}
     for path in [*EMULATOR.glob("*.[ch]"), *EMULATOR.glob("isa/*.[ch]"), *EMULATOR.glob("isa/*.def")]:
         files[f"emulator/{path.relative_to(EMULATOR)}"] = path.read_bytes()
-    done = sandbox.run("compile", ["sh", "-c", DECODE], files, timeout_s=110)
+    script = DECODE.format(arch=arch, flags=ARCHS[arch])
+    done = sandbox.run("compile", ["sh", "-c", script], files, timeout_s=110)
     assert done.exit_code == 0, done.stderr
     assert done.files["unknown"].decode() == ""

@@ -26,9 +26,9 @@ bool memory_describe(Memory *m, u64 address, u64 bytes, const char *name, bool w
 }
 bool memory_nearest(const Memory *m, u64 address, Block *out) { (void)m, (void)address, (void)out; return false; }
 bool memory_in_block(const Memory *m, u64 address, u64 bytes) { (void)m, (void)address, (void)bytes; return true; }
-Program *program_decode(const char *arch, u64 address, u64 bytes, char *error, size_t room)
+Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t room)
 {
-    (void)arch, (void)address, (void)bytes, (void)error, (void)room;
+    (void)arch, (void)wave_size, (void)address, (void)bytes, (void)error, (void)room;
     return NULL;
 }
 void program_destroy(Program *p) { (void)p; }
