@@ -20,6 +20,7 @@ PARTS = {
     "headings": "names as headings",
     "priors": "priors",
     "gpus": "GPUs of query and page",
+    "twins": "showing equal sections once",
     "spread": "the spread over pages",
     "meaning": "likeness of meaning",
 }

@@ -6,7 +6,7 @@ import re
 import sqlite3
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,12 +16,12 @@ from amdkernel_mcp.docs.chunk import chunks_of
 from amdkernel_mcp.docs.families import families_in
 from amdkernel_mcp.docs.gist import gist
 from amdkernel_mcp.docs.index import FORMAT, NO_INDEX_HINT, SCHEMA, pack_text
-from amdkernel_mcp.docs.meaning import Model, load_model
+from amdkernel_mcp.docs.meaning import EMBEDDED_CHARS, Model, load_model
 from amdkernel_mcp.docs.page import Page, Section
 from amdkernel_mcp.docs.postings import SCHEMA as POSTINGS_SCHEMA
 from amdkernel_mcp.docs.postings import PostingsWriter
 from amdkernel_mcp.docs.sources import Priors, Source, document_paths, load_priors, read_pages, slug, sources_in
-from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, words
+from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
 from amdkernel_mcp.docs.weights import Weights, chosen_weights
 from amdkernel_mcp.errors import DocumentationError
 
@@ -36,6 +36,7 @@ _HIP_NAME = re.compile(r"`((?:hip|HIP|rocblas_|rocsparse_|rocsolver_|rocrand_|mi
 _DIGITS_AND_SPACE = re.compile(r"[\d\W]+")
 _TABLE_FILE = re.compile(r"\.ya?ml/")
 _ROW_CHARS = 40
+EMBEDDED_AT_ONCE = 500
 _IDENTIFIER = re.compile(r"^[\w-]+$")
 
 
@@ -150,6 +151,7 @@ class _Writer:
     chunks: int = 0
     _spellings: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _documents: Counter[str] = field(default_factory=Counter)
+    _to_embed: list[tuple[int, str]] = field(default_factory=list)
     _postings: PostingsWriter = field(default_factory=PostingsWriter)
     _bodies: dict[str, str] = field(default_factory=dict)
     _twins: dict[object, int] = field(default_factory=dict)
@@ -228,9 +230,9 @@ class _Writer:
             ),
         )
         if self.model:
-            vector = self.model.section_vector(f"{' > '.join(section.breadcrumb)}. {text}")
-            if vector:
-                self.connection.execute("INSERT INTO section_vectors VALUES (?, ?)", (self.sections, vector))
+            self._to_embed.append((self.sections, f"{' > '.join(section.breadcrumb)}. {text}"[:EMBEDDED_CHARS]))
+            if len(self._to_embed) == EMBEDDED_AT_ONCE:
+                self._add_section_vectors()
         if _IDENTIFIER.match(section.heading):
             self.connection.execute(
                 "INSERT INTO headings VALUES (?, ?)", (section.heading.strip("_").lower(), self.sections)
@@ -238,13 +240,13 @@ class _Writer:
         title = tokens(f"{page.title} {page.path}")
         # The section's own heading counts twice, or the sections below it, which bear it too, would crowd it out.
         head = tokens(" ".join([*below, *below[1:][-1:]]) or section.heading)
-        self._count_words(f"{page.title} {' '.join(below)}")
+        self._count_words(words(f"{page.title} {' '.join(below)}"))
         about = tokens(gist(section.heading, text, self.priors.spelled))
         weights = self.weights
         for chunk in chunks_of(text):
             self.chunks += 1
-            shown = text[chunk.start : chunk.end]
-            body = tokens(f"{chunk.header}\n{shown}\n{keywords}")
+            shown = list(words(text[chunk.start : chunk.end]))
+            body = [token for word in shown for token in tokens_of_word(word)] + tokens(f"{chunk.header}\n{keywords}")
             self._count_words(shown)
             row = (self.chunks, self.sections, chunk.start, chunk.end)
             self.connection.execute("INSERT INTO chunks VALUES (?, ?, ?, ?)", row)
@@ -252,8 +254,8 @@ class _Writer:
             self._postings.add(columns)
             about = []  # counts for the first chunk only
 
-    def _count_words(self, text: str) -> None:
-        for word in {piece for one in words(text) for piece in pieces(one)}:
+    def _count_words(self, found: Iterable[str]) -> None:
+        for word in {piece for one in set(found) for piece in pieces(one)}:
             folded = word.lower()
             self._documents[folded] += 1
             self._spellings[folded][word] += 1
@@ -267,13 +269,24 @@ class _Writer:
                         "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)", (cuda.lower(), cuda, found[1])
                     )
 
+    def _add_section_vectors(self) -> None:
+        if self.model and self._to_embed:
+            vectors = self.model.vectors([text for _, text in self._to_embed])
+            rows = [(one[0], vector[0]) for one, vector in zip(self._to_embed, vectors, strict=True) if vector]
+            self.connection.executemany("INSERT INTO section_vectors VALUES (?, ?)", rows)
+        self._to_embed.clear()
+
     def _add_word_vectors(self) -> None:
         """Vectors of the plain words that more than one passage holds; a name means nothing to the model."""
-        for folded, documents in self._documents.items():
-            if self.model and documents > 1 and len(folded) > 2 and folded.isalpha() and folded not in STOP_WORDS:
-                found = self.model.word_vector(folded)
-                if found:
-                    self.connection.execute("INSERT INTO word_vectors VALUES (?, ?, ?)", (folded, found[1], found[0]))
+        plain = [
+            folded
+            for folded, documents in self._documents.items()
+            if documents > 1 and len(folded) > 2 and folded.isalpha() and folded not in STOP_WORDS
+        ]
+        if self.model and plain:
+            found = zip(plain, self.model.vectors(plain), strict=True)
+            rows = [(word, vector[1], vector[0]) for word, vector in found if vector]
+            self.connection.executemany("INSERT INTO word_vectors VALUES (?, ?, ?)", rows)
 
     def finish(self, recipe: str) -> None:
         """Writes what is known only at the end, and packs the file."""
@@ -286,6 +299,7 @@ class _Writer:
         self.connection.execute("CREATE INDEX headings_by_name ON headings (folded)")
         self._postings.write(self.connection)
         self.connection.execute("INSERT INTO meta VALUES ('format', ?), ('recipe', ?)", (FORMAT, recipe))
+        self._add_section_vectors()
         self._add_word_vectors()
         self.connection.commit()
         self.connection.execute("VACUUM")

@@ -73,7 +73,7 @@ def _blocks(lines: list[str], at: int) -> list[Block]:
             labels = []
             at += 1
         else:
-            blocks[-1].lines.append(_inline(_WIDE.sub("  ", line)))
+            blocks[-1].lines.append(_inline(_WIDE.sub("  ", line) if "   " in line else line))
         at += 1
     return blocks
 

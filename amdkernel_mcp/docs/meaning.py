@@ -9,7 +9,7 @@ is made of those of its words. The files are read here directly, as the package'
 import importlib.util
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import mul
@@ -29,31 +29,22 @@ _LENGTH = 127  # of a stored vector: a byte for each number
 
 @dataclass(frozen=True)
 class Model:
-    """The word vectors, read from the file as they are needed."""
+    """The word vectors, as rows of a matrix by the number of their piece."""
 
     pieces: "Vector"
     tokenizer: "Tokenizer"
 
-    def section_vector(self, text: str) -> bytes | None:
-        """The vector of the beginning of `text`; None where it holds no word."""
-        found = self._mean(text[:EMBEDDED_CHARS])
-        return found[0] if found else None
-
-    def word_vector(self, word: str) -> tuple[bytes, float] | None:
-        """The vector of a word, and how much it weighs in the mean of a sentence."""
-        return self._mean(word)
-
-    def _mean(self, text: str) -> tuple[bytes, float] | None:
+    def vectors(self, texts: Sequence[str]) -> list[tuple[bytes, float] | None]:
+        """For each text its vector, and what a text of its pieces weighs in the mean of a longer one; None for a text
+        that holds no word."""
         import numpy as np
 
-        ids = self.tokenizer.encode(text, add_special_tokens=False).ids
-        if not ids:
-            return None
-        mean = self.pieces[ids].astype(np.float32).mean(axis=0)
-        length = float(np.linalg.norm(mean))
-        if not length:
-            return None
-        return np.rint(mean * (_LENGTH / length)).astype(np.int8).tobytes(), length * len(ids)
+        made: list[tuple[bytes, float] | None] = []
+        for encoded in self.tokenizer.encode_batch(list(texts), add_special_tokens=False):
+            total = self.pieces[encoded.ids].sum(axis=0) if encoded.ids else self.pieces[0] * 0
+            length = float(total @ total) ** 0.5
+            made.append((np.rint(total * (_LENGTH / length)).astype(np.int8).tobytes(), length) if length else None)
+        return made
 
 
 @lru_cache(maxsize=1)
@@ -99,4 +90,5 @@ def _matrix(file: Path) -> "Vector":
     described = next(value for name, value in header.items() if name != "__metadata__")
     kind = {"F16": np.float16, "F32": np.float32}[described["dtype"]]
     offset = 8 + header_bytes + described["data_offsets"][0]
-    return np.memmap(file, kind, "r", offset, tuple(described["shape"]))
+    numbers = np.fromfile(file, kind, count=described["shape"][0] * described["shape"][1], offset=offset)
+    return numbers.reshape(described["shape"]).astype(np.float32)

@@ -37,6 +37,8 @@ class PostingsWriter:
         frequency: dict[str, float] = defaultdict(float)
         length = 0
         for weight, tokens in columns:
+            if not weight:
+                continue
             length += len(tokens)
             for token in tokens:
                 frequency[token] += weight

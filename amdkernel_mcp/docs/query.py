@@ -45,6 +45,7 @@ class Switches:
     priors: bool = True
     gpus: bool = True
     meaning: bool = True
+    twins: bool = True
     spread: bool = True
 
 

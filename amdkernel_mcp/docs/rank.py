@@ -70,7 +70,7 @@ def rank(
         found.append(_Candidate(score, chunk, section, page, twin, bool(api)))
     if switches.meaning:
         _add_meaning(index, query, found, weights.meaning)
-    return _spread(_best_of_twins(found), weights.repeat if switches.spread else 1.0)
+    return _spread(_best_of_each(found, twins=switches.twins), weights.repeat if switches.spread else 1.0)
 
 
 @dataclass
@@ -110,10 +110,11 @@ def _fits_version(version: str | None, asked: str, weights: Weights) -> float:
     return 1.0 if version.split(".")[:length] == asked.split(".")[:length] else weights.other_version
 
 
-def _best_of_twins(candidates: list[_Candidate]) -> list[_Candidate]:
+def _best_of_each(candidates: list[_Candidate], *, twins: bool) -> list[_Candidate]:
+    """The best passage of each section, best first; with `twins` of all sections that say the same."""
     kept: dict[int, _Candidate] = {}
     for one in sorted(candidates, key=lambda one: (-one.score, one.chunk)):
-        kept.setdefault(one.twin, one)
+        kept.setdefault(one.twin if twins else one.section, one)
     return list(kept.values())
 
 

@@ -212,10 +212,14 @@ def _table_row(lines: list[str], at: int, kept: list[str]) -> int:
         kept.append(f"| {' | '.join(cells)} |")
         return at
     if not _TABLE_RULE.match(line):
-        kept.append(_WIDE.sub("  ", line))
+        kept.append(_narrow(line))
     elif _ends_head(lines, at):
         kept.append(_RULE)
     return at + 1
+
+
+def _narrow(line: str) -> str:
+    return _WIDE.sub("  ", line) if "   " in line else line
 
 
 def _ends_head(lines: list[str], at: int) -> bool:
@@ -237,7 +241,10 @@ def _inline(text: str, names: dict[str, str]) -> str:
     """`text` with roles and links as their text."""
     if names:
         text = _SUBSTITUTION.sub(lambda found: names.get(found[1], found[0]), text)
-    text = _ESCAPED_SPACE.sub("", text)
+    if "\\" in text:
+        text = _ESCAPED_SPACE.sub("", text)
+    if "`" not in text:
+        return text
     text = _ROLE.sub(lambda found: found[1], text)
     text = _LITERAL.sub(lambda found: f"`{found[1]}`", text)
     text = _LINK.sub(lambda found: found[1], text)
