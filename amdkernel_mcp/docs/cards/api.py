@@ -8,7 +8,7 @@ from amdkernel_mcp.docs.quoting import harmless
 from amdkernel_mcp.results import Card
 
 _DEFAULT = re.compile(r"\s*__dparm\(([^()]*(?:\([^()]*\))?)\)")
-_FENCE = re.compile(r"^```cpp\n(.*?)\n```", re.DOTALL)
+_FENCE = re.compile(r"^```c(?:pp)?\n(.*?)\n```", re.DOTALL)
 _PARAMETER = re.compile(r"^- (?:t?param)\s*(?P<way>\s\[[\w, ]+\])?\s*`?(?P<name>\w+)`?(?P<says>.*)$")
 _OPENS = re.compile(r"^(Returns|See): ?(.*)$")
 _ERROR = re.compile(r"\b(?:hipSuccess|hipError[A-Z]\w+|HIPRTC_[A-Z]\w+)\b")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.docs.cards.builtins import Builtin, pages, read_builtins
 from amdkernel_mcp.docs.cards.headers import write_declarations
 from amdkernel_mcp.errors import DocumentationError
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
 
 TIMEOUT_S = 60.0
+BUILTINS = "BuiltinsAMDGPU.inc"  # the form in which clang's own sources have this table
 # clang's own headers declare the device functions of <math.h>; its builtins stand in a table inside the compiler.
 _SCRIPT = r"""
 for root in "$ROCM_PATH" /opt/rocm /usr; do
@@ -27,7 +27,7 @@ for header in __clang_hip_math.h __clang_hip_libdevice_declares.h; do
 done
 python3 - "$bin"/../lib/libclang-cpp.so.* "$(readlink -f "$bin/clang")" > "$OUT/builtins" 2>/dev/null <<'PYTHON'
 import re, sys
-row = re.compile(rb"\0(__builtin_amdgcn_\w+)\0([\w*&.]+)\0\w*\0([\w,|()-]*)(?=\0)")
+row = re.compile(rb"\0(__builtin_amdgcn_\w+)\0([\w*&.]+)\0(\w*)\0([\w,|()-]*)(?=\0)")
 for file in sys.argv[1:]:
     try:
         with open(file, "rb") as compiler:
@@ -35,7 +35,8 @@ for file in sys.argv[1:]:
     except OSError:
         continue
     if rows:
-        sys.stdout.write("".join(b"\t".join(one).decode() + "\n" for one in rows))
+        line = 'TARGET_BUILTIN(%s, "%s", "%s", "%s")\n'
+        sys.stdout.write("".join(line % tuple(part.decode() for part in one) for one in rows))
         break
 PYTHON
 exit 0
@@ -62,16 +63,15 @@ def collect_declarations(sandbox: "Sandbox", path: Path, documents: Path) -> int
     hip = re.search(r"^HIP version: *(\S+)", said, re.MULTILINE)
     compiler = f"hipcc {hip[1] if hip else '?'} with clang {clang[1] if clang else '?'}"
     origin = "HIP's headers in the sandbox" if sandbox.isolation != "none" else "HIP's headers on this machine"
-    builtins = read_builtins(completed.files.get("builtins", b"").decode("utf-8", "replace"))
+    builtins = completed.files.get("builtins", b"")
     _write_documents(documents, files, builtins, clang[1] if clang else "unknown")
     return write_declarations(files, path, builtins=builtins, compiler=compiler, origin=origin)
 
 
-def _write_documents(folder: Path, headers: Mapping[str, bytes], builtins: list[Builtin], clang: str) -> None:
+def _write_documents(folder: Path, headers: Mapping[str, bytes], builtins: bytes, clang: str) -> None:
     """Both folders anew; `clang/.info/version` says which clang has the builtins."""
     made = {f"hip/{name}": data for name, data in headers.items()}
-    made |= {f"clang/builtins/{name}": text.encode() for name, text in pages(builtins)}
-    made |= {"clang/.info/version": f"{clang}\n".encode()}
+    made |= {f"clang/builtins/{BUILTINS}": builtins, "clang/.info/version": f"{clang}\n".encode()}
     try:
         shutil.rmtree(folder, ignore_errors=True)
         for name, data in made.items():

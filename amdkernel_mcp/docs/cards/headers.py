@@ -3,16 +3,15 @@
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from amdkernel_mcp.docs.cards.builtins import Builtin
 from amdkernel_mcp.docs.page import visible
 from amdkernel_mcp.errors import DocumentationError
 
-FORMAT = "2"
+FORMAT = "3"
 LONGEST_ENTRY_CHARS = 20_000
 # Tables for profilers, redirections and headers for other compilers: they repeat names without saying more of them.
 _LEAVE = re.compile(
@@ -105,10 +104,11 @@ def open_declarations(path: Path) -> Declarations | None:
 
 
 def write_declarations(
-    headers: Mapping[str, bytes], path: Path, *, compiler: str, origin: str, builtins: Iterable[Builtin] = ()
+    headers: Mapping[str, bytes], path: Path, *, compiler: str, origin: str, builtins: bytes = b""
 ) -> int:
-    """Makes the file of what `headers` (path below include/hip to content) declare; how many entries it has.
+    """Makes the file of what `headers` (path below include/hip to content) and clang's table of builtins declare.
 
+    Returns how many entries it has.
     A file that is there stays until the new one is whole. Raises DocumentationError where nothing is declared.
     """
     order = sorted(headers, key=lambda name: (bool(_NARROW.search(name)), name.startswith("amd_detail/"), name))
@@ -116,7 +116,7 @@ def write_declarations(
     entries = [entry for name, text in texts.items() if not _LEAVE.search(name) for entry in entries_of(name, text)]
     if not entries:
         raise DocumentationError(f"{origin} has no HIP headers")
-    entries += [Entry(one.name, "builtin", "clang", 0, one.text) for one in builtins]
+    entries += _builtins(builtins.decode("utf-8", "replace"))
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     partial.unlink(missing_ok=True)
@@ -134,6 +134,14 @@ def write_declarations(
     finally:
         partial.unlink(missing_ok=True)
     return len(entries)
+
+
+def _builtins(table: str) -> Iterator[Entry]:
+    from amdkernel_mcp.docs.builtins import parse_builtins
+
+    for page in parse_builtins("clang", table) if table else ():
+        for section in page.sections:
+            yield Entry(section.heading, "builtin", "clang", section.line, section.text)
 
 
 def hip_version(texts: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.docs.cards.api import api_card
-from amdkernel_mcp.docs.cards.collect import collect_declarations
+from amdkernel_mcp.docs.cards.collect import BUILTINS, collect_declarations
 from amdkernel_mcp.docs.cards.headers import Declarations, open_declarations
 from amdkernel_mcp.docs.cards.hip_errors import hip_errors
 from amdkernel_mcp.docs.cards.instructions import architectures_of
@@ -34,7 +34,7 @@ def declarations(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> 
     assert collect_declarations(sandbox, path, folder / "documents") > 2_000
     assert (folder / "documents" / "hip" / "hip_runtime_api.h").is_file()
     assert (
-        "__builtin_amdgcn_mfma_f32_32x32x8f16" in (folder / "documents" / "clang" / "builtins" / "mfma.md").read_text()
+        "__builtin_amdgcn_mfma_f32_32x32x8f16" in (folder / "documents" / "clang" / "builtins" / BUILTINS).read_text()
     )
     opened = open_declarations(path)
     assert opened
