@@ -364,7 +364,14 @@ class Engine:
         """Where code can run."""
         from amdkernel_mcp.execution.targets import list_targets
 
-        return TargetsResult(targets=list_targets(self._settings))
+        declared = self._library.declarations()  # the headers that kernels of this machine's targets are compiled with
+        version = declared.hip_version if declared else None
+        return TargetsResult(
+            targets=[
+                one if one.name.partition(":")[0] in self._settings.hosts else one.model_copy(update={"rocm": version})
+                for one in list_targets(self._settings)
+            ]
+        )
 
     def emulator_coverage(self, paths: Sequence[Path]) -> CoverageResult:
         """Which instructions of code objects, bundles and programs the emulator does not know."""

@@ -93,7 +93,8 @@ def _limits(gfx: str) -> Iterator[tuple[str, str, str]]:
     unified = ", AGPRs included; a wave can address 256 + 256" if simd.native_wave == 64 else "; a wave can address 256"
     yield "VGPRs a lane and SIMD", f"{simd.vgprs}{unified}", OCCUPANCY_SOURCE
     yield "VGPRs are allocated in steps of", str(simd.vgpr_granule), OCCUPANCY_SOURCE
-    yield "VGPRs for full occupancy", f"at most {_most_vgprs(gfx)}", OCCUPANCY_SOURCE
+    steps = "; ".join(f"{waves}: {_most_vgprs(gfx, waves)}" for waves in _occupancies(gfx))
+    yield "most VGPRs for n waves a SIMD", steps, OCCUPANCY_SOURCE
     if simd.sgprs:
         yield "SGPRs a SIMD", str(simd.sgprs), OCCUPANCY_SOURCE
     yield "LDS", f"{simd.lds_bytes >> 10} KiB a {unit}, in steps of {simd.lds_granule} B", OCCUPANCY_SOURCE
@@ -112,10 +113,23 @@ def _matrix_types(gfx: str) -> list[str]:
     return [f"{kind} {', '.join(types)}" for kind, types in kinds.items()]
 
 
-def _most_vgprs(gfx: str) -> int:
-    """Registers with which a SIMD still holds as many waves as it has slots."""
+def _occupancies(gfx: str) -> list[int]:
+    """Numbers of waves that a kernel's registers can lead to, the highest first; of several with one limit the most."""
     simd = SIMDS[gfx]
-    return simd.vgprs // simd.wave_slots // simd.vgpr_granule * simd.vgpr_granule
+    fewest = -(-simd.vgprs // _addressable(gfx))
+    limits = {_most_vgprs(gfx, waves): waves for waves in range(fewest, simd.wave_slots + 1)}
+    return sorted(limits.values(), reverse=True)
+
+
+def _most_vgprs(gfx: str, waves: int) -> int:
+    """Registers of a wave of the native size with which a SIMD still holds that many waves."""
+    simd = SIMDS[gfx]
+    return min(simd.vgprs // waves // simd.vgpr_granule * simd.vgpr_granule, _addressable(gfx))
+
+
+def _addressable(gfx: str) -> int:
+    """Registers that one wave can name; on CDNA AGPRs count."""
+    return 512 if SIMDS[gfx].native_wave == 64 else 256
 
 
 def _part(gpu: Gpu) -> list[str]:

@@ -1,10 +1,12 @@
 """Which words of a query are names, and what the cards of each kind say; without an index and without a sandbox."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from amdkernel_mcp.compiler.occupancy import SIMDS, occupancy
 from amdkernel_mcp.docs.cards.architecture import architecture_card, architectures
 from amdkernel_mcp.docs.cards.counters import counter_card
 from amdkernel_mcp.docs.cards.headers import open_declarations, write_declarations
@@ -163,6 +165,22 @@ def test_an_architecture_card_gives_each_figure_a_source(gfx: str) -> None:
     for what in ("wave size", "VGPRs a lane and SIMD", "LDS", "matrix instructions"):
         assert any(row[0] == what for row in rows), what
     assert "Peak TFLOP/s" in card.text
+
+
+def test_the_register_limits_of_a_card_are_those_that_occupancy_is_computed_with() -> None:
+    for gfx in architectures():
+        card = architecture_card(gfx)
+        assert card
+        told = re.search(r"most VGPRs for n waves a SIMD \| ([\d:; ]+) \|", card.text)
+        assert told
+        for waves, vgprs in (map(int, step.split(": ")) for step in told[1].split("; ")):
+            size = SIMDS[gfx].native_wave
+            at = [
+                occupancy(gfx, vgprs=n, sgprs=1, lds_bytes=0, workgroup_size=size, wave_size=size).waves_per_simd
+                for n in (vgprs, vgprs + 1)
+            ]
+            assert at[0] == waves
+            assert at[1] < waves or vgprs in (256, 512)
 
 
 def test_a_part_is_shown_first_on_the_card_of_its_architecture() -> None:
