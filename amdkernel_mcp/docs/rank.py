@@ -1,5 +1,6 @@
 """Ranks sections: BM25 over their columns, the glossary at a lower weight, names as headings, priors, and filters."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from amdkernel_mcp.docs.meaning import likeness
 from amdkernel_mcp.docs.postings import best_passages
 from amdkernel_mcp.docs.query import ALL_ON, Query, Switches
 from amdkernel_mcp.docs.tokens import words
+from amdkernel_mcp.docs.versions import Cited, rocm_version
 from amdkernel_mcp.docs.weights import Weights, chosen_weights
 
 CANDIDATES = 150
@@ -57,16 +59,18 @@ def rank(
     if not scores:
         return []
     rows = index.connection.execute(
-        "SELECT chunks.id, section, page, twin, prior, gpus, api, version FROM chunks"
+        "SELECT chunks.id, section, page, twin, prior, gpus, api, version, source, url FROM chunks"
         " JOIN sections ON sections.id = section JOIN pages ON pages.id = page JOIN sources ON sources.name = source"
         f" WHERE chunks.id IN ({','.join(map(str, scores))})"
     ).fetchall()
     named = _sections_named(index, query) if switches.headings else frozenset()
     asked_gpus = families_in(wanted.arch or query.text) if switches.gpus else frozenset()
     found = []
-    for chunk, section, page, twin, prior, gpus, api, version in rows:
+    for chunk, section, page, twin, prior, gpus, api, version, source, url in rows:
         score = scores[chunk] * (prior if switches.priors else 1.0) * (1 + weights.heading * (section in named))
-        score *= _fits_gpu(gpus, asked_gpus, weights) * _fits_version(version, wanted.rocm_version, weights)
+        score *= _fits_gpu(gpus, asked_gpus, weights) * _fits_version(
+            Cited(source, version, url), wanted.rocm_version, weights
+        )
         found.append(_Candidate(score, chunk, section, page, twin, bool(api)))
     if switches.meaning:
         _add_meaning(index, query, found, weights.meaning)
@@ -102,12 +106,11 @@ def _fits_gpu(gpus: str, asked: frozenset[str], weights: Weights) -> float:
     return 1 + weights.same_gpu if asked & set(gpus.split()) else weights.other_gpu
 
 
-def _fits_version(version: str | None, asked: str, weights: Weights) -> float:
-    """A source of another ROCm version; sources that name none, or count otherwise (LLVM), are not judged."""
-    if not asked or not version or not version[:1].isdigit():
-        return 1.0
-    length = min(len(asked.split(".")), 2)
-    return 1.0 if version.split(".")[:length] == asked.split(".")[:length] else weights.other_version
+def _fits_version(page: Cited, asked: str, weights: Weights) -> float:
+    """A source of another ROCm version yields; one that names none, or counts otherwise (LLVM), is not judged."""
+    version = rocm_version(page) if asked else None
+    wanted = tuple(int(part) for part in re.findall(r"\d+", asked)[:2])
+    return 1.0 if version is None or version[: len(wanted)] == wanted else weights.other_version
 
 
 def _best_of_each(candidates: list[_Candidate], *, twins: bool) -> list[_Candidate]:

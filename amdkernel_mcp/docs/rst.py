@@ -5,6 +5,7 @@ what is worth finding stands in such directives.
 """
 
 import re
+import sys
 
 from amdkernel_mcp.docs.page import Block, Page, one_line, page_from_blocks, visible
 
@@ -147,7 +148,7 @@ def _directive(
         if name == "replace":
             names[substitution] = argument
         elif name == "unicode":
-            names[substitution] = "".join(chr(int(code, 16)) for code in _CODE_POINT.findall(argument.split("..")[0]))
+            names[substitution] = _characters(argument)
         return _skip_body(lines, at)
     if name == "meta":
         end = _skip_body(lines, at)
@@ -216,6 +217,12 @@ def _table_row(lines: list[str], at: int, kept: list[str]) -> int:
     elif _ends_head(lines, at):
         kept.append(_RULE)
     return at + 1
+
+
+def _characters(argument: str) -> str:
+    """The characters that a `unicode` directive names, without those that nobody sees."""
+    codes = (int(code, 16) for code in _CODE_POINT.findall(argument.split("..")[0]))
+    return visible("".join(chr(code) for code in codes if code <= sys.maxunicode))
 
 
 def _narrow(line: str) -> str:

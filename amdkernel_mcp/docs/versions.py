@@ -58,6 +58,12 @@ def difference(node: Node | None, cited: Iterable[Cited]) -> str | None:
     return f"This node compiles against {mine}, but {', '.join(others)}: names and limits may differ."
 
 
+def rocm_version(page: Cited) -> tuple[int, int] | None:
+    """The version of ROCm that a page is of; None for LLVM's, which counts otherwise, and for a date."""
+    of_llvm = page.source in _LLVM_SOURCES or _LLVM_PAGES in (page.url or "")
+    return None if of_llvm else version_in(page.version)
+
+
 def _other(node: Node, page: Cited) -> str | None:
     version = version_in(page.version)
     if version is None:

@@ -1,11 +1,15 @@
 """What the readers make of reStructuredText, Markdown and HTML."""
 
+import contextlib
 from pathlib import Path
+
+import pytest
 
 from amdkernel_mcp.docs.html import parse_html
 from amdkernel_mcp.docs.markdown import parse_markdown
 from amdkernel_mcp.docs.page import Page, Section
 from amdkernel_mcp.docs.rst import parse_rst
+from amdkernel_mcp.errors import DocumentationError
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -117,3 +121,33 @@ def test_every_table_of_rst_keeps_its_head_apart_from_its_rows() -> None:
 def test_substitutions_and_escapes_of_rst_are_what_a_reader_sees() -> None:
     page = parse_rst("a.rst", "Tt\n==\n\n.. |mu| unicode:: U+03BC\n\n\\ |mu|\\ s are short.\n")
     assert page.sections[0].text == "μs are short."
+
+
+def test_a_declaration_of_a_rendered_reference_is_a_section_called_by_its_name() -> None:
+    page = parse_html(
+        "api.html",
+        """<main><h1>Reference</h1><p>All of it.</p><dl class="cpp function">
+        <dt class="sig sig-object cpp" id="_CPPv1f">
+        <span class="kt">int</span> <span class="sig-name descname"><span class="n">exCopy</span></span>(int n)
+        <a class="headerlink">¶</a></dt><dd><p>Copies n items.</p></dd></dl></main>""",
+    )
+    assert [one.breadcrumb for one in page.sections] == [("Reference",), ("Reference", "exCopy")]
+    assert page.sections[1].text == "`int exCopy(int n)`\n\nCopies n items."
+    assert page.sections[1].labels == ("_CPPv1f",)
+
+
+def test_the_head_of_a_rendered_table_is_kept_apart() -> None:
+    table = "<h1>T</h1><table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>"
+    lines = [line for line in parse_html("t.html", table).sections[0].text.split("\n") if line]
+    assert lines == ["| A | B", "| --- |", "| 1 | 2"]
+
+
+@pytest.mark.parametrize("text", ["<![<", "<h1>a<![x y>", "<![CDATA["])
+def test_broken_html_is_refused_or_read_but_never_more(text: str) -> None:
+    with contextlib.suppress(DocumentationError):
+        parse_html("a.html", text)
+
+
+def test_no_reference_brings_back_what_nobody_sees() -> None:
+    assert "\u202e" not in str(parse_html("a.html", "<h1>T</h1><p>a&#x202E;b&#8203;c</p>"))
+    assert "\u202e" not in str(parse_rst("a.rst", "Tt\n==\n\n.. |x| unicode:: U+202E U+FFFFFF\n\na |x| b\n"))
