@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.docs.evaluate import Evaluation
     from amdkernel_mcp.docs.library import Library
     from amdkernel_mcp.docs.online import Refreshed
+    from amdkernel_mcp.execution.program_run import Program, ProgramRun, Stream
     from amdkernel_mcp.execution.runner_job import RunnerJob
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
@@ -225,6 +226,30 @@ class Engine:
         names = [kernel.name for kernel in candidate.compiled.result.kernels]
         answer = profile_on_gpu(candidate.sandbox, candidate.target, job, kernels=names, on_progress=on_progress)
         return answer.model_copy(update={"isolation": candidate.sandbox.isolation})
+
+    def run(
+        self,
+        program: Program,
+        *,
+        target: str | None = None,
+        devices: int = 1,
+        timeout_s: float = 600.0,
+        on_output: Callable[[Stream, bytes], None],
+        on_progress: Progress = silent,
+    ) -> ProgramRun:
+        """Run a whole HIP program, its output passed on as it comes. Its own ending is a value."""
+        from amdkernel_mcp.execution.program_run import run_program
+
+        where = self._target(target)
+        return run_program(
+            self._sandbox(where),
+            where,
+            program,
+            devices=devices,
+            timeout_s=timeout_s,
+            on_output=on_output,
+            on_progress=on_progress,
+        )
 
     def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
         """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError."""

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from amdkernel_mcp import __version__
-from amdkernel_mcp.cli import documentation, emulator, kernels, machine, servers
+from amdkernel_mcp.cli import documentation, emulator, kernels, machine, programs, servers
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,5 +47,6 @@ _COMMANDS: tuple[Callable[..., int], ...] = (
 )
 for command in _COMMANDS:
     app.command()(command)
+app.command(context_settings=programs.PASS_ON)(programs.run)
 app.add_typer(documentation.app, name="docs")
 app.add_typer(emulator.app, name="emulator")

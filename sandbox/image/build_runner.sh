@@ -11,4 +11,6 @@ make -C emulator -j"$(nproc)" CC="$clang"
 for version in 6 7; do
     [ -e "emulator/libamdhip64.so.$version" ] || ln -s libamdhip64.so "emulator/libamdhip64.so.$version"
 done
+# Programs of HIP 7 want this one, and the image has that of HIP 6: our library exports hipRTC too, and hands it on.
+[ -e emulator/libhiprtc.so.7 ] || ln -s libamdhip64.so emulator/libhiprtc.so.7
 chmod -R a+rX . # pip's wheels keep what their authors had

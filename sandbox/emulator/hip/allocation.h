@@ -4,17 +4,27 @@
 
 #include "runtime.h"
 
-typedef enum { ALLOCATION_DEVICE, ALLOCATION_HOST, ALLOCATION_MANAGED } AllocationKind;
+typedef enum { ALLOCATION_DEVICE, ALLOCATION_HOST, ALLOCATION_MANAGED, ALLOCATION_REGISTERED } AllocationKind;
 
 typedef struct {
     u64 address, bytes;
     AllocationKind kind;
     u32 flags;
+    int device;       /* that was current */
+    u64 id;           /* hipPointerGetAttribute's buffer id */
+    void *pool;       /* hipMemPool_t, NULL when it comes from none */
 } Allocation;
 
 /* hipSuccess and *pointer, NULL for 0 bytes; hipErrorInvalidValue, hipErrorOutOfMemory. */
 hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32 flags);
+/* Forget a block that begins at `pointer`, of whatever kind; false when there is none. */
+bool allocation_end(void *pointer);
 /* The block that holds `pointer`, by value. */
 bool allocation_find(const void *pointer, Allocation *out);
+/* The bytes in use of a device. */
+u64 allocation_in_use(int device);
+/* Make the program's own memory visible to kernels; hipErrorHostMemoryAlreadyRegistered. */
+hipError_t allocation_adopt(void *host, size_t bytes, u32 flags);
+void allocation_set_pool(const void *pointer, void *pool);
 
 #endif

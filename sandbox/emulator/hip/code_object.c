@@ -249,6 +249,9 @@ void code_object_unload(CodeObject *c)
     }
     for (u32 i = 0; i < c->symbol_count; i++)
         free(c->symbols[i].name);
+    for (u32 i = 0; i < c->printf_format_count; i++)
+        free(c->printf_formats[i]);
+    free(c->printf_formats);
     program_destroy(c->program[0]);
     program_destroy(c->program[1]);
     if (c->block)

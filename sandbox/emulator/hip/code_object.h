@@ -13,7 +13,8 @@ typedef enum {
     ARGUMENT_GRID_DIMS,
     ARGUMENT_DYNAMIC_LDS_SIZE,
     ARGUMENT_QUEUE,
-    ARGUMENT_ZERO, /* hidden, and nothing that we offer: printf, hostcall, heap, offsets, … */
+    ARGUMENT_HOSTCALL, ARGUMENT_PRINTF, ARGUMENT_HEAP, ARGUMENT_MULTIGRID,
+    ARGUMENT_ZERO, /* hidden, and nothing that we offer: offsets, device enqueue, … */
 } ArgumentKind;
 
 typedef struct {
@@ -47,6 +48,8 @@ typedef struct {
     u32 kernel_count;
     u64 text, text_bytes; /* in device memory */
     Program *program[2];  /* for waves of 64 and of 32 lanes; NULL until the first launch */
+    char **printf_formats; /* "0:0:HASH,FORMAT", of kernels whose printf writes to a buffer */
+    u32 printf_format_count;
 } CodeObject;
 
 /* `file` is an ELF file or a bundle of them, of which the one for the device's architecture is taken. Pass SIZE_MAX for

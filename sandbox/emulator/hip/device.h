@@ -16,6 +16,11 @@ typedef struct {
 /* That of option arch. Ends the process when there is no such device. */
 const Device *device(void);
 
+/* What identifies a device: it differs from one to the next. */
+hipUUID device_uuid(int ordinal);
+#define BUS_OF(ordinal) ((ordinal) + 1)
+
 enum { MAX_WORKGROUP = 1024 };
+enum { DEVICE_HEAP_BYTES = 1 << 28 }; /* of malloc in kernels; address space only, until it is used */
 
 #endif

@@ -6,23 +6,20 @@
 
 #include <string.h>
 
-typedef struct {
-    const u8 *buffer;
-    size_t bytes;
-} Packed;
-
 /* {HIP_LAUNCH_PARAM_BUFFER_POINTER, p, HIP_LAUNCH_PARAM_BUFFER_SIZE, &n, HIP_LAUNCH_PARAM_END} */
-static bool read_extra(void **extra, Packed *out)
+bool kernarg_read_extra(void **extra, const void **buffer, size_t *bytes)
 {
+    *buffer = NULL;
+    *bytes = 0;
     for (int i = 0; i < 8 && extra[i] != HIP_LAUNCH_PARAM_END; i += 2) {
         if (extra[i] == HIP_LAUNCH_PARAM_BUFFER_POINTER)
-            out->buffer = extra[i + 1];
+            *buffer = extra[i + 1];
         else if (extra[i] == HIP_LAUNCH_PARAM_BUFFER_SIZE)
-            out->bytes = *(const size_t *)extra[i + 1];
+            *bytes = *(const size_t *)extra[i + 1];
         else
             return false;
     }
-    return out->buffer != NULL;
+    return *buffer != NULL;
 }
 
 static u32 grid_dimensions(const LaunchShape *s)
@@ -30,7 +27,7 @@ static u32 grid_dimensions(const LaunchShape *s)
     return s->grid[2] > 1 ? 3 : s->grid[1] > 1 ? 2 : 1;
 }
 
-static u64 hidden_value(ArgumentKind kind, const LaunchShape *s)
+static u64 hidden_value(ArgumentKind kind, const LaunchShape *s, const HiddenBlocks *blocks)
 {
     switch (kind) {
     case ARGUMENT_BLOCK_COUNT_X: case ARGUMENT_BLOCK_COUNT_Y: case ARGUMENT_BLOCK_COUNT_Z: {
@@ -45,14 +42,20 @@ static u64 hidden_value(ArgumentKind kind, const LaunchShape *s)
     }
     case ARGUMENT_GRID_DIMS: return grid_dimensions(s);
     case ARGUMENT_DYNAMIC_LDS_SIZE: return s->dynamic_lds_bytes;
+    case ARGUMENT_HOSTCALL: return blocks->hostcall;
+    case ARGUMENT_PRINTF: return blocks->printf;
+    case ARGUMENT_HEAP: return blocks->heap;
+    case ARGUMENT_MULTIGRID: return blocks->multigrid;
     default: return 0;
     }
 }
 
-hipError_t kernarg_fill(u8 *out, const KernelMetadata *k, const LaunchShape *shape, void **parameters, void **extra)
+hipError_t kernarg_fill(u8 *out, const KernelMetadata *k, const LaunchShape *shape, void **parameters, void **extra,
+                        const HiddenBlocks *hidden)
 {
-    Packed packed = {0};
-    if (extra && !read_extra(extra, &packed))
+    const void *packed = NULL;
+    size_t packed_bytes = 0;
+    if (extra && !kernarg_read_extra(extra, &packed, &packed_bytes))
         return hipErrorInvalidValue;
     memset(out, 0, k->kernarg_bytes);
     u32 parameter = 0;
@@ -61,12 +64,12 @@ hipError_t kernarg_fill(u8 *out, const KernelMetadata *k, const LaunchShape *sha
         if (a->offset > k->kernarg_bytes || a->bytes > k->kernarg_bytes - a->offset)
             return hipErrorInvalidImage;
         if (a->kind != ARGUMENT_EXPLICIT) {
-            u64 value = hidden_value(a->kind, shape);
+            u64 value = hidden_value(a->kind, shape, hidden);
             memcpy(out + a->offset, &value, a->bytes < sizeof value ? a->bytes : sizeof value);
         } else if (extra) {
-            if (a->offset > packed.bytes || a->bytes > packed.bytes - a->offset)
+            if (a->offset > packed_bytes || a->bytes > packed_bytes - a->offset)
                 return hipErrorInvalidValue;
-            memcpy(out + a->offset, packed.buffer + a->offset, a->bytes);
+            memcpy(out + a->offset, (const u8 *)packed + a->offset, a->bytes);
         } else {
             if (!parameters || !parameters[parameter])
                 return hipErrorInvalidValue;

@@ -1,12 +1,10 @@
 /*
- * From a launch call to a dispatch. The checks and their order are those of AMD's runtime (clr 6.4,
- * ihipLaunchKernel_validate), with one addition: static and dynamic LDS together beyond the workgroup's limit are
- * hipErrorLaunchOutOfResources.
+ * From a launch to a dispatch. The checks and their order are those of AMD's runtime (clr 6.4, ihipLaunchKernel_validate),
+ * with one addition: static and dynamic LDS together beyond the workgroup's limit are hipErrorLaunchOutOfResources.
  */
 #include "device.h"
 #include "launch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,20 +16,46 @@ typedef struct {
 } DispatchPacket;
 _Static_assert(sizeof(DispatchPacket) == 64, "an AQL packet has 64 bytes");
 
-/* One block of device memory for the packet and the arguments: launches follow one another, so it is used again. */
-static u64 record_block;
-static u64 record_bytes;
+/* What kernels synchronise their grid with. Source: ROCm device libraries, ockl/src/cg.cl (mg_info). */
+typedef struct {
+    u64 grids_barrier; /* the address of two words that all grids share, or 0 */
+    u32 grid, grids;
+    u64 items_before, items;
+    u32 barrier[2];    /* of this grid */
+    u32 workgroups, padding;
+} GridSync;
+_Static_assert(sizeof(GridSync) == 48, "the device libraries' structure");
 
-static u64 launch_record(u32 kernarg_bytes)
+/* What lies in device memory for a launch: the packet, the arguments, and how the grid synchronises. */
+typedef struct {
+    u64 block, bytes;
+} Record;
+
+static Record usual_record; /* launches follow one another, so it is used again */
+
+static bool record_make(Record *r, u32 kernarg_bytes)
 {
-    u64 wanted = sizeof(DispatchPacket) + ((kernarg_bytes + 4095ull) & ~4095ull);
-    if (wanted > record_bytes) {
-        if (record_block)
-            memory_release(runtime()->memory, record_block);
-        record_block = memory_allocate(runtime()->memory, wanted);
-        record_bytes = record_block ? wanted : 0;
-    }
-    return record_block;
+    u64 wanted = sizeof(DispatchPacket) + sizeof(GridSync) + ((kernarg_bytes + 4095ull) & ~4095ull);
+    if (wanted <= r->bytes)
+        return true;
+    if (r->block)
+        memory_release(runtime()->memory, r->block);
+    r->block = memory_allocate(runtime()->memory, wanted);
+    r->bytes = r->block ? wanted : 0;
+    return r->block != 0;
+}
+
+static u64 sync_of(const Record *r) { return r->block + sizeof(DispatchPacket); }
+static u64 kernarg_of(const Record *r) { return sync_of(r) + sizeof(GridSync) + 16; }
+
+static u64 workgroup_items(const LaunchShape *s) { return (u64)s->block[0] * s->block[1] * s->block[2]; }
+
+static u64 workgroup_count(const LaunchShape *s)
+{
+    u64 count = 1;
+    for (int d = 0; d < 3; d++)
+        count *= ((u64)s->grid[d] + s->block[d] - 1) / s->block[d];
+    return count;
 }
 
 static hipError_t validate(const Function *f, const LaunchShape *s, void **parameters, void **extra)
@@ -45,8 +69,8 @@ static hipError_t validate(const Function *f, const LaunchShape *s, void **param
             return hipErrorInvalidConfiguration;
     if (s->dynamic_lds_bytes > device()->lds_bytes)
         return hipErrorInvalidValue;
-    u64 workgroup = (u64)s->block[0] * s->block[1];
-    workgroup = workgroup > MAX_WORKGROUP ? workgroup : workgroup * s->block[2];
+    u64 plane = (u64)s->block[0] * s->block[1];
+    u64 workgroup = plane > MAX_WORKGROUP ? plane : workgroup_items(s);
     if (workgroup > MAX_WORKGROUP)
         return hipErrorInvalidConfiguration;
     if (!parameters && !extra && f->kernel->argument_count && f->kernel->arguments[0].kind == ARGUMENT_EXPLICIT)
@@ -55,7 +79,15 @@ static hipError_t validate(const Function *f, const LaunchShape *s, void **param
         return hipErrorLaunchFailure; /* beyond __launch_bounds__ */
     if (s->dynamic_lds_bytes + (u64)f->code.lds_bytes > device()->lds_bytes)
         return hipErrorLaunchOutOfResources;
+    if (s->cooperative && workgroup_count(s) > occupancy_resident(f, (u32)workgroup, s->dynamic_lds_bytes))
+        return hipErrorCooperativeLaunchTooLarge;
     return hipSuccess;
+}
+
+hipError_t launch_check(const Function *f, const LaunchShape *shape, void **parameters, void **extra)
+{
+    hipError_t error = device_fault();
+    return error != hipSuccess ? error : validate(f, shape, parameters, extra);
 }
 
 /* Kernels of one file may have waves of both sizes, and the same code means another thing to each. */
@@ -88,7 +120,7 @@ static hipError_t fault_code(OutcomeKind kind)
     return hipErrorUnknown;
 }
 
-static void write_packet(u64 at, const Function *f, const LaunchShape *s, u64 kernarg)
+static void write_packet(const Record *r, const Function *f, const LaunchShape *s)
 {
     enum { TYPE_KERNEL_DISPATCH = 2 };
     DispatchPacket packet = {
@@ -97,25 +129,59 @@ static void write_packet(u64 at, const Function *f, const LaunchShape *s, u64 ke
         .private_bytes = f->code.scratch_bytes,
         .group_bytes = f->code.lds_bytes + s->dynamic_lds_bytes,
         .kernel_object = code_object_symbol(f->object, f->kernel->symbol)->address,
-        .kernarg = kernarg,
+        .kernarg = kernarg_of(r),
     };
     for (int d = 0; d < 3; d++) {
         packet.workgroup[d] = (u16)s->block[d];
         packet.grid[d] = s->grid[d];
     }
-    memcpy((void *)(uintptr_t)at, &packet, sizeof packet);
+    memcpy((void *)(uintptr_t)r->block, &packet, sizeof packet);
 }
 
-static void run(Function *f, const LaunchShape *s, u64 record)
+static bool wants(const Function *f, ArgumentKind kind)
+{
+    for (u32 i = 0; i < f->kernel->argument_count; i++)
+        if (f->kernel->arguments[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* The blocks that the kernel asks for: most kernels ask for none, though the compiler may list them all. */
+static HiddenBlocks hidden_blocks(const Function *f, const LaunchShape *s, const Record *r)
+{
+    return (HiddenBlocks){
+        .hostcall = wants(f, ARGUMENT_HOSTCALL) ? hostcall_buffer() : 0,
+        .printf = wants(f, ARGUMENT_PRINTF) ? printf_buffer() : 0,
+        .heap = wants(f, ARGUMENT_HEAP) ? device_heap() : 0,
+        .multigrid = s->cooperative ? sync_of(r) : 0,
+    };
+}
+
+/* Decode the program, and write what lies in device memory for the launch. */
+static hipError_t prepare(Function *f, const LaunchShape *s, void **parameters, void **extra, const GridSync *sync,
+                          Record *r)
+{
+    hipError_t error = record_make(r, f->kernel->kernarg_bytes) ? decode(f) : hipErrorOutOfMemory;
+    if (error != hipSuccess)
+        return error;
+    HiddenBlocks hidden = hidden_blocks(f, s, r);
+    memcpy((void *)(uintptr_t)sync_of(r), sync, sizeof *sync);
+    write_packet(r, f, s);
+    return kernarg_fill((u8 *)(uintptr_t)kernarg_of(r), f->kernel, s, parameters, extra, &hidden);
+}
+
+static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Record *r)
 {
     const Options *o = &runtime()->options;
     Dispatch d = {
         .program = *program_of(f),
         .kernel = f->code,
         .dynamic_lds_bytes = s->dynamic_lds_bytes,
-        .kernarg = record + sizeof(DispatchPacket),
-        .dispatch_packet = record,
+        .kernarg = kernarg_of(r),
+        .dispatch_packet = r->block,
         .step_limit = o->step_limit,
+        .clock = runtime()->clock,
+        .interrupt = hostcall_serve,
         .threads = o->threads,
         .deterministic = o->deterministic,
         .count_memory = o->count_memory,
@@ -127,44 +193,112 @@ static void run(Function *f, const LaunchShape *s, u64 record)
         d.block[i] = s->block[i];
         d.workgroups[i] = (u32)(((u64)s->grid[i] + s->block[i] - 1) / s->block[i]);
     }
-    Outcome outcome = {0};
-    dispatch_run(runtime()->memory, &d, &outcome);
-    report_dispatch(f, &d, &outcome);
-    free(outcome.pcs);
-    runtime()->fault = fault_code(outcome.fault.kind);
+    return d;
 }
 
-hipError_t launch(Function *f, const LaunchShape *shape, void **parameters, void **extra)
+static void conclude(const Function *f, const Dispatch *d, Outcome *outcome)
 {
-    hipError_t error = device_fault();
-    if (error == hipSuccess)
-        error = validate(f, shape, parameters, extra);
+    hostcall_serve(NULL);
+    if (wants(f, ARGUMENT_PRINTF))
+        printf_buffer_print(f->object);
+    report_dispatch(f, d, outcome);
+    free(outcome->pcs);
+    if (outcome->clock > runtime()->clock)
+        runtime()->clock = outcome->clock;
+    if (runtime()->fault == hipSuccess)
+        runtime()->fault = fault_code(outcome->fault.kind);
+}
+
+hipError_t launch(Function *f, const LaunchShape *s, void **parameters, void **extra)
+{
+    hipError_t error = launch_check(f, s, parameters, extra);
     if (error != hipSuccess)
         return error;
+    const GridSync sync = {.items = workgroup_count(s) * workgroup_items(s), .workgroups = (u32)workgroup_count(s)};
     runtime_lock();
-    u64 record = launch_record(f->kernel->kernarg_bytes);
-    error = record ? decode(f) : hipErrorOutOfMemory;
+    error = prepare(f, s, parameters, extra, &sync, &usual_record);
     if (error == hipSuccess) {
-        u64 kernarg = record + sizeof(DispatchPacket);
-        error = kernarg_fill((u8 *)(uintptr_t)kernarg, f->kernel, shape, parameters, extra);
-        write_packet(record, f, shape, kernarg);
+        Dispatch d = dispatch_of(f, s, &usual_record);
+        Outcome outcome = {0};
+        dispatch_run(runtime()->memory, &d, &outcome);
+        conclude(f, &d, &outcome);
     }
-    if (error == hipSuccess)
-        run(f, shape, record);
     runtime_unlock();
     return error;
 }
 
-hipError_t launch_blocks(Function *f, dim3 blocks, dim3 block, size_t dynamic_lds_bytes, void **parameters,
-                         void **extra)
+/* ---- several devices at once ---- */
+
+typedef struct {
+    Record record;
+    Dispatch dispatch;
+    Outcome outcome;
+    pthread_t thread;
+    bool started;
+} Member;
+
+static void *run_member(void *argument)
+{
+    Member *m = argument;
+    dispatch_run(runtime()->memory, &m->dispatch, &m->outcome);
+    return NULL;
+}
+
+static hipError_t prepare_members(const GridOfMany *grids, u32 count, u64 barrier, Member *members)
+{
+    u64 items[MAX_DEVICES] = {0}, all = 0, before = 0;
+    for (u32 i = 0; i < count; i++)
+        all += items[i] = workgroup_count(&grids[i].shape) * workgroup_items(&grids[i].shape);
+    for (u32 i = 0; i < count; i++) {
+        const GridOfMany *g = &grids[i];
+        const GridSync sync = {.grids_barrier = barrier, .grid = i, .grids = count, .items_before = before, .items = all,
+                               .workgroups = (u32)workgroup_count(&g->shape)};
+        before += items[i];
+        hipError_t error = launch_check(g->function, &g->shape, g->parameters, NULL);
+        if (error == hipSuccess)
+            error = prepare(g->function, &g->shape, g->parameters, NULL, &sync, &members[i].record);
+        if (error != hipSuccess)
+            return error;
+        members[i].dispatch = dispatch_of(g->function, &g->shape, &members[i].record);
+        members[i].dispatch.count_memory = false; /* the caches' model is of one device */
+        members[i].dispatch.caches = NULL;
+    }
+    return hipSuccess;
+}
+
+hipError_t launch_together(const GridOfMany *grids, u32 count)
+{
+    Member members[MAX_DEVICES] = {0};
+    runtime_lock();
+    u64 barrier = memory_allocate(runtime()->memory, 2 * sizeof(u32));
+    if (barrier)
+        memset((void *)(uintptr_t)barrier, 0, 2 * sizeof(u32));
+    hipError_t error = barrier ? prepare_members(grids, count, barrier, members) : hipErrorOutOfMemory;
+    for (u32 i = 0; i < count && error == hipSuccess; i++)
+        members[i].started = pthread_create(&members[i].thread, NULL, run_member, &members[i]) == 0;
+    for (u32 i = 0; i < count && error == hipSuccess; i++) {
+        if (members[i].started)
+            pthread_join(members[i].thread, NULL);
+        conclude(grids[i].function, &members[i].dispatch, &members[i].outcome);
+    }
+    for (u32 i = 0; i < count; i++)
+        if (members[i].record.block)
+            memory_release(runtime()->memory, members[i].record.block);
+    if (barrier)
+        memory_release(runtime()->memory, barrier);
+    runtime_unlock();
+    return error;
+}
+
+hipError_t launch_shape(dim3 blocks, dim3 block, size_t dynamic_lds_bytes, LaunchShape *out)
 {
     u64 items[3] = {(u64)blocks.x * block.x, (u64)blocks.y * block.y, (u64)blocks.z * block.z};
-    LaunchShape shape = {.block = {block.x, block.y, block.z}};
+    *out = (LaunchShape){.block = {block.x, block.y, block.z}};
     for (int d = 0; d < 3; d++) {
         if (items[d] > UINT32_MAX)
             return hipErrorInvalidConfiguration;
-        shape.grid[d] = (u32)items[d];
+        out->grid[d] = (u32)items[d];
     }
-    shape.dynamic_lds_bytes = dynamic_lds_bytes > UINT32_MAX ? UINT32_MAX : (u32)dynamic_lds_bytes;
-    return launch(f, &shape, parameters, extra);
+    out->dynamic_lds_bytes = dynamic_lds_bytes > UINT32_MAX ? UINT32_MAX : (u32)dynamic_lds_bytes;
+    return hipSuccess;
 }

@@ -4,35 +4,71 @@
 
 #include "code_object.h"
 
+#include <stdio.h>
+
 typedef struct Function {
     CodeObject *object;
     const KernelMetadata *kernel;
     KernelCode code;
+    struct Function *next;
 } Function;
 
 typedef struct {
     u32 grid[3]; /* work-items */
     u32 block[3];
     u32 dynamic_lds_bytes;
+    bool cooperative; /* all workgroups are resident at once, and may synchronise */
 } LaunchShape;
+
+/* Values of hidden arguments that are more than the launch's shape: device addresses, or 0. */
+typedef struct { u64 hostcall, printf, heap, multigrid; } HiddenBlocks;
 
 /* module.c: hipErrorNotFound when the code object has no such kernel, or a descriptor that lies outside it. */
 hipError_t function_make(CodeObject *object, const char *name, Function **out);
+void function_end(Function *f);
+/* Whether a pointer is a hipFunction_t. */
+bool function_exists(const void *pointer);
 
-/* register.c: the function behind the address of a host stub, or NULL. */
+/* register.c: the function behind the address of a host stub, on the current device, or NULL. */
 Function *registered_function(const void *host_function, hipError_t *error);
+/* The address of `offset` in a variable of the current device; hipErrorInvalidSymbol, hipErrorInvalidValue when the
+ * `bytes` behind it are not all in it. */
+hipError_t symbol_range(const void *symbol, size_t bytes, size_t offset, void **address);
 
 /* launch.c: `parameters` are pointers to the values, or `extra` is a buffer of them; one of the two is NULL.
  * A fault of the kernel is not in the answer: it is latched in the runtime. */
 hipError_t launch(Function *f, const LaunchShape *shape, void **parameters, void **extra);
-/* The same where the grid is given in workgroups. */
-hipError_t launch_blocks(Function *f, dim3 blocks, dim3 block, size_t dynamic_lds_bytes, void **parameters,
-                         void **extra);
+/* The checks of a launch alone. */
+hipError_t launch_check(const Function *f, const LaunchShape *shape, void **parameters, void **extra);
+/* The shape of a grid that is given in workgroups. */
+hipError_t launch_shape(dim3 blocks, dim3 block, size_t dynamic_lds_bytes, LaunchShape *out);
+/* One kernel on each of several devices at once, which may synchronise with each other. */
+typedef struct { Function *function; LaunchShape shape; void **parameters; } GridOfMany;
+hipError_t launch_together(const GridOfMany *grids, u32 count);
 
-/* kernarg.c: what the kernel reads at its kernarg pointer. `bytes` is at least kernarg_bytes. */
-hipError_t kernarg_fill(u8 *out, const KernelMetadata *k, const LaunchShape *shape, void **parameters, void **extra);
+/* occupancy.c: workgroups of a kernel that all compute units of the device hold at once. */
+u64 occupancy_resident(const Function *f, u32 block_items, u32 dynamic_lds_bytes);
+
+/* kernarg.c: what the kernel reads at its kernarg pointer. `out` has kernarg_bytes. */
+hipError_t kernarg_fill(u8 *out, const KernelMetadata *k, const LaunchShape *shape, void **parameters, void **extra,
+                        const HiddenBlocks *hidden);
+/* The buffer of values that HIP's `extra` list names; false when it names none. */
+bool kernarg_read_extra(void **extra, const void **buffer, size_t *bytes);
 
 /* report.c: one JSON line to the report file, or a sentence on stderr for a fault when there is none. */
 void report_dispatch(const Function *f, const Dispatch *d, const Outcome *o);
+
+/* hostcall.c: the buffer through which kernels ask the host for services, and what answers (Dispatch.interrupt). */
+u64 hostcall_buffer(void);
+void hostcall_serve(void *unused);
+/* device_heap.c: what malloc in kernels manages; blocks for it. 0 when there is no room. */
+u64 device_heap(void);
+u64 device_heap_allocate(u64 bytes);
+void device_heap_release(u64 address);
+/* printf_buffer.c: a buffer for the printf of a dispatch, and its printing afterwards. */
+u64 printf_buffer(void);
+void printf_buffer_print(const CodeObject *c);
+/* device_printf.c: print `words` of 64 bits: the format, and the arguments. The value of printf. */
+i64 device_printf(FILE *out, const u64 *words, size_t count);
 
 #endif

@@ -128,6 +128,8 @@ static ArgumentKind argument_kind(Item item)
         {"hidden_remainder_x", ARGUMENT_REMAINDER_X},     {"hidden_remainder_y", ARGUMENT_REMAINDER_Y},
         {"hidden_remainder_z", ARGUMENT_REMAINDER_Z},     {"hidden_grid_dims", ARGUMENT_GRID_DIMS},
         {"hidden_dynamic_lds_size", ARGUMENT_DYNAMIC_LDS_SIZE}, {"hidden_queue_ptr", ARGUMENT_QUEUE},
+        {"hidden_hostcall_buffer", ARGUMENT_HOSTCALL}, {"hidden_printf_buffer", ARGUMENT_PRINTF},
+        {"hidden_heap_v1", ARGUMENT_HEAP}, {"hidden_multigrid_sync_arg", ARGUMENT_MULTIGRID},
     };
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
         if (is(item, hidden[i].name))
@@ -206,12 +208,22 @@ static void read_kernels(Reader *r, CodeObject *out)
         read_kernel(r, &out->kernels[out->kernel_count]);
 }
 
+static void read_printf(Reader *r, CodeObject *out)
+{
+    Item list = next(r);
+    r->bad |= list.kind != ITEM_ARRAY || out->printf_formats;
+    if (r->bad || !(out->printf_formats = rooms(r, list.number, sizeof *out->printf_formats)))
+        return;
+    for (; out->printf_format_count < list.number && !r->bad; out->printf_format_count++)
+        out->printf_formats[out->printf_format_count] = text(r);
+}
+
 /* "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-" to "gfx942" */
 static void read_target(Reader *r, CodeObject *out)
 {
-    char *target = text(r), *arch = target ? strrchr(target, '-') : NULL;
+    char *target = text(r), *arch = target ? strstr(target, "--") : NULL; /* features may end with a minus too */
     if (arch) {
-        size_t length = strcspn(++arch, ":");
+        size_t length = strcspn(arch += 2, ":");
         if (length < sizeof out->arch)
             memcpy(out->arch, arch, length);
     }
@@ -229,6 +241,8 @@ bool metadata_read(const u8 *note, size_t bytes, CodeObject *out)
             read_kernels(&r, out);
         else if (is(key, "amdhsa.target"))
             read_target(&r, out);
+        else if (is(key, "amdhsa.printf"))
+            read_printf(&r, out);
         else
             skip(&r, 0);
     }

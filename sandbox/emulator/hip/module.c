@@ -12,6 +12,8 @@ struct ihipModule_t {
     u32 function_count;
 };
 
+static Function *functions; /* all that there are, of modules and of fat binaries */
+
 /* The 64 bytes of a kernel descriptor. Source: LLVM AMDGPUUsage, "Kernel Descriptor". */
 static bool read_descriptor(const CodeObject *c, const Symbol *s, KernelCode *out)
 {
@@ -49,7 +51,33 @@ hipError_t function_make(CodeObject *object, const char *name, Function **out)
     if (!*out)
         return hipErrorOutOfMemory;
     **out = (Function){.object = object, .kernel = kernel, .code = code};
+    runtime_lock();
+    (*out)->next = functions;
+    functions = *out;
+    runtime_unlock();
     return hipSuccess;
+}
+
+void function_end(Function *f)
+{
+    runtime_lock();
+    Function **link = &functions;
+    while (*link && *link != f)
+        link = &(*link)->next;
+    if (*link)
+        *link = f->next;
+    runtime_unlock();
+    free(f);
+}
+
+bool function_exists(const void *pointer)
+{
+    runtime_lock();
+    const Function *f = functions;
+    while (f && f != pointer)
+        f = f->next;
+    runtime_unlock();
+    return f != NULL;
 }
 
 static hipError_t load(hipModule_t *module, const void *image, size_t bytes)
@@ -115,7 +143,7 @@ hipError_t hipModuleUnload(hipModule_t module)
         return answer(hipErrorInvalidHandle);
     runtime_lock();
     for (u32 i = 0; i < module->function_count; i++)
-        free(module->functions[i]);
+        function_end(module->functions[i]);
     free(module->functions);
     code_object_unload(module->object);
     free(module);
@@ -172,47 +200,6 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t *address, size_t *bytes, hipModule_
     return hipSuccess;
 }
 
-hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                                 unsigned block_y, unsigned block_z, unsigned lds_bytes, hipStream_t stream,
-                                 void **parameters, void **extra)
-{
-    (void)stream;
-    return answer(launch_blocks((Function *)f, (dim3){grid_x, grid_y, grid_z}, (dim3){block_x, block_y, block_z},
-                                lds_bytes, parameters, extra));
-}
-
-/* Cooperative: sound as long as the kernel does not synchronise the grid; that instruction is not emulated. */
-hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned lds_bytes,
-                                            hipStream_t stream, void **parameters)
-{
-    return hipModuleLaunchKernel(f, grid_x, grid_y, grid_z, block_x, block_y, block_z, lds_bytes, stream, parameters,
-                                 NULL);
-}
-
-/* hip_ext.h: here the grid is given in work-items. */
-hipError_t hipExtModuleLaunchKernel(hipFunction_t f, u32 grid_x, u32 grid_y, u32 grid_z, u32 block_x, u32 block_y,
-                                    u32 block_z, size_t lds_bytes, hipStream_t stream, void **parameters, void **extra,
-                                    hipEvent_t start, hipEvent_t stop, u32 flags)
-{
-    (void)flags;
-    LaunchShape shape = {.grid = {grid_x, grid_y, grid_z},
-                         .block = {block_x, block_y, block_z},
-                         .dynamic_lds_bytes = lds_bytes > UINT32_MAX ? UINT32_MAX : (u32)lds_bytes};
-    hipError_t error = start ? hipEventRecord(start, stream) : hipSuccess;
-    if (error == hipSuccess)
-        error = launch((Function *)f, &shape, parameters, extra);
-    if (error == hipSuccess && stop)
-        error = hipEventRecord(stop, stream);
-    return answer(error);
-}
-
-/* hip_ext.h declares it for C++ as well: then programs import this name. */
-hipError_t _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(
-    hipFunction_t f, u32 grid_x, u32 grid_y, u32 grid_z, u32 block_x, u32 block_y, u32 block_z, size_t lds_bytes,
-    hipStream_t stream, void **parameters, void **extra, hipEvent_t start, hipEvent_t stop, u32 flags)
-    __attribute__((alias("hipExtModuleLaunchKernel")));
-
 static hipError_t function_attribute(const Function *f, hipFunction_attribute which, int *value)
 {
     const KernelMetadata *k = f->kernel;
@@ -268,6 +255,21 @@ hipError_t hipFuncSetAttribute(const void *host_function, hipFuncAttribute which
 {
     (void)which, (void)value;
     return answer(host_function ? hipSuccess : hipErrorInvalidDeviceFunction);
+}
+
+hipError_t hipFuncSetSharedMemConfig(const void *host_function, hipSharedMemConfig config)
+{
+    (void)config;
+    return answer(host_function ? hipSuccess : hipErrorInvalidDeviceFunction);
+}
+
+hipError_t hipModuleGetFunctionCount(unsigned *count, hipModule_t module);
+hipError_t hipModuleGetFunctionCount(unsigned *count, hipModule_t module)
+{
+    if (!count || !module)
+        return answer(count ? hipErrorInvalidHandle : hipErrorInvalidValue);
+    *count = module->object->kernel_count;
+    return hipSuccess;
 }
 
 hipError_t hipFuncSetCacheConfig(const void *host_function, hipFuncCache_t config)

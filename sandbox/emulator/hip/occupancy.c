@@ -18,6 +18,12 @@ static int blocks_per_unit(const Function *f, int block, size_t dynamic_lds_byte
     return lds ? at_most(blocks, lds > d->lds_bytes ? 0 : (int)(d->lds_bytes / lds)) : blocks;
 }
 
+u64 occupancy_resident(const Function *f, u32 block_items, u32 dynamic_lds_bytes)
+{
+    int blocks = blocks_per_unit(f, (int)block_items, dynamic_lds_bytes);
+    return (u64)(blocks > 0 ? blocks : 0) * (u64)device()->compute_units;
+}
+
 static hipError_t active_blocks(int *count, const Function *f, int block, size_t dynamic_lds_bytes)
 {
     if (!count || block <= 0)
@@ -77,6 +83,13 @@ hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *count, con
 hipError_t hipModuleOccupancyMaxPotentialBlockSize(int *grid, int *block, hipFunction_t f, size_t lds_bytes, int limit)
 {
     return answer(f ? best_block(grid, block, (Function *)f, lds_bytes, limit) : hipErrorInvalidValue);
+}
+
+hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, hipFunction_t f, size_t lds_bytes,
+                                                            int limit, unsigned flags)
+{
+    (void)flags;
+    return hipModuleOccupancyMaxPotentialBlockSize(grid, block, f, lds_bytes, limit);
 }
 
 hipError_t hipOccupancyMaxPotentialBlockSize(int *grid, int *block, const void *host, size_t lds_bytes, int limit)

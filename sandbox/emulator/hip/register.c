@@ -11,7 +11,7 @@
 
 typedef struct FatBinary {
     const void *bundle;
-    CodeObject *object; /* NULL until something in it is used */
+    CodeObject *objects[MAX_DEVICES]; /* one for each device, NULL until something in it is used there */
     hipError_t error;   /* why it cannot be */
     struct FatBinary *next;
 } FatBinary;
@@ -20,7 +20,7 @@ typedef struct Registered {
     FatBinary *binary;
     const void *host; /* the stub of a kernel, or the host's variable */
     char *name;       /* mangled */
-    Function *function;
+    Function *functions[MAX_DEVICES];
     void *managed;    /* where the variable lies, NULL when it is not a managed one */
     bool is_variable;
     struct Registered *next;
@@ -108,10 +108,10 @@ void __hipRegisterSurface(void **module, void *host, char *host_name, char *name
     (void)module, (void)host, (void)host_name, (void)name, (void)type, (void)ext;
 }
 
-static void point_managed_variables(const FatBinary *b)
+static void point_managed_variables(const FatBinary *b, const CodeObject *object)
 {
     for (const Registered *r = registered; r; r = r->next) {
-        const Symbol *s = r->binary == b && r->managed ? code_object_symbol(b->object, r->name) : NULL;
+        const Symbol *s = r->binary == b && r->managed ? code_object_symbol(object, r->name) : NULL;
         if (s && s->bytes == sizeof r->managed)
             memcpy((void *)(uintptr_t)s->address, &r->managed, sizeof r->managed);
     }
@@ -119,16 +119,17 @@ static void point_managed_variables(const FatBinary *b)
 
 static CodeObject *object_of(FatBinary *b, hipError_t *error)
 {
-    if (!b->object && b->error == hipSuccess) {
+    CodeObject **object = &b->objects[current_device()];
+    if (!*object && b->error == hipSuccess) {
         char why[256] = "";
-        b->error = code_object_load(b->bundle, SIZE_MAX, &b->object, why, sizeof why);
+        b->error = code_object_load(b->bundle, SIZE_MAX, object, why, sizeof why);
         if (b->error != hipSuccess)
             fprintf(stderr, "amdkernel emulator: %s\n", why);
         else
-            point_managed_variables(b);
+            point_managed_variables(b, *object);
     }
     *error = b->error;
-    return b->object;
+    return *object;
 }
 
 static Registered *find(const void *host, bool is_variable)
@@ -145,15 +146,16 @@ Function *registered_function(const void *host, hipError_t *error)
     runtime_lock();
     Registered *r = find(host, false);
     *error = r ? hipSuccess : hipErrorInvalidDeviceFunction;
-    if (r && !r->function) {
+    Function **mine = r ? &r->functions[current_device()] : NULL;
+    if (r && !*mine) {
         CodeObject *object = object_of(r->binary, error);
         if (object)
-            *error = function_make(object, r->name, &r->function);
+            *error = function_make(object, r->name, mine);
         if (*error == hipErrorNotFound)
             *error = hipErrorInvalidDeviceFunction;
     }
     if (r)
-        function = r->function;
+        function = *mine;
     runtime_unlock();
     return function;
 }
@@ -178,6 +180,17 @@ static hipError_t variable(const void *host, void **address, size_t *bytes)
     return error;
 }
 
+hipError_t symbol_range(const void *symbol, size_t bytes, size_t offset, void **address)
+{
+    void *start;
+    size_t room;
+    hipError_t error = variable(symbol, &start, &room);
+    if (error == hipSuccess && (offset > room || bytes > room - offset))
+        error = hipErrorInvalidValue;
+    *address = error == hipSuccess ? (char *)start + offset : NULL;
+    return error;
+}
+
 hipError_t hipGetSymbolAddress(void **address, const void *symbol)
 {
     size_t bytes;
@@ -188,44 +201,6 @@ hipError_t hipGetSymbolSize(size_t *bytes, const void *symbol)
 {
     void *address;
     return answer(bytes ? variable(symbol, &address, bytes) : hipErrorInvalidValue);
-}
-
-hipError_t hipMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, hipMemcpyKind kind)
-{
-    void *address;
-    size_t room;
-    hipError_t error = variable(symbol, &address, &room);
-    if (error == hipSuccess && (offset > room || bytes > room - offset))
-        error = hipErrorInvalidValue;
-    if (error == hipSuccess && kind == hipMemcpyDeviceToHost)
-        error = hipErrorInvalidMemcpyDirection;
-    return error != hipSuccess ? answer(error) : hipMemcpy((char *)address + offset, from, bytes, kind);
-}
-
-hipError_t hipMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind)
-{
-    void *address;
-    size_t room;
-    hipError_t error = variable(symbol, &address, &room);
-    if (error == hipSuccess && (offset > room || bytes > room - offset))
-        error = hipErrorInvalidValue;
-    if (error == hipSuccess && kind == hipMemcpyHostToDevice)
-        error = hipErrorInvalidMemcpyDirection;
-    return error != hipSuccess ? answer(error) : hipMemcpy(to, (char *)address + offset, bytes, kind);
-}
-
-hipError_t hipMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes, size_t offset,
-                                  hipMemcpyKind kind, hipStream_t stream)
-{
-    (void)stream;
-    return hipMemcpyToSymbol(symbol, from, bytes, offset, kind);
-}
-
-hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind,
-                                    hipStream_t stream)
-{
-    (void)stream;
-    return hipMemcpyFromSymbol(to, symbol, bytes, offset, kind);
 }
 
 static _Thread_local struct {
@@ -250,31 +225,6 @@ hipError_t __hipPopCallConfiguration(dim3 *grid, dim3 *block, size_t *lds_bytes,
     *lds_bytes = configuration.lds_bytes;
     *stream = configuration.stream;
     return hipSuccess;
-}
-
-hipError_t hipLaunchKernel(const void *host, dim3 grid, dim3 block, void **parameters, size_t lds_bytes,
-                           hipStream_t stream)
-{
-    (void)stream;
-    hipError_t error;
-    Function *f = registered_function(host, &error);
-    return answer(f ? launch_blocks(f, grid, block, lds_bytes, parameters, NULL) : error);
-}
-
-hipError_t hipLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block, void **parameters, unsigned lds_bytes,
-                                      hipStream_t stream)
-{
-    return hipLaunchKernel(host, grid, block, parameters, lds_bytes, stream);
-}
-
-hipError_t hipExtLaunchKernel(const void *host, dim3 grid, dim3 block, void **parameters, size_t lds_bytes,
-                              hipStream_t stream, hipEvent_t start, hipEvent_t stop, int flags)
-{
-    (void)flags;
-    hipError_t error = start ? hipEventRecord(start, stream) : hipSuccess;
-    if (error == hipSuccess)
-        error = hipLaunchKernel(host, grid, block, parameters, lds_bytes, stream);
-    return error == hipSuccess && stop ? hipEventRecord(stop, stream) : error;
 }
 
 hipError_t hipGetFuncBySymbol(hipFunction_t *function, const void *host)

@@ -17,6 +17,8 @@ static void read_option(Options *o, const char *key, const char *value)
         o->step_limit = number;
     else if (!strcmp(key, "arena_mb"))
         o->arena_bytes = number << 20;
+    else if (!strcmp(key, "devices"))
+        o->devices = number < 1 ? 1 : number > MAX_DEVICES ? MAX_DEVICES : (int)number;
     else if (!strcmp(key, "threads"))
         o->threads = (u32)number;
     else if (!strcmp(key, "memory"))
@@ -33,7 +35,7 @@ static void read_option(Options *o, const char *key, const char *value)
 
 static Options read_options(void)
 {
-    Options o = {.arena_bytes = default_arena_bytes, .arch = "gfx942"};
+    Options o = {.arena_bytes = default_arena_bytes, .devices = 1, .arch = "gfx942"};
     const char *text = getenv("AMDKERNEL_EMULATOR_OPTIONS");
     char *copy = strdup(text ? text : ""), *rest = NULL;
     for (char *item = strtok_r(copy, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
@@ -50,7 +52,7 @@ static void start(void)
 {
     the_runtime.options = read_options();
     the_runtime.report_path = getenv("AMDKERNEL_EMULATOR_REPORT");
-    the_runtime.memory = memory_create(the_runtime.options.arena_bytes);
+    the_runtime.memory = memory_create(the_runtime.options.arena_bytes * (u64)the_runtime.options.devices);
     if (the_runtime.options.count_memory)
         the_runtime.caches = caches_create(the_runtime.options.arch);
     if (!the_runtime.memory) {
@@ -80,6 +82,12 @@ void runtime_unlock(void)
 {
     pthread_mutex_unlock(&runtime()->lock);
 }
+
+static _Thread_local int chosen_device;
+
+int current_device(void) { return chosen_device; }
+void set_current_device(int ordinal) { chosen_device = ordinal; }
+bool is_device(int ordinal) { return ordinal >= 0 && ordinal < runtime()->options.devices; }
 
 hipError_t device_fault(void)
 {

@@ -26,8 +26,9 @@
 /* AMDKERNEL_EMULATOR_OPTIONS="key=value,…" */
 typedef struct {
     u64 step_limit;  /* wave-instructions of a dispatch; 0: none */
-    u64 arena_bytes;
+    u64 arena_bytes; /* of each device */
     u32 threads;
+    int devices;
     bool count_memory, count_pcs, deterministic;
     char arch[16];
 } Options;
@@ -38,6 +39,7 @@ typedef struct {
     Options options;
     const char *report_path; /* NULL: faults go to stderr, and nothing else is told */
     pthread_mutex_t lock;    /* recursive; held by every call that touches shared state */
+    u64 clock;               /* where the clocks of the devices stand */
     hipError_t fault;        /* of a dispatch: as on a real GPU nothing works after it, until hipDeviceReset */
 } Runtime;
 
@@ -45,6 +47,16 @@ typedef struct {
 Runtime *runtime(void);
 void runtime_lock(void);
 void runtime_unlock(void);
+
+/* The device that the calling thread has chosen; all devices are alike, and share the arena. */
+enum { MAX_DEVICES = 16 };
+int current_device(void);
+void set_current_device(int ordinal);
+bool is_device(int ordinal);
+
+/* copy.c: hipErrorInvalidValue for a range that begins in one of our blocks and leaves it, or lies in no block of device
+ * memory though it must. Variables of code objects lie in blocks too. */
+hipError_t check_range(const void *pointer, size_t bytes, bool must_be_device);
 
 /* What an API function returns: `error` is kept for hipGetLastError unless it is hipSuccess. */
 hipError_t answer(hipError_t error);

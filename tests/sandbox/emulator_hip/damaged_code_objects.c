@@ -65,7 +65,7 @@ static void use(CodeObject *object)
             continue;
         if (kernel->argument_count < 64 && kernel->kernarg_bytes < sizeof value) {
             u8 *kernarg = malloc(kernel->kernarg_bytes + 1);
-            kernarg_fill(kernarg, kernel, &shape, parameters, NULL);
+            kernarg_fill(kernarg, kernel, &shape, parameters, NULL, &(HiddenBlocks){0});
             free(kernarg);
         }
         free(f);

@@ -13,8 +13,14 @@ list "$(ls /usr/lib/*/libamdhip64.so.6 /opt/rocm/lib/libamdhip64.so.6 2>/dev/nul
 """
 
 
-def test_every_function_has_the_version_that_amds_library_gives_it(sandbox: Sandbox) -> None:
+OF_HIP_7 = {"hip_6.5", "hip_7.1", "hip_7.2"}  # versions that the image's library, of HIP 6.4, does not have
+
+
+def test_every_function_of_amds_library_is_there_with_its_version(sandbox: Sandbox) -> None:
     done = sandbox.run("compile", ["sh", "-c", LIST], {}, timeout_s=30)
     ours, theirs = (set(done.files[name].decode().split()) for name in ("ours", "theirs"))
-    assert len(ours) > 100, done.stderr
-    assert ours - theirs == {"amdkernelDescribeMemory@@amdkernel_1"}
+    assert len(theirs) > 400, done.stderr
+    assert theirs - ours == set()
+    assert {name for name in ours - theirs if name.split("@@")[1] not in OF_HIP_7} == {
+        "amdkernelDescribeMemory@@amdkernel_1"
+    }

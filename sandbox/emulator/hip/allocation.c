@@ -1,0 +1,118 @@
+/* The list of blocks: device, pinned host and managed memory all lie in the arena; registered memory is the program's. */
+#include "allocation.h"
+
+#include "device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static Allocation *blocks;
+static size_t block_count, block_room;
+static u64 in_use[MAX_DEVICES], last_id;
+
+static bool make_room(void)
+{
+    if (block_count < block_room)
+        return true;
+    size_t room = block_room ? 2 * block_room : 64;
+    Allocation *more = realloc(blocks, room * sizeof *blocks);
+    if (!more)
+        return false;
+    blocks = more;
+    block_room = room;
+    return true;
+}
+
+static void add(u64 address, size_t bytes, AllocationKind kind, u32 flags)
+{
+    int owner = current_device();
+    blocks[block_count++] = (Allocation){.address = address, .bytes = bytes, .kind = kind, .flags = flags,
+                                         .device = owner, .id = ++last_id};
+    if (kind != ALLOCATION_REGISTERED)
+        in_use[owner] += bytes;
+}
+
+hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32 flags)
+{
+    if (!pointer)
+        return hipErrorInvalidValue;
+    *pointer = NULL;
+    if (bytes == 0)
+        return hipSuccess;
+    hipError_t error = hipErrorOutOfMemory;
+    runtime_lock();
+    u64 left = runtime()->options.arena_bytes - in_use[current_device()];
+    u64 address = bytes <= left && make_room() ? memory_allocate(runtime()->memory, bytes) : 0;
+    if (address) {
+        add(address, bytes, kind, flags);
+        *pointer = (void *)(uintptr_t)address;
+        error = hipSuccess;
+    }
+    runtime_unlock();
+    return error;
+}
+
+hipError_t allocation_adopt(void *host, size_t bytes, u32 flags)
+{
+    hipError_t error = hipErrorOutOfMemory;
+    runtime_lock();
+    if (make_room())
+        error = memory_adopt(runtime()->memory, (u64)(uintptr_t)host, bytes) ? hipSuccess
+                                                                            : hipErrorHostMemoryAlreadyRegistered;
+    if (error == hipSuccess)
+        add((u64)(uintptr_t)host, bytes, ALLOCATION_REGISTERED, flags);
+    runtime_unlock();
+    return error;
+}
+
+/* Index of the block that holds `address`; block_count when there is none. The newest come first: they are freed first. */
+static size_t find(u64 address)
+{
+    for (size_t i = block_count; i-- > 0;)
+        if (address - blocks[i].address < blocks[i].bytes)
+            return i;
+    return block_count;
+}
+
+bool allocation_find(const void *pointer, Allocation *out)
+{
+    runtime_lock();
+    size_t i = find((u64)(uintptr_t)pointer);
+    bool found = i < block_count;
+    if (found)
+        *out = blocks[i];
+    runtime_unlock();
+    return found;
+}
+
+bool allocation_end(void *pointer)
+{
+    u64 address = (u64)(uintptr_t)pointer;
+    runtime_lock();
+    size_t i = find(address);
+    bool known = i < block_count && blocks[i].address == address && memory_release(runtime()->memory, address);
+    if (known) {
+        if (blocks[i].kind != ALLOCATION_REGISTERED)
+            in_use[blocks[i].device] -= blocks[i].bytes;
+        memmove(&blocks[i], &blocks[i + 1], (--block_count - i) * sizeof *blocks);
+    }
+    runtime_unlock();
+    return known;
+}
+
+u64 allocation_in_use(int ordinal)
+{
+    runtime_lock();
+    u64 bytes = in_use[ordinal];
+    runtime_unlock();
+    return bytes;
+}
+
+void allocation_set_pool(const void *pointer, void *pool)
+{
+    runtime_lock();
+    size_t i = find((u64)(uintptr_t)pointer);
+    if (i < block_count)
+        blocks[i].pool = pool;
+    runtime_unlock();
+}

@@ -1,0 +1,261 @@
+/* Which devices there are, the one that a thread has chosen, its limits; devices among each other. */
+#include "device.h"
+#include "refuse.h"
+#include "stream.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* HIP 6.4.3. A driver has the same number, as on Linux. */
+static const int hip_version = 60443484;
+
+hipError_t hipInit(unsigned flags) { return answer(flags ? hipErrorInvalidValue : hipSuccess); }
+
+static hipError_t give(int *out, int value)
+{
+    if (!out)
+        return answer(hipErrorInvalidValue);
+    *out = value;
+    return hipSuccess;
+}
+
+hipError_t hipRuntimeGetVersion(int *version) { return give(version, hip_version); }
+hipError_t hipDriverGetVersion(int *version) { return give(version, hip_version); }
+hipError_t hipGetDeviceCount(int *count) { return give(count, runtime()->options.devices); }
+hipError_t hipGetDevice(int *ordinal) { return give(ordinal, current_device()); }
+
+hipError_t hipSetDevice(int ordinal)
+{
+    if (!is_device(ordinal))
+        return answer(hipErrorInvalidDevice);
+    set_current_device(ordinal);
+    return hipSuccess;
+}
+
+/* Every device does: they are alike. */
+hipError_t hipSetValidDevices(int *ordinals, int count)
+{
+    if (count < 0 || count > runtime()->options.devices || (count && !ordinals))
+        return answer(hipErrorInvalidValue);
+    for (int i = 0; i < count; i++)
+        if (!is_device(ordinals[i]))
+            return answer(hipErrorInvalidDevice);
+    return hipSuccess;
+}
+
+hipError_t hipChooseDeviceR0600(int *ordinal, const hipDeviceProp_tR0600 *wanted)
+{
+    return wanted ? give(ordinal, 0) : answer(hipErrorInvalidValue);
+}
+
+hipError_t hipChooseDeviceR0000(int *ordinal, const hipDeviceProp_tR0000 *wanted)
+{
+    return wanted ? give(ordinal, 0) : answer(hipErrorInvalidValue);
+}
+
+#undef hipChooseDevice /* binaries of HIP 5 and older import this name for the old structure */
+hipError_t hipChooseDevice(int *ordinal, const hipDeviceProp_tR0000 *wanted) { return hipChooseDeviceR0000(ordinal, wanted); }
+
+hipError_t hipDeviceGet(hipDevice_t *handle, int ordinal)
+{
+    return is_device(ordinal) ? give(handle, ordinal) : answer(hipErrorInvalidDevice);
+}
+
+hipError_t hipDeviceGetName(char *name, int bytes, hipDevice_t handle)
+{
+    if (!name || bytes <= 0)
+        return answer(hipErrorInvalidValue);
+    snprintf(name, (size_t)bytes, "%s", device()->name);
+    return answer(is_device(handle) ? hipSuccess : hipErrorInvalidDevice);
+}
+
+hipUUID device_uuid(int ordinal)
+{
+    hipUUID uuid = {0};
+    snprintf(uuid.bytes, sizeof uuid.bytes, "emulated%d%s", ordinal, device()->arch);
+    return uuid;
+}
+
+hipError_t hipDeviceGetUuid(hipUUID *uuid, hipDevice_t handle)
+{
+    if (!uuid || !is_device(handle))
+        return answer(uuid ? hipErrorInvalidDevice : hipErrorInvalidValue);
+    *uuid = device_uuid(handle);
+    return hipSuccess;
+}
+
+hipError_t hipDeviceTotalMem(size_t *bytes, hipDevice_t handle)
+{
+    if (!bytes || !is_device(handle))
+        return answer(bytes ? hipErrorInvalidDevice : hipErrorInvalidValue);
+    *bytes = runtime()->options.arena_bytes;
+    return hipSuccess;
+}
+
+hipError_t hipDeviceComputeCapability(int *major, int *minor, hipDevice_t handle)
+{
+    if (!major || !minor || !is_device(handle))
+        return answer(major && minor ? hipErrorInvalidDevice : hipErrorInvalidValue);
+    *major = device()->major;
+    *minor = device()->minor;
+    return hipSuccess;
+}
+
+hipError_t hipDeviceGetPCIBusId(char *id, int bytes, int ordinal)
+{
+    if (!id || bytes <= 0 || !is_device(ordinal))
+        return answer(is_device(ordinal) ? hipErrorInvalidValue : hipErrorInvalidDevice);
+    snprintf(id, (size_t)bytes, "0000:%02x:00.0", BUS_OF(ordinal));
+    return hipSuccess;
+}
+
+hipError_t hipDeviceGetByPCIBusId(int *ordinal, const char *id)
+{
+    unsigned domain, bus, slot, function;
+    if (!ordinal || !id || sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
+        return answer(hipErrorInvalidValue);
+    bool known = !domain && !slot && !function && bus && is_device((int)bus - BUS_OF(0));
+    return known ? give(ordinal, (int)bus - BUS_OF(0)) : answer(hipErrorInvalidValue);
+}
+
+/* ---- limits and modes: told back, without effect ---- */
+
+static size_t limits[] = {[hipLimitStackSize] = 1024, [hipLimitPrintfFifoSize] = 1 << 20,
+                          [hipLimitMallocHeapSize] = DEVICE_HEAP_BYTES};
+
+hipError_t hipDeviceGetLimit(size_t *value, enum hipLimit_t which)
+{
+    if (!value)
+        return answer(hipErrorInvalidValue);
+    if ((size_t)which >= sizeof limits / sizeof *limits)
+        return answer(hipErrorUnsupportedLimit);
+    *value = limits[which];
+    return hipSuccess;
+}
+
+hipError_t hipDeviceSetLimit(enum hipLimit_t which, size_t value)
+{
+    if ((size_t)which >= sizeof limits / sizeof *limits)
+        return answer(hipErrorUnsupportedLimit);
+    if (which == hipLimitMallocHeapSize && value > DEVICE_HEAP_BYTES)
+        return answer(hipErrorInvalidValue);
+    limits[which] = value;
+    return hipSuccess;
+}
+
+static unsigned flags[MAX_DEVICES];
+
+hipError_t hipGetDeviceFlags(unsigned *out)
+{
+    if (!out)
+        return answer(hipErrorInvalidValue);
+    *out = flags[current_device()];
+    return hipSuccess;
+}
+
+hipError_t hipSetDeviceFlags(unsigned wanted)
+{
+    enum { KNOWN = hipDeviceScheduleMask | hipDeviceMapHost | hipDeviceLmemResizeToMax };
+    if (wanted & ~(unsigned)KNOWN)
+        return answer(hipErrorInvalidValue);
+    flags[current_device()] = wanted;
+    return hipSuccess;
+}
+
+hipError_t hipDeviceSetCacheConfig(hipFuncCache_t config)
+{
+    (void)config;
+    return hipSuccess;
+}
+
+hipError_t hipDeviceGetCacheConfig(hipFuncCache_t *config)
+{
+    if (!config)
+        return answer(hipErrorInvalidValue);
+    *config = hipFuncCachePreferNone;
+    return hipSuccess;
+}
+
+hipError_t hipDeviceSetSharedMemConfig(hipSharedMemConfig config)
+{
+    (void)config;
+    return hipSuccess;
+}
+
+hipError_t hipDeviceGetSharedMemConfig(hipSharedMemConfig *config)
+{
+    if (!config)
+        return answer(hipErrorInvalidValue);
+    *config = hipSharedMemBankSizeFourByte;
+    return hipSuccess;
+}
+
+hipError_t hipDeviceSynchronize(void)
+{
+    hipError_t error = capture_forbids();
+    return answer(error != hipSuccess ? error : device_fault());
+}
+
+/* Clears a fault. Memory and modules stay, unlike on a GPU: a program frees what it made. */
+hipError_t hipDeviceReset(void)
+{
+    runtime_lock();
+    runtime()->fault = hipSuccess;
+    runtime_unlock();
+    return hipSuccess;
+}
+
+/* ---- devices among each other: each reaches all memory; who may is remembered as a program is told ---- */
+
+static bool enabled[MAX_DEVICES][MAX_DEVICES];
+
+hipError_t hipDeviceCanAccessPeer(int *can, int ordinal, int peer)
+{
+    return is_device(ordinal) && is_device(peer) ? give(can, ordinal != peer) : answer(hipErrorInvalidDevice);
+}
+
+hipError_t hipDeviceEnablePeerAccess(int peer, unsigned zero)
+{
+    int me = current_device();
+    if (zero)
+        return answer(hipErrorInvalidValue);
+    if (!is_device(peer) || peer == me)
+        return answer(hipErrorInvalidDevice);
+    if (enabled[me][peer])
+        return answer(hipErrorPeerAccessAlreadyEnabled);
+    enabled[me][peer] = true;
+    return hipSuccess;
+}
+
+hipError_t hipDeviceDisablePeerAccess(int peer)
+{
+    int me = current_device();
+    if (!is_device(peer) || peer == me)
+        return answer(hipErrorInvalidDevice);
+    if (!enabled[me][peer])
+        return answer(hipErrorPeerAccessNotEnabled);
+    enabled[me][peer] = false;
+    return hipSuccess;
+}
+
+hipError_t hipDeviceGetP2PAttribute(int *value, hipDeviceP2PAttr which, int from, int to)
+{
+    if (!is_device(from) || !is_device(to) || from == to)
+        return answer(hipErrorInvalidDevice);
+    switch (which) {
+    case hipDevP2PAttrPerformanceRank: return give(value, 0);
+    case hipDevP2PAttrAccessSupported: case hipDevP2PAttrNativeAtomicSupported: return give(value, 1);
+    case hipDevP2PAttrHipArrayAccessSupported: return give(value, 0);
+    default: return answer(hipErrorInvalidValue);
+    }
+}
+
+hipError_t hipExtGetLinkTypeAndHopCount(int from, int to, u32 *link, u32 *hops)
+{
+    enum { XGMI = 4 }; /* HSA_AMD_LINK_INFO_TYPE_XGMI */
+    if (!link || !hops || !is_device(from) || !is_device(to) || from == to)
+        return answer(link && hops ? hipErrorInvalidDevice : hipErrorInvalidValue);
+    *link = XGMI;
+    *hops = 1;
+    return hipSuccess;
+}

@@ -1,0 +1,156 @@
+/*
+ * Events. hipEventElapsedTime gives the wall time of the emulation between two records, in ms: it grows monotonically,
+ * and says nothing about the time that a GPU would take.
+ */
+#include "device.h"
+#include "stream.h"
+
+#include <stdlib.h>
+
+static Event *events;
+
+Event *event_find(hipEvent_t event)
+{
+    runtime_lock();
+    Event *e = events;
+    while (e && (hipEvent_t)e != event)
+        e = e->next;
+    runtime_unlock();
+    return e;
+}
+
+void event_forget_capture(const Capture *c)
+{
+    runtime_lock();
+    for (Event *e = events; e; e = e->next)
+        if (e->capture == c) {
+            e->capture = NULL;
+            list_clear(&e->nodes);
+        }
+    runtime_unlock();
+}
+
+hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
+{
+    enum { KNOWN = hipEventDefault | hipEventBlockingSync | hipEventDisableTiming | hipEventInterprocess |
+                   hipEventReleaseToDevice | hipEventReleaseToSystem };
+    if (!event || flags & ~(unsigned)KNOWN)
+        return answer(hipErrorInvalidValue);
+    Event *e = calloc(1, sizeof *e);
+    if (!e)
+        return answer(hipErrorOutOfMemory);
+    e->flags = flags;
+    runtime_lock();
+    e->next = events;
+    events = e;
+    runtime_unlock();
+    *event = (hipEvent_t)e;
+    return hipSuccess;
+}
+
+hipError_t hipEventCreate(hipEvent_t *event) { return hipEventCreateWithFlags(event, hipEventDefault); }
+
+hipError_t hipEventDestroy(hipEvent_t event)
+{
+    hipError_t error = hipErrorInvalidHandle;
+    runtime_lock();
+    for (Event **link = &events; *link; link = &(*link)->next) {
+        Event *e = *link;
+        if ((hipEvent_t)e != event)
+            continue;
+        *link = e->next;
+        list_clear(&e->nodes);
+        free(e);
+        error = hipSuccess;
+        break;
+    }
+    runtime_unlock();
+    return answer(error);
+}
+
+hipError_t event_record_now(hipEvent_t event)
+{
+    Event *e = event_find(event);
+    if (!e)
+        return hipErrorInvalidHandle;
+    clock_gettime(CLOCK_MONOTONIC, &e->at);
+    e->recorded = true;
+    e->capture = NULL;
+    list_clear(&e->nodes);
+    return hipSuccess;
+}
+
+/* In a capture an event stands for the nodes that its stream has come to. */
+static hipError_t record_in_capture(Event *e, const Stream *s)
+{
+    list_clear(&e->nodes);
+    for (u32 i = 0; i < s->tail.count; i++)
+        if (!list_add(&e->nodes, s->tail.items[i]))
+            return hipErrorOutOfMemory;
+    e->capture = s->capture;
+    return hipSuccess;
+}
+
+hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags)
+{
+    Event *e = event_find(event);
+    const Stream *s = stream_find(stream);
+    if (!e || !s)
+        return answer(hipErrorInvalidHandle);
+    const Work w = {.kind = WORK_RECORD, .event = event};
+    if (s->capture && flags != hipEventRecordExternal)
+        return answer(record_in_capture(e, s));
+    return answer(stream_submit(stream, &w));
+}
+
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
+{
+    return hipEventRecordWithFlags(event, stream, hipEventRecordDefault);
+}
+
+/* A stream that waits for an event of a capture takes part in that capture. */
+static hipError_t join(Stream *s, Event *e)
+{
+    if (s->capture && s->capture != e->capture)
+        return hipErrorStreamCaptureMerge;
+    s->capture = e->capture;
+    for (u32 i = 0; i < e->nodes.count; i++)
+        if (!list_add(&s->tail, e->nodes.items[i]))
+            return hipErrorOutOfMemory;
+    return hipSuccess;
+}
+
+hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags)
+{
+    Event *e = event_find(event);
+    Stream *s = stream_find(stream);
+    if (!s || !e)
+        return answer(hipErrorInvalidHandle);
+    if (e->capture)
+        return answer(join(s, e));
+    const Work w = {.kind = WORK_WAIT, .event = event};
+    if (s->capture && flags != hipEventWaitExternal)
+        return answer(hipErrorStreamCaptureIsolation);
+    return answer(stream_submit(stream, &w));
+}
+
+hipError_t hipEventSynchronize(hipEvent_t event)
+{
+    const Event *e = event_find(event);
+    if (!e)
+        return answer(hipErrorInvalidHandle);
+    return answer(e->capture ? hipErrorCapturedEvent : device_fault());
+}
+
+hipError_t hipEventQuery(hipEvent_t event) { return hipEventSynchronize(event); }
+
+hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
+{
+    const Event *a = event_find(start), *b = event_find(stop);
+    if (!ms)
+        return answer(hipErrorInvalidValue);
+    if (!a || !b || !a->recorded || !b->recorded || (a->flags | b->flags) & hipEventDisableTiming)
+        return answer(hipErrorInvalidHandle);
+    *ms = (float)((double)(b->at.tv_sec - a->at.tv_sec) * 1e3 + (double)(b->at.tv_nsec - a->at.tv_nsec) / 1e6);
+    return hipSuccess;
+}

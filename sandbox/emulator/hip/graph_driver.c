@@ -1,0 +1,74 @@
+/* Nodes of graphs in the driver API's terms. */
+#include "graph.h"
+
+static hipError_t copy_work(const HIP_MEMCPY3D *p, Work *out)
+{
+    *out = (Work){.kind = WORK_COPY_RECT};
+    return rect_from_driver(p, &out->rect);
+}
+
+/* The two structures have the same fields. */
+static hipError_t fill_work(const HIP_MEMSET_NODE_PARAMS *p, Work *out)
+{
+    *out = (Work){.kind = WORK_FILL};
+    if (!p)
+        return hipErrorInvalidValue;
+    const hipMemsetParams same = {.dst = p->dst, .elementSize = p->elementSize, .height = p->height, .pitch = p->pitch,
+                                  .value = p->value, .width = p->width};
+    return fill_from_parameters(&same, &out->fill);
+}
+
+hipError_t hipDrvGraphAddMemcpyNode(hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *needs, size_t count,
+                                    const HIP_MEMCPY3D *p, hipCtx_t context)
+{
+    Work w;
+    (void)context;
+    hipError_t made = copy_work(p, &w);
+    return node_add(node, graph, needs, count, made, &w);
+}
+
+hipError_t hipDrvGraphAddMemsetNode(hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *needs, size_t count,
+                                    const HIP_MEMSET_NODE_PARAMS *p, hipCtx_t context)
+{
+    Work w;
+    (void)context;
+    hipError_t made = fill_work(p, &w);
+    return node_add(node, graph, needs, count, made, &w);
+}
+
+hipError_t hipDrvGraphMemcpyNodeSetParams(hipGraphNode_t node, const HIP_MEMCPY3D *p)
+{
+    Work w;
+    hipError_t made = copy_work(p, &w);
+    return answer(made == hipSuccess ? node_set(node, &w) : made);
+}
+
+hipError_t hipDrvGraphMemcpyNodeGetParams(hipGraphNode_t node, HIP_MEMCPY3D *p)
+{
+    if (!node || !p || node->work.kind != WORK_COPY_RECT)
+        return answer(hipErrorInvalidValue);
+    const RectWork *r = &node->work.rect;
+    *p = (HIP_MEMCPY3D){
+        .srcMemoryType = hipMemoryTypeUnified, .srcDevice = (hipDeviceptr_t)(uintptr_t)r->from, .srcPitch = r->from_pitch,
+        .srcHeight = r->from_slice_bytes / r->from_pitch, .dstMemoryType = hipMemoryTypeUnified,
+        .dstDevice = (hipDeviceptr_t)r->to, .dstPitch = r->to_pitch, .dstHeight = r->to_slice_bytes / r->to_pitch,
+        .WidthInBytes = r->width, .Height = r->height, .Depth = r->depth,
+    };
+    return hipSuccess;
+}
+
+hipError_t hipDrvGraphExecMemcpyNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const HIP_MEMCPY3D *p,
+                                              hipCtx_t context)
+{
+    (void)context;
+    return hipDrvGraphMemcpyNodeSetParams(node_in(exec, node), p);
+}
+
+hipError_t hipDrvGraphExecMemsetNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const HIP_MEMSET_NODE_PARAMS *p,
+                                              hipCtx_t context)
+{
+    Work w;
+    (void)context;
+    hipError_t made = fill_work(p, &w);
+    return answer(made == hipSuccess ? node_set(node_in(exec, node), &w) : made);
+}

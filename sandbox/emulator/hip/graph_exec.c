@@ -1,0 +1,206 @@
+/* Executable graphs: instantiated, changed and launched. */
+#include "graph.h"
+#include "stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static hipError_t instantiate(hipGraphExec_t *out, const Graph *graph, unsigned long long flags)
+{
+    if (!out || !graph)
+        return hipErrorInvalidValue;
+    struct hipGraphExec *e = calloc(1, sizeof *e);
+    hipError_t error = e ? graph_clone(graph, &e->graph) : hipErrorOutOfMemory;
+    if (error == hipSuccess) {
+        e->flags = flags;
+        e->order = graph_order(e->graph);
+        error = e->order ? hipSuccess : hipErrorInvalidValue; /* nodes that depend on each other */
+    }
+    if (error != hipSuccess) {
+        if (e && e->graph)
+            graph_end(e->graph);
+        free(e);
+        return error;
+    }
+    *out = e;
+    return hipSuccess;
+}
+
+hipError_t hipGraphInstantiate(hipGraphExec_t *exec, hipGraph_t graph, hipGraphNode_t *bad, char *log, size_t log_bytes)
+{
+    hipError_t error = instantiate(exec, graph, 0);
+    if (bad)
+        *bad = NULL;
+    if (log && log_bytes)
+        snprintf(log, log_bytes, "%s", error == hipSuccess ? "" : "the nodes of the graph depend on each other in a circle");
+    return answer(error);
+}
+
+hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t *exec, hipGraph_t graph, unsigned long long flags)
+{
+    enum { KNOWN = hipGraphInstantiateFlagAutoFreeOnLaunch | hipGraphInstantiateFlagUpload |
+                   hipGraphInstantiateFlagDeviceLaunch | hipGraphInstantiateFlagUseNodePriority };
+    return answer(flags & ~(unsigned long long)KNOWN ? hipErrorInvalidValue : instantiate(exec, graph, flags));
+}
+
+hipError_t hipGraphInstantiateWithParams(hipGraphExec_t *exec, hipGraph_t graph, hipGraphInstantiateParams *p)
+{
+    if (!p)
+        return answer(hipErrorInvalidValue);
+    hipError_t error = hipGraphInstantiateWithFlags(exec, graph, p->flags);
+    p->errNode_out = NULL;
+    p->result_out = error == hipSuccess ? hipGraphInstantiateSuccess : hipGraphInstantiateError;
+    return error;
+}
+
+hipError_t hipGraphExecDestroy(hipGraphExec_t exec)
+{
+    if (!exec)
+        return answer(hipErrorInvalidValue);
+    graph_end(exec->graph);
+    free(exec->order);
+    free(exec);
+    return hipSuccess;
+}
+
+hipError_t hipGraphExecGetFlags(hipGraphExec_t exec, unsigned long long *flags)
+{
+    if (!exec || !flags)
+        return answer(hipErrorInvalidValue);
+    *flags = exec->flags;
+    return hipSuccess;
+}
+
+static hipError_t run_in_order(Node *const *order, u32 count, hipStream_t stream)
+{
+    hipError_t error = hipSuccess;
+    for (u32 i = 0; i < count && error == hipSuccess; i++)
+        if (!order[i]->disabled)
+            error = work_run(&order[i]->work, stream);
+    return error;
+}
+
+hipError_t graph_run(const Graph *g, hipStream_t stream)
+{
+    Node **order = graph_order(g);
+    hipError_t error = order ? run_in_order(order, g->nodes.count, stream) : hipErrorInvalidValue;
+    free(order);
+    return error;
+}
+
+hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream)
+{
+    const Stream *s = stream_find(stream);
+    if (!exec || !s)
+        return answer(exec ? hipErrorInvalidHandle : hipErrorInvalidValue);
+    if (s->capture) {
+        const Work w = {.kind = WORK_GRAPH, .graph = exec->graph};
+        return answer(stream_submit(stream, &w));
+    }
+    return answer(run_in_order(exec->order, exec->graph->nodes.count, stream));
+}
+
+hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream)
+{
+    return answer(exec && stream_find(stream) ? hipSuccess : hipErrorInvalidValue);
+}
+
+/* ---- update: the same nodes with other parameters ---- */
+
+static hipGraphExecUpdateResult mismatch(const Node *mine, const Node *theirs, Node *const *my_order,
+                                         Node *const *their_order, u32 count)
+{
+    hipGraphNodeType a, b;
+    hipGraphNodeGetType((Node *)(uintptr_t)mine, &a);
+    hipGraphNodeGetType((Node *)(uintptr_t)theirs, &b);
+    if (a != b)
+        return hipGraphExecUpdateErrorNodeTypeChanged;
+    if (mine->needs.count != theirs->needs.count)
+        return hipGraphExecUpdateErrorTopologyChanged;
+    for (u32 i = 0; i < count; i++)
+        if (list_has(&mine->needs, my_order[i]) != list_has(&theirs->needs, their_order[i]))
+            return hipGraphExecUpdateErrorTopologyChanged;
+    if (a == hipGraphNodeTypeKernel && mine->work.kernel.function->object != theirs->work.kernel.function->object)
+        return hipGraphExecUpdateErrorUnsupportedFunctionChange;
+    return hipGraphExecUpdateSuccess;
+}
+
+static hipGraphExecUpdateResult update(struct hipGraphExec *e, Node *const *order, u32 count, Node **bad)
+{
+    if (count != e->graph->nodes.count)
+        return hipGraphExecUpdateErrorTopologyChanged;
+    for (u32 i = 0; i < count; i++) {
+        hipGraphExecUpdateResult result = mismatch(e->order[i], order[i], e->order, order, count);
+        *bad = result == hipGraphExecUpdateSuccess ? NULL : order[i];
+        if (*bad)
+            return result;
+    }
+    for (u32 i = 0; i < count; i++) {
+        if (order[i]->work.kind != WORK_ALLOCATE && node_set(e->order[i], &order[i]->work) != hipSuccess) {
+            *bad = order[i];
+            return hipGraphExecUpdateErrorParametersChanged;
+        }
+        e->order[i]->origin = order[i];
+    }
+    return hipGraphExecUpdateSuccess;
+}
+
+hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph, hipGraphNode_t *bad,
+                              hipGraphExecUpdateResult *result)
+{
+    if (!exec || !graph || !bad || !result)
+        return answer(hipErrorInvalidValue);
+    Node **order = graph_order(graph);
+    *bad = NULL;
+    *result = order ? update(exec, order, graph->nodes.count, bad) : hipGraphExecUpdateError;
+    free(order);
+    return answer(*result == hipGraphExecUpdateSuccess ? hipSuccess : hipErrorGraphExecUpdateFailure);
+}
+
+static Node *of_executable(hipGraphExec_t exec, const Node *node)
+{
+    Node *n = exec && node ? graph_copy_of(exec->graph, node) : NULL;
+    bool can = n && (n->work.kind == WORK_KERNEL || n->work.kind == WORK_FILL || n->work.kind == WORK_COPY ||
+                     n->work.kind == WORK_COPY_RECT);
+    return can ? n : NULL;
+}
+
+hipError_t hipGraphNodeSetEnabled(hipGraphExec_t exec, hipGraphNode_t node, unsigned enabled)
+{
+    Node *n = of_executable(exec, node);
+    if (n)
+        n->disabled = !enabled;
+    return answer(n ? hipSuccess : hipErrorInvalidValue);
+}
+
+hipError_t hipGraphNodeGetEnabled(hipGraphExec_t exec, hipGraphNode_t node, unsigned *enabled)
+{
+    const Node *n = of_executable(exec, node);
+    if (n && enabled)
+        *enabled = !n->disabled;
+    return answer(n && enabled ? hipSuccess : hipErrorInvalidValue);
+}
+
+/* ---- what the device keeps for graphs: nothing, as blocks belong to their graphs ---- */
+
+hipError_t hipDeviceGraphMemTrim(int ordinal)
+{
+    int count;
+    hipGetDeviceCount(&count);
+    return answer(ordinal >= 0 && ordinal < count ? hipSuccess : hipErrorInvalidDevice);
+}
+
+hipError_t hipDeviceGetGraphMemAttribute(int ordinal, hipGraphMemAttributeType which, void *value)
+{
+    if (!value || which > hipGraphMemAttrReservedMemHigh)
+        return answer(hipErrorInvalidValue);
+    *(u64 *)value = 0;
+    return hipDeviceGraphMemTrim(ordinal);
+}
+
+hipError_t hipDeviceSetGraphMemAttribute(int ordinal, hipGraphMemAttributeType which, void *value)
+{
+    if (!value || which > hipGraphMemAttrReservedMemHigh)
+        return answer(hipErrorInvalidValue);
+    return hipDeviceGraphMemTrim(ordinal);
+}

@@ -1,0 +1,159 @@
+/* What there is to know of memory: sizes, and where a pointer points to. */
+#include "allocation.h"
+#include "device.h"
+
+#include <string.h>
+
+hipError_t hipMemGetInfo(size_t *free_bytes, size_t *total)
+{
+    if (!free_bytes || !total)
+        return answer(hipErrorInvalidValue);
+    *total = runtime()->options.arena_bytes;
+    *free_bytes = *total - allocation_in_use(current_device());
+    return hipSuccess;
+}
+
+hipError_t hipMemPtrGetInfo(void *pointer, size_t *bytes)
+{
+    Allocation a;
+    if (!pointer || !bytes || !allocation_find(pointer, &a))
+        return answer(hipErrorInvalidValue);
+    *bytes = a.bytes;
+    return hipSuccess;
+}
+
+hipError_t hipMemGetAddressRange(hipDeviceptr_t *base, size_t *bytes, hipDeviceptr_t pointer)
+{
+    Allocation a;
+    if (!allocation_find(pointer, &a))
+        return answer(hipErrorNotFound);
+    if (base)
+        *base = (hipDeviceptr_t)(uintptr_t)a.address;
+    if (bytes)
+        *bytes = a.bytes;
+    return hipSuccess;
+}
+
+static hipMemoryType memory_type(const Allocation *a)
+{
+    switch (a->kind) {
+    case ALLOCATION_DEVICE: return hipMemoryTypeDevice;
+    case ALLOCATION_MANAGED: return hipMemoryTypeManaged;
+    default: return hipMemoryTypeHost;
+    }
+}
+
+hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void *pointer)
+{
+    Allocation a;
+    if (!attributes || !pointer)
+        return answer(hipErrorInvalidValue);
+    *attributes = (hipPointerAttribute_t){.type = hipMemoryTypeUnregistered, .device = -2};
+    if (!allocation_find(pointer, &a))
+        return hipSuccess;
+    attributes->type = memory_type(&a);
+    attributes->device = a.device;
+    attributes->devicePointer = (void *)(uintptr_t)pointer;
+    attributes->hostPointer = a.kind == ALLOCATION_DEVICE ? NULL : (void *)(uintptr_t)pointer;
+    attributes->isManaged = a.kind == ALLOCATION_MANAGED;
+    attributes->allocationFlags = a.flags;
+    return hipSuccess;
+}
+
+/* One attribute into `out`, whose type depends on it. */
+static hipError_t attribute(void *out, hipPointer_attribute which, const Allocation *a, void *pointer)
+{
+    switch (which) {
+    case HIP_POINTER_ATTRIBUTE_CONTEXT: return hipErrorNotSupported;
+    case HIP_POINTER_ATTRIBUTE_MEMORY_TYPE: *(unsigned *)out = (unsigned)memory_type(a); return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_DEVICE_POINTER: *(void **)out = pointer; return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_HOST_POINTER:
+        *(void **)out = a->kind == ALLOCATION_DEVICE ? NULL : pointer;
+        return a->kind == ALLOCATION_DEVICE ? hipErrorInvalidValue : hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned *)out = 1; return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)out = a->id; return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)out = a->kind == ALLOCATION_MANAGED; return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)out = a->device; return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(void **)out = (void *)(uintptr_t)a->address; return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)out = a->bytes; return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)out = 1; return hipSuccess;
+    case HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(void **)out = a->pool; return hipSuccess;
+    default: return hipErrorInvalidValue;
+    }
+}
+
+hipError_t hipPointerGetAttribute(void *out, hipPointer_attribute which, hipDeviceptr_t pointer)
+{
+    Allocation a;
+    if (!out || !pointer || !allocation_find(pointer, &a))
+        return answer(hipErrorInvalidValue);
+    return answer(attribute(out, which, &a, pointer));
+}
+
+/* Attributes that a pointer does not have are left as they are. */
+hipError_t hipDrvPointerGetAttributes(unsigned count, hipPointer_attribute *which, void **out, hipDeviceptr_t pointer)
+{
+    Allocation a;
+    if (!count || !which || !out || !pointer)
+        return answer(hipErrorInvalidValue);
+    bool known = allocation_find(pointer, &a);
+    for (unsigned i = 0; known && i < count; i++)
+        attribute(out[i], which[i], &a, pointer);
+    return hipSuccess;
+}
+
+hipError_t hipPointerSetAttribute(const void *value, hipPointer_attribute which, hipDeviceptr_t pointer)
+{
+    Allocation a;
+    bool known = value && which == HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS && allocation_find(pointer, &a);
+    return answer(known ? hipSuccess : hipErrorInvalidValue); /* copies are synchronous in any case */
+}
+
+/* ---- advice on managed memory: it is in one place, so advice changes nothing ---- */
+
+static hipError_t check_place(const void *pointer, size_t bytes, int ordinal)
+{
+    Allocation a;
+    if (!pointer || !bytes)
+        return hipErrorInvalidValue;
+    if (ordinal != hipCpuDeviceId && !is_device(ordinal))
+        return hipErrorInvalidDevice;
+    bool inside = allocation_find(pointer, &a) && bytes <= a.address + a.bytes - (u64)(uintptr_t)pointer;
+    return inside ? hipSuccess : hipErrorInvalidValue;
+}
+
+hipError_t hipMemAdvise(const void *pointer, size_t bytes, hipMemoryAdvise advice, int ordinal)
+{
+    (void)advice;
+    return answer(check_place(pointer, bytes, ordinal));
+}
+
+hipError_t hipMemPrefetchAsync(const void *pointer, size_t bytes, int ordinal, hipStream_t stream)
+{
+    (void)stream;
+    return answer(check_place(pointer, bytes, ordinal));
+}
+
+hipError_t hipMemRangeGetAttribute(void *out, size_t out_bytes, hipMemRangeAttribute which, const void *pointer,
+                                   size_t bytes)
+{
+    Allocation a;
+    if (!out || out_bytes < sizeof(int) || !pointer || !bytes || !allocation_find(pointer, &a))
+        return answer(hipErrorInvalidValue);
+    bool place = which != hipMemRangeAttributeReadMostly && which != hipMemRangeAttributeCoherencyMode;
+    int value = which == hipMemRangeAttributeReadMostly        ? 0
+                : which == hipMemRangeAttributeCoherencyMode   ? (int)hipMemRangeCoherencyModeFineGrain
+                                                               : hipInvalidDeviceId; /* no advice is kept */
+    for (size_t i = 0; i < (place ? out_bytes / sizeof value : 1); i++)
+        memcpy((int *)out + i, &value, sizeof value);
+    return hipSuccess;
+}
+
+hipError_t hipMemRangeGetAttributes(void **out, size_t *out_bytes, hipMemRangeAttribute *which, size_t count,
+                                    const void *pointer, size_t bytes)
+{
+    hipError_t error = out && out_bytes && which && count ? hipSuccess : hipErrorInvalidValue;
+    for (size_t i = 0; i < count && error == hipSuccess; i++)
+        error = hipMemRangeGetAttribute(out[i], out_bytes[i], which[i], pointer, bytes);
+    return answer(error);
+}

@@ -1,0 +1,213 @@
+/* Memory pools and allocation in stream order. A pool keeps nothing back: freed memory goes to the device at once. */
+#include "allocation.h"
+#include "device.h"
+#include "refuse.h"
+#include "stream.h"
+
+#include <stdlib.h>
+
+struct Pool {
+    int device;
+    u64 release_threshold, used_high;
+    int reuse[3]; /* hipMemPoolReuseFollowEventDependencies and the two that follow: told back, without effect */
+    struct Pool *next;
+};
+typedef struct Pool Pool;
+
+static Pool defaults[MAX_DEVICES];
+static Pool *chosen[MAX_DEVICES]; /* NULL: the default one */
+static Pool *pools;
+
+static Pool *default_pool(int ordinal)
+{
+    Pool *p = &defaults[ordinal];
+    *p = *p->reuse ? *p : (Pool){.device = ordinal, .reuse = {1, 1, 1}};
+    return p;
+}
+
+static Pool *pool_find(hipMemPool_t pool)
+{
+    Pool *p = (Pool *)(void *)pool;
+    if (p >= defaults && p < defaults + MAX_DEVICES)
+        return p;
+    runtime_lock();
+    Pool *found = pools;
+    while (found && found != p)
+        found = found->next;
+    runtime_unlock();
+    return found;
+}
+
+static Pool *current_pool(int ordinal)
+{
+    return chosen[ordinal] ? chosen[ordinal] : default_pool(ordinal);
+}
+
+hipError_t hipMemPoolCreate(hipMemPool_t *pool, const hipMemPoolProps *p)
+{
+    if (!pool || !p || p->allocType != hipMemAllocationTypePinned || p->location.type != hipMemLocationTypeDevice)
+        return answer(hipErrorInvalidValue);
+    if (!is_device(p->location.id))
+        return answer(hipErrorInvalidDevice);
+    if (p->handleTypes != hipMemHandleTypeNone)
+        return answer(refuse("hipMemPoolCreate", "memory cannot be shared between processes here"));
+    Pool *made = malloc(sizeof *made);
+    if (!made)
+        return answer(hipErrorOutOfMemory);
+    runtime_lock();
+    *made = (Pool){.device = p->location.id, .reuse = {1, 1, 1}, .next = pools};
+    pools = made;
+    runtime_unlock();
+    *pool = (hipMemPool_t)(void *)made;
+    return hipSuccess;
+}
+
+hipError_t hipMemPoolDestroy(hipMemPool_t pool)
+{
+    Pool *p = pool_find(pool);
+    if (!p || p == &defaults[p->device])
+        return answer(hipErrorInvalidValue);
+    runtime_lock();
+    Pool **link = &pools;
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+    if (chosen[p->device] == p)
+        chosen[p->device] = NULL;
+    runtime_unlock();
+    free(p);
+    return hipSuccess;
+}
+
+static hipError_t give(hipMemPool_t *pool, int ordinal, bool current)
+{
+    if (!pool)
+        return answer(hipErrorInvalidValue);
+    if (!is_device(ordinal))
+        return answer(hipErrorInvalidDevice);
+    *pool = (hipMemPool_t)(void *)(current ? current_pool(ordinal) : default_pool(ordinal));
+    return hipSuccess;
+}
+
+hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t *pool, int ordinal) { return give(pool, ordinal, false); }
+hipError_t hipDeviceGetMemPool(hipMemPool_t *pool, int ordinal) { return give(pool, ordinal, true); }
+
+hipError_t hipDeviceSetMemPool(int ordinal, hipMemPool_t pool)
+{
+    Pool *p = pool_find(pool);
+    if (!is_device(ordinal))
+        return answer(hipErrorInvalidDevice);
+    if (!p || p->device != ordinal)
+        return answer(hipErrorInvalidValue);
+    chosen[ordinal] = p;
+    return hipSuccess;
+}
+
+hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t keep)
+{
+    (void)keep;
+    return answer(pool_find(pool) ? hipSuccess : hipErrorInvalidValue);
+}
+
+static u64 used(const Pool *p) { return allocation_in_use(p->device); }
+
+hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, hipMemPoolAttr which, void *value)
+{
+    const Pool *p = pool_find(pool);
+    if (!p || !value)
+        return answer(hipErrorInvalidValue);
+    switch (which) {
+    case hipMemPoolReuseFollowEventDependencies: *(int *)value = p->reuse[0]; return hipSuccess;
+    case hipMemPoolReuseAllowOpportunistic: *(int *)value = p->reuse[1]; return hipSuccess;
+    case hipMemPoolReuseAllowInternalDependencies: *(int *)value = p->reuse[2]; return hipSuccess;
+    case hipMemPoolAttrReleaseThreshold: *(u64 *)value = p->release_threshold; return hipSuccess;
+    case hipMemPoolAttrReservedMemCurrent: case hipMemPoolAttrUsedMemCurrent: *(u64 *)value = used(p); return hipSuccess;
+    case hipMemPoolAttrReservedMemHigh: case hipMemPoolAttrUsedMemHigh:
+        *(u64 *)value = p->used_high > used(p) ? p->used_high : used(p);
+        return hipSuccess;
+    default: return answer(hipErrorInvalidValue);
+    }
+}
+
+hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, hipMemPoolAttr which, void *value)
+{
+    Pool *p = pool_find(pool);
+    if (!p || !value)
+        return answer(hipErrorInvalidValue);
+    switch (which) {
+    case hipMemPoolReuseFollowEventDependencies: p->reuse[0] = *(int *)value; return hipSuccess;
+    case hipMemPoolReuseAllowOpportunistic: p->reuse[1] = *(int *)value; return hipSuccess;
+    case hipMemPoolReuseAllowInternalDependencies: p->reuse[2] = *(int *)value; return hipSuccess;
+    case hipMemPoolAttrReleaseThreshold: p->release_threshold = *(u64 *)value; return hipSuccess;
+    case hipMemPoolAttrReservedMemHigh: case hipMemPoolAttrUsedMemHigh: /* can only be set back */
+        p->used_high = 0;
+        return answer(*(u64 *)value ? hipErrorInvalidValue : hipSuccess);
+    default: return answer(hipErrorInvalidValue);
+    }
+}
+
+/* Every device reaches all memory. */
+hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc *list, size_t count)
+{
+    if (!pool_find(pool) || (count && !list))
+        return answer(hipErrorInvalidValue);
+    for (size_t i = 0; i < count; i++)
+        if (!is_device(list[i].location.id))
+            return answer(hipErrorInvalidDevice);
+    return hipSuccess;
+}
+
+hipError_t hipMemPoolGetAccess(hipMemAccessFlags *flags, hipMemPool_t pool, hipMemLocation *location)
+{
+    if (!flags || !location || !pool_find(pool) || !is_device(location->id))
+        return answer(hipErrorInvalidValue);
+    *flags = hipMemAccessFlagsProtReadWrite;
+    return hipSuccess;
+}
+
+static hipError_t allocate(void **pointer, size_t bytes, Pool *p, hipStream_t stream)
+{
+    Stream *s = stream_find(stream);
+    if (!p || !s)
+        return answer(s ? hipErrorInvalidValue : hipErrorInvalidHandle);
+    if (s->capture) {
+        hipMemAllocNodeParams params = {.bytesize = bytes, .poolProps.allocType = hipMemAllocationTypePinned};
+        hipError_t error = pointer ? allocation_new(&params.dptr, bytes, ALLOCATION_DEVICE, 0) : hipErrorInvalidValue;
+        const Work w = {.kind = WORK_ALLOCATE, .allocate = params};
+        if (error == hipSuccess)
+            error = stream_submit(stream, &w);
+        if (error == hipSuccess)
+            *pointer = params.dptr;
+        return answer(error);
+    }
+    hipError_t error = allocation_new(pointer, bytes, ALLOCATION_DEVICE, 0);
+    if (error == hipSuccess && *pointer)
+        allocation_set_pool(*pointer, p);
+    if (used(p) > p->used_high)
+        p->used_high = used(p);
+    return answer(error);
+}
+
+hipError_t hipMallocAsync(void **pointer, size_t bytes, hipStream_t stream)
+{
+    return allocate(pointer, bytes, current_pool(current_device()), stream);
+}
+
+hipError_t hipMallocFromPoolAsync(void **pointer, size_t bytes, hipMemPool_t pool, hipStream_t stream)
+{
+    return allocate(pointer, bytes, pool_find(pool), stream);
+}
+
+hipError_t hipFreeAsync(void *pointer, hipStream_t stream)
+{
+    Allocation a;
+    const Stream *s = stream_find(stream);
+    if (!pointer || !s)
+        return answer(s ? hipErrorInvalidValue : hipErrorInvalidHandle);
+    if (s->capture) {
+        const Work w = {.kind = WORK_RELEASE, .released = pointer};
+        return answer(stream_submit(stream, &w));
+    }
+    bool known = allocation_find(pointer, &a) && a.address == (u64)(uintptr_t)pointer && a.kind == ALLOCATION_DEVICE;
+    return answer(known && allocation_end(pointer) ? hipSuccess : hipErrorInvalidValue);
+}

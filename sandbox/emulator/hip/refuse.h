@@ -1,0 +1,10 @@
+/* Saying no: the sentence on stderr tells the call and why. */
+#ifndef AMDKERNEL_HIP_REFUSE_H
+#define AMDKERNEL_HIP_REFUSE_H
+
+#include "runtime.h"
+
+/* hipErrorNotSupported; each call is told once. */
+hipError_t refuse(const char *call, const char *why);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * Calls that exist, so that programs link and start, and that say no. This file sees no header of HIP: what a call gets
+ * does not matter, and one definition serves them all.
+ */
+int refuse(const char *call, const char *why);
+
+#pragma GCC visibility push(default)
+
+#define REFUSE(name) int name(void); int name(void) { return refuse(#name, reason); }
+
+#define reason "textures, surfaces and arrays need image instructions, which are not emulated"
+#include "refused_images.def"
+#undef reason
+#define reason "there is no other process, no graphics and no file that memory could be shared with"
+#include "refused_sharing.def"
+#undef reason
+#define reason "addresses cannot be reserved and mapped apart from memory here"
+#include "refused_mapping.def"
+#undef reason
+#define reason "it is not in this version"
+#include "refused_other.def"

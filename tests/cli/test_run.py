@@ -1,0 +1,86 @@
+"""`amdkernel run`: the program's arguments, files, streams and exit code are its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.sandbox
+
+COMMAND = str(Path(sys.executable).with_name("amdkernel"))
+
+PROGRAM = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+#include "amount.h"
+__global__ void add(int* x) { *x += AMOUNT; }
+int main(int count, char** words) {
+  int* x;
+  if (hipMallocManaged(&x, sizeof *x)) return 90;
+  *x = 0;
+  add<<<1, 1>>>(x);
+  if (hipDeviceSynchronize()) return 91;
+  for (int i = 1; i < count; i++) std::printf("[%s]", words[i]);
+  std::fprintf(stderr, "to stderr\\n");
+  std::FILE* file = std::fopen("table.bin", "rb");
+  std::printf(" %d %c", *x, file ? std::fgetc(file) : '-');
+  std::fflush(stdout);
+  if (count > 1 && words[1][0] == 'a') std::abort();
+  return *x;
+}
+"""
+
+
+def amdkernel_run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    words = [COMMAND, "run", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=110, check=False)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    (tmp_path / "amount.h").write_text("#define AMOUNT (40 + MORE)\n")
+    (tmp_path / "table.bin").write_bytes(b"T\0")
+    (tmp_path / "add.hip").write_text(PROGRAM)
+    return tmp_path / "add.hip"
+
+
+def beside(source: Path) -> list[object]:
+    return ["--flag=-DMORE=2", "--file", source.parent / "amount.h", "--file", source.parent / "table.bin"]
+
+
+def test_a_source_is_compiled_and_its_program_gets_arguments_files_and_both_streams(source: Path) -> None:
+    ended = amdkernel_run(source, "one", "-n", "2 3", *beside(source), "--target", "emulator:gfx942", "--", "--devices")
+    assert ended.stdout == "[one][-n][2 3][--devices] 42 T"
+    assert ended.stderr == "to stderr\n"
+    assert ended.returncode == 42
+
+
+def test_a_program_that_a_signal_ends_has_the_code_of_a_shell(source: Path) -> None:
+    ended = amdkernel_run(source, "abort", *beside(source))
+    assert ended.stdout == "[abort] 42 T"
+    assert ended.returncode == 128 + 6
+
+
+def test_a_source_that_does_not_compile_is_a_bad_answer(source: Path) -> None:
+    ended = amdkernel_run(source, "--flag=-DMORE=oops", "--file", source.parent / "amount.h")
+    assert ended.returncode == 1
+    assert "oops" in ended.stderr
+    assert "it does not compile" in ended.stderr
+
+
+def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    source = tmp_path / "forever.hip"
+    source.write_text('#include <cstdio>\nint main() { std::puts("begun"); std::fflush(stdout); for (;;) {} }\n')
+    ended = amdkernel_run(source, "--timeout", "2")
+    assert ended.stdout == "begun\n"
+    assert ended.returncode == 124
+    assert "it ran for more than 2 s" in ended.stderr
+
+
+def test_what_is_no_program_is_wrong_input(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("no program\n")
+    for words in ([text], [tmp_path / "nothing"], [text, "--devices", "0"]):
+        assert amdkernel_run(*words).returncode == 2

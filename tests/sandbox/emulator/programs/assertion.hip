@@ -1,0 +1,15 @@
+// A failed assert in a kernel says where, and the next wait fails.
+#undef NDEBUG
+#include "expect.h"
+
+#include <cassert>
+
+__global__ void check(int n) { assert(n < 5 && "too many"); }
+
+int main() {
+  check<<<1, 64>>>(3);
+  HIP(hipDeviceSynchronize());
+  check<<<1, 1>>>(7);
+  EXPECT(hipDeviceSynchronize() != hipSuccess);
+  return pass();
+}

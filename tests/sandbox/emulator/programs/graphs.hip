@@ -1,0 +1,140 @@
+// Graphs: captured from two streams, built node by node, changed, cloned, updated, and graphs within graphs.
+#include "expect.h"
+
+#include <vector>
+
+__global__ void add(int* data, int n, int amount) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) data[i] += amount;
+}
+
+const int n = 300;
+static int host[n], called;
+
+static void count(void* by) { called += *static_cast<int*>(by); }
+
+static int after(hipGraphExec_t exec, hipStream_t stream, int* data, int start) {
+  HIP(hipMemsetD32(reinterpret_cast<hipDeviceptr_t>(data), start, n));
+  HIP(hipGraphLaunch(exec, stream));
+  HIP(hipStreamSynchronize(stream));
+  int first = host[0];
+  for (int i = 0; i < n; i++) EXPECT(host[i] == first);
+  return first;
+}
+
+static void capture(int* data) {
+  hipStream_t a, b;
+  hipEvent_t fork, join;
+  HIP(hipStreamCreate(&a));
+  HIP(hipStreamCreate(&b));
+  HIP(hipEventCreate(&fork));
+  HIP(hipEventCreate(&join));
+  HIP(hipStreamBeginCapture(a, hipStreamCaptureModeGlobal));
+  add<<<4, 128, 0, a>>>(data, n, 1);
+  HIP(hipEventRecord(fork, a));
+  HIP(hipStreamWaitEvent(b, fork, 0));
+  add<<<4, 128, 0, b>>>(data, n, 10);
+  HIP(hipEventRecord(join, b));
+  HIP(hipStreamWaitEvent(a, join, 0));
+  hipStreamCaptureStatus status;
+  HIP(hipStreamIsCapturing(b, &status));
+  EXPECT(status == hipStreamCaptureStatusActive);
+  EXPECT_ERROR(hipErrorStreamCaptureUnsupported, hipMalloc(reinterpret_cast<void**>(&status), 4));
+  HIP(hipMemcpyAsync(host, data, sizeof host, hipMemcpyDeviceToHost, a));
+  hipGraph_t graph;
+  HIP(hipStreamEndCapture(a, &graph));
+  EXPECT(host[0] == 0);  // nothing has run
+  size_t nodes = 0, roots = 0;
+  HIP(hipGraphGetNodes(graph, nullptr, &nodes));
+  HIP(hipGraphGetRootNodes(graph, nullptr, &roots));
+  EXPECT(nodes == 3 && roots == 1);
+  hipGraphExec_t exec;
+  HIP(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  HIP(hipGraphDestroy(graph));
+  EXPECT(after(exec, a, data, 100) == 111);
+  EXPECT(after(exec, b, data, 200) == 211);
+  HIP(hipGraphExecDestroy(exec));
+
+  HIP(hipStreamBeginCapture(a, hipStreamCaptureModeRelaxed));
+  HIP(hipEventRecord(fork, a));
+  HIP(hipStreamWaitEvent(b, fork, 0));
+  add<<<4, 128, 0, b>>>(data, n, 10);
+  EXPECT_ERROR(hipErrorStreamCaptureUnjoined, hipStreamEndCapture(a, &graph));
+}
+
+static hipKernelNodeParams kernel(void** arguments) {
+  hipKernelNodeParams p = {};
+  p.func = reinterpret_cast<void*>(add);
+  p.gridDim = dim3(4);
+  p.blockDim = dim3(128);
+  p.kernelParams = arguments;
+  return p;
+}
+
+static void build(int* data) {
+  hipGraph_t graph, copy, child;
+  hipGraphNode_t fill, first, second, back, call, whole;
+  hipStream_t stream;
+  HIP(hipStreamCreate(&stream));
+  HIP(hipGraphCreate(&graph, 0));
+  hipMemsetParams zero = {};
+  zero.dst = data, zero.elementSize = 4, zero.value = 5, zero.width = n, zero.height = 1;
+  HIP(hipGraphAddMemsetNode(&fill, graph, nullptr, 0, &zero));
+  int count_n = n, amount = 3, by = 2;
+  void* arguments[] = {&data, &count_n, &amount};
+  hipKernelNodeParams p = kernel(arguments);
+  HIP(hipGraphAddKernelNode(&first, graph, &fill, 1, &p));
+  amount = 20;  // the first node keeps its 3
+  HIP(hipGraphAddKernelNode(&second, graph, &first, 1, &p));
+  HIP(hipGraphAddMemcpyNode1D(&back, graph, &second, 1, host, data, sizeof host, hipMemcpyDeviceToHost));
+  hipHostNodeParams host_call = {count, &by};
+  HIP(hipGraphAddHostNode(&call, graph, &back, 1, &host_call));
+  hipGraphNodeType type;
+  HIP(hipGraphNodeGetType(call, &type));
+  EXPECT(type == hipGraphNodeTypeHost);
+  hipKernelNodeParams read;
+  HIP(hipGraphKernelNodeGetParams(first, &read));
+  EXPECT(*static_cast<int*>(read.kernelParams[2]) == 3 && read.gridDim.x == 4);
+
+  hipGraphExec_t exec;
+  HIP(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  EXPECT(after(exec, stream, data, 0) == 28 && called == 2);
+  amount = 100;
+  HIP(hipGraphExecKernelNodeSetParams(exec, second, &p));
+  EXPECT(after(exec, stream, data, 0) == 108 && called == 4);
+  HIP(hipGraphNodeSetEnabled(exec, first, 0));
+  EXPECT(after(exec, stream, data, 0) == 105);
+
+  amount = 1000;
+  HIP(hipGraphKernelNodeSetParams(first, &p));
+  hipGraphNode_t bad;
+  hipGraphExecUpdateResult result;
+  HIP(hipGraphNodeSetEnabled(exec, first, 1));
+  HIP(hipGraphExecUpdate(exec, graph, &bad, &result));
+  EXPECT(after(exec, stream, data, 0) == 5 + 1000 + 20);
+
+  HIP(hipGraphClone(&copy, graph));
+  hipGraphNode_t found;
+  HIP(hipGraphNodeFindInClone(&found, second, copy));
+  HIP(hipGraphDestroyNode(found));
+  EXPECT_ERROR(hipErrorGraphExecUpdateFailure, hipGraphExecUpdate(exec, copy, &bad, &result));
+
+  HIP(hipGraphCreate(&child, 0));
+  HIP(hipGraphAddChildGraphNode(&whole, child, nullptr, 0, graph));
+  HIP(hipGraphAddEmptyNode(&found, child, &whole, 1));
+  hipGraphExec_t outer;
+  HIP(hipGraphInstantiate(&outer, child, nullptr, nullptr, 0));
+  called = 0;
+  EXPECT(after(outer, stream, data, 0) == 1025 && called == 2);
+
+  HIP(hipGraphAddDependencies(graph, &call, &fill, 1));
+  EXPECT_ERROR(hipErrorInvalidValue, hipGraphInstantiate(&outer, graph, nullptr, nullptr, 0));  // a circle
+}
+
+int main() {
+  int* data;
+  HIP(hipMalloc(&data, n * sizeof(int)));
+  capture(data);
+  build(data);
+  return pass();
+}

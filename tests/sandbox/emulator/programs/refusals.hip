@@ -1,0 +1,23 @@
+// What is not there says so: textures, arrays, sharing between processes; and a fault is told to the next call.
+#include "expect.h"
+
+#include <string>
+
+__global__ void beyond(int* data) { data[threadIdx.x + 1000] = 1; }
+
+int main() {
+  hipChannelFormatDesc format = hipCreateChannelDesc(32, 0, 0, 0, hipChannelFormatKindFloat);
+  EXPECT(format.x == 32 && format.f == hipChannelFormatKindFloat);
+  hipArray_t array = nullptr;
+  EXPECT_ERROR(hipErrorNotSupported, hipMallocArray(&array, &format, 16, 16));
+  EXPECT_ERROR(hipErrorNotSupported, hipMallocArray(&array, &format, 16, 16));
+  void* data;
+  HIP(hipMalloc(&data, 400));
+  hipIpcMemHandle_t handle;
+  EXPECT_ERROR(hipErrorNotSupported, hipIpcGetMemHandle(&handle, data));
+  EXPECT(hipGetLastError() == hipErrorNotSupported && hipGetLastError() == hipSuccess);
+  EXPECT(std::string(hipGetErrorName(hipErrorNotSupported)) == "hipErrorNotSupported");
+  beyond<<<1, 64>>>(static_cast<int*>(data));
+  EXPECT_ERROR(hipErrorIllegalAddress, hipDeviceSynchronize());
+  return pass();
+}

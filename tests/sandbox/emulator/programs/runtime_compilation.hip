@@ -1,0 +1,54 @@
+// hipRTC: compile a text, see the log of a wrong one, load the code, launch it by its lowered name.
+#include <hip/hiprtc.h>
+
+#include <string>
+#include <vector>
+
+#include "expect.h"
+
+#define RTC(call) EXPECT((call) == HIPRTC_SUCCESS)
+
+static const char text[] = R"(
+template <typename T> __global__ void scale(T* data, T factor, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) data[i] = data[i] * factor + OFFSET;
+}
+)";
+
+int main() {
+  hiprtcProgram wrong, program;
+  RTC(hiprtcCreateProgram(&wrong, "__global__ void broken() { int x = \"text\"; }", "wrong.hip", 0, nullptr, nullptr));
+  EXPECT(hiprtcCompileProgram(wrong, 0, nullptr) == HIPRTC_ERROR_COMPILATION);
+  size_t bytes = 0;
+  RTC(hiprtcGetProgramLogSize(wrong, &bytes));
+  std::string log(bytes, 0);
+  RTC(hiprtcGetProgramLog(wrong, &log[0]));
+  EXPECT(log.find("error") != std::string::npos);
+  RTC(hiprtcDestroyProgram(&wrong));
+
+  RTC(hiprtcCreateProgram(&program, text, "scale.hip", 0, nullptr, nullptr));
+  RTC(hiprtcAddNameExpression(program, "scale<float>"));
+  const char* options[] = {"-DOFFSET=1", "-O2"};
+  RTC(hiprtcCompileProgram(program, 2, options));
+  const char* name;
+  RTC(hiprtcGetLoweredName(program, "scale<float>", &name));
+  RTC(hiprtcGetCodeSize(program, &bytes));
+  std::vector<char> code(bytes);
+  RTC(hiprtcGetCode(program, code.data()));
+
+  hipModule_t module;
+  hipFunction_t function;
+  HIP(hipModuleLoadData(&module, code.data()));
+  HIP(hipModuleGetFunction(&function, module, name));
+  float *data, factor = 3;
+  int n = 100;
+  HIP(hipMallocManaged(&data, n * sizeof(float)));
+  for (int i = 0; i < n; i++) data[i] = i;
+  void* arguments[] = {&data, &factor, &n};
+  HIP(hipModuleLaunchKernel(function, 2, 1, 1, 64, 1, 1, 0, nullptr, arguments, nullptr));
+  HIP(hipDeviceSynchronize());
+  for (int i = 0; i < n; i++) EXPECT(data[i] == 3 * i + 1);
+  RTC(hiprtcDestroyProgram(&program));
+  HIP(hipModuleUnload(module));
+  return pass();
+}

@@ -1,0 +1,77 @@
+"""Programs of our own, one for each class of what HIP programs do: built by the sandbox's hipcc, run by `amdkernel run`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.execution.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+COMMAND = str(Path(sys.executable).with_name("amdkernel"))
+FOLDER = Path(__file__).parent / "programs"
+PROGRAMS = sorted(file.stem for file in FOLDER.glob("*.hip"))
+BUFFERED = "printf_buffered"
+DEVICES = {"devices": "2"}
+
+BUILD = f"""
+build() {{ hipcc -O1 --offload-arch=gfx942 -Wno-unused-result -pthread -o "$OUT/$2" "$1.hip" $3; }}
+for program in {" ".join(PROGRAMS)}; do build $program $program || exit 1; done
+build printf {BUFFERED} "-mprintf-kind=buffered -DBUFFERED"
+"""
+
+
+def amdkernel_run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([COMMAND, "run", *arguments], capture_output=True, text=True, timeout=110, check=False)
+
+
+@pytest.fixture(scope="session")
+def built(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all programs."""
+    files = {file.name: file.read_bytes() for file in FOLDER.iterdir()}
+    done = sandbox.run("compile", ["sh", "-c", BUILD], files, timeout_s=300)
+    assert done.exit_code == 0, done.stderr
+    folder = tmp_path_factory.mktemp("programs")
+    for name, content in done.files.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("program", [*PROGRAMS, BUFFERED])
+def test_a_program_runs_to_its_own_pass(built: Path, program: str) -> None:
+    ended = amdkernel_run(str(built / program), "--devices", DEVICES.get(program, "1"))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.endswith("PASS\n"), ended.stdout + ended.stderr
+    assert "version information" not in ended.stderr, "the loader knows the versions of all symbols"
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("program", ["printf", BUFFERED])
+def test_printf_of_kernels_comes_out_as_that_of_the_host(built: Path, program: str) -> None:
+    lines = amdkernel_run(str(built / program)).stdout.splitlines()
+    assert lines[:3] == [
+        f"lane {lane} of a wave: {1.5 * lane:5.2f} ff {'abc'[lane]} %|{lane:<6}|000042|+7" for lane in range(3)
+    ]
+    assert lines[3:6] == [
+        "-5000000000 18446744073709551615 -3 7 a text that is longer than one packet of eight words can be 0x1234",
+        "    1|2   |3.1",
+        "no argument",
+    ]
+
+
+@pytest.mark.timeout(400)
+def test_a_failed_assertion_says_what_and_where(built: Path) -> None:
+    told = amdkernel_run(str(built / "assertion"))
+    assert 'assertion.hip:7: void check(int): Device-side assertion `n < 5 && "too many"\' failed.' in told.stderr
+    assert "trap in kernel _Z5checki, workgroup (0, 0, 0)" in told.stderr
+
+
+@pytest.mark.timeout(400)
+def test_what_is_refused_is_named_once(built: Path) -> None:
+    told = amdkernel_run(str(built / "refusals")).stderr
+    assert told.count("hipMallocArray is not supported: textures, surfaces and arrays need image instructions") == 1
+    assert "hipIpcGetMemHandle is not supported" in told
+    assert "store of 4 bytes of global memory at offset 4000 of a block, which has 400 bytes" in told
