@@ -68,7 +68,7 @@ static void use(CodeObject *object)
             kernarg_fill(kernarg, kernel, &shape, parameters, NULL, &(HiddenBlocks){0});
             free(kernarg);
         }
-        free(f);
+        function_end(f);
     }
 }
 
