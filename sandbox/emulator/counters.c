@@ -7,6 +7,7 @@
  * vecCopy on MI200 and MI300X against its disassembly: s_endpgm counts as SENDMSG, s_waitcnt in SQ_INSTS only, global_
  * instructions as FLAT, and integer kinds go by the type in the mnemonic (v_lshlrev_b64 is neither INT32 nor INT64).
  */
+#include "tally.h"
 #include "watch.h"
 
 static bool has(const char *s, const char *part) { return strstr(s, part) != NULL; }
@@ -164,13 +165,20 @@ u64 bytes_asked(const Inst *i, Tally t)
            counters[COUNTER_lds_bytes] + counters[COUNTER_scalar_bytes_loaded];
 }
 
+typedef struct { const Program *program; u64 *counters; } Gathering;
+
+static void count_instruction(void *context, u32 n, Tally t)
+{
+    const Gathering *g = context;
+    count(&g->program->code[n], t, g->counters);
+}
+
 void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *counters)
 {
+    Gathering g = {p, counters};
     counters[COUNTER_SQ_WAVES] = waves;
     counters[COUNTER_SQ_WAVES_EQ_64] = waves - counters[COUNTER_SQ_WAVES_LT_64];
-    for (u32 n = 0; n < p->count; n++)
-        if (tally[n].executions)
-            count(&p->code[n], tally[n], counters);
+    tallies_visit(tally, p->count, count_instruction, &g);
 }
 
 /* Bytes that vector memory instructions sought elsewhere than in memory. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "memory_model.h"
+#include "tally.h"
 #include "wave.h"
 
 enum {
@@ -206,7 +207,7 @@ static bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q)
     *c = (Crew){.queue = q};
     c->worker.memory = m;
     c->worker.dispatch = d;
-    c->worker.tally = calloc(d->program->count + 1, sizeof(Tally));
+    c->worker.tally = tallies_create(d->program->count + 1);
     c->worker.clock = d->clock;
     c->worker.pcs = d->count_pcs ? calloc(d->program->count + 1, sizeof(PcCounts)) : NULL;
     c->worker.view = q->model ? memory_view_create(q->model) : NULL;
@@ -221,17 +222,20 @@ static void crew_destroy(Crew *c, const Dispatch *d)
         free(c->groups[n]);
     }
     free(c->groups);
-    free(c->worker.tally);
+    tallies_destroy(c->worker.tally, d->program->count + 1);
     free(c->worker.pcs);
     memory_view_destroy(c->worker.view);
 }
 
+static void add_tally(void *sum, u32 n, Tally t)
+{
+    ((Tally *)sum)[n].executions += t.executions;
+    ((Tally *)sum)[n].lanes += t.lanes;
+}
+
 static void gather_worker(const Worker *k, Tally *sum, const Dispatch *d, Outcome *out)
 {
-    for (u32 n = 0; n < d->program->count; n++) {
-        sum[n].executions += k->tally[n].executions;
-        sum[n].lanes += k->tally[n].lanes;
-    }
+    tallies_visit(k->tally, d->program->count, add_tally, sum);
     counters_add_worker(k, out->counters);
     if (k->clock > out->clock)
         out->clock = k->clock;
@@ -305,7 +309,7 @@ void dispatch_run(Memory *m, const Dispatch *d, Outcome *out)
     q.model = watchers_of(d) & WATCH_COUNTERS ? memory_model_create(d) : NULL;
     u32 count = thread_count(d, q.total), made = 0;
     Crew *crews = calloc(count, sizeof *crews);
-    Tally *sum = calloc(d->program->count + 1, sizeof *sum);
+    Tally *sum = tallies_create(d->program->count + 1);
     if (crews && sum) {
         while (made < count && crew_create(&crews[made], m, d, &q))
             made++;
@@ -324,6 +328,6 @@ void dispatch_run(Memory *m, const Dispatch *d, Outcome *out)
     for (u32 n = 0; crews && n < count; n++)
         crew_destroy(&crews[n], d);
     free(crews);
-    free(sum);
+    tallies_destroy(sum, d->program->count + 1);
     out->seconds = now() - start;
 }

@@ -19,6 +19,7 @@ Memory *memory_create(u64 bytes)
 }
 u64 memory_allocate(Memory *m, u64 bytes) { return bytes < m->bytes ? (u64)m->arena : 0; }
 bool memory_release(Memory *m, u64 address) { return (u64)m->arena == address; }
+bool memory_adopt(Memory *m, u64 address, u64 bytes) { (void)m, (void)address, (void)bytes; return true; }
 bool memory_describe(Memory *m, u64 address, u64 bytes, const char *name, bool writable)
 {
     (void)name, (void)writable;

@@ -1,0 +1,47 @@
+/*
+ * Counts of a program's instructions. A program may have a million of them, a dispatch may run fifty: so pages of counts
+ * that nothing has touched are skipped, and cost neither memory nor time.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tally.h"
+
+enum { PAGE = 4096, PER_PAGE = PAGE / sizeof(Tally), PAGES_AT_ONCE = 256 };
+
+static size_t bytes_of(u32 count) { return ((size_t)count * sizeof(Tally) + PAGE) / PAGE * PAGE; }
+
+Tally *tallies_create(u32 count)
+{
+    void *p = mmap(NULL, bytes_of(count), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void tallies_destroy(Tally *tallies, u32 count)
+{
+    if (tallies)
+        munmap(tallies, bytes_of(count));
+}
+
+/* What is not known counts as touched: on a system with other pages, or one that does not tell. */
+static void pages_touched(const Tally *tallies, u32 first, u32 pages, u8 *out)
+{
+    if (sysconf(_SC_PAGESIZE) != PAGE || mincore((u8 *)(uintptr_t)tallies + (size_t)first * PAGE, (size_t)pages * PAGE, out))
+        memset(out, 1, pages);
+}
+
+void tallies_visit(const Tally *tallies, u32 count, TallyVisitor *visit, void *context)
+{
+    u8 touched[PAGES_AT_ONCE];
+    u32 pages = (count + PER_PAGE - 1) / PER_PAGE;
+    for (u32 first = 0; first < pages; first += PAGES_AT_ONCE) {
+        u32 some = pages - first < PAGES_AT_ONCE ? pages - first : PAGES_AT_ONCE;
+        pages_touched(tallies, first, some, touched);
+        for (u32 p = 0; p < some; p++) {
+            u32 from = (first + p) * PER_PAGE, to = from + PER_PAGE < count ? from + PER_PAGE : count;
+            for (u32 n = from; touched[p] && n < to; n++)
+                if (tallies[n].executions)
+                    visit(context, n, tallies[n]);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+/* Counts of a program's instructions, one Tally each. */
+#ifndef AMDKERNEL_TALLY_H
+#define AMDKERNEL_TALLY_H
+
+#include "machine.h"
+
+typedef void TallyVisitor(void *context, u32 instruction, Tally tally);
+
+Tally *tallies_create(u32 count); /* zeros; NULL when there is no memory */
+void tallies_destroy(Tally *tallies, u32 count);
+/* Those of instructions that ran, in order. */
+void tallies_visit(const Tally *tallies, u32 count, TallyVisitor *visit, void *context);
+
+#endif
