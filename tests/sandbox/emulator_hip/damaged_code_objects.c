@@ -35,6 +35,7 @@ Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes,
 void program_destroy(Program *p) { (void)p; }
 void dispatch_run(Memory *m, const Dispatch *d, Outcome *out) { (void)m, (void)d, (void)out; }
 Caches *caches_create(const char *arch) { (void)arch; return NULL; }
+u32 kernel_wave_size(const KernelCode *k) { (void)k; return 64; }
 const char *outcome_name(OutcomeKind kind) { (void)kind; return ""; }
 const char *counter_name(int counter) { (void)counter; return ""; }
 
