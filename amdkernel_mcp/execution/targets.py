@@ -9,7 +9,13 @@ from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.results import TargetInfo
 
-EMULATED = {"gfx942": "MI300X", "gfx90a": "MI250X", "gfx950": "MI355X"}
+EMULATED = {
+    "gfx942": "MI300X",
+    "gfx90a": "MI250X",
+    "gfx950": "MI355X",
+    "gfx1100": "RX 7900 XTX",
+    "gfx1201": "RX 9070 XT",
+}
 
 
 @dataclass(frozen=True)

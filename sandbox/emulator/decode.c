@@ -182,6 +182,13 @@ static bool writes_exec(const Inst *i)
            !strncmp(m, "v_cmpx", 6);
 }
 
+/* A wave of 32 lanes has no upper half of EXEC; what a write to it does is not told. */
+static bool writes_missing_lanes(const Program *p, const Inst *i)
+{
+    bool wide = i->row->result == TYPE_U64 || i->row->result == TYPE_I64;
+    return p->wave32 && (i->sdst == SGPR_EXEC + 1 || (wide && (i->sdst == SGPR_EXEC || strstr(i->row->mnemonic, "exec_"))));
+}
+
 static bool decode_single(Program *p, const RowIndex *rows, const char *text, Inst *i)
 {
     Words words;
@@ -193,6 +200,8 @@ static bool decode_single(Program *p, const RowIndex *rows, const char *text, In
         return false;
     i->run = i->row->run;
     if (*i->row->layout != '*' && !(read_operands(&words, i) && read_modifiers(&words, i) && settle(i, words.rdna)))
+        return false;
+    if (writes_missing_lanes(p, i))
         return false;
     if (i->run == i->row->run && writes_exec(i))
         i->run = run_exec_writer;
