@@ -56,7 +56,9 @@ static bool start(Disassembler *d, const char *arch, u32 wave_size, char *error,
     d->dispose = (void (*)(void *))dlsym(d->library, "LLVMDisasmDispose");
     if (!create || !d->instruction || !d->dispose)
         return fail(error, error_bytes, "the LLVM library lacks %s", "LLVMCreateDisasmCPUFeatures");
-    const char *features = strncmp(arch, "gfx9", 4) == 0 ? "" : wave_size == 32 ? "+wavefrontsize32" : "+wavefrontsize64";
+    /* With "real-true16" halves of registers are told as such, whichever way the compiler thought of them. */
+    const char *features = strncmp(arch, "gfx9", 4) == 0 ? "" : wave_size == 32 ? "+wavefrontsize32,+real-true16"
+                                                                                : "+wavefrontsize64,+real-true16";
     d->context = create("amdgcn-amd-amdhsa", arch, features, NULL, 0, NULL, NULL);
     return d->context || fail(error, error_bytes, "the LLVM library does not know %s", arch);
 }

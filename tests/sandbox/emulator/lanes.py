@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from values import POISON, both_masks, close, same
-from waves import State, run_waves
+from waves import TARGET, State, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
 
@@ -30,10 +30,10 @@ def table(kind: str, rows: Sequence[tuple[Any, ...]], **options: bool) -> list[C
 class Lines:
     """All cases of a module, run once, in lanes that are all awake and in lanes that partly sleep."""
 
-    def __init__(self, sandbox: Sandbox, cases: Sequence[Case]) -> None:
+    def __init__(self, sandbox: Sandbox, cases: Sequence[Case], target: str = TARGET) -> None:
         before = [(line, state) for line in dict.fromkeys(case.line for case in cases) for state in both_masks()]
         self.results: dict[str, list[tuple[State, State]]] = {}
-        for (line, state), result in zip(before, run_waves(sandbox, before), strict=True):
+        for (line, state), result in zip(before, run_waves(sandbox, before, target), strict=True):
             self.results.setdefault(line, []).append((state, result))
 
     def check(self, case: Case) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import rdna_waves
 from numpy.typing import NDArray
 
 from amdkernel_mcp.execution.sandbox import Sandbox
@@ -25,6 +26,7 @@ ALL, SOME = (1 << 64) - 1, 0x0F0F_3355_8001_FFF1
 
 HERE = Path(__file__).parent
 TARGET = "gfx942"
+STORED_SCALARS = [*range(4, 20), 44, 45, 46, 47, 48, 49]
 
 KERNEL = """
 .globl line_{n}
@@ -99,22 +101,30 @@ def _rows(verb: str, first: int, rows: int, base: str) -> list[str]:
 
 
 def _stores() -> str:
-    scalars = [*range(4, 20), 44, 45, 46, 47, 48, 49]
     out = _rows("global_store_dword", 0, V_OUT, "42")
-    for row, scalar in enumerate(scalars):
+    for row, scalar in enumerate(STORED_SCALARS):
         if row % 16 == 0:
             out += ["  s_add_u32 s42, s42, 4096", "  s_addc_u32 s43, s43, 0"]
         out += [f"  v_mov_b32 v254, s{scalar}", f"  global_store_dword v255, v254, s[42:43] offset:{row % 16 * 256}"]
     return "\n".join(out)
 
 
+def is_rdna(target: str) -> bool:
+    return not target.startswith("gfx9")
+
+
 def assembly(lines: Sequence[str], target: str = TARGET) -> str:
     """A source with a kernel line_0, line_1 … for each line."""
-    loads, stores = "\n".join(_rows("global_load_dword", 0, V_IN, "40")), _stores()
+    kernel, loads, stores = KERNEL, "\n".join(_rows("global_load_dword", 0, V_IN, "40")), _stores()
+    metadata = METADATA
+    if is_rdna(target):
+        kernel, loads = rdna_waves.KERNEL, "\n".join(rdna_waves.rows("global_load_b32", 0, V_IN, "40"))
+        stores = rdna_waves.stores(V_OUT, STORED_SCALARS)
+        metadata = METADATA.replace("wavefront_size: 64", "wavefront_size: 32").replace("512", "256")
     kernels = "".join(
-        KERNEL.format(n=n, line=line, loads=loads, stores=stores, scalars=V_IN * 256) for n, line in enumerate(lines)
+        kernel.format(n=n, line=line, loads=loads, stores=stores, scalars=V_IN * 256) for n, line in enumerate(lines)
     )
-    names = "".join(METADATA.format(n=n) for n in range(len(lines)))
+    names = "".join(metadata.format(n=n) for n in range(len(lines)))
     return (
         f'.amdgcn_target "amdgcn-amd-amdhsa--{target}"\n.amdhsa_code_object_version 5\n.text\n{kernels}'
         f".amdgpu_metadata\namdhsa.target: amdgcn-amd-amdhsa--{target}\namdhsa.version: [1, 2]\namdhsa.kernels:\n{names}.end_amdgpu_metadata\n"
@@ -192,9 +202,11 @@ class State:
         return self.v[:V_IN].tobytes() + scalars.tobytes() + self.memory
 
 
-def unpack(raw: bytes) -> State:
+def unpack(raw: bytes, target: str = TARGET) -> State:
     rows = np.frombuffer(raw[: (V_OUT + SCALARS) * 256], dtype=np.uint32).reshape(-1, LANES)
     scalars = [int(x) for x in rows[V_OUT:, 0]]
+    if is_rdna(target):  # the second wave's half of each mask
+        scalars[17], scalars[19] = int(rows[V_OUT + 16, LANES // 2]), int(rows[V_OUT + 18, LANES // 2])
     memory = raw[(V_OUT + SCALARS) * 256 :][:MEMORY_BYTES]
     return State(
         v=rows[:V_OUT].copy(),
@@ -223,12 +235,19 @@ def run_waves(
         "run_lines.py": (HERE / "run_lines.py").read_bytes(),
     }
     done = sandbox.run(
-        "run", ["sh", "-c", BUILD_AND_RUN.format(target=target, memory=int(modelled))], files, timeout_s=120
+        "run",
+        [
+            "sh",
+            "-c",
+            BUILD_AND_RUN.format(target=target, memory=int(modelled), halves="-mattr=+real-true16" * is_rdna(target)),
+        ],
+        files,
+        timeout_s=120,
     )
     assert done.exit_code == 0, done.stderr
     faults = done.files["faults"].decode().splitlines()
     size = (V_OUT + SCALARS) * 256 + MEMORY_BYTES
-    states = [unpack(done.files["results"][n * size :][:size]) for n in range(len(cases))]
+    states = [unpack(done.files["results"][n * size :][:size], target) for n in range(len(cases))]
     counters = done.files["counters"].decode().splitlines()
     for state, fault, counted in zip(states, faults, counters, strict=True):
         state.fault, state.counters = fault, json.loads(counted)
@@ -239,10 +258,10 @@ BUILD_AND_RUN = """
 set -e
 bin=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
 export TMPDIR=$OUT
-$bin/llvm-mc -triple=amdgcn-amd-amdhsa -mcpu={target} -filetype=obj lines.s -o $OUT/lines.o
+$bin/llvm-mc -triple=amdgcn-amd-amdhsa -mcpu={target} {halves} -filetype=obj lines.s -o $OUT/lines.o
 $bin/ld.lld -shared $OUT/lines.o -o $OUT/lines.co
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_REPORT=$OUT/report
-export AMDKERNEL_EMULATOR_OPTIONS=step_limit=100000,threads=1,arena_mb=64,memory={memory}
+export AMDKERNEL_EMULATOR_OPTIONS=step_limit=100000,threads=1,arena_mb=64,memory={memory},arch={target}
 python3 run_lines.py $OUT
 rm $OUT/lines.o $OUT/lines.co
 """
