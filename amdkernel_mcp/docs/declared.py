@@ -26,9 +26,14 @@ class OnlinePlace(BaseModel):
     """Hosts that the address may redirect to."""
 
     @property
+    def host(self) -> str:
+        """The host of the address."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
     def all_hosts(self) -> frozenset[str]:
         """Hosts that may be asked for this source."""
-        return frozenset((urlsplit(self.url).hostname or "", *self.hosts))
+        return frozenset((self.host, *self.hosts))
 
     @property
     def base(self) -> str:

@@ -54,6 +54,10 @@ class NotThereError(DocumentationError):
     """The server has no such file (404 or 410)."""
 
 
+class UnreachableError(DocumentationError):
+    """No connection to the host can be made: to ask it for other files is waiting for nothing."""
+
+
 class _TryAgain(Exception):
     """A failure that may pass; `after_s` is when the server asks to be asked again."""
 
@@ -143,6 +147,10 @@ class Fetcher:
                 with part.open("ab" if begun else "wb") as out:
                     for piece in _limited(response, most_bytes - begun, url):
                         out.write(piece)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise UnreachableError(
+                f"{urlsplit(url).hostname} cannot be reached: {error}", hint="it is asked again by the next refresh"
+            ) from None
         except httpx.TransportError as error:
             raise _TryAgain(f"the connection failed ({type(error).__name__}: {error})") from None
         except DocumentationError:

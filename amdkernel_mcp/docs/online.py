@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from amdkernel_mcp.docs.declared import OnlinePlace, SourceSpec
-from amdkernel_mcp.docs.fetch import Fetcher, Validators
+from amdkernel_mcp.docs.fetch import Fetcher, UnreachableError, Validators
 from amdkernel_mcp.docs.published import Request, read_archive, read_llms, read_sphinx
 from amdkernel_mcp.errors import DocumentationError
 
@@ -63,6 +63,7 @@ class Online:
         """Asks for every online source of `specs` what changed. What cannot be had stays as it is."""
         for name in ("pages", "state", "raw"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
+        unreachable: set[str] = set()
         outcomes: dict[str, list[str]] = {"changed": [], "unchanged": []}
         skipped: list[str] = []
         for spec in specs:
@@ -70,7 +71,7 @@ class Online:
                 continue
             on_progress(f"asking for {spec.name}")
             try:
-                changed = self._refresh_one(spec, on_progress, make_fetcher, skipped)
+                changed = self._refresh_one(spec, on_progress, make_fetcher, skipped, unreachable)
                 outcomes["changed" if changed else "unchanged"].append(spec.name)
             except DocumentationError as error:
                 skipped.append(f"{spec.name}: {error.message}")
@@ -78,7 +79,12 @@ class Online:
         return Refreshed(tuple(outcomes["changed"]), tuple(outcomes["unchanged"]), tuple(skipped))
 
     def _refresh_one(
-        self, spec: SourceSpec, on_progress: Progress, make_fetcher: MakeFetcher, skipped: list[str]
+        self,
+        spec: SourceSpec,
+        on_progress: Progress,
+        make_fetcher: MakeFetcher,
+        skipped: list[str],
+        unreachable: set[str],
     ) -> bool:
         """Whether the source changed. Raises DocumentationError where no place has it.
 
@@ -88,14 +94,19 @@ class Online:
         old = self._state(spec.name)
         reasons = []
         for place in spec.online:
+            if place.host in unreachable:
+                reasons.append(f"{place.host} cannot be reached")
+                continue
             try:
                 with make_fetcher(place.all_hosts) as fetcher:
                     return self._take(spec, place, old, fetcher, on_progress, skipped)
             except DocumentationError as error:
                 reasons.append(error.message)
+                if isinstance(error, UnreachableError):
+                    unreachable.add(place.host)
                 if old and old.url == place.url:
                     break
-        raise DocumentationError("; ".join(reasons))
+        raise DocumentationError("; ".join(dict.fromkeys(reasons)))
 
     def _take(
         self,

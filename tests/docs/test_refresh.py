@@ -382,3 +382,26 @@ def test_an_index_of_another_release_is_made_again_of_the_same_folders(settings:
     assert remake(settings, index) is not None
     with open_index(index) as opened:
         assert search(opened, "zebrawood").results
+
+
+@pytest.mark.usefixtures("only_declared")
+def test_without_a_network_no_host_is_asked_twice(
+    settings: Settings, tmp_path: Path, make_fetcher: Callable[..., Fetcher], waited: list[float]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a.md").write_text("# Mine\n\nZebrawood.\n")
+    nobody = "http://127.0.0.1:9/{}/llms-full.txt"
+    declare(settings, **{name: [{"kind": "llms", "url": nobody.format(name)}] for name in "abc"})
+    index = tmp_path / "docs.sqlite3"
+    build(settings, index, [tmp_path / "mine"])
+    asked: list[frozenset[str]] = []
+
+    def counting(hosts: frozenset[str]) -> Fetcher:
+        asked.append(hosts)
+        return make_fetcher(hosts)
+
+    with pytest.raises(DocumentationError, match="cannot be reached"):
+        refresh(settings, index, make_fetcher=counting)
+    assert (len(asked), waited) == (1, [])
+    with open_index(index) as opened:
+        assert search(opened, "zebrawood").results, "what was there still answers"
