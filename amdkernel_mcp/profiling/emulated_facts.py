@@ -23,11 +23,16 @@ class Facts:
 
     @cached_property
     def _inputs(self) -> Mapping[str, float]:
-        return formula_inputs(self.dispatches, self.gpu)
+        return formula_inputs(self.dispatches, self.gpu, self.resources)
 
     @cached_property
     def _derived(self) -> Mapping[str, float | None]:
         return {definition.name: definition.formula.value(self._inputs) for definition in DERIVED}
+
+    @property
+    def wave_size(self) -> int:
+        """Lanes of a wave of this kernel."""
+        return int(self._inputs["wave_size"])
 
     @cached_property
     def model(self) -> Model:

@@ -26,12 +26,12 @@ _VALU_FLOP = " + ".join(
     for w in ("F16", "F32", "F64")
 )
 _MFMA_FLOP = " + ".join(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in MATRIX_TYPES)
-_FLOP = f"(64 * ({_VALU_FLOP}) + 512 * ({_MFMA_FLOP}))"
+_FLOP = f"(wave_size * ({_VALU_FLOP}) + 512 * ({_MFMA_FLOP}))"
 
 DERIVED: tuple[Definition, ...] = (
     Definition("VALU Active Threads", "threads", "active_lanes_valu / (SQ_INSTS_VALU - SQ_INSTS_MFMA)", "emulated",
-               PROFILER, "lanes that work in a mean VALU instruction that is no MFMA, of 64"),
-    Definition("VALU Lane Utilization", "%", "100 * active_lanes_valu / (64 * (SQ_INSTS_VALU - SQ_INSTS_MFMA))",
+               PROFILER, "lanes that work in a mean VALU instruction that is no MFMA or WMMA, of 64 or 32"),
+    Definition("VALU Lane Utilization", "%", "100 * active_lanes_valu / (wave_size * (SQ_INSTS_VALU - SQ_INSTS_MFMA))",
                "emulated", EMULATOR,
                "the same as a share; the rest is divergence or unused threads"),
     Definition("FLOP", "flop", _FLOP, "emulated", PROFILER,
@@ -74,8 +74,8 @@ DERIVED: tuple[Definition, ...] = (
     Definition("Memory Bytes", "B", "memory_bytes_read + memory_bytes_written", "modelled", CACHE_MODEL,
                "from and to memory, behind all caches"),
     Definition("Instructions per Wave", "instructions", "SQ_INSTS / SQ_WAVES", "emulated", EMULATOR),
-    Definition("Instructions per Byte", "instructions/B", "SQ_INSTS * 64 / (bytes_loaded + bytes_stored)", "emulated",
-               EMULATOR, "wave instructions * 64 lanes per byte asked for"),
+    Definition("Instructions per Byte", "instructions/B", "SQ_INSTS * wave_size / (bytes_loaded + bytes_stored)",
+               "emulated", EMULATOR, "wave instructions * lanes of a wave per byte asked for"),
     Definition("Bytes per Load", "B", "bytes_loaded / SQ_INSTS_VMEM_RD", "emulated", EMULATOR,
                "bytes of a mean load instruction of a wave: 256 for one float per lane, 1024 for 16 bytes per lane"),
     Definition("Waves per SIMD Slot", "waves", "SQ_WAVES / simds", "emulated", ROOFLINE,
@@ -120,17 +120,18 @@ def emulated_metrics(
     dispatches: Sequence[Dispatch], gpu: Gpu, *, resources: KernelResources | None = None
 ) -> dict[str, Metric]:
     """All metrics of one kernel over its dispatches, in the order in which an answer that must be short keeps them."""
-    values = formula_inputs(dispatches, gpu)
+    values = formula_inputs(dispatches, gpu, resources)
     modelled = model_metrics(dispatches, gpu, resources)
     metrics = {definition.name: definition.metric(values) for definition in DERIVED}
     metrics |= modelled | static_metrics(resources) | raw_counters(dispatches)
     return {name: metrics[name] for name in FIRST if name in metrics} | metrics
 
 
-def formula_inputs(dispatches: Sequence[Dispatch], gpu: Gpu) -> dict[str, float]:
+def formula_inputs(dispatches: Sequence[Dispatch], gpu: Gpu, resources: KernelResources | None) -> dict[str, float]:
     """The counters, and what the formulas need beside them. Cache-line counts of 0 with traffic were not counted."""
     values = total_counters(dispatches)
     values["compulsory_bytes"] = sum(moved_bytes(dispatch) for dispatch in dispatches)
+    values["wave_size"] = resources.wavefront_size if resources else gpu.wave_size
     values["simds"] = gpu.simds * max(len(dispatches), 1)
     return values
 

@@ -118,14 +118,17 @@ def idle_lanes(facts: Facts) -> Answer:
     if share < 0.3 and facts.model.limiter == "memory":
         return RuledOut("divergence", f"{because}, but instructions are {share:.0%} of the modelled time")
     x, y, z = facts.largest_dispatch.block
-    partial = x * y * z % 64
-    cause = f"; the block of {x * y * z} threads leaves {64 - partial} lanes of its last wave unused" if partial else ""
+    lanes = facts.wave_size
+    partial = x * y * z % lanes
+    cause = (
+        f"; the block of {x * y * z} threads leaves {lanes - partial} lanes of its last wave unused" if partial else ""
+    )
     return finding(
         "Many lanes are switched off",
         because=f"{because}; instruction issue is {share:.0%} of the modelled time{cause}",
-        advice="use blocks of a multiple of 64, make branch conditions uniform over 64 lanes, and let all lanes of a "
-        "wave share a reduction or a long row",
-        docs=("warp divergence control flow", "wavefront size 64 block size"),
+        advice=f"use blocks of a multiple of {lanes}, make branch conditions uniform over {lanes} lanes, and "
+        "let all lanes of a wave share a reduction or a long row",
+        docs=("warp divergence control flow", f"wavefront size {lanes} block size"),
     )
 
 
@@ -261,8 +264,8 @@ def narrow_loads(facts: Facts) -> Answer:
         return _uniform_loads(facts, part)
     return finding(
         "Loads are narrow",
-        because=f"a load brings {size:.0f} B per wave ({size / 64:.1f} B per lane), and {part:.0%} of all instructions "
-        "are loads",
+        because=f"a load brings {size:.0f} B per wave ({size / facts.wave_size:.1f} B per lane), and {part:.0%} "
+        "of all instructions are loads",
         advice="load 16 B per lane (float4, or a vector of eight halves): a quarter of the load and address "
         "instructions, and more bytes in flight",
         docs=("vectorized memory access float4 global_load_dwordx4",),

@@ -55,6 +55,9 @@ static void count_arithmetic(const char *m, u64 executions, u64 *counters)
     counters[first + kind - KIND_ADD] += starts(m, "v_pk_") ? 2 * executions : executions;
 }
 
+/* One instruction, two operations: see run_dual. */
+static bool is_dual(const Inst *i) { return !strcmp(i->row->mnemonic, "v_dual"); }
+
 /* ---- matrix instructions ---- */
 
 /* In the order of the counters; the first that the mnemonic has. */
@@ -62,7 +65,7 @@ enum { F16, BF16, F32, F64, I8, F8, XF32, F6F4 };
 
 static int matrix_type(const char *m)
 {
-    return has(m, "f8f6f4") ? F6F4 : has(m, "i8") ? I8 : has(m, "xf32") ? XF32 : has(m, "bf16") ? BF16
+    return has(m, "f8f6f4") ? F6F4 : has(m, "i8") || has(m, "iu8") || has(m, "iu4") ? I8 : has(m, "xf32") ? XF32 : has(m, "bf16") ? BF16
          : has(m, "fp8") || has(m, "bf8") ? F8 : has(m, "f64") ? F64 : has(m, "f16") ? F16 : F32;
 }
 
@@ -170,7 +173,10 @@ typedef struct { const Program *program; u64 *counters; } Gathering;
 static void count_instruction(void *context, u32 n, Tally t)
 {
     const Gathering *g = context;
-    count(&g->program->code[n], t, g->counters);
+    const Inst *i = &g->program->code[n];
+    count(i, t, g->counters);
+    for (u32 half = 0; half < 2 && is_dual(i); half++)
+        count_arithmetic(g->program->halves[i->target + half].row->mnemonic, t.executions, g->counters);
 }
 
 void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *counters)
