@@ -227,7 +227,7 @@ def test_a_run_without_dispatches_is_no_profile():
 
 
 def test_all_formulas_use_counters_that_the_emulator_has():
-    known = COUNTERS.keys() | {"compulsory_bytes", "simds"}
+    known = COUNTERS.keys() | {"compulsory_bytes", "wave_size", "simds"}
     for definition in DERIVED:
         assert definition.formula.names <= known, definition.name
 
