@@ -156,7 +156,7 @@ def matrix_card(one: MatrixInstruction) -> Card:
     lines += [f"- {told}" for told in dict.fromkeys(_prototype(one, form) for form in forms if form.builtin)]
     lines += ["", *_layouts(one)]
     if set(one.spellings) & emulated():
-        lines += ["", "The emulator computes it with the same layout."]
+        lines += ["", "The emulator knows it, and computes with this layout where one is told."]
     return Card(
         ref=f"isa:{one.name}",
         kind="isa",

@@ -62,11 +62,12 @@ def _dense_elements_a_lane(one: MatrixInstruction, form: Form) -> int:
 
 
 def place_of_result(one: MatrixInstruction, form: Form, row: int, column: int, block: int = 0) -> Place | None:
-    """The place of D[row][column] of a block, and of C alike; of 64-bit results the first of two registers."""
+    """The place of D[row][column] of a block, and of C alike; of 64-bit results the first of two registers.
+
+    RDNA3 keeps a 16-bit result in one half of a register, which OPSEL chooses; `part` is 0 then.
+    """
     if one.kind in ("mfma", "smfmac"):
         return _mfma_result(one, row, column, block)
-    if one.d_type in ("f16", "bf16") and form.arch.startswith("gfx11"):
-        return None  # half of each register is used, OPSEL says which
     if form.arch.startswith("gfx11"):
         groups = form.wave // 16
         return Place((column + 16 * (row % groups),), row // groups)
@@ -143,7 +144,8 @@ def _result_formula(one: MatrixInstruction, form: Form) -> str:
         return f"lane j + 32*((i/4)%2), register {start}4*(i/8) + i%4"
     if form.arch.startswith("gfx11"):
         groups = form.wave // 16
-        return f"lane j + 16*(i%{groups}), register i/{groups}"
+        half = ", the half that OPSEL chooses" if BITS[one.d_type] == 16 else ""
+        return f"lane j + 16*(i%{groups}), register i/{groups}{half}"
     if BITS[one.d_type] == 16:
         return "lane j + 16*(i/8), register (i%8)/2, half i%2"
     return "lane j + 16*(i/8), register i%8"

@@ -96,6 +96,13 @@ def test_the_emulator_computes_with_the_same_shapes() -> None:
     for name, m, k, blocks in rows:
         shapes = {(one.m, one.k, one.blocks) for one in by_spelling()[name]}
         assert (int(m), int(k), int(blocks)) in shapes, name
+    text = (folder("sandbox") / "emulator" / "isa" / "wmma.def").read_text()
+    for name, k in re.findall(r"^WMMA\(\s*(v_wmma_\w+)\s*,\s*(\d+)\s*,", text, re.MULTILINE):
+        assert {one.k for one in by_spelling()[name]} == {int(k)}, name
+
+
+def test_the_emulator_computes_with_the_same_sparse_shapes() -> None:
+    text = (folder("sandbox") / "emulator" / "isa" / "mfma.def").read_text()
     sparse = re.findall(r"^SMFMAC\(\s*(v_smfmac_\w+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,", text, re.MULTILINE)
     for name, m, k in sparse:
         assert {(one.m, one.k) for one in by_spelling()[name]} == {(int(m), int(k))}, name
