@@ -11,6 +11,7 @@
 
 enum {
     QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group gets its turn */
+    SHORT_QUANTUM = 1 << 12, /* the same where workgroups have been seen to wait: who spins keeps the others from running */
     PATIENCE = 64,       /* rounds without an end or a barrier until another workgroup gets its turn */
     SHORT_PATIENCE = 4,  /* the same where all its waves sleep, or where workgroups have been seen to wait */
     MAX_RESIDENT = 1 << 14, /* workgroups of one worker that may wait for each other: more than any GPU holds */
@@ -35,9 +36,10 @@ static void stop(Queue *q) { __atomic_store_n(&q->stop, true, __ATOMIC_RELAXED);
 static u64 slice(const Crew *c)
 {
     u64 limit = c->queue->dispatch->step_limit, done = __atomic_load_n(&c->queue->steps, __ATOMIC_RELAXED);
+    u64 quantum = c->resident > 1 ? SHORT_QUANTUM : QUANTUM;
     if (!limit)
-        return QUANTUM;
-    return done >= limit ? 0 : limit - done < QUANTUM ? limit - done : QUANTUM;
+        return quantum;
+    return done >= limit ? 0 : limit - done < quantum ? limit - done : quantum;
 }
 
 static void limit_reached(Crew *c, Group *g, Wave *w)
@@ -132,10 +134,10 @@ static bool start_next(Crew *c, Group *g)
 /* Run a group until it ends (true) or seems to wait for another one. */
 static bool run_group(Crew *c, Group *g)
 {
-    u32 idle = 0, limit = c->resident > 1 ? SHORT_PATIENCE : PATIENCE;
+    u32 idle = 0, limit = c->resident > 1 ? SHORT_PATIENCE : PATIENCE, asleep = limit / SHORT_PATIENCE;
     while (g->live && idle < limit && !stopped(c->queue)) {
         Round round = run_round(c, g);
-        idle = round == ROUND_PROGRESS ? 0 : round == ROUND_BUSY ? idle + 1 : idle + PATIENCE / SHORT_PATIENCE;
+        idle = round == ROUND_PROGRESS ? 0 : idle + (round == ROUND_BUSY ? 1 : asleep);
     }
     if (g->live == 0 && g->trace)
         group_trace_end(c->worker.view, g->trace, g->number, &c->worker);
