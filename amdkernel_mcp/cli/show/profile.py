@@ -5,7 +5,7 @@ from rich.text import Text
 
 from amdkernel_mcp.candidate import Candidate
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.results import Diagnosis, KernelProfile, ProfileResult
+from amdkernel_mcp.results import Diagnosis, HotLine, KernelProfile, ProfileResult
 
 MOST_METRICS = 24
 _BAR = 20
@@ -40,6 +40,17 @@ def _diagnosis(console: Console, diagnosis: Diagnosis) -> None:
     console.print(rows)
 
 
+def _waste(line: HotLine) -> str:
+    """What a line's memory instructions waste, in a few words; mostly nothing."""
+    if line.memory is None:
+        return ""
+    asked, touched, conflicts = line.memory.bytes_asked, line.memory.bytes_touched, line.memory.lds_conflicts
+    words = [f"touches {touched / asked:.0f} x the bytes it asks for"] if asked and touched > 2 * asked else []
+    if conflicts > 0.25 * max(line.memory.lds_cycles, 1):
+        words.append(f"{conflicts / line.memory.lds_cycles:.0%} of its LDS cycles are conflicts")
+    return f"  ← {', '.join(words)}" if words else ""
+
+
 def _kernel(console: Console, profile: KernelProfile) -> None:
     bound = f"bound by {profile.bound}" if profile.bound else "the data do not tell what bounds it"
     dispatches = f"{profile.dispatches:,} dispatch{'' if profile.dispatches == 1 else 'es'}"
@@ -49,7 +60,8 @@ def _kernel(console: Console, profile: KernelProfile) -> None:
             continue
         bar = "█" * max(1, round(line.share * _BAR))
         share = Text.assemble(f"{line.share:6.1%} ", (f"{bar:<{_BAR}} ", "magenta"), (f"{line.line:>4} │ ", "dim"))
-        console.print(share.append(line.source.strip()), no_wrap=True, overflow="ellipsis", crop=True)
+        share.append(line.source.strip()).append(_waste(line), "yellow")
+        console.print(share, no_wrap=True, overflow="ellipsis", crop=True)
     table = parts.table("metric", "value", "", numbers=(1,))
     for name, metric in list(profile.metrics.items())[:MOST_METRICS]:
         value = parts.number(metric.value, metric.unit)
