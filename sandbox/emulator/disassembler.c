@@ -85,14 +85,16 @@ void disassembler_close(Disassembler *d)
  */
 static size_t disassemble_cmpx(Disassembler *d, const u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes)
 {
-    enum { VOP3 = 0x34, AND_EXEC = 1 << 20 };
-    u32 word[2];
+    enum { VOP3 = 0x34, OPCODE = 16, CLASSES = 0x10 }; /* of a class test the lowest bit of the opcode says it, else bit 4 */
+    u32 word[2], opcode;
     if (bytes < sizeof word || text_bytes < 2)
         return 0;
     memcpy(word, code, sizeof word);
-    if (word[0] >> 26 != VOP3 || (word[0] >> 16 & 0x3ff) > 0xff || !(word[0] & AND_EXEC))
+    opcode = word[0] >> OPCODE & 0x3ff;
+    u32 and_exec = (opcode & ~7u) == CLASSES ? 1 : 0x10;
+    if (word[0] >> 26 != VOP3 || opcode > 0xff || !(opcode & and_exec))
         return 0;
-    word[0] &= ~(u32)AND_EXEC;
+    word[0] &= ~(and_exec << OPCODE);
     size_t n = d->instruction(d->context, (u8 *)word, sizeof word, address, text, text_bytes - 1);
     char *at = n ? strstr(text, "v_cmp_") : NULL;
     if (!at)
@@ -103,8 +105,36 @@ static size_t disassemble_cmpx(Disassembler *d, const u8 *code, u64 bytes, u64 a
     return n;
 }
 
+/* A scaled matrix product has no room for a literal, but LLVM looks for one behind it and stumbles over its own error. */
+static bool literal_without_room(const u8 *code)
+{
+    enum { SCALED_PRODUCT = 0xd3ac, LITERAL = 255 };
+    u32 word[4];
+    memcpy(word, code, sizeof word);
+    if (word[0] >> 16 != SCALED_PRODUCT)
+        return false;
+    for (int k = 1; k < 4; k += 2)
+        for (int at = 0; at < 27; at += 9)
+            if ((word[k] >> at & 0x1ff) == LITERAL)
+                return true;
+    return false;
+}
+
+/* `code` has at least 16 bytes. */
+static size_t disassemble_whole(Disassembler *d, u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes)
+{
+    size_t n = literal_without_room(code) ? 0 : d->instruction(d->context, code, bytes, address, text, text_bytes);
+    return n ? n : disassemble_cmpx(d, code, bytes, address, text, text_bytes);
+}
+
+/* LLVM reads freed memory where a literal is cut off by the end of the section: the last dwords get company. */
 size_t disassemble(Disassembler *d, u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes)
 {
-    size_t n = d->instruction(d->context, code, bytes, address, text, text_bytes);
-    return n ? n : disassemble_cmpx(d, code, bytes, address, text, text_bytes);
+    enum { LONGEST = 16 };
+    u8 padded[2 * LONGEST] = {0};
+    if (bytes >= LONGEST)
+        return disassemble_whole(d, code, bytes, address, text, text_bytes);
+    memcpy(padded, code, bytes);
+    size_t n = disassemble_whole(d, padded, sizeof padded, address, text, text_bytes);
+    return n <= bytes ? n : 0;
 }

@@ -212,7 +212,7 @@ bool read_modifiers(const Words *words, Inst *i)
     i->sdwa = words->sdwa;
     i->select[0] = i->select[1] = i->dst_select = SELECT_DWORD;
     i->row_mask = i->bank_mask = 15;
-    i->op_sel_hi = 7;
+    i->op_sel_hi = i->row->source[0] >= TYPE_PKF16 && i->row->source[0] <= TYPE_PKF32 ? 7 : 0;
     char *rest = text;
     for (;;) {
         rest += strspn(rest, " ");

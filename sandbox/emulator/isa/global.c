@@ -100,14 +100,17 @@ static void no_effect(Wave *w, const Inst *i)
     ROW("flat_" #suffix, atomic, "d02|02", FAMILY_FLAT, size, SEGMENT_FLAT, op, ACCESS_ATOMIC) \
     ROW("buffer_" #suffix, atomic, "2013", FAMILY_BUFFER, size, SEGMENT_BUFFER, op, ACCESS_ATOMIC)
 #define TO_LDS(suffix, size, extend) \
-    ROW("global_load_lds_" #suffix, load_to_lds, "01", FAMILY_GLOBAL, size, SEGMENT_GLOBAL, extend, ACCESS_LOAD) \
+    ROW("global_load_lds_" #suffix, load_to_lds, "01", FAMILY_GLOBAL, size, SEGMENT_GLOBAL, extend, ACCESS_LOAD)
+#define TO_LDS_ALSO_SCRATCH(suffix, size, extend) \
+    TO_LDS(suffix, size, extend) \
     ROW("scratch_load_lds_" #suffix, load_to_lds, "01", FAMILY_SCRATCH, size, SEGMENT_SCRATCH, extend, ACCESS_LOAD)
 #define CACHE(name) {.mnemonic = #name, .run = no_effect, .layout = "*", .family = FAMILY_MISC, .modifiers = MOD_CACHE},
 
 static const Row rows[] = {
 #include "global.def"
-    TO_LDS(dword, 4, EXTEND_ZERO) TO_LDS(ubyte, 1, EXTEND_ZERO) TO_LDS(sbyte, 1, EXTEND_SIGN)
-    TO_LDS(ushort, 2, EXTEND_ZERO) TO_LDS(sshort, 2, EXTEND_SIGN) TO_LDS(dwordx3, 12, EXTEND_ZERO)
+    TO_LDS_ALSO_SCRATCH(dword, 4, EXTEND_ZERO) TO_LDS_ALSO_SCRATCH(ubyte, 1, EXTEND_ZERO)
+    TO_LDS_ALSO_SCRATCH(sbyte, 1, EXTEND_SIGN) TO_LDS_ALSO_SCRATCH(ushort, 2, EXTEND_ZERO)
+    TO_LDS_ALSO_SCRATCH(sshort, 2, EXTEND_SIGN) TO_LDS(dwordx3, 12, EXTEND_ZERO)
     TO_LDS(dwordx4, 16, EXTEND_ZERO)
     CACHE(buffer_wbl2) CACHE(buffer_inv) CACHE(buffer_invl2) CACHE(buffer_wbinvl1) CACHE(buffer_wbinvl1_vol)
     CACHE(buffer_gl0_inv) CACHE(buffer_gl1_inv) CACHE(global_inv) CACHE(global_wb) CACHE(global_wbinv)

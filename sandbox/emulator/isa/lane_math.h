@@ -26,8 +26,8 @@ static inline u32 u8_from(float x)
     float r = __builtin_roundevenf(x);
     return r >= 255.0f ? 255 : r > 0 ? (u32)(i32)r : 0;
 }
-static inline int16_t snorm16(float x) { return i16_from(__builtin_roundevenf(most(least(x, 1), -1) * 32767)); }
-static inline u16 unorm16(float x) { return u16_from(__builtin_roundevenf(least(x, 1) * 65535)); }
+static inline int16_t snorm16(float x) { return x != x ? (int16_t)0 : i16_from(__builtin_roundevenf(most(least(x, 1), -1) * 32767)); }
+static inline u16 unorm16(float x) { return x != x ? (u16)0 : u16_from(__builtin_roundevenf(least(x, 1) * 65535)); }
 static inline u32 saturate_u8(i32 x) { return x < 0 ? 0 : x > 255 ? 255 : (u32)x; }
 static inline u32 saturate_i8(i32 x) { return (u32)(x < -128 ? -128 : x > 127 ? 127 : x) & 255; }
 static inline int16_t saturate_i16(i32 x) { return (int16_t)(x < -32768 ? -32768 : x > 32767 ? 32767 : x); }
@@ -220,6 +220,11 @@ static inline double div_fixup(double a, double b, double c, bool tiny)
 static inline float div_fixup_f32(float a, float b, float c)
 {
     return (float)div_fixup(a, b, c, exponent32(c) - exponent32(b) < -150);
+}
+static inline float div_fixup_f16(float a, float b, float c)
+{
+    bool special = b != b || c != c || b == 0 || c == 0 || isinf(b) || isinf(c);
+    return a != a && !special ? a : (float)div_fixup(a, b, c, false);
 }
 static inline double div_fixup_f64(double a, double b, double c)
 {

@@ -7,6 +7,7 @@ rows: register i % 4, lane j + 16 * (i // 4); of 4 rows: register i, lane j + 4 
 
 from dataclasses import dataclass, replace
 
+import ml_dtypes
 import numpy as np
 import pytest
 from values import prepared
@@ -33,6 +34,7 @@ class Shape:
     cbsz: int = 0
     abid: int = 0
     blgp: int = 0
+    target: str = "gfx942"
 
     @property
     def per(self) -> int:
@@ -74,12 +76,64 @@ SHAPES = [
     Shape("f32_16x16x32_f16", 16, 32, 1, "f16", "f16", sparse=True, modifiers="abid:2", abid=2),
 ]  # fmt: skip
 
-# FP8 and BF8 of CDNA3: bias 8 and 16, no infinity. The bits of -3 … 3.
-FP8 = {0: 0x00, 1: 0x40, 2: 0x48, 3: 0x4C, -1: 0xC0, -2: 0xC8, -3: 0xCC}
-BF8 = {0: 0x00, 1: 0x40, 2: 0x44, 3: 0x46, -1: 0xC0, -2: 0xC4, -3: 0xC6}
+
+def of(target: str, *shapes: Shape) -> list[Shape]:
+    return [replace(shape, target=target) for shape in shapes]
 
 
-def encoded(values: Array, kind: str) -> Array:
+def eights(name: str, m: int, k: int, *, sparse: bool = False) -> list[Shape]:
+    """All pairs of the two 8-bit floats."""
+    return [Shape(f"{name}_{a}_{b}", m, k, 1, a, b, sparse) for a in ("fp8", "bf8") for b in ("fp8", "bf8")]
+
+
+def sparse(name: str, m: int, k: int, kind: str) -> Shape:
+    return Shape(name, m, k, 1, kind, kind, sparse=True)
+
+
+SHAPES += [
+    *eights("f32_32x32x16", 32, 16), *eights("f32_16x16x32", 16, 32), *eights("f32_16x16x64", 16, 64, sparse=True),
+    *eights("f32_32x32x32", 32, 32, sparse=True), sparse("f32_32x32x16_f16", 32, 16, "f16"),
+    sparse("f32_16x16x32_bf16", 16, 32, "bf16"), sparse("i32_32x32x32_i8", 32, 32, "i8"),
+    *of(
+        "gfx950",
+        dense("f32_32x32x16_f16", 32, 16, 1, "f16"), dense("f32_16x16x32_f16", 16, 32, 1, "f16"),
+        dense("f32_32x32x16_bf16", 32, 16, 1, "bf16"), dense("f32_16x16x32_bf16", 16, 32, 1, "bf16"),
+        dense("i32_32x32x32_i8", 32, 32, 1, "i8"), dense("i32_16x16x64_i8", 16, 64, 1, "i8"),
+        *eights("f32_32x32x16", 32, 16), *eights("f32_16x16x32", 16, 32),
+        sparse("f32_16x16x64_f16", 16, 64, "f16"), sparse("f32_32x32x32_f16", 32, 32, "f16"),
+        sparse("f32_16x16x64_bf16", 16, 64, "bf16"), sparse("f32_32x32x32_bf16", 32, 32, "bf16"),
+        sparse("i32_16x16x128_i8", 16, 128, "i8"), sparse("i32_32x32x64_i8", 32, 64, "i8"),
+        *eights("f32_16x16x128", 16, 128, sparse=True), *eights("f32_32x32x64", 32, 64, sparse=True),
+        replace(sparse("f32_16x16x64_f16", 16, 64, "f16"), modifiers="abid:1", abid=1),
+    ),
+    *of(
+        "gfx90a",
+        dense("f32_32x32x1f32", 32, 1, 2, "f32"), dense("f32_16x16x1f32", 16, 1, 4, "f32"),
+        dense("f32_4x4x1f32", 4, 1, 16, "f32"), dense("f32_32x32x2f32", 32, 2, 1, "f32"),
+        dense("f32_16x16x4f32", 16, 4, 1, "f32"), dense("f32_32x32x4f16", 32, 4, 2, "f16"),
+        dense("f32_16x16x4f16", 16, 4, 4, "f16"), dense("f32_4x4x4f16", 4, 4, 16, "f16"),
+        dense("f32_32x32x8f16", 32, 8, 1, "f16"), dense("f32_16x16x16f16", 16, 16, 1, "f16"),
+        dense("f32_32x32x2bf16", 32, 2, 2, "bf16"), dense("f32_16x16x2bf16", 16, 2, 4, "bf16"),
+        dense("f32_4x4x2bf16", 4, 2, 16, "bf16"), dense("f32_32x32x4bf16", 32, 4, 1, "bf16"),
+        dense("f32_16x16x8bf16", 16, 8, 1, "bf16"), dense("f32_32x32x4bf16_1k", 32, 4, 2, "bf16"),
+        dense("f32_16x16x4bf16_1k", 16, 4, 4, "bf16"), dense("f32_4x4x4bf16_1k", 4, 4, 16, "bf16"),
+        dense("f32_32x32x8bf16_1k", 32, 8, 1, "bf16"), dense("f32_16x16x16bf16_1k", 16, 16, 1, "bf16"),
+        dense("i32_32x32x4i8", 32, 4, 2, "i8"), dense("i32_16x16x4i8", 16, 4, 4, "i8"),
+        dense("i32_4x4x4i8", 4, 4, 16, "i8"), dense("i32_32x32x8i8", 32, 8, 1, "i8"),
+        dense("i32_16x16x16i8", 16, 16, 1, "i8"), dense("f64_16x16x4f64", 16, 4, 1, "f64"),
+        dense("f64_4x4x4f64", 4, 4, 4, "f64"),
+    ),
+]  # fmt: skip
+TARGETS = ("gfx942", "gfx950", "gfx90a")
+MNEMONICS = [f"v_{'smfmac' if shape.sparse else 'mfma'}_{shape.name}" for shape in SHAPES]
+
+SMALL = {
+    "gfx942": {"fp8": ml_dtypes.float8_e4m3fnuz, "bf8": ml_dtypes.float8_e5m2fnuz},
+    "gfx950": {"fp8": ml_dtypes.float8_e4m3fn, "bf8": ml_dtypes.float8_e5m2},
+}
+
+
+def encoded(values: Array, kind: str, target: str) -> Array:
     """Shape (64, elements) of whole numbers to (64, words) of registers."""
     whole = values.astype(int)
     if kind == "f64":
@@ -93,8 +147,7 @@ def encoded(values: Array, kind: str) -> Array:
     elif kind == "i8":
         raw = whole.astype("<i1").view("<u4")
     else:
-        table = FP8 if kind == "fp8" else BF8
-        raw = np.vectorize(table.__getitem__)(whole).astype("<u1").view("<u4")
+        raw = whole.astype(np.float32).astype(SMALL[target][kind]).view("<u4")
     return raw.reshape(LANES, -1)
 
 
@@ -155,7 +208,9 @@ def cell(shape: Shape, block: int, i: int, j: int) -> tuple[int, int]:
 def index_bits(rng: np.random.Generator) -> Array:
     """For each pair of held elements two different columns, the lower first."""
     pairs = np.array([0 | 1 << 2, 0 | 2 << 2, 0 | 3 << 2, 1 | 2 << 2, 1 | 3 << 2, 2 | 3 << 2])
-    return sum(pairs[rng.integers(0, 6, LANES)] << 4 * n for n in range(8)).astype(np.uint32)
+    return sum(pairs[rng.integers(0, 6, LANES)].astype(np.uint64) << np.uint64(4 * n) for n in range(8)).astype(
+        np.uint32
+    )
 
 
 def result_registers(shape: Shape, values: Array) -> Array:
@@ -180,12 +235,16 @@ def case(shape: Shape, seed: int) -> tuple[str, State, Array]:
     expected = result_registers(shape, left @ right + c)
     before = prepared(exec_mask=SOME)  # matrix instructions do not look at EXEC
     for first, values, kind in ((0, a, shape.a), (8, b, shape.b)):
-        words = encoded(values, kind)
+        words = encoded(values, kind, shape.target)
         before.v[first : first + words.shape[1]] = words.T
     before.v[16] = index
     held = result_registers(shape, c)
     before.memory = held.astype("<u4").tobytes().ljust(8192, b"\0")
-    return line(shape, encoded(a, shape.a).shape[1], encoded(b, shape.b).shape[1], len(held)), before, expected
+    return (
+        line(shape, encoded(a, shape.a, shape.target).shape[1], encoded(b, shape.b, shape.target).shape[1], len(held)),
+        before,
+        expected,
+    )
 
 
 def span(kind: str, first: int, count: int) -> str:
@@ -213,11 +272,15 @@ def line(shape: Shape, a_words: int, b_words: int, results: int) -> str:
 @pytest.fixture(scope="module")
 def results(sandbox: Sandbox) -> list[tuple[Array, State]]:
     cases = [case(shape, seed) for seed, shape in enumerate(SHAPES)]
-    after = run_waves(sandbox, [(text, before) for text, before, _ in cases])
-    return [(expected, state) for (_, _, expected), state in zip(cases, after, strict=True)]
+    found: dict[int, tuple[Array, State]] = {}
+    for target in TARGETS:
+        mine = [n for n, shape in enumerate(SHAPES) if shape.target == target]
+        after = run_waves(sandbox, [cases[n][:2] for n in mine], target)
+        found |= {n: (cases[n][2], state) for n, state in zip(mine, after, strict=True)}
+    return [found[n] for n in range(len(SHAPES))]
 
 
-@pytest.mark.parametrize("number", range(len(SHAPES)), ids=[f"{s.name} {s.modifiers}" for s in SHAPES])
+@pytest.mark.parametrize("number", range(len(SHAPES)), ids=[f"{s.target}-{s.name} {s.modifiers}" for s in SHAPES])
 def test_a_matrix_instruction_is_a_product_of_matrices(results, number: int) -> None:
     expected, after = results[number]
     assert not after.fault, after.fault
@@ -243,3 +306,95 @@ def test_a_broadcast_that_the_shape_has_not_is_refused(sandbox: Sandbox) -> None
     text, before, _ = case(dense("f32_16x16x16_f16", 16, 16, 1, "f16"), 3)
     (after,) = run_waves(sandbox, [(text.replace(", a[0:3] ", ", a[0:3] cbsz:1"), before)])
     assert after.fault.startswith("not_emulated: v_mfma_f32_16x16x16_f16"), after.fault
+
+
+# ---- 8, 6 and 4 bits in any mixture, with and without scales ----
+
+FORMATS = [
+    (ml_dtypes.float8_e4m3fn, 8), (ml_dtypes.float8_e5m2, 8), (ml_dtypes.float6_e2m3fn, 6),
+    (ml_dtypes.float6_e3m2fn, 6), (ml_dtypes.float4_e2m1fn, 4),
+]  # fmt: skip
+MIXED = [
+    (m, a, b, scaled)
+    for m in (16, 32)
+    for a in range(5)
+    for b in range(5)
+    for scaled in (False, True)
+    if a == b or scaled
+]
+
+
+def bit_packed(values: Array, code: int) -> Array:
+    """Shape (64, 32) of numbers to (words, 64) of registers."""
+    small, bits = FORMATS[code]
+    codes = values.astype(np.float32).astype(small).view("u1")
+    flags = (codes[:, :, None] >> np.arange(bits) & 1).reshape(LANES, -1).astype(np.uint8)
+    return np.packbits(flags, axis=1, bitorder="little").view("<u4").T
+
+
+@pytest.mark.parametrize(("m", "a", "b", "scaled"), MIXED)
+def test_narrow_floats_of_any_kind_are_multiplied_and_scaled(mixed, m: int, a: int, b: int, scaled: bool) -> None:
+    expected, after = mixed[m, a, b, scaled]
+    assert not after.fault, after.fault
+    assert np.array_equal(after.v[32 : 32 + len(expected)].view(np.float32), expected)
+
+
+def mixed_case(m: int, a: int, b: int, scaled: bool) -> tuple[str, State, Array]:
+    """A lane holds 32 elements in a row: lane i + m * block of A is row i, elements 32 * block and on."""
+    rng = np.random.default_rng([m, a, b, scaled])
+    blocks = LANES // m
+    held = [rng.choice([-4.0, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 4], (LANES, 32)) for _ in range(2)]
+    bytes_ = [rng.integers(125, 130, LANES) for _ in range(2)]
+    chosen = [int(rng.integers(0, 4)) for _ in range(2)]  # the byte of the scale register
+    before = prepared(exec_mask=SOME)
+    for first, values, code in ((0, held[0], a), (8, held[1], b)):
+        words = bit_packed(values, code)
+        before.v[first : first + len(words)] = words
+    for register, scale, byte in ((16, bytes_[0], chosen[0]), (17, bytes_[1], chosen[1])):
+        before.v[register] = (0x3C3C3C3C & ~(255 << 8 * byte) | scale << 8 * byte).astype(np.uint32)
+    factors = [2.0 ** (scale - 127.0) if scaled else np.ones(LANES) for scale in bytes_]
+    left, right = (
+        (values * factor[:, None]).reshape(blocks, m, 32) for values, factor in zip(held, factors, strict=True)
+    )
+    product = np.einsum("kie,kje->ij", left, right)
+    shape = dense("", m, 0, 1, "f32")
+    counts = [FORMATS[code][1] for code in (a, b)]
+    name = f"v_mfma_{'scale_' if scaled else ''}f32_{'16x16x128' if m == 16 else '32x32x64'}_f8f6f4"
+    registers = m * m // LANES
+    text = f"{name} {span('v', 32, registers)}, {span('v', 0, counts[0])}, {span('v', 8, counts[1])}, 0"
+    if scaled:
+        low, high = ([byte & 1 for byte in chosen], [byte >> 1 for byte in chosen])
+        text += f", v16, v17 op_sel:[{low[0]},{low[1]},0] op_sel_hi:[{high[0]},{high[1]},0]"
+    return (
+        f"{text} cbsz:{a} blgp:{b}\ns_nop 15\ns_nop 15\ns_mov_b64 exec, -1",
+        before,
+        result_registers(shape, product[None]).view(np.float32),
+    )
+
+
+@pytest.fixture(scope="module")
+def mixed(sandbox: Sandbox) -> dict[tuple[int, int, int, bool], tuple[Array, State]]:
+    cases = [mixed_case(*one) for one in MIXED]
+    after = run_waves(sandbox, [(text, before) for text, before, _ in cases], "gfx950")
+    return {one: (case[2], state) for one, case, state in zip(MIXED, cases, after, strict=True)}
+
+
+MIXED_MNEMONICS = (
+    "v_mfma_f32_16x16x128_f8f6f4", "v_mfma_f32_32x32x64_f8f6f4", "v_mfma_scale_f32_16x16x128_f8f6f4",
+    "v_mfma_scale_f32_32x32x64_f8f6f4",
+)  # fmt: skip
+
+
+def test_all_mixed_products_are_in_the_table() -> None:
+    assert {mixed_case(*one)[0].split()[0] for one in MIXED} == set(MIXED_MNEMONICS)
+
+
+def test_the_matrix_cores_of_gfx90a_take_no_denormal_halves(sandbox: Sandbox) -> None:
+    before = prepared()
+    before.v[0:2] = 0x00010001  # the smallest f16, four times
+    before.v[8:10] = 0x3C003C00
+    text = "v_mfma_f32_16x16x16{}f16 v[32:35], v[0:1], v[8:9], 0\ns_nop 15"
+    (flushed,) = run_waves(sandbox, [(text.format(""), before)], "gfx90a")
+    (kept,) = run_waves(sandbox, [(text.format("_"), before)], "gfx942")
+    assert (flushed.f32(32) == 0).all()
+    assert (kept.f32(32) == np.float32(16 * 2.0**-24)).all()

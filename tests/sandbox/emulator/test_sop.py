@@ -26,6 +26,14 @@ class Case:
     wide: bool = False
 
 
+WIDE = (1 << 64) - 1
+DESCRIPTOR = "s_mov_b64 s[24:25], s[20:21]\ns_and_b32 s25, s25, 0xffff\ns_movk_i32 s26, 0x40\ns_mov_b32 s27, 0x27000\n"  # of 64 bytes
+
+
+def word_at(offset: int) -> int:
+    return int.from_bytes(bytes((offset + n) % 256 for n in range(4)), "little")
+
+
 def signed(x: int, bits: int = 32) -> int:
     return x - (1 << bits) if x >> (bits - 1) else x
 
@@ -85,6 +93,42 @@ CASES = [
     Case("s_cmpk_lt_i32 s4, 0x7fff", 106, 1), Case("s_cmpk_gt_u32 s5, 0xfffe", 106, 1), Case("s_cmpk_eq_i32 s6, 5", 106, 1),
     Case("s_cmp_ge_i32 s5, s5", 106, 1), Case("s_cmp_le_u32 s4, s5", 106, 0), Case("s_cmp_gt_i32 s5, s4", 106, 1),
     Case("s_cmp_lg_u32 s5, s4", 106, 1), Case("s_cmp_lg_i32 s5, s5", 106, 0), Case("s_cmp_eq_i32 0xffff, s5", 106, 1),
+    Case("s_lshl2_add_u32 s10, s4, s5", 4 + B, 1), Case("s_lshl3_add_u32 s10, s6, s5", 40 + B, 0),
+    Case("s_or_b64 s[10:11], s[4:5], s[14:15]", PAIR | OTHER, 1, wide=True),
+    Case("s_orn2_b64 s[10:11], s[4:5], s[14:15]", (PAIR | ~OTHER) & WIDE, 1, wide=True),
+    Case("s_nand_b64 s[10:11], s[4:5], s[14:15]", ~(PAIR & OTHER) & WIDE, 1, wide=True),
+    Case("s_nor_b64 s[10:11], s[4:5], s[14:15]", ~(PAIR | OTHER) & WIDE, 1, wide=True),
+    Case("s_xnor_b64 s[10:11], s[4:5], s[14:15]", ~(PAIR ^ OTHER) & WIDE, 1, wide=True),
+    Case("s_wqm_b64 s[10:11], s[4:5]", 0x0000FFFFF000000F, 1, wide=True), Case("s_quadmask_b64 s[10:11], s[4:5]", 0xF81, 1, wide=True),
+    Case("s_mov_b64 s[10:11], 0\ns_bitset1_b64 s[10:11], 40", 1 << 40, wide=True),
+    Case("s_mov_b64 s[10:11], -1\ns_bitset0_b64 s[10:11], 40", WIDE & ~(1 << 40), wide=True),
+    Case("s_bitcmp1_b64 s[4:5], 47", 106, 1), Case("s_bitcmp0_b64 s[4:5], 47", 106, 0),
+    Case("s_mov_b64 s[10:11], 7\ns_cmov_b64 s[10:11], s[4:5]", PAIR, 1, 1, wide=True),
+    Case("s_mov_b64 s[10:11], 7\ns_cmov_b64 s[10:11], s[4:5]", 7, 0, 0, wide=True),
+    Case("s_mov_b32 s10, 7\ns_cmovk_i32 s10, -3", MASK - 2, 1, 1), Case("s_mov_b32 s10, 7\ns_cmovk_i32 s10, -3", 7, 0, 0),
+    Case("s_cmp_ge_u32 s4, s5", 106, 1), Case("s_cmp_gt_u32 s5, s4", 106, 0), Case("s_cmp_le_i32 s4, s5", 106, 1),
+    Case("s_cmpk_lg_i32 s6, 5", 106, 0), Case("s_cmpk_gt_i32 s4, 0", 106, 0), Case("s_cmpk_ge_i32 s6, 5", 106, 1),
+    Case("s_cmpk_le_i32 s4, -1", 106, 1), Case("s_cmpk_eq_u32 s5, 0xffff", 106, 1), Case("s_cmpk_lg_u32 s5, 0xffff", 106, 0),
+    Case("s_cmpk_ge_u32 s4, 0xffff", 106, 1), Case("s_cmpk_lt_u32 s4, 0xffff", 106, 0), Case("s_cmpk_le_u32 s5, 0xffff", 106, 1),
+    Case("s_mov_b32 m0, 2\ns_movrels_b32 s10, s4", 5), Case("s_mov_b32 m0, 2\ns_movreld_b32 s8, s6\ns_mov_b32 s6, 1", 5),
+    Case("s_mov_b32 m0, 10\ns_movrels_b64 s[10:11], s[4:5]", OTHER, wide=True),
+    Case("s_mov_b32 m0, 2\ns_movreld_b64 s[8:9], s[4:5]", PAIR, wide=True),
+    Case("s_cmp_eq_u32 0, 0\ns_cbranch_scc1 1\ns_mov_b32 s6, 0\ns_mov_b32 s10, s6", 5, 1),
+    Case("s_mov_b64 vcc, 0\ns_cbranch_vccz 1\ns_mov_b32 s6, 0\ns_mov_b32 s10, s6", 5),
+    Case("s_mov_b64 vcc, 4\ns_cbranch_vccnz 1\ns_mov_b32 s6, 0\ns_mov_b32 s10, s6", 5),
+    Case("s_cbranch_execnz 1\ns_mov_b32 s6, 0\ns_mov_b32 s10, s6", 5), Case("s_cbranch_execz 1\ns_mov_b32 s10, s6", 5),
+    Case("s_call_b64 s[12:13], 1\ns_mov_b32 s6, 0\ns_mov_b32 s10, s6", 5),
+    Case("s_getpc_b64 s[12:13]\ns_add_u32 s12, s12, 16\ns_addc_u32 s13, s13, 0\ns_swappc_b64 s[16:17], s[12:13]\n"
+         "s_mov_b32 s6, 0\ns_sub_u32 s10, s12, s16", 4, 0),
+    *(Case(f"s_load_dwordx{n} s[4:{3 + n}], s[20:21], 0x8\ns_waitcnt lgkmcnt(0)\ns_mov_b32 s10, s{3 + n}",
+           word_at(8 + 4 * (n - 1))) for n in (4, 8, 16)),
+    *(Case(f"{DESCRIPTOR}s_buffer_load_dword{'' if n == 1 else f'x{n}'} "
+           f"{'s4' if n == 1 else f's[4:{3 + n}]'}, s[24:27], 0x8\ns_waitcnt lgkmcnt(0)\ns_mov_b32 s10, s{3 + n}",
+           word_at(8 + 4 * (n - 1)) if n < 16 else 0, 1) for n in (1, 2, 4, 8, 16)),
+    Case("s_mov_b32 s12, 3\ns_setreg_b32 hwreg(HW_REG_MODE, 0, 2), s12\ns_getreg_b32 s10, hwreg(HW_REG_MODE, 0, 8)", 0xF3),
+    Case("s_memtime s[12:13]\ns_memtime s[16:17]\ns_waitcnt 0\ns_sub_u32 s10, s12, s16\ns_lshr_b32 s10, s10, 31", 1, 1),
+    Case("s_memrealtime s[12:13]\ns_sleep 1\ns_memrealtime s[16:17]\ns_waitcnt 0\ns_sub_u32 s10, s12, s16\n"
+         "s_lshr_b32 s10, s10, 31", 1, 1),
     Case("s_getpc_b64 s[10:11]\ns_add_u32 s10, s10, 16\ns_addc_u32 s11, s11, 0\ns_setpc_b64 s[10:11]\n"
          "s_mov_b32 s6, 0\ns_mov_b32 s10, s6", 5),
     Case("s_branch 1\ns_mov_b32 s6, 0\ns_mov_b32 s10, s6", 5),
@@ -99,6 +143,15 @@ SAVES = {
     "orn2": lambda s, e: s | ~e, "nand": lambda s, e: ~(s & e), "nor": lambda s, e: ~(s | e),
     "xnor": lambda s, e: ~(s ^ e), "andn1": lambda s, e: ~s & e, "orn1": lambda s, e: ~s | e,
 }  # fmt: skip
+SAVE_LINES = [f"s_{name}_saveexec_b64 s[10:11], s[4:5]" for name in SAVES]
+WRITE_LINES = ["s_andn1_wrexec_b64 s[10:11], s[4:5]", "s_andn2_wrexec_b64 s[10:11], s[4:5]"]
+# Caches, priorities, traces: nothing that a program can see.
+NO_EFFECT = [
+    "s_nop 3", "s_waitcnt 0", "s_dcache_inv", "s_dcache_inv_vol", "s_dcache_wb", "s_dcache_wb_vol", "s_icache_inv",
+    "s_incperflevel 1", "s_decperflevel 1", "s_setprio 2", "s_sethalt 0", "s_sleep 1", "s_wakeup", "s_ttracedata",
+    "s_barrier", "s_sendmsg sendmsg(MSG_INTERRUPT)", "buffer_inv sc1", "buffer_wbl2 sc1", "v_nop", "ds_nop",
+]  # fmt: skip
+NO_EFFECT_GFX90A = ["buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_invl2", "buffer_wbl2", "s_setprio 1"]
 
 
 def state(case: Case) -> State:
@@ -109,7 +162,7 @@ def state(case: Case) -> State:
 
 @pytest.fixture(scope="module")
 def results(sandbox: Sandbox) -> list[State]:
-    saves = [(f"s_{name}_saveexec_b64 s[10:11], s[4:5]", prepared(exec_mask=SOME)) for name in SAVES]
+    saves = [(line, prepared(exec_mask=SOME)) for line in (*SAVE_LINES, *WRITE_LINES)]
     return run_waves(sandbox, [*((case.line, state(case)) for case in CASES), *saves])
 
 
@@ -128,3 +181,31 @@ def test_saveexec_keeps_the_old_mask_and_narrows_exec(results: list[State], numb
     assert int(after.s[6]) | int(after.s[7]) << 32 == SOME
     assert after.exec == narrow(PAIR, SOME) & ALL
     assert after.scc == (after.exec != 0)
+
+
+def test_wrexec_puts_the_narrowed_mask_in_both_places(results: list[State]) -> None:
+    for after, narrow in zip(results[-2:], (SAVES["andn1"], SAVES["andn2"]), strict=True):
+        assert after.exec == int(after.s[6]) | int(after.s[7]) << 32 == narrow(PAIR, SOME) & ALL
+        assert after.scc == (after.exec != 0)
+
+
+@pytest.mark.parametrize(("target", "lines"), [("gfx942", NO_EFFECT), ("gfx90a", NO_EFFECT_GFX90A)])
+def test_hints_change_no_register(sandbox: Sandbox, target: str, lines: list[str]) -> None:
+    before = prepared(exec_mask=SOME, scc=1)
+    for line, after in zip(lines, run_waves(sandbox, [(line, before) for line in lines], target), strict=True):
+        assert not after.fault, after.fault
+        assert (after.v[:32] == before.v).all(), line
+        assert (after.s == before.s).all(), line
+        assert (after.exec, after.vcc, after.scc, after.m0) == (SOME, before.vcc, 1, before.m0), line
+
+
+def test_registers_are_addressed_by_m0_while_that_is_on(sandbox: Sandbox) -> None:
+    lines = (
+        "s_mov_b32 s10, 1\ns_set_gpr_idx_on s10, gpr_idx(SRC0)\nv_mov_b32 v20, v10\ns_set_gpr_idx_idx s6\n"
+        "v_mov_b32 v21, v10\ns_set_gpr_idx_mode gpr_idx(DST)\nv_mov_b32 v20, v10\ns_set_gpr_idx_off\nv_mov_b32 v22, v10"
+    )
+    before = prepared()
+    (after,) = run_waves(sandbox, [(lines, before)])
+    assert not after.fault, after.fault
+    for register, source in ((20, 11), (21, 15), (25, 10), (22, 10)):
+        assert (after.u32(register) == before.u32(source)).all(), register

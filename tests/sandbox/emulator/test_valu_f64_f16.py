@@ -61,6 +61,13 @@ def maximum(a: Array, b: Array) -> Array:
     return -minimum(-a, -b)
 
 
+def medium(a: Array, b: Array, c: Array) -> Array:
+    """The middle one; with a NaN the least of the others."""
+    some_nan = np.isnan(a) | np.isnan(b) | np.isnan(c)
+    middle = maximum(minimum(a, b), minimum(maximum(a, b), c))
+    return np.where(some_nan, minimum(minimum(a, b), c), middle)
+
+
 def saturated(x: Array, low: float, high: float) -> Array:
     return np.nan_to_num(np.clip(np.trunc(x), low, high), nan=0)
 
@@ -149,10 +156,26 @@ HALF = [
     *table("f16", [
         ("v_fma_f16 v20, v13, v14, v15", f16(lambda *x: lanewise(fma16, *x), 13, 14, 15)),
         ("v_max3_f16 v20, v13, v14, v15", f16(lambda a, b, c: maximum(maximum(a, b), c), 13, 14, 15)),
+        ("v_med3_f16 v20, v13, v14, v15", f16(medium, 13, 14, 15)),
         ("v_fma_f16 v20, v13, v14, v15 op_sel:[1,0,0,0]",
          lambda s: lanewise(fma16, s.f16(13, 1), s.f16(14), s.f16(15))),
     ], keeps_upper=True),
 ]  # fmt: skip
+
+
+def placed(function: Callable[[int, int, int], int], *, sign: bool) -> Callable[[State], Array]:
+    """Three sources, half by half."""
+
+    def expected(s: State) -> Array:
+        halves = []
+        for half in (0, 1):
+            columns = [(s.i16(r, half) if sign else s.u16(r, half)) for r in (10, 11, 12)]
+            halves.append(
+                np.array([function(*map(int, row)) & 0xFFFF for row in zip(*columns, strict=True)], dtype=np.uint32)
+            )
+        return halves[0] | halves[1] << 16
+
+    return expected
 
 
 def pairs(function: Callable[..., Array], *halves: tuple[int, int, int]) -> Callable[[State], Array]:
@@ -227,6 +250,10 @@ PACKED = [
         ("v_pk_sub_i16 v20, v10, v11", integers(lambda a, b: a - b, True)),
         ("v_pk_mul_lo_u16 v20, v10, v11", integers(lambda a, b: a * b, False)),
         ("v_pk_min_u16 v20, v10, v11", integers(min, False)),
+        ("v_pk_max_u16 v20, v10, v11", integers(max, False)), ("v_pk_min_i16 v20, v10, v11", integers(min, True)),
+        ("v_pk_lshrrev_b16 v20, v10, v11", integers(lambda a, b: b >> (a & 15), False)),
+        ("v_pk_mad_i16 v20, v10, v11, v12", placed(lambda a, b, c: a * b + c, sign=True)),
+        ("v_pk_mad_u16 v20, v10, v11, v12", placed(lambda a, b, c: a * b + c, sign=False)),
         ("v_pk_max_i16 v20, v10, v11", integers(max, True)),
         ("v_pk_lshlrev_b16 v20, v10, v11", integers(lambda a, b: b << (a & 15), False)),
         ("v_pk_ashrrev_i16 v20, v10, v11", integers(lambda a, b: b >> (a & 15), True)),

@@ -52,8 +52,9 @@ def classified(x: Array) -> Array:
 
 LINES = [
     *(line(relation, kind) for relation, kind in COMPARES),
-    *(line(relation, kind, "v_cmpx") for relation, kind in COMPARES if relation in ("lt", "ne", "nge")),
+    *(line(relation, kind, "v_cmpx") for relation, kind in COMPARES),
     *(f"v_cmp_class_{kind} s[10:11], {SOURCES[kind][0]}, v12" for kind in CLASSES),
+    *(f"v_cmpx_class_{kind} s[10:11], {SOURCES[kind][0]}, v12" for kind in CLASSES),
     "v_cmpx_lt_f32_e32 vcc, v0, v1",
     "v_cmp_lt_f32 s[10:11], -v0, |v1|",
     "v_cmp_gt_i32_e32 vcc, 5, v10",
@@ -87,11 +88,12 @@ def test_a_compare_sets_the_bits_of_active_lanes_for_which_it_holds(results, rel
         assert after.exec == before.exec, "a plain compare leaves EXEC alone"
 
 
-@pytest.mark.parametrize("kind", SOURCES)
-def test_cmpx_writes_exec_as_well(results, kind: str) -> None:
-    for before, after in results[line("lt", kind, "v_cmpx")]:
+@pytest.mark.parametrize(("relation", "kind"), COMPARES)
+def test_cmpx_writes_exec_as_well(results, relation: str, kind: str) -> None:
+    holds = (FLOATS if kind.startswith("f") else INTEGERS)[relation]
+    for before, after in results[line(relation, kind, "v_cmpx")]:
         a, b = (getattr(before, kind)(register) for register in SOURCES[kind][2:])
-        assert after.exec == scalar_pair(after) == mask_of((a < b) & before.active())
+        assert after.exec == scalar_pair(after) == mask_of(holds(a, b) & before.active())
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -99,6 +101,12 @@ def test_class_looks_up_what_kind_of_number_a_value_is(results, kind: str) -> No
     for before, after in results[f"v_cmp_class_{kind} s[10:11], {SOURCES[kind][0]}, v12"]:
         found = classified(getattr(before, kind)(SOURCES[kind][2])) & before.u32(12).astype(int)
         assert scalar_pair(after) == mask_of((found != 0) & before.active())
+    for (_, after), (_, narrowed) in zip(
+        results[f"v_cmp_class_{kind} s[10:11], {SOURCES[kind][0]}, v12"],
+        results[f"v_cmpx_class_{kind} s[10:11], {SOURCES[kind][0]}, v12"],
+        strict=True,
+    ):
+        assert narrowed.exec == scalar_pair(narrowed) == scalar_pair(after)
 
 
 def test_source_modifiers_and_constants_work_in_compares(results) -> None:

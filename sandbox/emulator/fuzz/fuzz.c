@@ -1,0 +1,90 @@
+/*
+ * libFuzzer's way in: bytes that nobody trusts go to the loader, to the report, and as machine code to decoder and wave.
+ * The first byte chooses: bits 0-1 the architecture, bits 2-3 what the rest is.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "../coverage/images.h"
+#include "../hip/launch.h"
+
+enum { LOADER, REPORT, MACHINE_CODE, MACHINE_CODE_TOO };
+enum { CODE_ROOM = 4096, DATA_BYTES = 65536, STEPS = 512 };
+
+static const char *const archs[] = {"gfx942", "gfx90a", "gfx950", "gfx942"};
+
+static void load(const u8 *bytes, size_t size, const char *arch)
+{
+    CodeObject *object = NULL;
+    char why[256];
+    Runtime *r = runtime();
+    strcpy(r->options.arch, arch);
+    if (code_object_load(bytes, size, &object, why, sizeof why) == hipSuccess)
+        code_object_unload(object);
+}
+
+static void look_at_code(const Code *code, void *context)
+{
+    u64 *sum = context;
+    for (u64 k = 0; k < code->size; k++)
+        *sum += code->bytes[k];
+}
+static void look_at_image(const Image *image, void *context)
+{
+    u64 *sum = context;
+    image_each_code(image, look_at_code, sum);
+    *sum += strlen(image_function(image, 4096)) + strlen(image->arch);
+}
+
+/* One wave over the code, with scalar pairs that point into a block, so that memory instructions get somewhere. */
+static void run(const u8 *bytes, size_t size, const char *arch)
+{
+    static u64 code, data;
+    Memory *m = runtime()->memory;
+    char error[256];
+    if (!code) {
+        code = memory_allocate(m, CODE_ROOM);
+        data = memory_allocate(m, DATA_BYTES);
+    }
+    if (size > CODE_ROOM)
+        size = CODE_ROOM;
+    memset((void *)code, 0, CODE_ROOM);
+    memcpy((void *)code, bytes, size);
+    memset((void *)data, 0x11, DATA_BYTES);
+    Program *p = program_decode(arch, code, size, error, sizeof error);
+    if (!p)
+        return;
+    enum { KERNARG = 8, DISPATCH = 2 };
+    Dispatch d = {.program = p, .kernel = {.entry = code, .lds_bytes = 1024, .scratch_bytes = 256, .rsrc1 = 0xff << 12 | 63,
+                  .rsrc2 = 4 << 1 | 7 << 7, .rsrc3 = 31, .properties = KERNARG | DISPATCH}, .workgroups = {1, 1, 1},
+                  .block = {96, 1, 1}, .grid = {96, 1, 1}, .kernarg = data, .dispatch_packet = data + 4096,
+                  .step_limit = STEPS, .threads = 1, .deterministic = true, .count_memory = size & 1};
+    Outcome out;
+    dispatch_run(m, &d, &out);
+    free(out.pc_executions);
+    free(out.pc_addresses);
+    program_destroy(p);
+}
+
+int LLVMFuzzerInitialize(int *count, char ***arguments)
+{
+    (void)count;
+    (void)arguments;
+    setenv("AMDKERNEL_EMULATOR_OPTIONS", "arena_mb=64,threads=1", 1);
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const u8 *bytes, size_t size)
+{
+    if (!size)
+        return 0;
+    const char *arch = archs[bytes[0] & 3];
+    u64 sum = 0;
+    switch (bytes[0] >> 2 & 3) {
+    case LOADER: load(bytes + 1, size - 1, arch); break;
+    case REPORT: images_each(bytes + 1, size - 1, look_at_image, &sum); break;
+    default: run(bytes + 1, size - 1, arch);
+    }
+    return 0;
+}
