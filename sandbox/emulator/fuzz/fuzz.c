@@ -1,6 +1,6 @@
 /*
  * libFuzzer's way in: bytes that nobody trusts go to the loader, to the report, and as machine code to decoder and wave.
- * The first byte chooses: bits 0-1 the architecture, bits 2-3 what the rest is.
+ * The first byte chooses: bits 0-2 the architecture, bits 3-4 what the rest is.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "../coverage/images.h"
 #include "../hip/launch.h"
 
-enum { LOADER, REPORT, MACHINE_CODE, MACHINE_CODE_TOO };
+enum { LOADER, REPORT }; /* else machine code */
 enum { CODE_ROOM = 4096, DATA_BYTES = 65536, STEPS = 512 };
 
-static const char *const archs[] = {"gfx942", "gfx90a", "gfx950", "gfx942"};
+static const char *const archs[] = {"gfx942", "gfx90a", "gfx950", "gfx1100", "gfx1201", "gfx942", "gfx90a", "gfx950"};
 
 static void load(const u8 *bytes, size_t size, const char *arch)
 {
@@ -52,7 +52,7 @@ static void run(const u8 *bytes, size_t size, const char *arch)
     memset((void *)code, 0, CODE_ROOM);
     memcpy((void *)code, bytes, size);
     memset((void *)data, 0x11, DATA_BYTES);
-    Program *p = program_decode(arch, code, size, error, sizeof error);
+    Program *p = program_decode(arch, 0, code, size, error, sizeof error);
     if (!p)
         return;
     enum { KERNARG = 8, DISPATCH = 2 };
@@ -79,9 +79,9 @@ int LLVMFuzzerTestOneInput(const u8 *bytes, size_t size)
 {
     if (!size)
         return 0;
-    const char *arch = archs[bytes[0] & 3];
+    const char *arch = archs[bytes[0] & 7];
     u64 sum = 0;
-    switch (bytes[0] >> 2 & 3) {
+    switch (bytes[0] >> 3 & 3) {
     case LOADER: load(bytes + 1, size - 1, arch); break;
     case REPORT: images_each(bytes + 1, size - 1, look_at_image, &sum); break;
     default: run(bytes + 1, size - 1, arch);

@@ -150,7 +150,7 @@ DOT(v_dot8_u32_u4, 4, false)
 DOT_PAIR(v_dot2_i32_i16, true)
 DOT_PAIR(v_dot2_u32_u16, false)
 
-/* The products are exact in f32; the sums round once each. The addend comes first, but last in V_DOT2_F32_BF16. */
+/* The products are exact in f32; the sums round once each. The addend comes first, but last in CDNA4's V_DOT2_F32_BF16. */
 static float dot_f16(const Wave *w, u32 a, u32 b, float c)
 {
     float (*value)(u16) = w->program->flushes_halves ? f16_or_zero : f16_of;
@@ -165,6 +165,8 @@ static float dot_bf16(const Wave *w, u32 a, u32 b, float c)
 }
 static float dot_bf16_then_add(const Wave *w, u32 a, u32 b, float c)
 {
+    if (w->program->generation != GFX9)
+        return dot_bf16(w, a, b, c);
     return dot_bf16(w, a, b, -0.0f) + c;
 }
 #define DOT_HALVES(name, body, accumulate) \

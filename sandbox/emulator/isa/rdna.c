@@ -179,18 +179,6 @@ MIXED_DOT(v_dot4_i32_iu8, 8)
 MIXED_DOT(v_dot8_i32_iu4, 4)
 
 /* Products of small floats are exact; the sums round once each, in order. */
-HANDLER(v_dot2_f32_bf16)
-{
-    u32 t0[LANES], t1[LANES];
-    const u32 *p0 = source_packed(w, i, 0, t0), *p1 = source_packed(w, i, 1, t1);
-    SOURCE_32(2)
-    u32 r[LANES];
-    EACH_LANE {
-        float c = f32_of(p2[l]) + bf16_of((u16)p0[l]) * bf16_of((u16)p1[l]);
-        r[l] = bits_f32(c + bf16_of((u16)(p0[l] >> 16)) * bf16_of((u16)(p1[l] >> 16)));
-    }
-    put(w, i, r);
-}
 #define DOT4_F8(name, A, B) \
     HANDLER(name) \
     { \
@@ -251,7 +239,6 @@ static const Row rows[] = {
     ROW(v_swaprel_b32, "d0", U32, U32, NONE, NONE, 0), ROW(v_swap_b16, "d0", U16, U16, NONE, NONE, 0),
     ROW(v_dot4_i32_iu8, "d012", I32, U32, U32, I32, MOD_NEG_LO_HI | MOD_CLAMP | MOD_DPP),
     ROW(v_dot8_i32_iu4, "d012", I32, U32, U32, I32, MOD_NEG_LO_HI | MOD_CLAMP | MOD_DPP),
-    ROW(v_dot2_f32_bf16, "d012", F32, PKU16, PKU16, F32, MOD_OP_SEL | MOD_OP_SEL_HI),
     ROW(v_dot4_f32_fp8_fp8, "d012", F32, U32, U32, F32, MOD_DPP), ROW(v_dot4_f32_fp8_bf8, "d012", F32, U32, U32, F32, MOD_DPP),
     ROW(v_dot4_f32_bf8_fp8, "d012", F32, U32, U32, F32, MOD_DPP), ROW(v_dot4_f32_bf8_bf8, "d012", F32, U32, U32, F32, MOD_DPP),
     SCALAR_ROWS(v_s_exp), SCALAR_ROWS(v_s_log), SCALAR_ROWS(v_s_rcp), SCALAR_ROWS(v_s_rsq), SCALAR_ROWS(v_s_sqrt),

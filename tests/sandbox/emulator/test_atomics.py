@@ -282,3 +282,15 @@ def test_lanes_find_their_own_words_by_m0(sandbox: Sandbox) -> None:
     (after,) = run_waves(sandbox, [(check, state(ALL))])
     assert np.array_equal(after.u32(20), state(ALL).u32(10))
     assert np.array_equal(after.u32(21), state(ALL).u32(10))
+
+
+def test_a_word_is_exchanged_where_the_top_bit_of_the_new_one_says_so(sandbox: Sandbox) -> None:
+    line = f"{ADDRESS}{TO_LDS}ds_condxchg32_rtn_b64 v[40:41], v22, v[10:11]{FROM_LDS}"
+    before = state(ALL)
+    (after,) = run_waves(sandbox, [(line, before)])
+    assert not after.fault, after.fault
+    left = np.frombuffer(after.memory, dtype="<u4")[: 2 * LANES].reshape(LANES, 2)
+    for word in (0, 1):
+        old, new = WORDS[: 2 * LANES].reshape(LANES, 2)[:, word], before.u32(10 + word)
+        assert np.array_equal(left[:, word], np.where(new >> 31, new & 0x7FFFFFFF, old))
+        assert np.array_equal(after.u32(40 + word), old)

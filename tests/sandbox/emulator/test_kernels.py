@@ -11,7 +11,7 @@ pytestmark = pytest.mark.sandbox
 HERE = Path(__file__).parent
 EMULATOR = HERE.parents[2] / "sandbox" / "emulator"
 LEVELS = ("0", "3")
-ARCHS = {"gfx942": "", "gfx1100": "-DWAVE=32 -DOCP", "gfx1201": "-DWAVE=32 -DOCP"}
+ARCHS = {"gfx90a": "", "gfx942": "", "gfx950": "", "gfx1100": "-DWAVE=32 -DOCP", "gfx1201": "-DWAVE=32 -DOCP"}
 CASES = [(arch, level) for arch in ARCHS for level in LEVELS]
 
 RUN = """
