@@ -111,21 +111,54 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def results(sandbox: Sandbox) -> list[tuple[State, State]]:
-    """Counters without and with the line."""
+# gfx950: 64 banks; phases of 64, 32 and 16 lanes, and which 16 (the same measurements, cdna4info.md).
+ON_GFX950 = [
+    lds_read("b32", 4, cycles=1, conflicts=0),
+    lds_read("b32", 64, cycles=1, conflicts=15),
+    lds_read("b64", 8, cycles=2, conflicts=0),
+    lds_read("b64", 64, cycles=2, conflicts=14),
+    lds_read("b128", 16, cycles=4, conflicts=0),
+    lds_read("b128", 32, cycles=4, conflicts=4),
+    # Lanes 0 and 8, 256 bytes apart, are in different phases; in a phase of neighbours they would meet.
+    lds_read("b128", 32, cycles=4, conflicts=0, lanes=1 | 1 << 8),
+    lds_read("b128", 32, cycles=4, conflicts=1, lanes=1 | 1 << 24),
+]
+
+
+def added_by(sandbox: Sandbox, cases: list[Case], target: str) -> list[tuple[State, State]]:
+    """Counters without and with the line of each case."""
     given = []
-    for case in CASES:
+    for case in cases:
         before = prepared(exec_mask=case.exec_mask)
         given += [(case.setup or "s_nop 0", before), ((case.setup or "s_nop 0\n") + case.line, before)]
-    after = run_waves(sandbox, given, modelled=True)
+    after = run_waves(sandbox, given, target, modelled=True)
     return list(zip(after[::2], after[1::2], strict=True))
+
+
+@pytest.fixture(scope="module")
+def results(sandbox: Sandbox) -> list[tuple[State, State]]:
+    return added_by(sandbox, CASES, "gfx942")
+
+
+@pytest.fixture(scope="module")
+def results_on_gfx950(sandbox: Sandbox) -> list[tuple[State, State]]:
+    return added_by(sandbox, ON_GFX950, "gfx950")
+
+
+def check(case: Case, result: tuple[State, State]) -> None:
+    without, with_line = result
+    assert not with_line.fault, with_line.fault
+    added = {name: with_line.counters[name] - without.counters[name] for name in case.adds}
+    assert added == case.adds, case.line
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[f"{case.line} {case.adds}" for case in CASES])
 def test_a_line_adds_to_the_counters_what_hardware_would_count(results: list[tuple[State, State]], number: int) -> None:
-    without, with_line = results[number]
-    assert not with_line.fault, with_line.fault
-    case = CASES[number]
-    added = {name: with_line.counters[name] - without.counters[name] for name in case.adds}
-    assert added == case.adds, case.line
+    check(CASES[number], results[number])
+
+
+@pytest.mark.parametrize("number", range(len(ON_GFX950)))
+def test_the_lds_of_gfx950_has_its_own_banks_and_phases(
+    results_on_gfx950: list[tuple[State, State]], number: int
+) -> None:
+    check(ON_GFX950[number], results_on_gfx950[number])
