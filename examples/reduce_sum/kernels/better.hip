@@ -6,7 +6,7 @@
 
 __device__ float wave_sum(float v)
 {
-    for (int step = 32; step > 0; step >>= 1)
+    for (int step = warpSize / 2; step > 0; step >>= 1)
         v += __shfl_xor(v, step);
     return v;
 }
@@ -14,7 +14,7 @@ __device__ float wave_sum(float v)
 extern "C" __global__ __launch_bounds__(256) void partial_sums(const float* __restrict__ x,
                                                                float* __restrict__ partial, int n)
 {
-    __shared__ float waves[4];
+    __shared__ float waves[8];  // enough for waves of 32 lanes
     float sum = 0.0f;
     for (int i = blockIdx.x * 256 + threadIdx.x; i < n / 4; i += 256 * gridDim.x) {
         float4 v = ((const float4*)x)[i];
@@ -24,17 +24,23 @@ extern "C" __global__ __launch_bounds__(256) void partial_sums(const float* __re
     if (blockIdx.x == 0 && rest < n)
         sum += x[rest];
     sum = wave_sum(sum);
-    if (threadIdx.x % 64 == 0)
-        waves[threadIdx.x / 64] = sum;
+    if (threadIdx.x % warpSize == 0)
+        waves[threadIdx.x / warpSize] = sum;
     __syncthreads();
-    if (threadIdx.x == 0)
-        partial[blockIdx.x] = (waves[0] + waves[1]) + (waves[2] + waves[3]);
+    if (threadIdx.x == 0) {
+        sum = 0.0f;
+        for (int wave = 0; wave < 256 / warpSize; wave++)
+            sum += waves[wave];
+        partial[blockIdx.x] = sum;
+    }
 }
 
 extern "C" __global__ void final_sum(const float* partial, float* y, int parts)
 {
     float sum = 0.0f;
-    for (int i = threadIdx.x; i < parts; i += 64)
+    if (threadIdx.x >= warpSize)
+        return;
+    for (int i = threadIdx.x; i < parts; i += warpSize)
         sum += partial[i];
     sum = wave_sum(sum);
     if (threadIdx.x == 0)

@@ -5,13 +5,16 @@
 
 __device__ float block_sum(float v)
 {
-    __shared__ float parts[4];
-    for (int step = 32; step > 0; step >>= 1)
+    __shared__ float parts[8];  // enough for waves of 32 lanes
+    for (int step = warpSize / 2; step > 0; step >>= 1)
         v += __shfl_xor(v, step);
-    if (threadIdx.x % 64 == 0)
-        parts[threadIdx.x / 64] = v;
+    if (threadIdx.x % warpSize == 0)
+        parts[threadIdx.x / warpSize] = v;
     __syncthreads();
-    return parts[0] + parts[1] + parts[2] + parts[3];
+    v = 0.0f;
+    for (int wave = 0; wave < 256 / warpSize; wave++)
+        v += parts[wave];
+    return v;
 }
 
 extern "C" __global__ __launch_bounds__(256) void rmsnorm(const __half* __restrict__ x,

@@ -2,19 +2,19 @@
 // amdkernel: launch softmax_rows grid=[rows] block=[256]
 #include <hip/hip_runtime.h>
 
-constexpr int WAVES = 4;
+constexpr int WAVES = 8;  // at most: on RDNA a wave has 32 lanes
 constexpr int HELD = 4;  // elements per thread in registers: rows up to 1024; longer ones are read again
 
 __device__ float wave_max(float v)
 {
-    for (int step = 32; step > 0; step >>= 1)
+    for (int step = warpSize / 2; step > 0; step >>= 1)
         v = fmaxf(v, __shfl_xor(v, step));
     return v;
 }
 
 __device__ float wave_sum(float v)
 {
-    for (int step = 32; step > 0; step >>= 1)
+    for (int step = warpSize / 2; step > 0; step >>= 1)
         v += __shfl_xor(v, step);
     return v;
 }
@@ -25,7 +25,7 @@ extern "C" __global__ __launch_bounds__(256) void softmax_rows(const float* __re
     __shared__ float tops[WAVES], sums[WAVES];
     const float* in = x + (size_t)blockIdx.x * cols;
     float* out = y + (size_t)blockIdx.x * cols;
-    int lane = threadIdx.x % 64, wave = threadIdx.x / 64;
+    int lane = threadIdx.x % warpSize, wave = threadIdx.x / warpSize, waves = 256 / warpSize;
 
     float held[HELD], top = -INFINITY;
 #pragma unroll
@@ -40,7 +40,8 @@ extern "C" __global__ __launch_bounds__(256) void softmax_rows(const float* __re
     if (lane == 0)
         tops[wave] = top;
     __syncthreads();
-    top = fmaxf(fmaxf(tops[0], tops[1]), fmaxf(tops[2], tops[3]));
+    for (int w = 0; w < waves; w++)
+        top = fmaxf(top, tops[w]);
 
     float sum = 0.0f;
 #pragma unroll
@@ -54,7 +55,10 @@ extern "C" __global__ __launch_bounds__(256) void softmax_rows(const float* __re
     if (lane == 0)
         sums[wave] = sum;
     __syncthreads();
-    float scale = 1.0f / (sums[0] + sums[1] + sums[2] + sums[3]);
+    sum = 0.0f;
+    for (int w = 0; w < waves; w++)
+        sum += sums[w];
+    float scale = 1.0f / sum;
 
 #pragma unroll
     for (int i = 0; i < HELD; i++) {
