@@ -244,7 +244,8 @@ static bool resolve_private_buffer(Wave *w, const Inst *i, u32 bytes, bool store
 }
 
 /* A raw or structured buffer; what its range check refuses loads zero and stores nothing.
- * Source: CDNA3 ISA, "Buffer addressing" and "Range checking". */
+ * Source: CDNA3 ISA, "Buffer addressing" and "Range checking"; RDNA3 ISA, "Buffer resource descriptor": of RDNA's
+ * ways to check ranges only the raw one is emulated, which is what compilers ask for. */
 static bool resolve_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
     u32 at = i->source[1];
@@ -253,7 +254,10 @@ static bool resolve_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access
     bool swizzled = w->s[at + 1] >> 31, add_lane = w->s[at + 3] >> 23 & 1;
     if (!memcmp(&w->s[at], private_buffer, sizeof private_buffer))
         return resolve_private_buffer(w, i, bytes, store, a);
-    if (swizzled || add_lane) {
+    enum { RAW = 3 };
+    bool rdna = w->program->generation >= GFX11;
+    bool other_check = rdna && (stride || w->s[at + 1] >> 30 || (w->s[at + 3] >> 28 & 3) != RAW);
+    if (swizzled || add_lane || other_check) {
         run_not_emulated(w, i);
         return false;
     }
