@@ -288,16 +288,7 @@ bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
     }
 }
 
-/* True when `reach` bytes from every lane's address on lie within LDS, sleeping lanes as well. */
-static bool all_within(const Wave *w, const u32 *address, u32 reach)
-{
-    u32 highest = 0;
-    for (int l = 0; l < LANES; l++)
-        highest = address[l] > highest ? address[l] : highest;
-    return reach <= w->lds_bytes && highest <= w->lds_bytes - reach;
-}
-
-static bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
+bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
 {
     for (int l = 0; l < LANES; l++)
         a->own[l] = address[l] + (u32)offset;
@@ -308,27 +299,4 @@ static bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u
     if (unlikely(w->worker->watchers))
         watch_lds(w, i, a->own, a->active, bytes, store);
     return true;
-}
-
-bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
-{
-    a->active = exec_mask(w);
-    a->outside = 0;
-    a->base = w->lds + offset;
-    a->offset = address;
-    return likely(!w->worker->watchers && all_within(w, address, (u32)offset + bytes)) ||
-           lds_slowly(w, i, address, offset, bytes, store, a);
-}
-
-bool access_lds_two(Wave *w, const Inst *i, const u32 *address, i32 offset, i32 other, u32 bytes, bool store, Access *a,
-                    Access *b)
-{
-    i32 farther = offset > other ? offset : other;
-    a->active = b->active = exec_mask(w);
-    a->outside = b->outside = 0;
-    a->base = w->lds + offset;
-    b->base = w->lds + other;
-    a->offset = b->offset = address;
-    return likely(!w->worker->watchers && all_within(w, address, (u32)farther + bytes)) ||
-           (lds_slowly(w, i, address, offset, bytes, store, a) && lds_slowly(w, i, address, other, bytes, store, b));
 }

@@ -28,12 +28,42 @@ static inline u8 *lane_at(const Access *a, int lane)
 /* Where the lanes of a vector memory instruction go. False: a fault was recorded. */
 bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a);
 
-/* Likewise for LDS at address + offset of each lane. */
-bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a);
+/* LDS at address + offset of each lane, looked at lane by lane and under the eyes of watchers. */
+bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a);
+
+/* True when `reach` bytes from every lane's address on lie within LDS, sleeping lanes as well. */
+static inline bool all_within(const Wave *w, const u32 *address, u32 reach)
+{
+    u32 highest = 0;
+    for (int l = 0; l < LANES; l++)
+        highest = address[l] > highest ? address[l] : highest;
+    return reach <= w->lds_bytes && highest <= w->lds_bytes - reach;
+}
+
+/* The same, in short where there is nothing to tell. */
+static inline bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
+{
+    a->active = exec_mask(w);
+    a->outside = 0;
+    a->base = w->lds + offset;
+    a->offset = address;
+    return likely(!w->worker->watchers && all_within(w, address, (u32)offset + bytes)) ||
+           lds_slowly(w, i, address, offset, bytes, store, a);
+}
 
 /* Two at once, at `offset` and `other` from one address: `a` and `b`. */
-bool access_lds_two(Wave *w, const Inst *i, const u32 *address, i32 offset, i32 other, u32 bytes, bool store, Access *a,
-                    Access *b);
+static inline bool access_lds_two(Wave *w, const Inst *i, const u32 *address, i32 offset, i32 other, u32 bytes,
+                                  bool store, Access *a, Access *b)
+{
+    i32 farther = offset > other ? offset : other;
+    a->active = b->active = exec_mask(w);
+    a->outside = b->outside = 0;
+    a->base = w->lds + offset;
+    b->base = w->lds + other;
+    a->offset = b->offset = address;
+    return likely(!w->worker->watchers && all_within(w, address, (u32)farther + bytes)) ||
+           (lds_slowly(w, i, address, offset, bytes, store, a) && lds_slowly(w, i, address, other, bytes, store, b));
+}
 
 /* One lane's 64-byte-at-most copies between registers and memory. */
 void load_dwords(Wave *w, const Access *a, u16 dst, u32 words);

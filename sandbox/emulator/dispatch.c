@@ -209,7 +209,7 @@ static bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q)
     *c = (Crew){.queue = q};
     c->worker.memory = m;
     c->worker.dispatch = d;
-    c->worker.tally = tallies_create(d->program->count + 1);
+    c->worker.tally = tallies_create(d->program->count + 2);
     c->worker.clock = d->clock;
     c->worker.pcs = d->count_pcs ? calloc(d->program->count + 1, sizeof(PcCounts)) : NULL;
     c->worker.view = q->model ? memory_view_create(q->model) : NULL;
@@ -224,7 +224,7 @@ static void crew_destroy(Crew *c, const Dispatch *d)
         free(c->groups[n]);
     }
     free(c->groups);
-    tallies_destroy(c->worker.tally, d->program->count + 1);
+    tallies_destroy(c->worker.tally, d->program->count + 2);
     free(c->worker.pcs);
     memory_view_destroy(c->worker.view);
 }
@@ -237,6 +237,7 @@ static void add_tally(void *sum, u32 n, Tally t)
 
 static void gather_worker(const Worker *k, Tally *sum, const Dispatch *d, Outcome *out)
 {
+    tallies_sum(k->tally, d->program->count);
     tallies_visit(k->tally, d->program->count, add_tally, sum);
     counters_add_worker(k, out->counters);
     if (k->clock > out->clock)

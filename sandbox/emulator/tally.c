@@ -30,6 +30,24 @@ static void pages_touched(const Tally *tallies, u32 first, u32 pages, u8 *out)
         memset(out, 1, pages);
 }
 
+void tallies_sum(Tally *tallies, u32 count)
+{
+    u8 touched[PAGES_AT_ONCE];
+    u32 pages = (count + PER_PAGE - 1) / PER_PAGE;
+    Tally sum = {0};
+    for (u32 p = 0; p < pages; p++) {
+        if (p % PAGES_AT_ONCE == 0)
+            pages_touched(tallies, p, pages - p < PAGES_AT_ONCE ? pages - p : PAGES_AT_ONCE, touched);
+        if (!touched[p % PAGES_AT_ONCE] && !sum.executions)
+            continue; /* no run goes through it */
+        for (u32 n = p * PER_PAGE; n < (p + 1) * PER_PAGE && n < count; n++) {
+            sum.executions += tallies[n].executions;
+            sum.lanes += tallies[n].lanes;
+            tallies[n] = sum;
+        }
+    }
+}
+
 void tallies_visit(const Tally *tallies, u32 count, TallyVisitor *visit, void *context)
 {
     u8 touched[PAGES_AT_ONCE];

@@ -217,27 +217,38 @@ u32 group_start(Group *g, Worker *k, u64 number)
 
 enum { PLAIN_MODE = 0xf0, HOST_MODE = 0x1f80 }; /* round to nearest, keep denormals: as MODE, as MXCSR */
 
+/* Count instructions first..end-1 once, with this EXEC. The tally holds differences, see tallies_sum(). */
+static void count_run(Worker *k, u32 first, u32 end, u64 exec)
+{
+    u64 lanes = (u64)__builtin_popcountll(exec);
+    k->tally[first].executions++;
+    k->tally[first].lanes += lanes;
+    k->tally[end].executions--;
+    k->tally[end].lanes -= lanes;
+}
+
+/* Instructions follow each other, and are counted together, until a branch is taken or EXEC changes. */
 static void run_plain(Wave *w)
 {
     Worker *k = w->worker;
-    u32 pc = w->pc;
+    u64 exec = exec_mask(w), left = k->budget;
+    u32 pc = w->pc, first = pc;
     const Inst *i = &w->program->code[pc];
-    Tally *t = &k->tally[pc];
-    while (w->stop == STOP_NONE) {
-        t->executions++;
-        t->lanes += (u64)__builtin_popcountll(exec_mask(w));
+    while (w->stop == STOP_NONE && left) {
         w->pc = ++pc;
         i->run(w, i);
+        k->budget = --left;
         i++;
-        t++;
-        if (unlikely(w->pc != pc)) { /* a branch: next to it this loop need not wait for w->pc */
-            pc = w->pc;
+        if (unlikely(w->pc != pc || exec_mask(w) != exec)) {
+            count_run(k, first, pc, exec);
+            first = pc = w->pc;
+            exec = exec_mask(w);
             i = &w->program->code[pc];
-            t = &k->tally[pc];
         }
-        if (unlikely(--k->budget == 0) && w->stop == STOP_NONE)
-            w->stop = STOP_YIELD;
     }
+    count_run(k, first, pc, exec);
+    if (w->stop == STOP_NONE)
+        w->stop = STOP_YIELD;
 }
 
 static bool is_type(const Row *r, u8 a, u8 b)
@@ -305,9 +316,7 @@ static void run_in_mode(Wave *w)
     Worker *k = w->worker;
     while (w->stop == STOP_NONE) {
         const Inst *i = &w->program->code[w->pc];
-        Tally *t = &k->tally[w->pc];
-        t->executions++;
-        t->lanes += (u64)__builtin_popcountll(exec_mask(w));
+        count_run(k, w->pc, w->pc + 1, exec_mask(w));
         w->pc++;
         if (i->row->family == FAMILY_VALU || (i->row->family == FAMILY_SALU && is_type(i->row, TYPE_F32, TYPE_F16)))
             run_special(w, i);

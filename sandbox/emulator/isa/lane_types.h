@@ -75,6 +75,17 @@ static inline void put_pair(u32 *r, int l, u64 x)
     r[LANES + l] = (u32)(x >> 32);
 }
 
+/* 64 bytes of 0 or 1 to a mask. */
+static inline u64 gather_bits(const u8 *flags)
+{
+    u64 half[2];
+    for (int k = 0; k < 2; k++) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(flags + 32 * k));
+        half[k] = (u32)_mm256_movemask_epi8(_mm256_slli_epi16(x, 7));
+    }
+    return half[0] | half[1] << 32;
+}
+
 #define STORE_32 put(w, i, r)
 #define STORE_64 put64(w, i, r)
 #define STORE_U32 STORE_32

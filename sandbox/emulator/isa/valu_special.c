@@ -116,14 +116,15 @@ HANDLER(v_bitop3_b32)
     HANDLER(name) \
     { \
         SOURCE_32(0) SOURCE_32(1) ROOM_32 \
-        u64 in = i->source[2] == SOURCE_OFF ? 0 : mask_source(w, i, 2), out = 0; \
+        u64 in = i->source[2] == SOURCE_OFF ? 0 : mask_source(w, i, 2); \
+        u8 out[LANES]; \
         EACH_LANE { \
             u32 a = p0[l], b = p1[l], c = in >> l & 1; \
+            out[l] = (carry) != 0; \
             r[l] = sum; \
-            out |= (u64)(carry) << l; \
         } \
         put(w, i, r); \
-        put_mask(w, i, out); \
+        put_mask(w, i, gather_bits(out)); \
     }
 CARRY(v_add_co_u32, a + b + c, ((u64)a + b + c) >> 32)
 CARRY(v_sub_co_u32, a - b - c, a < (u64)b + c)
@@ -132,14 +133,18 @@ CARRY(v_subrev_co_u32, b - a - c, b < (u64)a + c)
 HANDLER(v_mad_u64_u32)
 {
     SOURCE_32(0) SOURCE_32(1) SOURCE_64(2) ROOM_64
-    u64 out = 0;
+    u8 out[LANES];
     EACH_LANE {
-        u64 product = (u64)p0[l] * p1[l], sum = product + GET_U64(p2, l);
-        put_pair(r, l, sum);
-        out |= (u64)(sum < product) << l;
+        u64 product = (u64)p0[l] * p1[l];
+        u32 low = (u32)product, high = (u32)(product >> 32), sum = low + p2[l], carry = sum < low;
+        u32 upper = high + p2[LANES + l], over = upper < high;
+        upper += carry;
+        out[l] = (u8)(over | (upper < carry));
+        r[l] = sum;
+        r[LANES + l] = upper;
     }
     put64(w, i, r);
-    put_mask(w, i, out);
+    put_mask(w, i, gather_bits(out));
 }
 HANDLER(v_mad_i64_i32)
 {

@@ -14,17 +14,6 @@ static void finish(Wave *w, const Inst *i, u64 mask, bool to_exec)
         put_scalar_pair(w, SGPR_EXEC, mask);
 }
 
-/* 64 bytes of 0 or 1 to a mask. */
-static u64 gather_bits(const u8 *flags)
-{
-    u64 half[2];
-    for (int k = 0; k < 2; k++) {
-        __m256i x = _mm256_loadu_si256((const __m256i *)(flags + 32 * k));
-        half[k] = (u32)_mm256_movemask_epi8(_mm256_slli_epi16(x, 7));
-    }
-    return half[0] | half[1] << 32;
-}
-
 #define COMPARE(name, T, relation, to_exec) \
     HANDLER(name) \
     { \

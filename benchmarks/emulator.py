@@ -1,0 +1,200 @@
+"""How fast the emulated GPU runs: `make bench`.
+
+Each kernel is launched in turn with one thread, with the memory model, and with two threads, a process each. The
+anchor, timed beside every launch, is one wave's multiply-add as compiled C: what it costs without an interpreter.
+Rates are per second of CPU time, so that a busy machine does not lower them much.
+"""
+
+import argparse
+import json
+import random
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.execution.open import open_sandbox
+from amdkernel_mcp.execution.sandbox import Sandbox
+
+ARCH = "gfx942"
+HERE = Path(__file__).parent / "inside"
+WAYS = {"bare": "threads=1", "modelled": "threads=1,memory=1", "two": "threads=2"}
+DECODED = 10_000  # instructions
+
+# Bytes of each buffer, then the scalars, in the order of the kernel's parameters.
+LAUNCHES: dict[str, dict[str, Any]] = {
+    "gemm_f32 512x512x512": {
+        "example": "gemm_f32", "kernel": "gemm", "grid": [16, 16], "block": [16, 16],
+        "buffers": [1 << 20] * 3, "scalars": [512, 512, 512]},
+    "gemm_f32 1024x1024x512": {
+        "example": "gemm_f32", "kernel": "gemm", "grid": [32, 32], "block": [16, 16],
+        "buffers": [1 << 21, 1 << 21, 1 << 22], "scalars": [1024, 1024, 512]},
+    "gemm_f16, MFMA, 512x512x512": {
+        "example": "gemm_f16", "kernel": "gemm", "grid": [16, 16], "block": [64],
+        "buffers": [1 << 19, 1 << 19, 1 << 20], "scalars": [512, 512, 512]},
+    "row_softmax 1024x2000": {
+        "example": "row_softmax", "kernel": "softmax_rows", "grid": [1024], "block": [256],
+        "buffers": [1 << 23] * 2, "scalars": [1024, 2000]},
+    "rmsnorm 1024x2000": {
+        "example": "rmsnorm", "kernel": "rmsnorm", "grid": [1024], "block": [256],
+        "buffers": [1 << 22, 1 << 12, 1 << 22], "scalars": [1024, 2000, 0]},
+    "transpose 1024x1024": {
+        "example": "transpose", "kernel": "transpose", "grid": [16, 16], "block": [64, 4],
+        "buffers": [1 << 22] * 2, "scalars": [1024, 1024]},
+    "reduce_sum 1M": {
+        "example": "reduce_sum", "kernel": "partial_sums", "grid": [256], "block": [256],
+        "buffers": [1 << 22, 1 << 12], "scalars": [1 << 20]},
+    "histogram 1M": {
+        "example": "histogram", "kernel": "histogram", "grid": [256], "block": [256], "lds": 1024,
+        "buffers": [1 << 22, 1 << 12], "scalars": [1 << 20, 256]},
+}  # fmt: skip
+STRAIGHT = {"kernel": "straight", "grid": [1], "block": [64], "buffers": [1 << 16], "scalars": [7]}
+
+COMPILE = """
+set -e
+hipcc="hipcc --offload-arch={arch} -O3 --offload-device-only --no-gpu-bundle-output -Wno-unused-command-line-argument"
+for source in *.hip; do $hipcc -include hip/hip_runtime.h $source -o $OUT/${{source%.hip}}.co; done
+clang=$(ls -d /usr/lib/llvm-*/bin/clang | sort -V | tail -1)
+$clang -O3 -march=x86-64-v3 -shared -fPIC anchor.c -o $OUT/anchor.so
+"""
+RUN = """
+set -e
+export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_REPORT=$OUT/report
+{runs}
+objdump=$(ls -d /usr/lib/llvm-*/bin/llvm-objdump | sort -V | tail -1)
+for n in 1 2 3; do
+    start=$(date +%s%N); $objdump -d straight.co >$OUT/text; end=$(date +%s%N); echo $((end - start)) >>$OUT/objdump
+done
+rm $OUT/text
+"""
+
+
+FORMS = """
+v_fma_f32 v{a}, v{b}, v{c}, v{d}
+v_add_u32_e32 v{a}, 0x{n:x}, v{b}
+v_mul_f32_e64 v{a}, -v{b}, |v{c}|
+v_cmp_gt_i32_e64 s[{s}:{s1}], v{a}, v{b}
+v_cndmask_b32_e32 v{a}, v{b}, v{c}, vcc
+v_lshl_add_u64 v[{a}:{a1}], v[{b}:{b1}], 2, v[{c}:{c1}]
+v_pk_fma_f32 v[{a}:{a1}], v[{b}:{b1}], v[{c}:{c1}], v[{d}:{d1}] op_sel_hi:[0,1,1]
+v_mfma_f32_16x16x16_f16 v[{a}:{a3}], v[{b}:{b1}], v[{c}:{c1}], v[{a}:{a3}]
+v_add_f32_dpp v{a}, v{b}, v{c} row_shr:1 row_mask:0xf bank_mask:0xf
+ds_read2_b32 v[{a}:{a1}], v{b} offset0:{m} offset1:{k}
+ds_write_b64 v{a}, v[{b}:{b1}] offset:{n}
+global_load_dwordx4 v[{a}:{a3}], v[{b}:{b1}], off offset:{m}
+global_store_dword v{a}, v{b}, s[{s}:{s1}]
+s_waitcnt vmcnt({l}) lgkmcnt(0)
+s_add_u32 s{s}, s{s1}, {l}
+s_and_saveexec_b64 s[{s}:{s1}], vcc
+""".strip().splitlines()
+
+
+def assembly(count: int) -> str:
+    """A kernel that holds, and skips, `count` instructions as different as those of real kernels."""
+    chosen = random.Random(1)
+    lines = []
+    for _ in range(count):
+        at = {name: 2 * chosen.randrange(4, 60) for name in "abcd"} | {"s": 2 * chosen.randrange(10, 40)}
+        following = {f"{name}{step}": first + step for name, first in at.items() for step in (1, 3)}
+        numbers = {"n": chosen.randrange(100, 4096), "m": chosen.randrange(256), "k": chosen.randrange(256)}
+        line = chosen.choice(FORMS).format(**at, **following, **numbers, l=chosen.randrange(16))
+        lines.append(f'"{line}\\n"\n')
+    return (
+        'extern "C" __global__ void straight(unsigned* p, int n)\n{\n'
+        f'if (!n) asm volatile({"".join(lines)} : : : "v127", "s99", "vcc", "memory");\np[0] = n;\n}}\n'
+    )
+
+
+@dataclass(frozen=True)
+class Quartiles:
+    low: float
+    median: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+
+def quartiles(values: list[float]) -> Quartiles:
+    return Quartiles(*(statistics.quantiles(values, n=4) if len(values) > 1 else values * 3))
+
+
+def compiled(sandbox: Sandbox) -> dict[str, bytes]:
+    """Code objects of the examples and of the straight code, and the anchor."""
+    sources = {
+        f"{plan['example']}.hip": (folder("examples") / plan["example"] / "kernels/better.hip").read_bytes()
+        for plan in LAUNCHES.values()
+    }
+    sources["straight.hip"] = assembly(DECODED).encode()
+    sources["anchor.c"] = (HERE / "anchor.c").read_bytes()
+    done = sandbox.run("compile", ["sh", "-c", COMPILE.format(arch=ARCH)], sources, timeout_s=110)
+    if done.exit_code:
+        raise SystemExit(f"cannot compile: {done.stderr}")
+    return dict(done.files)
+
+
+def measured(sandbox: Sandbox, objects: dict[str, bytes], rounds: int) -> tuple[dict[str, list[dict[str, Any]]], float]:
+    """What every launch took, by way and in the order of the rounds; and the seconds of llvm-objdump."""
+    plans = {name: {**plan, "object": f"{plan['example']}.co"} for name, plan in LAUNCHES.items()}
+    plans["straight code"] = {**STRAIGHT, "object": "straight.co"}
+    files = {**objects, "launches.json": json.dumps(plans).encode()}
+    files["launch_kernels.py"] = (HERE / "launch_kernels.py").read_bytes()
+    runs = "\n".join(
+        f"AMDKERNEL_EMULATOR_OPTIONS={options} python3 launch_kernels.py >>$OUT/{way}"
+        for _ in range(rounds)
+        for way, options in WAYS.items()
+    )
+    done = sandbox.run("run", ["sh", "-c", RUN.format(runs=runs)], files, timeout_s=600)
+    if done.exit_code:
+        raise SystemExit(f"cannot run: {done.stderr}")
+    counts = instructions(done.files["report"])
+    times = {way: [json.loads(line) for line in done.files[way].splitlines()] for way in WAYS}
+    for launches in times.values():
+        for launch in launches:
+            launch["instructions"] = counts[launch["name"]]
+    objdump = statistics.median(int(line) for line in done.files["objdump"].split()) / 1e9
+    return times, objdump
+
+
+def instructions(report: bytes) -> dict[str, int]:
+    """Wave-instructions of a launch: every other line of the report, in the order of the launches, is a timed one."""
+    counts = [json.loads(line)["counters"]["SQ_INSTS"] for line in report.splitlines()][1::2]
+    return dict(zip([*LAUNCHES, "straight code"], counts, strict=False))
+
+
+def report(times: dict[str, list[dict[str, Any]]], objdump: float) -> None:
+    print(f"emulator, {ARCH}; M/s: million wave-instructions per second of CPU time; quartiles in []")
+    for name in LAUNCHES:
+        bare, modelled, two = ([t for t in times[way] if t["name"] == name] for way in WAYS)
+        rate, slow = (quartiles([t["instructions"] / t["cpu"] / 1e6 for t in each]) for each in (bare, modelled))
+        alone = quartiles([t["cpu"] / t["instructions"] / t["anchor"] for t in bare])
+        model = quartiles([m["cpu"] / b["cpu"] for m, b in zip(modelled, bare, strict=True)])
+        scaling = quartiles([b["wall"] / t["wall"] for b, t in zip(bare, two, strict=True)])
+        print(
+            f"{name}: {rate} M/s, {alone} x its arithmetic alone; with the memory model {slow} M/s, {model} x as long; "
+            f"two threads {scaling} x as fast"
+        )
+    decodes = [t for launches in times.values() for t in launches if t["name"] == "straight code"]
+    decode = quartiles([t["decode"] for t in decodes])
+    print(
+        f"decode: {decode.median * 1e3:.3g} ms for {DECODED} instructions, "
+        f"{decode.median / objdump:.2g} x llvm-objdump -d"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    sandbox = open_sandbox(load_settings())
+    try:
+        objects = compiled(sandbox)
+        report(*measured(sandbox, objects, options.rounds))
+    finally:
+        sandbox.close()
+
+
+if __name__ == "__main__":
+    main()
