@@ -288,14 +288,16 @@ bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
     }
 }
 
-bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
+bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a)
 {
     for (int l = 0; l < LANES; l++)
         a->own[l] = address[l] + (u32)offset;
-    a->base = w->lds;
-    a->offset = a->own;
-    if (!check_offsets(w, i, a->own, a->active, bytes, w->lds_bytes, store, SPACE_LDS))
-        return false;
+    if (!within) {
+        a->base = w->lds;
+        a->offset = a->own;
+        if (!check_offsets(w, i, a->own, a->active, bytes, w->lds_bytes, store, SPACE_LDS))
+            return false;
+    }
     if (unlikely(w->worker->watchers))
         watch_lds(w, i, a->own, a->active, bytes, store);
     return true;

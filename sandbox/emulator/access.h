@@ -28,8 +28,8 @@ static inline u8 *lane_at(const Access *a, int lane)
 /* Where the lanes of a vector memory instruction go. False: a fault was recorded. */
 bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a);
 
-/* LDS at address + offset of each lane, looked at lane by lane and under the eyes of watchers. */
-bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a);
+/* LDS at address + offset of each lane, lane by lane unless all are known to be `within`, and watchers are told. */
+bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a);
 
 /* True when `reach` bytes from every lane's address on lie within LDS, sleeping lanes as well. */
 static inline bool all_within(const Wave *w, const u32 *address, u32 reach)
@@ -47,8 +47,8 @@ static inline bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 of
     a->outside = 0;
     a->base = w->lds + offset;
     a->offset = address;
-    return likely(!w->worker->watchers && all_within(w, address, (u32)offset + bytes)) ||
-           lds_slowly(w, i, address, offset, bytes, store, a);
+    bool within = all_within(w, address, (u32)offset + bytes);
+    return likely(within && !w->worker->watchers) || lds_slowly(w, i, address, offset, bytes, store, within, a);
 }
 
 /* Two at once, at `offset` and `other` from one address: `a` and `b`. */
@@ -61,8 +61,10 @@ static inline bool access_lds_two(Wave *w, const Inst *i, const u32 *address, i3
     a->base = w->lds + offset;
     b->base = w->lds + other;
     a->offset = b->offset = address;
-    return likely(!w->worker->watchers && all_within(w, address, (u32)farther + bytes)) ||
-           (lds_slowly(w, i, address, offset, bytes, store, a) && lds_slowly(w, i, address, other, bytes, store, b));
+    bool within = all_within(w, address, (u32)farther + bytes);
+    return likely(within && !w->worker->watchers) ||
+           (lds_slowly(w, i, address, offset, bytes, store, within, a) &&
+            lds_slowly(w, i, address, other, bytes, store, within, b));
 }
 
 /* One lane's 64-byte-at-most copies between registers and memory. */
