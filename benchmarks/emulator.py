@@ -32,13 +32,13 @@ LAUNCHES: dict[str, dict[str, Any]] = {
         "example": "gemm_f32", "kernel": "gemm", "grid": [32, 32], "block": [16, 16],
         "buffers": [1 << 21, 1 << 21, 1 << 22], "scalars": [1024, 1024, 512]},
     "gemm_f16, MFMA, 512x512x512": {
-        "example": "gemm_f16", "kernel": "gemm", "grid": [16, 16], "block": [64],
+        "example": "gemm_f16", "kernel": "gemm", "dtype": "f16", "grid": [16, 16], "block": [64],
         "buffers": [1 << 19, 1 << 19, 1 << 20], "scalars": [512, 512, 512]},
     "row_softmax 1024x2000": {
         "example": "row_softmax", "kernel": "softmax_rows", "grid": [1024], "block": [256],
         "buffers": [1 << 23] * 2, "scalars": [1024, 2000]},
     "rmsnorm 1024x2000": {
-        "example": "rmsnorm", "kernel": "rmsnorm", "grid": [1024], "block": [256],
+        "example": "rmsnorm", "kernel": "rmsnorm", "dtype": "f16", "grid": [1024], "block": [256],
         "buffers": [1 << 22, 1 << 12, 1 << 22], "scalars": [1024, 2000, 0]},
     "transpose 1024x1024": {
         "example": "transpose", "kernel": "transpose", "grid": [16, 16], "block": [64, 4],
@@ -47,7 +47,7 @@ LAUNCHES: dict[str, dict[str, Any]] = {
         "example": "reduce_sum", "kernel": "partial_sums", "grid": [256], "block": [256],
         "buffers": [1 << 22, 1 << 12], "scalars": [1 << 20]},
     "histogram 1M": {
-        "example": "histogram", "kernel": "histogram", "grid": [256], "block": [256], "lds": 1024,
+        "example": "histogram", "kernel": "histogram", "dtype": "i32", "grid": [256], "block": [256], "lds": 1024,
         "buffers": [1 << 22, 1 << 12], "scalars": [1 << 20, 256]},
 }  # fmt: skip
 STRAIGHT = {"kernel": "straight", "grid": [1], "block": [64], "buffers": [1 << 16], "scalars": [7]}

@@ -4,6 +4,7 @@ Prints one JSON line a launch: seconds of CPU and of wall time, seconds of one m
 first launch took more, which is the decoding of its code object.
 """
 
+import array
 import ctypes
 import json
 import time
@@ -21,11 +22,19 @@ def check(status: int, what: str) -> None:
         raise SystemExit(f"{what}: HIP error {status}")
 
 
-def buffer(size: int) -> ctypes.c_void_p:
-    """Device memory of small integers, which are tiny floats as well."""
+PERIOD = 1009  # values
+VALUES = {
+    "f32": array.array("f", (1 + n / PERIOD for n in range(PERIOD))).tobytes(),
+    "f16": array.array("H", (0x3C00 + n for n in range(PERIOD))).tobytes(),  # from 1 to 2
+    "i32": array.array("i", (n * 17 % 256 for n in range(PERIOD))).tobytes(),
+}
+
+
+def buffer(size: int, values: bytes) -> ctypes.c_void_p:
+    """Device memory that holds the values over and over."""
     pointer = ctypes.c_void_p()
     check(hip.hipMalloc(ctypes.byref(pointer), ctypes.c_size_t(size)), "hipMalloc")
-    content = bytes(n % 7 if n % 4 == 0 else 0 for n in range(4096)) * (size // 4096 + 1)
+    content = values * (size // len(values) + 1)
     check(hip.hipMemcpy(pointer, content, ctypes.c_size_t(size), 1), "hipMemcpy")
     return pointer
 
@@ -48,7 +57,7 @@ for name, plan in json.loads(Path("launches.json").read_text()).items():
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     check(hip.hipModuleLoadData(ctypes.byref(module), Path(plan["object"]).read_bytes()), "hipModuleLoadData")
     check(hip.hipModuleGetFunction(ctypes.byref(function), module, plan["kernel"].encode()), "hipModuleGetFunction")
-    buffers = [buffer(size) for size in plan["buffers"]]
+    buffers = [buffer(size, VALUES[plan.get("dtype", "f32")]) for size in plan["buffers"]]
     values = [*buffers, *(ctypes.c_int(n) for n in plan["scalars"])]
     first, _ = timed(launch, function, plan, values)
     alone, _ = timed(anchor, ctypes.c_long(ANCHOR_STEPS))

@@ -1,4 +1,4 @@
-/* Read-modify-write, lane after lane. Other workgroups run on other threads, so each one is a host atomic. */
+/* Read-modify-write, lane after lane. Other workgroups run on other threads, so in memory each one is a host atomic. */
 #include "access.h"
 #include "isa/lane_math.h"
 
@@ -89,6 +89,20 @@ static u64 atomic64(u64 *at, AtomicOp op, u64 v, u64 c)
     return old;
 }
 
+/* All waves of a workgroup run on one thread, so that nothing else reaches its LDS. */
+static u32 plain32(u32 *at, AtomicOp op, u32 v, u32 c)
+{
+    u32 old = *at;
+    *at = apply32(op, old, v, c);
+    return old;
+}
+static u64 plain64(u64 *at, AtomicOp op, u64 v, u64 c)
+{
+    u64 old = *at;
+    *at = apply64(op, old, v, c);
+    return old;
+}
+
 static u64 operand(Wave *w, u16 at, u32 bytes, int lane)
 {
     if (at == 0xffff)
@@ -108,7 +122,11 @@ void run_atomic(Wave *w, const Inst *i, const Access *a, AtomicOp op, u32 bytes,
             wave_fault(w, i, OUTCOME_MISALIGNED, SPACE_GLOBAL, (u32)l, (u64)at, bytes, true);
             return;
         }
-        old[l] = bytes == 4 ? atomic32((u32 *)at, op, (u32)v, (u32)c) : atomic64((u64 *)at, op, v, c);
+        bool alone = (u64)at - (u64)w->lds < w->lds_bytes;
+        if (bytes == 4)
+            old[l] = alone ? plain32((u32 *)at, op, (u32)v, (u32)c) : atomic32((u32 *)at, op, (u32)v, (u32)c);
+        else
+            old[l] = alone ? plain64((u64 *)at, op, v, c) : atomic64((u64 *)at, op, v, c);
     }
     for (int l = 0; dst != 0xffff && l < LANES; l++)
         if ((a->active | a->outside) >> l & 1) {

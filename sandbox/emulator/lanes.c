@@ -208,16 +208,18 @@ SELDOM void put_slow(Wave *w, const Inst *i, const u32 *result)
 {
     u32 room[LANES], *to = vector(w, i->dst);
     bool upper = i->half & HALF_RESULT_UPPER, alone = i->half & HALF_RESULT_ALONE;
-    for (int l = 0; l < LANES; l++) {
-        u32 x = i->clamp || i->omod ? modified32(i, result[l]) : result[l];
-        if (i->sdwa)
-            x = sdwa_merge(i, x, to[l]);
-        else if (upper)
-            x = (to[l] & 0xffff) | x << 16;
-        else if (alone)
-            x = (to[l] & 0xffff0000) | (x & 0xffff);
-        room[l] = x;
-    }
+    memcpy(room, result, sizeof room);
+    for (int l = 0; (i->clamp || i->omod) && l < LANES; l++)
+        room[l] = modified32(i, room[l]);
+    if (i->sdwa)
+        for (int l = 0; l < LANES; l++)
+            room[l] = sdwa_merge(i, room[l], to[l]);
+    else if (upper)
+        for (int l = 0; l < LANES; l++)
+            room[l] = (to[l] & 0xffff) | room[l] << 16;
+    else if (alone)
+        for (int l = 0; l < LANES; l++)
+            room[l] = (to[l] & 0xffff0000) | (room[l] & 0xffff);
     put_masked(to, room, write_mask(w, i));
 }
 

@@ -107,29 +107,40 @@ void store_dwords(Wave *w, const Access *a, u16 source, u32 words)
         store_all(a->base, a->offset, words, rows);
 }
 
-static u32 extended(u32 x, u32 bytes, u8 extend, u32 old)
+/* One or two bytes of each active lane, the others' being zero. */
+static void read_small(const Access *a, u32 bytes, u32 *out)
 {
-    bool sign = extend == EXTEND_SIGN || extend == EXTEND_SIGN_LOW || extend == EXTEND_SIGN_HIGH;
-    if (sign)
-        x = bytes == 1 ? (u32)(i32)(int8_t)x : (u32)(i32)(int16_t)x;
-    if (extend == EXTEND_LOW || extend == EXTEND_SIGN_LOW)
-        return (old & 0xffff0000) | (x & 0xffff);
-    if (extend == EXTEND_HIGH || extend == EXTEND_SIGN_HIGH)
-        return (old & 0xffff) | x << 16;
-    return x;
+    for (int l = 0; l < LANES; l++) {
+        u16 x = 0;
+        if (!(a->active >> l & 1))
+            x = 0;
+        else if (bytes == 1)
+            x = *lane_at(a, l);
+        else
+            memcpy(&x, lane_at(a, l), 2);
+        out[l] = x;
+    }
+}
+
+static void extend_sign(u32 *x, u32 bits)
+{
+    for (int l = 0; l < LANES; l++)
+        x[l] = (u32)((i32)(x[l] << (32 - bits)) >> (32 - bits));
 }
 
 void load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend)
 {
-    u32 *d = vector(w, dst);
-    for (int l = 0; l < LANES; l++) {
-        u32 x = 0;
-        if (a->active >> l & 1)
-            memcpy(&x, lane_at(a, l), bytes);
-        else if (!(a->outside >> l & 1))
-            continue;
-        d[l] = extended(x, bytes, extend, d[l]);
-    }
+    u32 x[LANES], *d = vector(w, dst);
+    read_small(a, bytes, x);
+    if (extend == EXTEND_SIGN || extend == EXTEND_SIGN_LOW || extend == EXTEND_SIGN_HIGH)
+        extend_sign(x, 8 * bytes);
+    if (extend == EXTEND_LOW || extend == EXTEND_SIGN_LOW)
+        for (int l = 0; l < LANES; l++)
+            x[l] = (d[l] & 0xffff0000) | (x[l] & 0xffff);
+    else if (extend == EXTEND_HIGH || extend == EXTEND_SIGN_HIGH)
+        for (int l = 0; l < LANES; l++)
+            x[l] = (d[l] & 0xffff) | x[l] << 16;
+    put_masked(d, x, a->active | a->outside);
 }
 
 void store_small(Wave *w, const Access *a, u16 source, u32 bytes, bool high)

@@ -294,21 +294,18 @@ static inline i32 field_i32(i32 x, u32 offset, u32 width)
     return (i32)((u32)x << (32 - offset - width)) >> (32 - width);
 }
 
-/* Byte k of the result is byte `selector` of `data`, or what selectors from 8 on stand for. */
-static inline u32 permute_bytes(u64 data, u32 selectors)
+/* One byte of the eight of `high` and `low`, or what selectors from 8 on stand for. */
+static inline u32 selected_byte(u32 high, u32 low, u32 selector)
 {
-    u32 r = 0;
-    for (int k = 0; k < 4; k++) {
-        u32 s = selectors >> 8 * k & 255, byte;
-        if (s < 8)
-            byte = data >> 8 * s & 255;
-        else if (s < 12)
-            byte = data >> (16 * (s - 8) + 15) & 1 ? 255 : 0;
-        else
-            byte = s == 12 ? 0 : 255;
-        r |= byte << 8 * k;
-    }
-    return r;
+    u32 byte = (selector & 4 ? high : low) >> 8 * (selector & 3) & 255;
+    u32 sign = (selector & 2 ? high : low) >> (selector & 1 ? 31 : 15) & 1 ? 255 : 0;
+    u32 fixed = selector == 12 ? 0 : 255;
+    return selector < 8 ? byte : selector < 12 ? sign : fixed;
+}
+static inline u32 permute_bytes(u32 high, u32 low, u32 selectors)
+{
+    return selected_byte(high, low, selectors & 255) | selected_byte(high, low, selectors >> 8 & 255) << 8 |
+           selected_byte(high, low, selectors >> 16 & 255) << 16 | selected_byte(high, low, selectors >> 24) << 24;
 }
 
 /* Sum of the distances of four bytes; `masked`: a zero byte in `a` does not count. */
