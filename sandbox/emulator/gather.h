@@ -56,13 +56,34 @@ static inline void four_by_two(const u8 *base, const u32 *offset, u32 *rows)
     _mm_storeu_si128((__m128i *)(rows + LANES), _mm_unpackhi_epi64(ab, cd));
 }
 
+/* A lane's dwords in one access where hardware has one: a flag and its value, written together, are read together. */
+static inline void read_words(const u8 *from, u32 words, u32 *out)
+{
+    if (words == 2)
+        memcpy(out, from, 8);
+    else if (words == 4)
+        _mm_storeu_si128((__m128i *)out, _mm_loadu_si128((const __m128i *)from));
+    else
+        memcpy(out, from, 4 * words);
+}
+static inline void write_words(u8 *to, u32 words, const u32 *x)
+{
+    if (words == 2)
+        memcpy(to, x, 8);
+    else if (words == 4)
+        _mm_storeu_si128((__m128i *)to, _mm_loadu_si128((const __m128i *)x));
+    else
+        memcpy(to, x, 4 * words);
+}
+
+enum { MOST_WORDS = 16 };
+
 static inline void gather_broadcast(const u8 *from, u32 words, u32 *rows)
 {
-    for (u32 k = 0; k < words; k++) {
-        u32 x;
-        memcpy(&x, from + 4 * k, 4);
-        store_lanes(rows + k * LANES, x - (Lanes){0});
-    }
+    u32 x[MOST_WORDS];
+    read_words(from, words, x);
+    for (u32 k = 0; k < words; k++)
+        store_lanes(rows + k * LANES, x[k] - (Lanes){0});
 }
 
 static inline void gather_anyhow(const u8 *base, const u32 *offset, u32 words, u32 *rows)
@@ -104,9 +125,12 @@ static inline void scatter_group(u8 *base, const u32 *offset, u32 words, const u
         store_lanes(base + offset[0], load_lanes(rows));
         return;
     }
-    for (int l = 0; l < GROUP; l++)
+    for (u32 l = 0; l < GROUP; l++) {
+        u32 x[MOST_WORDS];
         for (u32 k = 0; k < words; k++)
-            memcpy(base + offset[l] + 4 * k, &rows[k * LANES + (u32)l], 4);
+            x[k] = rows[k * LANES + l];
+        write_words(base + offset[l], words, x);
+    }
 }
 
 #endif

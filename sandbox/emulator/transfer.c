@@ -13,13 +13,17 @@ static void zero_outside(Wave *w, const Access *a, u16 dst, u32 words)
 static void load_lane(Wave *w, const Access *a, u16 dst, u32 words, int lane)
 {
     const u8 *from = lane_at(a, lane); /* by value: the result may overwrite the addresses */
+    u32 x[MOST_WORDS];
+    read_words(from, words, x);
     for (u32 k = 0; k < words; k++)
-        memcpy(&vector(w, dst + k)[lane], from + 4 * k, 4);
+        vector(w, dst + k)[lane] = x[k];
 }
 static void store_lane(Wave *w, const Access *a, u16 source, u32 words, int lane)
 {
+    u32 x[MOST_WORDS];
     for (u32 k = 0; k < words; k++)
-        memcpy(lane_at(a, lane) + 4 * k, &vector(w, source + k)[lane], 4);
+        x[k] = vector(w, source + k)[lane];
+    write_words(lane_at(a, lane), words, x);
 }
 
 /* Inlined with constant numbers: the choices within are then made by the compiler. */
