@@ -1,6 +1,7 @@
 /*
  * libFuzzer's way in: bytes that nobody trusts go to the loader, to the report, and as machine code to decoder and wave.
- * The first byte chooses: bits 0-2 the architecture, bits 3-4 what the rest is.
+ * The first byte chooses: bits 0-2 the architecture, bits 3-4 what the rest is. LLVM's disassembler, which decodes machine
+ * code for us, itself fails on some words that no compiler makes; with FUZZ_FILES in the environment only files are tried.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -62,8 +63,7 @@ static void run(const u8 *bytes, size_t size, const char *arch)
                   .step_limit = STEPS, .threads = 1, .deterministic = true, .count_memory = size & 1};
     Outcome out;
     dispatch_run(m, &d, &out);
-    free(out.pc_executions);
-    free(out.pc_addresses);
+    free(out.pcs);
     program_destroy(p);
 }
 
@@ -84,7 +84,9 @@ int LLVMFuzzerTestOneInput(const u8 *bytes, size_t size)
     switch (bytes[0] >> 3 & 3) {
     case LOADER: load(bytes + 1, size - 1, arch); break;
     case REPORT: images_each(bytes + 1, size - 1, look_at_image, &sum); break;
-    default: run(bytes + 1, size - 1, arch);
+    default:
+        if (!getenv("FUZZ_FILES"))
+            run(bytes + 1, size - 1, arch);
     }
     return 0;
 }
