@@ -32,6 +32,7 @@ FindingKind = Literal[
     "launch_plan",
     "misaligned",
     "not_written",
+    "use_after_free",
 ]
 
 

@@ -55,13 +55,25 @@ class DispatchFault(_Answer):
     """What an emulated kernel did wrong, and where. `pc` is a virtual address of the code object as it was linked."""
 
     kind: Literal[
-        "out_of_bounds", "misaligned", "not_emulated", "step_limit", "deadlock", "trap", "bad_pc", "read_only"
+        "out_of_bounds",
+        "misaligned",
+        "not_emulated",
+        "step_limit",
+        "deadlock",
+        "trap",
+        "bad_pc",
+        "read_only",
+        "use_after_free",
+        "uninitialised_read",
+        "input_modified",
+        "race",
     ]
     pc: int
     workgroup: _Three
     wave: _Count
     lane: _Count
     instruction: _Name
+    callers: list[int] = []  # of the calls that led there, innermost first
     space: Literal["global", "lds", "scratch", "scalar"] | None = None
     address: _Count | None = None
     bytes: _Count | None = None
@@ -76,6 +88,25 @@ class DispatchFault(_Answer):
 _PcRow = tuple[_Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count]
 
 
+class RacePartner(_Answer):
+    """The other access of a race; `update` is a read-modify-write. `atomic`: or volatile."""
+
+    pc: int
+    workgroup: _Three
+    wave: _Count
+    lane: _Count
+    access: Literal["load", "store", "update"]
+    atomic: bool
+    callers: list[int] = []
+
+
+class DispatchFinding(DispatchFault):
+    """What the checks saw at one instruction, `count` times; the kernel went on. `partner`: of races only."""
+
+    count: _Count
+    partner: RacePartner | None
+
+
 class DispatchRecord(_Answer):
     """One dispatch on the emulator: exact counts, and executions per instruction where they were asked for."""
 
@@ -87,6 +118,10 @@ class DispatchRecord(_Answer):
     counters: dict[str, _Count]
     pcs: list[_PcRow] | None
     fault: DispatchFault | None
+    findings: list[DispatchFinding] = []
+    races_checked: bool = False
+    schedule_seed: _Count = 0
+    races_in_part: bool = False  # too much memory was touched to look for races in all of it
 
 
 class _Report(_Answer):

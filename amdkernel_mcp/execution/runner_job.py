@@ -78,12 +78,18 @@ class Timing:
 
 @dataclass(frozen=True)
 class RunCase:
-    """Buffers, and the launches that work on them in order. `timing` is used in mode `time` only."""
+    """Buffers, and the launches that work on them in order. `timing` is used in mode `time` only.
+
+    `emulator_options`: of each repeat, as in AMDKERNEL_EMULATOR_OPTIONS; a GPU does not see them. Where the launches of
+    the first repeat take longer than `close_look_within_s`, its options serve for all.
+    """
 
     buffers: tuple[Buffer, ...]
     launches: tuple[Launch, ...]
     repeats: int = 3
     timing: Timing = Timing()
+    emulator_options: tuple[str, ...] = ()
+    close_look_within_s: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -151,6 +157,7 @@ def _emulator_options(job: RunnerJob) -> str:
         "step_limit": int(job.case_timeout_s * EMULATED_STEPS_PER_S),
         "memory": int(job.mode != "check"),
         "pcs": int(job.mode == "profile"),
+        "check": int(job.mode == "check"),
     }
     return ",".join(f"{name}={value}" for name, value in options.items())
 
@@ -171,6 +178,8 @@ def _case_plan(case: RunCase, mode: Mode, files: dict[str, bytes]) -> dict[str, 
     timing = case.timing if mode == "time" else None
     return {
         "repeats": case.repeats,
+        "emulator_options": case.emulator_options,
+        "close_look_within_s": case.close_look_within_s,
         "timing": timing and {name: getattr(timing, name) for name in ("warmups", "samples", "buffer_sets")},
         "buffers": [_buffer_plan(buffer, files) for buffer in case.buffers],
         "launches": [_launch_plan(launch, index_of) for launch in case.launches],

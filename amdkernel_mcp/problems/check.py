@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from amdkernel_mcp.problems.reference import Array, Call
 
 DEFAULT_SEEDS = (0, 1, 2)
-REPEATS = 4  # two with each poison, so that a race is not taken for the poison's work
+SCHEDULES = 2  # orders of waves and workgroups besides the plain one, each with another poison than its neighbours
 CASE_TIMEOUT_S = 20.0
+# Looking for races takes some ten times as long as running. The smallest case is worth more of it than the others.
+CLOSE_LOOK_WITHIN_S = 0.3
+SMALLEST_WITHIN_S = 1.0
 _MOST_FINDINGS = 8
 
 
@@ -41,12 +45,15 @@ def check(
     plan: LaunchPlan,
     target: Target,
     seeds: Sequence[int] = DEFAULT_SEEDS,
-    repeats: int = REPEATS,
+    schedules: int | None = None,
     cache_dir: Path | None = None,
     case_timeout_s: float = CASE_TIMEOUT_S,
     on_progress: Callable[[str], None] = silent,
 ) -> CheckResult:
-    """Whether the kernel computes what the problem asks: every case, every seed; the first seed `repeats` times.
+    """Whether the kernel computes what the problem asks: every case, every seed; the first seed several times.
+
+    `schedules`: orders of waves and workgroups besides the plain one, on the emulator. Only cases that take little time
+    run in them; a number that is given allows for more.
 
     Raises ProblemFileError when the reference cannot be used; SandboxError, TargetError. A bad kernel is a verdict.
     """
@@ -61,7 +68,7 @@ def check(
         return invalid([refused], target=target.name)
     on_progress(f"running {len(problem.cases)} cases with {len(seeds)} seeds on {target.name}")
     calls = _calls(problem, seeds)
-    runs = _run_cases(problem, calls, placements, repeats)
+    runs = _run_cases(problem, calls, placements, schedules)
     report, expected = _run_both(
         sandbox, target, compiled.code_object, problem, calls, runs, cache_dir, case_timeout_s, on_progress
     )
@@ -129,13 +136,23 @@ def _calls(problem: Problem, seeds: Sequence[int]) -> list[Call]:
 
 
 def _run_cases(
-    problem: Problem, calls: Sequence[Call], placements: Sequence[Placement], repeats: int
+    problem: Problem, calls: Sequence[Call], placements: Sequence[Placement], schedules: int | None
 ) -> tuple[RunCase, ...]:
     placed = {id(case): placement for case, placement in zip(problem.cases, placements, strict=True)}
     first_seed = calls[0].seed
-    return tuple(
+    repeats = 2 + (SCHEDULES if schedules is None else schedules)
+    runs = [
         run_case(problem, call, placed[id(call.case)], repeats=repeats if call.seed == first_seed else 1)
         for call in calls
+    ]
+    smallest = min(runs, key=lambda run: sum(buffer.bytes for buffer in run.buffers))
+    return tuple(
+        replace(
+            run,
+            emulator_options=_emulator_options(run.repeats),
+            close_look_within_s=SMALLEST_WITHIN_S if run is smallest or schedules else CLOSE_LOOK_WITHIN_S,
+        )
+        for run in runs
     )
 
 
@@ -153,6 +170,12 @@ def run_case(problem: Problem, call: Call, placement: Placement, *, repeats: int
         buffers.append(Buffer(argument.name, size, role, data))
     buffers += [Buffer(name, size, "workspace") for name, size in placement.workspaces]
     return RunCase(tuple(buffers), placement.launches, repeats)
+
+
+def _emulator_options(repeats: int) -> tuple[str, ...]:
+    """The first repeat is a plain one, the second looks for races, the others run in an order of their own."""
+    close = ("races=1,schedule_seed=0", *(f"races=0,schedule_seed={n}" for n in range(1, repeats - 1)))
+    return ("races=0,schedule_seed=0", *close[: repeats - 1])
 
 
 def _run_both(

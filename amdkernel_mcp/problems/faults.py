@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +16,7 @@ _ACCESS_KINDS: dict[str, FindingKind] = {
     "out_of_bounds": "out_of_bounds",
     "read_only": "input_modified",
     "misaligned": "misaligned",
+    "use_after_free": "use_after_free",
 }
 
 
@@ -51,13 +52,19 @@ class Stop:
     finding: Finding
 
 
+def line_at(lines: Lines | None, pc: int, callers: Sequence[int] = ()) -> int | None:
+    """The line of an instruction; of one in a header's function, that of the nearest call in the user's file."""
+    places = (pc, *callers) if lines else ()
+    return next((line for place in places if lines and (line := lines.line_of(place))), None)
+
+
 def explain_stop(report: CaseReport, *, lines: Lines | None, layouts: Mapping[str, Layout]) -> Stop | None:
     """Why the run of `report` stopped; None: it came to its end. `layouts`: of each buffer."""
     if report.status == "ok":
         return None
     record = next((record for record in reversed(report.dispatches) if record.fault), None)
     if record and record.fault:
-        line = lines.line_of(record.fault.pc) if lines else None
+        line = line_at(lines, record.fault.pc, record.fault.callers)
         return _of_fault(record.kernel, record.fault, line, layouts)
     message = report.message or report.status
     if report.status == "timeout":
@@ -77,7 +84,7 @@ def _of_fault(kernel: str, fault: DispatchFault, line: int | None, layouts: Mapp
     instruction = fault.instruction.split()[0] if fault.instruction else "an instruction"
     verdict: CheckVerdict = "crashed"
     kind: FindingKind = "crashed"
-    if fault.kind in ("out_of_bounds", "read_only", "misaligned"):
+    if fault.kind in _ACCESS_KINDS:
         kind = _ACCESS_KINDS[fault.kind]
         verdict = "incorrect" if _survivable(fault) else "crashed"
         message = f"{_access(fault, layouts)}; {place}"
@@ -116,6 +123,9 @@ def _access(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
     if fault.space in ("lds", "scratch"):
         what = "LDS (__shared__ memory)" if fault.space == "lds" else "its private memory"
         return f"{verb} {fault.bytes} bytes at byte {fault.address} of {what}, beyond its end"
+    if fault.kind == "use_after_free":
+        whose = fault.region or f"an array of {fault.region_bytes} bytes"
+        return f"{verb} {fault.bytes} bytes at byte {fault.offset} of {whose}, which was freed"
     if not fault.region or fault.offset is None or fault.region_bytes is None or not fault.region_live:
         return f"{verb} {fault.bytes} bytes at an address that belongs to no array"
     layout = layouts.get(fault.region) or Layout(1, (fault.region_bytes,))

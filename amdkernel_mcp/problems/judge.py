@@ -11,6 +11,7 @@ import numpy as np
 
 from amdkernel_mcp.execution.runner_job import CaseReport
 from amdkernel_mcp.problems.faults import Layout, Lines, explain_stop
+from amdkernel_mcp.problems.mistakes import explain_mistakes
 from amdkernel_mcp.problems.problem import Argument, Case, Problem
 from amdkernel_mcp.problems.tolerance import Comparison, compare
 from amdkernel_mcp.results import CaseResult, CheckVerdict, Finding, Worst
@@ -57,15 +58,17 @@ def judge_run(
 ) -> RunJudgement:
     """Judge one run (one seed, all its repeats) against the expected outputs."""
     stop = explain_stop(report, lines=lines, layouts=layouts)
-    findings = [*_guard_findings(report, layouts), *_input_findings(report)]
+    mistakes = explain_mistakes(report, lines=lines, layouts=layouts)
+    findings = [*_guard_findings(report, layouts), *_input_findings(report, mistakes)]
     if stop:
-        at = f"line {stop.finding.line}: " if stop.finding.line else ""
-        return RunJudgement(stop.verdict, f"{at}{stop.finding.message}", (stop.finding, *findings))
+        return RunJudgement(stop.verdict, _with_line(stop.finding), (stop.finding, *mistakes, *findings))
     judged = [_judge_output(problem, case, argument, report, expected[argument.name]) for argument in problem.outputs]
-    findings = [finding for output in judged for finding in output.findings] + findings
+    findings = [*mistakes, *(finding for output in judged for finding in output.findings), *findings]
     worst = max(judged, key=lambda output: (output.comparison.violations > 0, output.comparison.max_rel_err or 0.0))
     wrong = [output for output in judged if output.comparison.violations]
-    reason = "; ".join(output.sentence for output in wrong) or next((f.message for f in findings if _breaks(f)), "")
+    cause = next((_with_line(finding) for finding in [*mistakes, *findings] if _breaks(finding)), "")
+    sentences = [output.sentence for output in wrong]
+    reason = "; ".join(([cause] if mistakes or not wrong else []) + sentences)
     bad = bool(wrong) or any(_breaks(finding) for finding in findings)
     return RunJudgement(
         verdict="incorrect" if bad else "correct",
@@ -100,7 +103,13 @@ def _largest(values: Any) -> float | None:
 
 def _breaks(finding: Finding) -> bool:
     """Whether a finding alone makes a kernel wrong, however right its outputs are."""
-    return finding.kind in ("out_of_bounds", "input_modified", "not_written")
+    return finding.kind in (
+        "out_of_bounds", "input_modified", "not_written", "race", "uninitialised_read", "misaligned", "use_after_free"
+    )  # fmt: skip
+
+
+def _with_line(finding: Finding) -> str:
+    return f"line {finding.line}: {finding.message}" if finding.line else finding.message
 
 
 # ---- one output ----
@@ -253,7 +262,10 @@ def _guard_findings(report: CaseReport, layouts: Mapping[str, Layout]) -> list[F
     return findings
 
 
-def _input_findings(report: CaseReport) -> list[Finding]:
+def _input_findings(report: CaseReport, mistakes: Sequence[Finding]) -> list[Finding]:
+    """What a comparison found, where no check saw the store itself."""
+    if any(finding.kind == "input_modified" for finding in mistakes):
+        return []
     return [
         Finding(kind="input_modified", message=f"changed the input array {name}") for name in report.inputs_modified
     ]

@@ -16,6 +16,20 @@ static u64 lanes_outside(const u64 *address, u64 active, u64 low, u64 limit)
     return bad & 1;
 }
 
+bool reachable(const Wave *w, u64 address, u64 bytes, Span *out)
+{
+    const Dispatch *d = w->worker->dispatch;
+    if (!memory_span(w->worker->memory, address, bytes, out))
+        return false;
+    if (!d->kernarg_bytes || out->low > d->kernarg || out->high <= d->kernarg)
+        return true;
+    bool argument = address >= d->kernarg;
+    u64 end = d->kernarg + (d->kernarg_bytes + KERNARG_SPARE - 1) / KERNARG_SPARE * KERNARG_SPARE;
+    u64 low = argument ? d->kernarg : out->low, high = argument ? end : d->kernarg;
+    *out = (Span){.low = low, .high = high < out->high ? high : out->high, .writable = out->writable};
+    return address >= out->low && address + bytes <= out->high;
+}
+
 /* Lane by lane: the accesses of one instruction may lie in several blocks. */
 static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store, Span *cached)
 {
@@ -25,7 +39,7 @@ static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u
             continue;
         if (address[l] >= cached->low && address[l] + bytes <= cached->high && (!store || cached->writable))
             continue;
-        if (!memory_span(w->worker->memory, address[l], bytes, &span)) {
+        if (!reachable(w, address[l], bytes, &span)) {
             wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_GLOBAL, l, address[l], bytes, store);
             return false;
         }
@@ -177,6 +191,8 @@ static bool resolve_private(Wave *w, const Inst *i, const u32 *offset, u64 activ
 {
     if (!check_offsets(w, i, offset, active, bytes, w->scratch_bytes, store, SPACE_SCRATCH))
         return false;
+    if (unlikely(w->worker->watchers))
+        watch_private(w, i, offset, active, bytes, store);
     a->base = NULL;
     for (u32 l = 0; l < LANES; l++)
         if (active >> l & 1)

@@ -25,6 +25,13 @@ static inline u8 *lane_at(const Access *a, int lane)
     return a->base ? a->base + a->offset[lane] : a->at[lane];
 }
 
+/* Compilers round loads of arguments up, and leave what lies behind the last one alone. */
+enum { KERNARG_SPARE = 64 };
+
+/* The memory around `address` that a kernel may touch, or false: a span, of a launch's record only the part that is
+ * meant. */
+bool reachable(const Wave *w, u64 address, u64 bytes, Span *out);
+
 /* Where the lanes of a vector memory instruction go. False: a fault was recorded. */
 bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a);
 

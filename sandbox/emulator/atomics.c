@@ -119,7 +119,9 @@ void run_atomic(Wave *w, const Inst *i, const Access *a, AtomicOp op, u32 bytes,
         u64 v = operand(w, data, bytes, l), c = operand(w, compare, bytes, l);
         u8 *at = lane_at(a, l);
         if ((u64)at % bytes) {
-            wave_fault(w, i, OUTCOME_MISALIGNED, SPACE_GLOBAL, (u32)l, (u64)at, bytes, true);
+            bool lds = (u64)(at - w->lds) < w->lds_bytes;
+            wave_fault(w, i, OUTCOME_MISALIGNED, lds ? SPACE_LDS : SPACE_GLOBAL, (u32)l, lds ? (u64)(at - w->lds) : (u64)at,
+                       bytes, true);
             return;
         }
         bool alone = (u64)at - (u64)w->lds < w->lds_bytes;

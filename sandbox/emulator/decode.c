@@ -430,7 +430,9 @@ Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes,
     p->wave32 = wave_size == 32;
     p->generation = emulated[known].generation;
     p->ocp_float8 = emulated[known].ocp_float8;
-    if (build(p, arch, error, error_bytes))
+    p->notes = calloc(1, sizeof *p->notes);
+    snprintf(p->arch, sizeof p->arch, "%s", arch);
+    if (p->notes && build(p, arch, error, error_bytes))
         return p;
     program_destroy(p);
     return NULL;
@@ -440,6 +442,9 @@ void program_destroy(Program *p)
 {
     if (!p)
         return;
+    if (p->notes)
+        free(*p->notes);
+    free(p->notes);
     free(p->code);
     free(p->halves);
     free(p->index_of);

@@ -6,16 +6,23 @@
 #include <unistd.h>
 
 #include "memory_model.h"
+#include "access.h"
+#include "schedule.h"
+#include "shadow.h"
 #include "tally.h"
+#include "watch.h"
 #include "wave.h"
 
 enum {
     QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group gets its turn */
     SHORT_QUANTUM = 1 << 12, /* the same where workgroups have been seen to wait: who spins keeps the others from running */
+    CHECKED_QUANTUM = 1 << 11, /* the same where every step is looked at, and polling is slow */
     PATIENCE = 64,       /* rounds without an end or a barrier until another workgroup gets its turn */
     SHORT_PATIENCE = 4,  /* the same where all its waves sleep, or where workgroups have been seen to wait */
     MAX_RESIDENT = 1 << 14, /* workgroups of one worker that may wait for each other: more than any GPU holds */
     MAX_THREADS = 64,
+    SHUFFLED_RESIDENT = 6, /* workgroups that take turns where a seed shuffles them */
+    SHUFFLED_ROUNDS = 8,   /* at most, in one turn */
 };
 
 typedef struct {
@@ -26,17 +33,26 @@ typedef struct {
     MemoryModel *model;  /* or NULL */
 } Queue;
 
-typedef struct { Worker worker; Queue *queue; Group **groups; u32 resident, room, busy; } Crew;
+typedef struct {
+    Worker worker;
+    Queue *queue;
+    Group **groups;
+    u32 resident, room, busy;
+    Schedule schedule;
+    u32 idle_turns;      /* shuffled: since a wave ended or reached a barrier */
+} Crew;
 
 static bool stopped(Queue *q) { return __atomic_load_n(&q->stop, __ATOMIC_RELAXED); }
 static void stop(Queue *q) { __atomic_store_n(&q->stop, true, __ATOMIC_RELAXED); }
 
 /* ---- one workgroup ---- */
 
-static u64 slice(const Crew *c)
+static u64 slice(Crew *c)
 {
     u64 limit = c->queue->dispatch->step_limit, done = __atomic_load_n(&c->queue->steps, __ATOMIC_RELAXED);
-    u64 quantum = c->resident > 1 ? SHORT_QUANTUM : QUANTUM;
+    u64 quantum = c->worker.checks ? CHECKED_QUANTUM : c->resident > 1 ? SHORT_QUANTUM : QUANTUM;
+    if (c->schedule.seed)
+        quantum = schedule_slice(&c->schedule);
     if (!limit)
         return quantum;
     return done >= limit ? 0 : limit - done < quantum ? limit - done : quantum;
@@ -77,8 +93,9 @@ static bool all_signalled(const Group *g)
 }
 
 /* Who waits goes on; who has signalled and not yet waited will not wait. */
-static void pass_barrier(Group *g)
+static void pass_barrier(Crew *c, Group *g)
 {
+    shadow_barrier(g->shadow, &c->worker);
     for (u32 n = 0; n < g->wave_count; n++) {
         Wave *w = &g->waves[n];
         w->barrier_open = !w->at_barrier;
@@ -92,8 +109,9 @@ typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_ASLEEP } Round; /* asleep: ever
 static Round run_round(Crew *c, Group *g)
 {
     Round round = ROUND_ASLEEP;
+    u32 first = c->schedule.seed ? schedule_draw(&c->schedule, g->wave_count) : 0;
     for (u32 n = 0; n < g->wave_count && !stopped(c->queue); n++) {
-        Wave *w = &g->waves[n];
+        Wave *w = &g->waves[(first + n) % g->wave_count];
         if (w->ended || w->at_barrier)
             continue;
         run_slice(c, g, w);
@@ -114,7 +132,7 @@ static Round run_round(Crew *c, Group *g)
         round = ROUND_PROGRESS;
     }
     if (all_signalled(g))
-        pass_barrier(g);
+        pass_barrier(c, g);
     return round;
 }
 
@@ -127,7 +145,8 @@ static bool start_next(Crew *c, Group *g)
     u64 number = __atomic_fetch_add(&q->next, 1, __ATOMIC_RELAXED);
     if (number >= q->total)
         return g->busy = false;
-    __atomic_fetch_add(&q->waves, group_start(g, &c->worker, number), __ATOMIC_RELAXED);
+    u64 workgroup = schedule_workgroup(&c->schedule, number);
+    __atomic_fetch_add(&q->waves, group_start(g, &c->worker, workgroup), __ATOMIC_RELAXED);
     return true;
 }
 
@@ -141,6 +160,14 @@ static bool run_group(Crew *c, Group *g)
     }
     if (g->live == 0 && g->trace)
         group_trace_end(c->worker.view, g->trace, g->number, &c->worker);
+    return g->live == 0;
+}
+
+/* A few rounds: the others are to come between. True at the group's end. */
+static bool run_turn(Crew *c, Group *g)
+{
+    for (u32 left = 1 + schedule_draw(&c->schedule, SHUFFLED_ROUNDS); left && g->live && !stopped(c->queue); left--)
+        c->idle_turns = run_round(c, g) == ROUND_PROGRESS ? 0 : c->idle_turns + 1;
     return g->live == 0;
 }
 
@@ -164,7 +191,7 @@ static bool admit_another(Crew *c)
     if (none_left || c->resident == MAX_RESIDENT || !make_room(c))
         return false;
     Group *g = malloc(sizeof *g);
-    if (!g || !group_create(g, d, c->worker.view)) {
+    if (!g || !group_create(g, &c->worker)) {
         free(g);
         return false;
     }
@@ -178,6 +205,16 @@ static bool admit_another(Crew *c)
     return true;
 }
 
+static void work_shuffled(Crew *c, Group *g)
+{
+    if (g->busy && run_turn(c, g) && !stopped(c->queue))
+        c->busy -= !start_next(c, g);
+    if (c->resident < SHUFFLED_RESIDENT || c->idle_turns > PATIENCE * c->resident) {
+        c->idle_turns = 0;
+        admit_another(c);
+    }
+}
+
 static void *work(void *argument)
 {
     Crew *c = argument;
@@ -185,6 +222,10 @@ static void *work(void *argument)
         return NULL;
     for (u32 at = 0; c->busy && !stopped(c->queue); at = (at + 1) % c->resident) {
         Group *g = c->groups[at];
+        if (c->schedule.seed) {
+            work_shuffled(c, g);
+            continue;
+        }
         while (g->busy && run_group(c, g) && !stopped(c->queue))
             c->busy -= !start_next(c, g);
         if (g->busy)
@@ -198,7 +239,8 @@ static void *work(void *argument)
 static u32 thread_count(const Dispatch *d, u64 workgroups)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    u32 n = d->deterministic ? 1 : d->threads ? d->threads : (u32)(cores > 0 ? cores : 1);
+    bool alone = d->deterministic || d->check_races || d->schedule_seed;
+    u32 n = alone ? 1 : d->threads ? d->threads : (u32)(cores > 0 ? cores : 1);
     if (n > MAX_THREADS)
         n = MAX_THREADS;
     return n > workgroups ? (u32)workgroups : n;
@@ -206,7 +248,7 @@ static u32 thread_count(const Dispatch *d, u64 workgroups)
 
 static bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q)
 {
-    *c = (Crew){.queue = q};
+    *c = (Crew){.queue = q, .schedule = schedule_create(d->schedule_seed, q->total)};
     c->worker.memory = m;
     c->worker.dispatch = d;
     c->worker.tally = tallies_create(d->program->count + 2);
@@ -214,7 +256,7 @@ static bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q)
     c->worker.pcs = d->count_pcs ? calloc(d->program->count + 1, sizeof(PcCounts)) : NULL;
     c->worker.view = q->model ? memory_view_create(q->model) : NULL;
     c->worker.watchers = watchers_of(d) & ~(c->worker.view ? 0u : WATCH_COUNTERS);
-    return c->worker.tally && (c->worker.pcs || !d->count_pcs) && (c->worker.view || !q->model);
+    return checks_create(&c->worker, m, d) && c->worker.tally && (c->worker.pcs || !d->count_pcs) && (c->worker.view || !q->model);
 }
 
 static void crew_destroy(Crew *c, const Dispatch *d)
@@ -224,6 +266,7 @@ static void crew_destroy(Crew *c, const Dispatch *d)
         free(c->groups[n]);
     }
     free(c->groups);
+    checks_destroy(&c->worker);
     tallies_destroy(c->worker.tally, d->program->count + 2);
     free(c->worker.pcs);
     memory_view_destroy(c->worker.view);
@@ -240,12 +283,23 @@ static void gather_worker(const Worker *k, Tally *sum, const Dispatch *d, Outcom
     tallies_sum(k->tally, d->program->count);
     tallies_visit(k->tally, d->program->count, add_tally, sum);
     counters_add_worker(k, out->counters);
+    checks_gather(k, out);
     if (k->clock > out->clock)
         out->clock = k->clock;
     if (k->view)
         memory_view_count(k->view, out->counters);
     if (k->fault.kind != OUTCOME_OK && out->fault.kind == OUTCOME_OK)
         out->fault = k->fault;
+}
+
+/* An address that nobody owns any more is told as what it was. */
+static void name_freed(const Memory *m, Fault *f)
+{
+    Block near;
+    bool in_memory = f->space == SPACE_GLOBAL || f->space == SPACE_SCALAR;
+    if (f->kind == OUTCOME_OUT_OF_BOUNDS && in_memory && memory_nearest(m, f->address, &near) && !near.live &&
+        f->address - near.address < near.bytes)
+        f->kind = OUTCOME_USE_AFTER_FREE;
 }
 
 static void add_pcs(PcCounts *sum, const PcCounts *k)
@@ -309,6 +363,10 @@ void dispatch_run(Memory *m, const Dispatch *d, Outcome *out)
         out->fault = (Fault){.kind = OUTCOME_BAD_PC, .pc = d->kernel.entry, .address = d->kernel.entry};
         return;
     }
+    if (d->kernarg_bytes) { /* what a wide load brings along behind the arguments is there, but unset */
+        memory_set_unset(m, d->kernarg, d->kernarg_bytes, false);
+        memory_set_unset(m, d->kernarg + d->kernarg_bytes, KERNARG_SPARE, true);
+    }
     q.model = watchers_of(d) & WATCH_COUNTERS ? memory_model_create(d) : NULL;
     u32 count = thread_count(d, q.total), made = 0;
     Crew *crews = calloc(count, sizeof *crews);
@@ -320,6 +378,7 @@ void dispatch_run(Memory *m, const Dispatch *d, Outcome *out)
             run_crews(crews, made);
         for (u32 n = 0; n < made; n++)
             gather_worker(&crews[n].worker, sum, d, out);
+        name_freed(m, &out->fault);
         counters_gather(d->program, sum, q.waves, out->counters);
         if (d->count_pcs)
             list_pcs(d->program, sum, crews, made, out);

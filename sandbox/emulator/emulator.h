@@ -39,8 +39,23 @@ bool memory_adopt(Memory *m, u64 address, u64 bytes);
  * a block without regions may be touched everywhere. */
 bool memory_describe(Memory *m, u64 address, u64 bytes, const char *name, bool writable);
 
-/* The block that holds `address`, or with which it would collide soonest. */
-typedef struct { u64 address, bytes; const char *name; bool live; } Block;
+/* Kernels should not store to the region that begins at `address`: a finding, where checks look on. */
+bool memory_is_input(Memory *m, u64 address);
+
+/* Which bytes nothing has written yet is known from here on. Fresh blocks count as written until they are said not to
+ * be; kernels' stores write. False: no address space. */
+bool memory_track_unset(Memory *m);
+void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset);
+void memory_copy_unset(Memory *m, u64 to, u64 from, u64 bytes);
+/* A bit for each of at most 64 bytes. */
+u64 memory_unset(const Memory *m, u64 address, u32 bytes);
+/* False: no byte of the range. True: one of it, or one less than eight bytes beside it. */
+bool memory_any_unset(const Memory *m, u64 address, u64 bytes);
+
+void memory_arena(const Memory *m, u64 *address, u64 *bytes);
+
+/* The block that holds `address`, or with which it would collide soonest. `number` counts what was handed out. */
+typedef struct { u64 address, bytes; const char *name; bool live; u32 number; } Block;
 bool memory_nearest(const Memory *m, u64 address, Block *out);
 bool memory_in_block(const Memory *m, u64 address, u64 bytes);
 
@@ -83,6 +98,7 @@ typedef struct {
     u32 grid[3];          /* work-items; the last workgroup of a dimension may be partial */
     u32 dynamic_lds_bytes;
     u64 kernarg;          /* device address */
+    u32 kernarg_bytes;    /* that the kernel may read there; 0: not known */
     u64 dispatch_packet;  /* device address of a 64-byte AQL packet that the front end filled */
     u64 queue;            /* device address or 0 */
     u64 step_limit;       /* wave-instructions of the whole dispatch; 0: none */
@@ -91,9 +107,12 @@ typedef struct {
     void *interrupt_context;
     u32 threads;          /* 0: one per core */
     bool deterministic;   /* one thread, fixed order */
+    u64 schedule_seed;    /* not 0: one thread, and an order of workgroups and waves of its own for each seed */
     bool count_memory;    /* also model cache-line requests and LDS bank conflicts: slower */
     bool count_pcs;       /* also count per instruction */
     Caches *caches;       /* count_memory: what earlier dispatches left in them; NULL: nothing did */
+    bool check_memory;    /* look for uses of unset memory, stores to inputs, misaligned scalar loads */
+    bool check_races;     /* and for races: one thread */
 } Dispatch;
 
 typedef enum {
@@ -106,13 +125,21 @@ typedef enum {
     OUTCOME_TRAP,
     OUTCOME_BAD_PC,
     OUTCOME_READ_ONLY,    /* a store to a region described as not writable */
+    OUTCOME_USE_AFTER_FREE,
+    /* The following are findings: the dispatch goes on. */
+    OUTCOME_UNINITIALISED_READ,
+    OUTCOME_INPUT_MODIFIED,
+    OUTCOME_RACE,
 } OutcomeKind;
 
 typedef enum { SPACE_GLOBAL, SPACE_LDS, SPACE_SCRATCH, SPACE_SCALAR } AddressSpace;
 
+enum { CALLERS = 4 };
+
 typedef struct {
     OutcomeKind kind;
     u64 pc;               /* device address of the instruction */
+    u64 callers[CALLERS]; /* of the calls that led there, innermost first, the last one the kernel's own; 0: no more */
     u32 workgroup[3];
     u32 wave;             /* within the workgroup */
     u32 lane;
@@ -130,6 +157,23 @@ typedef struct {
     u64 lines, l1_hits, l2_hits, l2_misses, lds_cycles, lds_conflicts;
 } PcCounts;
 
+/* Another access, with which one of the fault races. */
+typedef struct {
+    u64 pc, caller;       /* of the kernel's own call that led there; 0: none */
+    u32 workgroup[3];
+    u32 wave, lane;
+    bool load, store;     /* both: a read-modify-write */
+    bool atomic;          /* or volatile */
+} Partner;
+
+typedef struct {
+    Fault fault;          /* the first of its kind at this instruction */
+    Partner partner;      /* races only */
+    u64 count;            /* how many times an instruction did it */
+} Finding;
+
+enum { MAX_FINDINGS = 64 };
+
 typedef struct {
     Fault fault;          /* kind OUTCOME_OK: the dispatch ran to its end */
     u64 counters[COUNTER_COUNT];
@@ -137,6 +181,9 @@ typedef struct {
     PcCounts *pcs;        /* count_pcs: one per instruction of the program, to be freed by the caller */
     u64 pc_count;
     u64 clock;            /* where the clocks of the device stand */
+    Finding *findings;    /* to be freed by the caller */
+    u32 finding_count;
+    bool races_in_part;   /* too much memory was touched to follow all of it */
     double seconds;       /* host wall time of the emulation: says nothing about a GPU */
 } Outcome;
 

@@ -3,6 +3,15 @@
 
 #include "machine.h"
 
+void list_callers(const Wave *w, u64 *callers)
+{
+    u32 n = 0, depth = w->call_depth < CALLS ? w->call_depth : CALLS;
+    for (u32 k = depth; k-- > 1 && n < CALLERS - 1;)
+        callers[n++] = w->calls[k] - 4;
+    if (depth)
+        callers[n] = w->calls[0] - 4;
+}
+
 void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
                 bool store)
 {
@@ -15,6 +24,7 @@ void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u3
     *f = (Fault){.kind = kind, .pc = p->address + p->offset_of[at], .wave = w->index, .lane = lane,
                  .space = space, .address = address, .bytes = bytes, .store = store};
     memcpy(f->workgroup, w->workgroup, sizeof f->workgroup);
+    list_callers(w, f->callers);
     snprintf(f->instruction, sizeof f->instruction, "%s", p->text + i->text);
 }
 
@@ -26,6 +36,7 @@ void run_not_emulated(Wave *w, const Inst *i)
 const char *outcome_name(OutcomeKind kind)
 {
     static const char *const names[] = {"ok", "out_of_bounds", "misaligned", "not_emulated", "step_limit", "deadlock",
-                                        "trap", "bad_pc", "read_only"};
+                                        "trap", "bad_pc", "read_only", "use_after_free", "uninitialised_read",
+                                        "input_modified", "race"};
     return kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }

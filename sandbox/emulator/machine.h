@@ -132,6 +132,8 @@ struct Program {
     u32 duals;
     Generation generation;
     bool wave32;            /* decoded for waves of 32 lanes, else of 64 */
+    char arch[16];          /* "gfx942" */
+    struct Note **notes;    /* what the checks know of each instruction: points to NULL at first, see notes.h */
     bool ocp_float8;        /* gfx950 and later; gfx942 has the FNUZ formats */
     bool flushes_halves;    /* gfx90a: matrix and dot products take and give no denormal f16 or bf16 */
 };
@@ -141,9 +143,13 @@ typedef enum { STOP_NONE, STOP_BARRIER, STOP_END, STOP_FAULT, STOP_YIELD, STOP_M
 
 typedef struct { u64 executions, lanes; } Tally;
 
-typedef struct { u64 low, high; bool writable; } Span;  /* addresses low..high-1 */
+typedef struct { u64 low, high; bool writable, input; } Span;  /* addresses low..high-1 */
 
 typedef struct Worker Worker;
+typedef struct Checks Checks;           /* checks.h */
+typedef struct GroupShadow GroupShadow; /* shadow.h */
+
+enum { CALLS = 16 };        /* deeper ones are not remembered */
 
 struct Wave {
     u32 s[SCALAR_FILE] __attribute__((aligned(64)));
@@ -156,10 +162,13 @@ struct Wave {
     u32 lds_bytes;
     u8 *scratch;            /* scratch_bytes for each lane, one lane after the other */
     u32 scratch_bytes;
+    u32 call_depth;
+    u64 calls[CALLS];       /* return addresses, the kernel's own call first */
     u32 index;              /* within the workgroup */
     u32 workgroup[3];
     Worker *worker;
     struct Trace *trace;    /* what the memory model is to see, or NULL */
+    GroupShadow *shadow;    /* what the checks know of the workgroup; NULL without checks */
     const Program *program;
     bool wave32;            /* lanes 32 to 63 never wake up; their registers may hold anything */
     u64 all_lanes;          /* EXEC when no lane sleeps */
@@ -194,6 +203,7 @@ struct Worker {
     PcCounts *pcs;          /* NULL, or one per instruction; see watch.h */
     struct MemoryView *view;
     u32 watchers;           /* Watcher bits: who looks on at memory instructions, see watch.h */
+    Checks *checks;         /* NULL without checks */
     Fault fault;
     u32 room[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
 };
@@ -212,6 +222,9 @@ static inline u64 real_clock(Worker *k)
 }
 
 /* ---- fault.c: the one exit ---- */
+
+/* The calls that led to where the wave is, as Fault tells them. */
+void list_callers(const Wave *w, u64 *callers);
 
 void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
                 bool store);

@@ -7,7 +7,7 @@
 
 enum { ALIGNMENT = 256, GAP = 4096, NAME_BYTES = 64 };
 
-typedef struct { u64 address, bytes; char name[NAME_BYTES]; bool writable; } Region;
+typedef struct { u64 address, bytes; char name[NAME_BYTES]; bool writable, input; } Region;
 
 typedef struct {
     u64 address, bytes;
@@ -15,6 +15,7 @@ typedef struct {
     bool adopted;             /* the host's: outside the arena */
     Region *regions;
     u32 region_count;
+    u32 number;               /* 1 for the first that was handed out */
 } Allocation;
 
 struct Memory {
@@ -24,6 +25,8 @@ struct Memory {
     u32 count, room;
     Span *spans;              /* what kernels may touch, by address */
     u32 span_count, span_room;
+    u32 handed_out;
+    u8 *unset;                /* a bit for each byte of the arena that nothing has written yet; NULL: not tracked */
     pthread_mutex_t lock;
 };
 
@@ -51,10 +54,18 @@ void memory_destroy(Memory *m)
     for (u32 k = 0; k < m->count; k++)
         free(m->blocks[k].regions);
     munmap(m->arena, m->bytes);
+    if (m->unset)
+        munmap(m->unset, m->bytes / 8 + 1);
     pthread_mutex_destroy(&m->lock);
     free(m->blocks);
     free(m->spans);
     free(m);
+}
+
+void memory_arena(const Memory *m, u64 *address, u64 *bytes)
+{
+    *address = (u64)m->arena;
+    *bytes = m->bytes;
 }
 
 static u64 round_up(u64 x, u64 to) { return (x + to - 1) / to * to; }
@@ -81,7 +92,7 @@ static Allocation *live_block(const Memory *m, u64 address)
     return &m->blocks[k];
 }
 
-static bool add_span(Memory *m, u64 low, u64 high, bool writable)
+static bool add_span(Memory *m, u64 low, u64 high, bool writable, bool input)
 {
     if (m->span_count == m->span_room) {
         u32 room = m->span_room ? 2 * m->span_room : 64;
@@ -91,7 +102,7 @@ static bool add_span(Memory *m, u64 low, u64 high, bool writable)
         m->spans = spans;
         m->span_room = room;
     }
-    m->spans[m->span_count++] = (Span){low, high, writable};
+    m->spans[m->span_count++] = (Span){low, high, writable, input};
     return true;
 }
 
@@ -102,10 +113,10 @@ static bool rebuild_spans(Memory *m)
         const Allocation *b = &m->blocks[k];
         if (!b->live)
             continue;
-        if (!b->region_count && !add_span(m, b->address, b->address + b->bytes, true))
+        if (!b->region_count && !add_span(m, b->address, b->address + b->bytes, true, false))
             return false;
-        for (u32 r = 0; r < b->region_count; r++)
-            if (!add_span(m, b->regions[r].address, b->regions[r].address + b->regions[r].bytes, b->regions[r].writable))
+        for (const Region *r = b->regions; r < b->regions + b->region_count; r++)
+            if (!add_span(m, r->address, r->address + r->bytes, r->writable, r->input))
                 return false;
     }
     return true;
@@ -156,6 +167,8 @@ static bool insert(Memory *m, Allocation b)
     u32 k = block_at(m, b.address);
     memmove(&m->blocks[k + 1], &m->blocks[k], (m->count - k) * sizeof *m->blocks);
     m->blocks[k] = b;
+    m->blocks[k].number = ++m->handed_out;
+    memory_set_unset(m, b.address, b.bytes, false);
     m->count++;
     return true;
 }
@@ -253,6 +266,102 @@ bool memory_describe(Memory *m, u64 address, u64 bytes, const char *name, bool w
     return done;
 }
 
+static Region *region_at(Memory *m, u64 address)
+{
+    Allocation *b = live_block(m, address);
+    for (u32 r = 0; b && r < b->region_count; r++)
+        if (b->regions[r].address == address)
+            return &b->regions[r];
+    return NULL;
+}
+
+bool memory_is_input(Memory *m, u64 address)
+{
+    pthread_mutex_lock(&m->lock);
+    Region *r = region_at(m, address);
+    if (r)
+        r->input = true;
+    bool done = r && rebuild_spans(m);
+    pthread_mutex_unlock(&m->lock);
+    return done;
+}
+
+/* ---- which bytes nothing has written yet ---- */
+
+bool memory_track_unset(Memory *m)
+{
+    void *p = mmap(NULL, m->bytes / 8 + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    m->unset = p == MAP_FAILED ? NULL : p;
+    return m->unset;
+}
+
+static void set_bits(u8 *at, u8 mask, bool unset)
+{
+    if (unset)
+        __atomic_fetch_or(at, mask, __ATOMIC_RELAXED);
+    else if (__atomic_load_n(at, __ATOMIC_RELAXED) & mask)
+        __atomic_fetch_and(at, (u8)~mask, __ATOMIC_RELAXED);
+}
+
+void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset)
+{
+    u64 low = address - (u64)m->arena, high = low + bytes;
+    if (!m->unset || !bytes || low >= m->bytes || bytes > m->bytes - low)
+        return;
+    u64 first = (low + 7) / 8, last = high / 8;
+    if (first > last) { /* within one byte of bits */
+        set_bits(&m->unset[low / 8], (u8)((0xff << low % 8) & ((1 << high % 8) - 1)), unset);
+        return;
+    }
+    if (low % 8)
+        set_bits(&m->unset[low / 8], (u8)(0xff << low % 8), unset);
+    memset(m->unset + first, unset ? 0xff : 0, last - first);
+    if (high % 8)
+        set_bits(&m->unset[last], (u8)((1 << high % 8) - 1), unset);
+}
+
+u64 memory_unset(const Memory *m, u64 address, u32 bytes)
+{
+    u64 offset = address - (u64)m->arena, found = 0;
+    if (!m->unset || offset >= m->bytes || bytes > m->bytes - offset)
+        return 0;
+    const u8 *bits = m->unset + offset / 8;
+    for (u32 k = 0; k <= (offset % 8 + bytes - 1) / 8; k++)
+        if (bits[k])
+            for (u32 b = 0; b < 8; b++)
+                if (bits[k] >> b & 1 && 8 * k + b >= offset % 8 && 8 * k + b - offset % 8 < bytes)
+                    found |= 1ull << (8 * k + b - offset % 8);
+    return found;
+}
+
+bool memory_any_unset(const Memory *m, u64 address, u64 bytes)
+{
+    u64 offset = address - (u64)m->arena;
+    if (!m->unset || offset >= m->bytes || bytes > m->bytes - offset)
+        return false;
+    for (u64 at = offset / 8; at <= (offset + bytes - 1) / 8;) {
+        u64 word;
+        if (at % 8 == 0 && at + 8 <= (offset + bytes - 1) / 8) {
+            memcpy(&word, m->unset + at, 8);
+            at += 8;
+        } else {
+            word = m->unset[at++];
+        }
+        if (word)
+            return true;
+    }
+    return false;
+}
+
+void memory_copy_unset(Memory *m, u64 to, u64 from, u64 bytes)
+{
+    bool any = memory_any_unset(m, from, bytes);
+    for (u64 k = 0; any && k < bytes; k++)
+        memory_set_unset(m, to + k, 1, memory_unset(m, from + k, 1));
+    if (!any)
+        memory_set_unset(m, to, bytes, false);
+}
+
 static u64 distance(u64 address, u64 start, u64 bytes)
 {
     if (address < start)
@@ -278,10 +387,11 @@ bool memory_nearest(const Memory *m, u64 address, Block *out)
     for (u32 k = at > 2 ? at - 2 : 0; k < m->count && k < at + 2; k++) {
         const Allocation *b = &m->blocks[k];
         if (!b->region_count)
-            consider(address, (Block){b->address, b->bytes, "", b->live}, &best, out);
+            consider(address, (Block){b->address, b->bytes, "", b->live, b->number}, &best, out);
         for (u32 r = 0; r < b->region_count; r++)
-            consider(address, (Block){b->regions[r].address, b->regions[r].bytes, b->regions[r].name, b->live}, &best,
-                     out);
+            consider(address,
+                     (Block){b->regions[r].address, b->regions[r].bytes, b->regions[r].name, b->live, b->number},
+                     &best, out);
     }
     return best != ~0ull;
 }

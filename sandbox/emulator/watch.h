@@ -9,7 +9,7 @@
 
 #include "machine.h"
 
-typedef enum { WATCH_COUNTERS = 1 } Watcher;
+typedef enum { WATCH_COUNTERS = 1, WATCH_MEMORY = 2, WATCH_RACES = 4 } Watcher;
 
 /* What a memory instruction's row says in detail[2]. */
 typedef enum { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC } AccessKind;
@@ -20,9 +20,14 @@ u32 watchers_of(const Dispatch *d);
 void watch_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
 /* Likewise at offsets within the workgroup's LDS. */
 void watch_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+/* Likewise within each lane's scratch. */
+void watch_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
 /* A scalar load of `bytes` for the wave as a whole. */
 void watch_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
 /* The wave has come to a barrier. */
 void watch_barrier(Wave *w);
+
+/* A scalar load whose two low address bits are ignored, though they are set. */
+void watch_misaligned(Wave *w, const Inst *i, u64 address, u32 bytes);
 
 #endif

@@ -3,6 +3,7 @@
 #include "memory_model.h"
 
 #include "access.h"
+#include "shadow.h"
 
 #include <immintrin.h>
 #include <stdlib.h>
@@ -42,8 +43,9 @@ static u8 *reserve(u64 bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-bool group_create(Group *g, const Dispatch *d, bool traced)
+bool group_create(Group *g, const Worker *k)
 {
+    const Dispatch *d = k->dispatch;
     u64 waves = group_wave_count(d);
     *g = (Group){.registers_bytes = waves * REGISTER_STRIDE,
                  .lds_room = (u64)d->kernel.lds_bytes + d->dynamic_lds_bytes,
@@ -52,8 +54,10 @@ bool group_create(Group *g, const Dispatch *d, bool traced)
     g->registers = reserve(g->registers_bytes);
     g->lds = reserve(g->lds_room);
     g->scratch = reserve(g->scratch_room);
+    bool traced = k->view != NULL;
     g->trace = traced ? group_trace_create((u32)waves) : NULL;
-    if (g->waves && g->registers && g->lds && g->scratch && (g->trace || !traced))
+    bool shadowed = shadow_create(&g->shadow, k, (u32)g->lds_room);
+    if (g->waves && g->registers && g->lds && g->scratch && shadowed && (g->trace || !traced))
         return true;
     group_destroy(g, d);
     return false;
@@ -63,6 +67,7 @@ void group_destroy(Group *g, const Dispatch *d)
 {
     (void)d;
     group_trace_destroy(g->trace);
+    shadow_destroy(&g->shadow);
     free(g->waves);
     if (g->registers)
         munmap(g->registers, g->registers_bytes);
@@ -178,6 +183,7 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     memcpy(w->workgroup, workgroup, sizeof w->workgroup);
     w->worker = k;
     w->trace = group_trace_wave(g->trace, index);
+    w->shadow = g->shadow;
     w->program = d->program;
     w->constants = (const u32(*)[2 * LANES])d->program->constants;
     w->wave32 = d->program->wave32;
@@ -206,6 +212,7 @@ u32 group_start(Group *g, Worker *k, u64 number)
     memset(g->lds, POISON, g->lds_room);
     g->number = number;
     g->wave_count = waves_for(d, size[0] * size[1] * size[2]);
+    shadow_start(g->shadow, k, number, g->wave_count);
     for (u32 n = 0; n < g->wave_count; n++)
         wave_start(g, k, n, workgroup, size);
     g->live = g->wave_count;
@@ -327,13 +334,38 @@ static void run_in_mode(Wave *w)
     }
 }
 
+/* As long as checks want to see every instruction. */
+static void run_followed(Wave *w)
+{
+    Worker *k = w->worker;
+    while (w->stop == STOP_NONE && checks_follow(w)) {
+        const Inst *i = &w->program->code[w->pc];
+        Tally *t = &k->tally[w->pc];
+        t->executions++;
+        t->lanes += (u64)__builtin_popcountll(exec_mask(w));
+        checks_before(w, i);
+        w->pc++;
+        if (i->row->family == FAMILY_VALU && ((w->mode & 0xff) != PLAIN_MODE || w->indexing))
+            run_special(w, i);
+        else
+            i->run(w, i);
+        checks_after(w, i);
+        if (unlikely(--k->budget == 0) && w->stop == STOP_NONE)
+            w->stop = STOP_YIELD;
+    }
+    if (w->stop == STOP_NONE)
+        w->stop = STOP_MODE;
+}
+
 void wave_run(Wave *w)
 {
     u32 host = _mm_getcsr();
     _mm_setcsr(HOST_MODE);
     do {
         w->stop = STOP_NONE;
-        if ((w->mode & 0xff) == PLAIN_MODE && !w->indexing)
+        if (unlikely(checks_follow(w)))
+            run_followed(w);
+        else if ((w->mode & 0xff) == PLAIN_MODE && !w->indexing)
             run_plain(w);
         else
             run_in_mode(w);

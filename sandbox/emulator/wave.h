@@ -11,13 +11,14 @@ typedef struct {
     u64 registers_bytes, lds_room, scratch_room;
     struct GroupTrace *trace; /* NULL: the memory model does not look on */
     u64 number;
+    GroupShadow *shadow; /* NULL without checks */
     u32 wave_count, live;
     bool busy;
 } Group;
 
 u32 group_wave_count(const Dispatch *d);
-/* `traced`: its waves record what they ask of memory. */
-bool group_create(Group *g, const Dispatch *d, bool traced);
+/* Its waves record what they ask of memory if the worker has a view of the memory model. */
+bool group_create(Group *g, const Worker *k);
 void group_destroy(Group *g, const Dispatch *d);
 
 /* Set the waves of workgroup `number` (x fastest) up. Returns how many there are. */

@@ -3,6 +3,7 @@
 What is found out goes into the report at once, so that the repeats before a fault are still told.
 """
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,14 +65,25 @@ class _Run:
         self.first_outputs: dict[int, bytearray] = {}
 
     def run(self) -> None:
+        plain_s = 0.0
         for repeat in range(self.case.repeats):
+            self._set_options(repeat, plain_s)
             buffers = allocate_all(self.case.buffers, self.data, repeat=repeat)
-            for launch in self._bind(buffers):
+            launches = self._bind(buffers)
+            began = time.monotonic()
+            for launch in launches:
                 _launch_and_wait(launch)
+            plain_s = plain_s or time.monotonic() - began
             self._inspect(buffers, repeat)
             free_all(buffers)
         if self.case.timing:
             self._time()
+
+    def _set_options(self, repeat: int, plain_s: float) -> None:
+        """The options of one repeat; of a case that takes long as it is, all repeats are plain ones."""
+        options = self.case.emulator_options
+        if repeat < len(options):
+            hip_calls.set_emulator_options(options[0 if plain_s > self.case.close_look_within_s else repeat])
 
     def _bind(self, buffers: list[GuardedBuffer]) -> list[BoundLaunch]:
         return [bind(launch, self.functions[launch.kernel], buffers) for launch in self.case.launches]

@@ -50,8 +50,10 @@ class GuardedBuffer:
     def _describe(self) -> None:
         describe = hip_calls.memory_describer()
         if describe is not None:
-            # `in` buffers stay writable for the emulator: that a kernel wrote one is found by comparing, as on a GPU.
-            describe(self.address, self.buffer.bytes, self.buffer.name.encode(), 1)
+            # A store to an `in` buffer is found and told, but not stopped: a GPU would go on as well.
+            given = hip_calls.INPUT if self.buffer.role == "in" else hip_calls.WRITABLE
+            use = hip_calls.UNSET if self._data is None else given
+            describe(self.address, self.buffer.bytes, self.buffer.name.encode(), use)
 
     def restore(self) -> None:
         """Put the input data into the payload again. Raises HipError."""

@@ -14,6 +14,9 @@ from hip import hip
 HOST_TO_DEVICE = hip.hipMemcpyKind.hipMemcpyHostToDevice
 DEVICE_TO_HOST = hip.hipMemcpyKind.hipMemcpyDeviceToHost
 
+# What a region is for. Source: sandbox/emulator/hip/memory_api.c, amdkernelDescribeMemory.
+WRITABLE, INPUT, UNSET = 1, 2, 3
+
 ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, NOT_SUPPORTED = 700, 702, 801
 
 
@@ -53,12 +56,26 @@ def _text(value: str | bytes) -> str:
 @cache
 def memory_describer() -> Any:
     """The emulator's way to learn which part of a block is payload; None with AMD's library, which has none."""
+    function = _of_the_emulator("amdkernelDescribeMemory")
+    if function is not None:
+        function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_int]
+    return function
+
+
+def set_emulator_options(options: str) -> None:
+    """Options of the launches from here on, as in AMDKERNEL_EMULATOR_OPTIONS; without effect with AMD's library."""
+    function = _of_the_emulator("amdkernelSetOptions")
+    if function is not None:
+        function.argtypes = [ctypes.c_char_p]
+        function.restype = None
+        function(options.encode())
+
+
+def _of_the_emulator(name: str) -> Any:
     try:
-        function = ctypes.CDLL(_library_path()).amdkernelDescribeMemory
+        return getattr(ctypes.CDLL(_library_path()), name)
     except (OSError, AttributeError):
         return None
-    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_int]
-    return function
 
 
 def _library_path() -> str:

@@ -53,6 +53,8 @@ class Case:
     launches: tuple[Launch, ...]
     repeats: int
     timing: Timing | None
+    emulator_options: tuple[str, ...]  # one for each repeat, or none
+    close_look_within_s: float  # a case whose plain repeat takes longer is not looked at for races, nor in other orders
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ def _case(raw: dict[str, Any], folder: Path) -> Case:
         launches=tuple(_launch(launch) for launch in raw["launches"]),
         repeats=raw["repeats"],
         timing=Timing(**raw["timing"]) if raw["timing"] else None,
+        emulator_options=tuple(raw["emulator_options"]),
+        close_look_within_s=raw["close_look_within_s"],
     )
 
 

@@ -45,6 +45,8 @@ hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32
     u64 address = bytes <= left && make_room() ? memory_allocate(runtime()->memory, bytes) : 0;
     if (address) {
         add(address, bytes, kind, flags);
+        if (kind == ALLOCATION_DEVICE) /* what the host can see it may have set */
+            memory_set_unset(runtime()->memory, address, bytes, true);
         *pointer = (void *)(uintptr_t)address;
         error = hipSuccess;
     }

@@ -42,8 +42,10 @@ hipError_t copy_run(const CopyWork *w)
         return error;
     runtime_lock();
     error = check_copy(w);
-    if (error == hipSuccess)
+    if (error == hipSuccess) {
         memmove(w->to, w->from, w->bytes);
+        memory_copy_unset(runtime()->memory, (u64)(uintptr_t)w->to, (u64)(uintptr_t)w->from, w->bytes);
+    }
     runtime_unlock();
     return error;
 }

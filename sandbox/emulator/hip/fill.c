@@ -11,6 +11,7 @@ static hipError_t fill_row(char *to, u32 value, size_t element_bytes, size_t cou
     hipError_t error = check_range(to, bytes, true);
     if (error != hipSuccess)
         return error;
+    memory_set_unset(runtime()->memory, (u64)(uintptr_t)to, bytes, false);
     if (element_bytes == 1)
         memset(to, (int)(value & 0xff), count);
     for (size_t i = 0; element_bytes > 1 && i < count; i++)

@@ -112,10 +112,12 @@ static hipError_t fault_code(OutcomeKind kind)
     switch (kind) {
     case OUTCOME_OK: return hipSuccess;
     case OUTCOME_OUT_OF_BOUNDS: case OUTCOME_MISALIGNED: case OUTCOME_READ_ONLY: case OUTCOME_BAD_PC:
+    case OUTCOME_USE_AFTER_FREE:
         return hipErrorIllegalAddress;
     case OUTCOME_NOT_EMULATED: return hipErrorNotSupported;
     case OUTCOME_STEP_LIMIT: case OUTCOME_DEADLOCK: return hipErrorLaunchTimeOut;
     case OUTCOME_TRAP: return hipErrorAssert;
+    case OUTCOME_UNINITIALISED_READ: case OUTCOME_INPUT_MODIFIED: case OUTCOME_RACE: return hipSuccess; /* told only */
     }
     return hipErrorUnknown;
 }
@@ -187,6 +189,10 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .count_memory = o->count_memory,
         .count_pcs = o->count_pcs,
         .caches = runtime()->caches,
+        .schedule_seed = o->schedule_seed,
+        .check_memory = o->check_memory,
+        .check_races = o->check_races,
+        .kernarg_bytes = f->kernel->kernarg_bytes,
     };
     for (int i = 0; i < 3; i++) {
         d.grid[i] = s->grid[i];
@@ -202,6 +208,7 @@ static void conclude(const Function *f, const Dispatch *d, Outcome *outcome)
     if (wants(f, ARGUMENT_PRINTF))
         printf_buffer_print(f->object);
     report_dispatch(f, d, outcome);
+    free(outcome->findings);
     free(outcome->pcs);
     if (outcome->clock > runtime()->clock)
         runtime()->clock = outcome->clock;

@@ -131,11 +131,19 @@ hipError_t hipHostUnregister(void *host)
     return answer(known && allocation_end(host) ? hipSuccess : hipErrorHostMemoryNotRegistered);
 }
 
-/* Not HIP's: the runner names the payload between two guard bands, so that a touch of a guard is a fault. */
-int amdkernelDescribeMemory(void *pointer, size_t bytes, const char *name, int writable)
+/* Not HIP's: the runner names the payload between two guard bands, so that a touch of a guard is a fault, and says
+ * what it is for. */
+int amdkernelDescribeMemory(void *pointer, size_t bytes, const char *name, int use)
 {
+    enum { READ_ONLY, WRITABLE, INPUT, UNSET }; /* INPUT: a store is a finding; UNSET: writable, and only poison in it */
+    Memory *m = runtime()->memory;
+    u64 address = (u64)(uintptr_t)pointer;
     runtime_lock();
-    bool done = memory_describe(runtime()->memory, (u64)(uintptr_t)pointer, bytes, name, writable != 0);
+    bool done = memory_describe(m, address, bytes, name, use != READ_ONLY);
+    if (use == INPUT)
+        done = done && memory_is_input(m, address);
+    else if (use == UNSET)
+        memory_set_unset(m, address, bytes, true);
     runtime_unlock();
     return done ? 0 : -1;
 }

@@ -30,16 +30,27 @@ static bool in_memory(const Fault *f)
 
 static bool touches_memory(const Fault *f)
 {
-    return f->kind == OUTCOME_OUT_OF_BOUNDS || f->kind == OUTCOME_MISALIGNED || f->kind == OUTCOME_READ_ONLY;
+    return f->kind == OUTCOME_OUT_OF_BOUNDS || f->kind == OUTCOME_MISALIGNED || f->kind == OUTCOME_READ_ONLY ||
+           f->kind >= OUTCOME_USE_AFTER_FREE;
+}
+
+/* The block or region that an address of memory lies in or missed. */
+static bool nearest(const Dispatch *d, const Fault *f, Block *near)
+{
+    if (!in_memory(f) || !memory_nearest(runtime()->memory, f->address, near))
+        return false;
+    if (near->address == d->dispatch_packet)
+        *near = (Block){d->kernarg, d->kernarg_bytes, "the kernel's arguments", true, near->number};
+    return true;
 }
 
 /* The addresses of the process are of no use to a reader: those of memory are told as an offset in a region. */
-static void write_place(FILE *out, const Fault *f)
+static void write_place(FILE *out, const Dispatch *d, const Fault *f)
 {
     Block near;
     fprintf(out, ",\"space\":\"%s\",\"address\":%" PRIu64 ",\"bytes\":%u,\"store\":%s", spaces[f->space], f->address,
             f->bytes, f->store ? "true" : "false");
-    if (!in_memory(f) || !memory_nearest(runtime()->memory, f->address, &near))
+    if (!nearest(d, f, &near))
         return;
     fputs(",\"region\":", out);
     write_string(out, near.name ? near.name : "");
@@ -47,22 +58,59 @@ static void write_place(FILE *out, const Fault *f)
             (i64)(f->address - near.address), near.bytes, near.live ? "true" : "false");
 }
 
-static void write_fault(FILE *out, const CodeObject *c, const Fault *f)
+static void write_event(FILE *out, const CodeObject *c, const Dispatch *d, const Fault *f)
+{
+    fputs("{\"kind\":", out);
+    write_string(out, outcome_name(f->kind));
+    fprintf(out, ",\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"lane\":%u", f->pc - c->base,
+            f->workgroup[0], f->workgroup[1], f->workgroup[2], f->wave, f->lane);
+    fputs(",\"callers\":[", out);
+    for (u32 k = 0; k < CALLERS && f->callers[k]; k++)
+        fprintf(out, "%s%" PRIu64, k ? "," : "", f->callers[k] - c->base);
+    fputc(']', out);
+    if (touches_memory(f))
+        write_place(out, d, f);
+    fputs(",\"instruction\":", out);
+    write_string(out, f->instruction);
+}
+
+static void write_fault(FILE *out, const CodeObject *c, const Dispatch *d, const Fault *f)
 {
     fputs(",\"fault\":", out);
     if (f->kind == OUTCOME_OK) {
         fputs("null", out);
         return;
     }
-    fputs("{\"kind\":", out);
-    write_string(out, outcome_name(f->kind));
-    fprintf(out, ",\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"lane\":%u", f->pc - c->base,
-            f->workgroup[0], f->workgroup[1], f->workgroup[2], f->wave, f->lane);
-    if (touches_memory(f))
-        write_place(out, f);
-    fputs(",\"instruction\":", out);
-    write_string(out, f->instruction);
+    write_event(out, c, d, f);
     fputc('}', out);
+}
+
+static const char *access_of(const Partner *p) { return p->load ? p->store ? "update" : "load" : "store"; }
+
+static void write_finding(FILE *out, const CodeObject *c, const Dispatch *d, const Finding *f)
+{
+    const Partner *p = &f->partner;
+    write_event(out, c, d, &f->fault);
+    fprintf(out, ",\"count\":%" PRIu64 ",\"partner\":", f->count);
+    if (f->fault.kind == OUTCOME_RACE)
+        fprintf(out, "{\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"lane\":%u,\"access\":\"%s\",\"atomic\":%s,\"callers\":[%" PRIu64 "]}",
+                p->pc - c->base, p->workgroup[0], p->workgroup[1], p->workgroup[2], p->wave, p->lane, access_of(p),
+                p->atomic ? "true" : "false", (p->caller ? p->caller : p->pc) - c->base);
+    else
+        fputs("null", out);
+    fputc('}', out);
+}
+
+static void write_findings(FILE *out, const CodeObject *c, const Dispatch *d, const Outcome *o)
+{
+    fputs(",\"findings\":[", out);
+    for (u32 k = 0; k < o->finding_count; k++) {
+        if (k)
+            fputc(',', out);
+        write_finding(out, c, d, &o->findings[k]);
+    }
+    fprintf(out, "],\"races_checked\":%s,\"races_in_part\":%s,\"schedule_seed\":%" PRIu64, d->check_races ? "true" : "false",
+            o->races_in_part ? "true" : "false", d->schedule_seed);
 }
 
 /* Rows of the columns in which runner_answer.py reads them; instructions that did not run are left out. */
@@ -105,33 +153,60 @@ static void write_line(FILE *out, const Function *f, const Dispatch *d, const Ou
             d->workgroups[1], d->workgroups[2], d->block[0], d->block[1], d->block[2],
             d->kernel.lds_bytes + d->dynamic_lds_bytes, o->seconds);
     write_counts(out, f->object, o);
-    write_fault(out, f->object, &o->fault);
+    write_fault(out, f->object, d, &o->fault);
+    write_findings(out, f->object, d, o);
     fputs("}\n", out);
 }
 
-static void tell(const Function *f, const Fault *fault)
+/* The place of an access, for a person: "offset 4096 of x, which has 4096 bytes". */
+static void tell_place(const Dispatch *d, const Fault *f)
+{
+    Block near;
+    if (!nearest(d, f, &near)) {
+        fprintf(stderr, "offset %" PRIu64 " of the %s", f->address,
+                f->space == SPACE_LDS ? "workgroup's LDS" : "work-item's scratch");
+        return;
+    }
+    fprintf(stderr, "offset %" PRId64 " of ", (i64)(f->address - near.address));
+    if (near.name && near.name[0])
+        fprintf(stderr, "%s", near.name);
+    else
+        fprintf(stderr, "allocation %u", near.number);
+    fprintf(stderr, ", which has %" PRIu64 " bytes%s", near.bytes, near.live ? "" : " and was freed");
+}
+
+static void tell(const Function *f, const Dispatch *d, const Fault *fault)
 {
     fprintf(stderr, "amdkernel emulator: %s in kernel %s, workgroup (%u, %u, %u), wave %u, lane %u: %s\n",
             outcome_name(fault->kind), f->kernel->name, fault->workgroup[0], fault->workgroup[1], fault->workgroup[2],
             fault->wave, fault->lane, fault->instruction);
-    Block near;
     if (!touches_memory(fault))
         return;
-    fprintf(stderr, "amdkernel emulator: %s of %u bytes of %s memory", fault->store ? "store" : "load", fault->bytes,
+    fprintf(stderr, "amdkernel emulator: %s of %u bytes of %s memory at ", fault->store ? "store" : "load", fault->bytes,
             spaces[fault->space]);
-    if (in_memory(fault) && memory_nearest(runtime()->memory, fault->address, &near))
-        fprintf(stderr, " at offset %" PRId64 " of %s%s, which has %" PRIu64 " bytes\n",
-                (i64)(fault->address - near.address), near.name && near.name[0] ? near.name : "a block",
-                near.live ? "" : " (freed)", near.bytes);
-    else
-        fprintf(stderr, " at offset %" PRIu64 "\n", fault->address);
+    tell_place(d, fault);
+    fputc('\n', stderr);
+}
+
+static void tell_finding(const Function *f, const Dispatch *d, const Finding *finding)
+{
+    const Partner *p = &finding->partner;
+    tell(f, d, &finding->fault);
+    if (finding->fault.kind == OUTCOME_RACE)
+        fprintf(stderr, "amdkernel emulator: it races with the %s at pc 0x%" PRIx64 " by workgroup (%u, %u, %u), wave %u, lane %u\n",
+                access_of(p), p->pc - f->object->base, p->workgroup[0], p->workgroup[1], p->workgroup[2], p->wave,
+                p->lane);
+    if (finding->count > 1)
+        fprintf(stderr, "amdkernel emulator: and %" PRIu64 " more times there\n", finding->count - 1);
 }
 
 void report_dispatch(const Function *f, const Dispatch *d, const Outcome *o)
 {
     if (!runtime()->report_path) {
         if (o->fault.kind != OUTCOME_OK)
-            tell(f, &o->fault);
+            tell(f, d, &o->fault);
+        for (u32 k = 0; k < o->finding_count; k++)
+            tell_finding(f, d, &o->findings[k]);
         return;
     }
     FILE *out = fopen(runtime()->report_path, "a");

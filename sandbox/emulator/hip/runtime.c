@@ -27,30 +27,34 @@ static void read_option(Options *o, const char *key, const char *value)
         o->count_pcs = number != 0;
     else if (!strcmp(key, "deterministic"))
         o->deterministic = number != 0;
+    else if (!strcmp(key, "check"))
+        o->check_memory = number != 0;
+    else if (!strcmp(key, "races"))
+        o->check_races = number != 0;
+    else if (!strcmp(key, "schedule_seed"))
+        o->schedule_seed = number;
     else if (!strcmp(key, "arch"))
         snprintf(o->arch, sizeof o->arch, "%s", value);
     else
         fprintf(stderr, "amdkernel emulator: AMDKERNEL_EMULATOR_OPTIONS has no option `%s`\n", key);
 }
 
-static Options read_options(void)
+static void read_list(Options *o, const char *text)
 {
-    Options o = {.arena_bytes = default_arena_bytes, .devices = 1, .arch = "gfx942"};
-    const char *text = getenv("AMDKERNEL_EMULATOR_OPTIONS");
     char *copy = strdup(text ? text : ""), *rest = NULL;
     for (char *item = strtok_r(copy, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
         char *equals = strchr(item, '=');
         if (equals)
             *equals = 0;
-        read_option(&o, item, equals ? equals + 1 : "1");
+        read_option(o, item, equals ? equals + 1 : "1");
     }
     free(copy);
-    return o;
 }
 
 static void start(void)
 {
-    the_runtime.options = read_options();
+    the_runtime.options = (Options){.arena_bytes = default_arena_bytes, .devices = 1, .arch = "gfx942"};
+    read_list(&the_runtime.options, getenv("AMDKERNEL_EMULATOR_OPTIONS"));
     the_runtime.report_path = getenv("AMDKERNEL_EMULATOR_REPORT");
     the_runtime.memory = memory_create(the_runtime.options.arena_bytes * (u64)the_runtime.options.devices);
     if (the_runtime.options.count_memory)
@@ -60,6 +64,8 @@ static void start(void)
                 (unsigned long long)(the_runtime.options.arena_bytes >> 20));
         exit(1);
     }
+    if (the_runtime.options.check_memory && !memory_track_unset(the_runtime.memory))
+        fprintf(stderr, "amdkernel emulator: no address space to tell which memory is set: its use is not checked\n");
     pthread_mutexattr_t recursive;
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
@@ -81,6 +87,18 @@ void runtime_lock(void)
 void runtime_unlock(void)
 {
     pthread_mutex_unlock(&runtime()->lock);
+}
+
+/* Not HIP's: options of the launches from here on, as in the environment. What shapes the device stays as it began. */
+void amdkernelSetOptions(const char *text)
+{
+    runtime_lock();
+    Options *o = &the_runtime.options, was = *o;
+    read_list(o, text);
+    o->arena_bytes = was.arena_bytes;
+    o->devices = was.devices;
+    memcpy(o->arch, was.arch, sizeof o->arch);
+    runtime_unlock();
 }
 
 static _Thread_local int chosen_device;

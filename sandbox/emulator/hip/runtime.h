@@ -27,9 +27,10 @@
 typedef struct {
     u64 step_limit;  /* wave-instructions of a dispatch; 0: none */
     u64 arena_bytes; /* of each device */
+    u64 schedule_seed; /* 0: in order */
     u32 threads;
     int devices;
-    bool count_memory, count_pcs, deterministic;
+    bool count_memory, count_pcs, deterministic, check_memory, check_races;
     char arch[16];
 } Options;
 

@@ -33,16 +33,31 @@ static void go_to(Wave *w, const Inst *i, u64 address)
 }
 
 static void s_getpc_b64(Wave *w, const Inst *i) { put_scalar_pair(w, i->sdst, next_address(w, i)); }
-static void s_setpc_b64(Wave *w, const Inst *i) { go_to(w, i, scalar64(w, i, 0)); }
+static void call_begins(Wave *w, const Inst *i)
+{
+    if (w->call_depth < CALLS)
+        w->calls[w->call_depth] = next_address(w, i);
+    w->call_depth++;
+}
+/* A jump to where the last call returns is its end. */
+static void s_setpc_b64(Wave *w, const Inst *i)
+{
+    u64 to = scalar64(w, i, 0);
+    if (w->call_depth && (w->call_depth > CALLS || w->calls[w->call_depth - 1] == to))
+        w->call_depth--;
+    go_to(w, i, to);
+}
 static void s_swappc_b64(Wave *w, const Inst *i)
 {
     u64 to = scalar64(w, i, 0);
     put_scalar_pair(w, i->sdst, next_address(w, i));
+    call_begins(w, i);
     go_to(w, i, to);
 }
 static void s_call_b64(Wave *w, const Inst *i)
 {
     put_scalar_pair(w, i->sdst, next_address(w, i));
+    call_begins(w, i);
     jump(w, i);
 }
 

@@ -18,7 +18,7 @@ static void load_words(Wave *w, const Inst *i, u64 address, u32 words)
         run_not_emulated(w, i);
         return;
     }
-    if (!memory_span(w->worker->memory, address, 4 * words, &span)) {
+    if (!reachable(w, address, 4 * words, &span)) {
         wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, 4 * words, false);
         return;
     }
@@ -29,7 +29,10 @@ static void load_words(Wave *w, const Inst *i, u64 address, u32 words)
 
 static void s_load(Wave *w, const Inst *i)
 {
-    load_words(w, i, (scalar64(w, i, 0) + scalar_offset(w, i)) & ~3ull, i->row->bytes / 4);
+    u64 address = scalar64(w, i, 0) + scalar_offset(w, i);
+    if (unlikely(address & 3 && w->worker->watchers))
+        watch_misaligned(w, i, address, i->row->bytes);
+    load_words(w, i, address & ~3ull, i->row->bytes / 4);
 }
 
 /* RDNA4: one or two bytes, extended to a register. Whether a fault comes for half words at odd addresses is not told. */

@@ -25,6 +25,10 @@ bool memory_describe(Memory *m, u64 address, u64 bytes, const char *name, bool w
     (void)name, (void)writable;
     return address >= (u64)m->arena && address + bytes <= (u64)m->arena + m->bytes;
 }
+bool memory_is_input(Memory *m, u64 address) { (void)m, (void)address; return true; }
+bool memory_track_unset(Memory *m) { (void)m; return true; }
+void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset) { (void)m, (void)address, (void)bytes, (void)unset; }
+void memory_copy_unset(Memory *m, u64 to, u64 from, u64 bytes) { (void)m, (void)to, (void)from, (void)bytes; }
 bool memory_nearest(const Memory *m, u64 address, Block *out) { (void)m, (void)address, (void)out; return false; }
 bool memory_in_block(const Memory *m, u64 address, u64 bytes) { (void)m, (void)address, (void)bytes; return true; }
 Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t room)

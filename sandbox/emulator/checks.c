@@ -1,0 +1,101 @@
+/* The checks of a worker and of its workgroups: made, started, ended, and asked around each instruction. */
+#include "checks.h"
+
+#include <stdlib.h>
+
+#include "races.h"
+#include "watch.h"
+
+enum { LDS_PLACES = 256 }; /* that waves signal through, told apart in one workgroup */
+
+bool checks_create(Worker *k, Memory *m, const Dispatch *d)
+{
+    if (!d->check_memory && !d->check_races)
+        return true;
+    k->checks = calloc(1, sizeof *k->checks);
+    if (!k->checks)
+        return false;
+    k->checks->notes = notes_of(d->program);
+    if (d->check_races)
+        k->checks->races = races_create(m, d, k->checks->notes);
+    return k->checks->notes && (!d->check_races || k->checks->races);
+}
+
+void checks_destroy(Worker *k)
+{
+    if (!k->checks)
+        return;
+    races_destroy(k->checks->races);
+    free(k->checks);
+    k->checks = NULL;
+}
+
+bool shadow_create(GroupShadow **out, const Worker *k, u32 lds_bytes)
+{
+    if (!k->checks)
+        return true;
+    GroupShadow *g = *out = calloc(1, sizeof *g);
+    if (!g)
+        return false;
+    g->lds_bytes = lds_bytes;
+    g->lds_unset = malloc(lds_bytes + 1);
+    if (k->checks->races) {
+        g->lds_cells = calloc(lds_bytes / 4 + 1, sizeof *g->lds_cells);
+        g->lds_sync = sync_table_create(lds_bytes / 4 < LDS_PLACES ? lds_bytes / 4 : LDS_PLACES);
+    }
+    return g->lds_unset && (!k->checks->races || (g->lds_cells && g->lds_sync));
+}
+
+void shadow_destroy(GroupShadow **shadow)
+{
+    GroupShadow *g = *shadow;
+    if (!g)
+        return;
+    for (u32 n = 0; n < MAX_GROUP_WAVES; n++) {
+        taint_destroy(g->wave[n].taint);
+        order_destroy(&g->wave[n].order);
+    }
+    sync_table_destroy(g->lds_sync);
+    free(g->lds_cells);
+    free(g->lds_unset);
+    free(g);
+    *shadow = NULL;
+}
+
+void shadow_start(GroupShadow *g, const Worker *k, u64 number, u32 waves)
+{
+    if (!g)
+        return;
+    g->number = number;
+    g->wave_count = waves;
+    memset(g->lds_unset, 1, g->lds_bytes);
+    g->lds_left = g->lds_bytes;
+    for (u32 n = 0; n < MAX_GROUP_WAVES; n++) {
+        taint_destroy(g->wave[n].taint);
+        g->wave[n].taint = NULL;
+    }
+    if (k->checks->races)
+        order_start(k->checks->races, g, waves);
+}
+
+void shadow_barrier(GroupShadow *g, const Worker *k)
+{
+    if (g && k->checks->races)
+        order_barrier(k->checks->races, g);
+}
+
+bool checks_follow(const Wave *w)
+{
+    return w->shadow && (w->worker->checks->races || taint_pending(w));
+}
+
+void checks_before(Wave *w, const Inst *i)
+{
+    taint_before(w, i, &w->worker->checks->notes[i - w->program->code]);
+}
+
+void checks_after(Wave *w, const Inst *i)
+{
+    if (w->worker->checks->races)
+        races_after(w, i);
+}

@@ -1,0 +1,50 @@
+/*
+ * Checks that look on while waves run: uses of unset memory, stores to inputs, races.
+ *
+ * A finding does not stop a wave. Findings are told once for each instruction (of races: for each pair), with a count.
+ */
+#ifndef AMDKERNEL_CHECKS_H
+#define AMDKERNEL_CHECKS_H
+
+#include "machine.h"
+
+#include "notes.h"
+
+typedef struct Races Races;
+
+/* What one worker has found. */
+struct Checks {
+    Finding found[MAX_FINDINGS];
+    u32 count;
+    const Note *notes; /* of each instruction */
+    Races *races; /* NULL: not looked for */
+};
+
+bool checks_create(Worker *k, Memory *m, const Dispatch *d);
+void checks_destroy(Worker *k);
+/* The worker's findings are added to those of others. */
+void checks_gather(const Worker *k, Outcome *out);
+
+/* races.c */
+bool races_in_part(const Races *r);
+
+/* ---- findings.c ---- */
+
+/* The finding of this kind at this instruction (and, for races, with this partner), counted once more; the first time
+ * it is empty but for its key. NULL when there is no room for another. */
+Finding *finding_at(Checks *c, OutcomeKind kind, u64 pc, u64 partner_pc);
+
+/* The place of an access, as a fault tells it, but for the instruction's text, which is added in the end. */
+Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
+               bool store);
+void report_finding(Wave *w, const Fault *f);
+
+/* ---- the loop of a wave that is followed step by step ---- */
+
+/* True while every instruction of the wave must be looked at. */
+bool checks_follow(const Wave *w);
+/* Around one instruction. */
+void checks_before(Wave *w, const Inst *i);
+void checks_after(Wave *w, const Inst *i);
+
+#endif

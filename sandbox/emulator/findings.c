@@ -1,0 +1,73 @@
+/* The list of what checks found: one entry for each kind and instruction. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "checks.h"
+
+Finding *finding_at(Checks *c, OutcomeKind kind, u64 pc, u64 partner_pc)
+{
+    for (u32 k = 0; k < c->count; k++) {
+        Finding *f = &c->found[k];
+        if (f->fault.kind == kind && f->fault.pc == pc && f->partner.pc == partner_pc) {
+            f->count++;
+            return f;
+        }
+    }
+    if (c->count == MAX_FINDINGS)
+        return NULL;
+    c->found[c->count] = (Finding){.fault = {.kind = kind, .pc = pc}, .partner = {.pc = partner_pc}, .count = 1};
+    return &c->found[c->count++];
+}
+
+Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
+               bool store)
+{
+    const Program *p = w->program;
+    u64 at = (u64)(i - p->code) <= p->count ? (u64)(i - p->code) : w->pc - 1; /* `i` may be a copy, see wave.c */
+    Fault f = {.kind = kind, .pc = p->address + p->offset_of[at], .wave = w->index, .lane = lane, .space = space,
+               .address = address, .bytes = bytes, .store = store};
+    memcpy(f.workgroup, w->workgroup, sizeof f.workgroup);
+    list_callers(w, f.callers);
+    return f;
+}
+
+void report_finding(Wave *w, const Fault *fault)
+{
+    Finding *f = finding_at(w->worker->checks, fault->kind, fault->pc, 0);
+    if (f && f->count == 1)
+        f->fault = *fault;
+}
+
+static void name_instruction(const Program *p, Fault *f)
+{
+    u32 at = p->index_of[(f->pc - p->address) / 4];
+    if (at < p->count)
+        snprintf(f->instruction, sizeof f->instruction, "%s", p->text + p->code[at].text);
+}
+
+void checks_gather(const Worker *k, Outcome *out)
+{
+    if (k->checks)
+        out->races_in_part |= races_in_part(k->checks->races);
+    if (!k->checks || !k->checks->count)
+        return;
+    if (!out->findings)
+        out->findings = calloc(MAX_FINDINGS, sizeof *out->findings);
+    if (!out->findings)
+        return;
+    static _Thread_local Checks sum; /* too large for a stack */
+    memcpy(sum.found, out->findings, out->finding_count * sizeof *out->findings);
+    sum.count = out->finding_count;
+    for (u32 n = 0; n < k->checks->count; n++) {
+        const Finding *from = &k->checks->found[n];
+        Finding *to = finding_at(&sum, from->fault.kind, from->fault.pc, from->partner.pc);
+        if (to && to->count > 1) {
+            to->count += from->count - 1;
+        } else if (to) {
+            *to = *from;
+            name_instruction(k->dispatch->program, &to->fault);
+        }
+    }
+    memcpy(out->findings, sum.found, sum.count * sizeof *sum.found);
+    out->finding_count = sum.count;
+}

@@ -1,0 +1,211 @@
+/*
+ * The widths of operands stand in the disassembly (`v[2:3]`), so it is read here once more: rows do not say them.
+ *
+ * Which instructions order memory: LLVM AMDGPUUsage, "Memory Model" of gfx90a, gfx942, gfx10-gfx11 and gfx12, checked
+ * against what hipcc emits. On gfx942 and gfx12 an atomic or volatile access carries its scope. Elsewhere only loads do.
+ */
+#include "notes.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "access.h"
+#include "operands.h"
+#include "watch.h"
+
+typedef enum { COHERENCE_GLC, COHERENCE_SC, COHERENCE_SCOPE } Coherence;
+
+static Coherence coherence_of(const char *arch)
+{
+    if (!strncmp(arch, "gfx94", 5) || !strncmp(arch, "gfx95", 5))
+        return COHERENCE_SC;
+    return strncmp(arch, "gfx12", 5) ? COHERENCE_GLC : COHERENCE_SCOPE;
+}
+
+/* ---- operands ---- */
+
+static const struct { const char *name; u16 first; u8 count; } named[] = {
+    {"vcc_lo", SGPR_VCC, 1}, {"vcc_hi", SGPR_VCC + 1, 1}, {"vcc", SGPR_VCC, 2},
+    {"exec_lo", SGPR_EXEC, 1}, {"exec_hi", SGPR_EXEC + 1, 1}, {"exec", SGPR_EXEC, 2}, {"m0", SGPR_M0, 1},
+};
+
+/* `v[2:3]`, `a5`, `s7`, `vcc`, also within neg(), abs() and bars; constants have no registers. */
+static NotedOperand read_operand(const char *s)
+{
+    NotedOperand o = {0};
+    s += strspn(s, "-|");
+    for (const char *open = strchr(s, '('); open && isalpha((unsigned char)*s) && open - s <= 4; open = NULL)
+        s = open + 1;
+    s += strspn(s, "-|");
+    for (size_t k = 0; k < sizeof named / sizeof *named; k++)
+        if (!strncmp(s, named[k].name, strlen(named[k].name)))
+            return (NotedOperand){.first = named[k].first, .count = named[k].count};
+    u32 base = *s == 'v' ? FIRST_VGPR : *s == 'a' ? FIRST_AGPR : 0, low = 0, high = 0;
+    if (*s != 'v' && *s != 'a' && *s != 's')
+        return o;
+    if (sscanf(s + 1, "[%u:%u]", &low, &high) != 2) {
+        if (sscanf(s + 1, "%u", &low) != 1)
+            return o;
+        high = low;
+    }
+    bool fits = high >= low && high < 256 && (base || high < SCALAR_FILE);
+    return fits ? (NotedOperand){.first = (u16)(base + low), .count = (u8)(high - low + 1)} : o;
+}
+
+static void note_operands(const Words *words, const Inst *i, Note *n)
+{
+    const char *layout = i->row->layout;
+    while (strcspn(layout, "|") != words->operands && layout[strcspn(layout, "|")])
+        layout += strcspn(layout, "|") + 1;
+    bool known = strcspn(layout, "|") == words->operands && *layout != '*';
+    for (u32 k = 0; k < words->operands && k < NOTE_OPERANDS; k++) {
+        NotedOperand o = read_operand(words->operand[k]);
+        char role = known ? layout[k] : k ? '0' : 'd';
+        o.result = role == 'd' || role == 's' || role == 'x';
+        o.read = !o.result || role == 'x';
+        if (role != '-' && o.count)
+            n->operand[n->operands++] = o;
+    }
+}
+
+static bool touches_memory(const Row *r)
+{
+    return r->family == FAMILY_LDS || r->family == FAMILY_GLOBAL || r->family == FAMILY_FLAT ||
+           r->family == FAMILY_BUFFER || r->family == FAMILY_SCRATCH;
+}
+
+static Passage passage_of(const Inst *i, const char *name)
+{
+    static const char *const carried[] = {"v_mov_b", "v_accvgpr", "s_mov_b", "v_pk_mov_b32", "v_dual_mov"};
+    static const char *const bits[] = {"v_and", "v_lshrrev", "v_bfe", "v_perm_b32", "v_lshlrev", "v_or_b", "v_alignb",
+                                       "v_bfi", "v_or3", "v_lshl_or", "s_and_b", "s_lshr", "s_bfe", "v_cvt_f32_ubyte"};
+    for (size_t k = 0; k < sizeof carried / sizeof *carried; k++)
+        if (!strncmp(name, carried[k], strlen(carried[k])))
+            return PASS_CARRIED;
+    for (size_t k = 0; k < sizeof bits / sizeof *bits; k++)
+        if (!strncmp(name, bits[k], strlen(bits[k])))
+            return PASS_BITS;
+    if (!strncmp(name, "v_cndmask_b32", 13) || !strncmp(name, "s_cselect", 9))
+        return PASS_CHOSEN;
+    if (!strncmp(name, "v_read", 6))
+        return PASS_LANE;
+    return touches_memory(i->row) && i->row->detail[2] == ACCESS_STORE ? PASS_STORED : PASS_USED;
+}
+
+/* ---- the order of memory accesses ---- */
+
+static bool has(const char *text, const char *word) { return strstr(text, word) != NULL; }
+
+/* A load or store (not an atomic) that carries the marks of an atomic or a volatile one. */
+static bool marked(Coherence c, const char *text, bool store)
+{
+    switch (c) {
+    case COHERENCE_SC: return has(text, " sc0") || has(text, " sc1");
+    case COHERENCE_SCOPE: return has(text, " scope:");
+    default: return !has(text, " slc") && (store ? has(text, " dlc") && !has(text, " glc") : has(text, " glc"));
+    }
+}
+
+static bool releases(Coherence c, const char *text)
+{
+    switch (c) {
+    case COHERENCE_SC: return has(text, "buffer_wbl2") && has(text, " sc1");
+    case COHERENCE_SCOPE: return has(text, "s_wait_storecnt") && has(text, " 0x0");
+    default:
+        return has(text, "s_waitcnt") && (has(text, "vmcnt(0)") || (has(text, "_vscnt") && has(text, " 0x0")));
+    }
+}
+
+static u8 sync_of(Coherence c, const Inst *i, const char *text)
+{
+    u8 family = i->row->family, kind = i->row->detail[2];
+    if (family == FAMILY_MISC)
+        return releases(c, text) ? SYNC_RELEASE : 0;
+    if (!touches_memory(i->row) || family == FAMILY_SCRATCH)
+        return 0;
+    if (kind == ACCESS_ATOMIC) {
+        u8 op = i->row->detail[1];
+        bool extreme = op >= ATOMIC_SMIN && op <= ATOMIC_UMAX;
+        bool compares = op == ATOMIC_CMPSWAP || op == ATOMIC_FCMPSWAP;
+        bool returns = family == FAMILY_BUFFER ? i->sc0 : i->dst != 0xffff;
+        return (u8)(SYNC_ACCESS | (returns ? SYNC_RETURNS : 0) | (compares ? SYNC_COMPARES : 0) |
+                    (extreme ? SYNC_EXTREME : 0));
+    }
+    if (family != FAMILY_LDS && marked(c, text, kind == ACCESS_STORE))
+        return SYNC_ACCESS;
+    return kind == ACCESS_STORE && (c == COHERENCE_GLC || family == FAMILY_LDS) ? SYNC_BUFFERED : 0;
+}
+
+/* ---- loops that wait for a flag in LDS ---- */
+
+enum { LONGEST_POLL = 24 }; /* instructions */
+
+static bool writes_any(const Note *n, NotedOperand o)
+{
+    for (u32 k = 0; k < n->operands; k++)
+        if (n->operand[k].result && n->operand[k].first < o.first + o.count &&
+            o.first < n->operand[k].first + n->operand[k].count)
+            return true;
+    return false;
+}
+
+static bool only_waits(const Program *p, u32 first, u32 last)
+{
+    for (u32 k = first; k <= last; k++) {
+        const Row *r = p->code[k].row;
+        if (r->family == FAMILY_BARRIER || r->family == FAMILY_MFMA ||
+            (touches_memory(r) && r->detail[2] != ACCESS_LOAD))
+            return false;
+    }
+    return true;
+}
+
+/* The compiler leaves a plain LDS load in a loop that changes neither memory nor its address only where the program
+ * polls: an atomic load of LDS looks like any other. */
+static void note_polls(const Program *p, Note *notes)
+{
+    for (u32 end = 0; end < p->count; end++) {
+        const Inst *branch = &p->code[end];
+        u32 first = branch->target;
+        if (branch->row->family != FAMILY_BRANCH || first > end || end - first > LONGEST_POLL ||
+            !only_waits(p, first, end))
+            continue;
+        for (u32 k = first; k < end; k++) {
+            bool load = p->code[k].row->family == FAMILY_LDS && notes[k].operands == 2;
+            bool moves = false;
+            for (u32 n = first; load && n <= end; n++)
+                moves |= writes_any(&notes[n], notes[k].operand[1]);
+            if (load && !moves)
+                notes[k].sync |= SYNC_ACCESS;
+        }
+    }
+}
+
+static Note *make_notes(const Program *p)
+{
+    Note *notes = calloc(p->count + 1, sizeof *notes);
+    Coherence c = coherence_of(p->arch);
+    for (u32 k = 0; notes && k < p->count; k++) {
+        const char *text = p->text + p->code[k].text;
+        Words words;
+        if (split_words(text, &words))
+            note_operands(&words, &p->code[k], &notes[k]);
+        notes[k].passage = (u8)passage_of(&p->code[k], words.mnemonic);
+        notes[k].sync = sync_of(c, &p->code[k], text);
+    }
+    if (notes)
+        note_polls(p, notes);
+    return notes;
+}
+
+const Note *notes_of(const Program *p)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!*p->notes)
+        *p->notes = make_notes(p);
+    pthread_mutex_unlock(&lock);
+    return *p->notes;
+}

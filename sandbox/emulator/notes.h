@@ -1,0 +1,43 @@
+/* What the checks know of each instruction of a program, read off its disassembly once. */
+#ifndef AMDKERNEL_NOTES_H
+#define AMDKERNEL_NOTES_H
+
+#include "machine.h"
+
+enum { NOTE_OPERANDS = 8 };
+
+/* How an unset value fares in an instruction. */
+typedef enum {
+    PASS_USED,    /* the result depends on it */
+    PASS_CARRIED, /* moved as it is */
+    PASS_CHOSEN,  /* v_cndmask, s_cselect: one of two is moved */
+    PASS_LANE,    /* v_readfirstlane, v_readlane: one lane is moved */
+    PASS_BITS,    /* parts of it are taken, and the rest may be padding */
+    PASS_STORED,  /* carried to scratch, used elsewhere: seen where the address is known */
+} Passage;
+
+typedef struct {
+    u16 first;    /* as operands are numbered in Inst: scalars, then FIRST_VGPR, FIRST_AGPR */
+    u8 count;     /* registers; 0: none */
+    bool read, result;
+} NotedOperand;
+
+/* What an instruction means for the order of memory accesses. */
+enum {
+    SYNC_ACCESS = 1,      /* a load or store that other waves may rely on: atomic or volatile */
+    SYNC_RELEASE = 2,     /* stores before it are seen by all workgroups from here on */
+    SYNC_RETURNS = 4,     /* an atomic that gives the old value back */
+    SYNC_COMPARES = 8,    /* compare and swap: beside it a plain read is a habit that does no harm */
+    SYNC_EXTREME = 16,    /* minimum or maximum: likewise in global memory, where reads skip needless updates */
+    SYNC_BUFFERED = 32,   /* a plain store: on some architectures an atomic one looks the same */
+};
+
+typedef struct Note {
+    NotedOperand operand[NOTE_OPERANDS];
+    u8 operands, passage, sync;
+} Note;
+
+/* One for each instruction, made at first use and freed with the program; NULL: out of memory. */
+const Note *notes_of(const Program *p);
+
+#endif

@@ -1,0 +1,224 @@
+/*
+ * Happens-before, as the memory model makes it: barriers, releases, and atomics or volatile accesses that pass word on.
+ *
+ * Exact within a workgroup. Between workgroups a wave is known by its number modulo `buckets`, and one that loads a
+ * signal is taken to acquire: both can only hide a race. A workgroup learns from another what that one released (on
+ * gfx942: wrote back) before its signal.
+ */
+#include <stdlib.h>
+
+#include "races.h"
+
+/* What waves learn at one place. */
+typedef struct {
+    u64 place;
+    u64 group;                    /* that published last; its waves' epochs are in `sibling` */
+    u32 sibling[MAX_GROUP_WAVES];
+    u32 *foreign;                 /* by bucket, released epochs; NULL: none */
+    bool used;
+} Signal;
+
+/* Past `limit` places all others share one: they may then seem to order what they do not. */
+struct SyncTable { Signal *slot; Signal rest; u32 slots, count, limit; };
+
+SyncTable *sync_table_create(u32 limit)
+{
+    SyncTable *t = calloc(1, sizeof *t);
+    Signal *slot = calloc(2 * limit + 2, sizeof *slot);
+    if (!t || !slot) {
+        free(t);
+        free(slot);
+        return NULL;
+    }
+    *t = (SyncTable){.slot = slot, .slots = 2 * limit + 2, .limit = limit};
+    return t;
+}
+
+void sync_table_clear(SyncTable *t)
+{
+    for (u32 k = 0; t->count && k < t->slots; k++) {
+        free(t->slot[k].foreign);
+        t->slot[k] = (Signal){0};
+    }
+    free(t->rest.foreign);
+    t->rest = (Signal){0};
+    t->count = 0;
+}
+
+void sync_table_destroy(SyncTable *t)
+{
+    if (!t)
+        return;
+    sync_table_clear(t);
+    free(t->slot);
+    free(t);
+}
+
+static Signal *signal_at(SyncTable *t, u64 place, bool make)
+{
+    u32 at = (u32)((place * 0x9e3779b97f4a7c15ull) >> 40) % t->slots;
+    while (t->slot[at].used && t->slot[at].place != place)
+        at = (at + 1) % t->slots;
+    if (t->slot[at].used)
+        return &t->slot[at];
+    if (t->count >= t->limit)
+        return &t->rest;
+    if (!make)
+        return NULL;
+    t->count++;
+    t->slot[at] = (Signal){.place = place, .used = true, .group = ~0ull};
+    return &t->slot[at];
+}
+
+/* ---- what a wave knows ---- */
+
+u32 wave_number(const Races *r, const Wave *w) { return (u32)w->shadow->number * r->waves_per_group + w->index; }
+
+static void raise(u32 *x, u32 to) { *x = *x < to ? to : *x; }
+
+static void new_epoch(Races *r, Order *o) { o->stamp = ++r->clock; }
+
+static void join(u32 *to, const u32 *from, u32 count)
+{
+    for (u32 k = 0; k < count; k++)
+        to[k] = to[k] < from[k] ? from[k] : to[k];
+}
+
+static u32 *foreign_of(const Races *r, u32 **foreign)
+{
+    if (!*foreign)
+        *foreign = calloc(r->buckets, sizeof **foreign);
+    return *foreign;
+}
+
+void order_start(Races *r, GroupShadow *g, u32 waves)
+{
+    g->began = r->clock;
+    sync_table_clear(g->lds_sync);
+    for (u32 k = 0; k < waves; k++) {
+        order_destroy(&g->wave[k].order);
+        new_epoch(r, &g->wave[k].order);
+    }
+}
+
+void order_destroy(Order *o)
+{
+    free(o->foreign);
+    *o = (Order){0};
+}
+
+bool order_knows(const Races *r, const Wave *w, const Entry *e, u32 began)
+{
+    u32 first = (u32)w->shadow->number * r->waves_per_group, index = e->wave - first;
+    const Order *o = &shadow_of(w)->order;
+    if (e->time <= began || index == w->index)
+        return true;
+    if (index < r->waves_per_group)
+        return o->sibling[index] >= e->time;
+    return o->foreign && o->foreign[e->wave % r->buckets] >= e->time;
+}
+
+static void share_foreign(const Races *r, GroupShadow *g)
+{
+    bool learnt = false;
+    u32 *sum = NULL;
+    for (u32 k = 0; k < g->wave_count; k++)
+        learnt |= g->wave[k].order.learnt;
+    if (!learnt || !foreign_of(r, &sum))
+        return;
+    for (u32 k = 0; k < g->wave_count; k++)
+        if (g->wave[k].order.foreign)
+            join(sum, g->wave[k].order.foreign, r->buckets);
+    for (u32 k = 0; k < g->wave_count; k++) {
+        if (foreign_of(r, &g->wave[k].order.foreign))
+            join(g->wave[k].order.foreign, sum, r->buckets);
+        g->wave[k].order.learnt = false;
+    }
+    free(sum);
+}
+
+void order_barrier(Races *r, GroupShadow *g)
+{
+    for (u32 k = 0; k < g->wave_count; k++)
+        for (u32 other = 0; other < g->wave_count; other++)
+            raise(&g->wave[k].order.sibling[other], g->wave[other].order.stamp);
+    share_foreign(r, g);
+    for (u32 k = 0; k < g->wave_count; k++)
+        new_epoch(r, &g->wave[k].order);
+}
+
+void order_new_epoch(Races *r, Wave *w) { new_epoch(r, &shadow_of(w)->order); }
+
+void order_release(Races *r, Wave *w)
+{
+    Order *o = &shadow_of(w)->order;
+    o->released = o->stamp;
+    memcpy(o->released_sibling, o->sibling, sizeof o->sibling);
+    new_epoch(r, o);
+}
+
+/* What other workgroups learn of wave `k`: what `w` knew of it when it released, or what that wave released itself. */
+static u32 released_of(const Wave *w, u32 k)
+{
+    const Order *o = &shadow_of(w)->order;
+    u32 own = w->shadow->wave[k].order.released, known = o->sibling[k];
+    u32 both = own < known ? own : known;
+    if (k == w->index)
+        return o->released;
+    return both > o->released_sibling[k] ? both : o->released_sibling[k];
+}
+
+static void publish_released(Races *r, Wave *w, Signal *s)
+{
+    const Order *o = &shadow_of(w)->order;
+    bool any = o->released || o->foreign;
+    for (u32 k = 0; k < w->shadow->wave_count; k++)
+        any |= released_of(w, k) != 0;
+    if (!any || !foreign_of(r, &s->foreign))
+        return;
+    if (o->foreign)
+        join(s->foreign, o->foreign, r->buckets);
+    for (u32 k = 0; k < w->shadow->wave_count; k++)
+        raise(&s->foreign[(wave_number(r, w) - w->index + k) % r->buckets], released_of(w, k));
+}
+
+void order_publish(Races *r, Wave *w, SyncTable *t, u64 place)
+{
+    Order *o = &shadow_of(w)->order;
+    Signal *s = signal_at(t, place, true);
+    if (s->group != w->shadow->number)
+        memset(s->sibling, 0, sizeof s->sibling);
+    s->group = w->shadow->number;
+    join(s->sibling, o->sibling, MAX_GROUP_WAVES);
+    raise(&s->sibling[w->index], o->stamp);
+    publish_released(r, w, s);
+}
+
+void order_learn(Races *r, Wave *w, SyncTable *t, u64 place)
+{
+    Order *o = &shadow_of(w)->order;
+    const Signal *s = signal_at(t, place, false);
+    if (!s)
+        return;
+    if (s->group == w->shadow->number)
+        join(o->sibling, s->sibling, MAX_GROUP_WAVES);
+    if (!s->foreign || !foreign_of(r, &o->foreign))
+        return;
+    join(o->foreign, s->foreign, r->buckets);
+    for (u32 k = 0; k < w->shadow->wave_count; k++)
+        raise(&o->sibling[k], s->foreign[(wave_number(r, w) - w->index + k) % r->buckets]);
+    o->learnt = true;
+}
+
+void order_learn_from(Races *r, Wave *w, const Entry *e)
+{
+    Order *o = &shadow_of(w)->order;
+    u32 index = e->wave - (wave_number(r, w) - w->index);
+    if (index < r->waves_per_group) {
+        join(o->sibling, w->shadow->wave[index].order.sibling, MAX_GROUP_WAVES);
+        raise(&o->sibling[index], e->time);
+    } else if (foreign_of(r, &o->foreign)) {
+        raise(&o->foreign[e->wave % r->buckets], e->time);
+        o->learnt = true;
+    }
+}

@@ -1,0 +1,360 @@
+/*
+ * Who touched which dword last, and whether it is known to have happened before.
+ *
+ * For each dword: the last stores to its parts and two reads since, the second one by another wave; so a store meets at
+ * least one read that is not its own wave's. Not looked at: scratch, and inputs, which nobody stores to.
+ */
+#include "races.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "watch.h"
+#include "wave.h"
+
+enum {
+    PAGE_BYTES = 4096, CELLS = PAGE_BYTES / 4,
+    MOST_PAGES = 8192,     /* 32 MiB of memory that kernels share, whose cells take sixteen times that */
+    MOST_BUCKETS = 1024, MOST_PLACES = 4096,
+};
+
+Races *races_create(Memory *m, const Dispatch *d, const Note *notes)
+{
+    Races *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    u64 groups = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2];
+    r->memory = m;
+    memory_arena(m, &r->base, &r->bytes);
+    r->page_count = r->bytes / PAGE_BYTES + 1;
+    r->waves_per_group = group_wave_count(d);
+    u64 waves = groups * r->waves_per_group;
+    r->buckets = waves < MOST_BUCKETS ? (u32)waves : MOST_BUCKETS;
+    void *pages = mmap(NULL, r->page_count * sizeof *r->pages, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    r->pages = pages == MAP_FAILED ? NULL : pages;
+    r->sync = sync_table_create(MOST_PLACES);
+    r->notes = notes;
+    if (r->pages && r->sync)
+        return r;
+    races_destroy(r);
+    return NULL;
+}
+
+void races_destroy(Races *r)
+{
+    if (!r)
+        return;
+    for (u64 k = 0; r->pages && r->made && k < r->page_count; k++)
+        if (r->pages[k]) {
+            free(r->pages[k]);
+            r->made--;
+        }
+    if (r->pages)
+        munmap(r->pages, r->page_count * sizeof *r->pages);
+    sync_table_destroy(r->sync);
+    free(r);
+}
+
+bool races_in_part(const Races *r) { return r && r->in_part; }
+
+/* ---- telling ---- */
+
+static u64 caller_address(const Program *p, u32 caller) { return caller < p->count ? p->address + p->offset_of[caller] : 0; }
+
+static Partner partner_of(const Wave *w, const Races *r, const Entry *e)
+{
+    const u32 *groups = w->worker->dispatch->workgroups;
+    u32 group = e->wave / r->waves_per_group;
+    return (Partner){
+        .pc = w->program->address + w->program->offset_of[e->inst],
+        .workgroup = {group % groups[0], group / groups[0] % groups[1], group / groups[0] / groups[1]},
+        .wave = e->wave % r->waves_per_group, .lane = e->lane, .caller = caller_address(w->program, e->caller),
+        .load = e->how & BY_LOAD, .store = e->how & BY_STORE, .atomic = e->how & BY_SIGNAL};
+}
+
+/* A race is told at its read, if it has one, with the store as its partner. */
+static void tell(Wave *w, const Fault *here, u8 how, const Entry *other)
+{
+    Fault f = *here;
+    Partner p = partner_of(w, w->worker->checks->races, other);
+    if (f.store && !p.store) {
+        Partner store = {.pc = f.pc, .wave = f.wave, .lane = f.lane, .load = how & BY_LOAD, .store = true,
+                         .atomic = how & BY_SIGNAL, .caller = f.callers[0]};
+        for (u32 k = 0; k < CALLERS && f.callers[k]; k++)
+            store.caller = f.callers[k];
+        memcpy(store.workgroup, f.workgroup, sizeof store.workgroup);
+        f.pc = p.pc;
+        f.wave = p.wave;
+        f.lane = p.lane;
+        f.store = false;
+        memset(f.callers, 0, sizeof f.callers);
+        f.callers[0] = p.caller;
+        memcpy(f.workgroup, p.workgroup, sizeof f.workgroup);
+        p = store;
+    }
+    Finding *found = finding_at(w->worker->checks, OUTCOME_RACE, f.pc, p.pc);
+    if (found && found->count == 1) {
+        found->fault = f;
+        found->partner = p;
+    }
+}
+
+/* ---- one access ---- */
+
+/* What all lanes of an access have in common. */
+typedef struct {
+    Wave *w;
+    const Inst *i;
+    Races *r;
+    AddressSpace space;
+    Entry entry;
+    u8 sync;
+    u32 bytes, began;
+    SyncTable *table;
+} Act;
+
+/* The instruction of the kernel itself that called what runs now. */
+static u32 outermost_call(const Wave *w)
+{
+    const Program *p = w->program;
+    u64 offset = w->call_depth ? w->calls[0] - 4 - p->address : p->bytes;
+    return offset < p->bytes ? p->index_of[offset / 4] & NO_CALLER : NO_CALLER;
+}
+
+static Act act_of(Wave *w, const Inst *i, AddressSpace space, u32 bytes, bool store)
+{
+    Races *r = w->worker->checks->races;
+    const Order *o = &shadow_of(w)->order;
+    u64 at = (u64)(i - w->program->code) <= w->program->count ? (u64)(i - w->program->code) : w->pc - 1;
+    bool lds = space == SPACE_LDS;
+    Act a = {.w = w, .i = i, .r = r, .space = space, .sync = r->notes[at].sync, .bytes = bytes,
+             .began = lds ? w->shadow->began : 0, .table = lds ? w->shadow->lds_sync : r->sync};
+    bool atomic = store && i->row->detail[2] == ACCESS_ATOMIC;
+    a.entry = (Entry){.time = o->stamp, .wave = wave_number(r, w), .inst = (u32)at & NO_CALLER,
+                      .caller = outermost_call(w)};
+    a.entry.how = atomic ? BY_LOAD | BY_STORE : store ? BY_STORE : BY_LOAD;
+    if (a.sync & SYNC_ACCESS) {
+        bool habit = a.sync & SYNC_COMPARES || (a.sync & SYNC_EXTREME && !lds);
+        a.entry.how |= BY_SIGNAL | (habit ? BY_HABIT : 0);
+        if (store && o->released) /* who learns of the release knows of the signal as well */
+            a.entry.time = o->released;
+    } else if (a.sync & SYNC_BUFFERED) {
+        a.entry.how |= MAY_SIGNAL;
+    }
+    return a;
+}
+
+static bool harmless(u8 a, u8 b)
+{
+    if (!((a | b) & BY_STORE) || (a & b & BY_SIGNAL))
+        return true;
+    bool plain_load = (a & (BY_LOAD | BY_STORE | BY_SIGNAL)) == BY_LOAD ||
+                      (b & (BY_LOAD | BY_STORE | BY_SIGNAL)) == BY_LOAD;
+    return plain_load && (a | b) & BY_HABIT;
+}
+
+static bool is_store(u8 how) { return (how & (BY_LOAD | BY_STORE)) == BY_STORE; }
+
+static void conflict(const Act *a, const Entry *now, u64 address, const Entry *other)
+{
+    Races *r = a->r;
+    bool polls = (now->how & (BY_LOAD | BY_STORE | BY_SIGNAL)) == (BY_LOAD | BY_SIGNAL);
+    if (polls && other->how & MAY_SIGNAL) {
+        order_learn_from(r, a->w, other);
+        return;
+    }
+    Fault f = place_of(a->w, a->i, OUTCOME_RACE, a->space, now->lane, address, a->bytes, now->how & BY_STORE);
+    if (!is_store(now->how) || !is_store(other->how)) {
+        tell(a->w, &f, now->how, other);
+    } else if (r->pending_count < MAX_PENDING) {
+        PendingStore *p = &r->pending[r->pending_count++];
+        u64 dword = address & ~3ull;
+        *p = (PendingStore){.other = *other, .fault = f, .mask = now->mask & other->mask,
+                            .at = a->space == SPACE_LDS ? a->w->lds + dword : (u8 *)dword};
+        for (int b = 0; b < 4; b++)
+            p->before[b] = p->mask >> b & 1 ? p->at[b] : 0;
+    }
+}
+
+static void keep_read(const Act *a, Cell *c, const Entry *now)
+{
+    for (int k = 0; k < 2; k++)
+        if (c->read[k].time && c->read[k].wave == now->wave) {
+            u32 mask = c->read[k].time == now->time ? c->read[k].mask : 0;
+            c->read[k] = *now;
+            c->read[k].mask |= mask;
+            return;
+        }
+    bool first = order_knows(a->r, a->w, &c->read[0], a->began);
+    c->read[first ? 0 : 1] = *now;
+}
+
+static void keep_store(Cell *c, const Entry *now)
+{
+    Entry *first = &c->write[0], *second = &c->write[1];
+    if (first->mask & ~now->mask && !(first->wave == now->wave && first->time == now->time))
+        *second = *first; /* other bytes of the dword */
+    else if (!(second->mask & ~now->mask))
+        *second = (Entry){0};
+    u32 mask = first->time == now->time && first->wave == now->wave ? first->mask : 0;
+    *first = *now;
+    first->mask |= mask;
+    second->mask &= ~first->mask;
+    for (int k = 0; k < 2; k++)
+        if (!(c->read[k].mask & ~now->mask))
+            c->read[k] = (Entry){0};
+}
+
+static inline bool meets(const Act *a, const Entry *now, const Entry *other)
+{
+    return other->time > a->began && other->wave != now->wave && other->mask & now->mask &&
+           !harmless(now->how, other->how) && !order_knows(a->r, a->w, other, a->began);
+}
+
+static void touch(const Act *a, Cell *c, const Entry *now, u64 address)
+{
+    for (int k = 0; k < 2; k++)
+        if (meets(a, now, &c->write[k]))
+            conflict(a, now, address, &c->write[k]);
+    if (now->how & BY_STORE) {
+        for (int k = 0; k < 2; k++)
+            if (meets(a, now, &c->read[k]))
+                conflict(a, now, address, &c->read[k]);
+        keep_store(c, now);
+    } else if (!(now->how & BY_SIGNAL)) {
+        keep_read(a, c, now);
+    }
+}
+
+static Cell *global_cell(Races *r, u64 address)
+{
+    u64 offset = address - r->base, page = offset / PAGE_BYTES;
+    if (offset >= r->bytes)
+        return NULL;
+    if (!r->pages[page]) {
+        r->in_part |= r->made >= MOST_PAGES;
+        if (r->made >= MOST_PAGES || !(r->pages[page] = calloc(CELLS, sizeof(Cell))))
+            return NULL;
+        r->made++;
+    }
+    return &r->pages[page][offset % PAGE_BYTES / 4];
+}
+
+static void touch_lane(Act *a, u32 lane, u64 address)
+{
+    bool loads = a->entry.how & BY_LOAD, signals = a->sync & SYNC_ACCESS;
+    if (signals && loads && (!(a->entry.how & BY_STORE) || a->sync & SYNC_RETURNS))
+        order_learn(a->r, a->w, a->table, address);
+    for (u64 dword = address & ~3ull; dword < address + a->bytes; dword += 4) {
+        Cell *c = a->space == SPACE_LDS ? &a->w->shadow->lds_cells[dword / 4] : global_cell(a->r, dword);
+        Entry now = a->entry;
+        u32 from = dword < address ? (u32)(address - dword) : 0;
+        u64 left = address + a->bytes - dword;
+        now.mask = (u8)((left < 4 ? (1u << left) - 1 : 15u) & (15u << from));
+        now.lane = (u8)lane;
+        if (c)
+            touch(a, c, &now, dword < address ? address : dword);
+    }
+    if (signals && a->entry.how & BY_STORE)
+        order_publish(a->r, a->w, a->table, address);
+}
+
+static void touch_all(Act *a, const u64 *address, u64 active)
+{
+    for (u32 l = 0; l < LANES; l++)
+        if (active >> l & 1)
+            touch_lane(a, l, address[l]);
+    if (a->sync & SYNC_ACCESS && a->entry.how & BY_STORE)
+        order_new_epoch(a->r, a->w);
+}
+
+void races_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
+{
+    Races *r = w->worker->checks->races;
+    Span span;
+    if (!active)
+        return;
+    u32 first = (u32)__builtin_ctzll(active);
+    bool input = memory_span(w->worker->memory, address[first], bytes, &span) && span.input;
+    for (int l = 0; input && l < LANES; l++)
+        input = !(active >> l & 1) || (address[l] >= span.low && address[l] + bytes <= span.high);
+    if (input && !store)
+        return;
+    Act a = act_of(w, i, SPACE_GLOBAL, bytes, store);
+    touch_all(&a, address, active);
+    if (is_store(a.entry.how) && !(a.sync & SYNC_ACCESS) && i->row->detail[2] == ACCESS_STORE) {
+        memcpy(r->stored, address, sizeof r->stored);
+        r->stored_lanes = active;
+        r->stored_bytes = bytes;
+    }
+}
+
+void races_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store)
+{
+    u64 address[LANES];
+    for (int l = 0; l < LANES; l++)
+        address[l] = active >> l & 1 ? offset[l] : 0;
+    Act a = act_of(w, i, SPACE_LDS, bytes, store);
+    touch_all(&a, address, active);
+}
+
+void races_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
+{
+    const Dispatch *d = w->worker->dispatch;
+    Span span;
+    if (address - d->dispatch_packet < d->kernarg - d->dispatch_packet + d->kernarg_bytes ||
+        (memory_span(w->worker->memory, address, bytes, &span) && (span.input || !span.writable)))
+        return;
+    Act a = act_of(w, i, SPACE_SCALAR, bytes, false);
+    touch_lane(&a, 0, address);
+}
+
+/* ---- after an instruction ---- */
+
+/* Lanes of one store whose value another lane of it replaced. */
+static void lost_values(Wave *w, const Inst *i, Races *r)
+{
+    u16 reg = i->source[2];
+    bool high = r->stored_bytes < 4 && i->row->detail[1];
+    for (u32 l = 0; reg >= FIRST_VGPR && l < LANES; l++) {
+        if (!(r->stored_lanes >> l & 1))
+            continue;
+        for (u32 k = 0; 4 * k < r->stored_bytes; k++) {
+            u32 value = vector(w, reg + k)[l] >> (high ? 16 : 0), size = r->stored_bytes < 4 ? r->stored_bytes : 4;
+            if (!memcmp(&value, (const u8 *)r->stored[l] + 4 * k, size))
+                continue;
+            u32 winner = LANES;
+            for (u32 n = 0; n < LANES; n++)
+                if (n != l && r->stored_lanes >> n & 1 && r->stored[n] < r->stored[l] + r->stored_bytes &&
+                    r->stored[l] < r->stored[n] + r->stored_bytes)
+                    winner = n;
+            if (winner == LANES)
+                continue;
+            Act a = act_of(w, i, SPACE_GLOBAL, r->stored_bytes, true);
+            a.entry.lane = (u8)winner;
+            Fault f = place_of(w, i, OUTCOME_RACE, SPACE_GLOBAL, l, r->stored[l], r->stored_bytes, true);
+            tell(w, &f, a.entry.how, &a.entry);
+            return;
+        }
+    }
+}
+
+void races_after(Wave *w, const Inst *i)
+{
+    Races *r = w->worker->checks->races;
+    for (u32 k = 0; k < r->pending_count; k++) {
+        PendingStore *p = &r->pending[k];
+        bool changed = false;
+        for (int b = 0; b < 4; b++)
+            changed |= p->mask >> b & 1 && p->at[b] != p->before[b];
+        if (changed)
+            tell(w, &p->fault, BY_STORE, &p->other);
+    }
+    r->pending_count = 0;
+    if (r->stored_lanes && w->stop != STOP_FAULT)
+        lost_values(w, i, r);
+    r->stored_lanes = 0;
+    if (r->notes[i - w->program->code].sync & SYNC_RELEASE)
+        order_release(r, w);
+}

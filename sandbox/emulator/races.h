@@ -1,0 +1,68 @@
+/* Races of a dispatch: what each wave knows of the others, and who touched which dword last. */
+#ifndef AMDKERNEL_RACES_H
+#define AMDKERNEL_RACES_H
+
+#include "shadow.h"
+
+enum { MAX_PENDING = 64 };
+
+/* Entry.how */
+enum {
+    BY_LOAD = 1, BY_STORE = 2, /* both: a read-modify-write */
+    BY_SIGNAL = 4,             /* atomic or volatile: these do not race with each other */
+    BY_HABIT = 8,              /* an atomic beside which plain reads do no harm */
+    MAY_SIGNAL = 16,           /* a plain store that may be an atomic one */
+};
+
+/* Two stores to one dword race unless they store the same value, which is known after the second. */
+typedef struct { Entry other; Fault fault; u8 *at; u8 before[4]; u8 mask; } PendingStore;
+
+struct Races {
+    Memory *memory;
+    u64 base, bytes;         /* the arena */
+    Cell **pages;            /* for each page of the arena its cells, or NULL */
+    u64 page_count, made;
+    bool in_part;            /* there was no room for all */
+    u32 clock;               /* epochs handed out */
+    u32 waves_per_group;
+    u32 buckets;             /* waves of other workgroups are told apart modulo this: an alias only hides a race */
+    SyncTable *sync;         /* of global memory */
+    const Note *notes;
+    PendingStore pending[MAX_PENDING];
+    u32 pending_count;
+    u64 stored[LANES], stored_lanes; /* of the last plain store to global memory */
+    u32 stored_bytes;
+};
+
+Races *races_create(Memory *m, const Dispatch *d, const Note *notes);
+void races_destroy(Races *r);
+
+void races_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
+void races_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+void races_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
+/* After an instruction: were values changed that another wave had stored, or lanes' values lost? */
+void races_after(Wave *w, const Inst *i);
+
+/* ---- order.c ---- */
+
+SyncTable *sync_table_create(u32 limit);
+void sync_table_clear(SyncTable *t);
+void sync_table_destroy(SyncTable *t);
+
+void order_start(Races *r, GroupShadow *g, u32 waves);
+void order_destroy(Order *o);
+/* All accesses of the workgroup before are known to all its waves after. */
+void order_barrier(Races *r, GroupShadow *g);
+/* What the wave did so far may be learnt by other workgroups. */
+void order_release(Races *r, Wave *w);
+/* What the wave does from here on is not known to those who learnt of it before. */
+void order_new_epoch(Races *r, Wave *w);
+/* The wave stores to (publishes) or loads from (learns) a place that waves signal through. */
+void order_publish(Races *r, Wave *w, SyncTable *t, u64 place);
+void order_learn(Races *r, Wave *w, SyncTable *t, u64 place);
+/* The wave saw a plain store of another that was a signal. */
+void order_learn_from(Races *r, Wave *w, const Entry *e);
+bool order_knows(const Races *r, const Wave *w, const Entry *e, u32 began);
+u32 wave_number(const Races *r, const Wave *w);
+
+#endif

@@ -1,0 +1,46 @@
+/* Pseudo-random orders that a seed makes again: splitmix64, and a permutation by four Feistel rounds. */
+#include "schedule.h"
+
+static u64 mix(u64 x)
+{
+    x += 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+Schedule schedule_create(u64 seed, u64 workgroups) { return (Schedule){seed, mix(seed), workgroups}; }
+
+/* One step within the smallest power of four that holds all. */
+static u64 permute(const Schedule *s, u64 x)
+{
+    u32 half = 1;
+    while (half < 31 && 1ull << 2 * half < s->total)
+        half++;
+    u64 mask = (1ull << half) - 1, left = x >> half, right = x & mask;
+    for (u64 round = 0; round < 4; round++) {
+        u64 next = left ^ (mix(right ^ mix(s->seed + round)) & mask);
+        left = right;
+        right = next;
+    }
+    return left << half | right;
+}
+
+u64 schedule_workgroup(const Schedule *s, u64 turn)
+{
+    if (!s->seed)
+        return turn;
+    u64 x = turn;
+    do
+        x = permute(s, x);
+    while (x >= s->total);
+    return x;
+}
+
+u32 schedule_draw(Schedule *s, u32 below)
+{
+    s->state = mix(s->state);
+    return (u32)((s->state >> 32) * below >> 32);
+}
+
+u64 schedule_slice(Schedule *s) { return 1ull << schedule_draw(s, 13); }

@@ -1,0 +1,17 @@
+/* Orders of workgroups and waves: one after the other, or shuffled by a seed. */
+#ifndef AMDKERNEL_SCHEDULE_H
+#define AMDKERNEL_SCHEDULE_H
+
+#include "emulator.h"
+
+typedef struct { u64 seed, state, total; } Schedule;
+
+Schedule schedule_create(u64 seed, u64 workgroups);
+/* The workgroup whose turn is `turn`: every one has one. */
+u64 schedule_workgroup(const Schedule *s, u64 turn);
+/* A number below `below`. */
+u32 schedule_draw(Schedule *s, u32 below);
+/* How many wave-instructions until the next preemption: often few, sometimes many. */
+u64 schedule_slice(Schedule *s);
+
+#endif

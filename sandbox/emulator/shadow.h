@@ -1,0 +1,85 @@
+/* What the checks know of a resident workgroup and its waves. */
+#ifndef AMDKERNEL_SHADOW_H
+#define AMDKERNEL_SHADOW_H
+
+#include "checks.h"
+
+enum { REGISTER_NUMBERS = FIRST_VGPR + VECTOR_REGISTERS, MAX_ORIGINS = 32, MAX_GROUP_WAVES = 32 };
+
+/* ---- taint.c: unset values on their way through registers ---- */
+
+/* Where an unset value was loaded; one for each instruction that did. */
+typedef struct { Fault load; } Origin;
+
+typedef struct {
+    u64 whole[REGISTER_NUMBERS]; /* lanes whose dword was unset as a whole; scalars: bit 0 */
+    u64 part[REGISTER_NUMBERS];  /* lanes of which only some bytes were */
+    u8 origin[REGISTER_NUMBERS];
+    Origin origins[MAX_ORIGINS];
+    u32 origin_count;
+    u32 live;                    /* registers with such lanes */
+    u8 *scratch;                 /* a byte for each dword of scratch, lane after lane: origin + 1, or 0 */
+    u64 scratch_dwords;
+    bool spilled;                /* some byte of `scratch` is not 0 */
+} Taint;
+
+/* ---- order.c: what happened before what ---- */
+
+/* Accesses are stamped with their wave's epoch, of which a new one begins where others may learn of the old ones. */
+typedef struct {
+    u32 stamp;                       /* of accesses from now on */
+    u32 released;                    /* the last own epoch that other workgroups may learn of; 0: none */
+    u32 sibling[MAX_GROUP_WAVES];    /* the last epoch of each wave of the workgroup that this one knows */
+    u32 released_sibling[MAX_GROUP_WAVES]; /* `sibling` at the last release */
+    u32 *foreign;                    /* likewise of waves of other workgroups, by bucket; NULL: nothing */
+    bool learnt;                     /* `foreign` changed since the last barrier */
+} Order;
+
+typedef struct WaveShadow { Taint *taint; Order order; } WaveShadow;
+
+/* ---- races.c ---- */
+
+/* One access to a dword. */
+typedef struct {
+    u32 time, wave;              /* epoch (0: none); wave of the dispatch */
+    u32 inst : 22, mask : 4, how : 6; /* bytes of the dword; bits of races.h */
+    u32 caller : 22, lane : 6;   /* the kernel's call that led here, or NO_CALLER */
+} Entry;
+enum { NO_CALLER = (1 << 22) - 1 };
+/* Two stores, for halves of a dword often belong to different waves. */
+typedef struct { Entry write[2], read[2]; } Cell;
+
+typedef struct SyncTable SyncTable;
+
+struct GroupShadow {
+    u64 number;                  /* of the workgroup */
+    u8 *lds_unset;               /* a byte for each byte of LDS: 1 until something writes it */
+    u32 lds_left;                /* of these that are 1 */
+    u32 lds_bytes, wave_count;
+    Cell *lds_cells;             /* races only */
+    u32 began;                   /* epochs up to this are those of earlier workgroups */
+    SyncTable *lds_sync;
+    WaveShadow wave[MAX_GROUP_WAVES];
+};
+
+bool shadow_create(GroupShadow **out, const Worker *k, u32 lds_bytes);
+void shadow_destroy(GroupShadow **shadow);
+void shadow_start(GroupShadow *g, const Worker *k, u64 number, u32 waves);
+
+void shadow_barrier(GroupShadow *g, const Worker *k);
+
+static inline WaveShadow *shadow_of(const Wave *w) { return &w->shadow->wave[w->index]; }
+
+void taint_load(Wave *w, const Inst *i, const Fault *load, u16 reg, u64 lane_bit, bool whole);
+void taint_before(Wave *w, const Inst *i, const Note *n);
+void taint_stored(Wave *w, u16 reg, u32 dwords, u64 lanes);
+void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+void taint_destroy(Taint *t);
+bool taint_pending(const Wave *w);
+
+/* unset.c */
+void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
+void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+void check_unset_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
+
+#endif

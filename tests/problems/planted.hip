@@ -1,0 +1,381 @@
+// Kernels with one mistake each. `//! KIND` marks the line that a check must name, with that kind.
+#include <hip/hip_runtime.h>
+
+#define KERNEL(name) \
+    extern "C" __global__ void __launch_bounds__(256) name(const int* x, int* y, int* w, int* c, int n)
+#define ITEM (blockIdx.x * 256 + threadIdx.x)
+
+KERNEL(lds_read_before_barrier)
+{
+    __shared__ int s[256];
+    s[threadIdx.x] = x[ITEM];
+    y[ITEM] = s[255 - threadIdx.x]; //! race
+}
+
+KERNEL(lds_no_barrier_at_the_end_of_a_loop)
+{
+    __shared__ int s[256];
+    int sum = 0;
+    for (int k = 0; k < 4; k++) {
+        s[threadIdx.x] = x[(ITEM + 256 * k) % n];
+        __syncthreads();
+        sum += s[255 - threadIdx.x]; //! race
+    }
+    y[ITEM] = sum;
+}
+
+KERNEL(lds_neighbour_of_another_wave)
+{
+    __shared__ int s[257];
+    s[threadIdx.x] = x[ITEM];
+    if (threadIdx.x == 0)
+        s[256] = 0;
+    int next = s[threadIdx.x + 1]; //! race
+    y[ITEM] = next;
+}
+
+KERNEL(lds_scan_in_one_buffer)
+{
+    __shared__ int s[256];
+    s[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    for (int k = 1; k < 256; k *= 2) {
+        if (threadIdx.x >= k)
+            s[threadIdx.x] += s[threadIdx.x - k]; //! race
+        __syncthreads();
+    }
+    y[ITEM] = s[threadIdx.x];
+}
+
+KERNEL(lds_histogram_read_too_early)
+{
+    __shared__ int h[64];
+    if (threadIdx.x < 64)
+        h[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&h[x[ITEM] & 63], 1);
+    if (threadIdx.x < 64)
+        atomicAdd(&c[threadIdx.x], h[threadIdx.x]); //! race
+}
+
+KERNEL(lds_histogram_cleared_too_late)
+{
+    __shared__ int h[64];
+    if (threadIdx.x < 64)
+        h[threadIdx.x] = 0;
+    atomicAdd(&h[x[ITEM] & 63], 1); //! race
+    __syncthreads();
+    if (threadIdx.x < 64)
+        atomicAdd(&c[threadIdx.x], h[threadIdx.x]);
+}
+
+KERNEL(lds_partial_sums_without_barrier)
+{
+    __shared__ int part[4];
+    int lane = threadIdx.x & 63, wave = threadIdx.x >> 6, v = x[ITEM];
+    for (int o = 32; o; o >>= 1)
+        v += __shfl_down(v, o);
+    if (lane == 0)
+        part[wave] = v;
+    if (threadIdx.x == 0) {
+        int sum = 0;
+        for (int k = 0; k < 4; k++)
+            sum += part[k]; //! race
+        y[blockIdx.x] = sum;
+    }
+}
+
+KERNEL(lds_maximum_read_too_early)
+{
+    __shared__ int most;
+    if (threadIdx.x == 0)
+        most = 0;
+    __syncthreads();
+    atomicMax(&most, x[ITEM]);
+    y[ITEM] = most; //! race
+}
+
+KERNEL(lds_transpose_of_halves)
+{
+    __shared__ short s[16][18];
+    int a = threadIdx.x & 15, b = threadIdx.x >> 4;
+    s[a][b] = (short)x[ITEM];
+    y[ITEM] = s[b][a]; //! race
+}
+
+KERNEL(lds_bytes_of_another_wave)
+{
+    __shared__ unsigned char s[256];
+    s[threadIdx.x] = (unsigned char)x[ITEM];
+    y[ITEM] = s[threadIdx.x ^ 64]; //! race
+}
+
+KERNEL(lds_two_waves_write_one_place)
+{
+    __shared__ int s[64];
+    s[threadIdx.x & 63] = x[ITEM]; //! race
+    __syncthreads();
+    y[ITEM] = s[threadIdx.x & 63];
+}
+
+KERNEL(lds_vector_store_into_a_neighbour)
+{
+    __shared__ int4 s[256];
+    int* flat = (int*)s;
+    s[threadIdx.x] = make_int4(x[ITEM], 1, 2, 3);
+    y[ITEM] = flat[4 * ((threadIdx.x + 64) % 256)]; //! race
+}
+
+KERNEL(lds_double_buffer_with_one_index_wrong)
+{
+    __shared__ int s[2][256];
+    int sum = 0;
+    s[0][threadIdx.x] = x[ITEM];
+    __syncthreads();
+    for (int k = 0; k < 4; k++) {
+        s[k & 1][threadIdx.x] = x[(ITEM + 256 * k) % n];
+        sum += s[k & 1][255 - threadIdx.x]; //! race
+        __syncthreads();
+    }
+    y[ITEM] = sum;
+}
+
+KERNEL(blocks_write_overlapping_output)
+{
+    int at = blockIdx.x * 255 + threadIdx.x;
+    y[at] = x[ITEM] + (int)blockIdx.x; //! race
+}
+
+KERNEL(blocks_add_without_atomics)
+{
+    if (threadIdx.x == 0)
+        c[0] += x[ITEM]; //! race
+}
+
+KERNEL(blocks_count_without_atomics)
+{
+    int bin = x[ITEM] & 15;
+    c[bin] = c[bin] + 1; //! race
+}
+
+KERNEL(stencil_in_place)
+{
+    w[ITEM] = x[ITEM];
+    __syncthreads();
+    int next = w[(ITEM + 1) % n]; //! race
+    y[ITEM] = next;
+}
+
+KERNEL(flag_without_fence)
+{
+    if (blockIdx.x == 0) {
+        if (threadIdx.x == 0) {
+            w[0] = x[0];
+            atomicExch(&c[0], 1);
+        }
+    } else if (threadIdx.x == 0) {
+        while (atomicAdd(&c[0], 0) == 0)
+            ;
+        y[ITEM] = w[0]; //! race
+    }
+}
+
+KERNEL(volatile_flag_without_fence)
+{
+    volatile int* flag = c;
+    if (blockIdx.x == 0) {
+        w[threadIdx.x] = x[threadIdx.x];
+        __syncthreads();
+        if (threadIdx.x == 0)
+            flag[0] = 1;
+    } else {
+        if (threadIdx.x == 0)
+            while (flag[0] == 0)
+                ;
+        __syncthreads();
+        y[ITEM] = w[threadIdx.x]; //! race
+    }
+}
+
+KERNEL(flag_set_before_the_others_have_written)
+{
+    if (blockIdx.x == 0) {
+        w[threadIdx.x] = x[threadIdx.x];
+        if (threadIdx.x == 0)
+            __hip_atomic_store(&c[0], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    } else {
+        if (threadIdx.x == 0)
+            while (__hip_atomic_load(&c[0], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0)
+                ;
+        __syncthreads();
+        y[ITEM] = w[threadIdx.x]; //! race
+    }
+}
+
+KERNEL(last_block_without_fence)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        w[blockIdx.x] = x[ITEM];
+        last = atomicAdd(&c[0], 1) == (int)gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last && threadIdx.x == 0) {
+        int sum = 0;
+        for (unsigned k = 0; k < gridDim.x; k++)
+            sum += w[k]; //! race
+        y[0] = sum;
+    }
+}
+
+KERNEL(lock_without_fence)
+{
+    if (threadIdx.x == 0) {
+        while (atomicCAS(&c[0], 0, 1) != 0)
+            ;
+        c[1] += x[ITEM]; //! race
+        atomicExch(&c[0], 0);
+    }
+}
+
+KERNEL(waves_share_global_memory_without_barrier)
+{
+    w[ITEM] = x[ITEM];
+    int at = blockIdx.x * 256 + (threadIdx.x ^ 128);
+    y[ITEM] = w[at]; //! race
+}
+
+KERNEL(lanes_write_one_place)
+{
+    y[ITEM / 2] = x[ITEM]; //! race
+}
+
+KERNEL(workspace_never_written)
+{
+    y[ITEM] = w[ITEM] + x[ITEM]; //! uninitialised_read
+}
+
+KERNEL(workspace_copied_unwritten)
+{
+    y[ITEM] = w[ITEM]; //! uninitialised_read
+}
+
+KERNEL(output_added_to)
+{
+    y[ITEM] += x[ITEM]; //! uninitialised_read
+}
+
+KERNEL(output_added_to_atomically)
+{
+    atomicAdd(&y[ITEM & 7], x[ITEM]); //! uninitialised_read
+}
+
+KERNEL(lds_one_beyond_what_was_written)
+{
+    __shared__ int s[257];
+    s[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    y[ITEM] = s[threadIdx.x + 1]; //! uninitialised_read
+}
+
+KERNEL(lds_accumulator_not_cleared)
+{
+    __shared__ int sum;
+    atomicAdd(&sum, x[ITEM]); //! uninitialised_read
+    __syncthreads();
+    if (threadIdx.x == 0)
+        y[blockIdx.x] = sum;
+}
+
+KERNEL(lds_vector_with_one_element_unwritten)
+{
+    __shared__ int4 s[256];
+    s[threadIdx.x].x = x[ITEM];
+    s[threadIdx.x].y = 1;
+    s[threadIdx.x].z = 2;
+    __syncthreads();
+    int4 v = s[255 - threadIdx.x]; //! uninitialised_read
+    y[ITEM] = v.x + v.y + v.z + v.w;
+}
+
+KERNEL(branch_on_what_was_never_written)
+{
+    if (w[ITEM] > 0) //! uninitialised_read
+        y[ITEM] = 1;
+    else
+        y[ITEM] = 2;
+}
+
+KERNEL(index_never_written)
+{
+    int k = w[ITEM] & 255; //! uninitialised_read
+    y[ITEM] = x[k];
+}
+
+KERNEL(scalar_never_written)
+{
+    int factor = w[blockIdx.x]; //! uninitialised_read
+    y[ITEM] = factor * x[ITEM];
+}
+
+KERNEL(input_written)
+{
+    ((int*)x)[ITEM] = 0; //! input_modified
+    y[ITEM] = 1;
+}
+
+KERNEL(scalar_load_not_aligned)
+{
+    int offset = 2 * (int)blockIdx.x + 1;
+    const int* p = (const int*)((const char*)x + offset);
+    y[ITEM] = *p; //! misaligned
+}
+
+KERNEL(atomic_not_aligned)
+{
+    int* p = (int*)((char*)c + 2);
+    atomicAdd(p, x[ITEM]); //! misaligned
+}
+
+KERNEL(lds_atomic_not_aligned)
+{
+    __shared__ int s[64];
+    s[threadIdx.x & 63] = 0;
+    __syncthreads();
+    int* p = (int*)((char*)s + (n & 1) + 1);
+    atomicAdd(p, x[ITEM]); //! misaligned
+    __syncthreads();
+    y[ITEM] = s[0];
+}
+
+KERNEL(behind_the_output)
+{
+    y[ITEM + 1] = x[ITEM]; //! out_of_bounds
+}
+
+KERNEL(before_the_input)
+{
+    y[ITEM] = x[(int)ITEM - 1]; //! out_of_bounds
+}
+
+KERNEL(behind_lds)
+{
+    extern __shared__ int s[];
+    s[threadIdx.x] = x[ITEM]; //! out_of_bounds
+    y[ITEM] = s[threadIdx.x];
+}
+
+KERNEL(behind_the_arguments)
+{
+    const int* p = (const int*)__builtin_amdgcn_kernarg_segment_ptr();
+    y[ITEM] = p[1000 + threadIdx.x]; //! out_of_bounds
+}
+
+KERNEL(behind_scratch)
+{
+    int a[64];
+    for (int k = 0; k < 64; k++)
+        a[k] = x[k];
+    a[n + threadIdx.x] = 3; //! out_of_bounds
+    y[ITEM] = a[x[ITEM] & 63];
+}

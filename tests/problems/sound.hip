@@ -1,0 +1,368 @@
+// Right kernels of the families that a race checker is tempted to accuse.
+#include <hip/hip_cooperative_groups.h>
+#include <hip/hip_runtime.h>
+
+#define KERNEL(name) \
+    extern "C" __global__ void __launch_bounds__(256) name(const int* x, int* y, int* w, int* c, int n)
+#define ITEM (blockIdx.x * 256 + threadIdx.x)
+
+static __device__ int block_sum(int v, int* part)
+{
+    for (int o = 32; o; o >>= 1)
+        v += __shfl_down(v, o);
+    if ((threadIdx.x & 63) == 0)
+        part[threadIdx.x >> 6] = v;
+    __syncthreads();
+    int sum = 0;
+    for (int k = 0; k < 4; k++)
+        sum += part[k];
+    __syncthreads();
+    return sum;
+}
+
+KERNEL(barrier_between)
+{
+    __shared__ int s[256];
+    s[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    y[ITEM] = s[255 - threadIdx.x];
+}
+
+KERNEL(block_reduction)
+{
+    __shared__ int part[4];
+    int sum = block_sum(x[ITEM], part);
+    if (threadIdx.x == 0)
+        y[blockIdx.x] = sum;
+}
+
+KERNEL(tree_reduction_that_ends_within_a_wave)
+{
+    __shared__ int s[256];
+    unsigned t = threadIdx.x;
+    s[t] = x[ITEM];
+    __syncthreads();
+    for (unsigned k = 128; k >= 64; k /= 2) {
+        if (t < k)
+            s[t] += s[t + k];
+        __syncthreads();
+    }
+    if (t < 32) {
+        volatile int* v = s;
+        for (int k = 32; k; k /= 2)
+            v[t] += v[t + k];
+    }
+    if (t == 0)
+        y[blockIdx.x] = s[0];
+}
+
+KERNEL(scan_with_two_barriers)
+{
+    __shared__ int s[256];
+    s[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    for (unsigned k = 1; k < 256; k *= 2) {
+        int left = threadIdx.x >= k ? s[threadIdx.x - k] : 0;
+        __syncthreads();
+        s[threadIdx.x] += left;
+        __syncthreads();
+    }
+    y[ITEM] = s[threadIdx.x];
+}
+
+KERNEL(double_buffer)
+{
+    __shared__ int s[2][256];
+    int sum = 0;
+    s[0][threadIdx.x] = x[ITEM];
+    __syncthreads();
+    for (int k = 0; k < 6; k++) {
+        s[~k & 1][threadIdx.x] = x[(ITEM + 256 * k) % n];
+        sum += s[k & 1][255 - threadIdx.x];
+        __syncthreads();
+    }
+    y[ITEM] = sum;
+}
+
+KERNEL(histogram_in_lds)
+{
+    __shared__ int h[64];
+    if (threadIdx.x < 64)
+        h[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&h[x[ITEM] & 63], 1);
+    __syncthreads();
+    if (threadIdx.x < 64)
+        atomicAdd(&c[threadIdx.x], h[threadIdx.x]);
+}
+
+KERNEL(histogram_in_global_memory) { atomicAdd(&c[x[ITEM] & 63], 1); }
+
+KERNEL(last_block_sums)
+{
+    __shared__ int part[4];
+    __shared__ bool last;
+    int sum = block_sum(x[ITEM], part);
+    if (threadIdx.x == 0) {
+        w[blockIdx.x] = sum;
+        __threadfence();
+        last = atomicInc((unsigned*)c, gridDim.x) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last) {
+        int all = block_sum(threadIdx.x < gridDim.x ? w[threadIdx.x] : 0, part);
+        if (threadIdx.x == 0) {
+            y[0] = all;
+            c[0] = 0;
+        }
+    }
+}
+
+KERNEL(ticket_lock)
+{
+    if (threadIdx.x == 0) {
+        int ticket = atomicAdd(&c[0], 1);
+        while (__hip_atomic_load(&c[1], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != ticket)
+            __builtin_amdgcn_s_sleep(1);
+        c[2] += x[ITEM];
+        __hip_atomic_store(&c[1], ticket + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    }
+}
+
+KERNEL(spin_lock_with_fences)
+{
+    if (threadIdx.x == 0) {
+        while (atomicCAS(&c[0], 0, 1) != 0)
+            ;
+        __threadfence();
+        c[1] += x[ITEM];
+        __threadfence();
+        atomicExch(&c[0], 0);
+    }
+}
+
+KERNEL(decoupled_look_back)
+{
+    __shared__ int part[4];
+    __shared__ int before;
+    int sum = block_sum(x[ITEM], part);
+    if (threadIdx.x == 0) {
+        w[blockIdx.x] = sum;
+        __threadfence();
+        __hip_atomic_store(&c[blockIdx.x], 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+        int left = 0;
+        for (int b = (int)blockIdx.x - 1; b >= 0; b--) {
+            while (__hip_atomic_load(&c[b], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0)
+                ;
+            __threadfence();
+            left += w[b];
+        }
+        before = left;
+    }
+    __syncthreads();
+    y[ITEM] = before + x[ITEM];
+}
+
+KERNEL(look_back_with_value_and_flag_in_one_word)
+{
+    __shared__ int part[4];
+    unsigned long long* state = (unsigned long long*)c;
+    int sum = block_sum(x[ITEM] & 1023, part);
+    if (threadIdx.x == 0) {
+        unsigned long long left = 0;
+        if (blockIdx.x) {
+            while (!((left = __hip_atomic_load(&state[blockIdx.x - 1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)) >> 63))
+                ;
+        }
+        unsigned long long mine = (left & ~(1ull << 63)) + sum;
+        __hip_atomic_store(&state[blockIdx.x], mine | 1ull << 63, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+        y[blockIdx.x] = (int)mine;
+    }
+}
+
+KERNEL(volatile_flag_with_fences)
+{
+    volatile int* flag = c;
+    if (blockIdx.x == 0) {
+        w[threadIdx.x] = x[threadIdx.x];
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0)
+            flag[0] = 1;
+    } else {
+        if (threadIdx.x == 0)
+            while (flag[0] == 0)
+                ;
+        __syncthreads();
+        __threadfence();
+        y[ITEM] = w[threadIdx.x];
+    }
+}
+
+KERNEL(producers_and_consumers)
+{
+    if (blockIdx.x % 2 == 0) {
+        w[ITEM] = x[ITEM];
+        __syncthreads();
+        if (threadIdx.x == 0)
+            __hip_atomic_fetch_add(&c[blockIdx.x], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    } else {
+        if (threadIdx.x == 0)
+            while (__hip_atomic_load(&c[blockIdx.x - 1], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0)
+                ;
+        __syncthreads();
+        y[ITEM] = w[ITEM - 256];
+    }
+}
+
+KERNEL(barrier_of_the_grid)
+{
+    w[ITEM] = x[ITEM];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(&c[0], 1);
+        while (__hip_atomic_load(&c[0], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) < (int)gridDim.x)
+            __builtin_amdgcn_s_sleep(1);
+        __threadfence();
+    }
+    __syncthreads();
+    y[ITEM] = w[(ITEM + 256) % n];
+}
+
+KERNEL(flag_in_lds)
+{
+    __shared__ int s[64];
+    __shared__ int flag;
+    if (threadIdx.x == 0)
+        flag = 0;
+    __syncthreads();
+    if (threadIdx.x < 64) {
+        s[threadIdx.x] = x[ITEM];
+        __hip_atomic_store(&flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+    } else if (threadIdx.x < 128) {
+        while (__hip_atomic_load(&flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) == 0)
+            ;
+        y[ITEM] = s[threadIdx.x - 64];
+    }
+}
+
+KERNEL(counter_in_lds)
+{
+    __shared__ int s[256];
+    __shared__ int done;
+    if (threadIdx.x == 0)
+        done = 0;
+    __syncthreads();
+    s[threadIdx.x] = x[ITEM];
+    __threadfence_block();
+    if ((threadIdx.x & 63) == 0)
+        atomicAdd(&done, 1);
+    while (atomicAdd(&done, 0) < 4)
+        ;
+    __threadfence_block();
+    y[ITEM] = s[255 - threadIdx.x];
+}
+
+KERNEL(compare_and_swap_after_a_plain_read)
+{
+    int old = c[0], seen;
+    do {
+        seen = old;
+        old = atomicCAS(&c[0], seen, seen + x[ITEM]);
+    } while (old != seen);
+}
+
+KERNEL(maximum_with_a_look_first)
+{
+    if (x[ITEM] > c[0])
+        atomicMax(&c[0], x[ITEM]);
+}
+
+KERNEL(all_write_the_same)
+{
+    y[0] = 5;
+    if (x[ITEM] >= 0)
+        c[0] = 1;
+}
+
+KERNEL(exchange_within_one_wave)
+{
+    __shared__ int s[256];
+    s[threadIdx.x] = x[ITEM];
+    __builtin_amdgcn_wave_barrier();
+    y[ITEM] = s[threadIdx.x ^ 17];
+}
+
+KERNEL(halves_and_bytes_side_by_side)
+{
+    short* half = (short*)w;
+    half[2 * (ITEM % 512) + ITEM / 512] = (short)x[ITEM];
+}
+
+KERNEL(vector_with_a_spare_element)
+{
+    __shared__ int4 s[256];
+    s[threadIdx.x].x = x[ITEM];
+    s[threadIdx.x].y = 1;
+    __syncthreads();
+    int4 v = s[255 - threadIdx.x];
+    y[ITEM] = v.x + v.y;
+}
+
+KERNEL(load_that_only_some_lanes_need)
+{
+    __shared__ int s[8];
+    if (threadIdx.x < 4)
+        s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    int v = s[threadIdx.x & 7];
+    y[ITEM] = (threadIdx.x & 7) < 4 ? v : 0;
+}
+
+struct Padded { char small; int large; };
+
+KERNEL(structures_with_padding)
+{
+    __shared__ Padded s[256];
+    s[threadIdx.x].small = (char)x[ITEM];
+    s[threadIdx.x].large = x[ITEM];
+    __syncthreads();
+    Padded p = s[255 - threadIdx.x];
+    __syncthreads();
+    s[threadIdx.x] = p;
+    __syncthreads();
+    y[ITEM] = s[threadIdx.x].large + s[threadIdx.x].small;
+}
+
+KERNEL(three_arguments_in_a_row) { y[ITEM] = x[ITEM] + c[1] + n; }
+
+KERNEL(work_queue)
+{
+    __shared__ int item;
+    for (;;) {
+        if (threadIdx.x == 0)
+            item = atomicAdd(&c[0], 1);
+        __syncthreads();
+        int mine = item;
+        __syncthreads();
+        if (mine * 256 >= n)
+            break;
+        y[mine * 256 + threadIdx.x] = x[mine * 256 + threadIdx.x];
+    }
+}
+
+KERNEL(groups_of_cooperating_threads)
+{
+    namespace cg = cooperative_groups;
+    __shared__ int s[256];
+    cg::thread_block block = cg::this_thread_block();
+    cg::thread_block_tile<16> tile = cg::tiled_partition<16>(block);
+    s[threadIdx.x] = x[ITEM];
+    tile.sync();
+    int v = s[threadIdx.x ^ 5];
+    for (int o = 8; o; o >>= 1)
+        v += tile.shfl_down(v, o);
+    block.sync();
+    y[ITEM] = v + s[255 - threadIdx.x];
+}
