@@ -41,7 +41,7 @@ def marks():
     for number, line in enumerate(PLANTED.splitlines(), 1):
         if found := re.match(r"KERNEL\((\w+)\)", line):
             kernel = found[1]
-        if found := re.search(r"//! (\w+)", line):
+        if found := re.search(r"//! ([a-z_]+)", line):
             yield Mark(kernel, number, found[1])
 
 
