@@ -340,9 +340,7 @@ static void run_followed(Wave *w)
     Worker *k = w->worker;
     while (w->stop == STOP_NONE && checks_follow(w)) {
         const Inst *i = &w->program->code[w->pc];
-        Tally *t = &k->tally[w->pc];
-        t->executions++;
-        t->lanes += (u64)__builtin_popcountll(exec_mask(w));
+        count_run(k, w->pc, w->pc + 1, exec_mask(w));
         checks_before(w, i);
         w->pc++;
         if (i->row->family == FAMILY_VALU && ((w->mode & 0xff) != PLAIN_MODE || w->indexing))
