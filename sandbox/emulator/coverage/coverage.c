@@ -71,6 +71,14 @@ static void add(Report *r, const char *text, u64 address)
     memcpy(m->mnemonic, mnemonic, sizeof mnemonic);
 }
 
+/* The linker fills with zeros between sections of functions; on RDNA a zero is no instruction. */
+static bool is_padding(const Report *r, const Code *code, u32 offset)
+{
+    static const u8 zero[4];
+    return offset + 4 <= code->size && !memcmp(code->bytes + offset, zero, 4) &&
+           !*image_function(r->image, code->address + offset);
+}
+
 static void look_at_code(const Code *code, void *context)
 {
     Report *r = context;
@@ -79,6 +87,8 @@ static void look_at_code(const Code *code, void *context)
         memcpy(copy, code->bytes, code->size);
     Program *p = copy ? program_decode(r->image->arch, 0, (u64)copy, code->size, r->error, sizeof r->error) : NULL;
     for (u32 n = 0; p && n < p->count; n++) {
+        if (is_padding(r, code, p->offset_of[n]))
+            continue;
         r->instructions++;
         if (p->code[n].run == run_not_emulated)
             add(r, p->text + p->code[n].text, code->address + p->offset_of[n]);
