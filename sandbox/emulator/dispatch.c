@@ -205,14 +205,22 @@ static bool admit_another(Crew *c)
     return true;
 }
 
+/* All that run wait for workgroups that have not begun: as many again begin, so that a few steps reach thousands. */
+static void double_resident(Crew *c)
+{
+    c->idle_turns = 0;
+    for (u32 more = c->resident; more && admit_another(c); more--)
+        ;
+}
+
 static void work_shuffled(Crew *c, Group *g)
 {
     if (g->busy && run_turn(c, g) && !stopped(c->queue))
         c->busy -= !start_next(c, g);
-    if (c->resident < SHUFFLED_RESIDENT || c->idle_turns > PATIENCE * c->resident) {
-        c->idle_turns = 0;
+    if (c->resident < SHUFFLED_RESIDENT)
         admit_another(c);
-    }
+    else if (c->idle_turns > PATIENCE * c->resident)
+        double_resident(c);
 }
 
 static void *work(void *argument)
