@@ -48,17 +48,17 @@ def marks():
 MARKS = list(marks())
 
 
-def case(kernel, options):
-    x = (np.arange(N, dtype=np.int32) * 37) % 1001
+def case(kernel, options, n=N):
+    x = (np.arange(n, dtype=np.int32) * 37) % 1001
     buffers = (
-        Buffer("x", 4 * N, "in", x.tobytes()),
-        Buffer("y", 4 * N, "out"),
-        Buffer("w", 4 * N, "workspace"),
-        Buffer("c", 256, "inout", bytes(256)),
+        Buffer("x", 4 * n, "in", x.tobytes()),
+        Buffer("y", 4 * n, "out"),
+        Buffer("w", 4 * n, "workspace"),
+        Buffer("c", n // 4, "inout", bytes(n // 4)),
     )
-    arguments = (*(Argument(buffer=b.name) for b in buffers), Argument(scalar=N.to_bytes(4, "little")))
+    arguments = (*(Argument(buffer=b.name) for b in buffers), Argument(scalar=n.to_bytes(4, "little")))
     lds = 512 if kernel == "behind_lds" else 0
-    launch = Launch(kernel, (N // 256, 1, 1), (256, 1, 1), lds, arguments)
+    launch = Launch(kernel, (n // 256, 1, 1), (256, 1, 1), lds, arguments)
     return RunCase(buffers, (launch,), repeats=1, emulator_options=(options,))
 
 
@@ -102,6 +102,14 @@ def test_each_planted_mistake_is_named_with_kind_and_line(found, mark, level):
 @pytest.mark.parametrize("kernel", kernels_of(SOUND))
 def test_no_right_kernel_is_accused(found, kernel, level, seed):
     assert found(SOUND, level, seed)[kernel] == []
+
+
+def test_many_workgroups_that_wait_for_one_not_yet_begun_end_in_a_shuffled_order(sandbox, settings):
+    compiled = Compiler(sandbox, settings.cache_dir).compile(SOUND, arch="gfx942", flags=["-O3", "-w"])
+    waiting = case("look_back_with_value_and_flag_in_one_word", "schedule_seed=1", n=160 * 256)
+    target = find_target("emulator:gfx942", settings)
+    answer = run_job(sandbox, target, RunnerJob("gfx942", compiled.code_object, (waiting,))).cases[0]
+    assert answer.status == "ok", answer.message
 
 
 def test_every_planted_kernel_has_a_mark():

@@ -8,7 +8,7 @@
  *   RDNA4  A[i][k]  lane i + 16*(k/(K/2)), element k%(K/2)           B[k][j] alike, with j for i
  *          D[i][j]  register i%8, lane j + 16*(i/8); 16-bit results two to a register
  * Not known to us, and so not emulated: RDNA4's waves of 64, sparse matrices, copies that differ on RDNA3, negation.
- * Source: RDNA3 ISA, "WMMA"; AMD matrix instruction calculator; ROCm/composable_kernel, wmma_gemm.hpp.
+ * Source: RDNA3 and RDNA4 ISA, "WMMA"; not compared with tables of AMD's matrix instruction calculator.
  */
 #include "../formats.h"
 #include "../machine.h"
