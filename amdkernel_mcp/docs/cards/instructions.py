@@ -149,8 +149,9 @@ def matrix_card(one: MatrixInstruction) -> Card:
         "| arch | wave | VGPRs of A, B, C/D | passes | cycles a SIMD | builtin |",
         "|---|---|---|---|---|---|",
     ]
-    lines += [_row(form) for form in forms]
-    lines += ["", "Passes: LLVM's scheduling model; one is 4 cycles. not_measured: no source at hand says it."]
+    rows = [_row(form) for form in forms]
+    unknown = " not_measured: no source at hand says it." if any("not_measured" in row for row in rows) else ""
+    lines += [*rows, "", f"Passes: LLVM's scheduling model; one is 4 cycles.{unknown}"]
     if one.a_type == "f8f6f4":
         lines.append("A and B take 8 VGPRs as FP8 or BF8, 6 as FP6 or BF6, 4 as FP4; CBSZ and BLGP say the format.")
     lines += [f"- {told}" for told in dict.fromkeys(_prototype(one, form) for form in forms if form.builtin)]
