@@ -125,14 +125,16 @@ class Engine:
         *,
         file_name: str = "kernel.hip",
         target: str | None = None,
+        schedules: int | None = None,
         on_progress: Progress = silent,
     ) -> CheckResult:
         """Whether the kernel computes what the problem asks, on announced and held-out cases.
 
+        `schedules`: in how many other orders of waves and workgroups the emulator runs it as well.
         Raises ProblemFileError for a problem that cannot be used; a bad kernel is a verdict.
         """
         candidate = self._candidate(problem, source, file_name=file_name, target=target, on_progress=on_progress)
-        return self._check(candidate, on_progress)
+        return self._check(candidate, on_progress, schedules)
 
     def benchmark(
         self,
@@ -269,7 +271,7 @@ class Engine:
         compiled = self._compiler(where).compile(source, arch=where.arch, flags=plan.flags(), file_name=file_name)
         return Candidate(loaded, plan, compiled, where, self._sandbox(where))
 
-    def _check(self, candidate: Candidate, on_progress: Progress) -> CheckResult:
+    def _check(self, candidate: Candidate, on_progress: Progress, schedules: int | None = None) -> CheckResult:
         from amdkernel_mcp.problems.check import check
 
         return check(
@@ -278,6 +280,7 @@ class Engine:
             problem=candidate.problem,
             plan=candidate.plan,
             target=candidate.target,
+            schedules=schedules,
             cache_dir=self._settings.cache_dir,
             on_progress=on_progress,
         )

@@ -22,6 +22,10 @@ Problem = Annotated[
 Target = Annotated[
     str | None, Field(description="Where it runs, from list_targets; default: an emulated MI300X", max_length=200)
 ]
+Schedules = Annotated[
+    int | None,
+    Field(ge=0, le=32, description="Other orders of waves and workgroups that the emulator tries; 2 by default"),
+]
 Arch = Literal["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"]
 WaitS = Annotated[
     float,

@@ -6,7 +6,7 @@ from fastmcp.tools import tool
 from amdkernel_mcp.desk import desk_of
 from amdkernel_mcp.results import CheckResult
 
-from ._parameters import RUNS_IN_SANDBOX, Path, Problem, Source, Target, WaitS
+from ._parameters import RUNS_IN_SANDBOX, Path, Problem, Schedules, Source, Target, WaitS
 
 
 @tool(title="Check a kernel", annotations=RUNS_IN_SANDBOX)
@@ -16,6 +16,7 @@ async def check_kernel(
     path: Path = None,
     source: Source = None,
     target: Target = None,
+    schedules: Schedules = None,
     wait_s: WaitS = 45,
 ) -> CheckResult:
     """Find out whether a kernel computes what its problem asks: `correct`, `incorrect`, `invalid`, `crashed`, ...
@@ -34,7 +35,12 @@ async def check_kernel(
         ctx,
         CheckResult,
         lambda progress: desk.engine.check(
-            folder, kernel.source, file_name=kernel.file_name, target=target, on_progress=progress
+            folder,
+            kernel.source,
+            file_name=kernel.file_name,
+            target=target,
+            schedules=schedules,
+            on_progress=progress,
         ),
         wait_s=wait_s,
     )

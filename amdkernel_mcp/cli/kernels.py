@@ -42,7 +42,15 @@ def compile(  # noqa: A001 - the command's name is the contract's
     return finish(result, good=result.ok, json=json, show=lambda console: show_compile(console, result, kernel))
 
 
-def check(problem: Problem, file: Kernel, target: Target = None, json: Json = False) -> int:
+def check(
+    problem: Problem,
+    file: Kernel,
+    target: Target = None,
+    schedules: Annotated[
+        int | None, typer.Option(min=0, max=32, help="Other orders of waves and workgroups to try on the emulator.")
+    ] = None,
+    json: Json = False,
+) -> int:
     """Check that a kernel is correct.
 
     Runs the cases of its problem against the reference; names the worst element and the line that is wrong.
@@ -54,7 +62,14 @@ def check(problem: Problem, file: Kernel, target: Target = None, json: Json = Fa
 
     kernel = read_candidate(file)
     with open_engine() as engine, progress() as report:
-        result = engine.check(problem, kernel.source, file_name=kernel.file_name, target=target, on_progress=report)
+        result = engine.check(
+            problem,
+            kernel.source,
+            file_name=kernel.file_name,
+            target=target,
+            schedules=schedules,
+            on_progress=report,
+        )
     good = result.verdict == "correct"
     return finish(result, good=good, json=json, show=lambda console: show_check(console, result, kernel))
 

@@ -309,3 +309,17 @@ extern "C" __global__ void k(const float* x, float* y, int n)
 """
     result = verdict_of(parts, "def reference(x, *, n):\n    return {'y': x.sum()}\n", kernel)
     assert result.verdict == "correct", result.reason
+
+
+def test_a_result_that_hangs_on_the_order_of_workgroups_is_found_by_other_orders(verdict_of):
+    last_one = """
+// amdkernel: launch last grid=[16] block=[64]
+__global__ void last(int* y, int n)
+{
+    if (threadIdx.x == 0) atomicExch(y, (int)blockIdx.x + n);
+}
+"""
+    parts = [argument("y", "i32", "[1]", "out"), argument("n", "i32"), case(n=1000), "[tolerance]\nrtol = 0.1\n"]
+    reference = "def reference(*, n):\n    return {'y': np.full(1, n + 8, np.int32)}\n"
+    result = verdict_of(parts, reference, last_one, schedules=6)
+    assert kinds(result) == {"non_deterministic"}, result.reason
