@@ -26,15 +26,18 @@ static u64 permute(const Schedule *s, u64 x)
     return left << half | right;
 }
 
+/* Shuffled within windows: as on hardware, a workgroup may count on those far before it to have begun. */
 u64 schedule_workgroup(const Schedule *s, u64 turn)
 {
+    enum { WINDOW = 64 };
     if (!s->seed)
         return turn;
-    u64 x = turn;
+    u64 first = turn - turn % WINDOW, left = s->total - first, x = turn - first;
+    Schedule window = {.seed = mix(s->seed + first), .total = left < WINDOW ? left : WINDOW};
     do
-        x = permute(s, x);
-    while (x >= s->total);
-    return x;
+        x = permute(&window, x);
+    while (x >= window.total);
+    return first + x;
 }
 
 u32 schedule_draw(Schedule *s, u32 below)
