@@ -63,10 +63,10 @@ def test_a_source_finds_nothing_of_the_host_to_include(
 ) -> None:
     secret = tmp_path_factory.mktemp("host") / "secret"
     secret.write_text("hunter2")
-    source = f'#include "{secret}"\n#include "/etc/shadow"\n#include "/root/.ssh/id_rsa"\n#include "/etc/machine-id"\n'
+    source = f'#include "{secret}"\n#include "/etc/shadow"\n#include "/etc/gshadow"\n#include "/etc/machine-id"\n'
     done = _compile(cramped, source)
     assert "hunter2" not in done.stderr
     assert "'/etc/shadow'" in done.stderr or str(secret) in done.stderr
-    for file in ("/etc/shadow", "/root/.ssh/id_rsa", str(secret)):
+    for file in ("/etc/shadow", "/etc/gshadow", str(secret)):
         alone = _compile(cramped, f'__asm__(".incbin \\"{file}\\"");')
         assert alone.exit_code != 0, f"{file} can be read into an object file"
