@@ -420,12 +420,15 @@ class Engine:
 
         return doctor(self._settings)
 
-    def setup(self, on_progress: Progress = silent, *, host: str | None = None) -> None:
+    def setup(self, on_progress: Progress = silent, *, host: str | None = None, prune: bool = False) -> None:
         """Make the sandbox image and the documentation index where they are missing or of another release."""
         from amdkernel_mcp.docs.gather import remake
+        from amdkernel_mcp.execution.prune import prune as remove_unused_images
         from amdkernel_mcp.execution.setup import setup
 
         setup(self._settings, on_progress, host=host)
+        if prune:
+            remove_unused_images(self._settings, on_progress, host=host)
         if remake(self._settings, self.index_path, on_progress=on_progress):
             self._library.close()
 

@@ -38,6 +38,7 @@ def setup(
     host: Annotated[
         str | None, typer.Option(help="Set up this machine of the setting `hosts` instead.", show_default=False)
     ] = None,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove sandbox images of other versions.")] = False,
 ) -> int:
     """Install what kernels need.
 
@@ -47,5 +48,5 @@ def setup(
     Example: amdkernel setup
     """
     with open_engine() as engine, progress(lines=True) as report:
-        engine.setup(report, host=host)
+        engine.setup(report, host=host, prune=prune)
     return 0

@@ -1,0 +1,51 @@
+"""`amdkernel setup --prune`: give back the disk space of sandbox images that other versions of amdkernel-mcp left."""
+
+from collections.abc import Callable, Iterable
+
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.execution.daemon import Daemon, connect, docker_errors
+from amdkernel_mcp.execution.image import STEPS, base_name, step_name
+from amdkernel_mcp.execution.open import docker_url, uses_no_containers
+
+REPOSITORIES = ("amdkernel-base", *(step.repository for step in STEPS))
+
+
+def prune(settings: Settings, progress: Callable[[str], None], *, host: str | None = None) -> tuple[str, ...]:
+    """Remove our images that these settings and this version do not use; those removed. Raises SandboxError."""
+    if host is None and uses_no_containers(settings):
+        return ()
+    daemon = connect(docker_url(settings, host))
+    try:
+        removed = remove_images(daemon, REPOSITORIES, keep=layer_names(settings))
+    finally:
+        daemon.close()
+    for name in removed:
+        progress(f"removed {name}")
+    return removed
+
+
+def layer_names(settings: Settings) -> frozenset[str]:
+    """The base image of these settings and all that stands on it."""
+    names = [base_name(settings)]
+    for step in STEPS:
+        names.append(step_name(step, names[-1]))
+    return frozenset(names)
+
+
+def remove_images(daemon: Daemon, repositories: Iterable[str], *, keep: frozenset[str]) -> tuple[str, ...]:
+    """Remove the images of `repositories` not named in `keep`, but none that a container uses. Raises SandboxError."""
+    import docker.errors
+
+    removed = []
+    with docker_errors("the images cannot be listed"):
+        images = [image for repository in repositories for image in daemon.client.images.list(repository)]
+    for name in sorted({tag for image in images for tag in image.tags} - keep, reverse=True):
+        with docker_errors(f"the image {name} cannot be removed"):
+            try:
+                daemon.client.images.remove(name)
+            except docker.errors.APIError as refusal:
+                if refusal.status_code not in (404, 409):  # 404: somebody else was quicker; 409: a container uses it
+                    raise
+            else:
+                removed.append(name)
+    return tuple(removed)
