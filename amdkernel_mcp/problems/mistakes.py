@@ -49,6 +49,8 @@ def _said(seen: DispatchFinding, line: int | None, lines: Lines | None, layouts:
         return f"reads byte {seen.offset} of {_ARGUMENTS}, which have {seen.region_bytes} bytes"
     if seen.kind == "uninitialised_read":
         return f"reads {target}, which nothing has written, and uses the value"
+    if seen.kind == "out_of_bounds":
+        return f"{verb} {target}, beyond its end, and uses the value"
     if seen.kind == "input_modified":
         return f"{verb} {target}, an input"
     return f"a scalar load of {seen.bytes} bytes at {target} is not aligned: the GPU ignores the low two address bits"

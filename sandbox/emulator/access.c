@@ -304,6 +304,23 @@ bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
     }
 }
 
+/* Lanes that load from beyond LDS get zero, as on hardware: compilers load before the branch that asks whether there is
+ * anything to load. Checks follow the value to its use. A store or an atomic there, and a load across the end, is a
+ * fault. Source: RDNA3 ISA, "LDS: out of range"; what CDNA does is taken to be the same. */
+static void leave_out_beyond(Wave *w, const Inst *i, u32 bytes, Access *a)
+{
+    u64 beyond = 0;
+    for (int l = 0; l < LANES; l++)
+        beyond |= (u64)(a->own[l] >= w->lds_bytes && a->own[l] + bytes > a->own[l]) << l;
+    beyond &= a->active;
+    if (!beyond)
+        return;
+    a->outside = beyond;
+    a->active &= ~beyond;
+    if (w->worker->watchers)
+        watch_beyond_lds(w, i, a->own, beyond, bytes);
+}
+
 bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a)
 {
     for (int l = 0; l < LANES; l++)
@@ -311,6 +328,8 @@ bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 byte
     if (!within) {
         a->base = w->lds;
         a->offset = a->own;
+        if (i->row->family == FAMILY_LDS && i->row->detail[2] == ACCESS_LOAD)
+            leave_out_beyond(w, i, bytes, a);
         if (!check_offsets(w, i, a->own, a->active, bytes, w->lds_bytes, store, SPACE_LDS))
             return false;
     }

@@ -80,6 +80,8 @@ bool taint_pending(const Wave *w);
 /* unset.c */
 void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
 void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+/* What was loaded for `lanes` from beyond LDS: it is a mistake to use it. */
+void check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes);
 void check_unset_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
 
 #endif

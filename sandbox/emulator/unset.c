@@ -141,6 +141,18 @@ void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 
     }
 }
 
+void check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes)
+{
+    u16 reg = loaded_register(w, i, offset, bytes);
+    for (u32 l = 0; l < LANES; l++) {
+        if (!(lanes >> l & 1))
+            continue;
+        Fault f = place_of(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_LDS, l, offset[l], bytes, false);
+        for (u32 k = 0; k < (bytes + 3) / 4; k++)
+            taint_load(w, i, &f, (u16)(reg + k), 1ull << l, true);
+    }
+}
+
 void check_unset_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
 {
     const Memory *m = w->worker->memory;

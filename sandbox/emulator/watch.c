@@ -39,6 +39,12 @@ void watch_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes,
         races_lds(w, i, offset, active, bytes, store);
 }
 
+void watch_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes)
+{
+    if (w->worker->watchers & WATCH_MEMORY)
+        check_beyond_lds(w, i, offset, lanes, bytes);
+}
+
 void watch_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store)
 {
     if (w->worker->watchers & WATCH_MEMORY)

@@ -20,6 +20,8 @@ u32 watchers_of(const Dispatch *d);
 void watch_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
 /* Likewise at offsets within the workgroup's LDS. */
 void watch_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+/* These lanes load from beyond LDS, and get zero. */
+void watch_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes);
 /* Likewise within each lane's scratch. */
 void watch_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
 /* A scalar load of `bytes` for the wave as a whole. */

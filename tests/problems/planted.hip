@@ -365,6 +365,14 @@ KERNEL(behind_lds)
     y[ITEM] = s[threadIdx.x];
 }
 
+KERNEL(reads_behind_lds)
+{
+    __shared__ int s[256];
+    s[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    y[ITEM] = s[2 * threadIdx.x]; //! out_of_bounds
+}
+
 KERNEL(behind_the_arguments)
 {
     const int* p = (const int*)__builtin_amdgcn_kernarg_segment_ptr();

@@ -366,3 +366,15 @@ KERNEL(groups_of_cooperating_threads)
     block.sync();
     y[ITEM] = v + s[255 - threadIdx.x];
 }
+
+// As compilers do it: loaded before the branch that asks, which only 64 items take; the others load from beyond LDS.
+KERNEL(lds_load_ahead_of_its_guard)
+{
+    __shared__ int s[256];
+    s[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    int early;
+    unsigned at = (unsigned)(size_t)(__attribute__((address_space(3))) int*)s + 16 * threadIdx.x;
+    asm volatile("ds_read_b32 %0, %1\n\ts_waitcnt lgkmcnt(0)" : "=v"(early) : "v"(at) : "memory");
+    y[ITEM] = threadIdx.x < 64 ? early : 0;
+}

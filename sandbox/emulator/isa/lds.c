@@ -154,6 +154,10 @@ HANDLER(ds_read_transposed)
     }
     if (!access_lds(w, i, addresses(w, i), i->offset, address_bytes, false, &a))
         return;
+    if (a.outside) { /* whose zeros lanes would get is not documented */
+        run_not_emulated(w, i);
+        return;
+    }
     EACH_LANE {
         if (!(exec >> l & 1))
             continue;

@@ -242,7 +242,9 @@ FAULTS = {
     "global_load_dword v20, v10, s[20:21] offset:4095": "out_of_bounds",
     "v_mov_b32 v22, 0\nv_mov_b32 v23, 0\nglobal_store_dword v[22:23], v10, off": "out_of_bounds",
     "v_mov_b32 v22, 1\nglobal_atomic_add v22, v10, s[20:21]": "misaligned",
-    "v_mov_b32 v22, 0x1000\nds_read_b32 v20, v22": "out_of_bounds",
+    "v_mov_b32 v22, 0x1000\nds_write_b32 v22, v10": "out_of_bounds",
+    "v_mov_b32 v22, 0x1000\nds_add_rtn_u32 v20, v22, v10": "out_of_bounds",
+    "v_mov_b32 v22, 0xfff\nds_read_b32 v20, v22": "out_of_bounds",
     "v_mov_b32 v22, 61\nscratch_load_dword v20, v22, off": "out_of_bounds",
     "s_mov_b64 s[10:11], 0\ns_load_dword s12, s[10:11], 0x0": "out_of_bounds",
     "s_mov_b64 s[10:11], 64\ns_setpc_b64 s[10:11]": "bad_pc",
@@ -258,3 +260,19 @@ def test_what_cannot_be_done_is_a_fault_with_its_instruction(sandbox: Sandbox) -
     for line, kind in FAULTS.items():
         assert found[line].startswith(kind), f"{line}: {found[line]}"
         assert line.splitlines()[-1].split()[0] in found[line], f"{line}: {found[line]}"
+
+
+def test_a_load_from_beyond_lds_brings_zero_to_its_lanes_alone(sandbox: Sandbox) -> None:
+    """v22: the first 32 lanes at their dword of LDS, the others far beyond its end."""
+    place = (
+        "v_mbcnt_lo_u32_b32 v24, -1, 0\nv_mbcnt_hi_u32_b32 v24, -1, v24\nv_lshlrev_b32 v22, 2, v24\n"
+        "ds_write_b32 v22, v24\ns_waitcnt 0\nv_cmp_lt_u32 vcc, 31, v24\n"
+        "v_mov_b32 v23, 0x10000\nv_cndmask_b32 v22, v22, v23, vcc\n"
+    )
+    lines = [f"{place}ds_read_b32 v20, v22\ns_waitcnt 0", f"{place}ds_read2_b32 v[20:21], v22 offset1:1\ns_waitcnt 0"]
+    one, two = run_waves(sandbox, [(line, prepared()) for line in lines])
+    expected = np.where(LANE < 32, LANE, 0)
+    assert (one.fault, two.fault) == ("", "")
+    assert (one.u32(20) == expected).all()
+    assert (two.u32(20) == expected).all()
+    assert (two.u32(21) == np.where(LANE < 32, LANE + 1, 0)).all()
