@@ -31,7 +31,9 @@ _WAVES = _exact(
 _INSTRUCTIONS = _exact(
     "instructions",
     SQ_INSTS="instructions of all kinds, waits and the end of the program included",
-    SQ_INSTS_VALU="vector ALU, MFMA included",
+    SQ_WAVE32_INSTS="the same, of waves of 32 lanes",
+    SQ_WAVE64_INSTS="the same, of waves of 64 lanes",
+    SQ_INSTS_VALU="vector ALU, MFMA and WMMA included",
     SQ_INSTS_SALU="scalar ALU",
     SQ_INSTS_SMEM="scalar memory, clocks included",
     SQ_INSTS_LDS="LDS, and flat instructions with a lane in LDS",
@@ -143,6 +145,8 @@ _CACHES = (
         cache_lines_loaded="distinct 128-byte lines per load instruction, summed",
         cache_lines_stored="distinct 128-byte lines per store or atomic instruction, summed",
         l1_line_hits="of the lines loaded, those that were in the vL1D",
+        gl1_hits="misses of the L0 and the scalar cache whose line was in the graphics L1 (gfx1100)",
+        gl1_misses="those whose line was not there",
         mall_hits="L2 misses whose line was in the Infinity Cache",
         mall_misses="L2 misses whose line had to come from memory",
     )

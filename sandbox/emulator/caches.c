@@ -47,6 +47,23 @@ CacheLine cache_touch(Cache *c, u64 line, u8 sectors, bool written, CacheLine *o
     return before;
 }
 
+CacheLine cache_peek(const Cache *c, u64 line)
+{
+    const CacheLine *set = set_of(c, line);
+    for (u32 at = 0; at < c->ways; at++)
+        if (set[at].valid && set[at].line == line)
+            return set[at];
+    return (CacheLine){0};
+}
+
+void cache_forget(Cache *c, u64 line)
+{
+    CacheLine *set = set_of(c, line);
+    for (u32 at = 0; at < c->ways; at++)
+        if (set[at].valid && set[at].line == line)
+            set[at].valid = 0;
+}
+
 void cache_empty(Cache *c, void (*tell)(void *context, const CacheLine *line), void *context)
 {
     for (u64 n = 0; n < c->sets * c->ways; n++) {

@@ -21,6 +21,12 @@ void cache_destroy(Cache *c);
  * that is read but not there it fetches all. `out` is the line that had to go, if it was dirty. */
 CacheLine cache_touch(Cache *c, u64 line, u8 sectors, bool written, CacheLine *out);
 
+/* What the cache knows of the line, without a use of it. */
+CacheLine cache_peek(const Cache *c, u64 line);
+
+/* The cache has the line no more. For a cache that is only read. */
+void cache_forget(Cache *c, u64 line);
+
 /* Calls `tell` for each dirty line and forgets all lines. */
 void cache_empty(Cache *c, void (*tell)(void *context, const CacheLine *line), void *context);
 

@@ -185,6 +185,7 @@ void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *count
     counters[COUNTER_SQ_WAVES] = waves;
     counters[COUNTER_SQ_WAVES_EQ_64] = waves - counters[COUNTER_SQ_WAVES_LT_64];
     tallies_visit(tally, p->count, count_instruction, &g);
+    counters[p->wave32 ? COUNTER_SQ_WAVE32_INSTS : COUNTER_SQ_WAVE64_INSTS] = counters[COUNTER_SQ_INSTS];
 }
 
 /* Bytes that vector memory instructions sought elsewhere than in memory. */

@@ -8,7 +8,7 @@
 /* Exact: they follow from the instructions that ran, and are the same in every run. */
 #define EXACT_COUNTERS(X) \
     X(SQ_WAVES) X(SQ_WAVES_EQ_64) X(SQ_WAVES_LT_64) X(SQ_WAVES_LT_48) X(SQ_WAVES_LT_32) X(SQ_WAVES_LT_16) X(SQ_ITEMS) \
-    X(SQ_INSTS) X(SQ_INSTS_VALU) X(SQ_INSTS_SALU) X(SQ_INSTS_SMEM) X(SQ_INSTS_LDS) X(SQ_INSTS_VMEM) \
+    X(SQ_INSTS) X(SQ_WAVE32_INSTS) X(SQ_WAVE64_INSTS) X(SQ_INSTS_VALU) X(SQ_INSTS_SALU) X(SQ_INSTS_SMEM) X(SQ_INSTS_LDS) X(SQ_INSTS_VMEM) \
     X(SQ_INSTS_VMEM_RD) X(SQ_INSTS_VMEM_WR) X(SQ_INSTS_FLAT) X(SQ_INSTS_FLAT_LDS_ONLY) X(SQ_INSTS_MFMA) \
     X(SQ_INSTS_BRANCH) X(SQ_INSTS_SENDMSG) \
     X(SQ_INSTS_LDS_LOAD) X(SQ_INSTS_LDS_STORE) X(SQ_INSTS_LDS_ATOMIC) \
@@ -42,7 +42,7 @@
     X(TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum) \
     X(TCC_REQ_sum) X(TCC_READ_sum) X(TCC_WRITE_sum) X(TCC_ATOMIC_sum) X(TCC_HIT_sum) X(TCC_MISS_sum) \
     X(TCC_BUBBLE_sum) X(TCC_EA0_RDREQ_sum) X(TCC_EA0_WRREQ_sum) X(TCC_EA0_WRREQ_64B_sum) \
-    X(cache_lines_loaded) X(cache_lines_stored) X(l1_line_hits) X(mall_hits) X(mall_misses) \
+    X(cache_lines_loaded) X(cache_lines_stored) X(l1_line_hits) X(gl1_hits) X(gl1_misses) X(mall_hits) X(mall_misses) \
     X(memory_bytes_read) X(memory_bytes_written)
 
 #define EMULATOR_COUNTERS(X) EXACT_COUNTERS(X) LANE_COUNTERS(X) MEMORY_COUNTERS(X)

@@ -6,9 +6,11 @@
  * also one whose lanes are all switched off. Only atomics on one word take turns.
  *
  * Phases of 4- and 8-byte accesses are neighbouring lanes, as are those of 16-byte stores; those of 16-byte loads are
- * not. Sources: nod-ai/amd-shark-ai, docs/empirical-lds (bank conflicts counted on an MI300X, phases timed on MI300X
- * and MI350X); triton-lang/triton pull request 11365 (the same phases); ROCm Compute Profiler, "LDS examples" (two
- * cycles for a single active lane on an MI250). The order of the phases does not matter. gfx90a as gfx942.
+ * not, but on RDNA4. Sources: nod-ai/amd-shark-ai, docs/empirical-lds (bank conflicts counted on an MI300X, phases of
+ * loads timed on MI300X, MI350X, W7900 and RX 9070 XT); ROCm documentation, Composable Kernel, "LDS bank conflicts"
+ * (phases of stores); triton-lang/triton pull request 11365 (the same phases); ROCm Compute Profiler, "LDS examples"
+ * (two cycles for a single active lane on an MI250). The order of the phases does not matter. gfx90a as gfx942, stores
+ * and waves of 64 on RDNA as on CDNA.
  */
 #include "lds_model.h"
 
@@ -16,15 +18,15 @@
 
 enum { BANK_BYTES = 4, MOST_BANKS = 64, QUADS = LANES / 4 };
 
-/* Which phase four neighbouring lanes belong to, when they load 16 bytes each. */
-static const u8 wide_load_phase_32[QUADS] = {0, 2, 4, 6, 2, 0, 6, 4, 1, 3, 5, 7, 3, 1, 7, 5};
-static const u8 wide_load_phase_64[QUADS] = {0, 2, 2, 0, 2, 0, 0, 2, 1, 3, 3, 1, 3, 1, 1, 3};
+/* Which phase four neighbouring lanes belong to, when they load 16 bytes each. The upper 32 lanes as the lower ones. */
+static const u8 wide_load_phase_32[QUADS] = {0, 1, 2, 3, 1, 0, 3, 2, 4, 5, 6, 7, 5, 4, 7, 6};
+static const u8 wide_load_phase_64[QUADS] = {0, 1, 1, 0, 1, 0, 0, 1, 2, 3, 3, 2, 3, 2, 2, 3};
 
-static u32 phase_of(u32 lane, u32 words, bool load, u32 banks)
+static u32 phase_of(const MemoryShape *s, u32 lane, u32 words, bool load)
 {
-    if (words == 4 && load)
-        return (banks == 64 ? wide_load_phase_64 : wide_load_phase_32)[lane / 4];
-    return lane * words / banks;
+    if (words == 4 && load && s->lds_wide_swizzle)
+        return (s->lds_banks == 64 ? wide_load_phase_64 : wide_load_phase_32)[lane / 4];
+    return lane * words / s->lds_banks;
 }
 
 /* Words that the banks have been asked for in one phase. */
@@ -53,17 +55,18 @@ static void serve(const Phase *p, u32 banks, bool atomic, LdsCycles *sum)
     sum->address_conflicts += waits;
 }
 
-LdsCycles lds_cycles(const u32 *offset, u64 active, u32 bytes, AccessKind kind, u32 banks)
+static LdsCycles lds_cycles(const MemoryShape *shape, u32 lanes, const u32 *offset, u64 active, u32 bytes, AccessKind kind)
 {
+    u32 banks = shape->lds_banks;
     u32 words = bytes > BANK_BYTES ? (bytes + BANK_BYTES - 1) / BANK_BYTES : 1;
-    u32 across = words == 3 ? 4 : words, phases = LANES * across / banks;
+    u32 across = words == 3 ? 4 : words, phases = lanes * across / banks;
     LdsCycles sum = {0};
     for (u32 phase = 0; phase < (phases ? phases : 1); phase++) {
         Phase p;
         memset(p.distinct, 0, sizeof p.distinct);
         memset(p.lanes, 0, sizeof p.lanes);
-        for (u32 l = 0; l < LANES; l++)
-            for (u32 k = 0; (active >> l & 1) && phase_of(l, across, kind == ACCESS_LOAD, banks) == phase && k < words; k++)
+        for (u32 l = 0; l < lanes; l++)
+            for (u32 k = 0; (active >> l & 1) && phase_of(shape, l, across, kind == ACCESS_LOAD) == phase && k < words; k++)
                 ask(&p, offset[l] / BANK_BYTES + k, banks);
         serve(&p, banks, kind == ACCESS_ATOMIC, &sum);
     }
@@ -83,14 +86,15 @@ typedef struct {
 } Known;
 
 enum { KNOWN = 256 };
-struct LdsModel { u32 banks; Known known[KNOWN] __attribute__((aligned(64))); };
+struct LdsModel { const MemoryShape *shape; u32 lanes; Known known[KNOWN] __attribute__((aligned(64))); };
 
-LdsModel *lds_model_create(u32 banks)
+LdsModel *lds_model_create(const MemoryShape *shape, u32 lanes)
 {
     LdsModel *m = aligned_alloc(64, sizeof *m);
     if (m) {
         memset(m, 0, sizeof *m);
-        m->banks = banks;
+        m->shape = shape;
+        m->lanes = lanes;
     }
     return m;
 }
@@ -115,7 +119,7 @@ LdsCycles lds_model_cycles(LdsModel *m, u32 hint, const u32 *offset, u64 active,
         memcmp(k->distance, distance, sizeof distance)) {
         *k = (Known){.active = active, .within_word = within, .bytes = bytes, .kind = kind};
         memcpy(k->distance, distance, sizeof distance);
-        k->cycles = lds_cycles(offset, active, bytes, kind, m->banks);
+        k->cycles = lds_cycles(m->shape, m->lanes, offset, active, bytes, kind);
     }
     return k->cycles;
 }

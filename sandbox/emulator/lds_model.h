@@ -2,18 +2,17 @@
 #ifndef AMDKERNEL_LDS_MODEL_H
 #define AMDKERNEL_LDS_MODEL_H
 
+#include "memory_shape.h"
 #include "watch.h"
 
 /* Remembers what it found; one for each thread. */
 typedef struct LdsModel LdsModel;
 
-LdsModel *lds_model_create(u32 banks);
+/* `lanes` of a wave. */
+LdsModel *lds_model_create(const MemoryShape *shape, u32 lanes);
 void lds_model_destroy(LdsModel *m);
 
 /* `hint`: the same number for the same instruction. */
 LdsCycles lds_model_cycles(LdsModel *m, u32 hint, const u32 *offset, u64 active, u32 bytes, AccessKind kind);
-
-/* The same without memory of earlier answers. */
-LdsCycles lds_cycles(const u32 *offset, u64 active, u32 bytes, AccessKind kind, u32 banks);
 
 #endif

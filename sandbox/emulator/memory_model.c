@@ -25,7 +25,7 @@ struct GroupTrace {
     u32 waves;
     Trace *wave;
     u64 *at;       /* how far each wave's trace has been read */
-    L1 l1;         /* this workgroup's part of the CU's vL1D */
+    L1 l1[2];      /* this workgroup's part of the CU's vL1D, or of those of both CUs of a WGP */
     Log misses;
     bool begun;
 };
@@ -38,8 +38,8 @@ MemoryView *memory_view_create(MemoryModel *m)
     if (!v)
         return NULL;
     v->model = m;
-    v->lds = lds_model_create(memory_model_shape(m)->lds_banks);
-    v->lines = line_model_create(memory_model_shape(m)->l1_line_bytes);
+    v->lds = lds_model_create(memory_model_shape(m), memory_model_lanes(m));
+    v->lines = line_model_create(memory_model_shape(m), memory_model_lanes(m));
     if (v->lds && v->lines)
         return v;
     memory_view_destroy(v);
@@ -105,22 +105,22 @@ Trace *group_trace_wave(GroupTrace *t, u32 wave) { return t ? &t->wave[wave] : N
 /* ---- through the vL1D ---- */
 
 /* The sectors of a read that the vL1D does not have. */
-static u8 l1_misses(const MemoryView *v, GroupTrace *t, Request r)
+static u8 l1_misses(const MemoryView *v, L1 *l1, Request r)
 {
     if (memory_model_shape(v->model)->l1_line_bytes == LINE_BYTES)
-        return l1_touch(&t->l1, r.line) ? 0 : r.sectors;
+        return l1_touch(l1, r.line) ? 0 : r.sectors;
     u8 missing = 0;
     for (u32 half = 0; half < 2; half++) {
         u8 part = r.sectors & (half ? 12 : 3);
-        if (part && !l1_touch(&t->l1, 2ull * r.line + half))
+        if (part && !l1_touch(l1, 2ull * r.line + half))
             missing |= part;
     }
     return missing;
 }
 
-static void read_line(MemoryView *v, GroupTrace *t, Request r, PcCounts *pcs)
+static void read_line(MemoryView *v, GroupTrace *t, L1 *l1, Request r, PcCounts *pcs)
 {
-    u8 missing = l1_misses(v, t, r);
+    u8 missing = l1_misses(v, l1, r);
     u32 halves = (u32)!!(missing & 3) + (u32)!!(missing & 12);
     v->read_requests += memory_model_shape(v->model)->l1_line_bytes == LINE_BYTES ? missing != 0 : halves;
     if (!missing) {
@@ -138,10 +138,11 @@ static bool next_turn(MemoryView *v, GroupTrace *t, u32 wave, PcCounts *pcs)
 {
     const Trace *w = &t->wave[wave];
     u64 *at = &t->at[wave], first = *at;
+    L1 *l1 = &t->l1[wave % memory_model_l1_count(v->model)];
     while (*at < w->count && w->request[*at].sectors && (*at == first || !w->request[*at].first)) {
         Request r = w->request[(*at)++];
         if (r.kind == REQUEST_READ)
-            read_line(v, t, r, pcs);
+            read_line(v, t, l1, r, pcs);
         else
             trace_add(&t->misses, r);
     }
@@ -165,8 +166,8 @@ static bool requests_left(const GroupTrace *t)
 
 static void drain(MemoryView *v, GroupTrace *t, Worker *k)
 {
-    if (!t->begun)
-        l1_reset(&t->l1, memory_model_l1_ways(v->model));
+    for (u32 n = 0; !t->begun && n < memory_model_l1_count(v->model); n++)
+        l1_reset(&t->l1[n], memory_model_l1_ways(v->model));
     t->begun = true;
     while (requests_left(t)) {
         for (bool turns = true; turns;) {

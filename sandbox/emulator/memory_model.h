@@ -16,6 +16,7 @@
 struct Caches {
     const MemoryShape *shape;
     Cache *l2;      /* one for each XCD */
+    Cache *gl1;     /* graphics L1, one for each shader array; NULL: there is none */
     Cache *scalar;  /* sL1D: one for two CUs */
     Cache mall;
 };

@@ -1,19 +1,21 @@
 /*
- * Workgroups to XCDs and CUs, and their requests through scalar cache, L2, Infinity Cache and memory.
+ * The requests of workgroups through scalar cache, graphics L1, L2, Infinity Cache and memory.
  *
- * Workgroup n is on XCD n % XCDs, and there on CU (n / XCDs) % CUs. As many workgroups as fit on all CUs together make a
- * round; those of a round take turns of TURN lines in the order of their numbers, and the next round begins when the
+ * placement.c says where a workgroup runs, and which make a round; those of a round take turns of TURN lines in the order of their numbers, and the next round begins when the
  * round before has ended. So the order follows from the numbers alone, and a thread that completes a round can replay
  * it while the others go on.
  *
+ * The graphics L1 is read only: stores and atomics pass it by and throw their line out of it; a dispatch finds it empty.
  * The L2 writes back and allocates on stores without fetching. Requests to it have 128 bytes if they read and 64 if they
- * write (TCP_TCC_*_REQ). The Infinity Cache holds reads and writes alike. A sector counts as written to memory when it
+ * write (TCP_TCC_*_REQ; taken for RDNA as well). The Infinity Cache holds reads and writes alike. A sector counts as written to memory when it
  * becomes dirty in the last cache before memory: it must get there some day.
  */
 #include "replay.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+
+#include "placement.h"
 
 enum { TURN = 16 };
 
@@ -25,15 +27,15 @@ typedef struct {
     u64 reads, writes, atomics, hits, misses;
     u64 fabric_reads, fabric_writes_64, fabric_writes_32;
     u64 mall_hits, mall_misses, memory_bytes_read, memory_bytes_written;
-    u64 scalar_hits, scalar_misses;
+    u64 scalar_hits, scalar_misses, gl1_hits, gl1_misses;
 } Traffic;
 
 struct MemoryModel {
     const MemoryShape *shape;
     Caches *caches;
     bool own_caches;
-    u32 groups_per_cu;
-    u64 total, round_size;
+    Placement placement;
+    u64 total;
     pthread_mutex_t lock; /* of what follows */
     Round *rounds;        /* open, in order */
     u64 next_first;       /* where the round begins that is to be replayed next */
@@ -45,6 +47,26 @@ struct MemoryModel {
 
 /* ---- caches of the process ---- */
 
+static u32 scalar_caches(const MemoryShape *s) { return s->clusters * ((s->cus_per_cluster + 1) / 2); }
+
+static void destroy_kind(Cache *c, u32 count)
+{
+    for (u32 n = 0; c && n < count; n++)
+        cache_destroy(&c[n]);
+    free(c);
+}
+
+static Cache *caches_of_a_kind(u32 count, u64 bytes, u32 ways)
+{
+    Cache *c = calloc(count, sizeof *c);
+    for (u32 n = 0; c && n < count; n++)
+        if (!cache_create(&c[n], bytes, ways)) {
+            destroy_kind(c, count);
+            return NULL;
+        }
+    return c;
+}
+
 Caches *caches_create(const char *arch)
 {
     const MemoryShape *s = memory_shape(arch);
@@ -52,14 +74,10 @@ Caches *caches_create(const char *arch)
     if (!c)
         return NULL;
     c->shape = s;
-    u32 scalars = s->xcds * ((s->cus_per_xcd + 1) / 2);
-    c->l2 = calloc(s->xcds, sizeof *c->l2);
-    c->scalar = calloc(scalars, sizeof *c->scalar);
-    bool ok = c->l2 && c->scalar;
-    for (u32 n = 0; ok && n < s->xcds; n++)
-        ok = cache_create(&c->l2[n], s->l2_bytes, L2_WAYS);
-    for (u32 n = 0; ok && n < scalars; n++)
-        ok = cache_create(&c->scalar[n], SCALAR_CACHE_BYTES, L2_WAYS);
+    c->l2 = caches_of_a_kind(s->l2_count, s->l2_bytes, L2_WAYS);
+    c->scalar = caches_of_a_kind(scalar_caches(s), SCALAR_CACHE_BYTES, L2_WAYS);
+    c->gl1 = s->gl1_bytes ? caches_of_a_kind(s->clusters, s->gl1_bytes, GL1_WAYS) : NULL;
+    bool ok = c->l2 && c->scalar && (c->gl1 || !s->gl1_bytes);
     if (ok && s->mall_mib)
         ok = cache_create(&c->mall, (u64)s->mall_mib << 20, MALL_WAYS);
     if (ok)
@@ -72,32 +90,14 @@ void caches_destroy(Caches *c)
 {
     if (!c)
         return;
-    for (u32 n = 0; c->l2 && n < c->shape->xcds; n++)
-        cache_destroy(&c->l2[n]);
-    for (u32 n = 0; c->scalar && n < c->shape->xcds * ((c->shape->cus_per_xcd + 1) / 2); n++)
-        cache_destroy(&c->scalar[n]);
+    destroy_kind(c->l2, c->shape->l2_count);
+    destroy_kind(c->gl1, c->shape->clusters);
+    destroy_kind(c->scalar, scalar_caches(c->shape));
     cache_destroy(&c->mall);
-    free(c->l2);
-    free(c->scalar);
     free(c);
 }
 
 /* ---- a dispatch ---- */
-
-static u32 at_least(u32 x, u32 least) { return x > least ? x : least; }
-static u32 at_most(u64 x, u32 most) { return x < most ? (u32)x : most; }
-
-/* By registers, LDS and wave slots; no more than the dispatch has for each CU. */
-static u32 groups_per_cu(const Dispatch *d, const MemoryShape *s, u64 total)
-{
-    u32 waves = (d->block[0] * d->block[1] * d->block[2] + LANES - 1) / LANES, lds = d->kernel.lds_bytes + d->dynamic_lds_bytes;
-    u32 vgprs = ((d->kernel.rsrc1 & 63) + 1) * 8, per_simd = at_most(s->vgprs_per_simd / vgprs, s->waves_per_cu / 4);
-    u32 fit = at_least(4 * per_simd / waves, 1);
-    if (lds)
-        fit = at_most(fit, at_least(s->lds_bytes / lds, 1));
-    u64 cus = (u64)s->xcds * s->cus_per_xcd;
-    return at_least(at_most((total + cus - 1) / cus, fit), 1);
-}
 
 MemoryModel *memory_model_create(const Dispatch *d)
 {
@@ -107,8 +107,7 @@ MemoryModel *memory_model_create(const Dispatch *d)
         return NULL;
     m->shape = s;
     m->total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2];
-    m->groups_per_cu = groups_per_cu(d, s, m->total);
-    m->round_size = (u64)s->xcds * s->cus_per_xcd * m->groups_per_cu;
+    m->placement = place_workgroups(d, s);
     m->caches = d->caches ? d->caches : caches_create(s->arch);
     m->own_caches = !d->caches;
     m->pc_count = d->program->count;
@@ -146,16 +145,26 @@ void memory_model_destroy(MemoryModel *m)
 }
 
 const MemoryShape *memory_model_shape(const MemoryModel *m) { return m->shape; }
-u32 memory_model_l1_ways(const MemoryModel *m) { return at_least(L1_WAYS / m->groups_per_cu, 1); }
+u32 memory_model_lanes(const MemoryModel *m) { return m->placement.lanes; }
+u32 memory_model_l1_count(const MemoryModel *m) { return m->placement.cus_per_unit; }
+
+u32 memory_model_l1_ways(const MemoryModel *m)
+{
+    u32 ways = L1_WAYS / m->placement.groups_per_unit;
+    return ways ? ways : 1;
+}
 
 /* ---- behind the L2 ---- */
 
 static u32 sectors_of(u8 mask) { return (u32)__builtin_popcount(mask); }
 
-static void write_to_memory(MemoryModel *m, CacheLine before, u8 sectors)
+static void write_to_memory(MemoryModel *m, u8 dirty_before, u8 sectors)
 {
-    m->traffic.memory_bytes_written += SECTOR_BYTES * sectors_of((u8)(sectors & ~before.dirty));
+    m->traffic.memory_bytes_written += SECTOR_BYTES * sectors_of((u8)(sectors & ~dirty_before));
 }
+
+/* What became dirty in an L2 that outlives the dispatch may reach the Infinity Cache in a later one. */
+static bool counted_at_l2(const MemoryModel *m) { return m->shape->l2_survives || !m->caches->mall.lines; }
 
 static void fabric_read(MemoryModel *m, u64 line)
 {
@@ -177,9 +186,12 @@ static void fabric_write(void *context, const CacheLine *line)
         m->traffic.fabric_writes_64 += sectors == 2;
         m->traffic.fabric_writes_32 += sectors == 1;
     }
-    CacheLine out;
-    if (m->caches->mall.lines)
-        write_to_memory(m, cache_touch(&m->caches->mall, line->line, line->dirty, true, &out), line->dirty);
+    CacheLine out, before;
+    if (!m->caches->mall.lines)
+        return;
+    before = cache_touch(&m->caches->mall, line->line, line->dirty, true, &out);
+    if (!counted_at_l2(m))
+        write_to_memory(m, before.dirty, line->dirty);
 }
 
 /* ---- the L2 ---- */
@@ -189,8 +201,8 @@ static bool l2_touch(MemoryModel *m, Cache *l2, u64 line, u8 sectors, bool writt
     CacheLine out, before = cache_touch(l2, line, sectors, written, &out);
     if (out.dirty)
         fabric_write(m, &out);
-    if (written && !m->caches->mall.lines)
-        write_to_memory(m, before, sectors);
+    if (written && counted_at_l2(m))
+        write_to_memory(m, before.dirty | (m->caches->mall.lines ? cache_peek(&m->caches->mall, line).dirty : 0), sectors);
     return written ? before.valid != 0 : (before.valid & sectors) == sectors;
 }
 
@@ -204,12 +216,20 @@ static void count_l2(MemoryModel *m, Request r, bool hit)
     m->pcs[r.inst].l2_misses += !hit;
 }
 
+/* A line of 256 bytes brings the other half along. */
+static void l2_fetch(MemoryModel *m, Cache *l2, u64 line)
+{
+    fabric_read(m, line);
+    if (m->shape->l2_line_bytes > LINE_BYTES && !l2_touch(m, l2, line ^ 1, ALL_SECTORS, false))
+        fabric_read(m, line ^ 1);
+}
+
 static void l2_read(MemoryModel *m, Cache *l2, Request r)
 {
     bool hit = l2_touch(m, l2, r.line, r.sectors, false);
     m->traffic.reads++;
     if (!hit)
-        fabric_read(m, r.line);
+        l2_fetch(m, l2, r.line);
     count_l2(m, r, hit);
 }
 
@@ -224,7 +244,7 @@ static void l2_modify(MemoryModel *m, Cache *l2, Request r)
         if (r.kind == REQUEST_ATOMIC) {
             hit = l2_touch(m, l2, r.line, sectors, false);
             if (!hit)
-                fabric_read(m, r.line);
+                l2_fetch(m, l2, r.line);
             l2_touch(m, l2, r.line, sectors, true);
             m->traffic.atomics++;
         } else {
@@ -235,31 +255,61 @@ static void l2_modify(MemoryModel *m, Cache *l2, Request r)
     }
 }
 
-/* ---- a round ---- */
+/* ---- before the L2 ---- */
 
-static void scalar_read(MemoryModel *m, u32 xcd, u32 cu, Request r)
+typedef struct { Cache *l2, *gl1, *scalar; } Path;
+
+static Path path_of(const MemoryModel *m, u64 group)
 {
-    Cache *c = &m->caches->scalar[xcd * ((m->shape->cus_per_xcd + 1) / 2) + cu / 2];
+    const MemoryShape *s = m->shape;
+    u32 cluster = cluster_of(s, group), cu = cu_of(&m->placement, s, group);
+    return (Path){.l2 = &m->caches->l2[cluster % s->l2_count],
+                  .gl1 = m->caches->gl1 ? &m->caches->gl1[cluster] : NULL,
+                  .scalar = &m->caches->scalar[cluster * ((s->cus_per_cluster + 1) / 2) + cu / 2]};
+}
+
+static void read_line(MemoryModel *m, const Path *p, Request r)
+{
+    CacheLine out;
+    bool hit = p->gl1 && cache_touch(p->gl1, r.line, r.sectors, false, &out).valid;
+    m->traffic.gl1_hits += hit;
+    m->traffic.gl1_misses += p->gl1 && !hit;
+    if (!hit)
+        l2_read(m, p->l2, r);
+}
+
+static void modify_line(MemoryModel *m, const Path *p, Request r)
+{
+    if (p->gl1)
+        cache_forget(p->gl1, r.line);
+    l2_modify(m, p->l2, r);
+}
+
+static void scalar_read(MemoryModel *m, const Path *p, Request r)
+{
+    Cache *c = p->scalar;
     CacheLine out, before = cache_touch(c, r.line, r.sectors, false, &out);
     bool hit = (before.valid & r.sectors) == r.sectors;
     m->traffic.scalar_hits += hit;
     m->traffic.scalar_misses += !hit;
     if (!hit)
-        l2_read(m, &m->caches->l2[xcd], r);
+        read_line(m, p, r);
 }
+
+/* ---- a round ---- */
 
 static bool take_turn(MemoryModel *m, Round *r, u32 n)
 {
-    u64 number = r->first + n, at = r->at[n], end = at + TURN;
-    u32 xcd = (u32)(number % m->shape->xcds), cu = (u32)(number / m->shape->xcds % m->shape->cus_per_xcd);
+    u64 at = r->at[n], end = at + TURN;
+    Path p = path_of(m, r->first + n);
     for (; at < r->log[n].count && at < end; at++) {
         Request q = r->log[n].request[at];
         if (q.kind == REQUEST_SCALAR)
-            scalar_read(m, xcd, cu, q);
+            scalar_read(m, &p, q);
         else if (q.kind == REQUEST_READ)
-            l2_read(m, &m->caches->l2[xcd], q);
+            read_line(m, &p, q);
         else
-            l2_modify(m, &m->caches->l2[xcd], q);
+            modify_line(m, &p, q);
     }
     r->at[n] = at;
     return at < r->log[n].count;
@@ -286,7 +336,7 @@ static Round *open_round(MemoryModel *m, u64 first)
     if (!r)
         return NULL;
     u64 left = m->total - first;
-    *r = (Round){.first = first, .size = (u32)(left < m->round_size ? left : m->round_size), .next = *at};
+    *r = (Round){.first = first, .size = (u32)(left < m->placement.round_size ? left : m->placement.round_size), .next = *at};
     r->log = calloc(r->size, sizeof *r->log);
     r->at = calloc(r->size, sizeof *r->at);
     if (!r->log || !r->at) {
@@ -302,14 +352,14 @@ static Round *take_ready(MemoryModel *m)
     if (!r || r->first != m->next_first || r->done < r->size)
         return NULL;
     m->rounds = r->next;
-    m->next_first += m->round_size;
+    m->next_first += m->placement.round_size;
     return r;
 }
 
 void memory_model_group(MemoryModel *m, u64 number, Log *log)
 {
     pthread_mutex_lock(&m->lock);
-    Round *r = open_round(m, number / m->round_size * m->round_size), *ready;
+    Round *r = open_round(m, number / m->placement.round_size * m->placement.round_size), *ready;
     if (r) {
         r->log[number - r->first] = *log;
         *log = (Log){0};
@@ -334,10 +384,12 @@ void memory_model_group(MemoryModel *m, u64 number, Log *log)
 static void empty_caches(MemoryModel *m)
 {
     Caches *c = m->caches;
-    for (u32 n = 0; !m->shape->l2_survives && n < m->shape->xcds; n++)
+    for (u32 n = 0; !m->shape->l2_survives && n < m->shape->l2_count; n++)
         cache_empty(&c->l2[n], fabric_write, m);
-    for (u32 n = 0; n < m->shape->xcds * ((m->shape->cus_per_xcd + 1) / 2); n++)
+    for (u32 n = 0; n < scalar_caches(m->shape); n++)
         cache_empty(&c->scalar[n], fabric_write, m);
+    for (u32 n = 0; c->gl1 && n < m->shape->clusters; n++)
+        cache_empty(&c->gl1[n], fabric_write, m);
 }
 
 /* Fabric reads are counted as the part does: 128-byte requests on gfx942 (TCC_BUBBLE tells them), two of 64 on gfx90a. */
@@ -358,6 +410,8 @@ void memory_model_finish(MemoryModel *m, u64 *counters, PcCounts *pcs)
     counters[COUNTER_TCC_EA0_WRREQ_64B_sum] += t->fabric_writes_64;
     counters[COUNTER_SQC_DCACHE_HITS] += t->scalar_hits;
     counters[COUNTER_SQC_DCACHE_MISSES] += t->scalar_misses;
+    counters[COUNTER_gl1_hits] += t->gl1_hits;
+    counters[COUNTER_gl1_misses] += t->gl1_misses;
     counters[COUNTER_mall_hits] += t->mall_hits;
     counters[COUNTER_mall_misses] += t->mall_misses;
     counters[COUNTER_memory_bytes_read] += t->memory_bytes_read;

@@ -8,7 +8,10 @@
 typedef Trace Log;
 
 const MemoryShape *memory_model_shape(const MemoryModel *m);
-/* Of the 64 ways of a vL1D, those of one workgroup. */
+/* Of a wave. */
+u32 memory_model_lanes(const MemoryModel *m);
+/* The vL1Ds that the waves of a workgroup share among them, and of the 64 ways of one, those of the workgroup. */
+u32 memory_model_l1_count(const MemoryModel *m);
 u32 memory_model_l1_ways(const MemoryModel *m);
 /* Workgroup `number` has ended. Takes the requests; `log` is empty then. */
 void memory_model_group(MemoryModel *m, u64 number, Log *log);

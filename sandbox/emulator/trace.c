@@ -1,7 +1,7 @@
 /*
  * From the addresses of an instruction's lanes to lines and sectors.
  *
- * The address unit takes a wave in groups: 16 lanes a time when each four neighbours lie within 16 bytes in order, else
+ * CDNA's address unit takes a wave in groups: 16 lanes a time when each four neighbours lie within 16 bytes in order, else
  * 4. A tag lookup is a line in a group. So recorded runs say for 8 bytes a lane (16 lookups and 64 accesses a wave:
  * vecCopy on MI100, MI200 and MI300X) and the definition of coalescing in ROCm Compute Profiler ("Address processing
  * unit": 16 accesses for 64 lanes at best).
@@ -112,12 +112,14 @@ static u64 group_lanes(const u64 *address, u64 active, u32 bytes, u32 line_bytes
 }
 
 /* All lanes side by side, and each four neighbours where the address unit can take them as one if they are small. */
-static bool in_order(const u64 *address, u64 active, u32 bytes)
+static bool in_order(const u64 *address, u64 active, u32 bytes, u32 lanes)
 {
+    if (active != ~0ull >> (LANES - lanes))
+        return false;
     u64 off = address[0] % (bytes <= 4 ? 4 * bytes : bytes);
-    for (int l = 0; l < LANES; l++)
+    for (u32 l = 0; l < lanes; l++)
         off |= address[l] - address[0] - (u64)l * bytes;
-    return active == ~0ull && !off;
+    return !off;
 }
 
 static u64 lookups_in_order(u64 first, u32 bytes, u32 line_bytes)
@@ -144,14 +146,15 @@ typedef struct {
     u8 sectors[MOST_LINES];
 } Known;
 
-struct LineModel { u32 l1_line_bytes; Known known[KNOWN] __attribute__((aligned(64))); };
+struct LineModel { const MemoryShape *shape; u32 lanes; Known known[KNOWN] __attribute__((aligned(64))); };
 
-LineModel *line_model_create(u32 l1_line_bytes)
+LineModel *line_model_create(const MemoryShape *shape, u32 lanes)
 {
     LineModel *m = aligned_alloc(64, sizeof *m);
     if (m) {
         memset(m, 0, sizeof *m);
-        m->l1_line_bytes = l1_line_bytes;
+        m->shape = shape;
+        m->lanes = lanes;
     }
     return m;
 }
@@ -170,7 +173,7 @@ static bool distances_of(const u64 *address, u64 active, u32 *distance)
     return !far;
 }
 
-static void find(Known *k, const u64 *address, u64 active, u32 bytes, u32 l1_line_bytes)
+static void find(Known *k, const u64 *address, u64 active, u32 bytes, const MemoryShape *shape)
 {
     Lines s;
     u64 lookups = 0;
@@ -179,7 +182,7 @@ static void find(Known *k, const u64 *address, u64 active, u32 bytes, u32 l1_lin
     k->within_line = address[0] % LINE_BYTES;
     k->bytes = bytes;
     k->count = s.count;
-    k->accesses = (u32)group_lanes(address, active, bytes, l1_line_bytes, &lookups);
+    k->accesses = shape->address_groups_known ? (u32)group_lanes(address, active, bytes, shape->l1_line_bytes, &lookups) : 0;
     k->lookups = (u32)lookups;
     for (u32 n = 0; n < s.count; n++)
         k->line[n] = (i32)(s.line[n] - address[0] / LINE_BYTES);
@@ -190,13 +193,13 @@ static const Known *known(LineModel *m, u32 hint, const u64 *address, u64 active
 {
     u32 distance[LANES] __attribute__((aligned(64))), within = address[0] % LINE_BYTES;
     if (!distances_of(address, active, distance)) {
-        find(room, address, active, bytes, m->l1_line_bytes);
+        find(room, address, active, bytes, m->shape);
         return room;
     }
     Known *k = &m->known[(hint * 37 + within / 4) % KNOWN];
     if (k->active != active || k->bytes != bytes || k->within_line != within ||
         memcmp(k->distance, distance, sizeof distance)) {
-        find(k, address, active, bytes, m->l1_line_bytes);
+        find(k, address, active, bytes, m->shape);
         memcpy(k->distance, distance, sizeof distance);
     }
     return k;
@@ -218,7 +221,7 @@ static void add_line(Trace *t, TcpCounts *n, Request r, AccessKind kind, bool re
 static u32 add_in_order(LineModel *m, Trace *t, TcpCounts *n, Request r, u64 first, u32 bytes, AccessKind kind,
                         bool returns)
 {
-    u64 end = first + LANES * (u64)bytes, line = first / LINE_BYTES, count = (end - 1) / LINE_BYTES - line + 1;
+    u64 end = first + m->lanes * (u64)bytes, line = first / LINE_BYTES, count = (end - 1) / LINE_BYTES - line + 1;
     for (; line <= (end - 1) / LINE_BYTES; line++) {
         u64 from = line * LINE_BYTES, to = from + LINE_BYTES;
         r.line = line;
@@ -226,8 +229,10 @@ static u32 add_in_order(LineModel *m, Trace *t, TcpCounts *n, Request r, u64 fir
         add_line(t, n, r, kind, returns);
         r.first = 0;
     }
-    n->accesses[kind] += bytes <= 4 ? LANES / 4 : LANES;
-    n->tag_lookups += lookups_in_order(first, bytes, m->l1_line_bytes);
+    if (m->shape->address_groups_known) {
+        n->accesses[kind] += bytes <= 4 ? LANES / 4 : LANES;
+        n->tag_lookups += lookups_in_order(first, bytes, m->shape->l1_line_bytes);
+    }
     return (u32)count;
 }
 
@@ -236,7 +241,7 @@ u32 trace_access(Trace *t, TcpCounts *n, LineModel *m, u32 inst, const u64 *addr
 {
     Request r = {.inst = inst < NO_INST ? inst : NO_INST, .first = 1};
     u32 count;
-    if (in_order(address, active, bytes)) {
+    if (in_order(address, active, bytes, m->lanes)) {
         count = add_in_order(m, t, n, r, address[0], bytes, kind, returns);
     } else {
         Known room;

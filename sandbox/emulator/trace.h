@@ -26,13 +26,15 @@ static inline void trace_add(Trace *t, Request r)
         t->request[t->count++] = r;
 }
 
-/* What the address unit and the vL1D do for an instruction before any line is looked at. */
+/* What the address unit and the vL1D do for an instruction before any line is looked at. Accesses and tag lookups stay
+ * 0 where it is not known how the address unit takes a wave. */
 typedef struct { u64 accesses[3], tag_lookups, lines[3], write_requests, atomic_requests[2]; } TcpCounts;
 
 /* Remembers the lines it found; one for each thread. */
 typedef struct LineModel LineModel;
 
-LineModel *line_model_create(u32 l1_line_bytes);
+/* `lanes` of a wave. */
+LineModel *line_model_create(const MemoryShape *shape, u32 lanes);
 void line_model_destroy(LineModel *m);
 
 /* Adds instruction number `inst` to a trace and to the counts. `returns`: an atomic that does. Returns its lines. */

@@ -124,6 +124,47 @@ ON_GFX950 = [
     lds_read("b128", 32, cycles=4, conflicts=1, lanes=1 | 1 << 24),
 ]
 
+# RDNA: two waves of 32 lanes, so everything twice. Phases as timed on W7900 and RX 9070 XT (the same, rdna3info.md and
+# rdna4info.md).
+BOTH = 1 | 1 << 32
+RDNA_LANE = "v_mbcnt_lo_u32_b32 v22, -1, 0\n"
+
+
+def rdna(line: str, adds: dict[str, int], *, step: int = 0, lanes: int = ALL) -> Case:
+    """A line in two waves, with lanes `step` bytes apart in v22."""
+    return Case(line, {name: 2 * n for name, n in adds.items()}, f"{RDNA_LANE}v_mul_u32_u24 v22, {step}, v22\n", lanes)
+
+
+def rdna_read(width: str, step: int, *, cycles: int, conflicts: int, lanes: int = ALL) -> Case:
+    result = {"b32": "v20", "b64": "v[20:21]", "b128": "v[20:23]"}[width]
+    adds = {"SQ_LDS_IDX_ACTIVE": cycles + conflicts, "SQ_LDS_BANK_CONFLICT": conflicts}
+    return rdna(f"ds_load_{width} {result}, v22", adds, step=step, lanes=lanes)
+
+
+ON_RDNA = [
+    *(rdna_read("b32", step, cycles=1, conflicts=many) for step, many in ((4, 0), (8, 1), (32, 7), (128, 31))),
+    *(rdna_read("b64", step, cycles=2, conflicts=many) for step, many in ((8, 0), (16, 2), (64, 14), (128, 30))),
+    *(rdna_read("b128", step, cycles=4, conflicts=many) for step, many in ((16, 0), (32, 4), (64, 12), (128, 28))),
+    rdna_read("b32", 128, cycles=1, conflicts=0, lanes=BOTH),
+    rdna("ds_store_b128 v22, v[10:13]", {"SQ_LDS_IDX_ACTIVE": 16, "SQ_LDS_BANK_CONFLICT": 12}, step=64),
+    rdna("v_add_f32 v20, v0, v1", {
+        "SQ_WAVE32_INSTS": 1, "SQ_WAVE64_INSTS": 0, "SQ_INSTS_VALU_ADD_F32": 1, "active_lanes_valu": 32}),
+    rdna("global_load_b32 v20, v22, s[20:21]", {
+        "SQ_INSTS_VMEM_RD": 1, "bytes_loaded": 128, "cache_lines_loaded": 1, "TCP_TOTAL_ACCESSES_sum": 0}, step=4),
+    rdna("global_load_b32 v20, v22, s[20:21]", {"bytes_loaded": 128, "cache_lines_loaded": 16}, step=64),
+    rdna("global_load_b128 v[20:23], v22, s[20:21]", {"bytes_loaded": 512, "cache_lines_loaded": 4}, step=16),
+    rdna("global_store_b64 v22, v[10:11], s[20:21]", {"bytes_stored": 256, "cache_lines_stored": 2}, step=8),
+]  # fmt: skip
+# Lanes 0 and 20 share a phase of wide loads on RDNA3, lanes 0 and 4 on RDNA4; in steps of 32 bytes all have one bank.
+ON_RDNA3 = [
+    rdna_read("b128", 32, cycles=4, conflicts=1, lanes=BOTH | BOTH << 20),
+    rdna_read("b128", 32, cycles=4, conflicts=0, lanes=BOTH | BOTH << 4),
+]
+ON_RDNA4 = [
+    rdna_read("b128", 32, cycles=4, conflicts=0, lanes=BOTH | BOTH << 20),
+    rdna_read("b128", 32, cycles=4, conflicts=1, lanes=BOTH | BOTH << 4),
+]
+
 
 def added_by(sandbox: Sandbox, cases: list[Case], target: str) -> list[tuple[State, State]]:
     """Counters without and with the line of each case."""
@@ -162,3 +203,9 @@ def test_the_lds_of_gfx950_has_its_own_banks_and_phases(
     results_on_gfx950: list[tuple[State, State]], number: int
 ) -> None:
     check(ON_GFX950[number], results_on_gfx950[number])
+
+
+@pytest.mark.parametrize(("target", "cases"), [("gfx1100", ON_RDNA + ON_RDNA3), ("gfx1201", ON_RDNA + ON_RDNA4)])
+def test_waves_of_32_lanes_are_counted_by_the_rules_of_rdna(sandbox: Sandbox, target: str, cases: list[Case]) -> None:
+    for case, result in zip(cases, added_by(sandbox, cases, target), strict=True):
+        check(case, result)

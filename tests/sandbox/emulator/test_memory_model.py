@@ -13,7 +13,7 @@ pytestmark = pytest.mark.sandbox
 
 RUN = """
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator
-for arch in gfx942 gfx90a; do
+for arch in gfx942 gfx90a gfx1100 gfx1201; do
   hipcc --offload-arch=$arch -O3 -Wno-unused-command-line-argument traffic.hip -o traffic-$arch 2>&1 || exit 1
 done
 run() {
@@ -24,8 +24,21 @@ run gfx942 threads=2
 run gfx942 threads=7,pcs=1
 run gfx942 deterministic=1
 run gfx90a threads=2
+run gfx1100 threads=1
+run gfx1100 threads=2,pcs=1
+run gfx1201 threads=2
 """
-NAMES = ("copy", "copy again", "fits L1", "fits L2", "fits Infinity Cache", "column", "product", "count")
+NAMES = (
+    "copy",
+    "copy again",
+    "fits L1",
+    "fits L2",
+    "fits Infinity Cache",
+    "column",
+    "product",
+    "count",
+    "fits graphics L1",
+)
 
 RECORDINGS = Path(__file__).parents[2] / "profiling" / "recordings"
 NEAR = 0.004
@@ -82,9 +95,15 @@ def test_a_copy_is_counted_as_on_the_recorded_gpu(reports: Reports, run: str, ar
         assert abs(counted[name] - seen[name]) <= room, name
 
 
-@pytest.mark.parametrize("run", ["gfx942,threads=2", "gfx942,threads=7,pcs=1", "gfx942,deterministic=1"])
-def test_threads_do_not_change_a_single_count(reports: Reports, run: str) -> None:
-    assert reports[run] == reports["gfx942,threads=1"]
+@pytest.mark.parametrize(
+    ("run", "same"),
+    [
+        *((f"gfx942,{options}", "gfx942,threads=1") for options in ("threads=2", "threads=7,pcs=1", "deterministic=1")),
+        ("gfx1100,threads=2,pcs=1", "gfx1100,threads=1"),
+    ],
+)
+def test_threads_do_not_change_a_single_count(reports: Reports, run: str, same: str) -> None:
+    assert reports[run] == reports[same]
 
 
 def test_what_is_used_again_is_found_where_it_fits(mi300x: dict[str, Counters]) -> None:
@@ -137,3 +156,41 @@ def test_atomics_are_counted_apart(mi300x: dict[str, Counters]) -> None:
     # Two neighbours add to one word: a turn more in each of the two phases, and in one of the last, half empty wave.
     assert counted["SQ_LDS_ADDR_CONFLICT"] == 2 * (100000 // 64) + 1
     assert counted["SQ_LDS_BANK_CONFLICT"] == 0
+
+
+RDNA = {"gfx1100": "gfx1100,threads=1", "gfx1201": "gfx1201,threads=2"}
+
+
+@pytest.mark.parametrize("arch", RDNA)
+def test_a_copy_on_rdna_moves_each_byte_once(reports: Reports, arch: str) -> None:
+    copy, again = (reports[RDNA[arch]][name] for name in ("copy", "copy again"))
+    assert copy["SQ_WAVES"] == 2 * 16384
+    assert copy["SQ_WAVE32_INSTS"] == copy["SQ_INSTS"]
+    assert copy["cache_lines_loaded"] == copy["cache_lines_stored"] == 65536, "32 doubles are two lines"
+    assert copy["memory_bytes_read"] == pytest.approx(8 << 20, rel=1e-3)
+    assert copy["memory_bytes_written"] == 8 << 20
+    assert again["memory_bytes_read"] == 0, "both arrays fit into the Infinity Cache"
+
+
+def test_the_graphics_l1_finds_for_a_workgroup_what_its_l0_lost(reports: Reports) -> None:
+    assert reports[RDNA["gfx1100"]]["fits L2"]["l1_line_hits"] == 512, "a workgroup processor has two L0s of 32 KiB"
+    rdna3, rdna4 = (reports[RDNA[arch]]["fits graphics L1"] for arch in RDNA)
+    assert (rdna3["l1_line_hits"], rdna4["l1_line_hits"]) == (0, 0), "twice the L0s' size"
+    assert rdna3["gl1_hits"] == pytest.approx(1024, abs=4)
+    assert rdna3["gl1_misses"] == rdna3["TCC_REQ_sum"] == pytest.approx(1024, abs=4)
+    assert rdna4["gl1_hits"] == rdna4["gl1_misses"] == 0
+    assert rdna4["TCC_REQ_sum"] == pytest.approx(2048, abs=4)
+
+
+def test_a_miss_of_rdna4s_l2_fetches_256_bytes(reports: Reports) -> None:
+    swept = reports[RDNA["gfx1201"]]["fits Infinity Cache"]
+    lines = 8192 * 1024 // 128
+    assert swept["TCC_EA0_RDREQ_sum"] == pytest.approx(lines, rel=0.01), "8 MiB fit into the L2"
+    assert swept["TCC_MISS_sum"] == pytest.approx(lines / 2, rel=0.01)
+
+
+@pytest.mark.parametrize("arch", RDNA)
+def test_padding_saves_rdna_from_conflicts_as_well(reports: Reports, arch: str) -> None:
+    counted = reports[RDNA[arch]]["product"]
+    assert counted["SQ_LDS_IDX_ACTIVE"] > 0
+    assert counted["barriers"] == counted["SQ_WAVES"] * 16

@@ -73,5 +73,6 @@ int main()
     column<<<dim3(256, 4), 64>>>(y, 256);
     product<<<dim3(8, 8), dim3(16, 16)>>>(x, x + n, y, 128);
     count<<<16, 256>>>(x, (int*)y, 100000);
+    sweep<<<1, 256>>>(x, y, 128 * kib, 2);
     return hipDeviceSynchronize();
 }

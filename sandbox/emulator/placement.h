@@ -1,0 +1,21 @@
+/* Where the workgroups of a dispatch run, and how many at once. */
+#ifndef AMDKERNEL_PLACEMENT_H
+#define AMDKERNEL_PLACEMENT_H
+
+#include "memory_shape.h"
+
+/* A workgroup lives on a unit: a CU, or on RDNA in WGP mode the two CUs of a workgroup processor. */
+typedef struct {
+    u32 lanes;             /* of a wave */
+    u32 cus_per_unit, units_per_cluster;
+    u32 groups_per_unit;   /* at once; no more than the dispatch has for each unit */
+    u64 round_size;        /* workgroups that fit on all units together */
+} Placement;
+
+Placement place_workgroups(const Dispatch *d, const MemoryShape *s);
+
+/* Of workgroup `number`: its cluster, and its first CU there. */
+u32 cluster_of(const MemoryShape *s, u64 number);
+u32 cu_of(const Placement *p, const MemoryShape *s, u64 number);
+
+#endif
