@@ -71,11 +71,6 @@ def _of_host(settings: Settings, host: str) -> list[Target]:
     ]
 
 
-def _what_it_tells(arch: str) -> str:
-    """The time model knows CDNA's units only."""
-    return "exact counts, modelled times" if arch.startswith("gfx9") else "exact counts, no times"
-
-
 def _info(target: Target, settings: Settings) -> TargetInfo:
     return TargetInfo(
         name=target.name,
@@ -85,5 +80,5 @@ def _info(target: Target, settings: Settings) -> TargetInfo:
         rocm=None,
         default=target.name == settings.default_target,
         ready=True,
-        note=_what_it_tells(target.arch) if target.kind == "emulator" else None,
+        note="exact counts, modelled times" if target.kind == "emulator" else None,
     )

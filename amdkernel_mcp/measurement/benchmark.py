@@ -80,7 +80,7 @@ def _modelled(candidate: Side, baseline: Side | None, *, gpu: Gpu, target: str) 
         time_us=_modelled_us(sum(model.time_us for model in ours)),
         flags=flags,
         limits_us={name: _modelled_us(us) for name, us in _sum_bounds(ours).items()},
-        counters=_counters(candidate),
+        counters=_counters(candidate, gpu),
     )
     if baseline is None:
         reason = f"modelled on {gpu.name}: {_limiters(ours)} bounds the time; no baseline to compare with"
@@ -144,13 +144,12 @@ def _sum_bounds(models: Sequence[Model]) -> dict[str, float]:
     return dict(sorted(total.items(), key=lambda item: -item[1]))
 
 
-def _counters(side: Side) -> dict[str, Metric]:
+def _counters(side: Side, gpu: Gpu) -> dict[str, Metric]:
     """The main counts, summed over all dispatches of all cases."""
-    from amdkernel_mcp.profiling.emulated_metrics import MAIN_COUNTERS, raw_counters
+    from amdkernel_mcp.profiling.emulated_metrics import main_counters
 
     dispatches: list[Dispatch] = [dispatch for run in side.runs for dispatch in run.dispatches]
-    counted = raw_counters(dispatches)
-    return {name: counted[name] for name in MAIN_COUNTERS if name in counted}
+    return main_counters(dispatches, gpu.gfx)
 
 
 def _modelled_us(value: float) -> Quantity:

@@ -5,7 +5,9 @@ largest of them. What the model leaves out makes real kernels slower: latency of
 atomics, clocks below the peak, the cost of a launch. Traffic is that of the emulator's cache model.
 
 Sources: the GPU's figures in profiling/gpus.toml; CDNA3 instruction set manual and ROCm Compute Profiler, "Compute
-unit", "Local data share" and "Vector L1 cache" for the rates per CU. docs/metrics.md explains each bound.
+unit", "Local data share" and "Vector L1 cache" for the rates per CU of CDNA; for RDNA the AMD RDNA white paper ("Dual
+compute unit") and LLVM, SISchedule.td (from GFX11 on there is a unit of its own for transcendentals). docs/metrics.md
+explains each bound.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +16,7 @@ from math import ceil, prod
 from typing import Literal, get_args
 
 from amdkernel_mcp.measurement.work import Dispatch
+from amdkernel_mcp.profiling.emulator_counters import MATRIX_TYPES
 from amdkernel_mcp.profiling.gpu_specs import Gpu
 
 Resource = Literal[
@@ -22,24 +25,44 @@ Resource = Literal[
 
 LINE_BYTES = 128  # of L2 and Infinity Cache
 LDS_BYTES_PER_CLOCK_CU = 128  # 32 banks of 4 bytes
-WAVE_SIZE = 64
-VALU_CLOCKS = 4  # a wave of 64 on a SIMD of 16 lanes
-TRANSCENDENTAL_CLOCKS = 16  # exp, log, rcp, sqrt, sin run at a quarter of the rate
-ISSUE_CLOCKS = 4  # a SIMD is served every fourth clock, and then a wave issues at most one instruction of a kind
+TRANSCENDENTAL = 4  # times the clocks of an addition: exp, log, rcp, sqrt, sin run at a quarter of the rate
 MOPS_FLOPS = 512  # one unit of SQ_INSTS_VALU_MFMA_MOPS_*
 
-MATRIX_TYPES = ("F16", "BF16", "F32", "F64", "I8", "F8")
+
+@dataclass(frozen=True)
+class Pipelines:
+    """How the units of a CU differ between CDNA and RDNA, beside what gpus.toml says."""
+
+    issue_clocks: int
+    """Between two instructions of a wave."""
+    simds_per_scalar_unit: int
+    transcendentals_apart: bool
+    """In a unit of their own, so that they overlap with the rest."""
+    cus_per_workgroup: int
+    """RDNA: the two of a workgroup processor, as hipcc compiles by default."""
+
+
+CDNA = Pipelines(issue_clocks=4, simds_per_scalar_unit=4, transcendentals_apart=False, cus_per_workgroup=1)
+RDNA = Pipelines(issue_clocks=1, simds_per_scalar_unit=1, transcendentals_apart=True, cus_per_workgroup=2)
+
+
+def pipelines(gpu: Gpu) -> Pipelines:
+    """Of the GPU's family."""
+    return RDNA if gpu.family.startswith("RDNA") else CDNA
+
 
 WHAT_IT_IS: dict[str, str] = {
     "memory": "(memory_bytes_read + memory_bytes_written) / memory bandwidth",
     "infinity_cache": "128 B * (mall_hits + mall_misses) read, 64 or 32 B a write / its bandwidth, if known",
     "l2_cache": "L2 requests (128 B read, 64 B written or atomic) / (one per clock and L2 channel)",
-    "l1_cache": "tag lookups of the vL1D / (one per clock and busy CU): 64 B each where lanes read in order",
+    "l1_cache": "tag lookups of the vL1D / (one per clock and busy CU): 64 B each where lanes read in order; RDNA: "
+    "lines of 128 B that an instruction touches",
     "lds": "max(SQ_LDS_IDX_ACTIVE, lds_bytes / 128) clocks per busy CU: bank conflicts are in it",
-    "vector_alu": "4 clocks per VALU instruction of a wave, 16 per transcendental, per busy SIMD",
+    "vector_alu": "CDNA: 4 clocks per VALU instruction of a wave, 16 per transcendental, per busy SIMD; RDNA: 1 for 32 "
+    "lanes, 4 in a unit beside it per transcendental; f64 as its peak says",
     "matrix_cores": "512 * MFMA_MOPS of each type / (peak flop per clock and CU) per busy CU",
-    "scalar_unit": "one SALU, SMEM or branch instruction per clock and busy CU",
-    "wave_issue": "4 clocks per instruction of a wave, with the waves that are resident at once",
+    "scalar_unit": "one SALU, SMEM or branch instruction per clock and busy CU; RDNA: and busy SIMD",
+    "wave_issue": "4 clocks (RDNA: 1) per instruction of a wave, with the waves that are resident at once",
 }
 assert set(WHAT_IT_IS) == set(get_args(Resource))
 
@@ -67,33 +90,34 @@ def busy_units(dispatch: Dispatch, gpu: Gpu, *, waves_per_simd: int | None = Non
     """Units that work at the average, when the unit with most work sets the end.
 
     A workgroup lives on one CU, so the fullest CU has ceil(workgroups / CUs) of them: with 305 workgroups on 304 CUs
-    half of the machine waits for one CU. `waves_per_simd` is the kernel's occupancy limit.
+    half of the machine waits for one CU. On RDNA it lives on a pair of CUs. `waves_per_simd` is the kernel's occupancy
+    limit.
     """
+    together = pipelines(gpu).cus_per_workgroup
     groups = max(dispatch.workgroups, 1)
-    waves = dispatch.count("SQ_WAVES") or groups * ceil(prod(dispatch.block) / WAVE_SIZE)
-    fullest_cu = ceil(groups / gpu.cus)
-    waves_there = ceil(fullest_cu * waves / groups)
-    fullest_simd = ceil(waves_there / gpu.simds_per_cu)
+    waves = dispatch.count("SQ_WAVES") or groups * ceil(prod(dispatch.block) / gpu.wave_size)
+    fullest = ceil(groups * together / gpu.cus)
+    waves_there = ceil(fullest * waves / groups)
+    fullest_simd = ceil(waves_there / (gpu.simds_per_cu * together))
     slots = gpu.simds * (waves_per_simd or gpu.waves_per_simd)
-    return BusyUnits(groups / fullest_cu, waves / fullest_simd, min(waves, slots))
+    return BusyUnits(together * groups / fullest, waves / fullest_simd, min(waves, slots))
 
 
 def dispatch_bounds(dispatch: Dispatch, gpu: Gpu, *, waves_per_simd: int | None = None) -> dict[Resource, float]:
-    """Lower bounds in microseconds. Empty for a GPU that is no CDNA part: its rates per CU are others."""
-    if gpu.wave_size != WAVE_SIZE:
-        return {}
-    busy = busy_units(dispatch, gpu, waves_per_simd=waves_per_simd)
+    """Lower bounds in microseconds."""
+    has, busy = pipelines(gpu), busy_units(dispatch, gpu, waves_per_simd=waves_per_simd)
     per_cu = 1 / (busy.cus * gpu.clock_mhz)  # microseconds per clock of all busy CUs
     per_simd = 1 / (busy.simds * gpu.clock_mhz)
+    per_scalar_unit = per_cu if has.simds_per_scalar_unit > 1 else per_simd
     count = dispatch.count
     bounds: dict[Resource, float] = {
         "memory": (count("memory_bytes_read") + count("memory_bytes_written")) / (gpu.memory_gbps * 1e3),
-        "l1_cache": count("TCP_TOTAL_CACHE_ACCESSES_sum") * per_cu,
+        "l1_cache": l1_lookups(dispatch, gpu) * per_cu,
         "lds": max(count("SQ_LDS_IDX_ACTIVE"), count("lds_bytes") / LDS_BYTES_PER_CLOCK_CU) * per_cu,
-        "vector_alu": vector_clocks(dispatch) * per_simd,
+        "vector_alu": vector_clocks(dispatch, gpu) * per_simd,
         "matrix_cores": matrix_clocks(dispatch, gpu) * per_cu,
-        "scalar_unit": scalar_instructions(dispatch) * per_cu,
-        "wave_issue": count("SQ_INSTS") * ISSUE_CLOCKS / max(busy.resident_waves, 1) / gpu.clock_mhz,
+        "scalar_unit": scalar_instructions(dispatch) * per_scalar_unit,
+        "wave_issue": count("SQ_INSTS") * has.issue_clocks / max(busy.resident_waves, 1) / gpu.clock_mhz,
     }
     if gpu.l2_channels:
         bounds["l2_cache"] = count("TCC_REQ_sum") / gpu.l2_channels / gpu.clock_mhz
@@ -133,12 +157,37 @@ def largest(bounds: Mapping[Resource, float]) -> Resource | None:
     return resource if resource is not None and bounds[resource] > 0 else None
 
 
-def vector_clocks(dispatch: Dispatch) -> float:
-    """SIMD clocks of all VALU instructions that are not MFMA."""
-    count = dispatch.count
-    transcendental = sum(count(f"SQ_INSTS_VALU_TRANS_{kind}") for kind in ("F16", "F32", "F64"))
-    ordinary = max(count("SQ_INSTS_VALU") - count("SQ_INSTS_MFMA") - transcendental, 0)
-    return ordinary * VALU_CLOCKS + transcendental * TRANSCENDENTAL_CLOCKS
+def l1_lookups(dispatch: Dispatch, gpu: Gpu) -> float:
+    """Clocks in which a CU's first cache looks up lines. RDNA's groups of lanes are not known: a line at least once."""
+    if pipelines(gpu) is CDNA:
+        return dispatch.count("TCP_TOTAL_CACHE_ACCESSES_sum")
+    return dispatch.count("cache_lines_loaded") + dispatch.count("cache_lines_stored")
+
+
+def vector_clocks(dispatch: Dispatch, gpu: Gpu) -> float:
+    """SIMD clocks of all VALU instructions that are not MFMA or WMMA."""
+    count, wave = dispatch.count, wave_size(dispatch, gpu)
+    clocks, double = (_clocks_of_an_fma(gpu, f"vector_{kind}", wave) for kind in ("f32", "f64"))
+    slow = sum(count(f"SQ_INSTS_VALU_{kind}_F64") for kind in ("ADD", "MUL", "FMA"))
+    trans = count("SQ_INSTS_VALU_TRANS_F16") + count("SQ_INSTS_VALU_TRANS_F32")
+    slow_trans = count("SQ_INSTS_VALU_TRANS_F64")
+    plain = max(count("SQ_INSTS_VALU") - count("SQ_INSTS_MFMA") - slow - trans - slow_trans, 0)
+    ordinary = plain * clocks + slow * double
+    transcendental = TRANSCENDENTAL * (trans * clocks + slow_trans * double)
+    if pipelines(gpu).transcendentals_apart:
+        return max(ordinary + (trans + slow_trans) * clocks, transcendental)
+    return ordinary + transcendental
+
+
+def wave_size(dispatch: Dispatch, gpu: Gpu) -> int:
+    """Lanes of the dispatch's waves."""
+    return 64 if dispatch.count("SQ_WAVE64_INSTS") else gpu.wave_size
+
+
+def _clocks_of_an_fma(gpu: Gpu, unit: str, wave: int) -> float:
+    """Of one wave on one SIMD, from the peak of the CU; of a type that the part lacks in the table, as f32."""
+    rate = gpu.flops_per_clock_cu.get(unit) or gpu.flops_per_clock_cu["vector_f32"]
+    return 2 * wave * gpu.simds_per_cu / rate
 
 
 def matrix_flops(dispatch: Dispatch) -> float:
@@ -157,5 +206,5 @@ def matrix_clocks(dispatch: Dispatch, gpu: Gpu) -> float:
 
 
 def scalar_instructions(dispatch: Dispatch) -> float:
-    """Instructions that the scalar unit of a CU takes one by one."""
+    """Instructions that a scalar unit takes one by one."""
     return sum(dispatch.count(name) for name in ("SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_BRANCH"))

@@ -19,10 +19,15 @@ _LESS_IS_BETTER: dict[str, bool] = {
     "Load Coalescing": False,
     "Store Coalescing": False,
     "SQ_LDS_BANK_CONFLICT": True,
+    "SQC_LDS_BANK_CONFLICT": True,
     "SQ_INSTS": True,
+    "SQ_WAVE32_INSTS": True,
+    "SQ_WAVE64_INSTS": True,
     "SQ_INSTS_VALU": True,
     "SQ_INSTS_VMEM_RD": True,
     "SQ_INSTS_VMEM_WR": True,
+    "vector_loads": True,
+    "vector_stores": True,
     "SQ_INSTS_LDS": True,
     "VALU Lane Utilization": False,
     "Waves per SIMD Slot": False,
@@ -34,7 +39,9 @@ _LESS_IS_BETTER: dict[str, bool] = {
     "LDS Bank Conflicts/Access": True,
     "VALU Active Threads": False,
 }
-_SUMMED = {name for name in _LESS_IS_BETTER if name.startswith(("SQ_", "bytes_", "cache_"))} | {"Modelled Time"}
+_SUMMED = {name for name in _LESS_IS_BETTER if name.startswith(("SQ", "bytes_", "cache_", "vector_"))} | {
+    "Modelled Time"
+}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from amdkernel_mcp.measurement.roofline import model_case
 from amdkernel_mcp.measurement.work import Dispatch, moved_bytes
+from amdkernel_mcp.profiling.counter_names import shown_name
 from amdkernel_mcp.profiling.emulator_counters import COUNTERS, MATRIX_TYPES
 from amdkernel_mcp.profiling.gpu_specs import Gpu
 from amdkernel_mcp.profiling.metric import Definition, quantity
@@ -16,10 +17,12 @@ ROOFLINE = "measurement/roofline.py"
 PROFILER = "as ROCm Compute Profiler defines it, over the emulator's counts"
 
 MAIN_COUNTERS = (
-    "SQ_WAVES", "SQ_INSTS", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_VMEM_RD",
-    "SQ_INSTS_VMEM_WR", "SQ_INSTS_MFMA", "bytes_loaded", "bytes_stored", "cache_lines_loaded", "cache_lines_stored",
-    "SQ_LDS_BANK_CONFLICT",
+    "SQ_WAVES", "SQ_INSTS", "SQ_WAVE32_INSTS", "SQ_WAVE64_INSTS", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM",
+    "SQ_INSTS_LDS", "SQ_INSTS_VMEM_RD", "SQ_INSTS_VMEM_WR", "SQ_INSTS_MFMA", "bytes_loaded", "bytes_stored",
+    "cache_lines_loaded", "cache_lines_stored", "SQ_LDS_BANK_CONFLICT",
 )  # fmt: skip
+
+_EVEN_IF_ZERO = frozenset(MAIN_COUNTERS) - {"SQ_WAVE32_INSTS", "SQ_WAVE64_INSTS"}
 
 _VALU_FLOP = " + ".join(
     f"SQ_INSTS_VALU_ADD_{w} + SQ_INSTS_VALU_MUL_{w} + SQ_INSTS_VALU_TRANS_{w} + 2 * SQ_INSTS_VALU_FMA_{w}"
@@ -62,6 +65,8 @@ DERIVED: tuple[Definition, ...] = (
     Definition("vL1D Hit Rate", "%", "100 * (1 - (TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum + "
                "TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum) / TCP_TOTAL_CACHE_ACCESSES_sum)",
                "modelled", PROFILER, "50 or 62.5 % for a copy without any reuse: the profiler's way to count"),
+    Definition("Graphics L1 Hit Rate", "%", "100 * gl1_hits / (gl1_hits + gl1_misses)", "modelled", CACHE_MODEL,
+               "of the lines that L0 and scalar cache had not (gfx1100)"),
     Definition("L2 Hit Rate", "%", "100 * TCC_HIT_sum / (TCC_HIT_sum + TCC_MISS_sum)", "modelled", PROFILER,
                "a third for a copy without any reuse: the second half of each line that is stored counts as a hit"),
     Definition("Infinity Cache Hit Rate", "%", "100 * mall_hits / (mall_hits + mall_misses)", "modelled", CACHE_MODEL,
@@ -106,14 +111,20 @@ def total_counters(dispatches: Iterable[Dispatch]) -> dict[str, float]:
     return total
 
 
-def raw_counters(dispatches: Sequence[Dispatch]) -> dict[str, Metric]:
-    """The counters as metrics. Left out are unknown names, and zeros of what a kernel mostly does not do."""
+def raw_counters(dispatches: Sequence[Dispatch], gfx: str) -> dict[str, Metric]:
+    """The counters as metrics, under the names of `gfx`. Left out are zeros of what a kernel mostly does not do."""
     total = total_counters(dispatches)
     return {
-        name: quantity(total[name], unit, how)
+        shown: quantity(total[name], unit, how)
         for name, (unit, how, _) in COUNTERS.items()
-        if name in total and (total[name] or name in MAIN_COUNTERS)
+        if name in total and (total[name] or name in _EVEN_IF_ZERO) and (shown := shown_name(name, gfx))
     }
+
+
+def main_counters(dispatches: Sequence[Dispatch], gfx: str) -> dict[str, Metric]:
+    """Those that tell most, for an answer that has no room for all."""
+    counted = raw_counters(dispatches, gfx)
+    return {shown: counted[shown] for name in MAIN_COUNTERS if (shown := shown_name(name, gfx)) in counted and shown}
 
 
 def emulated_metrics(
@@ -123,8 +134,9 @@ def emulated_metrics(
     values = formula_inputs(dispatches, gpu, resources)
     modelled = model_metrics(dispatches, gpu, resources)
     metrics = {definition.name: definition.metric(values) for definition in DERIVED}
-    metrics |= modelled | static_metrics(resources) | raw_counters(dispatches)
-    return {name: metrics[name] for name in FIRST if name in metrics} | metrics
+    metrics |= modelled | static_metrics(resources) | raw_counters(dispatches, gpu.gfx)
+    first = (shown_name(name, gpu.gfx) for name in FIRST)
+    return {name: metrics[name] for name in first if name in metrics} | metrics
 
 
 def formula_inputs(dispatches: Sequence[Dispatch], gpu: Gpu, resources: KernelResources | None) -> dict[str, float]:

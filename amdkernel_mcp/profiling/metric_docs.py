@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from amdkernel_mcp.measurement import benchmark
 from amdkernel_mcp.measurement.roofline import WHAT_IT_IS
+from amdkernel_mcp.profiling.counter_names import other_names
 from amdkernel_mcp.profiling.emulated_metrics import DERIVED
 from amdkernel_mcp.profiling.emulator_counters import COUNTERS
 from amdkernel_mcp.profiling.gpu_specs import all_gpus
@@ -28,8 +29,14 @@ def _fill(name: str) -> str:
 
 
 def _raw() -> list[str]:
-    rows = [(f"`{name}`", unit, meaning, how) for name, (unit, how, meaning) in COUNTERS.items()]
-    return _table(("counter", "unit", "what is counted", "evidence"), rows)
+    rows = [(f"`{name}`", unit, meaning, _elsewhere(name), how) for name, (unit, how, meaning) in COUNTERS.items()]
+    return _table(("counter", "unit", "what is counted", "other names", "evidence"), rows)
+
+
+def _elsewhere(name: str) -> str:
+    """`gfx1100, gfx1201: lds_loads; gfx942: left out`."""
+    named = [(", ".join(archs), f"`{shown}`" if shown else "left out") for shown, archs in other_names(name).items()]
+    return "; ".join(f"{archs}: {shown}" for archs, shown in named)
 
 
 def _bounds() -> list[str]:

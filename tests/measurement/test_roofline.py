@@ -78,7 +78,74 @@ def test_two_dispatches_of_different_limits_take_both_times():
     assert model.bounds_us["memory"] == pytest.approx(1.0)
 
 
-def test_a_part_whose_rates_are_not_known_has_no_model():
-    model = model_case([dispatch(memory_bytes_read=1)], gpu_by_name("RX 7900 XTX"))
-    assert model.limiter is None
+def test_nothing_is_bounded_where_nothing_was_counted():
+    assert model_case([], MI300X).limiter is None
     assert largest({}) is None
+
+
+# ---- RDNA: RX 7900 XTX has 96 CUs of two SIMDs, 2500 MHz, 960 GB/s ----
+
+RX7900 = gpu_by_name("RX 7900 XTX")
+ALL_SIMDS = 192 * 2500  # clocks of all SIMDs in a microsecond
+ALL_CUS = 96 * 2500
+
+
+def rdna(*, groups: int = 48 * 8, waves: int | None = None, **counters: float):
+    """Workgroups of 256 threads in waves of 32."""
+    return Dispatch("k", (groups, 1, 1), (256, 1, 1), {"SQ_WAVES": waves or groups * 8, **counters})
+
+
+def test_rdna_takes_a_wave_of_32_a_clock_and_of_64_two():
+    valu = {"SQ_INSTS_VALU": ALL_SIMDS}
+    assert dispatch_bounds(rdna(**valu), RX7900)["vector_alu"] == pytest.approx(1.0)
+    assert dispatch_bounds(rdna(SQ_WAVE64_INSTS=1, **valu), RX7900)["vector_alu"] == pytest.approx(2.0)
+
+
+def test_rdnas_transcendentals_run_beside_the_rest():
+    few = rdna(SQ_INSTS_VALU=ALL_SIMDS, SQ_INSTS_VALU_TRANS_F32=ALL_SIMDS / 8)
+    many = rdna(SQ_INSTS_VALU=ALL_SIMDS, SQ_INSTS_VALU_TRANS_F32=ALL_SIMDS / 2)
+    assert dispatch_bounds(few, RX7900)["vector_alu"] == pytest.approx(1.0)
+    assert dispatch_bounds(many, RX7900)["vector_alu"] == pytest.approx(2.0)
+
+
+def test_double_precision_takes_what_its_peak_says():
+    fma = {"SQ_INSTS_VALU": ALL_SIMDS, "SQ_INSTS_VALU_FMA_F64": ALL_SIMDS}
+    assert dispatch_bounds(rdna(**fma), RX7900)["vector_alu"] == pytest.approx(16.0)
+    peak = RX7900.peak_flops("vector_f64") * 1e-6
+    assert pytest.approx(peak) == ALL_SIMDS * 32 * 2 / 16
+
+
+def test_rdna_has_a_scalar_unit_for_each_simd_and_issues_each_clock():
+    scalar = dispatch_bounds(rdna(SQ_INSTS_SALU=ALL_SIMDS), RX7900)["scalar_unit"]
+    assert scalar == pytest.approx(1.0)
+    issue = dispatch_bounds(rdna(groups=1, SQ_INSTS=8 * 2500), RX7900)["wave_issue"]
+    assert issue == pytest.approx(1.0)
+
+
+def test_an_rdna_workgroup_has_both_cus_of_its_processor():
+    busy = busy_units(rdna(groups=1), RX7900)
+    assert (busy.cus, busy.simds) == (2, 4)
+    assert busy_units(rdna(groups=49), RX7900).cus == pytest.approx(49), "two rounds of 48 pairs"
+
+
+def test_rdnas_first_cache_takes_a_line_a_clock_and_its_lds_128_bytes():
+    assert dispatch_bounds(rdna(cache_lines_loaded=ALL_CUS), RX7900)["l1_cache"] == pytest.approx(1.0)
+    assert dispatch_bounds(rdna(SQ_LDS_IDX_ACTIVE=2 * ALL_CUS), RX7900)["lds"] == pytest.approx(2.0)
+
+
+def test_wmma_at_the_peak_rate_takes_the_time_of_the_peak():
+    flops = RX7900.peak_flops("matrix_f16") * 1e-6
+    bounds = dispatch_bounds(rdna(SQ_INSTS_VALU_MFMA_MOPS_F16=flops / 512), RX7900)
+    assert bounds["matrix_cores"] == pytest.approx(1.0)
+
+
+def test_bounds_without_a_source_are_left_out():
+    assert not {"l2_cache", "infinity_cache"} & set(dispatch_bounds(rdna(TCC_REQ_sum=1, mall_hits=1), RX7900))
+
+
+@pytest.mark.parametrize(("gpu", "kind"), [("MI300X", "XF32"), ("MI355X", "F6F4")])
+def test_every_type_of_matrix_work_has_its_peak(gpu: str, kind: str):
+    part = gpu_by_name(gpu)
+    flops = part.peak_flops(f"matrix_{kind.lower()}") * 1e-6
+    many = dispatch(groups=part.cus, **{f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": flops / 512})
+    assert dispatch_bounds(many, part)["matrix_cores"] == pytest.approx(1.0)
