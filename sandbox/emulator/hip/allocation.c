@@ -110,6 +110,17 @@ u64 allocation_in_use(int ordinal)
     return bytes;
 }
 
+u64 allocation_in_pool(const void *pool)
+{
+    u64 bytes = 0;
+    runtime_lock();
+    for (size_t i = 0; i < block_count; i++)
+        if (blocks[i].pool == pool)
+            bytes += blocks[i].bytes;
+    runtime_unlock();
+    return bytes;
+}
+
 void allocation_set_pool(const void *pointer, void *pool)
 {
     runtime_lock();

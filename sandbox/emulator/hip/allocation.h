@@ -23,6 +23,8 @@ bool allocation_end(void *pointer);
 bool allocation_find(const void *pointer, Allocation *out);
 /* The bytes in use of a device. */
 u64 allocation_in_use(int device);
+/* The bytes in use of those that came from a pool. */
+u64 allocation_in_pool(const void *pool);
 /* Make the program's own memory visible to kernels; hipErrorHostMemoryAlreadyRegistered. */
 hipError_t allocation_adopt(void *host, size_t bytes, u32 flags);
 void allocation_set_pool(const void *pointer, void *pool);

@@ -4,6 +4,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* PAGE is also the gap between blocks; an index of 32 bits that wraps goes astray by less than FAR. */
+#define PAGE 4096ull
+#define NULL_BYTES 65536ull
+#define FAR (1ull << 40)
 
 static const char *const spaces[] = {
     [SPACE_GLOBAL] = "global", [SPACE_LDS] = "lds", [SPACE_SCRATCH] = "scratch", [SPACE_SCALAR] = "scalar"};
@@ -158,6 +164,29 @@ static void write_line(FILE *out, const Function *f, const Dispatch *d, const Ou
     fputs("}\n", out);
 }
 
+/* Whether the process has memory there that is not the emulated GPU's: mostly a pointer of the host in an argument. */
+static bool is_memory_of_the_host(u64 address)
+{
+    u64 arena, bytes;
+    unsigned char resident;
+    memory_arena(runtime()->memory, &arena, &bytes);
+    return address - arena >= bytes && mincore((void *)(uintptr_t)(address & ~(u64)(PAGE - 1)), 1, &resident) == 0;
+}
+
+/* Why an address is no offset that went wrong, as one is that lies within FAR of a block; NULL when it may be. */
+static const char *foreign_place(const Block *near, u64 address)
+{
+    u64 end = near->address + near->bytes;
+    u64 distance = address < near->address ? near->address - address : address < end ? 0 : address - end;
+    if (distance <= PAGE)
+        return NULL;
+    if (address < NULL_BYTES)
+        return "a null pointer or near to one";
+    if (is_memory_of_the_host(address))
+        return "which is memory of the host that was neither allocated by HIP nor registered";
+    return distance > FAR ? "far from every allocation" : NULL;
+}
+
 /* The place of an access, for a person: "offset 4096 of x, which has 4096 bytes". */
 static void tell_place(const Dispatch *d, const Fault *f)
 {
@@ -165,6 +194,11 @@ static void tell_place(const Dispatch *d, const Fault *f)
     if (!nearest(d, f, &near)) {
         fprintf(stderr, "offset %" PRIu64 " of the %s", f->address,
                 f->space == SPACE_LDS ? "workgroup's LDS" : "work-item's scratch");
+        return;
+    }
+    const char *foreign = foreign_place(&near, f->address);
+    if (foreign) {
+        fprintf(stderr, "address 0x%" PRIx64 ", %s", f->address, foreign);
         return;
     }
     fprintf(stderr, "offset %" PRId64 " of ", (i64)(f->address - near.address));

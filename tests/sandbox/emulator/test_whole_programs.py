@@ -75,3 +75,13 @@ def test_what_is_refused_is_named_once(built: Path) -> None:
     assert told.count("hipMallocArray is not supported: textures, surfaces and arrays need image instructions") == 1
     assert "hipIpcGetMemHandle is not supported" in told
     assert "store of 4 bytes of global memory at offset 4000 of allocation 1, which has 400 bytes" in told
+
+
+@pytest.mark.timeout(400)
+def test_a_pointer_that_no_kernel_may_follow_is_told_as_what_it_is(built: Path) -> None:
+    places = [
+        line for line in amdkernel_run(str(built / "foreign_pointers")).stderr.splitlines() if " at address " in line
+    ]
+    assert ["of the host" in line for line in places] == [True, True, True, False, False]
+    assert places[3].endswith("at address 0x0, a null pointer or near to one")
+    assert places[4].endswith("at address 0x100000000000, far from every allocation")

@@ -16,6 +16,30 @@ static void check(int* data, int n) {
   for (int i = 0; i < n; i++) EXPECT(data[i] == 2 * (i + 1));
 }
 
+static uint64_t pool_value(hipMemPool_t pool, hipMemPoolAttr attribute) {
+  uint64_t value = 99;
+  HIP(hipMemPoolGetAttribute(pool, attribute, &value));
+  return value;
+}
+
+static void pool_statistics(hipMemPool_t pool, hipStream_t stream) {
+  void *one, *two, *other;
+  HIP(hipMalloc(&other, 1 << 20));
+  HIP(hipMallocFromPoolAsync(&one, 4096, pool, stream));
+  HIP(hipMallocFromPoolAsync(&two, 1024, pool, stream));
+  EXPECT(pool_value(pool, hipMemPoolAttrUsedMemCurrent) == 5120);
+  HIP(hipFreeAsync(one, stream));
+  HIP(hipStreamSynchronize(stream));
+  EXPECT(pool_value(pool, hipMemPoolAttrUsedMemCurrent) == 1024);
+  EXPECT(pool_value(pool, hipMemPoolAttrUsedMemHigh) == 5120);
+  EXPECT(pool_value(pool, hipMemPoolAttrReservedMemCurrent) >= 1024);
+  uint64_t zero = 0;
+  HIP(hipMemPoolSetAttribute(pool, hipMemPoolAttrUsedMemHigh, &zero));
+  EXPECT(pool_value(pool, hipMemPoolAttrUsedMemHigh) == 1024);
+  HIP(hipFreeAsync(two, stream));
+  HIP(hipFree(other));
+}
+
 static void pools() {
   hipMemPool_t pool;
   HIP(hipDeviceGetDefaultMemPool(&pool, 0));
@@ -41,6 +65,18 @@ static void pools() {
   HIP(hipPointerGetAttribute(&owner, HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, second));
   EXPECT(owner == pool);
   HIP(hipFreeAsync(second, stream));
+  pool_statistics(pool, stream);
+  HIP(hipMemPoolDestroy(pool));
+
+  // One that could be shared with other processes is as good as any within this one.
+  properties.handleTypes = hipMemHandleTypePosixFileDescriptor;
+  HIP(hipMemPoolCreate(&pool, &properties));
+  HIP(hipMallocFromPoolAsync(reinterpret_cast<void**>(&second), 64, pool, stream));
+  HIP(hipMemsetAsync(second, 0, 64, stream));
+  HIP(hipFreeAsync(second, stream));
+  int descriptor;
+  EXPECT_ERROR(hipErrorNotSupported,
+               hipMemPoolExportToShareableHandle(&descriptor, pool, hipMemHandleTypePosixFileDescriptor, 0));
   HIP(hipMemPoolDestroy(pool));
 }
 
