@@ -197,8 +197,9 @@ class LineMemory(Result):
     """What a source line asked of memory (exact), and what a model says was moved for it."""
 
     bytes_asked: int = Field(description="By active lanes, of any memory")
+    lds_bytes: int = Field(default=0, description="Of these, of LDS")
     bytes_touched: int = Field(description="128 B for each cache line that each instruction touches")
-    l1_hit: float | None = Field(default=None, description="Of the lines touched, 0 to 1")
+    l1_hit: float | None = Field(default=None, description="Of the lines that loads touch, 0 to 1")
     l2_hit: float | None = Field(default=None, description="Of what went on to the L2, 0 to 1")
     lds_cycles: int = 0
     lds_conflicts: int = Field(default=0, description="Of these, lost to bank conflicts and atomics on one word")

@@ -85,7 +85,9 @@ class DispatchFault(_Answer):
 
 
 # address, executions, lanes, bytes, divergent, lines, L1 hits, L2 hits, L2 misses, LDS cycles, LDS conflicts
-_PcRow = tuple[_Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count]
+_PcRow = tuple[
+    _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count
+]  # fmt: skip
 
 
 class RacePartner(_Answer):

@@ -39,6 +39,8 @@ class PcCounts:
     l2_misses: int = 0
     lds_cycles: int = 0
     lds_conflicts: int = 0
+    lines_stored: int = 0
+    """Of `lines`, by stores and atomics."""
 
 
 @dataclass(frozen=True)

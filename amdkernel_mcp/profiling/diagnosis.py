@@ -24,6 +24,6 @@ def diagnose(kernels: Sequence[Facts]) -> list[Diagnosis]:
 def _why_not(prefix: str, ruled_out: Sequence[RuledOut]) -> Diagnosis:
     return finding(
         f"{prefix}Not the trouble: {', '.join(answer.what for answer in ruled_out)}",
-        because="; ".join(f"{answer.what}: {answer.because}" for answer in ruled_out),
+        because="\n".join(f"{answer.what}: {answer.because}" for answer in ruled_out),
         advice="look elsewhere first",
     )

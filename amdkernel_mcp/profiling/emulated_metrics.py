@@ -133,7 +133,8 @@ def emulated_metrics(
     """All metrics of one kernel over its dispatches, in the order in which an answer that must be short keeps them."""
     values = formula_inputs(dispatches, gpu, resources)
     modelled = model_metrics(dispatches, gpu, resources)
-    metrics = {definition.name: definition.metric(values) for definition in DERIVED}
+    cannot_be = "vL1D Hit Rate" if gpu.family.startswith("RDNA") else "Graphics L1 Hit Rate"
+    metrics = {definition.name: definition.metric(values) for definition in DERIVED if definition.name != cannot_be}
     metrics |= modelled | static_metrics(resources) | raw_counters(dispatches, gpu.gfx)
     first = (shown_name(name, gpu.gfx) for name in FIRST)
     return {name: metrics[name] for name in first if name in metrics} | metrics

@@ -4,17 +4,22 @@ A finding has two witnesses: a count that shows the pattern, and the model's bou
 Nothing here speaks of stalls or of measured time: the emulator has neither.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 
+from amdkernel_mcp.measurement.work import PcCounts
 from amdkernel_mcp.profiling.emulated_facts import Facts
 from amdkernel_mcp.profiling.finding import finding
+from amdkernel_mcp.profiling.hot_lines import most_wasteful_line
 from amdkernel_mcp.results import Diagnosis
 
 WEIGHS = 0.5
 """From this part of the modelled time on a bound is worth acting on."""
 
+
+SCATTERED_LINES = 2
+"""Lines of a mean access from which on its lanes are scattered."""
 
 BYTES_WORTH_SPLITTING = 64
 """Data of a thread, from which on more threads could share its work; below it the problem itself is small."""
@@ -32,30 +37,30 @@ Answer = Diagnosis | RuledOut | None
 """None: the question does not arise."""
 
 
-def _wasteful_line(facts: Facts) -> str:
-    """The line whose instructions touch most bytes that no lane asked for; empty where lines are not known."""
-    line = facts.lines.most_wasteful_line
+def _wasteful_line(counts_of: Mapping[int, PcCounts]) -> str:
+    """The line whose loads or stores touch most bytes that no lane asked for; empty where lines are not known."""
+    line = most_wasteful_line(counts_of)
     if line is None:
         return ""
-    counts = facts.lines.memory[line]
+    counts = counts_of[line]
     asked, touched = counts.bytes / counts.executions, counts.lines / counts.executions
     return f"; line {line} asks for {asked:.0f} B an instruction and touches {touched:.1f} lines of 128 B for them"
 
 
 def uncoalesced_loads(facts: Facts) -> Answer:
-    """A wave's load touches many more lines than its bytes fill."""
+    """A wave's load touches many more lines than its bytes fill: one line that is not filled is no worse than full."""
     used, lines = facts.metric("Load Coalescing"), facts.metric("Lines per Load")
     share = facts.share("l1_cache", "l2_cache")
     if not used:
         return None
     because = f"a load touches {lines:.1f} lines of 128 B and uses {used:.0f} % of their bytes"
-    if used >= 50:
+    if used >= 50 or lines < SCATTERED_LINES:
         return RuledOut("uncoalesced loads", because)
     if share < WEIGHS:
         return RuledOut("uncoalesced loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
     return finding(
         "Loads are not coalesced",
-        because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts)}",
+        because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts.lines.loads)}",
         advice="let neighbouring lanes (threadIdx.x) read neighbouring addresses; where the layout forbids it, load a "
         "tile in order and transpose it through LDS",
         docs=("coalesced global memory access", "shared memory tile transpose"),
@@ -69,13 +74,13 @@ def uncoalesced_stores(facts: Facts) -> Answer:
     if not used:
         return None
     because = f"a store touches {lines:.1f} lines of 128 B and fills {used:.0f} % of their bytes"
-    if used >= 50:
+    if used >= 50 or lines < SCATTERED_LINES:
         return RuledOut("uncoalesced stores", because)
     if share < WEIGHS:
         return RuledOut("uncoalesced stores", f"{because}, but cache requests are {share:.0%} of the modelled time")
     return finding(
         "Stores are not coalesced",
-        because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts)}",
+        because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts.lines.stores)}",
         advice="let neighbouring lanes write neighbouring addresses, if need be after a transpose through LDS",
         docs=("coalesced global memory access", "shared memory tile transpose"),
     )
@@ -85,7 +90,7 @@ def _conflicting_line(facts: Facts) -> str:
     line = facts.lines.most_conflicting_line
     if line is None:
         return ""
-    counts = facts.lines.memory[line]
+    counts = facts.lines.lds[line]
     return f"; line {line} loses {counts.lds_conflicts:,} of {counts.lds_cycles:,} LDS cycles"
 
 
@@ -206,14 +211,15 @@ def reread_memory(facts: Facts) -> Answer:
         because=f"{because}; the L2 finds {facts.metric('L2 Hit Rate'):.0f} % of its requests",
         advice="let workgroups that share data run at the same time (order of blockIdx, tiles of tiles), keep more of "
         "it in registers or LDS, or fill whole lines of 128 B",
-        docs=("L2 cache reuse workgroup order", "MI300X XCD L2 workgroup mapping"),
+        docs=("L2 cache reuse workgroup order", *(["MI300X XCD L2 workgroup mapping"] if facts.gpu.xcds > 1 else [])),
     )
 
 
 def no_matrix_cores(facts: Facts) -> Answer:
     """Dense multiply-add work done by the vector ALU."""
+    unit = "WMMA" if facts.gpu.family.startswith("RDNA") else "MFMA"
     if facts.counter("SQ_INSTS_MFMA"):
-        return RuledOut("missing matrix instructions", f"{facts.counter('SQ_INSTS_MFMA'):.0f} MFMA instructions ran")
+        return RuledOut("missing matrix instructions", f"{facts.counter('SQ_INSTS_MFMA'):.0f} {unit} instructions ran")
     fma = {kind: facts.counter(f"SQ_INSTS_VALU_FMA_{kind}") for kind in ("F16", "F32", "F64")}
     valu, intensity = facts.counter("SQ_INSTS_VALU"), facts.metric("Arithmetic Intensity")
     if not valu or intensity < 16 or sum(fma.values()) < 0.15 * valu:
@@ -221,11 +227,17 @@ def no_matrix_cores(facts: Facts) -> Answer:
     return finding(
         "A matrix product without matrix instructions",
         because=f"{sum(fma.values()) / valu:.0%} of the vector instructions are multiply-adds at {intensity:.0f} flop "
-        "per compulsory byte, and no MFMA instruction ran",
-        advice="use MFMA: the __builtin_amdgcn_mfma_f32_16x16x16f16 family, rocWMMA, or Composable Kernel; for f16 "
-        f"inputs the peak is {_gain(facts):.0f} times that of the vector ALU",
-        docs=("MFMA matrix core intrinsics", "rocWMMA fragment"),
+        f"per compulsory byte, and no {unit} instruction ran",
+        advice=f"{_MATRIX_ADVICE[unit]}; for f16 inputs the peak is {_gain(facts):.0f} times that of the vector ALU",
+        docs=(f"{unit} matrix core intrinsics", "rocWMMA fragment"),
     )
+
+
+_MATRIX_ADVICE = {
+    "MFMA": "use MFMA: the __builtin_amdgcn_mfma_f32_16x16x16f16 family, rocWMMA, or Composable Kernel",
+    "WMMA": "use WMMA, which takes f16, bf16 and 8-bit inputs, if their precision suffices: "
+    "__builtin_amdgcn_wmma_f32_16x16x16_f16_w32 (gfx12: ..._w32_gfx12), or rocWMMA",
+}
 
 
 def _gain(facts: Facts) -> float:
@@ -314,10 +326,14 @@ def at_the_roof(facts: Facts) -> Answer:
         "The model sees no bound but the memory traffic that the problem needs",
         because=f"{moved:.4g} B ({least:.4g} compulsory) take {facts.model.time_us:.2f} us at the memory's peak; the "
         f"next bound is {second / facts.model.time_us:.0%} of that",
-        advice="measure on a GPU: what remains is latency, which the emulator does not see; moving fewer "
-        "bytes (fusion, narrower types) is what can still help for certain",
+        advice=f"measure on a GPU: what remains is latency{_contention(facts)}, which the emulator does not see; "
+        "moving fewer bytes (fusion, narrower types) is what can still help for certain",
         docs=("memory bandwidth bound kernel fusion",),
     )
+
+
+def _contention(facts: Facts) -> str:
+    return " and the turns of atomics on the same words" if facts.counter("bytes_atomic") else ""
 
 
 RULES: tuple[Callable[[Facts], Answer], ...] = (

@@ -62,8 +62,8 @@ _INSTRUCTIONS = _exact(
 _MATRIX = _exact(
     "512 flop",
     **{
-        f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": f"MFMA work of {kind}, in units of 512 operations; a sparse instruction by "
-        "the depth in its name"
+        f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": f"MFMA and WMMA work of {kind}, in units of 512 operations; a sparse "
+        "instruction by the depth in its name" + (", all of f8f6f4 whatever its operands" if kind == "F6F4" else "")
         for kind in MATRIX_TYPES
     },
 )

@@ -8,15 +8,24 @@ from amdkernel_mcp.results import HotLine, LineMemory
 
 LONGEST_LINE = 120
 LINE_BYTES = 128
+MOST_HOT, MOST_BUSY = 10, 5
+"""Lines of a profile: those with most instructions, and of the others those that move most."""
+
+Counts = Mapping[int, PcCounts]
+"""What the instructions of each source line did."""
 
 
 @dataclass(frozen=True)
 class LineTable:
     """What each line of a source did, over all its instructions, and what all instructions did."""
 
-    by_line: Mapping[int, PcCounts]
-    memory: Mapping[int, PcCounts]
-    """Likewise, over the instructions that touch memory or LDS."""
+    by_line: Counts
+    loads: Counts
+    """Likewise, over the instructions that load through the caches."""
+    stores: Counts
+    """Likewise, over the stores and atomics."""
+    lds: Counts
+    """Likewise, over the instructions that touch LDS."""
     whole: PcCounts
     source: tuple[str, ...] = ()
 
@@ -25,21 +34,23 @@ class LineTable:
         return self.source[line - 1].strip()[:LONGEST_LINE] if 0 < line <= len(self.source) else ""
 
     @property
-    def most_wasteful_line(self) -> int | None:
-        """Of the lines that touch more bytes than they ask for, the one that wastes most."""
-        return self._most(lambda counts: LINE_BYTES * counts.lines - counts.bytes if counts.lines else 0)
-
-    @property
     def most_conflicting_line(self) -> int | None:
         """The line that loses most LDS cycles, or None where no line loses any."""
-        return self._most(lambda counts: counts.lds_conflicts)
-
-    def _most(self, weight: Callable[[PcCounts], int]) -> int | None:
-        line = max(self.memory, key=lambda line: weight(self.memory[line]), default=None)
-        return line if line is not None and weight(self.memory[line]) > 0 else None
+        return _most(self.lds, lambda counts: counts.lds_conflicts)
 
 
-NO_LINES = LineTable({}, {}, PcCounts(0))
+def most_wasteful_line(counts_of: Counts) -> int | None:
+    """Of the lines that touch more bytes than they ask for, the one that wastes most."""
+    return _most(counts_of, lambda counts: LINE_BYTES * counts.lines - counts.bytes)
+
+
+def _most(counts_of: Counts, weight: Callable[[PcCounts], int]) -> int | None:
+    line = max(counts_of, key=lambda line: weight(counts_of[line]), default=None)
+    return line if line is not None and weight(counts_of[line]) > 0 else None
+
+
+NONE = PcCounts(0)
+NO_LINES = LineTable({}, {}, {}, {}, NONE)
 
 
 def line_table(dispatches: Iterable[Dispatch], *, line_of: Callable[[int], int | None], source: str) -> LineTable:
@@ -48,27 +59,40 @@ def line_table(dispatches: Iterable[Dispatch], *, line_of: Callable[[int], int |
     `line_of` gives the user's line of a virtual address, or None. Instructions without a line count in the whole, so
     that the shares say what part of everything a line is.
     """
-    whole, by_line, memory = PcCounts(0), dict[int, PcCounts](), dict[int, PcCounts]()
+    whole = NONE
+    by_line, loads, stores, lds = (dict[int, PcCounts]() for _ in range(4))
     for dispatch in dispatches:
         for address, counts in dispatch.pcs.items():
             whole = _sum(whole, counts)
-            if counts.executions and (line := line_of(address)) is not None:
-                by_line[line] = _sum(by_line.get(line, PcCounts(0)), counts)
-                if counts.lines or counts.lds_cycles:
-                    memory[line] = _sum(memory.get(line, PcCounts(0)), counts)
-    return LineTable(by_line, memory, whole, tuple(source.splitlines()))
+            line = line_of(address) if counts.executions else None
+            if line is None:
+                continue
+            kinds = ((counts.lines and not counts.lines_stored, loads), (counts.lines_stored, stores))
+            for there, table in ((True, by_line), *kinds, (counts.lds_cycles, lds)):
+                if there:
+                    table[line] = _sum(table.get(line, NONE), counts)
+    return LineTable(by_line, loads, stores, lds, whole, tuple(source.splitlines()))
 
 
-def hot_lines(table: LineTable, *, most: int = 10) -> list[HotLine]:
-    """The lines with most wave-instructions, hottest first; empty where executions were not counted.
+def hot_lines(table: LineTable) -> list[HotLine]:
+    """The lines with most wave-instructions, hottest first, then others that move much; empty without counts.
 
-    Shares are shares of instructions, not of time.
+    Shares are shares of instructions, not of time: few instructions can move most of the data.
     """
-    hottest = sorted(table.by_line.items(), key=lambda item: -item[1].executions)[:most]
-    return [_hot_line(table, line, counts) for line, counts in hottest]
+    hottest = sorted(table.by_line, key=lambda line: -table.by_line[line].executions)
+    busiest = sorted(
+        (line for line in hottest[MOST_HOT:] if _moved(table, line)), key=lambda line: -_moved(table, line)
+    )
+    return [_hot_line(table, line) for line in hottest[:MOST_HOT] + busiest[:MOST_BUSY]]
 
 
-def _hot_line(table: LineTable, line: int, counts: PcCounts) -> HotLine:
+def _moved(table: LineTable, line: int) -> int:
+    """Cache lines and LDS cycles: each keeps a unit of a CU busy for a clock."""
+    return table.by_line[line].lines + table.by_line[line].lds_cycles
+
+
+def _hot_line(table: LineTable, line: int) -> HotLine:
+    counts = table.by_line[line]
     return HotLine(
         line=line,
         source=table.text(line),
@@ -77,22 +101,25 @@ def _hot_line(table: LineTable, line: int, counts: PcCounts) -> HotLine:
         executions=counts.executions,
         active_lanes=round(counts.lanes / counts.executions, 2),
         divergent=counts.divergent,
-        memory=line_memory(table.memory.get(line, PcCounts(0))),
+        memory=_line_memory(table, line),
     )
 
 
-def line_memory(counts: PcCounts) -> LineMemory | None:
+def _line_memory(table: LineTable, line: int) -> LineMemory | None:
     """What the line's instructions asked of memory, and what a model says was moved for it; None if they did not."""
-    if not counts.lines and not counts.lds_cycles:
+    loads, stores, lds = (counts.get(line, NONE) for counts in (table.loads, table.stores, table.lds))
+    moved = _sum(loads, stores)
+    if not moved.lines and not lds.lds_cycles:
         return None
-    behind_l1 = counts.l2_hits + counts.l2_misses
+    behind_l1 = moved.l2_hits + moved.l2_misses
     return LineMemory(
-        bytes_asked=counts.bytes,
-        bytes_touched=LINE_BYTES * counts.lines,
-        l1_hit=counts.l1_hits / counts.lines if counts.lines else None,
-        l2_hit=counts.l2_hits / behind_l1 if behind_l1 else None,
-        lds_cycles=counts.lds_cycles,
-        lds_conflicts=counts.lds_conflicts,
+        bytes_asked=moved.bytes + lds.bytes,
+        lds_bytes=lds.bytes,
+        bytes_touched=LINE_BYTES * moved.lines,
+        l1_hit=loads.l1_hits / loads.lines if loads.lines else None,
+        l2_hit=moved.l2_hits / behind_l1 if behind_l1 else None,
+        lds_cycles=lds.lds_cycles,
+        lds_conflicts=lds.lds_conflicts,
     )
 
 

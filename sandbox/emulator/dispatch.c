@@ -317,6 +317,7 @@ static void add_pcs(PcCounts *sum, const PcCounts *k)
     sum->l1_hits += k->l1_hits;
     sum->lds_cycles += k->lds_cycles;
     sum->lds_conflicts += k->lds_conflicts;
+    sum->lines_stored += k->lines_stored;
 }
 
 /* What each instruction did, over all threads. */

@@ -155,6 +155,7 @@ typedef struct {
 typedef struct {
     u64 address, executions, lanes, bytes, divergent;
     u64 lines, l1_hits, l2_hits, l2_misses, lds_cycles, lds_conflicts;
+    u64 lines_stored; /* of `lines`, by stores and atomics */
 } PcCounts;
 
 /* Another access, with which one of the fault races. */

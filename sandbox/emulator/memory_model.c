@@ -204,8 +204,10 @@ void memory_view_global(Wave *w, const Inst *i, const u64 *address, u64 active, 
     MemoryView *v = w->worker->view;
     u32 inst = instruction_number(w, i);
     u32 lines = trace_access(w->trace, &v->tcp, v->lines, inst, address, active, bytes, kind, i->sc0);
-    if (w->worker->pcs)
-        w->worker->pcs[inst].lines += lines;
+    if (!w->worker->pcs)
+        return;
+    w->worker->pcs[inst].lines += lines;
+    w->worker->pcs[inst].lines_stored += kind == ACCESS_LOAD ? 0 : lines;
 }
 
 void memory_view_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, AccessKind kind)

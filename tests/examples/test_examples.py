@@ -16,7 +16,6 @@ EXPECTED = tomllib.loads((Path(__file__).parent / "expected.toml").read_text())
 KERNELS = [(problem, kernel) for problem, kernels in EXPECTED.items() for kernel in kernels]
 CORRECT = [(problem, kernel) for problem, kernel in KERNELS if EXPECTED[problem][kernel][0] == "correct"]
 OTHER_ARCHS = sorted(set(EMULATED) - {"gfx942"})
-WITH_MFMA = {("gemm_f16", "better")}
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def test_each_kernel_gets_its_verdict(check_example, problem, kernel):
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("arch", "problem", "kernel"),
-    [(arch, *pair) for arch in OTHER_ARCHS for pair in CORRECT if arch.startswith("gfx9") or pair not in WITH_MFMA],
+    [(arch, *pair) for arch in OTHER_ARCHS for pair in CORRECT],
 )
 def test_a_good_kernel_is_good_on_every_emulated_gpu(check_example, arch, problem, kernel):
     result = check_example(problem, kernel, arch)

@@ -7,6 +7,7 @@ from amdkernel_mcp.profiling.comparison import compare
 from amdkernel_mcp.profiling.emulated_metrics import DERIVED
 from amdkernel_mcp.profiling.emulator_counters import COUNTERS, MATRIX_TYPES
 from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
+from amdkernel_mcp.profiling.hot_lines import hot_lines, line_table
 from amdkernel_mcp.profiling.profile import profile
 from amdkernel_mcp.results import KernelResources
 
@@ -207,6 +208,52 @@ def test_a_hot_line_says_what_it_asked_and_where_it_was_found():
     assert (memory.bytes_asked, memory.bytes_touched, memory.l1_hit, memory.l2_hit) == (25600, 819200, 0.25, 0.75)
     assert memory.evidence == "modelled"
     assert lines[1].memory is None
+
+
+def test_a_line_that_loads_and_stores_has_the_loads_hits_and_its_lds_bytes():
+    pcs = {
+        0x10: PcCounts(10, 640, 2560, lines=20, l1_hits=10),
+        0x14: PcCounts(10, 640, 2560, lines=20, lines_stored=20),
+        0x18: PcCounts(10, 640, 1280, lds_cycles=20),
+    }
+    both, lds = (line.memory for line in run(pcs=pcs).kernels[0].hot_lines)
+    assert (both.bytes_asked, both.bytes_touched, both.l1_hit, both.lds_bytes) == (5120, 40 * 128, 0.5, 0)
+    assert (lds.bytes_asked, lds.lds_bytes, lds.bytes_touched) == (1280, 1280, 0)
+
+
+def test_scattered_stores_are_blamed_on_a_line_that_stores():
+    pcs = {
+        0x10: PcCounts(WAVES, 64 * WAVES, 256 * WAVES, lines=100 * WAVES),
+        0x18: PcCounts(WAVES, 64 * WAVES, 256 * WAVES, lines=64 * WAVES, lines_stored=64 * WAVES),
+    }
+    result = run(cache_lines_stored=64 * WAVES, pcs=pcs)
+    stores = next(row for row in result.diagnosis if row.finding == "Stores are not coalesced")
+    assert "line 3 asks for 256 B an instruction and touches 64.0 lines" in stores.because
+
+
+def test_a_line_of_few_instructions_that_moves_much_is_shown_after_the_hot_ones():
+    busy = PcCounts(1, 64, 256, lines=64)
+    pcs = {line: PcCounts(1000 - line) for line in range(20)} | {30: busy}
+    dispatch = Dispatch("k", (1, 1, 1), (64, 1, 1), counts(), Footprint(MIB, MIB), pcs)
+    table = line_table([dispatch], line_of=lambda address: address + 1, source="")
+    assert [line.line for line in hot_lines(table)] == [*range(1, 11), 31]
+
+
+def test_narrow_loads_of_one_line_are_not_called_scattered():
+    result = run(bytes_loaded=50 * WAVES, cache_lines_loaded=WAVES)
+    assert "Loads are not coalesced" not in findings(result)
+
+
+def test_rdna_is_told_of_wmma():
+    fma = {"SQ_INSTS_VALU": 1000 * WAVES, "SQ_INSTS_VALU_FMA_F16": 500 * WAVES, "SQ_INSTS": 1100 * WAVES}
+    dispatch = Dispatch("k", (4096, 1, 1), (256, 1, 1), counts(**fma), Footprint(MIB, MIB))
+    result = profile(
+        runs=[CaseRun("n", (dispatch,))], resources=[resources(wavefront_size=32)], source="", lines=None,
+        gpu=gpu_by_name("RX 7900 XTX"), target="emulator:gfx1100",
+    )  # fmt: skip
+    row = next(row for row in result.diagnosis if row.finding == "A matrix product without matrix instructions")
+    assert "no WMMA instruction ran" in row.because
+    assert "MFMA" not in row.try_ + row.because
 
 
 def test_the_better_kernel_is_better_by_named_counters():

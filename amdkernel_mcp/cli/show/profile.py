@@ -44,7 +44,8 @@ def _waste(line: HotLine) -> str:
     """What a line's memory instructions waste, in a few words; mostly nothing."""
     if line.memory is None:
         return ""
-    asked, touched, conflicts = line.memory.bytes_asked, line.memory.bytes_touched, line.memory.lds_conflicts
+    asked = line.memory.bytes_asked - line.memory.lds_bytes
+    touched, conflicts = line.memory.bytes_touched, line.memory.lds_conflicts
     words = [f"touches {touched / asked:.0f} x the bytes it asks for"] if asked and touched > 2 * asked else []
     if conflicts > 0.25 * max(line.memory.lds_cycles, 1):
         words.append(f"{conflicts / line.memory.lds_cycles:.0%} of its LDS cycles are conflicts")
@@ -56,7 +57,7 @@ def _kernel(console: Console, profile: KernelProfile) -> None:
     dispatches = f"{profile.dispatches:,} dispatch{'' if profile.dispatches == 1 else 'es'}"
     console.print(Text.assemble("\n", (profile.name, "bold underline"), f"  {bound}", (f"  {dispatches}", "dim")))
     for line in profile.hot_lines:
-        if line.share < _TOO_COLD:
+        if line.share < _TOO_COLD and line.memory is None:
             continue
         bar = "█" * max(1, round(line.share * _BAR))
         share = Text.assemble(f"{line.share:6.1%} ", (f"{bar:<{_BAR}} ", "magenta"), (f"{line.line:>4} │ ", "dim"))

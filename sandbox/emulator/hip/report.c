@@ -127,7 +127,7 @@ static void write_pcs(FILE *out, const CodeObject *c, const Outcome *o)
     for (u64 i = 0; i < o->pc_count; i++) {
         const PcCounts *p = &o->pcs[i];
         const u64 columns[] = {p->address - c->base, p->executions, p->lanes, p->bytes, p->divergent, p->lines,
-                               p->l1_hits, p->l2_hits, p->l2_misses, p->lds_cycles, p->lds_conflicts};
+                               p->l1_hits, p->l2_hits, p->l2_misses, p->lds_cycles, p->lds_conflicts, p->lines_stored};
         if (!p->executions)
             continue;
         fprintf(out, "%s[", comma);
