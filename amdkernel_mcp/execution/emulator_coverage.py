@@ -44,6 +44,7 @@ class _Known(BaseModel):
     model_config = ConfigDict(extra="forbid")
     mnemonic: str
     known: bool
+    wave: int  # lanes; RDNA decodes for waves of 32 and of 64
     text: str
 
 

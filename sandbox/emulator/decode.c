@@ -182,11 +182,38 @@ static bool writes_exec(const Inst *i)
            !strncmp(m, "v_cmpx", 6);
 }
 
-/* A wave of 32 lanes has no upper half of EXEC; what a write to it does is not told. */
+/* A wave of 32 lanes uses only the lower half of EXEC; what is read from the upper one is not told. */
+static bool reads_missing_lanes(const Program *p, const Inst *i)
+{
+    const Row *r = i->row;
+    bool in_place = strstr(r->mnemonic, "saveexec_b64") || strstr(r->mnemonic, "wrexec_b64");
+    if (!p->wave32)
+        return false;
+    for (int k = 0; k < SOURCES; k++) {
+        bool wide = r->source[k] == TYPE_U64 || r->source[k] == TYPE_I64 || r->source[k] == TYPE_F64;
+        in_place |= i->source[k] == SGPR_EXEC + 1 ||
+                    (wide && i->source[k] == SGPR_EXEC && r->family != FAMILY_VALU);
+    }
+    return in_place;
+}
+
 static bool writes_missing_lanes(const Program *p, const Inst *i)
 {
-    bool wide = i->row->result == TYPE_U64 || i->row->result == TYPE_I64;
-    return p->wave32 && (i->sdst == SGPR_EXEC + 1 || (wide && (i->sdst == SGPR_EXEC || strstr(i->row->mnemonic, "exec_"))));
+    bool wide = i->row->result == TYPE_U64 || i->row->result == TYPE_I64 || i->row->result == TYPE_WIDE;
+    return p->wave32 && i->row->family == FAMILY_SALU &&
+           (i->sdst == SGPR_EXEC + 1 || (wide && i->sdst == SGPR_EXEC));
+}
+static void run_without_upper_lanes(Wave *w, const Inst *i)
+{
+    run_exec_writer(w, i);
+    w->s[SGPR_EXEC + 1] = 0;
+}
+
+/* On RDNA a scalar instruction whose result is `null` does nothing.  RDNA4 ISA, "Scalar ALU operands". */
+static void run_nothing(Wave *w, const Inst *i)
+{
+    (void)w;
+    (void)i;
 }
 
 static bool decode_single(Program *p, const RowIndex *rows, const char *text, Inst *i)
@@ -201,10 +228,12 @@ static bool decode_single(Program *p, const RowIndex *rows, const char *text, In
     i->run = i->row->run;
     if (*i->row->layout != '*' && !(read_operands(&words, i) && read_modifiers(&words, i) && settle(i, words.rdna)))
         return false;
-    if (writes_missing_lanes(p, i))
+    if (reads_missing_lanes(p, i))
         return false;
     if (i->run == i->row->run && writes_exec(i))
-        i->run = run_exec_writer;
+        i->run = writes_missing_lanes(p, i) ? run_without_upper_lanes : run_exec_writer;
+    if (words.rdna && i->row->family == FAMILY_SALU && i->sdst == SGPR_NULL)
+        i->run = run_nothing;
     return true;
 }
 

@@ -96,6 +96,7 @@ static bool all_signalled(const Group *g)
 static void pass_barrier(Crew *c, Group *g)
 {
     shadow_barrier(g->shadow, &c->worker);
+    g->signals = 0;
     for (u32 n = 0; n < g->wave_count; n++) {
         Wave *w = &g->waves[n];
         w->barrier_open = !w->at_barrier;

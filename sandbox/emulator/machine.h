@@ -62,6 +62,7 @@ enum {
     MOD_OP_SEL_HI = 128, MOD_NEG_LO_HI = 256, MOD_OFFSET = 512, MOD_OFFSET01 = 1024, MOD_CACHE = 2048,
     MOD_BUFFER = 4096, MOD_MFMA = 8192, MOD_SC0 = 16384, MOD_SEXT = 32768, MOD_LDS = 65536,
     MOD_BITOP3 = 131072, MOD_PART = 262144 /* op_sel names bytes or words, as the body says */,
+    MOD_BYTE_SEL = 524288, MOD_INDEX_KEY = 1048576,
 };
 
 /* What a row of isa/<family>.def says: enough to decode, run and count the instruction. */
@@ -105,6 +106,7 @@ struct Inst {
     u8 operands;            /* in the text */
     u8 sc0, lds, offen, idxen;
     u8 cbsz, abid, blgp;
+    u8 index_key;           /* which indices of a sparse product's register */
     u8 bitop3;              /* truth table: bit 4a + 2b + c */
     i32 offset, offset1;
     u32 raw;                /* first dword of the machine code: SOPP/SOPK immediates */
@@ -173,6 +175,7 @@ struct Wave {
     bool wave32;            /* lanes 32 to 63 never wake up; their registers may hold anything */
     u64 all_lanes;          /* EXEC when no lane sleeps */
     bool ended, at_barrier;
+    u32 *signals;           /* of the workgroup's waves at its barrier, since that was last passed */
     bool signalled;         /* has arrived at the barrier, and may be on its way still */
     bool barrier_open;      /* all have signalled: the next wait does not */
 };

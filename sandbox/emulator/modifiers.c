@@ -115,6 +115,16 @@ static bool policy_modifier(const char *name, const char *value, Inst *i, u32 *u
     return true;
 }
 
+/* A source's byte, or the one that a result fills, which the body then finds in op_sel. */
+static void select_byte(Inst *i, long byte, u32 *used)
+{
+    *used = MOD_BYTE_SEL;
+    if (i->row->modifiers & MOD_PART)
+        return;
+    i->sdwa = true;
+    i->select[0] = (u8)(SELECT_BYTE_0 + (byte & 3));
+}
+
 /* Modifiers that are one number. */
 static bool number_modifier(const char *name, const char *value, Inst *i, u32 *used)
 {
@@ -133,6 +143,10 @@ static bool number_modifier(const char *name, const char *value, Inst *i, u32 *u
         *used = MOD_MFMA, i->blgp = (u8)x;
     else if (strcmp(name, "bitop3") == 0)
         *used = MOD_BITOP3, i->bitop3 = (u8)strtol(value, NULL, 0);
+    else if (strcmp(name, "index_key") == 0)
+        *used = MOD_INDEX_KEY, i->index_key = (u8)x;
+    else if (strcmp(name, "byte_sel") == 0)
+        select_byte(i, x, used);
     else if (strcmp(name, "mul") == 0)
         *used = MOD_OMOD, i->omod = x == 2 ? 1 : 2;
     else if (strcmp(name, "div") == 0)

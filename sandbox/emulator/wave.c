@@ -180,6 +180,7 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     w->scratch_bytes = scratch_bytes(d);
     w->scratch = g->scratch + (u64)index * LANES * w->scratch_bytes;
     w->index = index;
+    w->signals = &g->signals;
     memcpy(w->workgroup, workgroup, sizeof w->workgroup);
     w->worker = k;
     w->trace = group_trace_wave(g->trace, index);
@@ -216,6 +217,7 @@ u32 group_start(Group *g, Worker *k, u64 number)
     for (u32 n = 0; n < g->wave_count; n++)
         wave_start(g, k, n, workgroup, size);
     g->live = g->wave_count;
+    g->signals = 0;
     g->busy = true;
     return g->wave_count;
 }

@@ -12,7 +12,7 @@ typedef struct {
     struct GroupTrace *trace; /* NULL: the memory model does not look on */
     u64 number;
     GroupShadow *shadow; /* NULL without checks */
-    u32 wave_count, live;
+    u32 wave_count, live, signals;
     bool busy;
 } Group;
 

@@ -179,31 +179,46 @@ static int report_files(const char *folder, char **paths, int count)
 
 /* ---- an architecture ---- */
 
+static void print_form(const char *mnemonic, bool known, u32 wave_size, const char *text)
+{
+    printf("{\"mnemonic\": ");
+    print_string(mnemonic);
+    printf(", \"known\": %s, \"wave\": %u, \"text\": ", known ? "true" : "false", wave_size);
+    print_string(text);
+    printf("}\n");
+}
+
+static void report_form(const Program *p, const Inst *i)
+{
+    const char *text = p->text + i->text, *second = strstr(text, ":: ");
+    char mnemonic[64];
+    if (*text == '(' || strstr(text, "Invalid"))
+        return;
+    for (; text; text = second, second = NULL) { /* each half of a dual instruction */
+        const char *name = strncmp(text, ":: ", 3) ? text : text + 3;
+        mnemonic_of(name, mnemonic, sizeof mnemonic);
+        print_form(mnemonic, i->run != run_not_emulated, p->wave32 ? 32 : 64, p->text + i->text);
+    }
+}
+
+static bool report_forms(const char *arch, u32 wave_size, const Samples *s)
+{
+    char error[256] = "";
+    Program *p = program_decode(arch, wave_size, (u64)s->words, (u64)s->word_count * 4, error, sizeof error);
+    for (u32 k = 0; p && k < s->count; k++)
+        if (p->index_of[s->starts[k]] != ~0u)
+            report_form(p, &p->code[p->index_of[s->starts[k]]]);
+    if (!p)
+        fprintf(stderr, "%s\n", error);
+    program_destroy(p);
+    return p;
+}
+
 static int report_arch(const char *arch)
 {
     Samples s;
-    char error[256] = "";
-    Program *p = samples_create(arch, &s)
-                     ? program_decode(arch, 0, (u64)s.words, (u64)s.word_count * 4, error, sizeof error) : NULL;
-    for (u32 k = 0; p && k < s.count; k++) {
-        u32 n = p->index_of[s.starts[k]];
-        if (n == ~0u)
-            continue;
-        const char *text = p->text + p->code[n].text;
-        char mnemonic[64];
-        if (*text == '(' || strstr(text, "Invalid"))
-            continue;
-        mnemonic_of(text, mnemonic, sizeof mnemonic);
-        printf("{\"mnemonic\": ");
-        print_string(mnemonic);
-        printf(", \"known\": %s, \"text\": ", p->code[n].run == run_not_emulated ? "false" : "true");
-        print_string(text);
-        printf("}\n");
-    }
-    if (!p)
-        fprintf(stderr, "%s\n", error);
-    bool done = p != NULL;
-    program_destroy(p);
+    bool one_size = !strncmp(arch, "gfx9", 4);
+    bool done = samples_create(arch, &s) && (one_size || report_forms(arch, 32, &s)) && report_forms(arch, 64, &s);
     samples_destroy(&s);
     return done ? 0 : 2;
 }

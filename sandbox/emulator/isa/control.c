@@ -68,13 +68,25 @@ static void s_barrier(Wave *w, const Inst *i)
     if (unlikely(w->worker->watchers))
         watch_barrier(w);
     w->signalled = true;
+    ++*w->signals;
     w->stop = STOP_BARRIER;
 }
 
-/* RDNA4's barrier in two steps. Only the workgroup's own, number -1, belongs to programs without a trap handler. */
+/*
+ * RDNA4's barrier in two steps. Only the workgroup's own, number -1, belongs to programs without a trap handler; number
+ * 0 is none. M0 holds a number in five bits.  RDNA4 ISA, S_BARRIER_SIGNAL.
+ */
+static i32 barrier_number(const Wave *w, const Inst *i)
+{
+    u32 number = scalar32(w, i, 0);
+    return i->source[0] == SGPR_M0 ? (i32)(number & 31) : (i32)number;
+}
 static void s_barrier_signal(Wave *w, const Inst *i)
 {
-    if (scalar32(w, i, 0) != ~0u || w->signalled) {
+    i32 number = barrier_number(w, i);
+    if (!number)
+        return;
+    if (number != -1 || w->signalled) {
         run_not_emulated(w, i);
         return;
     }
@@ -82,6 +94,19 @@ static void s_barrier_signal(Wave *w, const Inst *i)
     if (unlikely(w->worker->watchers))
         watch_barrier(w);
     w->signalled = true;
+    ++*w->signals;
+}
+/* What a wave that is its workgroup's only one gets told is not clear: it may be in no workgroup at all. */
+static void s_barrier_signal_isfirst(Wave *w, const Inst *i)
+{
+    const u32 *block = w->worker->dispatch->block;
+    if (block[0] * block[1] * block[2] <= wave_lanes(w)) {
+        run_not_emulated(w, i);
+        return;
+    }
+    u32 first = barrier_number(w, i) && !*w->signals;
+    s_barrier_signal(w, i);
+    w->scc = first;
 }
 static void s_barrier_wait(Wave *w, const Inst *i)
 {
@@ -286,6 +311,8 @@ static const Row rows[] = {
     {.mnemonic = "s_setreg_imm32_b32", .run = s_setreg, .layout = "-0", .family = FAMILY_SALU, .source = {TYPE_U32}},
     {.mnemonic = "s_barrier", .run = s_barrier, .layout = "*", .family = FAMILY_BARRIER},
     {.mnemonic = "s_barrier_signal", .run = s_barrier_signal, .layout = "0", .family = FAMILY_BARRIER,
+     .source = {TYPE_I32}},
+    {.mnemonic = "s_barrier_signal_isfirst", .run = s_barrier_signal_isfirst, .layout = "0", .family = FAMILY_BARRIER,
      .source = {TYPE_I32}},
     {.mnemonic = "s_barrier_wait", .run = s_barrier_wait, .layout = "*", .family = FAMILY_BARRIER},
     {.mnemonic = "s_endpgm", .run = s_endpgm, .layout = "*", .family = FAMILY_MISC},

@@ -260,7 +260,7 @@ enum { KEEPS_HALF = 0xff }; /* detail[0]: the other half of the result stays */
     CONVERT("v_cvt_scalef32_sr_" n "_f32", narrow, "d012", 0, WIDE_F32, N, 1, FROM_ONE, 1), \
     CONVERT("v_cvt_scalef32_sr_" n "_f16", narrow, "d012", 0, WIDE_F16, N, 1, FROM_ONE, 1), \
     CONVERT("v_cvt_scalef32_sr_" n "_bf16", narrow, "d012", 0, WIDE_BF16, N, 1, FROM_ONE, 1), \
-    CONVERT("v_cvt_sr_" n "_f32", narrow_unscaled, "d01", SIGNS, 0, N)
+    CONVERT("v_cvt_sr_" n "_f32", narrow_unscaled, "d01", SIGNS | MOD_BYTE_SEL, 0, N)
 #define SIXES(n, N) \
     CONVERT("v_cvt_scalef32_2xpk16_" n "_f32", narrow, "d012", 0, WIDE_F32, N, 32, FROM_TURNS, 0), \
     CONVERT("v_cvt_scalef32_pk32_" n "_f16", narrow, "d01", 0, WIDE_F16, N, 32, FROM_ONE, 0), \
@@ -273,7 +273,8 @@ enum { KEEPS_HALF = 0xff }; /* detail[0]: the other half of the result stays */
     CONVERT("v_cvt_scalef32_pk32_bf16_" n, widen, "d01", 0, WIDE_BF16, N, 32)
 
 static const Row rows[] = {
-    ROW(v_cvt_f32_fp8, "d0", F32, U32, NONE, NONE, MOD_SDWA), ROW(v_cvt_f32_bf8, "d0", F32, U32, NONE, NONE, MOD_SDWA),
+    ROW(v_cvt_f32_fp8, "d0", F32, U32, NONE, NONE, MOD_SDWA | MOD_DPP | MOD_BYTE_SEL),
+    ROW(v_cvt_f32_bf8, "d0", F32, U32, NONE, NONE, MOD_SDWA | MOD_DPP | MOD_BYTE_SEL),
     ROW(v_cvt_pk_f32_fp8, "d0", PKF32, U16, NONE, NONE, MOD_SDWA),
     ROW(v_cvt_pk_f32_bf8, "d0", PKF32, U16, NONE, NONE, MOD_SDWA),
     {.mnemonic = "v_cvt_pk_fp8_f32", .run = v_cvt_pk_fp8_f32, .layout = "d01", .family = FAMILY_VALU,

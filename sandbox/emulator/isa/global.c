@@ -74,6 +74,64 @@ static void buffer_load(Wave *w, const Inst *i)
         load(w, i);
 }
 
+/* ---- RDNA4: a matrix of 16 times 16, whose rows become columns on their way.  RDNA4 ISA, "WMMA Load-Transpose" ---- */
+
+/* Lane and element that lane `l` of a wave of 32 gets as its element `n`: of halves, eight lanes change places among
+ * themselves; of bytes, sixteen lanes do, of which four hold the left and four the right half of four rows. The order of
+ * lanes is that of kernels which run on RDNA4. */
+static u32 transposed_lane(u32 l, u32 n, bool halves)
+{
+    return halves ? (l & ~7u) + n : (l & ~15u) + 8 * (n / 4) + (l & 8) / 2 + n % 4;
+}
+
+/* All lanes must be awake. A wave of 64 takes the addresses of the first 32, and parts their registers among all. */
+static void load_transposed(Wave *w, const Inst *i)
+{
+    u32 bytes = i->row->bytes, width = bytes / 8, words = bytes / 4 / (w->wave32 ? 1 : 2), out[4][LANES] = {{0}};
+    u8 from[32][16];
+    Access a;
+    if (!exec_mask(w))
+        return;
+    if (exec_mask(w) != w->all_lanes) {
+        run_not_emulated(w, i);
+        return;
+    }
+    w->s[SGPR_EXEC + 1] = 0;
+    bool reached = access_resolve(w, i, bytes, false, &a);
+    put_scalar_pair(w, SGPR_EXEC, w->all_lanes);
+    if (!reached)
+        return;
+    for (int l = 0; l < 32; l++)
+        memcpy(from[l], lane_at(&a, l), bytes);
+    for (u32 l = 0; l < 32; l++)
+        for (u32 n = 0; n < 8; n++) {
+            u32 x = 0, at = n * width, word = at / 4;
+            memcpy(&x, &from[transposed_lane(l, n, width == 2)][width * (l & 7)], width);
+            out[word % words][l + 32 * (word / words)] |= x << 8 * (at % 4);
+        }
+    for (u32 word = 0; word < words; word++)
+        put_masked(vector(w, (u32)i->dst + word), out[word], w->all_lanes);
+}
+
+/* ---- RDNA4: up to 32 dwords, those whose bit in M0 is set ---- */
+
+static void move_block(Wave *w, const Inst *i, u16 first, bool store)
+{
+    Inst one = *i;
+    for (u32 k = 0; k < 32 && w->stop != STOP_FAULT; k++) {
+        Access a;
+        one.offset = i->offset + 4 * (i32)k;
+        if (!(w->s[SGPR_M0] >> k & 1) || !access_resolve(w, &one, 4, store, &a))
+            continue;
+        if (store)
+            store_dwords(w, &a, (u16)(first + k), 1);
+        else
+            load_dwords(w, &a, (u16)(first + k), 1);
+    }
+}
+static void load_block(Wave *w, const Inst *i) { move_block(w, i, i->dst, false); }
+static void store_block(Wave *w, const Inst *i) { move_block(w, i, i->source[2], true); }
+
 static void no_effect(Wave *w, const Inst *i)
 {
     (void)w;
@@ -112,6 +170,12 @@ static const Row rows[] = {
     TO_LDS_ALSO_SCRATCH(sbyte, 1, EXTEND_SIGN) TO_LDS_ALSO_SCRATCH(ushort, 2, EXTEND_ZERO)
     TO_LDS_ALSO_SCRATCH(sshort, 2, EXTEND_SIGN) TO_LDS(dwordx3, 12, EXTEND_ZERO)
     TO_LDS(dwordx4, 16, EXTEND_ZERO)
+    ROW("global_load_tr_b128", load_transposed, "d01", FAMILY_GLOBAL, 16, SEGMENT_GLOBAL, 0, ACCESS_LOAD)
+    ROW("global_load_tr_b64", load_transposed, "d01", FAMILY_GLOBAL, 8, SEGMENT_GLOBAL, 0, ACCESS_LOAD)
+    ROW("global_load_block", load_block, "d01", FAMILY_GLOBAL, 4, SEGMENT_GLOBAL, 0, ACCESS_LOAD)
+    ROW("global_store_block", store_block, "021", FAMILY_GLOBAL, 4, SEGMENT_GLOBAL, 0, ACCESS_STORE)
+    ROW("scratch_load_block", load_block, "d01", FAMILY_SCRATCH, 4, SEGMENT_SCRATCH, 0, ACCESS_LOAD)
+    ROW("scratch_store_block", store_block, "021", FAMILY_SCRATCH, 4, SEGMENT_SCRATCH, 0, ACCESS_STORE)
     CACHE(buffer_wbl2) CACHE(buffer_inv) CACHE(buffer_invl2) CACHE(buffer_wbinvl1) CACHE(buffer_wbinvl1_vol)
     CACHE(buffer_gl0_inv) CACHE(buffer_gl1_inv) CACHE(global_inv) CACHE(global_wb) CACHE(global_wbinv)
 };

@@ -197,6 +197,27 @@ DOT4_F8(v_dot4_f32_fp8_bf8, FP8_OCP, BF8_OCP)
 DOT4_F8(v_dot4_f32_bf8_fp8, BF8_OCP, FP8_OCP)
 DOT4_F8(v_dot4_f32_bf8_bf8, BF8_OCP, BF8_OCP)
 
+/* Every product and every sum is rounded to the format, as the pseudocode's types say. */
+#define DOT2_HALF(name, of, bits) \
+    HANDLER(name) \
+    { \
+        SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) \
+        u32 r[LANES]; \
+        if (i->source[0] == SOURCE_CONSTANT || i->source[1] == SOURCE_CONSTANT || (i->neg | i->abs) & 3) { \
+            run_not_emulated(w, i); /* what these do to pairs of halves is not told */ \
+            return; \
+        } \
+        for (int l = 0; l < LANES; l++) { \
+            float sum = of((u16)p2[l]); \
+            for (int k = 0; k < 32; k += 16) \
+                sum = of(bits(sum + of(bits(of((u16)(p0[l] >> k)) * of((u16)(p1[l] >> k)))))); \
+            r[l] = bits(sum); \
+        } \
+        put(w, i, r); \
+    }
+DOT2_HALF(v_dot2_f16_f16, f16_of, bits_f16)
+DOT2_HALF(v_dot2_bf16_bf16, bf16_of, bits_bf16)
+
 /* ---- RDNA4: transcendentals of a scalar; the upper half of a 16-bit result is zero ---- */
 
 #define SCALAR_FUNCTION(name, T, value) \
@@ -241,6 +262,8 @@ static const Row rows[] = {
     ROW(v_dot8_i32_iu4, "d012", I32, U32, U32, I32, MOD_NEG_LO_HI | MOD_CLAMP | MOD_DPP),
     ROW(v_dot4_f32_fp8_fp8, "d012", F32, U32, U32, F32, MOD_DPP), ROW(v_dot4_f32_fp8_bf8, "d012", F32, U32, U32, F32, MOD_DPP),
     ROW(v_dot4_f32_bf8_fp8, "d012", F32, U32, U32, F32, MOD_DPP), ROW(v_dot4_f32_bf8_bf8, "d012", F32, U32, U32, F32, MOD_DPP),
+    ROW(v_dot2_f16_f16, "d012", F16, U32, U32, F16, SIGNS | MOD_DPP),
+    ROW(v_dot2_bf16_bf16, "d012", BF16, U32, U32, BF16, SIGNS | MOD_DPP),
     SCALAR_ROWS(v_s_exp), SCALAR_ROWS(v_s_log), SCALAR_ROWS(v_s_rcp), SCALAR_ROWS(v_s_rsq), SCALAR_ROWS(v_s_sqrt),
 };
 

@@ -36,10 +36,9 @@ static void s_load(Wave *w, const Inst *i)
 }
 
 /* RDNA4: one or two bytes, extended to a register. Whether a fault comes for half words at odd addresses is not told. */
-static void s_load_part(Wave *w, const Inst *i)
+static void load_bytes(Wave *w, const Inst *i, u64 address)
 {
     u32 bytes = i->row->bytes, x = 0;
-    u64 address = scalar64(w, i, 0) + scalar_offset(w, i);
     Span span;
     if (i->sdst >= SGPR_EXEC || address % bytes) {
         run_not_emulated(w, i);
@@ -56,6 +55,7 @@ static void s_load_part(Wave *w, const Inst *i)
         x = bytes == 1 ? (u32)(i32)(int8_t)x : (u32)(i32)(int16_t)x;
     w->s[i->sdst] = x;
 }
+static void s_load_part(Wave *w, const Inst *i) { load_bytes(w, i, scalar64(w, i, 0) + scalar_offset(w, i)); }
 
 /* What lies behind the buffer's end reads as zero. */
 static void s_buffer_load(Wave *w, const Inst *i)
@@ -81,6 +81,22 @@ static void s_buffer_load(Wave *w, const Inst *i)
     }
 }
 
+/* RDNA4: one or two bytes.  RDNA4 ISA, "Loads using Buffer Resource". */
+static void s_buffer_load_part(Wave *w, const Inst *i)
+{
+    u32 at = i->source[0], bytes = i->row->bytes;
+    if (at + 3 >= SCALAR_FILE) {
+        run_not_emulated(w, i);
+        return;
+    }
+    u64 base = scalar_pair(w, at) & 0xffffffffffffull & ~(u64)(bytes - 1), offset = scalar_offset(w, i) & ~(u64)(bytes - 1);
+    u32 stride = w->s[at + 1] >> 16 & 0x3fff, records = w->s[at + 2];
+    if (offset + bytes > (stride ? (u64)stride * records : records))
+        w->s[i->sdst] = 0;
+    else
+        load_bytes(w, i, base + offset);
+}
+
 static void s_memtime(Wave *w, const Inst *i) { put_scalar_pair(w, i->sdst, shader_clock(w->worker)); }
 static void s_memrealtime(Wave *w, const Inst *i) { put_scalar_pair(w, i->sdst, real_clock(w->worker)); }
 static void no_effect(Wave *w, const Inst *i)
@@ -92,8 +108,8 @@ static void no_effect(Wave *w, const Inst *i)
 #define LOAD(name, body, size) \
     {.mnemonic = name, .run = body, .layout = "s01|s0", .family = FAMILY_SMEM, .result = TYPE_WIDE, \
      .source = {TYPE_U64, TYPE_I64}, .bytes = size, .modifiers = MOD_OFFSET | MOD_CACHE}
-#define LOAD_PART(name, size, sign) \
-    {.mnemonic = name, .run = s_load_part, .layout = "s01|s0", .family = FAMILY_SMEM, .result = TYPE_U32, \
+#define LOAD_PART(name, body, size, sign) \
+    {.mnemonic = name, .run = body, .layout = "s01|s0", .family = FAMILY_SMEM, .result = TYPE_U32, \
      .source = {TYPE_U64, TYPE_I64}, .bytes = size, .modifiers = MOD_OFFSET | MOD_CACHE, .detail = {0, sign}}
 #define SIMPLE(name, in, body) {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_SMEM}
 
@@ -103,8 +119,12 @@ static const Row rows[] = {
     LOAD("s_buffer_load_dword", s_buffer_load, 4), LOAD("s_buffer_load_dwordx2", s_buffer_load, 8),
     LOAD("s_buffer_load_dwordx4", s_buffer_load, 16), LOAD("s_buffer_load_b96", s_buffer_load, 12), LOAD("s_buffer_load_dwordx8", s_buffer_load, 32),
     LOAD("s_buffer_load_dwordx16", s_buffer_load, 64),
-    LOAD_PART("s_load_u8", 1, false), LOAD_PART("s_load_i8", 1, true), LOAD_PART("s_load_u16", 2, false),
-    LOAD_PART("s_load_i16", 2, true), SIMPLE("s_prefetch_inst", "*", no_effect), SIMPLE("s_prefetch_data", "*", no_effect),
+    LOAD_PART("s_load_u8", s_load_part, 1, false), LOAD_PART("s_load_i8", s_load_part, 1, true),
+    LOAD_PART("s_load_u16", s_load_part, 2, false), LOAD_PART("s_load_i16", s_load_part, 2, true),
+    LOAD_PART("s_buffer_load_u8", s_buffer_load_part, 1, false), LOAD_PART("s_buffer_load_i8", s_buffer_load_part, 1, true),
+    LOAD_PART("s_buffer_load_u16", s_buffer_load_part, 2, false),
+    LOAD_PART("s_buffer_load_i16", s_buffer_load_part, 2, true),
+    SIMPLE("s_prefetch_inst", "*", no_effect), SIMPLE("s_prefetch_data", "*", no_effect),
     SIMPLE("s_prefetch_inst_pc_rel", "*", no_effect), SIMPLE("s_prefetch_data_pc_rel", "*", no_effect),
     SIMPLE("s_buffer_prefetch_data", "*", no_effect),
     SIMPLE("s_memtime", "s", s_memtime), SIMPLE("s_memrealtime", "s", s_memrealtime),

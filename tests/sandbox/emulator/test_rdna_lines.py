@@ -172,7 +172,20 @@ def test_masks_take_one_register_for_each_wave(sandbox: Sandbox, arch: str) -> N
 
 
 @pytest.mark.parametrize("arch", BOTH)
-@pytest.mark.parametrize("line", ["s_mov_b64 exec, -1", "s_mov_b32 exec_hi, 0", "v_dot2_f16_f16 v20, v10, v11, v12"])
-def test_what_is_not_known_is_refused(sandbox: Sandbox, arch: str, line: str) -> None:
+@pytest.mark.parametrize(
+    "line", ["s_mov_b32 s10, exec_hi", "s_mov_b64 s[10:11], exec", "s_and_saveexec_b64 s[10:11], s[8:9]"]
+)
+def test_the_upper_half_of_exec_is_not_known_in_waves_of_32(sandbox: Sandbox, arch: str, line: str) -> None:
     (after,) = run_waves(sandbox, [(line, prepared(exec_mask=SOME))], arch)
     assert after.fault.startswith("not_emulated: "), after.fault
+
+
+@pytest.mark.parametrize("arch", BOTH)
+def test_writes_to_the_upper_half_of_exec_wake_no_lane_in_waves_of_32(sandbox: Sandbox, arch: str) -> None:
+    line = "s_mov_b32 exec_hi, -1\nv_mov_b32 v20, v10\ns_mov_b64 exec, -1\nv_mov_b32 v21, v10"
+    before = prepared(exec_mask=SOME)
+    (after,) = run_waves(sandbox, [(line, before)], arch)
+    assert not after.fault, after.fault
+    assert (after.u32(20) == np.where(before.active(), before.u32(10), POISON)).all()
+    assert (after.u32(21) == before.u32(10)).all()
+    assert after.exec == (1 << 64) - 1

@@ -1,8 +1,10 @@
 """RDNA's matrix instructions against plain matrix products of small whole numbers, so that every sum is exact.
 
-Where elements live. RDNA3: row i of A in lane i and again in lane i + 16, D[i][j] in register i // 2, lane j + 16 * (i % 2)
-(AMD's matrix instruction calculator). RDNA4: A[i][k] in lane i + 16 * (k // (K / 2)), D[i][j] in register i % 8, lane
-j + 16 * (i // 8) (RDNA4 ISA). B as A, with columns for rows. Each wave of the frame multiplies matrices of its own.
+Where elements live, in chunks of sixteen lanes. RDNA3 (AMD's matrix instruction calculator): row i of A in lane i of every
+chunk; D[i][j] in register i // chunks, lane j + 16 * (i % chunks). RDNA4 (RDNA4 ISA, "Matrix element storage in VGPRs"): the
+columns of A parted among the chunks; D[i][j] in register i % 8, lane j + 16 * (i // 8), or in waves of 64 lanes in register
+i % 4, lane j + 16 * (i // 8) + 32 * (i // 4 % 2). B as A, with columns for rows. Sparse: RDNA4 ISA, "Structured sparse
+matrices". In waves of 32 each wave of the frame multiplies matrices of its own.
 """
 
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ BF8 = {0: 0x00, 1: 0x3C, 2: 0x40, 3: 0x42, -1: 0xBC, -2: 0xC0, -3: 0xC2}  # OCP 
 
 @dataclass(frozen=True)
 class Shape:
-    arch: str
+    target: str
     name: str
     a: str
     b: str
@@ -33,25 +35,63 @@ class Shape:
     signed: bool = True
 
     @property
-    def per(self) -> int:
-        """Elements of A in a lane."""
-        return self.k if self.arch == "gfx1100" else self.k // 2
+    def rdna3(self) -> bool:
+        return self.target.startswith("gfx11")
+
+    @property
+    def lanes(self) -> int:
+        return 64 if self.target.endswith("/64") else 32
+
+    @property
+    def half(self) -> bool:
+        return self.d in ("f16", "bf16")
+
+    def chunks(self, columns: int) -> int:
+        """Parts of A's columns: 4-bit matrices of 16 columns fill 32 lanes only."""
+        return 2 if self.a == "i4" and columns == 16 else self.lanes // 16
+
+    @property
+    def result_words(self) -> int:
+        """Registers of C and D."""
+        return 256 // self.lanes // (2 if self.half and not self.rdna3 else 1)
 
 
-def both(name: str, a: str, d: str = "f32", modifiers: str = "", *, signed: bool = True) -> list[Shape]:
-    return [Shape(arch, name, a, a, d, 16, modifiers, signed) for arch in ("gfx1100", "gfx1201")]
+TARGETS = ("gfx1100", "gfx1201", "gfx1100/64", "gfx1201/64")
+RDNA4 = ("gfx1201", "gfx1201/64")
 
 
-SHAPES = [
-    *both("f32_16x16x16_f16", "f16"), *both("f32_16x16x16_bf16", "bf16"), *both("f16_16x16x16_f16", "f16", "f16"),
-    *both("bf16_16x16x16_bf16", "bf16", "bf16"), *both("i32_16x16x16_iu8", "i8", "i32", "neg_lo:[1,1,0]"),
-    *both("i32_16x16x16_iu8", "i8", "i32", signed=False), *both("i32_16x16x16_iu4", "i4", "i32", "neg_lo:[1,1,0]"),
-    *both("i32_16x16x16_iu4", "i4", "i32", signed=False),
-    Shape("gfx1100", "f16_16x16x16_f16", "f16", "f16", "f16", modifiers="op_sel:[0,0,1]"),
-    Shape("gfx1201", "i32_16x16x32_iu4", "i4", "i4", "i32", 32, "neg_lo:[1,1,0]"),
-    Shape("gfx1201", "f32_16x16x16_fp8_fp8", "fp8", "fp8"), Shape("gfx1201", "f32_16x16x16_fp8_bf8", "fp8", "bf8"),
-    Shape("gfx1201", "f32_16x16x16_bf8_fp8", "bf8", "fp8"), Shape("gfx1201", "f32_16x16x16_bf8_bf8", "bf8", "bf8"),
-]  # fmt: skip
+def shapes_of(target: str) -> list[Shape]:
+    rows = [
+        ("f32_16x16x16_f16", "f16", "f32", 16, "", True), ("f32_16x16x16_bf16", "bf16", "f32", 16, "", True),
+        ("f16_16x16x16_f16", "f16", "f16", 16, "", True), ("bf16_16x16x16_bf16", "bf16", "bf16", 16, "", True),
+        ("i32_16x16x16_iu8", "i8", "i32", 16, "neg_lo:[1,1,0]", True), ("i32_16x16x16_iu8", "i8", "i32", 16, "", False),
+        ("i32_16x16x16_iu4", "i4", "i32", 16, "neg_lo:[1,1,0]", True), ("i32_16x16x16_iu4", "i4", "i32", 16, "", False),
+    ]  # fmt: skip
+    if target.startswith("gfx11"):
+        rows.append(("f16_16x16x16_f16", "f16", "f16", 16, "op_sel:[0,0,1]", True))
+    else:
+        rows.append(("i32_16x16x32_iu4", "i4", "i32", 32, "neg_lo:[1,1,0]", True))
+    shapes = [Shape(target, name, kind, kind, d, k, text, signed) for name, kind, d, k, text, signed in rows]
+    small = [(a, b) for a in ("fp8", "bf8") for b in ("fp8", "bf8") if target in RDNA4]
+    return shapes + [Shape(target, f"f32_16x16x16_{a}_{b}", a, b) for a, b in small]
+
+
+SHAPES = {target: shapes_of(target) for target in TARGETS}
+SPARSE = {
+    target: [
+        Shape(target, "f32_16x16x32_f16", "f16", "f16", k=32), Shape(target, "f32_16x16x32_bf16", "bf16", "bf16", k=32),
+        Shape(target, "f16_16x16x32_f16", "f16", "f16", "f16", k=32), Shape(target, "bf16_16x16x32_bf16", "bf16", "bf16", "bf16", k=32),
+        Shape(target, "i32_16x16x32_iu8", "i8", "i8", "i32", 32, "neg_lo:[1,1,0]"),
+        Shape(target, "i32_16x16x32_iu4", "i4", "i4", "i32", 32, "neg_lo:[1,1,0]"),
+        Shape(target, "i32_16x16x64_iu4", "i4", "i4", "i32", 64, "neg_lo:[1,1,0]"),
+        *(Shape(target, f"f32_16x16x32_{a}_{b}", a, b, k=32) for a in ("fp8", "bf8") for b in ("fp8", "bf8")),
+    ]
+    for target in RDNA4
+}  # fmt: skip
+MNEMONICS = [
+    *(f"v_wmma_{shape.name}" for shapes in SHAPES.values() for shape in shapes),
+    *(f"v_swmmac_{shape.name}" for shapes in SPARSE.values() for shape in shapes),
+]
 
 
 def packed(values: Array, kind: str) -> Array:
@@ -71,77 +111,150 @@ def packed(values: Array, kind: str) -> Array:
     return raw.reshape(64, -1).T
 
 
-def lanes_of(shape: Shape, matrices: Array) -> Array:
-    """Two matrices of 16 rows (of A; columns of B) and k columns to 64 lanes."""
-    out = np.zeros((64, shape.per), dtype=int)
+def dense_lanes(shape: Shape, matrices: Array) -> Array:
+    """A matrix a wave, of 16 rows (of A; columns of B) and k columns, to 64 lanes."""
+    k = matrices.shape[2]
+    if shape.rdna3:
+        return np.array([matrices[lane // shape.lanes, lane % 16] for lane in range(64)])
+    chunks = shape.chunks(k)
+    out = np.zeros((64, k // chunks), dtype=int)
     for lane in range(64):
-        rows = matrices[lane // 32, lane % 16]
-        out[lane] = rows if shape.arch == "gfx1100" else rows[lane // 16 % 2 * shape.per :][: shape.per]
+        chunk = lane % shape.lanes // 16
+        if chunk < chunks:
+            out[lane] = matrices[lane // shape.lanes, lane % 16, chunk * len(out[0]) :][: len(out[0])]
+    return out
+
+
+def beside_sparse_lanes(shape: Shape, matrices: Array) -> Array:
+    """Columns of B, each of k rows, where A is sparse: 4-bit ones of 32 rows stand in the order of {row[3], row[4]}."""
+    chunks = shape.lanes // 16
+    per = shape.k // chunks
+    out = np.zeros((64, per), dtype=int)
+    swapped = shape.a == "i4" and shape.k == 32 and shape.lanes == 64
+    for lane in range(64):
+        chunk = lane % shape.lanes // 16
+        first = (8 * (chunk // 2) + 16 * (chunk % 2)) if swapped else chunk * per
+        out[lane] = matrices[lane // shape.lanes, lane % 16, first : first + per]
     return out
 
 
 def cell(shape: Shape, i: int, j: int) -> tuple[int, int]:
-    return (i // 2, j + 16 * (i % 2)) if shape.arch == "gfx1100" else (i % 8, j + 16 * (i // 8))
+    chunks = shape.lanes // 16
+    if shape.rdna3:
+        return i // chunks, j + 16 * (i % chunks)
+    return (i % 8, j + 16 * (i // 8)) if chunks == 2 else (i % 4, j + 16 * (i // 8) + 32 * (i // 4 % 2))
 
 
 def result_registers(shape: Shape, values: Array, rest: Array) -> Array:
-    """C or D, (2, 16, 16), as registers; `rest` holds what lies beside results of 16 bits."""
+    """C or D, (waves, 16, 16), as registers; `rest` holds what lies beside results of 16 bits."""
     out = rest.copy()
-    half = shape.d in ("f16", "bf16")
-    for wave in range(2):
-        for i in range(16):
-            for j in range(16):
-                register, lane = cell(shape, i, j)
-                lane += 32 * wave
-                if not half:
-                    kind = "<f4" if shape.d == "f32" else "<i4"
-                    out[register, lane] = np.array(values[wave, i, j]).astype(kind).view("<u4")
-                    continue
-                one = np.array(values[wave, i, j])
-                bits = (
-                    int(one.astype("<f2").view("<u2")) if shape.d == "f16" else int(one.astype("<f4").view("<u4")) >> 16
-                )
-                upper = "op_sel" in shape.modifiers
-                if shape.arch == "gfx1201":
-                    register, upper = register // 2, register % 2 == 1
-                out[register, lane] = out[register, lane] & (0xFFFF if upper else 0xFFFF0000) | bits << (
-                    16 if upper else 0
-                )
+    for wave, i, j in np.ndindex(values.shape):
+        register, lane = cell(shape, i, j)
+        lane += shape.lanes * wave
+        one = np.array(values[wave, i, j])
+        if not shape.half:
+            out[register, lane] = one.astype("<f4" if shape.d == "f32" else "<i4").view("<u4")
+            continue
+        bits = int(one.astype("<f2").view("<u2")) if shape.d == "f16" else int(one.astype("<f4").view("<u4")) >> 16
+        upper = "op_sel" in shape.modifiers
+        if not shape.rdna3:
+            register, upper = register // 2, register % 2 == 1
+        kept = 0xFFFF if upper else 0xFFFF0000
+        out[register, lane] = out[register, lane] & kept | bits << (16 if upper else 0)
     return out
+
+
+def span(first: int, count: int) -> str:
+    return f"v{first}" if count == 1 else f"v[{first}:{first + count - 1}]"
+
+
+def numbers(rng: np.random.Generator, shape: Shape, columns: int) -> Array:
+    """Whole numbers for a matrix a wave of 16 rows."""
+    low, high = (-3, 4) if shape.signed else (0, 12)
+    return rng.integers(low, high, (64 // shape.lanes, 16, columns))
 
 
 def case(shape: Shape, seed: int) -> tuple[str, State, Array]:
     """The line, the state before, and v20 and up afterwards: A from v0, B from v8, C and D from v20."""
     rng = np.random.default_rng(seed)
-    bottom = -3 if shape.signed else 0
-    top = 4 if shape.signed else 12
-    a, b = rng.integers(bottom, top, (2, 16, shape.k)), rng.integers(bottom, top, (2, 16, shape.k))
-    c = rng.integers(-50, 50, (2, 16, 16))
+    a, b = numbers(rng, shape, shape.k), numbers(rng, shape, shape.k)
+    c = rng.integers(-50, 50, (len(a), 16, 16))
     before = prepared()
-    left, right = packed(lanes_of(shape, a), shape.a), packed(lanes_of(shape, b), shape.b)
-    count = 4 if shape.arch == "gfx1201" and shape.d in ("f16", "bf16") else 8
+    left, right = packed(dense_lanes(shape, a), shape.a), packed(dense_lanes(shape, b), shape.b)
+    count = shape.result_words
     before.v[: len(left)], before.v[8 : 8 + len(right)] = left, right
     before.v[20 : 20 + count] = result_registers(shape, c, before.v[20 : 20 + count])
-    product = np.stack([a[w] @ b[w].T for w in range(2)]) + c
-    spans = [f"v{f}" if n == 1 else f"v[{f}:{f + n - 1}]" for f, n in ((20, count), (0, len(left)), (8, len(right)))]
-    line = f"v_wmma_{shape.name} {spans[0]}, {spans[1]}, {spans[2]}, {spans[0]} {shape.modifiers}"
+    product = np.stack([x @ y.T for x, y in zip(a, b, strict=True)]) + c
+    result = span(20, count)
+    line = f"v_wmma_{shape.name} {result}, {span(0, len(left))}, {span(8, len(right))}, {result} {shape.modifiers}"
     return line, before, result_registers(shape, product, before.v[20 : 20 + count])
 
 
-@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201"])
-def test_a_matrix_instruction_is_a_product_of_matrices(sandbox: Sandbox, arch: str) -> None:
-    shapes = [shape for shape in SHAPES if shape.arch == arch]
-    cases = [case(shape, seed) for seed, shape in enumerate(shapes)]
-    results = run_waves(sandbox, [(line, before) for line, before, _ in cases], arch)
+def sparse_case(shape: Shape, seed: int, key: int) -> tuple[str, State, Array]:
+    """As `case`, with the indices in v31. A group of four columns of A keeps two, in rising order."""
+    rng = np.random.default_rng(seed)
+    kept, b = numbers(rng, shape, shape.k // 2), numbers(rng, shape, shape.k)
+    c = rng.integers(-50, 50, (len(b), 16, 16))
+    choices = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+    indices = choices[rng.integers(0, 6, (len(b), 16, shape.k // 4))].reshape(kept.shape)
+    a = np.zeros((len(b), 16, shape.k), dtype=int)
+    for wave, row, n in np.ndindex(kept.shape):
+        a[wave, row, n // 2 * 4 + indices[wave, row, n]] = kept[wave, row, n]
+    before = prepared()
+    left, right = packed(dense_lanes(shape, kept), shape.a), packed(beside_sparse_lanes(shape, b), shape.b)
+    in_lanes = dense_lanes(shape, indices)
+    bits = 2 * in_lanes.shape[1]
+    packed_indices = (in_lanes << 2 * np.arange(in_lanes.shape[1])).sum(axis=1)
+    noise = rng.integers(0, 1 << 32, 64)
+    field = ((1 << bits) - 1) << bits * key
+    before.v[31] = noise & ~field | packed_indices << bits * key
+    before.v[: len(left)], before.v[8 : 8 + len(right)] = left, right
+    count = shape.result_words
+    before.v[20 : 20 + count] = result_registers(shape, c, before.v[20 : 20 + count])
+    product = np.stack([x @ y.T for x, y in zip(a, b, strict=True)]) + c
+    text = f"index_key:{key} {shape.modifiers}" if key else shape.modifiers
+    line = f"v_swmmac_{shape.name} {span(20, count)}, {span(0, len(left))}, {span(8, len(right))}, v31 {text}"
+    return line, before, result_registers(shape, product, before.v[20 : 20 + count])
+
+
+def check(sandbox: Sandbox, cases: list[tuple[str, State, Array]], target: str) -> None:
+    results = run_waves(sandbox, [(line, before) for line, before, _ in cases], target)
     for (line, _, expected), after in zip(cases, results, strict=True):
         assert not after.fault, after.fault
-        got = after.v[20 : 20 + len(expected)]
-        wrong = np.argwhere(got != expected)
+        wrong = np.argwhere(after.v[20 : 20 + len(expected)] != expected)
         assert not len(wrong), f"{line}: {len(wrong)} cells, register and lane first {wrong[:4].tolist()}"
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_matrix_instruction_is_a_product_of_matrices(sandbox: Sandbox, target: str) -> None:
+    check(sandbox, [case(shape, seed) for seed, shape in enumerate(SHAPES[target])], target)
+
+
+@pytest.mark.parametrize("target", RDNA4)
+def test_a_sparse_product_takes_two_of_four_as_the_indices_say(sandbox: Sandbox, target: str) -> None:
+    def keys(shape: Shape) -> range:
+        return range(32 // (2 * (shape.k // 2 // shape.chunks(shape.k // 2))))
+
+    check(sandbox, [sparse_case(shape, 9, key) for shape in SPARSE[target] for key in keys(shape)], target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_signs_of_halves_and_of_the_addend_can_be_changed(sandbox: Sandbox, target: str) -> None:
+    """neg_lo and neg_hi flip even and odd columns of A and B; of C they flip and remove the sign."""
+    shape = SHAPES[target][0]
+    line, before, _ = case(shape, 5)
+    rng = np.random.default_rng(5)
+    a, b = numbers(rng, shape, shape.k), numbers(rng, shape, shape.k)
+    c = rng.integers(-50, 50, (len(a), 16, 16))
+    a[..., ::2] *= -1
+    b[..., 1::2] *= -1
+    product = np.stack([x @ y.T for x, y in zip(a, b, strict=True)]) - abs(c)
+    expected = result_registers(shape, product, before.v[20 : 20 + shape.result_words])
+    check(sandbox, [(f"{line} neg_lo:[1,0,1] neg_hi:[0,1,1]", before, expected)], target)
+
+
 def test_copies_that_differ_are_refused_on_rdna3(sandbox: Sandbox) -> None:
-    line, before, _ = case(SHAPES[0], 3)
+    line, before, _ = case(SHAPES["gfx1100"][0], 3)
     before.v[0][17] ^= 1
     (after,) = run_waves(sandbox, [(line, before)], "gfx1100")
     assert after.fault.startswith("not_emulated: v_wmma_f32_16x16x16_f16"), after.fault

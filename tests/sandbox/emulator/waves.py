@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import rdna_waves
 from numpy.typing import NDArray
 
 from amdkernel_mcp.execution.sandbox import Sandbox
@@ -28,31 +27,28 @@ HERE = Path(__file__).parent
 TARGET = "gfx942"
 STORED_SCALARS = [*range(4, 20), 44, 45, 46, 47, 48, 49]
 
+# Lanes stand in the order of threads. The masks of lanes are set last and read first, as a line may turn lanes off.
 KERNEL = """
 .globl line_{n}
 .p2align 8
 .type line_{n},@function
 line_{n}:
-  s_load_dwordx4 s[40:43], s[0:1], 0x0
-  s_load_dwordx2 s[20:21], s[0:1], 0x10
+  {s_load_4} s[40:43], s[0:1], 0x0
+  {s_load_2} s[20:21], s[0:1], 0x10
+  v_and_b32 v0, 0x3ff, v0
   v_lshlrev_b32 v255, 2, v0
-  s_waitcnt lgkmcnt(0)
-  s_load_dwordx16 s[4:19], s[40:41], {scalars}
-  s_load_dwordx4 s[44:47], s[40:41], {scalars}+64
-  s_load_dwordx2 s[48:49], s[40:41], {scalars}+80
+  v_readfirstlane_b32 s50, v0
+  {wait}
+  {s_load_16} s[4:19], s[40:41], {scalars}
+  {s_load_4} s[44:47], s[40:41], {scalars}+64
+  {s_load_2} s[48:49], s[40:41], {scalars}+80
 {loads}
-  s_waitcnt vmcnt(0) lgkmcnt(0)
-  s_mov_b64 vcc, s[44:45]
-  s_mov_b32 m0, s49
-  s_cmp_lg_u32 s48, 0
-  s_mov_b64 exec, s[46:47]
+  {wait}
+{masks}
 {line}
-  s_waitcnt vmcnt(0) lgkmcnt(0)
+  {wait}
   s_cselect_b32 s48, 1, 0
-  s_mov_b64 s[46:47], exec
-  s_mov_b64 s[44:45], vcc
-  s_mov_b32 s49, m0
-  s_mov_b64 exec, -1
+{masks_back}
 {stores}
   s_endpgm
 .size line_{n}, .-line_{n}
@@ -60,15 +56,34 @@ line_{n}:
 .p2align 6
 .amdhsa_kernel line_{n}
   .amdhsa_user_sgpr_kernarg_segment_ptr 1
-  .amdhsa_next_free_vgpr 512
   .amdhsa_next_free_sgpr 96
-  .amdhsa_accum_offset 256
   .amdhsa_float_denorm_mode_32 3
   .amdhsa_group_segment_fixed_size 4096
   .amdhsa_private_segment_fixed_size 64
+{directives}
 .end_amdhsa_kernel
 .text
 """
+
+MASKS_OF_64 = """  s_mov_b64 vcc, s[44:45]
+  s_mov_b32 m0, s49
+  s_cmp_lg_u32 s48, 0
+  s_mov_b64 exec, s[46:47]"""
+MASKS_OF_64_BACK = """  s_mov_b64 s[46:47], exec
+  s_mov_b64 s[44:45], vcc
+  s_mov_b32 s49, m0
+  s_mov_b64 exec, -1"""
+MASKS_OF_32 = """  s_cmp_lg_u32 s50, 0
+  s_cselect_b32 vcc_lo, s45, s44
+  s_cselect_b32 s51, s47, s46
+  s_mov_b32 m0, s49
+  s_cmp_lg_u32 s48, 0
+  s_mov_b32 exec_lo, s51"""
+MASKS_OF_32_BACK = """  s_mov_b32 s46, exec_lo
+  s_mov_b32 s44, vcc_lo
+  s_mov_b32 s49, m0
+  s_mov_b32 exec_lo, -1"""
+
 
 METADATA = """  - .name: line_{n}
     .symbol: line_{n}.kd
@@ -76,9 +91,9 @@ METADATA = """  - .name: line_{n}
     .kernarg_segment_align: 8
     .group_segment_fixed_size: 4096
     .private_segment_fixed_size: 64
-    .wavefront_size: 64
+    .wavefront_size: {lanes}
     .sgpr_count: 96
-    .vgpr_count: 512
+    .vgpr_count: {registers}
     .max_flat_workgroup_size: 64
     .args:
     - {{.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}}
@@ -87,26 +102,66 @@ METADATA = """  - .name: line_{n}
 """
 
 
-def _rows(verb: str, first: int, rows: int, base: str) -> list[str]:
-    """One line a register; the base moves on every sixteen, as the offset has 13 bits."""
-    lines = []
-    for row in range(rows):
-        if row and row % 16 == 0:
-            lines += [f"  s_add_u32 s{base}, s{base}, 4096", f"  s_addc_u32 s{int(base) + 1}, s{int(base) + 1}, 0"]
-        where = f"s[{base}:{int(base) + 1}] offset:{row % 16 * 256}"
-        lines.append(
-            f"  {verb} v{first + row}, v255, {where}" if "load" in verb else f"  {verb} v255, v{first + row}, {where}"
+@dataclass(frozen=True)
+class Frame:
+    """What stands around a line. A target is an architecture, or one of RDNA and its wave size: `gfx1100/64`.
+
+    In waves of 32 lanes two waves stand for one of 64: the first has lanes 0 to 31 of a state, the second the others, each
+    with its half of EXEC and VCC. So a line that keeps lanes apart leaves the state that NumPy computes for 64 lanes, and
+    the other scalars are those of the first wave.
+    """
+
+    arch: str
+    lanes: int
+
+    @classmethod
+    def of(cls, target: str) -> "Frame":
+        arch, _, lanes = target.partition("/")
+        return cls(arch, int(lanes or (32 if is_rdna(arch) else 64)))
+
+    def kernel(self, number: int, line: str) -> str:
+        rdna, wide = is_rdna(self.arch), self.lanes == 64
+        words = (
+            {4: "s_load_b128", 2: "s_load_b64", 16: "s_load_b512"}
+            if rdna
+            else {n: f"s_load_dwordx{n}" for n in (4, 2, 16)}
         )
-    return lines
+        return KERNEL.format(
+            n=number, line=line, loads="\n".join(self._rows("load", 0, V_IN, "40")), stores=self._stores(), scalars=V_IN * 256,
+            wait="s_wait_idle" if rdna else "s_waitcnt vmcnt(0) lgkmcnt(0)", directives=self._directives(),
+            s_load_4=words[4], s_load_2=words[2], s_load_16=words[16], masks=MASKS_OF_64 if wide else MASKS_OF_32,
+            masks_back=MASKS_OF_64_BACK if wide else MASKS_OF_32_BACK,
+        )  # fmt: skip
 
+    def metadata(self, number: int) -> str:
+        return METADATA.format(n=number, lanes=self.lanes, registers=256 if is_rdna(self.arch) else 512)
 
-def _stores() -> str:
-    out = _rows("global_store_dword", 0, V_OUT, "42")
-    for row, scalar in enumerate(STORED_SCALARS):
-        if row % 16 == 0:
-            out += ["  s_add_u32 s42, s42, 4096", "  s_addc_u32 s43, s43, 0"]
-        out += [f"  v_mov_b32 v254, s{scalar}", f"  global_store_dword v255, v254, s[42:43] offset:{row % 16 * 256}"]
-    return "\n".join(out)
+    def _directives(self) -> str:
+        if is_rdna(self.arch):
+            return f"  .amdhsa_wavefront_size32 {int(self.lanes == 32)}\n  .amdhsa_next_free_vgpr 256"
+        return "  .amdhsa_next_free_vgpr 512\n  .amdhsa_accum_offset 256"
+
+    def _rows(self, verb: str, first: int, count: int, base: str) -> list[str]:
+        """One line a register; the base moves on every eight, as RDNA3's offset ends at 4095."""
+        verb = f"global_{verb}_{'b32' if is_rdna(self.arch) else 'dword'}"
+        lines = []
+        for row in range(count):
+            if row and row % 8 == 0:
+                lines += [f"  s_add_u32 s{base}, s{base}, 2048", f"  s_addc_u32 s{int(base) + 1}, s{int(base) + 1}, 0"]
+            where, register = f"s[{base}:{int(base) + 1}] offset:{row % 8 * 256}", f"v{first + row}"
+            lines.append(
+                f"  {verb} {register}, v255, {where}" if "load" in verb else f"  {verb} v255, {register}, {where}"
+            )
+        return lines
+
+    def _stores(self) -> str:
+        out = self._rows("store", 0, V_OUT, "42")
+        for row, scalar in enumerate(STORED_SCALARS):
+            if row % 8 == 0:
+                out += ["  s_add_u32 s42, s42, 2048", "  s_addc_u32 s43, s43, 0"]
+            out += [f"  v_mov_b32 v254, s{scalar}", *self._rows("store", 254, 1, "42")]
+            out[-1] = out[-1].replace("offset:0", f"offset:{row % 8 * 256}")
+        return "\n".join(out)
 
 
 def is_rdna(target: str) -> bool:
@@ -115,19 +170,12 @@ def is_rdna(target: str) -> bool:
 
 def assembly(lines: Sequence[str], target: str = TARGET) -> str:
     """A source with a kernel line_0, line_1 … for each line."""
-    kernel, loads, stores = KERNEL, "\n".join(_rows("global_load_dword", 0, V_IN, "40")), _stores()
-    metadata = METADATA
-    if is_rdna(target):
-        kernel, loads = rdna_waves.KERNEL, "\n".join(rdna_waves.rows("global_load_b32", 0, V_IN, "40"))
-        stores = rdna_waves.stores(V_OUT, STORED_SCALARS)
-        metadata = METADATA.replace("wavefront_size: 64", "wavefront_size: 32").replace("512", "256")
-    kernels = "".join(
-        kernel.format(n=n, line=line, loads=loads, stores=stores, scalars=V_IN * 256) for n, line in enumerate(lines)
-    )
-    names = "".join(metadata.format(n=n) for n in range(len(lines)))
+    frame = Frame.of(target)
+    kernels = "".join(frame.kernel(n, line) for n, line in enumerate(lines))
+    names = "".join(frame.metadata(n) for n in range(len(lines)))
     return (
-        f'.amdgcn_target "amdgcn-amd-amdhsa--{target}"\n.amdhsa_code_object_version 5\n.text\n{kernels}'
-        f".amdgpu_metadata\namdhsa.target: amdgcn-amd-amdhsa--{target}\namdhsa.version: [1, 2]\namdhsa.kernels:\n{names}.end_amdgpu_metadata\n"
+        f'.amdgcn_target "amdgcn-amd-amdhsa--{frame.arch}"\n.amdhsa_code_object_version 5\n.text\n{kernels}'
+        f".amdgpu_metadata\namdhsa.target: amdgcn-amd-amdhsa--{frame.arch}\namdhsa.version: [1, 2]\namdhsa.kernels:\n{names}.end_amdgpu_metadata\n"
     )
 
 
@@ -205,7 +253,7 @@ class State:
 def unpack(raw: bytes, target: str = TARGET) -> State:
     rows = np.frombuffer(raw[: (V_OUT + SCALARS) * 256], dtype=np.uint32).reshape(-1, LANES)
     scalars = [int(x) for x in rows[V_OUT:, 0]]
-    if is_rdna(target):  # the second wave's half of each mask
+    if Frame.of(target).lanes == 32:  # the second wave's half of each mask
         scalars[17], scalars[19] = int(rows[V_OUT + 16, LANES // 2]), int(rows[V_OUT + 18, LANES // 2])
     memory = raw[(V_OUT + SCALARS) * 256 :][:MEMORY_BYTES]
     return State(
@@ -239,7 +287,11 @@ def run_waves(
         [
             "sh",
             "-c",
-            BUILD_AND_RUN.format(target=target, memory=int(modelled), halves="-mattr=+real-true16" * is_rdna(target)),
+            BUILD_AND_RUN.format(
+                target=Frame.of(target).arch,
+                memory=int(modelled),
+                features=f"-mattr=+real-true16,+wavefrontsize{Frame.of(target).lanes}" * is_rdna(target),
+            ),
         ],
         files,
         timeout_s=120,
@@ -258,7 +310,7 @@ BUILD_AND_RUN = """
 set -e
 bin=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
 export TMPDIR=$OUT
-$bin/llvm-mc -triple=amdgcn-amd-amdhsa -mcpu={target} {halves} -filetype=obj lines.s -o $OUT/lines.o
+$bin/llvm-mc -triple=amdgcn-amd-amdhsa -mcpu={target} {features} -filetype=obj lines.s -o $OUT/lines.o
 $bin/ld.lld -shared $OUT/lines.o -o $OUT/lines.co
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_REPORT=$OUT/report
 export AMDKERNEL_EMULATOR_OPTIONS=step_limit=100000,threads=1,arena_mb=64,memory={memory},arch={target}
