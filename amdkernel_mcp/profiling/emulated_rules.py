@@ -105,9 +105,20 @@ def lds_bank_conflicts(facts: Facts) -> Answer:
     return finding(
         "LDS bank conflicts",
         because=because + _conflicting_line(facts),
-        advice="pad the rows of the LDS array by one element (or swizzle the column with the row), so that lanes of a "
-        "phase hit different banks",
+        advice=_conflict_advice(facts),
         docs=("LDS bank conflicts padding",),
+    )
+
+
+def _conflict_advice(facts: Facts) -> str:
+    if facts.counter("SQ_INSTS_LDS_ATOMIC") > 0.5 * facts.counter("SQ_INSTS_LDS"):
+        return (
+            "atomics to places that the data choose: give each wave, or a few lanes each, a copy of its own and add up "
+            "the copies at the end; sum what a thread has for one place in a register first"
+        )
+    return (
+        "pad the rows of the LDS array by one element (or swizzle the column with the row), so that lanes of a phase "
+        "hit different banks"
     )
 
 

@@ -210,6 +210,15 @@ def test_a_hot_line_says_what_it_asked_and_where_it_was_found():
     assert lines[1].memory is None
 
 
+def test_conflicts_of_atomics_are_not_told_to_pad_rows():
+    lds = {"SQ_LDS_IDX_ACTIVE": 32 * 64 * WAVES, "SQ_LDS_BANK_CONFLICT": 31 * 64 * WAVES, "SQ_INSTS_LDS": 64 * WAVES}
+    rows, bins = run(**lds).diagnosis[0], run(SQ_INSTS_LDS_ATOMIC=60 * WAVES, **lds).diagnosis[0]
+    assert rows.finding == bins.finding == "LDS bank conflicts"
+    assert "pad the rows" in rows.try_
+    assert "copy" in bins.try_
+    assert "pad" not in bins.try_
+
+
 def test_a_line_that_loads_and_stores_has_the_loads_hits_and_its_lds_bytes():
     pcs = {
         0x10: PcCounts(10, 640, 2560, lines=20, l1_hits=10),
