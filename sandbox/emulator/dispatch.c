@@ -30,6 +30,7 @@ typedef struct {
     u64 next, total;     /* workgroups handed out, and in all */
     u64 steps, waves;
     bool stop;
+    double pause_at;     /* when the workers shall return though they have not ended; 0: never */
     MemoryModel *model;  /* or NULL */
 } Queue;
 
@@ -38,12 +39,29 @@ typedef struct {
     Queue *queue;
     Group **groups;
     u32 resident, room, busy;
+    u32 at, idle;        /* whose turn it is, and its rounds without an end or a barrier */
+    bool paused;
     Schedule schedule;
     u32 idle_turns;      /* shuffled: since a wave ended or reached a barrier */
 } Crew;
 
 static bool stopped(Queue *q) { return __atomic_load_n(&q->stop, __ATOMIC_RELAXED); }
 static void stop(Queue *q) { __atomic_store_n(&q->stop, true, __ATOMIC_RELAXED); }
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What comes next is the same whether there was a pause or not: it is taken where no turn has begun, or kept its place. */
+static bool shall_pause(Crew *c)
+{
+    if (c->queue->pause_at > 0 && now() >= c->queue->pause_at)
+        c->paused = true;
+    return c->paused;
+}
 
 /* ---- one workgroup ---- */
 
@@ -151,14 +169,17 @@ static bool start_next(Crew *c, Group *g)
     return true;
 }
 
-/* Run a group until it ends (true) or seems to wait for another one. */
+/* Run a group until it ends (true) or seems to wait for another one, or it is time for a pause. */
 static bool run_group(Crew *c, Group *g)
 {
-    u32 idle = 0, limit = c->resident > 1 ? SHORT_PATIENCE : PATIENCE, asleep = limit / SHORT_PATIENCE;
-    while (g->live && idle < limit && !stopped(c->queue)) {
+    u32 limit = c->resident > 1 ? SHORT_PATIENCE : PATIENCE, asleep = limit / SHORT_PATIENCE;
+    while (g->live && c->idle < limit && !stopped(c->queue)) {
+        if (shall_pause(c))
+            return false;
         Round round = run_round(c, g);
-        idle = round == ROUND_PROGRESS ? 0 : idle + (round == ROUND_BUSY ? 1 : asleep);
+        c->idle = round == ROUND_PROGRESS ? 0 : c->idle + (round == ROUND_BUSY ? 1 : asleep);
     }
+    c->idle = 0;
     if (g->live == 0 && g->trace)
         group_trace_end(c->worker.view, g->trace, g->number, &c->worker);
     return g->live == 0;
@@ -224,21 +245,30 @@ static void work_shuffled(Crew *c, Group *g)
         double_resident(c);
 }
 
+static void work_in_order(Crew *c, Group *g)
+{
+    while (g->busy && run_group(c, g) && !stopped(c->queue))
+        c->busy -= !start_next(c, g);
+    if (g->busy && !c->paused)
+        admit_another(c);
+}
+
+/* Until all has ended, or it is time for a pause: then the next call goes on. */
 static void *work(void *argument)
 {
     Crew *c = argument;
-    if (!admit_another(c))
+    c->paused = false;
+    if (!c->resident && !admit_another(c))
         return NULL;
-    for (u32 at = 0; c->busy && !stopped(c->queue); at = (at + 1) % c->resident) {
-        Group *g = c->groups[at];
-        if (c->schedule.seed) {
+    while (c->busy && !stopped(c->queue)) {
+        Group *g = c->groups[c->at];
+        if (!c->schedule.seed)
+            work_in_order(c, g);
+        else if (!shall_pause(c))
             work_shuffled(c, g);
-            continue;
-        }
-        while (g->busy && run_group(c, g) && !stopped(c->queue))
-            c->busy -= !start_next(c, g);
-        if (g->busy)
-            admit_another(c);
+        if (c->paused)
+            break;
+        c->at = (c->at + 1) % c->resident;
     }
     return NULL;
 }
@@ -302,7 +332,7 @@ static void gather_worker(const Worker *k, Tally *sum, const Dispatch *d, Outcom
 }
 
 /* An address that nobody owns any more is told as what it was. */
-static void name_freed(const Memory *m, Fault *f)
+static void name_freed(Memory *m, Fault *f)
 {
     Block near;
     bool in_memory = f->space == SPACE_GLOBAL || f->space == SPACE_SCALAR;
@@ -348,13 +378,6 @@ static void run_crews(Crew *crews, u32 count)
             pthread_join(threads[n], NULL);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool entry_is_code(const Dispatch *d)
 {
     const Program *p = d->program;
@@ -362,44 +385,97 @@ static bool entry_is_code(const Dispatch *d)
     return offset % 4 == 0 && offset < p->bytes && p->index_of[offset / 4] != ~0u;
 }
 
-void dispatch_run(Memory *m, const Dispatch *d, Outcome *out)
+struct DispatchRun {
+    Memory *memory;
+    Dispatch dispatch;
+    Queue queue;
+    Crew *crews;
+    u32 made;
+    Fault refused;   /* why it does not run at all */
+    double seconds;
+};
+
+/* Nothing to do, or no way to do it: no crew is made. */
+static void make_crews(DispatchRun *r)
 {
-    double start = now();
-    *out = (Outcome){.fault = {.kind = OUTCOME_OK}, .clock = d->clock};
-    Queue q = {.dispatch = d, .total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2]};
-    if (!q.total || !group_wave_count(d))
+    const Dispatch *d = &r->dispatch;
+    Queue *q = &r->queue;
+    if (!q->total || !group_wave_count(d))
         return;
     if (!entry_is_code(d) || d->program->wave32 != (kernel_wave_size(&d->kernel) == 32)) {
-        out->fault = (Fault){.kind = OUTCOME_BAD_PC, .pc = d->kernel.entry, .address = d->kernel.entry};
+        r->refused = (Fault){.kind = OUTCOME_BAD_PC, .pc = d->kernel.entry, .address = d->kernel.entry};
         return;
     }
     if (d->kernarg_bytes) { /* what a wide load brings along behind the arguments is there, but unset */
-        memory_set_unset(m, d->kernarg, d->kernarg_bytes, false);
-        memory_set_unset(m, d->kernarg + d->kernarg_bytes, KERNARG_SPARE, true);
+        memory_set_unset(r->memory, d->kernarg, d->kernarg_bytes, false);
+        memory_set_unset(r->memory, d->kernarg + d->kernarg_bytes, KERNARG_SPARE, true);
     }
-    q.model = watchers_of(d) & WATCH_COUNTERS ? memory_model_create(d) : NULL;
-    u32 count = thread_count(d, q.total), made = 0;
-    Crew *crews = calloc(count, sizeof *crews);
+    q->model = watchers_of(d) & WATCH_COUNTERS ? memory_model_create(d) : NULL;
+    u32 count = thread_count(d, q->total);
+    r->crews = calloc(count, sizeof *r->crews);
+    while (r->crews && r->made < count && crew_create(&r->crews[r->made], r->memory, d, q))
+        r->made++;
+    if (r->crews && r->made < count)
+        crew_destroy(&r->crews[r->made], d);
+}
+
+DispatchRun *dispatch_begin(Memory *m, const Dispatch *d)
+{
+    DispatchRun *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    r->memory = m;
+    r->dispatch = *d;
+    r->queue = (Queue){.dispatch = &r->dispatch, .total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2]};
+    memory_enter(m);
+    make_crews(r);
+    return r;
+}
+
+bool dispatch_continue(DispatchRun *r, double patience_s)
+{
+    double start = now();
+    bool ended = true;
+    r->queue.pause_at = patience_s < 0 ? 0 : start + patience_s;
+    if (r->made)
+        run_crews(r->crews, r->made);
+    for (u32 n = 0; n < r->made; n++)
+        ended &= !r->crews[n].busy;
+    r->seconds += now() - start;
+    return ended || stopped(&r->queue);
+}
+
+static void gather(DispatchRun *r, Outcome *out)
+{
+    const Dispatch *d = &r->dispatch;
     Tally *sum = tallies_create(d->program->count + 1);
-    if (crews && sum) {
-        while (made < count && crew_create(&crews[made], m, d, &q))
-            made++;
-        if (made)
-            run_crews(crews, made);
-        for (u32 n = 0; n < made; n++)
-            gather_worker(&crews[n].worker, sum, d, out);
-        name_freed(m, &out->fault);
-        counters_gather(d->program, sum, q.waves, out->counters);
-        if (d->count_pcs)
-            list_pcs(d->program, sum, crews, made, out);
-        if (q.model)
-            memory_model_finish(q.model, out->counters, out->pcs);
-        out->memory_counted = q.model != NULL;
-    }
-    memory_model_destroy(q.model);
-    for (u32 n = 0; crews && n < count; n++)
-        crew_destroy(&crews[n], d);
-    free(crews);
+    if (!sum)
+        return;
+    for (u32 n = 0; n < r->made; n++)
+        gather_worker(&r->crews[n].worker, sum, d, out);
+    name_freed(r->memory, &out->fault);
+    counters_gather(d->program, sum, r->queue.waves, out->counters);
+    if (d->count_pcs)
+        list_pcs(d->program, sum, r->crews, r->made, out);
+    if (r->queue.model)
+        memory_model_finish(r->queue.model, out->counters, out->pcs);
+    out->memory_counted = r->queue.model != NULL;
     tallies_destroy(sum, d->program->count + 1);
-    out->seconds = now() - start;
+}
+
+const Dispatch *dispatch_of_run(const DispatchRun *r) { return &r->dispatch; }
+
+void dispatch_end(DispatchRun *r, Outcome *out)
+{
+    double start = now();
+    *out = (Outcome){.fault = r->refused, .clock = r->dispatch.clock};
+    if (r->crews)
+        gather(r, out);
+    memory_model_destroy(r->queue.model);
+    for (u32 n = 0; n < r->made; n++)
+        crew_destroy(&r->crews[n], &r->dispatch);
+    free(r->crews);
+    memory_leave(r->memory);
+    out->seconds = r->seconds + now() - start;
+    free(r);
 }

@@ -54,10 +54,14 @@ bool memory_any_unset(const Memory *m, u64 address, u64 bytes);
 
 void memory_arena(const Memory *m, u64 *address, u64 *bytes);
 
+/* While somebody is within, kernels may run and the memory be changed at the same time. */
+void memory_enter(Memory *m);
+void memory_leave(Memory *m);
+
 /* The block that holds `address`, or with which it would collide soonest. `number` counts what was handed out. */
 typedef struct { u64 address, bytes; const char *name; bool live; u32 number; } Block;
-bool memory_nearest(const Memory *m, u64 address, Block *out);
-bool memory_in_block(const Memory *m, u64 address, u64 bytes);
+bool memory_nearest(Memory *m, u64 address, Block *out);
+bool memory_in_block(Memory *m, u64 address, u64 bytes);
 
 /* ---- decode.c ---- */
 
@@ -191,7 +195,13 @@ typedef struct {
 /* 32 or 64, as the descriptor says. */
 u32 kernel_wave_size(const KernelCode *k);
 
-void dispatch_run(Memory *m, const Dispatch *d, Outcome *out);
+/* A dispatch goes in steps: it begins (NULL: no memory), goes on for so many seconds or, below 0, to its end (true: it
+ * is there), by whatever thread, and then its end is told. What it computes is the same in one step or in many. */
+typedef struct DispatchRun DispatchRun;
+DispatchRun *dispatch_begin(Memory *m, const Dispatch *d);
+bool dispatch_continue(DispatchRun *r, double patience_s);
+const Dispatch *dispatch_of_run(const DispatchRun *r);
+void dispatch_end(DispatchRun *r, Outcome *out);
 
 const char *outcome_name(OutcomeKind kind);
 const char *counter_name(int counter);

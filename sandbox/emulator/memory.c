@@ -21,13 +21,21 @@ typedef struct {
     u32 number;               /* 1 for the first that was handed out */
 } Allocation;
 
+/* What kernels may touch, by address. Never changed while kernels run: another one takes its place. */
+typedef struct SpanList {
+    struct SpanList *retired; /* one that was replaced before this one */
+    u32 count, room;
+    Span items[];
+} SpanList;
+
 struct Memory {
     u8 *arena;
     u64 bytes, top;           /* offset of the first byte that was never handed out */
     Allocation *blocks;       /* by address; released ones stay, to explain a use after free */
     u32 count, room;
-    Span *spans;              /* what kernels may touch, by address */
-    u32 span_count, span_room;
+    SpanList *spans;          /* or NULL: nothing may be touched */
+    SpanList *retired;        /* which kernels that run may still look at */
+    u32 within;               /* dispatches that run */
     u32 handed_out;
     u8 *unset;                /* a bit for each byte of the arena that nothing has written yet; NULL: not tracked */
     pthread_mutex_t lock;
@@ -50,6 +58,15 @@ Memory *memory_create(u64 arena_bytes)
     return m;
 }
 
+static void drop_retired(Memory *m)
+{
+    while (m->retired) {
+        SpanList *next = m->retired->retired;
+        free(m->retired);
+        m->retired = next;
+    }
+}
+
 void memory_destroy(Memory *m)
 {
     if (!m)
@@ -61,6 +78,7 @@ void memory_destroy(Memory *m)
         munmap(m->unset, m->bytes / 8 + 1);
     pthread_mutex_destroy(&m->lock);
     free(m->blocks);
+    drop_retired(m);
     free(m->spans);
     free(m);
 }
@@ -95,34 +113,64 @@ static Allocation *live_block(const Memory *m, u64 address)
     return &m->blocks[k];
 }
 
-static bool add_span(Memory *m, u64 low, u64 high, bool writable, bool input)
+/* An empty list with room for so many: the present one, when nobody looks at it. */
+static SpanList *fresh_spans(Memory *m, u32 wanted)
 {
-    if (m->span_count == m->span_room) {
-        u32 room = m->span_room ? 2 * m->span_room : 64;
-        Span *spans = realloc(m->spans, room * sizeof *spans);
-        if (!spans)
-            return false;
-        m->spans = spans;
-        m->span_room = room;
-    }
-    m->spans[m->span_count++] = (Span){low, high, writable, input};
-    return true;
+    if (!m->within && m->spans && m->spans->room >= wanted)
+        return m->spans;
+    SpanList *l = malloc(sizeof *l + 2 * wanted * sizeof *l->items);
+    if (l)
+        *l = (SpanList){.room = 2 * wanted};
+    return l;
+}
+
+static void publish(Memory *m, SpanList *l)
+{
+    SpanList *before = m->spans;
+    __atomic_store_n(&m->spans, l, __ATOMIC_RELEASE);
+    if (!before || before == l)
+        return;
+    before->retired = m->retired;
+    m->retired = before;
+    if (!m->within)
+        drop_retired(m);
 }
 
 static bool rebuild_spans(Memory *m)
 {
-    m->span_count = 0;
+    u32 wanted = 64;
+    for (u32 k = 0; k < m->count; k++)
+        wanted += 1 + m->blocks[k].region_count;
+    SpanList *l = fresh_spans(m, wanted);
+    if (!l)
+        return false;
+    l->count = 0;
     for (u32 k = 0; k < m->count; k++) {
         const Allocation *b = &m->blocks[k];
         if (!b->live)
             continue;
-        if (!b->region_count && !add_span(m, b->address, b->address + b->bytes, true, false))
-            return false;
+        if (!b->region_count)
+            l->items[l->count++] = (Span){b->address, b->address + b->bytes, true, false};
         for (const Region *r = b->regions; r < b->regions + b->region_count; r++)
-            if (!add_span(m, r->address, r->address + r->bytes, r->writable, r->input))
-                return false;
+            l->items[l->count++] = (Span){r->address, r->address + r->bytes, r->writable, r->input};
     }
+    publish(m, l);
     return true;
+}
+
+void memory_enter(Memory *m)
+{
+    pthread_mutex_lock(&m->lock);
+    m->within++;
+    pthread_mutex_unlock(&m->lock);
+}
+
+void memory_leave(Memory *m)
+{
+    pthread_mutex_lock(&m->lock);
+    if (!--m->within)
+        drop_retired(m);
+    pthread_mutex_unlock(&m->lock);
 }
 
 /* Forget released blocks, so that their place can be handed out again. */
@@ -382,11 +430,12 @@ static void consider(u64 address, Block b, u64 *best, Block *out)
     }
 }
 
-bool memory_nearest(const Memory *m, u64 address, Block *out)
+bool memory_nearest(Memory *m, u64 address, Block *out)
 {
     u64 best = ~0ull;
-    u32 at = block_at(m, address);
     *out = (Block){0};
+    pthread_mutex_lock(&m->lock);
+    u32 at = block_at(m, address);
     for (u32 k = at > 2 ? at - 2 : 0; k < m->count && k < at + 2; k++) {
         const Allocation *b = &m->blocks[k];
         if (!b->region_count)
@@ -396,27 +445,32 @@ bool memory_nearest(const Memory *m, u64 address, Block *out)
                      (Block){b->regions[r].address, b->regions[r].bytes, b->regions[r].name, b->live, b->number},
                      &best, out);
     }
+    pthread_mutex_unlock(&m->lock);
     return best != ~0ull;
 }
 
-bool memory_in_block(const Memory *m, u64 address, u64 bytes)
+bool memory_in_block(Memory *m, u64 address, u64 bytes)
 {
+    pthread_mutex_lock(&m->lock);
     const Allocation *b = live_block(m, address);
-    return b && bytes <= b->address + b->bytes - address;
+    bool inside = b && bytes <= b->address + b->bytes - address;
+    pthread_mutex_unlock(&m->lock);
+    return inside;
 }
 
 bool memory_span(const Memory *m, u64 address, u64 bytes, Span *out)
 {
-    u32 low = 0, high = m->span_count;
+    const SpanList *l = __atomic_load_n(&m->spans, __ATOMIC_ACQUIRE);
+    u32 low = 0, high = l ? l->count : 0, count = high;
     while (low < high) {
         u32 middle = (low + high) / 2;
-        if (m->spans[middle].high <= address)
+        if (l->items[middle].high <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == m->span_count || address < m->spans[low].low || bytes > m->spans[low].high - address)
+    if (low == count || address < l->items[low].low || bytes > l->items[low].high - address)
         return false;
-    *out = m->spans[low];
+    *out = l->items[low];
     return true;
 }

@@ -62,7 +62,11 @@ static void run(const u8 *bytes, size_t size, const char *arch)
                   .block = {96, 1, 1}, .grid = {96, 1, 1}, .kernarg = data, .dispatch_packet = data + 4096,
                   .step_limit = STEPS, .threads = 1, .deterministic = true, .count_memory = size & 1};
     Outcome out;
-    dispatch_run(m, &d, &out);
+    DispatchRun *run = dispatch_begin(m, &d);
+    if (!run)
+        return;
+    dispatch_continue(run, -1);
+    dispatch_end(run, &out);
     free(out.pcs);
     program_destroy(p);
 }

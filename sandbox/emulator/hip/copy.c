@@ -40,27 +40,43 @@ hipError_t copy_run(const CopyWork *w)
     hipError_t error = device_fault();
     if (error != hipSuccess || w->bytes == 0)
         return error;
-    runtime_lock();
     error = check_copy(w);
     if (error == hipSuccess) {
         memmove(w->to, w->from, w->bytes);
         memory_copy_unset(runtime()->memory, (u64)(uintptr_t)w->to, (u64)(uintptr_t)w->from, w->bytes);
     }
-    runtime_unlock();
     return error;
+}
+
+bool is_pageable(const void *pointer) { return !memory_in_block(runtime()->memory, (u64)(uintptr_t)pointer, 1); }
+
+/* What is wrong with it is said now, though its turn may come later. A copy of pageable memory has been done when the
+ * call returns, as AMD's runtime does it; one from device to device need not be, whatever the call. */
+static hipError_t submit_copy(const CopyWork *w, bool wait, hipStream_t stream)
+{
+    const Work work = {.kind = WORK_COPY, .copy = *w};
+    const Stream *s = stream_find(stream);
+    hipError_t error = s ? device_fault() : hipErrorInvalidHandle;
+    if (error == hipSuccess && !s->capture && w->bytes)
+        error = check_copy(w);
+    if (error != hipSuccess || !w->bytes)
+        return answer(error);
+    bool within = w->kind == hipMemcpyDeviceToDevice || w->kind == hipMemcpyDeviceToDeviceNoCU;
+    bool done = within ? false : wait || is_pageable(w->to) || is_pageable(w->from);
+    return answer(done && !s->capture ? stream_submit_and_wait(stream, &work) : stream_submit(stream, &work));
 }
 
 static hipError_t copy(void *to, const void *from, size_t bytes, hipMemcpyKind kind)
 {
     const CopyWork w = {to, from, bytes, kind};
     hipError_t error = capture_forbids();
-    return answer(error != hipSuccess ? error : copy_run(&w));
+    return error != hipSuccess ? answer(error) : submit_copy(&w, true, NULL);
 }
 
 static hipError_t submit(void *to, const void *from, size_t bytes, hipMemcpyKind kind, hipStream_t stream)
 {
-    const Work w = {.kind = WORK_COPY, .copy = {to, from, bytes, kind}};
-    return answer(stream_submit(stream, &w));
+    const CopyWork w = {to, from, bytes, kind};
+    return submit_copy(&w, false, stream);
 }
 
 hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kind)
@@ -75,7 +91,8 @@ hipError_t hipMemcpyAsync(void *to, const void *from, size_t bytes, hipMemcpyKin
 
 hipError_t hipMemcpyWithStream(void *to, const void *from, size_t bytes, hipMemcpyKind kind, hipStream_t stream)
 {
-    return submit(to, from, bytes, kind, stream);
+    const CopyWork w = {to, from, bytes, kind};
+    return submit_copy(&w, true, stream);
 }
 
 hipError_t hipMemcpyHtoD(hipDeviceptr_t to, HostSource from, size_t bytes)

@@ -1,7 +1,7 @@
 /* Which devices there are, the one that a thread has chosen, its limits; devices among each other. */
 #include "device.h"
 #include "refuse.h"
-#include "stream.h"
+#include "queue.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -193,15 +193,17 @@ hipError_t hipDeviceGetSharedMemConfig(hipSharedMemConfig *config)
 hipError_t hipDeviceSynchronize(void)
 {
     hipError_t error = capture_forbids();
-    return answer(error != hipSuccess ? error : device_fault());
+    if (error != hipSuccess)
+        return answer(error);
+    queue_wait_device(current_device());
+    return answer(device_fault());
 }
 
 /* Clears a fault. Memory and modules stay, unlike on a GPU: a program frees what it made. */
 hipError_t hipDeviceReset(void)
 {
-    runtime_lock();
-    runtime()->fault = hipSuccess;
-    runtime_unlock();
+    queue_wait_device(current_device());
+    __atomic_store_n(&runtime()->fault, hipSuccess, __ATOMIC_RELEASE);
     return hipSuccess;
 }
 

@@ -3,7 +3,7 @@
  * and says nothing about the time that a GPU would take.
  */
 #include "device.h"
-#include "stream.h"
+#include "queue.h"
 
 #include <stdlib.h>
 
@@ -60,6 +60,7 @@ hipError_t hipEventDestroy(hipEvent_t event)
             continue;
         *link = e->next;
         list_clear(&e->nodes);
+        mark_drop(e->mark);
         free(e);
         error = hipSuccess;
         break;
@@ -68,16 +69,28 @@ hipError_t hipEventDestroy(hipEvent_t event)
     return answer(error);
 }
 
-hipError_t event_record_now(hipEvent_t event)
+Mark *event_renew(hipEvent_t event)
 {
+    Mark *mark = NULL;
+    runtime_lock();
     Event *e = event_find(event);
-    if (!e)
-        return hipErrorInvalidHandle;
-    clock_gettime(CLOCK_MONOTONIC, &e->at);
-    e->recorded = true;
-    e->capture = NULL;
-    list_clear(&e->nodes);
-    return hipSuccess;
+    if (e && (mark = mark_new())) {
+        mark_drop(e->mark);
+        e->mark = mark_share(mark);
+        e->capture = NULL;
+        list_clear(&e->nodes);
+    }
+    runtime_unlock();
+    return mark;
+}
+
+Mark *event_mark(hipEvent_t event)
+{
+    runtime_lock();
+    const Event *e = event_find(event);
+    Mark *mark = e ? mark_share(e->mark) : NULL;
+    runtime_unlock();
+    return mark;
 }
 
 /* In a capture an event stands for the nodes that its stream has come to. */
@@ -134,23 +147,37 @@ hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned fla
     return answer(stream_submit(stream, &w));
 }
 
-hipError_t hipEventSynchronize(hipEvent_t event)
+static hipError_t event_wait(hipEvent_t event, bool patient)
 {
     const Event *e = event_find(event);
-    if (!e)
-        return answer(hipErrorInvalidHandle);
-    return answer(e->capture ? hipErrorCapturedEvent : device_fault());
+    if (!e || e->capture)
+        return e ? hipErrorCapturedEvent : hipErrorInvalidHandle;
+    Mark *mark = event_mark(event);
+    if (mark && patient)
+        mark_wait(mark);
+    hipError_t error = !mark || mark_is_reached(mark) ? device_fault() : hipErrorNotReady;
+    mark_drop(mark);
+    return error;
 }
 
-hipError_t hipEventQuery(hipEvent_t event) { return hipEventSynchronize(event); }
+hipError_t hipEventSynchronize(hipEvent_t event) { return answer(event_wait(event, true)); }
+hipError_t hipEventQuery(hipEvent_t event) { return answer(event_wait(event, false)); }
+
+static double milliseconds(const Mark *m)
+{
+    struct timespec t = mark_time(m);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
 
 hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
 {
     const Event *a = event_find(start), *b = event_find(stop);
     if (!ms)
         return answer(hipErrorInvalidValue);
-    if (!a || !b || !a->recorded || !b->recorded || (a->flags | b->flags) & hipEventDisableTiming)
+    if (!a || !b || !a->mark || !b->mark || (a->flags | b->flags) & hipEventDisableTiming)
         return answer(hipErrorInvalidHandle);
-    *ms = (float)((double)(b->at.tv_sec - a->at.tv_sec) * 1e3 + (double)(b->at.tv_nsec - a->at.tv_nsec) / 1e6);
+    if (!mark_is_reached(a->mark) || !mark_is_reached(b->mark))
+        return answer(hipErrorNotReady);
+    *ms = (float)(milliseconds(b->mark) - milliseconds(a->mark));
     return hipSuccess;
 }

@@ -1,4 +1,5 @@
 /* hipMemset and its kin. */
+#include "allocation.h"
 #include "stream.h"
 
 #include <string.h>
@@ -26,11 +27,9 @@ hipError_t fill_run(const FillWork *w)
         return error;
     if (!w->to)
         return hipErrorInvalidValue;
-    runtime_lock();
     for (size_t z = 0; z < w->depth && error == hipSuccess; z++)
         for (size_t y = 0; y < w->height && error == hipSuccess; y++)
             error = fill_row((char *)w->to + z * w->slice_bytes + y * w->pitch, w->value, w->element_bytes, w->width);
-    runtime_unlock();
     return error;
 }
 
@@ -44,12 +43,21 @@ hipError_t fill_from_parameters(const hipMemsetParams *p, FillWork *out)
     return hipSuccess;
 }
 
-/* `wait`: the call that returns when the memory is filled; it may not be captured. */
+static bool is_on_device(const void *pointer)
+{
+    Allocation a;
+    return allocation_find(pointer, &a) && a.kind == ALLOCATION_DEVICE;
+}
+
+/* `wait`: the call may not be captured, and what the host can see is filled when it returns. */
 static hipError_t fill(FillWork w, bool wait, hipStream_t stream)
 {
     const Work work = {.kind = WORK_FILL, .fill = w};
     hipError_t error = wait ? capture_forbids() : hipSuccess;
-    return answer(error != hipSuccess ? error : stream_submit(stream, &work));
+    if (error != hipSuccess)
+        return answer(error);
+    wait = wait && !is_on_device(w.to);
+    return answer(wait ? stream_submit_and_wait(stream, &work) : stream_submit(stream, &work));
 }
 
 static FillWork line(void *to, u32 value, size_t element_bytes, size_t count)

@@ -69,9 +69,6 @@ void graph_end(Graph *g);
 Node **graph_order(const Graph *g);
 Node *graph_copy_of(const Graph *g, const Node *origin);
 
-/* graph_exec.c */
-hipError_t graph_run(const Graph *g, hipStream_t stream);
-
 /* graph_nodes.c: new parameters for a node of `kind`, from what the program calls them. */
 hipError_t node_set(Node *n, const Work *w);
 hipError_t kernel_work(const hipKernelNodeParams *p, Work *out);

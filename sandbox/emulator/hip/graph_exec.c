@@ -71,33 +71,22 @@ hipError_t hipGraphExecGetFlags(hipGraphExec_t exec, unsigned long long *flags)
     return hipSuccess;
 }
 
-static hipError_t run_in_order(Node *const *order, u32 count, hipStream_t stream)
-{
-    hipError_t error = hipSuccess;
-    for (u32 i = 0; i < count && error == hipSuccess; i++)
-        if (!order[i]->disabled)
-            error = work_run(&order[i]->work, stream);
-    return error;
-}
-
-hipError_t graph_run(const Graph *g, hipStream_t stream)
-{
-    Node **order = graph_order(g);
-    hipError_t error = order ? run_in_order(order, g->nodes.count, stream) : hipErrorInvalidValue;
-    free(order);
-    return error;
-}
-
+/* Its nodes become work of the stream, one after the other, with copies of what they need: what happens to the graph
+ * afterwards is no matter. */
 hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream)
 {
-    const Stream *s = stream_find(stream);
+    Stream *s = stream_find(stream);
     if (!exec || !s)
         return answer(exec ? hipErrorInvalidHandle : hipErrorInvalidValue);
     if (s->capture) {
         const Work w = {.kind = WORK_GRAPH, .graph = exec->graph};
         return answer(stream_submit(stream, &w));
     }
-    return answer(run_in_order(exec->order, exec->graph->nodes.count, stream));
+    hipError_t error = hipSuccess;
+    for (u32 i = 0; i < exec->graph->nodes.count && error == hipSuccess; i++)
+        if (!exec->order[i]->disabled)
+            error = stream_do(s, stream, &exec->order[i]->work, false);
+    return answer(error);
 }
 
 hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream)

@@ -27,11 +27,28 @@ typedef struct {
 _Static_assert(sizeof(GridSync) == 48, "the device libraries' structure");
 
 /* What lies in device memory for a launch: the packet, the arguments, and how the grid synchronises. */
-typedef struct {
+typedef struct Record {
     u64 block, bytes;
+    u64 printf;           /* a buffer, once a kernel wanted one */
+    struct Record *next;
 } Record;
 
-static Record usual_record; /* launches follow one another, so it is used again */
+static Record *free_records; /* most launches follow one another, and use the same again */
+
+static Record *record_take(void)
+{
+    Record *r = free_records;
+    if (!r)
+        return calloc(1, sizeof *r);
+    free_records = r->next;
+    return r;
+}
+
+static void record_give_back(Record *r)
+{
+    r->next = free_records;
+    free_records = r;
+}
 
 static bool record_make(Record *r, u32 kernarg_bytes)
 {
@@ -149,11 +166,11 @@ static bool wants(const Function *f, ArgumentKind kind)
 }
 
 /* The blocks that the kernel asks for: most kernels ask for none, though the compiler may list them all. */
-static HiddenBlocks hidden_blocks(const Function *f, const LaunchShape *s, const Record *r)
+static HiddenBlocks hidden_blocks(const Function *f, const LaunchShape *s, Record *r)
 {
     return (HiddenBlocks){
         .hostcall = wants(f, ARGUMENT_HOSTCALL) ? hostcall_buffer() : 0,
-        .printf = wants(f, ARGUMENT_PRINTF) ? printf_buffer() : 0,
+        .printf = wants(f, ARGUMENT_PRINTF) ? printf_buffer(&r->printf) : 0,
         .heap = wants(f, ARGUMENT_HEAP) ? device_heap() : 0,
         .multigrid = s->cooperative ? sync_of(r) : 0,
     };
@@ -202,56 +219,100 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
     return d;
 }
 
-static void conclude(const Function *f, const Dispatch *d, Outcome *outcome)
+/* A launch that has begun. */
+struct Launch {
+    const Function *function;
+    Record *record;
+    Caches *caches;       /* those of the process, while no other launch has them */
+    DispatchRun *run;
+};
+
+/* Called with the lock of the runtime, as is the next one. */
+static hipError_t begin(Function *f, const LaunchShape *s, void **parameters, void **extra, const GridSync *sync, Launch *l)
 {
-    hostcall_serve(NULL);
-    if (wants(f, ARGUMENT_PRINTF))
-        printf_buffer_print(f->object);
-    report_dispatch(f, d, outcome);
-    free(outcome->findings);
-    free(outcome->pcs);
-    if (outcome->clock > runtime()->clock)
-        runtime()->clock = outcome->clock;
-    if (runtime()->fault == hipSuccess)
-        runtime()->fault = fault_code(outcome->fault.kind);
+    *l = (Launch){.function = f, .record = record_take()};
+    if (!l->record)
+        return hipErrorOutOfMemory;
+    hipError_t error = prepare(f, s, parameters, extra, sync, l->record);
+    if (error == hipSuccess) {
+        Dispatch d = dispatch_of(f, s, l->record);
+        l->caches = d.caches;
+        l->run = dispatch_begin(runtime()->memory, &d);
+        error = l->run ? hipSuccess : hipErrorOutOfMemory;
+    }
+    if (error == hipSuccess)
+        runtime()->caches = NULL;
+    else
+        record_give_back(l->record);
+    return error;
 }
 
-hipError_t launch(Function *f, const LaunchShape *s, void **parameters, void **extra)
+static void conclude(Launch *l)
+{
+    Outcome outcome;
+    const Dispatch d = *dispatch_of_run(l->run);
+    dispatch_end(l->run, &outcome);
+    hostcall_serve(NULL);
+    if (wants(l->function, ARGUMENT_PRINTF))
+        printf_buffer_print(l->function->object, l->record->printf);
+    report_dispatch(l->function, &d, &outcome);
+    free(outcome.findings);
+    free(outcome.pcs);
+    if (outcome.clock > runtime()->clock)
+        runtime()->clock = outcome.clock;
+    if (l->caches)
+        runtime()->caches = l->caches;
+    record_give_back(l->record);
+    latch_fault(fault_code(outcome.fault.kind));
+}
+
+hipError_t launch_begin(Function *f, const LaunchShape *s, void **parameters, void **extra, Launch **out)
 {
     hipError_t error = launch_check(f, s, parameters, extra);
+    *out = NULL;
     if (error != hipSuccess)
         return error;
+    Launch *l = malloc(sizeof *l);
+    if (!l)
+        return hipErrorOutOfMemory;
     const GridSync sync = {.items = workgroup_count(s) * workgroup_items(s), .workgroups = (u32)workgroup_count(s)};
     runtime_lock();
-    error = prepare(f, s, parameters, extra, &sync, &usual_record);
-    if (error == hipSuccess) {
-        Dispatch d = dispatch_of(f, s, &usual_record);
-        Outcome outcome = {0};
-        dispatch_run(runtime()->memory, &d, &outcome);
-        conclude(f, &d, &outcome);
-    }
+    error = begin(f, s, parameters, extra, &sync, l);
     runtime_unlock();
+    if (error == hipSuccess)
+        *out = l;
+    else
+        free(l);
     return error;
+}
+
+bool launch_continue(Launch *l, double patience_s)
+{
+    if (!dispatch_continue(l->run, patience_s))
+        return false;
+    runtime_lock();
+    conclude(l);
+    runtime_unlock();
+    free(l);
+    return true;
 }
 
 /* ---- several devices at once ---- */
 
 typedef struct {
-    Record record;
-    Dispatch dispatch;
-    Outcome outcome;
+    Launch launch;
     pthread_t thread;
-    bool started;
+    bool begun, started;
 } Member;
 
 static void *run_member(void *argument)
 {
     Member *m = argument;
-    dispatch_run(runtime()->memory, &m->dispatch, &m->outcome);
+    dispatch_continue(m->launch.run, -1);
     return NULL;
 }
 
-static hipError_t prepare_members(const GridOfMany *grids, u32 count, u64 barrier, Member *members)
+static hipError_t begin_members(const GridOfMany *grids, u32 count, u64 barrier, Member *members)
 {
     u64 items[MAX_DEVICES] = {0}, all = 0, before = 0;
     for (u32 i = 0; i < count; i++)
@@ -263,12 +324,10 @@ static hipError_t prepare_members(const GridOfMany *grids, u32 count, u64 barrie
         before += items[i];
         hipError_t error = launch_check(g->function, &g->shape, g->parameters, NULL);
         if (error == hipSuccess)
-            error = prepare(g->function, &g->shape, g->parameters, NULL, &sync, &members[i].record);
+            error = begin(g->function, &g->shape, g->parameters, NULL, &sync, &members[i].launch);
         if (error != hipSuccess)
             return error;
-        members[i].dispatch = dispatch_of(g->function, &g->shape, &members[i].record);
-        members[i].dispatch.count_memory = false; /* the caches' model is of one device */
-        members[i].dispatch.caches = NULL;
+        members[i].begun = true;
     }
     return hipSuccess;
 }
@@ -280,17 +339,17 @@ hipError_t launch_together(const GridOfMany *grids, u32 count)
     u64 barrier = memory_allocate(runtime()->memory, 2 * sizeof(u32));
     if (barrier)
         memset((void *)(uintptr_t)barrier, 0, 2 * sizeof(u32));
-    hipError_t error = barrier ? prepare_members(grids, count, barrier, members) : hipErrorOutOfMemory;
+    hipError_t error = barrier ? begin_members(grids, count, barrier, members) : hipErrorOutOfMemory;
+    runtime_unlock();
     for (u32 i = 0; i < count && error == hipSuccess; i++)
         members[i].started = pthread_create(&members[i].thread, NULL, run_member, &members[i]) == 0;
-    for (u32 i = 0; i < count && error == hipSuccess; i++) {
+    for (u32 i = 0; i < count; i++)
         if (members[i].started)
             pthread_join(members[i].thread, NULL);
-        conclude(grids[i].function, &members[i].dispatch, &members[i].outcome);
-    }
+    runtime_lock();
     for (u32 i = 0; i < count; i++)
-        if (members[i].record.block)
-            memory_release(runtime()->memory, members[i].record.block);
+        if (members[i].begun)
+            conclude(&members[i].launch);
     if (barrier)
         memory_release(runtime()->memory, barrier);
     runtime_unlock();

@@ -35,9 +35,12 @@ Function *registered_function(const void *host_function, hipError_t *error);
  * `bytes` behind it are not all in it. */
 hipError_t symbol_range(const void *symbol, size_t bytes, size_t offset, void **address);
 
-/* launch.c: `parameters` are pointers to the values, or `extra` is a buffer of them; one of the two is NULL.
- * A fault of the kernel is not in the answer: it is latched in the runtime. */
-hipError_t launch(Function *f, const LaunchShape *shape, void **parameters, void **extra);
+/* launch.c: `parameters` are pointers to the values, or `extra` is a buffer of them; one of the two is NULL. They are
+ * read when it begins. It goes on for so many seconds or, below 0, to its end: then (true) `out` is gone. A fault of the
+ * kernel is not in an answer: it is latched in the runtime. */
+typedef struct Launch Launch;
+hipError_t launch_begin(Function *f, const LaunchShape *shape, void **parameters, void **extra, Launch **out);
+bool launch_continue(Launch *l, double patience_s);
 /* The checks of a launch alone. */
 hipError_t launch_check(const Function *f, const LaunchShape *shape, void **parameters, void **extra);
 /* The shape of a grid that is given in workgroups. */
@@ -65,9 +68,9 @@ void hostcall_serve(void *unused);
 u64 device_heap(void);
 u64 device_heap_allocate(u64 bytes);
 void device_heap_release(u64 address);
-/* printf_buffer.c: a buffer for the printf of a dispatch, and its printing afterwards. */
-u64 printf_buffer(void);
-void printf_buffer_print(const CodeObject *c);
+/* printf_buffer.c: a buffer for the printf of a dispatch (*block, made when it is 0), and its printing afterwards. */
+u64 printf_buffer(u64 *block);
+void printf_buffer_print(const CodeObject *c, u64 block);
 /* device_printf.c: print `words` of 64 bits: the format, and the arguments. The value of printf. */
 i64 device_printf(FILE *out, const u64 *words, size_t count);
 

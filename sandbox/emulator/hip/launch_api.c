@@ -1,6 +1,6 @@
 /* The calls that launch kernels: by host stub, by function handle, cooperatively, on several devices, with a list. */
 #include "device.h"
-#include "stream.h"
+#include "queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -207,6 +207,8 @@ hipError_t hipLaunchCooperativeKernelMultiDevice(hipLaunchParams *list, int coun
         if (error != hipSuccess)
             return answer(error);
     }
+    for (int i = 0; i < count; i++)
+        queue_wait(stream_find(list[i].stream));
     return answer(launch_together(grids, (u32)count));
 }
 
@@ -225,6 +227,9 @@ hipError_t hipModuleLaunchCooperativeKernelMultiDevice(hipFunctionLaunchParams *
         if (error != hipSuccess)
             return answer(error);
     }
+    for (u32 i = 0; i < count; i++)
+        if (stream_find(list[i].hStream))
+            queue_wait(stream_find(list[i].hStream));
     return answer(launch_together(grids, count));
 }
 

@@ -1,7 +1,7 @@
 /* hipMalloc and its kin, and hipFree. */
 #include "allocation.h"
 #include "device.h"
-#include "stream.h"
+#include "queue.h"
 
 static hipError_t allocate(void **pointer, size_t bytes, AllocationKind kind, u32 flags)
 {
@@ -17,6 +17,7 @@ static hipError_t release(void *pointer, bool host)
     bool known = allocation_find(pointer, &a) && a.address == (u64)(uintptr_t)pointer;
     if (!known || a.kind == ALLOCATION_REGISTERED || (a.kind == ALLOCATION_HOST) != host)
         return hipErrorInvalidValue;
+    queue_wait_device(a.device); /* which may use it */
     return allocation_end(pointer) ? hipSuccess : hipErrorInvalidValue;
 }
 
@@ -128,6 +129,8 @@ hipError_t hipHostUnregister(void *host)
     if (!host)
         return answer(hipErrorInvalidValue);
     bool known = allocation_find(host, &a) && a.kind == ALLOCATION_REGISTERED && a.address == (u64)(uintptr_t)host;
+    if (known)
+        queue_wait_device(a.device);
     return answer(known && allocation_end(host) ? hipSuccess : hipErrorHostMemoryNotRegistered);
 }
 

@@ -1,6 +1,6 @@
 /* Modules: code objects that the program loads itself, and questions about their functions. */
 #include "device.h"
-#include "launch.h"
+#include "queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +141,7 @@ hipError_t hipModuleUnload(hipModule_t module)
 {
     if (!module)
         return answer(hipErrorInvalidHandle);
+    queue_wait_all();
     runtime_lock();
     for (u32 i = 0; i < module->function_count; i++)
         function_end(module->functions[i]);

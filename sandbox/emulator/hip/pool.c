@@ -203,10 +203,7 @@ hipError_t hipFreeAsync(void *pointer, hipStream_t stream)
     const Stream *s = stream_find(stream);
     if (!pointer || !s)
         return answer(s ? hipErrorInvalidValue : hipErrorInvalidHandle);
-    if (s->capture) {
-        const Work w = {.kind = WORK_RELEASE, .released = pointer};
-        return answer(stream_submit(stream, &w));
-    }
+    const Work w = {.kind = s->capture ? WORK_RELEASE : WORK_FREE, .released = pointer};
     bool known = allocation_find(pointer, &a) && a.address == (u64)(uintptr_t)pointer && a.kind == ALLOCATION_DEVICE;
-    return answer(known && allocation_end(pointer) ? hipSuccess : hipErrorInvalidValue);
+    return answer(known || s->capture ? stream_submit(stream, &w) : hipErrorInvalidValue);
 }

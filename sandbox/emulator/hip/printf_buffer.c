@@ -15,17 +15,16 @@ typedef struct {
     u8 records[];
 } Buffer;
 
-static Buffer *buffer; /* in device memory */
-
-u64 printf_buffer(void)
+u64 printf_buffer(u64 *block)
 {
-    if (!buffer)
-        buffer = (Buffer *)(uintptr_t)memory_allocate(runtime()->memory, BUFFER_BYTES);
-    if (buffer) {
+    if (!*block)
+        *block = memory_allocate(runtime()->memory, BUFFER_BYTES);
+    if (*block) {
+        Buffer *buffer = (Buffer *)(uintptr_t)*block;
         buffer->used = 0;
         buffer->size = BUFFER_BYTES - sizeof *buffer;
     }
-    return (u64)(uintptr_t)buffer;
+    return *block;
 }
 
 /* The format of "0:0:HASH,FORMAT" whose hash this is; NULL when there is none. */
@@ -74,8 +73,9 @@ static void print_varying(FILE *out, const u8 *at, size_t bytes)
     free(words);
 }
 
-void printf_buffer_print(const CodeObject *c)
+void printf_buffer_print(const CodeObject *c, u64 block)
 {
+    const Buffer *buffer = (const Buffer *)(uintptr_t)block;
     enum { TO_STDERR = 1, CONSTANT = 2, LENGTH_SHIFT = 2 };
     u32 used = buffer ? buffer->used : 0;
     if (buffer && used > buffer->size)

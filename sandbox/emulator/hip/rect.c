@@ -7,7 +7,7 @@ static const char no_arrays[] = "arrays need image instructions, which are not e
 
 hipError_t rect_run(const RectWork *w)
 {
-    hipError_t error = hipSuccess;
+    hipError_t error = device_fault();
     for (size_t z = 0; z < w->depth && error == hipSuccess; z++)
         for (size_t y = 0; y < w->height && error == hipSuccess; y++) {
             const CopyWork row = {(char *)w->to + z * w->to_slice_bytes + y * w->to_pitch,
@@ -28,7 +28,8 @@ static hipError_t rect(const RectWork *w, bool wait, hipStream_t stream)
     hipError_t error = wait ? capture_forbids() : hipSuccess;
     if (error != hipSuccess)
         return answer(error);
-    return answer(wait ? rect_run(w) : stream_submit(stream, &work));
+    wait = wait || is_pageable(w->to) || is_pageable(w->from);
+    return answer(wait ? stream_submit_and_wait(stream, &work) : stream_submit(stream, &work));
 }
 
 static RectWork rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,

@@ -10,6 +10,15 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const u64 default_arena_bytes = 16ull << 30; /* address space only: untouched pages cost nothing */
 
+static void make_lock(void)
+{
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&the_runtime.lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+}
+
 static void read_option(Options *o, const char *key, const char *value)
 {
     u64 number = strtoull(value, NULL, 0);
@@ -66,11 +75,8 @@ static void start(void)
     }
     if (the_runtime.options.check_memory && !memory_track_unset(the_runtime.memory))
         fprintf(stderr, "amdkernel emulator: no address space to tell which memory is set: its use is not checked\n");
-    pthread_mutexattr_t recursive;
-    pthread_mutexattr_init(&recursive);
-    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&the_runtime.lock, &recursive);
-    pthread_mutexattr_destroy(&recursive);
+    make_lock();
+    pthread_atfork(runtime_lock, runtime_unlock, make_lock);
 }
 
 Runtime *runtime(void)
@@ -107,10 +113,10 @@ int current_device(void) { return chosen_device; }
 void set_current_device(int ordinal) { chosen_device = ordinal; }
 bool is_device(int ordinal) { return ordinal >= 0 && ordinal < runtime()->options.devices; }
 
-hipError_t device_fault(void)
+hipError_t device_fault(void) { return (hipError_t)__atomic_load_n(&runtime()->fault, __ATOMIC_ACQUIRE); }
+
+void latch_fault(hipError_t error)
 {
-    runtime_lock();
-    hipError_t fault = runtime()->fault;
-    runtime_unlock();
-    return fault;
+    int none = hipSuccess;
+    __atomic_compare_exchange_n(&runtime()->fault, &none, (int)error, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }

@@ -1,8 +1,6 @@
 /*
- * What the modules of the HIP front end share: the state of the process, and how an API function answers.
- *
- * Every stream runs in order and synchronously: a launch has ended when hipLaunchKernel returns, and its fault is told
- * by the next call that would wait for it on a real GPU.
+ * What the modules of the HIP front end share: the state of the process, and how an API function answers. The fault of
+ * a launch is told by the next call that waits for it.
  */
 #ifndef AMDKERNEL_HIP_RUNTIME_H
 #define AMDKERNEL_HIP_RUNTIME_H
@@ -36,12 +34,12 @@ typedef struct {
 
 typedef struct {
     Memory *memory;
-    Caches *caches;          /* as the memory model has them; NULL without it */
+    Caches *caches;          /* as the memory model has them; NULL without it, and while a dispatch has them */
     Options options;
     const char *report_path; /* NULL: faults go to stderr, and nothing else is told */
     pthread_mutex_t lock;    /* recursive; held by every call that touches shared state */
     u64 clock;               /* where the clocks of the devices stand */
-    hipError_t fault;        /* of a dispatch: as on a real GPU nothing works after it, until hipDeviceReset */
+    int fault;               /* of a dispatch: as on a real GPU nothing works after it, until hipDeviceReset; atomic */
 } Runtime;
 
 /* The one runtime of the process, made at first use. Ends the process when there is no memory for the arena. */
@@ -59,10 +57,15 @@ bool is_device(int ordinal);
  * memory though it must. Variables of code objects lie in blocks too. */
 hipError_t check_range(const void *pointer, size_t bytes, bool must_be_device);
 
+/* Whether it is memory of the host that no HIP call has made or pinned. */
+bool is_pageable(const void *pointer);
+
 /* What an API function returns: `error` is kept for hipGetLastError unless it is hipSuccess. */
 hipError_t answer(hipError_t error);
 
 /* The latched fault, or hipSuccess: the value of every call that waits for the device. */
 hipError_t device_fault(void);
+/* Latch an error, unless there is none or another one came before. */
+void latch_fault(hipError_t error);
 
 #endif

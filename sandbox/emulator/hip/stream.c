@@ -1,5 +1,5 @@
-/* Streams. Every one runs in order and synchronously, so a stream is a name, and nothing ever waits; or it captures. */
-#include "stream.h"
+/* Streams: their handles, and what programs ask of them. Whose turn it is says queue.c. */
+#include "queue.h"
 
 #include "device.h"
 #include "refuse.h"
@@ -8,41 +8,136 @@
 
 enum { LEAST_PRIORITY = 1, GREATEST_PRIORITY = -1 };
 
-static Stream *streams; /* all that programs made and have not destroyed */
+static Stream *streams; /* all that programs and threads made; those that ended only while they have work to do */
 static Stream null_streams[MAX_DEVICES];
-static _Thread_local Stream per_thread_stream;
+static _Thread_local Stream *own_streams[MAX_DEVICES]; /* hipStreamPerThread */
+static _Thread_local bool null_is_own;
 static u64 last_id;
 
 static Stream *null_stream(void)
 {
     Stream *s = &null_streams[current_device()];
+    queue_lock();
     s->device = current_device();
+    s->is_null = true;
+    queue_unlock();
     return s;
 }
 
+static Stream *add(unsigned flags, int priority)
+{
+    Stream *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    *s = (Stream){.flags = flags, .priority = priority, .device = current_device()};
+    queue_lock();
+    s->id = ++last_id;
+    s->next = streams;
+    streams = s;
+    queue_unlock();
+    return s;
+}
+
+static void end(Stream *s)
+{
+    queue_lock();
+    s->ended = true;
+    list_clear(&s->tail);
+    stream_forget_if_ended(s);
+    queue_unlock();
+}
+
+void stream_forget_if_ended(Stream *s)
+{
+    if (!s->ended || s->first || s->tended)
+        return;
+    Stream **link = &streams;
+    while (*link != s)
+        link = &(*link)->next;
+    *link = s->next;
+    free(s);
+}
+
+/* When a thread ends, so do its streams. */
+static pthread_key_t own_key;
+
+static void end_own(void *list)
+{
+    Stream **own = list;
+    for (int k = 0; k < MAX_DEVICES; k++)
+        if (own[k])
+            end(own[k]);
+}
+
+static void make_own_key(void) { pthread_key_create(&own_key, end_own); }
+
+static Stream *own_stream(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    Stream **mine = &own_streams[current_device()];
+    pthread_once(&once, make_own_key);
+    pthread_setspecific(own_key, own_streams);
+    if (!*mine)
+        *mine = add(hipStreamDefault, 0);
+    return *mine;
+}
+
+void stream_null_is_own(bool own) { null_is_own = own; }
+
 Stream *stream_find(hipStream_t stream)
 {
+    if (stream == hipStreamPerThread || (!stream && null_is_own))
+        return own_stream();
     if (!stream || stream == hipStreamLegacy)
         return null_stream();
-    if (stream == hipStreamPerThread) {
-        per_thread_stream.device = current_device();
-        return &per_thread_stream;
-    }
-    runtime_lock();
+    queue_lock();
     Stream *s = streams;
-    while (s && (hipStream_t)s != stream)
+    while (s && ((hipStream_t)s != stream || s->ended))
         s = s->next;
-    runtime_unlock();
+    queue_unlock();
     return s;
+}
+
+void stream_each_locked(void (*visit)(Stream *s, void *context), void *context)
+{
+    for (int k = 0; k < MAX_DEVICES; k++)
+        if (null_streams[k].is_null)
+            visit(&null_streams[k], context);
+    for (Stream *s = streams; s; s = s->next)
+        visit(s, context);
 }
 
 void stream_each(void (*visit)(Stream *s, void *context), void *context)
 {
-    runtime_lock();
-    for (Stream *s = streams; s; s = s->next)
-        visit(s, context);
-    visit(&per_thread_stream, context);
-    runtime_unlock();
+    queue_lock();
+    stream_each_locked(visit, context);
+    queue_unlock();
+}
+
+static hipError_t submit_graph(Stream *s, hipStream_t handle, const Graph *g)
+{
+    Node **order = graph_order(g);
+    hipError_t error = order ? hipSuccess : hipErrorInvalidValue;
+    for (u32 i = 0; i < g->nodes.count && error == hipSuccess; i++)
+        if (!order[i]->disabled)
+            error = stream_do(s, handle, &order[i]->work, false);
+    free(order);
+    return error;
+}
+
+hipError_t stream_do(Stream *s, hipStream_t handle, const Work *w, bool wait)
+{
+    Mark *mark = NULL;
+    switch (w->kind) {
+    case WORK_EMPTY: case WORK_ALLOCATE: case WORK_RELEASE: return hipSuccess;
+    case WORK_GRAPH: return submit_graph(s, handle, w->graph);
+    case WORK_RECORD: mark = event_renew(w->event); break;
+    case WORK_WAIT: mark = event_mark(w->event); break;
+    default: break;
+    }
+    if (w->kind == WORK_RECORD && !mark)
+        return hipErrorInvalidHandle;
+    return queue_submit(s, handle, w, mark, wait);
 }
 
 hipError_t stream_submit(hipStream_t stream, const Work *w)
@@ -50,31 +145,24 @@ hipError_t stream_submit(hipStream_t stream, const Work *w)
     Stream *s = stream_find(stream);
     if (!s)
         return hipErrorInvalidHandle;
-    if (s->capture)
-        return capture_add(s, w);
-    int before = current_device();
-    set_current_device(s->device);
-    hipError_t error = work_run(w, stream);
-    set_current_device(before);
-    return error;
+    return s->capture ? capture_add(s, w) : stream_do(s, stream, w, false);
+}
+
+hipError_t stream_submit_and_wait(hipStream_t stream, const Work *w)
+{
+    Stream *s = stream_find(stream);
+    if (!s)
+        return hipErrorInvalidHandle;
+    return s->capture ? capture_add(s, w) : stream_do(s, stream, w, true);
 }
 
 static hipError_t create(hipStream_t *stream, unsigned flags, int priority)
 {
     if (!stream || (flags != hipStreamDefault && flags != hipStreamNonBlocking))
         return hipErrorInvalidValue;
-    Stream *s = calloc(1, sizeof *s);
-    if (!s)
-        return hipErrorOutOfMemory;
     int bounded = priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority > LEAST_PRIORITY ? LEAST_PRIORITY : priority;
-    *s = (Stream){.flags = flags, .priority = bounded, .device = current_device()};
-    runtime_lock();
-    s->id = ++last_id;
-    s->next = streams;
-    streams = s;
-    runtime_unlock();
-    *stream = (hipStream_t)s;
-    return hipSuccess;
+    *stream = (hipStream_t)add(flags, bounded);
+    return *stream ? hipSuccess : hipErrorOutOfMemory;
 }
 
 hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags) { return answer(create(stream, flags, 0)); }
@@ -101,35 +189,34 @@ hipError_t hipExtStreamGetCUMask(hipStream_t stream, u32 words, u32 *mask)
     return hipSuccess;
 }
 
+/* What it has to do is done all the same. */
 hipError_t hipStreamDestroy(hipStream_t stream)
 {
-    hipError_t error = hipErrorInvalidHandle;
-    runtime_lock();
-    for (Stream **link = &streams; *link; link = &(*link)->next) {
-        Stream *s = *link;
-        if ((hipStream_t)s != stream)
-            continue;
-        *link = s->next;
-        list_clear(&s->tail);
-        free(s);
-        error = hipSuccess;
-        break;
-    }
-    runtime_unlock();
-    return answer(error);
-}
-
-static hipError_t wait_for(hipStream_t stream)
-{
-    Stream *s = stream_find(stream);
+    Stream *s = stream && stream != hipStreamLegacy && stream != hipStreamPerThread ? stream_find(stream) : NULL;
     if (!s)
         return answer(hipErrorInvalidHandle);
-    hipError_t error = capture_forbids_stream(s);
-    return answer(error != hipSuccess ? error : device_fault());
+    end(s);
+    return hipSuccess;
 }
 
-hipError_t hipStreamSynchronize(hipStream_t stream) { return wait_for(stream); }
-hipError_t hipStreamQuery(hipStream_t stream) { return wait_for(stream); }
+hipError_t hipStreamSynchronize(hipStream_t stream)
+{
+    Stream *s = stream_find(stream);
+    hipError_t error = s ? capture_forbids_stream(s) : hipErrorInvalidHandle;
+    if (error != hipSuccess)
+        return answer(error);
+    queue_wait(s);
+    return answer(device_fault());
+}
+
+hipError_t hipStreamQuery(hipStream_t stream)
+{
+    Stream *s = stream_find(stream);
+    hipError_t error = s ? capture_forbids_stream(s) : hipErrorInvalidHandle;
+    if (error != hipSuccess)
+        return answer(error);
+    return answer(queue_is_idle(s) ? device_fault() : hipErrorNotReady);
+}
 
 hipError_t hipStreamGetFlags(hipStream_t stream, unsigned *flags)
 {

@@ -7,16 +7,18 @@
 typedef struct Stream {
     unsigned flags;
     int priority, device;
+    bool is_null, ended; /* ended: destroyed while it had work to do */
     u64 id;
-    Capture *capture;    /* NULL: work is done at once */
+    Capture *capture;    /* NULL: work is done when its turn comes */
     NodeList tail;       /* while it captures: the nodes that the next one depends on */
+    struct Item *first, *last; /* what is to be done, see queue.c */
+    bool tended;         /* a thread does it */
     struct Stream *next;
 } Stream;
 
 typedef struct Event {
     unsigned flags;
-    bool recorded;
-    struct timespec at;
+    struct Mark *mark;   /* of the last record; NULL: there was none */
     Capture *capture;    /* recorded in a capture: its nodes stand for it */
     NodeList nodes;
     struct Event *next;
@@ -26,10 +28,20 @@ typedef struct Event {
 Stream *stream_find(hipStream_t stream);
 /* Every stream that exists, the default ones too. */
 void stream_each(void (*visit)(Stream *s, void *context), void *context);
+/* The same, and the end of a stream, for who holds the lock of the queues. */
+void stream_each_locked(void (*visit)(Stream *s, void *context), void *context);
+void stream_forget_if_ended(Stream *s);
+/* While it is set the calling thread's null stream is its own one. */
+void stream_null_is_own(bool own);
+
+/* What stream_submit() does for a stream that does not capture. */
+hipError_t stream_do(Stream *s, hipStream_t handle, const Work *w, bool wait);
 
 /* event.c */
 Event *event_find(hipEvent_t event);
-hipError_t event_record_now(hipEvent_t event);
+/* A new mark for the event, or the one it has, to be dropped; NULL: there is no such event, or none was recorded. */
+struct Mark *event_renew(hipEvent_t event);
+struct Mark *event_mark(hipEvent_t event);
 void event_forget_capture(const Capture *c);
 
 #endif

@@ -1,15 +1,13 @@
 /* Doing work now, and keeping it for later. */
+#include "allocation.h"
 #include "device.h"
 #include "graph.h"
-#include "refuse.h"
-#include "stream.h"
 #include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static bool value_is_reached(const ValueWork *w)
+bool work_value_is_reached(const ValueWork *w)
 {
     u64 now = w->bytes == 8 ? __atomic_load_n((const u64 *)w->address, __ATOMIC_ACQUIRE)
                             : __atomic_load_n((const u32 *)w->address, __ATOMIC_ACQUIRE);
@@ -20,20 +18,6 @@ static bool value_is_reached(const ValueWork *w)
     case hipStreamWaitValueAnd: return (now & w->value) != 0;
     default: return ~(now | w->value) != 0; /* hipStreamWaitValueNor */
     }
-}
-
-/* Another thread of the program may write the value; nobody else can, as all other work has been done. */
-static hipError_t wait_for_value(const ValueWork *w)
-{
-    enum { PATIENCE_MS = 10000 };
-    for (int ms = 0; !value_is_reached(w); ms++) {
-        struct timespec millisecond = {.tv_nsec = 1000000};
-        if (ms == PATIENCE_MS)
-            return refuse("hipStreamWaitValue", "nothing has written the value for 10 s: streams run in order here, so "
-                                                "work that is submitted later cannot");
-        nanosleep(&millisecond, NULL);
-    }
-    return hipSuccess;
 }
 
 static hipError_t write_value(const ValueWork *w)
@@ -47,21 +31,19 @@ static hipError_t write_value(const ValueWork *w)
 
 hipError_t work_run(const Work *w, hipStream_t stream)
 {
-    hipError_t error = hipSuccess;
     switch (w->kind) {
-    case WORK_EMPTY: case WORK_ALLOCATE: case WORK_RELEASE: case WORK_WAIT: return hipSuccess;
-    case WORK_KERNEL: return launch(w->kernel.function, &w->kernel.shape, w->kernel.parameters, w->kernel.extra);
+    case WORK_EMPTY: case WORK_ALLOCATE: case WORK_RELEASE: case WORK_WAIT: case WORK_RECORD: case WORK_WAIT_VALUE:
+        return hipSuccess; /* that its turn has come is all */
+    case WORK_KERNEL: case WORK_GRAPH: return hipErrorUnknown;
     case WORK_COPY: return copy_run(&w->copy);
     case WORK_COPY_RECT: return rect_run(&w->rect);
     case WORK_FILL: return fill_run(&w->fill);
     case WORK_HOST: w->host.fn(w->host.userData); return hipSuccess;
     case WORK_CALLBACK: w->callback.call(stream, device_fault(), w->callback.data); return hipSuccess;
-    case WORK_RECORD: return event_record_now(w->event);
-    case WORK_GRAPH: return graph_run(w->graph, stream);
-    case WORK_WAIT_VALUE: return wait_for_value(&w->value);
+    case WORK_FREE: return allocation_end(w->released) ? hipSuccess : hipErrorInvalidValue;
     case WORK_WRITE_VALUE: return write_value(&w->value);
     }
-    return error;
+    return hipErrorUnknown;
 }
 
 /* {HIP_LAUNCH_PARAM_BUFFER_POINTER, p, HIP_LAUNCH_PARAM_BUFFER_SIZE, &n, HIP_LAUNCH_PARAM_END}, with room behind it. */

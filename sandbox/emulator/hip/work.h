@@ -9,7 +9,7 @@
 
 typedef enum {
     WORK_EMPTY, WORK_KERNEL, WORK_COPY, WORK_FILL, WORK_HOST, WORK_CALLBACK, WORK_RECORD, WORK_WAIT, WORK_ALLOCATE,
-    WORK_RELEASE, WORK_GRAPH, WORK_WAIT_VALUE, WORK_WRITE_VALUE, WORK_COPY_RECT
+    WORK_RELEASE, WORK_FREE, WORK_GRAPH, WORK_WAIT_VALUE, WORK_WRITE_VALUE, WORK_COPY_RECT
 } WorkKind;
 
 typedef struct {
@@ -60,21 +60,25 @@ typedef struct Work {
         struct { hipStreamCallback_t call; void *data; } callback;
         hipEvent_t event;
         hipMemAllocNodeParams allocate;
-        void *released;
+        void *released; /* WORK_RELEASE: a graph's own block stays; WORK_FREE */
         hipGraph_t graph;
         ValueWork value;
     };
 } Work;
 
-/* work.c: do it now, for the stream that was given; a kernel's fault is latched, not returned. */
+/* work.c: do it now, for the stream that was given; not for kernels and graphs, which take their time. */
 hipError_t work_run(const Work *w, hipStream_t stream);
+/* Whether the value that it waits for is there. */
+bool work_value_is_reached(const ValueWork *w);
 
 /* A copy that outlives the caller's arguments, and its end. */
 hipError_t work_keep(const Work *w, Work *out);
 void work_drop(Work *w);
 
-/* stream.c: now, or into the graph that the stream captures. */
+/* stream.c: when its turn comes, or into the graph that the stream captures. */
 hipError_t stream_submit(hipStream_t stream, const Work *w);
+/* The same, and return when it has been done. */
+hipError_t stream_submit_and_wait(hipStream_t stream, const Work *w);
 
 /* copy.c, fill.c, rect.c */
 hipError_t copy_run(const CopyWork *w);

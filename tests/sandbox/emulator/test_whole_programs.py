@@ -70,6 +70,13 @@ def test_a_failed_assertion_says_what_and_where(built: Path) -> None:
 
 
 @pytest.mark.timeout(400)
+def test_a_process_may_end_while_a_kernel_does_not(built: Path) -> None:
+    ended = amdkernel_run(str(built / "unfinished"))
+    assert "printed before the end" in ended.stdout
+    assert "the process ends, 1 items of work in its streams have not" in ended.stderr
+
+
+@pytest.mark.timeout(400)
 def test_what_is_refused_is_named_once(built: Path) -> None:
     told = amdkernel_run(str(built / "refusals")).stderr
     assert told.count("hipMallocArray is not supported: textures, surfaces and arrays need image instructions") == 1

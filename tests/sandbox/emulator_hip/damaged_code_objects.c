@@ -29,8 +29,8 @@ bool memory_is_input(Memory *m, u64 address) { (void)m, (void)address; return tr
 bool memory_track_unset(Memory *m) { (void)m; return true; }
 void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset) { (void)m, (void)address, (void)bytes, (void)unset; }
 void memory_copy_unset(Memory *m, u64 to, u64 from, u64 bytes) { (void)m, (void)to, (void)from, (void)bytes; }
-bool memory_nearest(const Memory *m, u64 address, Block *out) { (void)m, (void)address, (void)out; return false; }
-bool memory_in_block(const Memory *m, u64 address, u64 bytes) { (void)m, (void)address, (void)bytes; return true; }
+bool memory_nearest(Memory *m, u64 address, Block *out) { (void)m, (void)address, (void)out; return false; }
+bool memory_in_block(Memory *m, u64 address, u64 bytes) { (void)m, (void)address, (void)bytes; return true; }
 Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t room)
 {
     (void)arch, (void)wave_size, (void)address, (void)bytes, (void)error, (void)room;
