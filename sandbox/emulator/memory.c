@@ -452,10 +452,14 @@ bool memory_nearest(Memory *m, u64 address, Block *out)
 bool memory_in_block(Memory *m, u64 address, u64 bytes)
 {
     pthread_mutex_lock(&m->lock);
-    const Allocation *b = live_block(m, address);
-    bool inside = b && bytes <= b->address + b->bytes - address;
+    u64 end = address + bytes, at = address;
+    const Allocation *b = live_block(m, at);
+    while (b && b->address + b->bytes < end) { /* adopted blocks may follow each other without a gap */
+        at = b->address + b->bytes;
+        b = live_block(m, at);
+    }
     pthread_mutex_unlock(&m->lock);
-    return inside;
+    return b && end >= address;
 }
 
 bool memory_span(const Memory *m, u64 address, u64 bytes, Span *out)

@@ -23,12 +23,14 @@ static bool make_room(void)
     return true;
 }
 
+static bool is_ours(AllocationKind kind) { return kind != ALLOCATION_REGISTERED && kind != ALLOCATION_MAPPED; }
+
 static void add(u64 address, size_t bytes, AllocationKind kind, u32 flags)
 {
     int owner = current_device();
     blocks[block_count++] = (Allocation){.address = address, .bytes = bytes, .kind = kind, .flags = flags,
                                          .device = owner, .id = ++last_id};
-    if (kind != ALLOCATION_REGISTERED)
+    if (is_ours(kind))
         in_use[owner] += bytes;
 }
 
@@ -54,7 +56,7 @@ hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32
     return error;
 }
 
-hipError_t allocation_adopt(void *host, size_t bytes, u32 flags)
+hipError_t allocation_adopt(void *host, size_t bytes, AllocationKind kind, u32 flags)
 {
     hipError_t error = hipErrorOutOfMemory;
     runtime_lock();
@@ -62,7 +64,7 @@ hipError_t allocation_adopt(void *host, size_t bytes, u32 flags)
         error = memory_adopt(runtime()->memory, (u64)(uintptr_t)host, bytes) ? hipSuccess
                                                                             : hipErrorHostMemoryAlreadyRegistered;
     if (error == hipSuccess)
-        add((u64)(uintptr_t)host, bytes, ALLOCATION_REGISTERED, flags);
+        add((u64)(uintptr_t)host, bytes, kind, flags);
     runtime_unlock();
     return error;
 }
@@ -94,7 +96,7 @@ bool allocation_end(void *pointer)
     size_t i = find(address);
     bool known = i < block_count && blocks[i].address == address && memory_release(runtime()->memory, address);
     if (known) {
-        if (blocks[i].kind != ALLOCATION_REGISTERED)
+        if (is_ours(blocks[i].kind))
             in_use[blocks[i].device] -= blocks[i].bytes;
         memmove(&blocks[i], &blocks[i + 1], (--block_count - i) * sizeof *blocks);
     }

@@ -4,7 +4,7 @@
 
 #include "runtime.h"
 
-typedef enum { ALLOCATION_DEVICE, ALLOCATION_HOST, ALLOCATION_MANAGED, ALLOCATION_REGISTERED } AllocationKind;
+typedef enum { ALLOCATION_DEVICE, ALLOCATION_HOST, ALLOCATION_MANAGED, ALLOCATION_REGISTERED, ALLOCATION_MAPPED } AllocationKind;
 
 typedef struct {
     u64 address, bytes;
@@ -25,8 +25,8 @@ bool allocation_find(const void *pointer, Allocation *out);
 u64 allocation_in_use(int device);
 /* The bytes in use of those that came from a pool. */
 u64 allocation_in_pool(const void *pool);
-/* Make the program's own memory visible to kernels; hipErrorHostMemoryAlreadyRegistered. */
-hipError_t allocation_adopt(void *host, size_t bytes, u32 flags);
+/* Make memory outside the arena visible to kernels: the program's own, or what is mapped to reserved addresses; hipErrorHostMemoryAlreadyRegistered. */
+hipError_t allocation_adopt(void *host, size_t bytes, AllocationKind kind, u32 flags);
 void allocation_set_pool(const void *pointer, void *pool);
 
 #endif

@@ -121,7 +121,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_tR0000 *properties, int ordinal)
     A(StreamPrioritiesSupported, 1) A(SurfaceAlignment, 0) A(TccDriver, 0) A(TextureAlignment, p->textureAlignment)   \
     A(TexturePitchAlignment, p->texturePitchAlignment) A(TotalConstantMemory, p->totalConstMem)                       \
     A(TotalGlobalMem, p->totalGlobalMem > INT32_MAX ? INT32_MAX : p->totalGlobalMem) A(UnifiedAddressing, 1)          \
-    A(WarpSize, p->warpSize) A(MemoryPoolsSupported, 1) A(VirtualMemoryManagementSupported, 0)                        \
+    A(WarpSize, p->warpSize) A(MemoryPoolsSupported, 1) A(VirtualMemoryManagementSupported, 1)                        \
     A(HostRegisterSupported, 1) A(MemoryPoolSupportedHandleTypes, 0)                                                  \
     A(ClockInstructionRate, p->clockInstructionRate)                                                                  \
     A(MaxSharedMemoryPerMultiprocessor, p->maxSharedMemoryPerMultiProcessor)                                          \

@@ -15,7 +15,7 @@ static hipError_t release(void *pointer, bool host)
     if (!pointer)
         return hipSuccess;
     bool known = allocation_find(pointer, &a) && a.address == (u64)(uintptr_t)pointer;
-    if (!known || a.kind == ALLOCATION_REGISTERED || (a.kind == ALLOCATION_HOST) != host)
+    if (!known || a.kind == ALLOCATION_REGISTERED || a.kind == ALLOCATION_MAPPED || (a.kind == ALLOCATION_HOST) != host)
         return hipErrorInvalidValue;
     queue_wait_device(a.device); /* which may use it */
     return allocation_end(pointer) ? hipSuccess : hipErrorInvalidValue;
@@ -120,7 +120,7 @@ hipError_t hipHostRegister(void *host, size_t bytes, unsigned flags)
     enum { KNOWN = hipHostRegisterPortable | hipHostRegisterMapped | hipHostRegisterIoMemory | hipHostRegisterReadOnly };
     if (!host || !bytes || flags & ~(unsigned)(KNOWN | hipExtHostRegisterCoarseGrained))
         return answer(hipErrorInvalidValue);
-    return answer(allocation_adopt(host, bytes, flags));
+    return answer(allocation_adopt(host, bytes, ALLOCATION_REGISTERED, flags));
 }
 
 hipError_t hipHostUnregister(void *host)

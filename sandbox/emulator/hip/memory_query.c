@@ -37,7 +37,7 @@ hipError_t hipMemGetAddressRange(hipDeviceptr_t *base, size_t *bytes, hipDevicep
 static hipMemoryType memory_type(const Allocation *a)
 {
     switch (a->kind) {
-    case ALLOCATION_DEVICE: return hipMemoryTypeDevice;
+    case ALLOCATION_DEVICE: case ALLOCATION_MAPPED: return hipMemoryTypeDevice;
     case ALLOCATION_MANAGED: return hipMemoryTypeManaged;
     default: return hipMemoryTypeHost;
     }

@@ -37,7 +37,11 @@ Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes,
     return NULL;
 }
 void program_destroy(Program *p) { (void)p; }
-void dispatch_run(Memory *m, const Dispatch *d, Outcome *out) { (void)m, (void)d, (void)out; }
+void memory_arena(const Memory *m, u64 *address, u64 *bytes) { (void)m, *address = *bytes = 0; }
+DispatchRun *dispatch_begin(Memory *m, const Dispatch *d) { (void)m, (void)d; return NULL; }
+bool dispatch_continue(DispatchRun *r, double patience_s) { (void)r, (void)patience_s; return true; }
+const Dispatch *dispatch_of_run(const DispatchRun *r) { (void)r; return NULL; }
+void dispatch_end(DispatchRun *r, Outcome *out) { (void)r, (void)out; }
 Caches *caches_create(const char *arch) { (void)arch; return NULL; }
 u32 kernel_wave_size(const KernelCode *k) { (void)k; return 64; }
 const char *outcome_name(OutcomeKind kind) { (void)kind; return ""; }
