@@ -149,6 +149,8 @@ ON_RDNA = [
     rdna("ds_store_b128 v22, v[10:13]", {"SQ_LDS_IDX_ACTIVE": 16, "SQ_LDS_BANK_CONFLICT": 12}, step=64),
     rdna("v_add_f32 v20, v0, v1", {
         "SQ_WAVE32_INSTS": 1, "SQ_WAVE64_INSTS": 0, "SQ_INSTS_VALU_ADD_F32": 1, "active_lanes_valu": 32}),
+    rdna("v_dual_add_f32 v20, v0, v1 :: v_dual_mul_f32 v21, v2, v3", {
+        "SQ_INSTS_VALU": 1, "SQ_INSTS_VALU_ADD_F32": 1, "SQ_INSTS_VALU_MUL_F32": 1}),
     rdna("global_load_b32 v20, v22, s[20:21]", {
         "SQ_INSTS_VMEM_RD": 1, "bytes_loaded": 128, "cache_lines_loaded": 1, "TCP_TOTAL_ACCESSES_sum": 0}, step=4),
     rdna("global_load_b32 v20, v22, s[20:21]", {"bytes_loaded": 128, "cache_lines_loaded": 16}, step=64),
@@ -156,11 +158,16 @@ ON_RDNA = [
     rdna("global_store_b64 v22, v[10:11], s[20:21]", {"bytes_stored": 256, "cache_lines_stored": 2}, step=8),
 ]  # fmt: skip
 # Lanes 0 and 20 share a phase of wide loads on RDNA3, lanes 0 and 4 on RDNA4; in steps of 32 bytes all have one bank.
+WMMA = {"SQ_INSTS_VALU": 1, "SQ_INSTS_MFMA": 1, "SQ_INSTS_VALU_MFMA_MOPS_F16": 16, "active_lanes_valu": 0}
 ON_RDNA3 = [
+    rdna("v_wmma_f32_16x16x16_f16 v[32:39], v[40:47], v[48:55], v[32:39]", WMMA),
     rdna_read("b128", 32, cycles=4, conflicts=1, lanes=BOTH | BOTH << 20),
     rdna_read("b128", 32, cycles=4, conflicts=0, lanes=BOTH | BOTH << 4),
 ]
 ON_RDNA4 = [
+    rdna("v_wmma_f32_16x16x16_f16 v[32:39], v[40:43], v[44:47], v[32:39]", WMMA),
+    rdna("v_wmma_f32_16x16x16_fp8_bf8 v[32:39], v[40:41], v[42:43], v[32:39]", {"SQ_INSTS_VALU_MFMA_MOPS_F8": 16}),
+    rdna("v_swmmac_f32_16x16x32_f16 v[32:39], v[40:43], v[44:51], v20", {"SQ_INSTS_VALU_MFMA_MOPS_F16": 32}),
     rdna_read("b128", 32, cycles=4, conflicts=0, lanes=BOTH | BOTH << 20),
     rdna_read("b128", 32, cycles=4, conflicts=1, lanes=BOTH | BOTH << 4),
 ]
