@@ -67,6 +67,10 @@ FOLDS: dict[str, Fold] = {
     "fmin": lambda old, v, c: np.where(floats(v) < floats(old), v, old),
     "fmax": lambda old, v, c: np.where(floats(v) > floats(old), v, old),
     "fcmpswap": lambda old, v, c: np.where(floats(old) == floats(c), v, old),
+    "csub": lambda old, v, c: np.where(old < v, 0, old - v),
+    "cond_sub": lambda old, v, c: np.where(old >= v, old - v, old),
+    "fmin_num": lambda old, v, c: np.fmin(floats(old), floats(v)).view(old.dtype),
+    "fmax_num": lambda old, v, c: np.fmax(floats(old), floats(v)).view(old.dtype),
     "pk_f16": lambda old, v, c: (old.view("f2") + v.view("f2")).view("u4"),
     "pk_bf16": lambda old, v, c: packed_bf16(old, v),
 }
@@ -88,7 +92,7 @@ class Case:
 
 
 def data_registers(fold: str, size: int) -> str:
-    if fold == "cmpswap":
+    if fold in ("cmpswap", "fcmpswap"):
         return "v[24:25]" if size == 4 else "v[24:27]"
     if fold == "pk_f16":
         return "v13"
@@ -113,7 +117,7 @@ def memory_case(segment: str, name: str, fold: str, size: int, returns: bool) ->
         operands = f"{result}, {address} sc0" if returns else address
     copy_data = ""
     if segment == "buffer":  # the result comes back in the data's registers
-        first, words = int(data.strip("v[]").split(":")[0]), size // 4 * (2 if fold == "cmpswap" else 1)
+        first, words = int(data.strip("v[]").split(":")[0]), size // 4 * (2 if "cmpswap" in fold else 1)
         operands = operands.replace(data, f"v[40:{39 + words}]" if words > 1 else "v40", 1)
         copy_data = "".join(f"v_mov_b32 v{40 + n}, v{first + n}\n" for n in range(words))
         copy_back = "".join(f"\nv_mov_b32 v{20 + n}, v{40 + n}" for n in range(size // 4)) if returns else ""
@@ -127,7 +131,7 @@ def memory_case(segment: str, name: str, fold: str, size: int, returns: bool) ->
 
 def lds_case(name: str, fold: str, size: int, returns: bool) -> Case:
     result = "v20, " if size == 4 else "v[20:21], "
-    first = data_registers(fold.replace("cmpswap", "add").replace("fadd", "add"), size)
+    first = data_registers(fold.replace("fcmpswap", "add").replace("cmpswap", "add"), size)
     second = "v11" if size == 4 else "v[18:19]"
     if fold in ("cmpswap", "fcmpswap"):
         operands = f"v22, {'v26' if size == 4 else 'v[26:27]'}, {first}"

@@ -1,4 +1,4 @@
-"""Every instruction of the CDNA architectures that the emulator claims to know is run by a test."""
+"""Every instruction of an architecture that the emulator claims to know is run by a test."""
 
 import json
 
@@ -10,7 +10,7 @@ from amdkernel_mcp.execution.sandbox import Sandbox
 pytestmark = pytest.mark.sandbox
 
 COVERAGE = "/opt/amdkernel/emulator/build/coverage-report"
-ARCHS = ("gfx90a", "gfx942", "gfx950")
+ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 ELSEWHERE = {"s_endpgm"}  # ends every line's kernel
 
 

@@ -108,7 +108,33 @@ def atomic_cases(target: str) -> list[test_atomics.Case]:
         missing |= case.fold in ("fcmpswap", "wrap") and target.startswith("gfx12")
         if not missing:
             found.append(case)
-    return found
+    return [*found, *atomics_of_rdna(target)]
+
+
+def atomics_of_rdna(target: str) -> list[test_atomics.Case]:
+    names = [("csub_u32", "csub"), ("min_f32", "fmin"), ("max_f32", "fmax"), ("cmpswap_f32", "fcmpswap")]
+    if target.startswith("gfx12"):
+        names = [
+            ("sub_clamp_u32", "csub"),
+            ("cond_sub_u32", "cond_sub"),
+            ("min_num_f32", "fmin_num"),
+            ("max_num_f32", "fmax_num"),
+        ]
+    cases = [
+        test_atomics.memory_case(segment, name, fold, 4, returns)
+        for segment in ("global", "flat", "buffer")
+        for name, fold in names
+        for returns in (False, True)
+        if returns or fold != "csub"
+        if (segment, name) != ("flat", "csub_u32")
+    ]
+    if target.startswith("gfx12"):
+        cases += [
+            test_atomics.lds_case(test_atomics.lds_name(name, returns), fold, 4, returns)
+            for name, fold in names[:2]
+            for returns in (False, True)
+        ]
+    return cases
 
 
 ATOMICS = {target: [(case, renamed(case.line, target)) for case in atomic_cases(target)] for target in TARGETS}
@@ -123,6 +149,23 @@ def test_atomics_of_every_segment(sandbox: Sandbox, target: str) -> None:
     }
     check = test_atomics.test_an_atomic_leaves_the_new_value_and_returns_the_old_one
     check_all((case.name, lambda case=case: check(results, case)) for case, _ in ATOMICS[target])
+
+
+EXCHANGES = [renamed(line, "gfx1100/64") for line in test_atomics.EXCHANGES]
+BY_M0 = ["ds_store_addtid_b32 v10 offset:4", "ds_load_addtid_b32 v20 offset:4"]
+
+
+@pytest.mark.parametrize("target", WIDE)
+def test_words_of_lds_are_exchanged_and_found_by_m0(
+    sandbox: Sandbox, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(sandbox: Sandbox, given: list[tuple[str, State]]) -> list[State]:
+        return run_waves(sandbox, [(renamed(line, target), state) for line, state in given], target)
+
+    monkeypatch.setattr(test_atomics, "run_waves", run)
+    for line in test_atomics.EXCHANGES:
+        test_atomics.test_two_words_are_exchanged_at_once(sandbox, line)
+    test_atomics.test_lanes_find_their_own_words_by_m0(sandbox)
 
 
 def accesses(target: str) -> list[tuple[test_loads_and_stores.Case, str]]:

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 HERE = Path(__file__).parent
-_MNEMONIC = re.compile(r"(?:^|\n)\s*([a-z]+(?:_[a-z0-9]+)+)(?=\s|$)")
+_MNEMONIC = re.compile(r"(?:^|\n|:: )\s*([a-z]+(?:_[a-z0-9]+)+)(?=\s|$)")
 _ENCODING = re.compile(r"(?:_e32|_e64|_dpp|_sdwa)+$")
 
 
