@@ -1,5 +1,7 @@
 #include "disassembler.h"
 
+#include "crash_recovery.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +9,12 @@
 
 struct Disassembler {
     void *library, *context;
+    CrashRecovery recovery;
+    char arch[16];
+    const char *features;
+    u32 crashes;
+    void *(*create)(const char *triple, const char *cpu, const char *features, void *info, int tags, void *operand_info,
+                    void *look_up_symbol);
     size_t (*instruction)(void *context, u8 *code, u64 bytes, u64 pc, char *text, size_t text_bytes);
     void (*dispose)(void *context);
 };
@@ -34,6 +42,11 @@ static void *open_library(void)
     return NULL;
 }
 
+static void open_context(Disassembler *d)
+{
+    d->context = d->create("amdgcn-amd-amdhsa", d->arch, d->features, NULL, 0, NULL, NULL);
+}
+
 static bool start(Disassembler *d, const char *arch, u32 wave_size, char *error, size_t error_bytes)
 {
     d->library = open_library();
@@ -49,24 +62,27 @@ static bool start(Disassembler *d, const char *arch, u32 wave_size, char *error,
             return fail(error, error_bytes, "the LLVM library lacks %s", initialisers[k]);
         initialise();
     }
-    void *(*create)(const char *, const char *, const char *, void *, int, void *, void *) =
-        (void *(*)(const char *, const char *, const char *, void *, int, void *, void *))dlsym(
-            d->library, "LLVMCreateDisasmCPUFeatures");
+    d->create = (void *(*)(const char *, const char *, const char *, void *, int, void *, void *))dlsym(
+        d->library, "LLVMCreateDisasmCPUFeatures");
     d->instruction = (size_t (*)(void *, u8 *, u64, u64, char *, size_t))dlsym(d->library, "LLVMDisasmInstruction");
     d->dispose = (void (*)(void *))dlsym(d->library, "LLVMDisasmDispose");
-    if (!create || !d->instruction || !d->dispose)
+    if (!d->create || !d->instruction || !d->dispose)
         return fail(error, error_bytes, "the LLVM library lacks %s", "LLVMCreateDisasmCPUFeatures");
+    snprintf(d->arch, sizeof d->arch, "%s", arch);
     /* With "real-true16" halves of registers are told as such, whichever way the compiler thought of them. */
-    const char *features = strncmp(arch, "gfx9", 4) == 0 ? "" : wave_size == 32 ? "+wavefrontsize32,+real-true16"
-                                                                                : "+wavefrontsize64,+real-true16";
-    d->context = create("amdgcn-amd-amdhsa", arch, features, NULL, 0, NULL, NULL);
+    d->features = strncmp(arch, "gfx9", 4) == 0 ? "" : wave_size == 32 ? "+wavefrontsize32,+real-true16"
+                                                                      : "+wavefrontsize64,+real-true16";
+    open_context(d);
     return d->context || fail(error, error_bytes, "the LLVM library does not know %s", arch);
 }
 
 Disassembler *disassembler_open(const char *arch, u32 wave_size, char *error, size_t error_bytes)
 {
     Disassembler *d = calloc(1, sizeof *d);
-    if (d && start(d, arch, wave_size, error, error_bytes))
+    if (!d)
+        return NULL;
+    crash_recovery_begin(&d->recovery);
+    if (start(d, arch, wave_size, error, error_bytes))
         return d;
     disassembler_close(d);
     return NULL;
@@ -74,9 +90,39 @@ Disassembler *disassembler_open(const char *arch, u32 wave_size, char *error, si
 
 void disassembler_close(Disassembler *d)
 {
-    if (d && d->context)
+    if (!d)
+        return;
+    if (d->context)
         d->dispose(d->context);
+    crash_recovery_end(&d->recovery);
     free(d); /* the library stays: LLVM does not survive being unloaded */
+}
+
+typedef struct { Disassembler *d; u8 *code; u64 bytes, address; char *text; size_t text_bytes, size; } Question;
+
+static void put_question(void *question)
+{
+    Question *q = question;
+    q->size = q->d->instruction(q->d->context, q->code, q->bytes, q->address, q->text, q->text_bytes);
+}
+
+/*
+ * LLVM crashes on some words that no compiler makes. They are no instruction then, and the next words get a new context.
+ * As each crash leaks one, bytes with very many of them are taken for no code at all.
+ */
+enum { MOST_CRASHES = 1000 };
+
+static size_t ask_llvm(Disassembler *d, u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes)
+{
+    Question q = {.d = d, .code = code, .bytes = bytes, .address = address, .text = text, .text_bytes = text_bytes};
+    if (!d->context || d->crashes > MOST_CRASHES)
+        return 0;
+    if (survives(put_question, &q))
+        return q.size;
+    *text = 0;
+    d->crashes++;
+    open_context(d);
+    return 0;
 }
 
 /*
@@ -95,7 +141,7 @@ static size_t disassemble_cmpx(Disassembler *d, const u8 *code, u64 bytes, u64 a
     if (word[0] >> 26 != VOP3 || opcode > 0xff || !(opcode & and_exec))
         return 0;
     word[0] &= ~(and_exec << OPCODE);
-    size_t n = d->instruction(d->context, (u8 *)word, sizeof word, address, text, text_bytes - 1);
+    size_t n = ask_llvm(d, (u8 *)word, sizeof word, address, text, text_bytes - 1);
     char *at = n ? strstr(text, "v_cmp_") : NULL;
     if (!at)
         return 0;
@@ -105,25 +151,10 @@ static size_t disassemble_cmpx(Disassembler *d, const u8 *code, u64 bytes, u64 a
     return n;
 }
 
-/* A scaled matrix product has no room for a literal, but LLVM looks for one behind it and stumbles over its own error. */
-static bool literal_without_room(const u8 *code)
-{
-    enum { SCALED_PRODUCT = 0xd3ac, LITERAL = 255 };
-    u32 word[4];
-    memcpy(word, code, sizeof word);
-    if (word[0] >> 16 != SCALED_PRODUCT)
-        return false;
-    for (int k = 1; k < 4; k += 2)
-        for (int at = 0; at < 27; at += 9)
-            if ((word[k] >> at & 0x1ff) == LITERAL)
-                return true;
-    return false;
-}
-
 /* `code` has at least 16 bytes. */
 static size_t disassemble_whole(Disassembler *d, u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes)
 {
-    size_t n = literal_without_room(code) ? 0 : d->instruction(d->context, code, bytes, address, text, text_bytes);
+    size_t n = ask_llvm(d, code, bytes, address, text, text_bytes);
     return n ? n : disassemble_cmpx(d, code, bytes, address, text, text_bytes);
 }
 

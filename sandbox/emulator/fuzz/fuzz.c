@@ -1,7 +1,7 @@
 /*
  * libFuzzer's way in: bytes that nobody trusts go to the loader, to the report, and as machine code to decoder and wave.
- * The first byte chooses: bits 0-2 the architecture, bits 3-4 what the rest is. LLVM's disassembler, which decodes machine
- * code for us, itself fails on some words that no compiler makes; with FUZZ_FILES in the environment only files are tried.
+ * The first byte chooses: bits 0-2 the architecture, bits 3-4 what the rest is. FUZZ_ONLY=files or FUZZ_ONLY=code in the
+ * environment leaves the other one out.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -83,14 +83,17 @@ int LLVMFuzzerTestOneInput(const u8 *bytes, size_t size)
 {
     if (!size)
         return 0;
-    const char *arch = archs[bytes[0] & 7];
+    const char *arch = archs[bytes[0] & 7], *only = getenv("FUZZ_ONLY");
+    int kind = bytes[0] >> 3 & 3;
+    bool is_code = kind != LOADER && kind != REPORT;
     u64 sum = 0;
-    switch (bytes[0] >> 3 & 3) {
-    case LOADER: load(bytes + 1, size - 1, arch); break;
-    case REPORT: images_each(bytes + 1, size - 1, look_at_image, &sum); break;
-    default:
-        if (!getenv("FUZZ_FILES"))
-            run(bytes + 1, size - 1, arch);
-    }
+    if (only && strcmp(only, is_code ? "code" : "files") != 0)
+        return -1; /* not for the corpus */
+    if (is_code)
+        run(bytes + 1, size - 1, arch);
+    else if (kind == LOADER)
+        load(bytes + 1, size - 1, arch);
+    else
+        images_each(bytes + 1, size - 1, look_at_image, &sum);
     return 0;
 }

@@ -1,18 +1,23 @@
 /*
  * Matrix products of 8-, 6- and 4-bit floats in any mixture, with a scale for each 32 elements of a row or column.
  *
- * CBSZ says the format of A, BLGP that of B: 0 fp8, 1 bf8, 2 fp6, 3 bf6, 4 fp4. A lane holds 32 elements one after the
- * other in as many bits as they need: A[i][k] in lane i + M * (k / 32), element k % 32; B alike. The scale of those 32 is
- * the byte of that lane's scale register that op_sel (bit 0) and op_sel_hi (bit 1) name. The sum of a block of 32 is
- * exact here and rounds when it is added to D.
- * Source: LLVM AMDGPUUsage and its tests for gfx950, "mfma.scale"; OCP Microscaling Formats 1.0, section 6.
+ * CBSZ says the format of A, BLGP that of B: 0 fp8, 1 bf8, 2 fp6, 3 bf6, 4 fp4. A lane holds 32 elements of row i one
+ * after the other in as many bits as they need; lanes i + M * g for g = 0, 1, … share the row (B alike, with j for i):
+ *   6 and 4 bits   A[i][32 * g + e] is element e
+ *   8 bits         A[i][16 * g + e] is element e, and after the first 16 of every lane come those of the upper half of K
+ * The scale of A[i][32 * g] to A[i][32 * g + 31] is in lane i + M * g, whichever lanes hold them: the byte of the scale
+ * register that op_sel (bit 0) and op_sel_hi (bit 1) name. The sum of a block of 32 is exact here and rounds when it is
+ * added to D.
+ * Source: LLVM AMDGPUUsage and its tests for gfx950, "mfma.scale"; OCP Microscaling Formats 1.0, section 6; the register
+ * mappings in Composable Kernel's test/mx_mfma_op, which AMD runs on the hardware.
  */
 #include "../formats.h"
 #include "../machine.h"
 
-enum { BLOCK = 32, LARGEST = 32, MAX_BLOCKS = 4 };
+enum { BLOCK = 32, CHUNK = 16, LARGEST = 32, MAX_K = 128 };
 
-typedef struct { double element[LANES][BLOCK], scale[LANES]; } Operand;
+/* By row of A or column of B; the scales by lane. */
+typedef struct { double element[LARGEST][MAX_K], scale[LANES]; } Operand;
 
 static bool format_of(u8 code, Float8 *out)
 {
@@ -31,11 +36,19 @@ static u8 field(Wave *w, u16 operand, int lane, int bit, int width)
     return (u8)(low & ((1u << width) - 1));
 }
 
-static void read_elements(Wave *w, u16 operand, Float8 f, Operand *out)
+/* Where element e of the lanes of a group lies along K. */
+static int depth_of(int group, int e, int m, Float8 f)
+{
+    if (f8_width(f) < 8)
+        return BLOCK * group + e;
+    return CHUNK * group + e % CHUNK + e / CHUNK * CHUNK * (LANES / m);
+}
+
+static void read_elements(Wave *w, u16 operand, Float8 f, int m, Operand *out)
 {
     for (int l = 0; l < LANES; l++)
         for (int e = 0; e < BLOCK; e++)
-            out->element[l][e] = f8_of(field(w, operand, l, e * f8_width(f), f8_width(f)), f);
+            out->element[l % m][depth_of(l / m, e, m, f)] = f8_of(field(w, operand, l, e * f8_width(f), f8_width(f)), f);
 }
 
 /* Source 3 scales A, source 4 scales B. */
@@ -70,8 +83,8 @@ static void multiply(const Operand *a, const Operand *b, int m, u32 (*d)[LANES])
         for (int column = 0; column < m; column++) {
             u32 *cell = result_cell(d, m, row, column);
             for (int block = 0; block < LANES / m; block++) {
-                int la = row + m * block, lb = column + m * block;
-                double product = dot(a->element[la], b->element[lb]) * a->scale[la] * b->scale[lb];
+                double product = dot(&a->element[row][BLOCK * block], &b->element[column][BLOCK * block]);
+                product *= a->scale[row + m * block] * b->scale[column + m * block];
                 *cell = bits_f32((float)((double)f32_of(*cell) + product));
             }
         }
@@ -87,8 +100,8 @@ static void run_f8f6f4(Wave *w, const Inst *i)
         run_not_emulated(w, i);
         return;
     }
-    read_elements(w, i->source[0], format_a, &a);
-    read_elements(w, i->source[1], format_b, &b);
+    read_elements(w, i->source[0], format_a, m, &a);
+    read_elements(w, i->source[1], format_b, m, &b);
     for (int l = 0; l < LANES; l++)
         a.scale[l] = b.scale[l] = 1;
     if (i->source[3] != SOURCE_OFF) {

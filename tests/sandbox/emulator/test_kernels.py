@@ -10,7 +10,7 @@ from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 pytestmark = pytest.mark.sandbox
 
 HERE = Path(__file__).parent
-LEVELS = ("0", "3")
+LEVELS = ("0", "1", "3")
 ARCHS = {"gfx90a": "", "gfx942": "", "gfx950": "", "gfx1100": "-DWAVE=32 -DOCP", "gfx1201": "-DWAVE=32 -DOCP"}
 CASES = [(arch, level) for arch in ARCHS for level in LEVELS]
 

@@ -289,6 +289,51 @@ def test_a_matrix_instruction_is_a_product_of_matrices(results, number: int) -> 
     assert not len(wrong), f"{SHAPES[number]}: {len(wrong)} cells, register and lane first {wrong[:4].tolist()}"
 
 
+# What AMD's matrix instruction calculator prints with --detail-instruction: lane and element of A[i][k], register and lane
+# of D[i][j]. The functions above say the same in one formula for all shapes.
+PUBLISHED = [
+    (
+        dense("f32_4x4x1f32", 4, 1, 16, "f32"),
+        lambda i, k, b: (4 * b + i, 0),
+        lambda i, j, b: (i, 4 * b + j),
+    ),
+    (
+        dense("f32_16x16x16f16", 16, 16, 1, "f16"),
+        lambda i, k, b: (16 * (k // 4) + i, 2 * (k // 2 % 2) + k % 2),
+        lambda i, j, b: (i % 4, 16 * (i // 4) + j),
+    ),
+    (
+        dense("f32_32x32x8f16", 32, 8, 1, "f16"),
+        lambda i, k, b: (32 * (k // 4) + i, 2 * (k // 2 % 2) + k % 2),
+        lambda i, j, b: (4 * (i // 8) + i % 4, 32 * (i // 4) % 64 + j),
+    ),
+    (
+        dense("f32_16x16x32_fp8_fp8", 16, 32, 1, "fp8"),
+        lambda i, k, b: (16 * (k // 8) + i, 4 * (k // 4 % 2) + k % 4),
+        lambda i, j, b: (i % 4, 16 * (i // 4) + j),
+    ),
+]
+
+
+@pytest.mark.parametrize(("shape", "element_of_a", "cell_of_d"), PUBLISHED, ids=[row[0].name for row in PUBLISHED])
+def test_elements_lie_where_the_calculator_of_amd_says(shape: Shape, element_of_a, cell_of_d) -> None:
+    for block in range(shape.blocks):
+        for i in range(shape.m):
+            for k in range(shape.k):
+                assert (input_lane(shape, i, block, k), k % shape.per) == element_of_a(i, k, block)
+            for j in range(shape.m):
+                assert cell(shape, block, i, j) == cell_of_d(i, j, block)
+
+
+def test_index_bits_lie_where_the_calculator_of_amd_says() -> None:
+    shape = Shape("f32_16x16x32_f16", 16, 32, 1, "f16", "f16", sparse=True)
+    index, a, left = np.zeros(LANES, dtype=np.uint32), np.zeros((LANES, 4)), np.zeros((1, 16, 32))
+    a[50, 2] = 1
+    index[50] = 3 << 4  # K[2][31] is in lane 50, bits 4 to 7
+    spread(shape, a, index, left)
+    assert np.argwhere(left[0]).tolist() == [[2, 31]]
+
+
 def test_doubles_can_be_negated_on_the_way_in(sandbox: Sandbox) -> None:
     shape = dense("f64_16x16x4_f64", 16, 4, 1, "f64")
     text, before, _ = case(shape, 7)
@@ -339,8 +384,21 @@ def test_narrow_floats_of_any_kind_are_multiplied_and_scaled(mixed, m: int, a: i
     assert np.array_equal(after.v[32 : 32 + len(expected)].view(np.float32), expected)
 
 
+def rows_of(held: Array, m: int, bits: int) -> Array:
+    """Shape (m, K) of what lanes hold, (64, 32): as Composable Kernel's test/mx_mfma_op loads it on the hardware.
+
+    Lane i + m * g has row i. Below 8 bits its elements are 32 * g and on; of 8 bits the first 16 are 16 * g and on, the
+    others as far into the upper half of K.
+    """
+    groups = LANES // m
+    parts = held.reshape(groups, m, 32)
+    if bits < 8:
+        return np.concatenate(parts, axis=1)
+    return np.concatenate([*parts[:, :, :16], *parts[:, :, 16:]], axis=1)
+
+
 def mixed_case(m: int, a: int, b: int, scaled: bool) -> tuple[str, State, Array]:
-    """A lane holds 32 elements in a row: lane i + m * block of A is row i, elements 32 * block and on."""
+    """A lane holds 32 elements of a row, and its scale is that of a block of 32 along K, which it may not hold itself."""
     rng = np.random.default_rng([m, a, b, scaled])
     blocks = LANES // m
     held = [rng.choice([-4.0, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 4], (LANES, 32)) for _ in range(2)]
@@ -354,9 +412,10 @@ def mixed_case(m: int, a: int, b: int, scaled: bool) -> tuple[str, State, Array]
         before.v[register] = (0x3C3C3C3C & ~(255 << 8 * byte) | scale << 8 * byte).astype(np.uint32)
     factors = [2.0 ** (scale - 127.0) if scaled else np.ones(LANES) for scale in bytes_]
     left, right = (
-        (values * factor[:, None]).reshape(blocks, m, 32) for values, factor in zip(held, factors, strict=True)
+        rows_of(values, m, FORMATS[code][1]) * np.repeat(factor.reshape(blocks, m).T, 32, axis=1)
+        for values, factor, code in zip(held, factors, (a, b), strict=True)
     )
-    product = np.einsum("kie,kje->ij", left, right)
+    product = left @ right.T
     shape = dense("", m, 0, 1, "f32")
     counts = [FORMATS[code][1] for code in (a, b)]
     name = f"v_mfma_{'scale_' if scaled else ''}f32_{'16x16x128' if m == 16 else '32x32x64'}_f8f6f4"

@@ -1,0 +1,58 @@
+"""Loader, coverage report, decoder and wave loop against bytes that nobody trusts, under ASan and UBSan.
+
+The kept corpus runs first, then fresh inputs for some seconds; `make fuzz` in sandbox/emulator is for longer runs.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.execution.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+CORPUS = Path(__file__).parent / "corpus"
+SECONDS = 8  # of fresh inputs, for each kind
+RANDOM_WORDS = 120_000  # some ten of a hundred thousand make LLVM's disassembler crash
+
+FUZZ = f"""
+export ASAN_OPTIONS=detect_leaks=0 TMPDIR=$OUT
+make -j2 -s -C /opt/amdkernel/emulator BUILD=$PWD/build fuzz || exit 1
+for kind in files code; do
+    FUZZ_ONLY=$kind build/fuzz/target -max_total_time={SECONDS} -timeout=20 -rss_limit_mb=3000 -detect_leaks=0 \\
+        -max_len=20000 -print_final_stats=1 -artifact_prefix=$OUT/found- corpus >$OUT/$kind 2>&1 || failed=1
+done
+exit ${{failed:-0}}
+"""
+
+WORDS = """
+bin=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
+export TMPDIR=$OUT
+$bin/clang -O1 -march=x86-64-v3 -I/opt/amdkernel/emulator random_words.c /opt/amdkernel/emulator/disassembler.c \\
+    /opt/amdkernel/emulator/crash_recovery.c -o words -ldl -pthread || exit 1
+for arch in gfx90a gfx942 gfx950 gfx1100 gfx1201; do
+    ./words $arch {count} >>$OUT/said || exit 1
+done
+"""
+
+
+@pytest.mark.timeout(900)
+def test_no_input_crashes_the_emulator(sandbox: Sandbox) -> None:
+    corpus = {f"corpus/{file.name}": file.read_bytes() for file in CORPUS.iterdir()}
+    done = sandbox.run("compile", ["sh", "-c", FUZZ], corpus, timeout_s=800)
+    told = {kind: done.files.get(kind, b"").decode(errors="replace") for kind in ("files", "code")}
+    assert done.exit_code == 0, done.stderr + "\n".join(text[-3000:] for text in told.values())
+    for kind, text in told.items():
+        runs = re.search(r"number_of_executed_units: (\d+)", text)
+        assert runs, text[-1000:]
+        assert int(runs[1]) > 50, f"{kind}: {runs[1]} inputs only"
+
+
+def test_words_that_crash_the_disassembler_are_no_instructions(sandbox: Sandbox) -> None:
+    files = {"random_words.c": (Path(__file__).parent / "random_words.c").read_bytes()}
+    done = sandbox.run("compile", ["sh", "-c", WORDS.format(count=RANDOM_WORDS)], files, timeout_s=110)
+    assert done.exit_code == 0, done.stderr
+    said = [line.split() for line in done.files["said"].decode().splitlines()]
+    assert [arch for arch, _ in said] == ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"]
+    assert all(int(known) > RANDOM_WORDS // 5 for _, known in said), said
