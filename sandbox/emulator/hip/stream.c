@@ -125,9 +125,18 @@ static hipError_t submit_graph(Stream *s, hipStream_t handle, const Graph *g)
     return error;
 }
 
+/* AMD's runtime has copied pageable memory when the call returns, also where the call launches a graph. */
+static bool copies_pageable(const Work *w)
+{
+    if (w->kind == WORK_COPY)
+        return is_pageable(w->copy.to) || is_pageable(w->copy.from);
+    return w->kind == WORK_COPY_RECT && (is_pageable(w->rect.to) || is_pageable(w->rect.from));
+}
+
 hipError_t stream_do(Stream *s, hipStream_t handle, const Work *w, bool wait)
 {
     Mark *mark = NULL;
+    wait = wait || copies_pageable(w);
     switch (w->kind) {
     case WORK_EMPTY: case WORK_ALLOCATE: case WORK_RELEASE: return hipSuccess;
     case WORK_GRAPH: return submit_graph(s, handle, w->graph);

@@ -131,10 +131,35 @@ static void build(int* data) {
   EXPECT_ERROR(hipErrorInvalidValue, hipGraphInstantiate(&outer, graph, nullptr, nullptr, 0));  // a circle
 }
 
+// A launch has copied pageable memory when it returns, as AMD's runtime does; nothing here waits for the stream.
+static void pageable() {
+  const int many = 1 << 20;
+  std::vector<int> seen(many);
+  int* data;
+  hipStream_t stream;
+  hipGraph_t graph;
+  hipGraphExec_t exec;
+  HIP(hipStreamCreate(&stream));
+  HIP(hipMalloc(&data, many * sizeof(int)));
+  HIP(hipMemset(data, 0, many * sizeof(int)));
+  HIP(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+  add<<<many / 256, 256, 0, stream>>>(data, many, 3);
+  HIP(hipMemcpyAsync(seen.data(), data, many * sizeof(int), hipMemcpyDeviceToHost, stream));
+  HIP(hipStreamEndCapture(stream, &graph));
+  HIP(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  HIP(hipGraphLaunch(exec, stream));
+  EXPECT(seen.front() == 3 && seen.back() == 3);
+  HIP(hipGraphExecDestroy(exec));
+  HIP(hipGraphDestroy(graph));
+  HIP(hipStreamDestroy(stream));
+  HIP(hipFree(data));
+}
+
 int main() {
   int* data;
   HIP(hipMalloc(&data, n * sizeof(int)));
   capture(data);
   build(data);
+  pageable();
   return pass();
 }
