@@ -37,7 +37,8 @@ Finding *finding_at(Checks *c, OutcomeKind kind, u64 pc, u64 partner_pc);
 /* The place of an access, as a fault tells it, but for the instruction's text, which is added in the end. */
 Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
                bool store);
-void report_finding(Wave *w, const Fault *f);
+/* `use`: the instruction that depends on an unset value, which was loaded at `f`; else NULL. */
+void report_finding(Wave *w, const Fault *f, const Inst *use);
 
 /* ---- the loop of a wave that is followed step by step ---- */
 

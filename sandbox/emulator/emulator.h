@@ -174,6 +174,8 @@ typedef struct {
 typedef struct {
     Fault fault;          /* the first of its kind at this instruction */
     Partner partner;      /* races only */
+    u64 use;              /* of an unset value: the instruction that depends on it */
+    u64 use_callers[CALLERS];
     u64 count;            /* how many times an instruction did it */
 } Finding;
 

@@ -19,23 +19,33 @@ Finding *finding_at(Checks *c, OutcomeKind kind, u64 pc, u64 partner_pc)
     return &c->found[c->count++];
 }
 
-Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
-               bool store)
+static u64 address_of(const Wave *w, const Inst *i)
 {
     const Program *p = w->program;
     u64 at = (u64)(i - p->code) <= p->count ? (u64)(i - p->code) : w->pc - 1; /* `i` may be a copy, see wave.c */
-    Fault f = {.kind = kind, .pc = p->address + p->offset_of[at], .wave = w->index, .lane = lane, .space = space,
+    return p->address + p->offset_of[at];
+}
+
+Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
+               bool store)
+{
+    Fault f = {.kind = kind, .pc = address_of(w, i), .wave = w->index, .lane = lane, .space = space,
                .address = address, .bytes = bytes, .store = store};
     memcpy(f.workgroup, w->workgroup, sizeof f.workgroup);
     list_callers(w, f.callers);
     return f;
 }
 
-void report_finding(Wave *w, const Fault *fault)
+void report_finding(Wave *w, const Fault *fault, const Inst *use)
 {
     Finding *f = finding_at(w->worker->checks, fault->kind, fault->pc, 0);
-    if (f && f->count == 1)
-        f->fault = *fault;
+    if (!f || f->count > 1)
+        return;
+    f->fault = *fault;
+    if (use) {
+        f->use = address_of(w, use);
+        list_callers(w, f->use_callers);
+    }
 }
 
 static void name_instruction(const Program *p, Fault *f)

@@ -5,7 +5,7 @@
 
 #include "machine.h"
 
-enum { ALIGNMENT = 256, GAP = 4096, NAME_BYTES = 64 };
+enum { ALIGNMENT = 256, GAP = 4096, WIDE_GAP = 4 << 20, NAME_BYTES = 64 };
 
 /* Asked for, not insisted on: with the same addresses in every run, modelled caches find the same sets. */
 static const uintptr_t FIRST_ARENA = 1ull << 45;
@@ -186,10 +186,13 @@ static void drop_released(Memory *m)
     m->count = kept;
 }
 
+/* Where accesses are checked, what misses a block by far should not hit its neighbour; half of the arena serves that. */
+static u64 gap_behind_top(const Memory *m) { return m->unset && m->top < m->bytes / 2 ? WIDE_GAP : GAP; }
+
 /* Offset of a place for `bytes`, behind the last block while there is room, else in the first hole. 0: none. */
 static u64 find_place(Memory *m, u64 bytes)
 {
-    if (m->top + bytes + GAP <= m->bytes)
+    if (m->top + bytes + gap_behind_top(m) <= m->bytes)
         return m->top;
     drop_released(m);
     u64 at = GAP;
@@ -230,7 +233,7 @@ static u64 allocate(Memory *m, u64 bytes)
     u64 address = (u64)m->arena + at;
     if (!at || !insert(m, (Allocation){.address = address, .bytes = bytes ? bytes : 1, .live = true}))
         return 0;
-    u64 end = round_up(at + bytes + GAP, ALIGNMENT);
+    u64 end = round_up(at + bytes + gap_behind_top(m), ALIGNMENT);
     if (end > m->top)
         m->top = end;
     return rebuild_spans(m) ? address : 0;

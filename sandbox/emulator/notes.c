@@ -15,13 +15,15 @@
 #include "operands.h"
 #include "watch.h"
 
-typedef enum { COHERENCE_GLC, COHERENCE_SC, COHERENCE_SCOPE } Coherence;
+typedef enum { COHERENCE_GLC, COHERENCE_DLC, COHERENCE_SC, COHERENCE_SCOPE } Coherence;
 
 static Coherence coherence_of(const char *arch)
 {
     if (!strncmp(arch, "gfx94", 5) || !strncmp(arch, "gfx95", 5))
         return COHERENCE_SC;
-    return strncmp(arch, "gfx12", 5) ? COHERENCE_GLC : COHERENCE_SCOPE;
+    if (!strncmp(arch, "gfx9", 4))
+        return COHERENCE_GLC;
+    return strncmp(arch, "gfx12", 5) ? COHERENCE_DLC : COHERENCE_SCOPE;
 }
 
 /* ---- operands ---- */
@@ -98,6 +100,8 @@ static Passage passage_of(const Inst *i, const char *name)
 
 static bool has(const char *text, const char *word) { return strstr(text, word) != NULL; }
 
+static bool starts(const char *text, const char *with) { return !strncmp(text, with, strlen(with)); }
+
 /* A load or store (not an atomic) that carries the marks of an atomic or a volatile one. */
 static bool marked(Coherence c, const char *text, bool store)
 {
@@ -108,21 +112,43 @@ static bool marked(Coherence c, const char *text, bool store)
     }
 }
 
-static bool releases(Coherence c, const char *text)
+/* Marks of volatile accesses, beside those of atomics. */
+static bool system_wide(Coherence c, const char *text)
 {
     switch (c) {
-    case COHERENCE_SC: return has(text, "buffer_wbl2") && has(text, " sc1");
-    case COHERENCE_SCOPE: return has(text, "s_wait_storecnt") && has(text, " 0x0");
-    default:
-        return has(text, "s_waitcnt") && (has(text, "vmcnt(0)") || (has(text, "_vscnt") && has(text, " 0x0")));
+    case COHERENCE_SC: return has(text, " sc0") && has(text, " sc1");
+    case COHERENCE_SCOPE: return has(text, " scope:SCOPE_SYS");
+    case COHERENCE_DLC: return has(text, " dlc");
+    default: return has(text, " glc") && !has(text, " slc"); /* so are atomics of all scopes but the smallest */
     }
 }
 
-static u8 sync_of(Coherence c, const Inst *i, const char *text)
+/* An atomic whose scope is the workgroup. gfx90a and RDNA3 do not tell. */
+static bool for_group(Coherence c, const char *text, bool atomic)
+{
+    switch (c) {
+    case COHERENCE_SC: return !atomic && has(text, " sc0") && !has(text, " sc1");
+    case COHERENCE_SCOPE: return !has(text, " scope:SCOPE_DEV") && !has(text, " scope:SCOPE_SYS");
+    default: return false;
+    }
+}
+
+static bool acquires(Coherence c, const char *text)
+{
+    switch (c) {
+    case COHERENCE_SC: return starts(text, "buffer_inv") && has(text, " sc1");
+    case COHERENCE_SCOPE: return starts(text, "global_inv") && !for_group(c, text, false);
+    default: return starts(text, "buffer_wbinvl1") || starts(text, "buffer_gl1_inv");
+    }
+}
+
+static u16 sync_of(Coherence c, const Inst *i, const char *text)
 {
     u8 family = i->row->family, kind = i->row->detail[2];
-    if (family == FAMILY_MISC)
-        return releases(c, text) ? SYNC_RELEASE : 0;
+    if (c == COHERENCE_SC && starts(text, "buffer_wbl2") && has(text, " sc1"))
+        return SYNC_RELEASE;
+    if (acquires(c, text))
+        return SYNC_ACQUIRE;
     if (!touches_memory(i->row) || family == FAMILY_SCRATCH)
         return 0;
     if (kind == ACCESS_ATOMIC) {
@@ -130,17 +156,116 @@ static u8 sync_of(Coherence c, const Inst *i, const char *text)
         bool extreme = op >= ATOMIC_SMIN && op <= ATOMIC_UMAX;
         bool compares = op == ATOMIC_CMPSWAP || op == ATOMIC_FCMPSWAP;
         bool returns = family == FAMILY_BUFFER ? i->sc0 : i->dst != 0xffff;
-        return (u8)(SYNC_ACCESS | (returns ? SYNC_RETURNS : 0) | (compares ? SYNC_COMPARES : 0) |
-                    (extreme ? SYNC_EXTREME : 0));
+        return (u16)(SYNC_ACCESS | (returns ? SYNC_RETURNS : 0) | (compares ? SYNC_COMPARES : 0) |
+                     (extreme ? SYNC_EXTREME : 0) | (for_group(c, text, true) ? SYNC_GROUP : 0));
     }
     if (family != FAMILY_LDS && marked(c, text, kind == ACCESS_STORE))
-        return SYNC_ACCESS;
-    return kind == ACCESS_STORE && (c == COHERENCE_GLC || family == FAMILY_LDS) ? SYNC_BUFFERED : 0;
+        return (u16)(SYNC_ACCESS | (for_group(c, text, false) ? SYNC_GROUP : 0) |
+                     (system_wide(c, text) ? SYNC_SYSTEM : 0));
+    bool unmarked = c == COHERENCE_GLC || c == COHERENCE_DLC || family == FAMILY_LDS;
+    return kind == ACCESS_STORE && unmarked ? SYNC_BUFFERED : 0;
+}
+
+/*
+ * ---- releases that are mere waits ----
+ *
+ * gfx90a and RDNA have no instruction for a release: it is a wait for stores, which other code needs as well. What
+ * follows tells them apart: the fence's other half, the signal itself, or a barrier, which on RDNA waits anyway.
+ */
+
+static bool waits(const char *text) { return starts(text, "s_wait"); }
+
+static bool waits_for_stores(const Program *p, const char *text)
+{
+    if (p->generation >= GFX12)
+        return starts(text, "s_wait_storecnt") && has(text, " 0x0");
+    if (p->generation >= GFX11)
+        return starts(text, "s_waitcnt_vscnt") && has(text, " 0x0");
+    return starts(text, "s_waitcnt") && has(text, "vmcnt(0)");
+}
+
+/* `n` reads a register that `of` loads. */
+static bool reads_any(const Note *n, const Note *of)
+{
+    for (u32 k = 0; k < of->operands; k++)
+        for (u32 r = 0; of->operand[k].result && r < n->operands; r++)
+            if (n->operand[r].read && n->operand[r].first < of->operand[k].first + of->operand[k].count &&
+                of->operand[k].first < n->operand[r].first + n->operand[r].count)
+                return true;
+    return false;
+}
+
+/* The wait is for a value that the next instruction reads. */
+static bool awaits_a_load(const Program *p, const Note *notes, u32 wait, u32 next)
+{
+    enum { BACK = 32 };
+    for (u32 k = wait; k-- > 0 && wait - k < BACK;) {
+        const char *text = p->text + p->code[k].text;
+        if (p->code[k].row->family == FAMILY_BRANCH || (k + 1 < wait && waits_for_stores(p, text)))
+            return false;
+        if (touches_memory(p->code[k].row) && p->code[k].row->detail[2] != ACCESS_STORE &&
+            reads_any(&notes[next], &notes[k]))
+            return true;
+    }
+    return false;
+}
+
+/* The first instruction from `at` on that has to do with memory, or ends the search. */
+static u32 next_of_memory(const Program *p, u32 at)
+{
+    enum { AHEAD = 12 };
+    for (u32 k = at; k < p->count && k < at + AHEAD; k++) {
+        const Row *r = p->code[k].row;
+        bool plain = r->family == FAMILY_VALU || r->family == FAMILY_SALU || r->family == FAMILY_SMEM ||
+                     waits(p->text + p->code[k].text) || starts(p->text + p->code[k].text, "s_nop") ||
+                     starts(p->text + p->code[k].text, "s_delay_alu");
+        if (!plain)
+            return k;
+    }
+    return p->count;
+}
+
+/* A call's first wait, or that behind a volatile store. */
+static bool belongs_elsewhere(const Program *p, const Note *notes, u32 wait)
+{
+    const char *text = p->text + p->code[wait].text, *before = wait ? p->text + p->code[wait - 1].text : "";
+    bool called = has(text, "expcnt(0)") || (waits(before) && has(before, "expcnt(0)"));
+    bool after_volatile = wait && touches_memory(p->code[wait - 1].row) &&
+                          p->code[wait - 1].row->detail[2] == ACCESS_STORE && notes[wait - 1].sync & SYNC_SYSTEM;
+    return called || after_volatile;
+}
+
+static u16 release_by_waiting(const Program *p, const Note *notes, u32 wait)
+{
+    u32 next = wait + 1, memory;
+    while (next < p->count && waits(p->text + p->code[next].text))
+        next++;
+    memory = next_of_memory(p, next);
+    if (next == p->count || memory == p->count)
+        return SYNC_WEAK;
+    const char *text = p->text + p->code[memory].text;
+    const Inst *i = &p->code[memory];
+    if (notes[memory].sync & SYNC_ACQUIRE)
+        return SYNC_RELEASE;
+    if (starts(text, "buffer_gl0_inv") || starts(text, "global_inv")) /* RDNA3 has gl1 first where that is meant */
+        return 0;
+    if (belongs_elsewhere(p, notes, wait) || awaits_a_load(p, notes, wait, next))
+        return SYNC_WEAK;
+    bool signal = touches_memory(i->row) && i->row->family != FAMILY_SCRATCH && i->row->family != FAMILY_LDS &&
+                  i->row->detail[2] != ACCESS_LOAD && !(notes[memory].sync & (SYNC_GROUP | SYNC_SYSTEM));
+    return signal ? SYNC_RELEASE : SYNC_WEAK;
+}
+
+static void note_releases(const Program *p, Note *notes, Coherence c)
+{
+    for (u32 k = 0; c != COHERENCE_SC && k < p->count; k++)
+        if (waits_for_stores(p, p->text + p->code[k].text))
+            notes[k].sync = release_by_waiting(p, notes, k);
 }
 
 /* ---- loops that wait for a flag in LDS ---- */
 
-enum { LONGEST_POLL = 24 }; /* instructions */
+enum { LONGEST_POLL = 24, LONGEST_SPILLING = 160 }; /* instructions; without optimisation loops spill registers */
 
 static bool writes_any(const Note *n, NotedOperand o)
 {
@@ -151,34 +276,49 @@ static bool writes_any(const Note *n, NotedOperand o)
     return false;
 }
 
-static bool only_waits(const Program *p, u32 first, u32 last)
+static bool only_waits(const Program *p, u32 first, u32 last, bool *spills)
 {
+    *spills = false;
     for (u32 k = first; k <= last; k++) {
         const Row *r = p->code[k].row;
+        bool private = r->family == FAMILY_SCRATCH || r->family == FAMILY_BUFFER;
         if (r->family == FAMILY_BARRIER || r->family == FAMILY_MFMA ||
-            (touches_memory(r) && r->detail[2] != ACCESS_LOAD))
+            (touches_memory(r) && !private && r->detail[2] != ACCESS_LOAD))
             return false;
+        *spills |= private || starts(p->text + p->code[k].text, "v_writelane"); /* masks of lanes, in turn spilled */
     }
-    return true;
+    return *spills || last - first <= LONGEST_POLL;
+}
+
+/* What the load at `k` brings is compared, and nothing else is done with it first. */
+static bool only_compared(const Program *p, const Note *notes, u32 k, u32 last)
+{
+    for (u32 n = k + 1; n <= last; n++)
+        if (reads_any(&notes[n], &notes[k]))
+            return starts(p->text + p->code[n].text, "v_cmp");
+    return false;
 }
 
 /* The compiler leaves a plain LDS load in a loop that changes neither memory nor its address only where the program
- * polls: an atomic load of LDS looks like any other. */
+ * polls: an atomic load of LDS looks like any other. Without optimisation the address is made anew each time. */
 static void note_polls(const Program *p, Note *notes)
 {
     for (u32 end = 0; end < p->count; end++) {
         const Inst *branch = &p->code[end];
         u32 first = branch->target;
-        if (branch->row->family != FAMILY_BRANCH || first > end || end - first > LONGEST_POLL ||
-            !only_waits(p, first, end))
+        bool spills;
+        if (branch->row->family != FAMILY_BRANCH || first > end || end - first > LONGEST_SPILLING ||
+            !only_waits(p, first, end, &spills))
             continue;
         for (u32 k = first; k < end; k++) {
-            bool load = p->code[k].row->family == FAMILY_LDS && notes[k].operands == 2;
+            u8 family = p->code[k].row->family;
+            bool load = (family == FAMILY_LDS || family == FAMILY_FLAT) && notes[k].operands == 2;
             bool moves = false;
             for (u32 n = first; load && n <= end; n++)
                 moves |= writes_any(&notes[n], notes[k].operand[1]);
-            if (load && !moves)
-                notes[k].sync |= SYNC_ACCESS;
+            bool spilled = spills && (notes[k].sync & SYNC_SYSTEM || only_compared(p, notes, k, end));
+            if (load && (!moves || spilled))
+                notes[k].sync |= family == FAMILY_LDS ? SYNC_ACCESS | SYNC_POLL : SYNC_POLL;
         }
     }
 }
@@ -195,8 +335,10 @@ static Note *make_notes(const Program *p)
         notes[k].passage = (u8)passage_of(&p->code[k], words.mnemonic);
         notes[k].sync = sync_of(c, &p->code[k], text);
     }
-    if (notes)
+    if (notes) {
         note_polls(p, notes);
+        note_releases(p, notes, c);
+    }
     return notes;
 }
 

@@ -26,6 +26,11 @@ typedef struct {
 enum {
     SYNC_ACCESS = 1,      /* a load or store that other waves may rely on: atomic or volatile */
     SYNC_RELEASE = 2,     /* stores before it are seen by all workgroups from here on */
+    SYNC_WEAK = 64,       /* the same, but perhaps by chance: it counts for those alone who acquire */
+    SYNC_ACQUIRE = 128,   /* loads after it see what other workgroups released before the signals seen so far */
+    SYNC_GROUP = 256,     /* an access that only waves of its own workgroup may rely on */
+    SYNC_POLL = 512,      /* a plain load in a loop that does nothing but wait */
+    SYNC_SYSTEM = 1024,   /* volatile, as a rule: atomics name a smaller scope, and in LDS need none */
     SYNC_RETURNS = 4,     /* an atomic that gives the old value back */
     SYNC_COMPARES = 8,    /* compare and swap: beside it a plain read is a habit that does no harm */
     SYNC_EXTREME = 16,    /* minimum or maximum: likewise in global memory, where reads skip needless updates */
@@ -34,7 +39,8 @@ enum {
 
 typedef struct Note {
     NotedOperand operand[NOTE_OPERANDS];
-    u8 operands, passage, sync;
+    u8 operands, passage;
+    u16 sync;
 } Note;
 
 /* One for each instruction, made at first use and freed with the program; NULL: out of memory. */

@@ -2,8 +2,9 @@
  * Happens-before, as the memory model makes it: barriers, releases, and atomics or volatile accesses that pass word on.
  *
  * Exact within a workgroup. Between workgroups a wave is known by its number modulo `buckets`, and one that loads a
- * signal is taken to acquire: both can only hide a race. A workgroup learns from another what that one released (on
- * gfx942: wrote back) before its signal.
+ * signal is taken to acquire what was surely released: both can only hide a race. A workgroup learns from another what
+ * that one released (on gfx942: wrote back) before its signal. Where a release is a mere wait that may be there for
+ * another reason (notes.c), only waves learn of it that acquire.
  */
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@ typedef struct {
     u64 place;
     u64 group;                    /* that published last; its waves' epochs are in `sibling` */
     u32 sibling[MAX_GROUP_WAVES];
-    u32 *foreign;                 /* by bucket, released epochs; NULL: none */
+    u32 *foreign[CERTAINTIES];    /* by bucket, released epochs; NULL: none */
     bool used;
 } Signal;
 
@@ -34,14 +35,18 @@ SyncTable *sync_table_create(u32 limit)
     return t;
 }
 
+static void forget_signal(Signal *s)
+{
+    for (Certainty c = SURELY; c < CERTAINTIES; c++)
+        free(s->foreign[c]);
+    *s = (Signal){0};
+}
+
 void sync_table_clear(SyncTable *t)
 {
-    for (u32 k = 0; t->count && k < t->slots; k++) {
-        free(t->slot[k].foreign);
-        t->slot[k] = (Signal){0};
-    }
-    free(t->rest.foreign);
-    t->rest = (Signal){0};
+    for (u32 k = 0; t->count && k < t->slots; k++)
+        forget_signal(&t->slot[k]);
+    forget_signal(&t->rest);
     t->count = 0;
 }
 
@@ -103,7 +108,8 @@ void order_start(Races *r, GroupShadow *g, u32 waves)
 
 void order_destroy(Order *o)
 {
-    free(o->foreign);
+    for (Certainty c = SURELY; c < CERTAINTIES; c++)
+        free(o->foreign[c]);
     *o = (Order){0};
 }
 
@@ -115,25 +121,22 @@ bool order_knows(const Races *r, const Wave *w, const Entry *e, u32 began)
         return true;
     if (index < r->waves_per_group)
         return o->sibling[index] >= e->time;
-    return o->foreign && o->foreign[e->wave % r->buckets] >= e->time;
+    return o->foreign[SURELY] && o->foreign[SURELY][e->wave % r->buckets] >= e->time;
 }
 
-static void share_foreign(const Races *r, GroupShadow *g)
+static void join_foreign(const Races *r, u32 **to, const u32 *from)
 {
-    bool learnt = false;
+    if (from && foreign_of(r, to))
+        join(*to, from, r->buckets);
+}
+
+static void share_foreign(const Races *r, GroupShadow *g, Certainty c)
+{
     u32 *sum = NULL;
     for (u32 k = 0; k < g->wave_count; k++)
-        learnt |= g->wave[k].order.learnt;
-    if (!learnt || !foreign_of(r, &sum))
-        return;
+        join_foreign(r, &sum, g->wave[k].order.foreign[c]);
     for (u32 k = 0; k < g->wave_count; k++)
-        if (g->wave[k].order.foreign)
-            join(sum, g->wave[k].order.foreign, r->buckets);
-    for (u32 k = 0; k < g->wave_count; k++) {
-        if (foreign_of(r, &g->wave[k].order.foreign))
-            join(g->wave[k].order.foreign, sum, r->buckets);
-        g->wave[k].order.learnt = false;
-    }
+        join_foreign(r, &g->wave[k].order.foreign[c], sum);
     free(sum);
 }
 
@@ -142,47 +145,63 @@ void order_barrier(Races *r, GroupShadow *g)
     for (u32 k = 0; k < g->wave_count; k++)
         for (u32 other = 0; other < g->wave_count; other++)
             raise(&g->wave[k].order.sibling[other], g->wave[other].order.stamp);
-    share_foreign(r, g);
+    bool learnt = false;
     for (u32 k = 0; k < g->wave_count; k++)
+        learnt |= g->wave[k].order.learnt;
+    for (Certainty c = SURELY; learnt && c < CERTAINTIES; c++)
+        share_foreign(r, g, c);
+    for (u32 k = 0; k < g->wave_count; k++) {
+        g->wave[k].order.learnt = false;
         new_epoch(r, &g->wave[k].order);
+    }
 }
 
 void order_new_epoch(Races *r, Wave *w) { new_epoch(r, &shadow_of(w)->order); }
 
-void order_release(Races *r, Wave *w)
+void order_release(Races *r, Wave *w, Certainty c)
 {
     Order *o = &shadow_of(w)->order;
-    o->released = o->stamp;
-    memcpy(o->released_sibling, o->sibling, sizeof o->sibling);
+    o->released[c].own = o->stamp;
+    memcpy(o->released[c].sibling, o->sibling, sizeof o->sibling);
     new_epoch(r, o);
 }
 
+void order_acquire(Races *r, Wave *w)
+{
+    Order *o = &shadow_of(w)->order;
+    const u32 *perhaps = o->foreign[PERHAPS];
+    join_foreign(r, &o->foreign[SURELY], perhaps);
+    for (u32 k = 0; perhaps && k < w->shadow->wave_count; k++)
+        raise(&o->sibling[k], perhaps[(wave_number(r, w) - w->index + k) % r->buckets]);
+    o->learnt |= perhaps != NULL;
+}
+
 /* What other workgroups learn of wave `k`: what `w` knew of it when it released, or what that wave released itself. */
-static u32 released_of(const Wave *w, u32 k)
+static u32 released_of(const Wave *w, u32 k, Certainty c)
 {
     const Order *o = &shadow_of(w)->order;
-    u32 own = w->shadow->wave[k].order.released, known = o->sibling[k];
+    u32 own = w->shadow->wave[k].order.released[c].own, known = o->sibling[k];
     u32 both = own < known ? own : known;
     if (k == w->index)
-        return o->released;
-    return both > o->released_sibling[k] ? both : o->released_sibling[k];
+        return o->released[c].own;
+    return both > o->released[c].sibling[k] ? both : o->released[c].sibling[k];
 }
 
-static void publish_released(Races *r, Wave *w, Signal *s)
+static void publish_released(Races *r, Wave *w, Signal *s, Certainty c)
 {
     const Order *o = &shadow_of(w)->order;
-    bool any = o->released || o->foreign;
+    bool any = o->released[c].own || o->foreign[c];
     for (u32 k = 0; k < w->shadow->wave_count; k++)
-        any |= released_of(w, k) != 0;
-    if (!any || !foreign_of(r, &s->foreign))
+        any |= released_of(w, k, c) != 0;
+    if (!any || !foreign_of(r, &s->foreign[c]))
         return;
-    if (o->foreign)
-        join(s->foreign, o->foreign, r->buckets);
+    if (o->foreign[c])
+        join(s->foreign[c], o->foreign[c], r->buckets);
     for (u32 k = 0; k < w->shadow->wave_count; k++)
-        raise(&s->foreign[(wave_number(r, w) - w->index + k) % r->buckets], released_of(w, k));
+        raise(&s->foreign[c][(wave_number(r, w) - w->index + k) % r->buckets], released_of(w, k, c));
 }
 
-void order_publish(Races *r, Wave *w, SyncTable *t, u64 place)
+void order_publish(Races *r, Wave *w, SyncTable *t, u64 place, bool to_all)
 {
     Order *o = &shadow_of(w)->order;
     Signal *s = signal_at(t, place, true);
@@ -191,7 +210,8 @@ void order_publish(Races *r, Wave *w, SyncTable *t, u64 place)
     s->group = w->shadow->number;
     join(s->sibling, o->sibling, MAX_GROUP_WAVES);
     raise(&s->sibling[w->index], o->stamp);
-    publish_released(r, w, s);
+    for (Certainty c = SURELY; to_all && c < CERTAINTIES; c++)
+        publish_released(r, w, s, c);
 }
 
 void order_learn(Races *r, Wave *w, SyncTable *t, u64 place)
@@ -202,12 +222,12 @@ void order_learn(Races *r, Wave *w, SyncTable *t, u64 place)
         return;
     if (s->group == w->shadow->number)
         join(o->sibling, s->sibling, MAX_GROUP_WAVES);
-    if (!s->foreign || !foreign_of(r, &o->foreign))
-        return;
-    join(o->foreign, s->foreign, r->buckets);
-    for (u32 k = 0; k < w->shadow->wave_count; k++)
-        raise(&o->sibling[k], s->foreign[(wave_number(r, w) - w->index + k) % r->buckets]);
-    o->learnt = true;
+    for (Certainty c = SURELY; c < CERTAINTIES; c++) {
+        join_foreign(r, &o->foreign[c], s->foreign[c]);
+        o->learnt |= s->foreign[c] != NULL;
+    }
+    for (u32 k = 0; s->foreign[SURELY] && k < w->shadow->wave_count; k++)
+        raise(&o->sibling[k], s->foreign[SURELY][(wave_number(r, w) - w->index + k) % r->buckets]);
 }
 
 void order_learn_from(Races *r, Wave *w, const Entry *e)
@@ -217,8 +237,8 @@ void order_learn_from(Races *r, Wave *w, const Entry *e)
     if (index < r->waves_per_group) {
         join(o->sibling, w->shadow->wave[index].order.sibling, MAX_GROUP_WAVES);
         raise(&o->sibling[index], e->time);
-    } else if (foreign_of(r, &o->foreign)) {
-        raise(&o->foreign[e->wave % r->buckets], e->time);
+    } else if (foreign_of(r, &o->foreign[SURELY])) {
+        raise(&o->foreign[SURELY][e->wave % r->buckets], e->time);
         o->learnt = true;
     }
 }

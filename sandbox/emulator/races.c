@@ -109,9 +109,10 @@ typedef struct {
     Races *r;
     AddressSpace space;
     Entry entry;
-    u8 sync;
+    u16 sync;
     u32 bytes, began;
     SyncTable *table;
+    bool signals;      /* or may: others can learn from it */
 } Act;
 
 /* The instruction of the kernel itself that called what runs now. */
@@ -122,6 +123,16 @@ static u32 outermost_call(const Wave *w)
     return offset < p->bytes ? p->index_of[offset / 4] & NO_CALLER : NO_CALLER;
 }
 
+/* In LDS nothing marks an atomic load or store, unless it came by a flat address; volatile ones are no atomics there. */
+static u16 sync_in_lds(const Inst *i, u16 sync, bool store)
+{
+    if (i->row->family != FAMILY_FLAT || i->row->detail[2] == ACCESS_ATOMIC)
+        return (u16)(sync & ~SYNC_GROUP);
+    if (sync & SYNC_ACCESS && !(sync & SYNC_SYSTEM))
+        return SYNC_ACCESS;
+    return store ? SYNC_BUFFERED : sync & SYNC_POLL ? SYNC_ACCESS : 0;
+}
+
 static Act act_of(Wave *w, const Inst *i, AddressSpace space, u32 bytes, bool store)
 {
     Races *r = w->worker->checks->races;
@@ -130,24 +141,24 @@ static Act act_of(Wave *w, const Inst *i, AddressSpace space, u32 bytes, bool st
     bool lds = space == SPACE_LDS;
     Act a = {.w = w, .i = i, .r = r, .space = space, .sync = r->notes[at].sync, .bytes = bytes,
              .began = lds ? w->shadow->began : 0, .table = lds ? w->shadow->lds_sync : r->sync};
+    if (lds)
+        a.sync = sync_in_lds(i, a.sync, store);
     bool atomic = store && i->row->detail[2] == ACCESS_ATOMIC;
     a.entry = (Entry){.time = o->stamp, .wave = wave_number(r, w), .inst = (u32)at & NO_CALLER,
                       .caller = outermost_call(w)};
     a.entry.how = atomic ? BY_LOAD | BY_STORE : store ? BY_STORE : BY_LOAD;
     if (a.sync & SYNC_ACCESS) {
         bool habit = a.sync & SYNC_COMPARES || (a.sync & SYNC_EXTREME && !lds);
-        a.entry.how |= BY_SIGNAL | (habit ? BY_HABIT : 0);
-        if (store && o->released) /* who learns of the release knows of the signal as well */
-            a.entry.time = o->released;
+        a.entry.how |= BY_SIGNAL | (habit ? BY_HABIT : 0) | (a.sync & SYNC_GROUP ? BY_GROUP : 0);
     } else if (a.sync & SYNC_BUFFERED) {
         a.entry.how |= MAY_SIGNAL;
     }
     return a;
 }
 
-static bool harmless(u8 a, u8 b)
+static bool harmless(u8 a, u8 b, bool same_group)
 {
-    if (!((a | b) & BY_STORE) || (a & b & BY_SIGNAL))
+    if (!((a | b) & BY_STORE) || (a & b & BY_SIGNAL && (same_group || !((a | b) & BY_GROUP))))
         return true;
     bool plain_load = (a & (BY_LOAD | BY_STORE | BY_SIGNAL)) == BY_LOAD ||
                       (b & (BY_LOAD | BY_STORE | BY_SIGNAL)) == BY_LOAD;
@@ -161,7 +172,8 @@ static void conflict(const Act *a, const Entry *now, u64 address, const Entry *o
     Races *r = a->r;
     bool polls = (now->how & (BY_LOAD | BY_STORE | BY_SIGNAL)) == (BY_LOAD | BY_SIGNAL);
     if (polls && other->how & MAY_SIGNAL) {
-        order_learn_from(r, a->w, other);
+        if (!other->published)
+            order_learn_from(r, a->w, other);
         return;
     }
     Fault f = place_of(a->w, a->i, OUTCOME_RACE, a->space, now->lane, address, a->bytes, now->how & BY_STORE);
@@ -208,8 +220,10 @@ static void keep_store(Cell *c, const Entry *now)
 
 static inline bool meets(const Act *a, const Entry *now, const Entry *other)
 {
+    u32 waves = a->r->waves_per_group;
     return other->time > a->began && other->wave != now->wave && other->mask & now->mask &&
-           !harmless(now->how, other->how) && !order_knows(a->r, a->w, other, a->began);
+           !harmless(now->how, other->how, other->wave / waves == now->wave / waves) &&
+           !order_knows(a->r, a->w, other, a->began);
 }
 
 static void touch(const Act *a, Cell *c, const Entry *now, u64 address)
@@ -256,16 +270,28 @@ static void touch_lane(Act *a, u32 lane, u64 address)
         if (c)
             touch(a, c, &now, dword < address ? address : dword);
     }
-    if (signals && a->entry.how & BY_STORE)
-        order_publish(a->r, a->w, a->table, address);
+    if (a->signals && a->entry.how & BY_STORE)
+        order_publish(a->r, a->w, a->table, address, !(a->sync & SYNC_GROUP));
+}
+
+/* Where stores carry no marks, one by a single lane may well be a flag. */
+static bool may_be_a_flag(const Act *a, u64 active)
+{
+    return a->sync & SYNC_BUFFERED && a->space == SPACE_GLOBAL && !(active & (active - 1));
 }
 
 static void touch_all(Act *a, const u64 *address, u64 active)
 {
+    a->signals = a->sync & SYNC_ACCESS || may_be_a_flag(a, active);
+    a->entry.published = a->signals;
+    const Released *by = shadow_of(a->w)->order.released;
+    u32 released = by[SURELY].own > by[PERHAPS].own ? by[SURELY].own : by[PERHAPS].own;
+    if (a->signals && a->entry.how & BY_STORE && released) /* who learns of the release knows of the signal as well */
+        a->entry.time = released;
     for (u32 l = 0; l < LANES; l++)
         if (active >> l & 1)
             touch_lane(a, l, address[l]);
-    if (a->sync & SYNC_ACCESS && a->entry.how & BY_STORE)
+    if (a->signals && a->entry.how & BY_STORE)
         order_new_epoch(a->r, a->w);
 }
 
@@ -355,6 +381,9 @@ void races_after(Wave *w, const Inst *i)
     if (r->stored_lanes && w->stop != STOP_FAULT)
         lost_values(w, i, r);
     r->stored_lanes = 0;
-    if (r->notes[i - w->program->code].sync & SYNC_RELEASE)
-        order_release(r, w);
+    u16 sync = r->notes[i - w->program->code].sync;
+    if (sync & (SYNC_RELEASE | SYNC_WEAK))
+        order_release(r, w, sync & SYNC_RELEASE ? SURELY : PERHAPS);
+    if (sync & SYNC_ACQUIRE)
+        order_acquire(r, w);
 }

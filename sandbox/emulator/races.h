@@ -12,6 +12,7 @@ enum {
     BY_SIGNAL = 4,             /* atomic or volatile: these do not race with each other */
     BY_HABIT = 8,              /* an atomic beside which plain reads do no harm */
     MAY_SIGNAL = 16,           /* a plain store that may be an atomic one */
+    BY_GROUP = 32,             /* BY_SIGNAL, for waves of the same workgroup */
 };
 
 /* Two stores to one dword race unless they store the same value, which is known after the second. */
@@ -54,11 +55,14 @@ void order_destroy(Order *o);
 /* All accesses of the workgroup before are known to all its waves after. */
 void order_barrier(Races *r, GroupShadow *g);
 /* What the wave did so far may be learnt by other workgroups. */
-void order_release(Races *r, Wave *w);
+void order_release(Races *r, Wave *w, Certainty c);
+/* What others released PERHAPS before signals that this wave saw is known from here on. */
+void order_acquire(Races *r, Wave *w);
 /* What the wave does from here on is not known to those who learnt of it before. */
 void order_new_epoch(Races *r, Wave *w);
-/* The wave stores to (publishes) or loads from (learns) a place that waves signal through. */
-void order_publish(Races *r, Wave *w, SyncTable *t, u64 place);
+/* The wave stores to (publishes) or loads from (learns) a place that waves signal through; `to_all`: waves of other
+ * workgroups as well. */
+void order_publish(Races *r, Wave *w, SyncTable *t, u64 place, bool to_all);
 void order_learn(Races *r, Wave *w, SyncTable *t, u64 place);
 /* The wave saw a plain store of another that was a signal. */
 void order_learn_from(Races *r, Wave *w, const Entry *e);

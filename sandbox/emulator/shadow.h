@@ -26,12 +26,18 @@ typedef struct {
 /* ---- order.c: what happened before what ---- */
 
 /* Accesses are stamped with their wave's epoch, of which a new one begins where others may learn of the old ones. */
+typedef enum { SURELY, PERHAPS, CERTAINTIES } Certainty; /* of a release; PERHAPS: it counts for those who acquire */
+
+typedef struct {
+    u32 own;                         /* the last own epoch that other workgroups may learn of; 0: none */
+    u32 sibling[MAX_GROUP_WAVES];    /* Order.sibling at that time */
+} Released;
+
 typedef struct {
     u32 stamp;                       /* of accesses from now on */
-    u32 released;                    /* the last own epoch that other workgroups may learn of; 0: none */
+    Released released[CERTAINTIES];
     u32 sibling[MAX_GROUP_WAVES];    /* the last epoch of each wave of the workgroup that this one knows */
-    u32 released_sibling[MAX_GROUP_WAVES]; /* `sibling` at the last release */
-    u32 *foreign;                    /* likewise of waves of other workgroups, by bucket; NULL: nothing */
+    u32 *foreign[CERTAINTIES];       /* likewise of waves of other workgroups, by bucket; NULL: nothing */
     bool learnt;                     /* `foreign` changed since the last barrier */
 } Order;
 
@@ -44,6 +50,7 @@ typedef struct {
     u32 time, wave;              /* epoch (0: none); wave of the dispatch */
     u32 inst : 22, mask : 4, how : 6; /* bytes of the dword; bits of races.h */
     u32 caller : 22, lane : 6;   /* the kernel's call that led here, or NO_CALLER */
+    u32 : 3, published : 1;      /* by MAY_SIGNAL: what it tells others is in the table of signals */
 } Entry;
 enum { NO_CALLER = (1 << 22) - 1 };
 /* Two stores, for halves of a dword often belong to different waves. */
@@ -72,7 +79,7 @@ static inline WaveShadow *shadow_of(const Wave *w) { return &w->shadow->wave[w->
 
 void taint_load(Wave *w, const Inst *i, const Fault *load, u16 reg, u64 lane_bit, bool whole);
 void taint_before(Wave *w, const Inst *i, const Note *n);
-void taint_stored(Wave *w, u16 reg, u32 dwords, u64 lanes);
+void taint_stored(Wave *w, const Inst *i, u16 reg, u32 dwords, u64 lanes);
 void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
 void taint_destroy(Taint *t);
 bool taint_pending(const Wave *w);

@@ -74,20 +74,20 @@ void taint_load(Wave *w, const Inst *i, const Fault *load, u16 reg, u64 lane_bit
 }
 
 /* Something depends on these lanes of a register: tell where they were loaded. */
-static void used(Wave *w, Taint *t, u32 reg)
+static void used(Wave *w, const Inst *i, Taint *t, u32 reg)
 {
-    report_finding(w, &t->origins[t->origin[reg]].load);
+    report_finding(w, &t->origins[t->origin[reg]].load, i);
     clear(t, reg, ~0ull);
 }
 
 /* Lanes of an operand that an instruction reads: a scalar has one. */
 static u64 reads(const Wave *w, u32 reg) { return reg < FIRST_VGPR ? 1 : exec_mask(w); }
 
-static void use_operand(Wave *w, Taint *t, const NotedOperand *o, bool parts_as_well)
+static void use_operand(Wave *w, const Inst *i, Taint *t, const NotedOperand *o, bool parts_as_well)
 {
     for (u32 reg = o->first; reg < o->first + o->count; reg++)
         if ((t->whole[reg] | (parts_as_well ? t->part[reg] : 0)) & reads(w, reg))
-            used(w, t, reg);
+            used(w, i, t, reg);
 }
 
 /* The result's registers take over what the source's hold, one for one. */
@@ -174,7 +174,7 @@ static void use_all(Wave *w, const Inst *i, Taint *t, const Note *n)
     bool parts = n->passage != PASS_BITS;
     for (u32 k = 0; k < n->operands; k++)
         if (n->operand[k].read && !(n->passage == PASS_STORED && is_stored(i, &n->operand[k])))
-            use_operand(w, t, &n->operand[k], parts);
+            use_operand(w, i, t, &n->operand[k], parts);
     overwrite(w, t, n);
 }
 
@@ -205,12 +205,12 @@ void taint_before(Wave *w, const Inst *i, const Note *n)
     }
 }
 
-void taint_stored(Wave *w, u16 reg, u32 dwords, u64 lanes)
+void taint_stored(Wave *w, const Inst *i, u16 reg, u32 dwords, u64 lanes)
 {
     Taint *t = shadow_of(w)->taint;
     for (u32 k = 0; t && t->live && k < dwords && reg + k < REGISTER_NUMBERS; k++)
         if (t->whole[reg + k] & lanes)
-            used(w, t, reg + k);
+            used(w, i, t, reg + k);
 }
 
 /* ---- scratch ---- */

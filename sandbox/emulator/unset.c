@@ -37,7 +37,7 @@ static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 add
     f.address = address + first / width * width;
     f.bytes = width;
     if (reg == 0xffff) { /* computed with at once (atomics), or moved to LDS */
-        report_finding(w, &f);
+        report_finding(w, &f, NULL);
         return;
     }
     for (u32 k = 0; 4 * k < bytes; k++) {
@@ -74,7 +74,7 @@ static void store_to_input(Wave *w, const Inst *i, const u64 *address, u64 activ
     if (!memory_span(w->worker->memory, address[lane], bytes, &span) || !span.input)
         return;
     Fault f = place_of(w, i, OUTCOME_INPUT_MODIFIED, SPACE_GLOBAL, lane, address[lane], bytes, true);
-    report_finding(w, &f);
+    report_finding(w, &f, NULL);
 }
 
 void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
@@ -86,7 +86,7 @@ void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, 
     if (store)
         store_to_input(w, i, address, active, bytes);
     if (store && i->row->detail[2] == ACCESS_STORE && taint_pending(w))
-        taint_stored(w, stored_register(w, i, NULL, bytes), (bytes + 3) / 4, active);
+        taint_stored(w, i, stored_register(w, i, NULL, bytes), (bytes + 3) / 4, active);
     extent(address, active, bytes, &low, &size);
     if (size <= AT_ONCE && !memory_any_unset(m, low, size))
         return;
@@ -126,7 +126,7 @@ void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 
     if (!active)
         return;
     if (store && i->row->detail[2] == ACCESS_STORE && taint_pending(w))
-        taint_stored(w, stored_register(w, i, offset, bytes), (bytes + 3) / 4, active);
+        taint_stored(w, i, stored_register(w, i, offset, bytes), (bytes + 3) / 4, active);
     if (!g->lds_left)
         return;
     u16 reg = load ? loaded_register(w, i, offset, bytes) : 0xffff;

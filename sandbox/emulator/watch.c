@@ -72,5 +72,5 @@ void watch_misaligned(Wave *w, const Inst *i, u64 address, u32 bytes)
     if (!(w->worker->watchers & WATCH_MEMORY))
         return;
     Fault f = place_of(w, i, OUTCOME_MISALIGNED, SPACE_SCALAR, 0, address, bytes, false);
-    report_finding(w, &f);
+    report_finding(w, &f, NULL);
 }

@@ -93,6 +93,14 @@ static void write_fault(FILE *out, const CodeObject *c, const Dispatch *d, const
 
 static const char *access_of(const Partner *p) { return p->load ? p->store ? "update" : "load" : "store"; }
 
+static void write_use(FILE *out, const CodeObject *c, const Finding *f)
+{
+    fprintf(out, ",\"use\":[%" PRIu64, f->use - c->base);
+    for (u32 k = 0; k < CALLERS && f->use_callers[k]; k++)
+        fprintf(out, ",%" PRIu64, f->use_callers[k] - c->base);
+    fputc(']', out);
+}
+
 static void write_finding(FILE *out, const CodeObject *c, const Dispatch *d, const Finding *f)
 {
     const Partner *p = &f->partner;
@@ -104,6 +112,8 @@ static void write_finding(FILE *out, const CodeObject *c, const Dispatch *d, con
                 p->atomic ? "true" : "false", (p->caller ? p->caller : p->pc) - c->base);
     else
         fputs("null", out);
+    if (f->use)
+        write_use(out, c, f);
     fputc('}', out);
 }
 
