@@ -126,15 +126,17 @@ class Engine:
         file_name: str = "kernel.hip",
         target: str | None = None,
         schedules: int | None = None,
+        order: int | None = None,
         on_progress: Progress = silent,
     ) -> CheckResult:
         """Whether the kernel computes what the problem asks, on announced and held-out cases.
 
-        `schedules`: in how many other orders of waves and workgroups the emulator runs it as well.
+        `schedules`: in how many other orders of waves and workgroups the emulator runs it as well; `order`: the seed of
+        the one to replay instead.
         Raises ProblemFileError for a problem that cannot be used; a bad kernel is a verdict.
         """
         candidate = self._candidate(problem, source, file_name=file_name, target=target, on_progress=on_progress)
-        return self._check(candidate, on_progress, schedules)
+        return self._check(candidate, on_progress, schedules, order)
 
     def benchmark(
         self,
@@ -271,7 +273,9 @@ class Engine:
         compiled = self._compiler(where).compile(source, arch=where.arch, flags=plan.flags(), file_name=file_name)
         return Candidate(loaded, plan, compiled, where, self._sandbox(where))
 
-    def _check(self, candidate: Candidate, on_progress: Progress, schedules: int | None = None) -> CheckResult:
+    def _check(
+        self, candidate: Candidate, on_progress: Progress, schedules: int | None = None, order: int | None = None
+    ) -> CheckResult:
         from amdkernel_mcp.problems.check import check
 
         return check(
@@ -281,6 +285,7 @@ class Engine:
             plan=candidate.plan,
             target=candidate.target,
             schedules=schedules,
+            order=order,
             cache_dir=self._settings.cache_dir,
             on_progress=on_progress,
         )

@@ -162,6 +162,21 @@ class Finding(Result):
     kind: FindingKind
     message: str
     line: int | None = None
+    called_from: list[int] = Field(default=[], description="Lines of the calls that lead to `line`, outwards")
+    other_line: int | None = Field(
+        default=None, description="Of a race: the other access. Of an unset value: where it is used"
+    )
+
+
+class Coverage(Result):
+    """What the checks of the emulator looked at, in cases. What was left out is told in `note`, with the reason."""
+
+    cases: int
+    memory: int = Field(description="In which every access was checked: bounds, alignment, unset memory, inputs")
+    races: int = Field(description="In which races were looked for")
+    races_in_part: int = Field(default=0, description="Of these, where too much memory was shared to follow all of it")
+    orders: int = Field(default=0, description="Cases that ran in other orders of waves and workgroups as well")
+    note: str
 
 
 class CheckResult(JobAnswer):
@@ -172,6 +187,8 @@ class CheckResult(JobAnswer):
     evidence: Evidence = "not_measured"
     cases: list[CaseResult] = []
     findings: list[Finding] = []
+    notes: list[str] = Field(default=[], description="Worth knowing, and no mistake")
+    coverage: Coverage | None = Field(default=None, description="What was checked and what was not; null on a GPU")
     seconds: float = 0.0
     code_object: str | None = None
     diagnostics: list[Diagnostic] = []

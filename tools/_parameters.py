@@ -26,6 +26,9 @@ Schedules = Annotated[
     int | None,
     Field(ge=0, le=32, description="Other orders of waves and workgroups that the emulator tries; 2 by default"),
 ]
+Order = Annotated[
+    int | None, Field(ge=1, description="Replay this one order: the seed that a `non_deterministic` finding names")
+]
 Arch = Literal["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"]
 WaitS = Annotated[
     float,

@@ -6,7 +6,7 @@ from fastmcp.tools import tool
 from amdkernel_mcp.desk import desk_of
 from amdkernel_mcp.results import CheckResult
 
-from ._parameters import RUNS_IN_SANDBOX, Path, Problem, Schedules, Source, Target, WaitS
+from ._parameters import RUNS_IN_SANDBOX, Order, Path, Problem, Schedules, Source, Target, WaitS
 
 
 @tool(title="Check a kernel", annotations=RUNS_IN_SANDBOX)
@@ -17,12 +17,14 @@ async def check_kernel(
     source: Source = None,
     target: Target = None,
     schedules: Schedules = None,
+    order: Order = None,
     wait_s: WaitS = 45,
 ) -> CheckResult:
     """Find out whether a kernel computes what its problem asks: `correct`, `incorrect`, `invalid`, `crashed`, ...
 
     Runs announced and held-out cases against a reference, with guard bands, poisoned outputs and repeats. Names the
-    worst element (got, expected) and findings such as out-of-bounds accesses with the line of your file.
+    worst element (got, expected) and findings such as out-of-bounds accesses with the line of your file; `coverage`
+    says what was looked for and what was not.
     The file needs its launch plan in a comment:
     `// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256] lds=0` (expressions over the problem's scalars).
 
@@ -40,6 +42,7 @@ async def check_kernel(
             file_name=kernel.file_name,
             target=target,
             schedules=schedules,
+            order=order,
             on_progress=progress,
         ),
         wait_s=wait_s,

@@ -49,6 +49,10 @@ def check(
     schedules: Annotated[
         int | None, typer.Option(min=0, max=32, help="Other orders of waves and workgroups to try on the emulator.")
     ] = None,
+    order: Annotated[
+        int | None,
+        typer.Option(min=1, help="Replay one of them: the seed that a finding names.", show_default=False),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Check that a kernel is correct.
@@ -68,6 +72,7 @@ def check(
             file_name=kernel.file_name,
             target=target,
             schedules=schedules,
+            order=order,
             on_progress=report,
         )
     good = result.verdict == "correct"

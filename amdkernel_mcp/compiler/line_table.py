@@ -50,15 +50,28 @@ class LineTable:
 
         For code inlined from a header it is the line of the call in the user's file; None outside the debug data.
         """
+        return next(iter(self.lines_of(address)), None)
+
+    def lines_of(self, address: int) -> tuple[int, ...]:
+        """The line of the user's file, then those of the inlined calls that led there, outwards. Raises ToolchainError.
+
+        What lies in headers is left out; empty outside the debug data.
+        """
         index = bisect_right(self._starts, address) - 1
-        if index >= 0 and address < self.spans[index].end:
-            span = self.spans[index]
-            if span.line is not None:
-                return span.line
-            # Inner calls come later in DWARF's tree, and their callers may be in headers as well.
-            enclosing = [call for call in self._calls if call.start <= address < call.end and call.line is not None]
-            return min(enclosing, key=lambda call: call.end - call.start).line if enclosing else None
-        return None
+        if index < 0 or address >= self.spans[index].end:
+            return ()
+        own = self.spans[index].line
+        enclosing = [call for call in self._calls if call.start <= address < call.end and call.line is not None]
+        inner_first = sorted(enclosing, key=lambda call: call.end - call.start)
+        calls = [call.line for call in inner_first if call.line is not None]
+        return tuple(calls if own is None else [own, *calls])
+
+    def is_opening(self, address: int) -> bool:
+        """Whether the line is the one where the function begins: compilers put there what they moved."""
+        index = bisect_right(self._functions, (address, 1 << 64)) - 1
+        if index < 0 or address >= self._functions[index][1]:
+            return False
+        return self.lines_of(address)[:1] == self.lines_of(self._functions[index][0])[:1]
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
@@ -70,17 +83,22 @@ class LineTable:
         return [span.start for span in self.spans]
 
     @property
+    def _functions(self) -> tuple[tuple[int, int], ...]:
+        return self._read[2]
+
+    @property
     def _calls(self) -> tuple[_Call, ...]:
         return self._read[1]
 
     @cached_property
-    def _read(self) -> tuple[tuple[Span, ...], tuple[_Call, ...]]:
+    def _read(self) -> tuple[tuple[Span, ...], tuple[_Call, ...], tuple[tuple[int, int], ...]]:
         spans: list[Span] = []
         calls: list[_Call] = []
+        functions: list[tuple[int, int]] = []
         with open_code_object(self.code_object) as elf:
             sections = [elf.get_section_by_name(f".debug_{name}") for name in ("info", "line", "rnglists")]
             if not elf.has_dwarf_info() or sum(s["sh_size"] for s in sections if s) > _MAX_DEBUG_BYTES:
-                return (), ()
+                return (), (), ()
             dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
             for unit in islice(dwarf.iter_CUs(), MAX_UNITS):
                 program = dwarf.line_program_for_CU(unit)
@@ -89,7 +107,8 @@ class LineTable:
                 users = _users_files(unit, program)
                 spans += _spans(program, users)
                 calls += _inlined_calls(dwarf, unit, users)
-        return tuple(sorted(spans, key=lambda span: span[:2])), tuple(calls)
+                functions += _functions_of(dwarf, unit)
+        return tuple(sorted(spans, key=lambda span: span[:2])), tuple(calls), tuple(sorted(functions))
 
 
 def _users_files(unit: "CompileUnit", program: "LineProgram") -> frozenset[int]:
@@ -127,6 +146,12 @@ def _inlined_calls(dwarf: "DWARFInfo", unit: "CompileUnit", users: frozenset[int
         number = int(line.value) if in_users_file and line is not None else None
         calls += [_Call(start, end, number) for start, end in _ranges(dwarf, unit, die)]
     return calls
+
+
+def _functions_of(dwarf: "DWARFInfo", unit: "CompileUnit") -> list[tuple[int, int]]:
+    """Addresses [start, end) of the functions that were not inlined."""
+    entries = islice(unit.iter_DIEs(), MAX_ENTRIES)
+    return [place for die in entries if die.tag == "DW_TAG_subprogram" for place in _ranges(dwarf, unit, die)]
 
 
 def _ranges(dwarf: "DWARFInfo", unit: "CompileUnit", die: "DIE") -> list[tuple[int, int]]:

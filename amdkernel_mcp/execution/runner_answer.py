@@ -107,6 +107,7 @@ class DispatchFinding(DispatchFault):
 
     count: _Count
     partner: RacePartner | None
+    use: list[int] = []  # the instruction that depends on an unset value, and the calls that led there
 
 
 class DispatchRecord(_Answer):

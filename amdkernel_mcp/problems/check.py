@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.problems.launch_plan import LaunchPlan
 from amdkernel_mcp.problems.problem import Case, Problem
-from amdkernel_mcp.results import CaseResult, CheckResult, CompileResult, Finding
+from amdkernel_mcp.results import CaseResult, CheckResult, CompileResult, Coverage, Finding
 
 if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled
@@ -31,6 +31,7 @@ CASE_TIMEOUT_S = 20.0
 CLOSE_LOOK_WITHIN_S = 0.3
 SMALLEST_WITHIN_S = 1.0
 _MOST_FINDINGS = 8
+_MOST_NOTES = 4
 
 
 def silent(_: str) -> None:
@@ -46,6 +47,7 @@ def check(
     target: Target,
     seeds: Sequence[int] = DEFAULT_SEEDS,
     schedules: int | None = None,
+    order: int | None = None,
     cache_dir: Path | None = None,
     case_timeout_s: float = CASE_TIMEOUT_S,
     on_progress: Callable[[str], None] = silent,
@@ -53,7 +55,7 @@ def check(
     """Whether the kernel computes what the problem asks: every case, every seed; the first seed several times.
 
     `schedules`: orders of waves and workgroups besides the plain one, on the emulator. Only cases that take little time
-    run in them; a number that is given allows for more.
+    run in them; a number that is given allows for more. `order`: the seed of the one order to run them in instead.
 
     Raises ProblemFileError when the reference cannot be used; SandboxError, TargetError. A bad kernel is a verdict.
     """
@@ -68,7 +70,7 @@ def check(
         return invalid([refused], target=target.name)
     on_progress(f"running {len(problem.cases)} cases with {len(seeds)} seeds on {target.name}")
     calls = _calls(problem, seeds)
-    runs = _run_cases(problem, calls, placements, schedules)
+    runs = _run_cases(problem, calls, placements, schedules, order)
     report, expected = _run_both(
         sandbox, target, compiled.code_object, problem, calls, runs, cache_dir, case_timeout_s, on_progress
     )
@@ -78,6 +80,7 @@ def check(
     return result.model_copy(
         update={
             "target": target.name,
+            "coverage": _coverage(calls, report, runs) if target.kind == "emulator" else None,
             "isolation": sandbox.isolation,
             "evidence": evidence,
             "seconds": round(time.monotonic() - began, 3),
@@ -136,11 +139,15 @@ def _calls(problem: Problem, seeds: Sequence[int]) -> list[Call]:
 
 
 def _run_cases(
-    problem: Problem, calls: Sequence[Call], placements: Sequence[Placement], schedules: int | None
+    problem: Problem,
+    calls: Sequence[Call],
+    placements: Sequence[Placement],
+    schedules: int | None,
+    order: int | None,
 ) -> tuple[RunCase, ...]:
     placed = {id(case): placement for case, placement in zip(problem.cases, placements, strict=True)}
     first_seed = calls[0].seed
-    repeats = 2 + (SCHEDULES if schedules is None else schedules)
+    repeats = 3 if order is not None else 2 + (SCHEDULES if schedules is None else schedules)
     runs = [
         run_case(problem, call, placed[id(call.case)], repeats=repeats if call.seed == first_seed else 1)
         for call in calls
@@ -149,8 +156,8 @@ def _run_cases(
     return tuple(
         replace(
             run,
-            emulator_options=_emulator_options(run.repeats),
-            close_look_within_s=SMALLEST_WITHIN_S if run is smallest or schedules else CLOSE_LOOK_WITHIN_S,
+            emulator_options=_emulator_options(run.repeats, order),
+            close_look_within_s=SMALLEST_WITHIN_S if run is smallest or schedules or order else CLOSE_LOOK_WITHIN_S,
         )
         for run in runs
     )
@@ -172,9 +179,13 @@ def run_case(problem: Problem, call: Call, placement: Placement, *, repeats: int
     return RunCase(tuple(buffers), placement.launches, repeats)
 
 
-def _emulator_options(repeats: int) -> tuple[str, ...]:
-    """The first repeat is a plain one, the second looks for races, the others run in an order of their own."""
-    close = ("races=1,schedule_seed=0", *(f"races=0,schedule_seed={n}" for n in range(1, repeats - 1)))
+def _emulator_options(repeats: int, order: int | None) -> tuple[str, ...]:
+    """The first repeat is a plain one, the second looks for races, the others run in an order of their own.
+
+    With one `order` to replay, the second and the third run in that.
+    """
+    seeds = range(1, repeats - 1) if order is None else (order,)
+    close = (f"races=1,schedule_seed={order or 0}", *(f"races=0,schedule_seed={n}" for n in seeds))
     return ("races=0,schedule_seed=0", *close[: repeats - 1])
 
 
@@ -248,7 +259,21 @@ def _summarise(
         if suspicion := _suspicion(expected):
             findings.append(suspicion)
             reason += f"; but {suspicion.message}"
-    return CheckResult(verdict=worst.verdict, reason=reason, cases=cases, findings=findings[:_MOST_FINDINGS])
+    notes = list(dict.fromkeys(note for run in judged for note in run.notes))
+    return CheckResult(
+        verdict=worst.verdict, reason=reason, cases=cases, findings=findings[:_MOST_FINDINGS], notes=notes[:_MOST_NOTES]
+    )
+
+
+def _coverage(calls: Sequence[Call], report: RunnerReport, runs: Sequence[RunCase]) -> Coverage:
+    from amdkernel_mcp.problems.coverage import coverage_of
+
+    chosen = [k for k, call in enumerate(calls) if call.seed == calls[0].seed]
+    return coverage_of(
+        [calls[k].case.name for k in chosen],
+        [report.cases[k] for k in chosen],
+        [runs[k].close_look_within_s for k in chosen],
+    )
 
 
 def _praise(cases: Sequence[CaseResult], calls: Sequence[Call]) -> str:

@@ -20,11 +20,25 @@ _ACCESS_KINDS: dict[str, FindingKind] = {
 }
 
 
+_NULL_PAGE = 1 << 16
+_FARTHEST = 1 << 36  # bytes off an array that an index leads to; what is farther off was no index
+_REMEDIES = {
+    "out_of_bounds": "compare the index with the size before the access",
+    "read_only": "write to an output or a workspace instead",
+    "misaligned": "align the address to the size of the access",
+    "use_after_free": "free the memory after the kernel has ended",
+}
+
+
 class Lines(Protocol):
     """Where the instructions of a code object come from."""
 
-    def line_of(self, address: int) -> int | None:
-        """The line of the user's file, or None."""
+    def lines_of(self, address: int) -> Sequence[int]:
+        """The line of the user's file, then those of the inlined calls that led there, outwards."""
+        ...
+
+    def is_opening(self, address: int) -> bool:
+        """Whether that line is where the function begins, for the compiler moved the instruction."""
         ...
 
 
@@ -52,10 +66,20 @@ class Stop:
     finding: Finding
 
 
+def lines_to(lines: Lines | None, pc: int, callers: Sequence[int] = ()) -> list[int]:
+    """The line of an instruction (of one in a header's function: of its call), then those of the calls, outwards."""
+    return [line for place in (pc, *callers) for line in (lines.lines_of(place) if lines else ())]
+
+
 def line_at(lines: Lines | None, pc: int, callers: Sequence[int] = ()) -> int | None:
     """The line of an instruction; of one in a header's function, that of the nearest call in the user's file."""
-    places = (pc, *callers) if lines else ()
-    return next((line for place in places if lines and (line := lines.line_of(place))), None)
+    return next(iter(lines_to(lines, pc, callers)), None)
+
+
+def place_of(kernel: str, seen: DispatchFault, calls: Sequence[int]) -> str:
+    """Which work-item it was, and how it came there."""
+    place = f"{kernel}, workgroup {list(seen.workgroup)}, wave {seen.wave}, lane {seen.lane}"
+    return f"{place}, called from line {', '.join(map(str, calls))}" if calls else place
 
 
 def explain_stop(report: CaseReport, *, lines: Lines | None, layouts: Mapping[str, Layout]) -> Stop | None:
@@ -64,8 +88,7 @@ def explain_stop(report: CaseReport, *, lines: Lines | None, layouts: Mapping[st
         return None
     record = next((record for record in reversed(report.dispatches) if record.fault), None)
     if record and record.fault:
-        line = line_at(lines, record.fault.pc, record.fault.callers)
-        return _of_fault(record.kernel, record.fault, line, layouts)
+        return _of_fault(record.kernel, record.fault, lines_to(lines, record.fault.pc, record.fault.callers), layouts)
     message = report.message or report.status
     if report.status == "timeout":
         return Stop("timeout", Finding(kind="timeout", message=message))
@@ -79,21 +102,22 @@ def explain_stop(report: CaseReport, *, lines: Lines | None, layouts: Mapping[st
     return Stop("crashed", Finding(kind=kind, message=message))
 
 
-def _of_fault(kernel: str, fault: DispatchFault, line: int | None, layouts: Mapping[str, Layout]) -> Stop:
-    place = f"workgroup {list(fault.workgroup)}, wave {fault.wave}, lane {fault.lane}"
+def _of_fault(kernel: str, fault: DispatchFault, chain: Sequence[int], layouts: Mapping[str, Layout]) -> Stop:
+    line, calls = (chain[0] if chain else None), chain[1:]
+    place = place_of(kernel, fault, calls)
     instruction = fault.instruction.split()[0] if fault.instruction else "an instruction"
     verdict: CheckVerdict = "crashed"
     kind: FindingKind = "crashed"
     if fault.kind in _ACCESS_KINDS:
         kind = _ACCESS_KINDS[fault.kind]
         verdict = "incorrect" if _survivable(fault) else "crashed"
-        message = f"{_access(fault, layouts)}; {place}"
+        message = f"{access_of(fault, layouts)}; {place}: {_REMEDIES.get(fault.kind, _REMEDIES['out_of_bounds'])}"
     elif fault.kind == "not_emulated":
         verdict = kind = "not_emulated"
         message = f"the emulator does not know {fault.instruction or 'an instruction'}"
     elif fault.kind == "step_limit":
         verdict = kind = "timeout"
-        message = f"{kernel} did not end within the step limit; at the end it was in {place}"
+        message = f"{kernel} did not end within the step limit (a loop without end?); the last that ran was {place}"
     elif fault.kind == "deadlock":
         verdict = kind = "timeout"
         message = (
@@ -104,7 +128,7 @@ def _of_fault(kernel: str, fault: DispatchFault, line: int | None, layouts: Mapp
         message = f"{kernel} stopped itself with {instruction} ({place})"
     else:
         message = f"{kernel} jumped to where no code is ({place})"
-    return Stop(verdict, Finding(kind=kind, message=message, line=line))
+    return Stop(verdict, Finding(kind=kind, message=message, line=line, called_from=list(calls)))
 
 
 def _survivable(fault: DispatchFault) -> bool:
@@ -116,24 +140,47 @@ def _survivable(fault: DispatchFault) -> bool:
     return -_GUARD_BYTES <= fault.offset < fault.region_bytes + _GUARD_BYTES
 
 
-def _access(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
+def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
+    """What was touched, of what size, and how far off it is."""
     verb = "writes" if fault.store else "reads"
     if fault.kind == "misaligned":
-        return f"{verb} {fault.bytes} bytes at an address that is no multiple of what {fault.instruction} needs"
+        instruction = fault.instruction.split()[0] if fault.instruction else "this instruction"
+        return f"{verb} {fault.bytes} bytes at {_somewhere(fault)}, which is no multiple of what {instruction} needs"
     if fault.space in ("lds", "scratch"):
         what = "LDS (__shared__ memory)" if fault.space == "lds" else "its private memory"
-        return f"{verb} {fault.bytes} bytes at byte {fault.address} of {what}, beyond its end"
+        size = f" of {fault.region_bytes} bytes" if fault.region_bytes is not None else ""
+        return f"{verb} {fault.bytes} bytes at byte {signed(fault.address)} of {what}, beyond its end{size}"
     if fault.kind == "use_after_free":
         whose = fault.region or f"an array of {fault.region_bytes} bytes"
         return f"{verb} {fault.bytes} bytes at byte {fault.offset} of {whose}, which was freed"
-    if not fault.region or fault.offset is None or fault.region_bytes is None or not fault.region_live:
-        return f"{verb} {fault.bytes} bytes at an address that belongs to no array"
+    if (fault.address or 0) < _NULL_PAGE and not 0 <= (fault.offset or -1) + _FARTHEST < 2 * _FARTHEST:
+        return f"{verb} {fault.bytes} bytes at a null pointer (address {fault.address})"
+    if fault.offset is None or fault.region_bytes is None or not fault.region or not fault.region_live:
+        return f"{verb} {fault.bytes} bytes at an address that belongs to no array (0x{fault.address or 0:x})"
     layout = layouts.get(fault.region) or Layout(1, (fault.region_bytes,))
     element = f"{fault.region}{layout.index(fault.offset)}"
     if fault.kind == "read_only":
         return f"{verb} {element}, an input"
     if fault.offset < 0:
-        return f"{verb} {element}, before the start of {fault.region}"
+        far = f"{fault.bytes} bytes at {-fault.offset} before its {fault.region_bytes}"
+        return f"{verb} {element}, before the start of {fault.region} ({far})"
+    past = fault.offset - fault.region_bytes
+    far = f"{fault.bytes} bytes at {past} past its end of {fault.region_bytes}"
+    if past < 0:
+        far = f"{fault.bytes} bytes at {fault.offset} of its {fault.region_bytes}"
     if len(layout.shape) == 1:
-        return f"{verb} {element}, but {fault.region} has {layout.shape[0]} elements"
-    return f"{verb} {element}, but {fault.region} has the shape {list(layout.shape)}"
+        return f"{verb} {element}, but {fault.region} has {layout.shape[0]} elements ({far})"
+    return f"{verb} {element}, but {fault.region} has the shape {list(layout.shape)} ({far})"
+
+
+def signed(offset: int | None) -> int:
+    """An offset of 32 bits as a program means it."""
+    return (offset or 0) - (1 << 32 if (offset or 0) >= 1 << 31 else 0)
+
+
+def _somewhere(fault: DispatchFault) -> str:
+    if fault.space == "lds":
+        return f"byte {fault.address} of LDS"
+    if fault.region and fault.offset is not None:
+        return f"byte {fault.offset} of {fault.region}"
+    return f"address 0x{fault.address or 0:x}"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # The bytes that outputs hold before a run; they take turns. Source: sandbox/runner/guarded_buffer.py.
 POISON = (0xFF, 0x3F)
+_ROUNDING = "sums of floating-point numbers round differently in another order, and that is no mistake"
 SEVERITY: tuple[CheckVerdict, ...] = (
     "correct", "not_measured", "not_emulated", "incorrect", "timeout", "crashed", "invalid",
 )  # fmt: skip
@@ -38,6 +39,7 @@ class RunJudgement:
     max_rel_err: float | None = None
     violations: int | None = None
     worst: Worst | None = None
+    notes: tuple[str, ...] = ()
 
 
 def rtol_of(problem: Problem, argument: Argument) -> float | None:
@@ -78,6 +80,7 @@ def judge_run(
         max_rel_err=_largest(output.comparison.max_rel_err for output in judged),
         violations=sum(output.comparison.violations for output in judged),
         worst=worst.worst if wrong else None,
+        notes=tuple(output.note for output in judged if output.note),
     )
 
 
@@ -121,6 +124,7 @@ class _Output:
     worst: Worst | None
     sentence: str
     findings: tuple[Finding, ...]
+    note: str = ""
 
 
 def _judge_output(problem: Problem, case: Case, argument: Argument, report: CaseReport, expected: Array) -> _Output:
@@ -134,7 +138,9 @@ def _judge_output(problem: Problem, case: Case, argument: Argument, report: Case
     comparison, got = compared[number], repeats[number]
     unwritten = _never_written(repeats) & comparison.wrong if poisoned else np.zeros(shape, bool)
     worst = comparison.worst
-    findings = _repeat_findings(argument, repeats, poisoned=poisoned)
+    findings = _repeat_findings(argument, repeats, orders_of(report), poisoned=poisoned)
+    if worst is None and dtype.kind == "float" and [finding.kind for finding in findings] == ["non_deterministic"]:
+        return _Output(comparison, None, "", (), f"{findings[0].message}; all are within the tolerance: {_ROUNDING}")
     if worst is None:
         return _Output(comparison, None, "", tuple(findings))
     element = Worst(
@@ -211,14 +217,30 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
     return findings
 
 
-def _repeat_findings(argument: Argument, repeats: Sequence[Array], *, poisoned: bool) -> list[Finding]:
+def orders_of(report: CaseReport) -> list[int]:
+    """The seed of each repeat's order of waves and workgroups, 0 for the plain one; all 0 where none is told."""
+    repeats = len(report.outputs)
+    launches, rest = divmod(len(report.dispatches), repeats) if repeats else (0, 0)
+    if rest or not launches:
+        return [0] * repeats
+    return [report.dispatches[n * launches].schedule_seed for n in range(repeats)]
+
+
+def _repeat_findings(
+    argument: Argument, repeats: Sequence[Array], orders: Sequence[int], *, poisoned: bool
+) -> list[Finding]:
     """Differences between runs on the same inputs. Runs 0, 2, … began with one poison, 1, 3, … with the other."""
     for n in range(2, len(repeats)):
         if differ := _differing(repeats[n], repeats[n - 2]):
-            message = (
-                f"the same launch gave different bits of {argument.name} in runs {n - 1} and {n + 1},"
-                f" first at {_at(argument, differ)}: a race, or atomics in changing order"
+            one, other = (
+                f"{_said(_plain(repeats[k][differ]))} in run {k + 1} ({_order(orders[k])})" for k in (n - 2, n)
             )
+            message = (
+                f"the result hangs on the order of waves and workgroups: {_at(argument, differ)} is {one} and {other},"
+                f" {_count_differing(repeats[n], repeats[n - 2])} elements differ: a race, or atomics in changing order"
+            )
+            if orders[n]:
+                message += f"; replay that order with --order {orders[n]}"
             return [Finding(kind="non_deterministic", message=message)]
     if len(repeats) < 2:
         return []
@@ -233,6 +255,16 @@ def _repeat_findings(argument: Argument, repeats: Sequence[Array], *, poisoned: 
         " an output or a workspace is read before it is written"
     )
     return [Finding(kind="uninitialised_read", message=message)]
+
+
+def _order(seed: int) -> str:
+    return f"the order of seed {seed}" if seed else "the plain order"
+
+
+def _count_differing(a: Array, b: Array) -> int:
+    size = a.dtype.itemsize
+    raw = [np.frombuffer(array.tobytes(), np.uint8).reshape(-1, size) for array in (a, b)]
+    return int(np.count_nonzero((raw[0] != raw[1]).any(axis=-1)))
 
 
 def _differing(a: Array, b: Array, *, apart_from: Mask | None = None) -> tuple[int, ...] | None:

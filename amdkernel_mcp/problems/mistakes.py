@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from amdkernel_mcp.execution.runner_answer import DispatchFinding, RacePartner
 from amdkernel_mcp.execution.runner_job import CaseReport
-from amdkernel_mcp.problems.faults import Layout, Lines, line_at
+from amdkernel_mcp.problems.faults import Layout, Lines, line_at, lines_to, place_of, signed
 from amdkernel_mcp.results import Finding, FindingKind
 
 _ARGUMENTS = "the kernel's arguments"  # as sandbox/emulator/hip/report.c names the segment
@@ -19,6 +19,16 @@ _KINDS: dict[str, FindingKind] = {
 }
 
 
+_REMEDIES: dict[FindingKind, str] = {
+    "race": "put __syncthreads() between the two, or use an atomic",
+    "uninitialised_read": "write it first, or leave it out",
+    "input_modified": "write to an output or a workspace instead",
+    "misaligned": "align the address to 4 bytes",
+    "out_of_bounds": "compare the index with the size before the access",
+}
+_BETWEEN_GROUPS = "use atomics, a flag with release and acquire, or a second launch"
+
+
 def explain_mistakes(report: CaseReport, *, lines: Lines | None, layouts: Mapping[str, Layout]) -> list[Finding]:
     """One finding for each kind and line. A race comes before the unset values that it lets a wave read."""
     first: dict[tuple[FindingKind, int | None], Finding] = {}
@@ -29,35 +39,54 @@ def explain_mistakes(report: CaseReport, *, lines: Lines | None, layouts: Mappin
                 continue
             if seen.region == _ARGUMENTS:
                 kind = "out_of_bounds"
-            line = line_at(lines, seen.pc, seen.callers)
-            text = f"{_said(seen, line, lines, layouts)}; {_place(record.kernel, seen)}"
-            first.setdefault((kind, line), Finding(kind=kind, message=text, line=line))
+            finding = _finding(record.kernel, seen, kind, lines, layouts)
+            first.setdefault((kind, finding.line), finding)
     return sorted(first.values(), key=lambda finding: list(_KINDS).index(finding.kind))
 
 
-def _place(kernel: str, seen: DispatchFinding) -> str:
-    where = f"{kernel}, workgroup {list(seen.workgroup)}, wave {seen.wave}, lane {seen.lane}"
-    return where if seen.count == 1 else f"{where}; {seen.count} times in all"
+def _finding(
+    kernel: str, seen: DispatchFinding, kind: FindingKind, lines: Lines | None, layouts: Mapping[str, Layout]
+) -> Finding:
+    chain = lines_to(lines, seen.pc, seen.callers)
+    if seen.use and lines and lines.is_opening(seen.pc):
+        chain = lines_to(lines, seen.use[0], seen.use[1:])
+    line = next(iter(chain), None)
+    other = None
+    if seen.partner:
+        other = line_at(lines, seen.partner.pc, seen.partner.callers)
+    elif seen.use:
+        other = line_at(lines, seen.use[0], seen.use[1:])
+    text = f"{_said(seen, line, other, layouts)}; {place_of(kernel, seen, chain[1:])}"
+    if seen.count > 1:
+        text += f"; {seen.count} times in all"
+    remedy = _BETWEEN_GROUPS if seen.partner and seen.partner.workgroup != seen.workgroup else _REMEDIES[kind]
+    return Finding(kind=kind, message=f"{text}: {remedy}", line=line, called_from=chain[1:], other_line=other)
 
 
-def _said(seen: DispatchFinding, line: int | None, lines: Lines | None, layouts: Mapping[str, Layout]) -> str:
+def _said(seen: DispatchFinding, line: int | None, other: int | None, layouts: Mapping[str, Layout]) -> str:
     target = _target(seen, layouts)
     verb = "writes" if seen.store else "reads"
     if seen.partner is not None:
-        return _race(seen, seen.partner, target, line, lines)
+        return _race(seen, seen.partner, target, line, other)
     if seen.region == _ARGUMENTS:
         return f"reads byte {seen.offset} of {_ARGUMENTS}, which have {seen.region_bytes} bytes"
     if seen.kind == "uninitialised_read":
-        return f"reads {target}, which nothing has written, and uses the value"
+        return f"reads {target}, which nothing has written, and uses the value{_elsewhere(line, other)}"
     if seen.kind == "out_of_bounds":
-        return f"{verb} {target}, beyond its end, and uses the value"
+        size = f" of {seen.region_bytes} bytes" if seen.region_bytes is not None else ""
+        return (
+            f"{verb} {seen.bytes} bytes at {target}, beyond its end{size}, and uses the value{_elsewhere(line, other)}"
+        )
     if seen.kind == "input_modified":
         return f"{verb} {target}, an input"
     return f"a scalar load of {seen.bytes} bytes at {target} is not aligned: the GPU ignores the low two address bits"
 
 
-def _race(seen: DispatchFinding, other: RacePartner, target: str, line: int | None, lines: Lines | None) -> str:
-    there = line_at(lines, other.pc, other.callers)
+def _elsewhere(line: int | None, other: int | None) -> str:
+    return "" if other is None or other == line else f" in line {other}"
+
+
+def _race(seen: DispatchFinding, other: RacePartner, target: str, line: int | None, there: int | None) -> str:
     at = "" if there is None else " in the same line" if there == line else f" in line {there}"
     action = {"load": "reads", "store": "writes", "update": "updates"}[other.access] + (
         " atomically" if other.atomic else ""
@@ -75,7 +104,7 @@ def _race(seen: DispatchFinding, other: RacePartner, target: str, line: int | No
 
 def _target(seen: DispatchFinding, layouts: Mapping[str, Layout]) -> str:
     if seen.space == "lds":
-        return f"byte {seen.address} of LDS (__shared__ memory)"
+        return f"byte {signed(seen.address)} of LDS (__shared__ memory)"
     if not seen.region or seen.offset is None:
         return "memory that belongs to no array"
     layout = layouts.get(seen.region)

@@ -195,6 +195,17 @@ static bool reads_any(const Note *n, const Note *of)
     return false;
 }
 
+/* Likewise, where it is not known what an instruction reads and what it writes. */
+static bool names_any(const Note *n, const Note *of)
+{
+    for (u32 k = 0; k < of->operands; k++)
+        for (u32 r = 0; of->operand[k].result && r < n->operands; r++)
+            if (n->operand[r].first < of->operand[k].first + of->operand[k].count &&
+                of->operand[k].first < n->operand[r].first + n->operand[r].count)
+                return true;
+    return false;
+}
+
 /* The wait is for a value that the next instruction reads. */
 static bool awaits_a_load(const Program *p, const Note *notes, u32 wait, u32 next)
 {
@@ -204,7 +215,7 @@ static bool awaits_a_load(const Program *p, const Note *notes, u32 wait, u32 nex
         if (p->code[k].row->family == FAMILY_BRANCH || (k + 1 < wait && waits_for_stores(p, text)))
             return false;
         if (touches_memory(p->code[k].row) && p->code[k].row->detail[2] != ACCESS_STORE &&
-            reads_any(&notes[next], &notes[k]))
+            names_any(&notes[next], &notes[k]))
             return true;
     }
     return false;
@@ -249,7 +260,10 @@ static u16 release_by_waiting(const Program *p, const Note *notes, u32 wait)
         return SYNC_RELEASE;
     if (starts(text, "buffer_gl0_inv") || starts(text, "global_inv")) /* RDNA3 has gl1 first where that is meant */
         return 0;
-    if (belongs_elsewhere(p, notes, wait) || awaits_a_load(p, notes, wait, next))
+    bool chance = p->generation < GFX11 && awaits_a_load(p, notes, wait, next);
+    if (chance && !has(p->text + p->code[wait].text, "lgkmcnt(0)")) /* a fence waits for that as well */
+        return SYNC_WEAK | SYNC_CHANCE;
+    if (chance || belongs_elsewhere(p, notes, wait))
         return SYNC_WEAK;
     bool signal = touches_memory(i->row) && i->row->family != FAMILY_SCRATCH && i->row->family != FAMILY_LDS &&
                   i->row->detail[2] != ACCESS_LOAD && !(notes[memory].sync & (SYNC_GROUP | SYNC_SYSTEM));

@@ -27,6 +27,7 @@ enum {
     SYNC_ACCESS = 1,      /* a load or store that other waves may rely on: atomic or volatile */
     SYNC_RELEASE = 2,     /* stores before it are seen by all workgroups from here on */
     SYNC_WEAK = 64,       /* the same, but perhaps by chance: it counts for those alone who acquire */
+    SYNC_CHANCE = 2048,   /* with SYNC_WEAK: the wait is for a load */
     SYNC_ACQUIRE = 128,   /* loads after it see what other workgroups released before the signals seen so far */
     SYNC_GROUP = 256,     /* an access that only waves of its own workgroup may rely on */
     SYNC_POLL = 512,      /* a plain load in a loop that does nothing but wait */

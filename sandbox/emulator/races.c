@@ -284,8 +284,7 @@ static void touch_all(Act *a, const u64 *address, u64 active)
 {
     a->signals = a->sync & SYNC_ACCESS || may_be_a_flag(a, active);
     a->entry.published = a->signals;
-    const Released *by = shadow_of(a->w)->order.released;
-    u32 released = by[SURELY].own > by[PERHAPS].own ? by[SURELY].own : by[PERHAPS].own;
+    u32 released = shadow_of(a->w)->order.before_signals;
     if (a->signals && a->entry.how & BY_STORE && released) /* who learns of the release knows of the signal as well */
         a->entry.time = released;
     for (u32 l = 0; l < LANES; l++)
@@ -382,6 +381,8 @@ void races_after(Wave *w, const Inst *i)
         lost_values(w, i, r);
     r->stored_lanes = 0;
     u16 sync = r->notes[i - w->program->code].sync;
+    if (sync & (SYNC_RELEASE | SYNC_WEAK) && !(sync & SYNC_CHANCE))
+        shadow_of(w)->order.before_signals = shadow_of(w)->order.stamp;
     if (sync & (SYNC_RELEASE | SYNC_WEAK))
         order_release(r, w, sync & SYNC_RELEASE ? SURELY : PERHAPS);
     if (sync & SYNC_ACQUIRE)

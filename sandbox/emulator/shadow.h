@@ -36,6 +36,7 @@ typedef struct {
 typedef struct {
     u32 stamp;                       /* of accesses from now on */
     Released released[CERTAINTIES];
+    u32 before_signals;              /* the last own epoch of which its signals tell */
     u32 sibling[MAX_GROUP_WAVES];    /* the last epoch of each wave of the workgroup that this one knows */
     u32 *foreign[CERTAINTIES];       /* likewise of waves of other workgroups, by bucket; NULL: nothing */
     bool learnt;                     /* `foreign` changed since the last barrier */

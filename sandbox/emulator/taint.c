@@ -55,7 +55,7 @@ bool taint_pending(const Wave *w)
 static u8 origin_for(Taint *t, const Fault *load)
 {
     for (u32 k = 0; k < t->origin_count; k++)
-        if (t->origins[k].load.pc == load->pc)
+        if (t->origins[k].load.pc == load->pc && t->origins[k].load.kind == load->kind)
             return (u8)k;
     u32 k = t->origin_count < MAX_ORIGINS ? t->origin_count++ : MAX_ORIGINS - 1;
     t->origins[k].load = *load;

@@ -32,8 +32,12 @@ def show_check(console: Console, result: CheckResult, kernel: Candidate) -> None
         )
     parts.diagnostics(console, result.diagnostics, kernel)
     parts.findings(console, result.findings, kernel)
+    for note in result.notes:
+        console.print(Text.assemble(("note  ", "cyan"), note))
     if result.cases:
         console.print(_cases(result.cases))
+    if result.coverage:
+        console.print(Text(result.coverage.note, "dim"))
     parts.footer(console, result)
 
 

@@ -56,6 +56,8 @@ static void write_place(FILE *out, const Dispatch *d, const Fault *f)
     Block near;
     fprintf(out, ",\"space\":\"%s\",\"address\":%" PRIu64 ",\"bytes\":%u,\"store\":%s", spaces[f->space], f->address,
             f->bytes, f->store ? "true" : "false");
+    if (f->space == SPACE_LDS)
+        fprintf(out, ",\"region_bytes\":%u", d->kernel.lds_bytes + d->dynamic_lds_bytes);
     if (!nearest(d, f, &near))
         return;
     fputs(",\"region\":", out);
