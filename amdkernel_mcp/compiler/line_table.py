@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from amdkernel_mcp.compiler.code_object import open_code_object
+from amdkernel_mcp.compiler.code_object import open_code_object, read_functions
 
 if TYPE_CHECKING:
     from elftools.dwarf.compileunit import CompileUnit
@@ -68,10 +68,8 @@ class LineTable:
 
     def is_opening(self, address: int) -> bool:
         """Whether the line is the one where the function begins: compilers put there what they moved."""
-        index = bisect_right(self._functions, (address, 1 << 64)) - 1
-        if index < 0 or address >= self._functions[index][1]:
-            return False
-        return self.lines_of(address)[:1] == self.lines_of(self._functions[index][0])[:1]
+        start = next((start for start, end in self._functions if start <= address < end), None)
+        return start is not None and self.lines_of(address)[:1] == (self._read[2].get(start),)
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
@@ -82,23 +80,23 @@ class LineTable:
     def _starts(self) -> list[int]:
         return [span.start for span in self.spans]
 
-    @property
+    @cached_property
     def _functions(self) -> tuple[tuple[int, int], ...]:
-        return self._read[2]
+        return tuple((function.start, function.end) for function in read_functions(self.code_object))
 
     @property
     def _calls(self) -> tuple[_Call, ...]:
         return self._read[1]
 
     @cached_property
-    def _read(self) -> tuple[tuple[Span, ...], tuple[_Call, ...], tuple[tuple[int, int], ...]]:
+    def _read(self) -> tuple[tuple[Span, ...], tuple[_Call, ...], dict[int, int | None]]:
         spans: list[Span] = []
         calls: list[_Call] = []
-        functions: list[tuple[int, int]] = []
+        openings: dict[int, int | None] = {}
         with open_code_object(self.code_object) as elf:
             sections = [elf.get_section_by_name(f".debug_{name}") for name in ("info", "line", "rnglists")]
             if not elf.has_dwarf_info() or sum(s["sh_size"] for s in sections if s) > _MAX_DEBUG_BYTES:
-                return (), (), ()
+                return (), (), {}
             dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
             for unit in islice(dwarf.iter_CUs(), MAX_UNITS):
                 program = dwarf.line_program_for_CU(unit)
@@ -107,8 +105,8 @@ class LineTable:
                 users = _users_files(unit, program)
                 spans += _spans(program, users)
                 calls += _inlined_calls(dwarf, unit, users)
-                functions += _functions_of(dwarf, unit)
-        return tuple(sorted(spans, key=lambda span: span[:2])), tuple(calls), tuple(sorted(functions))
+                openings |= _openings(program, users)
+        return tuple(sorted(spans, key=lambda span: span[:2])), tuple(calls), openings
 
 
 def _users_files(unit: "CompileUnit", program: "LineProgram") -> frozenset[int]:
@@ -148,10 +146,14 @@ def _inlined_calls(dwarf: "DWARFInfo", unit: "CompileUnit", users: frozenset[int
     return calls
 
 
-def _functions_of(dwarf: "DWARFInfo", unit: "CompileUnit") -> list[tuple[int, int]]:
-    """Addresses [start, end) of the functions that were not inlined."""
-    entries = islice(unit.iter_DIEs(), MAX_ENTRIES)
-    return [place for die in entries if die.tag == "DW_TAG_subprogram" for place in _ranges(dwarf, unit, die)]
+def _openings(program: "LineProgram", users: frozenset[int]) -> dict[int, int | None]:
+    """The line of the first row at each address, however short: at a function's start, where its body begins."""
+    lines: dict[int, int | None] = {}
+    for row in program.get_entries():
+        state = row.state
+        if state is not None and not state.end_sequence:
+            lines.setdefault(state.address, state.line if state.file in users else None)
+    return lines
 
 
 def _ranges(dwarf: "DWARFInfo", unit: "CompileUnit", die: "DIE") -> list[tuple[int, int]]:

@@ -124,6 +124,7 @@ class DispatchRecord(_Answer):
     findings: list[DispatchFinding] = []
     races_checked: bool = False
     schedule_seed: _Count = 0
+    object: _Count = 0  # number of the code object, where those are kept
     races_in_part: bool = False  # too much memory was touched to look for races in all of it
 
 

@@ -387,3 +387,73 @@ KERNEL(behind_scratch)
     a[n + threadIdx.x] = 3; //! out_of_bounds
     y[ITEM] = a[x[ITEM] & 63];
 }
+
+KERNEL(volatile_is_no_barrier_in_lds)
+{
+    __shared__ volatile int s[256];
+    s[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    if (threadIdx.x < 128) {
+        s[threadIdx.x] += s[threadIdx.x + 128]; //! race
+        s[threadIdx.x] += s[threadIdx.x + 64]; //! race
+    }
+    __syncthreads();
+    y[ITEM] = s[0];
+}
+
+KERNEL(fence_of_the_block_alone)
+{
+    if (blockIdx.x == 1 && threadIdx.x == 0) {
+        w[5] = x[5];
+        __threadfence_block();
+        atomicExch(&c[0], 1);
+    }
+    if (blockIdx.x == 2 && threadIdx.x == 0) {
+        while (atomicAdd(&c[0], 0) == 0)
+            ;
+        __threadfence();
+        y[5] = w[5]; //! race
+    }
+}
+
+KERNEL(counter_without_fence)
+{
+    __shared__ bool last;
+    w[ITEM] = x[ITEM];
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = __hip_atomic_fetch_add(&c[0], 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == (int)gridDim.x - 1;
+    __syncthreads();
+    if (last)
+        y[threadIdx.x] = w[threadIdx.x] + w[threadIdx.x + 512]; //! race
+}
+
+KERNEL(flag_for_the_workgroup_alone)
+{
+    if (blockIdx.x == 0) {
+        w[threadIdx.x] = x[threadIdx.x];
+        __syncthreads();
+        if (threadIdx.x == 0)
+            __hip_atomic_store(&c[0], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP); // on some the read below
+    } else {
+        if (threadIdx.x == 0)
+            while (!__hip_atomic_load(&c[0], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT))
+                ;
+        __syncthreads();
+        y[ITEM] = w[threadIdx.x]; //! race
+    }
+}
+
+KERNEL(sum_of_what_was_never_written)
+{
+    float s = 0;
+    for (int k = 0; k < 4; k++)
+        s += ((float*)w)[ITEM]; //! uninitialised_read
+    y[ITEM] = (int)s;
+}
+
+KERNEL(far_behind_the_output)
+{
+    if (ITEM == 0)
+        y[n + 400000] = 7; //! out_of_bounds
+}

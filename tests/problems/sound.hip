@@ -237,13 +237,35 @@ KERNEL(flag_in_lds)
     if (threadIdx.x == 0)
         flag = 0;
     __syncthreads();
-    if (threadIdx.x < 64) {
-        s[threadIdx.x] = x[ITEM];
+    int wave = threadIdx.x / warpSize, lane = threadIdx.x % warpSize;
+    if (wave == 0) {
+        s[lane] = x[ITEM];
         __hip_atomic_store(&flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
-    } else if (threadIdx.x < 128) {
+    } else if (wave == 1) {
         while (__hip_atomic_load(&flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) == 0)
             ;
-        y[ITEM] = s[threadIdx.x - 64];
+        y[ITEM] = s[lane];
+    }
+}
+
+KERNEL(volatile_flag_in_lds)
+{
+    __shared__ int s[64];
+    __shared__ volatile int flag;
+    if (threadIdx.x == 0)
+        flag = 0;
+    __syncthreads();
+    int wave = threadIdx.x / warpSize, lane = threadIdx.x % warpSize;
+    if (wave == 0) {
+        s[lane] = x[ITEM];
+        __threadfence_block();
+        if (lane == 0)
+            flag = 1;
+    } else if (wave == 1) {
+        while (flag == 0)
+            ;
+        __threadfence_block();
+        y[ITEM] = s[lane];
     }
 }
 
@@ -256,12 +278,54 @@ KERNEL(counter_in_lds)
     __syncthreads();
     s[threadIdx.x] = x[ITEM];
     __threadfence_block();
-    if ((threadIdx.x & 63) == 0)
+    if (threadIdx.x % warpSize == 0)
         atomicAdd(&done, 1);
-    while (atomicAdd(&done, 0) < 4)
+    while (atomicAdd(&done, 0) < 256 / warpSize)
         ;
     __threadfence_block();
     y[ITEM] = s[255 - threadIdx.x];
+}
+
+KERNEL(fences_beside_barriers)
+{
+    if (blockIdx.x == 0) {
+        w[threadIdx.x] = x[threadIdx.x];
+        __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+        __syncthreads();
+        if (threadIdx.x == 0)
+            __hip_atomic_store(&c[0], 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    } else {
+        if (threadIdx.x == 0)
+            while (!__hip_atomic_load(&c[0], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT))
+                __builtin_amdgcn_s_sleep(1);
+        __syncthreads();
+        __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+        y[ITEM] = w[threadIdx.x];
+    }
+}
+
+KERNEL(ticket_that_is_stored)
+{
+    if (threadIdx.x == 0) {
+        int mine = atomicAdd(&c[0], 1);
+        while (__hip_atomic_load(&c[1], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != mine)
+            ;
+        c[2] += x[ITEM];
+        __hip_atomic_store(&c[1], mine + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    }
+}
+
+KERNEL(volatile_sums_within_a_wave)
+{
+    __shared__ volatile int s[256];
+    s[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    if (threadIdx.x < warpSize)
+        for (int o = warpSize / 2; o; o >>= 1)
+            if (threadIdx.x < o)
+                s[threadIdx.x] += s[threadIdx.x + o];
+    if (threadIdx.x == 0)
+        y[blockIdx.x] = s[0];
 }
 
 KERNEL(compare_and_swap_after_a_plain_read)

@@ -213,6 +213,18 @@ static hipError_t read_sections(Loader *l)
     return error;
 }
 
+/* Programs may bring hundreds; a report of so many findings that the last ones have no lines is long enough. */
+static void keep_file(Loader *l)
+{
+    enum { MOST_KEPT = 256 };
+    static u32 kept;
+    if (kept == MOST_KEPT || !(l->out->file = malloc(l->bytes)))
+        return;
+    memcpy(l->out->file, l->file, l->bytes);
+    l->out->file_bytes = l->bytes;
+    l->out->number = ++kept;
+}
+
 hipError_t code_object_load(const void *file, size_t bytes, CodeObject **out, char *why, size_t why_bytes)
 {
     const char *arch = runtime()->options.arch;
@@ -233,6 +245,8 @@ hipError_t code_object_load(const void *file, size_t bytes, CodeObject **out, ch
         error = place_segments(&l);
     if (error == hipSuccess)
         error = read_sections(&l);
+    if (error == hipSuccess && runtime()->objects_path)
+        keep_file(&l);
     free(owned);
     if (error != hipSuccess)
         code_object_unload(l.out);
@@ -252,6 +266,7 @@ void code_object_unload(CodeObject *c)
     for (u32 i = 0; i < c->printf_format_count; i++)
         free(c->printf_formats[i]);
     free(c->printf_formats);
+    free(c->file);
     program_destroy(c->program[0]);
     program_destroy(c->program[1]);
     if (c->block)

@@ -50,6 +50,9 @@ typedef struct {
     Program *program[2];  /* for waves of 64 and of 32 lanes; NULL until the first launch */
     char **printf_formats; /* "0:0:HASH,FORMAT", of kernels whose printf writes to a buffer */
     u32 printf_format_count;
+    u8 *file; /* as it was loaded, where reports want it; NULL once it was written, or not wanted */
+    u64 file_bytes;
+    u32 number; /* 1 for the first that was kept; 0: not kept */
 } CodeObject;
 
 /* `file` is an ELF file or a bundle of them, of which the one for the device's architecture is taken. Pass SIZE_MAX for

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -173,7 +174,23 @@ static void write_line(FILE *out, const Function *f, const Dispatch *d, const Ou
     write_counts(out, f->object, o);
     write_fault(out, f->object, d, &o->fault);
     write_findings(out, f->object, d, o);
-    fputs("}\n", out);
+    fprintf(out, ",\"object\":%u}\n", f->object->number);
+}
+
+/* The code object of which something is told, once: its debug data name the lines. */
+static void write_object(CodeObject *c)
+{
+    char path[4096];
+    if (!c->file)
+        return;
+    snprintf(path, sizeof path, "%s/%u.co", runtime()->objects_path, c->number);
+    FILE *out = fopen(path, "wb");
+    if (out) {
+        fwrite(c->file, 1, c->file_bytes, out);
+        fclose(out);
+    }
+    free(c->file);
+    c->file = NULL;
 }
 
 /* Whether the process has memory there that is not the emulated GPU's: mostly a pointer of the host in an argument. */
@@ -262,4 +279,6 @@ void report_dispatch(const Function *f, const Dispatch *d, const Outcome *o)
     }
     write_line(out, f, d, o);
     fclose(out);
+    if (o->fault.kind != OUTCOME_OK || o->finding_count)
+        write_object(f->object);
 }

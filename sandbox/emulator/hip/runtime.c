@@ -65,6 +65,7 @@ static void start(void)
     the_runtime.options = (Options){.arena_bytes = default_arena_bytes, .devices = 1, .arch = "gfx942"};
     read_list(&the_runtime.options, getenv("AMDKERNEL_EMULATOR_OPTIONS"));
     the_runtime.report_path = getenv("AMDKERNEL_EMULATOR_REPORT");
+    the_runtime.objects_path = getenv("AMDKERNEL_EMULATOR_OBJECTS");
     the_runtime.memory = memory_create(the_runtime.options.arena_bytes * (u64)the_runtime.options.devices);
     if (the_runtime.options.count_memory)
         the_runtime.caches = caches_create(the_runtime.options.arch);

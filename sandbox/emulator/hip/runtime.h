@@ -37,6 +37,7 @@ typedef struct {
     Caches *caches;          /* as the memory model has them; NULL without it, and while a dispatch has them */
     Options options;
     const char *report_path; /* NULL: faults go to stderr, and nothing else is told */
+    const char *objects_path; /* a folder for the code objects of which something is told, as N.co; NULL: not kept */
     pthread_mutex_t lock;    /* recursive; held by every call that touches shared state */
     u64 clock;               /* where the clocks of the devices stand */
     int fault;               /* of a dispatch: as on a real GPU nothing works after it, until hipDeviceReset; atomic */
