@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.docs.evaluate import Evaluation
     from amdkernel_mcp.docs.library import Library
     from amdkernel_mcp.docs.online import Refreshed
-    from amdkernel_mcp.execution.program_run import Program, ProgramRun, Stream
+    from amdkernel_mcp.execution.program_run import Look, Program, ProgramRun, Stream
     from amdkernel_mcp.execution.runner_job import RunnerJob
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
@@ -238,22 +238,31 @@ class Engine:
         target: str | None = None,
         devices: int = 1,
         timeout_s: float = 600.0,
+        look: Look | None = None,
         on_output: Callable[[Stream, bytes], None],
         on_progress: Progress = silent,
     ) -> ProgramRun:
-        """Run a whole HIP program, its output passed on as it comes. Its own ending is a value."""
-        from amdkernel_mcp.execution.program_run import run_program
+        """Run a whole HIP program, its output passed on as it comes. Its own ending is a value, and so are findings.
+
+        Raises InputError where `look` asks a GPU for what only the emulator sees.
+        """
+        from dataclasses import replace
+
+        from amdkernel_mcp.execution.program_run import NO_LOOK, run_program
+        from amdkernel_mcp.problems.program_findings import findings_of
 
         where = self._target(target)
-        return run_program(
+        ran = run_program(
             self._sandbox(where),
             where,
             program,
             devices=devices,
             timeout_s=timeout_s,
+            look=look or NO_LOOK,
             on_output=on_output,
             on_progress=on_progress,
         )
+        return replace(ran, findings=(*findings_of(ran.report, where), *ran.findings))
 
     def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
         """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError."""

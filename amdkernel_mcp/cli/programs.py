@@ -26,28 +26,47 @@ def run(
     flag: Annotated[
         list[str] | None, typer.Option(help="Compiler flag for a source, e.g. --flag=-O3; may be repeated.")
     ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Look for uses of unset memory and stray accesses.")] = False,
+    races: Annotated[bool, typer.Option("--races", help="Look for races as well: some ten times slower.")] = False,
+    schedules: Annotated[
+        int, typer.Option(min=0, max=32, help="Run it in so many other orders, and compare what it prints.")
+    ] = 0,
+    order: Annotated[
+        int, typer.Option(min=0, help="Run it in one of them: the seed that a finding names.", show_default=False)
+    ] = 0,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds until it is ended.")] = 600,
 ) -> int:
     """Run an unmodified HIP program.
 
     In the sandbox, on the emulated GPU or a real one. Its output is passed on and its exit code is that of the
-    command: 124 where it took too long, 1 where its source does not compile.
+    command: 124 where it took too long, 1 where its source does not compile. With --check, --races or --schedules the
+    emulator looks on: what it finds goes to stderr, with lines where the program was built with -g or is a source, and
+    the exit code is 1 where the program's own is 0.
 
     Example: amdkernel run ./a.out --size 1024 --target emulator:gfx942
 
-    Example: amdkernel run saxpy.hip --file input.bin
+    Example: amdkernel run saxpy.hip --file input.bin --races
     """
     from amdkernel_mcp.cli.door import complain
-    from amdkernel_mcp.execution.program_run import read_program
+    from amdkernel_mcp.execution.program_run import Look, read_program
 
     wanted = read_program(program, arguments or [], file or [], flag or [])
     with open_engine() as engine, progress() as report:
         ended = engine.run(
-            wanted, target=target, devices=devices, timeout_s=timeout, on_output=_show, on_progress=report
+            wanted,
+            target=target,
+            devices=devices,
+            timeout_s=timeout,
+            look=Look(memory=check or races, races=races, schedules=schedules, order=order),
+            on_output=_show,
+            on_progress=report,
         )
     if ended.ended:
         complain(ended.ended, file=None if ended.compiled else str(program), as_json=False)
-    return ended.code
+    for finding in ended.findings:
+        name = str(program) if wanted.source else None
+        complain(f"{finding.kind}: {finding.message}", file=name, line=finding.line, as_json=False)
+    return ended.code or int(bool(ended.findings))
 
 
 def _show(stream: str, piece: bytes) -> None:

@@ -7,13 +7,15 @@ import base64
 import binascii
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
 from amdkernel_mcp.errors import InputError, SandboxError
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.targets import Target
+from amdkernel_mcp.results import Finding
 
 RUNNER = "/opt/amdkernel/runner/run_program.py"
 EMULATOR = "/opt/amdkernel/emulator"
@@ -21,6 +23,8 @@ SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".cu")
 PROGRAM = "program"
 COMPILE_TIMEOUT_S = 300.0
 MAX_INPUT_BYTES = 1 << 30
+REPORT = "dispatches.jsonl"
+_SHOWN = 80  # characters of a line that differs
 
 Stream = Literal["stdout", "stderr"]
 _STREAM_OF: Mapping[str, Stream] = {"o": "stdout", "e": "stderr"}
@@ -45,6 +49,31 @@ class ProgramRun:
     code: int
     ended: str | None = None
     compiled: bool = True
+    findings: tuple[Finding, ...] = ()
+    report: Mapping[str, bytes] = field(default_factory=dict)  # of the emulator: records, and code objects N.co
+
+
+@dataclass(frozen=True)
+class Look:
+    """How closely the emulator looks on: `schedules` are other orders of waves and workgroups whose output is compared,
+    `order` is the seed of the one to run in."""
+
+    memory: bool = False
+    races: bool = False
+    schedules: int = 0
+    order: int = 0
+
+    @property
+    def closely(self) -> bool:
+        """Whether a report of findings is wanted."""
+        return self.memory or self.races
+
+    def options(self) -> str:
+        """For AMDKERNEL_EMULATOR_OPTIONS."""
+        return f",check={int(self.closely)},races={int(self.races)},schedule_seed={self.order}"
+
+
+NO_LOOK = Look()
 
 
 def read_program(path: Path, arguments: Sequence[str], files: Sequence[Path], flags: Sequence[str] = ()) -> Program:
@@ -78,40 +107,85 @@ def run_program(
     on_progress: Callable[[str], None],
     devices: int = 1,
     timeout_s: float = 600.0,
+    look: Look = NO_LOOK,
 ) -> ProgramRun:
-    """Compile `program` if it is a source, and run it on `target`. Raises SandboxError when the sandbox cannot."""
+    """Compile `program` if it is a source, and run it on `target`; on the emulator, `look` at what its kernels do.
+
+    Raises SandboxError when the sandbox cannot, InputError where a GPU should be looked at.
+    """
+    if target.kind != "emulator" and look != NO_LOOK:
+        raise InputError("only the emulator can look for mistakes", hint="--target emulator:gfx942")
     executable = program.content
     if program.source:
         on_progress(f"compiling {program.name} for {target.arch}")
-        compiled = _compile(sandbox, target, program)
+        compiled = _compile(sandbox, target, program, lines=look.closely)
         on_output("stderr", compiled.stderr.encode())
         if compiled.exit_code or PROGRAM not in compiled.files:
             return ProgramRun(code=1, ended=_why_not_compiled(compiled), compiled=False)
         executable = compiled.files[PROGRAM]
+
+    def once(how: Look, show: Callable[[Stream, bytes], None]) -> Completed:
+        return sandbox.run(
+            "run",
+            run_command(target, program.arguments, devices, how),
+            {**program.files, PROGRAM: executable},
+            timeout_s=timeout_s,
+            on_stderr=_reader(show),
+        )
+
     on_progress(f"running {program.name}")
-    done = sandbox.run(
-        "run",
-        run_command(target, program.arguments, devices),
-        {**program.files, PROGRAM: executable},
-        timeout_s=timeout_s,
-        on_stderr=_reader(on_output),
-    )
-    return _ending(done, timeout_s)
+    printed = bytearray()
+    done = once(look, _recorder(printed, on_output))
+    findings: list[Finding] = []
+    for seed in range(1, look.schedules + 1):
+        on_progress(f"running {program.name} in the order of seed {seed}")
+        again = bytearray()
+        other = once(replace(look, races=False, memory=False, order=seed), _recorder(again, None))
+        if (other.exit_code, again) != (done.exit_code, printed):
+            findings.append(_differs(seed, done.exit_code, printed, other.exit_code, again))
+            break
+    return replace(_ending(done, timeout_s), findings=tuple(findings), report=done.files)
 
 
-def run_command(target: Target, arguments: Sequence[str], devices: int) -> list[str]:
+def _recorder(into: bytearray, show: Callable[[Stream, bytes], None] | None) -> Callable[[Stream, bytes], None]:
+    """Keeps what goes to stdout, and passes all on to `show`."""
+
+    def record(stream: Stream, piece: bytes) -> None:
+        if stream == "stdout":
+            into.extend(piece)
+        if show:
+            show(stream, piece)
+
+    return record
+
+
+def _differs(seed: int, code: int, printed: bytearray, other_code: int, other: bytearray) -> Finding:
+    what = f"the exit code is {other_code}, not {code}"
+    if printed != other:
+        pairs = zip_longest(printed.splitlines(), other.splitlines(), fillvalue=bytearray())
+        line, (one, two) = next((n, pair) for n, pair in enumerate(pairs, 1) if pair[0] != pair[1])
+        shown = [text.decode(errors="replace")[:_SHOWN] for text in (two, one)]
+        what = f"line {line} of the output is {shown[0]!r}, not {shown[1]!r}"
+    message = f"in the order of seed {seed} {what}: a race, or atomics in changing order; replay it with --order {seed}"
+    return Finding(kind="non_deterministic", message=message)
+
+
+def run_command(target: Target, arguments: Sequence[str], devices: int, look: Look) -> list[str]:
     """The command line in the sandbox; which libamdhip64.so is loaded is decided here."""
     environment = ["LD_LIBRARY_PATH=."]
     if target.kind == "emulator":
-        options = f"arch={target.arch},devices={devices}"
+        options = f"arch={target.arch},devices={devices}{look.options() if look != NO_LOOK else ''}"
         environment = [f"LD_LIBRARY_PATH={EMULATOR}:.", f"AMDKERNEL_EMULATOR_OPTIONS={options}"]
+        if look.closely:
+            environment += [f'AMDKERNEL_EMULATOR_REPORT="$OUT/{REPORT}"', 'AMDKERNEL_EMULATOR_OBJECTS="$OUT"']
     script = f'chmod u+x {PROGRAM} && exec env {" ".join(environment)} python3 -s {RUNNER} ./{PROGRAM} "$@"'
     return ["sh", "-c", script, PROGRAM, *arguments]
 
 
-def _compile(sandbox: Sandbox, target: Target, program: Program) -> Completed:
+def _compile(sandbox: Sandbox, target: Target, program: Program, *, lines: bool) -> Completed:
     # -x hip, because hipcc takes .cpp for HIP and .cc, .cxx for plain C++.
-    script = f'exec hipcc -x hip --offload-arch={target.arch} -O2 -I. -o "$OUT/{PROGRAM}" "$@"'
+    debug = "-gline-tables-only " if lines else ""
+    script = f'exec hipcc -x hip --offload-arch={target.arch} {debug}-O2 -I. -o "$OUT/{PROGRAM}" "$@"'
     names = [program.name, *(name for name in program.files if posixpath.splitext(name)[1] in SOURCES)]
     return sandbox.run(
         "compile",

@@ -157,7 +157,10 @@ def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
         return f"{verb} {fault.bytes} bytes at a null pointer (address {fault.address})"
     if fault.offset is None or fault.region_bytes is None or not fault.region or not fault.region_live:
         return f"{verb} {fault.bytes} bytes at an address that belongs to no array (0x{fault.address or 0:x})"
-    layout = layouts.get(fault.region) or Layout(1, (fault.region_bytes,))
+    layout = layouts.get(fault.region)
+    if layout is None:
+        side = "before its start" if fault.offset < 0 else f"which has {fault.region_bytes} bytes"
+        return f"{verb} {fault.bytes} bytes at byte {fault.offset} of {fault.region}, {side}"
     element = f"{fault.region}{layout.index(fault.offset)}"
     if fault.kind == "read_only":
         return f"{verb} {element}, an input"

@@ -61,8 +61,10 @@ static void write_place(FILE *out, const Dispatch *d, const Fault *f)
         fprintf(out, ",\"region_bytes\":%u", d->kernel.lds_bytes + d->dynamic_lds_bytes);
     if (!nearest(d, f, &near))
         return;
+    char unnamed[32];
+    snprintf(unnamed, sizeof unnamed, "allocation %u", near.number);
     fputs(",\"region\":", out);
-    write_string(out, near.name ? near.name : "");
+    write_string(out, near.name && near.name[0] ? near.name : unnamed);
     fprintf(out, ",\"offset\":%" PRId64 ",\"region_bytes\":%" PRIu64 ",\"region_live\":%s",
             (i64)(f->address - near.address), near.bytes, near.live ? "true" : "false");
 }
