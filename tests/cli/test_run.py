@@ -84,3 +84,30 @@ def test_what_is_no_program_is_wrong_input(tmp_path: Path) -> None:
     text.write_text("no program\n")
     for words in ([text], [tmp_path / "nothing"], [text, "--devices", "0"]):
         assert amdkernel_run(*words).returncode == 2
+
+
+RACE = """
+#include <hip/hip_runtime.h>
+__global__ void turn(int* x) {
+  __shared__ int s[256];
+  s[threadIdx.x] = x[threadIdx.x];
+  x[threadIdx.x] = s[255 - threadIdx.x];
+}
+int main() {
+  int* x;
+  if (hipMalloc(&x, 1024) || hipMemset(x, 0, 1024)) return 90;
+  turn<<<1, 256>>>(x);
+  if (hipDeviceSynchronize() || hipFreeAsync(x, nullptr)) return 91;
+  turn<<<1, 256>>>(x);
+  (void)hipDeviceSynchronize();
+  return 0;
+}
+"""
+
+
+def test_mistakes_of_a_program_are_told_with_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "turn.hip").write_text(RACE)
+    ended = amdkernel_run(tmp_path / "turn.hip", "--races", "--target", "emulator:gfx942")
+    assert ended.returncode == 1
+    assert "turn.hip:6: race: reads byte" in ended.stderr
+    assert "turn.hip:5: use_after_free: reads 4 bytes at byte 0 of allocation 1" in ended.stderr
