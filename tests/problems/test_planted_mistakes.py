@@ -104,7 +104,7 @@ def builds_of_marks():
             yield pytest.param(mark, arch, level, id=f"{mark.kernel}-{mark.line}-{arch}{level}")
 
 
-@pytest.mark.parametrize(("mark", "arch", "level"), builds_of_marks())
+@pytest.mark.parametrize(("mark", "arch", "level"), list(builds_of_marks()))
 def test_each_planted_mistake_is_named_with_kind_and_line(found, mark, arch, level):
     seen = found(PLANTED, arch, level, 0)[mark.kernel]
     assert (mark.kind, mark.line) in {(finding.kind, finding.line) for finding in seen}, seen
