@@ -394,7 +394,7 @@ KERNEL(volatile_is_no_barrier_in_lds)
     s[threadIdx.x] = x[ITEM];
     __syncthreads();
     if (threadIdx.x < 128) {
-        s[threadIdx.x] += s[threadIdx.x + 128]; //! race
+        s[threadIdx.x] += s[threadIdx.x + 128];
         s[threadIdx.x] += s[threadIdx.x + 64]; //! race
     }
     __syncthreads();
