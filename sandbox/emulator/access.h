@@ -41,10 +41,10 @@ bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 byte
 /* True when `reach` bytes from every lane's address on lie within LDS, sleeping lanes as well. */
 static inline bool all_within(const Wave *w, const u32 *address, u32 reach)
 {
-    u32 highest = 0;
+    u32 limit = w->lds_bytes - reach, beyond = 0;
     for (int l = 0; l < LANES; l++)
-        highest = address[l] > highest ? address[l] : highest;
-    return reach <= w->lds_bytes && highest <= w->lds_bytes - reach;
+        beyond |= address[l] > limit;
+    return reach <= w->lds_bytes && !beyond;
 }
 
 /* The same, in short where there is nothing to tell. */
@@ -76,7 +76,6 @@ static inline bool access_lds_two(Wave *w, const Inst *i, const u32 *address, i3
 
 /* One lane's 64-byte-at-most copies between registers and memory. */
 void load_dwords(Wave *w, const Access *a, u16 dst, u32 words);
-void load_two(Wave *w, const Access *a, const Access *b, u16 dst, u32 words);
 void store_dwords(Wave *w, const Access *a, u16 source, u32 words);
 
 /* ---- small loads: how one to two bytes fill a register ---- */

@@ -74,20 +74,23 @@ static u64 apply64(AtomicOp op, u64 old, u64 v, u64 c)
     }
 }
 
-static u32 atomic32(u32 *at, AtomicOp op, u32 v, u32 c)
-{
-    u32 old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    while (!__atomic_compare_exchange_n(at, &old, apply32(op, old, v, c), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-        ;
-    return old;
-}
-static u64 atomic64(u64 *at, AtomicOp op, u64 v, u64 c)
-{
-    u64 old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    while (!__atomic_compare_exchange_n(at, &old, apply64(op, old, v, c), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-        ;
-    return old;
-}
+/* What the host has as one instruction, it does at once; the rest by comparing and swapping. */
+#define ATOMIC_ON(name, word, apply) \
+    static word name(word *at, AtomicOp op, word v, word c) \
+    { \
+        switch (op) { \
+        case ATOMIC_ADD: return __atomic_fetch_add(at, v, __ATOMIC_SEQ_CST); \
+        case ATOMIC_SUB: return __atomic_fetch_sub(at, v, __ATOMIC_SEQ_CST); \
+        case ATOMIC_SWAP: return __atomic_exchange_n(at, v, __ATOMIC_SEQ_CST); \
+        default: break; \
+        } \
+        word old = __atomic_load_n(at, __ATOMIC_SEQ_CST); \
+        while (!__atomic_compare_exchange_n(at, &old, apply(op, old, v, c), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) \
+            ; \
+        return old; \
+    }
+ATOMIC_ON(atomic32, u32, apply32)
+ATOMIC_ON(atomic64, u64, apply64)
 
 /* All waves of a workgroup run on one thread, so that nothing else reaches its LDS. */
 static u32 plain32(u32 *at, AtomicOp op, u32 v, u32 c)
@@ -103,37 +106,74 @@ static u64 plain64(u64 *at, AtomicOp op, u64 v, u64 c)
     return old;
 }
 
-static u64 operand(Wave *w, u16 at, u32 bytes, int lane)
+static const u32 no_operand[2 * LANES];
+
+/* The registers of an operand, low words and high words. */
+static const u32 *operand(Wave *w, u16 at) { return at == 0xffff ? no_operand : vector(w, at); }
+
+static bool in_lds(const Wave *w, const u8 *at) { return (u64)at - (u64)w->lds < w->lds_bytes; }
+
+/* Active lanes lie at multiples of their size, or the first that does not is a fault. */
+static bool aligned(Wave *w, const Inst *i, const Access *a, u32 bytes)
 {
-    if (at == 0xffff)
-        return 0;
-    return bytes == 4 ? vector(w, at)[lane] : pair(vector(w, at)[lane], vector(w, at + 1)[lane]);
+    for (u64 left = a->active; left; left &= left - 1) {
+        u32 lane = (u32)__builtin_ctzll(left);
+        const u8 *at = lane_at(a, (int)lane);
+        if (likely(!((u64)at & (bytes - 1))))
+            continue;
+        bool lds = in_lds(w, at);
+        wave_fault(w, i, OUTCOME_MISALIGNED, lds ? SPACE_LDS : SPACE_GLOBAL, lane,
+                   lds ? (u64)(at - w->lds) : (u64)at, bytes, true);
+        return false;
+    }
+    return true;
+}
+
+static void run32(Wave *w, const Access *a, AtomicOp op, const u32 *v, const u32 *c, u32 *old)
+{
+    for (u64 left = a->active; left; left &= left - 1) {
+        int l = __builtin_ctzll(left);
+        u8 *at = lane_at(a, l);
+        old[l] = in_lds(w, at) ? plain32((u32 *)at, op, v[l], c[l]) : atomic32((u32 *)at, op, v[l], c[l]);
+    }
+}
+static void run64(Wave *w, const Access *a, AtomicOp op, const u32 *v, const u32 *c, u32 *old)
+{
+    for (u64 left = a->active; left; left &= left - 1) {
+        int l = __builtin_ctzll(left);
+        u8 *at = lane_at(a, l);
+        u64 x = pair(v[l], v[LANES + l]), y = pair(c[l], c[LANES + l]);
+        u64 was = in_lds(w, at) ? plain64((u64 *)at, op, x, y) : atomic64((u64 *)at, op, x, y);
+        old[l] = (u32)was;
+        old[LANES + l] = (u32)(was >> 32);
+    }
+}
+
+/* Counters in LDS, which histograms and scans live on. */
+static bool add_in_lds(Wave *w, const Access *a, AtomicOp op, const u32 *v, u32 *old)
+{
+    if (op != ATOMIC_ADD || a->active != ~0ull || !a->base || !in_lds(w, a->base))
+        return false;
+    for (int l = 0; l < LANES; l++) {
+        u32 *at = (u32 *)(a->base + a->offset[l]);
+        old[l] = *at;
+        *at = old[l] + v[l];
+    }
+    return true;
 }
 
 void run_atomic(Wave *w, const Inst *i, const Access *a, AtomicOp op, u32 bytes, u16 data, u16 compare, u16 dst)
 {
-    u64 old[LANES] = {0}; /* kept back: the result may lie in the registers of the operands */
-    for (int l = 0; l < LANES; l++) {
-        if (!(a->active >> l & 1))
-            continue;
-        u64 v = operand(w, data, bytes, l), c = operand(w, compare, bytes, l);
-        u8 *at = lane_at(a, l);
-        if ((u64)at % bytes) {
-            bool lds = (u64)(at - w->lds) < w->lds_bytes;
-            wave_fault(w, i, OUTCOME_MISALIGNED, lds ? SPACE_LDS : SPACE_GLOBAL, (u32)l, lds ? (u64)(at - w->lds) : (u64)at,
-                       bytes, true);
-            return;
-        }
-        bool alone = (u64)at - (u64)w->lds < w->lds_bytes;
-        if (bytes == 4)
-            old[l] = alone ? plain32((u32 *)at, op, (u32)v, (u32)c) : atomic32((u32 *)at, op, (u32)v, (u32)c);
-        else
-            old[l] = alone ? plain64((u64 *)at, op, v, c) : atomic64((u64 *)at, op, v, c);
-    }
-    for (int l = 0; dst != 0xffff && l < LANES; l++)
-        if ((a->active | a->outside) >> l & 1) {
-            vector(w, dst)[l] = (u32)old[l];
-            if (bytes == 8)
-                vector(w, dst + 1)[l] = (u32)(old[l] >> 32);
-        }
+    u32 old[2 * LANES]; /* kept back: the result may lie in the registers of the operands */
+    const u32 *v = operand(w, data), *c = operand(w, compare);
+    if (!aligned(w, i, a, bytes))
+        return;
+    if (unlikely(a->outside))
+        memset(old, 0, sizeof old);
+    if (bytes == 8)
+        run64(w, a, op, v, c, old);
+    else if (!add_in_lds(w, a, op, v, old))
+        run32(w, a, op, v, c, old);
+    for (u32 k = 0; dst != 0xffff && k < bytes / 4; k++)
+        put_masked(vector(w, dst + k), old + k * LANES, a->active | a->outside);
 }

@@ -8,6 +8,7 @@
 bool cache_create(Cache *c, u64 bytes, u32 ways)
 {
     *c = (Cache){.sets = bytes / LINE_BYTES / ways, .ways = ways};
+    c->mask = c->sets & (c->sets - 1) ? 0 : c->sets - 1;
     c->lines = calloc(c->sets * ways, sizeof *c->lines);
     return c->lines != NULL;
 }
@@ -22,7 +23,14 @@ void cache_destroy(Cache *c)
 static CacheLine *set_of(const Cache *c, u64 line)
 {
     u64 mixed = line ^ line >> 11 ^ line >> 23;
-    return &c->lines[mixed % c->sets * c->ways];
+    return &c->lines[(c->mask ? mixed & c->mask : mixed % c->sets) * c->ways];
+}
+
+void cache_prefetch(const Cache *c, u64 line)
+{
+    const CacheLine *set = set_of(c, line);
+    __builtin_prefetch(set, 1);
+    __builtin_prefetch(set + c->ways / 2, 1);
 }
 
 CacheLine cache_touch(Cache *c, u64 line, u8 sectors, bool written, CacheLine *out)
@@ -73,7 +81,7 @@ void cache_empty(Cache *c, void (*tell)(void *context, const CacheLine *line), v
     }
 }
 
-/* ---- vL1D: a ring by age for each set, and buckets to find a line in ---- */
+/* ---- vL1D: the time of the last use of each line, and buckets to find a line in ---- */
 
 enum { NOBODY = 0xffff, L1_SETS = 4 };
 
@@ -82,35 +90,14 @@ static u32 bucket_of(u64 line) { return (u32)(line * 0x9e3779b97f4a7c15ull >> 55
 void l1_reset(L1 *c, u32 ways)
 {
     memset(c->bucket, 0xff, sizeof c->bucket);
+    memset(c->line, 0xff, sizeof c->line);
+    memset(c->used, 0, sizeof c->used);
+    memset(c->expected, 0, sizeof c->expected);
     c->ways = ways;
-    for (u32 set = 0; set < L1_SETS; set++) {
-        u16 end = (u16)(L1_LINES + set), last = end;
-        for (u32 k = 0; k < ways; k++) {
-            u16 slot = (u16)(set * L1_WAYS + k);
-            c->line[slot] = ~0ull;
-            c->older[last] = slot;
-            c->newer[slot] = last;
-            last = slot;
-        }
-        c->older[last] = end;
-        c->newer[end] = last;
-    }
+    c->now = 0;
 }
 
-static void to_front(L1 *c, u16 slot)
-{
-    u16 end = (u16)(L1_LINES + slot / L1_WAYS), first = c->older[end];
-    if (first == slot)
-        return;
-    c->older[c->newer[slot]] = c->older[slot];
-    c->newer[c->older[slot]] = c->newer[slot];
-    c->older[slot] = first;
-    c->newer[first] = slot;
-    c->older[end] = slot;
-    c->newer[slot] = end;
-}
-
-static void forget(L1 *c, u16 slot)
+static void forget(L1 *c, u32 slot)
 {
     if (c->line[slot] == ~0ull)
         return;
@@ -120,21 +107,36 @@ static void forget(L1 *c, u16 slot)
     *link = c->chain[slot];
 }
 
+/* The slot of the set that was used longest ago: in streams, the one after the last that was taken. */
+static u32 oldest(L1 *c, u32 set)
+{
+    const u32 *used = &c->used[set * L1_WAYS];
+    u32 earliest = used[0], way = c->expected[set];
+    for (u32 k = 1; k < c->ways; k++)
+        earliest = used[k] < earliest ? used[k] : earliest;
+    while (used[way] != earliest)
+        way = way + 1 < c->ways ? way + 1 : 0;
+    c->expected[set] = way + 1 < c->ways ? way + 1 : 0;
+    return set * L1_WAYS + way;
+}
+
 bool l1_touch(L1 *c, u64 line)
 {
+    if (++c->now == 0) { /* after four thousand million uses all count as equally old */
+        memset(c->used, 0, sizeof c->used);
+        c->now = 1;
+    }
     u16 *bucket = &c->bucket[bucket_of(line)];
-    for (u16 slot = *bucket; slot != NOBODY; slot = c->chain[slot])
+    for (u32 slot = *bucket; slot != NOBODY; slot = c->chain[slot])
         if (c->line[slot] == line) {
-            to_front(c, slot);
+            c->used[slot] = c->now;
             return true;
         }
-    u32 set = (u32)(line ^ line >> 7) % L1_SETS;
-    u16 slot = c->newer[L1_LINES + set]; /* the oldest */
+    u32 slot = oldest(c, (u32)(line ^ line >> 7) % L1_SETS);
     forget(c, slot);
     c->line[slot] = line;
-    bucket = &c->bucket[bucket_of(line)];
+    c->used[slot] = c->now;
     c->chain[slot] = *bucket;
-    *bucket = slot;
-    to_front(c, slot);
+    *bucket = (u16)slot;
     return false;
 }

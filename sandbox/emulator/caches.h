@@ -10,7 +10,8 @@
 /* ---- one set-associative cache that writes back ---- */
 
 typedef struct { u64 line : 56, valid : 4, dirty : 4; } CacheLine;
-typedef struct { CacheLine *lines; u64 sets; u32 ways; } Cache;
+/* `mask` spares a division where the number of sets is a power of two; else it is 0. */
+typedef struct { CacheLine *lines; u64 sets, mask; u32 ways; } Cache;
 
 enum { ALL_SECTORS = 15 };
 
@@ -27,6 +28,9 @@ CacheLine cache_peek(const Cache *c, u64 line);
 /* The cache has the line no more. For a cache that is only read. */
 void cache_forget(Cache *c, u64 line);
 
+/* The host is to fetch what cache_touch() will want of a line soon: the model of a large cache is larger than its own. */
+void cache_prefetch(const Cache *c, u64 line);
+
 /* Calls `tell` for each dirty line and forgets all lines. */
 void cache_empty(Cache *c, void (*tell)(void *context, const CacheLine *line), void *context);
 
@@ -36,9 +40,10 @@ enum { L1_LINES = 256, L1_BUCKETS = 512 };
 
 typedef struct {
     u64 line[L1_LINES];
-    u16 older[L1_LINES + 4], newer[L1_LINES + 4]; /* rings by age, one for each of the 4 sets; the ends stand behind */
+    u32 used[L1_LINES]; /* when; 0: not yet */
     u16 chain[L1_LINES], bucket[L1_BUCKETS];
-    u32 ways;
+    u32 ways, now;
+    u32 expected[4];    /* of each set: the way that is likely to be the oldest */
 } L1;
 
 /* `ways` of the 64 are this workgroup's. */

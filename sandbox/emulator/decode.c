@@ -248,6 +248,7 @@ static void run_dual(Wave *w, const Inst *i)
 {
     const Inst *x = &w->program->halves[i->target], *y = x + 1;
     u32 old[LANES], result[LANES];
+    w->pc = (u32)(i - w->program->code) + 1; /* by which a fault of a half is placed */
     if (!reads(y, x->dst)) {
         x->run(w, x);
         y->run(w, y);
@@ -336,6 +337,30 @@ static void resolve_branches(Program *p)
     }
 }
 
+/* ---- straight runs: what the loop need not look after one by one ---- */
+
+static bool goes_on(const Inst *i)
+{
+    const Row *r = i->row;
+    u32 loaded = r->family == FAMILY_SMEM ? r->bytes / 4 : 0, end = i->sdst + (loaded > 1 ? loaded : 1);
+    bool exec = i->run == run_exec_writer || (i->sdst <= SGPR_EXEC + 1 && end > SGPR_EXEC);
+    bool control = r->family == FAMILY_BRANCH || r->family == FAMILY_BARRIER || r->family == FAMILY_MISC;
+    return i->run == no_effect || !(exec || control || r->alone);
+}
+
+/* `straight` says how many instructions from this one on run one after the other with the same EXEC, unless one of them
+ * faults; `steps`, how far the next of them is that has an effect. */
+static void link_runs(Program *p)
+{
+    p->code[p->count].steps = 1;
+    for (u32 n = p->count; n-- > 0;) {
+        Inst *i = &p->code[n], *next = i + 1;
+        bool on = goes_on(i), skip = on && next->run == no_effect;
+        i->straight = !on ? 0 : next->straight < UINT16_MAX ? (u16)(next->straight + 1) : UINT16_MAX;
+        i->steps = skip && next->steps < UINT16_MAX ? (u16)(next->steps + 1) : 1;
+    }
+}
+
 static bool decode_all(Program *p, Disassembler *d, const RowIndex *rows, TextStore *store)
 {
     u8 *code = (u8 *)p->address;
@@ -402,11 +427,17 @@ static void run_off_the_end(Wave *w, const Inst *i)
     wave_fault(w, i, OUTCOME_BAD_PC, SPACE_GLOBAL, 0, w->program->address + w->program->bytes, 4, false);
 }
 
+static Inst *instructions(u64 count)
+{
+    Inst *code = aligned_alloc(_Alignof(Inst), count * sizeof *code);
+    return code ? memset(code, 0, count * sizeof *code) : NULL;
+}
+
 static bool build(Program *p, const char *arch, char *error, size_t error_bytes)
 {
     u64 words = p->bytes / 4;
-    p->code = calloc(words + 1, sizeof *p->code);
-    p->halves = calloc(p->generation >= GFX11 ? words + 2 : 1, sizeof *p->halves); /* a dual instruction has two words */
+    p->code = instructions(words + 1);
+    p->halves = instructions(p->generation >= GFX11 ? words + 2 : 1); /* a dual instruction has two words */
     p->index_of = malloc((words + 1) * sizeof *p->index_of);
     p->offset_of = malloc((words + 1) * sizeof *p->offset_of);
     RowIndex rows = {0};
@@ -423,6 +454,7 @@ static bool build(Program *p, const char *arch, char *error, size_t error_bytes)
         p->code[p->count].row = &end_row;
         p->code[p->count].run = run_off_the_end;
         resolve_branches(p);
+        link_runs(p);
     } else if (d && error && error_bytes) {
         snprintf(error, error_bytes, "out of memory while decoding %llu bytes", (unsigned long long)p->bytes);
     }

@@ -118,6 +118,15 @@ static inline __attribute__((always_inline)) void gather_group(const u8 *const *
     }
 }
 
+/* The same for all lanes. Inlined with constant numbers: the choices within are then made by the compiler. */
+static inline __attribute__((always_inline)) void gather_all(const u8 *const *bases, u32 count, const u32 *offset,
+                                                             u32 words, u32 *rows)
+{
+#pragma clang loop unroll(full)
+    for (int first = 0; first < LANES; first += GROUP)
+        gather_group(bases, count, offset + first, words, rows + first);
+}
+
 /* Lanes of the group one after the other: where two store to one place, the last one stays. */
 static inline void scatter_group(u8 *base, const u32 *offset, u32 words, const u32 *rows)
 {

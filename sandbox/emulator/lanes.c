@@ -84,14 +84,18 @@ static void broadcast(u32 x, u32 *room)
         room[l] = x;
 }
 
+SELDOM const u32 *source_uniform(const Wave *w, const Inst *i, int k, u32 *room)
+{
+    broadcast(scalar32(w, i, k), room);
+    return room;
+}
+
 SELDOM const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room)
 {
     if (i->source[k] >= FIRST_VGPR)
         memcpy(room, vector(w, i->source[k]), LANES * sizeof *room);
     else
         broadcast(scalar32(w, i, k), room);
-    if (i->how[k] == READ_UNIFORM)
-        return room;
     u32 sign = sign_bit(i->row->source[k]);
     u32 clear = i->abs >> k & 1 ? sign : 0, flip = i->neg >> k & 1 ? sign : 0;
     if (i->dpp && k == 0)

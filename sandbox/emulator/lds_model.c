@@ -22,11 +22,13 @@ enum { BANK_BYTES = 4, MOST_BANKS = 64, QUADS = LANES / 4 };
 static const u8 wide_load_phase_32[QUADS] = {0, 1, 2, 3, 1, 0, 3, 2, 4, 5, 6, 7, 5, 4, 7, 6};
 static const u8 wide_load_phase_64[QUADS] = {0, 1, 1, 0, 1, 0, 0, 1, 2, 3, 3, 2, 3, 2, 2, 3};
 
-static u32 phase_of(const MemoryShape *s, u32 lane, u32 words, bool load)
+static u64 wide_load_lanes(u32 phase, u32 banks)
 {
-    if (words == 4 && load && s->lds_wide_swizzle)
-        return (s->lds_banks == 64 ? wide_load_phase_64 : wide_load_phase_32)[lane / 4];
-    return lane * words / s->lds_banks;
+    const u8 *phases = banks == 64 ? wide_load_phase_64 : wide_load_phase_32;
+    u64 lanes = 0;
+    for (u32 quad = 0; quad < QUADS; quad++)
+        lanes |= phases[quad] == phase ? 15ull << 4 * quad : 0;
+    return lanes;
 }
 
 /* Words that the banks have been asked for in one phase. */
@@ -61,12 +63,15 @@ static LdsCycles lds_cycles(const MemoryShape *shape, u32 lanes, const u32 *offs
     u32 words = bytes > BANK_BYTES ? (bytes + BANK_BYTES - 1) / BANK_BYTES : 1;
     u32 across = words == 3 ? 4 : words, phases = lanes * across / banks;
     LdsCycles sum = {0};
+    bool neighbours = !(across == 4 && kind == ACCESS_LOAD && shape->lds_wide_swizzle);
+    u32 each = phases ? lanes / phases : lanes;
     for (u32 phase = 0; phase < (phases ? phases : 1); phase++) {
         Phase p;
         memset(p.distinct, 0, sizeof p.distinct);
         memset(p.lanes, 0, sizeof p.lanes);
-        for (u32 l = 0; l < lanes; l++)
-            for (u32 k = 0; (active >> l & 1) && phase_of(shape, l, across, kind == ACCESS_LOAD) == phase && k < words; k++)
+        u64 served = neighbours ? (~0ull >> (LANES - each)) << phase * each : wide_load_lanes(phase, banks);
+        for (u64 left = active & served; left; left &= left - 1)
+            for (u32 l = (u32)__builtin_ctzll(left), k = 0; k < words; k++)
                 ask(&p, offset[l] / BANK_BYTES + k, banks);
         serve(&p, banks, kind == ACCESS_ATOMIC, &sum);
     }

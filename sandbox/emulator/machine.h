@@ -76,6 +76,7 @@ typedef struct {
     u32 modifiers;
     u16 bytes;             /* memory: per lane; mfma: M */
     u8 detail[6];          /* meaning belongs to the family's body */
+    bool alone;            /* SALU, SMEM: jumps or reads the clock, so that it is part of no straight run */
 } Row;
 
 typedef struct { const Row *rows; u32 count; } RowTable;
@@ -83,36 +84,39 @@ typedef struct { const Row *rows; u32 count; } RowTable;
 /* How a source is to be read. */
 enum { READ_PLAIN, READ_CONSTANT, READ_UNIFORM, READ_BENT };
 
+/* What nearly every handler reads stands in the first 64 bytes, a line of the host's cache. */
 struct Inst {
     Handler *run;
     const Row *row;
-    u64 constant[SOURCES];
     u16 source[SOURCES];
     u16 dst, sdst;          /* vector result, scalar result */
-    u8 how[SOURCES];
     u16 splat[SOURCES];     /* READ_CONSTANT: which of Program.constants */
     u16 upper[SOURCES];     /* READ_PLAIN of two f32: register of the upper one, `source` being that of the lower */
+    u8 how[SOURCES];
+    bool bent;              /* the result needs more than EXEC: clamp, omod, SDWA or DPP */
+    u16 straight, steps;    /* see link_runs() */
+    i32 offset;
+    i32 offset1;
+    u32 raw;                /* first dword of the machine code: SOPP/SOPK immediates */
+    u32 target;             /* index of a branch target; of a dual instruction's first half in Program.halves */
     u8 neg, abs, sext;      /* a bit per source */
     u8 neg_hi;
     u8 op_sel, op_sel_hi;   /* a bit per source; op_sel bit 3 (or the one after the last source) is the result's */
     u8 omod, clamp;
     u8 half;                /* bits 0-2: the source is the upper half of its register; then HALF_… of the result */
-    bool bent;              /* the result needs more than EXEC: clamp, omod, SDWA or DPP */
     bool sdwa;
     u8 select[2], dst_select, dst_unused;
     u8 dpp, row_mask, bank_mask, bound_zero; /* dpp: Dpp kind */
     bool fetch_inactive;    /* DPP may read sleeping lanes */
-    u32 dpp_control;
     u8 operands;            /* in the text */
     u8 sc0, lds, offen, idxen;
     u8 cbsz, abid, blgp;
     u8 index_key;           /* which indices of a sparse product's register */
     u8 bitop3;              /* truth table: bit 4a + 2b + c */
-    i32 offset, offset1;
-    u32 raw;                /* first dword of the machine code: SOPP/SOPK immediates */
-    u32 target;             /* index of a branch target; of a dual instruction's first half in Program.halves */
+    u32 dpp_control;
     u32 text;               /* offset of the disassembly in Program.text */
-};
+    u64 constant[SOURCES];
+} __attribute__((aligned(64)));
 
 enum { DPP_NONE, DPP_QUAD_PERM, DPP_ROW_SHL, DPP_ROW_SHR, DPP_ROW_ROR, DPP_WAVE_SHL, DPP_WAVE_ROL, DPP_WAVE_SHR,
        DPP_WAVE_ROR, DPP_ROW_MIRROR, DPP_ROW_HALF_MIRROR, DPP_ROW_BCAST15, DPP_ROW_BCAST31, DPP_ROW_NEWBCAST,
@@ -233,6 +237,11 @@ void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u3
                 bool store);
 void run_not_emulated(Wave *w, const Inst *i);
 
+/* ---- wave.c ---- */
+
+/* What hints and waits do here; the loop passes them by. */
+void no_effect(Wave *w, const Inst *i);
+
 /* ---- memory.c, inside the emulator ---- */
 
 /* The span that holds address..address+bytes-1, or false. */
@@ -314,6 +323,7 @@ static inline u32 wave_lanes(const Wave *w) { return w->wave32 ? 32 : 64; }
 
 /* ---- vector operands (lanes.c holds the slow halves) ---- */
 
+SELDOM const u32 *source_uniform(const Wave *w, const Inst *i, int k, u32 *room);
 SELDOM const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room);
 SELDOM const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room);
 SELDOM const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room);
@@ -332,7 +342,9 @@ static inline const u32 *source(Wave *w, const Inst *i, int k, u32 *room)
 {
     if (likely(i->how[k] == READ_PLAIN))
         return vector(w, i->source[k]);
-    return i->how[k] == READ_CONSTANT ? w->constants[i->splat[k]] : source_slow(w, i, k, room);
+    if (i->how[k] == READ_CONSTANT)
+        return w->constants[i->splat[k]];
+    return i->how[k] == READ_UNIFORM ? source_uniform(w, i, k, room) : source_slow(w, i, k, room);
 }
 /* 64 low words, then 64 high words; `room` holds 128. */
 static inline const u32 *source64(Wave *w, const Inst *i, int k, u32 *room)

@@ -19,6 +19,7 @@ struct MemoryView {
     LineModel *lines;
     TcpCounts tcp;
     u64 read_requests, l1_hits;
+    bool whole_lines; /* a line of the vL1D is one of the L2, and not half of it */
 };
 
 struct GroupTrace {
@@ -40,6 +41,7 @@ MemoryView *memory_view_create(MemoryModel *m)
     v->model = m;
     v->lds = lds_model_create(memory_model_shape(m), memory_model_lanes(m));
     v->lines = line_model_create(memory_model_shape(m), memory_model_lanes(m));
+    v->whole_lines = memory_model_shape(m)->l1_line_bytes == LINE_BYTES;
     if (v->lds && v->lines)
         return v;
     memory_view_destroy(v);
@@ -107,7 +109,7 @@ Trace *group_trace_wave(GroupTrace *t, u32 wave) { return t ? &t->wave[wave] : N
 /* The sectors of a read that the vL1D does not have. */
 static u8 l1_misses(const MemoryView *v, L1 *l1, Request r)
 {
-    if (memory_model_shape(v->model)->l1_line_bytes == LINE_BYTES)
+    if (v->whole_lines)
         return l1_touch(l1, r.line) ? 0 : r.sectors;
     u8 missing = 0;
     for (u32 half = 0; half < 2; half++) {
@@ -122,7 +124,7 @@ static void read_line(MemoryView *v, GroupTrace *t, L1 *l1, Request r, PcCounts 
 {
     u8 missing = l1_misses(v, l1, r);
     u32 halves = (u32)!!(missing & 3) + (u32)!!(missing & 12);
-    v->read_requests += memory_model_shape(v->model)->l1_line_bytes == LINE_BYTES ? missing != 0 : halves;
+    v->read_requests += v->whole_lines ? missing != 0 : halves;
     if (!missing) {
         v->l1_hits++;
         if (pcs && r.inst != NO_INST)
@@ -137,16 +139,19 @@ static void read_line(MemoryView *v, GroupTrace *t, L1 *l1, Request r, PcCounts 
 static bool next_turn(MemoryView *v, GroupTrace *t, u32 wave, PcCounts *pcs)
 {
     const Trace *w = &t->wave[wave];
-    u64 *at = &t->at[wave], first = *at;
     L1 *l1 = &t->l1[wave % memory_model_l1_count(v->model)];
-    while (*at < w->count && w->request[*at].sectors && (*at == first || !w->request[*at].first)) {
-        Request r = w->request[(*at)++];
+    u64 first = t->at[wave], at = first;
+    for (; at < w->count; at++) {
+        Request r = w->request[at];
+        if (!r.sectors || (at > first && r.first))
+            break;
         if (r.kind == REQUEST_READ)
             read_line(v, t, l1, r, pcs);
         else
             trace_add(&t->misses, r);
     }
-    return *at > first;
+    t->at[wave] = at;
+    return at > first;
 }
 
 static void pass_barriers(GroupTrace *t)

@@ -302,6 +302,11 @@ static bool take_turn(MemoryModel *m, Round *r, u32 n)
 {
     u64 at = r->at[n], end = at + TURN;
     Path p = path_of(m, r->first + n);
+    for (u64 k = at; k < r->log[n].count && k < end; k++) {
+        cache_prefetch(p.l2, r->log[n].request[k].line);
+        if (m->caches->mall.lines)
+            cache_prefetch(&m->caches->mall, r->log[n].request[k].line);
+    }
     for (; at < r->log[n].count && at < end; at++) {
         Request q = r->log[n].request[at];
         if (q.kind == REQUEST_SCALAR)

@@ -10,9 +10,11 @@
 
 #include <stdlib.h>
 
-bool trace_grow(Trace *t)
+bool trace_grow(Trace *t, u64 more)
 {
     u64 room = t->room ? 2 * t->room : 256;
+    while (room < t->count + more)
+        room *= 2;
     Request *bigger = realloc(t->request, room * sizeof *bigger);
     if (!bigger)
         return false;
@@ -135,24 +137,24 @@ static u64 lookups_in_order(u64 first, u32 bytes, u32 line_bytes)
  * The lines of two accesses differ by a constant when their lanes have the same distances and the first one lies at the
  * same place within its line: so it is in loops. */
 
-enum { KNOWN = 128 };
+enum { KNOWN = 1024 }; /* much of it is never touched, and then no memory */
 
 typedef struct {
     u64 active;
-    u32 distance[LANES] __attribute__((aligned(64)));
+    u32 distance[LANES];
     u32 within_line, bytes, count;
     u32 accesses, lookups;
+    u32 halves;         /* requests of 64 bytes, if it stores */
     i32 line[MOST_LINES]; /* from that of lane 0 */
     u8 sectors[MOST_LINES];
 } Known;
 
-struct LineModel { const MemoryShape *shape; u32 lanes; Known known[KNOWN] __attribute__((aligned(64))); };
+struct LineModel { const MemoryShape *shape; u32 lanes; Known known[KNOWN]; };
 
 LineModel *line_model_create(const MemoryShape *shape, u32 lanes)
 {
-    LineModel *m = aligned_alloc(64, sizeof *m);
+    LineModel *m = calloc(1, sizeof *m);
     if (m) {
-        memset(m, 0, sizeof *m);
         m->shape = shape;
         m->lanes = lanes;
     }
@@ -161,12 +163,18 @@ LineModel *line_model_create(const MemoryShape *shape, u32 lanes)
 
 void line_model_destroy(LineModel *m) { free(m); }
 
+static u32 halves(u8 sectors) { return (u32)!!(sectors & 3) + (u32)!!(sectors & 12); }
+
 /* From lane 0; of lanes that are switched off, nothing. False when lanes are gigabytes apart. */
 static bool distances_of(const u64 *address, u64 active, u32 *distance)
 {
-    u64 far = 0;
-    for (int l = 0; l < LANES; l++) {
-        u64 d = active >> l & 1 ? address[l] - address[0] : 0;
+    u64 far = 0, first = address[0];
+    for (int l = 0; active == ~0ull && l < LANES; l++) {
+        far |= (address[l] - first + (1u << 31)) >> 32;
+        distance[l] = (u32)(address[l] - first);
+    }
+    for (int l = 0; active != ~0ull && l < LANES; l++) {
+        u64 d = active >> l & 1 ? address[l] - first : 0;
         far |= (d + (1u << 31)) >> 32;
         distance[l] = (u32)d;
     }
@@ -184,6 +192,9 @@ static void find(Known *k, const u64 *address, u64 active, u32 bytes, const Memo
     k->count = s.count;
     k->accesses = shape->address_groups_known ? (u32)group_lanes(address, active, bytes, shape->l1_line_bytes, &lookups) : 0;
     k->lookups = (u32)lookups;
+    k->halves = 0;
+    for (u32 n = 0; n < s.count; n++)
+        k->halves += halves(s.sectors[n]);
     for (u32 n = 0; n < s.count; n++)
         k->line[n] = (i32)(s.line[n] - address[0] / LINE_BYTES);
     memcpy(k->sectors, s.sectors, s.count);
@@ -196,7 +207,7 @@ static const Known *known(LineModel *m, u32 hint, const u64 *address, u64 active
         find(room, address, active, bytes, m->shape);
         return room;
     }
-    Known *k = &m->known[(hint * 37 + within / 4) % KNOWN];
+    Known *k = &m->known[(hint * LINE_BYTES + within) * 0x9e3779b1u / (UINT32_MAX / KNOWN + 1)];
     if (k->active != active || k->bytes != bytes || k->within_line != within ||
         memcmp(k->distance, distance, sizeof distance)) {
         find(k, address, active, bytes, m->shape);
@@ -207,57 +218,56 @@ static const Known *known(LineModel *m, u32 hint, const u64 *address, u64 active
 
 /* ---- all of it ---- */
 
-static u32 halves(u8 sectors) { return (u32)!!(sectors & 3) + (u32)!!(sectors & 12); }
-
-static void add_line(Trace *t, TcpCounts *n, Request r, AccessKind kind, bool returns)
+/* Request `r` for each of the lines; `first` is that of lane 0. */
+static void add_lines(Trace *t, Request r, u64 first, const Known *k)
 {
-    static const u8 kinds[] = {REQUEST_READ, REQUEST_WRITE, REQUEST_ATOMIC};
-    r.kind = kinds[kind];
-    trace_add(t, r);
-    n->write_requests += kind == ACCESS_STORE ? halves(r.sectors) : 0;
-    n->atomic_requests[returns] += kind == ACCESS_ATOMIC ? halves(r.sectors) : 0;
-}
-
-static u32 add_in_order(LineModel *m, Trace *t, TcpCounts *n, Request r, u64 first, u32 bytes, AccessKind kind,
-                        bool returns)
-{
-    u64 end = first + m->lanes * (u64)bytes, line = first / LINE_BYTES, count = (end - 1) / LINE_BYTES - line + 1;
-    for (; line <= (end - 1) / LINE_BYTES; line++) {
-        u64 from = line * LINE_BYTES, to = from + LINE_BYTES;
-        r.line = line;
-        r.sectors = sectors_between(first > from ? first : from, (end < to ? end : to) - 1);
-        add_line(t, n, r, kind, returns);
+    if (unlikely(t->count + k->count > t->room) && !trace_grow(t, k->count))
+        return;
+    Request *to = &t->request[t->count];
+    for (u32 n = 0; n < k->count; n++) {
+        r.line = first + (u64)(i64)k->line[n];
+        r.sectors = k->sectors[n];
+        to[n] = r;
         r.first = 0;
     }
-    if (m->shape->address_groups_known) {
-        n->accesses[kind] += bytes <= 4 ? LANES / 4 : LANES;
-        n->tag_lookups += lookups_in_order(first, bytes, m->shape->l1_line_bytes);
+    t->count += k->count;
+}
+
+/* What an access in order comes to is told by its first byte and its size. */
+static void find_in_order(Known *k, const LineModel *m, u64 first, u32 bytes)
+{
+    u64 end = first + m->lanes * (u64)bytes, line = first / LINE_BYTES;
+    k->count = (u32)((end - 1) / LINE_BYTES - line + 1);
+    k->halves = 0;
+    for (u32 n = 0; n < k->count; n++) {
+        u64 from = (line + n) * LINE_BYTES, to = from + LINE_BYTES;
+        k->line[n] = (i32)n;
+        k->sectors[n] = sectors_between(first > from ? first : from, (end < to ? end : to) - 1);
+        k->halves += halves(k->sectors[n]);
     }
-    return (u32)count;
+    bool known = m->shape->address_groups_known;
+    k->accesses = !known ? 0 : bytes <= 4 ? LANES / 4 : LANES;
+    k->lookups = known ? (u32)lookups_in_order(first, bytes, m->shape->l1_line_bytes) : 0;
 }
 
 u32 trace_access(Trace *t, TcpCounts *n, LineModel *m, u32 inst, const u64 *address, u64 active, u32 bytes,
                  AccessKind kind, bool returns)
 {
-    Request r = {.inst = inst < NO_INST ? inst : NO_INST, .first = 1};
-    u32 count;
-    if (in_order(address, active, bytes, m->lanes)) {
-        count = add_in_order(m, t, n, r, address[0], bytes, kind, returns);
-    } else {
-        Known room;
-        const Known *k = known(m, inst, address, active, bytes, &room);
-        for (u32 at = 0; at < k->count; at++) {
-            r.line = address[0] / LINE_BYTES + (u64)(i64)k->line[at];
-            r.sectors = k->sectors[at];
-            add_line(t, n, r, kind, returns);
-            r.first = 0;
-        }
-        n->accesses[kind] += k->accesses;
-        n->tag_lookups += k->lookups;
-        count = k->count;
-    }
-    n->lines[kind] += count;
-    return count;
+    static const u8 kinds[] = {REQUEST_READ, REQUEST_WRITE, REQUEST_ATOMIC};
+    Known room;
+    const Known *k = &room;
+    if (in_order(address, active, bytes, m->lanes))
+        find_in_order(&room, m, address[0], bytes);
+    else
+        k = known(m, inst, address, active, bytes, &room);
+    add_lines(t, (Request){.inst = inst < NO_INST ? inst : NO_INST, .first = 1, .kind = kinds[kind]},
+              address[0] / LINE_BYTES, k);
+    n->write_requests += kind == ACCESS_STORE ? k->halves : 0;
+    n->atomic_requests[returns] += kind == ACCESS_ATOMIC ? k->halves : 0;
+    n->accesses[kind] += k->accesses;
+    n->tag_lookups += k->lookups;
+    n->lines[kind] += k->count;
+    return k->count;
 }
 
 void trace_scalar(Trace *t, u32 inst, u64 address, u32 bytes)

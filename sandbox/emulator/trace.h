@@ -17,12 +17,13 @@ enum { NO_INST = (1 << 17) - 1 }; /* an instruction behind the first 131,071 */
 
 typedef struct Trace { Request *request; u64 count, room; } Trace;
 
-bool trace_grow(Trace *t);
+/* Room for so many more requests, or false. */
+bool trace_grow(Trace *t, u64 more);
 
 /* Without memory for it the request is lost, as is what follows. */
 static inline void trace_add(Trace *t, Request r)
 {
-    if (likely(t->count < t->room) || trace_grow(t))
+    if (likely(t->count < t->room) || trace_grow(t, 1))
         t->request[t->count++] = r;
 }
 

@@ -26,14 +26,7 @@ static void store_lane(Wave *w, const Access *a, u16 source, u32 words, int lane
     write_words(lane_at(a, lane), words, x);
 }
 
-/* Inlined with constant numbers: the choices within are then made by the compiler. */
-static inline __attribute__((always_inline)) void load_all(const u8 *const *bases, u32 count, const u32 *offset,
-                                                           u32 words, u32 *rows)
-{
-#pragma clang loop unroll(full)
-    for (int first = 0; first < LANES; first += GROUP)
-        gather_group(bases, count, offset + first, words, rows + first);
-}
+/* As gather_all() does it. */
 static inline __attribute__((always_inline)) void store_all(u8 *base, const u32 *offset, u32 words, const u32 *rows)
 {
     for (int first = 0; first < LANES; first += GROUP)
@@ -64,27 +57,13 @@ void load_dwords(Wave *w, const Access *a, u16 dst, u32 words)
     if (unlikely(a->active != ~0ull || !a->base))
         load_some(w, a, dst, words);
     else if (words == 1)
-        load_all(bases, 1, a->offset, 1, rows);
+        gather_all(bases, 1, a->offset, 1, rows);
     else if (words == 2)
-        load_all(bases, 1, a->offset, 2, rows);
+        gather_all(bases, 1, a->offset, 2, rows);
     else if (words == 4)
-        load_all(bases, 1, a->offset, 4, rows);
+        gather_all(bases, 1, a->offset, 4, rows);
     else
-        load_all(bases, 1, a->offset, words, rows);
-}
-
-void load_two(Wave *w, const Access *a, const Access *b, u16 dst, u32 words)
-{
-    const u8 *const bases[] = {a->base, b->base};
-    bool alike = a->active == ~0ull && a->offset == b->offset;
-    if (likely(alike && words == 1)) {
-        load_all(bases, 2, a->offset, 1, vector(w, dst));
-    } else if (alike && words == 2) {
-        load_all(bases, 2, a->offset, 2, vector(w, dst));
-    } else {
-        load_dwords(w, a, dst, words);
-        load_dwords(w, b, (u16)(dst + words), words);
-    }
+        gather_all(bases, 1, a->offset, words, rows);
 }
 
 static void store_some(Wave *w, const Access *a, u16 source, u32 words)
@@ -111,9 +90,38 @@ void store_dwords(Wave *w, const Access *a, u16 source, u32 words)
         store_all(a->base, a->offset, words, rows);
 }
 
+/* One or two bytes of each of sixteen lanes, which often lie side by side. */
+static inline __attribute__((always_inline)) void read_small_group(const u8 *base, const u32 *offset, const u32 bytes,
+                                                                   u32 *out)
+{
+    const Lanes steps = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    u16 x[GROUP] = {0};
+    if (all_zero(distances(offset) ^ steps * bytes))
+        for (u32 l = 0; l < GROUP; l++)
+            memcpy(&x[l], base + offset[0] + l * bytes, bytes);
+    else
+        for (u32 l = 0; l < GROUP; l++)
+            memcpy(&x[l], base + offset[l], bytes);
+    for (u32 l = 0; l < GROUP; l++)
+        out[l] = x[l];
+}
+
+static void read_small_awake(const u8 *base, const u32 *offset, u32 bytes, u32 *out)
+{
+    for (int first = 0; first < LANES; first += GROUP)
+        if (bytes == 1)
+            read_small_group(base, offset + first, 1, out + first);
+        else
+            read_small_group(base, offset + first, 2, out + first);
+}
+
 /* One or two bytes of each active lane, the others' being zero. */
 static void read_small(const Access *a, u32 bytes, u32 *out)
 {
+    if (likely(a->base && a->active == ~0ull)) {
+        read_small_awake(a->base, a->offset, bytes, out);
+        return;
+    }
     for (int l = 0; l < LANES; l++) {
         u16 x = 0;
         if (!(a->active >> l & 1))

@@ -236,26 +236,53 @@ static void count_run(Worker *k, u32 first, u32 end, u64 exec)
     k->tally[end].lanes -= lanes;
 }
 
-/* Instructions follow each other, and are counted together, until a branch is taken or EXEC changes. */
+void no_effect(Wave *w, const Inst *i)
+{
+    (void)w;
+    (void)i;
+}
+
+/* From `i` to `end`, or until one of them stops the wave. Returns the next one. */
+static inline const Inst *run_straight(Wave *w, const Inst *i, const Inst *end)
+{
+    do {
+        i->run(w, i);
+        i += i->steps;
+    } while (i < end && likely(w->stop == STOP_NONE));
+    return i;
+}
+
+/* Instructions follow each other, and are counted together, until a branch is taken or EXEC changes. The budget is
+ * looked at once a straight run: the last one may overdraw it by the waits that it passes by. */
 static void run_plain(Wave *w)
 {
     Worker *k = w->worker;
-    u64 exec = exec_mask(w), left = k->budget;
-    u32 pc = w->pc, first = pc;
-    const Inst *i = &w->program->code[pc];
-    while (w->stop == STOP_NONE && left) {
-        w->pc = ++pc;
+    const Inst *code = w->program->code, *i = code + w->pc;
+    u64 exec = exec_mask(w);
+    i64 left = (i64)k->budget;
+    u32 first = w->pc;
+    while (w->stop == STOP_NONE && left > 0) {
+        if (likely(i->straight)) {
+            const Inst *start = i;
+            i = run_straight(w, i, i + (i->straight < left ? i->straight : left));
+            left -= i - start;
+            continue;
+        }
+        u32 pc = (u32)(i - code) + 1;
+        w->pc = pc;
+        k->budget = (u64)left--;
         i->run(w, i);
-        k->budget = --left;
         i++;
-        if (unlikely(w->pc != pc || exec_mask(w) != exec)) {
+        if (w->pc != pc || exec_mask(w) != exec) {
             count_run(k, first, pc, exec);
-            first = pc = w->pc;
+            first = w->pc;
             exec = exec_mask(w);
-            i = &w->program->code[pc];
+            i = code + first;
         }
     }
-    count_run(k, first, pc, exec);
+    w->pc = (u32)(i - code);
+    count_run(k, first, w->pc, exec);
+    k->budget = left > 0 ? (u64)left : 0;
     if (w->stop == STOP_NONE)
         w->stop = STOP_YIELD;
 }

@@ -133,11 +133,6 @@ static void s_trap(Wave *w, const Inst *i)
 {
     wave_fault(w, i, OUTCOME_TRAP, SPACE_GLOBAL, 0, i->raw & 0xff, 0, false);
 }
-static void no_effect(Wave *w, const Inst *i)
-{
-    (void)w;
-    (void)i;
-}
 
 /* ---- hardware registers.  CDNA3 ISA, "Hardware registers". ---- */
 
@@ -300,13 +295,16 @@ static void s_denorm_mode(Wave *w, const Inst *i) { set_mode_field(w, 4, i->raw)
 #define MISC(name) {.mnemonic = #name, .run = no_effect, .layout = "*", .family = FAMILY_MISC}
 #define JUMP(name) {.mnemonic = #name, .run = name, .layout = "*", .family = FAMILY_BRANCH}
 #define SCALAR(name, in, body) {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_SALU, .source = {TYPE_U64}}
+#define ALONE(name, in, body) \
+    {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_SALU, .source = {TYPE_U64}, .alone = true}
 
 static const Row rows[] = {
     JUMP(s_branch), JUMP(s_cbranch_scc0), JUMP(s_cbranch_scc1), JUMP(s_cbranch_vccz), JUMP(s_cbranch_vccnz),
     JUMP(s_cbranch_execz), JUMP(s_cbranch_execnz),
     {.mnemonic = "s_call_b64", .run = s_call_b64, .layout = "s-", .family = FAMILY_BRANCH},
-    SCALAR("s_getpc_b64", "s", s_getpc_b64), SCALAR("s_setpc_b64", "0", s_setpc_b64),
-    SCALAR("s_swappc_b64", "s0", s_swappc_b64), SCALAR("s_getreg_b32", "s-", s_getreg_b32),
+    SCALAR("s_getpc_b64", "s", s_getpc_b64), ALONE("s_setpc_b64", "0", s_setpc_b64),
+    ALONE("s_swappc_b64", "s0", s_swappc_b64),
+    ALONE("s_getreg_b32", "s-", s_getreg_b32),
     {.mnemonic = "s_setreg_b32", .run = s_setreg, .layout = "-0", .family = FAMILY_SALU, .source = {TYPE_U32}},
     {.mnemonic = "s_setreg_imm32_b32", .run = s_setreg, .layout = "-0", .family = FAMILY_SALU, .source = {TYPE_U32}},
     {.mnemonic = "s_barrier", .run = s_barrier, .layout = "*", .family = FAMILY_BARRIER},

@@ -132,12 +132,6 @@ static void move_block(Wave *w, const Inst *i, u16 first, bool store)
 static void load_block(Wave *w, const Inst *i) { move_block(w, i, i->dst, false); }
 static void store_block(Wave *w, const Inst *i) { move_block(w, i, i->source[2], true); }
 
-static void no_effect(Wave *w, const Inst *i)
-{
-    (void)w;
-    (void)i;
-}
-
 #define ROW(name, body, in, of, size, segment, how, kind) \
     {.mnemonic = name, .run = body, .layout = in, .family = of, .source = {TYPE_U64, TYPE_U64, TYPE_U32, TYPE_U32}, \
      .modifiers = MOD_OFFSET | MOD_CACHE | (of == FAMILY_BUFFER ? MOD_BUFFER | MOD_LDS : 0), .bytes = size, \

@@ -1,5 +1,6 @@
 /* LDS: reads, writes, atomics, and the exchanges between lanes that go through its crossbar. */
 #include "../access.h"
+#include "../gather.h"
 #include "../watch.h"
 
 #define HANDLER(name) static void name(Wave *w, const Inst *i)
@@ -7,12 +8,32 @@
 
 static const u32 *addresses(Wave *w, const Inst *i) { return vector(w, i->source[0]); }
 
-HANDLER(ds_read)
+/* The usual case, which needs no word on each lane: all are awake, all within LDS, and nobody looks on. */
+static inline bool usual(const Wave *w, const u32 *address, u32 reach)
+{
+    return likely(exec_mask(w) == ~0ull && all_within(w, address, reach) && !w->worker->watchers);
+}
+
+static __attribute__((noinline)) void read_anyhow(Wave *w, const Inst *i)
 {
     Access a;
     if (access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, false, &a))
         load_dwords(w, &a, i->dst, i->row->bytes / 4);
 }
+#define READ_WORDS(name, words) \
+    HANDLER(name) \
+    { \
+        const u32 *address = addresses(w, i); \
+        if (usual(w, address, (u32)i->offset + 4 * words)) \
+            gather_all((const u8 *const[]){w->lds + i->offset}, 1, address, words, vector(w, i->dst)); \
+        else \
+            read_anyhow(w, i); \
+    }
+READ_WORDS(ds_read_1, 1)
+READ_WORDS(ds_read_2, 2)
+READ_WORDS(ds_read_3, 3)
+READ_WORDS(ds_read_4, 4)
+
 HANDLER(ds_read_part)
 {
     Access a;
@@ -40,16 +61,31 @@ static const u32 *kept_addresses(Wave *w, const Inst *i, u32 words, u32 *room)
 }
 
 /* Two accesses of `bytes` each at offsets counted in elements, or in 64 of them (detail[1]). */
-HANDLER(ds_read2)
+static __attribute__((noinline)) void read_two_anyhow(Wave *w, const Inst *i)
 {
     Access a, b;
     u32 bytes = i->row->bytes;
     i32 unit = (i32)bytes * i->row->detail[1];
     u32 room[LANES];
     const u32 *address = kept_addresses(w, i, bytes / 4, room);
-    if (access_lds_two(w, i, address, i->offset * unit, i->offset1 * unit, bytes, false, &a, &b))
-        load_two(w, &a, &b, i->dst, bytes / 4);
+    if (access_lds_two(w, i, address, i->offset * unit, i->offset1 * unit, bytes, false, &a, &b)) {
+        load_dwords(w, &a, i->dst, bytes / 4);
+        load_dwords(w, &b, (u16)(i->dst + bytes / 4), bytes / 4);
+    }
 }
+#define READ_TWO(name, words) \
+    HANDLER(name) \
+    { \
+        u32 unit = 4 * words * i->row->detail[1], first = (u32)i->offset * unit, second = (u32)i->offset1 * unit; \
+        const u32 *address = addresses(w, i); \
+        if (usual(w, address, (first > second ? first : second) + 4 * words)) \
+            gather_all((const u8 *const[]){w->lds + first, w->lds + second}, 2, address, words, vector(w, i->dst)); \
+        else \
+            read_two_anyhow(w, i); \
+    }
+READ_TWO(ds_read2_1, 1)
+READ_TWO(ds_read2_2, 2)
+
 HANDLER(ds_write2)
 {
     Access a, b;
@@ -242,20 +278,15 @@ HANDLER(ds_swizzle_b32)
     }
     put_masked(vector(w, i->dst), r, exec_mask(w));
 }
-HANDLER(ds_nop)
-{
-    (void)w;
-    (void)i;
-}
 
 #define ROW(name, body, in, size, how, mods, kind) \
     {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_LDS, .source = {TYPE_U32, TYPE_U64, TYPE_U64}, \
      .modifiers = mods, .bytes = size, .detail = {0, how, kind}}
-#define READ(name, size) ROW(name, ds_read, "d0", size, 0, MOD_OFFSET, ACCESS_LOAD)
+#define READ(name, words) ROW(name, ds_read_##words, "d0", 4 * words, 0, MOD_OFFSET, ACCESS_LOAD)
 #define READ_PART(name, size, how) ROW(name, ds_read_part, "d0", size, how, MOD_OFFSET, ACCESS_LOAD)
 #define WRITE(name, size) ROW(name, ds_write, "01", size, 0, MOD_OFFSET, ACCESS_STORE)
 #define WRITE_PART(name, size, high) ROW(name, ds_write_part, "01", size, high, MOD_OFFSET, ACCESS_STORE)
-#define READ2(name, size, unit) ROW(name, ds_read2, "d0", size, unit, MOD_OFFSET01, ACCESS_LOAD)
+#define READ2(name, words, unit) ROW(name, ds_read2_##words, "d0", 4 * words, unit, MOD_OFFSET01, ACCESS_LOAD)
 #define WRITE2(name, size, unit) ROW(name, ds_write2, "012", size, unit, MOD_OFFSET01, ACCESS_STORE)
 #define XCHG2(name, size, unit) ROW(name, ds_wrxchg2, "d012", size, unit, MOD_OFFSET01, ACCESS_ATOMIC)
 #define ATOMIC1(name, type, op, size) \
@@ -276,7 +307,7 @@ HANDLER(ds_nop)
 #define LANE_EXCHANGE(name, in) ROW(#name, name, in, 4, 0, MOD_OFFSET, ACCESS_LOAD)
 
 static const Row rows[] = {
-    READ("ds_read_b32", 4), READ("ds_read_b64", 8), READ("ds_read_b96", 12), READ("ds_read_b128", 16),
+    READ("ds_read_b32", 1), READ("ds_read_b64", 2), READ("ds_read_b96", 3), READ("ds_read_b128", 4),
     READ_PART("ds_read_u8", 1, EXTEND_ZERO), READ_PART("ds_read_i8", 1, EXTEND_SIGN),
     READ_PART("ds_read_u16", 2, EXTEND_ZERO), READ_PART("ds_read_i16", 2, EXTEND_SIGN),
     READ_PART("ds_read_u8_d16", 1, EXTEND_LOW), READ_PART("ds_read_u8_d16_hi", 1, EXTEND_HIGH),
@@ -285,8 +316,8 @@ static const Row rows[] = {
     WRITE("ds_write_b32", 4), WRITE("ds_write_b64", 8), WRITE("ds_write_b96", 12), WRITE("ds_write_b128", 16),
     WRITE_PART("ds_write_b8", 1, 0), WRITE_PART("ds_write_b16", 2, 0), WRITE_PART("ds_write_b8_d16_hi", 1, 1),
     WRITE_PART("ds_write_b16_d16_hi", 2, 1),
-    READ2("ds_read2_b32", 4, 1), READ2("ds_read2_b64", 8, 1), READ2("ds_read2st64_b32", 4, 64),
-    READ2("ds_read2st64_b64", 8, 64), WRITE2("ds_write2_b32", 4, 1), WRITE2("ds_write2_b64", 8, 1),
+    READ2("ds_read2_b32", 1, 1), READ2("ds_read2_b64", 2, 1), READ2("ds_read2st64_b32", 1, 64),
+    READ2("ds_read2st64_b64", 2, 64), WRITE2("ds_write2_b32", 4, 1), WRITE2("ds_write2_b64", 8, 1),
     WRITE2("ds_write2st64_b32", 4, 64), WRITE2("ds_write2st64_b64", 8, 64),
     INTEGER("add", "u", ATOMIC_ADD), INTEGER("sub", "u", ATOMIC_SUB), INTEGER("rsub", "u", ATOMIC_RSUB),
     INTEGER("inc", "u", ATOMIC_INC), INTEGER("dec", "u", ATOMIC_DEC), INTEGER("min", "i", ATOMIC_SMIN),
@@ -317,7 +348,7 @@ static const Row rows[] = {
     ROW("ds_read_b64_tr_b8", ds_read_transposed, "d0", 8, 8, MOD_OFFSET, ACCESS_LOAD),
     ROW("ds_read_b64_tr_b16", ds_read_transposed, "d0", 8, 16, MOD_OFFSET, ACCESS_LOAD),
     ROW("ds_read_b96_tr_b6", ds_read_transposed, "d0", 12, 6, MOD_OFFSET, ACCESS_LOAD),
-    ROW("ds_nop", ds_nop, "*", 0, 0, 0, ACCESS_LOAD),
+    ROW("ds_nop", no_effect, "*", 0, 0, 0, ACCESS_LOAD),
 };
 
 const RowTable isa_lds = {rows, sizeof rows / sizeof *rows};

@@ -54,11 +54,6 @@ static int int_element(Wave *w, u16 operand, int lane, int j)
 {
     return (int8_t)(vector(w, operand + j / 4)[lane] >> 8 * (j % 4));
 }
-static double double_element(Wave *w, u16 operand, int lane, int j)
-{
-    return f64_of(pair(vector(w, operand + 2 * j)[lane], vector(w, operand + 2 * j + 1)[lane]));
-}
-
 /* The lane that feeds matrix B's lane.  CDNA3 ISA, "BLGP". */
 static int lane_group(int lane, int blgp)
 {
@@ -133,60 +128,70 @@ static void expand(Wave *w, u16 operand, int per, InType type, float (*out)[LANE
     }
 }
 
-/* d += a * b, row by row; inlined with a constant number of columns. */
-static inline __attribute__((always_inline)) void add_products(float (*d)[LARGEST], const float (*a)[MAX_K],
-                                                               const float (*b)[LARGEST], int depth, const int m)
+static void expand_ints(Wave *w, u16 operand, int per, i32 (*out)[LANES])
 {
-    for (int r = 0; r < m; r++)
-        for (int k = 0; k < depth; k++)
-            for (int j = 0; j < m; j++)
-                d[r][j] = __builtin_fmaf(a[r][k], b[k][j], d[r][j]);
+    for (int j = 0; j < per; j++) {
+        const u32 *v = vector(w, operand + j / 4);
+        for (int l = 0; l < LANES; l++)
+            out[j][l] = (int8_t)(v[l] >> 8 * (j % 4));
+    }
 }
 
-typedef struct { float a[MOST_ELEMENTS][LANES], b[MOST_ELEMENTS][LANES]; } Elements;
+/*
+ * d += a * b, with the rows of D where they lie. a[k] and b[k] are column k of A and row k of B: each fills lanes side by
+ * side, as each row of D does. Four rows at a time, so that no product waits for the one before it, and as many columns
+ * as fit in registers of the host; inlined with that constant number.
+ */
+enum { ROWS_AT_ONCE = 4, COLUMNS_AT_ONCE = 16 };
+#define ADD_PRODUCTS(name, type, fused) \
+    static inline __attribute__((always_inline)) void name##_at(u32 (*d)[LANES], Shape s, int block, int row, int column, \
+                                                                const type *const *a, const type *const *b, const int columns) \
+    { \
+        type sum[ROWS_AT_ONCE][COLUMNS_AT_ONCE]; \
+        for (int r = 0; r < ROWS_AT_ONCE; r++) \
+            memcpy(sum[r], result_cell(d, s, block, row + r, column), (u64)columns * sizeof(type)); \
+        _Pragma("clang loop vectorize(disable)") for (int k = 0; k < s.k; k++) \
+            for (int r = 0; r < ROWS_AT_ONCE; r++) \
+                for (int j = 0; j < columns; j++) \
+                    sum[r][j] = fused(a[k][row + r], b[k][column + j], sum[r][j]); \
+        for (int r = 0; r < ROWS_AT_ONCE; r++) \
+            memcpy(result_cell(d, s, block, row + r, column), sum[r], (u64)columns * sizeof(type)); \
+    } \
+    static void name(u32 (*d)[LANES], Shape s, int block, const type *const *a, const type *const *b) \
+    { \
+        for (int row = 0; row < s.m; row += ROWS_AT_ONCE) \
+            for (int column = 0; column < s.m; column += COLUMNS_AT_ONCE) \
+                if (s.m == 4) \
+                    name##_at(d, s, block, row, column, a, b, 4); \
+                else \
+                    name##_at(d, s, block, row, column, a, b, COLUMNS_AT_ONCE); \
+    }
+static inline u32 multiply_add_int(u32 a, u32 b, u32 c) { return a * b + c; }
+ADD_PRODUCTS(add_products, float, __builtin_fmaf)
+ADD_PRODUCTS(add_int_products, u32, multiply_add_int)
 
-static void block_f32(const Inst *i, Shape s, int block, const Elements *e, u32 (*d)[LANES])
+/* Elements of A and B by element and lane. 32-bit words: floats or integers. */
+typedef struct { u32 a[MOST_ELEMENTS][LANES], b[MOST_ELEMENTS][LANES]; } Elements;
+
+/* B's lanes in the order that BLGP asks for. */
+static void regroup(const Inst *i, int per, u32 (*b)[LANES])
 {
-    float a[LARGEST][MAX_K], b[MAX_K][LARGEST], sum[LARGEST][LARGEST];
+    u32 from[LANES];
+    for (int j = 0; i->blgp && j < per; j++) {
+        memcpy(from, b[j], sizeof from);
+        for (int l = 0; l < LANES; l++)
+            b[j][l] = from[lane_group(l, i->blgp)];
+    }
+}
+
+/* Where column k of A and row k of B begin. */
+static void list_columns(const Inst *i, Shape s, int block, const Elements *e, const u32 **a, const u32 **b)
+{
     int per = s.m * s.k * s.blocks / LANES, from = block_of_a(i, block);
     for (int k = 0; k < s.k; k++) {
-        const float *row = &e->a[k % per][lane_of_input(s, 0, from, k, per)], *column = e->b[k % per];
-        int lane = lane_of_input(s, 0, block, k, per);
-        for (int n = 0; n < s.m; n++)
-            a[n][k] = row[n];
-        for (int n = 0; n < s.m; n++)
-            b[k][n] = column[i->blgp ? lane_group(lane + n, i->blgp) : lane + n];
+        a[k] = &e->a[k % per][lane_of_input(s, 0, from, k, per)];
+        b[k] = &e->b[k % per][lane_of_input(s, 0, block, k, per)];
     }
-    u64 row_bytes = (u64)s.m * sizeof(float); /* the columns of a row lie in lanes side by side */
-    for (int r = 0; r < s.m; r++)
-        memcpy(sum[r], result_cell(d, s, block, r, 0), row_bytes);
-    if (s.m == 32)
-        add_products(sum, a, b, s.k, 32);
-    else if (s.m == 16)
-        add_products(sum, a, b, s.k, 16);
-    else
-        add_products(sum, a, b, s.k, 4);
-    for (int r = 0; r < s.m; r++)
-        memcpy(result_cell(d, s, block, r, 0), sum[r], row_bytes);
-}
-
-static void block_i32(Wave *w, const Inst *i, Shape s, int block, u32 (*d)[LANES])
-{
-    int a[LARGEST][MAX_K], b[MAX_K][LARGEST];
-    int per = s.m * s.k * s.blocks / LANES;
-    for (int k = 0; k < s.k; k++)
-        for (int n = 0; n < s.m; n++) {
-            a[n][k] = int_element(w, i->source[0], lane_of_input(s, n, block_of_a(i, block), k, per), k % per);
-            int lane = lane_group(lane_of_input(s, n, block, k, per), i->blgp);
-            b[k][n] = int_element(w, i->source[1], lane, k % per);
-        }
-    for (int r = 0; r < s.m; r++)
-        for (int j = 0; j < s.m; j++) {
-            u32 sum = *result_cell(d, s, block, r, j);
-            for (int k = 0; k < s.k; k++)
-                sum += (u32)(a[r][k] * b[k][j]);
-            *result_cell(d, s, block, r, j) = sum;
-        }
 }
 
 /* A broadcast of blocks that this shape has not is a reserved encoding. */
@@ -201,60 +206,89 @@ static bool reserved(Wave *w, const Inst *i, Shape s)
 static void run_mfma_f32(Wave *w, const Inst *i)
 {
     u32 d[32][LANES] __attribute__((aligned(64)));
+    const u32 *a[MAX_K], *b[MAX_K];
+    Elements e;
     Shape s = shape_of(i);
+    int per = s.m * s.k * s.blocks / LANES;
     if (reserved(w, i, s))
         return;
-    Elements e;
-    int per = s.m * s.k * s.blocks / LANES;
-    expand(w, i->source[0], per, s.a, e.a);
-    expand(w, i->source[1], per, s.b, e.b);
+    expand(w, i->source[0], per, s.a, (float(*)[LANES])e.a);
+    expand(w, i->source[1], per, s.b, (float(*)[LANES])e.b);
+    regroup(i, per, e.b);
     read_c(w, i, 2, result_registers(s), d);
-    for (int block = 0; block < s.blocks; block++)
-        block_f32(i, s, block, &e, d);
+    for (int block = 0; block < s.blocks; block++) {
+        list_columns(i, s, block, &e, a, b);
+        add_products(d, s, block, (const float *const *)a, (const float *const *)b);
+    }
     write_d(w, i, result_registers(s), d);
 }
 
 static void run_mfma_i32(Wave *w, const Inst *i)
 {
     u32 d[32][LANES] __attribute__((aligned(64)));
+    const u32 *a[MAX_K], *b[MAX_K];
+    Elements e;
     Shape s = shape_of(i);
+    int per = s.m * s.k * s.blocks / LANES;
     if (reserved(w, i, s))
         return;
+    expand_ints(w, i->source[0], per, (i32(*)[LANES])e.a);
+    expand_ints(w, i->source[1], per, (i32(*)[LANES])e.b);
+    regroup(i, per, e.b);
     read_c(w, i, 2, result_registers(s), d);
-    for (int block = 0; block < s.blocks; block++)
-        block_i32(w, i, s, block, d);
+    for (int block = 0; block < s.blocks; block++) {
+        list_columns(i, s, block, &e, a, b);
+        add_int_products(d, s, block, a, b);
+    }
     write_d(w, i, result_registers(s), d);
 }
 
-static double c_double(Wave *w, const Inst *i, int reg, int lane)
+/* One register pair of every lane as doubles, or one constant. */
+static void expand_doubles(Wave *w, const Inst *i, int k, int pair_number, double *out)
 {
-    double c = i->source[2] >= FIRST_VGPR ? double_element(w, i->source[2], lane, reg) : f64_of(scalar64(w, i, 2));
-    return i->neg & 4 ? -c : c;
+    bool constant = i->source[k] < FIRST_VGPR, negative = i->neg >> k & 1;
+    double all = constant ? f64_of(scalar64(w, i, k)) : 0;
+    const u32 *v = constant ? NULL : vector(w, i->source[k] + 2 * pair_number);
+    for (int l = 0; l < LANES; l++) {
+        double x = constant ? all : f64_of(pair(v[l], v[LANES + l]));
+        out[l] = negative ? -x : x;
+    }
+}
+
+/* Row r of D lies in lanes side by side: see at the top. */
+static void block_f64(Shape s, int block, const double *a, const double *b, double (*d)[LANES])
+{
+    for (int r = 0; r < s.m; r++) {
+        double *sum = s.m == 16 ? &d[r / 4][16 * (r % 4)] : &d[0][4 * block + 16 * r];
+        for (int k = 0; k < s.k; k++) {
+            double x = a[lane_of_input(s, r, block, k, 1)];
+            const double *row = &b[lane_of_input(s, 0, block, k, 1)];
+            for (int j = 0; j < s.m; j++)
+                sum[j] = __builtin_fma(x, row[j], sum[j]);
+        }
+    }
 }
 
 static void run_mfma_f64(Wave *w, const Inst *i)
 {
-    u32 d[8][LANES];
+    double a[LANES], b[LANES], d[4][LANES];
     Shape s = shape_of(i);
+    int pairs = result_registers(s);
     if (i->cbsz || i->abid || i->blgp) {
         run_not_emulated(w, i);
         return;
     }
+    expand_doubles(w, i, 0, 0, a);
+    expand_doubles(w, i, 1, 0, b);
+    for (int r = 0; r < pairs; r++)
+        expand_doubles(w, i, 2, r, d[r]);
     for (int block = 0; block < s.blocks; block++)
-        for (int r = 0; r < s.m; r++)
-            for (int j = 0; j < s.m; j++) {
-                int reg = s.m == 16 ? r / 4 : 0;
-                int lane = s.m == 16 ? j + 16 * (r % 4) : j + 4 * block + 16 * r;
-                double sum = c_double(w, i, reg, lane);
-                for (int k = 0; k < s.k; k++) {
-                    double a = double_element(w, i->source[0], lane_of_input(s, r, block, k, 1), 0);
-                    double b = double_element(w, i->source[1], lane_of_input(s, j, block, k, 1), 0);
-                    sum = __builtin_fma(i->neg & 1 ? -a : a, i->neg & 2 ? -b : b, sum);
-                }
-                d[2 * reg][lane] = (u32)bits_f64(sum);
-                d[2 * reg + 1][lane] = (u32)(bits_f64(sum) >> 32);
-            }
-    write_d(w, i, 2 * result_registers(s), d);
+        block_f64(s, block, a, b, d);
+    for (int r = 0; r < pairs; r++)
+        for (int l = 0; l < LANES; l++) {
+            vector(w, i->dst + 2 * r)[l] = (u32)bits_f64(d[r][l]);
+            vector(w, i->dst + 2 * r + 1)[l] = (u32)(bits_f64(d[r][l]) >> 32);
+        }
 }
 
 /*

@@ -99,11 +99,6 @@ static void s_buffer_load_part(Wave *w, const Inst *i)
 
 static void s_memtime(Wave *w, const Inst *i) { put_scalar_pair(w, i->sdst, shader_clock(w->worker)); }
 static void s_memrealtime(Wave *w, const Inst *i) { put_scalar_pair(w, i->sdst, real_clock(w->worker)); }
-static void no_effect(Wave *w, const Inst *i)
-{
-    (void)w;
-    (void)i;
-}
 
 #define LOAD(name, body, size) \
     {.mnemonic = name, .run = body, .layout = "s01|s0", .family = FAMILY_SMEM, .result = TYPE_WIDE, \
@@ -112,6 +107,7 @@ static void no_effect(Wave *w, const Inst *i)
     {.mnemonic = name, .run = body, .layout = "s01|s0", .family = FAMILY_SMEM, .result = TYPE_U32, \
      .source = {TYPE_U64, TYPE_I64}, .bytes = size, .modifiers = MOD_OFFSET | MOD_CACHE, .detail = {0, sign}}
 #define SIMPLE(name, in, body) {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_SMEM}
+#define CLOCK(name, body) {.mnemonic = name, .run = body, .layout = "s", .family = FAMILY_SMEM, .alone = true}
 
 static const Row rows[] = {
     LOAD("s_load_dword", s_load, 4), LOAD("s_load_dwordx2", s_load, 8), LOAD("s_load_dwordx4", s_load, 16),
@@ -127,7 +123,7 @@ static const Row rows[] = {
     SIMPLE("s_prefetch_inst", "*", no_effect), SIMPLE("s_prefetch_data", "*", no_effect),
     SIMPLE("s_prefetch_inst_pc_rel", "*", no_effect), SIMPLE("s_prefetch_data_pc_rel", "*", no_effect),
     SIMPLE("s_buffer_prefetch_data", "*", no_effect),
-    SIMPLE("s_memtime", "s", s_memtime), SIMPLE("s_memrealtime", "s", s_memrealtime),
+    CLOCK("s_memtime", s_memtime), CLOCK("s_memrealtime", s_memrealtime),
     SIMPLE("s_dcache_inv", "*", no_effect), SIMPLE("s_dcache_wb", "*", no_effect),
     SIMPLE("s_dcache_inv_vol", "*", no_effect), SIMPLE("s_dcache_wb_vol", "*", no_effect),
 };
