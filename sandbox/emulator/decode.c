@@ -248,7 +248,6 @@ static void run_dual(Wave *w, const Inst *i)
 {
     const Inst *x = &w->program->halves[i->target], *y = x + 1;
     u32 old[LANES], result[LANES];
-    w->pc = (u32)(i - w->program->code) + 1; /* by which a fault of a half is placed */
     if (!reads(y, x->dst)) {
         x->run(w, x);
         y->run(w, y);

@@ -17,7 +17,7 @@ void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u3
 {
     const Program *p = w->program;
     Fault *f = &w->worker->fault;
-    u64 at = (u64)(i - p->code) <= p->count ? (u64)(i - p->code) : w->pc - 1; /* `i` may be a copy, see wave.c */
+    u64 at = (u64)(i - p->code) <= p->count ? (u64)(i - p->code) : (u64)(w->at - p->code); /* `i` may be a copy */
     w->stop = STOP_FAULT;
     if (f->kind != OUTCOME_OK)
         return;

@@ -22,7 +22,7 @@ Finding *finding_at(Checks *c, OutcomeKind kind, u64 pc, u64 partner_pc)
 static u64 address_of(const Wave *w, const Inst *i)
 {
     const Program *p = w->program;
-    u64 at = (u64)(i - p->code) <= p->count ? (u64)(i - p->code) : w->pc - 1; /* `i` may be a copy, see wave.c */
+    u64 at = (u64)(i - p->code) <= p->count ? (u64)(i - p->code) : (u64)(w->at - p->code); /* `i` may be a copy */
     return p->address + p->offset_of[at];
 }
 

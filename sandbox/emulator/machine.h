@@ -160,6 +160,7 @@ enum { CALLS = 16 };        /* deeper ones are not remembered */
 struct Wave {
     u32 s[SCALAR_FILE] __attribute__((aligned(64)));
     u32 scc, mode, pc;
+    const Inst *at;         /* the instruction that runs; its handler may have got a copy */
     u32 indexing;           /* which operands M0 moves, see s_set_gpr_idx_on; 0 is off */
     Stop stop;
     u32 (*v)[LANES];
@@ -273,7 +274,7 @@ static inline u64 exec_mask(const Wave *w) { return pair(w->s[SGPR_EXEC], w->s[S
 static inline u32 instruction_number(const Wave *w, const Inst *i)
 {
     u64 n = ((u64)i - (u64)w->program->code) / sizeof *i;
-    return n < w->program->count ? (u32)n : w->pc - 1;
+    return n < w->program->count ? (u32)n : (u32)(w->at - w->program->code);
 }
 
 static inline bool lane_active(const Wave *w, u32 lane) { return exec_mask(w) >> lane & 1; }

@@ -137,7 +137,7 @@ static Act act_of(Wave *w, const Inst *i, AddressSpace space, u32 bytes, bool st
 {
     Races *r = w->worker->checks->races;
     const Order *o = &shadow_of(w)->order;
-    u64 at = (u64)(i - w->program->code) <= w->program->count ? (u64)(i - w->program->code) : w->pc - 1;
+    u64 at = (u64)(i - w->program->code) <= w->program->count ? (u64)(i - w->program->code) : (u64)(w->at - w->program->code);
     bool lds = space == SPACE_LDS;
     Act a = {.w = w, .i = i, .r = r, .space = space, .sync = r->notes[at].sync, .bytes = bytes,
              .began = lds ? w->shadow->began : 0, .table = lds ? w->shadow->lds_sync : r->sync};

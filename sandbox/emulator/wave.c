@@ -246,6 +246,7 @@ void no_effect(Wave *w, const Inst *i)
 static inline const Inst *run_straight(Wave *w, const Inst *i, const Inst *end)
 {
     do {
+        w->at = i;
         i->run(w, i);
         i += i->steps;
     } while (i < end && likely(w->stop == STOP_NONE));
@@ -270,6 +271,7 @@ static void run_plain(Wave *w)
         }
         u32 pc = (u32)(i - code) + 1;
         w->pc = pc;
+        w->at = i;
         k->budget = (u64)left--;
         i->run(w, i);
         i++;
@@ -351,7 +353,7 @@ static void run_in_mode(Wave *w)
 {
     Worker *k = w->worker;
     while (w->stop == STOP_NONE) {
-        const Inst *i = &w->program->code[w->pc];
+        const Inst *i = w->at = &w->program->code[w->pc];
         count_run(k, w->pc, w->pc + 1, exec_mask(w));
         w->pc++;
         if (i->row->family == FAMILY_VALU || (i->row->family == FAMILY_SALU && is_type(i->row, TYPE_F32, TYPE_F16)))
@@ -368,7 +370,7 @@ static void run_followed(Wave *w)
 {
     Worker *k = w->worker;
     while (w->stop == STOP_NONE && checks_follow(w)) {
-        const Inst *i = &w->program->code[w->pc];
+        const Inst *i = w->at = &w->program->code[w->pc];
         count_run(k, w->pc, w->pc + 1, exec_mask(w));
         checks_before(w, i);
         w->pc++;
