@@ -342,7 +342,7 @@ static bool goes_on(const Inst *i)
 {
     const Row *r = i->row;
     u32 loaded = r->family == FAMILY_SMEM ? r->bytes / 4 : 0, end = i->sdst + (loaded > 1 ? loaded : 1);
-    bool exec = i->run == run_exec_writer || (i->sdst <= SGPR_EXEC + 1 && end > SGPR_EXEC);
+    bool exec = writes_exec(i) || (i->sdst <= SGPR_EXEC + 1 && end > SGPR_EXEC);
     bool control = r->family == FAMILY_BRANCH || r->family == FAMILY_BARRIER || r->family == FAMILY_MISC;
     return i->run == no_effect || !(exec || control || r->alone);
 }
