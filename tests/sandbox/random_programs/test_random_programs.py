@@ -20,7 +20,8 @@ BATCH = 16
 LEVELS = ("0", "1", "3")
 
 # LLVM 21 miscompiles two things on RDNA, whatever runs the code: copies of 32 bits through halves of registers
-# ("true16"), and on gfx1201 loads of bf16 from private memory, which it takes for the same in all lanes.
+# ("true16"), and on gfx1201 loads of bf16 from private memory, which it takes for the same in all lanes. On CDNA it stores
+# +0 for a constant -0 in the upper half of a register, so there is no such constant of f16.
 FLAGS = (
     "-std=c++20 -ffp-contract=off -mfma -mf16c -Xclang -target-feature -Xclang -real-true16"
     " -Wno-unused-command-line-argument"
