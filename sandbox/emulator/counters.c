@@ -55,9 +55,6 @@ static void count_arithmetic(const char *m, u64 executions, u64 *counters)
     counters[first + kind - KIND_ADD] += starts(m, "v_pk_") ? 2 * executions : executions;
 }
 
-/* One instruction, two operations: see run_dual. */
-static bool is_dual(const Inst *i) { return !strcmp(i->row->mnemonic, "v_dual"); }
-
 /* ---- matrix instructions ---- */
 
 /* In the order of the counters; the first that the mnemonic has. */

@@ -118,6 +118,9 @@ struct Inst {
     u64 constant[SOURCES];
 } __attribute__((aligned(64)));
 
+/* Two operations in one, Program.halves[target] and the next (VOPD). */
+static inline bool is_dual(const Inst *i) { return !strcmp(i->row->mnemonic, "v_dual"); }
+
 enum { DPP_NONE, DPP_QUAD_PERM, DPP_ROW_SHL, DPP_ROW_SHR, DPP_ROW_ROR, DPP_WAVE_SHL, DPP_WAVE_ROL, DPP_WAVE_SHR,
        DPP_WAVE_ROR, DPP_ROW_MIRROR, DPP_ROW_HALF_MIRROR, DPP_ROW_BCAST15, DPP_ROW_BCAST31, DPP_ROW_NEWBCAST,
        DPP_ROW_XMASK, DPP_LANES_OF_8 };

@@ -294,6 +294,16 @@ static bool is_type(const Row *r, u8 a, u8 b)
     return r->result == a || r->result == b || r->source[0] == a || r->source[0] == b;
 }
 
+/* Also of rows whose types say only the register's width, as those of mixed and packed instructions. */
+static bool handles_halves(const Wave *w, const Inst *i)
+{
+    if (is_dual(i)) {
+        const Inst *half = &w->program->halves[i->target];
+        return handles_halves(w, half) || handles_halves(w, half + 1);
+    }
+    return is_type(i->row, TYPE_F16, TYPE_PKF16) || strstr(i->row->mnemonic, "f16");
+}
+
 /* The host's control word for two rounding bits and two denormal bits of MODE. */
 static u32 host_mode(u32 round, u32 denormal)
 {
@@ -339,7 +349,7 @@ static void run_vector(Wave *w, const Inst *i)
 static void run_special(Wave *w, const Inst *i)
 {
     u32 mode = w->mode;
-    bool half = is_type(i->row, TYPE_F16, TYPE_PKF16), wide = half || is_type(i->row, TYPE_F64, TYPE_F64);
+    bool half = handles_halves(w, i), wide = half || is_type(i->row, TYPE_F64, TYPE_F64);
     if (half && (mode >> 6 & 3) != 3) {
         run_not_emulated(w, i); /* the host does not flush halves */
         return;

@@ -250,6 +250,9 @@ FAULTS = {
     "s_mov_b64 s[10:11], 64\ns_setpc_b64 s[10:11]": "bad_pc",
     "s_trap 2": "trap",
     "ds_gws_barrier v0 gds": "not_emulated",
+    "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 6, 2), 0\nv_add_f16 v20, v10, v11": "not_emulated",
+    "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 6, 2), 0\nv_fma_mix_f32 v20, v10, v11, v12 op_sel_hi:[1,0,0]": "not_emulated",
+    "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 6, 2), 0\nv_cvt_pkrtz_f16_f32 v20, v10, v11": "not_emulated",
     "s_branch 65535": "step_limit",
 }
 
