@@ -182,19 +182,14 @@ static bool writes_exec(const Inst *i)
            !strncmp(m, "v_cmpx", 6);
 }
 
-/* A wave of 32 lanes uses only the lower half of EXEC; what is read from the upper one is not told. */
+/* A wave of 32 lanes uses only the lower half of EXEC; what is read from the upper one alone is not told. LLVM's
+ * 64-bit ballot copies the whole register and needs it to be zero there (AMDGPU, SIISelLowering, ballot of true). */
 static bool reads_missing_lanes(const Program *p, const Inst *i)
 {
-    const Row *r = i->row;
-    bool in_place = strstr(r->mnemonic, "saveexec_b64") || strstr(r->mnemonic, "wrexec_b64");
-    if (!p->wave32)
-        return false;
-    for (int k = 0; k < SOURCES; k++) {
-        bool wide = r->source[k] == TYPE_U64 || r->source[k] == TYPE_I64 || r->source[k] == TYPE_F64;
-        in_place |= i->source[k] == SGPR_EXEC + 1 ||
-                    (wide && i->source[k] == SGPR_EXEC && r->family != FAMILY_VALU);
-    }
-    return in_place;
+    bool found = strstr(i->row->mnemonic, "saveexec_b64") || strstr(i->row->mnemonic, "wrexec_b64");
+    for (int k = 0; k < SOURCES; k++)
+        found |= i->source[k] == SGPR_EXEC + 1;
+    return p->wave32 && found;
 }
 
 static bool writes_missing_lanes(const Program *p, const Inst *i)
@@ -203,6 +198,7 @@ static bool writes_missing_lanes(const Program *p, const Inst *i)
     return p->wave32 && i->row->family == FAMILY_SALU &&
            (i->sdst == SGPR_EXEC + 1 || (wide && i->sdst == SGPR_EXEC));
 }
+
 static void run_without_upper_lanes(Wave *w, const Inst *i)
 {
     run_exec_writer(w, i);

@@ -301,7 +301,7 @@ static bool handles_halves(const Wave *w, const Inst *i)
         const Inst *half = &w->program->halves[i->target];
         return handles_halves(w, half) || handles_halves(w, half + 1);
     }
-    return is_type(i->row, TYPE_F16, TYPE_PKF16) || strstr(i->row->mnemonic, "f16");
+    return is_type(i->row, TYPE_F16, TYPE_PKF16) || strstr(i->row->mnemonic, "f16") || strstr(i->row->mnemonic, "_mix");
 }
 
 /* The host's control word for two rounding bits and two denormal bits of MODE. */

@@ -172,12 +172,17 @@ def test_masks_take_one_register_for_each_wave(sandbox: Sandbox, arch: str) -> N
 
 
 @pytest.mark.parametrize("arch", BOTH)
-@pytest.mark.parametrize(
-    "line", ["s_mov_b32 s10, exec_hi", "s_mov_b64 s[10:11], exec", "s_and_saveexec_b64 s[10:11], s[8:9]"]
-)
+@pytest.mark.parametrize("line", ["s_mov_b32 s10, exec_hi", "s_and_saveexec_b64 s[10:11], s[8:9]"])
 def test_the_upper_half_of_exec_is_not_known_in_waves_of_32(sandbox: Sandbox, arch: str, line: str) -> None:
     (after,) = run_waves(sandbox, [(line, prepared(exec_mask=SOME))], arch)
     assert after.fault.startswith("not_emulated: "), after.fault
+
+
+@pytest.mark.parametrize("arch", BOTH)
+def test_the_whole_of_exec_has_zeros_above_the_lanes_of_a_wave_of_32(sandbox: Sandbox, arch: str) -> None:
+    (after,) = run_waves(sandbox, [("s_mov_b64 s[10:11], exec", prepared(exec_mask=SOME))], arch)
+    assert not after.fault, after.fault
+    assert int(after.s[6]) | int(after.s[7]) << 32 == SOME & 0xFFFFFFFF
 
 
 @pytest.mark.parametrize("arch", BOTH)

@@ -19,9 +19,9 @@ FIRST = int(os.environ.get("RANDOM_SEED", "1"))
 BATCH = 16
 LEVELS = ("0", "1", "3")
 
-# LLVM 21 miscompiles two things on RDNA, whatever runs the code: copies of 32 bits through halves of registers
-# ("true16"), and on gfx1201 loads of bf16 from private memory, which it takes for the same in all lanes. On CDNA it stores
-# +0 for a constant -0 in the upper half of a register, so there is no such constant of f16.
+# What LLVM 21 miscompiles, whatever runs the code. RDNA: copies of 32 bits through halves of registers ("true16"); on
+# gfx1201 loads of bf16 from private memory, which it takes for the same in all lanes. CDNA: a constant -0 of f16 in the
+# upper half of a register is stored as +0, so there is no such constant.
 FLAGS = (
     "-std=c++20 -ffp-contract=off -mfma -mf16c -Xclang -target-feature -Xclang -real-true16"
     " -Wno-unused-command-line-argument"
