@@ -289,40 +289,34 @@ def test_a_matrix_instruction_is_a_product_of_matrices(results, number: int) -> 
     assert not len(wrong), f"{SHAPES[number]}: {len(wrong)} cells, register and lane first {wrong[:4].tolist()}"
 
 
-# What AMD's matrix instruction calculator prints with --detail-instruction: lane and element of A[i][k], register and lane
-# of D[i][j]. The functions above say the same in one formula for all shapes.
-PUBLISHED = [
-    (
-        dense("f32_4x4x1f32", 4, 1, 16, "f32"),
-        lambda i, k, b: (4 * b + i, 0),
-        lambda i, j, b: (i, 4 * b + j),
-    ),
-    (
-        dense("f32_16x16x16f16", 16, 16, 1, "f16"),
-        lambda i, k, b: (16 * (k // 4) + i, 2 * (k // 2 % 2) + k % 2),
-        lambda i, j, b: (i % 4, 16 * (i // 4) + j),
-    ),
-    (
-        dense("f32_32x32x8f16", 32, 8, 1, "f16"),
-        lambda i, k, b: (32 * (k // 4) + i, 2 * (k // 2 % 2) + k % 2),
-        lambda i, j, b: (4 * (i // 8) + i % 4, 32 * (i // 4) % 64 + j),
-    ),
-    (
-        dense("f32_16x16x32_fp8_fp8", 16, 32, 1, "fp8"),
-        lambda i, k, b: (16 * (k // 8) + i, 4 * (k // 4 % 2) + k % 4),
-        lambda i, j, b: (i % 4, 16 * (i // 4) + j),
-    ),
-]
+def place_by_the_calculator(shape: Shape, i: int, k: int, block: int) -> tuple[int, int]:
+    """Lane and element of A[i][k]: columns fill a lane's registers before they go on to other lanes, behind all blocks."""
+    held = shape.k // (LANES // (shape.m * shape.blocks))
+    return block * shape.m + k // held * shape.m * shape.blocks + i, k % held
 
 
-@pytest.mark.parametrize(("shape", "element_of_a", "cell_of_d"), PUBLISHED, ids=[row[0].name for row in PUBLISHED])
-def test_elements_lie_where_the_calculator_of_amd_says(shape: Shape, element_of_a, cell_of_d) -> None:
+def cell_by_the_calculator(shape: Shape, block: int, i: int, j: int) -> tuple[int, int]:
+    """Register and lane of D[i][j]: strips of four rows (one of f64) lie beside each other until a register is full."""
+    strip = 1 if shape.a == "f64" else 4
+    strips = LANES // shape.m
+    beside = max(1, LANES * strip // shape.m**2)  # blocks that share a register
+    register = block * (shape.m**2 // LANES) + i // (strip * strips) * strip + i % strip
+    return register, block % beside * shape.m + i // strip % strips * beside * shape.m + j
+
+
+DENSE = {f"{shape.target} {shape.name}": shape for shape in SHAPES if not shape.sparse}
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_elements_lie_where_the_calculator_of_amd_says(name: str) -> None:
+    shape = DENSE[name]
     for block in range(shape.blocks):
         for i in range(shape.m):
             for k in range(shape.k):
-                assert (input_lane(shape, i, block, k), k % shape.per) == element_of_a(i, k, block)
+                place = input_lane(shape, i, block, k), k % shape.per
+                assert place == place_by_the_calculator(shape, i, k, block)
             for j in range(shape.m):
-                assert cell(shape, block, i, j) == cell_of_d(i, j, block)
+                assert cell(shape, block, i, j) == cell_by_the_calculator(shape, block, i, j)
 
 
 def test_index_bits_lie_where_the_calculator_of_amd_says() -> None:
