@@ -1,0 +1,14 @@
+/* What instructions do with EXEC as an operand. */
+#ifndef AMDKERNEL_EXEC_H
+#define AMDKERNEL_EXEC_H
+
+#include "machine.h"
+
+/* Gives an instruction that changes EXEC a handler that counts divergence. False: it reads a part of EXEC of which no
+ * document says what it holds. */
+bool settle_exec(const Program *p, Inst *i);
+
+/* By its name or by its first result. */
+bool writes_exec(const Inst *i);
+
+#endif
