@@ -65,6 +65,9 @@ _STEPS: dict[type[Result], tuple[Step, ...]] = {
         Keep("cases", 4),
         Keep("findings", 6),
         Keep("diagnostics", 4),
+        Keep("findings", 4),
+        Keep("diagnostics", 2),
+        _LAST,
     ),
     BenchmarkResult: (
         Keep("diagnostics", 10),
