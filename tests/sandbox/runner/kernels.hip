@@ -18,6 +18,12 @@ extern "C" __global__ void writes_beside(const float* a, const float* b, float* 
   if (ITEM <= n) c[ITEM] = 1;
 }
 
+extern "C" __global__ void overruns_sooner_in_later_workgroups(const float* a, const float* b, float* c, int n) {
+  volatile int left = static_cast<int>(gridDim.x - blockIdx.x) * 5000;
+  while (left > 0) left -= 1;
+  c[n + blockIdx.x] = 1;
+}
+
 extern "C" __global__ void reads_before(const float* a, const float* b, float* c, int n) {
   if (ITEM < n) c[ITEM] = a[static_cast<int>(ITEM) - 2];
 }

@@ -62,6 +62,12 @@ def test_a_write_beside_a_buffer_is_a_fault_with_its_place(run: Run) -> None:
     assert (fault.workgroup, fault.region_bytes) == ((3, 0, 0), 4 * N)
 
 
+def test_of_several_faults_that_of_the_first_workgroup_is_told_though_others_come_sooner(run: Run) -> None:
+    fault = run("overruns_sooner_in_later_workgroups", block=64).dispatches[-1].fault
+    assert fault is not None
+    assert (fault.workgroup, fault.offset) == ((0, 0, 0), 4 * N)
+
+
 def test_a_read_before_a_buffer_is_a_fault_with_its_place(run: Run) -> None:
     case = run("reads_before")
     fault = case.dispatches[-1].fault
