@@ -244,6 +244,8 @@ class Engine:
     ) -> ProgramRun:
         """Run a whole HIP program, its output passed on as it comes. Its own ending is a value, and so are findings.
 
+        Where nobody looks closely, accesses beyond a block go on as on a GPU, and are told as `overruns`.
+
         Raises InputError where `look` asks a GPU for what only the emulator sees.
         """
         from dataclasses import replace
@@ -262,7 +264,11 @@ class Engine:
             on_output=on_output,
             on_progress=on_progress,
         )
-        return replace(ran, findings=(*findings_of(ran.report, where), *ran.findings))
+        closely = (look or NO_LOOK).closely
+        seen = tuple(findings_of(ran.report, where, stops=closely))
+        if closely:
+            return replace(ran, findings=(*seen, *ran.findings))
+        return replace(ran, overruns=seen)
 
     def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
         """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError."""

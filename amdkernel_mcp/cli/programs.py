@@ -39,9 +39,10 @@ def run(
     """Run an unmodified HIP program.
 
     In the sandbox, on the emulated GPU or a real one. Its output is passed on and its exit code is that of the
-    command: 124 where it took too long, 1 where its source does not compile. With --check, --races or --schedules the
-    emulator looks on: what it finds goes to stderr, with lines where the program was built with -g or is a source, and
-    the exit code is 1 where the program's own is 0.
+    command: 124 where it took too long, 1 where its source does not compile. Accesses beyond an allocation that a GPU
+    would not notice are told at the end. With --check, --races or --schedules the emulator looks on: what it finds goes
+    to stderr, with lines where the program was built with -g or is a source, and the exit code is 1 where the program's
+    own is 0.
 
     Example: amdkernel run ./a.out --size 1024 --target emulator:gfx942
 
@@ -63,9 +64,11 @@ def run(
         )
     if ended.ended:
         complain(ended.ended, file=None if ended.compiled else str(program), as_json=False)
-    for finding in ended.findings:
+    for finding in (*ended.findings, *ended.overruns):
         name = str(program) if wanted.source else None
         complain(f"{finding.kind}: {finding.message}", file=name, line=finding.line, as_json=False)
+    if ended.overruns:
+        complain("a GPU has memory there and goes on, as this run did; with --check it fails", as_json=False)
     return ended.code or int(bool(ended.findings))
 
 

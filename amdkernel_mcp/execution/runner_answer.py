@@ -106,6 +106,7 @@ class DispatchFinding(DispatchFault):
     """What the checks saw at one instruction, `count` times; the kernel went on. `partner`: of races only."""
 
     count: _Count
+    off: _Count = 0  # of accesses beyond a buffer: the most bytes that one of them reached beyond it
     partner: RacePartner | None
     use: list[int] = []  # the instruction that depends on an unset value, and the calls that led there
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from amdkernel_mcp.execution.runner_answer import DispatchFinding, RacePartner
 from amdkernel_mcp.execution.runner_job import CaseReport
-from amdkernel_mcp.problems.faults import Layout, Lines, line_at, lines_to, place_of, signed
+from amdkernel_mcp.problems.faults import Layout, Lines, access_of, line_at, lines_to, place_of, signed
 from amdkernel_mcp.results import Finding, FindingKind
 
 _ARGUMENTS = "the kernel's arguments"  # as sandbox/emulator/hip/report.c names the segment
@@ -59,6 +59,8 @@ def _finding(
     text = f"{_said(seen, line, other, layouts)}; {place_of(kernel, seen, chain[1:])}"
     if seen.count > 1:
         text += f"; {seen.count} times in all"
+    if seen.off:
+        text += f", up to {seen.off} bytes beyond" if seen.count > 1 else f", {seen.off} bytes beyond"
     remedy = _BETWEEN_GROUPS if seen.partner and seen.partner.workgroup != seen.workgroup else _REMEDIES[kind]
     return Finding(kind=kind, message=f"{text}: {remedy}", line=line, called_from=chain[1:], other_line=other)
 
@@ -72,6 +74,8 @@ def _said(seen: DispatchFinding, line: int | None, other: int | None, layouts: M
         return f"reads byte {seen.offset} of {_ARGUMENTS}, which have {seen.region_bytes} bytes"
     if seen.kind == "uninitialised_read":
         return f"reads {target}, which nothing has written, and uses the value{_elsewhere(line, other)}"
+    if seen.kind == "out_of_bounds" and seen.off:
+        return access_of(seen, layouts)
     if seen.kind == "out_of_bounds":
         size = f" of {seen.region_bytes} bytes" if seen.region_bytes is not None else ""
         return (

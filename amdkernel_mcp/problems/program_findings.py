@@ -12,8 +12,11 @@ from amdkernel_mcp.problems.mistakes import explain_mistakes
 from amdkernel_mcp.results import Finding
 
 
-def findings_of(files: Mapping[str, bytes], target: Target) -> list[Finding]:
-    """What the emulator's report says of all launches, one finding for each kind and line. Raises TargetError."""
+def findings_of(files: Mapping[str, bytes], target: Target, *, stops: bool = True) -> list[Finding]:
+    """What the emulator's report says of all launches, one finding for each kind and line.
+
+    stops: with what stopped a kernel. Raises TargetError.
+    """
     tables: dict[int, LineTable] = {}
     found: dict[tuple[str, int | None], Finding] = {}
     for record in read_dispatches(files.get(REPORT, b""), target=target.name):
@@ -24,7 +27,7 @@ def findings_of(files: Mapping[str, bytes], target: Target) -> list[Finding]:
             tables[record.object] = LineTable(code_object)
         lines = tables.get(record.object)
         report = CaseReport("fault" if record.fault else "ok", "", (), dispatches=(record,))
-        stop = explain_stop(report, lines=lines, layouts={})
+        stop = explain_stop(report, lines=lines, layouts={}) if stops else None
         for finding in [*([stop.finding] if stop else []), *explain_mistakes(report, lines=lines, layouts={})]:
             found.setdefault((finding.kind, finding.line), finding)
     return list(found.values())

@@ -1,5 +1,7 @@
 #include "access.h"
 
+#include "checks.h"
+#include "memory_shape.h"
 #include "watch.h"
 
 /* ---- checks ---- */
@@ -30,9 +32,33 @@ bool reachable(const Wave *w, u64 address, u64 bytes, Span *out)
     return address >= out->low && address + bytes <= out->high;
 }
 
+/* What an instruction's lanes touched beyond blocks, where hardware has memory all the same. */
+typedef struct { u32 lanes, first; u64 off; } Overrun;
+
+static bool tolerated(const Wave *w, u32 lane, u64 address, u32 bytes, bool store, Overrun *o)
+{
+    u64 off;
+    if (!memory_mapped(w->worker->memory, address, bytes, store, &off))
+        return false;
+    if (!o->lanes++)
+        o->first = lane;
+    o->off = off > o->off ? off : o->off;
+    return true;
+}
+
+bool scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes)
+{
+    Overrun o = {0};
+    if (!tolerated(w, 0, address, bytes, false, &o))
+        return false;
+    report_overrun(w, i, SPACE_SCALAR, 0, address, bytes, false, 1, o.off);
+    return true;
+}
+
 /* Lane by lane: the accesses of one instruction may lie in several blocks. */
 static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store, Span *cached)
 {
+    Overrun o = {0};
     for (u32 l = 0; l < LANES; l++) {
         Span span;
         if (!(active >> l & 1))
@@ -40,6 +66,8 @@ static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u
         if (address[l] >= cached->low && address[l] + bytes <= cached->high && (!store || cached->writable))
             continue;
         if (!reachable(w, address[l], bytes, &span)) {
+            if (tolerated(w, l, address[l], bytes, store, &o))
+                continue;
             wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_GLOBAL, l, address[l], bytes, store);
             return false;
         }
@@ -49,6 +77,8 @@ static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u
         }
         *cached = span;
     }
+    if (o.lanes)
+        report_overrun(w, i, SPACE_GLOBAL, o.first, address[o.first], bytes, store, o.lanes, o.off);
     return true;
 }
 
@@ -321,6 +351,34 @@ static void leave_out_beyond(Wave *w, const Inst *i, u32 bytes, Access *a)
         watch_beyond_lds(w, i, a->own, beyond, bytes);
 }
 
+/* What the workgroup has of LDS on hardware: it is given out in whole granules. */
+static u64 lds_given_out(const Wave *w)
+{
+    u32 granule = w->program->shape ? w->program->shape->lds_granule : 1;
+    return ((u64)w->lds_bytes + granule - 1) / granule * granule;
+}
+
+/* As hardware has it: the rest of the last granule is there, stores and atomics beyond are dropped, loads bring zero. */
+static void leave_out_as_hardware(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
+{
+    u64 over = 0, dropped = 0, given_out = lds_given_out(w), farthest = 0;
+    for (int l = 0; l < LANES; l++) {
+        u64 end = (u64)a->own[l] + bytes;
+        over |= (u64)(end > w->lds_bytes) << l;
+        dropped |= (u64)(end > given_out) << l;
+        if (a->active >> l & 1 && end > farthest)
+            farthest = end;
+    }
+    over &= a->active;
+    a->outside = dropped & a->active;
+    a->active &= ~dropped;
+    if (!over || !store)
+        return;
+    u32 first = (u32)__builtin_ctzll(over);
+    report_overrun(w, i, SPACE_LDS, first, a->own[first], bytes, true, (u32)__builtin_popcountll(over),
+                   farthest - w->lds_bytes);
+}
+
 bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a)
 {
     for (int l = 0; l < LANES; l++)
@@ -328,6 +386,10 @@ bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 byte
     if (!within) {
         a->base = w->lds;
         a->offset = a->own;
+        if (w->worker->dispatch->overruns) {
+            leave_out_as_hardware(w, i, bytes, store, a);
+            return true;
+        }
         if (i->row->family == FAMILY_LDS && i->row->detail[2] == ACCESS_LOAD)
             leave_out_beyond(w, i, bytes, a);
         if (!check_offsets(w, i, a->own, a->active, bytes, w->lds_bytes, store, SPACE_LDS))

@@ -23,6 +23,8 @@ bool checks_create(Worker *k, Memory *m, const Dispatch *d)
 
 void checks_destroy(Worker *k)
 {
+    free(k->findings);
+    k->findings = NULL;
     if (!k->checks)
         return;
     races_destroy(k->checks->races);

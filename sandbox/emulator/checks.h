@@ -13,9 +13,12 @@
 typedef struct Races Races;
 
 /* What one worker has found. */
-struct Checks {
+struct Findings {
     Finding found[MAX_FINDINGS];
     u32 count;
+};
+
+struct Checks {
     const Note *notes; /* of each instruction */
     Races *races; /* NULL: not looked for */
 };
@@ -23,7 +26,7 @@ struct Checks {
 bool checks_create(Worker *k, Memory *m, const Dispatch *d);
 void checks_destroy(Worker *k);
 /* The worker's findings are added to those of others. */
-void checks_gather(const Worker *k, Outcome *out);
+void findings_gather(const Worker *k, Outcome *out);
 
 /* races.c */
 bool races_in_part(const Races *r);
@@ -31,14 +34,18 @@ bool races_in_part(const Races *r);
 /* ---- findings.c ---- */
 
 /* The finding of this kind at this instruction (and, for races, with this partner), counted once more; the first time
- * it is empty but for its key. NULL when there is no room for another. */
-Finding *finding_at(Checks *c, OutcomeKind kind, u64 pc, u64 partner_pc);
+ * it is empty but for its key. NULL when there is no room for another. Without checks there are findings as well:
+ * accesses beyond a block that hardware lets pass. */
+Finding *finding_at(Worker *k, OutcomeKind kind, u64 pc, u64 partner_pc);
 
 /* The place of an access, as a fault tells it, but for the instruction's text, which is added in the end. */
 Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
                bool store);
 /* `use`: the instruction that depends on an unset value, which was loaded at `f`; else NULL. */
 void report_finding(Wave *w, const Fault *f, const Inst *use);
+/* `lanes` reach beyond a block or LDS, the one that `lane` and `address` name first; by `off` bytes at most. */
+void report_overrun(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, bool store, u32 lanes,
+                    u64 off);
 
 /* ---- the loop of a wave that is followed step by step ---- */
 

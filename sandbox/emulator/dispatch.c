@@ -40,7 +40,7 @@ static void gather_worker(const Worker *k, Tally *sum, const Dispatch *d, Outcom
     tallies_sum(k->tally, d->program->count);
     tallies_visit(k->tally, d->program->count, add_tally, sum);
     counters_add_worker(k, out->counters);
-    checks_gather(k, out);
+    findings_gather(k, out);
     if (k->clock > out->clock)
         out->clock = k->clock;
     if (k->view)

@@ -29,11 +29,18 @@ void memory_destroy(Memory *m);
 
 /* 0 when the arena is full. Blocks are 256-byte aligned and lie in unmapped-like gaps of at least 4 KiB. */
 u64 memory_allocate(Memory *m, u64 bytes);
+/* The same where hardware maps `granule` bytes at once, a power of two: what kernels touch beyond the block and within
+ * what is mapped with it is a finding and no fault. Above a page, the page before it is mapped as well. Nothing else
+ * lies there. */
+u64 memory_allocate_mapped(Memory *m, u64 bytes, u64 granule);
 bool memory_release(Memory *m, u64 address);
 
 /* Let kernels touch memory of the host that lies outside the arena; memory_release ends that and leaves it as it is.
  * False when part of it can be touched already. */
 bool memory_adopt(Memory *m, u64 address, u64 bytes);
+
+/* Whether the range may be touched as an overrun, which reaches `off` bytes beyond its block. */
+bool memory_mapped(Memory *m, u64 address, u64 bytes, bool store, u64 *off);
 
 /* Narrow a block to the part that kernels may touch, and name it for reports. A block can hold several regions;
  * a block without regions may be touched everywhere. */
@@ -117,6 +124,7 @@ typedef struct {
     Caches *caches;       /* count_memory: what earlier dispatches left in them; NULL: nothing did */
     bool check_memory;    /* look for uses of unset memory, stores to inputs, misaligned scalar loads */
     bool check_races;     /* and for races: one thread */
+    bool overruns;        /* LDS as hardware gives it out, and what lies beyond is dropped: findings and no faults */
 } Dispatch;
 
 typedef enum {
@@ -177,6 +185,7 @@ typedef struct {
     u64 use;              /* of an unset value: the instruction that depends on it */
     u64 use_callers[CALLERS];
     u64 count;            /* how many times an instruction did it */
+    u64 off;              /* of accesses beyond a block: the most bytes that one of them reached beyond it */
 } Finding;
 
 enum { MAX_FINDINGS = 64 };

@@ -4,7 +4,7 @@
 
 #include "checks.h"
 
-Finding *finding_at(Checks *c, OutcomeKind kind, u64 pc, u64 partner_pc)
+static Finding *find_or_add(Findings *c, OutcomeKind kind, u64 pc, u64 partner_pc)
 {
     for (u32 k = 0; k < c->count; k++) {
         Finding *f = &c->found[k];
@@ -17,6 +17,13 @@ Finding *finding_at(Checks *c, OutcomeKind kind, u64 pc, u64 partner_pc)
         return NULL;
     c->found[c->count] = (Finding){.fault = {.kind = kind, .pc = pc}, .partner = {.pc = partner_pc}, .count = 1};
     return &c->found[c->count++];
+}
+
+Finding *finding_at(Worker *k, OutcomeKind kind, u64 pc, u64 partner_pc)
+{
+    if (!k->findings)
+        k->findings = calloc(1, sizeof *k->findings);
+    return k->findings ? find_or_add(k->findings, kind, pc, partner_pc) : NULL;
 }
 
 static u64 address_of(const Wave *w, const Inst *i)
@@ -38,7 +45,7 @@ Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace spac
 
 void report_finding(Wave *w, const Fault *fault, const Inst *use)
 {
-    Finding *f = finding_at(w->worker->checks, fault->kind, fault->pc, 0);
+    Finding *f = finding_at(w->worker, fault->kind, fault->pc, 0);
     if (!f || f->count > 1)
         return;
     f->fault = *fault;
@@ -48,6 +55,18 @@ void report_finding(Wave *w, const Fault *fault, const Inst *use)
     }
 }
 
+void report_overrun(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, bool store, u32 lanes,
+                    u64 off)
+{
+    Finding *f = finding_at(w->worker, OUTCOME_OUT_OF_BOUNDS, address_of(w, i), 0);
+    if (!f)
+        return;
+    if (f->count == 1)
+        f->fault = place_of(w, i, OUTCOME_OUT_OF_BOUNDS, space, lane, address, bytes, store);
+    f->count += lanes - 1;
+    f->off = off > f->off ? off : f->off;
+}
+
 static void name_instruction(const Program *p, Fault *f)
 {
     u32 at = p->index_of[(f->pc - p->address) / 4];
@@ -55,24 +74,25 @@ static void name_instruction(const Program *p, Fault *f)
         snprintf(f->instruction, sizeof f->instruction, "%s", p->text + p->code[at].text);
 }
 
-void checks_gather(const Worker *k, Outcome *out)
+void findings_gather(const Worker *k, Outcome *out)
 {
     if (k->checks)
         out->races_in_part |= races_in_part(k->checks->races);
-    if (!k->checks || !k->checks->count)
+    if (!k->findings)
         return;
     if (!out->findings)
         out->findings = calloc(MAX_FINDINGS, sizeof *out->findings);
     if (!out->findings)
         return;
-    static _Thread_local Checks sum; /* too large for a stack */
+    static _Thread_local Findings sum; /* too large for a stack */
     memcpy(sum.found, out->findings, out->finding_count * sizeof *out->findings);
     sum.count = out->finding_count;
-    for (u32 n = 0; n < k->checks->count; n++) {
-        const Finding *from = &k->checks->found[n];
-        Finding *to = finding_at(&sum, from->fault.kind, from->fault.pc, from->partner.pc);
+    for (u32 n = 0; n < k->findings->count; n++) {
+        const Finding *from = &k->findings->found[n];
+        Finding *to = find_or_add(&sum, from->fault.kind, from->fault.pc, from->partner.pc);
         if (to && to->count > 1) {
             to->count += from->count - 1;
+            to->off = from->off > to->off ? from->off : to->off;
         } else if (to) {
             *to = *from;
             name_instruction(k->dispatch->program, &to->fault);

@@ -156,6 +156,7 @@ typedef struct { u64 low, high; bool writable, input; } Span;  /* addresses low.
 
 typedef struct Worker Worker;
 typedef struct Checks Checks;           /* checks.h */
+typedef struct Findings Findings;
 typedef struct GroupShadow GroupShadow; /* shadow.h */
 
 enum { CALLS = 16 };        /* deeper ones are not remembered */
@@ -215,6 +216,7 @@ struct Worker {
     struct MemoryView *view;
     u32 watchers;           /* Watcher bits: who looks on at memory instructions, see watch.h */
     Checks *checks;         /* NULL without checks */
+    Findings *findings;     /* NULL: none yet */
     Fault fault;
     u32 room[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
 };

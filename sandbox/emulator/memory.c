@@ -1,45 +1,13 @@
 /* Device memory: one arena, blocks with gaps between them, and named regions within blocks. */
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "machine.h"
+#include "memory_state.h"
 
-enum { ALIGNMENT = 256, GAP = 4096, WIDE_GAP = 4 << 20, NAME_BYTES = 64 };
+enum { ALIGNMENT = 256, PAGE = 4096, GAP = PAGE, WIDE_GAP = 4 << 20, MOST_IN_BLOCKS = 1024 };
 
 /* Asked for, not insisted on: with the same addresses in every run, modelled caches find the same sets. */
 static const uintptr_t FIRST_ARENA = 1ull << 45;
-
-typedef struct { u64 address, bytes; char name[NAME_BYTES]; bool writable, input; } Region;
-
-typedef struct {
-    u64 address, bytes;
-    bool live;
-    bool adopted;             /* the host's: outside the arena */
-    Region *regions;
-    u32 region_count;
-    u32 number;               /* 1 for the first that was handed out */
-} Allocation;
-
-/* What kernels may touch, by address. Never changed while kernels run: another one takes its place. */
-typedef struct SpanList {
-    struct SpanList *retired; /* one that was replaced before this one */
-    u32 count, room;
-    Span items[];
-} SpanList;
-
-struct Memory {
-    u8 *arena;
-    u64 bytes, top;           /* offset of the first byte that was never handed out */
-    Allocation *blocks;       /* by address; released ones stay, to explain a use after free */
-    u32 count, room;
-    SpanList *spans;          /* or NULL: nothing may be touched */
-    SpanList *retired;        /* which kernels that run may still look at */
-    u32 within;               /* dispatches that run */
-    u32 handed_out;
-    u8 *unset;                /* a bit for each byte of the arena that nothing has written yet; NULL: not tracked */
-    pthread_mutex_t lock;
-};
 
 Memory *memory_create(u64 arena_bytes)
 {
@@ -187,23 +155,23 @@ static void drop_released(Memory *m)
 }
 
 /* Where accesses are checked, what misses a block by far should not hit its neighbour; half of the arena serves that. */
-static u64 gap_behind_top(const Memory *m) { return m->unset && m->top < m->bytes / 2 ? WIDE_GAP : GAP; }
+static u64 gap_behind_top(const Memory *m, u64 gap) { return m->unset && m->top < m->bytes / 2 ? WIDE_GAP : gap; }
 
 /* Offset of a place for `bytes`, behind the last block while there is room, else in the first hole. 0: none. */
-static u64 find_place(Memory *m, u64 bytes)
+static u64 find_place(Memory *m, u64 bytes, u64 gap)
 {
-    if (m->top + bytes + gap_behind_top(m) <= m->bytes)
+    if (m->top + bytes + gap_behind_top(m, gap) <= m->bytes)
         return m->top;
     drop_released(m);
-    u64 at = GAP;
+    u64 at = gap;
     for (u32 k = 0; k <= m->count; k++) {
         if (k < m->count && m->blocks[k].adopted)
             continue;
         u64 end = k == m->count ? m->bytes : m->blocks[k].address - (u64)m->arena;
-        if (at + bytes + GAP <= end)
+        if (at + bytes + gap <= end)
             return at;
         if (k < m->count)
-            at = round_up(end + m->blocks[k].bytes + GAP, ALIGNMENT);
+            at = round_up(m->blocks[k].mapped_high - (u64)m->arena + gap, ALIGNMENT);
     }
     return 0;
 }
@@ -227,25 +195,41 @@ static bool insert(Memory *m, Allocation b)
     return true;
 }
 
-static u64 allocate(Memory *m, u64 bytes)
+/* Bytes from a block's start to the end of what hardware maps there. Whole blocks of its heap need much room: they are
+ * for the first ones, and pages for the others. */
+static u64 mapped_bytes(const Memory *m, u64 bytes, u64 granule)
 {
-    u64 at = bytes < m->bytes ? find_place(m, bytes ? bytes : 1) : 0;
-    u64 address = (u64)m->arena + at;
-    if (!at || !insert(m, (Allocation){.address = address, .bytes = bytes ? bytes : 1, .live = true}))
+    bool room = m->in_blocks < MOST_IN_BLOCKS && m->top + bytes + granule <= m->bytes / 2;
+    return round_up(bytes, granule <= PAGE || room ? granule : PAGE);
+}
+
+static u64 allocate(Memory *m, u64 bytes, u64 granule)
+{
+    if (bytes >= m->bytes)
         return 0;
-    u64 end = round_up(at + bytes + gap_behind_top(m), ALIGNMENT);
+    u64 gap = granule > 1 ? 2 * PAGE : GAP; /* one that faults, and one that the next block may reach back to */
+    u64 own = bytes ? bytes : 1, mapped = mapped_bytes(m, own, granule), at = find_place(m, mapped, gap);
+    u64 address = (u64)m->arena + at;
+    Allocation b = {.address = address, .bytes = own, .mapped_low = address - (granule > PAGE ? PAGE : 0),
+                    .mapped_high = address + mapped, .mapped = granule > 1, .live = true};
+    if (!at || !insert(m, b))
+        return 0;
+    m->in_blocks += granule > PAGE;
+    u64 end = round_up(at + mapped + gap_behind_top(m, gap), ALIGNMENT);
     if (end > m->top)
         m->top = end;
     return rebuild_spans(m) ? address : 0;
 }
 
-u64 memory_allocate(Memory *m, u64 bytes)
+u64 memory_allocate_mapped(Memory *m, u64 bytes, u64 granule)
 {
     pthread_mutex_lock(&m->lock);
-    u64 address = allocate(m, bytes);
+    u64 address = allocate(m, bytes, granule);
     pthread_mutex_unlock(&m->lock);
     return address;
 }
+
+u64 memory_allocate(Memory *m, u64 bytes) { return memory_allocate_mapped(m, bytes, 1); }
 
 static bool adopt(Memory *m, u64 address, u64 bytes)
 {
@@ -253,7 +237,8 @@ static bool adopt(Memory *m, u64 address, u64 bytes)
     bool in_arena = address < (u64)m->arena + m->bytes && address + bytes > (u64)m->arena;
     if (!bytes || in_arena || (k < m->count && m->blocks[k].address < address + bytes))
         return false;
-    return insert(m, (Allocation){.address = address, .bytes = bytes, .live = true, .adopted = true}) &&
+    return insert(m, (Allocation){.address = address, .bytes = bytes, .mapped_low = address,
+                                  .mapped_high = address + bytes, .live = true, .adopted = true}) &&
            rebuild_spans(m);
 }
 
@@ -280,7 +265,7 @@ bool memory_release(Memory *m, u64 address)
         forget(m, b);
         rebuild_spans(m);
     } else if (found) {
-        u64 first = round_up(address, 4096), end = (address + b->bytes) / 4096 * 4096;
+        u64 first = round_up(address, PAGE), end = b->mapped_high / PAGE * PAGE;
         if (end > first)
             madvise((void *)first, end - first, MADV_DONTNEED);
         b->live = false;
@@ -340,80 +325,41 @@ bool memory_is_input(Memory *m, u64 address)
     return done;
 }
 
-/* ---- which bytes nothing has written yet ---- */
-
-bool memory_track_unset(Memory *m)
+/* The live block around which hardware would have mapped the whole range; NULL: none. */
+static const Allocation *mapping_block(const Memory *m, u64 address, u64 bytes)
 {
-    void *p = mmap(NULL, m->bytes / 8 + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    m->unset = p == MAP_FAILED ? NULL : p;
-    return m->unset;
-}
-
-static void set_bits(u8 *at, u8 mask, bool unset)
-{
-    if (unset)
-        __atomic_fetch_or(at, mask, __ATOMIC_RELAXED);
-    else if (__atomic_load_n(at, __ATOMIC_RELAXED) & mask)
-        __atomic_fetch_and(at, (u8)~mask, __ATOMIC_RELAXED);
-}
-
-void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset)
-{
-    u64 low = address - (u64)m->arena, high = low + bytes;
-    if (!m->unset || !bytes || low >= m->bytes || bytes > m->bytes - low)
-        return;
-    u64 first = (low + 7) / 8, last = high / 8;
-    if (first > last) { /* within one byte of bits */
-        set_bits(&m->unset[low / 8], (u8)((0xff << low % 8) & ((1 << high % 8) - 1)), unset);
-        return;
+    u32 at = block_at(m, address);
+    for (u32 k = at ? at - 1 : 0; k < m->count && k <= at; k++) {
+        const Allocation *b = &m->blocks[k];
+        if (b->live && address >= b->mapped_low && bytes <= b->mapped_high - address && address < b->mapped_high)
+            return b;
     }
-    if (low % 8)
-        set_bits(&m->unset[low / 8], (u8)(0xff << low % 8), unset);
-    memset(m->unset + first, unset ? 0xff : 0, last - first);
-    if (high % 8)
-        set_bits(&m->unset[last], (u8)((1 << high % 8) - 1), unset);
+    return NULL;
 }
 
-u64 memory_unset(const Memory *m, u64 address, u32 bytes)
+static bool all_writable(const Allocation *b, u64 address, u64 bytes)
 {
-    u64 offset = address - (u64)m->arena, found = 0;
-    if (!m->unset || offset >= m->bytes || bytes > m->bytes - offset)
-        return 0;
-    const u8 *bits = m->unset + offset / 8;
-    for (u32 k = 0; k <= (offset % 8 + bytes - 1) / 8; k++)
-        if (bits[k])
-            for (u32 b = 0; b < 8; b++)
-                if (bits[k] >> b & 1 && 8 * k + b >= offset % 8 && 8 * k + b - offset % 8 < bytes)
-                    found |= 1ull << (8 * k + b - offset % 8);
-    return found;
+    for (const Region *r = b->regions; r < b->regions + b->region_count; r++)
+        if (!r->writable && address < r->address + r->bytes && address + bytes > r->address)
+            return false;
+    return true;
 }
 
-bool memory_any_unset(const Memory *m, u64 address, u64 bytes)
+static u64 distance_off(const Allocation *b, u64 address, u64 bytes)
 {
-    u64 offset = address - (u64)m->arena;
-    if (!m->unset || offset >= m->bytes || bytes > m->bytes - offset)
-        return false;
-    for (u64 at = offset / 8; at <= (offset + bytes - 1) / 8;) {
-        u64 word;
-        if (at % 8 == 0 && at + 8 <= (offset + bytes - 1) / 8) {
-            memcpy(&word, m->unset + at, 8);
-            at += 8;
-        } else {
-            word = m->unset[at++];
-        }
-        if (word)
-            return true;
-    }
-    return false;
+    u64 end = b->address + b->bytes;
+    return address < b->address ? b->address - address : address + bytes > end ? address + bytes - end : 0;
 }
 
-void memory_copy_unset(Memory *m, u64 to, u64 from, u64 bytes)
+bool memory_mapped(Memory *m, u64 address, u64 bytes, bool store, u64 *off)
 {
-    bool any = memory_any_unset(m, from, bytes);
-    for (u64 k = 0; any && k < bytes; k++)
-        memory_set_unset(m, to + k, 1, memory_unset(m, from + k, 1));
-    if (!any)
-        memory_set_unset(m, to, bytes, false);
+    pthread_mutex_lock(&m->lock);
+    const Allocation *b = mapping_block(m, address, bytes);
+    bool mapped = b && b->mapped && (!store || all_writable(b, address, bytes));
+    if (mapped)
+        *off = distance_off(b, address, bytes);
+    pthread_mutex_unlock(&m->lock);
+    return mapped;
 }
 
 static u64 distance(u64 address, u64 start, u64 bytes)
@@ -424,9 +370,8 @@ static u64 distance(u64 address, u64 start, u64 bytes)
 }
 
 /* The nearer of the best so far and this one; a live one wins a tie. */
-static void consider(u64 address, Block b, u64 *best, Block *out)
+static void consider(u64 d, Block b, u64 *best, Block *out)
 {
-    u64 d = distance(address, b.address, b.bytes);
     if (d < *best || (d == *best && b.live && !out->live)) {
         *best = d;
         *out = b;
@@ -442,11 +387,11 @@ bool memory_nearest(Memory *m, u64 address, Block *out)
     for (u32 k = at > 2 ? at - 2 : 0; k < m->count && k < at + 2; k++) {
         const Allocation *b = &m->blocks[k];
         if (!b->region_count)
-            consider(address, (Block){b->address, b->bytes, "", b->live, b->number}, &best, out);
-        for (u32 r = 0; r < b->region_count; r++)
-            consider(address,
-                     (Block){b->regions[r].address, b->regions[r].bytes, b->regions[r].name, b->live, b->number},
-                     &best, out);
+            consider(distance(address, b->mapped_low, b->mapped_high - b->mapped_low),
+                     (Block){b->address, b->bytes, "", b->live, b->number}, &best, out);
+        for (const Region *r = b->regions; r < b->regions + b->region_count; r++)
+            consider(distance(address, r->address, r->bytes),
+                     (Block){r->address, r->bytes, r->name, b->live, b->number}, &best, out);
     }
     pthread_mutex_unlock(&m->lock);
     return best != ~0ull;

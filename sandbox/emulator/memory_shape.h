@@ -14,6 +14,7 @@ typedef struct MemoryShape {
     u32 simds_per_cu, waves_per_simd;
     Vgprs vgprs;
     u32 lds_bytes, lds_banks;      /* for each CU */
+    u32 lds_granule;               /* bytes in which workgroups get it */
     bool lds_wide_swizzle;         /* lanes of a phase of 16-byte loads are no neighbours */
     u32 l1_bytes, l1_line_bytes;   /* vL1D or L0 of a CU */
     u32 gl1_bytes;                 /* of a shader array: read only, between L0 and L2; 0: none */

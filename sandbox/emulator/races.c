@@ -93,7 +93,7 @@ static void tell(Wave *w, const Fault *here, u8 how, const Entry *other)
         memcpy(f.workgroup, p.workgroup, sizeof f.workgroup);
         p = store;
     }
-    Finding *found = finding_at(w->worker->checks, OUTCOME_RACE, f.pc, p.pc);
+    Finding *found = finding_at(w->worker, OUTCOME_RACE, f.pc, p.pc);
     if (found && found->count == 1) {
         found->fault = f;
         found->partner = p;

@@ -43,6 +43,8 @@ static u8 *reserve(u64 bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
+enum { LDS_SPARE = 1280 }; /* the largest granule of LDS */
+
 bool group_create(Group *g, const Worker *k)
 {
     const Dispatch *d = k->dispatch;
@@ -52,7 +54,7 @@ bool group_create(Group *g, const Worker *k)
                  .scratch_room = waves * LANES * scratch_bytes(d)};
     g->waves = aligned_alloc(64, waves * sizeof(Wave));
     g->registers = reserve(g->registers_bytes);
-    g->lds = reserve(g->lds_room);
+    g->lds = reserve(g->lds_room + LDS_SPARE);
     g->scratch = reserve(g->scratch_room);
     bool traced = k->view != NULL;
     g->trace = traced ? group_trace_create((u32)waves) : NULL;
@@ -72,7 +74,7 @@ void group_destroy(Group *g, const Dispatch *d)
     if (g->registers)
         munmap(g->registers, g->registers_bytes);
     if (g->lds)
-        munmap(g->lds, g->lds_room ? g->lds_room : 1);
+        munmap(g->lds, g->lds_room + LDS_SPARE);
     if (g->scratch)
         munmap(g->scratch, g->scratch_room ? g->scratch_room : 1);
     *g = (Group){0};

@@ -111,3 +111,66 @@ def test_mistakes_of_a_program_are_told_with_their_lines(tmp_path: Path) -> None
     assert ended.returncode == 1
     assert "turn.hip:6: race: reads byte" in ended.stderr
     assert "turn.hip:5: use_after_free: reads 4 bytes at byte 0 of allocation 1" in ended.stderr
+
+
+OVERRUN = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+__global__ void fill(int* x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 7; }
+__global__ void sum(const int* x, int n, int* y) {
+  for (int i = threadIdx.x; i < n; i += 64) atomicAdd(y, x[i]);
+}
+__global__ void spill(int* y) {
+  __shared__ int s[100];
+  s[threadIdx.x] = (int)threadIdx.x;
+  __syncthreads();
+  y[threadIdx.x] = s[threadIdx.x];
+}
+int main(int, char** words) {
+  int *x, *y, *other, seen[256] = {};
+  int extra = std::atoi(words[1]);
+  if (hipMalloc(&x, 1000 * 4) || hipMalloc(&other, 256 * 4) || hipHostMalloc(&y, 256 * 4)) return 90;
+  if (hipMemset(other, 1, 256 * 4) || hipMemset(y, 0, 256 * 4)) return 91;
+  fill<<<4 + extra / 256, 256>>>(x);
+  sum<<<1, 64>>>(x, 1000 + extra, y);
+  if (hipDeviceSynchronize()) return 92;
+  std::printf("%d", y[0]);
+  spill<<<1, 256>>>(y);
+  if (hipMemcpy(seen, other, sizeof seen, hipMemcpyDeviceToHost)) return 93;
+  for (int value : seen) if (value != 0x01010101) return 94;
+  std::printf(" %d %d\\n", y[127], y[128]);
+  return 3;
+}
+"""
+
+
+@pytest.fixture
+def overrun(tmp_path: Path) -> Path:
+    (tmp_path / "overrun.hip").write_text(OVERRUN)
+    return tmp_path / "overrun.hip"
+
+
+def test_a_program_that_overruns_its_memory_goes_on_as_on_a_gpu_and_is_told(overrun: Path) -> None:
+    ended = amdkernel_run(overrun, "24", "--target", "emulator:gfx942")
+    assert ended.stdout == "7168 127 0\n", ended.stderr
+    assert ended.returncode == 3
+    assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr
+    assert "24 times in all, up to 96 bytes beyond" in ended.stderr
+    assert "overrun.hip:7: out_of_bounds: reads" in ended.stderr
+    assert "overrun.hip:11: out_of_bounds: writes 4 bytes at byte 400 of LDS" in ended.stderr
+    assert "156 times in all, up to 624 bytes beyond" in ended.stderr
+
+
+def test_an_overrun_reaches_as_far_as_the_memory_that_a_gpu_maps_at_once(overrun: Path) -> None:
+    within, beyond = amdkernel_run(overrun, str(2**19 - 1024)), amdkernel_run(overrun, str(2**19))
+    assert within.returncode == 3, within.stderr
+    assert f"up to {2**21 - 4000} bytes beyond" in within.stderr
+    assert beyond.returncode == 92
+    assert "out_of_bounds in kernel _Z4fillPi" in beyond.stderr
+
+
+def test_an_overrun_is_a_failure_where_the_emulator_looks_on(overrun: Path) -> None:
+    ended = amdkernel_run(overrun, "24", "--check")
+    assert ended.returncode == 92
+    assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr

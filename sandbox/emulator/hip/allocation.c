@@ -34,6 +34,20 @@ static void add(u64 address, size_t bytes, AllocationKind kind, u32 flags)
         in_use[owner] += bytes;
 }
 
+/*
+ * What hardware maps at once. Device memory comes from blocks of the HSA runtime's heap, all else in pages, each with a
+ * page behind it that faults. Blocks are shared by allocations, so that in front of one there mostly lies another.
+ * Source: ROCR-Runtime 6.4, hsa-runtime/core/inc/amd_memory_region.h (BlockAllocator: 2 MiB), util/simple_heap.h,
+ * driver/kfd/amd_kfd_driver.cpp (AllocateMemory), libhsakmt/src/fmm.c (guard_pages).
+ */
+static u64 mapping_granule(AllocationKind kind)
+{
+    enum { PAGE = 4096, HEAP_BLOCK = 2 << 20 };
+    if (!runtime()->options.overruns)
+        return 1;
+    return kind == ALLOCATION_DEVICE ? HEAP_BLOCK : PAGE;
+}
+
 hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32 flags)
 {
     if (!pointer)
@@ -44,7 +58,7 @@ hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32
     hipError_t error = hipErrorOutOfMemory;
     runtime_lock();
     u64 left = runtime()->options.arena_bytes - in_use[current_device()];
-    u64 address = bytes <= left && make_room() ? memory_allocate(runtime()->memory, bytes) : 0;
+    u64 address = bytes <= left && make_room() ? memory_allocate_mapped(runtime()->memory, bytes, mapping_granule(kind)) : 0;
     if (address) {
         add(address, bytes, kind, flags);
         if (kind == ALLOCATION_DEVICE) /* what the host can see it may have set */

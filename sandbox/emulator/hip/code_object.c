@@ -105,7 +105,7 @@ static hipError_t read_notes(Loader *l)
 static hipError_t place_segments(Loader *l)
 {
     Memory *memory = runtime()->memory;
-    l->out->block = memory_allocate(memory, l->span + PAGE);
+    l->out->block = memory_allocate_mapped(memory, l->span + PAGE, runtime()->options.overruns ? PAGE : 1);
     if (!l->out->block)
         return refuse(l, hipErrorOutOfMemory, "no device memory for the code object");
     l->out->base = (l->out->block + PAGE - 1) & ~(u64)(PAGE - 1);

@@ -58,8 +58,9 @@ hipError_t kernarg_fill(u8 *out, const KernelMetadata *k, const LaunchShape *sha
 /* The buffer of values that HIP's `extra` list names; false when it names none. */
 bool kernarg_read_extra(void **extra, const void **buffer, size_t *bytes);
 
-/* report.c: one JSON line to the report file, or a sentence on stderr for a fault when there is none. */
-void report_dispatch(const Function *f, const Dispatch *d, const Outcome *o);
+/* report.c: one JSON line to the report file, or a sentence on stderr for a fault when there is none. With the option
+ * `overruns` faults always go to stderr, and the file has the launches with findings that no earlier one had. */
+void report_dispatch(const Function *f, const Dispatch *d, Outcome *o);
 
 /* hostcall.c: the buffer through which kernels ask the host for services, and what answers (Dispatch.interrupt). */
 u64 hostcall_buffer(void);

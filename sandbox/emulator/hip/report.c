@@ -110,7 +110,7 @@ static void write_finding(FILE *out, const CodeObject *c, const Dispatch *d, con
 {
     const Partner *p = &f->partner;
     write_event(out, c, d, &f->fault);
-    fprintf(out, ",\"count\":%" PRIu64 ",\"partner\":", f->count);
+    fprintf(out, ",\"count\":%" PRIu64 ",\"off\":%" PRIu64 ",\"partner\":", f->count, f->off);
     if (f->fault.kind == OUTCOME_RACE)
         fprintf(out, "{\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"lane\":%u,\"access\":\"%s\",\"atomic\":%s,\"callers\":[%" PRIu64 "]}",
                 p->pc - c->base, p->workgroup[0], p->workgroup[1], p->workgroup[2], p->wave, p->lane, access_of(p),
@@ -261,19 +261,53 @@ static void tell_finding(const Function *f, const Dispatch *d, const Finding *fi
         fprintf(stderr, "amdkernel emulator: it races with the %s at pc 0x%" PRIx64 " by workgroup (%u, %u, %u), wave %u, lane %u\n",
                 access_of(p), p->pc - f->object->base, p->workgroup[0], p->workgroup[1], p->workgroup[2], p->wave,
                 p->lane);
+    if (finding->off)
+        fprintf(stderr, "amdkernel emulator: %" PRIu64 " bytes beyond it at most, where a GPU has memory and goes on\n",
+                finding->off);
     if (finding->count > 1)
         fprintf(stderr, "amdkernel emulator: and %" PRIu64 " more times there\n", finding->count - 1);
 }
 
-void report_dispatch(const Function *f, const Dispatch *d, const Outcome *o)
+static void tell_all(const Function *f, const Dispatch *d, const Outcome *o)
 {
+    if (o->fault.kind != OUTCOME_OK)
+        tell(f, d, &o->fault);
+    for (u32 k = 0; k < o->finding_count; k++)
+        tell_finding(f, d, &o->findings[k]);
+}
+
+/* A program that overruns its memory does so in each of a thousand launches: what was told once is left out. */
+static void leave_out_told(Outcome *o)
+{
+    enum { MOST = 64 };
+    static u64 told[MOST];
+    static u32 told_count;
+    u32 kept = 0;
+    for (u32 k = 0; k < o->finding_count; k++) {
+        u64 pc = o->findings[k].fault.pc;
+        u32 at = 0;
+        while (at < told_count && told[at] != pc)
+            at++;
+        if (at < told_count || told_count == MOST)
+            continue;
+        told[told_count++] = pc;
+        o->findings[kept++] = o->findings[k];
+    }
+    o->finding_count = kept;
+}
+
+void report_dispatch(const Function *f, const Dispatch *d, Outcome *o)
+{
+    if (d->overruns)
+        leave_out_told(o);
     if (!runtime()->report_path) {
-        if (o->fault.kind != OUTCOME_OK)
-            tell(f, d, &o->fault);
-        for (u32 k = 0; k < o->finding_count; k++)
-            tell_finding(f, d, &o->findings[k]);
+        tell_all(f, d, o);
         return;
     }
+    if (d->overruns && o->fault.kind != OUTCOME_OK)
+        tell(f, d, &o->fault);
+    if (d->overruns && !o->finding_count)
+        return;
     FILE *out = fopen(runtime()->report_path, "a");
     if (!out) {
         fprintf(stderr, "amdkernel emulator: AMDKERNEL_EMULATOR_REPORT: cannot write %s\n", runtime()->report_path);

@@ -18,7 +18,7 @@ static void load_words(Wave *w, const Inst *i, u64 address, u32 words)
         run_not_emulated(w, i);
         return;
     }
-    if (!reachable(w, address, 4 * words, &span)) {
+    if (!reachable(w, address, 4 * words, &span) && !scalar_overrun(w, i, address, 4 * words)) {
         wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, 4 * words, false);
         return;
     }
@@ -44,7 +44,7 @@ static void load_bytes(Wave *w, const Inst *i, u64 address)
         run_not_emulated(w, i);
         return;
     }
-    if (!memory_span(w->worker->memory, address, bytes, &span)) {
+    if (!memory_span(w->worker->memory, address, bytes, &span) && !scalar_overrun(w, i, address, bytes)) {
         wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, bytes, false);
         return;
     }

@@ -17,7 +17,8 @@ Memory *memory_create(u64 bytes)
     *m = (Memory){mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), bytes};
     return m;
 }
-u64 memory_allocate(Memory *m, u64 bytes) { return bytes < m->bytes ? (u64)m->arena : 0; }
+u64 memory_allocate_mapped(Memory *m, u64 bytes, u64 granule) { return granule && bytes < m->bytes ? (u64)m->arena : 0; }
+u64 memory_allocate(Memory *m, u64 bytes) { return memory_allocate_mapped(m, bytes, 1); }
 bool memory_release(Memory *m, u64 address) { return (u64)m->arena == address; }
 bool memory_adopt(Memory *m, u64 address, u64 bytes) { (void)m, (void)address, (void)bytes; return true; }
 bool memory_describe(Memory *m, u64 address, u64 bytes, const char *name, bool writable)

@@ -3,7 +3,7 @@
 
 #include <string>
 
-__global__ void beyond(int* data) { data[threadIdx.x + 1000] = 1; }
+__global__ void beyond(int* data) { data[threadIdx.x + (1 << 19)] = 1; }
 
 int main() {
   hipChannelFormatDesc format = hipCreateChannelDesc(32, 0, 0, 0, hipChannelFormatKindFloat);

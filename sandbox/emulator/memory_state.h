@@ -1,0 +1,45 @@
+/* What memory.c and unset_bytes.c share: the arena, its blocks, and what kernels may touch of them. */
+#ifndef AMDKERNEL_MEMORY_STATE_H
+#define AMDKERNEL_MEMORY_STATE_H
+
+#include <pthread.h>
+
+#include "machine.h"
+
+enum { NAME_BYTES = 64 };
+
+typedef struct { u64 address, bytes; char name[NAME_BYTES]; bool writable, input; } Region;
+
+typedef struct {
+    u64 address, bytes;
+    u64 mapped_low, mapped_high; /* what hardware would have mapped around it, where that is asked for */
+    bool mapped;
+    bool live;
+    bool adopted;             /* the host's: outside the arena */
+    Region *regions;
+    u32 region_count;
+    u32 number;               /* 1 for the first that was handed out */
+} Allocation;
+
+/* What kernels may touch, by address. Never changed while kernels run: another one takes its place. */
+typedef struct SpanList {
+    struct SpanList *retired; /* one that was replaced before this one */
+    u32 count, room;
+    Span items[];
+} SpanList;
+
+struct Memory {
+    u8 *arena;
+    u64 bytes, top;           /* offset of the first byte that was never handed out */
+    Allocation *blocks;       /* by address; released ones stay, to explain a use after free */
+    u32 count, room;
+    SpanList *spans;          /* or NULL: nothing may be touched */
+    SpanList *retired;        /* which kernels that run may still look at */
+    u32 within;               /* dispatches that run */
+    u32 handed_out;
+    u32 in_blocks;            /* how many were handed out with room to a whole block */
+    u8 *unset;                /* a bit for each byte of the arena that nothing has written yet; NULL: not tracked */
+    pthread_mutex_t lock;
+};
+
+#endif

@@ -1,0 +1,78 @@
+/* Which bytes of the arena nothing has written yet: a bit for each. */
+#include <sys/mman.h>
+
+#include "memory_state.h"
+
+bool memory_track_unset(Memory *m)
+{
+    void *p = mmap(NULL, m->bytes / 8 + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    m->unset = p == MAP_FAILED ? NULL : p;
+    return m->unset;
+}
+
+static void set_bits(u8 *at, u8 mask, bool unset)
+{
+    if (unset)
+        __atomic_fetch_or(at, mask, __ATOMIC_RELAXED);
+    else if (__atomic_load_n(at, __ATOMIC_RELAXED) & mask)
+        __atomic_fetch_and(at, (u8)~mask, __ATOMIC_RELAXED);
+}
+
+void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset)
+{
+    u64 low = address - (u64)m->arena, high = low + bytes;
+    if (!m->unset || !bytes || low >= m->bytes || bytes > m->bytes - low)
+        return;
+    u64 first = (low + 7) / 8, last = high / 8;
+    if (first > last) { /* within one byte of bits */
+        set_bits(&m->unset[low / 8], (u8)((0xff << low % 8) & ((1 << high % 8) - 1)), unset);
+        return;
+    }
+    if (low % 8)
+        set_bits(&m->unset[low / 8], (u8)(0xff << low % 8), unset);
+    memset(m->unset + first, unset ? 0xff : 0, last - first);
+    if (high % 8)
+        set_bits(&m->unset[last], (u8)((1 << high % 8) - 1), unset);
+}
+
+u64 memory_unset(const Memory *m, u64 address, u32 bytes)
+{
+    u64 offset = address - (u64)m->arena, found = 0;
+    if (!m->unset || offset >= m->bytes || bytes > m->bytes - offset)
+        return 0;
+    const u8 *bits = m->unset + offset / 8;
+    for (u32 k = 0; k <= (offset % 8 + bytes - 1) / 8; k++)
+        if (bits[k])
+            for (u32 b = 0; b < 8; b++)
+                if (bits[k] >> b & 1 && 8 * k + b >= offset % 8 && 8 * k + b - offset % 8 < bytes)
+                    found |= 1ull << (8 * k + b - offset % 8);
+    return found;
+}
+
+bool memory_any_unset(const Memory *m, u64 address, u64 bytes)
+{
+    u64 offset = address - (u64)m->arena;
+    if (!m->unset || offset >= m->bytes || bytes > m->bytes - offset)
+        return false;
+    for (u64 at = offset / 8; at <= (offset + bytes - 1) / 8;) {
+        u64 word;
+        if (at % 8 == 0 && at + 8 <= (offset + bytes - 1) / 8) {
+            memcpy(&word, m->unset + at, 8);
+            at += 8;
+        } else {
+            word = m->unset[at++];
+        }
+        if (word)
+            return true;
+    }
+    return false;
+}
+
+void memory_copy_unset(Memory *m, u64 to, u64 from, u64 bytes)
+{
+    bool any = memory_any_unset(m, from, bytes);
+    for (u64 k = 0; any && k < bytes; k++)
+        memory_set_unset(m, to + k, 1, memory_unset(m, from + k, 1));
+    if (!any)
+        memory_set_unset(m, to, bytes, false);
+}
