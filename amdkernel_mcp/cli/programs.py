@@ -1,5 +1,6 @@
 """The command that runs a whole HIP program."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +24,10 @@ def run(
         list[Path] | None,
         typer.Option(help="A file that lies beside the program; may be repeated.", show_default=False),
     ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE in the program's environment; may be repeated.", show_default=False),
+    ] = None,
     flag: Annotated[
         list[str] | None, typer.Option(help="Compiler flag for a source, e.g. --flag=-O3; may be repeated.")
     ] = None,
@@ -42,7 +47,7 @@ def run(
     command: 124 where it took too long, 1 where its source does not compile. Accesses beyond an allocation that a GPU
     would not notice are told at the end. With --check, --races or --schedules the emulator looks on: what it finds goes
     to stderr, with lines where the program was built with -g or is a source, and the exit code is 1 where the program's
-    own is 0.
+    own is 0. Of your environment it sees HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES, and only on the emulator.
 
     Example: amdkernel run ./a.out --size 1024 --target emulator:gfx942
 
@@ -51,7 +56,7 @@ def run(
     from amdkernel_mcp.cli.door import complain
     from amdkernel_mcp.execution.program_run import Look, read_program
 
-    wanted = read_program(program, arguments or [], file or [], flag or [])
+    wanted = read_program(program, arguments or [], file or [], flag or [], environment=env or [], caller=os.environ)
     with open_engine() as engine, progress() as report:
         ended = engine.run(
             wanted,
@@ -68,7 +73,7 @@ def run(
         name = str(program) if wanted.source else None
         complain(f"{finding.kind}: {finding.message}", file=name, line=finding.line, as_json=False)
     if ended.overruns:
-        complain("a GPU has memory there and goes on, as this run did; with --check it fails", as_json=False)
+        complain("a GPU lets this pass and goes on, and so did this run; with --check it fails", as_json=False)
     return ended.code or int(bool(ended.findings))
 
 

@@ -6,6 +6,7 @@ Nothing that such a program prints or returns is a measurement of ours.
 import base64
 import binascii
 import posixpath
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -24,6 +25,8 @@ PROGRAM = "program"
 COMPILE_TIMEOUT_S = 300.0
 MAX_INPUT_BYTES = 1 << 30
 REPORT = "dispatches.jsonl"
+VISIBLE = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # the caller's own count on the emulator
+_OURS = re.compile(r"(AMDKERNEL_|LD_|PYTHON).*|OUT")  # say which library is loaded, and where the report goes
 _SHOWN = 80  # characters of a line that differs
 
 Stream = Literal["stdout", "stderr"]
@@ -40,6 +43,8 @@ class Program:
     arguments: tuple[str, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    visible: Mapping[str, str] = field(default_factory=dict)  # the caller's variables of VISIBLE
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,34 @@ class Look:
 NO_LOOK = Look()
 
 
-def read_program(path: Path, arguments: Sequence[str], files: Sequence[Path], flags: Sequence[str] = ()) -> Program:
-    """The program at `path`, or the source of one, with the files that it wants. Raises InputError."""
+def read_environment(given: Sequence[str]) -> dict[str, str]:
+    """Variables for the program, from NAME=VALUE each; a later one wins. Raises InputError."""
+    variables: dict[str, str] = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise InputError(f"{item!r} is not of the form NAME=VALUE")
+        if _OURS.fullmatch(name):
+            raise InputError(f"{name} is the sandbox's own: the program cannot be given another one")
+        variables[name] = value
+    return variables
+
+
+def read_program(
+    path: Path,
+    arguments: Sequence[str],
+    files: Sequence[Path],
+    flags: Sequence[str] = (),
+    *,
+    environment: Sequence[str] = (),
+    caller: Mapping[str, str] | None = None,
+) -> Program:
+    """The program at `path`, or the source of one, with the files and variables that it wants.
+
+    caller: the environment of who runs it, of which the variables in VISIBLE are kept. Raises InputError.
+    """
+    variables = read_environment(environment)
+    visible = {name: (caller or {})[name] for name in VISIBLE if name in (caller or {})}
     content = _read(path)
     source = path.suffix in SOURCES
     if not source and not content.startswith(b"\x7fELF"):
@@ -97,7 +128,7 @@ def read_program(path: Path, arguments: Sequence[str], files: Sequence[Path], fl
         beside[file.name] = _read(file)
     if sum(map(len, beside.values())) + len(content) > MAX_INPUT_BYTES:
         raise InputError(f"program and files together may have {MAX_INPUT_BYTES >> 30} GiB at most", file=str(path))
-    return Program(path.name, content, source, tuple(arguments), beside, tuple(flags))
+    return Program(path.name, content, source, tuple(arguments), beside, tuple(flags), variables, visible)
 
 
 def run_program(
@@ -129,7 +160,7 @@ def run_program(
     def once(how: Look, show: Callable[[Stream, bytes], None]) -> Completed:
         return sandbox.run(
             "run",
-            run_command(target, program.arguments, devices, how),
+            run_command(target, program, devices, how),
             {**program.files, PROGRAM: executable},
             timeout_s=timeout_s,
             on_stderr=_reader(show),
@@ -172,15 +203,17 @@ def _differs(seed: int, code: int, printed: bytearray, other_code: int, other: b
     return Finding(kind="non_deterministic", message=message)
 
 
-def run_command(target: Target, arguments: Sequence[str], devices: int, look: Look) -> list[str]:
+def run_command(target: Target, program: Program, devices: int, look: Look) -> list[str]:
     """The command line in the sandbox; which libamdhip64.so is loaded is decided here."""
     environment = ["LD_LIBRARY_PATH=."]
+    own = {**(program.visible if target.kind == "emulator" else {}), **program.environment}
     if target.kind == "emulator":
         options = f"arch={target.arch},devices={devices},{look.options()}"
         environment = [f"LD_LIBRARY_PATH={EMULATOR}:.", f"AMDKERNEL_EMULATOR_OPTIONS={options}"]
         environment += [f'AMDKERNEL_EMULATOR_REPORT="$OUT/{REPORT}"', 'AMDKERNEL_EMULATOR_OBJECTS="$OUT"']
-    script = f'chmod u+x {PROGRAM} && exec env {" ".join(environment)} python3 -s {RUNNER} ./{PROGRAM} "$@"'
-    return ["sh", "-c", script, PROGRAM, *arguments]
+    script = f'chmod u+x {PROGRAM} && exec env {" ".join(environment)} "$@"'
+    variables = [f"{name}={value}" for name, value in own.items()]
+    return ["sh", "-c", script, PROGRAM, *variables, "python3", "-s", RUNNER, f"./{PROGRAM}", *program.arguments]
 
 
 def _compile(sandbox: Sandbox, target: Target, program: Program) -> Completed:

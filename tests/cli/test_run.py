@@ -174,3 +174,47 @@ def test_an_overrun_is_a_failure_where_the_emulator_looks_on(overrun: Path) -> N
     ended = amdkernel_run(overrun, "24", "--check")
     assert ended.returncode == 92
     assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr
+
+
+DEVICES = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+int main() {
+  int count = -1, status = hipGetDeviceCount(&count);
+  std::printf("%d %d:", status, count);
+  for (int i = 0; i < count; i++) {
+    char bus[32];
+    if (hipDeviceGetPCIBusId(bus, sizeof bus, i)) return 90;
+    std::printf(" %s", bus + 5);
+  }
+  if (!count) std::printf(" %d %d", hipSetDevice(0), hipDeviceSynchronize());
+  std::printf("|%s", std::getenv("GREETING") ? std::getenv("GREETING") : "-");
+  std::printf("|%s", std::getenv("HOME_TOWN") ? std::getenv("HOME_TOWN") : "-");
+}
+"""
+
+
+@pytest.mark.timeout(300)
+def test_a_program_sees_the_devices_and_variables_that_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "devices.hip"
+    source.write_text(DEVICES)
+    monkeypatch.setenv("HOME_TOWN", "not passed on")
+    seen = lambda *words: amdkernel_run(source, "--devices", "4", *words).stdout  # noqa: E731
+    assert seen("--env", "GREETING=a b;$c") == "0 4: 01:00.0 02:00.0 03:00.0 04:00.0|a b;$c|-"
+    assert seen("--env", "HIP_VISIBLE_DEVICES=2,0,7,1") == "0 2: 03:00.0 01:00.0|-|-"
+    monkeypatch.setenv("ROCR_VISIBLE_DEVICES", "3,1,2")
+    assert seen("--env", "HIP_VISIBLE_DEVICES=1") == "0 1: 02:00.0|-|-"
+    monkeypatch.setenv("HIP_VISIBLE_DEVICES", "-1")
+    assert seen() == "100 0: 100 100|-|-"
+
+
+def test_variables_that_are_the_sandboxs_own_are_wrong_input(tmp_path: Path) -> None:
+    source = tmp_path / "devices.hip"
+    source.write_text(DEVICES)
+    for item in ("NOTHING", "1A=2", "A-B=c", "LD_PRELOAD=x.so", "AMDKERNEL_EMULATOR_OPTIONS=arch=gfx90a", "=x"):
+        ended = amdkernel_run(source, "--env", item)
+        assert ended.returncode == 2, item
+        assert item.split("=")[0] in ended.stderr

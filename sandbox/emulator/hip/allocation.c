@@ -53,6 +53,8 @@ hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32
     if (!pointer)
         return hipErrorInvalidValue;
     *pointer = NULL;
+    if (!runtime()->options.devices)
+        return hipErrorNoDevice;
     if (bytes == 0)
         return hipSuccess;
     hipError_t error = hipErrorOutOfMemory;

@@ -16,9 +16,14 @@ typedef struct {
 /* That of option arch. Ends the process when there is no such device. */
 const Device *device(void);
 
-/* What identifies a device: it differs from one to the next. */
-hipUUID device_uuid(int ordinal);
-#define BUS_OF(ordinal) ((ordinal) + 1)
+/* visible_devices.c: how many of the machine's devices the environment leaves to the process; at its start. */
+int visible_devices(int of_machine);
+/* The machine's number of a device of the process. */
+int machine_device(int ordinal);
+
+/* What identifies a device: it differs from one to the next, and is the same whichever of them are visible. */
+hipUUID machine_uuid(int device_of_machine);
+#define BUS_OF(ordinal) (machine_device(ordinal) + 1)
 
 enum { MAX_WORKGROUP = 1024 };
 enum { DEVICE_HEAP_BYTES = 1 << 28 }; /* of malloc in kernels; address space only, until it is used */

@@ -21,13 +21,18 @@ static hipError_t give(int *out, int value)
 
 hipError_t hipRuntimeGetVersion(int *version) { return give(version, hip_version); }
 hipError_t hipDriverGetVersion(int *version) { return give(version, hip_version); }
-hipError_t hipGetDeviceCount(int *count) { return give(count, runtime()->options.devices); }
+hipError_t hipGetDeviceCount(int *count)
+{
+    hipError_t error = give(count, runtime()->options.devices);
+    return error == hipSuccess && !*count ? answer(hipErrorNoDevice) : error;
+}
+
 hipError_t hipGetDevice(int *ordinal) { return give(ordinal, current_device()); }
 
 hipError_t hipSetDevice(int ordinal)
 {
     if (!is_device(ordinal))
-        return answer(hipErrorInvalidDevice);
+        return answer(runtime()->options.devices ? hipErrorInvalidDevice : hipErrorNoDevice);
     set_current_device(ordinal);
     return hipSuccess;
 }
@@ -69,7 +74,7 @@ hipError_t hipDeviceGetName(char *name, int bytes, hipDevice_t handle)
     return answer(is_device(handle) ? hipSuccess : hipErrorInvalidDevice);
 }
 
-hipUUID device_uuid(int ordinal)
+hipUUID machine_uuid(int ordinal)
 {
     hipUUID uuid = {0};
     snprintf(uuid.bytes, sizeof uuid.bytes, "emulated%d%s", ordinal, device()->arch);
@@ -80,7 +85,7 @@ hipError_t hipDeviceGetUuid(hipUUID *uuid, hipDevice_t handle)
 {
     if (!uuid || !is_device(handle))
         return answer(uuid ? hipErrorInvalidDevice : hipErrorInvalidValue);
-    *uuid = device_uuid(handle);
+    *uuid = machine_uuid(machine_device(handle));
     return hipSuccess;
 }
 
@@ -114,8 +119,10 @@ hipError_t hipDeviceGetByPCIBusId(int *ordinal, const char *id)
     unsigned domain, bus, slot, function;
     if (!ordinal || !id || sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
         return answer(hipErrorInvalidValue);
-    bool known = !domain && !slot && !function && bus && is_device((int)bus - BUS_OF(0));
-    return known ? give(ordinal, (int)bus - BUS_OF(0)) : answer(hipErrorInvalidValue);
+    for (int k = 0; !domain && !slot && !function && is_device(k); k++)
+        if ((int)bus == BUS_OF(k))
+            return give(ordinal, k);
+    return answer(hipErrorInvalidValue);
 }
 
 /* ---- limits and modes: told back, without effect ---- */

@@ -55,7 +55,7 @@ hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_tR0600 *properties, int ord
     if (!is_device(ordinal))
         return answer(hipErrorInvalidDevice);
     COMMON_PROPERTIES(properties);
-    memcpy(properties->uuid.bytes, device_uuid(ordinal).bytes, sizeof properties->uuid.bytes);
+    memcpy(properties->uuid.bytes, machine_uuid(machine_device(ordinal)).bytes, sizeof properties->uuid.bytes);
     properties->unifiedAddressing = properties->asyncEngineCount = properties->hostNativeAtomicSupported = 1;
     properties->deviceOverlap = properties->streamPrioritiesSupported = properties->hostRegisterSupported = 1;
     properties->canUseHostPointerForRegisteredMem = properties->memoryPoolsSupported = 1;

@@ -262,7 +262,7 @@ static void tell_finding(const Function *f, const Dispatch *d, const Finding *fi
                 access_of(p), p->pc - f->object->base, p->workgroup[0], p->workgroup[1], p->workgroup[2], p->wave,
                 p->lane);
     if (finding->off)
-        fprintf(stderr, "amdkernel emulator: %" PRIu64 " bytes beyond it at most, where a GPU has memory and goes on\n",
+        fprintf(stderr, "amdkernel emulator: %" PRIu64 " bytes beyond it at most, which a GPU lets pass\n",
                 finding->off);
     if (finding->count > 1)
         fprintf(stderr, "amdkernel emulator: and %" PRIu64 " more times there\n", finding->count - 1);

@@ -1,5 +1,5 @@
 /* The state of the process: made at first use from the environment, never torn down. */
-#include "runtime.h"
+#include "device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +69,7 @@ static void start(void)
     the_runtime.report_path = getenv("AMDKERNEL_EMULATOR_REPORT");
     the_runtime.objects_path = getenv("AMDKERNEL_EMULATOR_OBJECTS");
     the_runtime.memory = memory_create(the_runtime.options.arena_bytes * (u64)the_runtime.options.devices);
+    the_runtime.options.devices = visible_devices(the_runtime.options.devices);
     if (the_runtime.options.count_memory)
         the_runtime.caches = caches_create(the_runtime.options.arch);
     if (!the_runtime.memory) {
@@ -116,7 +117,12 @@ int current_device(void) { return chosen_device; }
 void set_current_device(int ordinal) { chosen_device = ordinal; }
 bool is_device(int ordinal) { return ordinal >= 0 && ordinal < runtime()->options.devices; }
 
-hipError_t device_fault(void) { return (hipError_t)__atomic_load_n(&runtime()->fault, __ATOMIC_ACQUIRE); }
+hipError_t device_fault(void)
+{
+    if (!runtime()->options.devices)
+        return hipErrorNoDevice;
+    return (hipError_t)__atomic_load_n(&runtime()->fault, __ATOMIC_ACQUIRE);
+}
 
 void latch_fault(hipError_t error)
 {
