@@ -17,6 +17,7 @@ enum {
     MAX_RESIDENT = 1 << 14, /* workgroups of one worker that may wait for each other: more than any GPU holds */
     SHUFFLED_RESIDENT = 6, /* workgroups that take turns where a seed shuffles them */
     SHUFFLED_ROUNDS = 8,   /* at most, in one turn */
+    LOOK_STEPS = 64,       /* a wave that waits for others of the grid costs them no more */
     LAST_ROUNDS = 1024,    /* of workgroups that began before the one with a fault */
 };
 
@@ -86,6 +87,18 @@ static void run_slice(Crew *c, Group *g, Wave *w)
     __atomic_fetch_add(&c->queue->steps, steps - k->budget, __ATOMIC_RELAXED);
 }
 
+/* A look at a barrier of the grid costs steps too, so that a wave which nobody joins there comes to the limit. */
+static bool waits_for_grid(Crew *c, Group *g, Wave *w)
+{
+    if (!gws_waits(w))
+        return false;
+    c->worker.budget = LOOK_STEPS;
+    __atomic_fetch_add(&c->queue->steps, LOOK_STEPS, __ATOMIC_RELAXED);
+    if (!slice(c))
+        limit_reached(c, g, w);
+    return true;
+}
+
 /* Waves that have ended do not hold a barrier up, as on hardware. */
 static bool all_signalled(const Group *g)
 {
@@ -118,7 +131,8 @@ static Round run_round(Crew *c, Group *g)
         Wave *w = &g->waves[(first + n) % g->wave_count];
         if (w->ended || w->at_barrier)
             continue;
-        run_slice(c, g, w);
+        if (likely(!waits_for_grid(c, g, w)))
+            run_slice(c, g, w);
         if (g->trace)
             group_trace_relieve(c->worker.view, g->trace, &c->worker);
         if (w->stop == STOP_FAULT) {
@@ -282,6 +296,7 @@ bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q)
     c->worker.dispatch = d;
     c->worker.tally = tallies_create(d->program->count + 2);
     c->worker.clock = d->clock;
+    c->worker.gws = d->cooperative ? &q->gws : NULL;
     c->worker.pcs = d->count_pcs ? calloc(d->program->count + 1, sizeof(PcCounts)) : NULL;
     c->worker.view = q->model ? memory_view_create(q->model) : NULL;
     c->worker.watchers = watchers_of(d) & ~(c->worker.view ? 0u : WATCH_COUNTERS);

@@ -2,6 +2,7 @@
 #ifndef AMDKERNEL_CREW_H
 #define AMDKERNEL_CREW_H
 
+#include "gws.h"
 #include "memory_model.h"
 #include "schedule.h"
 #include "wave.h"
@@ -13,6 +14,7 @@ typedef struct {
     u64 stop_at;         /* the first workgroup that shall not go on: ~0 until one faults */
     double pause_at;     /* when the workers shall return though they have not ended; 0: never */
     MemoryModel *model;  /* or NULL */
+    Gws gws;             /* of a cooperative launch */
 } Queue;
 
 typedef struct {

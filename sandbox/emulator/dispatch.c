@@ -147,6 +147,7 @@ DispatchRun *dispatch_begin(Memory *m, const Dispatch *d)
     r->dispatch = *d;
     r->queue = (Queue){.dispatch = &r->dispatch, .stop_at = ~0ull,
                          .total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2]};
+    gws_start(&r->queue.gws, r->queue.total);
     memory_enter(m);
     make_crews(r);
     return r;

@@ -112,6 +112,7 @@ typedef struct {
     u32 kernarg_bytes;    /* that the kernel may read there; 0: not known */
     u64 dispatch_packet;  /* device address of a 64-byte AQL packet that the front end filled */
     u64 queue;            /* device address or 0 */
+    bool cooperative;     /* all workgroups are resident, and may wait for each other at a barrier of the grid */
     u64 step_limit;       /* wave-instructions of the whole dispatch; 0: none */
     u64 clock;            /* what the clocks of the device start from */
     void (*interrupt)(void *context); /* s_sendmsg of an interrupt; called by several threads. NULL: nobody listens */

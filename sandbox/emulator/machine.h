@@ -62,7 +62,7 @@ enum {
     MOD_OP_SEL_HI = 128, MOD_NEG_LO_HI = 256, MOD_OFFSET = 512, MOD_OFFSET01 = 1024, MOD_CACHE = 2048,
     MOD_BUFFER = 4096, MOD_MFMA = 8192, MOD_SC0 = 16384, MOD_SEXT = 32768, MOD_LDS = 65536,
     MOD_BITOP3 = 131072, MOD_PART = 262144 /* op_sel names bytes or words, as the body says */,
-    MOD_BYTE_SEL = 524288, MOD_INDEX_KEY = 1048576,
+    MOD_BYTE_SEL = 524288, MOD_INDEX_KEY = 1048576, MOD_GDS = 2097152,
 };
 
 /* What a row of isa/<family>.def says: enough to decode, run and count the instruction. */
@@ -155,9 +155,13 @@ typedef struct { u64 executions, lanes; } Tally;
 typedef struct { u64 low, high; bool writable, input; } Span;  /* addresses low..high-1 */
 
 typedef struct Worker Worker;
+typedef struct Gws Gws;                 /* gws.h */
 typedef struct Checks Checks;           /* checks.h */
 typedef struct Findings Findings;
 typedef struct GroupShadow GroupShadow; /* shadow.h */
+
+/* At a barrier of the grid: its resource, and how often that had been passed. */
+typedef struct { bool waits; u32 number, passes; } GwsWait;
 
 enum { CALLS = 16 };        /* deeper ones are not remembered */
 
@@ -187,6 +191,7 @@ struct Wave {
     u32 *signals;           /* of the workgroup's waves at its barrier, since that was last passed */
     bool signalled;         /* has arrived at the barrier, and may be on its way still */
     bool barrier_open;      /* all have signalled: the next wait does not */
+    GwsWait gws;
 };
 
 enum { SPAN_CACHE = 64 };
@@ -217,6 +222,7 @@ struct Worker {
     u32 watchers;           /* Watcher bits: who looks on at memory instructions, see watch.h */
     Checks *checks;         /* NULL without checks */
     Findings *findings;     /* NULL: none yet */
+    Gws *gws;               /* NULL: not a cooperative launch */
     Fault fault;
     u32 room[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
 };

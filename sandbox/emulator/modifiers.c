@@ -191,6 +191,8 @@ static bool flag_modifier(const char *name, Inst *i, u32 *used)
         *used = MOD_BUFFER, i->offen = 1;
     else if (strcmp(name, "idxen") == 0)
         *used = MOD_BUFFER, i->idxen = 1;
+    else if (strcmp(name, "gds") == 0)
+        *used = MOD_GDS;
     else if (strcmp(name, "lds") == 0)
         *used = MOD_LDS, i->lds = 1;
     else

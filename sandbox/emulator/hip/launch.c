@@ -210,6 +210,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .check_memory = o->check_memory,
         .check_races = o->check_races,
         .overruns = o->overruns,
+        .cooperative = s->cooperative,
         .kernarg_bytes = f->kernel->kernarg_bytes,
     };
     for (int i = 0; i < 3; i++) {

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.execution.targets import EMULATED
 
 pytestmark = pytest.mark.sandbox
 
@@ -15,11 +16,13 @@ FOLDER = Path(__file__).parent / "programs"
 PROGRAMS = sorted(file.stem for file in FOLDER.glob("*.hip"))
 BUFFERED = "printf_buffered"
 DEVICES = {"devices": "2"}
+OTHER_ARCHS = sorted(set(EMULATED) - {"gfx942"})
 
 BUILD = f"""
 build() {{ hipcc -O1 --offload-arch=gfx942 -Wno-unused-result -pthread -o "$OUT/$2" "$1.hip" $3; }}
 for program in {" ".join(PROGRAMS)}; do build $program $program || exit 1; done
 build printf {BUFFERED} "-mprintf-kind=buffered -DBUFFERED"
+for arch in {" ".join(OTHER_ARCHS)}; do build grid_sync grid_sync_$arch --offload-arch=$arch; done
 """
 
 
@@ -46,6 +49,13 @@ def test_a_program_runs_to_its_own_pass(built: Path, program: str) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.endswith("PASS\n"), ended.stdout + ended.stderr
     assert "version information" not in ended.stderr, "the loader knows the versions of all symbols"
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("arch", OTHER_ARCHS)
+def test_a_grid_synchronises_in_each_archs_own_way(built: Path, arch: str) -> None:
+    ended = amdkernel_run(str(built / f"grid_sync_{arch}"), "--target", f"emulator:{arch}")
+    assert (ended.returncode, ended.stdout) == (0, "PASS\n"), ended.stdout + ended.stderr
 
 
 @pytest.mark.timeout(400)
