@@ -239,6 +239,7 @@ class Engine:
         devices: int = 1,
         timeout_s: float = 600.0,
         look: Look | None = None,
+        stdin: int | None = None,
         on_output: Callable[[Stream, bytes], None],
         on_progress: Progress = silent,
     ) -> ProgramRun:
@@ -261,6 +262,7 @@ class Engine:
             devices=devices,
             timeout_s=timeout_s,
             look=look or NO_LOOK,
+            stdin=stdin,
             on_output=on_output,
             on_progress=on_progress,
         )

@@ -43,11 +43,12 @@ def run(
 ) -> int:
     """Run an unmodified HIP program.
 
-    In the sandbox, on the emulated GPU or a real one. Its output is passed on and its exit code is that of the
-    command: 124 where it took too long, 1 where its source does not compile. Accesses beyond an allocation that a GPU
-    would not notice are told at the end. With --check, --races or --schedules the emulator looks on: what it finds goes
-    to stderr, with lines where the program was built with -g or is a source, and the exit code is 1 where the program's
-    own is 0. Of your environment it sees HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES, and only on the emulator.
+    In the sandbox, on the emulated GPU or a real one. Its stdin is yours, its output is passed on and its exit code is
+    that of the command: 124 where it took too long, 1 where its source does not compile. Accesses beyond an allocation
+    that a GPU would not notice are told at the end. With --check, --races or --schedules the emulator looks on: what it
+    finds goes to stderr, with lines where the program was built with -g or is a source, and the exit code is 1 where
+    the program's own is 0. Of your environment it sees HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES, and only on the
+    emulator.
 
     Example: amdkernel run ./a.out --size 1024 --target emulator:gfx942
 
@@ -64,6 +65,7 @@ def run(
             devices=devices,
             timeout_s=timeout,
             look=Look(memory=check or races, races=races, schedules=schedules, order=order),
+            stdin=_stdin(),
             on_output=_show,
             on_progress=report,
         )
@@ -75,6 +77,16 @@ def run(
     if ended.overruns:
         complain("a GPU lets this pass and goes on, and so did this run; with --check it fails", as_json=False)
     return ended.code or int(bool(ended.findings))
+
+
+def _stdin() -> int | None:
+    """Our stdin, for the program; None where there is none, or reading a terminal would stop us in the background."""
+    try:
+        descriptor = sys.stdin.fileno()
+        ours = not os.isatty(descriptor) or os.tcgetpgrp(descriptor) == os.getpgrp()
+    except (AttributeError, OSError, ValueError):
+        return None
+    return descriptor if ours else None
 
 
 def _show(stream: str, piece: bytes) -> None:

@@ -3,6 +3,7 @@
 It bounds accidents, not attacks: the network and the files that the user may read are open to the job.
 """
 
+import contextlib
 import os
 import select
 import shutil
@@ -20,12 +21,14 @@ from amdkernel_mcp.compiler.toolchain import rocm_environment
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.archive import MAX_DEPTH, MAX_MEMBERS
 from amdkernel_mcp.execution.container import COMPILE_LIMITS, ENVIRONMENT, RUN_LIMITS, Limits
+from amdkernel_mcp.execution.feed import Feed
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
 from amdkernel_mcp.execution.stream import HeadAndTail
 from amdkernel_mcp.results import Isolation
 
 IN_IMAGE = "/opt/amdkernel"
 # As root each running job gets a user id of its own out of these, so that all its processes can be found and killed.
+PUMP_PERIOD_S = 0.2
 USER_IDS = range(65500, 65532)
 
 
@@ -59,6 +62,7 @@ class BareSandbox:
         timeout_s: float,
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
+        feed: Feed | None = None,
     ) -> Completed:
         """See `Sandbox.run`."""
         limits = COMPILE_LIMITS if kind == "compile" else RUN_LIMITS
@@ -68,7 +72,9 @@ class BareSandbox:
             work, out = _lay_out(folder, files, user)
             words = [word.replace(IN_IMAGE, str(self._kit)) for word in command]
             started = time.monotonic()
-            process = self._start(_limited(words, limits, user), work, out, user)
+            process = self._start(_limited(words, limits, user), work, out, user, fed=feed is not None)
+            if feed:
+                threading.Thread(target=_pump, args=(feed, process), daemon=True).start()
             said, timed_out = _watch(process, HeadAndTail(on_stderr), timeout_s, limits.grace_s)
             _end(process, user)
             outputs, complete = read_folder(out, output_limit_bytes)
@@ -88,7 +94,9 @@ class BareSandbox:
     def close(self) -> None:
         """Nothing is kept between jobs."""
 
-    def _start(self, command: list[str], work: Path, out: Path, user: int | None) -> "subprocess.Popen[bytes]":
+    def _start(
+        self, command: list[str], work: Path, out: Path, user: int | None, *, fed: bool
+    ) -> "subprocess.Popen[bytes]":
         environment = {name: value.replace(IN_IMAGE, str(self._kit)) for name, value in ENVIRONMENT.items()}
         environment |= {"OUT": str(out), "HOME": str(work), "TMPDIR": str(work)} | rocm_environment(self._rocm_path)
         environment["AMDKERNEL_COMPILE_KIT"] = f"{self._kit}/compile"
@@ -98,7 +106,7 @@ class BareSandbox:
                 command,
                 cwd=work,
                 env=environment,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -130,6 +138,18 @@ def _can(user: int | None, test: str, path: Path) -> bool:
         ["/usr/bin/test", test, str(path)], cwd="/", user=user, group=user, extra_groups=extra_groups, check=False
     )
     return asked.returncode == 0
+
+
+def _pump(feed: Feed, process: "subprocess.Popen[bytes]") -> None:
+    """Hand on what `feed` brings until it or the process ends."""
+    assert process.stdin is not None
+    with contextlib.suppress(OSError), process.stdin as pipe:
+        pipe.write(feed.begin())
+        pipe.flush()
+        while feed.descriptor is not None and process.poll() is None:
+            if select.select([feed.descriptor], [], [], PUMP_PERIOD_S)[0]:
+                pipe.write(feed.take())
+                pipe.flush()
 
 
 def read_folder(folder: Path, limit_bytes: int) -> tuple[dict[str, bytes], bool]:

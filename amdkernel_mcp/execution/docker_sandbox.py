@@ -11,6 +11,7 @@ from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.archive import pack, unpack
 from amdkernel_mcp.execution.container import OUT, WORK, GpuDevice, Limits, container_options, limits_for
 from amdkernel_mcp.execution.daemon import Daemon, docker_errors
+from amdkernel_mcp.execution.feed import Feed
 from amdkernel_mcp.execution.job_script import LAST_LINE_BYTES, Ending, job_script, read_ending
 from amdkernel_mcp.execution.ownership import ownership_labels
 from amdkernel_mcp.execution.pool import Background, WarmContainer, WarmPool
@@ -83,6 +84,7 @@ class DockerSandbox:
         timeout_s: float,
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
+        feed: Feed | None = None,
     ) -> Completed:
         """See `Sandbox.run`."""
         if self._closed.is_set():
@@ -91,19 +93,27 @@ class DockerSandbox:
         archive, token = pack(files), secrets.token_hex(16)
         grace_s = self._gpu.grace_s if self._gpu and kind == "run" else self._limits[kind].grace_s
         script = job_script(
-            command, tar_bytes=len(archive), timeout_s=timeout_s, grace_s=grace_s, token=token, work=WORK, out=OUT
+            command,
+            tar_bytes=len(archive),
+            timeout_s=timeout_s,
+            grace_s=grace_s,
+            token=token,
+            work=WORK,
+            out=OUT,
+            fed=feed is not None,
         )
         pool = self._pools[kind]
         warm = pool.take()
         try:
             received = warm.stream.exchange(
-                script + archive,
+                script + archive + (feed.begin() if feed else b""),
                 deadline=time.monotonic() + timeout_s + grace_s + TRANSFER_ALLOWANCE_S + len(archive) / 20e6,
                 stdout_limit=output_limit_bytes + ARCHIVE_OVERHEAD_BYTES,
                 stderr_limit=STDERR_LIMIT_BYTES,
                 finished=lambda stdout: read_ending(bytes(stdout[-LAST_LINE_BYTES:]), token) is not None,
                 stderr_mark=token.encode(),
                 on_line=on_stderr,
+                feed=feed,
             )
             ending = read_ending(bytes(received.stdout[-LAST_LINE_BYTES:]), token) or _ending_of(warm.container)
         finally:

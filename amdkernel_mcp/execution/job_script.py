@@ -15,8 +15,9 @@ _SCRIPT = """\
 exec 3<&0 4>&1
 trap : TERM
 cd {work} && head -c {tar_bytes} <&3 | tar -xf - 3<&- 4>&- || exit 125
-( cat <&3; kill -TERM -1; sleep {grace}; kill -KILL -1 ) >/dev/null 2>&1 4>&- &
-timeout -k {grace} {timeout} {command} </dev/null 1>&2 3<&- 4>&-
+{prepare}
+( cat <&3{to}; kill -TERM -1; sleep {grace}; kill -KILL -1 ) >/dev/null 2>&1 4>&- &
+timeout -k {grace} {timeout} {command} <{stdin} 1>&2 3<&- 4>&-
 status=$?
 printf '%s' {token} >&2
 oom=
@@ -26,8 +27,10 @@ printf '%s %d %d\\n' {token} $status ${{oom:-0}}
 kill -KILL $!
 """
 # fd 3 is the job's stdin and fd 4 the result's pipe: the command gets neither.
-# The watcher in line 4 ends the job when the client goes away; SIGTERM first, because a HIP process that is killed
+# The watcher in line 5 ends the job when the client goes away; SIGTERM first, because a HIP process that is killed
 # outright can leak VRAM. `trap :` keeps the shell alive through that, and is undone in the command.
+# A job that is fed reads what comes after its files, by fd 5: a pipe that is open for both ends, so that none waits for
+# the other.
 # The token on stderr says that all of stderr has come.
 
 _MEMORY_EVENTS = "/sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control"  # cgroup v2, v1
@@ -42,13 +45,27 @@ class Ending:
 
 
 def job_script(
-    command: Sequence[str], *, tar_bytes: int, timeout_s: float, grace_s: float, token: str, work: str, out: str
+    command: Sequence[str],
+    *,
+    tar_bytes: int,
+    timeout_s: float,
+    grace_s: float,
+    token: str,
+    work: str,
+    out: str,
+    fed: bool = False,
 ) -> bytes:
-    """The program, preceded by the line with its length that the waiting shell reads."""
+    """The program, preceded by the line with its length that the waiting shell reads.
+
+    fed: what comes after the files is the command's stdin, see feed.py.
+    """
     program = _SCRIPT.format(
         work=work,
         out=out,
         tar_bytes=tar_bytes,
+        prepare="mkfifo .stdin && exec 5<>.stdin && rm .stdin || exit 125" if fed else ":",
+        to=" >&5" if fed else "",
+        stdin="&5 5<&-" if fed else "/dev/null",
         grace=f"{grace_s:.3f}",
         timeout=f"{timeout_s:.3f}",
         command=shlex.join(command),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from amdkernel_mcp.errors import InputError, SandboxError
+from amdkernel_mcp.execution.feed import Feed
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.targets import Target
 from amdkernel_mcp.results import Finding
@@ -141,8 +142,11 @@ def run_program(
     devices: int = 1,
     timeout_s: float = 600.0,
     look: Look = NO_LOOK,
+    stdin: int | None = None,
 ) -> ProgramRun:
     """Compile `program` if it is a source, and run it on `target`; on the emulator, `look` at what its kernels do.
+
+    stdin: a descriptor that the program's own is read from; None: it is empty. Further runs get what the first one got.
 
     Raises SandboxError when the sandbox cannot, InputError where a GPU should be looked at.
     """
@@ -157,23 +161,27 @@ def run_program(
             return ProgramRun(code=1, ended=_why_not_compiled(compiled), compiled=False)
         executable = compiled.files[PROGRAM]
 
-    def once(how: Look, show: Callable[[Stream, bytes], None]) -> Completed:
+    feed = Feed(stdin)
+
+    def once(how: Look, show: Callable[[Stream, bytes], None], feed: Feed) -> Completed:
         return sandbox.run(
             "run",
             run_command(target, program, devices, how),
             {**program.files, PROGRAM: executable},
             timeout_s=timeout_s,
             on_stderr=_reader(show),
+            feed=feed,
         )
 
     on_progress(f"running {program.name}")
     printed = bytearray()
-    done = once(look, _recorder(printed, on_output))
+    done = once(look, _recorder(printed, on_output), feed)
     findings: list[Finding] = []
     for seed in range(1, look.schedules + 1):
         on_progress(f"running {program.name} in the order of seed {seed}")
         again = bytearray()
-        other = once(replace(look, races=False, memory=False, order=seed), _recorder(again, None))
+        same = Feed(None, already=bytes(feed.seen))
+        other = once(replace(look, races=False, memory=False, order=seed), _recorder(again, None), same)
         if (other.exit_code, again) != (done.exit_code, printed):
             findings.append(_differs(seed, done.exit_code, printed, other.exit_code, again))
             break
@@ -213,7 +221,19 @@ def run_command(target: Target, program: Program, devices: int, look: Look) -> l
         environment += [f'AMDKERNEL_EMULATOR_REPORT="$OUT/{REPORT}"', 'AMDKERNEL_EMULATOR_OBJECTS="$OUT"']
     script = f'chmod u+x {PROGRAM} && exec env {" ".join(environment)} "$@"'
     variables = [f"{name}={value}" for name, value in own.items()]
-    return ["sh", "-c", script, PROGRAM, *variables, "python3", "-s", RUNNER, f"./{PROGRAM}", *program.arguments]
+    return [
+        "sh",
+        "-c",
+        script,
+        PROGRAM,
+        *variables,
+        "python3",
+        "-s",
+        RUNNER,
+        "--fed",
+        f"./{PROGRAM}",
+        *program.arguments,
+    ]
 
 
 def _compile(sandbox: Sandbox, target: Target, program: Program) -> Completed:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from amdkernel_mcp.execution.feed import Feed
 from amdkernel_mcp.results import Isolation
 
 SandboxKind = Literal["compile", "run"]
@@ -38,12 +39,14 @@ class Sandbox(Protocol):
         timeout_s: float,
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
+        feed: Feed | None = None,
     ) -> Completed:
         """Unpack `files` (relative path to content) into a fresh working folder, run `command`, return what it left.
 
         The command finds its output folder in the environment variable `OUT`; only regular files in it come back.
-        `on_stderr` gets each whole line of stderr as it comes. A command that fails, is killed for memory or passes
-        `timeout_s` is a value; SandboxError is raised only when the sandbox itself cannot do its work.
+        `on_stderr` gets each whole line of stderr as it comes. The command's stdin is the lines of `feed`, or empty. A
+        command that fails, is killed for memory or passes `timeout_s` is a value; SandboxError is raised only when the
+        sandbox itself cannot do its work.
         """
         ...
 

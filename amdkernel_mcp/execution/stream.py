@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from amdkernel_mcp.execution.feed import Feed
+
 _STDOUT, _STDERR = 1, 2
 _CHUNK = 1 << 20
 
@@ -124,15 +126,16 @@ class Stream:
         finished: Callable[[bytearray], bool],
         stderr_mark: bytes,
         on_line: Callable[[str], None] | None = None,
+        feed: Feed | None = None,
     ) -> Received:
-        """Send `request` while reading, until the end, `deadline` (time.monotonic) or a limit.
+        """Send `request`, then what `feed` brings, while reading, to the end, `deadline` (time.monotonic) or a limit.
 
         The end is where the container says so, or where `finished(stdout)` is true and stderr has brought its mark:
         Docker carries the two in separate pipes, so the one can be through while the other is still on its way.
         """
         received = Received(stderr=HeadAndTail(on_line, end_mark=stderr_mark))
         try:
-            self._exchange(received, memoryview(request), deadline, (stdout_limit, stderr_limit), finished)
+            self._exchange(received, memoryview(request), deadline, (stdout_limit, stderr_limit), finished, feed)
         finally:
             received.stderr.finish()
         return received
@@ -144,15 +147,19 @@ class Stream:
         deadline: float,
         limits: tuple[int, int],
         finished: Callable[[bytearray], bool],
+        feed: Feed | None,
     ) -> None:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
                 received.late = True
                 return
-            readable, writable = self._ready(write=bool(to_send), seconds=left)
+            more = feed.descriptor if feed and not to_send else None
+            readable, writable, fed = self._ready(write=bool(to_send), seconds=left, more=more)
             if writable:
                 to_send = self._send(to_send)
+            if fed and feed:
+                to_send = memoryview(feed.take())
             if readable:
                 received.ended = not self._receive()
                 self._demultiplex(received)
@@ -166,11 +173,15 @@ class Stream:
         """Hang up: the container sees the end of its stdin and ends."""
         self._socket.close()
 
-    def _ready(self, *, write: bool, seconds: float) -> tuple[bool, bool]:
+    def _ready(self, *, write: bool, seconds: float, more: int | None = None) -> tuple[bool, bool, bool]:
+        """Whether the container can be read, can be written to, and whether `more` can be read."""
         poll = select.poll()  # select() fails from the 1024th open file on
         poll.register(self._socket, select.POLLIN | (select.POLLOUT if write else 0))
-        events = next((found for _, found in poll.poll(seconds * 1000)), 0)
-        return bool(events & ~select.POLLOUT), bool(events & select.POLLOUT)
+        if more is not None:
+            poll.register(more, select.POLLIN)
+        found = dict(poll.poll(seconds * 1000))
+        events = found.get(self._socket.fileno(), 0)
+        return bool(events & ~select.POLLOUT), bool(events & select.POLLOUT), more in found
 
     def _send(self, data: memoryview) -> memoryview:
         try:

@@ -4,25 +4,29 @@ The sandbox has one stream for a job's output, and it carries lines; a program h
 """
 
 import base64
+import contextlib
 import os
 import selectors
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from typing import IO
 
 PIECE_BYTES = 2048  # a line of base64 stays under the 4096 characters that the sandbox lets through
 COULD_NOT_START = 127
 
 
-def run(command: Sequence[str]) -> int:
-    """The program's exit code; 128 + N where signal N ended it, as shells say it."""
+def run(command: Sequence[str], *, fed: bool = False) -> int:
+    """The program's exit code; 128 + N where signal N ended it, as shells say it. fed: its stdin comes from ours."""
+    stdin = subprocess.PIPE if fed else subprocess.DEVNULL
     try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
-        )
+        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     except OSError as error:
         tell(b"e", f"{command[0]} cannot be started: {error.strerror}\n".encode())
         return COULD_NOT_START
+    if process.stdin:
+        threading.Thread(target=feed, args=(process.stdin,), daemon=True).start()
     with selectors.DefaultSelector() as selector:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -39,6 +43,25 @@ def run(command: Sequence[str]) -> int:
     return code if code >= 0 else 128 - code
 
 
+def feed(program: IO[bytes]) -> None:
+    """Give the program its input: each line of our stdin is a piece in base64, until the line `.` ends it."""
+    with contextlib.suppress(OSError), program:  # a program need not read
+        for line in input_lines():
+            if line == b".":
+                return
+            piece = base64.b64decode(line)
+            while piece:
+                piece = piece[os.write(program.fileno(), piece) :]
+
+
+def input_lines() -> Iterator[bytes]:
+    """The lines of stdin, without sys.stdin: Python ends badly while a thread waits in that."""
+    rest = b""
+    while piece := os.read(0, 1 << 16):
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+
+
 def tell(stream: bytes, piece: bytes) -> None:
     """One line on stderr."""
     line = stream + base64.b64encode(piece) + b"\n"
@@ -47,4 +70,5 @@ def tell(stream: bytes, piece: bytes) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:]))
+    fed = sys.argv[1:2] == ["--fed"]
+    sys.exit(run(sys.argv[2 if fed else 1 :], fed=fed))

@@ -218,3 +218,43 @@ def test_variables_that_are_the_sandboxs_own_are_wrong_input(tmp_path: Path) -> 
         ended = amdkernel_run(source, "--env", item)
         assert ended.returncode == 2, item
         assert item.split("=")[0] in ended.stderr
+
+
+ECHO = """
+#include <cstdio>
+#include <cstdlib>
+int main(int count, char**) {
+  int n, sum = 0;
+  std::puts("ready");
+  std::fflush(stdout);
+  if (count > 1) return 4;
+  while (std::scanf("%d", &n) == 1) sum += n;
+  std::printf("%d\\n", sum);
+}
+"""
+
+
+@pytest.fixture
+def echo(tmp_path: Path) -> Path:
+    (tmp_path / "echo.hip").write_text(ECHO)
+    return tmp_path / "echo.hip"
+
+
+def test_what_is_piped_in_reaches_the_program_and_its_runs_in_other_orders(echo: Path) -> None:
+    numbers = "".join(f"{n}\n" for n in range(50_000))
+    words = [COMMAND, "run", str(echo), "--schedules", "1"]
+    ended = subprocess.run(words, input=numbers, capture_output=True, text=True, timeout=110, check=False)
+    assert ended.stdout == f"ready\n{sum(range(50_000))}\n"
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_input_comes_while_the_program_runs_and_need_neither_end_nor_be_read(echo: Path) -> None:
+    with subprocess.Popen([COMMAND, "run", str(echo)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdin
+        assert run.stdout
+        assert run.stdout.readline() == "ready\n"
+        run.stdin.write("40\n2\n")
+        run.stdin.close()
+        assert run.stdout.read() == "42\n"
+    with subprocess.Popen([COMMAND, "run", str(echo), "go"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        assert run.wait(timeout=100) == 4
