@@ -11,6 +11,7 @@ from amdkernel_mcp.compiler.toolchain import find_toolchain, rocm_environment
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.bare import BareSandbox, read_folder
+from amdkernel_mcp.execution.feed import Feed
 from amdkernel_mcp.execution.open import open_sandbox, uses_no_containers
 
 
@@ -40,6 +41,17 @@ def test_a_job_gets_its_files_and_gives_its_output_folder_back(bare: BareSandbox
     assert told[0] == "said"
     assert "toolchain" in done.stderr, "what the image has in /opt/amdkernel is found in the kit"
     assert bare.isolation == "none"
+
+
+def test_a_job_reads_what_it_is_fed_and_then_the_end(bare: BareSandbox) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"more")
+    os.close(writer)
+    feed = Feed(reader, already=b"first")
+    done = bare.run("run", ["sh", "-c", 'cat > "$OUT/fed"'], {}, timeout_s=10, feed=feed)
+    os.close(reader)
+    assert dict(done.files) == {"fed": b"Zmlyc3Q=\nbW9yZQ==\n.\n"}
+    assert bytes(feed.seen) == b"firstmore"
 
 
 def test_a_job_of_root_is_not_root(bare: BareSandbox) -> None:
