@@ -6,7 +6,7 @@
 #pragma once
 #include <vector>
 
-#include "operations.h"
+#include "instructions.h"
 
 enum { BLOCK = 128 };
 
@@ -252,3 +252,51 @@ template <class T> Values<T> all_counted(const Values<T> &a, int, int by)
         out[t] = sums[(t + by) & 15] ^ tops[(u32)a[t] >> 2 & 15];
     return out;
 }
+/* The same through global memory, with operations that each come to the same in any order. */
+__device__ inline u32 stirred[4][16];
+__device__ inline u32 lanes_stirred(u32 a, int by)
+{
+    __syncthreads();
+    if (threadIdx.x < 16) {
+        stirred[0][threadIdx.x] = stirred[1][threadIdx.x] = 0;
+        stirred[2][threadIdx.x] = stirred[3][threadIdx.x] = ~0u;
+    }
+    __syncthreads();
+    atomicXor(&stirred[0][a & 15], a >> 4);
+    atomicOr(&stirred[1][threadIdx.x & 15], a & a >> 9);
+    atomicAnd(&stirred[2][a >> 5 & 15], a | a >> 11);
+    atomicMin(&stirred[3][threadIdx.x % 5], a);
+    __syncthreads();
+    u32 out = a;
+    for (int k = 0; k < 4; k++)
+        out = out * 7 + stirred[k][(threadIdx.x + by + k) & 15];
+    return out;
+}
+inline Values<u32> all_stirred(const Values<u32> &a, int, int by)
+{
+    Values<u32> rows[4] = {Values<u32>(16), Values<u32>(16), Values<u32>(16, ~0u), Values<u32>(16, ~0u)}, out(a);
+    for (size_t t = 0; t < a.size(); t++) {
+        rows[0][a[t] & 15] ^= a[t] >> 4;
+        rows[1][t & 15] |= a[t] & a[t] >> 9;
+        rows[2][a[t] >> 5 & 15] &= a[t] | a[t] >> 11;
+        rows[3][t % 5] = lesser(rows[3][t % 5], a[t]);
+    }
+    for (size_t t = 0; t < a.size(); t++)
+        for (size_t k = 0; k < 4; k++)
+            out[t] = out[t] * 7 + rows[k][(t + by + k) & 15];
+    return out;
+}
+
+/* ---- what all lanes of a wave have alike lives in scalar registers ---- */
+
+template <class State> __device__ __attribute__((always_inline)) inline State of_first_lane(const State &s)
+{
+    u32 words[sizeof s / 4];
+    State out;
+    memcpy(words, &s, sizeof s);
+    for (u32 &word : words)
+        word = __builtin_amdgcn_readfirstlane(word);
+    memcpy((void *)&out, words, sizeof s);
+    return out;
+}
+template <class State> Values<State> all_of_first_lane(const Values<State> &all, int W) { return picked(all, W, [](int) { return 0; }); }

@@ -54,8 +54,14 @@ OP T neg(T a)
     if constexpr (is_float<T>) return -a;
     else return (T)(0 - (Wrapping<T>)a);
 }
-OP T lesser(T a, T b) { return a < b ? a : b; }
-OP T greater(T a, T b) { return b < a ? a : b; }
+/* Compilers take these for minimum and maximum, which may give either of two zeros: adding one makes its sign certain. */
+OP T sure(T a)
+{
+    if constexpr (is_float<T>) return add(a, (T)0);
+    else return a;
+}
+OP T lesser(T a, T b) { return sure(a < b ? a : b); }
+OP T greater(T a, T b) { return sure(b < a ? a : b); }
 OP T middle(T a, T b, T c) { return greater(lesser(a, b), lesser(greater(a, b), c)); }
 OP T quotient(T a, T b)
 {
@@ -86,6 +92,15 @@ OP T magnitude(T a)
 {
     if constexpr (is_float<T>) return (T)__builtin_fabs((f64)a);
     else return a < 0 ? neg(a) : a;
+}
+/* Compilers make one instruction of each of these, or of their like in wider expressions. */
+FN u64 wide_multiply_add(u32 a, u32 b, u64 c) { return (u64)a * b + c; }
+FN i64 signed_wide_multiply_add(i32 a, i32 b, i64 c) { return (i64)((u64)((i64)a * b) + (u64)c); }
+OP T same_signs(T a)
+{
+    typedef std::make_signed_t<T> S;
+    T differing = (T)(a ^ (T)((S)a >> (bits_of<T> - 1)));
+    return (T)(differing ? __builtin_clzll((u64)(std::make_unsigned_t<T>)differing) - (64 - bits_of<T>) - 1 : bits_of<T> - 1);
 }
 OP T population(T a) { return (T)__builtin_popcountll((u64)(std::make_unsigned_t<T>)a); }
 OP T leading_zeros(T a)
@@ -174,20 +189,19 @@ OP T with_sign(T a, T b)
     if constexpr (std::is_same_v<T, f64>) return __builtin_copysign(a, b);
     else return (T)__builtin_copysignf((f32)a, (f32)b);
 }
-/* Adding zero makes the sign of a zero certain, which fmin and fmax leave open. */
 OP T number_min(T a, T b)
 {
     if (a != a || b != b) return a;
-    if constexpr (std::is_same_v<T, f64>) return __builtin_fmin(a, b) + 0.0;
-    else if constexpr (std::is_same_v<T, f16>) return (T)(__builtin_fminf16(a, b) + (f16)0);
-    else return (T)(__builtin_fminf((f32)a, (f32)b) + 0.0f);
+    if constexpr (std::is_same_v<T, f64>) return sure(__builtin_fmin(a, b));
+    else if constexpr (std::is_same_v<T, f16>) return sure(__builtin_fminf16(a, b));
+    else return sure((T)__builtin_fminf((f32)a, (f32)b));
 }
 OP T number_max(T a, T b)
 {
     if (a != a || b != b) return a;
-    if constexpr (std::is_same_v<T, f64>) return __builtin_fmax(a, b) + 0.0;
-    else if constexpr (std::is_same_v<T, f16>) return (T)(__builtin_fmaxf16(a, b) + (f16)0);
-    else return (T)(__builtin_fmaxf((f32)a, (f32)b) + 0.0f);
+    if constexpr (std::is_same_v<T, f64>) return sure(__builtin_fmax(a, b));
+    else if constexpr (std::is_same_v<T, f16>) return sure(__builtin_fmaxf16(a, b));
+    else return sure((T)__builtin_fmaxf((f32)a, (f32)b));
 }
 OP T modulo(T a, T b)
 {
@@ -221,6 +235,9 @@ FN i32 exponent_single(f32 a)
         frexpf(a, &n);
     return n;
 }
+/* Halves in a product and a sum of single precision. */
+FN f32 mixed_fused(f16 a, f16 b, f32 c) { return __builtin_fmaf((f32)a, (f32)b, c); }
+FN f32 mixed_fused_once(f16 a, f32 b, f32 c) { return __builtin_fmaf(-(f32)a, b, c); }
 OP T fraction(T a) { return sub(a, rounded_down(a)); }
 
 /* ---- from one type to another ---- */
@@ -263,6 +280,8 @@ OP T pairs_and(T a, T b) { return a & b; }
 OP T pairs_left(T a, T b) { return a << (b & (T)(8 * sizeof(a.x) - 1)); }
 OP T pairs_right(T a, T b) { return a >> (b & (T)(8 * sizeof(a.x) - 1)); }
 OP T pairs_add_saturating(T a, T b) { return __builtin_elementwise_add_sat(a, b); }
+OP T pairs_sub_saturating(T a, T b) { return __builtin_elementwise_sub_sat(a, b); }
+OP T pairs_multiply_add(T a, T b, T c) { return a * b + c; }
 OP T pairs_swapped(T a)
 {
     if constexpr (sizeof(a) / sizeof(a.x) == 2) return a.yx;
@@ -277,95 +296,3 @@ OP T pairs_fused(T a, T b, T c) { return (T){fused(a.x, b.x, c.x), fused(a.y, b.
 OP T pairs_of(decltype(T().x) a, decltype(T().x) b) { return (T){a, b}; }
 OP T fours_of(decltype(T().x) a, decltype(T().x) b) { return (T){a, b, a, b}; }
 OP auto upper_of(T a) { return a.y; }
-
-/* ---- instructions of the GPU that have a name in C, and what they compute ---- */
-
-FN u32 permuted_bytes(u32 high, u32 low, u32 select)
-{
-    select &= 0x07070707; /* plain bytes only */
-#ifdef __HIP_DEVICE_COMPILE__
-    return __builtin_amdgcn_perm(high, low, select);
-#else
-    u64 both = (u64)high << 32 | low;
-    u32 out = 0;
-    for (int k = 0; k < 4; k++)
-        out |= (u32)(both >> 8 * (select >> 8 * k & 7) & 255) << 8 * k;
-    return out;
-#endif
-}
-FN u32 aligned_bits(u32 high, u32 low, u32 shift)
-{
-#ifdef __HIP_DEVICE_COMPILE__
-    return __builtin_amdgcn_alignbit(high, low, shift);
-#else
-    return (u32)(((u64)high << 32 | low) >> (shift & 31));
-#endif
-}
-FN u32 aligned_bytes(u32 high, u32 low, u32 shift)
-{
-#ifdef __HIP_DEVICE_COMPILE__
-    return __builtin_amdgcn_alignbyte(high, low, shift);
-#else
-    return (u32)(((u64)high << 32 | low) >> 8 * (shift & 3));
-#endif
-}
-FN u32 byte_distances(u32 a, u32 b, u32 sum)
-{
-#ifdef __HIP_DEVICE_COMPILE__
-    return __builtin_amdgcn_sad_u8(a, b, sum);
-#else
-    for (int k = 0; k < 32; k += 8)
-        sum += distance<u32>(a >> k & 255, b >> k & 255);
-    return sum;
-#endif
-}
-FN u32 short_distances(u32 a, u32 b, u32 sum)
-{
-#ifdef __HIP_DEVICE_COMPILE__
-    return __builtin_amdgcn_sad_u16(a, b, sum);
-#else
-    return sum + distance<u32>(a & 0xffff, b & 0xffff) + distance<u32>(a >> 16, b >> 16);
-#endif
-}
-FN u32 bit_field(u32 a, u32 from, u32 width)
-{
-#ifdef __HIP_DEVICE_COMPILE__
-    return __builtin_amdgcn_ubfe(a, from & 31, width & 31);
-#else
-    return (a >> (from & 31)) & ((1u << (width & 31)) - 1);
-#endif
-}
-FN i32 signed_bit_field(i32 a, u32 from, u32 width)
-{
-    from &= 31;
-    width &= 31;
-#ifdef __HIP_DEVICE_COMPILE__
-    return __builtin_amdgcn_sbfe(a, from, width);
-#else
-    if (!width)
-        return 0;
-    if (from + width >= 32)
-        return a >> from;
-    return (i32)((u32)a << (32 - from - width)) >> (32 - width);
-#endif
-}
-FN i32 product_24(i32 a, i32 b)
-{
-#ifdef __HIP_DEVICE_COMPILE__
-    return __mul24(a, b);
-#else
-    return (i32)((u32)((i32)((u32)a << 8) >> 8) * (u32)((i32)((u32)b << 8) >> 8));
-#endif
-}
-FN u32 averaged_bytes(u32 a, u32 b, u32 round)
-{
-#ifdef __HIP_DEVICE_COMPILE__
-    return __builtin_amdgcn_lerp(a, b, round);
-#else
-    u32 out = 0;
-    for (int k = 0; k < 32; k += 8)
-        out |= ((a >> k & 255) + (b >> k & 255) + (round >> k & 1)) >> 1 << k;
-    return out;
-#endif
-}
-FN f32 half_bits_single(u16 a) { return (f32)same_bits<f16>(a); }

@@ -1,8 +1,8 @@
 """Random HIP kernels with the same computation for the host: one source, which says itself where the two differ.
 
 A program is a list of steps. Most are functions of one thread's numbers, compiled for both sides; between them lanes
-exchange numbers, which the host does for a whole workgroup at once. What the operations are is said in operations.h and
-exchanges.h. A program is its seed's alone: the same seed gives the same text.
+exchange numbers, which the host does for a whole workgroup at once. What the operations are is said in operations.h,
+instructions.h and exchanges.h. A program is its seed's alone: the same seed gives the same text.
 """
 
 import random
@@ -30,18 +30,21 @@ OF_WHOLE = [
     *BOTH, "remainder_of/2", "bit_and/2", "bit_or/2", "bit_xor/2", "bit_not/1", "choose_bits/3", "shift_left/2",
     "shift_right/2", "rotate_left/2", "population/1", "leading_zeros/1", "trailing_zeros/1", "reversed/1",
     "bytes_swapped/1", "add_saturating/2", "sub_saturating/2", "distance/2", "high_product/2", "field/3", "carried/3",
+    "same_signs/1",
 ]  # fmt: skip
 OF_FLOATS = [
     *BOTH, "rounded_down/1", "truncated/1", "rounded_up/1", "rounded_even/1", "root/1", "fused/3", "with_sign/2",
     "number_min/2", "number_max/2", "modulo/2", "mantissa/1", "fraction/1",
 ]  # fmt: skip
 OF_PAIRS = {
-    "u16x2": ["add", "sub", "mul", "min", "max", "and", "left", "right", "add_saturating"],
-    "i16x2": ["min", "max", "and", "right", "add_saturating"],
-    "u8x4": ["add", "sub", "min", "max", "and", "left", "right"],
+    "u16x2": [
+        "add", "sub", "mul", "min", "max", "and", "left", "right", "add_saturating", "sub_saturating", "multiply_add",
+    ],
+    "i16x2": ["min", "max", "and", "right", "add_saturating", "sub_saturating"],
+    "u8x4": ["add", "sub", "min", "max", "and", "left", "right", "multiply_add"],
     "f16x2": ["add", "sub", "mul", "fused"],
     "f32x2": ["add", "sub", "mul", "fused"],
-}
+}  # fmt: skip
 ELEMENT = {"u16x2": "u16", "i16x2": "i16", "f16x2": "f16", "f32x2": "f32", "u8x4": "u8"}
 SAME_SIZE = [
     ("i32", "f32"),
@@ -60,13 +63,20 @@ OF_THE_GPU = [
     ("u32", "averaged_bytes", ("u32", "u32", "u32")), ("i32", "exponent", ("f64",)),
     ("i32", "exponent_single", ("f32",)),
     ("f32", "scaled", ("f32", "i32")), ("f64", "scaled", ("f64", "i32")), ("f32", "half_bits_single", ("u16",)),
+    ("u32", "masked_distances", ("u32", "u32", "u32")), ("u32", "upper_byte_distances", ("u32", "u32", "u32")),
+    ("u64", "window_distances", ("u64", "u32", "u64")), ("u32", "product_of_bytes", ("u32", "u32", "u32")),
+    ("u32", "product_of_nibbles", ("u32", "u32", "u32")), ("u32", "narrowed_pair", ("u32", "u32")),
+    ("u32", "signed_narrowed_pair", ("i32", "i32")), ("f32", "median", ("f32", "f32", "f32")),
+    ("u32", "is_of_class", ("f32", "u32")), ("f64", "fraction_below_one", ("f64",)),
+    ("u64", "wide_multiply_add", ("u32", "u32", "u64")), ("i64", "signed_wide_multiply_add", ("i32", "i32", "i64")),
+    ("f32", "mixed_fused", ("f16", "f16", "f32")), ("f32", "mixed_fused_once", ("f16", "f32", "f32")),
 ]  # fmt: skip
 EXCHANGES = [
     ("xor", "any"), ("turned", "any"), ("up", "any"), ("down", "any"), ("of_eight", "any"), ("shared", "any"),
     ("sum", "any"), ("scan", "any"), ("first", "u32"), ("read", "u32"), ("pushed", "u32"), ("quad", "u32"),
     ("row_left", "u32"), ("row_left_zero", "u32"), ("row_right", "u32"), ("row_turned", "u32"), ("row_mirrored", "u32"),
     ("half_mirrored", "u32"), ("swizzled", "u32"), ("quads", "u32"), ("ballot", "votes"), ("rank", "votes"),
-    ("some", "votes"), ("counted", "u32"), ("counted", "i32"), ("counted", "u64"),
+    ("some", "votes"), ("counted", "u32"), ("counted", "i32"), ("counted", "u64"), ("stirred", "u32"),
 ]  # fmt: skip
 MOVED = ("i32", "u32", "i64", "u64", "f32", "f64")
 SPECIAL = {
@@ -179,7 +189,7 @@ class Program:
             element = ELEMENT[kind]
             return f"{build}<{kind}>({self.expression(element, depth - 1)}, {self.expression(element, depth - 1)})"
         name = self.pick(OF_PAIRS[kind])
-        operands = [self.expression(kind, depth - 1) for _ in range(3 if name == "fused" else 2)]
+        operands = [self.expression(kind, depth - 1) for _ in range(3 if name in ("fused", "multiply_add") else 2)]
         return f"pairs_{name}<{kind}>({', '.join(operands)})"
 
     def condition(self, depth: int) -> str:
@@ -282,8 +292,19 @@ class Program:
         name = self.name(f"step{self.seed}_")
         lines = self.block("    ", 2, self.random.randint(4, 10))
         self.functions.append("\n".join([f"__host__ __device__ static void {name}(State &s)\n{{", *lines, "}"]))
+        if self.random.random() < 0.3:
+            self.alike(name)
+            return
         self.device.append(f"    {name}(s);")
         self.host.append(f"    for (State &s : all) {name}(s);")
+
+    def alike(self, step: str) -> None:
+        """A step with the first lane's numbers in all lanes of a wave, which then keep half of their own."""
+        self.device.append(f"    {{ State own = s; s = of_first_lane(s); {step}(s); s = half_of(own, s); }}")
+        self.host.append(
+            f"    {{ std::vector<State> own = all; all = all_of_first_lane(all, W); for (State &s : all) {step}(s);"
+            " for (size_t t = 0; t < all.size(); t++) all[t] = half_of(own[t], all[t]); }"
+        )
 
     def exchange(self) -> None:
         name, kinds = self.random.choice(EXCHANGES)
@@ -304,11 +325,13 @@ def source(seeds: Sequence[int], without: Sequence[str] = ()) -> str:
     without: types to leave out. It prints a line for each number that differs, and "N programs agree" at the end.
     """
     fields = " ".join(f"{kind} {kind}_{n};" for kind in TYPES for n in range(VARIABLES))
+    kept = " ".join(f"other.{kind}_0 = own.{kind}_0;" for kind in TYPES if kind not in without)
     listed = " ".join(f"X({kind}_{n})" for kind in TYPES for n in range(VARIABLES))
     programs = "\n".join(Program(seed, without).text() for seed in seeds)
     table = ",\n    ".join(f"{{{seed}, k_{seed}, host_{seed}}}" for seed in seeds)
     return (
-        f'#include "exchanges.h"\n\nstruct State {{ {fields} }};\n#define FIELDS {listed}\n\n{programs}\n'
+        f'#include "exchanges.h"\n\nstruct State {{ {fields} }};\n#define FIELDS {listed}\n'
+        f"FN State half_of(const State &own, State other)\n{{\n    {kept}\n    return other;\n}}\n\n{programs}\n"
         f'#include "comparison.h"\n\nstatic const Pair pairs[] = {{\n    {table},\n}};\n\n'
         "int main() { return compare(pairs, sizeof pairs / sizeof *pairs); }\n"
     )
