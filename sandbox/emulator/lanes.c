@@ -168,28 +168,34 @@ SELDOM Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *room)
 
 /* ---- results ---- */
 
-static float scaled(float x, u8 omod)
+/* Output modifiers work where MODE neither asks for IEEE's rules nor lets denormals out, and know no negative zero.
+ * CDNA3 ISA, "Output modifiers"; LLVM review D30209. */
+static u8 working_omod(const Wave *w, const Inst *i)
 {
-    return omod == 1 ? x * 2 : omod == 2 ? x * 4 : omod == 3 ? x / 2 : x;
+    enum { DENORMALS_OUT_OF_F32 = 1 << 5, DENORMALS_OUT_OF_OTHERS = 1 << 7 };
+    bool denormals = w->mode & (i->row->result == TYPE_F32 ? DENORMALS_OUT_OF_F32 : DENORMALS_OUT_OF_OTHERS);
+    return ieee_mode(w) || denormals ? 0 : i->omod;
+}
+static double scaled(double x, u8 omod)
+{
+    static const double factor[] = {1, 2, 4, 0.5};
+    return omod ? (x == 0 ? 0 : x) * factor[omod] : x;
 }
 
-/* NaN becomes 0, as with DX10_CLAMP set, which is what compilers ask for. */
-static double clamped(double x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
-
-static u32 modified32(const Inst *i, u32 x)
+static u32 modified32(const Wave *w, const Inst *i, u8 omod, u32 x)
 {
     u8 type = i->row->result;
     if (type == TYPE_F32) {
-        float f = scaled(f32_of(x), i->omod);
-        return bits_f32(i->clamp ? (float)clamped(f) : f);
+        float f = (float)scaled(f32_of(x), omod);
+        return bits_f32(i->clamp ? (float)clamped(w, f) : f);
     }
     if (type == TYPE_F16) {
-        float f = scaled(f16_of((u16)x), i->omod);
-        return bits_f16(i->clamp ? (float)clamped(f) : f);
+        float f = (float)scaled(f16_of((u16)x), omod);
+        return bits_f16(i->clamp ? (float)clamped(w, f) : f);
     }
     if (type == TYPE_PKF16 && i->clamp)
-        return bits_f16((float)clamped(f16_of((u16)x))) |
-               (u32)bits_f16((float)clamped(f16_of((u16)(x >> 16)))) << 16;
+        return bits_f16((float)clamped(w, f16_of((u16)x))) |
+               (u32)bits_f16((float)clamped(w, f16_of((u16)(x >> 16)))) << 16;
     return x; /* integer bodies saturate by themselves */
 }
 
@@ -213,8 +219,9 @@ SELDOM void put_slow(Wave *w, const Inst *i, const u32 *result)
     u32 room[LANES], *to = vector(w, i->dst);
     bool upper = i->half & HALF_RESULT_UPPER, alone = i->half & HALF_RESULT_ALONE;
     memcpy(room, result, sizeof room);
-    for (int l = 0; (i->clamp || i->omod) && l < LANES; l++)
-        room[l] = modified32(i, room[l]);
+    u8 omod = working_omod(w, i);
+    for (int l = 0; (i->clamp || omod) && l < LANES; l++)
+        room[l] = modified32(w, i, omod, room[l]);
     if (i->sdwa)
         for (int l = 0; l < LANES; l++)
             room[l] = sdwa_merge(i, room[l], to[l]);
@@ -231,16 +238,16 @@ SELDOM void put64_slow(Wave *w, const Inst *i, const u32 *result)
 {
     u32 room[2 * LANES];
     memcpy(room, result, sizeof room);
-    for (int l = 0; (i->clamp || i->omod) && l < LANES; l++) {
+    u8 omod = working_omod(w, i);
+    for (int l = 0; (i->clamp || omod) && l < LANES; l++) {
         if (i->row->result == TYPE_F64) {
-            double x = f64_of(pair(room[l], room[LANES + l]));
-            x = i->omod == 1 ? x * 2 : i->omod == 2 ? x * 4 : i->omod == 3 ? x / 2 : x;
-            u64 bits = bits_f64(i->clamp ? clamped(x) : x);
+            double x = scaled(f64_of(pair(room[l], room[LANES + l])), omod);
+            u64 bits = bits_f64(i->clamp ? clamped(w, x) : x);
             room[l] = (u32)bits;
             room[LANES + l] = (u32)(bits >> 32);
         } else if (i->row->result == TYPE_PKF32 && i->clamp) {
-            room[l] = bits_f32((float)clamped(f32_of(room[l])));
-            room[LANES + l] = bits_f32((float)clamped(f32_of(room[LANES + l])));
+            room[l] = bits_f32((float)clamped(w, f32_of(room[l])));
+            room[LANES + l] = bits_f32((float)clamped(w, f32_of(room[LANES + l])));
         }
     }
     u64 mask = write_mask(w, i);

@@ -39,6 +39,9 @@ enum {
     SOURCES = 5,           /* the most that an instruction has: scaled matrix products */
 };
 
+/* Bits of MODE.  CDNA3 ISA, RDNA3 ISA, "MODE register"; RDNA4 has neither of the first two. */
+enum { MODE_DX10_CLAMP = 1 << 8, MODE_IEEE = 1 << 9, MODE_FP16_OVERFLOW = 1 << 23 };
+
 /* Where LDS and scratch appear in the flat address space; the high words that the amdgpu driver programs. */
 #define SHARED_APERTURE 0x00010000u
 #define PRIVATE_APERTURE 0x00020000u
@@ -286,6 +289,16 @@ static inline u32 instruction_number(const Wave *w, const Inst *i)
 {
     u64 n = ((u64)i - (u64)w->program->code) / sizeof *i;
     return n < w->program->count ? (u32)n : (u32)(w->at - w->program->code);
+}
+
+/* IEEE: a signalling NaN wins over numbers in minimum and maximum, and there is no output modifier. */
+static inline bool ieee_mode(const Wave *w) { return w->program->generation < GFX12 && w->mode & MODE_IEEE; }
+/* What `clamp` makes of a value: from 0 to 1, and no NaN if DX10_CLAMP says so. */
+static inline double clamped(const Wave *w, double x)
+{
+    if (x != x && w->program->generation < GFX12 && !(w->mode & MODE_DX10_CLAMP))
+        return x;
+    return x > 0 ? (x < 1 ? x : 1) : 0;
 }
 
 static inline bool lane_active(const Wave *w, u32 lane) { return exec_mask(w) >> lane & 1; }

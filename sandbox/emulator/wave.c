@@ -3,6 +3,7 @@
 #include "memory_model.h"
 
 #include "access.h"
+#include "mode.h"
 #include "shadow.h"
 
 #include <immintrin.h>
@@ -226,8 +227,6 @@ u32 group_start(Group *g, Worker *k, u64 number)
 
 /* ---- the loop ---- */
 
-enum { PLAIN_MODE = 0xf0, HOST_MODE = 0x1f80 }; /* round to nearest, keep denormals: as MODE, as MXCSR */
-
 /* Count instructions first..end-1 once, with this EXEC. The tally holds differences, see tallies_sum(). */
 static void count_run(Worker *k, u32 first, u32 end, u64 exec)
 {
@@ -291,31 +290,10 @@ static void run_plain(Wave *w)
         w->stop = STOP_YIELD;
 }
 
-static bool is_type(const Row *r, u8 a, u8 b)
+static bool is_scalar_float(const Row *r)
 {
-    return r->result == a || r->result == b || r->source[0] == a || r->source[0] == b;
-}
-
-/* Also of rows whose types say only the register's width, as those of mixed and packed instructions. */
-static bool handles_halves(const Wave *w, const Inst *i)
-{
-    if (is_dual(i)) {
-        const Inst *half = &w->program->halves[i->target];
-        return handles_halves(w, half) || handles_halves(w, half + 1);
-    }
-    return is_type(i->row, TYPE_F16, TYPE_PKF16) || strstr(i->row->mnemonic, "f16") || strstr(i->row->mnemonic, "_mix");
-}
-
-/* The host's control word for two rounding bits and two denormal bits of MODE. */
-static u32 host_mode(u32 round, u32 denormal)
-{
-    static const u32 rounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
-    u32 word = HOST_MODE | rounding[round & 3];
-    if (!(denormal & 2))
-        word |= _MM_FLUSH_ZERO_ON;
-    if (!(denormal & 1))
-        word |= 0x40; /* denormal sources are zero */
-    return word;
+    bool floats = r->result == TYPE_F32 || r->result == TYPE_F16 || r->source[0] == TYPE_F32 || r->source[0] == TYPE_F16;
+    return r->family == FAMILY_SALU && floats;
 }
 
 /* The registers that M0 says, for an instruction that is indexed; false when they would lie outside the file. */
@@ -347,18 +325,18 @@ static void run_vector(Wave *w, const Inst *i)
         run_not_emulated(w, i);
 }
 
-/* Vector instructions under another rounding or denormal mode than the host's own, or with indexed registers. */
+/* Vector instructions under another MODE than the host's own, or with indexed registers. */
 static void run_special(Wave *w, const Inst *i)
 {
-    u32 mode = w->mode;
-    bool half = handles_halves(w, i), wide = half || is_type(i->row, TYPE_F64, TYPE_F64);
-    if (half && (mode >> 6 & 3) != 3) {
-        run_not_emulated(w, i); /* the host does not flush halves */
+    if (mode_is_beyond_us(w, i)) {
+        run_not_emulated(w, i);
         return;
     }
-    _mm_setcsr(wide ? host_mode(mode >> 2, mode >> 6) : host_mode(mode, mode >> 4));
+    _mm_setcsr(host_mode(w, i));
     run_vector(w, i);
     _mm_setcsr(HOST_MODE);
+    if (mode_spoils_result(w, i))
+        run_not_emulated(w, i);
 }
 
 static void run_in_mode(Wave *w)
@@ -368,7 +346,7 @@ static void run_in_mode(Wave *w)
         const Inst *i = w->at = &w->program->code[w->pc];
         count_run(k, w->pc, w->pc + 1, exec_mask(w));
         w->pc++;
-        if (i->row->family == FAMILY_VALU || (i->row->family == FAMILY_SALU && is_type(i->row, TYPE_F32, TYPE_F16)))
+        if (i->row->family == FAMILY_VALU || is_scalar_float(i->row))
             run_special(w, i);
         else
             i->run(w, i);
@@ -386,7 +364,7 @@ static void run_followed(Wave *w)
         count_run(k, w->pc, w->pc + 1, exec_mask(w));
         checks_before(w, i);
         w->pc++;
-        if (i->row->family == FAMILY_VALU && ((w->mode & 0xff) != PLAIN_MODE || w->indexing))
+        if (i->row->family == FAMILY_VALU && !(mode_is_plain(w) && !w->indexing))
             run_special(w, i);
         else
             i->run(w, i);
@@ -406,7 +384,7 @@ void wave_run(Wave *w)
         w->stop = STOP_NONE;
         if (unlikely(checks_follow(w)))
             run_followed(w);
-        else if ((w->mode & 0xff) == PLAIN_MODE && !w->indexing)
+        else if (mode_is_plain(w) && !w->indexing)
             run_plain(w);
         else
             run_in_mode(w);

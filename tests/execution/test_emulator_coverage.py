@@ -33,6 +33,8 @@ compile --offload-arch=gfx942 --offload-arch=gfx90a --offload-device-only --gpu-
 compile --offload-arch=gfx950 --offload-compress -c -o $OUT/program.o
 $bin/ld.lld -shared $OUT/program.o -o $OUT/program.so
 compile --offload-arch=gfx942 --offload-device-only --no-gpu-bundle-output -DSTRANGE= -o $OUT/complete.co
+compile --offload-arch=gfx1100 -mwavefrontsize64 --offload-device-only --no-gpu-bundle-output -o $OUT/wave64.co \\
+    '-DSTRANGE=asm volatile("s_and_saveexec_b64 s[4:5], vcc")'
 """
 
 
@@ -63,6 +65,10 @@ def test_a_complete_code_object_is_complete(sandbox, built):
     result = coverage_of_files(sandbox, {"complete.co": built["complete.co"]})
     assert result.complete
     assert result.files[0].images[0].missing == []
+
+
+def test_masks_of_64_lanes_are_known_in_waves_of_64(sandbox, built):
+    assert coverage_of_files(sandbox, {"wave64.co": built["wave64.co"]}).complete
 
 
 def test_a_file_without_device_code_is_wrong_input(sandbox, built):

@@ -85,7 +85,8 @@ static void look_at_code(const Code *code, void *context)
     u8 *copy = malloc(code->size + 8); /* aligned, as the decoder takes dwords */
     if (copy)
         memcpy(copy, code->bytes, code->size);
-    Program *p = copy ? program_decode(r->image->arch, 0, (u64)copy, code->size, r->error, sizeof r->error) : NULL;
+    u32 lanes = image_wave_size(r->image);
+    Program *p = copy ? program_decode(r->image->arch, lanes, (u64)copy, code->size, r->error, sizeof r->error) : NULL;
     for (u32 n = 0; p && n < p->count; n++) {
         if (is_padding(r, code, p->offset_of[n]))
             continue;

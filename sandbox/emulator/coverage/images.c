@@ -172,3 +172,49 @@ const char *image_function(const Image *image, u64 address)
     }
     return "";
 }
+
+/* ---- kernel descriptors.  LLVM AMDGPUUsage, "Kernel Descriptor" ---- */
+
+enum { DESCRIPTOR_BYTES = 64, DESCRIPTOR_PROPERTIES = 56, WAVE_OF_32 = 1 << 10 };
+
+static const u8 *at_address(const Image *image, const Elf64_Ehdr *h, u64 address, u64 bytes)
+{
+    Elf64_Shdr s;
+    for (u32 n = 0; read_section(image->bytes, image->size, h, n, &s); n++)
+        if (s.sh_type != SHT_NOBITS && s.sh_addr <= address && address - s.sh_addr < s.sh_size)
+            return part(image->bytes, image->size, s.sh_offset + (address - s.sh_addr), bytes);
+    return NULL;
+}
+
+static const u8 *first_descriptor(const Image *image, const Elf64_Ehdr *h, const Elf64_Shdr *symbols)
+{
+    Elf64_Shdr strings;
+    if (!read_section(image->bytes, image->size, h, symbols->sh_link, &strings))
+        return NULL;
+    for (u64 at = 0; at + sizeof(Elf64_Sym) <= symbols->sh_size; at += sizeof(Elf64_Sym)) {
+        Elf64_Sym s;
+        const u8 *from = part(image->bytes, image->size, symbols->sh_offset + at, sizeof s);
+        if (!from)
+            return NULL;
+        memcpy(&s, from, sizeof s);
+        const char *name = string_at(image->bytes, image->size, &strings, s.st_name);
+        size_t n = name ? strlen(name) : 0;
+        if (n > 3 && !strcmp(name + n - 3, ".kd") && s.st_size == DESCRIPTOR_BYTES)
+            return at_address(image, h, s.st_value, DESCRIPTOR_BYTES);
+    }
+    return NULL;
+}
+
+u32 image_wave_size(const Image *image)
+{
+    Elf64_Ehdr h;
+    Elf64_Shdr s;
+    if (!read_header(image->bytes, image->size, &h))
+        return 0;
+    for (u32 n = 0; read_section(image->bytes, image->size, &h, n, &s); n++) {
+        const u8 *d = s.sh_type == SHT_SYMTAB || s.sh_type == SHT_DYNSYM ? first_descriptor(image, &h, &s) : NULL;
+        if (d)
+            return (d[DESCRIPTOR_PROPERTIES] | d[DESCRIPTOR_PROPERTIES + 1] << 8) & WAVE_OF_32 ? 32 : 64;
+    }
+    return 0;
+}

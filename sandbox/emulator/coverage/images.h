@@ -19,6 +19,9 @@ bool images_each(const u8 *file, u64 size, void (*visit)(const Image *image, voi
 /* Calls `visit` for each executable section. False when the ELF file is damaged. */
 bool image_each_code(const Image *image, void (*visit)(const Code *code, void *context), void *context);
 
+/* Lanes in a wave of the image's kernels, by the first of them; 0 if there is none. */
+u32 image_wave_size(const Image *image);
+
 /* Name of the function that holds `address`, or "". Valid as long as the image's bytes. */
 const char *image_function(const Image *image, u64 address);
 

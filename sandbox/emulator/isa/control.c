@@ -186,15 +186,17 @@ static void s_getreg_b32(Wave *w, const Inst *i)
     w->s[i->sdst] = (u32)((u64)value >> at & ((1ull << size) - 1));
 }
 
+/* Traps on exceptions, skipped vector instructions, and what debuggers and shaders of pixels want, are not there. */
 static void s_setreg(Wave *w, const Inst *i)
 {
+    enum { KNOWN = 0x3ff | MODE_FP16_OVERFLOW };
     u32 at = i->raw >> 6 & 31, size = (i->raw >> 11 & 31) + 1;
-    if ((i->raw & 63) != HWREG_MODE) {
+    u32 mask = (u32)(((1ull << size) - 1) << at), value = scalar32(w, i, 0) << at & mask;
+    if ((i->raw & 63) != HWREG_MODE || (value & ~w->mode & ~KNOWN)) {
         run_not_emulated(w, i);
         return;
     }
-    u32 mask = (u32)(((1ull << size) - 1) << at);
-    w->mode = (w->mode & ~mask) | (scalar32(w, i, 0) << at & mask);
+    w->mode = (w->mode & ~mask) | value;
     w->stop = STOP_MODE; /* the loop sets rounding and denormals up */
 }
 

@@ -13,7 +13,7 @@ static Float8 fp8(const Wave *w) { return w->program->ocp_float8 ? FP8_OCP : FP8
 static Float8 bf8(const Wave *w) { return w->program->ocp_float8 ? BF8_OCP : BF8_FNUZ; }
 
 /* MODE.FP16_OVFL: overflow gives the largest value instead of NaN or infinity. */
-static bool saturates(const Wave *w) { return w->mode >> 23 & 1; }
+static bool saturates(const Wave *w) { return w->mode & MODE_FP16_OVERFLOW; }
 
 #define FROM_F8(name, format) \
     HANDLER(name) \

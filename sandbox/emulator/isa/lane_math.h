@@ -55,6 +55,14 @@ static inline float mad_legacy_f32(float a, float b, float c)
     return a == 0 || b == 0 ? flushed(c) : mad_f32(a, b, c);
 }
 
+/* ---- transcendentals of f32: no denormals, whatever MODE says.  LLVM, AMDGPUCodeGenPrepare; ROCm device libraries ---- */
+
+static inline float exp2_f32(float x) { return flushed(exp2f(flushed(x))); }
+static inline float log2_f32(float x) { return log2f(flushed(x)); }
+static inline float rcp_f32(float x) { return flushed(1 / flushed(x)); }
+static inline float rsq_f32(float x) { return (float)(1 / sqrt((double)flushed(x))); }
+static inline float sqrt_f32(float x) { return __builtin_sqrtf(flushed(x)); }
+
 /* ---- minimum and maximum: a number wins over a NaN, a signalling NaN over a number (IEEE mode), -0 < +0 ---- */
 
 static inline bool signalling32(float x) { return x != x && !(bits_f32(x) & 0x400000); }

@@ -215,7 +215,7 @@ static void mix(Wave *w, const Inst *i, float *out)
         raw_source(w, i, k, s[k]);
     EACH_LANE out[l] = __builtin_fmaf(mixed(i, 0, s[0][l]), mixed(i, 1, s[1][l]), mixed(i, 2, s[2][l]));
     if (i->clamp)
-        EACH_LANE out[l] = out[l] > 0 ? (out[l] < 1 ? out[l] : 1) : 0;
+        EACH_LANE out[l] = (float)clamped(w, out[l]);
 }
 HANDLER(v_fma_mix_f32)
 {

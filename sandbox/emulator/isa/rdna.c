@@ -220,24 +220,24 @@ DOT2_HALF(v_dot2_bf16_bf16, bf16_of, bits_bf16)
 
 /* ---- RDNA4: transcendentals of a scalar; the upper half of a 16-bit result is zero ---- */
 
-#define SCALAR_FUNCTION(name, T, value) \
+#define SCALAR_FUNCTION(name, single, half) \
     HANDLER(name##_f32) \
     { \
         SOURCE_32(0) \
         float a = f32_of(p0[0]); \
-        w->s[i->sdst] = bits_f32(value); \
+        w->s[i->sdst] = bits_f32(single); \
     } \
     HANDLER(name##_f16) \
     { \
         SOURCE_32(0) \
         float a = f16_of((u16)p0[0]); \
-        w->s[i->sdst] = bits_f16(value); \
+        w->s[i->sdst] = bits_f16(half); \
     }
-SCALAR_FUNCTION(v_s_exp, F32, exp2f(a))
-SCALAR_FUNCTION(v_s_log, F32, log2f(a))
-SCALAR_FUNCTION(v_s_rcp, F32, 1 / a)
-SCALAR_FUNCTION(v_s_rsq, F32, (float)(1 / sqrt((double)a)))
-SCALAR_FUNCTION(v_s_sqrt, F32, __builtin_sqrtf(a))
+SCALAR_FUNCTION(v_s_exp, exp2_f32(a), exp2f(a))
+SCALAR_FUNCTION(v_s_log, log2_f32(a), log2f(a))
+SCALAR_FUNCTION(v_s_rcp, rcp_f32(a), 1 / a)
+SCALAR_FUNCTION(v_s_rsq, rsq_f32(a), (float)(1 / sqrt((double)a)))
+SCALAR_FUNCTION(v_s_sqrt, sqrt_f32(a), __builtin_sqrtf(a))
 
 /* ---- rows ---- */
 

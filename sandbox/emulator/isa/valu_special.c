@@ -268,14 +268,19 @@ HANDLER(v_div_fmas_f32)
     }
     put(w, i, r);
 }
+/* Rounded once, also where it becomes a denormal. */
+static double scaled_sum(double a, double b, double c, int n)
+{
+    return (double)(((__float128)a * b + c) * (n > 0 ? 0x1p128 : 0x1p-128));
+}
 HANDLER(v_div_fmas_f64)
 {
     SOURCE_64(0) SOURCE_64(1) SOURCE_64(2) ROOM_64
     u64 vcc = lane_bits(w, SGPR_VCC);
     EACH_LANE {
-        double c = GET_F64(p2, l), x = fma(GET_F64(p0, l), GET_F64(p1, l), c);
+        double a = GET_F64(p0, l), b = GET_F64(p1, l), c = GET_F64(p2, l);
         int n = vcc >> l & 1 ? (exponent64(c) > 1023 ? 128 : -128) : 0;
-        PUT_F64(l, n ? ldexp(x, n) : x);
+        PUT_F64(l, n ? scaled_sum(a, b, c, n) : fma(a, b, c));
     }
     put64(w, i, r);
 }

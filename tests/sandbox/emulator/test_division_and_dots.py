@@ -54,6 +54,18 @@ def extreme(state: State, dtype: str, rng: np.random.Generator, register: int) -
         state.v[register + n] = words[:, n]
 
 
+def with_tiny_quotients(kind: str, registers: tuple[int, int]) -> State:
+    """Dividends and divisors whose quotient is a denormal."""
+    state, rng = prepared(seed=4), np.random.default_rng(4)
+    dtype, places = (np.float32, 126) if kind == "f32" else (np.float64, 1022)
+    for register, exponent in zip(registers, (-places // 2 - 4, places // 2), strict=True):
+        values = np.ldexp(rng.uniform(1, 2, 64), exponent + rng.integers(-8, 4, 64)).astype(dtype)
+        words = values.view(np.uint32).reshape(64, -1)
+        for n in range(words.shape[1]):
+            state.v[register + n] = words[:, n]
+    return state
+
+
 @pytest.mark.parametrize(("line", "kind", "registers"), [(DIVIDE_F32, "f32", (0, 1)), (DIVIDE_F64, "f64", (4, 6))])
 def test_a_division_is_correctly_rounded(sandbox: Sandbox, line: str, kind: str, registers: tuple[int, int]) -> None:
     cases = [prepared(seed=3)]
@@ -67,6 +79,7 @@ def test_a_division_is_correctly_rounded(sandbox: Sandbox, line: str, kind: str,
                 register,
             )
         cases.append(state)
+    cases.append(with_tiny_quotients(kind, registers))
     for before, after in zip(cases, run_waves(sandbox, [(line, state) for state in cases]), strict=True):
         assert not after.fault, after.fault
         with np.errstate(all="ignore"):

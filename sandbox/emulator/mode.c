@@ -1,0 +1,93 @@
+/* The MODE register: how the host is to round and to flush, and what it cannot do for us. */
+#include "mode.h"
+
+bool mode_is_plain(const Wave *w)
+{
+    enum { NEAREST_WITH_DENORMALS = 0xf0 };
+    bool ieee = ieee_mode(w) || w->program->generation >= GFX12;
+    return (w->mode & 0xff) == NEAREST_WITH_DENORMALS && ieee && !(w->mode & MODE_FP16_OVERFLOW);
+}
+
+static bool is_half_float(u8 type) { return type == TYPE_F16 || type == TYPE_PKF16; }
+
+/* Also of rows whose types say only the register's width, as those of mixed and packed instructions. */
+static bool handles_halves(const Wave *w, const Inst *i)
+{
+    if (is_dual(i)) {
+        const Inst *half = &w->program->halves[i->target];
+        return handles_halves(w, half) || handles_halves(w, half + 1);
+    }
+    const Row *r = i->row;
+    return is_half_float(r->result) || is_half_float(r->source[0]) || strstr(r->mnemonic, "f16") || strstr(r->mnemonic, "_mix");
+}
+
+static bool is_wide_or_half(u8 type) { return type == TYPE_F64 || is_half_float(type); }
+
+/* MODE has two fields of each kind: for f32, and for f64 and f16. Sources and result each have their own denormals, and
+ * what touches both kinds rounds as the second says.  LLVM, SIModeRegister. */
+u32 host_mode(const Wave *w, const Inst *i)
+{
+    static const u32 rounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
+    bool from = is_wide_or_half(i->row->source[0]), to = is_wide_or_half(i->row->result);
+    bool second = from || to || (handles_halves(w, i) && strcmp(i->row->mnemonic, "v_fma_mix_f32") != 0);
+    u32 word = HOST_MODE | rounding[w->mode >> (second ? 2 : 0) & 3];
+    if (!(w->mode >> (to ? 6 : 4) & 2))
+        word |= _MM_FLUSH_ZERO_ON;
+    if (!(w->mode >> (from ? 6 : 4) & 1))
+        word |= 0x40; /* denormal sources are zero */
+    return word;
+}
+
+/* ---- what no host mode does for us ---- */
+
+static bool signals_nan(u8 type, const u32 *p, int lane)
+{
+    u32 x = p[lane];
+    if (type == TYPE_F32)
+        return (x & 0x7fc00000) == 0x7f800000 && x & 0x3fffff;
+    if (type == TYPE_F64)
+        return (p[LANES + lane] & 0x7ff80000) == 0x7ff00000 && (p[LANES + lane] & 0x7ffff || x);
+    bool low = (x & 0x7e00) == 0x7c00 && x & 0x1ff, high = (x >> 16 & 0x7e00) == 0x7c00 && x >> 16 & 0x1ff;
+    return type == TYPE_F16 ? low : type == TYPE_PKF16 && (low || high);
+}
+
+/* Without IEEE's rules a minimum of a number and a signalling NaN is another one. */
+static bool wants_other_minimum(Wave *w, const Inst *i)
+{
+    const char *name = i->row->mnemonic;
+    if (ieee_mode(w) || w->program->generation >= GFX12 || !(strstr(name, "min") || strstr(name, "max") || strstr(name, "med3")))
+        return false;
+    for (int k = 0; k < 3; k++) {
+        u8 type = i->row->source[k];
+        bool packed = type == TYPE_PKF16;
+        if (!packed && type != TYPE_F16 && type != TYPE_F32 && type != TYPE_F64)
+            continue;
+        u32 *room = w->worker->room[k];
+        const u32 *p = packed ? source_packed(w, i, k, room) : type == TYPE_F64 ? source64(w, i, k, room) : source(w, i, k, room);
+        for (int l = 0; l < LANES; l++)
+            if (lane_active(w, (u32)l) && signals_nan(type, p, l))
+                return true;
+    }
+    return false;
+}
+
+/* FP16_OVFL makes the largest half of an overflow, but leaves a true infinity: which of them one is, is not kept here. */
+bool mode_spoils_result(Wave *w, const Inst *i)
+{
+    bool packed = i->row->result == TYPE_PKF16, upper = i->half & HALF_RESULT_UPPER;
+    if (!is_half_float(i->row->result) || !(w->mode & MODE_FP16_OVERFLOW) || i->dst < FIRST_VGPR)
+        return false;
+    const u32 *r = vector(w, i->dst);
+    for (int l = 0; l < LANES; l++) {
+        bool low = (r[l] & 0x7fff) == 0x7c00, high = (r[l] >> 16 & 0x7fff) == 0x7c00;
+        if (lane_active(w, (u32)l) && ((low && !upper) || (high && (upper || packed))))
+            return true;
+    }
+    return false;
+}
+
+bool mode_is_beyond_us(Wave *w, const Inst *i)
+{
+    bool flushed_halves = handles_halves(w, i) && (w->mode >> 6 & 3) != 3; /* the host does not flush halves */
+    return flushed_halves || wants_other_minimum(w, i);
+}

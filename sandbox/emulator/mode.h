@@ -1,0 +1,19 @@
+/* How instructions run when a wave's MODE is not that of the host. */
+#ifndef AMDKERNEL_MODE_H
+#define AMDKERNEL_MODE_H
+
+#include "machine.h"
+
+enum { HOST_MODE = 0x1f80 }; /* MXCSR: round to nearest, keep denormals */
+
+/* Rounds to nearest, keeps denormals, IEEE's rules for NaN: as the host does by itself. */
+bool mode_is_plain(const Wave *w);
+
+/* MXCSR for this instruction. */
+u32 host_mode(const Wave *w, const Inst *i);
+
+/* What the host cannot be told: to be asked before the instruction, and after it. */
+bool mode_is_beyond_us(Wave *w, const Inst *i);
+bool mode_spoils_result(Wave *w, const Inst *i);
+
+#endif
