@@ -38,9 +38,9 @@ def rounded(exact: Fraction, kind: str, how: int) -> float:
     result = ROUND[how](exact / step) * step
     largest = Fraction(float(np.finfo(dtype).max))
     if abs(result) <= largest:
-        return float(result)
+        return math.copysign(float(abs(result)), 1 if exact > 0 else -1)
     inward = how == 3 or (how == 1 and result < 0) or (how == 2 and result > 0)
-    return math.copysign(float(largest) if inward else math.inf, result)
+    return (float(largest) if inward else math.inf) * (1 if result > 0 else -1)
 
 
 def check(sandbox: Sandbox, target: str, line: str, kind: str, expected: Callable[[State], Array]) -> None:
