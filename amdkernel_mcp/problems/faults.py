@@ -117,7 +117,7 @@ def _of_fault(kernel: str, fault: DispatchFault, chain: Sequence[int], layouts: 
         message = f"the emulator does not know {fault.instruction or 'an instruction'}"
     elif fault.kind == "step_limit":
         verdict = kind = "timeout"
-        message = f"{kernel} did not end within the step limit (a loop without end?); the last that ran was {place}"
+        message = f"{kernel} did not end in time: a loop without end, or a wait for what never comes? Last ran {place}"
     elif fault.kind == "deadlock":
         verdict = kind = "timeout"
         message = (

@@ -37,7 +37,7 @@ def explain_mistakes(report: CaseReport, *, lines: Lines | None, layouts: Mappin
             kind = _KINDS.get(seen.kind)
             if kind is None:
                 continue
-            if seen.region == _ARGUMENTS:
+            if seen.region == _ARGUMENTS and not seen.store:
                 kind = "out_of_bounds"
             finding = _finding(record.kernel, seen, kind, lines, layouts)
             first.setdefault((kind, finding.line), finding)
@@ -70,7 +70,7 @@ def _said(seen: DispatchFinding, line: int | None, other: int | None, layouts: M
     verb = "writes" if seen.store else "reads"
     if seen.partner is not None:
         return _race(seen, seen.partner, target, line, other)
-    if seen.region == _ARGUMENTS:
+    if seen.region == _ARGUMENTS and not seen.store:
         return f"reads byte {seen.offset} of {_ARGUMENTS}, which have {seen.region_bytes} bytes"
     if seen.kind == "uninitialised_read":
         return f"reads {target}, which nothing has written, and uses the value{_elsewhere(line, other)}"
@@ -82,7 +82,7 @@ def _said(seen: DispatchFinding, line: int | None, other: int | None, layouts: M
             f"{verb} {seen.bytes} bytes at {target}, beyond its end{size}, and uses the value{_elsewhere(line, other)}"
         )
     if seen.kind == "input_modified":
-        return f"{verb} {target}, an input"
+        return f"{verb} {target}, {'which are read-only' if seen.region == _ARGUMENTS else 'an input'}"
     return f"a scalar load of {seen.bytes} bytes at {target} is not aligned: the GPU ignores the low two address bits"
 
 

@@ -18,6 +18,7 @@ enum {
     SHUFFLED_RESIDENT = 6, /* workgroups that take turns where a seed shuffles them */
     SHUFFLED_ROUNDS = 8,   /* at most, in one turn */
     LOOK_STEPS = 64,       /* a wave that waits for others of the grid costs them no more */
+    MEAN_SLICE = 512,      /* wave-instructions, about, where a seed shuffles workgroups of more than few */
     LAST_ROUNDS = 1024,    /* of workgroups that began before the one with a fault */
 };
 
@@ -51,12 +52,14 @@ static bool shall_pause(Crew *c)
 
 /* ---- one workgroup ---- */
 
-static u64 slice(Crew *c)
+static u64 slice(Crew *c, const Group *g)
 {
     u64 limit = c->queue->dispatch->step_limit, done = __atomic_load_n(&c->queue->steps, __ATOMIC_RELAXED);
     u64 quantum = c->worker.checks ? CHECKED_QUANTUM : c->resident > 1 ? SHORT_QUANTUM : QUANTUM;
     if (c->schedule.seed)
-        quantum = schedule_slice(&c->schedule);
+        quantum = schedule_slice(&c->schedule, g->number);
+    if (c->queue->end_at > 0 && monotonic_s() >= c->queue->end_at)
+        return 0;
     if (!limit)
         return quantum;
     return done >= limit ? 0 : limit - done < quantum ? limit - done : quantum;
@@ -75,7 +78,7 @@ static void limit_reached(Crew *c, Group *g, Wave *w)
 static void run_slice(Crew *c, Group *g, Wave *w)
 {
     Worker *k = &c->worker;
-    u64 steps = slice(c);
+    u64 steps = slice(c, g);
     if (!steps) {
         limit_reached(c, g, w);
         return;
@@ -84,6 +87,7 @@ static void run_slice(Crew *c, Group *g, Wave *w)
     k->clock += steps;
     wave_run(w);
     k->clock -= k->budget;
+    c->idle_steps += steps - k->budget;
     __atomic_fetch_add(&c->queue->steps, steps - k->budget, __ATOMIC_RELAXED);
 }
 
@@ -187,8 +191,13 @@ static bool run_group(Crew *c, Group *g)
 /* A few rounds: the others are to come between. True at the group's end. */
 static bool run_turn(Crew *c, Group *g)
 {
-    for (u32 left = 1 + schedule_draw(&c->schedule, SHUFFLED_ROUNDS); left && g->live && may_run(c->queue, g); left--)
-        c->idle_turns = run_round(c, g) == ROUND_PROGRESS ? 0 : c->idle_turns + 1;
+    for (u32 left = 1 + schedule_draw(&c->schedule, SHUFFLED_ROUNDS); left && g->live && may_run(c->queue, g); left--) {
+        Round round = run_round(c, g);
+        if (round == ROUND_PROGRESS)
+            c->idle_steps = 0;
+        else if (round == ROUND_ASLEEP)
+            c->idle_steps += MEAN_SLICE;
+    }
     return g->live == 0;
 }
 
@@ -229,7 +238,7 @@ static bool admit_another(Crew *c)
 /* All that run wait for workgroups that have not begun: as many again begin, so that a few steps reach thousands. */
 static void double_resident(Crew *c)
 {
-    c->idle_turns = 0;
+    c->idle_steps = 0;
     for (u32 more = c->resident; more && admit_another(c); more--)
         ;
 }
@@ -240,7 +249,7 @@ static void work_shuffled(Crew *c, Group *g)
         c->busy -= !start_next(c, g);
     if (c->resident < SHUFFLED_RESIDENT)
         admit_another(c);
-    else if (c->idle_turns > PATIENCE * c->resident)
+    else if (c->idle_steps > (u64)PATIENCE * MEAN_SLICE * c->resident)
         double_resident(c);
 }
 

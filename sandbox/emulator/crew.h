@@ -13,6 +13,7 @@ typedef struct {
     u64 steps, waves;
     u64 stop_at;         /* the first workgroup that shall not go on: ~0 until one faults */
     double pause_at;     /* when the workers shall return though they have not ended; 0: never */
+    double end_at;       /* when the time limit is reached; 0: never */
     MemoryModel *model;  /* or NULL */
     Gws gws;             /* of a cooperative launch */
 } Queue;
@@ -25,7 +26,7 @@ typedef struct {
     u32 at, idle;        /* whose turn it is, and its rounds without an end or a barrier */
     bool paused;
     Schedule schedule;
-    u32 idle_turns;      /* shuffled: since a wave ended or reached a barrier */
+    u64 idle_steps;      /* shuffled: since a wave ended or reached a barrier */
 } Crew;
 
 bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q);

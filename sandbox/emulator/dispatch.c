@@ -158,6 +158,7 @@ bool dispatch_continue(DispatchRun *r, double patience_s)
     double start = monotonic_s();
     bool ended = true;
     r->queue.pause_at = patience_s < 0 ? 0 : start + patience_s;
+    r->queue.end_at = r->dispatch.time_limit_s > 0 ? start + r->dispatch.time_limit_s - r->seconds : 0;
     if (r->made)
         run_crews(r->crews, r->made);
     for (u32 n = 0; n < r->made; n++)

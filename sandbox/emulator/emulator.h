@@ -114,6 +114,7 @@ typedef struct {
     u64 queue;            /* device address or 0 */
     bool cooperative;     /* all workgroups are resident, and may wait for each other at a barrier of the grid */
     u64 step_limit;       /* wave-instructions of the whole dispatch; 0: none */
+    double time_limit_s;  /* of the whole dispatch, by the clock on the wall; 0: none */
     u64 clock;            /* what the clocks of the device start from */
     void (*interrupt)(void *context); /* s_sendmsg of an interrupt; called by several threads. NULL: nobody listens */
     void *interrupt_context;
@@ -125,6 +126,7 @@ typedef struct {
     Caches *caches;       /* count_memory: what earlier dispatches left in them; NULL: nothing did */
     bool check_memory;    /* look for uses of unset memory, stores to inputs, misaligned scalar loads */
     bool check_races;     /* and for races: one thread */
+    u64 heap, heap_bytes; /* whose blocks kernels allocate themselves: no races are looked for there */
     bool overruns;        /* LDS as hardware gives it out, and what lies beyond is dropped: findings and no faults */
 } Dispatch;
 

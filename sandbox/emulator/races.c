@@ -1,8 +1,9 @@
 /*
  * Who touched which dword last, and whether it is known to have happened before.
  *
- * For each dword: the last stores to its parts and two reads since, the second one by another wave; so a store meets at
- * least one read that is not its own wave's. Not looked at: scratch, and inputs, which nobody stores to.
+ * For each dword: the last stores to its parts, or an atomic and the plain store before it, and two reads since, the
+ * second one by another wave; so a store meets at least one read that is not its own wave's. Not looked at: scratch,
+ * inputs, which nobody stores to, and the heap of malloc in kernels.
  */
 #include "races.h"
 
@@ -25,6 +26,8 @@ Races *races_create(Memory *m, const Dispatch *d, const Note *notes)
         return NULL;
     u64 groups = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2];
     r->memory = m;
+    r->heap = d->heap;
+    r->heap_bytes = d->heap_bytes;
     memory_arena(m, &r->base, &r->bytes);
     r->page_count = r->bytes / PAGE_BYTES + 1;
     r->waves_per_group = group_wave_count(d);
@@ -202,17 +205,22 @@ static void keep_read(const Act *a, Cell *c, const Entry *now)
     c->read[first ? 0 : 1] = *now;
 }
 
+/* An atomic leaves a plain store in its place beside it: who was not told of that store still is not. */
 static void keep_store(Cell *c, const Entry *now)
 {
     Entry *first = &c->write[0], *second = &c->write[1];
-    if (first->mask & ~now->mask && !(first->wave == now->wave && first->time == now->time))
+    bool signal = now->how & BY_SIGNAL;
+    if (signal && first->mask & now->mask && !(first->how & BY_SIGNAL))
+        *second = *first;
+    else if (first->mask & ~now->mask && !(first->wave == now->wave && first->time == now->time))
         *second = *first; /* other bytes of the dword */
-    else if (!(second->mask & ~now->mask))
+    else if (!signal && !(second->mask & ~now->mask))
         *second = (Entry){0};
     u32 mask = first->time == now->time && first->wave == now->wave ? first->mask : 0;
     *first = *now;
     first->mask |= mask;
-    second->mask &= ~first->mask;
+    if (!signal)
+        second->mask &= ~first->mask;
     for (int k = 0; k < 2; k++)
         if (!(c->read[k].mask & ~now->mask))
             c->read[k] = (Entry){0};
@@ -244,7 +252,7 @@ static void touch(const Act *a, Cell *c, const Entry *now, u64 address)
 static Cell *global_cell(Races *r, u64 address)
 {
     u64 offset = address - r->base, page = offset / PAGE_BYTES;
-    if (offset >= r->bytes)
+    if (offset >= r->bytes || address - r->heap < r->heap_bytes)
         return NULL;
     if (!r->pages[page]) {
         r->in_part |= r->made >= MOST_PAGES;

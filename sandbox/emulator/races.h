@@ -23,6 +23,7 @@ struct Races {
     u64 base, bytes;         /* the arena */
     Cell **pages;            /* for each page of the arena its cells, or NULL */
     u64 page_count, made;
+    u64 heap, heap_bytes;    /* of malloc in kernels: a block passes from wave to wave in ways of the device library */
     bool in_part;            /* there was no room for all */
     u32 clock;               /* epochs handed out */
     u32 waves_per_group;

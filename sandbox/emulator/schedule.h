@@ -11,7 +11,7 @@ Schedule schedule_create(u64 seed, u64 workgroups);
 u64 schedule_workgroup(const Schedule *s, u64 turn);
 /* A number below `below`. */
 u32 schedule_draw(Schedule *s, u32 below);
-/* How many wave-instructions until the next preemption: often few, sometimes many. */
-u64 schedule_slice(Schedule *s);
+/* How many wave-instructions of a workgroup until the next preemption: in some few, in others sometimes many. */
+u64 schedule_slice(Schedule *s, u64 workgroup);
 
 #endif

@@ -70,8 +70,10 @@ enum { AT_ONCE = 4096 }; /* bytes that are looked at as one range */
 static void store_to_input(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes)
 {
     u32 lane = (u32)__builtin_ctzll(active);
+    const Dispatch *d = w->worker->dispatch;
     Span span;
-    if (!memory_span(w->worker->memory, address[lane], bytes, &span) || !span.input)
+    bool argument = address[lane] - d->kernarg < d->kernarg_bytes;
+    if (!argument && (!memory_span(w->worker->memory, address[lane], bytes, &span) || !span.input))
         return;
     Fault f = place_of(w, i, OUTCOME_INPUT_MODIFIED, SPACE_GLOBAL, lane, address[lane], bytes, true);
     report_finding(w, &f, NULL);

@@ -14,6 +14,8 @@ from guarded_buffer import GuardedBuffer, allocate_all, free_all
 from job_plan import Case, Job
 from kernel_launch import BoundLaunch, bind
 
+_LAUNCHES_SHARE = 0.9  # of the time of a case; what is left is for telling of a launch that did not end
+_RACES_AGAIN_WITHIN_S = 2.0  # where looking for them took longer, it is done once
 _FAULT_STATUS = {
     hip_calls.NOT_SUPPORTED: "not_emulated",
     hip_calls.LAUNCH_TIMEOUT: "timeout",
@@ -63,27 +65,37 @@ class _Run:
         self.data = [b.file.read_bytes() if b.file else None for b in self.case.buffers]
         self.functions = _load(job.code_object, self.case)
         self.first_outputs: dict[int, bytearray] = {}
+        self.deadline = time.monotonic() + job.case_timeout_s * _LAUNCHES_SHARE
 
     def run(self) -> None:
-        plain_s = 0.0
+        took_s: list[float] = []
         for repeat in range(self.case.repeats):
-            self._set_options(repeat, plain_s)
+            self._set_options(repeat, took_s)
             buffers = allocate_all(self.case.buffers, self.data, repeat=repeat)
             launches = self._bind(buffers)
             began = time.monotonic()
             for launch in launches:
+                self._limit_time()
                 _launch_and_wait(launch)
-            plain_s = plain_s or time.monotonic() - began
+            took_s.append(time.monotonic() - began)
             self._inspect(buffers, repeat)
             free_all(buffers)
         if self.case.timing:
             self._time()
 
-    def _set_options(self, repeat: int, plain_s: float) -> None:
+    def _set_options(self, repeat: int, took_s: list[float]) -> None:
         """The options of one repeat; of a case that takes long as it is, all repeats are plain ones."""
         options = self.case.emulator_options
         if repeat < len(options):
-            hip_calls.set_emulator_options(options[0 if plain_s > self.case.close_look_within_s else repeat])
+            plain = repeat > 0 and took_s[0] > self.case.close_look_within_s
+            hip_calls.set_emulator_options(options[0 if plain else repeat])
+        if repeat > 1 and took_s[1] > _RACES_AGAIN_WITHIN_S:
+            hip_calls.set_emulator_options("races=0")
+
+    def _limit_time(self) -> None:
+        """Let the emulator end a launch before the case is killed, for it knows where the kernel hangs."""
+        left_ms = max(1, int(1000 * (self.deadline - time.monotonic())))
+        hip_calls.set_emulator_options(f"time_limit_ms={left_ms}")
 
     def _bind(self, buffers: list[GuardedBuffer]) -> list[BoundLaunch]:
         return [bind(launch, self.functions[launch.kernel], buffers) for launch in self.case.launches]

@@ -35,6 +35,12 @@ u64 device_heap(void)
     return start - STRUCTURE_BYTES;
 }
 
+void device_heap_bounds(u64 *address, u64 *bytes)
+{
+    *address = start ? start - STRUCTURE_BYTES : 0;
+    *bytes = start ? end - *address : 0;
+}
+
 /* The first place between two blocks that is wide enough. */
 static u64 find_place(u64 bytes, u64 alignment, size_t *before)
 {

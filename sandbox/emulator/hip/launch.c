@@ -199,6 +199,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .kernarg = kernarg_of(r),
         .dispatch_packet = r->block,
         .step_limit = o->step_limit,
+        .time_limit_s = 1e-3 * (double)o->time_limit_ms,
         .clock = runtime()->clock,
         .interrupt = hostcall_serve,
         .threads = o->threads,
@@ -213,6 +214,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .cooperative = s->cooperative,
         .kernarg_bytes = f->kernel->kernarg_bytes,
     };
+    device_heap_bounds(&d.heap, &d.heap_bytes);
     for (int i = 0; i < 3; i++) {
         d.grid[i] = s->grid[i];
         d.block[i] = s->block[i];

@@ -69,6 +69,8 @@ void hostcall_serve(void *unused);
 u64 device_heap(void);
 u64 device_heap_allocate(u64 bytes);
 void device_heap_release(u64 address);
+/* Where it lies; no bytes: no kernel has asked for it. */
+void device_heap_bounds(u64 *address, u64 *bytes);
 /* printf_buffer.c: a buffer for the printf of a dispatch (*block, made when it is 0), and its printing afterwards. */
 u64 printf_buffer(u64 *block);
 void printf_buffer_print(const CodeObject *c, u64 block);

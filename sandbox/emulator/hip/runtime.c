@@ -24,6 +24,8 @@ static void read_option(Options *o, const char *key, const char *value)
     u64 number = strtoull(value, NULL, 0);
     if (!strcmp(key, "step_limit"))
         o->step_limit = number;
+    else if (!strcmp(key, "time_limit_ms"))
+        o->time_limit_ms = number;
     else if (!strcmp(key, "arena_mb"))
         o->arena_bytes = number << 20;
     else if (!strcmp(key, "devices"))

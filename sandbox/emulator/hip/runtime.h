@@ -24,6 +24,7 @@
 /* AMDKERNEL_EMULATOR_OPTIONS="key=value,…" */
 typedef struct {
     u64 step_limit;  /* wave-instructions of a dispatch; 0: none */
+    u64 time_limit_ms; /* of a dispatch; 0: none */
     u64 arena_bytes; /* of each device */
     u64 schedule_seed; /* 0: in order */
     u32 threads;

@@ -133,6 +133,12 @@ static void s_trap(Wave *w, const Inst *i)
 {
     wave_fault(w, i, OUTCOME_TRAP, SPACE_GLOBAL, 0, i->raw & 0xff, 0, false);
 }
+/* A halted wave waits for a debugger, of which there is none.  CDNA3 ISA, "S_SETHALT": bit 0 halts. */
+static void s_sethalt(Wave *w, const Inst *i)
+{
+    if (i->raw & 1)
+        run_not_emulated(w, i);
+}
 
 /* ---- hardware registers.  CDNA3 ISA, "Hardware registers". ---- */
 
@@ -317,6 +323,7 @@ static const Row rows[] = {
     {.mnemonic = "s_barrier_wait", .run = s_barrier_wait, .layout = "*", .family = FAMILY_BARRIER},
     {.mnemonic = "s_endpgm", .run = s_endpgm, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_sleep", .run = s_sleep, .layout = "*", .family = FAMILY_MISC},
+    {.mnemonic = "s_sethalt", .run = s_sethalt, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_trap", .run = s_trap, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_sendmsg", .run = s_sendmsg, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_movrels_b32", .run = s_movrels_b32, .layout = "s0", .family = FAMILY_SALU, .source = {TYPE_U32}},
@@ -332,7 +339,7 @@ static const Row rows[] = {
     {.mnemonic = "s_set_gpr_idx_idx", .run = set_index, .layout = "0", .family = FAMILY_SALU, .source = {TYPE_U32}},
     {.mnemonic = "s_set_gpr_idx_mode", .run = s_set_gpr_idx_mode, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_set_gpr_idx_off", .run = s_set_gpr_idx_off, .layout = "*", .family = FAMILY_MISC},
-    MISC(s_nop), MISC(s_waitcnt), MISC(s_setprio), MISC(s_sethalt), MISC(s_icache_inv), MISC(s_wakeup),
+    MISC(s_nop), MISC(s_waitcnt), MISC(s_setprio), MISC(s_icache_inv), MISC(s_wakeup),
     MISC(s_incperflevel), MISC(s_decperflevel), MISC(s_ttracedata), MISC(s_inst_prefetch),
     MISC(s_set_valu_coexec_mode), MISC(s_delay_alu), MISC(s_clause), MISC(s_set_inst_prefetch_distance), MISC(s_code_end),
     MISC(s_version), MISC(s_ttracedata_imm), MISC(s_waitcnt_depctr), MISC(s_waitcnt_vscnt), MISC(s_waitcnt_vmcnt),
