@@ -14,7 +14,7 @@ from guarded_buffer import GuardedBuffer, allocate_all, free_all
 from job_plan import Case, Job
 from kernel_launch import BoundLaunch, bind
 
-_LAUNCHES_SHARE = 0.9  # of the time of a case; what is left is for telling of a launch that did not end
+_TELLING_S, _TELLING_SHARE = 2.0, 0.4  # of a case's time, at most: for telling of a launch that did not end
 _RACES_AGAIN_WITHIN_S = 2.0  # where looking for them took longer, it is done once
 _FAULT_STATUS = {
     hip_calls.NOT_SUPPORTED: "not_emulated",
@@ -65,7 +65,8 @@ class _Run:
         self.data = [b.file.read_bytes() if b.file else None for b in self.case.buffers]
         self.functions = _load(job.code_object, self.case)
         self.first_outputs: dict[int, bytearray] = {}
-        self.deadline = time.monotonic() + job.case_timeout_s * _LAUNCHES_SHARE
+        telling_s = min(_TELLING_S, _TELLING_SHARE * job.case_timeout_s)
+        self.deadline = time.monotonic() + job.case_timeout_s - telling_s
 
     def run(self) -> None:
         took_s: list[float] = []

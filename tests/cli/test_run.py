@@ -1,5 +1,6 @@
 """`amdkernel run`: the program's arguments, files, streams and exit code are its own."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +112,34 @@ def test_mistakes_of_a_program_are_told_with_their_lines(tmp_path: Path) -> None
     assert ended.returncode == 1
     assert "turn.hip:6: race: reads byte" in ended.stderr
     assert "turn.hip:5: use_after_free: reads 4 bytes at byte 0 of allocation 1" in ended.stderr
+
+
+LAST = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void last(int* x) {
+  if (threadIdx.x == 0) atomicExch(x, (int)blockIdx.x);
+}
+int main() {
+  int *x, seen;
+  if (hipMalloc(&x, 4) || hipMemset(x, 0, 4)) return 90;
+  last<<<16, 64>>>(x);
+  if (hipMemcpy(&seen, x, 4, hipMemcpyDeviceToHost)) return 91;
+  std::printf("%d", seen);
+}
+"""
+
+
+def test_a_program_whose_output_hangs_on_the_order_is_told_and_an_order_replayed(tmp_path: Path) -> None:
+    (tmp_path / "last.hip").write_text(LAST)
+    ended = amdkernel_run(tmp_path / "last.hip", "--schedules", "4", "--target", "emulator:gfx942")
+    assert ended.returncode == 1
+    assert ended.stdout == "15", "the output is that of the plain order"
+    assert "non_deterministic" in ended.stderr
+    seed = re.search(r"--order (\d+)", ended.stderr)
+    assert seed, ended.stderr
+    again = amdkernel_run(tmp_path / "last.hip", "--order", seed[1], "--target", "emulator:gfx942")
+    assert again.stdout != "15"
 
 
 OVERRUN = """

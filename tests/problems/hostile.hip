@@ -31,11 +31,12 @@ KERNEL(sleeps_until_a_flag_that_nobody_sets)
 
 KERNEL(takes_two_thousand_million_workgroups) { y[LANE] = (int)n; } //! timeout timeout
 
-static __device__ __noinline__ int deeper(volatile int* p, int depth) //! crashed out_of_bounds
+// Which of its stores is the first beyond its private memory depends on the depth.
+static __device__ __noinline__ int deeper(volatile int* p, int depth)
 {
     int own[32];
-    for (int k = 0; k < 32; k++)
-        own[k] = p[k] + depth;
+    for (int k = 0; k < 32; k++) //! crashed out_of_bounds
+        own[k] = p[k] + depth; //! crashed out_of_bounds
     return deeper(p, depth + 1) + own[depth & 31];
 }
 

@@ -85,6 +85,16 @@ KERNEL(lds_partial_sums_without_barrier)
     }
 }
 
+KERNEL(lds_sum_cleared_while_others_add)
+{
+    __shared__ int sum;
+    if (threadIdx.x == 0)
+        sum = 0;
+    atomicAdd(&sum, x[ITEM]); //! race
+    __syncthreads();
+    y[ITEM] = sum;
+}
+
 KERNEL(lds_maximum_read_too_early)
 {
     __shared__ int most;

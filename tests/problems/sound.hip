@@ -442,3 +442,15 @@ KERNEL(lds_load_ahead_of_its_guard)
     asm volatile("ds_read_b32 %0, %1\n\ts_waitcnt lgkmcnt(0)" : "=v"(early) : "v"(at) : "memory");
     y[ITEM] = threadIdx.x < 64 ? early : 0;
 }
+
+KERNEL(blocks_of_the_heap_that_pass_from_wave_to_wave)
+{
+    int* own = (int*)malloc(16 * sizeof(int));
+    for (int k = 0; k < 16; k++)
+        own[k] = x[(ITEM + k) % n];
+    int sum = 0;
+    for (int k = 0; k < 16; k++)
+        sum += own[k];
+    free(own);
+    y[ITEM] = sum;
+}

@@ -323,3 +323,72 @@ __global__ void last(int* y, int n)
     reference = "def reference(*, n):\n    return {'y': np.full(1, n + 8, np.int32)}\n"
     result = verdict_of(parts, reference, last_one, schedules=6)
     assert kinds(result) == {"non_deterministic"}, result.reason
+
+
+RELAY = """
+// amdkernel: launch relay grid=[1] block=[128]
+#define LOAD(p) __hip_atomic_load(p, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP)
+__global__ void relay(const int* x, int* y, int n)
+{
+    __shared__ int slot[2][64], full[2];
+    int lane = threadIdx.x & 63;
+    if (threadIdx.x < 2) full[threadIdx.x] = 0;
+    __syncthreads();
+    for (int k = 0; k < n / 64; ++k)
+        if (threadIdx.x < 64) {
+            slot[k & 1][lane] = x[64 * k + lane];
+            __hip_atomic_fetch_add(&full[k & 1], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+        } else {
+            while (LOAD(&full[k & 1]) < 64 * (k / 2 + 1)) { }
+            y[64 * k + lane] = slot[k & 1][63 - lane];
+        }
+}
+"""
+
+
+@pytest.fixture
+def relay_verdict(verdict_of):
+    """The producer of RELAY does not wait until its slot was read: who sees the flag late learns of all its stores."""
+    parts = [argument("x", "i32", '["n"]', "in"), argument("y", "i32", '["n"]', "out"), argument("n", "i32")]
+    reference = "def reference(x, *, n):\n    return {'y': x.reshape(-1, 64)[:, ::-1].reshape(-1)}\n"
+    return lambda **options: verdict_of([*parts, case(n=1024)], reference, RELAY, **options)
+
+
+def line_of(text):
+    return next(number for number, line in enumerate((INCLUDES + RELAY).splitlines(), 1) if text in line)
+
+
+def test_a_race_that_a_late_look_at_a_flag_hides_is_found_in_another_order(relay_verdict):
+    races = [finding for finding in relay_verdict().findings if finding.kind == "race"]
+    assert [(race.line, race.other_line) for race in races] == [(line_of("y[64"), line_of("slot[k & 1][lane] ="))]
+
+
+def test_an_order_is_replayed_by_its_seed_and_races_are_looked_for_in_it(relay_verdict):
+    first, second = relay_verdict(order=1), relay_verdict(order=1)
+    assert "race" in kinds(first)
+    assert first.findings == second.findings
+    assert first.coverage.orders == 1
+
+
+def test_without_other_orders_none_is_run(relay_verdict):
+    assert relay_verdict(schedules=0).coverage.orders == 0
+
+
+HANG = """
+// amdkernel: launch wait grid=[1] block=[64]
+__global__ void wait(int* y, int n)
+{
+    y[threadIdx.x] = 0;
+    while (__hip_atomic_load(y, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != n + 1)
+        __builtin_amdgcn_s_sleep(1);
+}
+"""
+
+
+def test_a_wait_for_what_never_comes_is_told_with_its_line(verdict_of):
+    parts = [argument("y", "i32", "[64]", "out"), argument("n", "i32"), case(n=1000)]
+    reference = "def reference(*, n):\n    return {'y': np.arange(64)}\n"
+    result = verdict_of(parts, reference, HANG, case_timeout_s=3.5)
+    assert (result.verdict, result.findings[0].kind) == ("timeout", "timeout"), result.reason
+    lines = (INCLUDES + HANG).splitlines()
+    assert "__hip_atomic_load" in lines[result.findings[0].line - 1] or "s_sleep" in lines[result.findings[0].line - 1]
