@@ -98,7 +98,7 @@ static bool waits_for_grid(Crew *c, Group *g, Wave *w)
         return false;
     c->worker.budget = LOOK_STEPS;
     __atomic_fetch_add(&c->queue->steps, LOOK_STEPS, __ATOMIC_RELAXED);
-    if (!slice(c))
+    if (!slice(c, g))
         limit_reached(c, g, w);
     return true;
 }
