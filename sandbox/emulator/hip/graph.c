@@ -57,6 +57,7 @@ hipError_t graph_add(Graph *g, const NodeList *needs, const Work *w, Node **out)
     if (!n)
         return hipErrorOutOfMemory;
     n->graph = g;
+    n->attributes.cooperative = w->kind == WORK_KERNEL && w->kernel.shape.cooperative;
     hipError_t error = work_keep(w, &n->work);
     if (error != hipSuccess) {
         free(n);
@@ -99,7 +100,7 @@ hipError_t graph_clone(const Graph *g, Graph **out)
         if (error == hipSuccess) {
             made->origin = n;
             made->disabled = n->disabled;
-            memcpy(made->attributes, n->attributes, sizeof made->attributes);
+            made->attributes = n->attributes;
         }
     }
     for (u32 i = 0; i < g->nodes.count && error == hipSuccess; i++)
@@ -305,7 +306,7 @@ static const struct { WorkKind work; hipGraphNodeType type; const char *name; } 
     {WORK_WAIT, hipGraphNodeTypeWaitEvent, "event wait"}, {WORK_ALLOCATE, hipGraphNodeTypeMemAlloc, "allocate"},
     {WORK_RELEASE, hipGraphNodeTypeMemFree, "free"},      {WORK_GRAPH, hipGraphNodeTypeGraph, "graph"},
     {WORK_WAIT_VALUE, hipGraphNodeTypeBatchMemOp, "wait value"},
-    {WORK_WRITE_VALUE, hipGraphNodeTypeBatchMemOp, "write value"},
+    {WORK_WRITE_VALUE, hipGraphNodeTypeBatchMemOp, "write value"}, {WORK_VALUES, hipGraphNodeTypeBatchMemOp, "values"},
 };
 
 hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType *type)

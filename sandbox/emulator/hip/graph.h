@@ -2,6 +2,7 @@
 #ifndef AMDKERNEL_HIP_GRAPH_H
 #define AMDKERNEL_HIP_GRAPH_H
 
+#include "attributes.h"
 #include "work.h"
 
 #include <time.h>
@@ -21,7 +22,7 @@ struct hipGraphNode {
     const Node *origin;  /* the node that this one is a copy of */
     bool disabled;
     u32 mark;            /* scratch of those who walk the graph */
-    hipLaunchAttributeValue attributes[4]; /* of a kernel: told back, without effect */
+    Attributes attributes; /* of a kernel */
 };
 
 typedef struct UserObject UserObject;

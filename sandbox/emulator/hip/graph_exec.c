@@ -130,6 +130,7 @@ static hipGraphExecUpdateResult update(struct hipGraphExec *e, Node *const *orde
             return hipGraphExecUpdateErrorParametersChanged;
         }
         e->order[i]->origin = order[i];
+        e->order[i]->attributes = order[i]->attributes;
     }
     return hipGraphExecUpdateSuccess;
 }

@@ -34,6 +34,8 @@ hipError_t node_set(Node *n, const Work *w)
         return error;
     work_drop(&n->work);
     n->work = kept;
+    if (kept.kind == WORK_KERNEL)
+        n->work.kernel.shape.cooperative = n->attributes.cooperative != 0;
     return hipSuccess;
 }
 
@@ -43,6 +45,37 @@ Node *node_in(hipGraphExec_t exec, const Node *node)
 {
     return exec && node ? graph_copy_of(exec->graph, node) : NULL;
 }
+
+/* The calls of a kind of node: its parameters to work (`make`), and back (`give`). */
+#define NODES(Name, KIND, make, give, ...)                                                                            \
+    hipError_t hipGraphAdd##Name##Node(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count,             \
+                                       const __VA_ARGS__ *p)                                                          \
+    {                                                                                                                 \
+        Work w;                                                                                                       \
+        hipError_t made = make(p, &w);                                                                                \
+        return node_add(node, graph, needs, count, made, &w);                                                         \
+    }                                                                                                                 \
+    hipError_t hipGraph##Name##NodeGetParams(hipGraphNode_t node, __VA_ARGS__ *p)                                     \
+    {                                                                                                                 \
+        if (!node || !p || family(node->work.kind) != KIND)                                                           \
+            return answer(hipErrorInvalidValue);                                                                      \
+        *p = give(&node->work);                                                                                       \
+        return hipSuccess;                                                                                            \
+    }                                                                                                                 \
+    static hipError_t set_##make(Node *node, const __VA_ARGS__ *p)                                                    \
+    {                                                                                                                 \
+        Work w;                                                                                                       \
+        hipError_t made = make(p, &w);                                                                                \
+        return set(node, made, &w);                                                                                   \
+    }
+
+/* Changing them, in a graph and in an executable one: headers differ in what is const. */
+#define SETTERS(Name, make, Parameters, ExecParameters)                                                               \
+    hipError_t hipGraph##Name##NodeSetParams(hipGraphNode_t node, Parameters *p) { return set_##make(node, p); }      \
+    hipError_t hipGraphExec##Name##NodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, ExecParameters *p)         \
+    {                                                                                                                 \
+        return set_##make(node_in(exec, node), p);                                                                    \
+    }
 
 /* ---- kernels ---- */
 
@@ -62,21 +95,11 @@ hipError_t kernel_work(const hipKernelNodeParams *p, Work *out)
     return error == hipSuccess ? launch_check(f, &out->kernel.shape, p->kernelParams, p->extra) : error;
 }
 
-hipError_t hipGraphAddKernelNode(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count,
-                                 const hipKernelNodeParams *p)
+static hipKernelNodeParams kernel_parameters(const Work *w)
 {
-    Work w;
-    hipError_t made = kernel_work(p, &w);
-    return node_add(node, graph, needs, count, made, &w);
-}
-
-hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node, hipKernelNodeParams *p)
-{
-    if (!node || !p || node->work.kind != WORK_KERNEL)
-        return answer(hipErrorInvalidValue);
-    const KernelWork *k = &node->work.kernel;
+    const KernelWork *k = &w->kernel;
     const LaunchShape *s = &k->shape;
-    *p = (hipKernelNodeParams){
+    return (hipKernelNodeParams){
         .func = k->handle,
         .gridDim = {s->grid[0] / s->block[0], s->grid[1] / s->block[1], s->grid[2] / s->block[2]},
         .blockDim = {s->block[0], s->block[1], s->block[2]},
@@ -84,53 +107,34 @@ hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node, hipKernelNodeParams 
         .kernelParams = k->parameters,
         .extra = k->extra,
     };
-    return hipSuccess;
 }
 
-hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node, const hipKernelNodeParams *p)
-{
-    Work w;
-    hipError_t made = kernel_work(p, &w);
-    return set(node, made, &w);
-}
+NODES(Kernel, WORK_KERNEL, kernel_work, kernel_parameters, hipKernelNodeParams)
+SETTERS(Kernel, kernel_work, const hipKernelNodeParams, const hipKernelNodeParams)
 
-hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const hipKernelNodeParams *p)
-{
-    return hipGraphKernelNodeSetParams(node_in(exec, node), p);
-}
-
-/* Attributes are hints: they are told back. */
-static hipLaunchAttributeValue *attribute_of(Node *node, hipLaunchAttributeID which)
-{
-    enum { KEPT = sizeof node->attributes / sizeof *node->attributes };
-    bool known = node && node->work.kind == WORK_KERNEL && (u32)which < KEPT;
-    return known ? &node->attributes[which] : NULL;
-}
+static bool is_kernel(const Node *node) { return node && node->work.kind == WORK_KERNEL; }
 
 hipError_t hipGraphKernelNodeSetAttribute(hipGraphNode_t node, hipLaunchAttributeID which,
                                           const hipLaunchAttributeValue *value)
 {
-    hipLaunchAttributeValue *kept = attribute_of(node, which);
-    if (!kept || !value)
+    if (!is_kernel(node) || !attribute_set(&node->attributes, (int)which, value))
         return answer(hipErrorInvalidValue);
-    *kept = *value;
+    node->work.kernel.shape.cooperative = node->attributes.cooperative != 0;
     return hipSuccess;
 }
 
 hipError_t hipGraphKernelNodeGetAttribute(hipGraphNode_t node, hipLaunchAttributeID which, hipLaunchAttributeValue *value)
 {
-    const hipLaunchAttributeValue *kept = attribute_of(node, which);
-    if (!kept || !value)
-        return answer(hipErrorInvalidValue);
-    *value = *kept;
-    return hipSuccess;
+    bool known = is_kernel(node) && attribute_get(&node->attributes, (int)which, value);
+    return answer(known ? hipSuccess : hipErrorInvalidValue);
 }
 
 hipError_t hipGraphKernelNodeCopyAttributes(hipGraphNode_t from, hipGraphNode_t to)
 {
-    if (!attribute_of(from, 0) || !attribute_of(to, 0))
+    if (!is_kernel(from) || !is_kernel(to))
         return answer(hipErrorInvalidValue);
-    memcpy(to->attributes, from->attributes, sizeof to->attributes);
+    to->attributes = from->attributes;
+    to->work.kernel.shape.cooperative = from->work.kernel.shape.cooperative;
     return hipSuccess;
 }
 
@@ -160,111 +164,51 @@ static hipError_t symbol_work(const void *symbol, const void *memory, size_t byt
                      : copy_work((void *)(uintptr_t)memory, address, bytes, kind, out);
 }
 
-hipError_t hipGraphAddMemcpyNode(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count,
-                                 const hipMemcpy3DParms *p)
+static hipMemcpy3DParms copy_parameters(const Work *w)
 {
-    Work w;
-    hipError_t made = rect_work(p, &w);
-    return node_add(node, graph, needs, count, made, &w);
+    const CopyWork *c = &w->copy;
+    if (w->kind == WORK_COPY_RECT)
+        return w->rect.parameters;
+    return (hipMemcpy3DParms){
+        .srcPtr = {(void *)(uintptr_t)c->from, c->bytes, c->bytes, 1},
+        .dstPtr = {c->to, c->bytes, c->bytes, 1},
+        .extent = {c->bytes, 1, 1},
+        .kind = c->kind,
+    };
 }
 
-hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count, void *to,
-                                   const void *from, size_t bytes, hipMemcpyKind kind)
-{
-    Work w;
-    hipError_t made = copy_work(to, from, bytes, kind, &w);
-    return node_add(node, graph, needs, count, made, &w);
-}
+NODES(Memcpy, WORK_COPY, rect_work, copy_parameters, hipMemcpy3DParms)
+SETTERS(Memcpy, rect_work, const hipMemcpy3DParms, hipMemcpy3DParms)
 
-hipError_t hipGraphAddMemcpyNodeToSymbol(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count,
-                                         const void *symbol, const void *from, size_t bytes, size_t offset,
-                                         hipMemcpyKind kind)
-{
-    Work w;
-    hipError_t made = symbol_work(symbol, from, bytes, offset, kind, true, &w);
-    return node_add(node, graph, needs, count, made, &w);
-}
+/* Nodes that copy a line: what is given for them, as a call's parameters, and the work that it makes. */
+#define LINES(How, work, ...)                                                                                         \
+    hipError_t hipGraphAddMemcpyNode##How(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count,          \
+                                          __VA_ARGS__, hipMemcpyKind kind)                                            \
+    {                                                                                                                 \
+        Work w;                                                                                                       \
+        hipError_t made = work;                                                                                       \
+        return node_add(node, graph, needs, count, made, &w);                                                         \
+    }                                                                                                                 \
+    hipError_t hipGraphMemcpyNodeSetParams##How(hipGraphNode_t node, __VA_ARGS__, hipMemcpyKind kind)                 \
+    {                                                                                                                 \
+        Work w;                                                                                                       \
+        hipError_t made = work;                                                                                       \
+        return set(node, made, &w);                                                                                   \
+    }                                                                                                                 \
+    hipError_t hipGraphExecMemcpyNodeSetParams##How(hipGraphExec_t exec, hipGraphNode_t node, __VA_ARGS__,            \
+                                                    hipMemcpyKind kind)                                               \
+    {                                                                                                                 \
+        Work w;                                                                                                       \
+        hipError_t made = work;                                                                                       \
+        return set(node_in(exec, node), made, &w);                                                                    \
+    }
+LINES(1D, copy_work(to, from, bytes, kind, &w), void *to, const void *from, size_t bytes)
+LINES(ToSymbol, symbol_work(symbol, from, bytes, offset, kind, true, &w), const void *symbol, const void *from,
+      size_t bytes, size_t offset)
+LINES(FromSymbol, symbol_work(symbol, to, bytes, offset, kind, false, &w), void *to, const void *symbol, size_t bytes,
+      size_t offset)
 
-hipError_t hipGraphAddMemcpyNodeFromSymbol(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count, void *to,
-                                           const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind)
-{
-    Work w;
-    hipError_t made = symbol_work(symbol, to, bytes, offset, kind, false, &w);
-    return node_add(node, graph, needs, count, made, &w);
-}
-
-hipError_t hipGraphMemcpyNodeGetParams(hipGraphNode_t node, hipMemcpy3DParms *p)
-{
-    if (!node || !p || family(node->work.kind) != WORK_COPY)
-        return answer(hipErrorInvalidValue);
-    const CopyWork *c = &node->work.copy;
-    if (node->work.kind == WORK_COPY_RECT)
-        *p = node->work.rect.parameters;
-    else
-        *p = (hipMemcpy3DParms){
-            .srcPtr = {(void *)(uintptr_t)c->from, c->bytes, c->bytes, 1},
-            .dstPtr = {c->to, c->bytes, c->bytes, 1},
-            .extent = {c->bytes, 1, 1},
-            .kind = c->kind,
-        };
-    return hipSuccess;
-}
-
-hipError_t hipGraphMemcpyNodeSetParams(hipGraphNode_t node, const hipMemcpy3DParms *p)
-{
-    Work w;
-    hipError_t made = rect_work(p, &w);
-    return set(node, made, &w);
-}
-
-hipError_t hipGraphMemcpyNodeSetParams1D(hipGraphNode_t node, void *to, const void *from, size_t bytes,
-                                         hipMemcpyKind kind)
-{
-    Work w;
-    hipError_t made = copy_work(to, from, bytes, kind, &w);
-    return set(node, made, &w);
-}
-
-hipError_t hipGraphMemcpyNodeSetParamsToSymbol(hipGraphNode_t node, const void *symbol, const void *from, size_t bytes,
-                                               size_t offset, hipMemcpyKind kind)
-{
-    Work w;
-    hipError_t made = symbol_work(symbol, from, bytes, offset, kind, true, &w);
-    return set(node, made, &w);
-}
-
-hipError_t hipGraphMemcpyNodeSetParamsFromSymbol(hipGraphNode_t node, void *to, const void *symbol, size_t bytes,
-                                                 size_t offset, hipMemcpyKind kind)
-{
-    Work w;
-    hipError_t made = symbol_work(symbol, to, bytes, offset, kind, false, &w);
-    return set(node, made, &w);
-}
-
-hipError_t hipGraphExecMemcpyNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, hipMemcpy3DParms *p)
-{
-    return hipGraphMemcpyNodeSetParams(node_in(exec, node), p);
-}
-
-hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t exec, hipGraphNode_t node, void *to, const void *from,
-                                             size_t bytes, hipMemcpyKind kind)
-{
-    return hipGraphMemcpyNodeSetParams1D(node_in(exec, node), to, from, bytes, kind);
-}
-
-hipError_t hipGraphExecMemcpyNodeSetParamsToSymbol(hipGraphExec_t exec, hipGraphNode_t node, const void *symbol,
-                                                   const void *from, size_t bytes, size_t offset, hipMemcpyKind kind)
-{
-    return hipGraphMemcpyNodeSetParamsToSymbol(node_in(exec, node), symbol, from, bytes, offset, kind);
-}
-
-hipError_t hipGraphExecMemcpyNodeSetParamsFromSymbol(hipGraphExec_t exec, hipGraphNode_t node, void *to,
-                                                     const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind)
-{
-    return hipGraphMemcpyNodeSetParamsFromSymbol(node_in(exec, node), to, symbol, bytes, offset, kind);
-}
-
-/* ---- fills ---- */
+/* ---- fills, host functions, values that are waited for and written ---- */
 
 static hipError_t fill_work(const hipMemsetParams *p, Work *out)
 {
@@ -272,37 +216,15 @@ static hipError_t fill_work(const hipMemsetParams *p, Work *out)
     return p ? fill_from_parameters(p, &out->fill) : hipErrorInvalidValue;
 }
 
-hipError_t hipGraphAddMemsetNode(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count,
-                                 const hipMemsetParams *p)
+static hipMemsetParams fill_parameters(const Work *w)
 {
-    Work w;
-    hipError_t made = fill_work(p, &w);
-    return node_add(node, graph, needs, count, made, &w);
+    const FillWork *f = &w->fill;
+    return (hipMemsetParams){.dst = f->to, .elementSize = (unsigned)f->element_bytes, .height = f->height,
+                             .pitch = f->pitch, .value = f->value, .width = f->width};
 }
 
-hipError_t hipGraphMemsetNodeGetParams(hipGraphNode_t node, hipMemsetParams *p)
-{
-    if (!node || !p || node->work.kind != WORK_FILL)
-        return answer(hipErrorInvalidValue);
-    const FillWork *f = &node->work.fill;
-    *p = (hipMemsetParams){.dst = f->to, .elementSize = (unsigned)f->element_bytes, .height = f->height,
-                           .pitch = f->pitch, .value = f->value, .width = f->width};
-    return hipSuccess;
-}
-
-hipError_t hipGraphMemsetNodeSetParams(hipGraphNode_t node, const hipMemsetParams *p)
-{
-    Work w;
-    hipError_t made = fill_work(p, &w);
-    return set(node, made, &w);
-}
-
-hipError_t hipGraphExecMemsetNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const hipMemsetParams *p)
-{
-    return hipGraphMemsetNodeSetParams(node_in(exec, node), p);
-}
-
-/* ---- host functions, empty nodes, graphs within graphs ---- */
+NODES(Memset, WORK_FILL, fill_work, fill_parameters, hipMemsetParams)
+SETTERS(Memset, fill_work, const hipMemsetParams, const hipMemsetParams)
 
 static hipError_t host_work(const hipHostNodeParams *p, Work *out)
 {
@@ -312,33 +234,30 @@ static hipError_t host_work(const hipHostNodeParams *p, Work *out)
     return p && p->fn ? hipSuccess : hipErrorInvalidValue;
 }
 
-hipError_t hipGraphAddHostNode(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count,
-                               const hipHostNodeParams *p)
+static hipHostNodeParams host_parameters(const Work *w) { return w->host; }
+
+NODES(Host, WORK_HOST, host_work, host_parameters, hipHostNodeParams)
+SETTERS(Host, host_work, const hipHostNodeParams, const hipHostNodeParams)
+
+static hipError_t values_work(const hipBatchMemOpNodeParams *p, Work *out)
 {
-    Work w;
-    hipError_t made = host_work(p, &w);
-    return node_add(node, graph, needs, count, made, &w);
+    *out = (Work){.kind = WORK_VALUES};
+    if (!p || p->flags)
+        return hipErrorInvalidValue;
+    out->values = (ValuesWork){p->paramArray, p->count};
+    return values_check(p->paramArray, p->count);
 }
 
-hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams *p)
+static hipBatchMemOpNodeParams values_parameters(const Work *w)
 {
-    if (!node || !p || node->work.kind != WORK_HOST)
-        return answer(hipErrorInvalidValue);
-    *p = node->work.host;
-    return hipSuccess;
+    return (hipBatchMemOpNodeParams){.count = w->values.count,
+                                     .paramArray = (hipStreamBatchMemOpParams *)(uintptr_t)w->values.list};
 }
 
-hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node, const hipHostNodeParams *p)
-{
-    Work w;
-    hipError_t made = host_work(p, &w);
-    return set(node, made, &w);
-}
+NODES(BatchMemOp, WORK_VALUES, values_work, values_parameters, hipBatchMemOpNodeParams)
+SETTERS(BatchMemOp, values_work, hipBatchMemOpNodeParams, const hipBatchMemOpNodeParams)
 
-hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const hipHostNodeParams *p)
-{
-    return hipGraphHostNodeSetParams(node_in(exec, node), p);
-}
+/* ---- empty nodes, graphs within graphs ---- */
 
 hipError_t hipGraphAddEmptyNode(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count)
 {

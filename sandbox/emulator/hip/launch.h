@@ -26,6 +26,8 @@ typedef struct { u64 hostcall, printf, heap, multigrid; } HiddenBlocks;
 /* module.c: hipErrorNotFound when the code object has no such kernel, or a descriptor that lies outside it. */
 hipError_t function_make(CodeObject *object, const char *name, Function **out);
 void function_end(Function *f);
+/* What a module was loaded from. */
+const CodeObject *module_object(hipModule_t module);
 /* Whether a pointer is a hipFunction_t. */
 bool function_exists(const void *pointer);
 

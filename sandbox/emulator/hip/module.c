@@ -137,6 +137,8 @@ hipError_t hipModuleLoad(hipModule_t *module, const char *path)
     return answer(error);
 }
 
+const CodeObject *module_object(hipModule_t module) { return module->object; }
+
 hipError_t hipModuleUnload(hipModule_t module)
 {
     if (!module)

@@ -98,3 +98,26 @@ hipError_t hipOccupancyMaxPotentialBlockSize(int *grid, int *block, const void *
     const Function *f = registered_function(host, &error);
     return answer(f ? best_block(grid, block, f, lds_bytes, limit) : error);
 }
+
+/* HIP 7. As AMD's runtime has it (clr 7.2, hip_platform.cpp): LDS that is left for each of so many workgroups on a compute
+ * unit, and no less than what each has when as many are there as its threads allow. */
+hipError_t hipOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *host, int blocks, int block);
+hipError_t hipOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *host, int blocks, int block)
+{
+    enum { LDS_GRANULE = 64 };
+    const Device *d = device();
+    hipError_t error;
+    if (!bytes || blocks <= 0 || block <= 0)
+        return answer(hipErrorInvalidValue);
+    const Function *f = registered_function(host, &error);
+    if (!f)
+        return answer(error);
+    int most = d->wave * d->simds * d->waves_per_simd / block;
+    if (!most)
+        return answer(hipErrorInvalidValue);
+    i64 statics = (i64)f->kernel->lds_bytes, left = (i64)d->lds_bytes - statics * at_most(blocks, most);
+    i64 each = left / blocks > left / most ? left / blocks : left / most, room = (i64)d->lds_bytes - statics;
+    each = each < 0 ? 0 : each > room ? room : each;
+    *bytes = (size_t)each / LDS_GRANULE * LDS_GRANULE;
+    return hipSuccess;
+}

@@ -170,3 +170,35 @@ static hipError_t driver_3d(const HIP_MEMCPY3D *p, bool wait, hipStream_t stream
 
 hipError_t hipDrvMemcpy3D(const HIP_MEMCPY3D *p) { return driver_3d(p, true, NULL); }
 hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D *p, hipStream_t stream) { return driver_3d(p, false, stream); }
+
+/* ---- between devices (HIP 7): every device reaches all memory, so which ones they are is only checked ---- */
+
+typedef struct {
+    hipArray_t from_array;
+    hipPos from_position;
+    hipPitchedPtr from;
+    int from_device;
+    hipArray_t to_array;
+    hipPos to_position;
+    hipPitchedPtr to;
+    int to_device;
+    hipExtent extent;
+} PeerCopy;
+
+static hipError_t copy_peer(const PeerCopy *p, bool wait, hipStream_t stream)
+{
+    if (!p)
+        return answer(hipErrorInvalidValue);
+    if (!is_device(p->from_device) || !is_device(p->to_device))
+        return answer(hipErrorInvalidDevice);
+    const hipMemcpy3DParms same = {.srcArray = p->from_array, .srcPos = p->from_position, .srcPtr = p->from,
+                                   .dstArray = p->to_array, .dstPos = p->to_position, .dstPtr = p->to,
+                                   .extent = p->extent, .kind = hipMemcpyDeviceToDevice};
+    return copy_3d(&same, wait, stream);
+}
+
+hipError_t hipMemcpy3DPeer(PeerCopy *p);
+hipError_t hipMemcpy3DPeer(PeerCopy *p) { return copy_peer(p, true, NULL); }
+
+hipError_t hipMemcpy3DPeerAsync(PeerCopy *p, hipStream_t stream);
+hipError_t hipMemcpy3DPeerAsync(PeerCopy *p, hipStream_t stream) { return copy_peer(p, false, stream); }

@@ -14,5 +14,3 @@ int refuse(const char *call, const char *why);
 #define reason "there is no other process, no graphics and no file that memory could be shared with"
 #include "refused_sharing.def"
 #undef reason
-#define reason "it is not in this version"
-#include "refused_other.def"

@@ -125,6 +125,16 @@ static hipError_t submit_graph(Stream *s, hipStream_t handle, const Graph *g)
     return error;
 }
 
+static hipError_t submit_values(Stream *s, hipStream_t handle, const ValuesWork *v)
+{
+    hipError_t error = hipSuccess;
+    Work one;
+    for (u32 i = 0; i < v->count && error == hipSuccess; i++)
+        if (value_work(&v->list[i], &one))
+            error = queue_submit(s, handle, &one, NULL, false);
+    return error;
+}
+
 /* AMD's runtime has copied pageable memory when the call returns, also where the call launches a graph. */
 static bool copies_pageable(const Work *w)
 {
@@ -140,6 +150,7 @@ hipError_t stream_do(Stream *s, hipStream_t handle, const Work *w, bool wait)
     switch (w->kind) {
     case WORK_EMPTY: case WORK_ALLOCATE: case WORK_RELEASE: return hipSuccess;
     case WORK_GRAPH: return submit_graph(s, handle, w->graph);
+    case WORK_VALUES: return submit_values(s, handle, &w->values);
     case WORK_RECORD: mark = event_renew(w->event); break;
     case WORK_WAIT: mark = event_mark(w->event); break;
     default: break;
@@ -165,12 +176,16 @@ hipError_t stream_submit_and_wait(hipStream_t stream, const Work *w)
     return s->capture ? capture_add(s, w) : stream_do(s, stream, w, true);
 }
 
+static int in_range(int priority)
+{
+    return priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority > LEAST_PRIORITY ? LEAST_PRIORITY : priority;
+}
+
 static hipError_t create(hipStream_t *stream, unsigned flags, int priority)
 {
     if (!stream || (flags != hipStreamDefault && flags != hipStreamNonBlocking))
         return hipErrorInvalidValue;
-    int bounded = priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority > LEAST_PRIORITY ? LEAST_PRIORITY : priority;
-    *stream = (hipStream_t)add(flags, bounded);
+    *stream = (hipStream_t)add(flags, in_range(priority));
     return *stream ? hipSuccess : hipErrorOutOfMemory;
 }
 
@@ -303,55 +318,52 @@ hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void *dat
     return answer(stream_submit(stream, &w));
 }
 
-/* ---- values in memory that streams wait for and write ---- */
+/* ---- attributes (HIP 7) ---- */
 
-static hipError_t submit_value(hipStream_t stream, WorkKind kind, ValueWork value)
+enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_PRIORITY = 8 }; /* which streams do not have; which is the stream's own */
+
+static hipError_t may_have(const Stream *s, int which, const void *value)
 {
-    if (!value.address || (u64)(uintptr_t)value.address % value.bytes)
-        return answer(hipErrorInvalidValue);
-    const Work w = {.kind = kind, .value = value};
-    return answer(stream_submit(stream, &w));
+    if (!value || which == ATTRIBUTE_COOPERATIVE)
+        return hipErrorInvalidValue;
+    return s ? hipSuccess : hipErrorInvalidResourceHandle;
 }
 
-hipError_t hipStreamWaitValue32(hipStream_t stream, void *address, u32 value, unsigned condition, u32 mask)
+hipError_t hipStreamSetAttribute(hipStream_t stream, int which, const void *value);
+hipError_t hipStreamSetAttribute(hipStream_t stream, int which, const void *value)
 {
-    return submit_value(stream, WORK_WAIT_VALUE, (ValueWork){address, value, mask, 4, condition});
+    Stream *s = stream_find(stream);
+    hipError_t error = may_have(s, which, value);
+    if (error == hipSuccess && s->capture)
+        error = hipErrorStreamCaptureUnsupported;
+    if (error == hipSuccess && !attribute_set(&s->attributes, which, value))
+        error = hipErrorInvalidValue;
+    if (error == hipSuccess && which == ATTRIBUTE_PRIORITY)
+        s->priority = in_range(s->attributes.priority);
+    return answer(error);
 }
 
-hipError_t hipStreamWaitValue64(hipStream_t stream, void *address, u64 value, unsigned condition, u64 mask)
+hipError_t hipStreamGetAttribute(hipStream_t stream, int which, void *value);
+hipError_t hipStreamGetAttribute(hipStream_t stream, int which, void *value)
 {
-    return submit_value(stream, WORK_WAIT_VALUE, (ValueWork){address, value, mask, 8, condition});
+    const Stream *s = stream_find(stream);
+    hipError_t error = may_have(s, which, value);
+    if (error != hipSuccess)
+        return answer(error);
+    Attributes a = s->attributes;
+    a.priority = s->priority;
+    a.policy = a.policy ? a.policy : 1; /* hipSyncPolicyAuto */
+    return answer(attribute_get(&a, which, value) ? hipSuccess : hipErrorInvalidValue);
 }
 
-hipError_t hipStreamWriteValue32(hipStream_t stream, void *address, u32 value, unsigned flags)
+hipError_t hipStreamCopyAttributes(hipStream_t to, hipStream_t from);
+hipError_t hipStreamCopyAttributes(hipStream_t to, hipStream_t from)
 {
-    (void)flags;
-    return submit_value(stream, WORK_WRITE_VALUE, (ValueWork){address, value, ~0u, 4, 0});
-}
-
-hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned count, hipStreamBatchMemOpParams *list, unsigned flags)
-{
-    hipError_t error = list && count && count <= 256 && !flags ? hipSuccess : answer(hipErrorInvalidValue);
-    for (unsigned i = 0; i < count && error == hipSuccess; i++) {
-        const hipStreamBatchMemOpParams *p = &list[i];
-        void *wait = (void *)p->waitValue.address, *write = (void *)p->writeValue.address;
-        switch (p->operation) {
-        case hipStreamMemOpWaitValue32:
-            error = hipStreamWaitValue32(stream, wait, p->waitValue.value, p->waitValue.flags, ~0u);
-            break;
-        case hipStreamMemOpWaitValue64:
-            error = hipStreamWaitValue64(stream, wait, p->waitValue.value64, p->waitValue.flags, ~0ull);
-            break;
-        case hipStreamMemOpWriteValue32: error = hipStreamWriteValue32(stream, write, p->writeValue.value, 0); break;
-        case hipStreamMemOpWriteValue64: error = hipStreamWriteValue64(stream, write, p->writeValue.value64, 0); break;
-        default: break; /* barriers and flushes: work is in order and seen at once */
-        }
-    }
-    return error;
-}
-
-hipError_t hipStreamWriteValue64(hipStream_t stream, void *address, u64 value, unsigned flags)
-{
-    (void)flags;
-    return submit_value(stream, WORK_WRITE_VALUE, (ValueWork){address, value, ~0ull, 8, 0});
+    Stream *t = stream_find(to);
+    const Stream *f = stream_find(from);
+    if (!t || !f)
+        return answer(hipErrorInvalidResourceHandle);
+    t->attributes = f->attributes;
+    t->priority = f->priority;
+    return hipSuccess;
 }

@@ -9,6 +9,7 @@ typedef struct Stream {
     int priority, device;
     bool is_null, ended; /* ended: destroyed while it had work to do */
     u64 id;
+    Attributes attributes;
     Capture *capture;    /* NULL: work is done when its turn comes */
     NodeList tail;       /* while it captures: the nodes that the next one depends on */
     struct Item *first, *last; /* what is to be done, see queue.c */

@@ -34,7 +34,7 @@ hipError_t work_run(const Work *w, hipStream_t stream)
     switch (w->kind) {
     case WORK_EMPTY: case WORK_ALLOCATE: case WORK_RELEASE: case WORK_WAIT: case WORK_RECORD: case WORK_WAIT_VALUE:
         return hipSuccess; /* that its turn has come is all */
-    case WORK_KERNEL: case WORK_GRAPH: return hipErrorUnknown;
+    case WORK_KERNEL: case WORK_GRAPH: case WORK_VALUES: return hipErrorUnknown;
     case WORK_COPY: return copy_run(&w->copy);
     case WORK_COPY_RECT: return rect_run(&w->rect);
     case WORK_FILL: return fill_run(&w->fill);
@@ -104,11 +104,23 @@ static hipError_t keep_parameters(KernelWork *k)
     return hipSuccess;
 }
 
+static hipError_t keep_values(ValuesWork *v)
+{
+    hipStreamBatchMemOpParams *kept = malloc(v->count * sizeof *kept);
+    if (!kept)
+        return hipErrorOutOfMemory;
+    memcpy(kept, v->list, v->count * sizeof *kept);
+    v->list = kept;
+    return hipSuccess;
+}
+
 hipError_t work_keep(const Work *w, Work *out)
 {
     *out = *w;
     if (w->kind == WORK_GRAPH)
         return graph_clone(w->graph, &out->graph);
+    if (w->kind == WORK_VALUES)
+        return keep_values(&out->values);
     if (w->kind != WORK_KERNEL)
         return hipSuccess;
     out->kernel.kept = NULL;
@@ -119,6 +131,8 @@ void work_drop(Work *w)
 {
     if (w->kind == WORK_KERNEL)
         free(w->kernel.kept);
+    if (w->kind == WORK_VALUES)
+        free((void *)(uintptr_t)w->values.list);
     if (w->kind == WORK_GRAPH && w->graph)
         graph_end(w->graph);
     *w = (Work){.kind = WORK_EMPTY};

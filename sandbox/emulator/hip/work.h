@@ -9,7 +9,7 @@
 
 typedef enum {
     WORK_EMPTY, WORK_KERNEL, WORK_COPY, WORK_FILL, WORK_HOST, WORK_CALLBACK, WORK_RECORD, WORK_WAIT, WORK_ALLOCATE,
-    WORK_RELEASE, WORK_FREE, WORK_GRAPH, WORK_WAIT_VALUE, WORK_WRITE_VALUE, WORK_COPY_RECT
+    WORK_RELEASE, WORK_FREE, WORK_GRAPH, WORK_WAIT_VALUE, WORK_WRITE_VALUE, WORK_VALUES, WORK_COPY_RECT
 } WorkKind;
 
 typedef struct {
@@ -49,6 +49,12 @@ typedef struct {
     u32 bytes, condition; /* hipStreamWaitValueGte, … */
 } ValueWork;
 
+/* Waits for values and writes of them, one after the other. */
+typedef struct {
+    const hipStreamBatchMemOpParams *list; /* the work's own once it is kept */
+    u32 count;
+} ValuesWork;
+
 typedef struct Work {
     WorkKind kind;
     union {
@@ -63,6 +69,7 @@ typedef struct Work {
         void *released; /* WORK_RELEASE: a graph's own block stays; WORK_FREE */
         hipGraph_t graph;
         ValueWork value;
+        ValuesWork values;
     };
 } Work;
 
@@ -70,6 +77,10 @@ typedef struct Work {
 hipError_t work_run(const Work *w, hipStream_t stream);
 /* Whether the value that it waits for is there. */
 bool work_value_is_reached(const ValueWork *w);
+
+/* stream_values.c: the wait or the write that one of a list is; false for what has no effect here. */
+bool value_work(const hipStreamBatchMemOpParams *p, Work *out);
+hipError_t values_check(const hipStreamBatchMemOpParams *list, u32 count);
 
 /* A copy that outlives the caller's arguments, and its end. */
 hipError_t work_keep(const Work *w, Work *out);

@@ -1,4 +1,6 @@
 // Graphs: captured from two streams, built node by node, changed, cloned, updated, and graphs within graphs.
+#include <hip/hip_cooperative_groups.h>
+
 #include "expect.h"
 
 #include <vector>
@@ -131,6 +133,82 @@ static void build(int* data) {
   EXPECT_ERROR(hipErrorInvalidValue, hipGraphInstantiate(&outer, graph, nullptr, nullptr, 0));  // a circle
 }
 
+// Values that a graph waits for and writes, as a node of its own and as what a stream was asked.
+static void values() {
+  hipStream_t stream;
+  hipGraph_t graph;
+  hipGraphNode_t node;
+  hipGraphExec_t exec;
+  unsigned* flags;
+  HIP(hipStreamCreate(&stream));
+  HIP(hipExtMallocWithFlags(reinterpret_cast<void**>(&flags), 16, hipMallocSignalMemory));
+  HIP(hipMemset(flags, 0, 16));
+  hipStreamBatchMemOpParams list[2] = {};
+  list[0].waitValue.operation = hipStreamMemOpWaitValue32, list[0].waitValue.address = flags;
+  list[0].waitValue.value = 3, list[0].waitValue.flags = hipStreamWaitValueGte;
+  list[1].writeValue.operation = hipStreamMemOpWriteValue32, list[1].writeValue.address = flags + 1, list[1].writeValue.value = 8;
+  hipBatchMemOpNodeParams p = {nullptr, 2, list, 0}, read;
+  HIP(hipGraphCreate(&graph, 0));
+  HIP(hipGraphAddBatchMemOpNode(&node, graph, nullptr, 0, &p));
+  HIP(hipGraphBatchMemOpNodeGetParams(node, &read));
+  EXPECT(read.count == 2 && read.paramArray != list && read.paramArray[1].writeValue.value == 8);
+  HIP(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  list[1].writeValue.value = 9;
+  HIP(hipGraphExecBatchMemOpNodeSetParams(exec, node, &p));
+  HIP(hipGraphLaunch(exec, stream));
+  EXPECT_ERROR(hipErrorNotReady, hipStreamQuery(stream));
+  EXPECT(reinterpret_cast<volatile unsigned*>(flags)[1] == 0);
+  reinterpret_cast<volatile unsigned*>(flags)[0] = 4;
+  HIP(hipStreamSynchronize(stream));
+  EXPECT(flags[1] == 9);
+  p.count = 0;
+  EXPECT_ERROR(hipErrorInvalidValue, hipGraphBatchMemOpNodeSetParams(node, &p));
+
+  HIP(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+  HIP(hipStreamBatchMemOp(stream, 2, list, 0));
+  HIP(hipStreamEndCapture(stream, &graph));
+  size_t nodes = 0;
+  HIP(hipGraphGetNodes(graph, nullptr, &nodes));
+  EXPECT(nodes == 1);
+}
+
+__global__ void meet(int* arrived, int* seen) {
+  if (threadIdx.x == 0) atomicAdd(arrived, 1);
+  cooperative_groups::this_grid().sync();
+  if (threadIdx.x == 0) seen[blockIdx.x] = *arrived;
+}
+
+// Attributes stay with a node, and one of them decides how its kernel is launched.
+static void attributes() {
+  int *arrived, *seen;
+  hipGraph_t graph;
+  hipGraphNode_t node, other;
+  hipGraphExec_t exec;
+  HIP(hipMallocManaged(&arrived, 128));
+  seen = arrived + 1;
+  *arrived = 0;
+  void* arguments[] = {&arrived, &seen};
+  hipKernelNodeParams p = {};
+  p.func = reinterpret_cast<void*>(meet), p.gridDim = dim3(20), p.blockDim = dim3(64), p.kernelParams = arguments;
+  HIP(hipGraphCreate(&graph, 0));
+  HIP(hipGraphAddKernelNode(&node, graph, nullptr, 0, &p));
+  hipLaunchAttributeValue value = {}, read = {};
+  value.cooperative = 1;
+  HIP(hipGraphKernelNodeSetAttribute(node, hipLaunchAttributeCooperative, &value));
+  value.priority = -1;
+  HIP(hipGraphKernelNodeSetAttribute(node, hipLaunchAttributePriority, &value));
+  HIP(hipGraphKernelNodeSetParams(node, &p));
+  HIP(hipGraphKernelNodeGetAttribute(node, hipLaunchAttributePriority, &read));
+  EXPECT(read.priority == -1);
+  HIP(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  HIP(hipGraphLaunch(exec, nullptr));
+  HIP(hipDeviceSynchronize());
+  for (int i = 0; i < 20; i++) EXPECT(seen[i] == 20);
+  p.func = reinterpret_cast<void*>(add);
+  HIP(hipGraphAddEmptyNode(&other, graph, nullptr, 0));
+  EXPECT_ERROR(hipErrorInvalidValue, hipGraphKernelNodeCopyAttributes(node, other));
+}
+
 // A launch has copied pageable memory when it returns, as AMD's runtime does; nothing here waits for the stream.
 static void pageable() {
   const int many = 1 << 20;
@@ -160,6 +238,8 @@ int main() {
   HIP(hipMalloc(&data, n * sizeof(int)));
   capture(data);
   build(data);
+  values();
+  attributes();
   pageable();
   return pass();
 }
