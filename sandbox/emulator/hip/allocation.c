@@ -105,6 +105,19 @@ bool allocation_find(const void *pointer, Allocation *out)
     return found;
 }
 
+Advice *allocation_advice(const void *pointer)
+{
+    size_t i = find((u64)(uintptr_t)pointer);
+    return i < block_count ? &blocks[i].advice : NULL;
+}
+
+void allocation_count(int ordinal, i64 bytes)
+{
+    runtime_lock();
+    in_use[ordinal] += (u64)bytes;
+    runtime_unlock();
+}
+
 bool allocation_end(void *pointer)
 {
     u64 address = (u64)(uintptr_t)pointer;

@@ -6,6 +6,15 @@
 
 typedef enum { ALLOCATION_DEVICE, ALLOCATION_HOST, ALLOCATION_MANAGED, ALLOCATION_REGISTERED, ALLOCATION_MAPPED } AllocationKind;
 
+/* What hipMemAdvise and hipMemPrefetchAsync said of a block. */
+typedef struct {
+    u8 preferred, prefetched; /* PLACE_OF(ordinal), NO_PLACE */
+    u32 accessed_by;          /* a bit for each device */
+    bool accessed_by_host, read_mostly, coarse;
+} Advice;
+enum { NO_PLACE = 0 };
+#define PLACE_OF(ordinal) ((u8)((ordinal) + 2)) /* the host is hipCpuDeviceId, -1 */
+
 typedef struct {
     u64 address, bytes;
     AllocationKind kind;
@@ -13,6 +22,7 @@ typedef struct {
     int device;       /* that was current */
     u64 id;           /* hipPointerGetAttribute's buffer id */
     void *pool;       /* hipMemPool_t, NULL when it comes from none */
+    Advice advice;
 } Allocation;
 
 /* hipSuccess and *pointer, NULL for 0 bytes; hipErrorInvalidValue, hipErrorOutOfMemory. */
@@ -21,8 +31,11 @@ hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32
 bool allocation_end(void *pointer);
 /* The block that holds `pointer`, by value. */
 bool allocation_find(const void *pointer, Allocation *out);
-/* The bytes in use of a device. */
+/* What was said of the block that holds `pointer`, or NULL. The caller holds the lock of the runtime. */
+Advice *allocation_advice(const void *pointer);
+/* The bytes in use of a device; those of memory that is no block, which hipMemCreate made. */
 u64 allocation_in_use(int device);
+void allocation_count(int device, i64 bytes);
 /* The bytes in use of those that came from a pool. */
 u64 allocation_in_pool(const void *pool);
 /* Make memory outside the arena visible to kernels: the program's own, or what is mapped to reserved addresses; hipErrorHostMemoryAlreadyRegistered. */

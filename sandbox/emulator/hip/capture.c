@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 static u64 last_capture;
+static u32 capturing;  /* captures that there are */
 static u32 forbidding; /* captures of mode global: while there is one, calls that would wait are an error everywhere */
 static _Thread_local u32 forbidding_here;
 static _Thread_local hipStreamCaptureMode mode_here = hipStreamCaptureModeGlobal;
@@ -37,6 +38,31 @@ hipError_t capture_forbids_stream(Stream *s)
     return hipErrorStreamCaptureUnsupported;
 }
 
+typedef struct {
+    const Stream *null; /* whose captures are meant: of streams that it waits for. NULL: all */
+    bool found;
+} Break;
+
+static void break_capture(Stream *s, void *context)
+{
+    Break *b = context;
+    if (!s->capture || (b->null && (s->device != b->null->device || s->flags & hipStreamNonBlocking)))
+        return;
+    s->capture->broken = b->found = true;
+}
+
+static hipError_t break_captures(const Stream *null)
+{
+    Break b = {.null = null};
+    if (__atomic_load_n(&capturing, __ATOMIC_RELAXED))
+        stream_each(break_capture, &b);
+    return b.found ? hipErrorStreamCaptureImplicit : hipSuccess;
+}
+
+hipError_t capture_forbids_copies(void) { return capture_forbids() == hipSuccess ? hipSuccess : break_captures(NULL); }
+
+hipError_t capture_forbids_null(const Stream *s) { return s->is_null ? break_captures(s) : hipSuccess; }
+
 static hipError_t begin(hipStream_t stream, Graph *graph, const hipGraphNode_t *needs, size_t count,
                         hipStreamCaptureMode mode)
 {
@@ -59,6 +85,7 @@ static hipError_t begin(hipStream_t stream, Graph *graph, const hipGraphNode_t *
         return hipErrorOutOfMemory;
     }
     c->id = __atomic_add_fetch(&last_capture, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&capturing, 1, __ATOMIC_RELAXED);
     s->capture = c;
     for (size_t i = 0; i < count; i++)
         list_add(&s->tail, needs[i]);
@@ -144,6 +171,7 @@ hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t *graph)
     w.end = true;
     stream_each(sweep, &w);
     event_forget_capture(c);
+    __atomic_sub_fetch(&capturing, 1, __ATOMIC_RELAXED);
     stop_forbidding(c);
     *graph = error == hipSuccess ? c->graph : NULL;
     if (error != hipSuccess && c->owns_graph)

@@ -69,7 +69,7 @@ static hipError_t submit_copy(const CopyWork *w, bool wait, hipStream_t stream)
 static hipError_t copy(void *to, const void *from, size_t bytes, hipMemcpyKind kind)
 {
     const CopyWork w = {to, from, bytes, kind};
-    hipError_t error = capture_forbids();
+    hipError_t error = capture_forbids_copies();
     return error != hipSuccess ? answer(error) : submit_copy(&w, true, NULL);
 }
 

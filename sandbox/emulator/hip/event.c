@@ -169,15 +169,26 @@ static double milliseconds(const Mark *m)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+static hipError_t between(const Mark *start, const Mark *stop, float *ms)
+{
+    if (!start || !stop)
+        return hipErrorInvalidHandle;
+    if (!mark_is_reached(start) || !mark_is_reached(stop))
+        return hipErrorNotReady;
+    *ms = (float)(milliseconds(stop) - milliseconds(start));
+    return hipSuccess;
+}
+
 hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
 {
     const Event *a = event_find(start), *b = event_find(stop);
     if (!ms)
         return answer(hipErrorInvalidValue);
-    if (!a || !b || !a->mark || !b->mark || (a->flags | b->flags) & hipEventDisableTiming)
+    if (!a || !b || (a->flags | b->flags) & hipEventDisableTiming)
         return answer(hipErrorInvalidHandle);
-    if (!mark_is_reached(a->mark) || !mark_is_reached(b->mark))
-        return answer(hipErrorNotReady);
-    *ms = (float)(milliseconds(b->mark) - milliseconds(a->mark));
-    return hipSuccess;
+    Mark *first = event_mark(start), *last = event_mark(stop); /* shares: another thread may record them anew */
+    hipError_t error = between(first, last, ms);
+    mark_drop(first);
+    mark_drop(last);
+    return answer(error);
 }

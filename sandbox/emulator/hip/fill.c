@@ -53,7 +53,7 @@ static bool is_on_device(const void *pointer)
 static hipError_t fill(FillWork w, bool wait, hipStream_t stream)
 {
     const Work work = {.kind = WORK_FILL, .fill = w};
-    hipError_t error = wait ? capture_forbids() : hipSuccess;
+    hipError_t error = wait ? capture_forbids_copies() : hipSuccess;
     if (error != hipSuccess)
         return answer(error);
     wait = wait && !is_on_device(w.to);

@@ -84,6 +84,10 @@ hipError_t capture_add(struct Stream *s, const Work *w);
 /* hipErrorStreamCaptureUnsupported where a capture forbids a call that would wait for the device or allocate. */
 hipError_t capture_forbids(void);
 hipError_t capture_forbids_stream(struct Stream *s);
+/* hipErrorStreamCaptureImplicit, and those captures are broken, where a call that copies at once would wait for one. */
+hipError_t capture_forbids_copies(void);
+/* The same for work of the null stream, which waits for blocking streams that capture. */
+hipError_t capture_forbids_null(const struct Stream *s);
 
 /* user_object.c */
 void user_objects_release(Retained *list);

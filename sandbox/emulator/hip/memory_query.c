@@ -43,13 +43,22 @@ static hipMemoryType memory_type(const Allocation *a)
     }
 }
 
+/* Variables lie with their code objects, which are no blocks that the program asked for. */
+static bool is_variable(const void *pointer, Allocation *as)
+{
+    if (is_pageable(pointer))
+        return false;
+    *as = (Allocation){.address = (u64)(uintptr_t)pointer, .bytes = 1, .kind = ALLOCATION_DEVICE, .device = current_device()};
+    return true;
+}
+
 hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void *pointer)
 {
     Allocation a;
     if (!attributes || !pointer)
         return answer(hipErrorInvalidValue);
     *attributes = (hipPointerAttribute_t){.type = hipMemoryTypeUnregistered, .device = -2};
-    if (!allocation_find(pointer, &a))
+    if (!allocation_find(pointer, &a) && !is_variable(pointer, &a))
         return hipSuccess;
     attributes->type = memory_type(&a);
     attributes->device = a.device;
@@ -107,53 +116,4 @@ hipError_t hipPointerSetAttribute(const void *value, hipPointer_attribute which,
     Allocation a;
     bool known = value && which == HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS && allocation_find(pointer, &a);
     return answer(known ? hipSuccess : hipErrorInvalidValue); /* copies are synchronous in any case */
-}
-
-/* ---- advice on managed memory: it is in one place, so advice changes nothing ---- */
-
-static hipError_t check_place(const void *pointer, size_t bytes, int ordinal)
-{
-    Allocation a;
-    if (!pointer || !bytes)
-        return hipErrorInvalidValue;
-    if (ordinal != hipCpuDeviceId && !is_device(ordinal))
-        return hipErrorInvalidDevice;
-    bool inside = allocation_find(pointer, &a) && bytes <= a.address + a.bytes - (u64)(uintptr_t)pointer;
-    return inside ? hipSuccess : hipErrorInvalidValue;
-}
-
-hipError_t hipMemAdvise(const void *pointer, size_t bytes, hipMemoryAdvise advice, int ordinal)
-{
-    (void)advice;
-    return answer(check_place(pointer, bytes, ordinal));
-}
-
-hipError_t hipMemPrefetchAsync(const void *pointer, size_t bytes, int ordinal, hipStream_t stream)
-{
-    (void)stream;
-    return answer(check_place(pointer, bytes, ordinal));
-}
-
-hipError_t hipMemRangeGetAttribute(void *out, size_t out_bytes, hipMemRangeAttribute which, const void *pointer,
-                                   size_t bytes)
-{
-    Allocation a;
-    if (!out || out_bytes < sizeof(int) || !pointer || !bytes || !allocation_find(pointer, &a))
-        return answer(hipErrorInvalidValue);
-    bool place = which != hipMemRangeAttributeReadMostly && which != hipMemRangeAttributeCoherencyMode;
-    int value = which == hipMemRangeAttributeReadMostly        ? 0
-                : which == hipMemRangeAttributeCoherencyMode   ? (int)hipMemRangeCoherencyModeFineGrain
-                                                               : hipInvalidDeviceId; /* no advice is kept */
-    for (size_t i = 0; i < (place ? out_bytes / sizeof value : 1); i++)
-        memcpy((int *)out + i, &value, sizeof value);
-    return hipSuccess;
-}
-
-hipError_t hipMemRangeGetAttributes(void **out, size_t *out_bytes, hipMemRangeAttribute *which, size_t count,
-                                    const void *pointer, size_t bytes)
-{
-    hipError_t error = out && out_bytes && which && count ? hipSuccess : hipErrorInvalidValue;
-    for (size_t i = 0; i < count && error == hipSuccess; i++)
-        error = hipMemRangeGetAttribute(out[i], out_bytes[i], which[i], pointer, bytes);
-    return answer(error);
 }

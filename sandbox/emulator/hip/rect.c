@@ -25,7 +25,7 @@ static hipError_t rect(const RectWork *w, bool wait, hipStream_t stream)
     if (w->width && w->height && w->depth && (!w->to || !w->from))
         return answer(hipErrorInvalidValue);
     const Work work = {.kind = WORK_COPY_RECT, .rect = *w};
-    hipError_t error = wait ? capture_forbids() : hipSuccess;
+    hipError_t error = wait ? capture_forbids_copies() : hipSuccess;
     if (error != hipSuccess)
         return answer(error);
     wait = wait || is_pageable(w->to) || is_pageable(w->from);

@@ -160,21 +160,17 @@ hipError_t stream_do(Stream *s, hipStream_t handle, const Work *w, bool wait)
     return queue_submit(s, handle, w, mark, wait);
 }
 
-hipError_t stream_submit(hipStream_t stream, const Work *w)
+static hipError_t submit(hipStream_t stream, const Work *w, bool wait)
 {
     Stream *s = stream_find(stream);
-    if (!s)
-        return hipErrorInvalidHandle;
-    return s->capture ? capture_add(s, w) : stream_do(s, stream, w, false);
+    hipError_t error = s ? capture_forbids_null(s) : hipErrorInvalidHandle;
+    if (error != hipSuccess)
+        return error;
+    return s->capture ? capture_add(s, w) : stream_do(s, stream, w, wait);
 }
 
-hipError_t stream_submit_and_wait(hipStream_t stream, const Work *w)
-{
-    Stream *s = stream_find(stream);
-    if (!s)
-        return hipErrorInvalidHandle;
-    return s->capture ? capture_add(s, w) : stream_do(s, stream, w, true);
-}
+hipError_t stream_submit(hipStream_t stream, const Work *w) { return submit(stream, w, false); }
+hipError_t stream_submit_and_wait(hipStream_t stream, const Work *w) { return submit(stream, w, true); }
 
 static int in_range(int priority)
 {

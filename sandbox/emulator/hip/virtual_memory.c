@@ -18,7 +18,7 @@ enum { GRANULE = 4096, LARGE_GRANULE = 2 << 20 };
 /* hipMemGenericAllocationHandle_t */
 typedef struct Physical {
     int file;
-    u64 bytes;
+    u64 bytes, counted; /* of the device's memory: nothing for what another process counts */
     hipMemAllocationProp properties;
     u32 handles, mappings; /* it lives while there is one */
     struct Physical *next;
@@ -88,6 +88,7 @@ static void forget_unused(Physical *p)
     while (*link != p)
         link = &(*link)->next;
     *link = p->next;
+    allocation_count(p->properties.location.id, -(i64)p->counted);
     close(p->file);
     free(p);
 }
@@ -115,14 +116,16 @@ hipError_t hipMemGetAllocationGranularity(size_t *granule, const hipMemAllocatio
     return answer(error);
 }
 
-static hipError_t keep(int file, u64 bytes, const hipMemAllocationProp *p, hipMemGenericAllocationHandle_t *handle)
+static hipError_t keep(int file, u64 bytes, u64 counted, const hipMemAllocationProp *p,
+                       hipMemGenericAllocationHandle_t *handle)
 {
     Physical *made = malloc(sizeof *made);
     if (!made) {
         close(file);
         return hipErrorOutOfMemory;
     }
-    *made = (Physical){.file = file, .bytes = bytes, .properties = *p, .handles = 1};
+    *made = (Physical){.file = file, .bytes = bytes, .counted = counted, .properties = *p, .handles = 1};
+    allocation_count(p->location.id, (i64)counted);
     runtime_lock();
     made->next = physicals;
     physicals = made;
@@ -145,7 +148,7 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t *handle, size_t bytes, c
             close(file);
         return answer(hipErrorOutOfMemory);
     }
-    return answer(keep(file, bytes, p, handle));
+    return answer(keep(file, bytes, bytes, p, handle));
 }
 
 hipError_t hipMemRelease(hipMemGenericAllocationHandle_t handle)
@@ -209,7 +212,7 @@ hipError_t hipMemImportFromShareableHandle(hipMemGenericAllocationHandle_t *hand
     const hipMemAllocationProp p = {.type = hipMemAllocationTypePinned, .requestedHandleType = type,
                                     .location = {hipMemLocationTypeDevice, current_device()}};
     file = dup(file);
-    return answer(file < 0 ? hipErrorOutOfMemory : keep(file, (u64)known.st_size, &p, handle));
+    return answer(file < 0 ? hipErrorOutOfMemory : keep(file, (u64)known.st_size, 0, &p, handle));
 }
 
 /* ---- addresses ---- */
