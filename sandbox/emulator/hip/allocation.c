@@ -2,6 +2,7 @@
 #include "allocation.h"
 
 #include "device.h"
+#include "ipc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,8 +126,10 @@ bool allocation_end(void *pointer)
     size_t i = find(address);
     bool known = i < block_count && blocks[i].address == address && memory_release(runtime()->memory, address);
     if (known) {
-        if (is_ours(blocks[i].kind))
+        if (is_ours(blocks[i].kind)) {
             in_use[blocks[i].device] -= blocks[i].bytes;
+            ipc_block_ends(address);
+        }
         memmove(&blocks[i], &blocks[i + 1], (--block_count - i) * sizeof *blocks);
     }
     runtime_unlock();

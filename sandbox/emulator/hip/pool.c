@@ -1,12 +1,16 @@
 /* Memory pools and allocation in stream order. A pool keeps nothing back: freed memory goes to the device at once. */
 #include "allocation.h"
 #include "device.h"
+#include "ipc.h"
 #include "stream.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 struct Pool {
     int device;
+    bool shareable, imported;
     u64 release_threshold, used_high;
     int reuse[3]; /* hipMemPoolReuseFollowEventDependencies and the two that follow: told back, without effect */
     struct Pool *next;
@@ -54,7 +58,8 @@ hipError_t hipMemPoolCreate(hipMemPool_t *pool, const hipMemPoolProps *p)
     if (!made)
         return answer(hipErrorOutOfMemory);
     runtime_lock();
-    *made = (Pool){.device = p->location.id, .reuse = {1, 1, 1}, .next = pools};
+    *made = (Pool){.device = p->location.id, .shareable = p->handleTypes != hipMemHandleTypeNone, .reuse = {1, 1, 1},
+                   .next = pools};
     pools = made;
     runtime_unlock();
     *pool = (hipMemPool_t)(void *)made;
@@ -167,7 +172,7 @@ hipError_t hipMemPoolGetAccess(hipMemAccessFlags *flags, hipMemPool_t pool, hipM
 static hipError_t allocate(void **pointer, size_t bytes, Pool *p, hipStream_t stream)
 {
     Stream *s = stream_find(stream);
-    if (!p || !s)
+    if (!p || !s || p->imported)
         return answer(s ? hipErrorInvalidValue : hipErrorInvalidHandle);
     if (s->capture) {
         hipMemAllocNodeParams params = {.bytesize = bytes, .poolProps.allocType = hipMemAllocationTypePinned};
@@ -203,7 +208,67 @@ hipError_t hipFreeAsync(void *pointer, hipStream_t stream)
     const Stream *s = stream_find(stream);
     if (!pointer || !s)
         return answer(s ? hipErrorInvalidValue : hipErrorInvalidHandle);
+    if (allocation_find(pointer, &a) && a.kind == ALLOCATION_MAPPED) /* of another process: this one's view of it ends */
+        return answer(ipc_close(pointer) ? hipSuccess : hipErrorInvalidValue);
     const Work w = {.kind = s->capture ? WORK_RELEASE : WORK_FREE, .released = pointer};
     bool known = allocation_find(pointer, &a) && a.address == (u64)(uintptr_t)pointer && a.kind == ALLOCATION_DEVICE;
     return answer(known || s->capture ? stream_submit(stream, &w) : hipErrorInvalidValue);
+}
+
+/*
+ * ---- between processes ----
+ *
+ * What is shared is blocks; a pool's descriptor says no more than that the pool exists, and for which device.
+ */
+
+typedef struct { u64 magic; int device; } PoolFile;
+static const u64 pool_magic = 0x6c6f6f706d64616bull;
+
+hipError_t hipMemPoolExportToShareableHandle(void *out, hipMemPool_t pool, hipMemAllocationHandleType type, unsigned flags)
+{
+    const Pool *p = pool_find(pool);
+    if (!out || !p || !p->shareable || p->imported || type != hipMemHandleTypePosixFileDescriptor || flags)
+        return answer(hipErrorInvalidValue);
+    const PoolFile content = {pool_magic, p->device};
+    int file = memfd_create("memory pool", MFD_CLOEXEC);
+    if (file < 0 || write(file, &content, sizeof content) != sizeof content) {
+        if (file >= 0)
+            close(file);
+        return answer(hipErrorOutOfMemory);
+    }
+    *(int *)out = file; /* the program's to close or to send to another process */
+    return hipSuccess;
+}
+
+hipError_t hipMemPoolImportFromShareableHandle(hipMemPool_t *pool, void *os_handle, hipMemAllocationHandleType type,
+                                               unsigned flags)
+{
+    PoolFile content = {0};
+    if (!pool || type != hipMemHandleTypePosixFileDescriptor || flags ||
+        pread((int)(intptr_t)os_handle, &content, sizeof content, 0) != sizeof content || content.magic != pool_magic)
+        return answer(hipErrorInvalidValue);
+    if (!is_device(content.device))
+        return answer(hipErrorInvalidDevice);
+    Pool *made = malloc(sizeof *made);
+    if (!made)
+        return answer(hipErrorOutOfMemory);
+    runtime_lock();
+    *made = (Pool){.device = content.device, .imported = true, .reuse = {1, 1, 1}, .next = pools};
+    pools = made;
+    runtime_unlock();
+    *pool = (hipMemPool_t)(void *)made;
+    return hipSuccess;
+}
+
+hipError_t hipMemPoolExportPointer(hipMemPoolPtrExportData *out, void *pointer)
+{
+    Allocation a;
+    bool pooled = out && pointer && allocation_find(pointer, &a) && a.pool && ((const Pool *)a.pool)->shareable;
+    return answer(pooled ? ipc_export(pointer, out) : hipErrorInvalidValue);
+}
+
+hipError_t hipMemPoolImportPointer(void **pointer, hipMemPool_t pool, hipMemPoolPtrExportData *data)
+{
+    const Pool *p = pool_find(pool);
+    return answer(pointer && data && p && p->imported ? ipc_import(data, pointer) : hipErrorInvalidValue);
 }

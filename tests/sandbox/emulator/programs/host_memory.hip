@@ -74,9 +74,6 @@ static void pools() {
   HIP(hipMallocFromPoolAsync(reinterpret_cast<void**>(&second), 64, pool, stream));
   HIP(hipMemsetAsync(second, 0, 64, stream));
   HIP(hipFreeAsync(second, stream));
-  int descriptor;
-  EXPECT_ERROR(hipErrorNotSupported,
-               hipMemPoolExportToShareableHandle(&descriptor, pool, hipMemHandleTypePosixFileDescriptor, 0));
   HIP(hipMemPoolDestroy(pool));
 }
 

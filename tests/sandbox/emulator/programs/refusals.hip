@@ -1,4 +1,4 @@
-// What is not there says so: textures, arrays, sharing between processes; and a fault is told to the next call.
+// What is not there says so: textures, arrays, events between processes; and a fault is told to the next call.
 #include "expect.h"
 
 #include <string>
@@ -13,8 +13,8 @@ int main() {
   EXPECT_ERROR(hipErrorNotSupported, hipMallocArray(&array, &format, 16, 16));
   void* data;
   HIP(hipMalloc(&data, 400));
-  hipIpcMemHandle_t handle;
-  EXPECT_ERROR(hipErrorNotSupported, hipIpcGetMemHandle(&handle, data));
+  hipIpcEventHandle_t handle;
+  EXPECT_ERROR(hipErrorNotSupported, hipIpcGetEventHandle(&handle, nullptr));
   EXPECT(hipGetLastError() == hipErrorNotSupported && hipGetLastError() == hipSuccess);
   EXPECT(std::string(hipGetErrorName(hipErrorNotSupported)) == "hipErrorNotSupported");
   beyond<<<1, 64>>>(static_cast<int*>(data));
