@@ -21,7 +21,7 @@ hipcc -O{level} --offload-arch={arch} {narrow} -Wno-unused-result -Wno-unused-co
 RUN = """
 chmod +x {program}
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_OPTIONS=arch={arch},arena_mb=4096{checks}
-timeout 200 ./{program} 2>&1
+timeout 200 ./{program} >$OUT/told 2>&1
 """
 
 
@@ -33,7 +33,7 @@ def run(sandbox: Sandbox, program: str, arch: str, level: int, checks: str = "")
     made = sandbox.run("compile", ["sh", "-c", script], files, timeout_s=200)
     assert made.exit_code == 0, made.stderr
     script = RUN.format(program=program, arch=arch, checks=checks)
-    return sandbox.run("run", ["sh", "-c", script], dict(made.files), timeout_s=300).stdout
+    return sandbox.run("run", ["sh", "-c", script], dict(made.files), timeout_s=300).files["told"].decode()
 
 
 @pytest.mark.parametrize(("arch", "level"), BUILDS)
