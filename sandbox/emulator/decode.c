@@ -429,9 +429,12 @@ Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes,
         known++;
     if (known < count && !wave_size)
         wave_size = emulated[known].generation == GFX9 ? 64 : 32;
-    if (known == count || (wave_size == 32 && emulated[known].generation == GFX9)) {
-        snprintf(error, error_bytes, "%s with waves of %u lanes is not emulated: gfx90a, gfx942, gfx950, gfx1100 and "
-                 "gfx1201 are", arch, wave_size);
+    if (known == count) {
+        snprintf(error, error_bytes, "%s is not emulated; gfx90a, gfx942, gfx950, gfx1100 and gfx1201 are", arch);
+        return NULL;
+    }
+    if (wave_size == 32 && emulated[known].generation == GFX9) {
+        snprintf(error, error_bytes, "%s has no waves of 32 lanes", arch);
         return NULL;
     }
     Program *p = calloc(1, sizeof *p);

@@ -35,6 +35,7 @@ $bin/ld.lld -shared $OUT/program.o -o $OUT/program.so
 compile --offload-arch=gfx942 --offload-device-only --no-gpu-bundle-output -DSTRANGE= -o $OUT/complete.co
 compile --offload-arch=gfx1100 -mwavefrontsize64 --offload-device-only --no-gpu-bundle-output -o $OUT/wave64.co \\
     '-DSTRANGE=asm volatile("s_and_saveexec_b64 s[4:5], vcc")'
+compile --offload-arch=gfx1030 --offload-device-only --no-gpu-bundle-output -DSTRANGE= -o $OUT/rdna2.co
 """
 
 
@@ -69,6 +70,12 @@ def test_a_complete_code_object_is_complete(sandbox, built):
 
 def test_masks_of_64_lanes_are_known_in_waves_of_64(sandbox, built):
     assert coverage_of_files(sandbox, {"wave64.co": built["wave64.co"]}).complete
+
+
+def test_a_code_object_of_another_architecture_says_which_are_emulated(sandbox, built):
+    [image] = coverage_of_files(sandbox, {"rdna2.co": built["rdna2.co"]}).files[0].images
+    assert not image.complete
+    assert image.note == "gfx1030 is not emulated; gfx90a, gfx942, gfx950, gfx1100 and gfx1201 are"
 
 
 def test_a_file_without_device_code_is_wrong_input(sandbox, built):

@@ -19,10 +19,8 @@ def show_coverage(console: Console, result: CoverageResult) -> None:
 def _show_image(console: Console, name: str, image: ImageCoverage) -> None:
     mark = Text("✓", "bold green") if image.complete else Text("✗", "bold red")
     missing = sum(one.count for one in image.missing)
-    said = image.note or (f"{missing} not emulated" if missing else "all emulated")
-    console.print(
-        Text.assemble(mark, f" {name} ", (image.arch, "bold"), f": {image.instructions} instructions, {said}")
-    )
+    counted = f"{image.instructions} instructions, {f'{missing} not emulated' if missing else 'all emulated'}"
+    console.print(Text.assemble(mark, f" {name} ", (image.arch, "bold"), f": {image.note or counted}"))
     if not image.missing:
         return
     table = parts.table("count", "mnemonic", "function", "first at", "as")

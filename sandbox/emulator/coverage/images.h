@@ -7,7 +7,7 @@
 typedef struct {
     const u8 *bytes;
     u64 size;
-    const char *arch; /* "gfx942"; "" when the ELF header names a machine that we have no name for */
+    const char *arch; /* "gfx942"; "unknown" when the ELF header names a machine that we have no name for */
 } Image;
 
 /* Executable bytes at a virtual address. */
