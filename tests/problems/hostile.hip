@@ -32,8 +32,8 @@ KERNEL(sleeps_until_a_flag_that_nobody_sets)
 KERNEL(takes_two_thousand_million_workgroups) { y[LANE] = (int)n; } //! timeout timeout
 
 // Which of its stores is the first beyond its private memory depends on the depth.
-static __device__ __noinline__ int deeper(volatile int* p, int depth) //! crashed out_of_bounds
-{
+static __device__ __noinline__ int deeper(volatile int* p, int depth)
+{ //! crashed out_of_bounds
     int own[32];
     for (int k = 0; k < 32; k++) //! crashed out_of_bounds
         own[k] = p[k] + depth; //! crashed out_of_bounds
