@@ -289,35 +289,80 @@ static bool resolve_private_buffer(Wave *w, const Inst *i, u32 bytes, bool store
     return resolve_private(w, i, offset, a->active, bytes, store, a);
 }
 
-/* A raw or structured buffer; what its range check refuses loads zero and stores nothing.
- * Source: CDNA3 ISA, "Buffer addressing" and "Range checking"; RDNA3 ISA, "Buffer resource descriptor": of RDNA's
- * ways to check ranges only the raw one is emulated, which is what compilers ask for. */
+/* ---- buffers ---- */
+
+/* What is compared with what: record and offset within it, the record alone, nothing, or the offset with all bytes. */
+typedef enum { CHECK_BOTH, CHECK_RECORD, CHECK_NOTHING, CHECK_BYTES } RangeCheck;
+
+typedef struct { u64 base, bytes; u32 stride, records; RangeCheck check; } Buffer;
+
+/* CDNA chooses the check by what the instruction has. Scalar offsets are not looked at. */
+static void cdna_check(const Inst *i, Buffer *b)
+{
+    b->check = b->stride && i->idxen ? CHECK_RECORD : CHECK_BYTES;
+    b->bytes = b->stride ? (u64)b->stride * b->records : b->records;
+}
+
+/* RDNA has it from the descriptor; RDNA4 a factor for the stride as well. */
+static void rdna_check(const Wave *w, u32 word, u32 scalar, Buffer *b)
+{
+    static const u8 scale[] = {1, 4, 8, 32};
+    b->check = (RangeCheck)(word >> 28 & 3);
+    b->stride *= w->program->generation >= GFX12 ? scale[word >> 18 & 3] : 1;
+    b->bytes = b->records > scalar ? b->records - scalar : 0;
+}
+
+/* The descriptor in four scalar registers. False: one of swizzled records, or that adds the lane to the index. */
+static bool read_buffer(const Wave *w, const Inst *i, u32 at, u32 scalar, Buffer *b)
+{
+    const u32 *word = &w->s[at];
+    bool rdna = w->program->generation >= GFX11;
+    if (word[1] >> (rdna ? 30 : 31) || word[3] >> 23 & 1)
+        return false;
+    *b = (Buffer){.base = scalar_pair(w, at) & 0xffffffffffffull, .stride = word[1] >> 16 & 0x3fff, .records = word[2]};
+    if (rdna)
+        rdna_check(w, word[3], scalar, b);
+    else
+        cdna_check(i, b);
+    return true;
+}
+
+static bool within_buffer(const Buffer *b, u64 record, u64 offset, u32 bytes)
+{
+    switch (b->check) {
+    case CHECK_BOTH: return record < b->records && offset + bytes <= b->stride;
+    case CHECK_RECORD: return record < b->records;
+    case CHECK_NOTHING: return b->records;
+    default: return offset + bytes <= b->bytes;
+    }
+}
+
+/* What a buffer's range check refuses loads zero and stores nothing. Each dword is checked by itself, but of atomics.
+ * Source: CDNA4 ISA, 9.1.5.1 "Range Checking"; RDNA4 ISA, 9.4.1 "Range Checking" and 9.6 "Buffer Resource". */
 static bool resolve_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
-    u32 at = i->source[1];
-    u64 base = scalar_pair(w, at) & 0xffffffffffffull, address[LANES];
-    u32 stride = w->s[at + 1] >> 16 & 0x3fff, records = w->s[at + 2], scalar = scalar32(w, i, 3);
-    bool swizzled = w->s[at + 1] >> 31, add_lane = w->s[at + 3] >> 23 & 1;
+    u32 at = i->source[1], scalar = scalar32(w, i, 3);
+    u64 address[LANES], partly = 0;
+    Buffer b;
     if (!memcmp(&w->s[at], private_buffer, sizeof private_buffer))
         return resolve_private_buffer(w, i, bytes, store, a);
-    enum { RAW = 3 };
-    bool rdna = w->program->generation >= GFX11;
-    bool other_check = rdna && (stride || w->s[at + 1] >> 30 || (w->s[at + 3] >> 28 & 3) != RAW);
-    if (swizzled || add_lane || other_check) {
+    if (!read_buffer(w, i, at, scalar, &b)) {
         run_not_emulated(w, i);
         return false;
     }
     const u32 *v = i->source[0] == SOURCE_OFF ? NULL : vector(w, i->source[0]);
-    const u32 *index = i->idxen ? v : NULL, *offset = i->offen && v ? v + (i->idxen ? LANES : 0) : NULL;
+    const u32 *record = i->idxen ? v : NULL, *offset = i->offen && v ? v + (i->idxen ? LANES : 0) : NULL;
     for (u32 l = 0; l < LANES; l++) {
-        u64 within = (u64)(u32)i->offset + (offset ? offset[l] : 0), n = index ? index[l] : 0;
-        bool structured = stride && index;
-        bool inside = structured ? n < records && within + bytes <= (records > 0 ? ~0ull : 0)
-                                 : within + scalar + bytes <= (stride ? (u64)stride * records : records);
-        if (!inside && (a->active >> l & 1))
-            a->outside |= 1ull << l;
-        address[l] = base + scalar + within + n * stride;
+        u64 within = (u64)(u32)i->offset + (offset ? offset[l] : 0), n = record ? record[l] : 0;
+        bool inside = within_buffer(&b, n, within, bytes);
+        a->outside |= (u64)!inside << l;
+        partly |= (u64)(!inside && within_buffer(&b, n, within, 4)) << l;
+        address[l] = b.base + scalar + within + n * b.stride;
     }
+    a->outside &= a->active;
+    a->split = partly & a->active && bytes > 4 && i->row->detail[2] != ACCESS_ATOMIC;
+    if (a->split)
+        return true;
     a->active &= ~a->outside;
     return !a->active || check_global(w, i, address, a->active, bytes, store, a);
 }
@@ -326,6 +371,7 @@ bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
     a->active = exec_mask(w);
     a->outside = 0;
+    a->split = false;
     switch ((Segment)i->row->detail[0]) {
     case SEGMENT_GLOBAL: return resolve_global(w, i, bytes, store, a);
     case SEGMENT_FLAT: return resolve_flat(w, i, bytes, store, a);

@@ -18,6 +18,7 @@ typedef struct {
     u8 *at[LANES] __attribute__((aligned(64)));
     u64 active;  /* EXEC, less the lanes that a buffer's range check turned off */
     u64 outside; /* lanes that a buffer's range check turned off: they load zero */
+    bool split;  /* a lane lies partly within a buffer: nothing is resolved, ask for each dword by itself */
 } Access;
 
 static inline u8 *lane_at(const Access *a, int lane)

@@ -320,6 +320,7 @@ void races_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 by
         memcpy(r->stored, address, sizeof r->stored);
         r->stored_lanes = active;
         r->stored_bytes = bytes;
+        r->stored_from = i->source[2];
     }
 }
 
@@ -348,7 +349,7 @@ void races_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
 /* Lanes of one store whose value another lane of it replaced. */
 static void lost_values(Wave *w, const Inst *i, Races *r)
 {
-    u16 reg = i->source[2];
+    u16 reg = r->stored_from;
     bool high = r->stored_bytes < 4 && i->row->detail[1];
     for (u32 l = 0; reg >= FIRST_VGPR && l < LANES; l++) {
         if (!(r->stored_lanes >> l & 1))

@@ -34,6 +34,7 @@ struct Races {
     u32 pending_count;
     u64 stored[LANES], stored_lanes; /* of the last plain store to global memory */
     u32 stored_bytes;
+    u16 stored_from;         /* register */
 };
 
 Races *races_create(Memory *m, const Dispatch *d, const Note *notes);

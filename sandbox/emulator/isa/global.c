@@ -2,10 +2,35 @@
 #include "../access.h"
 #include "../watch.h"
 
+enum { MOST_WORDS_MOVED = 4 };
+
+/* Dword by dword. All are loaded before any is written, as the first may take the place of the address. */
+static void load_split(Wave *w, const Inst *i)
+{
+    u32 words = i->row->bytes / 4, out[MOST_WORDS_MOVED][LANES], before[LANES];
+    Inst one = *i;
+    for (u32 k = 0; k < words; k++) {
+        Access a;
+        one.offset = i->offset + 4 * (i32)k;
+        one.dst = (u16)(i->dst + k);
+        if (!access_resolve(w, &one, 4, false, &a))
+            return;
+        memcpy(before, vector(w, one.dst), sizeof before);
+        load_dwords(w, &a, one.dst, 1);
+        memcpy(out[k], vector(w, one.dst), sizeof before);
+        memcpy(vector(w, one.dst), before, sizeof before);
+    }
+    for (u32 k = 0; k < words; k++)
+        memcpy(vector(w, i->dst + k), out[k], sizeof out[k]);
+}
 static void load(Wave *w, const Inst *i)
 {
     Access a;
-    if (access_resolve(w, i, i->row->bytes, false, &a))
+    if (!access_resolve(w, i, i->row->bytes, false, &a))
+        return;
+    if (a.split)
+        load_split(w, i);
+    else
         load_dwords(w, &a, i->dst, i->row->bytes / 4);
 }
 static void load_part(Wave *w, const Inst *i)
@@ -14,10 +39,26 @@ static void load_part(Wave *w, const Inst *i)
     if (access_resolve(w, i, i->row->bytes, false, &a))
         load_small(w, &a, i->dst, i->row->bytes, i->row->detail[1]);
 }
+static void store_split(Wave *w, const Inst *i)
+{
+    Inst one = *i;
+    for (u32 k = 0; k < i->row->bytes / 4; k++) {
+        Access a;
+        one.offset = i->offset + 4 * (i32)k;
+        one.source[2] = (u16)(i->source[2] + k);
+        if (!access_resolve(w, &one, 4, true, &a))
+            return;
+        store_dwords(w, &a, one.source[2], 1);
+    }
+}
 static void store(Wave *w, const Inst *i)
 {
     Access a;
-    if (access_resolve(w, i, i->row->bytes, true, &a))
+    if (!access_resolve(w, i, i->row->bytes, true, &a))
+        return;
+    if (a.split)
+        store_split(w, i);
+    else
         store_dwords(w, &a, i->source[2], i->row->bytes / 4);
 }
 static void store_part(Wave *w, const Inst *i)
@@ -40,31 +81,48 @@ static void atomic(Wave *w, const Inst *i)
     run_atomic(w, i, &a, op, bytes, i->source[2], compare, dst);
 }
 
-/* Into LDS, past the registers: lane after lane from M0 + offset on.  CDNA3 ISA, "Memory buffer load to LDS". */
-static void load_to_lds(Wave *w, const Inst *i)
+/* M0 as an offset in LDS. Global and scratch loads take whole dwords of it, gfx950 has 160 KiB. */
+static u32 lds_base(const Wave *w, const Inst *i)
 {
-    enum { MOST_BYTES = 16 };
+    u32 base = w->s[SGPR_M0] & (w->program->ocp_float8 ? 0x3ffff : 0xffff);
+    return i->row->family == FAMILY_BUFFER ? base : base & ~3u;
+}
+
+/* Into LDS, past the registers: lane after lane from M0 + offset on, a dword or four apart.
+ * Source: CDNA4 ISA, 9.1.9 "Memory Buffer Load to LDS", 10.3 "Addressing". */
+static void move_to_lds(Wave *w, const Inst *i, u32 bytes)
+{
     Access from, to;
-    u32 address[LANES], bytes = i->row->bytes, stride = bytes < 4 ? 4 : bytes;
-    u32 base = w->s[SGPR_M0] & (w->program->ocp_float8 ? 0x3ffff : 0xffff); /* gfx950 has 160 KiB of LDS */
+    u32 address[LANES], words = bytes < 4 ? 1 : bytes / 4, base = lds_base(w, i);
     for (u32 l = 0; l < LANES; l++)
-        address[l] = base + stride * l;
-    if (!access_resolve(w, i, bytes, false, &from) || !access_lds(w, i, address, i->offset, stride, true, &to))
+        address[l] = base + (i->row->bytes > 4 ? 16 : 4) * l;
+    if (!access_resolve(w, i, bytes, false, &from))
+        return;
+    if (from.split) {
+        Inst one = *i;
+        for (u32 k = 0; k < words && w->stop != STOP_FAULT; k++) {
+            one.offset = i->offset + 4 * (i32)k;
+            move_to_lds(w, &one, 4);
+        }
+        return;
+    }
+    if (!access_lds(w, i, address, i->offset, 4 * words, true, &to))
         return;
     for (int l = 0; l < LANES; l++) {
-        u32 x[MOST_BYTES / 4] = {0};
-        if (!((from.active | from.outside) >> l & 1))
+        u32 x[MOST_WORDS_MOVED] = {0};
+        if (!((from.active | from.outside) & to.active & 1ull << l))
             continue;
         if (from.active >> l & 1)
             memcpy(x, lane_at(&from, l), bytes);
         if (i->row->detail[1] == EXTEND_SIGN)
             x[0] = bytes == 1 ? (u32)(i32)(int8_t)x[0] : (u32)(i32)(int16_t)x[0];
-        memcpy(lane_at(&to, l), x, stride);
+        memcpy(lane_at(&to, l), x, 4 * words);
     }
 }
+static void load_to_lds(Wave *w, const Inst *i) { move_to_lds(w, i, i->row->bytes); }
 
-/* A buffer load with the `lds` flag has no destination operand. */
-static void buffer_load(Wave *w, const Inst *i)
+/* With the `lds` flag a load has no destination operand: any buffer load, and on gfx90a global and scratch loads. */
+static void load_anywhere(Wave *w, const Inst *i)
 {
     if (i->lds)
         load_to_lds(w, i);
@@ -134,19 +192,20 @@ static void store_block(Wave *w, const Inst *i) { move_block(w, i, i->source[2],
 
 #define ROW(name, body, in, of, size, segment, how, kind) \
     {.mnemonic = name, .run = body, .layout = in, .family = of, .source = {TYPE_U64, TYPE_U64, TYPE_U32, TYPE_U32}, \
-     .modifiers = MOD_OFFSET | MOD_CACHE | (of == FAMILY_BUFFER ? MOD_BUFFER | MOD_LDS : 0), .bytes = size, \
+     .modifiers = MOD_OFFSET | MOD_CACHE | (of == FAMILY_BUFFER ? MOD_BUFFER : 0) | \
+                  (of != FAMILY_FLAT && (kind) == ACCESS_LOAD ? MOD_LDS : 0), .bytes = size, \
      .detail = {segment, how, kind}},
-#define EACH_SEGMENT(suffix, body, buffer_body, size, how, kind, global, flat, buffer) \
+#define EACH_SEGMENT(suffix, body, size, how, kind, global, flat, buffer) \
     ROW("global_" #suffix, body, global, FAMILY_GLOBAL, size, SEGMENT_GLOBAL, how, kind) \
     ROW("flat_" #suffix, body, flat, FAMILY_FLAT, size, SEGMENT_FLAT, how, kind) \
     ROW("scratch_" #suffix, body, global, FAMILY_SCRATCH, size, SEGMENT_SCRATCH, how, kind) \
-    ROW("buffer_" #suffix, buffer_body, buffer, FAMILY_BUFFER, size, SEGMENT_BUFFER, how, kind)
-#define LOAD(suffix, size) EACH_SEGMENT(suffix, load, buffer_load, size, 0, ACCESS_LOAD, "d01", "d0", "d013|013")
+    ROW("buffer_" #suffix, body, buffer, FAMILY_BUFFER, size, SEGMENT_BUFFER, how, kind)
+#define LOAD(suffix, size) EACH_SEGMENT(suffix, load_anywhere, size, 0, ACCESS_LOAD, "d01|01", "d0", "d013|013")
 #define SMALL(suffix, size, extend) \
-    EACH_SEGMENT(suffix, load_part, buffer_load, size, extend, ACCESS_LOAD, "d01", "d0", "d013|013")
-#define STORE(suffix, size) EACH_SEGMENT(suffix, store, store, size, 0, ACCESS_STORE, "021", "02", "2013")
+    EACH_SEGMENT(suffix, load_anywhere, size, extend, ACCESS_LOAD, "d01|01", "d0", "d013|013")
+#define STORE(suffix, size) EACH_SEGMENT(suffix, store, size, 0, ACCESS_STORE, "021", "02", "2013")
 #define STORE_SMALL(suffix, size, high) \
-    EACH_SEGMENT(suffix, store_part, store_part, size, high, ACCESS_STORE, "021", "02", "2013")
+    EACH_SEGMENT(suffix, store_part, size, high, ACCESS_STORE, "021", "02", "2013")
 #define ATOMIC(suffix, op, size) \
     ROW("global_" #suffix, atomic, "d021|021", FAMILY_GLOBAL, size, SEGMENT_GLOBAL, op, ACCESS_ATOMIC) \
     ROW("flat_" #suffix, atomic, "d02|02", FAMILY_FLAT, size, SEGMENT_FLAT, op, ACCESS_ATOMIC) \

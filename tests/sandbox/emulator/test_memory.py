@@ -108,8 +108,6 @@ BUFFER = "s_mov_b64 s[12:13], s[20:21]\ns_and_b32 s13, s13, 0xffff\ns_movk_i32 s
 BUFFERS = [
     (copy(f"{BUFFER}buffer_load_dword v20, v22, s[12:15], 0 offen offset:4"),
      always(np.where(12 * LANE + 8 <= 400, words(4), 0))),
-    (copy(f"{BUFFER}s_movk_i32 s16, 100\nbuffer_load_dword v20, v22, s[12:15], s16 offen"),
-     always(np.where(12 * LANE + 104 <= 400, words(100), 0))),
     (copy(f"{BUFFER}buffer_load_ubyte v20, v22, s[12:15], 0 offen"), always(np.where(12 * LANE < 400, words(0, "<u1"), 0))),
     (copy(f"{BUFFER}buffer_load_dword v20, off, s[12:15], 0 offset:8"), always(np.full(64, words(8)[0]))),
 ]  # fmt: skip
