@@ -102,18 +102,25 @@ def _metadata_kernels(elf: "ELFFile") -> list[dict[str, object]]:
     import msgpack
     from elftools.elf.sections import NoteSection
 
+    kernels: list[dict[str, object]] = []  # a file that was linked from several objects has a note of each
+    found = False
     for section in elf.iter_sections():
         if not isinstance(section, NoteSection):
             continue
-        for note in islice(section.iter_notes(), 100):
+        for note in islice(section.iter_notes(), MAX_KERNELS):
             if note["n_name"] != "AMDGPU" or note["n_type"] not in (_METADATA_NOTE, "NT_AMDGPU_METADATA"):
                 continue
             try:
                 metadata = msgpack.unpackb(note["n_descdata"], raw=False, strict_map_key=False)
             except (msgpack.exceptions.UnpackException, ValueError) as error:
                 raise _damaged(error) from error
-            return _kernel_entries(metadata)
-    raise ToolchainError("the code object has no AMDGPU metadata")
+            kernels += _kernel_entries(metadata)
+            found = True
+            if len(kernels) > MAX_KERNELS:
+                raise ToolchainError(f"the code object has more than {MAX_KERNELS} kernels")
+    if not found:
+        raise ToolchainError("the code object has no AMDGPU metadata")
+    return kernels
 
 
 def _kernel_entries(metadata: object) -> list[dict[str, object]]:

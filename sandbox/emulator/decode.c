@@ -7,59 +7,9 @@
 #include "machine.h"
 #include "memory_shape.h"
 #include "operands.h"
+#include "row_index.h"
 
 enum { TEXT_BYTES = 256 };
-
-/* ---- rows by mnemonic: an open hash table that lives as long as one decode ---- */
-
-typedef struct { const char *mnemonic; const Row *row; } Entry;
-typedef struct { Entry *slot; u32 mask; } RowIndex;
-
-static u32 hash(const char *s)
-{
-    u32 h = 2166136261u;
-    while (*s)
-        h = (h ^ (u8)*s++) * 16777619u;
-    return h;
-}
-
-static void enter(RowIndex *x, const char *mnemonic, const Row *row)
-{
-    u32 at = hash(mnemonic) & x->mask;
-    while (x->slot[at].row)
-        at = (at + 1) & x->mask;
-    x->slot[at] = (Entry){mnemonic, row};
-}
-
-static const Row *find_row(const RowIndex *x, const char *mnemonic)
-{
-    for (u32 at = hash(mnemonic) & x->mask; x->slot[at].row; at = (at + 1) & x->mask)
-        if (strcmp(x->slot[at].mnemonic, mnemonic) == 0)
-            return x->slot[at].row;
-    return NULL;
-}
-
-static bool index_rows(RowIndex *x)
-{
-    u32 rows = isa_other_name_count, size = 1024;
-    for (u32 t = 0; t < isa_table_count; t++)
-        rows += isa_tables[t]->count;
-    while (size < 2 * rows)
-        size *= 2;
-    x->mask = size - 1;
-    x->slot = calloc(size, sizeof *x->slot);
-    if (!x->slot)
-        return false;
-    for (u32 t = 0; t < isa_table_count; t++)
-        for (u32 k = 0; k < isa_tables[t]->count; k++)
-            enter(x, isa_tables[t]->rows[k].mnemonic, &isa_tables[t]->rows[k]);
-    for (u32 k = 0; k < isa_other_name_count; k++) {
-        const Row *row = find_row(x, isa_other_names[k].row);
-        if (row)
-            enter(x, isa_other_names[k].name, row);
-    }
-    return true;
-}
 
 /* ---- one instruction ---- */
 
@@ -178,7 +128,7 @@ static bool decode_single(Program *p, const RowIndex *rows, const char *text, In
     if (!split_words(text, &words))
         return false;
     words.rdna = p->generation >= GFX11;
-    i->row = find_row(rows, words.mnemonic);
+    i->row = row_index_find(rows, words.mnemonic);
     if (!i->row)
         return false;
     i->run = i->row->run;
@@ -314,20 +264,53 @@ static void link_runs(Program *p)
     }
 }
 
-static bool decode_all(Program *p, Disassembler *d, const RowIndex *rows, TextStore *store)
+/* Instructions of one or two words that were met lately. The first word tells whether there is a second, and the two
+ * whether there is a third; but a row that is not known may be the beginning of something longer. */
+enum { REMEMBERED = 1 << 14, LONGEST_REMEMBERED = 8 };
+typedef struct { u64 words; u32 index, bytes; } Remembered;
+
+static Remembered *remembered(Remembered *all, u64 words) { return &all[words * 0x9e3779b97f4a7c15 >> 50]; }
+
+static u32 recall(const Program *p, Remembered *all, u64 two_words, Inst *i)
+{
+    const u64 keys[] = {(u32)two_words, two_words};
+    for (u32 n = 0; n < 2; n++) {
+        const Remembered *m = remembered(all, keys[n]);
+        if (m->bytes == 4 * (n + 1) && m->words == keys[n]) {
+            *i = p->code[m->index];
+            return m->bytes;
+        }
+    }
+    return 0;
+}
+
+static void remember(Remembered *all, u64 two_words, u32 index, u32 bytes)
+{
+    u64 key = bytes == 4 ? (u32)two_words : two_words;
+    if (bytes <= LONGEST_REMEMBERED)
+        *remembered(all, key) = (Remembered){key, index, bytes};
+}
+
+static bool decode_all(Program *p, Disassembler *d, const RowIndex *rows, TextStore *store, Remembered *lately)
 {
     u8 *code = (u8 *)p->address;
-    for (u64 at = 0; at + 4 <= p->bytes;) {
+    for (u64 at = 0, n; at + 4 <= p->bytes; at += n ? n : 4) {
         char text[TEXT_BYTES] = "";
-        size_t n = disassemble(d, code + at, p->bytes - at, p->address + at, text, sizeof text);
+        u64 words = 0;
         Inst *i = &p->code[p->count];
-        memcpy(&i->raw, code + at, 4);
-        decode_one(p, rows, n ? text : "(no instruction)", i);
-        if (!keep_text(store, n ? text + strspn(text, " \t") : "(no instruction)", &i->text))
-            return false;
+        memcpy(&words, code + at, p->bytes - at < sizeof words ? 4 : sizeof words);
+        n = recall(p, lately, words, i);
+        if (!n) {
+            n = disassemble(d, code + at, p->bytes - at, p->address + at, text, sizeof text);
+            i->raw = (u32)words;
+            decode_one(p, rows, n ? text : "(no instruction)", i);
+            if (!keep_text(store, n ? text + strspn(text, " \t") : "(no instruction)", &i->text))
+                return false;
+            if (n && i->row != &unknown_row)
+                remember(lately, words, p->count, (u32)n);
+        }
         p->index_of[at / 4] = p->count;
         p->offset_of[p->count++] = (u32)at;
-        at += n ? n : 4;
     }
     return true;
 }
@@ -395,11 +378,12 @@ static bool build(Program *p, const char *arch, char *error, size_t error_bytes)
     p->offset_of = malloc((words + 1) * sizeof *p->offset_of);
     RowIndex rows = {0};
     TextStore store = {0};
+    Remembered *lately = calloc(REMEMBERED, sizeof *lately);
     Disassembler *d = disassembler_open(arch, p->wave32 ? 32 : 64, error, error_bytes);
-    bool ok = d && p->code && p->halves && p->index_of && p->offset_of && index_rows(&rows);
+    bool ok = d && p->code && p->halves && p->index_of && p->offset_of && lately && row_index_make(&rows);
     if (ok) {
         memset(p->index_of, 0xff, (words + 1) * sizeof *p->index_of);
-        ok = decode_all(p, d, &rows, &store) && keep_text(&store, "(end of the section)", &p->code[p->count].text) &&
+        ok = decode_all(p, d, &rows, &store, lately) && keep_text(&store, "(end of the section)", &p->code[p->count].text) &&
              spread_constants(p);
     }
     if (ok) {
@@ -412,7 +396,8 @@ static bool build(Program *p, const char *arch, char *error, size_t error_bytes)
         snprintf(error, error_bytes, "out of memory while decoding %llu bytes", (unsigned long long)p->bytes);
     }
     p->text = store.bytes;
-    free(rows.slot);
+    free(lately);
+    row_index_destroy(&rows);
     disassembler_close(d);
     return ok;
 }
@@ -451,6 +436,31 @@ Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes,
     snprintf(p->arch, sizeof p->arch, "%s", arch);
     if (p->notes && build(p, arch, error, error_bytes))
         return p;
+    program_destroy(p);
+    return NULL;
+}
+
+/* Whether it goes to code outside of its own by other ways than a jump to an address that it works out. */
+static bool leaves(const Program *p)
+{
+    for (u32 k = 0; k < p->count; k++) {
+        const Inst *i = &p->code[k];
+        if (strcmp(i->row->mnemonic, "s_swappc_b64") == 0 || (i->row->family == FAMILY_BRANCH && i->target == p->count))
+            return true;
+    }
+    return false;
+}
+
+Program *program_decode_kernel(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t error_bytes)
+{
+    if (error_bytes)
+        *error = 0;
+    Program *p = program_decode(arch, wave_size, address, bytes, error, error_bytes);
+    if (!p || !leaves(p)) {
+        if (p)
+            p->part = true;
+        return p;
+    }
     program_destroy(p);
     return NULL;
 }

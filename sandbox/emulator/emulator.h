@@ -72,7 +72,7 @@ bool memory_in_block(Memory *m, u64 address, u64 bytes);
 
 /* ---- decode.c ---- */
 
-typedef struct Program Program; /* a decoded .text section */
+typedef struct Program Program; /* a decoded .text section, or one kernel's part of it */
 
 /* Decode `bytes` of machine code that lie at device address `address`. `arch` is "gfx942" and the like, `wave_size` 32
  * or 64: what one and the same code means depends on it (masks of lanes take one register or two); 0 stands for the
@@ -80,6 +80,9 @@ typedef struct Program Program; /* a decoded .text section */
  * NULL and a sentence in `error` when the architecture is not emulated or no disassembler can be loaded.
  * An instruction that is not known is no error here: executing it is (OUTCOME_NOT_EMULATED). */
 Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t error_bytes);
+/* The same of one kernel's code among that of others. NULL, and no word in `error`, when the kernel calls or branches out
+ * of it. Should it jump out of it by an address that it works out, that is not emulated. */
+Program *program_decode_kernel(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t error_bytes);
 void program_destroy(Program *p);
 
 /* ---- replay.c: modelled caches that outlive a dispatch ---- */

@@ -140,18 +140,21 @@ static void extend_sign(u32 *x, u32 bits)
         x[l] = (u32)((i32)(x[l] << (32 - bits)) >> (32 - bits));
 }
 
+/* Where registers have ECC, a load into one half clears the other: it cannot write 16 bits alone. LLVM counts on no more
+ * than that the other half is lost (GCNSubtarget, d16PreservesUnusedBits, with sramecc), AMD's assembly kernels on zeros
+ * (Tensile, HasEccHalf). */
 void load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend)
 {
-    u32 x[LANES], *d = vector(w, dst);
+    u32 x[LANES], *d = vector(w, dst), kept = w->program->generation == GFX9 ? 0 : 0xffff;
     read_small(a, bytes, x);
     if (extend == EXTEND_SIGN || extend == EXTEND_SIGN_LOW || extend == EXTEND_SIGN_HIGH)
         extend_sign(x, 8 * bytes);
     if (extend == EXTEND_LOW || extend == EXTEND_SIGN_LOW)
         for (int l = 0; l < LANES; l++)
-            x[l] = (d[l] & 0xffff0000) | (x[l] & 0xffff);
+            x[l] = (d[l] & kept << 16) | (x[l] & 0xffff);
     else if (extend == EXTEND_HIGH || extend == EXTEND_SIGN_HIGH)
         for (int l = 0; l < LANES; l++)
-            x[l] = (d[l] & 0xffff) | x[l] << 16;
+            x[l] = (d[l] & kept) | x[l] << 16;
     put_masked(d, x, a->active | a->outside);
 }
 

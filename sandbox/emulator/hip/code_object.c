@@ -78,28 +78,35 @@ static hipError_t read_header(Loader *l)
     return l->span ? hipSuccess : refuse(l, hipErrorInvalidImage, "the code object is empty");
 }
 
+/* A file that was linked from several objects has a note of each: theirs are all its kernels. */
+static hipError_t read_segment_notes(Loader *l, const Elf64_Phdr *p, u32 *found)
+{
+    for (u64 at = 0; at <= p->p_filesz && p->p_filesz - at >= sizeof(Elf64_Nhdr);) {
+        Elf64_Nhdr n;
+        memcpy(&n, l->file + p->p_offset + at, sizeof n);
+        u64 start = at + sizeof n + ((n.n_namesz + 3ull) & ~3ull);
+        if (start > p->p_filesz || n.n_descsz > p->p_filesz - start)
+            break;
+        if (n.n_type == NOTE_AMDGPU_METADATA) {
+            if (!metadata_read(l->file + p->p_offset + start, n.n_descsz, l->out))
+                return refuse(l, hipErrorInvalidImage, "the metadata of the code object are malformed");
+            ++*found;
+        }
+        at = start + ((n.n_descsz + 3ull) & ~3ull);
+    }
+    return hipSuccess;
+}
+
 static hipError_t read_notes(Loader *l)
 {
-    for (u32 i = 0; i < l->header.e_phnum; i++) {
+    hipError_t error = hipSuccess;
+    u32 found = 0;
+    for (u32 i = 0; i < l->header.e_phnum && error == hipSuccess && !found; i++) {
         Elf64_Phdr p;
-        if (!segment(l, i, &p) || p.p_type != PT_NOTE || !part(l, p.p_offset, p.p_filesz))
-            continue;
-        for (u64 at = 0; p.p_filesz - at >= sizeof(Elf64_Nhdr);) {
-            Elf64_Nhdr n;
-            memcpy(&n, l->file + p.p_offset + at, sizeof n);
-            u64 start = at + sizeof n + ((n.n_namesz + 3ull) & ~3ull);
-            if (start > p.p_filesz || n.n_descsz > p.p_filesz - start)
-                break;
-            if (n.n_type == NOTE_AMDGPU_METADATA)
-                return metadata_read(l->file + p.p_offset + start, n.n_descsz, l->out)
-                           ? hipSuccess
-                           : refuse(l, hipErrorInvalidImage, "the metadata of the code object are malformed");
-            at = start + ((n.n_descsz + 3ull) & ~3ull);
-            if (at > p.p_filesz)
-                break;
-        }
+        if (segment(l, i, &p) && p.p_type == PT_NOTE && part(l, p.p_offset, p.p_filesz))
+            error = read_segment_notes(l, &p, &found);
     }
-    return refuse(l, hipErrorInvalidImage, "the code object has no metadata");
+    return found || error != hipSuccess ? error : refuse(l, hipErrorInvalidImage, "the code object has no metadata");
 }
 
 static hipError_t place_segments(Loader *l)
@@ -282,6 +289,17 @@ const Symbol *code_object_symbol(const CodeObject *c, const char *name)
         if (c->symbols[i].address && !strcmp(c->symbols[i].name, name))
             return &c->symbols[i];
     return NULL;
+}
+
+u64 code_object_text_after(const CodeObject *c, u64 address)
+{
+    u64 end = c->text + c->text_bytes;
+    for (u32 i = 0; i < c->symbol_count; i++) {
+        const Symbol *s = &c->symbols[i];
+        if (!s->is_variable && s->address > address && s->address < end)
+            end = s->address;
+    }
+    return end;
 }
 
 const KernelMetadata *code_object_kernel(const CodeObject *c, const char *name)

@@ -47,7 +47,7 @@ typedef struct {
     KernelMetadata *kernels;
     u32 kernel_count;
     u64 text, text_bytes; /* in device memory */
-    Program *program[2];  /* for waves of 64 and of 32 lanes; NULL until the first launch */
+    Program *program[2];  /* all of the text, for waves of 64 and of 32 lanes; NULL until a launch needs it */
     char **printf_formats; /* "0:0:HASH,FORMAT", of kernels whose printf writes to a buffer */
     u32 printf_format_count;
     u8 *file; /* as it was loaded, where reports want it; NULL once it was written, or not wanted */
@@ -62,6 +62,8 @@ hipError_t code_object_load(const void *file, size_t bytes, CodeObject **out, ch
 void code_object_unload(CodeObject *c);
 
 const Symbol *code_object_symbol(const CodeObject *c, const char *name);
+/* Where the code that begins at `address`, within the text, ends: at the next symbol of code, or with the text. */
+u64 code_object_text_after(const CodeObject *c, u64 address);
 const KernelMetadata *code_object_kernel(const CodeObject *c, const char *name);
 
 /* bundle.c: the ELF file for `arch` inside `file`. `*owned` must be freed when it is not NULL. */

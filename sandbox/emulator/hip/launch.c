@@ -108,17 +108,24 @@ hipError_t launch_check(const Function *f, const LaunchShape *shape, void **para
 }
 
 /* Kernels of one file may have waves of both sizes, and the same code means another thing to each. */
-static Program **program_of(const Function *f) { return &f->object->program[kernel_wave_size(&f->code) == 32]; }
+static Program **whole_program(const Function *f) { return &f->object->program[kernel_wave_size(&f->code) == 32]; }
 
-static hipError_t decode(const Function *f)
+static const Program *program_of(const Function *f) { return f->program ? f->program : *whole_program(f); }
+
+/* Files with hundreds of kernels are common, and decoding all of them takes long: one is decoded from its entry to the
+ * next symbol, and all of them only if it goes elsewhere. */
+static hipError_t decode(Function *f)
 {
     char error[256] = "";
-    Program **program = program_of(f);
     const CodeObject *c = f->object;
-    if (*program)
+    u32 wave_size = kernel_wave_size(&f->code);
+    if (program_of(f))
         return hipSuccess;
-    *program = program_decode(c->arch, kernel_wave_size(&f->code), c->text, c->text_bytes, error, sizeof error);
-    if (*program)
+    u64 entry = f->code.entry, bytes = code_object_text_after(c, entry) - entry;
+    f->program = program_decode_kernel(c->arch, wave_size, entry, bytes, error, sizeof error);
+    if (!f->program && !*error)
+        *whole_program(f) = program_decode(c->arch, wave_size, c->text, c->text_bytes, error, sizeof error);
+    if (program_of(f))
         return hipSuccess;
     fprintf(stderr, "amdkernel emulator: %s\n", error);
     return hipErrorNotSupported;
@@ -193,7 +200,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
 {
     const Options *o = &runtime()->options;
     Dispatch d = {
-        .program = *program_of(f),
+        .program = program_of(f),
         .kernel = f->code,
         .dynamic_lds_bytes = s->dynamic_lds_bytes,
         .kernarg = kernarg_of(r),

@@ -10,6 +10,7 @@ typedef struct Function {
     CodeObject *object;
     const KernelMetadata *kernel;
     KernelCode code;
+    Program *program; /* its own part of the object's code; NULL until the first launch, and where that is not enough */
     struct Function *next;
 } Function;
 

@@ -96,12 +96,14 @@ static void skip(Reader *r, int depth)
         skip(r, depth + 1);
 }
 
-/* Rooms for `count` things, each of which takes at least a byte of the note: a lying count is not believed. */
-static void *rooms(Reader *r, u64 count, size_t bytes)
+/* Rooms for `count` more things, zeroed, each of which takes at least a byte of the note: a lying count is not believed.
+ * NULL, and `list` is as it was, when there are none. */
+static void *more_rooms(Reader *r, void *list, u64 used, u64 count, size_t bytes)
 {
-    void *memory = count <= (u64)(r->end - r->at) ? calloc(count ? count : 1, bytes) : NULL;
-    if (!memory)
-        r->bad = true;
+    void *memory = count <= (u64)(r->end - r->at) ? realloc(list, (used + count + 1) * bytes) : NULL;
+    if (memory)
+        memset((u8 *)memory + used * bytes, 0, (count + 1) * bytes);
+    r->bad |= !memory;
     return memory;
 }
 
@@ -162,7 +164,7 @@ static void read_arguments(Reader *r, KernelMetadata *k)
 {
     Item list = next(r);
     r->bad |= list.kind != ITEM_ARRAY || k->arguments;
-    if (r->bad || !(k->arguments = rooms(r, list.number, sizeof *k->arguments)))
+    if (r->bad || !(k->arguments = more_rooms(r, NULL, 0, list.number, sizeof *k->arguments)))
         return;
     for (; k->argument_count < list.number && !r->bad; k->argument_count++)
         read_argument(r, &k->arguments[k->argument_count]);
@@ -201,21 +203,26 @@ static void read_kernel(Reader *r, KernelMetadata *k)
 static void read_kernels(Reader *r, CodeObject *out)
 {
     Item list = next(r);
-    r->bad |= list.kind != ITEM_ARRAY || out->kernels;
-    if (r->bad || !(out->kernels = rooms(r, list.number, sizeof *out->kernels)))
+    r->bad |= list.kind != ITEM_ARRAY;
+    void *more = r->bad ? NULL : more_rooms(r, out->kernels, out->kernel_count, list.number, sizeof *out->kernels);
+    if (!more)
         return;
-    for (; out->kernel_count < list.number && !r->bad; out->kernel_count++)
-        read_kernel(r, &out->kernels[out->kernel_count]);
+    out->kernels = more;
+    for (u64 n = 0; n < list.number && !r->bad; n++)
+        read_kernel(r, &out->kernels[out->kernel_count++]);
 }
 
 static void read_printf(Reader *r, CodeObject *out)
 {
     Item list = next(r);
-    r->bad |= list.kind != ITEM_ARRAY || out->printf_formats;
-    if (r->bad || !(out->printf_formats = rooms(r, list.number, sizeof *out->printf_formats)))
+    r->bad |= list.kind != ITEM_ARRAY;
+    char **formats = out->printf_formats;
+    u32 count = out->printf_format_count;
+    if (r->bad || !(formats = more_rooms(r, formats, count, list.number, sizeof *formats)))
         return;
-    for (; out->printf_format_count < list.number && !r->bad; out->printf_format_count++)
-        out->printf_formats[out->printf_format_count] = text(r);
+    out->printf_formats = formats;
+    for (u64 n = 0; n < list.number && !r->bad; n++)
+        out->printf_formats[out->printf_format_count++] = text(r);
 }
 
 /* "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-" to "gfx942" */

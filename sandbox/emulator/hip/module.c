@@ -67,6 +67,7 @@ void function_end(Function *f)
     if (*link)
         *link = f->next;
     runtime_unlock();
+    program_destroy(f->program);
     free(f);
 }
 
@@ -168,7 +169,7 @@ static hipError_t get_function(hipFunction_t *function, hipModule_t module, cons
         return error;
     Function **more = realloc(module->functions, (module->function_count + 1) * sizeof *more);
     if (!more) {
-        free(made);
+        function_end(made);
         return hipErrorOutOfMemory;
     }
     module->functions = more;

@@ -24,6 +24,10 @@ static void go_to(Wave *w, const Inst *i, u64 address)
 {
     const Program *p = w->program;
     u64 offset = address - p->address;
+    if (p->part && offset >= p->bytes) {
+        run_not_emulated(w, i);
+        return;
+    }
     if (offset % 4 || offset >= p->bytes || p->index_of[offset / 4] == ~0u) {
         wave_fault(w, i, OUTCOME_BAD_PC, SPACE_GLOBAL, 0, address, 4, false);
         return;

@@ -34,11 +34,12 @@ def copy(load: str) -> str:
 
 
 def low(value: Array) -> Callable[[State], Array]:
-    return lambda s: s.u32(10) & 0xFFFF0000 | (value.astype(np.int64) & 0xFFFF).astype(np.uint32)
+    """Alone: registers with ECC cannot keep the other half."""
+    return always(value.astype(np.int64) & 0xFFFF)
 
 
 def high(value: Array) -> Callable[[State], Array]:
-    return lambda s: s.u32(10) & 0xFFFF | (value.astype(np.int64) & 0xFFFF).astype(np.uint32) << 16
+    return always((value.astype(np.int64) & 0xFFFF) << 16)
 
 
 def always(value: Array) -> Callable[[State], Array]:

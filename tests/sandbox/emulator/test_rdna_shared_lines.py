@@ -6,6 +6,7 @@ Lines that look at other lanes run in waves of 64 only: in waves of 32 two waves
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -184,7 +185,7 @@ def test_loads_and_stores_of_every_segment(sandbox: Sandbox, target: str) -> Non
     results: Pairs = {case.line: [(state, next(after)) for state in states] for case, _ in ACCESSES[target]}
     faults = {line: pair[1].fault for line, pairs in results.items() for pair in pairs if pair[1].fault}
     assert not faults
-    load = test_loads_and_stores.test_a_load_fills_the_registers_of_active_lanes
+    load = partial(test_loads_and_stores.check_load, keeps_half=True)
     store = test_loads_and_stores.test_a_store_writes_the_bytes_of_active_lanes
     loads = len(test_loads_and_stores.LOAD_CASES)
     check_all(
@@ -207,8 +208,7 @@ LDS_WRITES = {
 def test_reads_and_writes_of_lds(sandbox: Sandbox, target: str) -> None:
     reads, writes = (test_lds.run(sandbox, lines[target], target) for lines in (LDS_READS, LDS_WRITES))
     check_all(
-        (line, lambda n=n: test_lds.test_a_read_fills_registers_of_active_lanes(reads, n))
-        for n, line in enumerate(LDS_READS[target])
+        (line, lambda n=n: test_lds.check_read(reads, n, keeps_half=True)) for n, line in enumerate(LDS_READS[target])
     )
     check_all(
         (line, lambda n=n: test_lds.test_a_write_changes_the_bytes_of_active_lanes(writes, n))
