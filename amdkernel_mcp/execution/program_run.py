@@ -76,7 +76,7 @@ class Look:
         return self.memory or self.races
 
     def options(self) -> str:
-        """For AMDKERNEL_EMULATOR_OPTIONS. What orders are compared with is the plain one, not that of several threads."""
+        """For AMDKERNEL_EMULATOR_OPTIONS. Orders are compared with the plain one, not with that of several threads."""
         how = f"check=1,races={int(self.races)}" if self.closely else "overruns=1"
         return f"{how},schedule_seed={self.order},deterministic={int(self.schedules > 0)}"
 

@@ -296,11 +296,14 @@ typedef enum { CHECK_BOTH, CHECK_RECORD, CHECK_NOTHING, CHECK_BYTES } RangeCheck
 
 typedef struct { u64 base, bytes; u32 stride, records; RangeCheck check; } Buffer;
 
-/* CDNA chooses the check by what the instruction has. Scalar offsets are not looked at. */
-static void cdna_check(const Inst *i, Buffer *b)
+static u32 beyond(u32 records, u32 scalar) { return records > scalar ? records - scalar : 0; }
+
+/* CDNA chooses the check by what the instruction has. Of a raw buffer the scalar offset is taken away: AMD's matrix
+ * products rely on it where they step through rows by that offset. */
+static void cdna_check(const Inst *i, u32 scalar, Buffer *b)
 {
     b->check = b->stride && i->idxen ? CHECK_RECORD : CHECK_BYTES;
-    b->bytes = b->stride ? (u64)b->stride * b->records : b->records;
+    b->bytes = b->stride ? (u64)b->stride * b->records : beyond(b->records, scalar);
 }
 
 /* RDNA has it from the descriptor; RDNA4 a factor for the stride as well. */
@@ -309,7 +312,7 @@ static void rdna_check(const Wave *w, u32 word, u32 scalar, Buffer *b)
     static const u8 scale[] = {1, 4, 8, 32};
     b->check = (RangeCheck)(word >> 28 & 3);
     b->stride *= w->program->generation >= GFX12 ? scale[word >> 18 & 3] : 1;
-    b->bytes = b->records > scalar ? b->records - scalar : 0;
+    b->bytes = beyond(b->records, scalar);
 }
 
 /* The descriptor in four scalar registers. False: one of swizzled records, or that adds the lane to the index. */
@@ -323,7 +326,7 @@ static bool read_buffer(const Wave *w, const Inst *i, u32 at, u32 scalar, Buffer
     if (rdna)
         rdna_check(w, word[3], scalar, b);
     else
-        cdna_check(i, b);
+        cdna_check(i, scalar, b);
     return true;
 }
 
