@@ -50,6 +50,14 @@ static u64 hidden_value(ArgumentKind kind, const LaunchShape *s, const HiddenBlo
     }
 }
 
+/* AMD's runtime does not mind a buffer that is too short: libraries leave out what the kernel will not use. */
+static void copy_packed(u8 *out, const u8 *packed, u64 packed_bytes, const KernelArgument *a)
+{
+    u64 there = packed_bytes > a->offset ? packed_bytes - a->offset : 0;
+    if (there)
+        memcpy(out + a->offset, packed + a->offset, a->bytes < there ? a->bytes : there);
+}
+
 hipError_t kernarg_fill(u8 *out, const KernelMetadata *k, const LaunchShape *shape, void **parameters, void **extra,
                         const HiddenBlocks *hidden)
 {
@@ -67,9 +75,9 @@ hipError_t kernarg_fill(u8 *out, const KernelMetadata *k, const LaunchShape *sha
             u64 value = hidden_value(a->kind, shape, hidden);
             memcpy(out + a->offset, &value, a->bytes < sizeof value ? a->bytes : sizeof value);
         } else if (extra) {
-            if (a->offset > packed_bytes || a->bytes > packed_bytes - a->offset)
+            if (!packed_bytes)
                 return hipErrorInvalidValue;
-            memcpy(out + a->offset, (const u8 *)packed + a->offset, a->bytes);
+            copy_packed(out, packed, packed_bytes, a);
         } else {
             if (!parameters || !parameters[parameter])
                 return hipErrorInvalidValue;

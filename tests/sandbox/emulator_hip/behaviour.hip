@@ -250,6 +250,11 @@ static void module(const char* path, const char* other) {
   SHOW("extra", hipModuleLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra));
   (void)hipMemcpy(h, d, 256, hipMemcpyDeviceToHost);
   SHOW("tripled_again", h[63]);
+  size = sizeof packed.d;
+  SHOW("short_buffer", hipModuleLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra));
+  size = 0;
+  SHOW("empty_buffer", hipModuleLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra));
+  size = sizeof packed;
   SHOW("both", hipModuleLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, extra));
   SHOW("unload", hipModuleUnload(m));
   SHOW("no_file", hipModuleLoad(&m, "no such file"));

@@ -117,6 +117,10 @@ def test_a_module_is_loaded_and_launched_in_both_ways(seen: Seen, scenario: str)
     check(seen[scenario], **{"global": 0, "global_bytes": 12})
 
 
+def test_a_buffer_of_arguments_may_be_short_but_not_empty(seen: Seen) -> None:
+    check(seen["module"], short_buffer=0, empty_buffer=INVALID_VALUE)
+
+
 def test_what_a_module_does_not_have_is_not_found(seen: Seen) -> None:
     check(seen["module"], no_function=NOT_FOUND, no_global=NOT_FOUND, no_file=FILE_NOT_FOUND, both=INVALID_VALUE)
 
