@@ -185,7 +185,7 @@ def run_program(
         if (other.exit_code, again) != (done.exit_code, printed):
             findings.append(_differs(seed, done.exit_code, printed, other.exit_code, again))
             break
-    return replace(_ending(done, timeout_s), findings=tuple(findings), report=done.files)
+    return replace(_ending(done, timeout_s), findings=tuple(findings), report={**done.files, PROGRAM: executable})
 
 
 def _recorder(into: bytearray, show: Callable[[Stream, bytes], None] | None) -> Callable[[Stream, bytes], None]:

@@ -100,6 +100,23 @@ class RacePartner(_Answer):
     access: Literal["load", "store", "update"]
     atomic: bool
     callers: list[int] = []
+    work: _Name | None = None  # of work of another stream: the kernel, or `copy`, `fill`, `release`
+    object: _Count | None = None  # the code object of that kernel, to which `pc` belongs
+
+
+class CallRecord(_Answer):
+    """What is wrong with a copy, a fill or a release of memory by the program itself. `partner`: work of another stream
+    that may touch the same bytes at the same time. `at`: the return address of the call in the program, or 0."""
+
+    call: Literal["copy", "fill", "release"]
+    kind: Literal["race", "use_after_free", "out_of_bounds"]
+    store: bool
+    region: _Name
+    offset: _Count
+    region_bytes: _Count
+    bytes: _Count
+    at: _Count
+    partner: RacePartner | None
 
 
 class DispatchFinding(DispatchFault):
@@ -135,6 +152,8 @@ class _Report(_Answer):
 
 
 _record = TypeAdapter(DispatchRecord)
+_call = TypeAdapter(CallRecord)
+_CALL = b'{"call":'
 
 
 def read_report(raw: bytes, *, cases: int, target: str) -> list[CaseAnswer]:
@@ -150,11 +169,19 @@ def read_report(raw: bytes, *, cases: int, target: str) -> list[CaseAnswer]:
 
 def read_dispatches(raw: bytes, *, target: str) -> tuple[DispatchRecord, ...]:
     """The emulator's records, one a line; a last line that was cut off by a kill is left out. Raises TargetError."""
-    lines = raw.split(b"\n")[:-1]
+    lines = [line for line in raw.split(b"\n")[:-1] if not line.startswith(_CALL)]
     if len(lines) > MAX_DISPATCHES:
         raise TargetError(f"{target} answered with {len(lines)} dispatches, more than can be believed")
     try:
         return tuple(_record.validate_json(line) for line in lines)
+    except ValidationError as error:
+        raise TargetError(f"{target} answered with a record that is not the emulator's: {_first(error)}") from error
+
+
+def read_calls(raw: bytes, *, target: str) -> tuple[CallRecord, ...]:
+    """What the emulator told of the program's own calls among its records. Raises TargetError."""
+    try:
+        return tuple(_call.validate_json(line) for line in raw.split(b"\n")[:-1] if line.startswith(_CALL))
     except ValidationError as error:
         raise TargetError(f"{target} answered with a record that is not the emulator's: {_first(error)}") from error
 

@@ -26,42 +26,64 @@ _REMEDIES: dict[FindingKind, str] = {
     "misaligned": "align the address to 4 bytes",
     "out_of_bounds": "compare the index with the size before the access",
 }
+_BY_THE_RACE = "this read races, see above: it may only have come before what writes it"
+BETWEEN_STREAMS = "wait for an event of the other stream, or for the stream itself, in between"
 _BETWEEN_GROUPS = "use atomics, a flag with release and acquire, or a second launch"
 
 
-def explain_mistakes(report: CaseReport, *, lines: Lines | None, layouts: Mapping[str, Layout]) -> list[Finding]:
+def explain_mistakes(
+    report: CaseReport,
+    *,
+    lines: Lines | None,
+    layouts: Mapping[str, Layout],
+    other_lines: Mapping[int, Lines | None] | None = None,
+) -> list[Finding]:
     """One finding for each kind and line. A race comes before the unset values that it lets a wave read."""
     first: dict[tuple[FindingKind, int | None], Finding] = {}
     for record in report.dispatches:
+        raced = {seen.pc for seen in record.findings if seen.kind == "race"}
         for seen in record.findings:
             kind = _KINDS.get(seen.kind)
             if kind is None:
                 continue
             if seen.region == _ARGUMENTS and not seen.store:
                 kind = "out_of_bounds"
-            finding = _finding(record.kernel, seen, kind, lines, layouts)
+            theirs = lines
+            if seen.partner and seen.partner.object is not None:
+                theirs = (other_lines or {}).get(seen.partner.object)
+            finding = _finding(record.kernel, seen, kind, lines, theirs, layouts)
+            if kind == "uninitialised_read" and seen.pc in raced:
+                finding = finding.model_copy(update={"message": f"{finding.message}; {_BY_THE_RACE}"})
             first.setdefault((kind, finding.line), finding)
     return sorted(first.values(), key=lambda finding: list(_KINDS).index(finding.kind))
 
 
 def _finding(
-    kernel: str, seen: DispatchFinding, kind: FindingKind, lines: Lines | None, layouts: Mapping[str, Layout]
+    kernel: str,
+    seen: DispatchFinding,
+    kind: FindingKind,
+    lines: Lines | None,
+    their_lines: Lines | None,
+    layouts: Mapping[str, Layout],
 ) -> Finding:
     chain = lines_to(lines, seen.pc, seen.callers)
-    if seen.use and lines and lines.is_opening(seen.pc):
-        chain = lines_to(lines, seen.use[0], seen.use[1:])
+    if seen.use and lines and (not lines.lines_of(seen.pc) or lines.is_opening(seen.pc)):
+        chain = lines_to(lines, seen.use[0], seen.use[1:]) or chain
     line = next(iter(chain), None)
-    other = None
-    if seen.partner:
-        other = line_at(lines, seen.partner.pc, seen.partner.callers)
-    elif seen.use:
-        other = line_at(lines, seen.use[0], seen.use[1:])
+    used = line_at(lines, seen.use[0], seen.use[1:]) if seen.use else None
+    other = line_of_partner(seen.partner, their_lines) if seen.partner else used
     text = f"{_said(seen, line, other, layouts)}; {place_of(kernel, seen, chain[1:])}"
+    if seen.partner and used not in (None, line):
+        text += f"; line {used} uses the value"
     if seen.count > 1:
         text += f"; {seen.count} times in all"
     if seen.off:
         text += f", up to {seen.off} bytes beyond" if seen.count > 1 else f", {seen.off} bytes beyond"
-    remedy = _BETWEEN_GROUPS if seen.partner and seen.partner.workgroup != seen.workgroup else _REMEDIES[kind]
+    remedy = _REMEDIES[kind]
+    if seen.partner and seen.partner.work:
+        remedy = BETWEEN_STREAMS
+    elif seen.partner and seen.partner.workgroup != seen.workgroup:
+        remedy = _BETWEEN_GROUPS
     return Finding(kind=kind, message=f"{text}: {remedy}", line=line, called_from=chain[1:], other_line=other)
 
 
@@ -90,12 +112,27 @@ def _elsewhere(line: int | None, other: int | None) -> str:
     return "" if other is None or other == line else f" in line {other}"
 
 
+def line_of_partner(partner: RacePartner, lines: Lines | None) -> int | None:
+    """The line of a race's other access; None: work that is no kernel has none."""
+    return None if partner.work and partner.object is None else line_at(lines, partner.pc, partner.callers)
+
+
+def work_of(partner: RacePartner, line: int | None) -> str:
+    """What work of another stream does: `a copy in another stream reads`."""
+    who = f"a {partner.work}" if partner.object is None else f"kernel {partner.work}"
+    at = "" if line is None else f" in line {line}"
+    verb = {"load": "reads", "store": "writes", "update": "updates"}[partner.access]
+    return f"{who} in another stream {'frees' if partner.work == 'release' else verb}{at}"
+
+
 def _race(seen: DispatchFinding, other: RacePartner, target: str, line: int | None, there: int | None) -> str:
     at = "" if there is None else " in the same line" if there == line else f" in line {there}"
     action = {"load": "reads", "store": "writes", "update": "updates"}[other.access] + (
         " atomically" if other.atomic else ""
     )
     verb = "writes" if seen.store else "reads"
+    if other.work:
+        return f"{verb} {target}, which {work_of(other, there)}, and both may run at the same time"
     if other.workgroup != seen.workgroup:
         whose = f"workgroup {list(other.workgroup)}"
         return f"{verb} {target}, which {whose} {action}{at}, with nothing that orders the two"

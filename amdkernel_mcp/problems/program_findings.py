@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from amdkernel_mcp.compiler.line_table import LineTable
-from amdkernel_mcp.execution.program_run import REPORT
-from amdkernel_mcp.execution.runner_answer import read_dispatches
+from amdkernel_mcp.execution.program_run import PROGRAM, REPORT
+from amdkernel_mcp.execution.runner_answer import CallRecord, read_calls, read_dispatches
 from amdkernel_mcp.execution.runner_job import CaseReport
 from amdkernel_mcp.execution.targets import Target
-from amdkernel_mcp.problems.faults import explain_stop
-from amdkernel_mcp.problems.mistakes import explain_mistakes
+from amdkernel_mcp.problems.faults import explain_stop, line_at
+from amdkernel_mcp.problems.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
 from amdkernel_mcp.results import Finding
 
 
@@ -17,17 +17,55 @@ def findings_of(files: Mapping[str, bytes], target: Target, *, stops: bool = Tru
 
     stops: with what stopped a kernel. Raises TargetError.
     """
-    tables: dict[int, LineTable] = {}
-    found: dict[tuple[str, int | None], Finding] = {}
-    for record in read_dispatches(files.get(REPORT, b""), target=target.name):
+    tables = _Tables(files)
+    raw = files.get(REPORT, b"")
+    found: dict[tuple[str, int | None, str], Finding] = {}
+    for record in read_dispatches(raw, target=target.name):
         if not record.fault and not record.findings:
             continue
-        code_object = files.get(f"{record.object}.co")
-        if code_object and record.object not in tables:
-            tables[record.object] = LineTable(code_object)
-        lines = tables.get(record.object)
+        lines = tables[record.object]
+        partners = {seen.partner.object for seen in record.findings if seen.partner} - {None}
+        others = {number: tables[number] for number in partners if number is not None}
         report = CaseReport("fault" if record.fault else "ok", "", (), dispatches=(record,))
         stop = explain_stop(report, lines=lines, layouts={}) if stops else None
-        for finding in [*([stop.finding] if stop else []), *explain_mistakes(report, lines=lines, layouts={})]:
-            found.setdefault((finding.kind, finding.line), finding)
+        mistakes = explain_mistakes(report, lines=lines, layouts={}, other_lines=others)
+        for finding in [*([stop.finding] if stop else []), *mistakes]:
+            found.setdefault((finding.kind, finding.line, ""), finding)
+    program = LineTable(files[PROGRAM]) if b'{"call":' in raw and PROGRAM in files else None
+    for call in read_calls(raw, target=target.name):
+        theirs = tables[call.partner.object] if call.partner and call.partner.object is not None else None
+        finding = _of_call(call, program, theirs)
+        found.setdefault((finding.kind, finding.line, call.call), finding)
     return list(found.values())
+
+
+class _Tables(dict[int, LineTable | None]):
+    """By the number of a code object its lines; None: it was not kept."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        super().__init__()
+        self._files = files
+
+    def __missing__(self, number: int) -> LineTable | None:
+        code_object = self._files.get(f"{number}.co")
+        self[number] = LineTable(code_object) if code_object else None
+        return self[number]
+
+
+_NOUNS = {"copy": "a copy", "fill": "a fill (hipMemset)", "release": "hipFree or hipFreeAsync"}
+
+
+def _of_call(call: CallRecord, program: LineTable | None, theirs: LineTable | None) -> Finding:
+    """With the line of the call, where the program has lines; else with that of the kernel that it meets."""
+    line = line_at(program, call.at - 1) if call.at else None
+    other = line_of_partner(call.partner, theirs) if call.partner else None
+    verb = "frees" if call.call == "release" else "writes" if call.store else "reads"
+    where = f"{call.bytes} bytes at byte {call.offset} of {call.region}" if call.call != "release" else call.region
+    text = f"{_NOUNS[call.call]} {verb} {where}"
+    if call.partner:
+        text += f", which {work_of(call.partner, other)}, and both may run at the same time: {BETWEEN_STREAMS}"
+    elif call.kind == "use_after_free":
+        text += ", which was freed before"
+    else:
+        text += f", which has {call.region_bytes} bytes"
+    return Finding(kind=call.kind, message=text, line=other if line is None else line, other_line=other)

@@ -88,6 +88,7 @@ void program_destroy(Program *p);
 /* ---- replay.c: modelled caches that outlive a dispatch ---- */
 
 typedef struct Caches Caches;
+typedef struct Overlap Overlap;
 
 /* NULL for an architecture whose caches are not modelled. */
 Caches *caches_create(const char *arch);
@@ -130,6 +131,9 @@ typedef struct {
     bool check_memory;    /* look for uses of unset memory, stores to inputs, misaligned scalar loads */
     bool check_races;     /* and for races: one thread */
     u64 heap, heap_bytes; /* whose blocks kernels allocate themselves: no races are looked for there */
+    Overlap *overlap;     /* check_races: what other dispatches touched, and the place of this one among them; or NULL */
+    struct Turn *turn;
+    u64 code_base;        /* what places in the code are counted from there */
     bool overruns;        /* LDS as hardware gives it out, and what lies beyond is dropped: findings and no faults */
 } Dispatch;
 
@@ -183,12 +187,13 @@ typedef struct {
     u32 wave, lane;
     bool load, store;     /* both: a read-modify-write */
     bool atomic;          /* or volatile */
+    const void *work;     /* of other work: its label (overlap.h), to which `pc` adds the place in its code; else NULL */
 } Partner;
 
 typedef struct {
     Fault fault;          /* the first of its kind at this instruction */
     Partner partner;      /* races only */
-    u64 use;              /* of an unset value: the instruction that depends on it */
+    u64 use;              /* of what was loaded: the instruction that depends on it; 0: not known */
     u64 use_callers[CALLERS];
     u64 count;            /* how many times an instruction did it */
     u64 off;              /* of accesses beyond a block: the most bytes that one of them reached beyond it */

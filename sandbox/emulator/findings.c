@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "checks.h"
+#include "overlap.h"
 
 static Finding *find_or_add(Findings *c, OutcomeKind kind, u64 pc, u64 partner_pc)
 {
@@ -77,7 +78,7 @@ static void name_instruction(const Program *p, Fault *f)
 void findings_gather(const Worker *k, Outcome *out)
 {
     if (k->checks)
-        out->races_in_part |= races_in_part(k->checks->races);
+        out->races_in_part |= races_in_part(k->checks->races) || overlap_in_part(k->dispatch->overlap);
     if (!k->findings)
         return;
     if (!out->findings)

@@ -313,26 +313,79 @@ static bool only_compared(const Program *p, const Note *notes, u32 k, u32 last)
     return false;
 }
 
+/* The register holds the same at `at` in every turn of the loop: nothing in it writes the register, or what does works
+ * from such registers alone. */
+static bool steady(const Program *p, const Note *notes, u32 first, u32 last, u16 reg, u32 at, u32 depth)
+{
+    const NotedOperand o = {.first = reg, .count = 1};
+    for (u32 n = at; n-- > first;) {
+        if (!writes_any(&notes[n], o))
+            continue;
+        u8 family = p->code[n].row->family;
+        bool same = depth && (family == FAMILY_VALU || family == FAMILY_SALU);
+        for (u32 k = 0; same && k < notes[n].operands; k++)
+            for (u32 r = 0; same && notes[n].operand[k].read && r < notes[n].operand[k].count; r++)
+                same = steady(p, notes, first, last, (u16)(notes[n].operand[k].first + r), n, depth - 1);
+        return same;
+    }
+    for (u32 n = at; n <= last; n++)
+        if (writes_any(&notes[n], o))
+            return false;
+    return true;
+}
+
+static bool steady_address(const Program *p, const Note *notes, u32 first, u32 last, u32 load)
+{
+    enum { STEPS = 4 };
+    NotedOperand address = notes[load].operand[1];
+    for (u32 r = 0; r < address.count; r++)
+        if (!steady(p, notes, first, last, (u16)(address.first + r), load, STEPS))
+            return false;
+    return true;
+}
+
+static void mark_poll(const Program *p, Note *notes, u32 k)
+{
+    notes[k].sync |= p->code[k].row->family == FAMILY_LDS ? SYNC_ACCESS | SYNC_POLL : SYNC_POLL;
+}
+
+/* Compilers make `while (c) wait` into `if (c) do wait while (c)`: the same load before the loop, and a branch that
+ * leaves the loop out. */
+static void note_first_look(const Program *p, Note *notes, u32 first, u32 last, u32 poll)
+{
+    bool skips = false, spills;
+    for (u32 k = first; k-- > 0 && first - k <= LONGEST_POLL;) {
+        const Inst *i = &p->code[k];
+        if (!only_waits(p, k, k, &spills))
+            return;
+        skips |= i->row->family == FAMILY_BRANCH && i->target == last + 1;
+        if (skips && i->row == p->code[poll].row && notes[k].operands == 2) {
+            mark_poll(p, notes, k);
+            return;
+        }
+    }
+}
+
 /* The compiler leaves a plain LDS load in a loop that changes neither memory nor its address only where the program
- * polls: an atomic load of LDS looks like any other. Without optimisation the address is made anew each time. */
+ * polls: an atomic load of LDS looks like any other. Without optimisation the address comes from memory each time. */
 static void note_polls(const Program *p, Note *notes)
 {
-    for (u32 end = 0; end < p->count; end++) {
-        const Inst *branch = &p->code[end];
+    for (u32 last = 0; last < p->count; last++) {
+        const Inst *branch = &p->code[last];
         u32 first = branch->target;
         bool spills;
-        if (branch->row->family != FAMILY_BRANCH || first > end || end - first > LONGEST_SPILLING ||
-            !only_waits(p, first, end, &spills))
+        if (branch->row->family != FAMILY_BRANCH || first > last || last - first > LONGEST_SPILLING ||
+            !only_waits(p, first, last, &spills))
             continue;
-        for (u32 k = first; k < end; k++) {
+        for (u32 k = first; k < last; k++) {
             u8 family = p->code[k].row->family;
             bool load = (family == FAMILY_LDS || family == FAMILY_FLAT) && notes[k].operands == 2;
-            bool moves = false;
-            for (u32 n = first; load && n <= end; n++)
-                moves |= writes_any(&notes[n], notes[k].operand[1]);
-            bool spilled = spills && (notes[k].sync & SYNC_SYSTEM || only_compared(p, notes, k, end));
-            if (load && (!moves || spilled))
-                notes[k].sync |= family == FAMILY_LDS ? SYNC_ACCESS | SYNC_POLL : SYNC_POLL;
+            bool same = load && steady_address(p, notes, first, last, k);
+            bool spilled = spills && (notes[k].sync & SYNC_SYSTEM || only_compared(p, notes, k, last));
+            if (!load || !(same || spilled))
+                continue;
+            mark_poll(p, notes, k);
+            note_first_look(p, notes, first, last, k);
         }
     }
 }
@@ -354,6 +407,37 @@ static Note *make_notes(const Program *p)
         note_releases(p, notes, c);
     }
     return notes;
+}
+
+/* `n` writes all that `of` does. */
+static bool rewrites(const Note *n, const Note *of)
+{
+    for (u32 k = 0; k < of->operands; k++)
+        for (u32 r = 0; of->operand[k].result && r < n->operands; r++)
+            if (n->operand[r].result && n->operand[r].first <= of->operand[k].first &&
+                n->operand[r].first + n->operand[r].count >= of->operand[k].first + of->operand[k].count)
+                return true;
+    return false;
+}
+
+/* The search goes on where branches lead, and ends where something else takes the registers. */
+u32 first_use(const Program *p, const Note *notes, u32 load)
+{
+    enum { MOST_STEPS = 256, MOST_PATHS = 16 };
+    u32 path[MOST_PATHS] = {load + 1}, paths = 1;
+    for (u32 n = 0, steps = 0; n < paths; n++)
+        for (u32 k = path[n]; k < p->count && steps < MOST_STEPS; steps++) {
+            const Inst *i = &p->code[k];
+            if (reads_any(&notes[k], &notes[load]))
+                return k;
+            if (rewrites(&notes[k], &notes[load]) || starts(i->row->mnemonic, "s_endpgm") ||
+                starts(i->row->mnemonic, "s_setpc"))
+                break;
+            if (i->row->family == FAMILY_BRANCH && paths < MOST_PATHS)
+                path[paths++] = i->target;
+            k = starts(i->row->mnemonic, "s_branch") ? p->count : k + 1;
+        }
+    return p->count;
 }
 
 const Note *notes_of(const Program *p)

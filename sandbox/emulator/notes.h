@@ -47,4 +47,7 @@ typedef struct Note {
 /* One for each instruction, made at first use and freed with the program; NULL: out of memory. */
 const Note *notes_of(const Program *p);
 
+/* The next instruction in the text that reads what the load brings; the program's count: none near. */
+u32 first_use(const Program *p, const Note *notes, u32 load);
+
 #endif

@@ -76,6 +76,17 @@ static Partner partner_of(const Wave *w, const Races *r, const Entry *e)
         .load = e->how & BY_LOAD, .store = e->how & BY_STORE, .atomic = e->how & BY_SIGNAL};
 }
 
+/* Compilers move loads to where no line is; what the value is for still has one. */
+static void tell_use(const Wave *w, Finding *found)
+{
+    const Program *p = w->program;
+    u32 use = first_use(p, w->worker->checks->notes, p->index_of[(found->fault.pc - p->address) / 4]);
+    if (use == p->count)
+        return;
+    found->use = p->address + p->offset_of[use];
+    memcpy(found->use_callers, found->fault.callers, sizeof found->use_callers);
+}
+
 /* A race is told at its read, if it has one, with the store as its partner. */
 static void tell(Wave *w, const Fault *here, u8 how, const Entry *other)
 {
@@ -100,6 +111,8 @@ static void tell(Wave *w, const Fault *here, u8 how, const Entry *other)
     if (found && found->count == 1) {
         found->fault = f;
         found->partner = p;
+        if (!f.store)
+            tell_use(w, found);
     }
 }
 
@@ -288,6 +301,45 @@ static bool may_be_a_flag(const Act *a, u64 active)
     return a->sync & SYNC_BUFFERED && a->space == SPACE_GLOBAL && !(active & (active - 1));
 }
 
+/* ---- other work, which may run at the same time ---- */
+
+static void tell_of_work(Wave *w, const Fault *f, const Overlapping *other)
+{
+    Finding *found = finding_at(w->worker, OUTCOME_RACE, f->pc, (u64)(uintptr_t)other->label + other->code);
+    if (!found || found->count > 1)
+        return;
+    found->fault = *f;
+    found->partner = (Partner){.pc = (u64)(uintptr_t)other->label + other->code, .load = other->load,
+                               .store = other->store, .work = other->label};
+    if (!f->store)
+        tell_use(w, found);
+}
+
+static void look_at_work(const Act *a, const u64 *address, u64 active)
+{
+    const Dispatch *d = a->w->worker->dispatch;
+    const Program *p = a->w->program;
+    u64 code = p->address + p->offset_of[a->entry.inst] - d->code_base;
+    const Touching how = {.load = a->entry.how & BY_LOAD, .store = a->entry.how & BY_STORE,
+                          .signal = a->entry.how & BY_SIGNAL || may_be_a_flag(a, active)};
+    u64 record = d->kernarg - d->dispatch_packet + d->kernarg_bytes; /* the launch's own, which the next one gets */
+    for (u32 l = 0; l < LANES; l++) {
+        Overlapping other;
+        if (!(active >> l & 1) || address[l] - a->r->heap < a->r->heap_bytes || address[l] - d->dispatch_packet < record ||
+            !overlap_touch(d->overlap, d->turn, address[l], a->bytes, how, code, &other))
+            continue;
+        Fault f = place_of(a->w, a->i, OUTCOME_RACE, a->space, l, address[l], a->bytes, how.store);
+        if (how.load || other.load || a->r->pending_count == MAX_PENDING) {
+            tell_of_work(a->w, &f, &other);
+            continue;
+        }
+        PendingStore *s = &a->r->pending[a->r->pending_count++];
+        u64 dword = address[l] & ~3ull;
+        *s = (PendingStore){.work = other, .fault = f, .at = (u8 *)dword, .mask = 15};
+        memcpy(s->before, s->at, sizeof s->before);
+    }
+}
+
 static void touch_all(Act *a, const u64 *address, u64 active)
 {
     a->signals = a->sync & SYNC_ACCESS || may_be_a_flag(a, active);
@@ -316,6 +368,8 @@ void races_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 by
         return;
     Act a = act_of(w, i, SPACE_GLOBAL, bytes, store);
     touch_all(&a, address, active);
+    if (w->worker->dispatch->turn)
+        look_at_work(&a, address, active);
     if (is_store(a.entry.how) && !(a.sync & SYNC_ACCESS) && i->row->detail[2] == ACCESS_STORE) {
         memcpy(r->stored, address, sizeof r->stored);
         r->stored_lanes = active;
@@ -342,6 +396,8 @@ void races_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
         return;
     Act a = act_of(w, i, SPACE_SCALAR, bytes, false);
     touch_lane(&a, 0, address);
+    if (d->turn)
+        look_at_work(&a, &address, 1);
 }
 
 /* ---- after an instruction ---- */
@@ -382,7 +438,9 @@ void races_after(Wave *w, const Inst *i)
         bool changed = false;
         for (int b = 0; b < 4; b++)
             changed |= p->mask >> b & 1 && p->at[b] != p->before[b];
-        if (changed)
+        if (changed && p->work.label)
+            tell_of_work(w, &p->fault, &p->work);
+        else if (changed)
             tell(w, &p->fault, BY_STORE, &p->other);
     }
     r->pending_count = 0;

@@ -2,6 +2,7 @@
 #ifndef AMDKERNEL_RACES_H
 #define AMDKERNEL_RACES_H
 
+#include "overlap.h"
 #include "shadow.h"
 
 enum { MAX_PENDING = 64 };
@@ -16,7 +17,12 @@ enum {
 };
 
 /* Two stores to one dword race unless they store the same value, which is known after the second. */
-typedef struct { Entry other; Fault fault; u8 *at; u8 before[4]; u8 mask; } PendingStore;
+typedef struct {
+    Entry other;
+    Overlapping work;        /* instead, of other work */
+    Fault fault;
+    u8 *at, before[4], mask;
+} PendingStore;
 
 struct Races {
     Memory *memory;

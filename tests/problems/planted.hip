@@ -467,3 +467,21 @@ KERNEL(far_behind_the_output)
     if (ITEM == 0)
         y[n + 400000] = 7; //! out_of_bounds
 }
+
+KERNEL(total_used_before_its_barrier)
+{
+    __shared__ float part[64], total;
+    if (threadIdx.x < 64)
+        part[threadIdx.x] = (float)x[threadIdx.x] + 1;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        float s = 0;
+        for (int k = 0; k < 64; k++)
+            s += part[k];
+        total = s;
+    }
+    float share = 0;
+    for (int k = 0; k < n / 16; k++)
+        share += part[k] / total; //! race
+    y[ITEM] = (int)share;
+}

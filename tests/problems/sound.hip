@@ -454,3 +454,31 @@ KERNEL(blocks_of_the_heap_that_pass_from_wave_to_wave)
     free(own);
     y[ITEM] = sum;
 }
+
+#define COUNT(place) __hip_atomic_fetch_add(&place, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP)
+#define AWAIT(place, count) \
+    while (__hip_atomic_load(&place, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) < (unsigned)(count)) \
+        __builtin_amdgcn_s_sleep(1)
+
+// Compilers look at a flag once before the loop that waits for it.
+KERNEL(ring_between_waves_that_produce_and_consume)
+{
+    __shared__ int ring[2][128];
+    __shared__ unsigned full[2], empty[2];
+    int t = threadIdx.x & 127;
+    if (threadIdx.x < 2)
+        full[threadIdx.x] = empty[threadIdx.x] = 0;
+    __syncthreads();
+    for (int k = 0; k < 4; k++) {
+        int slot = k & 1;
+        if (threadIdx.x < 128) {
+            AWAIT(empty[slot], k / 2 * 128);
+            ring[slot][t] = x[(ITEM + k) % n];
+            COUNT(full[slot]);
+        } else {
+            AWAIT(full[slot], (k / 2 + 1) * 128);
+            w[ITEM] = ring[slot][t ^ 64];
+            COUNT(empty[slot]);
+        }
+    }
+}

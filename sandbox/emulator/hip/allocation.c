@@ -3,6 +3,7 @@
 
 #include "device.h"
 #include "ipc.h"
+#include "order_of_work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,7 @@ bool allocation_end(void *pointer)
     size_t i = find(address);
     bool known = i < block_count && blocks[i].address == address && memory_release(runtime()->memory, address);
     if (known) {
+        order_forget_memory(pointer, blocks[i].bytes);
         if (is_ours(blocks[i].kind)) {
             in_use[blocks[i].device] -= blocks[i].bytes;
             ipc_block_ends(address);

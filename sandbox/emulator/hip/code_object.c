@@ -3,6 +3,7 @@
  * Source: the ELF-64 specification; LLVM AMDGPUUsage, "ELF Code Object" and "Relocation Records".
  */
 #include "code_object.h"
+#include "order_of_work.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -263,6 +264,7 @@ hipError_t code_object_load(const void *file, size_t bytes, CodeObject **out, ch
 
 void code_object_unload(CodeObject *c)
 {
+    order_forget_object(c);
     for (u32 i = 0; i < c->kernel_count; i++) {
         free(c->kernels[i].name);
         free(c->kernels[i].symbol);

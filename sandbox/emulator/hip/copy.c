@@ -5,6 +5,7 @@
  */
 #include "allocation.h"
 #include "device.h"
+#include "order_of_work.h"
 #include "stream.h"
 
 #include <string.h>
@@ -32,7 +33,14 @@ static hipError_t check_copy(const CopyWork *w)
         return hipErrorInvalidValue;
     bool device = kind == hipMemcpyDeviceToDevice || kind == hipMemcpyDeviceToDeviceNoCU;
     hipError_t error = check_range(w->to, w->bytes, device || kind == hipMemcpyHostToDevice);
-    return error != hipSuccess ? error : check_range(w->from, w->bytes, device || kind == hipMemcpyDeviceToHost);
+    if (error != hipSuccess) {
+        report_bad_range("copy", w->to, w->bytes, true);
+        return error;
+    }
+    error = check_range(w->from, w->bytes, device || kind == hipMemcpyDeviceToHost);
+    if (error != hipSuccess)
+        report_bad_range("copy", w->from, w->bytes, false);
+    return error;
 }
 
 hipError_t copy_run(const CopyWork *w)
@@ -42,6 +50,8 @@ hipError_t copy_run(const CopyWork *w)
         return error;
     error = check_copy(w);
     if (error == hipSuccess) {
+        order_touch("copy", w->from, w->bytes, false);
+        order_touch("copy", w->to, w->bytes, true);
         memmove(w->to, w->from, w->bytes);
         memory_copy_unset(runtime()->memory, (u64)(uintptr_t)w->to, (u64)(uintptr_t)w->from, w->bytes);
     }
@@ -70,7 +80,11 @@ static hipError_t copy(void *to, const void *from, size_t bytes, hipMemcpyKind k
 {
     const CopyWork w = {to, from, bytes, kind};
     hipError_t error = capture_forbids_copies();
-    return error != hipSuccess ? answer(error) : submit_copy(&w, true, NULL);
+    if (error != hipSuccess)
+        return answer(error);
+    error = submit_copy(&w, true, NULL);
+    order_call_returns(NULL);
+    return error;
 }
 
 static hipError_t submit(void *to, const void *from, size_t bytes, hipMemcpyKind kind, hipStream_t stream)

@@ -1,5 +1,6 @@
 /* hipMemset and its kin. */
 #include "allocation.h"
+#include "order_of_work.h"
 #include "stream.h"
 
 #include <string.h>
@@ -10,8 +11,11 @@ static hipError_t fill_row(char *to, u32 value, size_t element_bytes, size_t cou
     if (__builtin_mul_overflow(element_bytes, count, &bytes))
         return hipErrorInvalidValue;
     hipError_t error = check_range(to, bytes, true);
-    if (error != hipSuccess)
+    if (error != hipSuccess) {
+        report_bad_range("fill", to, bytes, true);
         return error;
+    }
+    order_touch("fill", to, bytes, true);
     memory_set_unset(runtime()->memory, (u64)(uintptr_t)to, bytes, false);
     if (element_bytes == 1)
         memset(to, (int)(value & 0xff), count);
@@ -56,8 +60,11 @@ static hipError_t fill(FillWork w, bool wait, hipStream_t stream)
     hipError_t error = wait ? capture_forbids_copies() : hipSuccess;
     if (error != hipSuccess)
         return answer(error);
-    wait = wait && !is_on_device(w.to);
-    return answer(wait ? stream_submit_and_wait(stream, &work) : stream_submit(stream, &work));
+    bool done = wait && !is_on_device(w.to);
+    error = done ? stream_submit_and_wait(stream, &work) : stream_submit(stream, &work);
+    if (wait)
+        order_call_returns(stream);
+    return answer(error);
 }
 
 static FillWork line(void *to, u32 value, size_t element_bytes, size_t count)

@@ -4,6 +4,7 @@
  */
 #include "device.h"
 #include "launch.h"
+#include "order_of_work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +223,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .kernarg_bytes = f->kernel->kernarg_bytes,
     };
     device_heap_bounds(&d.heap, &d.heap_bytes);
+    order_dispatch(f, &d);
     for (int i = 0; i < 3; i++) {
         d.grid[i] = s->grid[i];
         d.block[i] = s->block[i];

@@ -3,6 +3,7 @@
 #define AMDKERNEL_HIP_LAUNCH_H
 
 #include "code_object.h"
+#include "../overlap.h"
 
 #include <stdio.h>
 
@@ -64,6 +65,16 @@ bool kernarg_read_extra(void **extra, const void **buffer, size_t *bytes);
 /* report.c: one JSON line to the report file, or a sentence on stderr for a fault when there is none. With the option
  * `overruns` faults always go to stderr, and the file has the launches with findings that no earlier one had. */
 void report_dispatch(const Function *f, const Dispatch *d, Outcome *o);
+
+/* calls.c: what is wrong with a copy, a fill or a release of the program itself. With the option `check` it is told, and
+ * where in the program the call stands; the call's own error says less. `other`: work that it meets, or NULL. */
+void report_call(const char *what, const char *kind, u64 address, u64 bytes, bool store, const Overlapping *other);
+/* The range leaves its block, or lies in one that was freed. */
+void report_bad_range(const char *what, const void *pointer, u64 bytes, bool store);
+/* report.c: what calls.c shares with it. */
+FILE *report_open(void);
+void report_work(FILE *out, const void *label, const Overlapping *o);
+void report_objects_of(const void *label);
 
 /* hostcall.c: the buffer through which kernels ask the host for services, and what answers (Dispatch.interrupt). */
 u64 hostcall_buffer(void);

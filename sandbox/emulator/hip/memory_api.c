@@ -1,6 +1,7 @@
 /* hipMalloc and its kin, and hipFree. */
 #include "allocation.h"
 #include "device.h"
+#include "launch.h"
 #include "queue.h"
 
 static hipError_t allocate(void **pointer, size_t bytes, AllocationKind kind, u32 flags)
@@ -15,6 +16,8 @@ static hipError_t release(void *pointer, bool host)
     if (!pointer)
         return hipSuccess;
     bool known = allocation_find(pointer, &a) && a.address == (u64)(uintptr_t)pointer;
+    if (!known)
+        report_bad_range("release", pointer, 1, true);
     if (!known || a.kind == ALLOCATION_REGISTERED || a.kind == ALLOCATION_MAPPED || (a.kind == ALLOCATION_HOST) != host)
         return hipErrorInvalidValue;
     queue_wait_device(a.device); /* which may use it */

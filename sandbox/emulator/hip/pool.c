@@ -212,6 +212,8 @@ hipError_t hipFreeAsync(void *pointer, hipStream_t stream)
         return answer(ipc_close(pointer) ? hipSuccess : hipErrorInvalidValue);
     const Work w = {.kind = s->capture ? WORK_RELEASE : WORK_FREE, .released = pointer};
     bool known = allocation_find(pointer, &a) && a.address == (u64)(uintptr_t)pointer && a.kind == ALLOCATION_DEVICE;
+    if (!known && !s->capture)
+        report_bad_range("release", pointer, 1, true);
     return answer(known || s->capture ? stream_submit(stream, &w) : hipErrorInvalidValue);
 }
 

@@ -1,6 +1,7 @@
 #include "queue.h"
 
 #include "device.h"
+#include "order_of_work.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,6 +15,7 @@ struct Mark {
     u32 holders;
     bool reached;
     struct timespec at;
+    Ordered *before;     /* what comes before it; NULL: not followed */
 };
 
 typedef struct Item {
@@ -22,6 +24,7 @@ typedef struct Item {
     hipStream_t handle;
     u64 ticket;          /* the order of submission, over all streams */
     Mark *mark;
+    Turn *turn;          /* among work of other streams; NULL: not followed */
     Launch *launch;      /* of a kernel that has begun */
     bool running, done;
     bool records;        /* its end reaches the mark */
@@ -103,14 +106,18 @@ Mark *mark_share(Mark *m)
 
 void mark_drop(Mark *m)
 {
-    if (m && !__atomic_sub_fetch(&m->holders, 1, __ATOMIC_ACQ_REL))
-        free(m);
+    if (!m || __atomic_sub_fetch(&m->holders, 1, __ATOMIC_ACQ_REL))
+        return;
+    free(m->before);
+    free(m);
 }
 
 bool mark_is_reached(const Mark *m)
 {
     queue_lock();
     bool reached = m->reached;
+    if (reached)
+        order_host_knows_event(m->before);
     queue_unlock();
     return reached;
 }
@@ -120,6 +127,7 @@ void mark_wait(const Mark *m)
     queue_lock();
     while (!m->reached)
         pthread_cond_wait(&changed, &lock);
+    order_host_knows_event(m->before);
     queue_unlock();
 }
 
@@ -129,8 +137,7 @@ struct timespec mark_time(const Mark *m) { return m->at; }
 
 static bool is_blocking(const Stream *s) { return !(s->flags & hipStreamNonBlocking); }
 
-/* The null stream waits for the blocking ones and they for it; others go their own ways. */
-static bool are_ordered(const Stream *a, const Stream *b)
+bool queue_are_ordered(const Stream *a, const Stream *b)
 {
     return a->device == b->device && ((a->is_null && is_blocking(b)) || (b->is_null && is_blocking(a)));
 }
@@ -145,7 +152,7 @@ static void look_for_earlier(Stream *s, void *context)
 {
     Search *search = context;
     bool earlier = s->first && s->first->ticket <= search->ticket;
-    search->found |= earlier && (s == search->stream || are_ordered(s, search->stream));
+    search->found |= earlier && (s == search->stream || queue_are_ordered(s, search->stream));
 }
 
 /* Something that was submitted up to `ticket` is not done yet, in this stream or one that it is ordered with. */
@@ -161,7 +168,7 @@ static void look_for_null(Stream *s, void *context)
 {
     Search *search = context;
     bool earlier = s->first && s->first->ticket < search->ticket;
-    search->found |= earlier && s != search->stream && are_ordered(s, search->stream);
+    search->found |= earlier && s != search->stream && queue_are_ordered(s, search->stream);
 }
 
 static bool may_start(const Item *i)
@@ -209,6 +216,7 @@ static void finish(Item *i)
     if (i->records)
         reach(i->mark);
     mark_drop(i->mark);
+    order_finish(s, i->work.kind, i->turn);
     i->done = true;
     pthread_cond_broadcast(&changed);
 }
@@ -218,13 +226,16 @@ static void finish(Item *i)
 /* True when it has ended. A kernel is given up after `patience_s`, below 0 never. */
 static bool run(Item *i, double patience_s)
 {
+    order_now(i->turn);
     if (i->work.kind != WORK_KERNEL) {
         i->error = work_run(&i->work, i->handle);
+        order_now(NULL);
         return true;
     }
     const KernelWork *k = &i->work.kernel;
     if (!i->launch)
         i->error = launch_begin(k->function, &k->shape, k->parameters, k->extra, &i->launch);
+    order_now(NULL);
     return !i->launch || launch_continue(i->launch, patience_s);
 }
 
@@ -236,7 +247,9 @@ static void run_first(Stream *s)
     queue_unlock();
     set_current_device(s->device);
     run(i, -1);
+    WorkKind kind = i->work.kind;
     work_drop(&i->work);
+    i->work.kind = kind;
     queue_lock();
     bool awaited = i->awaited;
     if (!awaited)
@@ -309,7 +322,7 @@ static void hand_over(const Item *i)
     see_to(s);
 }
 
-static hipError_t run_here(Item *i)
+static hipError_t run_here(Item *i, bool wait)
 {
     int before = current_device();
     set_current_device(i->stream->device);
@@ -319,6 +332,8 @@ static hipError_t run_here(Item *i)
     queue_lock();
     if (ended) {
         finish(i);
+        if (wait)
+            order_host_knows(i->stream);
         see_to(i->stream);
         stream_forget_if_ended(i->stream);
     } else {
@@ -339,6 +354,8 @@ static hipError_t await(Item *i, bool forever)
     i->awaited = false;
     if (!i->done)
         return hipSuccess;
+    if (forever)
+        order_host_knows(i->stream);
     hipError_t error = i->error;
     free(i);
     return error;
@@ -362,6 +379,7 @@ static hipError_t run_later(const Item *i, bool wait)
         if (i->records)
             reach(i->mark);
         mark_drop(i->mark);
+        free(i->turn);
         free(kept);
     }
     queue_unlock();
@@ -372,6 +390,11 @@ hipError_t queue_submit(Stream *s, hipStream_t handle, const Work *w, Mark *mark
 {
     Item now = {.work = *w, .stream = s, .handle = handle, .mark = mark, .records = w->kind == WORK_RECORD};
     queue_lock();
+    now.turn = order_submit(s, w->kind);
+    if (w->kind == WORK_RECORD)
+        mark->before = order_record(s);
+    else if (w->kind == WORK_WAIT && mark)
+        order_wait(s, mark->before);
     bool at_once = !s->first && !is_for_host(w->kind);
     if (at_once) {
         append(&now);
@@ -382,25 +405,28 @@ hipError_t queue_submit(Stream *s, hipStream_t handle, const Work *w, Mark *mark
         outstanding--;
     }
     queue_unlock();
-    return at_once ? run_here(&now) : run_later(&now, wait);
+    return at_once ? run_here(&now, wait) : run_later(&now, wait);
 }
 
 /* ---- waiting ---- */
 
-bool queue_is_idle(const Stream *s)
+bool queue_is_idle(Stream *s)
 {
     queue_lock();
     bool idle = !(s->is_null ? has_earlier(s, last_ticket) : s->first != NULL);
+    if (idle)
+        order_host_knows(s);
     queue_unlock();
     return idle;
 }
 
-void queue_wait(const Stream *s)
+void queue_wait(Stream *s)
 {
     queue_lock();
     u64 upto = last_ticket;
     while (s->is_null ? has_earlier(s, upto) : s->first && s->first->ticket <= upto)
         pthread_cond_wait(&changed, &lock);
+    order_host_knows(s);
     queue_unlock();
 }
 
@@ -425,12 +451,19 @@ static bool device_has_earlier(int ordinal, u64 ticket)
     return search.found;
 }
 
+static void know_stream(Stream *s, void *ordinal)
+{
+    if (*(int *)ordinal < 0 || s->device == *(int *)ordinal)
+        order_host_knows(s);
+}
+
 void queue_wait_device(int ordinal)
 {
     queue_lock();
     u64 upto = last_ticket;
     while (device_has_earlier(ordinal, upto))
         pthread_cond_wait(&changed, &lock);
+    stream_each_locked(know_stream, &ordinal);
     queue_unlock();
 }
 

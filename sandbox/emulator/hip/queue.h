@@ -19,14 +19,17 @@ bool mark_is_reached(const Mark *m);
 void mark_wait(const Mark *m);
 struct timespec mark_time(const Mark *m);
 
+/* The null stream and a blocking one of the same device wait for each other's work. */
+bool queue_are_ordered(const Stream *a, const Stream *b);
+
 /* Do the work when its turn comes; `handle` is how the program names the stream. The work's error, when it was done
  * before the call returns; one of later is told by the next call that waits. `mark`, which the queue takes over, belongs
  * to WORK_RECORD, which reaches it, and to WORK_WAIT, which waits for it. `wait`: return when it is done. */
 hipError_t queue_submit(Stream *s, hipStream_t handle, const Work *w, Mark *mark, bool wait);
 
 /* Whether all that was submitted so far has been done. The null stream stands for the blocking streams of its device. */
-bool queue_is_idle(const Stream *s);
-void queue_wait(const Stream *s);
+bool queue_is_idle(Stream *s);
+void queue_wait(Stream *s);
 void queue_wait_device(int ordinal);
 void queue_wait_all(void);
 

@@ -1,5 +1,6 @@
 /* What is told of a dispatch: a JSON line for the runner, or a sentence for a person. */
 #include "launch.h"
+#include "order_of_work.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,6 +99,30 @@ static void write_fault(FILE *out, const CodeObject *c, const Dispatch *d, const
 
 static const char *access_of(const Partner *p) { return p->load ? p->store ? "update" : "load" : "store"; }
 
+/* Work of another stream: a kernel and the place in its code, or a copy and the like. */
+void report_work(FILE *out, const void *label, const Overlapping *o)
+{
+    const WorkLabel *l = label;
+    fputs("{\"work\":", out);
+    write_string(out, l->name);
+    if (l->object_number)
+        fprintf(out, ",\"object\":%u", l->object_number);
+    fprintf(out, ",\"pc\":%" PRIu64 ",\"workgroup\":[0,0,0],\"wave\":0,\"lane\":0,\"access\":\"%s\",\"atomic\":false}",
+            o->code, o->load ? o->store ? "update" : "load" : "store");
+}
+
+static void write_partner(FILE *out, const CodeObject *c, const Partner *p)
+{
+    if (p->work) {
+        const Overlapping o = {p->work, p->pc - (u64)(uintptr_t)p->work, p->load, p->store};
+        report_work(out, p->work, &o);
+        return;
+    }
+    fprintf(out, "{\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"lane\":%u,\"access\":\"%s\",\"atomic\":%s,\"callers\":[%" PRIu64 "]}",
+            p->pc - c->base, p->workgroup[0], p->workgroup[1], p->workgroup[2], p->wave, p->lane, access_of(p),
+            p->atomic ? "true" : "false", (p->caller ? p->caller : p->pc) - c->base);
+}
+
 static void write_use(FILE *out, const CodeObject *c, const Finding *f)
 {
     fprintf(out, ",\"use\":[%" PRIu64, f->use - c->base);
@@ -108,13 +133,10 @@ static void write_use(FILE *out, const CodeObject *c, const Finding *f)
 
 static void write_finding(FILE *out, const CodeObject *c, const Dispatch *d, const Finding *f)
 {
-    const Partner *p = &f->partner;
     write_event(out, c, d, &f->fault);
     fprintf(out, ",\"count\":%" PRIu64 ",\"off\":%" PRIu64 ",\"partner\":", f->count, f->off);
     if (f->fault.kind == OUTCOME_RACE)
-        fprintf(out, "{\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"lane\":%u,\"access\":\"%s\",\"atomic\":%s,\"callers\":[%" PRIu64 "]}",
-                p->pc - c->base, p->workgroup[0], p->workgroup[1], p->workgroup[2], p->wave, p->lane, access_of(p),
-                p->atomic ? "true" : "false", (p->caller ? p->caller : p->pc) - c->base);
+        write_partner(out, c, &f->partner);
     else
         fputs("null", out);
     if (f->use)
@@ -257,7 +279,10 @@ static void tell_finding(const Function *f, const Dispatch *d, const Finding *fi
 {
     const Partner *p = &finding->partner;
     tell(f, d, &finding->fault);
-    if (finding->fault.kind == OUTCOME_RACE)
+    const WorkLabel *l = p->work;
+    if (l)
+        fprintf(stderr, "amdkernel emulator: it races with %s of another stream\n", l->name);
+    else if (finding->fault.kind == OUTCOME_RACE)
         fprintf(stderr, "amdkernel emulator: it races with the %s at pc 0x%" PRIx64 " by workgroup (%u, %u, %u), wave %u, lane %u\n",
                 access_of(p), p->pc - f->object->base, p->workgroup[0], p->workgroup[1], p->workgroup[2], p->wave,
                 p->lane);
@@ -296,6 +321,21 @@ static void leave_out_told(Outcome *o)
     o->finding_count = kept;
 }
 
+FILE *report_open(void)
+{
+    FILE *out = fopen(runtime()->report_path, "a");
+    if (!out)
+        fprintf(stderr, "amdkernel emulator: AMDKERNEL_EMULATOR_REPORT: cannot write %s\n", runtime()->report_path);
+    return out;
+}
+
+void report_objects_of(const void *label)
+{
+    const WorkLabel *l = label;
+    if (l && l->object)
+        write_object(l->object);
+}
+
 void report_dispatch(const Function *f, const Dispatch *d, Outcome *o)
 {
     if (d->overruns)
@@ -308,13 +348,13 @@ void report_dispatch(const Function *f, const Dispatch *d, Outcome *o)
         tell(f, d, &o->fault);
     if (d->overruns && !o->finding_count)
         return;
-    FILE *out = fopen(runtime()->report_path, "a");
-    if (!out) {
-        fprintf(stderr, "amdkernel emulator: AMDKERNEL_EMULATOR_REPORT: cannot write %s\n", runtime()->report_path);
+    FILE *out = report_open();
+    if (!out)
         return;
-    }
     write_line(out, f, d, o);
     fclose(out);
     if (o->fault.kind != OUTCOME_OK || o->finding_count)
         write_object(f->object);
+    for (u32 k = 0; k < o->finding_count; k++)
+        report_objects_of(o->findings[k].partner.work);
 }

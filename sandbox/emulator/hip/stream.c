@@ -2,6 +2,7 @@
 #include "queue.h"
 
 #include "device.h"
+#include "order_of_work.h"
 #include "refuse.h"
 
 #include <stdlib.h>
@@ -17,6 +18,8 @@ static u64 last_id;
 static Stream *null_stream(void)
 {
     Stream *s = &null_streams[current_device()];
+    if (current_device())
+        order_begin();
     queue_lock();
     s->device = current_device();
     s->is_null = true;
@@ -29,6 +32,7 @@ static Stream *add(unsigned flags, int priority)
     Stream *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
+    order_begin();
     *s = (Stream){.flags = flags, .priority = priority, .device = current_device()};
     queue_lock();
     s->id = ++last_id;
@@ -55,6 +59,7 @@ void stream_forget_if_ended(Stream *s)
     while (*link != s)
         link = &(*link)->next;
     *link = s->next;
+    order_forget_stream(s);
     free(s);
 }
 

@@ -14,6 +14,8 @@ typedef struct Stream {
     NodeList tail;       /* while it captures: the nodes that the next one depends on */
     struct Item *first, *last; /* what is to be done, see queue.c */
     bool tended;         /* a thread does it */
+    struct Ordered *order; /* what comes before its next work, see order_of_work.h; NULL: not followed */
+    u32 number;          /* there */
     struct Stream *next;
 } Stream;
 

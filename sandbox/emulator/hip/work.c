@@ -2,6 +2,7 @@
 #include "allocation.h"
 #include "device.h"
 #include "graph.h"
+#include "order_of_work.h"
 #include "work.h"
 
 #include <stdlib.h>
@@ -29,6 +30,14 @@ static hipError_t write_value(const ValueWork *w)
     return hipSuccess;
 }
 
+static hipError_t release_block(void *pointer)
+{
+    Allocation a;
+    if (allocation_find(pointer, &a))
+        order_touch("release", pointer, a.bytes, true);
+    return allocation_end(pointer) ? hipSuccess : hipErrorInvalidValue;
+}
+
 hipError_t work_run(const Work *w, hipStream_t stream)
 {
     switch (w->kind) {
@@ -40,7 +49,7 @@ hipError_t work_run(const Work *w, hipStream_t stream)
     case WORK_FILL: return fill_run(&w->fill);
     case WORK_HOST: w->host.fn(w->host.userData); return hipSuccess;
     case WORK_CALLBACK: w->callback.call(stream, device_fault(), w->callback.data); return hipSuccess;
-    case WORK_FREE: return allocation_end(w->released) ? hipSuccess : hipErrorInvalidValue;
+    case WORK_FREE: return release_block(w->released);
     case WORK_WRITE_VALUE: return write_value(&w->value);
     }
     return hipErrorUnknown;

@@ -1,0 +1,76 @@
+/*
+ * What is told of the program's own calls: copies, fills and releases that leave a block, touch one that was freed, or
+ * meet work of another stream. A line of the program is found by the first frame on the stack that is its own.
+ */
+#include "launch.h"
+#include "order_of_work.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <execinfo.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+static const void *base_of(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+/* The return address of the program's call as its debug data count it, or 0: another thread or a library called. */
+static u64 call_in_program(void)
+{
+    enum { DEEPEST = 32 };
+    void *frame[DEEPEST];
+    const void *ours = base_of((const void *)(uintptr_t)call_in_program);
+    const void *program = base_of((const void *)getauxval(AT_PHDR));
+    int count = backtrace(frame, DEEPEST), k = 0;
+    while (k < count && base_of(frame[k]) == ours)
+        k++;
+    if (k == count || !program || base_of(frame[k]) != program)
+        return 0;
+    bool moved = ((const Elf64_Ehdr *)program)->e_type == ET_DYN;
+    return (u64)(uintptr_t)frame[k] - (moved ? (u64)(uintptr_t)program : 0);
+}
+
+static void write_call(FILE *out, const char *what, const char *kind, u64 address, const Block *block, u64 bytes, bool store,
+                       const Overlapping *other)
+{
+    fprintf(out, "{\"call\":\"%s\",\"kind\":\"%s\",\"store\":%s,\"region\":\"allocation %u\",\"offset\":%" PRIu64
+            ",\"region_bytes\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"at\":%" PRIu64 ",\"partner\":", what, kind,
+            store ? "true" : "false", block->number, address - block->address, block->bytes, bytes, call_in_program());
+    if (other)
+        report_work(out, other->label, other);
+    else
+        fputs("null", out);
+    fputs("}\n", out);
+}
+
+void report_call(const char *what, const char *kind, u64 address, u64 bytes, bool store, const Overlapping *other)
+{
+    Block block;
+    FILE *out = NULL;
+    if (!runtime()->options.check_memory || !runtime()->report_path ||
+        !memory_nearest(runtime()->memory, address, &block) || address - block.address >= block.bytes)
+        return;
+    runtime_lock();
+    if ((out = report_open())) {
+        write_call(out, what, kind, address, &block, bytes, store, other);
+        fclose(out);
+        if (other)
+            report_objects_of(other->label);
+    }
+    runtime_unlock();
+}
+
+void report_bad_range(const char *what, const void *pointer, u64 bytes, bool store)
+{
+    Block block;
+    u64 address = (u64)(uintptr_t)pointer;
+    if (!memory_nearest(runtime()->memory, address, &block) || address - block.address >= block.bytes)
+        return;
+    if (!block.live || bytes > block.address + block.bytes - address)
+        report_call(what, block.live ? "out_of_bounds" : "use_after_free", address, bytes, store, NULL);
+}

@@ -1,0 +1,123 @@
+"""`amdkernel run --races`: work of several streams, and what the program's own calls do to memory."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.sandbox
+
+COMMAND = str(Path(sys.executable).with_name("amdkernel"))
+
+# Each case is marked with the kind that is told at its line. A kernel that meets other work is told at its own line.
+PROGRAM = r"""
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstring>
+enum { N = 1024 };
+#define ITEM (blockIdx.x * 256 + threadIdx.x)
+__global__ void fill(int* x) { x[ITEM] = threadIdx.x; } // writer
+__global__ void copy(const int* x, int* y) { y[ITEM] = x[ITEM]; } // reader
+__global__ void same(int* x) { x[threadIdx.x] = 5; }
+__global__ void count(int* x) { atomicAdd(x, 1); }
+int *x, *y, host[2 * N];
+hipStream_t a, b;
+hipEvent_t e;
+static void write(hipStream_t s) { fill<<<4, 256, 0, s>>>(x); }
+static void read(hipStream_t s) { copy<<<4, 256, 0, s>>>(x, y); }
+static void wrong(const char* name) {
+  hipStream_t own;
+  if (!strcmp(name, "no event")) { write(a); read(b); }
+  if (!strcmp(name, "event recorded too early")) {
+    (void)hipEventRecord(e, a); write(a); (void)hipStreamWaitEvent(b, e, 0); read(b);
+  }
+  if (!strcmp(name, "a stream that does not wait for the null stream")) {
+    (void)hipStreamCreateWithFlags(&own, hipStreamNonBlocking);
+    write(nullptr); read(own);
+  }
+  if (!strcmp(name, "fill")) { (void)hipMemsetAsync(x, 1, 4 * N, a); read(b); }
+  if (!strcmp(name, "copy")) {
+    write(a);
+    (void)hipMemcpyAsync(host, x, 4 * N, hipMemcpyDeviceToHost, b); // race: copy
+  }
+  if (!strcmp(name, "release")) {
+    write(a);
+    (void)hipFreeAsync(x, b); // use_after_free: release
+  }
+  if (!strcmp(name, "freed twice")) {
+    (void)hipFree(x);
+    (void)hipFree(x); // use_after_free: freed twice
+  }
+  if (!strcmp(name, "copy beyond")) {
+    (void)hipMemcpy(x, host, 4 * N + 4, hipMemcpyHostToDevice); // out_of_bounds: copy beyond
+  }
+}
+static void right() {
+  for (int k = 0; k < 3; k++) {
+    write(a); (void)hipEventRecord(e, a); (void)hipStreamWaitEvent(b, e, 0);
+    read(b); (void)hipEventRecord(e, b); (void)hipStreamWaitEvent(a, e, 0);
+  }
+  write(a); copy<<<4, 256>>>(x, y); write(b); // the null stream comes between
+  (void)hipStreamSynchronize(b); read(a); (void)hipDeviceSynchronize();
+  write(a); while (hipStreamQuery(a) == hipErrorNotReady) {} read(b);
+  (void)hipEventRecord(e, b); while (hipEventQuery(e) == hipErrorNotReady) {} write(a); (void)hipStreamSynchronize(a);
+  fill<<<2, 256, 0, a>>>(x); fill<<<2, 256, 0, b>>>(x + 512); (void)hipDeviceSynchronize(); // different halves
+  same<<<1, 64, 0, a>>>(x); same<<<1, 64, 0, b>>>(x); (void)hipDeviceSynchronize();         // the same values
+  count<<<4, 64, 0, a>>>(x); count<<<4, 64, 0, b>>>(x); (void)hipDeviceSynchronize();
+  hipStream_t own; (void)hipStreamCreateWithFlags(&own, hipStreamNonBlocking);
+  (void)hipMemset(x, 0, 4 * N); copy<<<4, 256, 0, own>>>(x, y); (void)hipStreamSynchronize(own);
+  (void)hipMemcpyAsync(host, y, 4 * N, hipMemcpyDeviceToHost, a); write(a); (void)hipStreamDestroy(own);
+  int* p;
+  (void)hipMallocAsync((void**)&p, 4 * N, a); fill<<<4, 256, 0, a>>>(p); (void)hipFreeAsync(p, a);
+  (void)hipLaunchHostFunc(a, [](void*) {}, nullptr); (void)hipDeviceSynchronize();
+  (void)hipFree(x);
+}
+int main(int, char** words) {
+  (void)hipStreamCreate(&a); (void)hipStreamCreate(&b); (void)hipEventCreate(&e);
+  (void)hipMalloc((void**)&x, 4 * N); (void)hipMalloc((void**)&y, 4 * N);
+  (void)hipMemset(x, 0, 4 * N); (void)hipMemset(y, 0, 4 * N);
+  if (!strcmp(words[1], "right")) right(); else wrong(words[1]);
+  (void)hipDeviceSynchronize();
+}
+"""
+KERNELS = ("no event", "event recorded too early", "a stream that does not wait for the null stream", "fill")
+CALLS = (
+    ("copy", "race"),
+    ("release", "use_after_free"),
+    ("freed twice", "use_after_free"),
+    ("copy beyond", "out_of_bounds"),
+)
+
+
+def line_of(mark: str) -> int:
+    return next(n for n, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith(f"// {mark}"))
+
+
+def told(tmp_path: Path, case: str) -> tuple[int, list[tuple[int, str]], str]:
+    """Exit code, lines with kinds, and all that went to stderr."""
+    (tmp_path / "work.hip").write_text(PROGRAM)
+    words = [COMMAND, "run", tmp_path / "work.hip", "--races", "--target", "emulator:gfx942", "--", case]
+    ended = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=110, check=False)
+    found = re.findall(r"work\.hip:(\d+): (\w+):", ended.stderr)
+    return ended.returncode, [(int(line), kind) for line, kind in found], ended.stderr
+
+
+@pytest.mark.parametrize("case", KERNELS)
+def test_a_kernel_that_may_overlap_with_work_of_another_stream_is_told(tmp_path: Path, case: str) -> None:
+    code, found, said = told(tmp_path, case)
+    assert (code, found) == (1, [(line_of("reader"), "race")]), said
+    assert "in another stream writes" in said
+    assert case == "fill" or f"in line {line_of('writer')}" in said
+
+
+@pytest.mark.parametrize(("case", "kind"), CALLS)
+def test_a_mistake_in_a_call_of_the_program_is_told_at_the_calls_line(tmp_path: Path, case: str, kind: str) -> None:
+    code, found, said = told(tmp_path, case)
+    assert (code, found) == (1, [(line_of(f"{kind}: {case}"), kind)]), said
+
+
+def test_work_that_streams_events_and_waits_put_in_order_is_not_accused(tmp_path: Path) -> None:
+    code, found, said = told(tmp_path, "right")
+    assert (code, found) == (0, []), said

@@ -1,0 +1,70 @@
+"""Sentences for what the emulator's checks saw: unset values that a race let through, moved loads, other work."""
+
+from amdkernel_mcp.execution.runner_answer import DispatchFinding, DispatchRecord, RacePartner
+from amdkernel_mcp.execution.runner_job import CaseReport
+from amdkernel_mcp.problems.mistakes import explain_mistakes
+
+LINES = {0x10: 5, 0x20: 9, 0x30: 12}
+
+
+class Lines:
+    def lines_of(self, address):
+        return (LINES[address],) if address in LINES else ()
+
+    def is_opening(self, _address):
+        return False
+
+
+def seen(kind, pc, partner=None, use=()):
+    return DispatchFinding(
+        kind=kind, pc=pc, workgroup=(0, 0, 0), wave=1, lane=0, instruction="ds_read_b32 v0, v1", space="lds",
+        address=64, bytes=4, store=False, count=1, partner=partner, use=list(use),
+    )  # fmt: skip
+
+
+def writer(pc=0x20, **rest):
+    return RacePartner(pc=pc, workgroup=(0, 0, 0), wave=0, lane=0, access="store", atomic=False, **rest)
+
+
+def explained(*found, other_lines=None):
+    record = DispatchRecord(
+        kernel="k", grid=(1, 1, 1), block=(64, 1, 1), lds_bytes=256, seconds=0, counters={}, pcs=None, fault=None,
+        findings=list(found),
+    )  # fmt: skip
+    report = CaseReport("ok", "", (), dispatches=(record,))
+    return explain_mistakes(report, lines=Lines(), layouts={}, other_lines=other_lines)
+
+
+def test_an_unset_value_that_a_race_let_through_points_to_the_race():
+    race, unset = explained(seen("uninitialised_read", 0x10, use=[0x30]), seen("race", 0x10, writer()))
+    assert (race.kind, race.line, race.other_line) == ("race", 5, 9)
+    assert unset.kind == "uninitialised_read"
+    assert "this read races" in unset.message
+
+
+def test_an_unset_value_without_a_race_says_nothing_of_one():
+    _race, unset = explained(seen("uninitialised_read", 0x30), seen("race", 0x10, writer()))
+    assert "races" not in unset.message
+
+
+def test_a_race_at_a_load_without_a_line_is_told_where_the_value_is_used():
+    (race,) = explained(seen("race", 0x99, writer(), use=[0x30]))
+    assert (race.line, race.other_line) == (12, 9)
+
+
+def test_a_race_whose_value_is_used_elsewhere_names_that_line_too():
+    (race,) = explained(seen("race", 0x10, writer(), use=[0x30]))
+    assert race.line == 5
+    assert "line 12 uses the value" in race.message
+
+
+def test_other_work_is_named_with_its_line_in_its_own_code_object():
+    (race,) = explained(seen("race", 0x10, writer(0x30, work="producer", object=2)), other_lines={2: Lines()})
+    assert race.other_line == 12
+    assert "which kernel producer in another stream writes in line 12" in race.message
+
+
+def test_other_work_that_is_no_kernel_has_no_line():
+    (race,) = explained(seen("race", 0x10, writer(0, work="copy")))
+    assert race.other_line is None
+    assert "which a copy in another stream writes, and both may run at the same time" in race.message
