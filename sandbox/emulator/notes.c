@@ -290,12 +290,24 @@ static bool writes_any(const Note *n, NotedOperand o)
     return false;
 }
 
-static bool only_waits(const Program *p, u32 first, u32 last, bool *spills)
+/* Without optimisation what an atomic loads goes through a variable of its own on the stack, by a flat address. */
+static bool keeps_a_load(const Program *p, const Note *notes, u32 first, u32 store)
+{
+    const Row *r = p->code[store].row;
+    if (r->family != FAMILY_FLAT || r->detail[2] != ACCESS_STORE || notes[store].operands != 2)
+        return false;
+    for (u32 n = store; n-- > first;)
+        if (writes_any(&notes[n], notes[store].operand[1]))
+            return p->code[n].row->family == FAMILY_FLAT && p->code[n].row->detail[2] == ACCESS_LOAD;
+    return false;
+}
+
+static bool only_waits(const Program *p, const Note *notes, u32 first, u32 last, bool *spills)
 {
     *spills = false;
     for (u32 k = first; k <= last; k++) {
         const Row *r = p->code[k].row;
-        bool private = r->family == FAMILY_SCRATCH || r->family == FAMILY_BUFFER;
+        bool private = r->family == FAMILY_SCRATCH || r->family == FAMILY_BUFFER || keeps_a_load(p, notes, first, k);
         if (r->family == FAMILY_BARRIER || r->family == FAMILY_MFMA ||
             (touches_memory(r) && !private && r->detail[2] != ACCESS_LOAD))
             return false;
@@ -304,12 +316,12 @@ static bool only_waits(const Program *p, u32 first, u32 last, bool *spills)
     return *spills || last - first <= LONGEST_POLL;
 }
 
-/* What the load at `k` brings is compared, and nothing else is done with it first. */
+/* What the load at `k` brings is compared or put aside, and nothing else is done with it first. */
 static bool only_compared(const Program *p, const Note *notes, u32 k, u32 last)
 {
     for (u32 n = k + 1; n <= last; n++)
         if (reads_any(&notes[n], &notes[k]))
-            return starts(p->text + p->code[n].text, "v_cmp");
+            return starts(p->text + p->code[n].text, "v_cmp") || keeps_a_load(p, notes, k, n);
     return false;
 }
 
@@ -349,6 +361,14 @@ static void mark_poll(const Program *p, Note *notes, u32 k)
     notes[k].sync |= p->code[k].row->family == FAMILY_LDS ? SYNC_ACCESS | SYNC_POLL : SYNC_POLL;
 }
 
+/* Where control comes to from `at` on, past jumps alone. */
+static u32 past_jumps(const Program *p, u32 at)
+{
+    for (u32 n = 0; n < 4 && at < p->count && !strcmp(p->code[at].row->mnemonic, "s_branch"); n++)
+        at = p->code[at].target;
+    return at;
+}
+
 /* Compilers make `while (c) wait` into `if (c) do wait while (c)`: the same load before the loop, and a branch that
  * leaves the loop out. */
 static void note_first_look(const Program *p, Note *notes, u32 first, u32 last, u32 poll)
@@ -356,9 +376,9 @@ static void note_first_look(const Program *p, Note *notes, u32 first, u32 last, 
     bool skips = false, spills;
     for (u32 k = first; k-- > 0 && first - k <= LONGEST_POLL;) {
         const Inst *i = &p->code[k];
-        if (!only_waits(p, k, k, &spills))
+        if (!only_waits(p, notes, k, k, &spills))
             return;
-        skips |= i->row->family == FAMILY_BRANCH && i->target == last + 1;
+        skips |= i->row->family == FAMILY_BRANCH && past_jumps(p, i->target) == past_jumps(p, last + 1);
         if (skips && i->row == p->code[poll].row && notes[k].operands == 2) {
             mark_poll(p, notes, k);
             return;
@@ -375,7 +395,7 @@ static void note_polls(const Program *p, Note *notes)
         u32 first = branch->target;
         bool spills;
         if (branch->row->family != FAMILY_BRANCH || first > last || last - first > LONGEST_SPILLING ||
-            !only_waits(p, first, last, &spills))
+            !only_waits(p, notes, first, last, &spills))
             continue;
         for (u32 k = first; k < last; k++) {
             u8 family = p->code[k].row->family;

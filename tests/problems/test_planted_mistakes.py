@@ -1,6 +1,6 @@
 """Kernels with one mistake each, and right ones that look suspicious, through the compiler, the runner and the checks.
 
-planted.hip marks the line of each mistake (`//! KIND`); sound.hip has none. Both run at -O0 and at -O3, and at -O3 on
+planted.hip marks the line of each mistake (`//! KIND`); sound.hip has none. Both run at -O0, -O1 and -O3, and at -O3 on
 every architecture, for each tells other waves of memory in its own way.
 """
 
@@ -22,7 +22,12 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 N = 1024
 HERE = Path(__file__).parent
 PLANTED, SOUND = (HERE / "planted.hip").read_text(), (HERE / "sound.hip").read_text()
-BUILDS = (("gfx942", "-O0"), *((arch, "-O3") for arch in ("gfx942", "gfx90a", "gfx950", "gfx1100", "gfx1201")))
+BUILDS = (
+    ("gfx942", "-O0"),
+    ("gfx942", "-O1"),
+    *((arch, "-O3") for arch in ("gfx942", "gfx90a", "gfx950", "gfx1100", "gfx1201")),
+)
+MORE_OF_RIGHT_KERNELS = (("gfx90a", "-O0"), ("gfx1100", "-O0"), ("gfx90a", "-O1"), ("gfx1201", "-O1"))
 NOT_TO_BE_TOLD = {
     ("gfx1100", "flag_for_the_workgroup_alone"),  # its store carries no scope: the code is that of a right kernel
     ("gfx1100", "sum_of_what_was_never_written"),  # the moved load has another line, and the finding that of the use
@@ -113,7 +118,9 @@ def test_each_planted_mistake_is_named_with_kind_and_line(found, mark, arch, lev
     assert (mark.kind, mark.line) in {(finding.kind, finding.line) for finding in seen}, seen
 
 
-@pytest.mark.parametrize(("arch", "level", "seed"), [*((*build, 0) for build in BUILDS), ("gfx942", "-O3", 3)])
+@pytest.mark.parametrize(
+    ("arch", "level", "seed"), [*((*build, 0) for build in (*BUILDS, *MORE_OF_RIGHT_KERNELS)), ("gfx942", "-O3", 3)]
+)
 @pytest.mark.parametrize("kernel", kernels_of(SOUND))
 def test_no_right_kernel_is_accused(found, kernel, arch, level, seed):
     assert found(SOUND, arch, level, seed)[kernel] == []
