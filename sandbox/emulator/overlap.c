@@ -12,9 +12,10 @@
 
 enum { PAGE_BYTES = 4096, CELLS = PAGE_BYTES / 4, MOST_PAGES = 8192 };
 
-typedef struct { u32 id, code : 27, mask : 4, signal : 1; } Touch; /* code in words; id 0: none */
+enum { CODE_BITS = 26 };
+typedef struct { u32 id, code : CODE_BITS, mask : 4, signal : 1, learns : 1; } Touch; /* code in words; id 0: none */
 typedef struct { Touch store[2], load[2]; } Cell;
-typedef struct { u32 stream, count; const void *label; } Past;
+typedef struct { u32 stream, count; const void *label; bool talks; } Past;
 
 struct Overlap {
     u64 base, bytes;
@@ -58,7 +59,7 @@ void overlap_begin(Overlap *o, Turn *t, const void *label)
     }
     if (o->past_count + 1 < o->past_room) {
         t->id = ++o->past_count;
-        o->past[t->id] = (Past){t->stream, t->count, label};
+        o->past[t->id] = (Past){.stream = t->stream, .count = t->count, .label = label};
     }
     pthread_mutex_unlock(&o->lock);
 }
@@ -94,6 +95,8 @@ static void keep_load(const Overlap *o, Cell *c, const Touch *now, const Turn *t
     for (int k = 0; k < 2; k++)
         if (c->load[k].id == now->id) {
             c->load[k].mask |= now->mask;
+            c->load[k].signal |= now->signal;
+            c->load[k].learns |= now->learns;
             return;
         }
     c->load[comes_before(o, &c->load[0], t) ? 0 : 1] = *now;
@@ -111,6 +114,14 @@ static void keep_store(Cell *c, const Touch *now)
         c->load[k].mask &= ~now->mask;
 }
 
+/* One of two gives a sign, and the other looks for one: it may wait for it, before or after this moment. */
+static void listen(Overlap *o, Turn *t, const Touch *then, const Touch *now)
+{
+    bool sign = then->signal && now->signal && (then->learns || now->learns);
+    if (sign && !comes_before(o, then, t))
+        t->talks = o->past[then->id].talks = true;
+}
+
 static bool touch(Overlap *o, Turn *t, Cell *c, Touch now, Touching how, Overlapping *other)
 {
     const Touch *met = NULL;
@@ -121,9 +132,11 @@ static bool touch(Overlap *o, Turn *t, Cell *c, Touch now, Touching how, Overlap
     for (int k = 0; k < 2 && !met && how.store; k++)
         if (meets(o, &c->load[k], &now, t))
             met = &c->load[k];
-    /* Work that reads a sign of other work may have waited for it. */
-    for (int k = 0; k < 2; k++)
-        t->talks |= how.load && how.signal && c->store[k].signal && !comes_before(o, &c->store[k], t);
+    for (int k = 0; k < 2; k++) {
+        listen(o, t, &c->store[k], &now);
+        if (how.store)
+            listen(o, t, &c->load[k], &now);
+    }
     if (met)
         *other = (Overlapping){o->past[met->id].label, 4ull * met->code, !stored, stored};
     bool told = met != NULL;
@@ -142,14 +155,15 @@ bool overlap_touch(Overlap *o, Turn *t, u64 address, u64 bytes, Touching how, u6
     if (!t->id || t->talks)
         return false;
     pthread_mutex_lock(&o->lock);
+    t->talks = o->past[t->id].talks;
     for (u64 dword = address & ~3ull; dword < address + bytes && !met; dword += 4) {
         Cell *c = cell_at(o, dword, true);
         u32 from = dword < address ? (u32)(address - dword) : 0;
         u64 left = address + bytes - dword;
         u32 mask = (left < 4 ? (1u << left) - 1 : 15u) & (15u << from);
         if (c)
-            met = touch(o, t, c, (Touch){.id = t->id, .code = (u32)(code / 4) & ((1u << 27) - 1), .mask = mask & 15,
-                                         .signal = how.signal}, how, other);
+            met = touch(o, t, c, (Touch){.id = t->id, .code = (u32)(code / 4) & ((1u << CODE_BITS) - 1), .mask = mask & 15,
+                                         .signal = how.signal, .learns = how.learns}, how, other);
     }
     pthread_mutex_unlock(&o->lock);
     return met && !t->talks;

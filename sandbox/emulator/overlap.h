@@ -20,7 +20,8 @@ typedef struct Turn {
 /* One that may overlap with the present work, and where in its code: an offset, or 0. */
 typedef struct { const void *label; u64 code; bool load, store; } Overlapping;
 
-typedef struct { bool load, store, signal; } Touching;
+/* learns: by a signal, whose value the work gets to see. */
+typedef struct { bool load, store, signal, learns; } Touching;
 
 Overlap *overlap_create(Memory *m);
 /* The work takes part from here on. Until there is a second stream, no work need. */

@@ -321,7 +321,9 @@ static void look_at_work(const Act *a, const u64 *address, u64 active)
     const Program *p = a->w->program;
     u64 code = p->address + p->offset_of[a->entry.inst] - d->code_base;
     const Touching how = {.load = a->entry.how & BY_LOAD, .store = a->entry.how & BY_STORE,
-                          .signal = a->entry.how & BY_SIGNAL || may_be_a_flag(a, active)};
+                          .signal = a->entry.how & BY_SIGNAL || may_be_a_flag(a, active),
+                          .learns = a->entry.how & BY_SIGNAL && a->entry.how & BY_LOAD &&
+                                    (!(a->entry.how & BY_STORE) || a->sync & SYNC_RETURNS)};
     u64 record = d->kernarg - d->dispatch_packet + d->kernarg_bytes; /* the launch's own, which the next one gets */
     for (u32 l = 0; l < LANES; l++) {
         Overlapping other;

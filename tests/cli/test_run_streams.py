@@ -22,6 +22,15 @@ __global__ void fill(int* x) { x[ITEM] = threadIdx.x; } // writer
 __global__ void copy(const int* x, int* y) { y[ITEM] = x[ITEM]; } // reader
 __global__ void same(int* x) { x[threadIdx.x] = 5; }
 __global__ void count(int* x) { atomicAdd(x, 1); }
+__global__ void give(int* flag, int* x) {
+  x[threadIdx.x] = 3;
+  __syncthreads();
+  if (threadIdx.x == 0) __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+__global__ void await(int* flag, const int* x, int* y) {
+  while (!__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM)) __builtin_amdgcn_s_sleep(8);
+  y[threadIdx.x] = x[threadIdx.x];
+}
 int *x, *y, host[2 * N];
 hipStream_t a, b;
 hipEvent_t e;
@@ -74,11 +83,20 @@ static void right() {
   (void)hipLaunchHostFunc(a, [](void*) {}, nullptr); (void)hipDeviceSynchronize();
   (void)hipFree(x);
 }
+static void signs() {
+  int* flag;
+  (void)hipMalloc((void**)&flag, 4); (void)hipMemset(flag, 0, 4); (void)hipDeviceSynchronize();
+  await<<<1, 64, 0, b>>>(flag, x, y); give<<<1, 64, 0, a>>>(flag, x); (void)hipDeviceSynchronize();
+  (void)hipHostMalloc((void**)&flag, 4); *flag = 0;
+  give<<<1, 64, 0, a>>>(flag, x); while (!*(volatile int*)flag) {} copy<<<1, 256, 0, b>>>(x, y);
+}
 int main(int, char** words) {
   (void)hipStreamCreate(&a); (void)hipStreamCreate(&b); (void)hipEventCreate(&e);
   (void)hipMalloc((void**)&x, 4 * N); (void)hipMalloc((void**)&y, 4 * N);
   (void)hipMemset(x, 0, 4 * N); (void)hipMemset(y, 0, 4 * N);
-  if (!strcmp(words[1], "right")) right(); else wrong(words[1]);
+  if (!strcmp(words[1], "right")) right();
+  else if (!strcmp(words[1], "signs")) signs();
+  else wrong(words[1]);
   (void)hipDeviceSynchronize();
 }
 """
@@ -95,10 +113,10 @@ def line_of(mark: str) -> int:
     return next(n for n, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith(f"// {mark}"))
 
 
-def told(tmp_path: Path, case: str) -> tuple[int, list[tuple[int, str]], str]:
+def told(tmp_path: Path, case: str, arch: str = "gfx942") -> tuple[int, list[tuple[int, str]], str]:
     """Exit code, lines with kinds, and all that went to stderr."""
     (tmp_path / "work.hip").write_text(PROGRAM)
-    words = [COMMAND, "run", tmp_path / "work.hip", "--races", "--target", "emulator:gfx942", "--", case]
+    words = [COMMAND, "run", tmp_path / "work.hip", "--races", "--target", f"emulator:{arch}", "--", case]
     ended = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=110, check=False)
     found = re.findall(r"work\.hip:(\d+): (\w+):", ended.stderr)
     return ended.returncode, [(int(line), kind) for line, kind in found], ended.stderr
@@ -120,4 +138,10 @@ def test_a_mistake_in_a_call_of_the_program_is_told_at_the_calls_line(tmp_path: 
 
 def test_work_that_streams_events_and_waits_put_in_order_is_not_accused(tmp_path: Path) -> None:
     code, found, said = told(tmp_path, "right")
+    assert (code, found) == (0, []), said
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
+def test_work_that_gives_signs_through_memory_is_not_accused(tmp_path: Path, arch: str) -> None:
+    code, found, said = told(tmp_path, "signs", arch)
     assert (code, found) == (0, []), said
