@@ -70,7 +70,8 @@ void shadow_start(GroupShadow *g, const Worker *k, u64 number, u32 waves)
         return;
     g->number = number;
     g->wave_count = waves;
-    memset(g->lds_unset, 1, g->lds_bytes);
+    memset(g->lds_unset, LDS_NEVER_WRITTEN, g->lds_bytes);
+    g->lds_origins.count = 0;
     g->lds_left = g->lds_bytes;
     for (u32 n = 0; n < MAX_GROUP_WAVES; n++) {
         taint_destroy(g->wave[n].taint);

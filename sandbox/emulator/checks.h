@@ -41,8 +41,11 @@ Finding *finding_at(Worker *k, OutcomeKind kind, u64 pc, u64 partner_pc);
 /* The place of an access, as a fault tells it, but for the instruction's text, which is added in the end. */
 Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
                bool store);
-/* `use`: the instruction that depends on an unset value, which was loaded at `f`; else NULL. */
-void report_finding(Wave *w, const Fault *f, const Inst *use);
+/* An instruction, and the calls that led there. */
+typedef struct { u64 at, callers[CALLERS]; } Place;
+Place place_in_code(const Wave *w, const Inst *i);
+/* `use`: of an unset value that was loaded at `f`; else NULL. */
+void report_finding(Wave *w, const Fault *f, const Place *use);
 /* `lanes` reach beyond a block or LDS, the one that `lane` and `address` name first; by `off` bytes at most. */
 void report_overrun(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, bool store, u32 lanes,
                     u64 off);

@@ -44,15 +44,22 @@ Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace spac
     return f;
 }
 
-void report_finding(Wave *w, const Fault *fault, const Inst *use)
+Place place_in_code(const Wave *w, const Inst *i)
+{
+    Place p = {.at = address_of(w, i)};
+    list_callers(w, p.callers);
+    return p;
+}
+
+void report_finding(Wave *w, const Fault *fault, const Place *use)
 {
     Finding *f = finding_at(w->worker, fault->kind, fault->pc, 0);
     if (!f || f->count > 1)
         return;
     f->fault = *fault;
     if (use) {
-        f->use = address_of(w, use);
-        list_callers(w, f->use_callers);
+        f->use = use->at;
+        memcpy(f->use_callers, use->callers, sizeof f->use_callers);
     }
 }
 

@@ -47,6 +47,16 @@ u64 write_mask(const Wave *w, const Inst *i)
     return mask;
 }
 
+u64 dpp_moved(const Wave *w, const Inst *i, u64 lanes)
+{
+    u64 moved = 0;
+    for (int l = 0; l < LANES; l++) {
+        int from = dpp_source(w, i, l);
+        moved |= from < 0 ? 0 : (lanes >> from & 1) << l;
+    }
+    return moved;
+}
+
 static void permute(const Wave *w, const Inst *i, u32 *values)
 {
     u32 from[LANES];

@@ -360,6 +360,8 @@ SELDOM void put_slow(Wave *w, const Inst *i, const u32 *result);
 SELDOM void put64_slow(Wave *w, const Inst *i, const u32 *result);
 void put_mask(Wave *w, const Inst *i, u64 mask);
 u64 write_mask(const Wave *w, const Inst *i);
+/* The lanes that DPP lets read one of `lanes`. */
+u64 dpp_moved(const Wave *w, const Inst *i, u64 lanes);
 
 static inline u32 *vector(Wave *w, u32 operand) { return w->v[operand - FIRST_VGPR]; }
 

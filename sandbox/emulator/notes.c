@@ -78,21 +78,36 @@ static bool touches_memory(const Row *r)
            r->family == FAMILY_BUFFER || r->family == FAMILY_SCRATCH;
 }
 
+/* How the names of vector and scalar instructions begin that do not compute. */
+static const struct { const char *with; Passage passage; } passages[] = {
+    {"v_mov_b16", PASS_COMPUTED}, {"v_mov_b", PASS_CARRIED}, {"v_accvgpr", PASS_CARRIED}, {"s_mov_b", PASS_CARRIED}, {"v_pk_mov_b32", PASS_CARRIED},
+    {"s_lshr", PASS_COMPUTED}, {"s_bfe", PASS_COMPUTED},
+    {"v_cndmask_b", PASS_CHOSEN}, {"s_cselect", PASS_CHOSEN}, {"v_read", PASS_LANE}, {"v_writelane", PASS_TO_LANE},
+    {"v_permlane16_swap", PASS_USED}, {"v_permlane32_swap", PASS_USED}, {"v_permlane", PASS_EXCHANGED},
+    {"ds_bpermute", PASS_EXCHANGED}, {"ds_permute", PASS_EXCHANGED}, {"ds_swizzle", PASS_EXCHANGED},
+    {"v_cmpx", PASS_USED}, {"v_swap", PASS_USED}, {"v_movrel", PASS_USED},
+};
+
+static bool is_mask_logic(const char *name)
+{
+    static const char *const logic[] = {"s_and", "s_or", "s_xor", "s_xnor", "s_nand", "s_nor", "s_not"};
+    for (size_t k = 0; k < sizeof logic / sizeof *logic; k++)
+        if (!strncmp(name, logic[k], strlen(logic[k])))
+            return !strstr(name, "saveexec") && !strstr(name, "wrexec");
+    return false;
+}
+
 static Passage passage_of(const Inst *i, const char *name)
 {
-    static const char *const carried[] = {"v_mov_b", "v_accvgpr", "s_mov_b", "v_pk_mov_b32", "v_dual_mov"};
-    static const char *const bits[] = {"v_and", "v_lshrrev", "v_bfe", "v_perm_b32", "v_lshlrev", "v_or_b", "v_alignb",
-                                       "v_bfi", "v_or3", "v_lshl_or", "s_and_b", "s_lshr", "s_bfe", "v_cvt_f32_ubyte"};
-    for (size_t k = 0; k < sizeof carried / sizeof *carried; k++)
-        if (!strncmp(name, carried[k], strlen(carried[k])))
-            return PASS_CARRIED;
-    for (size_t k = 0; k < sizeof bits / sizeof *bits; k++)
-        if (!strncmp(name, bits[k], strlen(bits[k])))
-            return PASS_BITS;
-    if (!strncmp(name, "v_cndmask_b32", 13) || !strncmp(name, "s_cselect", 9))
-        return PASS_CHOSEN;
-    if (!strncmp(name, "v_read", 6))
-        return PASS_LANE;
+    if (is_dual(i))
+        return PASS_DUAL;
+    for (size_t k = 0; k < sizeof passages / sizeof *passages; k++)
+        if (!strncmp(name, passages[k].with, strlen(passages[k].with)))
+            return passages[k].passage;
+    if (i->row->family == FAMILY_SALU && is_mask_logic(name))
+        return PASS_MASK;
+    if (i->row->family == FAMILY_VALU)
+        return PASS_COMPUTED;
     return touches_memory(i->row) && i->row->detail[2] == ACCESS_STORE ? PASS_STORED : PASS_USED;
 }
 

@@ -8,11 +8,15 @@ enum { NOTE_OPERANDS = 8 };
 
 /* How an unset value fares in an instruction. */
 typedef enum {
-    PASS_USED,    /* the result depends on it */
+    PASS_USED,    /* what the instruction does depends on it */
+    PASS_COMPUTED, /* the result depends on it, lane by lane */
+    PASS_DUAL,    /* two such in one */
+    PASS_MASK,    /* bits of masks are combined */
+    PASS_EXCHANGED, /* moved among lanes */
     PASS_CARRIED, /* moved as it is */
     PASS_CHOSEN,  /* v_cndmask, s_cselect: one of two is moved */
     PASS_LANE,    /* v_readfirstlane, v_readlane: one lane is moved */
-    PASS_BITS,    /* parts of it are taken, and the rest may be padding */
+    PASS_TO_LANE, /* v_writelane */
     PASS_STORED,  /* carried to scratch, used elsewhere: seen where the address is known */
 } Passage;
 

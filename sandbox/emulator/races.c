@@ -19,6 +19,28 @@ enum {
     MOST_BUCKETS = 1024, MOST_PLACES = 4096,
 };
 
+/*
+ * Sizes, as bits, of the atomic and volatile loads of a kernel: stores of that size which carry no marks may be atomic.
+ * A kernel ends where nothing jumps beyond; of one that calls functions all of the program counts.
+ */
+static u32 signal_sizes(const Program *p, const Note *notes, u64 entry)
+{
+    u32 first = p->index_of[(entry - p->address) / 4], last = first, sizes = 0;
+    bool calls = false;
+    for (u32 k = first; k < p->count && k <= last; k++) {
+        const char *name = p->code[k].row->mnemonic;
+        calls |= !strncmp(name, "s_swappc", 8) || !strncmp(name, "s_setpc", 7);
+        if (p->code[k].row->family == FAMILY_BRANCH && p->code[k].target < p->count && p->code[k].target > last)
+            last = p->code[k].target;
+        if (k == last && strncmp(name, "s_endpgm", 8))
+            last++;
+    }
+    for (u32 k = calls ? 0 : first; k < p->count && (calls || k <= last); k++)
+        if (notes[k].sync & SYNC_ACCESS && p->code[k].row->detail[2] == ACCESS_LOAD)
+            sizes |= p->code[k].row->bytes;
+    return sizes;
+}
+
 Races *races_create(Memory *m, const Dispatch *d, const Note *notes)
 {
     Races *r = calloc(1, sizeof *r);
@@ -38,6 +60,7 @@ Races *races_create(Memory *m, const Dispatch *d, const Note *notes)
     r->pages = pages == MAP_FAILED ? NULL : pages;
     r->sync = sync_table_create(MOST_PLACES);
     r->notes = notes;
+    r->signal_sizes = signal_sizes(d->program, notes, d->kernel.entry);
     if (r->pages && r->sync)
         return r;
     races_destroy(r);
@@ -181,6 +204,12 @@ static bool harmless(u8 a, u8 b, bool same_group)
     return plain_load && (a | b) & BY_HABIT;
 }
 
+/* Two flags, as far as one can see: each stored by one lane, in a kernel that loads such ones atomically. */
+static bool both_may_be_flags(const Act *a, const Entry *now, const Entry *other)
+{
+    return now->how & other->how & MAY_SIGNAL && now->published && other->published && a->bytes & a->r->signal_sizes;
+}
+
 static bool is_store(u8 how) { return (how & (BY_LOAD | BY_STORE)) == BY_STORE; }
 
 static void conflict(const Act *a, const Entry *now, u64 address, const Entry *other)
@@ -192,6 +221,8 @@ static void conflict(const Act *a, const Entry *now, u64 address, const Entry *o
             order_learn_from(r, a->w, other);
         return;
     }
+    if (both_may_be_flags(a, now, other))
+        return;
     Fault f = place_of(a->w, a->i, OUTCOME_RACE, a->space, now->lane, address, a->bytes, now->how & BY_STORE);
     if (!is_store(now->how) || !is_store(other->how)) {
         tell(a->w, &f, now->how, other);

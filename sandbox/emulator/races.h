@@ -36,6 +36,7 @@ struct Races {
     u32 buckets;             /* waves of other workgroups are told apart modulo this: an alias only hides a race */
     SyncTable *sync;         /* of global memory */
     const Note *notes;
+    u32 signal_sizes;        /* in bytes, as bits, of the kernel's atomic and volatile loads */
     PendingStore pending[MAX_PENDING];
     u32 pending_count;
     u64 stored[LANES], stored_lanes; /* of the last plain store to global memory */

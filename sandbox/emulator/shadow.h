@@ -6,20 +6,21 @@
 
 enum { REGISTER_NUMBERS = FIRST_VGPR + VECTOR_REGISTERS, MAX_ORIGINS = 32, MAX_GROUP_WAVES = 32 };
 
-/* ---- taint.c: unset values on their way through registers ---- */
+/* ---- taint.c, taint_flow.c: unset values on their way through registers ---- */
 
-/* Where an unset value was loaded; one for each instruction that did. */
-typedef struct { Fault load; } Origin;
+/* Where unset values were loaded, one for each instruction that did, and where they were first computed with (0: nowhere). */
+typedef struct { Fault load; Place use; } Origin;
+typedef struct { Origin known[MAX_ORIGINS]; u32 count; } Origins;
 
 typedef struct {
-    u64 whole[REGISTER_NUMBERS]; /* lanes whose dword was unset as a whole; scalars: bit 0 */
-    u64 part[REGISTER_NUMBERS];  /* lanes of which only some bytes were */
+    u64 whole[REGISTER_NUMBERS]; /* lanes whose dword is unset as a whole; scalars: all, or lanes of a mask, which stand
+                                    in its first register alone; SOURCE_SCC as well */
+    u64 half[2][REGISTER_NUMBERS]; /* lanes of which only the lower, or the upper, 16 bits are */
+    u64 part[REGISTER_NUMBERS];  /* lanes of which only some bytes are, and it is not told which */
     u8 origin[REGISTER_NUMBERS];
-    Origin origins[MAX_ORIGINS];
-    u32 origin_count;
+    Origins origins;
     u32 live;                    /* registers with such lanes */
-    u8 *scratch;                 /* a byte for each dword of scratch, lane after lane: origin + 1, or 0 */
-    u64 scratch_dwords;
+    u8 *scratch;                 /* a byte for each byte of scratch, lane after lane: origin + 1, or 0 */
     bool spilled;                /* some byte of `scratch` is not 0 */
 } Taint;
 
@@ -59,10 +60,14 @@ typedef struct { Entry write[2], read[2]; } Cell;
 
 typedef struct SyncTable SyncTable;
 
+enum { LDS_NEVER_WRITTEN = 1, LDS_CARRIED = 2 };
+
 struct GroupShadow {
     u64 number;                  /* of the workgroup */
-    u8 *lds_unset;               /* a byte for each byte of LDS: 1 until something writes it */
-    u32 lds_left;                /* of these that are 1 */
+    u8 *lds_unset;               /* a byte for each byte of LDS: 1 until something writes it, 0 then, or LDS_CARRIED and
+                                    an origin where what was written depends on an unset value */
+    u32 lds_left;                /* of these that are not 0 */
+    Origins lds_origins;
     u32 lds_bytes, wave_count;
     Cell *lds_cells;             /* races only */
     u32 began;                   /* epochs up to this are those of earlier workgroups */
@@ -78,9 +83,12 @@ void shadow_barrier(GroupShadow *g, const Worker *k);
 
 static inline WaveShadow *shadow_of(const Wave *w) { return &w->shadow->wave[w->index]; }
 
-void taint_load(Wave *w, const Inst *i, const Fault *load, u16 reg, u64 lane_bit, bool whole);
+/* `unset`: a bit for each of the `width` bytes, at most 4, that were loaded to the register. */
+void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 unset, u32 width);
 void taint_before(Wave *w, const Inst *i, const Note *n);
-void taint_stored(Wave *w, const Inst *i, u16 reg, u32 dwords, u64 lanes);
+void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes);
+/* The same of a store to LDS, which passes the value on. */
+void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes);
 void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
 void taint_destroy(Taint *t);
 bool taint_pending(const Wave *w);

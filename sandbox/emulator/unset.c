@@ -29,21 +29,24 @@ static u16 stored_register(const Wave *w, const Inst *i, const u32 *offset, u32 
     return i->source[1] == SOURCE_OFF ? i->source[0] : i->source[first ? 1 : 2];
 }
 
-/* What a lane's load brought: `unset` has a bit for each byte. */
-static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, u64 unset, u16 reg)
+/* What a lane's load brought: `unset` has a bit for each byte. `carried`: where it comes from, if it was stored to LDS as
+ * it is. */
+static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, u64 unset, u16 reg,
+                   const Origin *carried)
 {
-    Fault f = place_of(w, i, OUTCOME_UNINITIALISED_READ, space, lane, address, bytes, false);
+    Origin from = {.load = place_of(w, i, OUTCOME_UNINITIALISED_READ, space, lane, address, bytes, false)};
     u32 first = (u32)__builtin_ctzll(unset), width = bytes < 4 ? bytes : 4;
-    f.address = address + first / width * width;
-    f.bytes = width;
+    from.load.address = address + first / width * width;
+    from.load.bytes = width;
+    from = carried ? *carried : from;
     if (reg == 0xffff) { /* computed with at once (atomics), or moved to LDS */
-        report_finding(w, &f, NULL);
+        report_finding(w, &from.load, NULL);
         return;
     }
     for (u32 k = 0; 4 * k < bytes; k++) {
         u32 dword = (u32)(unset >> 4 * k) & ((1u << width) - 1);
         if (dword)
-            taint_load(w, i, &f, (u16)(reg + k), space == SPACE_SCALAR ? 1 : 1ull << lane, dword == (1u << width) - 1);
+            taint_load(w, i, &from, (u16)(reg + k), 1ull << lane, dword, width);
     }
 }
 
@@ -88,7 +91,7 @@ void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, 
     if (store)
         store_to_input(w, i, address, active, bytes);
     if (store && i->row->detail[2] == ACCESS_STORE && taint_pending(w))
-        taint_stored(w, i, stored_register(w, i, NULL, bytes), (bytes + 3) / 4, active);
+        taint_stored(w, i, stored_register(w, i, NULL, bytes), bytes, active);
     extent(address, active, bytes, &low, &size);
     if (size <= AT_ONCE && !memory_any_unset(m, low, size))
         return;
@@ -97,7 +100,7 @@ void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, 
     for (u32 l = 0; l < LANES; l++) {
         u64 unset = active >> l & 1 ? memory_unset(m, address[l], bytes) : 0;
         if (unset && load)
-            loaded(w, i, SPACE_GLOBAL, l, address[l], bytes, unset, reg);
+            loaded(w, i, SPACE_GLOBAL, l, address[l], bytes, unset, reg, NULL);
         if (unset && store)
             memory_set_unset(m, address[l], bytes, false);
     }
@@ -117,8 +120,15 @@ static u64 unset_in_lds(const GroupShadow *g, u32 offset, u32 bytes)
 static void set_in_lds(GroupShadow *g, u32 offset, u32 bytes)
 {
     for (u32 k = 0; k < bytes; k++)
-        g->lds_left -= g->lds_unset[offset + k];
+        g->lds_left -= g->lds_unset[offset + k] != 0;
     memset(g->lds_unset + offset, 0, bytes);
+}
+
+/* Where the first of these bytes comes from, if it was stored here; else NULL. */
+static const Origin *stored_origin(const GroupShadow *g, u32 offset, u64 unset)
+{
+    u8 mark = g->lds_unset[offset + (u32)__builtin_ctzll(unset)];
+    return mark >= LDS_CARRIED ? &g->lds_origins.known[mark - LDS_CARRIED] : NULL;
 }
 
 void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store)
@@ -127,9 +137,8 @@ void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 
     bool load = !store || computes(i);
     if (!active)
         return;
-    if (store && i->row->detail[2] == ACCESS_STORE && taint_pending(w))
-        taint_stored(w, i, stored_register(w, i, offset, bytes), (bytes + 3) / 4, active);
-    if (!g->lds_left)
+    bool carries = store && i->row->detail[2] == ACCESS_STORE && taint_pending(w);
+    if (!g->lds_left && !carries)
         return;
     u16 reg = load ? loaded_register(w, i, offset, bytes) : 0xffff;
     for (u32 l = 0; l < LANES; l++) {
@@ -137,10 +146,13 @@ void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 
             continue;
         u64 unset = load ? unset_in_lds(g, offset[l], bytes) : 0;
         if (unset)
-            loaded(w, i, SPACE_LDS, l, offset[l], bytes, unset, reg);
+            loaded(w, i, SPACE_LDS, l, offset[l], bytes, unset, reg,
+                   stored_origin(g, offset[l], unset));
         if (store)
             set_in_lds(g, offset[l], bytes);
     }
+    if (carries)
+        taint_shared(w, i, stored_register(w, i, offset, bytes), offset, active, bytes);
 }
 
 void check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes)
@@ -149,9 +161,9 @@ void check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 
     for (u32 l = 0; l < LANES; l++) {
         if (!(lanes >> l & 1))
             continue;
-        Fault f = place_of(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_LDS, l, offset[l], bytes, false);
+        Origin from = {.load = place_of(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_LDS, l, offset[l], bytes, false)};
         for (u32 k = 0; k < (bytes + 3) / 4; k++)
-            taint_load(w, i, &f, (u16)(reg + k), 1ull << l, true);
+            taint_load(w, i, &from, (u16)(reg + k), 1ull << l, 15, 4);
     }
 }
 
@@ -162,5 +174,5 @@ void check_unset_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
         return;
     u64 unset = memory_unset(m, address, bytes);
     if (unset)
-        loaded(w, i, SPACE_SCALAR, 0, address, bytes, unset, i->sdst);
+        loaded(w, i, SPACE_SCALAR, 0, address, bytes, unset, i->sdst, NULL);
 }

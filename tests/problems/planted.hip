@@ -328,6 +328,30 @@ KERNEL(scalar_never_written)
     y[ITEM] = factor * x[ITEM];
 }
 
+KERNEL(unset_value_that_others_get_by_lds)
+{
+    __shared__ int s[256];
+    int v = threadIdx.x ? x[ITEM] : w[ITEM]; //! uninitialised_read
+    s[threadIdx.x] = 3 * v + 1;
+    __syncthreads();
+    y[ITEM] = s[255 - threadIdx.x] * 5;
+}
+
+KERNEL(unset_value_that_goes_from_lane_to_lane)
+{
+    int v = w[ITEM] * 7; //! uninitialised_read
+    int got = __shfl_up(v, 1, 32);
+    y[ITEM] = (threadIdx.x & 31) == 5 ? got : 0;
+}
+
+KERNEL(branch_on_what_came_of_an_unset_value)
+{
+    int v = w[ITEM] * 7 + x[ITEM]; //! uninitialised_read
+    y[ITEM] = 1;
+    if (v > 5000)
+        y[ITEM] = 2;
+}
+
 KERNEL(input_written)
 {
     ((int*)x)[ITEM] = 0; //! input_modified

@@ -482,3 +482,71 @@ KERNEL(ring_between_waves_that_produce_and_consume)
         }
     }
 }
+
+// Each wave looks back for itself, and all publish in the same place: for a while what they store differs.
+KERNEL(look_back_of_which_every_wave_tells)
+{
+    if (threadIdx.x % __builtin_amdgcn_wavefrontsize() == 0) {
+        int left = 0;
+        __hip_atomic_store(&c[blockIdx.x], 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+        while (blockIdx.x && !(left & 2))
+            left = __hip_atomic_load(&c[blockIdx.x - 1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+        int sum = (left >> 2) + (int)blockIdx.x;
+        __hip_atomic_store(&c[blockIdx.x], sum << 2 | 2, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    }
+    y[ITEM] = x[ITEM];
+}
+
+// Block-wide scans are made like this: a few lanes take several items each, also where there are none left. What comes
+// of those goes up to lanes that nobody asks.
+template <typename T> static __device__ T from_below(T v, int lanes) { return (T)__shfl_up(v, lanes, 32); }
+static __device__ _Float16 from_below(_Float16 v, int lanes) { return (_Float16)__shfl_up((float)v, lanes, 32); }
+
+template <typename T> static __device__ int scanned(T* s, int mine, T (*combine)(T, T))
+{
+    unsigned t = threadIdx.x;
+    if (t < 129)
+        s[t] = (T)mine;
+    __syncthreads();
+    if (t < 32) {
+        T sum = s[6 * t];
+        for (int k = 1; k < 6; k++)
+            sum = combine(sum, s[6 * t + k]);
+        for (int o = 1; o < 32; o *= 2) {
+            T up = from_below(sum, o);
+            sum = combine(sum, t >= o ? up : (T)0);
+        }
+        T before = from_below(sum, 1);
+        s[6 * t] = combine(s[6 * t], t ? before : (T)0);
+        for (int k = 1; k < 6; k++)
+            s[6 * t + k] = combine(s[6 * t + k], s[6 * t + k - 1]);
+    }
+    __syncthreads();
+    return t < 129 ? (int)s[t] : 0;
+}
+template <typename T> static __device__ T sum_of(T a, T b) { return a + b; }
+template <typename T> static __device__ T larger_of(T a, T b) { return (T)((a > b) * a + (a <= b) * b); }
+
+KERNEL(scan_beyond_its_last_item)
+{
+    __shared__ int s[192];
+    y[ITEM] = scanned(s, x[ITEM], sum_of);
+}
+
+KERNEL(scan_of_wide_items_beyond_the_last)
+{
+    __shared__ long long s[192];
+    y[ITEM] = scanned(s, x[ITEM], larger_of);
+}
+
+KERNEL(scan_of_narrow_items_beyond_the_last)
+{
+    __shared__ unsigned short s[192];
+    y[ITEM] = scanned(s, x[ITEM], sum_of);
+}
+
+KERNEL(scan_of_halves_beyond_the_last)
+{
+    __shared__ _Float16 s[192];
+    y[ITEM] = scanned(s, x[ITEM] & 1, sum_of);
+}
