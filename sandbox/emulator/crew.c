@@ -10,10 +10,11 @@
 
 enum {
     QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group gets its turn */
-    SHORT_QUANTUM = 1 << 12, /* the same where workgroups have been seen to wait: who spins keeps the others from running */
+    SHORT_QUANTUM = 1 << 10, /* the same where workgroups have been seen to wait: who spins keeps the others from running */
     CHECKED_QUANTUM = 1 << 11, /* the same where every step is looked at, and polling is slow */
     PATIENCE = 64,       /* rounds without an end or a barrier until another workgroup gets its turn */
-    SHORT_PATIENCE = 4,  /* the same where all its waves sleep, or where workgroups have been seen to wait */
+    SLEEP = 16,          /* as many rounds count for one in which all waves chose to wait */
+    WAITING_STEPS = 1 << 14, /* of each workgroup, without an end or a barrier of any, until more of them begin */
     MAX_RESIDENT = 1 << 14, /* workgroups of one worker that may wait for each other: more than any GPU holds */
     SHUFFLED_RESIDENT = 6, /* workgroups that take turns where a seed shuffles them */
     SHUFFLED_ROUNDS = 8,   /* at most, in one turn */
@@ -172,15 +173,24 @@ static bool start_next(Crew *c, Group *g)
     return true;
 }
 
+static void note_idle(Crew *c, Round round)
+{
+    if (round == ROUND_PROGRESS)
+        c->idle_steps = 0;
+    else if (round == ROUND_ASLEEP)
+        c->idle_steps += MEAN_SLICE;
+}
+
 /* Run a group until it ends (true) or seems to wait for another one, or it is time for a pause. */
 static bool run_group(Crew *c, Group *g)
 {
-    u32 limit = c->resident > 1 ? SHORT_PATIENCE : PATIENCE, asleep = limit / SHORT_PATIENCE;
+    u32 limit = c->resident > 1 ? 1 : PATIENCE;
     while (g->live && c->idle < limit && may_run(c->queue, g)) {
         if (shall_pause(c))
             return false;
         Round round = run_round(c, g);
-        c->idle = round == ROUND_PROGRESS ? 0 : c->idle + (round == ROUND_BUSY ? 1 : asleep);
+        c->idle = round == ROUND_PROGRESS ? 0 : c->idle + (round == ROUND_BUSY ? 1 : SLEEP);
+        note_idle(c, round);
     }
     c->idle = 0;
     if (g->live == 0 && g->trace)
@@ -191,13 +201,8 @@ static bool run_group(Crew *c, Group *g)
 /* A few rounds: the others are to come between. True at the group's end. */
 static bool run_turn(Crew *c, Group *g)
 {
-    for (u32 left = 1 + schedule_draw(&c->schedule, SHUFFLED_ROUNDS); left && g->live && may_run(c->queue, g); left--) {
-        Round round = run_round(c, g);
-        if (round == ROUND_PROGRESS)
-            c->idle_steps = 0;
-        else if (round == ROUND_ASLEEP)
-            c->idle_steps += MEAN_SLICE;
-    }
+    for (u32 left = 1 + schedule_draw(&c->schedule, SHUFFLED_ROUNDS); left && g->live && may_run(c->queue, g); left--)
+        note_idle(c, run_round(c, g));
     return g->live == 0;
 }
 
@@ -257,8 +262,9 @@ static void work_in_order(Crew *c, Group *g)
 {
     while (g->busy && run_group(c, g) && !queue_stopped(c->queue))
         c->busy -= !start_next(c, g);
-    if (g->busy && !c->paused && !queue_stopped(c->queue))
-        admit_another(c);
+    bool all_wait = c->resident == 1 || c->idle_steps > (u64)WAITING_STEPS * c->resident;
+    if (g->busy && all_wait && !c->paused && !queue_stopped(c->queue))
+        double_resident(c);
 }
 
 /* After a fault: the workgroups before the one that has it, until they end; not for ever, for they may wait for it.

@@ -26,7 +26,7 @@ typedef struct {
     u32 at, idle;        /* whose turn it is, and its rounds without an end or a barrier */
     bool paused;
     Schedule schedule;
-    u64 idle_steps;      /* shuffled: since a wave ended or reached a barrier */
+    u64 idle_steps;      /* since a wave ended or reached a barrier */
 } Crew;
 
 bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q);
