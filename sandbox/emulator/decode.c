@@ -427,6 +427,8 @@ Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes,
         return NULL;
     p->address = address;
     p->bytes = bytes / 4 * 4;
+    p->text_start = address;
+    p->text_end = address + p->bytes;
     p->shape = memory_shape(arch);
     p->flushes_halves = strcmp(arch, "gfx90a") == 0;
     p->wave32 = wave_size == 32;
@@ -451,18 +453,21 @@ static bool leaves(const Program *p)
     return false;
 }
 
-Program *program_decode_kernel(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t error_bytes)
+Program *program_decode_kernel(const char *arch, u32 wave_size, u64 text, u64 text_end, u64 address, u64 bytes, char *error,
+                               size_t error_bytes)
 {
     if (error_bytes)
         *error = 0;
     Program *p = program_decode(arch, wave_size, address, bytes, error, error_bytes);
-    if (!p || !leaves(p)) {
-        if (p)
-            p->part = true;
-        return p;
+    if (p && leaves(p)) {
+        program_destroy(p);
+        return NULL;
     }
-    program_destroy(p);
-    return NULL;
+    if (p) {
+        p->text_start = text;
+        p->text_end = text_end;
+    }
+    return p;
 }
 
 void program_destroy(Program *p)

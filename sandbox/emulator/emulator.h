@@ -80,9 +80,11 @@ typedef struct Program Program; /* a decoded .text section, or one kernel's part
  * NULL and a sentence in `error` when the architecture is not emulated or no disassembler can be loaded.
  * An instruction that is not known is no error here: executing it is (OUTCOME_NOT_EMULATED). */
 Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t error_bytes);
-/* The same of one kernel's code among that of others. NULL, and no word in `error`, when the kernel calls or branches out
- * of it. Should it jump out of it by an address that it works out, that is not emulated. */
-Program *program_decode_kernel(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t error_bytes);
+/* The same of one kernel's code, from `address` on, in a section of the device addresses text..text_end-1. NULL, and no
+ * word in `error`, when the kernel calls or branches out of its own code. Should it jump to other code of the section by an
+ * address that it works out, that is not emulated. */
+Program *program_decode_kernel(const char *arch, u32 wave_size, u64 text, u64 text_end, u64 address, u64 bytes, char *error,
+                               size_t error_bytes);
 void program_destroy(Program *p);
 
 /* ---- replay.c: modelled caches that outlive a dispatch ---- */

@@ -144,7 +144,7 @@ struct Program {
     u32 duals;
     Generation generation;
     bool wave32;            /* decoded for waves of 32 lanes, else of 64 */
-    bool part;              /* one kernel's code among others */
+    u64 text_start, text_end; /* of the section, of which this may be one kernel's part */
     char arch[16];          /* "gfx942" */
     struct Note **notes;    /* what the checks know of each instruction: points to NULL at first, see notes.h */
     bool ocp_float8;        /* gfx950 and later; gfx942 has the FNUZ formats */

@@ -123,7 +123,8 @@ static hipError_t decode(Function *f)
     if (program_of(f))
         return hipSuccess;
     u64 entry = f->code.entry, bytes = code_object_text_after(c, entry) - entry;
-    f->program = program_decode_kernel(c->arch, wave_size, entry, bytes, error, sizeof error);
+    f->program = program_decode_kernel(c->arch, wave_size, c->text, c->text + c->text_bytes, entry, bytes, error,
+                                       sizeof error);
     if (!f->program && !*error)
         *whole_program(f) = program_decode(c->arch, wave_size, c->text, c->text_bytes, error, sizeof error);
     if (program_of(f))

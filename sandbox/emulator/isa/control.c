@@ -24,7 +24,8 @@ static void go_to(Wave *w, const Inst *i, u64 address)
 {
     const Program *p = w->program;
     u64 offset = address - p->address;
-    if (p->part && offset >= p->bytes) {
+    bool elsewhere = offset >= p->bytes && address >= p->text_start && address < p->text_end;
+    if (elsewhere) { /* in code that was not decoded */
         run_not_emulated(w, i);
         return;
     }

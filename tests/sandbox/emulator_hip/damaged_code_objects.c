@@ -32,21 +32,8 @@ void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset) { (void)m, 
 void memory_copy_unset(Memory *m, u64 to, u64 from, u64 bytes) { (void)m, (void)to, (void)from, (void)bytes; }
 bool memory_nearest(Memory *m, u64 address, Block *out) { (void)m, (void)address, (void)out; return false; }
 bool memory_in_block(Memory *m, u64 address, u64 bytes) { (void)m, (void)address, (void)bytes; return true; }
-Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t room)
-{
-    (void)arch, (void)wave_size, (void)address, (void)bytes, (void)error, (void)room;
-    return NULL;
-}
 void program_destroy(Program *p) { (void)p; }
-void memory_arena(const Memory *m, u64 *address, u64 *bytes) { (void)m, *address = *bytes = 0; }
-DispatchRun *dispatch_begin(Memory *m, const Dispatch *d) { (void)m, (void)d; return NULL; }
-bool dispatch_continue(DispatchRun *r, double patience_s) { (void)r, (void)patience_s; return true; }
-const Dispatch *dispatch_of_run(const DispatchRun *r) { (void)r; return NULL; }
-void dispatch_end(DispatchRun *r, Outcome *out) { (void)r, (void)out; }
-Caches *caches_create(const char *arch) { (void)arch; return NULL; }
 u32 kernel_wave_size(const KernelCode *k) { (void)k; return 64; }
-const char *outcome_name(OutcomeKind kind) { (void)kind; return ""; }
-const char *counter_name(int counter) { (void)counter; return ""; }
 
 static void damage(u8 *file, size_t bytes)
 {

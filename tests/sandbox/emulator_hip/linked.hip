@@ -47,10 +47,18 @@ KERNEL(jumps_within)
     JUMP("16"); // over the s_endpgm
     *out = 3;
 }
+KERNEL(jumps_to_another)
+{
+    asm volatile("s_getpc_b64 s[40:41]\n"
+                 "s_add_u32 s40, s40, alone@rel32@lo+4\n"
+                 "s_addc_u32 s41, s41, alone@rel32@hi+12\n"
+                 "s_setpc_b64 s[40:41]\n" ::: "s40", "s41", "scc");
+    *out = 4;
+}
 KERNEL(jumps_out)
 {
-    JUMP("0x10000");
-    *out = 4;
+    JUMP("0x100000");
+    *out = 5;
 }
 #endif
 #endif

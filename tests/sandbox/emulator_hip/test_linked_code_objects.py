@@ -9,7 +9,7 @@ from amdkernel_mcp.execution.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
 
-KERNELS = ["alone", "calls", "jumps_within", "jumps_out"]
+KERNELS = ["alone", "calls", "jumps_within", "jumps_to_another", "jumps_out"]
 BUILD = """
 set -e
 bin=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
@@ -52,6 +52,10 @@ def test_a_kernel_runs_and_calls_and_jumps_to_its_own_code(told: dict[str, list[
     assert told[kernel] == ["hipSuccess", value]
 
 
-def test_a_jump_out_of_a_kernel_is_not_emulated(told: dict[str, list[str]]) -> None:
-    assert told["jumps_out"] == ["hipErrorNotSupported", "0"]
+def test_a_jump_to_another_kernel_is_not_emulated(told: dict[str, list[str]]) -> None:
+    assert told["jumps_to_another"] == ["hipErrorNotSupported", "0"]
     assert any("s_setpc_b64" in line for line in told["errors"]), told["errors"]
+
+
+def test_a_jump_to_what_is_no_code_is_a_fault(told: dict[str, list[str]]) -> None:
+    assert told["jumps_out"] == ["hipErrorIllegalAddress", "0"]
