@@ -6,17 +6,15 @@
 
 enum { REGISTER_NUMBERS = FIRST_VGPR + VECTOR_REGISTERS, MAX_ORIGINS = 32, MAX_GROUP_WAVES = 32 };
 
-/* ---- taint.c, taint_flow.c: unset values on their way through registers ---- */
+/* ---- taint.c, taint_flow.c, taint_bytes.c: unset values on their way through registers ---- */
 
 /* Where unset values were loaded, one for each instruction that did, and where they were first computed with (0: nowhere). */
 typedef struct { Fault load; Place use; } Origin;
 typedef struct { Origin known[MAX_ORIGINS]; u32 count; } Origins;
 
 typedef struct {
-    u64 whole[REGISTER_NUMBERS]; /* lanes whose dword is unset as a whole; scalars: all, or lanes of a mask, which stand
-                                    in its first register alone; SOURCE_SCC as well */
-    u64 half[2][REGISTER_NUMBERS]; /* lanes of which only the lower, or the upper, 16 bits are */
-    u64 part[REGISTER_NUMBERS];  /* lanes of which only some bytes are, and it is not told which */
+    u64 byte[REGISTER_NUMBERS][4]; /* lanes of which this byte is unset; scalars: all, or lanes of a mask, which stand in
+                                      its first register alone; SOURCE_SCC as well */
     u8 origin[REGISTER_NUMBERS];
     Origins origins;
     u32 live;                    /* registers with such lanes */

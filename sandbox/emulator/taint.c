@@ -46,16 +46,15 @@ static u8 origin_for(Origins *o, const Origin *from)
     return (u8)k;
 }
 
-/* What came into a register: `unset` has a bit for each of `width` bytes. */
+/* What came into a register: `unset` has a bit for each of `width` bytes. A sign goes on above them. */
 static void mark_bytes(Taint *t, const Inst *i, u32 reg, u64 lanes, u32 unset, u32 width, u8 origin)
 {
-    u32 halves = ((unset & 3) == 3 ? LOWER : 0) | ((unset & 12) == 12 ? UPPER : 0);
-    if (unset == (1u << width) - 1)
-        mark_halves(t, reg, width < 4 ? moved_halves(i, width) : BOTH, lanes, origin);
-    else if (reg >= FIRST_VGPR && halves && unset == (halves == LOWER ? 3u : 12u))
-        mark_halves(t, reg, halves, lanes, origin);
-    else
-        mark(t, reg, 0, lanes, origin);
+    const char *name = i->row->mnemonic;
+    bool sign = width < 4 && (strstr(name, "_sbyte") || strstr(name, "_sshort") || strstr(name, "_i8") || strstr(name, "_i16"));
+    u32 room = strstr(name, "d16") ? LOWER : ALL_BYTES;
+    if (sign && unset >> (width - 1) & 1)
+        unset |= room & ~((1u << width) - 1);
+    mark(t, reg, strstr(name, "d16_hi") ? unset << 2 : unset, lanes, origin);
 }
 
 void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 unset, u32 width)
@@ -71,33 +70,35 @@ void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bi
 void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes)
 {
     Taint *t = shadow_of(w)->taint;
-    u32 halves = moved_halves(i, bytes);
-    for (u32 k = 0; t && t->live && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++)
-        if ((halves == BOTH ? t->whole[reg + k] : unset_in(t, reg + k, halves)) & lanes)
+    for (u32 k = 0; t && t->live && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
+        u32 stored = moved_bytes(i, bytes - 4 * k);
+        if (unset_in(t, reg + k, bytes < 4 ? stored : WHOLE_ALONE) & lanes)
             used(w, i, t, reg + k);
+    }
 }
 
 /* ---- LDS ---- */
 
-/* Bytes of a dword that are stored: 4 bits for each lane's. */
-static u32 unset_bytes_of(const Taint *t, u32 reg, u32 lane, u32 halves, u32 width)
+/* Which bytes of a lane's dword are unset, of the `width` that are stored. */
+static u32 unset_bytes_of(const Taint *t, const Inst *i, u32 reg, u32 lane, u32 width)
 {
-    u32 bits = (unset_in(t, reg, LOWER) >> lane & 1 ? 3 : 0) | (unset_in(t, reg, UPPER) >> lane & 1 ? 12 : 0);
-    return (halves == UPPER ? bits >> 2 : bits) & ((1u << width) - 1);
+    u32 bits = 0, stored = moved_bytes(i, width);
+    for (u32 b = 0; b < 4; b++)
+        bits |= (u32)(t->byte[reg][b] >> lane & 1) << b;
+    return (bits & stored) >> (stored & 1 ? 0 : 2);
 }
 
 void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes)
 {
     GroupShadow *g = w->shadow;
     const Taint *t = shadow_of(w)->taint;
-    u32 halves = moved_halves(i, bytes);
     for (u32 k = 0; t && t->live && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
-        u64 lanes = unset_in(t, reg + k, BOTH) & active;
+        u64 lanes = lanes_of(t, reg + k) & active;
         if (!lanes)
             continue;
         u8 mark_of_origin = (u8)(LDS_CARRIED + origin_for(&g->lds_origins, &t->origins.known[t->origin[reg + k]]));
         for (u32 l = 0; l < LANES; l++) {
-            u32 unset = lanes >> l & 1 ? unset_bytes_of(t, reg + k, l, halves, bytes - 4 * k < 4 ? bytes - 4 * k : 4) : 0;
+            u32 unset = lanes >> l & 1 ? unset_bytes_of(t, i, reg + k, l, bytes - 4 * k < 4 ? bytes - 4 * k : 4) : 0;
             for (u32 b = 0; unset >> b; b++) {
                 u8 *at = &g->lds_unset[offset[l] + 4 * k + b];
                 g->lds_left += unset >> b & 1 && !*at;
@@ -119,14 +120,13 @@ static u8 *scratch_mark(Wave *w, Taint *t, u32 lane, u64 at)
 static void spill(Wave *w, const Inst *i, Taint *t, const u32 *offset, u64 active, u32 bytes)
 {
     u16 reg = i->source[2];
-    u32 halves = moved_halves(i, bytes);
     for (u32 k = 0; 4 * k < bytes && reg < REGISTER_NUMBERS && reg + k < REGISTER_NUMBERS; k++) {
-        u64 lanes = unset_in(t, reg + k, BOTH) & active;
+        u64 lanes = lanes_of(t, reg + k) & active;
         if (!lanes && !t->spilled)
             continue;
         u32 width = bytes - 4 * k < 4 ? bytes - 4 * k : 4;
         for (u32 l = 0; l < LANES; l++) {
-            u32 unset = lanes >> l & 1 ? unset_bytes_of(t, reg + k, l, halves, width) : 0;
+            u32 unset = lanes >> l & 1 ? unset_bytes_of(t, i, reg + k, l, width) : 0;
             for (u32 b = 0; active >> l & 1 && b < width; b++) {
                 u8 *at = scratch_mark(w, t, l, (u64)offset[l] + 4 * k + b);
                 if (at)

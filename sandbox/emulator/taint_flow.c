@@ -1,6 +1,6 @@
 /*
- * What instructions make of unset values: they move, choose, combine or compute, lane by lane and by halves of registers,
- * and what comes of them is unset in turn; a few use them.
+ * What instructions make of unset values: they move, choose, combine or compute, lane by lane and byte by byte, and what
+ * comes of them is unset in turn; a few use them.
  */
 #include "access.h"
 #include "taint.h"
@@ -12,16 +12,16 @@ static u64 reads(const Wave *w, const Inst *i, u32 reg)
     return reg < FIRST_VGPR && !strstr(i->row->mnemonic, "saveexec") ? ~0ull : exec_mask(w);
 }
 
-static void use_operand(Wave *w, const Inst *i, Taint *t, const NotedOperand *o, bool parts_as_well)
+static void use_operand(Wave *w, const Inst *i, Taint *t, const NotedOperand *o)
 {
     for (u32 reg = o->first; reg < o->first + o->count; reg++)
-        if ((unset_in(t, reg, BOTH) | (parts_as_well ? t->part[reg] : 0)) & reads(w, i, reg))
+        if (lanes_of(t, reg) & reads(w, i, reg))
             used(w, i, t, reg);
 }
 
 /* The result's registers take over what the source's hold, one for one. A scalar is unset in all its bits, unless it is
  * a mask of lanes. */
-typedef struct { u64 whole[4], half[2][4], part[4]; u8 origin[4]; u32 count; } Carried;
+typedef struct { u64 byte[4][4]; u8 origin[4]; u32 count; } Carried;
 
 static u64 spread_to(bool to_vector, u32 from, u64 bits)
 {
@@ -34,10 +34,8 @@ static Carried carried_from(const Wave *w, const Inst *i, const Taint *t, const 
     for (u32 k = 0; k < c.count; k++) {
         u32 reg = o->first + k;
         u64 lanes = to_vector ? exec_mask(w) : reads(w, i, reg);
-        c.whole[k] = spread_to(to_vector, reg, t->whole[reg]) & lanes;
-        c.part[k] = spread_to(to_vector, reg, t->part[reg]) & lanes;
-        c.half[0][k] = t->half[0][reg] & lanes;
-        c.half[1][k] = t->half[1][reg] & lanes;
+        for (u32 b = 0; b < 4; b++)
+            c.byte[k][b] = spread_to(to_vector, reg, t->byte[reg][b]) & lanes;
         c.origin[k] = t->origin[reg];
     }
     return c;
@@ -45,33 +43,37 @@ static Carried carried_from(const Wave *w, const Inst *i, const Taint *t, const 
 
 static void carry_to(Taint *t, const NotedOperand *result, const Carried *c)
 {
-    for (u32 k = 0; k < c->count && k < result->count; k++) {
-        mark(t, result->first + k, c->whole[k], c->part[k], c->origin[k]);
-        mark_halves(t, result->first + k, LOWER, c->half[0][k], c->origin[k]);
-        mark_halves(t, result->first + k, UPPER, c->half[1][k], c->origin[k]);
-    }
+    for (u32 k = 0; k < c->count && k < result->count; k++)
+        for (u32 b = 0; b < 4; b++)
+            mark(t, result->first + k, 1u << b, c->byte[k][b], c->origin[k]);
 }
 
-static bool is_half_type(u8 type)
-{
-    return type == TYPE_U16 || type == TYPE_I16 || type == TYPE_F16 || type == TYPE_BF16;
-}
-
-static u32 result_half(const Inst *i)
+static u32 result_bytes(const Inst *i)
 {
     if (i->row->result == TYPE_NONE || !is_half_type(i->row->result))
-        return BOTH;
+        return ALL_BYTES;
     return i->half & HALF_RESULT_UPPER ? UPPER : LOWER;
+}
+
+/* Loads into one half leave the other as it was only where registers have no ECC. */
+static u32 overwritten(const Wave *w, const Inst *i)
+{
+    if (i->sdwa && i->dst_unused == UNUSED_PRESERVE)
+        return sdwa_bytes(i);
+    if (i->row->family == FAMILY_VALU)
+        return i->half & HALF_RESULT_ALONE ? result_bytes(i) : ALL_BYTES;
+    bool one_half = strstr(i->row->mnemonic, "d16") && w->program->generation != GFX9;
+    return one_half ? moved_bytes(i, 2) : ALL_BYTES;
 }
 
 static void overwrite(Wave *w, const Inst *i, Taint *t, const Note *n)
 {
     u64 lanes = i->dpp ? write_mask(w, i) : exec_mask(w);
-    u32 halves = i->half & HALF_RESULT_ALONE ? result_half(i) : i->row->family == FAMILY_VALU ? BOTH : moved_halves(i, 4);
+    u32 bytes = overwritten(w, i);
     for (u32 k = 0; k < n->operands; k++)
         for (u32 r = 0; n->operand[k].result && r < n->operand[k].count; r++) {
             bool scalar = n->operand[k].first < FIRST_VGPR;
-            clear_halves(t, n->operand[k].first + r, scalar ? BOTH : halves, scalar ? ~0ull : lanes);
+            clear(t, n->operand[k].first + r, scalar ? ALL_BYTES : bytes, scalar ? ~0ull : lanes);
         }
 }
 
@@ -81,46 +83,6 @@ static void overwrite(Wave *w, const Inst *i, Taint *t, const Note *n)
 typedef struct { u64 lanes; u8 origin; } Depends;
 
 static bool named(const Inst *i, const char *with) { return !strncmp(i->row->mnemonic, with, strlen(with)); }
-
-static bool has_constant(const Inst *i, u32 k, u32 x) { return i->source[k] == SOURCE_CONSTANT && (u32)i->constant[k] == x; }
-
-/* Takes bits of a dword out or puts them in: the rest may be padding. */
-static bool takes_parts(const Inst *i)
-{
-    static const char *const names[] = {"v_mov_b16", "v_cndmask_b16", "v_and", "v_or_b", "v_or3", "v_lshrrev", "v_lshlrev",
-                                        "v_lshl_or", "v_bfe", "v_bfi", "v_perm_b32", "v_alignb", "v_cvt_f32_ubyte",
-                                        "s_lshr", "s_bfe"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (named(i, names[k]))
-            return true;
-    return false;
-}
-
-/* Which halves of source `k` one half of the result depends on. Where the parts of a dword are taken in a way that is
- * not known here, the unset ones may be padding. */
-static u32 halves_read(const Inst *i, u32 k, u32 result)
-{
-    u8 type = i->row->source[k];
-    if (named(i, "v_pack_b32"))
-        return (result == UPPER) != (k == 1) ? NO_HALF : i->half >> k & 1 ? UPPER : LOWER;
-    if (type == TYPE_PKF16 || type == TYPE_PKU16)
-        return (result == UPPER ? i->op_sel_hi : i->op_sel) >> k & 1 ? UPPER : LOWER;
-    if (i->sdwa && k < 2 && i->select[k] != SELECT_DWORD)
-        return i->select[k] == SELECT_WORD_1 || i->select[k] == SELECT_BYTE_2 || i->select[k] == SELECT_BYTE_3
-                   ? UPPER : LOWER;
-    if (is_half_type(type))
-        return i->half >> k & 1 ? UPPER : LOWER;
-    if (named(i, "v_lshrrev_b32") && has_constant(i, 0, 16))
-        return result == LOWER ? UPPER : NO_HALF;
-    if (named(i, "v_lshlrev_b32") && has_constant(i, 0, 16))
-        return result == UPPER ? LOWER : NO_HALF;
-    if (named(i, "v_and_b32") && (has_constant(i, 1 - k % 2, 0xffff) || has_constant(i, 1 - k % 2, 0xffff0000)))
-        return has_constant(i, 1 - k % 2, 0xffff) == (result == LOWER) ? result : NO_HALF;
-    if (named(i, "v_and_b32") || named(i, "v_or_b32") || named(i, "v_xor_b32") || named(i, "v_mov_b32") ||
-        named(i, "v_cndmask_b32"))
-        return result;
-    return takes_parts(i) ? WHOLE_ALONE : BOTH;
-}
 
 /* The noted operand that is source `k`; constants are not among them. Half of a dual instruction has no notes. */
 static NotedOperand noted_source(const Inst *i, const Note *n, u32 k)
@@ -145,17 +107,15 @@ static bool moves_word(const Wave *w, const Inst *i, Taint *t, const Note *n)
     NotedOperand place = {.first = (u16)(to.first + left), .count = 1};
     Carried c = carried_from(w, i, t, &word, true);
     for (u32 r = 0; r < 2; r++)
-        clear(t, to.first + r, exec_mask(w));
+        clear(t, to.first + r, ALL_BYTES, exec_mask(w));
     carry_to(t, &place, &c);
     return true;
 }
 
-static void depend(const Wave *w, const Inst *i, const Taint *t, const NotedOperand *o, u32 halves, bool mask, Depends *d)
+static void depend(const Wave *w, const Inst *i, const Taint *t, const NotedOperand *o, u32 bytes, bool mask, Depends *d)
 {
-    bool parts = halves && halves != WHOLE_ALONE && !takes_parts(i);
     for (u32 reg = o->first; reg < (u32)o->first + o->count; reg++) {
-        u64 lanes = halves == WHOLE_ALONE ? t->whole[reg] : halves ? unset_in(t, reg, halves) : 0;
-        lanes |= parts ? t->part[reg] : 0;
+        u64 lanes = unset_in(t, reg, bytes);
         if (reg < FIRST_VGPR)
             lanes = mask ? lanes : spread_to(true, reg, lanes);
         else if (i->dpp && o->first == i->source[0])
@@ -172,24 +132,27 @@ static bool takes_carry(const Inst *i)
     return strstr(name, "addc") || strstr(name, "subb") || strstr(name, "_ci_");
 }
 
-/* What one half of the result depends on, or both. */
-static Depends dependence(const Wave *w, const Inst *i, const Taint *t, const Note *n, u32 half)
+/* What these bytes of the result depend on. */
+static Depends dependence(const Wave *w, const Inst *i, const Taint *t, const Note *n, u32 result)
 {
     Depends d = {0};
     bool carry = takes_carry(i);
     for (u32 k = 0; k < SOURCES && i->row->source[k] != TYPE_NONE; k++) {
         NotedOperand o = noted_source(i, n, k);
-        u32 halves = half == BOTH ? halves_read(i, k, LOWER) | halves_read(i, k, UPPER) : halves_read(i, k, half);
-        depend(w, i, t, &o, halves & WHOLE_ALONE ? WHOLE_ALONE : halves, carry && k == 2, &d);
+        u32 bytes = 0;
+        for (u32 b = 0; b < 4; b++)
+            bytes |= result >> b & 1 ? bytes_read(w, i, k, b) : 0;
+        if (o.count && bytes)
+            depend(w, i, t, &o, bytes, carry && k == 2, &d);
     }
     return d;
 }
 
 /* Carries and results of compares are masks of lanes: the first register has all of them here. */
-static void mark_result(Taint *t, const NotedOperand *o, u32 halves, Depends d)
+static void mark_result(Taint *t, const NotedOperand *o, u32 bytes, Depends d)
 {
     for (u32 r = 0; r < (o->first < FIRST_VGPR ? 1u : o->count); r++)
-        mark_halves(t, o->first + r, o->first < FIRST_VGPR ? BOTH : halves, d.lanes, d.origin);
+        mark(t, o->first + r, o->first < FIRST_VGPR ? ALL_BYTES : bytes, d.lanes, d.origin);
 }
 
 static void note_use(const Wave *w, const Inst *i, Taint *t, Depends d)
@@ -199,37 +162,43 @@ static void note_use(const Wave *w, const Inst *i, Taint *t, Depends d)
         from->use = place_in_code(w, i);
 }
 
+static void mark_results(Taint *t, const Note *n, u32 bytes, Depends d)
+{
+    for (u32 k = 0; d.lanes && k < n->operands; k++)
+        if (n->operand[k].result)
+            mark_result(t, &n->operand[k], bytes, d);
+}
+
 static void compute(Wave *w, const Inst *i, Taint *t, const Note *n)
 {
     if (moves_word(w, i, t, n))
         return;
-    u32 result = result_half(i);
-    bool by_halves = result == BOTH && n->operand[0].first >= FIRST_VGPR && n->operand[0].count == 1;
+    u32 result = result_bytes(i);
+    bool by_bytes = n->operand[0].first >= FIRST_VGPR && n->operand[0].count == 1;
     u64 writes = i->dpp ? write_mask(w, i) : ~0ull;
-    Depends d[2] = {dependence(w, i, t, n, by_halves ? LOWER : BOTH), {0}};
-    if (by_halves)
-        d[1] = dependence(w, i, t, n, UPPER);
+    Depends d[4] = {{0}};
+    for (u32 b = 0; b < 4; b++)
+        if (by_bytes ? result >> b & 1 : !b)
+            d[b] = dependence(w, i, t, n, by_bytes ? 1u << b : result);
     overwrite(w, i, t, n);
-    for (u32 h = 0; h < 2; h++) {
-        d[h].lanes &= writes;
+    for (u32 b = 0; b < 4; b++) {
+        d[b].lanes &= writes;
         if (n->passage == PASS_COMPUTED)
-            note_use(w, i, t, d[h]);
-        for (u32 k = 0; d[h].lanes && k < n->operands; k++)
-            if (n->operand[k].result)
-                mark_result(t, &n->operand[k], !by_halves ? result : h ? UPPER : LOWER, d[h]);
+            note_use(w, i, t, d[b]);
+        mark_results(t, n, by_bytes ? 1u << b : result, d[b]);
     }
 }
 
 /* Likewise of v_cndmask: one of two sources, as the mask says. */
-static Depends choice(const Wave *w, const Inst *i, const Taint *t, const Note *n, u32 half, const NotedOperand *mask,
+static Depends choice(const Wave *w, const Inst *i, const Taint *t, const Note *n, u32 result, const NotedOperand *mask,
                       u64 second)
 {
     Depends d = {0};
-    depend(w, i, t, mask, BOTH, true, &d);
+    depend(w, i, t, mask, ALL_BYTES, true, &d);
     for (u32 side = 0; side < 2; side++) {
         Depends one = {0};
         NotedOperand from = noted_source(i, n, side);
-        depend(w, i, t, &from, halves_read(i, side, half), false, &one);
+        depend(w, i, t, &from, bytes_read(w, i, side, result), false, &one);
         one.lanes &= side ? second : ~second;
         if (one.lanes)
             d = (Depends){d.lanes | one.lanes, one.origin};
@@ -242,20 +211,28 @@ static void compute_dual(Wave *w, const Inst *i, Taint *t)
 {
     const Inst *op = &w->program->halves[i->target];
     const NotedOperand vcc = {.first = SGPR_VCC, .count = 1};
-    Depends d[2][2];
+    Depends d[2][4];
     for (u32 k = 0; k < 2; k++)
-        for (u32 h = 0; h < 2; h++)
-            d[k][h] = strstr(op[k].row->mnemonic, "cndmask")
-                          ? choice(w, &op[k], t, NULL, h ? UPPER : LOWER, &vcc, lane_bits(w, SGPR_VCC))
-                          : dependence(w, &op[k], t, NULL, h ? UPPER : LOWER);
+        for (u32 b = 0; b < 4; b++)
+            d[k][b] = strstr(op[k].row->mnemonic, "cndmask")
+                          ? choice(w, &op[k], t, NULL, b, &vcc, lane_bits(w, SGPR_VCC))
+                          : dependence(w, &op[k], t, NULL, 1u << b);
     for (u32 k = 0; k < 2; k++) {
-        clear(t, op[k].dst, exec_mask(w));
-        for (u32 h = 0; h < 2; h++) {
+        clear(t, op[k].dst, ALL_BYTES, exec_mask(w));
+        for (u32 b = 0; b < 4; b++) {
             if (!named(&op[k], "v_mov") && !named(&op[k], "v_cndmask"))
-                note_use(w, i, t, d[k][h]);
-            mark_halves(t, op[k].dst, h ? UPPER : LOWER, d[k][h].lanes, d[k][h].origin);
+                note_use(w, i, t, d[k][b]);
+            mark(t, op[k].dst, 1u << b, d[k][b].lanes, d[k][b].origin);
         }
     }
+}
+
+static u32 bytes_of_lane(const Taint *t, u32 reg, u32 lane)
+{
+    u32 bytes = 0;
+    for (u32 b = 0; b < 4; b++)
+        bytes |= (u32)(t->byte[reg][b] >> lane & 1) << b;
+    return bytes;
 }
 
 /* Where values go among lanes, flags in their place go as well: the instruction runs on those, and nothing is left of
@@ -267,28 +244,29 @@ static void exchange(Wave *w, const Inst *i, Taint *t)
     if (from < FIRST_VGPR || to < FIRST_VGPR || from >= REGISTER_NUMBERS || to >= REGISTER_NUMBERS)
         return;
     u32 *source = w->v[from - FIRST_VGPR], *result = w->v[to - FIRST_VGPR], kept[2][LANES];
-    u64 before = lanes_of(t, to), sent = lanes_of(t, from), lanes = 0;
-    u8 origin = t->origin[sent ? from : to];
+    u8 origin = t->origin[lanes_of(t, from) ? from : to];
+    u32 before[LANES];
     if (addressed && from != i->source[0])
-        use_operand(w, i, t, &(NotedOperand){.first = i->source[0], .count = 1}, true);
+        use_operand(w, i, t, &(NotedOperand){.first = i->source[0], .count = 1});
     memcpy(kept[0], source, sizeof kept[0]);
     memcpy(kept[1], result, sizeof kept[1]);
     for (u32 l = 0; l < LANES; l++) {
+        before[l] = bytes_of_lane(t, to, l);
         if (!addressed) /* else it may be the address; and every lane that is awake gets a result */
-            result[l] = before >> l & 1;
-        source[l] = sent >> l & 1;
+            result[l] = before[l];
+        source[l] = bytes_of_lane(t, from, l);
     }
     i->run(w, i);
     for (u32 l = 0; l < LANES; l++)
-        lanes |= (u64)(result[l] & 1) << l;
-    lanes = (lanes & exec_mask(w)) | (before & ~exec_mask(w));
+        before[l] = exec_mask(w) >> l & 1 ? result[l] & ALL_BYTES : before[l];
     memcpy(source, kept[0], sizeof kept[0]);
     memcpy(result, kept[1], sizeof kept[1]);
-    clear(t, to, ~0ull);
-    mark(t, to, lanes, 0, origin);
+    clear(t, to, ALL_BYTES, ~0ull);
+    for (u32 l = 0; l < LANES; l++)
+        mark(t, to, before[l], 1ull << l, origin);
 }
 
-static u64 mask_bits(const Taint *t, const NotedOperand *o) { return o->count ? t->whole[o->first] : 0; }
+static u64 mask_bits(const Taint *t, const NotedOperand *o) { return o->count ? lanes_of(t, o->first) : 0; }
 
 /* s_and_b64 and its kin: a bit that the other side decides depends on nothing. */
 static void combine_masks(Wave *w, const Inst *i, Taint *t, const Note *n)
@@ -309,11 +287,11 @@ static void combine_masks(Wave *w, const Inst *i, Taint *t, const Note *n)
     if (lanes && n->operand[0].first == SGPR_EXEC)
         used(w, i, t, a ? from[0].first : from[1].first);
     overwrite(w, i, t, n);
-    clear(t, SOURCE_SCC, ~0ull);
+    clear(t, SOURCE_SCC, ALL_BYTES, ~0ull);
     if (n->operand[0].first == SGPR_EXEC)
         return;
-    mark(t, n->operand[0].first, lanes, 0, origin);
-    mark(t, SOURCE_SCC, lanes, 0, origin);
+    mark(t, n->operand[0].first, ALL_BYTES, lanes, origin);
+    mark(t, SOURCE_SCC, ALL_BYTES, lanes, origin);
 }
 
 /* A branch on VCC or SCC. */
@@ -336,7 +314,8 @@ static void choose_one(Wave *w, const Inst *i, Taint *t, const Note *n)
     u64 open = mask.count ? lanes_of(t, mask.first) & (vector_result ? exec_mask(w) : ~0ull) : 0;
     Carried sum = {.count = n->operand[0].count < 4 ? n->operand[0].count : 4};
     for (u32 k = 0; k < sum.count; k++) {
-        sum.whole[k] = open;
+        for (u32 b = 0; b < 4; b++)
+            sum.byte[k][b] = open;
         sum.origin[k] = t->origin[mask.first];
     }
     for (u32 side = 0; side < 2; side++) {
@@ -344,12 +323,11 @@ static void choose_one(Wave *w, const Inst *i, Taint *t, const Note *n)
         Carried c = carried_from(w, i, t, &from, vector_result);
         u64 lanes = side ? second : ~second;
         for (u32 k = 0; k < c.count && k < sum.count; k++) {
-            sum.whole[k] |= c.whole[k] & lanes;
-            sum.part[k] |= c.part[k] & lanes;
-            sum.half[0][k] |= c.half[0][k] & lanes;
-            sum.half[1][k] |= c.half[1][k] & lanes;
-            if ((c.whole[k] | c.part[k] | c.half[0][k] | c.half[1][k]) & lanes)
-                sum.origin[k] = c.origin[k];
+            for (u32 b = 0; b < 4; b++) {
+                sum.byte[k][b] |= c.byte[k][b] & lanes;
+                if (c.byte[k][b] & lanes)
+                    sum.origin[k] = c.origin[k];
+            }
         }
     }
     overwrite(w, i, t, n);
@@ -359,9 +337,13 @@ static void choose_one(Wave *w, const Inst *i, Taint *t, const Note *n)
 static void choose_half(Wave *w, const Inst *i, Taint *t, const Note *n)
 {
     NotedOperand mask = noted_source(i, n, 2);
-    Depends d = choice(w, i, t, n, LOWER, &mask, mask_source(w, i, 2));
+    u32 result = result_bytes(i), first = result == UPPER ? 2 : 0;
+    Depends d[2];
+    for (u32 b = 0; b < 2; b++)
+        d[b] = choice(w, i, t, n, first + b, &mask, mask_source(w, i, 2));
     overwrite(w, i, t, n);
-    mark_result(t, &n->operand[0], result_half(i), d);
+    for (u32 b = 0; b < 2; b++)
+        mark_result(t, &n->operand[0], 1u << (first + b), d[b]);
 }
 
 static void read_lane(Wave *w, const Inst *i, Taint *t, const Note *n)
@@ -373,8 +355,8 @@ static void read_lane(Wave *w, const Inst *i, Taint *t, const Note *n)
     if (n->operands < 2 || from->first < FIRST_VGPR)
         return;
     Carried c = {.count = 1, .origin = {t->origin[from->first]}};
-    c.whole[0] = t->whole[from->first] >> lane & 1 ? ~0ull : 0;
-    c.part[0] = t->part[from->first] >> lane & 1 ? ~0ull : 0;
+    for (u32 b = 0; b < 4; b++)
+        c.byte[0][b] = t->byte[from->first][b] >> lane & 1 ? ~0ull : 0;
     overwrite(w, i, t, n);
     carry_to(t, to, &c);
 }
@@ -382,10 +364,9 @@ static void read_lane(Wave *w, const Inst *i, Taint *t, const Note *n)
 static void write_lane(Wave *w, const Inst *i, Taint *t)
 {
     u64 lane = 1ull << scalar32(w, i, 1) % LANES;
-    bool unset = i->source[0] < SCALAR_FILE && lanes_of(t, i->source[0]);
-    clear(t, i->dst, lane);
-    if (unset)
-        mark(t, i->dst, lane, 0, t->origin[i->source[0]]);
+    u32 from = i->source[0], bytes = from < SCALAR_FILE ? bytes_of_lane(t, from, 0) : 0;
+    clear(t, i->dst, ALL_BYTES, lane);
+    mark(t, i->dst, bytes, lane, bytes ? t->origin[from] : 0);
 }
 
 static bool is_stored(const Inst *i, const NotedOperand *o)
@@ -398,7 +379,7 @@ static void use_all(Wave *w, const Inst *i, Taint *t, const Note *n)
 {
     for (u32 k = 0; k < n->operands; k++)
         if (n->operand[k].read && !(n->passage == PASS_STORED && is_stored(i, &n->operand[k])))
-            use_operand(w, i, t, &n->operand[k], true);
+            use_operand(w, i, t, &n->operand[k]);
     overwrite(w, i, t, n);
 }
 
@@ -417,7 +398,7 @@ static void carry(Wave *w, const Inst *i, Taint *t, const Note *n)
     Carried c = {0};
     if (n->operands > 1 && (two || n->operand[0].count == n->operand[1].count))
         c = carried_from(w, i, t, &n->operand[1], n->operand[0].first >= FIRST_VGPR);
-    if (n->operand[0].first == SGPR_EXEC && c.whole[0] & exec_mask(w)) { /* decides which lanes go on */
+    if (n->operand[0].first == SGPR_EXEC && c.byte[0][0] & exec_mask(w)) { /* decides which lanes go on */
         used(w, i, t, n->operand[1].first);
         return;
     }
@@ -433,7 +414,7 @@ void taint_before(Wave *w, const Inst *i, const Note *n)
     if (i->row->family == FAMILY_BRANCH)
         decide(w, i, t);
     if (i->row->family == FAMILY_SALU && n->passage != PASS_CHOSEN && n->passage != PASS_CARRIED)
-        clear(t, SOURCE_SCC, ~0ull);
+        clear(t, SOURCE_SCC, ALL_BYTES, ~0ull);
     bool scc = n->passage == PASS_CHOSEN && lanes_of(t, SOURCE_SCC);
     if (!scc && !touches_any(t, n))
         return;

@@ -509,3 +509,15 @@ KERNEL(total_used_before_its_barrier)
         share += part[k] / total; //! race
     y[ITEM] = (int)share;
 }
+
+KERNEL(one_byte_too_many_of_a_word)
+{
+    __shared__ unsigned char s[256];
+    unsigned t = threadIdx.x;
+    if (t < 253)
+        s[t] = (unsigned char)x[ITEM];
+    __syncthreads();
+    unsigned char* out = (unsigned char*)(y + blockIdx.x * 256);
+    if (t < 64 && 4 * t + 1 <= 253)
+        out[t] = (unsigned char)(s[4 * t] + s[4 * t + 1]); //! uninitialised_read
+}

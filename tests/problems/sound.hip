@@ -550,3 +550,46 @@ KERNEL(scan_of_halves_beyond_the_last)
     __shared__ _Float16 s[192];
     y[ITEM] = scanned(s, x[ITEM] & 1, sum_of);
 }
+
+KERNEL(scan_of_bytes_beyond_the_last)
+{
+    __shared__ unsigned char s[192];
+    y[ITEM] = scanned(s, x[ITEM] & 1, sum_of);
+}
+
+KERNEL(scan_for_the_largest_byte_beyond_the_last)
+{
+    __shared__ signed char s[192];
+    y[ITEM] = scanned(s, x[ITEM] & 1, larger_of);
+}
+
+KERNEL(scan_for_the_largest_narrow_item_beyond_the_last)
+{
+    __shared__ unsigned short s[192];
+    y[ITEM] = scanned(s, x[ITEM], larger_of);
+}
+
+// Four bytes come in one load, of which the last ones may be nobody's.
+KERNEL(bytes_that_are_loaded_with_others)
+{
+    __shared__ unsigned char s[256];
+    unsigned t = threadIdx.x, items = 253, first = 4 * t;
+    if (t < items)
+        s[t] = (unsigned char)x[ITEM];
+    __syncthreads();
+    if (t < 64) {
+        unsigned char a = s[first], b = s[first + 1], c = s[first + 2], d = s[first + 3];
+        b = b + a;
+        c = c + b;
+        d = d + c;
+        unsigned char* out = (unsigned char*)(y + blockIdx.x * 256);
+        if (first < items)
+            out[first] = a;
+        if (first + 1 < items)
+            out[first + 1] = b;
+        if (first + 2 < items)
+            out[first + 2] = c;
+        if (first + 3 < items)
+            out[first + 3] = d;
+    }
+}
