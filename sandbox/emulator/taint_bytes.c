@@ -118,6 +118,21 @@ static u32 of_logic(const Wave *w, const Inst *i, u32 k, Part p)
     return 1u << p.at;
 }
 
+/* v_bitop3: a truth table, of which uniform sources leave a part. Source 0 is the highest bit of its index. */
+static u32 of_table(const Wave *w, const Inst *i, u32 k, Part p)
+{
+    u32 differs = 0, own = 4u >> k;
+    for (u32 at = 0; at < 8; at++) {
+        u32 possible = 0xff; /* bits of the byte where the other sources may be so */
+        for (u32 s = 0, value; s < 3; s++)
+            if (s != k && uniform(w, i, s, &value))
+                possible &= at & 4u >> s ? value >> 8 * p.at : ~(value >> 8 * p.at);
+        if (!(at & own) && (i->bitop3 >> at & 1) != (i->bitop3 >> (at | own) & 1))
+            differs |= possible;
+    }
+    return differs ? 1u << p.at : 0;
+}
+
 static u32 of_integers(const Wave *w, const Inst *i, u32 k, Part p)
 {
     if (NAMED(i, "v_and_b", "v_or_b", "v_xor_b", "v_not_b", "v_and_or", "v_or3", "v_xor3", "v_xnor", "v_bfi", "v_mov_b",
@@ -129,6 +144,8 @@ static u32 of_integers(const Wave *w, const Inst *i, u32 k, Part p)
         return of_field(w, i, k, p);
     if (named(i, "v_alignb"))
         return of_alignment(w, i, k, p);
+    if (named(i, "v_bitop3"))
+        return of_table(w, i, k, p);
     if (named(i, "v_perm_b32"))
         return of_permutation(w, i, k, p);
     if (named(i, "v_cvt_f32_ubyte"))

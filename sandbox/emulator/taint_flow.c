@@ -132,13 +132,14 @@ static bool takes_carry(const Inst *i)
     return strstr(name, "addc") || strstr(name, "subb") || strstr(name, "_ci_");
 }
 
-/* What these bytes of the result depend on. */
-static Depends dependence(const Wave *w, const Inst *i, const Taint *t, const Note *n, u32 result)
+/* What these bytes of the result depend on. `low`: of pairs of registers, on the first alone. */
+static Depends dependence(const Wave *w, const Inst *i, const Taint *t, const Note *n, u32 result, bool low)
 {
     Depends d = {0};
     bool carry = takes_carry(i);
     for (u32 k = 0; k < SOURCES && i->row->source[k] != TYPE_NONE; k++) {
         NotedOperand o = noted_source(i, n, k);
+        o.count = low && o.count ? 1 : o.count;
         u32 bytes = 0;
         for (u32 b = 0; b < 4; b++)
             bytes |= result >> b & 1 ? bytes_read(w, i, k, b) : 0;
@@ -169,9 +170,26 @@ static void mark_results(Taint *t, const Note *n, u32 bytes, Depends d)
             mark_result(t, &n->operand[k], bytes, d);
 }
 
+/* Sums of 64 bits, whose lower word depends on lower words alone: the compiler leaves anything in the upper ones where
+ * it wants no more. */
+static bool sums_words(Wave *w, const Inst *i, Taint *t, const Note *n)
+{
+    if (!named(i, "v_mad_u64_u32") && !named(i, "v_mad_i64_i32") && !named(i, "v_lshl_add_u64"))
+        return false;
+    Depends lower = dependence(w, i, t, n, ALL_BYTES, true), upper = dependence(w, i, t, n, ALL_BYTES, false);
+    NotedOperand first = n->operand[0];
+    first.count = 1;
+    overwrite(w, i, t, n);
+    note_use(w, i, t, upper);
+    mark_results(t, n, ALL_BYTES, upper);
+    clear(t, first.first, ALL_BYTES, exec_mask(w));
+    mark_result(t, &first, ALL_BYTES, lower);
+    return true;
+}
+
 static void compute(Wave *w, const Inst *i, Taint *t, const Note *n)
 {
-    if (moves_word(w, i, t, n))
+    if (moves_word(w, i, t, n) || sums_words(w, i, t, n))
         return;
     u32 result = result_bytes(i);
     bool by_bytes = n->operand[0].first >= FIRST_VGPR && n->operand[0].count == 1;
@@ -179,7 +197,7 @@ static void compute(Wave *w, const Inst *i, Taint *t, const Note *n)
     Depends d[4] = {{0}};
     for (u32 b = 0; b < 4; b++)
         if (by_bytes ? result >> b & 1 : !b)
-            d[b] = dependence(w, i, t, n, by_bytes ? 1u << b : result);
+            d[b] = dependence(w, i, t, n, by_bytes ? 1u << b : result, false);
     overwrite(w, i, t, n);
     for (u32 b = 0; b < 4; b++) {
         d[b].lanes &= writes;
@@ -216,7 +234,7 @@ static void compute_dual(Wave *w, const Inst *i, Taint *t)
         for (u32 b = 0; b < 4; b++)
             d[k][b] = strstr(op[k].row->mnemonic, "cndmask")
                           ? choice(w, &op[k], t, NULL, b, &vcc, lane_bits(w, SGPR_VCC))
-                          : dependence(w, &op[k], t, NULL, 1u << b);
+                          : dependence(w, &op[k], t, NULL, 1u << b, false);
     for (u32 k = 0; k < 2; k++) {
         clear(t, op[k].dst, ALL_BYTES, exec_mask(w));
         for (u32 b = 0; b < 4; b++) {
