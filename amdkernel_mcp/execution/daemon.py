@@ -39,7 +39,10 @@ class Daemon:
         import docker
 
         with docker_errors(f"the Docker daemon at {self.url} does not answer"):
-            return docker.DockerClient(base_url=self.url, timeout=120, max_pool_size=32)
+            client = docker.DockerClient(base_url=self.url, timeout=120, max_pool_size=32)
+        # A socket needs no proxy, and looking for one reads the environment, which another thread may be changing.
+        client.api.trust_env = False
+        return client
 
     def ping(self) -> None:
         """Raises SandboxError with the remedy when nothing answers."""

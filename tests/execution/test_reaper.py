@@ -97,3 +97,17 @@ def test_the_reaper_never_touches_a_container_that_is_not_ours(daemon: Daemon, s
 def _containers(daemon: Daemon, pid: int, *, running: bool) -> list[str]:
     listed = daemon.client.containers.list(all=not running, filters={"label": OWNER}, ignore_removed=True)
     return [c.name for c in listed if c.labels[PROCESS].startswith(f"{pid}:")]
+
+
+def test_the_daemon_is_asked_without_a_look_at_the_environment(
+    daemon: Daemon, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sandbox
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+
+    def looked_up() -> dict[str, str]:
+        raise AssertionError("another thread may be changing the environment")
+
+    monkeypatch.setattr("requests.utils.getproxies", looked_up)
+    assert "Containers" in daemon.client.info()
