@@ -16,12 +16,10 @@ from amdkernel_mcp.errors import AmdkernelError, DocumentationError
 from amdkernel_mcp.results import (
     ArchCoverage,
     BenchmarkResult,
-    BenchmarkVerdict,
     CheckResult,
     CompileResult,
     CoverageResult,
     DoctorResult,
-    FindingKind,
     ProfileResult,
     ReadResult,
     SearchResult,
@@ -44,13 +42,6 @@ if TYPE_CHECKING:
     from amdkernel_mcp.problems.problem import Problem
 
 Progress = Callable[[str], None]
-
-_VERDICT_OF: dict[FindingKind, BenchmarkVerdict] = {
-    "launch_plan": "invalid",
-    "lds_over_limit": "invalid",
-    "timeout": "timeout",
-    "not_emulated": "not_emulated",
-}
 
 
 def silent(_: str) -> None:
@@ -151,6 +142,7 @@ class Engine:
         """Time a kernel, against the kernel text `baseline` if given. What is not correct is not timed."""
         from amdkernel_mcp.measurement.benchmark import benchmark
         from amdkernel_mcp.measurement.measure import measure
+        from amdkernel_mcp.measurement.not_timed import incorrect, stopped
         from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
 
         sides = []
@@ -161,7 +153,7 @@ class Engine:
             candidate = self._candidate(problem, text, file_name=name, target=target, on_progress=on_progress)
             checked = self._check(candidate, on_progress)
             if checked.verdict != "correct":
-                return _not_timed(checked, role)
+                return incorrect(checked, role)
             measured = measure(
                 sandbox=candidate.sandbox,
                 target=candidate.target,
@@ -169,7 +161,7 @@ class Engine:
                 on_progress=on_progress,
             )
             if measured.finding:
-                return _stopped(measured, candidate, role)
+                return stopped(measured.finding, role, candidate.target.name, candidate.sandbox.isolation)
             sides.append(_side(candidate, measured))
         where = candidate.target
         answer = benchmark(
@@ -479,25 +471,3 @@ def _side(candidate: Candidate, measured: Measured) -> Side:
 
     resources = candidate.compiled.result.kernels
     return Side(measured.runs, {kernel.name: kernel.occupancy_waves_per_simd for kernel in resources})
-
-
-def _not_timed(checked: CheckResult, role: str) -> BenchmarkResult:
-    return BenchmarkResult(
-        verdict=checked.verdict if checked.verdict != "correct" else None,
-        reason=f"not timed, because {role} is {checked.verdict}: {checked.reason}",
-        target=checked.target,
-        isolation=checked.isolation,
-        findings=checked.findings,
-        diagnostics=checked.diagnostics,
-    )
-
-
-def _stopped(measured: Measured, candidate: Candidate, role: str) -> BenchmarkResult:
-    assert measured.finding is not None
-    return BenchmarkResult(
-        verdict=_VERDICT_OF.get(measured.finding.kind, "crashed"),
-        reason=f"{role} could not be measured: {measured.finding.message}",
-        target=candidate.target.name,
-        isolation=candidate.sandbox.isolation,
-        findings=[measured.finding],
-    )

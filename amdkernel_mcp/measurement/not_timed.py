@@ -1,0 +1,33 @@
+"""The answer of a benchmark whose kernel could not be timed: why, and what was found."""
+
+from amdkernel_mcp.results import BenchmarkResult, BenchmarkVerdict, CheckResult, Finding, FindingKind, Isolation
+
+_VERDICT_OF: dict[FindingKind, BenchmarkVerdict] = {
+    "launch_plan": "invalid",
+    "lds_over_limit": "invalid",
+    "timeout": "timeout",
+    "not_emulated": "not_emulated",
+}
+
+
+def incorrect(checked: CheckResult, role: str) -> BenchmarkResult:
+    """What is not correct is not timed. `role`: "this kernel" or "the baseline"."""
+    return BenchmarkResult(
+        verdict=checked.verdict if checked.verdict != "correct" else None,
+        reason=f"not timed, because {role} is {checked.verdict}: {checked.reason}",
+        target=checked.target,
+        isolation=checked.isolation,
+        findings=checked.findings,
+        diagnostics=checked.diagnostics,
+    )
+
+
+def stopped(finding: Finding, role: str, target: str, isolation: Isolation) -> BenchmarkResult:
+    """It was correct, and then a run for the time did not come to its end."""
+    return BenchmarkResult(
+        verdict=_VERDICT_OF.get(finding.kind, "crashed"),
+        reason=f"{role} could not be measured: {finding.message}",
+        target=target,
+        isolation=isolation,
+        findings=[finding],
+    )
