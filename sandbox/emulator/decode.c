@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "awake.h"
 #include "disassembler.h"
 #include "exec.h"
 #include "machine.h"
@@ -148,28 +149,31 @@ static bool reads(const Inst *i, u16 reg)
     return i->source[0] == reg || i->source[1] == reg || i->source[2] == reg;
 }
 
-static void run_dual(Wave *w, const Inst *i)
+static inline void run_both(Wave *w, const Inst *i, bool awake)
 {
     const Inst *x = &w->program->halves[i->target], *y = x + 1;
+    Handler *run_x = awake ? x->awake : x->run, *run_y = awake ? y->awake : y->run;
     u32 old[LANES], result[LANES];
     if (!reads(y, x->dst)) {
-        x->run(w, x);
-        y->run(w, y);
+        run_x(w, x);
+        run_y(w, y);
     } else if (!reads(x, y->dst)) {
-        y->run(w, y);
-        x->run(w, x);
+        run_y(w, y);
+        run_x(w, x);
     } else {
         memcpy(old, vector(w, x->dst), sizeof old);
-        x->run(w, x);
+        run_x(w, x);
         memcpy(result, vector(w, x->dst), sizeof result);
         memcpy(vector(w, x->dst), old, sizeof old);
-        y->run(w, y);
+        run_y(w, y);
         memcpy(vector(w, x->dst), result, sizeof result);
     }
 }
+static void run_dual(Wave *w, const Inst *i) { run_both(w, i, false); }
+static void run_dual_awake(Wave *w, const Inst *i) { run_both(w, i, true); }
 
-static const Row dual_row = {.mnemonic = "v_dual", .run = run_dual, .layout = "*", .family = FAMILY_VALU,
-                             .result = TYPE_F32, .source = {TYPE_F32}};
+static const Row dual_row = {.mnemonic = "v_dual", .run = run_dual, .awake = run_dual_awake, .layout = "*",
+                             .family = FAMILY_VALU, .result = TYPE_F32, .source = {TYPE_F32}};
 
 /* "v_dual_add_f32 v0, v1, v2 :: v_dual_mov_b32 v3, v4": each half is the instruction of that name. */
 static bool decode_dual(Program *p, const RowIndex *rows, const char *text, Inst *i)
@@ -335,7 +339,7 @@ static void spread(Program *p, Inst *i, u64 *values)
             continue;
         bool worth = i->row->family == FAMILY_VALU;
         u32 at = worth ? place_of_constant(values, &p->constant_count, i->constant[k]) : MOST_CONSTANTS;
-        i->splat[k] = (u16)at;
+        i->splat[k] = (u8)at;
         i->how[k] = at < MOST_CONSTANTS ? READ_CONSTANT : READ_UNIFORM;
     }
 }
@@ -392,6 +396,7 @@ static bool build(Program *p, const char *arch, char *error, size_t error_bytes)
         p->code[p->count].run = run_off_the_end;
         resolve_branches(p);
         link_runs(p);
+        settle_awake(p);
     } else if (d && error && error_bytes) {
         snprintf(error, error_bytes, "out of memory while decoding %llu bytes", (unsigned long long)p->bytes);
     }

@@ -7,6 +7,9 @@
 
 #include "emulator.h"
 
+/* What the loops of bodies call: inlined into each, and vectorised with it. */
+#define LANE_FUNCTION static inline __attribute__((always_inline))
+
 static inline float f32_of(u32 bits) { float f; memcpy(&f, &bits, 4); return f; }
 static inline u32 bits_f32(float f) { u32 b; memcpy(&b, &f, 4); return b; }
 static inline double f64_of(u64 bits) { double f; memcpy(&f, &bits, 8); return f; }
@@ -18,7 +21,7 @@ static inline u16 bits_f16(float f) { _Float16 h = (_Float16)f; u16 b; memcpy(&b
 static inline float f16_or_zero(u16 bits) { return bits & 0x7c00 ? f16_of(bits) : bits & 0x8000 ? -0.0f : 0.0f; }
 
 static inline float bf16_of(u16 bits) { return f32_of((u32)bits << 16); }
-static inline u16 bits_bf16(float f)
+LANE_FUNCTION u16 bits_bf16(float f)
 {
     u32 b = bits_f32(f);
     if (f != f)
@@ -27,7 +30,7 @@ static inline u16 bits_bf16(float f)
 }
 
 /* The double nearest to a + b, but odd where it is inexact, so that one more rounding is still the right one. */
-static inline double add_to_odd(double a, double b)
+LANE_FUNCTION double add_to_odd(double a, double b)
 {
     double s = a + b, back = s - a, error = (a - (s - back)) + (b - back);
     u64 bits = bits_f64(s);
@@ -38,7 +41,7 @@ static inline double add_to_odd(double a, double b)
 }
 
 /* One rounding from double to half: to an odd float first, which keeps two guard bits. */
-static inline u16 bits_f16_of_f64(double d)
+LANE_FUNCTION u16 bits_f16_of_f64(double d)
 {
     float f = (float)d;
     if ((double)f != d && d == d && !isinf(f)) {
@@ -48,7 +51,7 @@ static inline u16 bits_f16_of_f64(double d)
     }
     return bits_f16(f);
 }
-static inline u16 fma_f16(float a, float b, float c)
+LANE_FUNCTION u16 fma_f16(float a, float b, float c)
 {
     return bits_f16_of_f64(add_to_odd((double)a * (double)b, c));
 }

@@ -118,13 +118,39 @@ static inline __attribute__((always_inline)) void gather_group(const u8 *const *
     }
 }
 
-/* The same for all lanes. Inlined with constant numbers: the choices within are then made by the compiler. */
+static inline bool all_side_by_side(const Lanes *distance)
+{
+    const Lanes steps = {0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60};
+    return all_zero((distance[0] ^ steps) | (distance[1] ^ steps) | (distance[2] ^ steps) | (distance[3] ^ steps));
+}
+
+/* The same for all lanes, whose groups mostly are of one pattern. Inlined with constant numbers: the choices within are
+ * then made by the compiler. */
 static inline __attribute__((always_inline)) void gather_all(const u8 *const *bases, u32 count, const u32 *offset,
                                                              u32 words, u32 *rows)
 {
+    enum { GROUPS = LANES / GROUP };
+    Lanes distance[GROUPS];
+    u32 first[GROUPS];
+    for (u32 g = 0; g < GROUPS; g++) {
+        distance[g] = distances(offset + g * GROUP);
+        first[g] = offset[g * GROUP];
+    }
+    if (all_zero(distance[0] | distance[1] | distance[2] | distance[3])) {
 #pragma clang loop unroll(full)
-    for (int first = 0; first < LANES; first += GROUP)
-        gather_group(bases, count, offset + first, words, rows + first);
+        for (u32 g = 0; g < GROUPS; g++)
+            for (u32 n = 0; n < count; n++)
+                gather_broadcast(bases[n] + first[g], words, rows + n * words * LANES + g * GROUP);
+    } else if (words == 1 && all_side_by_side(distance)) {
+#pragma clang loop unroll(full)
+        for (u32 g = 0; g < GROUPS; g++)
+            for (u32 n = 0; n < count; n++)
+                store_lanes(rows + n * LANES + g * GROUP, load_lanes(bases[n] + first[g]));
+    } else {
+#pragma clang loop unroll(disable)
+        for (u32 g = 0; g < GROUPS; g++)
+            gather_group(bases, count, offset + g * GROUP, words, rows + g * GROUP);
+    }
 }
 
 /* Lanes of the group one after the other: where two store to one place, the last one stays. */

@@ -8,6 +8,7 @@
 #define AMDKERNEL_MACHINE_H
 
 #include <immintrin.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "emulator.h"
@@ -72,6 +73,7 @@ enum {
 typedef struct {
     const char *mnemonic;
     Handler *run;
+    Handler *awake;        /* the same for Inst.awake, or NULL */
     const char *layout;    /* text operands in order, see decode.c; alternatives split by '|' */
     u8 family;
     u8 result;             /* Type of the vector or scalar result */
@@ -80,6 +82,7 @@ typedef struct {
     u16 bytes;             /* memory: per lane; mfma: M */
     u8 detail[6];          /* meaning belongs to the family's body */
     bool alone;            /* SALU, SMEM: jumps or reads the clock, so that it is part of no straight run */
+    u8 lane_sources;       /* how many sources `awake` reads as rows of lanes, the first ones */
 } Row;
 
 typedef struct { const Row *rows; u32 count; } RowTable;
@@ -87,19 +90,32 @@ typedef struct { const Row *rows; u32 count; } RowTable;
 /* How a source is to be read. */
 enum { READ_PLAIN, READ_CONSTANT, READ_UNIFORM, READ_BENT };
 
-/* What nearly every handler reads stands in the first 64 bytes, a line of the host's cache. */
+/* Where rows of 64 lanes lie: Wave.bases. */
+enum { BASE_REGISTERS, BASE_CONSTANTS, BASE_ROOM, BASES };
+enum { LANE_SOURCES = 3 }; /* the most that Row.awake reads */
+
+/* What most handlers read while all lanes are awake stands in the first 64 bytes, a line of the host's cache. */
 struct Inst {
+    Handler *awake;         /* what to run where no lane sleeps: `run`, or what is quicker then */
+    u32 result_place;       /* bytes from the registers */
+    union {
+        struct { u32 place[LANE_SOURCES], upper_place[LANE_SOURCES]; }; /* bytes from a base */
+        struct { u32 address_place, at[2], reach; } read; /* of LDS: what each access adds to addresses, bytes needed there */
+    };
+    i32 offset;
+    i32 offset1;
+    u8 base[LANE_SOURCES];
+    u8 filled;              /* a source at BASE_ROOM */
+    u16 straight, steps;    /* see link_runs() */
+    u16 sdst;               /* scalar result */
+    u16 dst;                /* vector result */
     Handler *run;
     const Row *row;
     u16 source[SOURCES];
-    u16 dst, sdst;          /* vector result, scalar result */
-    u16 splat[SOURCES];     /* READ_CONSTANT: which of Program.constants */
-    u16 upper[SOURCES];     /* READ_PLAIN of two f32: register of the upper one, `source` being that of the lower */
+    u16 upper[LANE_SOURCES]; /* READ_PLAIN of two f32: register of the upper one, `source` being that of the lower */
+    u8 splat[SOURCES];      /* READ_CONSTANT: which of Program.constants */
     u8 how[SOURCES];
     bool bent;              /* the result needs more than EXEC: clamp, omod, SDWA or DPP */
-    u16 straight, steps;    /* see link_runs() */
-    i32 offset;
-    i32 offset1;
     u32 raw;                /* first dword of the machine code: SOPP/SOPK immediates */
     u32 target;             /* index of a branch target; of a dual instruction's first half in Program.halves */
     u8 neg, abs, sext;      /* a bit per source */
@@ -120,6 +136,7 @@ struct Inst {
     u32 text;               /* offset of the disassembly in Program.text */
     u64 constant[SOURCES];
 } __attribute__((aligned(64)));
+_Static_assert(offsetof(Inst, row) == 64 && sizeof(Inst) == 192, "lines of the host's cache");
 
 /* Two operations in one, Program.halves[target] and the next (VOPD). */
 static inline bool is_dual(const Inst *i) { return !strcmp(i->row->mnemonic, "v_dual"); }
@@ -176,6 +193,7 @@ struct Wave {
     u32 indexing;           /* which operands M0 moves, see s_set_gpr_idx_on; 0 is off */
     Stop stop;
     u32 (*v)[LANES];
+    const u8 *bases[BASES];
     const u32 (*constants)[2 * LANES];
     u8 *lds;
     u32 lds_bytes;
@@ -418,16 +436,9 @@ static inline void put_masked(u32 *to, const u32 *result, u64 mask)
         choose(to, to, result, mask);
 }
 
-/* Where to compute a result of one register, or of two: there itself if nothing is to follow, else in `room`.
- * A body writes a lane only after it has read all that it needs of that lane. */
-static inline u32 *result_place(Wave *w, const Inst *i, u32 *room)
-{
-    return likely(!i->bent && exec_mask(w) == w->all_lanes) ? vector(w, i->dst) : room;
-}
+/* Store a result of one register, or of two, where it belongs. */
 static inline void put(Wave *w, const Inst *i, const u32 *result)
 {
-    if (likely(result == vector(w, i->dst)))
-        return;
     if (!i->bent)
         put_masked(vector(w, i->dst), result, exec_mask(w));
     else
@@ -435,8 +446,6 @@ static inline void put(Wave *w, const Inst *i, const u32 *result)
 }
 static inline void put64(Wave *w, const Inst *i, const u32 *result)
 {
-    if (likely(result == vector(w, i->dst)))
-        return;
     if (!i->bent) {
         put_masked(vector(w, i->dst), result, exec_mask(w));
         put_masked(vector(w, i->dst + 1), result + LANES, exec_mask(w));
@@ -444,5 +453,19 @@ static inline void put64(Wave *w, const Inst *i, const u32 *result)
         put64_slow(w, i, result);
     }
 }
+
+/* ---- the same where all lanes are awake: rows that are where decoding said ---- */
+
+static inline const u32 *source_row(const Wave *w, const Inst *i, int k)
+{
+    return (const u32 *)(w->bases[i->base[k]] + i->place[k]);
+}
+static inline Halves source_rows(const Wave *w, const Inst *i, int k)
+{
+    const u8 *base = w->bases[i->base[k]];
+    return (Halves){(const u32 *)(base + i->place[k]), (const u32 *)(base + i->upper_place[k])};
+}
+/* A body computes straight into it, so it writes a lane only after it has read all that it needs of that lane. */
+static inline u32 *result_row(const Wave *w, const Inst *i) { return (u32 *)((u8 *)w->v + i->result_place); }
 
 #endif

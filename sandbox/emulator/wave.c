@@ -190,6 +190,9 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     w->shadow = g->shadow;
     w->program = d->program;
     w->constants = (const u32(*)[2 * LANES])d->program->constants;
+    w->bases[BASE_REGISTERS] = (const u8 *)w->v;
+    w->bases[BASE_CONSTANTS] = (const u8 *)w->constants;
+    w->bases[BASE_ROOM] = (const u8 *)k->room;
     w->wave32 = d->program->wave32;
     w->all_lanes = w->wave32 ? 0xffffffff : ~0ull;
     w->mode = initial_mode(d);
@@ -254,6 +257,16 @@ static inline const Inst *run_straight(Wave *w, const Inst *i, const Inst *end)
     return i;
 }
 
+static inline const Inst *run_straight_awake(Wave *w, const Inst *i, const Inst *end)
+{
+    do {
+        w->at = i;
+        i->awake(w, i);
+        i += i->steps;
+    } while (i < end && likely(w->stop == STOP_NONE));
+    return i;
+}
+
 /* Instructions follow each other, and are counted together, until a branch is taken or EXEC changes. The budget is
  * looked at once a straight run: the last one may overdraw it by the waits that it passes by. */
 static void run_plain(Wave *w)
@@ -265,8 +278,8 @@ static void run_plain(Wave *w)
     u32 first = w->pc;
     while (w->stop == STOP_NONE && left > 0) {
         if (likely(i->straight)) {
-            const Inst *start = i;
-            i = run_straight(w, i, i + (i->straight < left ? i->straight : left));
+            const Inst *start = i, *end = i + (i->straight < left ? i->straight : left);
+            i = exec == w->all_lanes ? run_straight_awake(w, i, end) : run_straight(w, i, end);
             left -= i - start;
             continue;
         }
@@ -309,7 +322,8 @@ static bool indexed(const Wave *w, const Inst *i, Inst *out)
         if (*operand + offset + 1 >= FIRST_AGPR) /* a pair must fit as well */
             return false;
         *operand = (u16)(*operand + offset);
-        out->upper[k] = (u16)(out->upper[k] + offset);
+        if (k < LANE_SOURCES)
+            out->upper[k] = (u16)(out->upper[k] + offset);
     }
     return true;
 }

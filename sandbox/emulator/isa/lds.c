@@ -8,31 +8,27 @@
 
 static const u32 *addresses(Wave *w, const Inst *i) { return vector(w, i->source[0]); }
 
-/* The usual case, which needs no word on each lane: all are awake, all within LDS, and nobody looks on. */
-static inline bool usual(const Wave *w, const u32 *address, u32 reach)
-{
-    return likely(exec_mask(w) == ~0ull && all_within(w, address, reach) && !w->worker->watchers);
-}
-
-static __attribute__((noinline)) void read_anyhow(Wave *w, const Inst *i)
+HANDLER(ds_read)
 {
     Access a;
     if (access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, false, &a))
         load_dwords(w, &a, i->dst, i->row->bytes / 4);
 }
-#define READ_WORDS(name, words) \
-    HANDLER(name) \
-    { \
-        const u32 *address = addresses(w, i); \
-        if (usual(w, address, (u32)i->offset + 4 * words)) \
-            gather_all((const u8 *const[]){w->lds + i->offset}, 1, address, words, vector(w, i->dst)); \
-        else \
-            read_anyhow(w, i); \
-    }
-READ_WORDS(ds_read_1, 1)
-READ_WORDS(ds_read_2, 2)
-READ_WORDS(ds_read_3, 3)
-READ_WORDS(ds_read_4, 4)
+
+/* The usual case, which needs no word on each lane: all are awake, all within LDS, and nobody looks on. */
+static inline __attribute__((always_inline)) void read_awake(Wave *w, const Inst *i, u32 count, u32 words, Handler *otherwise)
+{
+    const u32 *address = (const u32 *)((const u8 *)w->v + i->read.address_place);
+    const u8 *const bases[] = {w->lds + i->read.at[0], w->lds + i->read.at[1]};
+    if (likely(all_within(w, address, i->read.reach) && !w->worker->watchers))
+        gather_all(bases, count, address, words, result_row(w, i));
+    else
+        otherwise(w, i);
+}
+HANDLER(ds_read_1_awake) { read_awake(w, i, 1, 1, ds_read); }
+HANDLER(ds_read_2_awake) { read_awake(w, i, 1, 2, ds_read); }
+HANDLER(ds_read_3_awake) { read_awake(w, i, 1, 3, ds_read); }
+HANDLER(ds_read_4_awake) { read_awake(w, i, 1, 4, ds_read); }
 
 HANDLER(ds_read_part)
 {
@@ -61,7 +57,7 @@ static const u32 *kept_addresses(Wave *w, const Inst *i, u32 words, u32 *room)
 }
 
 /* Two accesses of `bytes` each at offsets counted in elements, or in 64 of them (detail[1]). */
-static __attribute__((noinline)) void read_two_anyhow(Wave *w, const Inst *i)
+HANDLER(ds_read2)
 {
     Access a, b;
     u32 bytes = i->row->bytes;
@@ -73,18 +69,8 @@ static __attribute__((noinline)) void read_two_anyhow(Wave *w, const Inst *i)
         load_dwords(w, &b, (u16)(i->dst + bytes / 4), bytes / 4);
     }
 }
-#define READ_TWO(name, words) \
-    HANDLER(name) \
-    { \
-        u32 unit = 4 * words * i->row->detail[1], first = (u32)i->offset * unit, second = (u32)i->offset1 * unit; \
-        const u32 *address = addresses(w, i); \
-        if (usual(w, address, (first > second ? first : second) + 4 * words)) \
-            gather_all((const u8 *const[]){w->lds + first, w->lds + second}, 2, address, words, vector(w, i->dst)); \
-        else \
-            read_two_anyhow(w, i); \
-    }
-READ_TWO(ds_read2_1, 1)
-READ_TWO(ds_read2_2, 2)
+HANDLER(ds_read2_1_awake) { read_awake(w, i, 2, 1, ds_read2); }
+HANDLER(ds_read2_2_awake) { read_awake(w, i, 2, 2, ds_read2); }
 
 HANDLER(ds_write2)
 {
@@ -282,11 +268,14 @@ HANDLER(ds_swizzle_b32)
 #define ROW(name, body, in, size, how, mods, kind) \
     {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_LDS, .source = {TYPE_U32, TYPE_U64, TYPE_U64}, \
      .modifiers = mods, .bytes = size, .detail = {0, how, kind}}
-#define READ(name, words) ROW(name, ds_read_##words, "d0", 4 * words, 0, MOD_OFFSET, ACCESS_LOAD)
+#define READ_ROW(name, body, words, how, mods) \
+    {.mnemonic = name, .run = body, .awake = body##_##words##_awake, .layout = "d0", .family = FAMILY_LDS, \
+     .source = {TYPE_U32, TYPE_U64, TYPE_U64}, .modifiers = mods, .bytes = 4 * words, .detail = {0, how, ACCESS_LOAD}}
+#define READ(name, words) READ_ROW(name, ds_read, words, 0, MOD_OFFSET)
 #define READ_PART(name, size, how) ROW(name, ds_read_part, "d0", size, how, MOD_OFFSET, ACCESS_LOAD)
 #define WRITE(name, size) ROW(name, ds_write, "01", size, 0, MOD_OFFSET, ACCESS_STORE)
 #define WRITE_PART(name, size, high) ROW(name, ds_write_part, "01", size, high, MOD_OFFSET, ACCESS_STORE)
-#define READ2(name, words, unit) ROW(name, ds_read2_##words, "d0", 4 * words, unit, MOD_OFFSET01, ACCESS_LOAD)
+#define READ2(name, words, unit) READ_ROW(name, ds_read2, words, unit, MOD_OFFSET01)
 #define WRITE2(name, size, unit) ROW(name, ds_write2, "012", size, unit, MOD_OFFSET01, ACCESS_STORE)
 #define XCHG2(name, size, unit) ROW(name, ds_wrxchg2, "d012", size, unit, MOD_OFFSET01, ACCESS_ATOMIC)
 #define ATOMIC1(name, type, op, size) \

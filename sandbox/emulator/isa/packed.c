@@ -5,8 +5,7 @@
 
 /* The halves of 64 lanes are 128 values in a row. */
 #define SOURCE_PAIR(k) \
-    u32 t##k[LANES] __attribute__((aligned(64))); \
-    const u32 *p##k = source_packed(w, i, k, t##k); \
+    const u32 *p##k = awake ? source_row(w, i, k) : source_packed(w, i, k, w->worker->room[k]); \
     u16 h##k[2 * LANES] __attribute__((aligned(64))); \
     memcpy(h##k, p##k, sizeof h##k);
 #define EACH_HALF for (int l = 0; l < 2 * LANES; l++)
@@ -15,12 +14,12 @@
 #define PUT_HALF_U16(x) (u16)(x)
 #define PUT_HALF_I16(x) (u16)(x)
 #define STORE_HALVES \
-    u32 r[LANES]; \
-    memcpy(r, out, sizeof r); \
-    put(w, i, r);
+    ROOM_32 \
+    memcpy(r, out, sizeof out); \
+    STORE_32;
 
 #define PAIR2(name, T, value) \
-    HANDLER(name) \
+    LANE_HANDLER(name) \
     { \
         SOURCE_PAIR(0) SOURCE_PAIR(1) \
         u16 out[2 * LANES]; \
@@ -30,7 +29,7 @@
         (void)clamp; \
     }
 #define PAIR3_BODY(name, T, PUT, value) \
-    HANDLER(name) \
+    LANE_HANDLER(name) \
     { \
         SOURCE_PAIR(0) SOURCE_PAIR(1) SOURCE_PAIR(2) \
         u16 out[2 * LANES]; \
@@ -41,14 +40,15 @@
     }
 #define PAIR3(name, T, value) PAIR3_BODY(name, T, PUT_HALF_##T, value)
 #define PAIR3B(name, T, value) PAIR3_BODY(name, T, PUT_HALF_U16, value)
-#define SOURCE_HALVES(k) const Halves p##k = source_halves(w, i, k, w->worker->room[k]);
+#define SOURCE_HALVES(k) \
+    const Halves p##k = awake ? source_rows(w, i, k) : source_halves(w, i, k, w->worker->room[k]);
 #define PAIR2F(name, value) \
     static inline u32 name##_lane(u32 x, u32 y) \
     { \
         float a = f32_of(x), b = f32_of(y); \
         return bits_f32(value); \
     } \
-    HANDLER(name) \
+    LANE_HANDLER(name) \
     { \
         SOURCE_HALVES(0) SOURCE_HALVES(1) ROOM_64 \
         EACH_LANE { \
@@ -57,7 +57,7 @@
             r[l] = low; \
             r[LANES + l] = high; \
         } \
-        put64(w, i, r); \
+        STORE_64; \
     }
 #define PAIR3F(name, value) \
     static inline u32 name##_lane(u32 x, u32 y, u32 z) \
@@ -65,7 +65,7 @@
         float a = f32_of(x), b = f32_of(y), c = f32_of(z); \
         return bits_f32(value); \
     } \
-    HANDLER(name) \
+    LANE_HANDLER(name) \
     { \
         SOURCE_HALVES(0) SOURCE_HALVES(1) SOURCE_HALVES(2) ROOM_64 \
         EACH_LANE { \
@@ -74,7 +74,7 @@
             r[l] = low; \
             r[LANES + l] = high; \
         } \
-        put64(w, i, r); \
+        STORE_64; \
     }
 
 #include "packed.def"
@@ -243,16 +243,19 @@ HANDLER(v_fma_mixhi_f16) { mix_half(w, i, 16); }
 #define ROW(name, in, D, A, B, C, mods) \
     {.mnemonic = #name, .run = name, .layout = in, .family = FAMILY_VALU, .result = D, .source = {A, B, C}, \
      .modifiers = mods},
+#define LANE_ROW(name, in, D, A, B, C, mods) \
+    {.mnemonic = #name, .run = name, .awake = name##_awake, .layout = in, .family = FAMILY_VALU, .result = D, \
+     .source = {A, B, C}, .lane_sources = 2 + ((C) != TYPE_NONE), .modifiers = mods},
 #define PAIR2(name, T, value) \
-    ROW(name, "d01", TYPE_HALVES_##T, TYPE_HALVES_##T, TYPE_HALVES_##T, 0, SELECTS | MOD_NEG_LO_HI | MOD_CLAMP)
+    LANE_ROW(name, "d01", TYPE_HALVES_##T, TYPE_HALVES_##T, TYPE_HALVES_##T, 0, SELECTS | MOD_NEG_LO_HI | MOD_CLAMP)
 #define PAIR3(name, T, value) \
-    ROW(name, "d012", TYPE_HALVES_##T, TYPE_HALVES_##T, TYPE_HALVES_##T, TYPE_HALVES_##T, \
+    LANE_ROW(name, "d012", TYPE_HALVES_##T, TYPE_HALVES_##T, TYPE_HALVES_##T, TYPE_HALVES_##T, \
         SELECTS | MOD_NEG_LO_HI | MOD_CLAMP)
 #define PAIR3B PAIR3
 #define PAIR2F(name, value) \
-    ROW(name, "d01", TYPE_PKF32, TYPE_PKF32, TYPE_PKF32, 0, SELECTS | MOD_NEG_LO_HI | MOD_CLAMP)
+    LANE_ROW(name, "d01", TYPE_PKF32, TYPE_PKF32, TYPE_PKF32, 0, SELECTS | MOD_NEG_LO_HI | MOD_CLAMP)
 #define PAIR3F(name, value) \
-    ROW(name, "d012", TYPE_PKF32, TYPE_PKF32, TYPE_PKF32, TYPE_PKF32, SELECTS | MOD_NEG_LO_HI | MOD_CLAMP)
+    LANE_ROW(name, "d012", TYPE_PKF32, TYPE_PKF32, TYPE_PKF32, TYPE_PKF32, SELECTS | MOD_NEG_LO_HI | MOD_CLAMP)
 #define DOT_ROW(name, T, A) ROW(name, "d012", TYPE_##T, TYPE_##A, TYPE_##A, TYPE_##T, MOD_CLAMP)
 #define DOTC_ROW(text, body, T, A) \
     {.mnemonic = text, .run = body, .layout = "x01", .family = FAMILY_VALU, .result = TYPE_##T, \

@@ -5,21 +5,21 @@
 #pragma clang diagnostic ignored "-Wbitwise-op-parentheses"
 
 #define LANE1(name, D, A, value) \
-    HANDLER(name) \
+    LANE_HANDLER(name) \
     { \
         SOURCE_##A(0) ROOM_##D \
         EACH_LANE { C_##A a = GET_##A(p0, l); PUT_##D(l, value); } \
         STORE_##D; \
     }
 #define LANE2(name, D, A, B, value) \
-    HANDLER(name) \
+    LANE_HANDLER(name) \
     { \
         SOURCE_##A(0) SOURCE_##B(1) ROOM_##D \
         EACH_LANE { C_##A a = GET_##A(p0, l); C_##B b = GET_##B(p1, l); PUT_##D(l, value); } \
         STORE_##D; \
     }
 #define LANE2S(name, D, A, B, value) \
-    HANDLER(name) \
+    LANE_HANDLER(name) \
     { \
         SOURCE_##A(0) SOURCE_##B(1) ROOM_##D \
         const bool clamp = i->clamp; \
@@ -27,7 +27,7 @@
         STORE_##D; \
     }
 #define LANE3S(name, D, A, B, C, value) \
-    HANDLER(name) \
+    LANE_HANDLER(name) \
     { \
         SOURCE_##A(0) SOURCE_##B(1) SOURCE_##C(2) ROOM_##D \
         const bool clamp = i->clamp; \
@@ -81,8 +81,9 @@
 #undef HALF3B
 
 #define ROW(name, in, D, A, B, C, mods, keeps) \
-    {.mnemonic = #name, .run = name, .layout = in, .family = FAMILY_VALU, .result = D, .source = {A, B, C}, \
-     .modifiers = mods, .detail = {keeps}},
+    {.mnemonic = #name, .run = name, .awake = name##_awake, .layout = in, .family = FAMILY_VALU, .result = D, \
+     .source = {A, B, C}, .lane_sources = 1 + ((B) != TYPE_NONE) + ((C) != TYPE_NONE), .modifiers = mods, \
+     .detail = {keeps}},
 #define ANYWHERE (MOD_SDWA | MOD_DPP)
 #define LANE1(name, D, A, value) \
     ROW(name, "d0", TYPE_##D, TYPE_##A, 0, 0, RESULT_MODS_##D | SOURCE_MODS_##A | ANYWHERE, 0)

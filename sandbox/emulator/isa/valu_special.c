@@ -3,12 +3,12 @@
 
 /* ---- masks and lanes ---- */
 
-HANDLER(v_cndmask_b32)
+LANE_HANDLER(v_cndmask_b32)
 {
     SOURCE_32(0) SOURCE_32(1) ROOM_32
     u64 mask = i->operands == 3 ? lane_bits(w, SGPR_VCC) : mask_source(w, i, 2); /* half of a dual one */
     choose(r, p0, p1, mask);
-    put(w, i, r);
+    STORE_32;
 }
 
 /* The lowest active lane, or lane 0 when all sleep. */
@@ -26,17 +26,17 @@ HANDLER(v_readlane_b32)
 HANDLER(v_writelane_b32) { vector(w, i->dst)[scalar32(w, i, 1) % wave_lanes(w)] = scalar32(w, i, 0); }
 
 /* Bits of a mask below each lane, counted on top of b. */
-HANDLER(v_mbcnt_lo_u32_b32)
+LANE_HANDLER(v_mbcnt_lo_u32_b32)
 {
     SOURCE_32(0) SOURCE_32(1) ROOM_32
     EACH_LANE r[l] = (u32)__builtin_popcount(p0[l] & (u32)(l < 32 ? (1ull << l) - 1 : 0xffffffff)) + p1[l];
-    put(w, i, r);
+    STORE_32;
 }
-HANDLER(v_mbcnt_hi_u32_b32)
+LANE_HANDLER(v_mbcnt_hi_u32_b32)
 {
     SOURCE_32(0) SOURCE_32(1) ROOM_32
     EACH_LANE r[l] = (u32)__builtin_popcount(p0[l] & (u32)(l < 32 ? 0 : (1ull << (l - 32)) - 1)) + p1[l];
-    put(w, i, r);
+    STORE_32;
 }
 
 HANDLER(v_swap_b32)
@@ -95,7 +95,7 @@ HANDLER(v_nop)
 }
 
 /* Any function of three bits. */
-static u32 bitop3(u32 a, u32 b, u32 c, u32 table)
+LANE_FUNCTION u32 bitop3(u32 a, u32 b, u32 c, u32 table)
 {
     u32 r = 0;
     for (u32 k = 0; k < 8; k++)
@@ -103,17 +103,41 @@ static u32 bitop3(u32 a, u32 b, u32 c, u32 table)
             r |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
     return r;
 }
-HANDLER(v_bitop3_b32)
+LANE_HANDLER(v_bitop3_b32)
 {
     SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32
     EACH_LANE r[l] = bitop3(p0[l], p1[l], p2[l], i->bitop3);
-    put(w, i, r);
+    STORE_32;
+}
+
+/* Bytes of a and b, the same ones in every lane: four rows, each shifted by as much. */
+static inline void take_bytes(const u32 *a, const u32 *b, u32 selectors, u32 *r)
+{
+    const u32 *row[4];
+    u32 shift[4];
+    for (u32 k = 0; k < 4; k++) {
+        u32 selector = selectors >> 8 * k & 255;
+        row[k] = selector & 4 ? a : b;
+        shift[k] = 8 * (selector & 3);
+    }
+    EACH_LANE r[l] = (row[0][l] >> shift[0] & 255) | (row[1][l] >> shift[1] & 255) << 8 |
+                     (row[2][l] >> shift[2] & 255) << 16 | row[3][l] >> shift[3] << 24;
+}
+LANE_HANDLER(v_perm_b32)
+{
+    enum { BEYOND_BYTES = 0xf8f8f8f8 }; /* selectors from 8 on stand for signs and constants */
+    SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32
+    if (i->source[2] < FIRST_VGPR && !(p2[0] & BEYOND_BYTES))
+        take_bytes(p0, p1, p2[0], r);
+    else
+        EACH_LANE r[l] = permute_bytes(p0[l], p1[l], p2[l]);
+    STORE_32;
 }
 
 /* ---- carries: the mask result holds a bit per active lane ---- */
 
 #define CARRY(name, sum, carry) \
-    HANDLER(name) \
+    LANE_HANDLER(name) \
     { \
         SOURCE_32(0) SOURCE_32(1) ROOM_32 \
         u64 in = i->source[2] == SOURCE_OFF ? 0 : mask_source(w, i, 2); \
@@ -123,14 +147,14 @@ HANDLER(v_bitop3_b32)
             out[l] = (carry) != 0; \
             r[l] = sum; \
         } \
-        put(w, i, r); \
-        put_mask(w, i, gather_bits(out)); \
+        STORE_32; \
+        STORE_MASK(gather_bits(out)); \
     }
 CARRY(v_add_co_u32, a + b + c, ((u64)a + b + c) >> 32)
 CARRY(v_sub_co_u32, a - b - c, a < (u64)b + c)
 CARRY(v_subrev_co_u32, b - a - c, b < (u64)a + c)
 
-HANDLER(v_mad_u64_u32)
+LANE_HANDLER(v_mad_u64_u32)
 {
     SOURCE_32(0) SOURCE_32(1) SOURCE_64(2) ROOM_64
     u8 out[LANES];
@@ -143,10 +167,10 @@ HANDLER(v_mad_u64_u32)
         r[l] = sum;
         r[LANES + l] = upper;
     }
-    put64(w, i, r);
-    put_mask(w, i, gather_bits(out));
+    STORE_64;
+    STORE_MASK(gather_bits(out));
 }
-HANDLER(v_mad_i64_i32)
+LANE_HANDLER(v_mad_i64_i32)
 {
     SOURCE_32(0) SOURCE_32(1) SOURCE_64(2) ROOM_64
     u64 out = 0;
@@ -155,12 +179,12 @@ HANDLER(v_mad_i64_i32)
         out |= (u64)__builtin_add_overflow((i64)(i32)p0[l] * (i32)p1[l], GET_I64(p2, l), &sum) << l;
         put_pair(r, l, (u64)sum);
     }
-    put64(w, i, r);
-    put_mask(w, i, out);
+    STORE_64;
+    STORE_MASK(out);
 }
 
 /* In halves, as registers hold them: address arithmetic is frequent, and putting 64-bit lanes together is dear. */
-HANDLER(v_lshl_add_u64)
+LANE_HANDLER(v_lshl_add_u64)
 {
     SOURCE_64(0) SOURCE_32(1) SOURCE_64(2) ROOM_64
     EACH_LANE {
@@ -172,7 +196,7 @@ HANDLER(v_lshl_add_u64)
         r[l] = sum;
         r[LANES + l] = upper;
     }
-    put64(w, i, r);
+    STORE_64;
 }
 
 /* 16 bytes of sums of masked byte distances. */
@@ -193,7 +217,7 @@ HANDLER(v_mqsad_u32_u8)
 /* ---- division: a is scaled so that b / c neither overflows nor loses bits; the mask says whether to undo it ---- */
 
 /* The scale of a as a power of two. Source: CDNA3 ISA, DIV_SCALE; a huge divisor is scaled down, not up. */
-static int scale_of(bool is_divisor, bool is_dividend, int gap_, int dividend_exponent, bool divisor_tiny,
+LANE_FUNCTION int scale_of(bool is_divisor, bool is_dividend, int gap_, int dividend_exponent, bool divisor_tiny,
                     bool reciprocal_tiny, bool quotient_tiny, int step, int far, int near, bool *undo)
 {
     *undo = false;
@@ -216,7 +240,7 @@ static int scale_of(bool is_divisor, bool is_dividend, int gap_, int dividend_ex
     return dividend_exponent <= near ? step : 0;
 }
 
-static float div_scale_f32(float a, float b, float c, bool *undo)
+LANE_FUNCTION float div_scale_f32(float a, float b, float c, bool *undo)
 {
     *undo = false;
     if (b == 0 || c == 0)
@@ -224,9 +248,9 @@ static float div_scale_f32(float a, float b, float c, bool *undo)
     double q = fabs((double)c / (double)b);
     int n = scale_of(bits_f32(a) == bits_f32(b), bits_f32(a) == bits_f32(c), exponent32(c) - exponent32(b),
                      exponent32(c), exponent32(b) == 0, 1 / fabs((double)b) < 0x1p-126, q < 0x1p-126, 64, 96, 23, undo);
-    return (float)ldexp(a, n);
+    return scaled_f32(a, n);
 }
-static double div_scale_f64(double a, double b, double c, bool *undo)
+LANE_FUNCTION double div_scale_f64(double a, double b, double c, bool *undo)
 {
     *undo = false;
     if (b == 0 || c == 0)
@@ -238,7 +262,7 @@ static double div_scale_f64(double a, double b, double c, bool *undo)
 }
 
 #define DIV_SCALE(name, T) \
-    HANDLER(name) \
+    LANE_HANDLER(name) \
     { \
         SOURCE_##T(0) SOURCE_##T(1) SOURCE_##T(2) ROOM_##T \
         u64 out = 0; \
@@ -248,7 +272,7 @@ static double div_scale_f64(double a, double b, double c, bool *undo)
             out |= (u64)undo << l; \
         } \
         STORE_##T; \
-        put_mask(w, i, out); \
+        STORE_MASK(out); \
     }
 #define v_div_scale_f32_lane div_scale_f32
 #define v_div_scale_f64_lane div_scale_f64
@@ -256,7 +280,7 @@ DIV_SCALE(v_div_scale_f32, F32)
 DIV_SCALE(v_div_scale_f64, F64)
 
 /* fma, and the scale of DIV_SCALE undone where VCC says so: down if the estimate c is small. */
-HANDLER(v_div_fmas_f32)
+LANE_HANDLER(v_div_fmas_f32)
 {
     SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32
     u64 vcc = lane_bits(w, SGPR_VCC);
@@ -264,16 +288,16 @@ HANDLER(v_div_fmas_f32)
         float a = GET_F32(p0, l), b = GET_F32(p1, l), c = GET_F32(p2, l);
         double sum = add_to_odd((double)a * (double)b, c);
         int n = vcc >> l & 1 ? (exponent32(c) > 127 ? 64 : -64) : 0;
-        r[l] = bits_f32(n ? (float)ldexp(sum, n) : __builtin_fmaf(a, b, c));
+        r[l] = bits_f32(n ? scaled_f32(sum, n) : __builtin_fmaf(a, b, c));
     }
-    put(w, i, r);
+    STORE_32;
 }
 /* Rounded once, also where it becomes a denormal. */
-static double scaled_sum(double a, double b, double c, int n)
+LANE_FUNCTION double scaled_sum(double a, double b, double c, int n)
 {
     return (double)(((__float128)a * b + c) * (n > 0 ? 0x1p128 : 0x1p-128));
 }
-HANDLER(v_div_fmas_f64)
+LANE_HANDLER(v_div_fmas_f64)
 {
     SOURCE_64(0) SOURCE_64(1) SOURCE_64(2) ROOM_64
     u64 vcc = lane_bits(w, SGPR_VCC);
@@ -282,7 +306,7 @@ HANDLER(v_div_fmas_f64)
         int n = vcc >> l & 1 ? (exponent64(c) > 1023 ? 128 : -128) : 0;
         PUT_F64(l, n ? scaled_sum(a, b, c, n) : fma(a, b, c));
     }
-    put64(w, i, r);
+    STORE_64;
 }
 
 /* ---- rows ---- */
@@ -290,36 +314,38 @@ HANDLER(v_div_fmas_f64)
 #define ROW(name, in, D, A, B, C, mods) \
     {.mnemonic = #name, .run = name, .layout = in, .family = FAMILY_VALU, .result = TYPE_##D, \
      .source = {TYPE_##A, TYPE_##B, TYPE_##C}, .modifiers = mods}
-#define AS(text, name, in, D, A, B, C, mods) \
-    {.mnemonic = text, .run = name, .layout = in, .family = FAMILY_VALU, .result = TYPE_##D, \
-     .source = {TYPE_##A, TYPE_##B, TYPE_##C}, .modifiers = mods}
+/* Bodies that are built twice; of `n` sources a row of lanes each. */
+#define LANE_ROW(text, name, n, in, D, A, B, C, mods) \
+    {.mnemonic = text, .run = name, .awake = name##_awake, .layout = in, .family = FAMILY_VALU, .result = TYPE_##D, \
+     .source = {TYPE_##A, TYPE_##B, TYPE_##C}, .lane_sources = n, .modifiers = mods}
 #define SIGNS (MOD_NEG | MOD_ABS)
 enum { KEEPS_HALF = 0xff }; /* detail[0]: the other half of the result stays */
 #define ANYWHERE (MOD_SDWA | MOD_DPP | MOD_SEXT)
 
 static const Row rows[] = {
     ROW(v_nop, "*", NONE, NONE, NONE, NONE, 0),
-    ROW(v_cndmask_b32, "d012|d01", U32, F32, F32, U64, SIGNS | MOD_SDWA | MOD_DPP),
+    LANE_ROW("v_cndmask_b32", v_cndmask_b32, 2, "d012|d01", U32, F32, F32, U64, SIGNS | MOD_SDWA | MOD_DPP),
     ROW(v_readfirstlane_b32, "s0", U32, U32, NONE, NONE, 0), ROW(v_readlane_b32, "s01", U32, U32, U32, NONE, 0),
     ROW(v_writelane_b32, "d01", U32, U32, U32, NONE, 0),
-    ROW(v_mbcnt_lo_u32_b32, "d01", U32, U32, U32, NONE, 0), ROW(v_mbcnt_hi_u32_b32, "d01", U32, U32, U32, NONE, 0),
+    LANE_ROW("v_perm_b32", v_perm_b32, 3, "d012", U32, U32, U32, U32, MOD_SEXT | MOD_DPP),
+    LANE_ROW("v_mbcnt_lo_u32_b32", v_mbcnt_lo_u32_b32, 2, "d01", U32, U32, U32, NONE, 0), LANE_ROW("v_mbcnt_hi_u32_b32", v_mbcnt_hi_u32_b32, 2, "d01", U32, U32, U32, NONE, 0),
     ROW(v_swap_b32, "d0", U32, U32, NONE, NONE, 0),
     ROW(v_permlane16_swap_b32, "d0", U32, U32, NONE, NONE, 0), ROW(v_permlane32_swap_b32, "d0", U32, U32, NONE, NONE, 0),
     ROW(v_cvt_pkaccum_u8_f32, "d01", U32, F32, U32, NONE, SIGNS),
-    ROW(v_bitop3_b32, "d012", U32, U32, U32, U32, MOD_BITOP3),
-    {.mnemonic = "v_bitop3_b16", .run = v_bitop3_b32, .layout = "d012", .family = FAMILY_VALU, .result = TYPE_U16,
+    LANE_ROW("v_bitop3_b32", v_bitop3_b32, 3, "d012", U32, U32, U32, U32, MOD_BITOP3),
+    {.mnemonic = "v_bitop3_b16", .run = v_bitop3_b32, .awake = v_bitop3_b32_awake, .lane_sources = 3, .layout = "d012", .family = FAMILY_VALU, .result = TYPE_U16,
      .source = {TYPE_U16, TYPE_U16, TYPE_U16}, .modifiers = MOD_BITOP3 | MOD_OP_SEL, .detail = {KEEPS_HALF}},
-    ROW(v_add_co_u32, "ds01", U32, U32, U32, NONE, ANYWHERE), ROW(v_sub_co_u32, "ds01", U32, U32, U32, NONE, ANYWHERE),
-    ROW(v_subrev_co_u32, "ds01", U32, U32, U32, NONE, ANYWHERE),
-    AS("v_addc_co_u32", v_add_co_u32, "ds012", U32, U32, U32, U64, ANYWHERE),
-    AS("v_subb_co_u32", v_sub_co_u32, "ds012", U32, U32, U32, U64, ANYWHERE),
-    AS("v_subbrev_co_u32", v_subrev_co_u32, "ds012", U32, U32, U32, U64, ANYWHERE),
-    ROW(v_mad_u64_u32, "ds012", U64, U32, U32, U64, 0), ROW(v_mad_i64_i32, "ds012", I64, I32, I32, I64, 0),
-    ROW(v_lshl_add_u64, "d012", U64, U64, U32, U64, 0),
+    LANE_ROW("v_add_co_u32", v_add_co_u32, 2, "ds01", U32, U32, U32, NONE, ANYWHERE), LANE_ROW("v_sub_co_u32", v_sub_co_u32, 2, "ds01", U32, U32, U32, NONE, ANYWHERE),
+    LANE_ROW("v_subrev_co_u32", v_subrev_co_u32, 2, "ds01", U32, U32, U32, NONE, ANYWHERE),
+    LANE_ROW("v_addc_co_u32", v_add_co_u32, 2, "ds012", U32, U32, U32, U64, ANYWHERE),
+    LANE_ROW("v_subb_co_u32", v_sub_co_u32, 2, "ds012", U32, U32, U32, U64, ANYWHERE),
+    LANE_ROW("v_subbrev_co_u32", v_subrev_co_u32, 2, "ds012", U32, U32, U32, U64, ANYWHERE),
+    LANE_ROW("v_mad_u64_u32", v_mad_u64_u32, 3, "ds012", U64, U32, U32, U64, 0), LANE_ROW("v_mad_i64_i32", v_mad_i64_i32, 3, "ds012", I64, I32, I32, I64, 0),
+    LANE_ROW("v_lshl_add_u64", v_lshl_add_u64, 3, "d012", U64, U64, U32, U64, 0),
     ROW(v_mqsad_u32_u8, "d012", WIDE, U64, U32, U32, MOD_CLAMP),
-    ROW(v_div_scale_f32, "ds012", F32, F32, F32, F32, SIGNS), ROW(v_div_scale_f64, "ds012", F64, F64, F64, F64, SIGNS),
-    ROW(v_div_fmas_f32, "d012", F32, F32, F32, F32, SIGNS | MOD_CLAMP | MOD_OMOD),
-    ROW(v_div_fmas_f64, "d012", F64, F64, F64, F64, SIGNS | MOD_CLAMP | MOD_OMOD),
+    LANE_ROW("v_div_scale_f32", v_div_scale_f32, 3, "ds012", F32, F32, F32, F32, SIGNS), LANE_ROW("v_div_scale_f64", v_div_scale_f64, 3, "ds012", F64, F64, F64, F64, SIGNS),
+    LANE_ROW("v_div_fmas_f32", v_div_fmas_f32, 3, "d012", F32, F32, F32, F32, SIGNS | MOD_CLAMP | MOD_OMOD),
+    LANE_ROW("v_div_fmas_f64", v_div_fmas_f64, 3, "d012", F64, F64, F64, F64, SIGNS | MOD_CLAMP | MOD_OMOD),
 };
 
 const RowTable isa_valu_special = {rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,123 @@
+/*
+ * While no lane sleeps: bodies that ask nothing about their operands. Decoding says where each row of 64 lanes lies, and
+ * what lies in none, a scalar or a value that modifiers change, is put into one just before.
+ */
+#include "awake.h"
+
+static void fill_row(Wave *w, const Inst *i, int k)
+{
+    u32 *room = w->worker->room[k];
+    switch (i->row->source[k]) {
+    case TYPE_U64:
+    case TYPE_I64:
+    case TYPE_F64: source64_slow(w, i, k, room); return;
+    case TYPE_PKF32: source_halves_slow(w, i, k, room); return;
+    case TYPE_PKF16:
+    case TYPE_PKU16: source_packed_slow(w, i, k, room); return;
+    default:
+        if (i->how[k] == READ_UNIFORM)
+            source_uniform(w, i, k, room);
+        else
+            source_slow(w, i, k, room);
+    }
+}
+
+/* The most frequent: one scalar of 32 bits. */
+static void fill_scalar_then_run(Wave *w, const Inst *i)
+{
+    u32 k = i->filled, x = w->s[i->source[k]], *room = w->worker->room[k];
+    for (int l = 0; l < LANES; l++)
+        room[l] = x;
+    i->row->awake(w, i);
+}
+
+static void fill_rows_then_run(Wave *w, const Inst *i)
+{
+    for (int k = 0; k < i->row->lane_sources; k++)
+        if (i->base[k] == BASE_ROOM)
+            fill_row(w, i, k);
+    i->row->awake(w, i);
+}
+
+enum { ROW_BYTES = 4 * LANES };
+
+static void place_source(Inst *i, int k)
+{
+    u32 first = (u32)i->source[k] - FIRST_VGPR;
+    switch (i->how[k]) {
+    case READ_PLAIN:
+        i->base[k] = BASE_REGISTERS;
+        i->place[k] = first * ROW_BYTES;
+        i->upper_place[k] = ((u32)i->upper[k] - FIRST_VGPR) * ROW_BYTES;
+        return;
+    case READ_CONSTANT:
+        i->base[k] = BASE_CONSTANTS;
+        i->place[k] = 2u * i->splat[k] * ROW_BYTES;
+        return;
+    default:
+        i->base[k] = BASE_ROOM;
+        i->place[k] = 2u * (u32)k * ROW_BYTES;
+        i->upper_place[k] = i->place[k] + ROW_BYTES;
+    }
+}
+
+static bool is_wide(u8 type)
+{
+    return type == TYPE_U64 || type == TYPE_I64 || type == TYPE_F64 || type == TYPE_PKF32 || type == TYPE_PKF16 ||
+           type == TYPE_PKU16;
+}
+
+/* How to run an instruction of which `filled` sources are no rows. */
+static Handler *runner(const Inst *i, u32 filled)
+{
+    u32 k = i->filled;
+    bool scalar = i->how[k] == READ_UNIFORM && i->source[k] < SCALAR_FILE && !is_wide(i->row->source[k]);
+    if (!filled)
+        return i->row->awake;
+    return filled == 1 && scalar ? fill_scalar_then_run : fill_rows_then_run;
+}
+
+static void settle_lanes(Inst *i)
+{
+    u32 filled = 0;
+    for (int k = 0; k < i->row->lane_sources; k++) {
+        place_source(i, k);
+        if (i->base[k] == BASE_ROOM) {
+            i->filled = (u8)k;
+            filled++;
+        }
+    }
+    i->awake = runner(i, filled);
+}
+
+static void settle_lds(Inst *i)
+{
+    u32 bytes = i->row->bytes;
+    bool two = i->row->modifiers & MOD_OFFSET01;
+    u32 unit = two ? bytes * i->row->detail[1] : 1;
+    i->read.address_place = ((u32)i->source[0] - FIRST_VGPR) * ROW_BYTES;
+    i->read.at[0] = (u32)i->offset * unit;
+    i->read.at[1] = (u32)i->offset1 * unit;
+    i->read.reach = (two && i->read.at[1] > i->read.at[0] ? i->read.at[1] : i->read.at[0]) + bytes;
+    i->awake = i->row->awake;
+}
+
+static void settle(Inst *i)
+{
+    i->awake = i->run;
+    if (!i->row->awake || i->run != i->row->run || i->bent)
+        return;
+    i->result_place = ((u32)i->dst - FIRST_VGPR) * ROW_BYTES;
+    if (i->row->family == FAMILY_LDS)
+        settle_lds(i);
+    else
+        settle_lanes(i);
+}
+
+void settle_awake(Program *p)
+{
+    for (u32 n = 0; n <= p->count; n++)
+        settle(&p->code[n]);
+    for (u32 n = 0; n < 2 * p->duals; n++)
+        settle(&p->halves[n]);
+}

@@ -1,0 +1,10 @@
+/* What is quicker while no lane sleeps. */
+#ifndef AMDKERNEL_AWAKE_H
+#define AMDKERNEL_AWAKE_H
+
+#include "machine.h"
+
+/* Sets Inst.awake, and where its rows lie, of every instruction; their sources must be settled. */
+void settle_awake(Program *p);
+
+#endif
