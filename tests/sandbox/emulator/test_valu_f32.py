@@ -122,6 +122,8 @@ CASES = [
          lambda s: np.where(np.isfinite(s.f32(0)), sin_turns(fract(s)), np.nan), 2),
         ("v_frexp_mant_f32_e32 v20, v0", lambda s: frexp(s)[0]),
         ("v_ldexp_f32 v20, v0, s6", lambda s: np.ldexp(s.f32(0), 5)),
+        ("v_ldexp_f32 v20, v0, v10", lambda s: np.ldexp(s.f32(0), s.i32(10))),
+        ("v_ldexp_f32 v20, v0, -13", lambda s: np.ldexp(s.f32(0), -13)),
         ("v_cvt_f32_i32_e32 v20, v10", lambda s: s.i32(10).astype(F)),
         ("v_cvt_f32_u32_e32 v20, v10", lambda s: s.u32(10).astype(F)),
         ("v_cvt_f32_ubyte0_e32 v20, v10", lambda s: (s.u32(10) & 255).astype(F)),

@@ -153,6 +153,11 @@ U32 = table("u32", [
     ("v_alignbyte_b32 v20, v10, v11, v12", each(lambda a, b, c: (a << 32 | b) >> 8 * (c & 3) & MASK, 10, 11, 12)),
     ("v_perm_b32 v20, v10, v11, v12", each(perm, 10, 11, 12)),
     ("s_mov_b32 s10, 0x0c030d04\nv_perm_b32 v20, v10, v11, s10", each(lambda a, b: perm(a, b, 0x0C030D04), 10, 11)),
+    ("s_mov_b32 s10, 0x07020501\nv_perm_b32 v20, v10, v11, s10", each(lambda a, b: perm(a, b, 0x07020501), 10, 11)),
+    (
+        "s_mov_b32 s10, 0x00060307\nv_mov_b32 v20, v10\nv_perm_b32 v20, v20, v11, s10",
+        each(lambda a, b: perm(a, b, 0x00060307), 10, 11),
+    ),
     ("v_lshl_add_u32 v20, v10, v11, v12", each(lambda a, b, c: (a << (b & 31)) + c & MASK, 10, 11, 12)),
     ("v_add_lshl_u32 v20, v10, v11, v12", each(lambda a, b, c: (a + b & MASK) << (c & 31) & MASK, 10, 11, 12)),
     ("v_lshl_or_b32 v20, v10, v11, v12", each(lambda a, b, c: (a << (b & 31) | c) & MASK, 10, 11, 12)),
