@@ -196,11 +196,23 @@ static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Acces
             all_in_span(cached, base, a->offset, bytes, store));
 }
 
+/* In a loop, addresses mostly move on by as much as the time before. The host's prefetcher sees too many of them to learn
+ * that, and a load that misses its caches costs as much as several instructions. */
+static void fetch_ahead(Wave *w, const Inst *i, const Access *a)
+{
+    u64 *met = &w->worker->met[span_of(w, i) - w->worker->cache], here = (u64)a->base + a->offset[0], step = here - *met;
+    *met = here;
+    for (int l = 0; l < LANES; l += 16)
+        __builtin_prefetch((const void *)((u64)a->base + a->offset[l] + step));
+}
+
 static bool resolve_global(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
     u64 address[LANES] __attribute__((aligned(64))), offset = (u64)(i64)i->offset;
     const u32 *v = vector(w, i->source[0]);
     bool quick = resolve_at_once(w, i, bytes, store, a);
+    if (quick)
+        fetch_ahead(w, i, a);
     if (likely(quick && !w->worker->watchers))
         return true;
     if (i->source[1] == SOURCE_OFF) {

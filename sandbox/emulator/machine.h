@@ -235,6 +235,7 @@ struct Worker {
     const Dispatch *dispatch;
     Tally *tally;           /* one per instruction */
     Span cache[SPAN_CACHE]; /* last span hit, by instruction */
+    u64 met[SPAN_CACHE];    /* the address that its first lane had */
     u64 budget;             /* wave-instructions until the wave must yield */
     u64 clock;              /* what s_memtime reads */
     Events events;
