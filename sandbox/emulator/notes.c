@@ -309,7 +309,8 @@ static bool writes_any(const Note *n, NotedOperand o)
 static bool keeps_a_load(const Program *p, const Note *notes, u32 first, u32 store)
 {
     const Row *r = p->code[store].row;
-    if (r->family != FAMILY_FLAT || r->detail[2] != ACCESS_STORE || notes[store].operands != 2)
+    if (r->family != FAMILY_FLAT || r->detail[2] != ACCESS_STORE || notes[store].operands != 2 ||
+        notes[store].sync & SYNC_ACCESS)
         return false;
     for (u32 n = store; n-- > first;)
         if (writes_any(&notes[n], notes[store].operand[1]))
@@ -401,6 +402,22 @@ static void note_first_look(const Program *p, Note *notes, u32 first, u32 last, 
     }
 }
 
+static bool may_poll(const Program *p, const Note *notes, u32 k)
+{
+    u8 family = p->code[k].row->family;
+    return (family == FAMILY_LDS || family == FAMILY_FLAT) && p->code[k].row->detail[2] == ACCESS_LOAD &&
+           notes[k].operands == 2;
+}
+
+/* A loop that also loads from elsewhere in every turn does more than wait. */
+static bool moves_on(const Program *p, const Note *notes, u32 first, u32 last)
+{
+    for (u32 k = first; k < last; k++)
+        if (may_poll(p, notes, k) && !steady_address(p, notes, first, last, k))
+            return true;
+    return false;
+}
+
 /* The compiler leaves a plain LDS load in a loop that changes neither memory nor its address only where the program
  * polls: an atomic load of LDS looks like any other. Without optimisation the address comes from memory each time. */
 static void note_polls(const Program *p, Note *notes)
@@ -410,14 +427,11 @@ static void note_polls(const Program *p, Note *notes)
         u32 first = branch->target;
         bool spills;
         if (branch->row->family != FAMILY_BRANCH || first > last || last - first > LONGEST_SPILLING ||
-            !only_waits(p, notes, first, last, &spills))
+            !only_waits(p, notes, first, last, &spills) || (!spills && moves_on(p, notes, first, last)))
             continue;
         for (u32 k = first; k < last; k++) {
-            u8 family = p->code[k].row->family;
-            bool load = (family == FAMILY_LDS || family == FAMILY_FLAT) && notes[k].operands == 2;
-            bool same = load && steady_address(p, notes, first, last, k);
             bool spilled = spills && (notes[k].sync & SYNC_SYSTEM || only_compared(p, notes, k, last));
-            if (!load || !(same || spilled))
+            if (!may_poll(p, notes, k) || !(spilled || steady_address(p, notes, first, last, k)))
                 continue;
             mark_poll(p, notes, k);
             note_first_look(p, notes, first, last, k);

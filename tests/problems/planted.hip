@@ -435,6 +435,26 @@ KERNEL(volatile_is_no_barrier_in_lds)
     y[ITEM] = s[0];
 }
 
+KERNEL(greatest_without_a_barrier_between_steps)
+{
+    __shared__ volatile int s[256];
+    __shared__ volatile int at[256];
+    s[threadIdx.x] = x[ITEM];
+    at[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    for (int d = 128; d; d >>= 1)
+        if (threadIdx.x < d) {
+            int other = s[threadIdx.x + d]; //! race
+            int from = at[threadIdx.x + d]; //! race
+            if (other > s[threadIdx.x] || (other == s[threadIdx.x] && from < at[threadIdx.x])) {
+                s[threadIdx.x] = other;
+                at[threadIdx.x] = from;
+            }
+        }
+    __syncthreads();
+    y[ITEM] = s[0] + at[0];
+}
+
 KERNEL(fence_of_the_block_alone)
 {
     if (blockIdx.x == 1 && threadIdx.x == 0) {
