@@ -113,9 +113,20 @@ static const u32 *operand(Wave *w, u16 at) { return at == 0xffff ? no_operand : 
 
 static bool in_lds(const Wave *w, const u8 *at) { return (u64)at - (u64)w->lds < w->lds_bytes; }
 
+/* All lanes at multiples of their size; what sleeping ones hold may deny it. */
+static bool all_aligned(const Access *a, u32 bytes)
+{
+    u32 bits = (u32)(u64)a->base;
+    for (int l = 0; a->base && l < LANES; l++)
+        bits |= a->offset[l];
+    return a->base && !(bits & (bytes - 1));
+}
+
 /* Active lanes lie at multiples of their size, or the first that does not is a fault. */
 static bool aligned(Wave *w, const Inst *i, const Access *a, u32 bytes)
 {
+    if (likely(all_aligned(a, bytes)))
+        return true;
     for (u64 left = a->active; left; left &= left - 1) {
         u32 lane = (u32)__builtin_ctzll(left);
         const u8 *at = lane_at(a, (int)lane);

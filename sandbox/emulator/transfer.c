@@ -90,20 +90,35 @@ void store_dwords(Wave *w, const Access *a, u16 source, u32 words)
         store_all(a->base, a->offset, words, rows);
 }
 
+typedef u16 GroupOfHalves __attribute__((vector_size(2 * GROUP)));
+typedef u8 GroupOfBytes __attribute__((vector_size(GROUP)));
+
+static inline Lanes widened(const u8 *from, const u32 bytes)
+{
+    GroupOfHalves halves;
+    GroupOfBytes single;
+    if (bytes == 1) {
+        memcpy(&single, from, sizeof single);
+        return __builtin_convertvector(single, Lanes);
+    }
+    memcpy(&halves, from, sizeof halves);
+    return __builtin_convertvector(halves, Lanes);
+}
+
 /* One or two bytes of each of sixteen lanes, which often lie side by side. */
 static inline __attribute__((always_inline)) void read_small_group(const u8 *base, const u32 *offset, const u32 bytes,
                                                                    u32 *out)
 {
     const Lanes steps = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    u16 x[GROUP] = {0};
-    if (all_zero(distances(offset) ^ steps * bytes))
-        for (u32 l = 0; l < GROUP; l++)
-            memcpy(&x[l], base + offset[0] + l * bytes, bytes);
-    else
-        for (u32 l = 0; l < GROUP; l++)
-            memcpy(&x[l], base + offset[l], bytes);
-    for (u32 l = 0; l < GROUP; l++)
-        out[l] = x[l];
+    if (all_zero(distances(offset) ^ steps * bytes)) {
+        store_lanes(out, widened(base + offset[0], bytes));
+        return;
+    }
+    for (u32 l = 0; l < GROUP; l++) {
+        u16 x = 0;
+        memcpy(&x, base + offset[l], bytes);
+        out[l] = x;
+    }
 }
 
 static void read_small_awake(const u8 *base, const u32 *offset, u32 bytes, u32 *out)
