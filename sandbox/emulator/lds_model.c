@@ -36,7 +36,7 @@ typedef struct { u32 word[MOST_BANKS][LANES]; u8 distinct[MOST_BANKS], lanes[MOS
 
 static void ask(Phase *p, u32 word, u32 banks)
 {
-    u32 bank = word % banks, n = 0;
+    u32 bank = word & (banks - 1), n = 0; /* a power of two: a division for each lane is dear */
     p->lanes[bank]++;
     while (n < p->distinct[bank] && p->word[bank][n] != word)
         n++;
