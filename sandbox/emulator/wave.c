@@ -247,21 +247,12 @@ void no_effect(Wave *w, const Inst *i)
 }
 
 /* From `i` to `end`, or until one of them stops the wave. Returns the next one. */
-static inline const Inst *run_straight(Wave *w, const Inst *i, const Inst *end)
+static inline __attribute__((always_inline)) const Inst *run_straight(Wave *w, const Inst *i, const Inst *end,
+                                                                      const bool awake)
 {
     do {
         w->at = i;
-        i->run(w, i);
-        i += i->steps;
-    } while (i < end && likely(w->stop == STOP_NONE));
-    return i;
-}
-
-static inline const Inst *run_straight_awake(Wave *w, const Inst *i, const Inst *end)
-{
-    do {
-        w->at = i;
-        i->awake(w, i);
+        (awake ? i->awake : i->run)(w, i);
         i += i->steps;
     } while (i < end && likely(w->stop == STOP_NONE));
     return i;
@@ -279,7 +270,7 @@ static void run_plain(Wave *w)
     while (w->stop == STOP_NONE && left > 0) {
         if (likely(i->straight)) {
             const Inst *start = i, *end = i + (i->straight < left ? i->straight : left);
-            i = exec == w->all_lanes ? run_straight_awake(w, i, end) : run_straight(w, i, end);
+            i = exec == w->all_lanes ? run_straight(w, i, end, true) : run_straight(w, i, end, false);
             left -= i - start;
             continue;
         }
