@@ -4,7 +4,8 @@ Each kernel is launched in turn with one thread, with the memory model, and with
 anchor, timed beside every launch, is one wave's multiply-add as compiled C: what it costs without an interpreter.
 Rates are per second of CPU time. Another tenant of a core still slows them, by half and more, and nothing makes them
 faster than they are: so the best launch tells what the code does, and the quartiles what this machine let it do. Every
-bar is printed with what was measured and whether the best launch meets it; a bar that is missed fails nothing.
+bar is printed with what was measured and whether the median meets it, the best launch alone, or neither; a bar that is
+missed fails nothing.
 """
 
 import argparse
@@ -187,18 +188,20 @@ class Bar:
     """Something that the emulator is to reach: at least `bound`, or at most where `least` is false."""
 
     what: str
-    got: float
+    best: float
     bound: float
     unit: str
     median: float
     least: bool = True
 
+    def _meets(self, value: float) -> bool:
+        return value >= self.bound if self.least else value <= self.bound
+
     def __str__(self) -> str:
-        met = self.got >= self.bound if self.least else self.got <= self.bound
         relation = "at least" if self.least else "at most"
-        verdict = "met   " if met else "MISSED"
-        measured = f"{self.got:.3g} {self.unit}, median {self.median:.3g}"
-        return f"{verdict} {self.what}: {measured}; {relation} {self.bound:g}"
+        verdict = "met" if self._meets(self.median) else "at best" if self._meets(self.best) else "MISSED"
+        measured = f"median {self.median:.3g} {self.unit}, at best {self.best:.3g}"
+        return f"{verdict:7} {self.what}: {measured}; {relation} {self.bound:g}"
 
 
 def report_kernel(name: str, times: dict[str, list[dict[str, Any]]]) -> list[Bar]:
@@ -232,7 +235,7 @@ def report(times: dict[str, list[dict[str, Any]]], objdump: float) -> None:
     least = min(t["decode"] for t in decodes)
     what = f"decoding {DECODED} instructions"
     bars.append(Bar(what, least * 1e3, DECODE_S * 1e3, "ms", decode.median * 1e3, least=False))
-    print("\nbars, by the best launch:", *bars, sep="\n")
+    print("\nbars, met by the median, by the best launch alone, or missed:", *bars, sep="\n")
 
 
 def main() -> None:
