@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 ANCHOR_STEPS = 200_000
-TIMED = int(Path("timed").read_text())  # launches of each kernel
 hip = ctypes.CDLL("libamdhip64.so")
 anchor = ctypes.CDLL("./anchor.so").multiply_add
 
@@ -54,18 +53,43 @@ def launch(function: ctypes.c_void_p, plan: dict[str, list[int]], values: list[A
     check(hip.hipDeviceSynchronize(), "hipDeviceSynchronize")
 
 
-for name, plan in json.loads(Path("launches.json").read_text()).items():
-    module, function = ctypes.c_void_p(), ctypes.c_void_p()
-    check(hip.hipModuleLoadData(ctypes.byref(module), Path(plan["object"]).read_bytes()), "hipModuleLoadData")
-    check(hip.hipModuleGetFunction(ctypes.byref(function), module, plan["kernel"].encode()), "hipModuleGetFunction")
-    buffers = [buffer(size, VALUES[plan.get("dtype", "f32")]) for size in plan["buffers"]]
-    values = [*buffers, *(ctypes.c_int(n) for n in plan["scalars"])]
-    first, _ = timed(launch, function, plan, values)
-    for _ in range(TIMED):
-        alone, _ = timed(anchor, ctypes.c_long(ANCHOR_STEPS))
-        cpu, wall = timed(launch, function, plan, values)
-        took = {"cpu": cpu, "wall": wall, "anchor": alone / ANCHOR_STEPS, "decode": first - cpu}
-        print(json.dumps({"name": name, **took}))
-    for pointer in buffers:
-        hip.hipFree(pointer)
-    hip.hipModuleUnload(module)
+class Kernel:
+    """A kernel with its buffers, launched once."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self.plan, self.function, self._module = plan, ctypes.c_void_p(), ctypes.c_void_p()
+        image = Path(plan["object"]).read_bytes()
+        check(hip.hipModuleLoadData(ctypes.byref(self._module), image), "hipModuleLoadData")
+        name = plan["kernel"].encode()
+        check(hip.hipModuleGetFunction(ctypes.byref(self.function), self._module, name), "hipModuleGetFunction")
+        self._buffers = [buffer(size, VALUES[plan.get("dtype", "f32")]) for size in plan["buffers"]]
+        self._values = [*self._buffers, *(ctypes.c_int(n) for n in plan["scalars"])]
+        self.first, _ = self.timed()
+
+    def timed(self) -> tuple[float, float]:
+        return timed(launch, self.function, self.plan, self._values)
+
+    def close(self) -> None:
+        for pointer in self._buffers:
+            hip.hipFree(pointer)
+        hip.hipModuleUnload(self._module)
+
+
+def plans() -> dict[str, dict[str, Any]]:
+    return dict(json.loads(Path("launches.json").read_text()))
+
+
+def main() -> None:
+    count = int(Path("timed").read_text())
+    for name, plan in plans().items():
+        kernel = Kernel(plan)
+        for _ in range(count):
+            alone, _ = timed(anchor, ctypes.c_long(ANCHOR_STEPS))
+            cpu, wall = kernel.timed()
+            took = {"cpu": cpu, "wall": wall, "anchor": alone / ANCHOR_STEPS, "decode": kernel.first - cpu}
+            print(json.dumps({"name": name, **took}))
+        kernel.close()
+
+
+if __name__ == "__main__":
+    main()
