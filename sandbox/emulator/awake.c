@@ -99,7 +99,8 @@ static void settle_lds(Inst *i)
     i->read.at[0] = (u32)i->offset * unit;
     i->read.at[1] = (u32)i->offset1 * unit;
     i->read.reach = (two && i->read.at[1] > i->read.at[0] ? i->read.at[1] : i->read.at[0]) + bytes;
-    i->awake = i->row->awake;
+    if (i->read.at[0] % 4 == 0 && i->read.at[1] % 4 == 0) /* else the memory model looks at each lane's word */
+        i->awake = i->row->awake;
 }
 
 static void settle(Inst *i)

@@ -15,15 +15,20 @@ HANDLER(ds_read)
         load_dwords(w, &a, i->dst, i->row->bytes / 4);
 }
 
-/* The usual case, which needs no word on each lane: all are awake, all within LDS, and nobody looks on. */
+/* The usual case, which needs no word on each lane: all are awake, all within LDS, and nobody checks. How long it takes
+ * depends on the distances between lanes, so what each access adds to all addresses is of no matter. */
 static inline __attribute__((always_inline)) void read_awake(Wave *w, const Inst *i, u32 count, u32 words, Handler *otherwise)
 {
     const u32 *address = (const u32 *)((const u8 *)w->v + i->read.address_place);
     const u8 *const bases[] = {w->lds + i->read.at[0], w->lds + i->read.at[1]};
-    if (likely(all_within(w, address, i->read.reach) && !w->worker->watchers))
-        gather_all(bases, count, address, words, result_row(w, i));
-    else
+    u32 watchers = w->worker->watchers;
+    if (unlikely(!all_within(w, address, i->read.reach) || watchers & ~(u32)WATCH_COUNTERS)) {
         otherwise(w, i);
+        return;
+    }
+    for (u32 n = 0; unlikely(watchers) && n < count; n++)
+        watch_lds(w, i, address, w->all_lanes, 4 * words, false);
+    gather_all(bases, count, address, words, result_row(w, i));
 }
 HANDLER(ds_read_1_awake) { read_awake(w, i, 1, 1, ds_read); }
 HANDLER(ds_read_2_awake) { read_awake(w, i, 1, 2, ds_read); }
