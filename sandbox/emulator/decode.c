@@ -7,6 +7,7 @@
 #include "exec.h"
 #include "machine.h"
 #include "memory_shape.h"
+#include "native/compile.h"
 #include "operands.h"
 #include "row_index.h"
 
@@ -397,6 +398,7 @@ static bool build(Program *p, const char *arch, char *error, size_t error_bytes)
         resolve_branches(p);
         link_runs(p);
         settle_awake(p);
+        program_compile(p);
     } else if (d && error && error_bytes) {
         snprintf(error, error_bytes, "out of memory while decoding %llu bytes", (unsigned long long)p->bytes);
     }
@@ -479,6 +481,7 @@ void program_destroy(Program *p)
 {
     if (!p)
         return;
+    program_forget_compiled(p);
     if (p->notes)
         free(*p->notes);
     free(p->notes);

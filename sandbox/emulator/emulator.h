@@ -136,6 +136,7 @@ typedef struct {
     Overlap *overlap;     /* check_races: what other dispatches touched, and the place of this one among them; or NULL */
     struct Turn *turn;
     u64 code_base;        /* what places in the code are counted from there */
+    bool interpreted;     /* code of the host that decoding made is left alone */
     bool overruns;        /* LDS as hardware gives it out, and what lies beyond is dropped: findings and no faults */
 } Dispatch;
 

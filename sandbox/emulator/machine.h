@@ -21,6 +21,8 @@
 typedef struct Wave Wave;
 typedef struct Inst Inst;
 typedef void Handler(Wave *w, const Inst *i);
+/* Runs a straight run, or until one of its instructions stops the wave. Returns the next instruction. */
+typedef const Inst *CompiledRun(Wave *w);
 
 enum {
     LANES = 64,
@@ -159,6 +161,9 @@ struct Program {
     const struct MemoryShape *shape; /* NULL: no memory model */
     Inst *halves;           /* of dual instructions (VOPD), two by two */
     u32 duals;
+    CompiledRun **compiled; /* by the run's first instruction; NULL, or of it, where the loop interprets */
+    u8 *machine_code;       /* of the host, see native/ */
+    u64 machine_code_bytes;
     Generation generation;
     bool wave32;            /* decoded for waves of 32 lanes, else of 64 */
     u64 text_start, text_end; /* of the section, of which this may be one kernel's part */
@@ -207,6 +212,7 @@ struct Wave {
     struct Trace *trace;    /* what the memory model is to see, or NULL */
     GroupShadow *shadow;    /* what the checks know of the workgroup; NULL without checks */
     const Program *program;
+    CompiledRun **compiled; /* Program.compiled, or NULL */
     bool wave32;            /* lanes 32 to 63 never wake up; their registers may hold anything */
     u64 all_lanes;          /* EXEC when no lane sleeps */
     bool ended, at_barrier;

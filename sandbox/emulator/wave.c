@@ -189,6 +189,7 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     w->trace = group_trace_wave(g->trace, index);
     w->shadow = g->shadow;
     w->program = d->program;
+    w->compiled = d->interpreted ? NULL : d->program->compiled;
     w->constants = (const u32(*)[2 * LANES])d->program->constants;
     w->bases[BASE_REGISTERS] = (const u8 *)w->v;
     w->bases[BASE_CONSTANTS] = (const u8 *)w->constants;
@@ -258,6 +259,14 @@ static inline __attribute__((always_inline)) const Inst *run_straight(Wave *w, c
     return i;
 }
 
+static inline const Inst *end_of_run(const Inst *i, i64 left) { return i + (i->straight < left ? i->straight : left); }
+
+static inline const Inst *run_awake(Wave *w, const Inst *i, i64 left)
+{
+    CompiledRun *run = w->compiled && i->straight <= left ? w->compiled[i - w->program->code] : NULL;
+    return likely(run != NULL) ? run(w) : run_straight(w, i, end_of_run(i, left), true);
+}
+
 /* Instructions follow each other, and are counted together, until a branch is taken or EXEC changes. The budget is
  * looked at once a straight run: the last one may overdraw it by the waits that it passes by. */
 static void run_plain(Wave *w)
@@ -269,8 +278,8 @@ static void run_plain(Wave *w)
     u32 first = w->pc;
     while (w->stop == STOP_NONE && left > 0) {
         if (likely(i->straight)) {
-            const Inst *start = i, *end = i + (i->straight < left ? i->straight : left);
-            i = exec == w->all_lanes ? run_straight(w, i, end, true) : run_straight(w, i, end, false);
+            const Inst *start = i;
+            i = exec == w->all_lanes ? run_awake(w, i, left) : run_straight(w, i, end_of_run(i, left), false);
             left -= i - start;
             continue;
         }

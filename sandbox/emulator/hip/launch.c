@@ -220,6 +220,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .check_memory = o->check_memory,
         .check_races = o->check_races,
         .overruns = o->overruns,
+        .interpreted = o->interpreted,
         .cooperative = s->cooperative,
         .kernarg_bytes = f->kernel->kernarg_bytes,
     };

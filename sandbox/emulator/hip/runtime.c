@@ -42,6 +42,8 @@ static void read_option(Options *o, const char *key, const char *value)
         o->check_memory = number != 0;
     else if (!strcmp(key, "overruns"))
         o->overruns = number != 0;
+    else if (!strcmp(key, "interpreted"))
+        o->interpreted = number != 0;
     else if (!strcmp(key, "races"))
         o->check_races = number != 0;
     else if (!strcmp(key, "schedule_seed"))

@@ -297,13 +297,25 @@ def run_waves(
         timeout_s=120,
     )
     assert done.exit_code == 0, done.stderr
-    faults = done.files["faults"].decode().splitlines()
     size = (V_OUT + SCALARS) * 256 + MEMORY_BYTES
-    states = [unpack(done.files["results"][n * size :][:size], target) for n in range(len(cases))]
-    counters = done.files["counters"].decode().splitlines()
-    for state, fault, counted in zip(states, faults, counters, strict=True):
-        state.fault, state.counters = fault, json.loads(counted)
-    return states
+    compiled, interpreted = (
+        [
+            (done.files[f"{way}.results"][n * size :][:size], *told)
+            for n, told in enumerate(
+                zip(*(done.files[f"{way}.{what}"].splitlines() for what in ("faults", "counters")), strict=True)
+            )
+        ]
+        for way in ("compiled", "interpreted")
+    )
+    differing = [line for (line, _), one, other in zip(cases, compiled, interpreted, strict=True) if one != other]
+    assert not differing, f"compiled runs and the interpreter differ: {differing[:5]}"
+    return [state_of(*left, target) for left in compiled]
+
+
+def state_of(left: bytes, fault: bytes, counters: bytes, target: str) -> State:
+    state = unpack(left, target)
+    state.fault, state.counters = fault.decode(), json.loads(counters)
+    return state
 
 
 BUILD_AND_RUN = """
@@ -314,6 +326,11 @@ $bin/llvm-mc -triple=amdgcn-amd-amdhsa -mcpu={target} {features} -filetype=obj l
 $bin/ld.lld -shared $OUT/lines.o -o $OUT/lines.co
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_REPORT=$OUT/report
 export AMDKERNEL_EMULATOR_OPTIONS=step_limit=100000,threads=1,arena_mb=64,memory={memory},arch={target}
-python3 run_lines.py $OUT
+for way in compiled interpreted; do
+    python3 run_lines.py $OUT
+    for file in results faults counters; do mv $OUT/$file $OUT/$way.$file; done
+    rm $OUT/report
+    AMDKERNEL_EMULATOR_OPTIONS=$AMDKERNEL_EMULATOR_OPTIONS,interpreted=1
+done
 rm $OUT/lines.o $OUT/lines.co
 """

@@ -1,0 +1,132 @@
+#include "compile.h"
+
+#include "lower.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+typedef struct {
+    Program *program;
+    Code code;
+    u64 stopped;        /* where code goes on when a handler stopped the wave */
+    bool *starts;       /* by instruction: a run may begin here */
+    const Lowering **how; /* NULL: its handler is called */
+} Compiler;
+
+static u32 number_of(const Compiler *c, const Inst *i) { return (u32)(i - c->program->code); }
+
+/* ---- one run ---- */
+
+/* From `i` on, instructions that become code: all of them for 16 lanes, then for the next 16. */
+static const Inst *compile_lanes(Compiler *c, const Inst *first, const Inst *end)
+{
+    ScalarUse uses[SCALAR_FILE] = {UNUSED};
+    const Lowering **how = c->how;
+    const Inst *i = first;
+    for (u32 n; i < end && how[n = number_of(c, i)] && note_scalars(uses, i, how[n]);)
+        i += i->steps;
+    for (u32 chunk = 0; chunk < (c->program->wave32 ? 2 : LANES / CHUNK_LANES); chunk++) {
+        Rows rows;
+        rows_start(&rows, &c->code, chunk);
+        for (const Inst *k = first; k < i; k += k->steps) {
+            rows_next(&rows);
+            lower(&rows, k, how[number_of(c, k)]);
+        }
+        rows_end(&rows);
+    }
+    vzeroupper(&c->code);
+    return i;
+}
+
+static void compile_run(Compiler *c, const Inst *i, const Inst *end)
+{
+    run_begin(&c->code, c->program->code);
+    while (i < end) {
+        if (c->how[number_of(c, i)]) {
+            i = compile_lanes(c, i, end);
+            continue;
+        }
+        if (i->run != no_effect)
+            run_call(&c->code, i, c->program->code, c->stopped);
+        i += i->steps;
+    }
+    run_end(&c->code, i);
+}
+
+/* ---- all of them ---- */
+
+/* Where the loop may come to: after what ends a run, and where branches lead. Wherever else it comes to, it interprets. */
+static void find_starts(Compiler *c)
+{
+    const Program *p = c->program;
+    for (u32 n = 0; n < p->count; n++) {
+        c->how[n] = lowering_of(&p->code[n]);
+        if (!n || !p->code[n - 1].straight)
+            c->starts[n] = true;
+        if (p->code[n].row->family == FAMILY_BRANCH)
+            c->starts[p->code[n].target] = true;
+    }
+}
+
+static u32 end_of_run(const Compiler *c, u32 first)
+{
+    u32 n = first + 1, end = first + c->program->code[first].straight;
+    while (n < end && !c->starts[n])
+        n++;
+    return n;
+}
+
+static void compile_all(Compiler *c)
+{
+    enum { ALIGNMENT = 16 };
+    Program *p = c->program;
+    c->stopped = runs_stopped(&c->code);
+    for (u32 n = 0; n < p->count && !c->code.full; n++) {
+        if (!c->starts[n] || !p->code[n].straight)
+            continue;
+        c->code.used = (c->code.used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        p->compiled[n] = (CompiledRun *)(void *)(c->code.bytes + c->code.used);
+        compile_run(c, &p->code[n], &p->code[end_of_run(c, n)]);
+    }
+}
+
+static bool compile(Program *p)
+{
+    enum { PADDING = 64 };
+    Compiler c = {.program = p, .code = {.bytes = p->machine_code, .used = PADDING, .room = p->machine_code_bytes}};
+    c.starts = calloc(p->count + 1, sizeof *c.starts);
+    c.how = calloc(p->count + 1, sizeof *c.how);
+    p->compiled = calloc(p->count + 1, sizeof *p->compiled);
+    bool done = c.starts && c.how && p->compiled;
+    if (done) {
+        find_starts(&c);
+        compile_all(&c);
+    }
+    free(c.starts);
+    free(c.how);
+    /* What can be written is never run. */
+    return done && !c.code.full && !mprotect(p->machine_code, p->machine_code_bytes, PROT_READ | PROT_EXEC);
+}
+
+void program_compile(Program *p)
+{
+    enum { BYTES_EACH = 2048, MOST = 1 << 20 };
+    if (!__builtin_cpu_supports("avx512f") || p->count > MOST)
+        return;
+    p->machine_code_bytes = (p->count + 4ull) * BYTES_EACH;
+    p->machine_code = mmap(NULL, p->machine_code_bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p->machine_code == MAP_FAILED)
+        p->machine_code = NULL;
+    if (!p->machine_code || !compile(p))
+        program_forget_compiled(p);
+}
+
+void program_forget_compiled(Program *p)
+{
+    free(p->compiled);
+    if (p->machine_code)
+        munmap(p->machine_code, p->machine_code_bytes);
+    p->compiled = NULL;
+    p->machine_code = NULL;
+}
