@@ -387,6 +387,7 @@ bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
     a->active = exec_mask(w);
     a->outside = 0;
     a->split = false;
+    a->base = NULL; /* of no lane at all, if a buffer's range check turns off every one */
     switch ((Segment)i->row->detail[0]) {
     case SEGMENT_GLOBAL: return resolve_global(w, i, bytes, store, a);
     case SEGMENT_FLAT: return resolve_flat(w, i, bytes, store, a);
