@@ -90,6 +90,17 @@ static void compile_all(Compiler *c)
     }
 }
 
+/* Gives back the room that the code did not need. What can be written is never run. */
+static bool publish(Program *p, const Code *code)
+{
+    enum { PAGE = 4096 };
+    u64 needed = (code->used + PAGE - 1) / PAGE * PAGE;
+    if (needed < p->machine_code_bytes)
+        munmap(p->machine_code + needed, p->machine_code_bytes - needed);
+    p->machine_code_bytes = needed;
+    return mprotect(p->machine_code, needed, PROT_READ | PROT_EXEC) == 0;
+}
+
 static bool compile(Program *p)
 {
     enum { PADDING = 64 };
@@ -104,8 +115,7 @@ static bool compile(Program *p)
     }
     free(c.starts);
     free(c.how);
-    /* What can be written is never run. */
-    return done && !c.code.full && !mprotect(p->machine_code, p->machine_code_bytes, PROT_READ | PROT_EXEC);
+    return done && !c.code.full && publish(p, &c.code);
 }
 
 void program_compile(Program *p)

@@ -124,24 +124,20 @@ static void two(Rows *r, const Inst *i, const Lowering *how)
     give(r, i, computed(r, how->op, a, source_operand(r, i, !swap)));
 }
 
-/* x shifted by source k, of which only the lower five bits count. */
-static u8 shifted(Rows *r, const Inst *i, Operand x, int k, u32 op)
-{
-    u8 value = to_register(r, x), to;
-    if (i->how[k] == READ_CONSTANT) {
-        u8 way = op == VPSLLVD ? SHIFT_LEFT : op == VPSRLVD ? SHIFT_RIGHT : SHIFT_RIGHT_SIGNED;
-        to = rows_fresh(r);
-        vector_op_by(r->code, VPSHIFTD_BY, way, to, in_register(value), 0, fixed(i, k) & 31);
-        return to;
-    }
-    u8 count = computed(r, VPANDD, literal(r, 31), source_operand(r, i, k));
-    return computed(r, op, value, in_register(count));
-}
 static u8 shifted_by(Rows *r, u8 x, u8 way, u32 count)
 {
     u8 to = rows_fresh(r);
     vector_op_by(r->code, VPSHIFTD_BY, way, to, in_register(x), 0, (u8)count);
     return to;
+}
+/* x shifted by source k, of which only the lower five bits count. */
+static u8 shifted(Rows *r, const Inst *i, Operand x, int k, u32 op)
+{
+    u8 value = to_register(r, x), way = op == VPSLLVD ? SHIFT_LEFT : op == VPSRLVD ? SHIFT_RIGHT : SHIFT_RIGHT_SIGNED;
+    if (i->how[k] == READ_CONSTANT)
+        return shifted_by(r, value, way, fixed(i, k) & 31);
+    u8 count = computed(r, VPANDD, literal(r, 31), source_operand(r, i, k));
+    return computed(r, op, value, in_register(count));
 }
 
 static void shift(Rows *r, const Inst *i, const Lowering *how)

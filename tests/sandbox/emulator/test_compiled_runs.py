@@ -165,10 +165,7 @@ class Writer:
     def line(self, form: str) -> str:
         name, _, operands = form.partition(" ")
         parts = [part.partition(" ") for part in operands.split(", ")]
-        written = [f"{self.word(word)}{space}{rest}" for word, space, rest in parts]
-        if "x" in operands.split(", ") and "m" in operands.split(", ")[1:]:  # at most one scalar besides a mask
-            written = [w if not w.startswith("s") or len(w) > 3 or k < 2 else "v3" for k, w in enumerate(written)]
-        return f"  {name} {', '.join(written)}"
+        return f"  {name} {', '.join(f'{self.word(word)}{space}{rest}' for word, space, rest in parts)}"
 
 
 def block(target: str, seed: int) -> str:
@@ -188,3 +185,9 @@ def test_a_compiled_run_leaves_what_the_interpreter_leaves(sandbox: Sandbox, tar
     states = run_waves(sandbox, cases, target)  # which says where the two ways differ
     assert not [state.fault for state in states if state.fault]
     assert len({state.v.tobytes() for state in states}) == BLOCKS, "the blocks did nothing of their own"
+
+
+def test_a_host_that_refuses_to_run_what_was_written_interprets(sandbox: Sandbox) -> None:
+    cases = [(block("gfx942", seed), prepared(seed=seed)) for seed in range(4)]
+    refused, allowed = (run_waves(sandbox, cases, refuse_code=refuse) for refuse in (True, False))
+    assert [state.v.tobytes() for state in refused] == [state.v.tobytes() for state in allowed]

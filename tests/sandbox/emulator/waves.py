@@ -268,11 +268,17 @@ def unpack(raw: bytes, target: str = TARGET) -> State:
 
 
 def run_waves(
-    sandbox: Sandbox, cases: Sequence[tuple[str, State]], target: str = TARGET, *, modelled: bool = False
+    sandbox: Sandbox,
+    cases: Sequence[tuple[str, State]],
+    target: str = TARGET,
+    *,
+    modelled: bool = False,
+    refuse_code: bool = False,
 ) -> list[State]:
     """The state that each line leaves. A line that faults gives a state with `fault` set and zeros elsewhere.
 
     modelled: with the memory model on, whose accesses take another way.
+    refuse_code: in a process that may not run pages which it wrote.
     """
     lines = list(dict.fromkeys(line for line, _ in cases))
     numbers = b"".join(struct.pack("<I", lines.index(line)) for line, _ in cases)
@@ -290,6 +296,7 @@ def run_waves(
             BUILD_AND_RUN.format(
                 target=Frame.of(target).arch,
                 memory=int(modelled),
+                refuse="refuse_code" * refuse_code,
                 features=f"-mattr=+real-true16,+wavefrontsize{Frame.of(target).lanes}" * is_rdna(target),
             ),
         ],
@@ -327,7 +334,7 @@ $bin/ld.lld -shared $OUT/lines.o -o $OUT/lines.co
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_REPORT=$OUT/report
 export AMDKERNEL_EMULATOR_OPTIONS=step_limit=100000,threads=1,arena_mb=64,memory={memory},arch={target}
 for way in compiled interpreted; do
-    python3 run_lines.py $OUT
+    python3 run_lines.py $OUT {refuse}
     for file in results faults counters; do mv $OUT/$file $OUT/$way.$file; done
     rm $OUT/report
     AMDKERNEL_EMULATOR_OPTIONS=$AMDKERNEL_EMULATOR_OPTIONS,interpreted=1
