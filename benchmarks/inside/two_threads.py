@@ -1,11 +1,11 @@
-"""Inside the container: launches each kernel of launches.json with one thread and with two, in turn.
+"""Inside the container: what a second thread gains a launch, beside what a second process gains.
 
-Prints one JSON line a pair: seconds of CPU and of wall time of both, and how much faster the machine was, just before
-and just after, at two processes of bare arithmetic than at one after the other. Where that is less than two, the CPUs
-are not two cores to this container: they share one, or others have them.
+Each kernel of launches.json is launched in turn by a process with one thread, by two such processes at once, and by a
+process with two threads. Two processes share nothing, so they do twice the work in the time of one where two cores are
+free, and show what the machine gives to two where it shares the cores with others. Prints one JSON line a turn:
+seconds of CPU and of wall time of one thread ("one"), of the two processes ("processes") and of two threads ("two").
 """
 
-import ctypes
 import json
 import math
 import multiprocessing
@@ -14,34 +14,18 @@ import time
 from multiprocessing.connection import Connection
 from typing import Any
 
-from launch_kernels import Kernel, anchor, plans
+from launch_kernels import Kernel, plans
 
-STEPS = 3_000_000
-PAIRS = 20
+TURNS = 30
 forking = multiprocessing.get_context("fork")  # the library reads its options at its first call, so after it
-
-
-def seconds_of(processes: int) -> float:
-    """Of as many that run at once and share nothing."""
-    start = time.perf_counter()
-    others = [forking.Process(target=anchor, args=(ctypes.c_long(STEPS),)) for _ in range(processes - 1)]
-    for process in others:
-        process.start()
-    anchor(ctypes.c_long(STEPS))
-    for process in others:
-        process.join()
-    return time.perf_counter() - start
-
-
-def machine_scaling() -> float:
-    return 2 * seconds_of(1) / seconds_of(2)
 
 
 def serve(asked: Connection, threads: int, plan: dict[str, Any]) -> None:
     os.environ["AMDKERNEL_EMULATOR_OPTIONS"] = f"threads={threads}"
     kernel = Kernel(plan)
     while True:
-        asked.send(kernel.timed())
+        cpu, _ = kernel.timed()
+        asked.send(cpu)
         asked.recv()
 
 
@@ -52,23 +36,23 @@ def started(threads: int, plan: dict[str, Any]) -> Connection:
     return ours
 
 
-def took(kernel: Connection) -> tuple[float, float]:
-    kernel.send("again")
-    cpu, wall = kernel.recv()
-    return cpu, wall
+def took(*launching: Connection) -> tuple[float, float]:
+    """Seconds of CPU of all, and of wall time until the last is done."""
+    start = time.perf_counter()
+    for process in launching:
+        process.send("again")
+    cpu = sum(process.recv() for process in launching)
+    return cpu, time.perf_counter() - start
 
 
 def main() -> None:
     for name, plan in plans().items():
         if math.prod(plan["grid"]) < 2:
             continue
-        one, two = started(1, plan), started(2, plan)
-        before = machine_scaling()
-        for _ in range(PAIRS):
-            pair = {"one": took(one), "two": took(two)}
-            after = machine_scaling()
-            print(json.dumps({"name": name, **pair, "machine": [before, after]}), flush=True)
-            before = after
+        one, another, two = started(1, plan), started(1, plan), started(2, plan)
+        for _ in range(TURNS):
+            turn = {"one": took(one), "processes": took(one, another), "two": took(two)}
+            print(json.dumps({"name": name, **turn}), flush=True)
 
 
 if __name__ == "__main__":
