@@ -8,6 +8,7 @@ from typing import Protocol
 
 from amdkernel_mcp.execution.runner_answer import DispatchFault
 from amdkernel_mcp.execution.runner_job import CaseReport
+from amdkernel_mcp.problems.kernel_symbols import source_name
 from amdkernel_mcp.results import CheckVerdict, Finding, FindingKind
 
 # What lies within the runner's guard bands would not stop a GPU: the kernel would go on and be wrong.
@@ -77,8 +78,8 @@ def line_at(lines: Lines | None, pc: int, callers: Sequence[int] = ()) -> int | 
 
 
 def place_of(kernel: str, seen: DispatchFault, calls: Sequence[int]) -> str:
-    """Which work-item it was, and how it came there."""
-    place = f"{kernel}, workgroup {list(seen.workgroup)}, wave {seen.wave}, lane {seen.lane}"
+    """Which work-item it was, of the kernel with that symbol, and how it came there."""
+    place = f"{source_name(kernel)}, workgroup {list(seen.workgroup)}, wave {seen.wave}, lane {seen.lane}"
     return f"{place}, called from line {', '.join(map(str, calls))}" if calls else place
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from amdkernel_mcp.execution.runner_answer import DispatchFinding, RacePartner
 from amdkernel_mcp.execution.runner_job import CaseReport
 from amdkernel_mcp.problems.faults import Layout, Lines, access_of, line_at, lines_to, place_of, signed
+from amdkernel_mcp.problems.kernel_symbols import source_name
 from amdkernel_mcp.results import Finding, FindingKind
 
 _ARGUMENTS = "the kernel's arguments"  # as sandbox/emulator/hip/report.c names the segment
@@ -119,7 +120,8 @@ def line_of_partner(partner: RacePartner, lines: Lines | None) -> int | None:
 
 def work_of(partner: RacePartner, line: int | None) -> str:
     """What work of another stream does: `a copy in another stream reads`."""
-    who = f"a {partner.work}" if partner.object is None else f"kernel {partner.work}"
+    work = partner.work or ""
+    who = f"a {work}" if partner.object is None else f"kernel {source_name(work)}"
     at = "" if line is None else f" in line {line}"
     verb = {"load": "reads", "store": "writes", "update": "updates"}[partner.access]
     return f"{who} in another stream {'frees' if partner.work == 'release' else verb}{at}"

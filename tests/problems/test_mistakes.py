@@ -26,9 +26,9 @@ def writer(pc=0x20, **rest):
     return RacePartner(pc=pc, workgroup=(0, 0, 0), wave=0, lane=0, access="store", atomic=False, **rest)
 
 
-def explained(*found, other_lines=None):
+def explained(*found, other_lines=None, kernel="k"):
     record = DispatchRecord(
-        kernel="k", grid=(1, 1, 1), block=(64, 1, 1), lds_bytes=256, seconds=0, counters={}, pcs=None, fault=None,
+        kernel=kernel, grid=(1, 1, 1), block=(64, 1, 1), lds_bytes=256, seconds=0, counters={}, pcs=None, fault=None,
         findings=list(found),
     )  # fmt: skip
     report = CaseReport("ok", "", (), dispatches=(record,))
@@ -68,3 +68,10 @@ def test_other_work_that_is_no_kernel_has_no_line():
     (race,) = explained(seen("race", 0x10, writer(0, work="copy")))
     assert race.other_line is None
     assert "which a copy in another stream writes, and both may run at the same time" in race.message
+
+
+def test_kernels_are_named_as_the_source_names_them():
+    producer = writer(0x30, work="_Z8producerPf", object=2)
+    (race,) = explained(seen("race", 0x10, producer), kernel="_Z5scaleIfLi4EEvPT_", other_lines={2: Lines()})
+    assert "; scale<float, 4>, workgroup" in race.message
+    assert "which kernel producer in another stream" in race.message

@@ -1,7 +1,9 @@
 /* What is told of a dispatch: a JSON line for the runner, or a sentence for a person. */
+#define _GNU_SOURCE
 #include "launch.h"
 #include "order_of_work.h"
 
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,11 +264,22 @@ static void tell_place(const Dispatch *d, const Fault *f)
     fprintf(stderr, ", which has %" PRIu64 " bytes%s", near.bytes, near.live ? "" : " and was freed");
 }
 
+/* As the source has it; NULL where the name is plain C, or the program lacks C++'s run time. The caller frees it. */
+static char *name_in_source(const char *symbol)
+{
+    typedef char *Demangle(const char *, char *, size_t *, int *);
+    Demangle *demangle = (Demangle *)dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    bool mangled = !strncmp(symbol, "_Z", 2); /* without it, f is a float */
+    return demangle && mangled ? demangle(symbol, NULL, NULL, NULL) : NULL;
+}
+
 static void tell(const Function *f, const Dispatch *d, const Fault *fault)
 {
+    char *name = name_in_source(f->kernel->name);
     fprintf(stderr, "amdkernel emulator: %s in kernel %s, workgroup (%u, %u, %u), wave %u, lane %u: %s\n",
-            outcome_name(fault->kind), f->kernel->name, fault->workgroup[0], fault->workgroup[1], fault->workgroup[2],
-            fault->wave, fault->lane, fault->instruction);
+            outcome_name(fault->kind), name ? name : f->kernel->name, fault->workgroup[0], fault->workgroup[1],
+            fault->workgroup[2], fault->wave, fault->lane, fault->instruction);
+    free(name);
     if (!touches_memory(fault))
         return;
     fprintf(stderr, "amdkernel emulator: %s of %u bytes of %s memory at ", fault->store ? "store" : "load", fault->bytes,
