@@ -142,10 +142,15 @@ static bool check_offsets(Wave *w, const Inst *i, const u32 *offset, u64 active,
 /* ---- addresses by segment ---- */
 
 /* `x`, where lanes that sleep hold what lane `first` does: then all 64 can be looked at alike. */
-static const u32 *awake_only(const u32 *x, u64 active, u32 first, u32 *room)
+static const u32 *awake_only(const Wave *w, const u32 *x, u64 active, u32 first, u32 *room)
 {
     if (likely(active == ~0ull))
         return x;
+    if (active == w->all_lanes) {
+        memcpy(room, x, 32 * sizeof *x); /* of 32 lanes: the others never wake up */
+        memcpy(room + 32, x, 32 * sizeof *x);
+        return room;
+    }
     for (int l = 0; l < LANES; l++)
         room[l] = x[first];
     choose(room, room, x, active);
@@ -181,7 +186,7 @@ static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Acces
     u32 first = a->active ? (u32)__builtin_ctzll(a->active) : 0, room[LANES];
     u64 base = (u64)(i64)i->offset;
     if (i->source[1] == SOURCE_OFF) {
-        const u32 *high = awake_only(low + LANES, a->active, first, room);
+        const u32 *high = awake_only(w, low + LANES, a->active, first, room);
         if (!all_equal(high))
             return false;
         base += pair(0, high[0]);
@@ -189,7 +194,7 @@ static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Acces
         base += scalar64(w, i, 1);
     }
     a->base = (u8 *)base;
-    a->offset = awake_only(low, a->active, first, a->own);
+    a->offset = awake_only(w, low, a->active, first, a->own);
     Span *cached = span_of(w, i);
     return likely(all_in_span(cached, base, a->offset, bytes, store)) ||
            (memory_span(w->worker->memory, base + a->offset[0], bytes, cached) &&

@@ -42,13 +42,18 @@ bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a);
 /* LDS at address + offset of each lane, lane by lane unless all are known to be `within`, and watchers are told. */
 bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a);
 
-/* True when `reach` bytes from every lane's address on lie within LDS, sleeping lanes as well. */
-static inline bool all_within(const Wave *w, const u32 *address, u32 reach)
+/* True when `reach` bytes from the address of each of so many lanes on lie within LDS, sleeping ones as well. */
+static inline __attribute__((always_inline)) bool all_within(const Wave *w, u32 lanes, const u32 *address, u32 reach)
 {
     u32 limit = w->lds_bytes - reach, beyond = 0;
-    for (int l = 0; l < LANES; l++)
+    for (u32 l = 0; l < lanes; l++)
         beyond |= address[l] > limit;
     return reach <= w->lds_bytes && !beyond;
+}
+/* Where waves have 32 lanes, the addresses of the others may be anything. */
+static inline bool wave_within(const Wave *w, const u32 *address, u32 reach)
+{
+    return likely(all_within(w, LANES, address, reach)) || (w->wave32 && all_within(w, 32, address, reach));
 }
 
 /* The same, in short where there is nothing to tell. */
@@ -58,7 +63,7 @@ static inline bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 of
     a->outside = 0;
     a->base = w->lds + offset;
     a->offset = address;
-    bool within = all_within(w, address, (u32)offset + bytes);
+    bool within = wave_within(w, address, (u32)offset + bytes);
     return likely(within && !w->worker->watchers) || lds_slowly(w, i, address, offset, bytes, store, within, a);
 }
 
@@ -72,7 +77,7 @@ static inline bool access_lds_two(Wave *w, const Inst *i, const u32 *address, i3
     a->base = w->lds + offset;
     b->base = w->lds + other;
     a->offset = b->offset = address;
-    bool within = all_within(w, address, (u32)farther + bytes);
+    bool within = wave_within(w, address, (u32)farther + bytes);
     return likely(within && !w->worker->watchers) ||
            (lds_slowly(w, i, address, offset, bytes, store, within, a) &&
             lds_slowly(w, i, address, other, bytes, store, within, b));

@@ -4,6 +4,7 @@
 
 #include "awake.h"
 #include "disassembler.h"
+#include "dual.h"
 #include "exec.h"
 #include "machine.h"
 #include "memory_shape.h"
@@ -143,38 +144,7 @@ static bool decode_single(Program *p, const RowIndex *rows, const char *text, In
     return true;
 }
 
-/* ---- dual instructions (VOPD): two at a time, both of which read before either writes.  RDNA3 ISA, "Dual issue" ---- */
-
-static bool reads(const Inst *i, u16 reg)
-{
-    return i->source[0] == reg || i->source[1] == reg || i->source[2] == reg;
-}
-
-static inline void run_both(Wave *w, const Inst *i, bool awake)
-{
-    const Inst *x = &w->program->halves[i->target], *y = x + 1;
-    Handler *run_x = awake ? x->awake : x->run, *run_y = awake ? y->awake : y->run;
-    u32 old[LANES], result[LANES];
-    if (!reads(y, x->dst)) {
-        run_x(w, x);
-        run_y(w, y);
-    } else if (!reads(x, y->dst)) {
-        run_y(w, y);
-        run_x(w, x);
-    } else {
-        memcpy(old, vector(w, x->dst), sizeof old);
-        run_x(w, x);
-        memcpy(result, vector(w, x->dst), sizeof result);
-        memcpy(vector(w, x->dst), old, sizeof old);
-        run_y(w, y);
-        memcpy(vector(w, x->dst), result, sizeof result);
-    }
-}
-static void run_dual(Wave *w, const Inst *i) { run_both(w, i, false); }
-static void run_dual_awake(Wave *w, const Inst *i) { run_both(w, i, true); }
-
-static const Row dual_row = {.mnemonic = "v_dual", .run = run_dual, .awake = run_dual_awake, .layout = "*",
-                             .family = FAMILY_VALU, .result = TYPE_F32, .source = {TYPE_F32}};
+/* ---- dual instructions ---- */
 
 /* "v_dual_add_f32 v0, v1, v2 :: v_dual_mov_b32 v3, v4": each half is the instruction of that name. */
 static bool decode_dual(Program *p, const RowIndex *rows, const char *text, Inst *i)
@@ -197,8 +167,7 @@ static bool decode_dual(Program *p, const RowIndex *rows, const char *text, Inst
             halves[k].dst < FIRST_VGPR)
             return false;
     }
-    i->row = &dual_row;
-    i->run = run_dual;
+    dual_join(i, halves);
     i->target = 2 * p->duals++;
     return halves[0].dst != halves[1].dst;
 }

@@ -118,37 +118,40 @@ static inline __attribute__((always_inline)) void gather_group(const u8 *const *
     }
 }
 
-static inline bool all_side_by_side(const Lanes *distance)
+static inline __attribute__((always_inline)) bool all_side_by_side(const Lanes *distance, u32 groups)
 {
     const Lanes steps = {0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60};
-    return all_zero((distance[0] ^ steps) | (distance[1] ^ steps) | (distance[2] ^ steps) | (distance[3] ^ steps));
+    Lanes off = {0};
+    for (u32 g = 0; g < groups; g++)
+        off |= distance[g] ^ steps;
+    return all_zero(off);
 }
 
-/* The same for all lanes, whose groups mostly are of one pattern. Inlined with constant numbers: the choices within are
- * then made by the compiler. */
-static inline __attribute__((always_inline)) void gather_all(const u8 *const *bases, u32 count, const u32 *offset,
-                                                             u32 words, u32 *rows)
+/* The same for all lanes of a wave, whose groups mostly are of one pattern. Inlined with constant numbers: the choices
+ * within are then made by the compiler. */
+static inline __attribute__((always_inline)) void gather_all(u32 lanes, const u8 *const *bases, u32 count,
+                                                             const u32 *offset, u32 words, u32 *rows)
 {
-    enum { GROUPS = LANES / GROUP };
-    Lanes distance[GROUPS];
-    u32 first[GROUPS];
-    for (u32 g = 0; g < GROUPS; g++) {
+    Lanes distance[LANES / GROUP], apart = {0};
+    u32 first[LANES / GROUP], groups = lanes / GROUP;
+    for (u32 g = 0; g < groups; g++) {
         distance[g] = distances(offset + g * GROUP);
         first[g] = offset[g * GROUP];
+        apart |= distance[g];
     }
-    if (all_zero(distance[0] | distance[1] | distance[2] | distance[3])) {
+    if (all_zero(apart)) {
 #pragma clang loop unroll(full)
-        for (u32 g = 0; g < GROUPS; g++)
+        for (u32 g = 0; g < groups; g++)
             for (u32 n = 0; n < count; n++)
                 gather_broadcast(bases[n] + first[g], words, rows + n * words * LANES + g * GROUP);
-    } else if (words == 1 && all_side_by_side(distance)) {
+    } else if (words == 1 && all_side_by_side(distance, groups)) {
 #pragma clang loop unroll(full)
-        for (u32 g = 0; g < GROUPS; g++)
+        for (u32 g = 0; g < groups; g++)
             for (u32 n = 0; n < count; n++)
                 store_lanes(rows + n * LANES + g * GROUP, load_lanes(bases[n] + first[g]));
     } else {
 #pragma clang loop unroll(disable)
-        for (u32 g = 0; g < GROUPS; g++)
+        for (u32 g = 0; g < groups; g++)
             gather_group(bases, count, offset + g * GROUP, words, rows + g * GROUP);
     }
 }

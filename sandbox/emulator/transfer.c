@@ -35,8 +35,25 @@ static inline __attribute__((always_inline)) void store_all(u8 *base, const u32 
 
 enum { ALL_AWAKE = (1 << GROUP) - 1 };
 
+static inline __attribute__((always_inline)) void load_all(u32 lanes, const Access *a, u32 words, u32 *rows)
+{
+    const u8 *const bases[] = {a->base};
+    if (words == 1)
+        gather_all(lanes, bases, 1, a->offset, 1, rows);
+    else if (words == 2)
+        gather_all(lanes, bases, 1, a->offset, 2, rows);
+    else if (words == 4)
+        gather_all(lanes, bases, 1, a->offset, 4, rows);
+    else
+        gather_all(lanes, bases, 1, a->offset, words, rows);
+}
+
 static void load_some(Wave *w, const Access *a, u16 dst, u32 words)
 {
+    if (a->active == w->all_lanes && a->base) {
+        load_all(32, a, words, vector(w, dst));
+        return;
+    }
     for (int first = 0; first < LANES; first += GROUP) {
         u32 awake = a->active >> first & ALL_AWAKE;
         if (awake == ALL_AWAKE && a->base)
@@ -52,18 +69,10 @@ static void load_some(Wave *w, const Access *a, u16 dst, u32 words)
 
 void load_dwords(Wave *w, const Access *a, u16 dst, u32 words)
 {
-    u32 *rows = vector(w, dst);
-    const u8 *const bases[] = {a->base};
     if (unlikely(a->active != ~0ull || !a->base))
         load_some(w, a, dst, words);
-    else if (words == 1)
-        gather_all(bases, 1, a->offset, 1, rows);
-    else if (words == 2)
-        gather_all(bases, 1, a->offset, 2, rows);
-    else if (words == 4)
-        gather_all(bases, 1, a->offset, 4, rows);
     else
-        gather_all(bases, 1, a->offset, words, rows);
+        load_all(LANES, a, words, vector(w, dst));
 }
 
 static void store_some(Wave *w, const Access *a, u16 source, u32 words)

@@ -22,13 +22,13 @@ static inline __attribute__((always_inline)) void read_awake(Wave *w, const Inst
     const u32 *address = (const u32 *)((const u8 *)w->v + i->read.address_place);
     const u8 *const bases[] = {w->lds + i->read.at[0], w->lds + i->read.at[1]};
     u32 watchers = w->worker->watchers;
-    if (unlikely(!all_within(w, address, i->read.reach) || watchers & ~(u32)WATCH_COUNTERS)) {
+    if (unlikely(!all_within(w, LANES, address, i->read.reach) || watchers & ~(u32)WATCH_COUNTERS)) {
         otherwise(w, i);
         return;
     }
     for (u32 n = 0; unlikely(watchers) && n < count; n++)
         watch_lds(w, i, address, w->all_lanes, 4 * words, false);
-    gather_all(bases, count, address, words, result_row(w, i));
+    gather_all(LANES, bases, count, address, words, result_row(w, i));
 }
 HANDLER(ds_read_1_awake) { read_awake(w, i, 1, 1, ds_read); }
 HANDLER(ds_read_2_awake) { read_awake(w, i, 1, 2, ds_read); }

@@ -6,31 +6,47 @@
 #include <sys/mman.h>
 
 typedef struct {
+    const Inst *inst;
+    const Lowering *how;
+} Piece;
+
+typedef struct {
     Program *program;
     Code code;
-    u64 stopped;        /* where code goes on when a handler stopped the wave */
-    bool *starts;       /* by instruction: a run may begin here */
-    const Lowering **how; /* NULL: its handler is called */
+    u64 stopped;       /* where code goes on when a handler stopped the wave */
+    bool *starts;      /* by instruction: a run may begin here */
+    Piece (*pieces)[2]; /* by instruction: itself, or the halves of a dual one; none: its handler is called */
 } Compiler;
 
 static u32 number_of(const Compiler *c, const Inst *i) { return (u32)(i - c->program->code); }
 
 /* ---- one run ---- */
 
+/* Whether code for 16 lanes at a time may go on with this instruction after those that used scalars so. */
+static bool can_follow(const Piece *pieces, ScalarUse *uses)
+{
+    bool ok = pieces[0].inst;
+    for (u32 k = 0; k < 2 && pieces[k].inst; k++)
+        ok = note_scalars(uses, pieces[k].inst, pieces[k].how) && ok;
+    return ok;
+}
+
 /* From `i` on, instructions that become code: all of them for 16 lanes, then for the next 16. */
 static const Inst *compile_lanes(Compiler *c, const Inst *first, const Inst *end)
 {
     ScalarUse uses[SCALAR_FILE] = {UNUSED};
-    const Lowering **how = c->how;
     const Inst *i = first;
-    for (u32 n; i < end && how[n = number_of(c, i)] && note_scalars(uses, i, how[n]);)
+    while (i < end && can_follow(c->pieces[number_of(c, i)], uses))
         i += i->steps;
     for (u32 chunk = 0; chunk < (c->program->wave32 ? 2 : LANES / CHUNK_LANES); chunk++) {
         Rows rows;
         rows_start(&rows, &c->code, chunk);
         for (const Inst *k = first; k < i; k += k->steps) {
-            rows_next(&rows);
-            lower(&rows, k, how[number_of(c, k)]);
+            const Piece *pieces = c->pieces[number_of(c, k)];
+            for (u32 n = 0; n < 2 && pieces[n].inst; n++) {
+                rows_next(&rows);
+                lower(&rows, pieces[n].inst, pieces[n].how);
+            }
         }
         rows_end(&rows);
     }
@@ -42,7 +58,7 @@ static void compile_run(Compiler *c, const Inst *i, const Inst *end)
 {
     run_begin(&c->code, c->program->code);
     while (i < end) {
-        if (c->how[number_of(c, i)]) {
+        if (c->pieces[number_of(c, i)]->inst) {
             i = compile_lanes(c, i, end);
             continue;
         }
@@ -55,12 +71,26 @@ static void compile_run(Compiler *c, const Inst *i, const Inst *end)
 
 /* ---- all of them ---- */
 
+static void find_pieces(Compiler *c, u32 n)
+{
+    const Inst *i = &c->program->code[n], *first = is_dual(i) ? &c->program->halves[i->target] : i;
+    Piece *pieces = c->pieces[n];
+    ScalarUse own[SCALAR_FILE] = {UNUSED};
+    bool ok = first == i || i->run == i->row->run; /* else both halves read what the other writes */
+    for (u32 k = 0; k <= is_dual(i) && ok; k++) {
+        pieces[k] = (Piece){first + k, lowering_of(first + k)};
+        ok = pieces[k].how;
+    }
+    if (!ok || !can_follow(pieces, own))
+        memset(pieces, 0, sizeof *c->pieces);
+}
+
 /* Where the loop may come to: after what ends a run, and where branches lead. Wherever else it comes to, it interprets. */
 static void find_starts(Compiler *c)
 {
     const Program *p = c->program;
     for (u32 n = 0; n < p->count; n++) {
-        c->how[n] = lowering_of(&p->code[n]);
+        find_pieces(c, n);
         if (!n || !p->code[n - 1].straight)
             c->starts[n] = true;
         if (p->code[n].row->family == FAMILY_BRANCH)
@@ -106,15 +136,15 @@ static bool compile(Program *p)
     enum { PADDING = 64 };
     Compiler c = {.program = p, .code = {.bytes = p->machine_code, .used = PADDING, .room = p->machine_code_bytes}};
     c.starts = calloc(p->count + 1, sizeof *c.starts);
-    c.how = calloc(p->count + 1, sizeof *c.how);
+    c.pieces = calloc(p->count + 1, sizeof *c.pieces);
     p->compiled = calloc(p->count + 1, sizeof *p->compiled);
-    bool done = c.starts && c.how && p->compiled;
+    bool done = c.starts && c.pieces && p->compiled;
     if (done) {
         find_starts(&c);
         compile_all(&c);
     }
     free(c.starts);
-    free(c.how);
+    free(c.pieces);
     return done && !c.code.full && publish(p, &c.code);
 }
 

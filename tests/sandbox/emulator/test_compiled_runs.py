@@ -115,6 +115,19 @@ v_add_co_ci_u32_e64 v, m, v, v, m
 v_xor3_b32 v, v, x, v
 v_lshlrev_b64 w, n, w
 """
+# The second half reads what the first writes, the other way round, both, neither; a mask beside its register as a scalar.
+DUAL = """
+v_dual_add_f32 v0, v1, v2 :: v_dual_mov_b32 v3, v0
+v_dual_mov_b32 v2, v3 :: v_dual_mul_f32 v3, v4, v1
+v_dual_sub_f32 v2, v3, v1 :: v_dual_add_nc_u32 v3, v4, v2
+v_dual_fmac_f32 v0, v1, v2 :: v_dual_fmac_f32 v3, v4, v5
+v_dual_fmac_f32 v4, v4, v2 :: v_dual_and_b32 v5, s9, v4
+v_dual_mov_b32 v4, s5 :: v_dual_lshlrev_b32 v1, s5, v3
+v_dual_fmaak_f32 v2, v3, v4, 0x40490fdb :: v_dual_fmamk_f32 v1, v0, 0x40490fdb, v5
+v_dual_cndmask_b32 v4, v1, v2 :: v_dual_cndmask_b32 v5, v2, v4
+v_dual_cndmask_b32 v4, v1, v2 :: v_dual_mov_b32 v5, vcc_lo
+v_dual_max_f32 v4, v1, v2 :: v_dual_subrev_f32 v5, 1.0, v4
+"""
 COMPARES = "".join(
     f"v_cmp_{relation}_{kind}_e64 m, {sources}\n"
     for kind, relations in {
@@ -125,7 +138,8 @@ COMPARES = "".join(
     for sources in ("v, x", "x, v")
 )  # fmt: skip
 FORMS = {
-    "gfx90a": SHARED + CDNA + CDNA2, "gfx942": SHARED + CDNA + CDNA3, "gfx1100": SHARED + RDNA, "gfx1100/64": SHARED + RDNA,
+    "gfx90a": SHARED + CDNA + CDNA2, "gfx942": SHARED + CDNA + CDNA3, "gfx1100": SHARED + RDNA + DUAL,
+    "gfx1100/64": SHARED + RDNA,
 }  # fmt: skip
 
 

@@ -1,0 +1,10 @@
+/* Dual instructions (VOPD): two at a time, both of which read before either writes.  RDNA3 ISA, "Dual issue" */
+#ifndef AMDKERNEL_DUAL_H
+#define AMDKERNEL_DUAL_H
+
+#include "machine.h"
+
+/* Makes `i` run both, and orders them so that the second reads nothing that the first writes, where that can be had. */
+void dual_join(Inst *i, Inst half[2]);
+
+#endif
