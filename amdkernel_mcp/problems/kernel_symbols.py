@@ -118,6 +118,8 @@ def source_name(symbol: str) -> str:
         length = int(match[1])
         name = rest[match.end() : match.end() + length]
         rest = rest[match.end() + length :]
+        if not nested:  # what follows is the first parameter's type
+            break
     if rest.startswith("I") and name:
         return name + _template_arguments(rest[1:])
     return name or symbol

@@ -29,6 +29,7 @@ _REMEDIES: dict[FindingKind, str] = {
 }
 _BY_THE_RACE = "this read races, see above: it may only have come before what writes it"
 BETWEEN_STREAMS = "wait for an event of the other stream, or for the stream itself, in between"
+_BETWEEN_LANES = "let one lane alone write it, or use an atomic"
 _BETWEEN_GROUPS = "use atomics, a flag with release and acquire, or a second launch"
 
 
@@ -85,6 +86,8 @@ def _finding(
         remedy = BETWEEN_STREAMS
     elif seen.partner and seen.partner.workgroup != seen.workgroup:
         remedy = _BETWEEN_GROUPS
+    elif seen.partner and seen.partner.wave == seen.wave:
+        remedy = _BETWEEN_LANES
     return Finding(kind=kind, message=f"{text}: {remedy}", line=line, called_from=chain[1:], other_line=other)
 
 

@@ -67,10 +67,26 @@ void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bi
         w->stop = STOP_MODE; /* to the loop that looks at every instruction */
 }
 
+/* Structs are copied as they are: a word that none of them has set, beside one that all have, is padding, or a member that
+ * is not in use. */
+static bool stores_structs(const Taint *t, u32 reg, u32 bytes, u64 lanes)
+{
+    bool full = false, empty = false, else_set = true;
+    for (u32 k = 0; 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
+        u64 unset = unset_in(t, reg + k, WHOLE_ALONE) & lanes;
+        full |= !unset;
+        empty |= unset == lanes;
+        else_set &= !unset || unset == lanes;
+    }
+    return full && empty && else_set;
+}
+
 void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes)
 {
     Taint *t = shadow_of(w)->taint;
-    for (u32 k = 0; t && t->live && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
+    if (!t || !t->live || stores_structs(t, reg, bytes, lanes))
+        return;
+    for (u32 k = 0; 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
         u32 stored = moved_bytes(i, bytes - 4 * k);
         if (unset_in(t, reg + k, bytes < 4 ? stored : WHOLE_ALONE) & lanes)
             used(w, i, t, reg + k);

@@ -541,3 +541,13 @@ KERNEL(one_byte_too_many_of_a_word)
     if (t < 64 && 4 * t + 1 <= 253)
         out[t] = (unsigned char)(s[4 * t] + s[4 * t + 1]); //! uninitialised_read
 }
+
+KERNEL(vectors_copied_of_which_the_last_is_not_whole)
+{
+    if (threadIdx.x < 253)
+        w[ITEM] = x[ITEM];
+    __syncthreads();
+    unsigned vector = blockIdx.x * 64 + threadIdx.x;
+    if (threadIdx.x < 64)
+        ((int4*)y)[vector] = ((int4*)w)[vector]; //! uninitialised_read
+}

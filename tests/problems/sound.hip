@@ -593,3 +593,39 @@ KERNEL(bytes_that_are_loaded_with_others)
             out[first + 3] = d;
     }
 }
+
+// Padding, and members that nobody sets, go along when structs are copied.
+struct Gapped {
+    char c;
+    double d;
+};
+struct alignas(16) Point {
+    float x, y, z;
+};
+
+KERNEL(structs_copied_with_their_padding)
+{
+    Gapped *from = (Gapped*)w + blockIdx.x * 64, *to = (Gapped*)y + blockIdx.x * 64;
+    unsigned t = threadIdx.x;
+    if (t < 64) {
+        from[t].c = (char)x[ITEM];
+        from[t].d = x[ITEM];
+    }
+    __syncthreads();
+    if (t < 64)
+        to[t] = from[63 - t];
+}
+
+KERNEL(points_copied_with_the_room_behind_them)
+{
+    Point *from = (Point*)w + blockIdx.x * 64, *to = (Point*)y + blockIdx.x * 64;
+    unsigned t = threadIdx.x;
+    if (t < 64) {
+        from[t].x = x[ITEM];
+        from[t].y = 1;
+        from[t].z = 2;
+    }
+    __syncthreads();
+    if (t < 64)
+        to[t] = from[63 - t];
+}

@@ -110,6 +110,8 @@ def test_a_workspace_has_its_bytes_in_each_case(tmp_path):
         ("_Z5scaleIDF16_Lb1EEvPT_", "scale<_Float16, 1>"),
         ("_ZN4math4tanhEPd", "tanh"),
         ("_ZL6hiddenPd", "hidden"),
+        ("_Z6level24Blobi", "level2"),
+        ("_ZN1n7advanceE9Particlesd", "advance"),
     ],
 )
 def test_a_mangled_name_is_read_back(symbol, name):

@@ -108,7 +108,8 @@ hipError_t hipDeviceComputeCapability(int *major, int *minor, hipDevice_t handle
 
 hipError_t hipDeviceGetPCIBusId(char *id, int bytes, int ordinal)
 {
-    if (!id || bytes <= 0 || !is_device(ordinal))
+    enum { ID_BYTES = sizeof "0000:00:00.0" };
+    if (!id || bytes < ID_BYTES || !is_device(ordinal))
         return answer(is_device(ordinal) ? hipErrorInvalidValue : hipErrorInvalidDevice);
     snprintf(id, (size_t)bytes, "0000:%02x:00.0", BUS_OF(ordinal));
     return hipSuccess;

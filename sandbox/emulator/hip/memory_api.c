@@ -10,7 +10,8 @@ static hipError_t allocate(void **pointer, size_t bytes, AllocationKind kind, u3
     return answer(error != hipSuccess ? error : allocation_new(pointer, bytes, kind, flags));
 }
 
-static hipError_t release(void *pointer, bool host)
+/* hipFree and hipHostFree alike, whichever call the memory is from: so does AMD's runtime (CLR, ihipFree). */
+static hipError_t release(void *pointer)
 {
     Allocation a;
     if (!pointer)
@@ -18,7 +19,7 @@ static hipError_t release(void *pointer, bool host)
     bool known = allocation_find(pointer, &a) && a.address == (u64)(uintptr_t)pointer;
     if (!known)
         report_bad_range("release", pointer, 1, true);
-    if (!known || a.kind == ALLOCATION_REGISTERED || a.kind == ALLOCATION_MAPPED || (a.kind == ALLOCATION_HOST) != host)
+    if (!known || a.kind == ALLOCATION_REGISTERED || a.kind == ALLOCATION_MAPPED)
         return hipErrorInvalidValue;
     queue_wait_device(a.device); /* which may use it */
     return allocation_end(pointer) ? hipSuccess : hipErrorInvalidValue;
@@ -28,6 +29,9 @@ hipError_t hipMalloc(void **pointer, size_t bytes) { return allocate(pointer, by
 
 hipError_t hipExtMallocWithFlags(void **pointer, size_t bytes, unsigned flags)
 {
+    enum { SIGNAL_BYTES = 8 };
+    if (flags > hipDeviceMallocContiguous || (flags == hipMallocSignalMemory && bytes != SIGNAL_BYTES))
+        return answer(hipErrorInvalidValue);
     return allocate(pointer, bytes, ALLOCATION_DEVICE, flags);
 }
 
@@ -89,11 +93,11 @@ hipError_t hipFree(void *pointer)
 {
     hipError_t error = pointer ? capture_forbids() : hipSuccess;
     if (error == hipSuccess)
-        error = release(pointer, false);
+        error = release(pointer);
     return answer(error != hipSuccess ? error : device_fault()); /* hipFree waits for the device */
 }
 
-hipError_t hipHostFree(void *pointer) { return answer(release(pointer, true)); }
+hipError_t hipHostFree(void *pointer) { return answer(release(pointer)); }
 hipError_t hipFreeHost(void *pointer) { return hipHostFree(pointer); }
 
 /* ---- the host's memory as kernels see it: under the same address ---- */

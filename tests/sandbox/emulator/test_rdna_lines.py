@@ -87,6 +87,9 @@ COMMON = [
         ("v_dual_mov_b32 v22, v10 :: v_dual_and_b32 v21, v11, v12\nv_xor3_b32 v20, v22, v21, v12",
          lambda s: s.u32(10) ^ (s.u32(11) & s.u32(12)) ^ s.u32(12)),
         ("v_dual_mov_b32 v21, v11 :: v_dual_add_nc_u32 v20, v10, v12", lambda s: s.u32(10) + s.u32(12)),
+        # One half reads what the other writes.
+        ("v_mov_b32 v21, v10\nv_dual_mov_b32 v21, v11 :: v_dual_mov_b32 v20, v21", lambda s: s.u32(10)),
+        ("v_mov_b32 v20, v10\nv_dual_mov_b32 v21, v20 :: v_dual_mov_b32 v20, v11\nv_mov_b32 v20, v21", lambda s: s.u32(10)),
         # Each half reads what the other writes: v20 and v21 change places.
         ("v_mov_b32 v20, v10\nv_mov_b32 v21, v11\nv_dual_mov_b32 v20, v21 :: v_dual_mov_b32 v21, v20", lambda s: s.u32(11)),
         ("v_mov_b32 v22, v10\nv_mov_b32 v23, v11\nv_dual_mov_b32 v22, v23 :: v_dual_mov_b32 v23, v22\nv_mov_b32 v20, v23",

@@ -58,6 +58,14 @@ static void wrong_arguments() {
   EXPECT_ERROR(hipErrorInvalidValue, hipPointerGetAttributes(nullptr, data));
   EXPECT_ERROR(hipErrorInvalidValue, hipFree(host));
   EXPECT_ERROR(hipErrorInvalidValue, hipFree(data + 1));
+  EXPECT_ERROR(hipErrorInvalidValue, hipExtMallocWithFlags(&other, 16, hipMallocSignalMemory));
+  EXPECT_ERROR(hipErrorInvalidValue, hipExtMallocWithFlags(&other, 16, 0x100));
+  char id[12];
+  EXPECT_ERROR(hipErrorInvalidValue, hipDeviceGetPCIBusId(id, sizeof id, 0));
+  HIP(hipHostMalloc(&other, 64));
+  HIP(hipFree(other));
+  HIP(hipMalloc(&other, 64));
+  HIP(hipHostFree(other));
   EXPECT_ERROR(hipErrorInvalidValue, hipMallocManaged(&other, 0));
   EXPECT_ERROR(hipErrorInvalidValue, hipOccupancyMaxActiveBlocksPerMultiprocessor(nullptr, touch, 64, 0));
   EXPECT_ERROR(hipErrorInvalidSymbol, hipGetSymbolSize(&bytes, host));
