@@ -21,8 +21,10 @@ _ACCESS_KINDS: dict[str, FindingKind] = {
 }
 
 
+ARGUMENTS = "the kernel's arguments"  # as sandbox/emulator/hip/report.c names the segment
 _NULL_PAGE = 1 << 16
 _FARTHEST = 1 << 36  # bytes off an array that an index leads to; what is farther off was no index
+_FARTHEST_ARGUMENT = 1 << 12
 _REMEDIES = {
     "out_of_bounds": "compare the index with the size before the access",
     "read_only": "write to an output or a workspace instead",
@@ -146,35 +148,48 @@ def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
     verb = "writes" if fault.store else "reads"
     if fault.kind == "misaligned":
         instruction = fault.instruction.split()[0] if fault.instruction else "this instruction"
-        return f"{verb} {fault.bytes} bytes at {_somewhere(fault)}, which is no multiple of what {instruction} needs"
+        return f"{verb} {sized(fault.bytes)} at {_somewhere(fault)}, which is no multiple of what {instruction} needs"
     if fault.space in ("lds", "scratch"):
         what = "LDS (__shared__ memory)" if fault.space == "lds" else "its private memory"
         size = f" of {fault.region_bytes} bytes" if fault.region_bytes is not None else ""
-        return f"{verb} {fault.bytes} bytes at byte {signed(fault.address)} of {what}, beyond its end{size}"
+        return f"{verb} {sized(fault.bytes)} at byte {signed(fault.address)} of {what}, beyond its end{size}"
     if fault.kind == "use_after_free":
         whose = fault.region or f"an array of {fault.region_bytes} bytes"
-        return f"{verb} {fault.bytes} bytes at byte {fault.offset} of {whose}, which was freed"
+        return f"{verb} {sized(fault.bytes)} at byte {fault.offset} of {whose}, which was freed"
     if (fault.address or 0) < _NULL_PAGE and not 0 <= (fault.offset or -1) + _FARTHEST < 2 * _FARTHEST:
-        return f"{verb} {fault.bytes} bytes at a null pointer (address {fault.address})"
-    if fault.offset is None or fault.region_bytes is None or not fault.region or not fault.region_live:
-        return f"{verb} {fault.bytes} bytes at an address that belongs to no array (0x{fault.address or 0:x})"
+        return f"{verb} {sized(fault.bytes)} at a null pointer (address {fault.address})"
+    if fault.offset is None or fault.region_bytes is None or not fault.region or _strayed(fault):
+        return f"{verb} {sized(fault.bytes)} at an address that belongs to no array (0x{fault.address or 0:x})"
     layout = layouts.get(fault.region)
     if layout is None:
-        side = "before its start" if fault.offset < 0 else f"which has {fault.region_bytes} bytes"
-        return f"{verb} {fault.bytes} bytes at byte {fault.offset} of {fault.region}, {side}"
+        has = "have" if fault.region == ARGUMENTS else "has"
+        side = "before its start" if fault.offset < 0 else f"which {has} {sized(fault.region_bytes)}"
+        return f"{verb} {sized(fault.bytes)} at byte {fault.offset} of {fault.region}, {side}"
     element = f"{fault.region}{layout.index(fault.offset)}"
     if fault.kind == "read_only":
         return f"{verb} {element}, an input"
     if fault.offset < 0:
-        far = f"{fault.bytes} bytes at {-fault.offset} before its {fault.region_bytes}"
+        far = f"{sized(fault.bytes)} at {-fault.offset} before its {fault.region_bytes}"
         return f"{verb} {element}, before the start of {fault.region} ({far})"
     past = fault.offset - fault.region_bytes
-    far = f"{fault.bytes} bytes at {past} past its end of {fault.region_bytes}"
+    far = f"{sized(fault.bytes)} at {past} past its end of {fault.region_bytes}"
     if past < 0:
-        far = f"{fault.bytes} bytes at {fault.offset} of its {fault.region_bytes}"
+        far = f"{sized(fault.bytes)} at {fault.offset} of its {fault.region_bytes}"
     if len(layout.shape) == 1:
         return f"{verb} {element}, but {fault.region} has {layout.shape[0]} elements ({far})"
     return f"{verb} {element}, but {fault.region} has the shape {list(layout.shape)} ({far})"
+
+
+def _strayed(fault: DispatchFault) -> bool:
+    """Whether nothing live lies so near that an index may have led from there."""
+    offset, size = fault.offset or 0, fault.region_bytes or 0
+    reach = _FARTHEST_ARGUMENT if fault.region == ARGUMENTS else _FARTHEST
+    return not fault.region_live or not -reach <= offset < size + reach
+
+
+def sized(count: int | None) -> str:
+    """`1 byte`, `4 bytes`."""
+    return f"{count} byte{'s' * (count != 1)}"
 
 
 def signed(offset: int | None) -> int:

@@ -6,11 +6,20 @@ from collections.abc import Mapping
 
 from amdkernel_mcp.execution.runner_answer import DispatchFinding, RacePartner
 from amdkernel_mcp.execution.runner_job import CaseReport
-from amdkernel_mcp.problems.faults import Layout, Lines, access_of, line_at, lines_to, place_of, signed
+from amdkernel_mcp.problems.faults import (
+    ARGUMENTS,
+    Layout,
+    Lines,
+    access_of,
+    line_at,
+    lines_to,
+    place_of,
+    signed,
+    sized,
+)
 from amdkernel_mcp.problems.kernel_symbols import source_name
 from amdkernel_mcp.results import Finding, FindingKind
 
-_ARGUMENTS = "the kernel's arguments"  # as sandbox/emulator/hip/report.c names the segment
 _KINDS: dict[str, FindingKind] = {
     "race": "race",
     "uninitialised_read": "uninitialised_read",
@@ -48,7 +57,7 @@ def explain_mistakes(
             kind = _KINDS.get(seen.kind)
             if kind is None:
                 continue
-            if seen.region == _ARGUMENTS and not seen.store:
+            if seen.region == ARGUMENTS and not seen.store:
                 kind = "out_of_bounds"
             theirs = lines
             if seen.partner and seen.partner.object is not None:
@@ -96,8 +105,8 @@ def _said(seen: DispatchFinding, line: int | None, other: int | None, layouts: M
     verb = "writes" if seen.store else "reads"
     if seen.partner is not None:
         return _race(seen, seen.partner, target, line, other)
-    if seen.region == _ARGUMENTS and not seen.store:
-        return f"reads byte {seen.offset} of {_ARGUMENTS}, which have {seen.region_bytes} bytes"
+    if seen.region == ARGUMENTS and not seen.store:
+        return f"reads byte {seen.offset} of {ARGUMENTS}, which have {seen.region_bytes} bytes"
     if seen.kind == "uninitialised_read":
         return f"reads {target}, which nothing has written, and uses the value{_elsewhere(line, other)}"
     if seen.kind == "out_of_bounds" and seen.off:
@@ -105,11 +114,11 @@ def _said(seen: DispatchFinding, line: int | None, other: int | None, layouts: M
     if seen.kind == "out_of_bounds":
         size = f" of {seen.region_bytes} bytes" if seen.region_bytes is not None else ""
         return (
-            f"{verb} {seen.bytes} bytes at {target}, beyond its end{size}, and uses the value{_elsewhere(line, other)}"
+            f"{verb} {sized(seen.bytes)} at {target}, beyond its end{size}, and uses the value{_elsewhere(line, other)}"
         )
     if seen.kind == "input_modified":
-        return f"{verb} {target}, {'which are read-only' if seen.region == _ARGUMENTS else 'an input'}"
-    return f"a scalar load of {seen.bytes} bytes at {target} is not aligned: the GPU ignores the low two address bits"
+        return f"{verb} {target}, {'which are read-only' if seen.region == ARGUMENTS else 'an input'}"
+    return f"a scalar load of {sized(seen.bytes)} at {target} is not aligned: the GPU ignores the low two address bits"
 
 
 def _elsewhere(line: int | None, other: int | None) -> str:

@@ -157,6 +157,15 @@ def test_a_store_beside_an_array_has_line_and_element(problem, offset, verdict, 
     assert "line 7" in run.reason
 
 
+@pytest.mark.parametrize(("region", "offset"), [("the kernel's arguments", 1 << 34), ("y", -(1 << 45)), ("y", 1 << 45)])
+def test_what_lies_far_from_all_arrays_is_not_put_down_to_one(problem, region, offset):
+    run = stopped_by(
+        problem, kind="out_of_bounds", space="global", store=False, bytes=4, address=0x7F0000001000, region=region,
+        offset=offset, region_bytes=160, region_live=True,
+    )  # fmt: skip
+    assert "reads 4 bytes at an address that belongs to no array (0x7f0000001000)" in run.findings[0].message
+
+
 @pytest.mark.parametrize(
     ("status", "fault", "verdict", "kind", "said"),
     [
