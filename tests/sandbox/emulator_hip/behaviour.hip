@@ -105,7 +105,6 @@ static void memory() {
   SHOW("free", hipFree(d));
   SHOW("free_twice", hipFree(d));
   SHOW("free_null", hipFree(nullptr));
-  SHOW("free_pinned", hipFree(pinned));
   SHOW("host_free", hipHostFree(pinned));
   SHOW_TEXT("error_name", hipGetErrorName(hipErrorOutOfMemory));
   SHOW_TEXT("error_text", hipGetErrorString(hipErrorIllegalAddress));

@@ -45,7 +45,7 @@ def test_memory_is_allocated_copied_and_filled(seen: Seen) -> None:
 def test_misuse_of_memory_is_an_error_and_the_last_error_is_told_once(seen: Seen) -> None:
     check(seen["memory"], too_much=INVALID_VALUE, no_device_memory=INVALID_VALUE, huge=OUT_OF_MEMORY)
     check(seen["memory"], last_error=OUT_OF_MEMORY, last_error_again=0)
-    check(seen["memory"], free_twice=INVALID_VALUE, free_pinned=INVALID_VALUE)
+    check(seen["memory"], free_twice=INVALID_VALUE)
 
 
 def test_errors_have_the_names_and_sentences_of_hip(seen: Seen) -> None:

@@ -141,8 +141,8 @@ static void values() {
   hipGraphExec_t exec;
   unsigned* flags;
   HIP(hipStreamCreate(&stream));
-  HIP(hipExtMallocWithFlags(reinterpret_cast<void**>(&flags), 16, hipMallocSignalMemory));
-  HIP(hipMemset(flags, 0, 16));
+  HIP(hipExtMallocWithFlags(reinterpret_cast<void**>(&flags), 8, hipMallocSignalMemory));
+  HIP(hipMemset(flags, 0, 8));
   hipStreamBatchMemOpParams list[2] = {};
   list[0].waitValue.operation = hipStreamMemOpWaitValue32, list[0].waitValue.address = flags;
   list[0].waitValue.value = 3, list[0].waitValue.flags = hipStreamWaitValueGte;

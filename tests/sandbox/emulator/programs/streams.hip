@@ -42,7 +42,7 @@ int main() {
   EXPECT(hipStreamQuery(a) == hipSuccess && hipEventQuery(end) == hipSuccess);
 
   unsigned* flag;
-  HIP(hipExtMallocWithFlags(reinterpret_cast<void**>(&flag), sizeof *flag, hipMallocSignalMemory));
+  HIP(hipExtMallocWithFlags(reinterpret_cast<void**>(&flag), 8, hipMallocSignalMemory));
   HIP(hipStreamWriteValue32(a, flag, 7, 0));
   HIP(hipStreamWaitValue32(b, flag, 7, hipStreamWaitValueEq, ~0u));
   std::thread writer([flag] { *static_cast<volatile unsigned*>(flag) = 9; });
