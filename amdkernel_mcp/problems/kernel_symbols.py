@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _NT_AMDGPU_METADATA = 32
+_LENGTH = r"\d{1,9}"  # of a name; a symbol made to harm has more digits than int() takes
 _BUILTIN_TYPES = {
     "v": "void", "b": "bool", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short",
     "t": "unsigned short", "i": "int", "j": "unsigned int", "l": "long", "m": "unsigned long", "x": "long long",
@@ -114,7 +115,7 @@ def source_name(symbol: str) -> str:
     nested = rest.startswith("N")
     rest = rest[1:] if nested else rest
     name = ""
-    while match := re.match(r"L?(\d+)", rest):
+    while match := re.match(rf"L?({_LENGTH})", rest):
         length = int(match[1])
         name = rest[match.end() : match.end() + length]
         rest = rest[match.end() + length :]
@@ -135,8 +136,8 @@ def _template_arguments(mangled: str) -> str:
         elif builtin := re.match(r"DF16_|DF16b|[a-z]", mangled):
             arguments.append(_BUILTIN_TYPES.get(builtin[0], builtin[0]))
             mangled = mangled[builtin.end() :]
-        elif named := re.match(r"(\d+)", mangled):
-            end = named.end() + int(named[1])
+        elif named := re.match(_LENGTH, mangled):
+            end = named.end() + int(named[0])
             arguments.append(mangled[named.end() : end])
             mangled = mangled[end:]
         else:

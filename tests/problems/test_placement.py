@@ -118,6 +118,11 @@ def test_a_mangled_name_is_read_back(symbol, name):
     assert source_name(symbol) == name
 
 
+@pytest.mark.parametrize("symbol", ["_Z" + 5000 * "9", "_Z1fI" + 5000 * "9", "_Z0", "_ZN", "_Z5ab"])
+def test_a_symbol_that_no_compiler_makes_still_has_a_name(symbol):
+    assert source_name(symbol)
+
+
 def test_a_kernel_is_found_by_name_when_only_one_fits():
     kernels = [kernel(symbol=s) for s in ("_Z1cIfLi4EEvPT_", "_Z1cI6__halfLi4EEvPT_", "_Z1dPf", "_ZN1n1eEPf")]
     assert find_kernel(kernels, "d") == kernels[2]
