@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from amdkernel_mcp.errors import InputError, SandboxError
+from amdkernel_mcp.execution.container import RUN_LIMITS
 from amdkernel_mcp.execution.feed import Feed
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.targets import Target
@@ -29,6 +30,11 @@ REPORT = "dispatches.jsonl"
 VISIBLE = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # the caller's own count on the emulator
 _OURS = re.compile(r"(AMDKERNEL_|LD_|PYTHON).*|OUT")  # say which library is loaded, and where the report goes
 _SHOWN = 80  # characters of a line that differs
+# libomp starts a thread per CPU of the host, and gives up where the sandbox has no room for one.
+_OPENMP = (
+    f"OMP_NUM_THREADS=$(n=$(nproc); echo $((n < {RUN_LIMITS.cpus:.0f} ? n : {RUN_LIMITS.cpus:.0f})))",
+    f"OMP_THREAD_LIMIT={RUN_LIMITS.processes // 2}",
+)
 
 Stream = Literal["stdout", "stderr"]
 _STREAM_OF: Mapping[str, Stream] = {"o": "stdout", "e": "stderr"}
@@ -213,11 +219,12 @@ def _differs(seed: int, code: int, printed: bytearray, other_code: int, other: b
 
 def run_command(target: Target, program: Program, devices: int, look: Look) -> list[str]:
     """The command line in the sandbox; which libamdhip64.so is loaded is decided here."""
-    environment = ["LD_LIBRARY_PATH=."]
+    emulator = f"{EMULATOR}:" if target.kind == "emulator" else ""
+    environment = [f"LD_LIBRARY_PATH={emulator}.", *_OPENMP]
     own = {**(program.visible if target.kind == "emulator" else {}), **program.environment}
     if target.kind == "emulator":
         options = f"arch={target.arch},devices={devices},{look.options()}"
-        environment = [f"LD_LIBRARY_PATH={EMULATOR}:.", f"AMDKERNEL_EMULATOR_OPTIONS={options}"]
+        environment += [f"AMDKERNEL_EMULATOR_OPTIONS={options}"]
         environment += [f'AMDKERNEL_EMULATOR_REPORT="$OUT/{REPORT}"', 'AMDKERNEL_EMULATOR_OBJECTS="$OUT"']
     script = f'chmod u+x {PROGRAM} && exec env {" ".join(environment)} "$@"'
     variables = [f"{name}={value}" for name, value in own.items()]

@@ -16,11 +16,13 @@ FOLDER = Path(__file__).parent / "programs"
 PROGRAMS = sorted(file.stem for file in FOLDER.glob("*.hip"))
 BUFFERED = "printf_buffered"
 DEVICES = {"devices": "2"}
+FLAGS = {"openmp": "-fopenmp"}
 OTHER_ARCHS = sorted(set(EMULATED) - {"gfx942"})
 
 BUILD = f"""
 build() {{ hipcc -O1 --offload-arch=gfx942 -Wno-unused-result -pthread -o "$OUT/$2" "$1.hip" $3; }}
-for program in {" ".join(PROGRAMS)}; do build $program $program || exit 1; done
+for program in {" ".join(sorted({*PROGRAMS} - {*FLAGS}))}; do build $program $program || exit 1; done
+{" && ".join(f"build {program} {program} {flags}" for program, flags in FLAGS.items())} || exit 1
 build printf {BUFFERED} "-mprintf-kind=buffered -DBUFFERED"
 for arch in {" ".join(OTHER_ARCHS)}; do build grid_sync grid_sync_$arch --offload-arch=$arch; done
 """
