@@ -107,10 +107,10 @@ bool allocation_find(const void *pointer, Allocation *out)
     return found;
 }
 
-Advice *allocation_advice(const void *pointer)
+Allocation *allocation_locked(const void *pointer)
 {
     size_t i = find((u64)(uintptr_t)pointer);
-    return i < block_count ? &blocks[i].advice : NULL;
+    return i < block_count ? &blocks[i] : NULL;
 }
 
 void allocation_count(int ordinal, i64 bytes)
@@ -132,6 +132,7 @@ bool allocation_end(void *pointer)
             in_use[blocks[i].device] -= blocks[i].bytes;
             ipc_block_ends(address);
         }
+        free(blocks[i].page_advice);
         memmove(&blocks[i], &blocks[i + 1], (--block_count - i) * sizeof *blocks);
     }
     runtime_unlock();

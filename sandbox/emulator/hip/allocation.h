@@ -6,11 +6,11 @@
 
 typedef enum { ALLOCATION_DEVICE, ALLOCATION_HOST, ALLOCATION_MANAGED, ALLOCATION_REGISTERED, ALLOCATION_MAPPED } AllocationKind;
 
-/* What hipMemAdvise and hipMemPrefetchAsync said of a block. */
+/* What hipMemAdvise and hipMemPrefetchAsync said of a page. */
 typedef struct {
     u8 preferred, prefetched; /* PLACE_OF(ordinal), NO_PLACE */
     u32 accessed_by;          /* a bit for each device */
-    bool accessed_by_host, read_mostly, coarse;
+    bool read_mostly, coarse;
 } Advice;
 enum { NO_PLACE = 0 };
 #define PLACE_OF(ordinal) ((u8)((ordinal) + 2)) /* the host is hipCpuDeviceId, -1 */
@@ -22,7 +22,7 @@ typedef struct {
     int device;       /* that was current */
     u64 id;           /* hipPointerGetAttribute's buffer id */
     void *pool;       /* hipMemPool_t, NULL when it comes from none */
-    Advice advice;
+    Advice advice, *page_advice; /* of all pages; of each, where something was said of a part of them, or NULL */
 } Allocation;
 
 /* hipSuccess and *pointer, NULL for 0 bytes; hipErrorInvalidValue, hipErrorOutOfMemory. */
@@ -31,8 +31,8 @@ hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32
 bool allocation_end(void *pointer);
 /* The block that holds `pointer`, by value. */
 bool allocation_find(const void *pointer, Allocation *out);
-/* What was said of the block that holds `pointer`, or NULL. The caller holds the lock of the runtime. */
-Advice *allocation_advice(const void *pointer);
+/* The block itself, or NULL. The caller holds the lock of the runtime. */
+Allocation *allocation_locked(const void *pointer);
 /* The bytes in use of a device; those of memory that is no block, which hipMemCreate made. */
 u64 allocation_in_use(int device);
 void allocation_count(int device, i64 bytes);

@@ -4,6 +4,7 @@
  */
 #include "device.h"
 #include "queue.h"
+#include "refuse.h"
 
 #include <stdlib.h>
 
@@ -191,4 +192,23 @@ hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
     mark_drop(first);
     mark_drop(last);
     return answer(error);
+}
+
+/* ---- events of other processes ---- */
+
+static const char within_a_process[] = "the order of streams is known within a process only";
+
+hipError_t hipIpcGetEventHandle(hipIpcEventHandle_t *handle, hipEvent_t event)
+{
+    const Event *e = event_find(event);
+    if (!handle || !event || !e)
+        return answer(handle && event ? hipErrorInvalidHandle : hipErrorInvalidValue);
+    return e->flags & hipEventInterprocess ? refuse("hipIpcGetEventHandle", within_a_process)
+                                           : answer(hipErrorInvalidConfiguration);
+}
+
+hipError_t hipIpcOpenEventHandle(hipEvent_t *event, hipIpcEventHandle_t handle)
+{
+    (void)handle;
+    return event ? refuse("hipIpcOpenEventHandle", within_a_process) : answer(hipErrorInvalidValue);
 }

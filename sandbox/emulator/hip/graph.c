@@ -1,7 +1,6 @@
 /* Graphs as programs build them: nodes, dependencies, copies. */
 #include "graph.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -298,15 +297,14 @@ hipError_t hipGraphNodeGetDependentNodes(hipGraphNode_t node, hipGraphNode_t *de
     return error;
 }
 
-static const struct { WorkKind work; hipGraphNodeType type; const char *name; } types[] = {
-    {WORK_EMPTY, hipGraphNodeTypeEmpty, "empty"},         {WORK_KERNEL, hipGraphNodeTypeKernel, "kernel"},
-    {WORK_COPY, hipGraphNodeTypeMemcpy, "memcpy"},        {WORK_COPY_RECT, hipGraphNodeTypeMemcpy, "memcpy"},
-    {WORK_FILL, hipGraphNodeTypeMemset, "memset"},        {WORK_HOST, hipGraphNodeTypeHost, "host"},
-    {WORK_CALLBACK, hipGraphNodeTypeHost, "host"},        {WORK_RECORD, hipGraphNodeTypeEventRecord, "event record"},
-    {WORK_WAIT, hipGraphNodeTypeWaitEvent, "event wait"}, {WORK_ALLOCATE, hipGraphNodeTypeMemAlloc, "allocate"},
-    {WORK_RELEASE, hipGraphNodeTypeMemFree, "free"},      {WORK_GRAPH, hipGraphNodeTypeGraph, "graph"},
-    {WORK_WAIT_VALUE, hipGraphNodeTypeBatchMemOp, "wait value"},
-    {WORK_WRITE_VALUE, hipGraphNodeTypeBatchMemOp, "write value"}, {WORK_VALUES, hipGraphNodeTypeBatchMemOp, "values"},
+static const struct { WorkKind work; hipGraphNodeType type; } types[] = {
+    {WORK_EMPTY, hipGraphNodeTypeEmpty}, {WORK_KERNEL, hipGraphNodeTypeKernel}, {WORK_COPY, hipGraphNodeTypeMemcpy},
+    {WORK_COPY_RECT, hipGraphNodeTypeMemcpy}, {WORK_FILL, hipGraphNodeTypeMemset}, {WORK_HOST, hipGraphNodeTypeHost},
+    {WORK_CALLBACK, hipGraphNodeTypeHost}, {WORK_RECORD, hipGraphNodeTypeEventRecord},
+    {WORK_WAIT, hipGraphNodeTypeWaitEvent}, {WORK_ALLOCATE, hipGraphNodeTypeMemAlloc},
+    {WORK_RELEASE, hipGraphNodeTypeMemFree}, {WORK_GRAPH, hipGraphNodeTypeGraph},
+    {WORK_WAIT_VALUE, hipGraphNodeTypeBatchMemOp}, {WORK_WRITE_VALUE, hipGraphNodeTypeBatchMemOp},
+    {WORK_VALUES, hipGraphNodeTypeBatchMemOp},
 };
 
 hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType *type)
@@ -316,31 +314,5 @@ hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType *type)
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].work == node->work.kind)
             *type = types[i].type;
-    return hipSuccess;
-}
-
-hipError_t hipGraphDebugDotPrint(hipGraph_t graph, const char *path, unsigned flags)
-{
-    (void)flags;
-    FILE *out = graph && path ? fopen(path, "w") : NULL;
-    if (!out)
-        return answer(graph && path ? hipErrorOperatingSystem : hipErrorInvalidValue);
-    fputs("digraph graph_ {\n", out);
-    for (u32 i = 0; i < graph->nodes.count; i++) {
-        const Node *n = graph->nodes.items[i];
-        graph->nodes.items[i]->mark = i;
-        const char *name = "";
-        for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-            if (types[t].work == n->work.kind)
-                name = types[t].name;
-        if (n->work.kind == WORK_KERNEL)
-            name = n->work.kernel.function->kernel->name;
-        fprintf(out, "  node%u [label=\"%u %s\"];\n", i, i, name);
-    }
-    for (u32 i = 0; i < graph->nodes.count; i++)
-        for (u32 k = 0; k < graph->nodes.items[i]->needs.count; k++)
-            fprintf(out, "  node%u -> node%u;\n", graph->nodes.items[i]->needs.items[k]->mark, i);
-    fputs("}\n", out);
-    fclose(out);
     return hipSuccess;
 }

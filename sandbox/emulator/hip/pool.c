@@ -262,11 +262,12 @@ hipError_t hipMemPoolImportFromShareableHandle(hipMemPool_t *pool, void *os_hand
     return hipSuccess;
 }
 
+/* As AMD's runtime, which asks of no block whether it is a pool's, and has one code for all that it cannot share. */
 hipError_t hipMemPoolExportPointer(hipMemPoolPtrExportData *out, void *pointer)
 {
-    Allocation a;
-    bool pooled = out && pointer && allocation_find(pointer, &a) && a.pool && ((const Pool *)a.pool)->shareable;
-    return answer(pooled ? ipc_export(pointer, out) : hipErrorInvalidValue);
+    if (!out || !pointer)
+        return answer(hipErrorInvalidValue);
+    return answer(ipc_export(pointer, out) == hipSuccess ? hipSuccess : hipErrorOutOfMemory);
 }
 
 hipError_t hipMemPoolImportPointer(void **pointer, hipMemPool_t pool, hipMemPoolPtrExportData *data)

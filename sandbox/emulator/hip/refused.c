@@ -11,6 +11,6 @@ int refuse(const char *call, const char *why);
 #define reason "textures, surfaces and arrays need image instructions, which are not emulated"
 #include "refused_images.def"
 #undef reason
-#define reason "there are no graphics, no kernel driver and no events of other processes to share with"
+#define reason "there are no graphics and no kernel driver to share with"
 #include "refused_sharing.def"
 #undef reason

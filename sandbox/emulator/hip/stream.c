@@ -6,6 +6,7 @@
 #include "refuse.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST_PRIORITY = 1, GREATEST_PRIORITY = -1 };
 
@@ -60,6 +61,7 @@ void stream_forget_if_ended(Stream *s)
         link = &(*link)->next;
     *link = s->next;
     order_forget_stream(s);
+    free(s->units);
     free(s);
 }
 
@@ -198,19 +200,44 @@ hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags, int 
     return answer(create(stream, flags, priority));
 }
 
-/* The mask says which compute units may be used: a kernel's results do not depend on it. */
+/* The mask says which compute units may be used: a kernel's results do not depend on it, so it is told back only. */
 hipError_t hipExtStreamCreateWithCUMask(hipStream_t *stream, u32 words, const u32 *mask)
 {
-    return answer(words && mask ? create(stream, hipStreamDefault, 0) : hipErrorInvalidValue);
+    if (!stream || !words || !mask)
+        return answer(stream ? hipErrorInvalidValue : hipErrorInvalidHandle);
+    u32 *units = malloc(words * sizeof *units);
+    hipError_t error = units ? create(stream, hipStreamDefault, 0) : hipErrorOutOfMemory;
+    if (error != hipSuccess) {
+        free(units);
+        return answer(error);
+    }
+    memcpy(units, mask, words * sizeof *units);
+    Stream *s = (Stream *)*stream;
+    s->units = units;
+    s->unit_words = words;
+    return hipSuccess;
 }
 
-hipError_t hipExtStreamGetCUMask(hipStream_t stream, u32 words, u32 *mask)
+static u32 units_of_device(u32 word)
 {
     u32 units = (u32)device()->compute_units;
-    if (!mask || words < (units + 31) / 32 || !stream_find(stream))
-        return answer(mask ? hipErrorInvalidHandle : hipErrorInvalidValue);
-    for (u32 i = 0; i < words; i++)
-        mask[i] = 32 * i + 32 <= units ? ~0u : 32 * i < units ? (1u << (units % 32)) - 1 : 0;
+    return 32 * word + 32 <= units ? ~0u : (1u << (units % 32)) - 1;
+}
+
+/* As AMD's runtime: of what a stream was made with, those that exist; all of them where that is none. */
+hipError_t hipExtStreamGetCUMask(hipStream_t stream, u32 words, u32 *mask)
+{
+    u32 device_words = ((u32)device()->compute_units + 31) / 32, any = 0;
+    if (!mask || words < device_words)
+        return answer(hipErrorInvalidValue);
+    const Stream *s = stream_find(stream);
+    if (!s)
+        return answer(hipErrorInvalidHandle);
+    u32 own_words = s->unit_words < device_words ? s->unit_words : device_words;
+    for (u32 i = 0; i < own_words; i++)
+        any |= s->units[i] & units_of_device(i);
+    for (u32 i = 0; i < (any ? own_words : device_words); i++)
+        mask[i] = any ? s->units[i] & units_of_device(i) : units_of_device(i);
     return hipSuccess;
 }
 

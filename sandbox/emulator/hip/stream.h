@@ -10,6 +10,7 @@ typedef struct Stream {
     bool is_null, ended; /* ended: destroyed while it had work to do */
     u64 id;
     Attributes attributes;
+    u32 *units, unit_words; /* the mask of compute units that it was made with; NULL: all */
     Capture *capture;    /* NULL: work is done when its turn comes */
     NodeList tail;       /* while it captures: the nodes that the next one depends on */
     struct Item *first, *last; /* what is to be done, see queue.c */

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <string>
 
 const int n = 3000;
@@ -89,7 +90,11 @@ int main(int count, char** arguments) {
   HIP(hipIpcGetMemHandle(&m.flag, flag));
   EXPECT_ERROR(hipErrorInvalidContext, hipIpcOpenMemHandle(&opened, m.block, hipIpcMemLazyEnablePeerAccess));
   EXPECT_ERROR(hipErrorInvalidValue, hipIpcGetMemHandle(&m.block, &status));
-  EXPECT_ERROR(hipErrorInvalidValue, hipMemPoolExportPointer(&m.pooled, block));
+  EXPECT_ERROR(hipErrorOutOfMemory, hipMemPoolExportPointer(&m.pooled, &status));
+  EXPECT_ERROR(hipErrorInvalidValue, hipMemPoolExportPointer(&m.pooled, nullptr));
+  hipMemPoolPtrExportData of_no_pool;
+  HIP(hipMemPoolExportPointer(&of_no_pool, block));  // AMD's runtime shares it by the handle of hipIpcGetMemHandle
+  EXPECT(std::memcmp(&of_no_pool, &m.block, sizeof m.block) == 0);
   add<<<(n + 63) / 64, 64>>>(block, 1);  // after it was shared
   wait_for<<<1, 1>>>(flag);
 

@@ -14,7 +14,9 @@ int main() {
   void* data;
   HIP(hipMalloc(&data, 400));
   hipIpcEventHandle_t handle;
-  EXPECT_ERROR(hipErrorNotSupported, hipIpcGetEventHandle(&handle, nullptr));
+  hipEvent_t event;
+  HIP(hipEventCreateWithFlags(&event, hipEventDisableTiming | hipEventInterprocess));
+  EXPECT_ERROR(hipErrorNotSupported, hipIpcGetEventHandle(&handle, event));
   EXPECT(hipGetLastError() == hipErrorNotSupported && hipGetLastError() == hipSuccess);
   EXPECT(std::string(hipGetErrorName(hipErrorNotSupported)) == "hipErrorNotSupported");
   beyond<<<1, 64>>>(static_cast<int*>(data));
