@@ -1,18 +1,14 @@
 /*
- * The widths of operands stand in the disassembly (`v[2:3]`), so it is read here once more: rows do not say them.
- *
  * Which instructions order memory: LLVM AMDGPUUsage, "Memory Model" of gfx90a, gfx942, gfx10-gfx11 and gfx12, checked
  * against what hipcc emits. On gfx942 and gfx12 an atomic or volatile access carries its scope. Elsewhere only loads do.
  */
 #include "notes.h"
 
-#include <ctype.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "access.h"
-#include "operands.h"
+#include "noted_operands.h"
 #include "watch.h"
 
 typedef enum { COHERENCE_GLC, COHERENCE_DLC, COHERENCE_SC, COHERENCE_SCOPE } Coherence;
@@ -26,52 +22,6 @@ static Coherence coherence_of(const char *arch)
     return strncmp(arch, "gfx12", 5) ? COHERENCE_DLC : COHERENCE_SCOPE;
 }
 
-/* ---- operands ---- */
-
-static const struct { const char *name; u16 first; u8 count; } named[] = {
-    {"vcc_lo", SGPR_VCC, 1}, {"vcc_hi", SGPR_VCC + 1, 1}, {"vcc", SGPR_VCC, 2},
-    {"exec_lo", SGPR_EXEC, 1}, {"exec_hi", SGPR_EXEC + 1, 1}, {"exec", SGPR_EXEC, 2}, {"m0", SGPR_M0, 1},
-};
-
-/* `v[2:3]`, `a5`, `s7`, `vcc`, also within neg(), abs() and bars; constants have no registers. */
-static NotedOperand read_operand(const char *s)
-{
-    NotedOperand o = {0};
-    s += strspn(s, "-|");
-    for (const char *open = strchr(s, '('); open && isalpha((unsigned char)*s) && open - s <= 4; open = NULL)
-        s = open + 1;
-    s += strspn(s, "-|");
-    for (size_t k = 0; k < sizeof named / sizeof *named; k++)
-        if (!strncmp(s, named[k].name, strlen(named[k].name)))
-            return (NotedOperand){.first = named[k].first, .count = named[k].count};
-    u32 base = *s == 'v' ? FIRST_VGPR : *s == 'a' ? FIRST_AGPR : 0, low = 0, high = 0;
-    if (*s != 'v' && *s != 'a' && *s != 's')
-        return o;
-    if (sscanf(s + 1, "[%u:%u]", &low, &high) != 2) {
-        if (sscanf(s + 1, "%u", &low) != 1)
-            return o;
-        high = low;
-    }
-    bool fits = high >= low && high < 256 && (base || high < SCALAR_FILE);
-    return fits ? (NotedOperand){.first = (u16)(base + low), .count = (u8)(high - low + 1)} : o;
-}
-
-static void note_operands(const Words *words, const Inst *i, Note *n)
-{
-    const char *layout = i->row->layout;
-    while (strcspn(layout, "|") != words->operands && layout[strcspn(layout, "|")])
-        layout += strcspn(layout, "|") + 1;
-    bool known = strcspn(layout, "|") == words->operands && *layout != '*';
-    for (u32 k = 0; k < words->operands && k < NOTE_OPERANDS; k++) {
-        NotedOperand o = read_operand(words->operand[k]);
-        char role = known ? layout[k] : k ? '0' : 'd';
-        o.result = role == 'd' || role == 's' || role == 'x';
-        o.read = !o.result || role == 'x';
-        if (role != '-' && o.count)
-            n->operand[n->operands++] = o;
-    }
-}
-
 static bool touches_memory(const Row *r)
 {
     return r->family == FAMILY_LDS || r->family == FAMILY_GLOBAL || r->family == FAMILY_FLAT ||
@@ -80,8 +30,8 @@ static bool touches_memory(const Row *r)
 
 /* How the names of vector and scalar instructions begin that do not compute. */
 static const struct { const char *with; Passage passage; } passages[] = {
-    {"v_mov_b16", PASS_COMPUTED}, {"v_mov_b", PASS_CARRIED}, {"v_accvgpr", PASS_CARRIED}, {"s_mov_b", PASS_CARRIED}, {"v_pk_mov_b32", PASS_CARRIED},
-    {"s_lshr", PASS_COMPUTED}, {"s_bfe", PASS_COMPUTED},
+    {"v_mov_b16", PASS_COMPUTED}, {"v_mov_b", PASS_CARRIED}, {"v_accvgpr", PASS_CARRIED}, {"s_mov_b", PASS_CARRIED},
+    {"v_pk_mov_b32", PASS_CARRIED}, {"s_lshr", PASS_COMPUTED}, {"s_bfe", PASS_COMPUTED}, {"s_bitset", PASS_LEFT},
     {"v_cndmask_b", PASS_CHOSEN}, {"s_cselect", PASS_CHOSEN}, {"v_read", PASS_LANE}, {"v_writelane", PASS_TO_LANE},
     {"v_permlane16_swap", PASS_USED}, {"v_permlane32_swap", PASS_USED}, {"v_permlane", PASS_EXCHANGED},
     {"ds_bpermute", PASS_EXCHANGED}, {"ds_permute", PASS_EXCHANGED}, {"ds_swizzle", PASS_EXCHANGED},
@@ -447,7 +397,7 @@ static Note *make_notes(const Program *p)
         const char *text = p->text + p->code[k].text;
         Words words;
         if (split_words(text, &words))
-            note_operands(&words, &p->code[k], &notes[k]);
+            note_operands(p, &words, &p->code[k], &notes[k]);
         notes[k].passage = (u8)passage_of(&p->code[k], words.mnemonic);
         notes[k].sync = sync_of(c, &p->code[k], text);
     }

@@ -17,6 +17,7 @@ typedef enum {
     PASS_CHOSEN,  /* v_cndmask, s_cselect: one of two is moved */
     PASS_LANE,    /* v_readfirstlane, v_readlane: one lane is moved */
     PASS_TO_LANE, /* v_writelane */
+    PASS_LEFT,    /* a bit is put into it, and it stays where it is */
     PASS_STORED,  /* carried to scratch, used elsewhere: seen where the address is known */
 } Passage;
 

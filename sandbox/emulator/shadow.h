@@ -12,13 +12,29 @@ enum { REGISTER_NUMBERS = FIRST_VGPR + VECTOR_REGISTERS, MAX_ORIGINS = 32, MAX_G
 typedef struct { Fault load; Place use; } Origin;
 typedef struct { Origin known[MAX_ORIGINS]; u32 count; } Origins;
 
+/* What is known of a register, a bit each: which of its bytes are unset, and of them: */
+enum {
+    LOWER = 3, UPPER = 12, ALL_BYTES = 15,
+    BLANK = 16, /* nothing but constants and unset values went into the whole register */
+    MIXED = 32, /* it is as it was loaded, together with bytes that are set: a struct's padding, or a member not in use */
+    PLANE_BLANK = 4, PLANE_MIXED = 5, PLANES = 6, /* their numbers */
+};
+
+/* A narrow value of which every byte is unset has nothing set in it. */
+static inline u32 blank_if_all(u32 planes, u32 width)
+{
+    u32 all = (1u << width) - 1;
+    return (planes & all) == all ? planes | BLANK : planes;
+}
+
 typedef struct {
-    u64 byte[REGISTER_NUMBERS][4]; /* lanes of which this byte is unset; scalars: all, or lanes of a mask, which stand in
-                                      its first register alone; SOURCE_SCC as well */
+    u64 plane[REGISTER_NUMBERS][PLANES]; /* lanes of which this holds; scalars: all, or lanes of a mask, which stand in its
+                                            first register alone; SOURCE_SCC as well */
     u8 origin[REGISTER_NUMBERS];
     Origins origins;
     u32 live;                    /* registers with such lanes */
-    u8 *scratch;                 /* a byte for each byte of scratch, lane after lane: origin + 1, or 0 */
+    u8 *scratch;                 /* a byte for each byte of scratch, lane after lane: 0, or origin + 1 and BLANK, MIXED
+                                    as kept_mark() puts them */
     bool spilled;                /* some byte of `scratch` is not 0 */
 } Taint;
 
@@ -60,10 +76,15 @@ typedef struct SyncTable SyncTable;
 
 enum { LDS_NEVER_WRITTEN = 1, LDS_CARRIED = 2 };
 
+/* BLANK and MIXED in a byte of memory, above an origin's number. */
+enum { KEPT_NUMBER = 63, KEPT_SHIFT = 2 };
+static inline u8 kept_mark(u32 number, u32 planes) { return (u8)(number | (planes & (BLANK | MIXED)) << KEPT_SHIFT); }
+static inline u32 kept_planes(u8 byte) { return byte >> KEPT_SHIFT & (BLANK | MIXED); }
+
 struct GroupShadow {
     u64 number;                  /* of the workgroup */
     u8 *lds_unset;               /* a byte for each byte of LDS: 1 until something writes it, 0 then, or LDS_CARRIED and
-                                    an origin where what was written depends on an unset value */
+                                    an origin, kept_mark() with its planes, where what was written depends on an unset value */
     u32 lds_left;                /* of these that are not 0 */
     Origins lds_origins;
     u32 lds_bytes, wave_count;
@@ -81,10 +102,12 @@ void shadow_barrier(GroupShadow *g, const Worker *k);
 
 static inline WaveShadow *shadow_of(const Wave *w) { return &w->shadow->wave[w->index]; }
 
-/* `unset`: a bit for each of the `width` bytes, at most 4, that were loaded to the register. */
-void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 unset, u32 width);
+/* `planes`: of the `width` bytes, at most 4, that were loaded to the register. */
+void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 planes, u32 width);
 void taint_before(Wave *w, const Inst *i, const Note *n);
 void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes);
+/* After it: a bit for each of the lane's bytes that are as unset in memory as they were where they come from. */
+u64 taint_copied(const Wave *w, u16 reg, u32 bytes, u32 lane);
 /* The same of a store to LDS, which passes the value on. */
 void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes);
 void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);

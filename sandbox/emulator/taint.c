@@ -46,62 +46,72 @@ static u8 origin_for(Origins *o, const Origin *from)
     return (u8)k;
 }
 
-/* What came into a register: `unset` has a bit for each of `width` bytes. A sign goes on above them. */
-static void mark_bytes(Taint *t, const Inst *i, u32 reg, u64 lanes, u32 unset, u32 width, u8 origin)
+/* What came into a register, of `width` bytes. A sign goes on above them; a half of a register does not fill it. */
+static void mark_loaded(Taint *t, const Inst *i, u32 reg, u64 lanes, u32 planes, u32 width, u8 origin)
 {
     const char *name = i->row->mnemonic;
     bool sign = width < 4 && (strstr(name, "_sbyte") || strstr(name, "_sshort") || strstr(name, "_i8") || strstr(name, "_i16"));
-    u32 room = strstr(name, "d16") ? LOWER : ALL_BYTES;
-    if (sign && unset >> (width - 1) & 1)
-        unset |= room & ~((1u << width) - 1);
-    mark(t, reg, strstr(name, "d16_hi") ? unset << 2 : unset, lanes, origin);
+    bool half = strstr(name, "d16");
+    if (sign && planes >> (width - 1) & 1)
+        planes |= (half ? LOWER : ALL_BYTES) & ~((1u << width) - 1);
+    if (half)
+        planes &= ALL_BYTES;
+    mark(t, reg, strstr(name, "d16_hi") ? planes << 2 : planes, lanes, origin);
 }
 
-void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 unset, u32 width)
+void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 planes, u32 width)
 {
     Taint *t = taint_of(w);
     if (!t || reg >= REGISTER_NUMBERS)
         return;
-    mark_bytes(t, i, reg, reg < FIRST_VGPR ? ~0ull : lane_bit, unset, width, origin_for(&t->origins, from));
+    mark_loaded(t, i, reg, reg < FIRST_VGPR ? ~0ull : lane_bit, planes, width, origin_for(&t->origins, from));
     if (w->stop == STOP_NONE)
         w->stop = STOP_MODE; /* to the loop that looks at every instruction */
 }
 
-/* Structs are copied as they are: a word that none of them has set, beside one that all have, is padding, or a member that
- * is not in use. */
-static bool stores_structs(const Taint *t, u32 reg, u32 bytes, u64 lanes)
+/* Lanes that store something set. */
+static u64 stores_set(const Taint *t, u32 reg, u32 bytes)
 {
-    bool full = false, empty = false, else_set = true;
-    for (u32 k = 0; 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
-        u64 unset = unset_in(t, reg + k, WHOLE_ALONE) & lanes;
-        full |= !unset;
-        empty |= unset == lanes;
-        else_set &= !unset || unset == lanes;
-    }
-    return full && empty && else_set;
+    u64 lanes = 0;
+    for (u32 k = 0; 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++)
+        lanes |= ~unset_alone(t, reg + k);
+    return lanes;
 }
 
+/* Structs are copied as they are: what was loaded with something set, and is stored so again, is padding or a member that
+ * is not in use. */
 void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes)
 {
     Taint *t = shadow_of(w)->taint;
-    if (!t || !t->live || stores_structs(t, reg, bytes, lanes))
+    if (!t || !t->live)
         return;
+    u64 set = stores_set(t, reg, bytes);
     for (u32 k = 0; 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
-        u32 stored = moved_bytes(i, bytes - 4 * k);
-        if (unset_in(t, reg + k, bytes < 4 ? stored : WHOLE_ALONE) & lanes)
+        u64 unset = bytes < 4 ? unset_in(t, reg, moved_bytes(i, bytes))
+                              : unset_alone(t, reg + k) & ~(t->plane[reg + k][PLANE_MIXED] & set);
+        if (unset & lanes)
             used(w, i, t, reg + k);
     }
 }
 
+u64 taint_copied(const Wave *w, u16 reg, u32 bytes, u32 lane)
+{
+    const Taint *t = shadow_of(w)->taint;
+    u64 copied = 0;
+    for (u32 k = 0; t && t->live && bytes >= 4 && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
+        u32 planes = planes_of_lane(t, reg + k, lane);
+        copied |= planes & MIXED ? (u64)(planes & ALL_BYTES) << 4 * k : 0;
+    }
+    return copied;
+}
+
 /* ---- LDS ---- */
 
-/* Which bytes of a lane's dword are unset, of the `width` that are stored. */
-static u32 unset_bytes_of(const Taint *t, const Inst *i, u32 reg, u32 lane, u32 width)
+/* What is known of a lane's dword as far as it is stored, `width` bytes of it. */
+static u32 planes_stored(const Taint *t, const Inst *i, u32 reg, u32 lane, u32 width)
 {
-    u32 bits = 0, stored = moved_bytes(i, width);
-    for (u32 b = 0; b < 4; b++)
-        bits |= (u32)(t->byte[reg][b] >> lane & 1) << b;
-    return (bits & stored) >> (stored & 1 ? 0 : 2);
+    u32 planes = planes_of_lane(t, reg, lane), stored = moved_bytes(i, width);
+    return (planes & stored) >> (stored & 1 ? 0 : 2) | (planes & ~(u32)ALL_BYTES);
 }
 
 void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes)
@@ -112,13 +122,13 @@ void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active
         u64 lanes = lanes_of(t, reg + k) & active;
         if (!lanes)
             continue;
-        u8 mark_of_origin = (u8)(LDS_CARRIED + origin_for(&g->lds_origins, &t->origins.known[t->origin[reg + k]]));
+        u32 carried = LDS_CARRIED + origin_for(&g->lds_origins, &t->origins.known[t->origin[reg + k]]);
         for (u32 l = 0; l < LANES; l++) {
-            u32 unset = lanes >> l & 1 ? unset_bytes_of(t, i, reg + k, l, bytes - 4 * k < 4 ? bytes - 4 * k : 4) : 0;
-            for (u32 b = 0; unset >> b; b++) {
+            u32 planes = lanes >> l & 1 ? planes_stored(t, i, reg + k, l, bytes - 4 * k < 4 ? bytes - 4 * k : 4) : 0;
+            for (u32 b = 0; b < 4; b++) {
                 u8 *at = &g->lds_unset[offset[l] + 4 * k + b];
-                g->lds_left += unset >> b & 1 && !*at;
-                *at = unset >> b & 1 ? mark_of_origin : *at;
+                g->lds_left += planes >> b & 1 && !*at;
+                *at = planes >> b & 1 ? kept_mark(carried, planes) : *at;
             }
         }
     }
@@ -142,11 +152,11 @@ static void spill(Wave *w, const Inst *i, Taint *t, const u32 *offset, u64 activ
             continue;
         u32 width = bytes - 4 * k < 4 ? bytes - 4 * k : 4;
         for (u32 l = 0; l < LANES; l++) {
-            u32 unset = lanes >> l & 1 ? unset_bytes_of(t, i, reg + k, l, width) : 0;
+            u32 planes = lanes >> l & 1 ? planes_stored(t, i, reg + k, l, width) : 0;
             for (u32 b = 0; active >> l & 1 && b < width; b++) {
                 u8 *at = scratch_mark(w, t, l, (u64)offset[l] + 4 * k + b);
                 if (at)
-                    *at = unset >> b & 1 ? (u8)(t->origin[reg + k] + 1) : 0;
+                    *at = planes >> b & 1 ? kept_mark(t->origin[reg + k] + 1u, planes) : 0;
             }
         }
         t->spilled |= lanes != 0;
@@ -155,17 +165,17 @@ static void spill(Wave *w, const Inst *i, Taint *t, const u32 *offset, u64 activ
 
 static void reload(Wave *w, const Inst *i, Taint *t, u32 reg, u32 lane, u64 at, u32 width)
 {
-    u32 unset = 0;
+    u32 planes = 0;
     u8 origin = 0;
     for (u32 b = 0; b < width; b++) {
         const u8 *mark_here = scratch_mark(w, t, lane, at + b);
         if (mark_here && *mark_here) {
-            unset |= 1u << b;
-            origin = (u8)(*mark_here - 1);
+            planes |= 1u << b | kept_planes(*mark_here);
+            origin = (u8)((*mark_here & KEPT_NUMBER) - 1);
         }
     }
-    if (unset)
-        mark_bytes(t, i, reg, 1ull << lane, unset, width, origin);
+    if (planes)
+        mark_loaded(t, i, reg, 1ull << lane, blank_if_all(planes, width), width, origin);
 }
 
 void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store)

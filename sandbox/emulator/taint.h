@@ -5,13 +5,13 @@
 #include "shadow.h"
 #include "watch.h"
 
-/* Bytes of a register, a bit each; or what is unset as a whole alone. */
-enum { LOWER = 3, UPPER = 12, ALL_BYTES = 15, WHOLE_ALONE = 16 };
+/* In place of bytes: what is unset as a whole alone. */
+enum { WHOLE_ALONE = 64 };
 
 /* Lanes of which one of these bytes is unset. */
 static inline u64 unset_in(const Taint *t, u32 reg, u32 bytes)
 {
-    const u64 *byte = t->byte[reg];
+    const u64 *byte = t->plane[reg];
     if (bytes & WHOLE_ALONE)
         return byte[0] & byte[1] & byte[2] & byte[3];
     return (bytes & 1 ? byte[0] : 0) | (bytes & 2 ? byte[1] : 0) | (bytes & 4 ? byte[2] : 0) | (bytes & 8 ? byte[3] : 0);
@@ -19,22 +19,47 @@ static inline u64 unset_in(const Taint *t, u32 reg, u32 bytes)
 
 static inline u64 lanes_of(const Taint *t, u32 reg) { return unset_in(t, reg, ALL_BYTES); }
 
-static inline void mark(Taint *t, u32 reg, u32 bytes, u64 lanes, u8 origin)
+/* Lanes of which all of these bytes are unset. */
+static inline u64 all_unset_in(const Taint *t, u32 reg, u32 bytes)
 {
-    if (!bytes || !lanes)
-        return;
-    t->live += !lanes_of(t, reg);
+    u64 lanes = bytes & WHOLE_ALONE ? unset_in(t, reg, WHOLE_ALONE) : ~0ull;
     for (u32 b = 0; b < 4; b++)
-        t->byte[reg][b] |= bytes >> b & 1 ? lanes : 0;
+        lanes &= bytes >> b & 1 ? t->plane[reg][b] : ~0ull;
+    return lanes;
+}
+
+/* Lanes of which nothing that was set is in a register. */
+static inline u64 unset_alone(const Taint *t, u32 reg) { return unset_in(t, reg, WHOLE_ALONE) | t->plane[reg][PLANE_BLANK]; }
+
+/* Lanes without an unset byte have no other planes either: those must be marked last. */
+static inline void mark(Taint *t, u32 reg, u32 planes, u64 lanes, u8 origin)
+{
+    u64 before = lanes_of(t, reg);
+    if (!(planes & ALL_BYTES))
+        lanes &= before;
+    if (!planes || !lanes)
+        return;
+    t->live += !before;
+    for (u32 p = 0; p < PLANES; p++)
+        t->plane[reg][p] |= planes >> p & 1 ? lanes : 0;
     t->origin[reg] = origin;
 }
 
+/* What is set in part is no longer what it was. */
 static inline void clear(Taint *t, u32 reg, u32 bytes, u64 lanes)
 {
     bool before = lanes_of(t, reg);
-    for (u32 b = 0; b < 4; b++)
-        t->byte[reg][b] &= ~(bytes >> b & 1 ? lanes : 0);
+    for (u32 p = 0; p < PLANES; p++)
+        t->plane[reg][p] &= ~((bytes | BLANK | MIXED) >> p & 1 ? lanes : 0);
     t->live -= before && !lanes_of(t, reg);
+}
+
+static inline u32 planes_of_lane(const Taint *t, u32 reg, u32 lane)
+{
+    u32 planes = 0;
+    for (u32 p = 0; p < PLANES; p++)
+        planes |= (u32)(t->plane[reg][p] >> lane & 1) << p;
+    return planes;
 }
 
 static inline bool is_half_type(u8 type)

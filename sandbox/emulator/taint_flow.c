@@ -21,7 +21,7 @@ static void use_operand(Wave *w, const Inst *i, Taint *t, const NotedOperand *o)
 
 /* The result's registers take over what the source's hold, one for one. A scalar is unset in all its bits, unless it is
  * a mask of lanes. */
-typedef struct { u64 byte[4][4]; u8 origin[4]; u32 count; } Carried;
+typedef struct { u64 plane[4][PLANES]; u8 origin[4]; u32 count; } Carried;
 
 static u64 spread_to(bool to_vector, u32 from, u64 bits)
 {
@@ -34,8 +34,8 @@ static Carried carried_from(const Wave *w, const Inst *i, const Taint *t, const 
     for (u32 k = 0; k < c.count; k++) {
         u32 reg = o->first + k;
         u64 lanes = to_vector ? exec_mask(w) : reads(w, i, reg);
-        for (u32 b = 0; b < 4; b++)
-            c.byte[k][b] = spread_to(to_vector, reg, t->byte[reg][b]) & lanes;
+        for (u32 p = 0; p < PLANES; p++)
+            c.plane[k][p] = spread_to(to_vector, reg, t->plane[reg][p]) & lanes;
         c.origin[k] = t->origin[reg];
     }
     return c;
@@ -44,8 +44,8 @@ static Carried carried_from(const Wave *w, const Inst *i, const Taint *t, const 
 static void carry_to(Taint *t, const NotedOperand *result, const Carried *c)
 {
     for (u32 k = 0; k < c->count && k < result->count; k++)
-        for (u32 b = 0; b < 4; b++)
-            mark(t, result->first + k, 1u << b, c->byte[k][b], c->origin[k]);
+        for (u32 p = 0; p < PLANES; p++)
+            mark(t, result->first + k, 1u << p, c->plane[k][p], c->origin[k]);
 }
 
 static u32 result_bytes(const Inst *i)
@@ -132,6 +132,14 @@ static bool takes_carry(const Inst *i)
     return strstr(name, "addc") || strstr(name, "subb") || strstr(name, "_ci_");
 }
 
+static u32 bytes_read_by(const Wave *w, const Inst *i, u32 k, u32 result)
+{
+    u32 bytes = 0;
+    for (u32 b = 0; b < 4; b++)
+        bytes |= result >> b & 1 ? bytes_read(w, i, k, b) : 0;
+    return bytes;
+}
+
 /* What these bytes of the result depend on. `low`: of pairs of registers, on the first alone. */
 static Depends dependence(const Wave *w, const Inst *i, const Taint *t, const Note *n, u32 result, bool low)
 {
@@ -140,20 +148,42 @@ static Depends dependence(const Wave *w, const Inst *i, const Taint *t, const No
     for (u32 k = 0; k < SOURCES && i->row->source[k] != TYPE_NONE; k++) {
         NotedOperand o = noted_source(i, n, k);
         o.count = low && o.count ? 1 : o.count;
-        u32 bytes = 0;
-        for (u32 b = 0; b < 4; b++)
-            bytes |= result >> b & 1 ? bytes_read(w, i, k, b) : 0;
+        u32 bytes = bytes_read_by(w, i, k, result);
         if (o.count && bytes)
             depend(w, i, t, &o, bytes, carry && k == 2, &d);
     }
     return d;
 }
 
-/* Carries and results of compares are masks of lanes: the first register has all of them here. */
-static void mark_result(Taint *t, const NotedOperand *o, u32 bytes, Depends d)
+static u64 blank_source(const Wave *w, const Inst *i, const Taint *t, u32 reg, u32 bytes)
 {
-    for (u32 r = 0; r < (o->first < FIRST_VGPR ? 1u : o->count); r++)
-        mark(t, o->first + r, o->first < FIRST_VGPR ? ALL_BYTES : bytes, d.lanes, d.origin);
+    u64 lanes = unset_alone(t, reg) | all_unset_in(t, reg, bytes);
+    if (reg >= FIRST_VGPR)
+        return i->dpp && reg == i->source[0] ? dpp_moved(w, i, lanes) : lanes;
+    bool is_constant = i->row->family != FAMILY_SALU && !lanes_of(t, reg);
+    return lanes || is_constant ? ~0ull : 0;
+}
+
+/* Lanes of which nothing but unset values and what is the same for all lanes goes into the result. Half of a dual
+ * instruction has no notes. */
+static u64 blank_sources(const Wave *w, const Inst *i, const Taint *t, const Note *n)
+{
+    u64 lanes = i->sdwa && i->dst_unused == UNUSED_PRESERVE ? 0 : ~0ull;
+    for (u32 k = 0; k < SOURCES && i->row->source[k] != TYPE_NONE; k++) {
+        NotedOperand o = noted_source(i, n, k);
+        u32 bytes = bytes_read_by(w, i, k, ALL_BYTES);
+        for (u32 reg = o.first; bytes && reg < (u32)o.first + o.count; reg++)
+            lanes &= blank_source(w, i, t, reg, bytes);
+    }
+    return lanes;
+}
+
+/* Carries and results of compares are masks of lanes: the first register has all of them here. */
+static void mark_result(const Inst *i, Taint *t, const NotedOperand *o, u32 planes, Depends d)
+{
+    bool is_mask = i->row->family != FAMILY_SALU && o->first < FIRST_VGPR;
+    for (u32 r = 0; r < (is_mask ? 1u : o->count); r++)
+        mark(t, o->first + r, is_mask ? ALL_BYTES : planes, d.lanes, d.origin);
 }
 
 static void note_use(const Wave *w, const Inst *i, Taint *t, Depends d)
@@ -163,11 +193,11 @@ static void note_use(const Wave *w, const Inst *i, Taint *t, Depends d)
         from->use = place_in_code(w, i);
 }
 
-static void mark_results(Taint *t, const Note *n, u32 bytes, Depends d)
+static void mark_results(const Inst *i, Taint *t, const Note *n, u32 planes, Depends d)
 {
     for (u32 k = 0; d.lanes && k < n->operands; k++)
         if (n->operand[k].result)
-            mark_result(t, &n->operand[k], bytes, d);
+            mark_result(i, t, &n->operand[k], planes, d);
 }
 
 /* Sums of 64 bits, whose lower word depends on lower words alone: the compiler leaves anything in the upper ones where
@@ -181,9 +211,9 @@ static bool sums_words(Wave *w, const Inst *i, Taint *t, const Note *n)
     first.count = 1;
     overwrite(w, i, t, n);
     note_use(w, i, t, upper);
-    mark_results(t, n, ALL_BYTES, upper);
+    mark_results(i, t, n, ALL_BYTES, upper);
     clear(t, first.first, ALL_BYTES, exec_mask(w));
-    mark_result(t, &first, ALL_BYTES, lower);
+    mark_result(i, t, &first, ALL_BYTES, lower);
     return true;
 }
 
@@ -192,8 +222,9 @@ static void compute(Wave *w, const Inst *i, Taint *t, const Note *n)
     if (moves_word(w, i, t, n) || sums_words(w, i, t, n))
         return;
     u32 result = result_bytes(i);
-    bool by_bytes = n->operand[0].first >= FIRST_VGPR && n->operand[0].count == 1;
-    u64 writes = i->dpp ? write_mask(w, i) : ~0ull;
+    bool is_data = n->operand[0].first >= FIRST_VGPR || i->row->family == FAMILY_SALU;
+    bool by_bytes = is_data && n->operand[0].count == 1;
+    u64 writes = i->dpp ? write_mask(w, i) : ~0ull, blank = by_bytes ? blank_sources(w, i, t, n) : 0;
     Depends d[4] = {{0}};
     for (u32 b = 0; b < 4; b++)
         if (by_bytes ? result >> b & 1 : !b)
@@ -203,7 +234,8 @@ static void compute(Wave *w, const Inst *i, Taint *t, const Note *n)
         d[b].lanes &= writes;
         if (n->passage == PASS_COMPUTED)
             note_use(w, i, t, d[b]);
-        mark_results(t, n, by_bytes ? 1u << b : result, d[b]);
+        mark_results(i, t, n, by_bytes ? 1u << b : result, d[b]);
+        mark_results(i, t, n, BLANK, (Depends){d[b].lanes & blank, d[b].origin});
     }
 }
 
@@ -230,27 +262,23 @@ static void compute_dual(Wave *w, const Inst *i, Taint *t)
     const Inst *op = &w->program->halves[i->target];
     const NotedOperand vcc = {.first = SGPR_VCC, .count = 1};
     Depends d[2][4];
-    for (u32 k = 0; k < 2; k++)
+    u64 blank[2];
+    for (u32 k = 0; k < 2; k++) {
+        blank[k] = blank_sources(w, &op[k], t, NULL);
         for (u32 b = 0; b < 4; b++)
             d[k][b] = strstr(op[k].row->mnemonic, "cndmask")
                           ? choice(w, &op[k], t, NULL, b, &vcc, lane_bits(w, SGPR_VCC))
                           : dependence(w, &op[k], t, NULL, 1u << b, false);
+    }
     for (u32 k = 0; k < 2; k++) {
         clear(t, op[k].dst, ALL_BYTES, exec_mask(w));
         for (u32 b = 0; b < 4; b++) {
             if (!named(&op[k], "v_mov") && !named(&op[k], "v_cndmask"))
                 note_use(w, i, t, d[k][b]);
             mark(t, op[k].dst, 1u << b, d[k][b].lanes, d[k][b].origin);
+            mark(t, op[k].dst, BLANK, d[k][b].lanes & blank[k], d[k][b].origin);
         }
     }
-}
-
-static u32 bytes_of_lane(const Taint *t, u32 reg, u32 lane)
-{
-    u32 bytes = 0;
-    for (u32 b = 0; b < 4; b++)
-        bytes |= (u32)(t->byte[reg][b] >> lane & 1) << b;
-    return bytes;
 }
 
 /* Where values go among lanes, flags in their place go as well: the instruction runs on those, and nothing is left of
@@ -269,14 +297,14 @@ static void exchange(Wave *w, const Inst *i, Taint *t)
     memcpy(kept[0], source, sizeof kept[0]);
     memcpy(kept[1], result, sizeof kept[1]);
     for (u32 l = 0; l < LANES; l++) {
-        before[l] = bytes_of_lane(t, to, l);
+        before[l] = planes_of_lane(t, to, l);
         if (!addressed) /* else it may be the address; and every lane that is awake gets a result */
             result[l] = before[l];
-        source[l] = bytes_of_lane(t, from, l);
+        source[l] = planes_of_lane(t, from, l);
     }
     i->run(w, i);
     for (u32 l = 0; l < LANES; l++)
-        before[l] = exec_mask(w) >> l & 1 ? result[l] & ALL_BYTES : before[l];
+        before[l] = exec_mask(w) >> l & 1 ? result[l] & (ALL_BYTES | BLANK | MIXED) : before[l];
     memcpy(source, kept[0], sizeof kept[0]);
     memcpy(result, kept[1], sizeof kept[1]);
     clear(t, to, ALL_BYTES, ~0ull);
@@ -286,6 +314,12 @@ static void exchange(Wave *w, const Inst *i, Taint *t)
 
 static u64 mask_bits(const Taint *t, const NotedOperand *o) { return o->count ? lanes_of(t, o->first) : 0; }
 
+/* A number of which some bytes are unset: a mask has no bytes. */
+static bool is_number(const Taint *t, const NotedOperand *o)
+{
+    return o->count == 1 && lanes_of(t, o->first) && !unset_in(t, o->first, WHOLE_ALONE);
+}
+
 /* s_and_b64 and its kin: a bit that the other side decides depends on nothing. */
 static void combine_masks(Wave *w, const Inst *i, Taint *t, const Note *n)
 {
@@ -293,6 +327,10 @@ static void combine_masks(Wave *w, const Inst *i, Taint *t, const Note *n)
     NotedOperand from[2] = {noted_source(i, n, 0), {0}};
     if (i->row->source[1] != TYPE_NONE)
         from[1] = noted_source(i, n, 1);
+    if (is_number(t, &from[0]) || is_number(t, &from[1])) {
+        compute(w, i, t, n);
+        return;
+    }
     u64 a = mask_bits(t, &from[0]), b = mask_bits(t, &from[1]), lanes = a | b;
     bool inverted = strstr(name, "n2") || strstr(name, "not1");
     bool is_and = !strncmp(name, "s_and", 5), is_or = !strncmp(name, "s_or", 4);
@@ -333,7 +371,7 @@ static void choose_one(Wave *w, const Inst *i, Taint *t, const Note *n)
     Carried sum = {.count = n->operand[0].count < 4 ? n->operand[0].count : 4};
     for (u32 k = 0; k < sum.count; k++) {
         for (u32 b = 0; b < 4; b++)
-            sum.byte[k][b] = open;
+            sum.plane[k][b] = open;
         sum.origin[k] = t->origin[mask.first];
     }
     for (u32 side = 0; side < 2; side++) {
@@ -341,9 +379,9 @@ static void choose_one(Wave *w, const Inst *i, Taint *t, const Note *n)
         Carried c = carried_from(w, i, t, &from, vector_result);
         u64 lanes = side ? second : ~second;
         for (u32 k = 0; k < c.count && k < sum.count; k++) {
-            for (u32 b = 0; b < 4; b++) {
-                sum.byte[k][b] |= c.byte[k][b] & lanes;
-                if (c.byte[k][b] & lanes)
+            for (u32 p = 0; p < PLANES; p++) {
+                sum.plane[k][p] |= c.plane[k][p] & lanes;
+                if (c.plane[k][p] & lanes)
                     sum.origin[k] = c.origin[k];
             }
         }
@@ -361,7 +399,7 @@ static void choose_half(Wave *w, const Inst *i, Taint *t, const Note *n)
         d[b] = choice(w, i, t, n, first + b, &mask, mask_source(w, i, 2));
     overwrite(w, i, t, n);
     for (u32 b = 0; b < 2; b++)
-        mark_result(t, &n->operand[0], 1u << (first + b), d[b]);
+        mark_result(i, t, &n->operand[0], 1u << (first + b), d[b]);
 }
 
 static void read_lane(Wave *w, const Inst *i, Taint *t, const Note *n)
@@ -373,8 +411,8 @@ static void read_lane(Wave *w, const Inst *i, Taint *t, const Note *n)
     if (n->operands < 2 || from->first < FIRST_VGPR)
         return;
     Carried c = {.count = 1, .origin = {t->origin[from->first]}};
-    for (u32 b = 0; b < 4; b++)
-        c.byte[0][b] = t->byte[from->first][b] >> lane & 1 ? ~0ull : 0;
+    for (u32 p = 0; p < PLANES; p++)
+        c.plane[0][p] = t->plane[from->first][p] >> lane & 1 ? ~0ull : 0;
     overwrite(w, i, t, n);
     carry_to(t, to, &c);
 }
@@ -382,9 +420,9 @@ static void read_lane(Wave *w, const Inst *i, Taint *t, const Note *n)
 static void write_lane(Wave *w, const Inst *i, Taint *t)
 {
     u64 lane = 1ull << scalar32(w, i, 1) % LANES;
-    u32 from = i->source[0], bytes = from < SCALAR_FILE ? bytes_of_lane(t, from, 0) : 0;
+    u32 from = i->source[0], planes = from < SCALAR_FILE ? planes_of_lane(t, from, 0) : 0;
     clear(t, i->dst, ALL_BYTES, lane);
-    mark(t, i->dst, bytes, lane, bytes ? t->origin[from] : 0);
+    mark(t, i->dst, planes, lane, planes ? t->origin[from] : 0);
 }
 
 static bool is_stored(const Inst *i, const NotedOperand *o)
@@ -416,7 +454,7 @@ static void carry(Wave *w, const Inst *i, Taint *t, const Note *n)
     Carried c = {0};
     if (n->operands > 1 && (two || n->operand[0].count == n->operand[1].count))
         c = carried_from(w, i, t, &n->operand[1], n->operand[0].first >= FIRST_VGPR);
-    if (n->operand[0].first == SGPR_EXEC && c.byte[0][0] & exec_mask(w)) { /* decides which lanes go on */
+    if (n->operand[0].first == SGPR_EXEC && c.plane[0][0] & exec_mask(w)) { /* decides which lanes go on */
         used(w, i, t, n->operand[1].first);
         return;
     }
@@ -445,6 +483,7 @@ void taint_before(Wave *w, const Inst *i, const Note *n)
     case PASS_LANE: read_lane(w, i, t, n); break;
     case PASS_TO_LANE: write_lane(w, i, t); break;
     case PASS_CARRIED: i->dpp ? compute(w, i, t, n) : carry(w, i, t, n); break;
+    case PASS_LEFT: break;
     case PASS_USED: case PASS_STORED: use_all(w, i, t, n); break;
     }
 }

@@ -2,18 +2,21 @@
 #include "shadow.h"
 #include "watch.h"
 
-/* The register that receives the first dword of a load, or 0xffff. LDS loads of two places come in two steps. */
+static bool has_two_places(const Inst *i) { return i->row->family == FAMILY_LDS && i->row->modifiers & MOD_OFFSET01; }
+
+/* Loads and stores of two places in LDS come in two steps. */
+static bool is_second_place(const Wave *w, const Inst *i, const u32 *offset, u32 bytes)
+{
+    u32 lane = exec_mask(w) ? (u32)__builtin_ctzll(exec_mask(w)) : 0, unit = bytes * i->row->detail[1];
+    return has_two_places(i) && offset[lane] != w->v[i->source[0] - FIRST_VGPR][lane] + (u32)i->offset * unit;
+}
+
+/* The register that receives the first dword of a load, or 0xffff. */
 static u16 loaded_register(const Wave *w, const Inst *i, const u32 *offset, u32 bytes)
 {
-    bool two = i->row->family == FAMILY_LDS && i->row->modifiers & MOD_OFFSET01;
-    u32 unit = bytes * i->row->detail[1];
     if (i->row->detail[2] != ACCESS_LOAD || i->lds || i->dst == 0xffff)
         return 0xffff;
-    if (!two || !offset)
-        return i->dst;
-    u32 lane = exec_mask(w) ? (u32)__builtin_ctzll(exec_mask(w)) : 0;
-    bool first = offset[lane] == w->v[i->source[0] - FIRST_VGPR][lane] + (u32)i->offset * unit;
-    return (u16)(first ? i->dst : i->dst + bytes / 4);
+    return (u16)(offset && is_second_place(w, i, offset, bytes) ? i->dst + bytes / 4 : i->dst);
 }
 
 /* Likewise the register that holds the first dword of what is stored. */
@@ -23,30 +26,34 @@ static u16 stored_register(const Wave *w, const Inst *i, const u32 *offset, u32 
         return 0xffff;
     if (i->row->family != FAMILY_LDS)
         return i->source[2];
-    bool two = i->row->modifiers & MOD_OFFSET01;
-    u32 lane = exec_mask(w) ? (u32)__builtin_ctzll(exec_mask(w)) : 0, unit = bytes * i->row->detail[1];
-    bool first = !two || offset[lane] == w->v[i->source[0] - FIRST_VGPR][lane] + (u32)i->offset * unit;
-    return i->source[1] == SOURCE_OFF ? i->source[0] : i->source[first ? 1 : 2];
+    return i->source[1] == SOURCE_OFF ? i->source[0] : i->source[is_second_place(w, i, offset, bytes) ? 2 : 1];
 }
 
-/* What a lane's load brought: `unset` has a bit for each byte. `carried`: where it comes from, if it was stored to LDS as
- * it is. */
-static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, u64 unset, u16 reg,
-                   const Origin *carried)
+/* What a lane's load brought. */
+typedef struct {
+    u64 unset;         /* a bit for each byte */
+    bool mixed;        /* as part of a struct of which something is set */
+    const u8 *carried; /* the marks of its bytes, if what is unset was stored to LDS as it is */
+} Brought;
+
+static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, u16 reg, Brought b)
 {
     Origin from = {.load = place_of(w, i, OUTCOME_UNINITIALISED_READ, space, lane, address, bytes, false)};
-    u32 first = (u32)__builtin_ctzll(unset), width = bytes < 4 ? bytes : 4;
+    u32 first = (u32)__builtin_ctzll(b.unset), width = bytes < 4 ? bytes : 4;
     from.load.address = address + first / width * width;
     from.load.bytes = width;
-    from = carried ? *carried : from;
+    if (b.carried)
+        from = w->shadow->lds_origins.known[(b.carried[first] & KEPT_NUMBER) - LDS_CARRIED];
     if (reg == 0xffff) { /* computed with at once (atomics), or moved to LDS */
         report_finding(w, &from.load, NULL);
         return;
     }
     for (u32 k = 0; 4 * k < bytes; k++) {
-        u32 dword = (u32)(unset >> 4 * k) & ((1u << width) - 1);
-        if (dword)
-            taint_load(w, i, &from, (u16)(reg + k), 1ull << lane, dword, width);
+        u32 dword = (u32)(b.unset >> 4 * k) & ((1u << width) - 1);
+        if (!dword)
+            continue;
+        u32 kept = b.carried ? kept_planes(b.carried[4 * k + (u32)__builtin_ctz(dword)]) : b.mixed ? MIXED : 0;
+        taint_load(w, i, &from, (u16)(reg + k), 1ull << lane, blank_if_all(dword | kept, width), width);
     }
 }
 
@@ -82,28 +89,70 @@ static void store_to_input(Wave *w, const Inst *i, const u64 *address, u64 activ
     report_finding(w, &f, NULL);
 }
 
-void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
+/* Lanes that loaded part of what is unset with what is set, as from structs. Where one lane alone did so, at the end of
+ * what others found set, it is an array that ends there. */
+static u64 mixed_lanes(const u64 *unset, const u64 *address, u64 active, u32 bytes)
+{
+    u64 whole = bytes < 64 ? (1ull << bytes) - 1 : ~0ull, mixed = 0, set = 0;
+    for (u32 l = 0; l < LANES; l++) {
+        mixed |= (u64)(unset[l] && unset[l] != whole) << l;
+        set |= (u64)(active >> l & 1 && !unset[l]) << l;
+    }
+    if (!set || !mixed || mixed & (mixed - 1))
+        return mixed;
+    u32 last = (u32)__builtin_ctzll(mixed);
+    bool ends = ((unset[last] | (unset[last] - 1)) & whole) == whole;
+    for (u32 l = 0; l < LANES; l++)
+        ends &= !(set >> l & 1) || address[l] < address[last];
+    return ends ? 0 : mixed;
+}
+
+/* What is loaded may be unset; what is stored is set. */
+static void unset_touched(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
 {
     Memory *m = w->worker->memory;
     u64 low, size;
-    if (!active)
-        return;
-    if (store)
-        store_to_input(w, i, address, active, bytes);
-    if (store && i->row->detail[2] == ACCESS_STORE && taint_pending(w))
-        taint_stored(w, i, stored_register(w, i, NULL, bytes), bytes, active);
     extent(address, active, bytes, &low, &size);
     if (size <= AT_ONCE && !memory_any_unset(m, low, size))
         return;
     bool load = !store || computes(i);
     u16 reg = loaded_register(w, i, NULL, bytes);
+    u64 unset[LANES];
+    for (u32 l = 0; l < LANES; l++)
+        unset[l] = active >> l & 1 ? memory_unset(m, address[l], bytes) : 0;
+    u64 mixed = mixed_lanes(unset, address, active, bytes);
     for (u32 l = 0; l < LANES; l++) {
-        u64 unset = active >> l & 1 ? memory_unset(m, address[l], bytes) : 0;
-        if (unset && load)
-            loaded(w, i, SPACE_GLOBAL, l, address[l], bytes, unset, reg, NULL);
-        if (unset && store)
+        if (unset[l] && load)
+            loaded(w, i, SPACE_GLOBAL, l, address[l], bytes, reg, (Brought){.unset = unset[l], .mixed = mixed >> l & 1});
+        if (unset[l] && store)
             memory_set_unset(m, address[l], bytes, false);
     }
+}
+
+/* What is copied as it is stays as unset as it was. */
+static void copy_unset(Wave *w, u16 reg, const u64 *address, u64 active, u32 bytes)
+{
+    for (u32 l = 0; l < LANES; l++) {
+        u64 copied = active >> l & 1 ? taint_copied(w, reg, bytes, l) : 0;
+        for (u32 b = 0; copied >> b; b++)
+            if (copied >> b & 1)
+                memory_set_unset(w->worker->memory, address[l] + b, 1, true);
+    }
+}
+
+void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
+{
+    if (!active)
+        return;
+    if (store)
+        store_to_input(w, i, address, active, bytes);
+    bool carries = store && i->row->detail[2] == ACCESS_STORE && taint_pending(w);
+    u16 from = carries ? stored_register(w, i, NULL, bytes) : 0;
+    if (carries)
+        taint_stored(w, i, from, bytes, active);
+    unset_touched(w, i, address, active, bytes, store);
+    if (carries)
+        copy_unset(w, from, address, active, bytes);
 }
 
 static u64 unset_in_lds(const GroupShadow *g, u32 offset, u32 bytes)
@@ -124,11 +173,21 @@ static void set_in_lds(GroupShadow *g, u32 offset, u32 bytes)
     memset(g->lds_unset + offset, 0, bytes);
 }
 
-/* Where the first of these bytes comes from, if it was stored here; else NULL. */
-static const Origin *stored_origin(const GroupShadow *g, u32 offset, u64 unset)
+/* The marks of these bytes, if the first that is unset was stored here so; else NULL. */
+static const u8 *carried_marks(const GroupShadow *g, u32 offset, u64 unset)
 {
-    u8 mark = g->lds_unset[offset + (u32)__builtin_ctzll(unset)];
-    return mark >= LDS_CARRIED ? &g->lds_origins.known[mark - LDS_CARRIED] : NULL;
+    const u8 *marks = &g->lds_unset[offset];
+    return (marks[__builtin_ctzll(unset)] & KEPT_NUMBER) >= LDS_CARRIED ? marks : NULL;
+}
+
+/* Some of what the lane loads is set, of two places side by side as well. */
+static bool mixed_in_lds(const GroupShadow *g, const Inst *i, u32 offset, u32 bytes, bool second)
+{
+    bool side_by_side = has_two_places(i) && i->row->detail[1] == 1 && i->offset1 == i->offset + 1;
+    u32 size = side_by_side ? 2 * bytes : bytes;
+    offset -= side_by_side && second ? bytes : 0;
+    size = size < g->lds_bytes - offset ? size : g->lds_bytes - offset; /* the second place may lie beyond LDS */
+    return (u32)__builtin_popcountll(unset_in_lds(g, offset, size)) < size;
 }
 
 void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store)
@@ -141,13 +200,14 @@ void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 
     if (!g->lds_left && !carries)
         return;
     u16 reg = load ? loaded_register(w, i, offset, bytes) : 0xffff;
+    bool second = is_second_place(w, i, offset, bytes);
     for (u32 l = 0; l < LANES; l++) {
         if (!(active >> l & 1))
             continue;
         u64 unset = load ? unset_in_lds(g, offset[l], bytes) : 0;
         if (unset)
-            loaded(w, i, SPACE_LDS, l, offset[l], bytes, unset, reg,
-                   stored_origin(g, offset[l], unset));
+            loaded(w, i, SPACE_LDS, l, offset[l], bytes, reg,
+                   (Brought){unset, mixed_in_lds(g, i, offset[l], bytes, second), carried_marks(g, offset[l], unset)});
         if (store)
             set_in_lds(g, offset[l], bytes);
     }
@@ -174,5 +234,6 @@ void check_unset_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
         return;
     u64 unset = memory_unset(m, address, bytes);
     if (unset)
-        loaded(w, i, SPACE_SCALAR, 0, address, bytes, unset, i->sdst, NULL);
+        loaded(w, i, SPACE_SCALAR, 0, address, bytes, i->sdst,
+               (Brought){.unset = unset, .mixed = (u32)__builtin_popcountll(unset) < bytes});
 }

@@ -352,6 +352,107 @@ KERNEL(branch_on_what_came_of_an_unset_value)
         y[ITEM] = 2;
 }
 
+// ---- unset values that are narrower than what is stored, or stored beside others ----
+
+KERNEL(byte_never_written_stored_as_a_word)
+{
+    y[ITEM] = ((unsigned char*)w)[ITEM]; //! uninitialised_read
+}
+
+KERNEL(half_never_written_stored_with_its_sign)
+{
+    y[ITEM] = ((short*)w)[ITEM]; //! uninitialised_read
+}
+
+KERNEL(byte_never_written_with_a_bit_set)
+{
+    y[ITEM] = ((unsigned char*)w)[ITEM] | 4096; //! uninitialised_read
+}
+
+KERNEL(low_bits_of_a_word_never_written)
+{
+    y[ITEM] = w[ITEM] & 15; //! uninitialised_read
+}
+
+KERNEL(word_never_written_stored_as_two)
+{
+    if (ITEM < n / 2)
+        ((unsigned long long*)y)[ITEM] = ((unsigned*)w)[ITEM]; //! uninitialised_read
+}
+
+KERNEL(word_never_written_beside_one_that_is)
+{
+    if (ITEM < n / 2)
+        ((int2*)y)[ITEM] = make_int2(x[ITEM], w[ITEM]); //! uninitialised_read
+}
+
+KERNEL(byte_never_written_joined_to_others_by_or)
+{
+    atomicOr(&c[ITEM & 7], ((unsigned char*)w)[ITEM] & 3); //! uninitialised_read
+}
+
+KERNEL(byte_never_written_joined_to_one_word)
+{
+    atomicOr(&c[0], ((unsigned char*)w)[ITEM] & 3); //! uninitialised_read
+}
+
+KERNEL(byte_never_written_of_the_first_lane)
+{
+    int first = __builtin_amdgcn_readfirstlane(((unsigned char*)w)[ITEM]); //! uninitialised_read
+    y[ITEM] = first | 8;
+}
+
+KERNEL(byte_never_written_for_all_lanes)
+{
+    y[ITEM] = ((unsigned char*)w)[blockIdx.x] | 256; //! uninitialised_read
+}
+
+KERNEL(byte_never_written_that_goes_by_lds)
+{
+    __shared__ int s[256];
+    s[threadIdx.x] = ((unsigned char*)w)[ITEM] << 4; //! uninitialised_read
+    __syncthreads();
+    y[ITEM] = s[255 - threadIdx.x];
+}
+
+KERNEL(byte_never_written_of_another_lane)
+{
+    int mine = ((unsigned char*)w)[ITEM]; //! uninitialised_read
+    y[ITEM] = __shfl_xor(mine, 5, 32);
+}
+
+KERNEL(byte_of_a_word_never_written)
+{
+    y[ITEM] = (w[ITEM] >> 8) & 255; //! uninitialised_read
+}
+
+KERNEL(channel_never_written_stored_as_a_number)
+{
+    uchar4* pixel = (uchar4*)w;
+    pixel[ITEM].x = (unsigned char)x[ITEM];
+    pixel[ITEM].y = 1;
+    __syncthreads();
+    y[ITEM] = pixel[ITEM ^ 1].z; //! uninitialised_read
+}
+
+struct Pair {
+    int tag, value;
+};
+
+KERNEL(member_never_written_used_after_its_struct_was_copied)
+{
+    Pair *from = (Pair*)w + blockIdx.x * 128, *to = from + 64;
+    unsigned t = threadIdx.x & 63;
+    if (threadIdx.x < 64)
+        from[t].tag = x[ITEM];
+    __syncthreads();
+    if (threadIdx.x < 64)
+        to[t] = from[63 - t];
+    __syncthreads();
+    if (threadIdx.x < 64)
+        y[ITEM] = to[63 - t].tag + 3 * to[63 - t].value; //! uninitialised_read
+}
+
 KERNEL(input_written)
 {
     ((int*)x)[ITEM] = 0; //! input_modified

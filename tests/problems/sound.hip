@@ -629,3 +629,76 @@ KERNEL(points_copied_with_the_room_behind_them)
     if (t < 64)
         to[t] = from[63 - t];
 }
+
+// Members that only some of the structs use, as in a tagged union.
+struct Tagged {
+    int tag, value;
+};
+struct Record {
+    int id, count;
+    float price, discount;
+};
+
+KERNEL(structs_of_which_some_have_a_member_set)
+{
+    Tagged *from = (Tagged*)w + blockIdx.x * 64, *to = (Tagged*)y + blockIdx.x * 64;
+    unsigned t = threadIdx.x;
+    if (t < 64) {
+        from[t].tag = t % 3;
+        if (t % 3)
+            from[t].value = x[ITEM];
+    }
+    __syncthreads();
+    if (t < 64)
+        to[t] = from[63 - t];
+}
+
+KERNEL(records_of_which_some_have_a_member_set)
+{
+    Record *from = (Record*)w + blockIdx.x * 64, *to = (Record*)y + blockIdx.x * 64;
+    unsigned t = threadIdx.x;
+    if (t < 64) {
+        from[t].id = t;
+        from[t].count = x[ITEM];
+        if (from[t].count & 1)
+            from[t].discount = 0.5f;
+        from[t].price = 9;
+    }
+    __syncthreads();
+    if (t < 64)
+        to[t] = from[63 - t];
+}
+
+KERNEL(records_of_lds_of_which_some_have_a_member_set)
+{
+    __shared__ Tagged s[64];
+    __shared__ Record r[64];
+    Tagged* tagged = (Tagged*)w + blockIdx.x * 64;
+    Record* records = (Record*)y + blockIdx.x * 64;
+    unsigned t = threadIdx.x;
+    if (t < 64) {
+        s[t].tag = t % 3;
+        if (t % 3)
+            s[t].value = x[ITEM];
+        r[t].id = t;
+        r[t].price = x[ITEM];
+        r[t].count = 2;
+        if (t & 1)
+            r[t].discount = 3;
+    }
+    __syncthreads();
+    if (t < 64) {
+        tagged[t] = s[63 - t];
+        records[t] = r[63 - t];
+    }
+}
+
+KERNEL(pixels_of_which_one_channel_is_not_in_use)
+{
+    uchar4 *from = (uchar4*)w, *to = (uchar4*)y;
+    from[ITEM].x = (unsigned char)x[ITEM];
+    from[ITEM].y = 1;
+    from[ITEM].z = 2;
+    __syncthreads();
+    to[ITEM] = from[ITEM ^ 5];
+}
