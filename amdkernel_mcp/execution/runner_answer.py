@@ -78,7 +78,7 @@ class DispatchFault(_Answer):
     address: _Count | None = None
     bytes: _Count | None = None
     store: bool | None = None
-    region: _Name | None = None  # the nearest buffer
+    region: _Name | None = None  # the nearest buffer; a variable's symbol is in backticks
     offset: int | None = None  # from that buffer's start
     region_bytes: _Count | None = None
     region_live: bool | None = None
@@ -120,9 +120,11 @@ class CallRecord(_Answer):
 
 
 class DispatchFinding(DispatchFault):
-    """What the checks saw at one instruction, `count` times; the kernel went on. `partner`: of races only."""
+    """What the checks saw at one instruction, and in how many of its executions by a wave (`count`), with however many
+    lanes; the kernel went on. `partner`: of races only."""
 
     count: _Count
+    lanes: _Count = 0  # of accesses beyond a buffer: of all these executions
     off: _Count = 0  # of accesses beyond a buffer: the most bytes that one of them reached beyond it
     partner: RacePartner | None
     use: list[int] = []  # the instruction that depends on an unset value, and the calls that led there

@@ -154,13 +154,15 @@ def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
         size = f" of {fault.region_bytes} bytes" if fault.region_bytes is not None else ""
         return f"{verb} {sized(fault.bytes)} at byte {signed(fault.address)} of {what}, beyond its end{size}"
     if fault.kind == "use_after_free":
-        whose = fault.region or f"an array of {fault.region_bytes} bytes"
+        whose = _name_of(fault) or f"an array of {fault.region_bytes} bytes"
         return f"{verb} {sized(fault.bytes)} at byte {fault.offset} of {whose}, which was freed"
     if (fault.address or 0) < _NULL_PAGE and not 0 <= (fault.offset or -1) + _FARTHEST < 2 * _FARTHEST:
         return f"{verb} {sized(fault.bytes)} at a null pointer (address {fault.address})"
     if fault.offset is None or fault.region_bytes is None or not fault.region or _strayed(fault):
         return f"{verb} {sized(fault.bytes)} at an address that belongs to no array (0x{fault.address or 0:x})"
     layout = layouts.get(fault.region)
+    if layout is None and is_variable(fault):
+        return f"{verb} {sized(fault.bytes)} at {byte_of(fault)}"
     if layout is None:
         has = "have" if fault.region == ARGUMENTS else "has"
         side = "before its start" if fault.offset < 0 else f"which {has} {sized(fault.region_bytes)}"
@@ -178,6 +180,27 @@ def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
     if len(layout.shape) == 1:
         return f"{verb} {element}, but {fault.region} has {layout.shape[0]} elements ({far})"
     return f"{verb} {element}, but {fault.region} has the shape {list(layout.shape)} ({far})"
+
+
+def byte_of(fault: DispatchFault) -> str:
+    """Which byte of a region: `byte 8 of y`; of a variable with its size, or how far after it."""
+    if not is_variable(fault):
+        return f"byte {fault.offset} of {fault.region}"
+    size = fault.region_bytes or 0
+    offset = fault.offset or 0
+    where = f"byte {offset} of" if offset < size else f"byte {offset - size} after"
+    return f"{where} {_name_of(fault)} ({sized(size)})"
+
+
+def is_variable(fault: DispatchFault) -> bool:
+    """Whether it is one of the program's, in `__device__` or `__constant__` memory, that was touched or missed."""
+    return (fault.region or "").startswith("`")
+
+
+def _name_of(fault: DispatchFault) -> str:
+    """The region's name, as the source has it."""
+    name = fault.region or ""
+    return f"`{source_name(name.strip('`'))}`" if is_variable(fault) else name
 
 
 def _strayed(fault: DispatchFault) -> bool:
@@ -201,5 +224,5 @@ def _somewhere(fault: DispatchFault) -> str:
     if fault.space == "lds":
         return f"byte {fault.address} of LDS"
     if fault.region and fault.offset is not None:
-        return f"byte {fault.offset} of {fault.region}"
+        return byte_of(fault)
     return f"address 0x{fault.address or 0:x}"

@@ -11,6 +11,8 @@ from amdkernel_mcp.problems.faults import (
     Layout,
     Lines,
     access_of,
+    byte_of,
+    is_variable,
     line_at,
     lines_to,
     place_of,
@@ -86,10 +88,7 @@ def _finding(
     text = f"{_said(seen, line, other, layouts)}; {place_of(kernel, seen, chain[1:])}"
     if seen.partner and used not in (None, line):
         text += f"; line {used} uses the value"
-    if seen.count > 1:
-        text += f"; {seen.count} times in all"
-    if seen.off:
-        text += f", up to {seen.off} bytes beyond" if seen.count > 1 else f", {seen.off} bytes beyond"
+    text += _how_much(seen)
     remedy = _REMEDIES[kind]
     if seen.partner and seen.partner.work:
         remedy = BETWEEN_STREAMS
@@ -98,6 +97,17 @@ def _finding(
     elif seen.partner and seen.partner.wave == seen.wave:
         remedy = _BETWEEN_LANES
     return Finding(kind=kind, message=f"{text}: {remedy}", line=line, called_from=chain[1:], other_line=other)
+
+
+def _how_much(seen: DispatchFinding) -> str:
+    several = seen.count > 1 or seen.lanes > 1
+    off = "" if is_variable(seen) else sized(seen.off)  # counted from the last variable's end
+    parts = [
+        *([f"{seen.count} times in all"] if seen.count > 1 else []),
+        *([f"by {seen.lanes} lanes"] if seen.lanes > 1 else []),
+        *([f"{'up to ' if several else ''}{off} beyond"] if seen.off and off else []),
+    ]
+    return f"; {', '.join(parts)}" if parts else ""
 
 
 def _said(seen: DispatchFinding, line: int | None, other: int | None, layouts: Mapping[str, Layout]) -> str:
@@ -109,7 +119,7 @@ def _said(seen: DispatchFinding, line: int | None, other: int | None, layouts: M
         return f"reads byte {seen.offset} of {ARGUMENTS}, which have {seen.region_bytes} bytes"
     if seen.kind == "uninitialised_read":
         return f"reads {target}, which nothing has written, and uses the value{_elsewhere(line, other)}"
-    if seen.kind == "out_of_bounds" and seen.off:
+    if seen.kind == "out_of_bounds" and seen.lanes:
         return access_of(seen, layouts)
     if seen.kind == "out_of_bounds":
         size = f" of {seen.region_bytes} bytes" if seen.region_bytes is not None else ""
@@ -163,4 +173,4 @@ def _target(seen: DispatchFinding, layouts: Mapping[str, Layout]) -> str:
     if not seen.region or seen.offset is None:
         return "memory that belongs to no array"
     layout = layouts.get(seen.region)
-    return f"{seen.region}{layout.index(seen.offset)}" if layout else f"byte {seen.offset} of {seen.region}"
+    return f"{seen.region}{layout.index(seen.offset)}" if layout else byte_of(seen)

@@ -15,6 +15,7 @@ typedef struct Races Races;
 /* What one worker has found. */
 struct Findings {
     Finding found[MAX_FINDINGS];
+    u64 at[MAX_FINDINGS]; /* the instruction that did it last, by its number among those that the worker has run */
     u32 count;
 };
 

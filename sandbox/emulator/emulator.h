@@ -198,7 +198,9 @@ typedef struct {
     Partner partner;      /* races only */
     u64 use;              /* of what was loaded: the instruction that depends on it; 0: not known */
     u64 use_callers[CALLERS];
-    u64 count;            /* how many times an instruction did it */
+    u64 count;            /* how many times it was told: 1 while it is new */
+    u64 times;            /* how many times a wave executed an instruction that did it, with however many lanes */
+    u64 lanes;            /* of accesses beyond a block: of all these waves; else 0 */
     u64 off;              /* of accesses beyond a block: the most bytes that one of them reached beyond it */
 } Finding;
 

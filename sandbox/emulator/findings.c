@@ -20,11 +20,23 @@ static Finding *find_or_add(Findings *c, OutcomeKind kind, u64 pc, u64 partner_p
     return &c->found[c->count++];
 }
 
+/* An instruction tells lane by lane, or register by register, as it comes: that is one time. */
+static void count_time(Worker *k, Finding *f)
+{
+    u64 *last = &k->findings->at[f - k->findings->found], now = k->clock - k->budget;
+    if (f->count == 1 || *last != now)
+        f->times++;
+    *last = now;
+}
+
 Finding *finding_at(Worker *k, OutcomeKind kind, u64 pc, u64 partner_pc)
 {
     if (!k->findings)
         k->findings = calloc(1, sizeof *k->findings);
-    return k->findings ? find_or_add(k->findings, kind, pc, partner_pc) : NULL;
+    Finding *f = k->findings ? find_or_add(k->findings, kind, pc, partner_pc) : NULL;
+    if (f)
+        count_time(k, f);
+    return f;
 }
 
 static u64 address_of(const Wave *w, const Inst *i)
@@ -71,7 +83,7 @@ void report_overrun(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 ad
         return;
     if (f->count == 1)
         f->fault = place_of(w, i, OUTCOME_OUT_OF_BOUNDS, space, lane, address, bytes, store);
-    f->count += lanes - 1;
+    f->lanes += lanes;
     f->off = off > f->off ? off : f->off;
 }
 
@@ -100,6 +112,8 @@ void findings_gather(const Worker *k, Outcome *out)
         Finding *to = find_or_add(&sum, from->fault.kind, from->fault.pc, from->partner.pc);
         if (to && to->count > 1) {
             to->count += from->count - 1;
+            to->times += from->times;
+            to->lanes += from->lanes;
             to->off = from->off > to->off ? from->off : to->off;
         } else if (to) {
             *to = *from;

@@ -185,10 +185,53 @@ def test_a_program_that_overruns_its_memory_goes_on_as_on_a_gpu_and_is_told(over
     assert ended.stdout == "7168 127 0\n", ended.stderr
     assert ended.returncode == 3
     assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr
-    assert "24 times in all, up to 96 bytes beyond" in ended.stderr
+    assert "; by 24 lanes, up to 96 bytes beyond" in ended.stderr
     assert "overrun.hip:7: out_of_bounds: reads" in ended.stderr
     assert "overrun.hip:11: out_of_bounds: writes 4 bytes at byte 400 of LDS" in ended.stderr
-    assert "156 times in all, up to 624 bytes beyond" in ended.stderr
+    assert "; 3 times in all, by 156 lanes, up to 624 bytes beyond" in ended.stderr
+
+
+VARIABLES = """
+#include <hip/hip_runtime.h>
+#ifdef RACE
+static __device__ int counts[8];
+__global__ void act(int* y, float*) {
+  counts[blockIdx.x] = 1;
+  y[blockIdx.x] = counts[1 - blockIdx.x];
+}
+#elif defined(PAST)
+namespace deep { __device__ int table[3]; }
+__global__ void act(int* y, float*) { deep::table[*y + 3] = 1; }
+#else
+__global__ void act(int*, float* w) { w[2] = 1; }
+#endif
+__constant__ float weights[4] = {1, 2, 3, 4};
+__global__ void get(float* y, int i) { *y = weights[i]; }
+int main() {
+  int* y;
+  void* w;
+  if (hipMalloc(&y, 16) || hipMemset(y, 0, 16) || hipGetSymbolAddress(&w, HIP_SYMBOL(weights))) return 90;
+  act<<<2, 1>>>(y, static_cast<float*>(w));
+  return hipDeviceSynchronize() ? 1 : 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--flag=-DRACE", "--races"], "of `counts` (32 bytes), which workgroup"),
+        (["--flag=-DPAST"], "writes 4 bytes at byte 0 after `table` (12 bytes); act, workgroup"),
+        (["--flag=-DPAST"], "2 times in all, by 2 lanes: compare"),
+        (["--flag=-DPAST", "--check"], "writes 4 bytes at byte 0 after `table` (12 bytes)"),
+        (["--check"], "writes 4 bytes at byte 8 of `weights` (16 bytes)"),
+    ],
+    ids=["race", "overrun", "how often", "stopped", "constant"],
+)
+def test_a_mistake_in_a_variable_tells_its_name(tmp_path: Path, arguments: list[str], told: str) -> None:
+    (tmp_path / "variables.hip").write_text(VARIABLES)
+    ended = amdkernel_run(tmp_path / "variables.hip", *arguments, "--target", "emulator:gfx942")
+    assert told in ended.stderr
 
 
 def test_an_overrun_reaches_as_far_as_the_memory_that_a_gpu_maps_at_once(overrun: Path) -> None:

@@ -42,6 +42,21 @@ def test_an_unset_value_that_a_race_let_through_points_to_the_race():
     assert "this read races" in unset.message
 
 
+def test_how_often_counts_what_waves_executed_and_the_lanes_of_overruns_beside_it():
+    one, more = (
+        seen("out_of_bounds", 0x10).model_copy(
+            update={"space": "global", "region": "`_ZN4deep5tableE`", "region_bytes": 12, "region_live": True,
+                    "offset": 16, "count": count, "lanes": lanes, "off": off}
+        )
+        for count, lanes, off in ((1, 1, 0), (3, 70, 8))
+    )  # fmt: skip
+    assert "reads 4 bytes at byte 4 after `table` (12 bytes); k, workgroup" in explained(one)[0].message
+    assert "lane 0: compare" in explained(one)[0].message
+    assert "lane 0; 3 times in all, by 70 lanes: compare" in explained(more)[0].message
+    near = more.model_copy(update={"region": "x", "off": 1, "count": 1})
+    assert "lane 0; by 70 lanes, up to 1 byte beyond: compare" in explained(near)[0].message
+
+
 def test_an_unset_value_without_a_race_says_nothing_of_one():
     _race, unset = explained(seen("uninitialised_read", 0x30), seen("race", 0x10, writer()))
     assert "races" not in unset.message

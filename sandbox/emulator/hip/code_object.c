@@ -163,6 +163,35 @@ static hipError_t read_symbols(Loader *l, const Elf64_Shdr *dynsym)
     return hipSuccess;
 }
 
+/* Whether reports may name it: no kernel's descriptor, and none of hipcc's own marks. */
+static bool is_of_the_source(const char *name)
+{
+    size_t length = strlen(name);
+    bool descriptor = length > 3 && !strcmp(name + length - 3, ".kd");
+    return length && !descriptor && strncmp(name, "__hip_cuid_", 11) != 0;
+}
+
+/* For reports only: what is wrong in it is left out. */
+static void read_variables(Loader *l, const Elf64_Shdr *symtab)
+{
+    Elf64_Shdr strings;
+    const u8 *symbols = part(l, symtab->sh_offset, symtab->sh_size);
+    u64 count = symtab->sh_size / sizeof(Elf64_Sym);
+    if (!symbols || !section(l, symtab->sh_link, &strings) || !(l->out->variables = calloc(count + 1, sizeof(Symbol))))
+        return;
+    for (u64 i = 0; i < count; i++) {
+        Elf64_Sym s;
+        memcpy(&s, symbols + i * sizeof s, sizeof s);
+        const char *name = string(l, &strings, s.st_name);
+        bool inside = s.st_value <= l->span && s.st_size <= l->span - s.st_value && s.st_shndx != SHN_UNDEF;
+        if (!name || !inside || !s.st_size || ELF64_ST_TYPE(s.st_info) != STT_OBJECT || !is_of_the_source(name))
+            continue;
+        Symbol v = {.name = strdup(name), .address = l->out->base + s.st_value, .bytes = s.st_size, .is_variable = true};
+        if (v.name)
+            l->out->variables[l->out->variable_count++] = v;
+    }
+}
+
 static hipError_t relocate_one(Loader *l, const Elf64_Rela *r)
 {
     u32 type = ELF64_R_TYPE(r->r_info), index = ELF64_R_SYM(r->r_info);
@@ -215,6 +244,10 @@ static hipError_t read_sections(Loader *l)
             l->out->text_bytes = s.sh_size;
         }
     }
+    for (u32 wanted = SHT_SYMTAB, turn = 0; turn < 2; wanted = SHT_DYNSYM, turn++) /* stripped files have the latter only */
+        for (u32 i = 0; error == hipSuccess && !l->out->variables && section(l, i, &s); i++)
+            if (s.sh_type == wanted)
+                read_variables(l, &s);
     for (u32 i = 0; error == hipSuccess && section(l, i, &s); i++)
         if (s.sh_type == SHT_RELA && s.sh_flags & SHF_ALLOC)
             error = relocate(l, &s);
@@ -272,6 +305,9 @@ void code_object_unload(CodeObject *c)
     }
     for (u32 i = 0; i < c->symbol_count; i++)
         free(c->symbols[i].name);
+    for (u32 i = 0; i < c->variable_count; i++)
+        free(c->variables[i].name);
+    free(c->variables);
     for (u32 i = 0; i < c->printf_format_count; i++)
         free(c->printf_formats[i]);
     free(c->printf_formats);
@@ -291,6 +327,17 @@ const Symbol *code_object_symbol(const CodeObject *c, const char *name)
         if (c->symbols[i].address && !strcmp(c->symbols[i].name, name))
             return &c->symbols[i];
     return NULL;
+}
+
+const Symbol *code_object_variable(const CodeObject *c, u64 address, u64 start, u64 bytes)
+{
+    const Symbol *best = NULL;
+    for (u32 i = 0; i < c->variable_count; i++) {
+        const Symbol *v = &c->variables[i];
+        if (v->address - start < bytes && v->address <= address && (!best || v->address > best->address))
+            best = v;
+    }
+    return best;
 }
 
 u64 code_object_text_after(const CodeObject *c, u64 address)

@@ -44,6 +44,8 @@ typedef struct {
     char arch[16];
     Symbol *symbols;
     u32 symbol_count;
+    Symbol *variables; /* with those of one file that the dynamic symbols leave out; in no order */
+    u32 variable_count;
     KernelMetadata *kernels;
     u32 kernel_count;
     u64 text, text_bytes; /* in device memory */
@@ -62,6 +64,8 @@ hipError_t code_object_load(const void *file, size_t bytes, CodeObject **out, ch
 void code_object_unload(CodeObject *c);
 
 const Symbol *code_object_symbol(const CodeObject *c, const char *name);
+/* The variable at `address`, or the last one before it, of those in so many bytes from `start`; NULL: none. */
+const Symbol *code_object_variable(const CodeObject *c, u64 address, u64 start, u64 bytes);
 /* Where the code that begins at `address`, within the text, ends: at the next symbol of code, or with the text. */
 u64 code_object_text_after(const CodeObject *c, u64 address);
 const KernelMetadata *code_object_kernel(const CodeObject *c, const char *name);

@@ -14,6 +14,7 @@
 #define PAGE 4096ull
 #define NULL_BYTES 65536ull
 #define FAR (1ull << 40)
+enum { LONGEST_NAME = 512 }; /* of a variable; the rest of it is left out */
 
 static const char *const spaces[] = {
     [SPACE_GLOBAL] = "global", [SPACE_LDS] = "lds", [SPACE_SCRATCH] = "scratch", [SPACE_SCALAR] = "scalar"};
@@ -44,25 +45,31 @@ static bool touches_memory(const Fault *f)
            f->kind >= OUTCOME_USE_AFTER_FREE;
 }
 
-/* The block or region that an address of memory lies in or missed. */
-static bool nearest(const Dispatch *d, const Fault *f, Block *near)
+/* The block, region or variable that an address of memory lies in or missed. A variable's name is in backticks. */
+static bool nearest(const CodeObject *c, const Dispatch *d, const Fault *f, Block *near)
 {
+    static _Thread_local char quoted[LONGEST_NAME];
     if (!in_memory(f) || !memory_nearest(runtime()->memory, f->address, near))
         return false;
+    const Symbol *v = code_object_variable(c, f->address, near->address, near->bytes);
     if (near->address == d->dispatch_packet)
         *near = (Block){d->kernarg, d->kernarg_bytes, "the kernel's arguments", true, near->number};
+    else if (v) {
+        snprintf(quoted, sizeof quoted, "`%.*s`", LONGEST_NAME - 3, v->name);
+        *near = (Block){v->address, v->bytes, quoted, near->live, near->number};
+    }
     return true;
 }
 
 /* The addresses of the process are of no use to a reader: those of memory are told as an offset in a region. */
-static void write_place(FILE *out, const Dispatch *d, const Fault *f)
+static void write_place(FILE *out, const CodeObject *c, const Dispatch *d, const Fault *f)
 {
     Block near;
     fprintf(out, ",\"space\":\"%s\",\"address\":%" PRIu64 ",\"bytes\":%u,\"store\":%s", spaces[f->space], f->address,
             f->bytes, f->store ? "true" : "false");
     if (f->space == SPACE_LDS)
         fprintf(out, ",\"region_bytes\":%u", d->kernel.lds_bytes + d->dynamic_lds_bytes);
-    if (!nearest(d, f, &near))
+    if (!nearest(c, d, f, &near))
         return;
     char unnamed[32];
     snprintf(unnamed, sizeof unnamed, "allocation %u", near.number);
@@ -83,7 +90,7 @@ static void write_event(FILE *out, const CodeObject *c, const Dispatch *d, const
         fprintf(out, "%s%" PRIu64, k ? "," : "", f->callers[k] - c->base);
     fputc(']', out);
     if (touches_memory(f))
-        write_place(out, d, f);
+        write_place(out, c, d, f);
     fputs(",\"instruction\":", out);
     write_string(out, f->instruction);
 }
@@ -136,7 +143,7 @@ static void write_use(FILE *out, const CodeObject *c, const Finding *f)
 static void write_finding(FILE *out, const CodeObject *c, const Dispatch *d, const Finding *f)
 {
     write_event(out, c, d, &f->fault);
-    fprintf(out, ",\"count\":%" PRIu64 ",\"off\":%" PRIu64 ",\"partner\":", f->count, f->off);
+    fprintf(out, ",\"count\":%" PRIu64 ",\"lanes\":%" PRIu64 ",\"off\":%" PRIu64 ",\"partner\":", f->times, f->lanes, f->off);
     if (f->fault.kind == OUTCOME_RACE)
         write_partner(out, c, &f->partner);
     else
@@ -242,11 +249,34 @@ static const char *foreign_place(const Block *near, u64 address)
     return distance > FAR ? "far from every allocation" : NULL;
 }
 
+/* As the source has it; NULL where the name is plain C, or the program lacks C++'s run time. The caller frees it. */
+static char *name_in_source(const char *symbol)
+{
+    typedef char *Demangle(const char *, char *, size_t *, int *);
+    Demangle *demangle = (Demangle *)dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    bool mangled = !strncmp(symbol, "_Z", 2); /* without it, f is a float */
+    return demangle && mangled ? demangle(symbol, NULL, NULL, NULL) : NULL;
+}
+
+static void tell_name(const Block *near)
+{
+    char symbol[LONGEST_NAME];
+    if (!near->name || !near->name[0])
+        fprintf(stderr, "allocation %u", near->number);
+    else if (sscanf(near->name, "`%511[^`]", symbol) != 1)
+        fprintf(stderr, "%s", near->name);
+    else {
+        char *name = name_in_source(symbol);
+        fprintf(stderr, "`%s`", name ? name : symbol);
+        free(name);
+    }
+}
+
 /* The place of an access, for a person: "offset 4096 of x, which has 4096 bytes". */
-static void tell_place(const Dispatch *d, const Fault *f)
+static void tell_place(const CodeObject *c, const Dispatch *d, const Fault *f)
 {
     Block near;
-    if (!nearest(d, f, &near)) {
+    if (!nearest(c, d, f, &near)) {
         fprintf(stderr, "offset %" PRIu64 " of the %s", f->address,
                 f->space == SPACE_LDS ? "workgroup's LDS" : "work-item's scratch");
         return;
@@ -257,20 +287,8 @@ static void tell_place(const Dispatch *d, const Fault *f)
         return;
     }
     fprintf(stderr, "offset %" PRId64 " of ", (i64)(f->address - near.address));
-    if (near.name && near.name[0])
-        fprintf(stderr, "%s", near.name);
-    else
-        fprintf(stderr, "allocation %u", near.number);
+    tell_name(&near);
     fprintf(stderr, ", which has %" PRIu64 " bytes%s", near.bytes, near.live ? "" : " and was freed");
-}
-
-/* As the source has it; NULL where the name is plain C, or the program lacks C++'s run time. The caller frees it. */
-static char *name_in_source(const char *symbol)
-{
-    typedef char *Demangle(const char *, char *, size_t *, int *);
-    Demangle *demangle = (Demangle *)dlsym(RTLD_DEFAULT, "__cxa_demangle");
-    bool mangled = !strncmp(symbol, "_Z", 2); /* without it, f is a float */
-    return demangle && mangled ? demangle(symbol, NULL, NULL, NULL) : NULL;
 }
 
 static void tell(const Function *f, const Dispatch *d, const Fault *fault)
@@ -284,7 +302,7 @@ static void tell(const Function *f, const Dispatch *d, const Fault *fault)
         return;
     fprintf(stderr, "amdkernel emulator: %s of %u bytes of %s memory at ", fault->store ? "store" : "load", fault->bytes,
             spaces[fault->space]);
-    tell_place(d, fault);
+    tell_place(f->object, d, fault);
     fputc('\n', stderr);
 }
 
@@ -302,8 +320,8 @@ static void tell_finding(const Function *f, const Dispatch *d, const Finding *fi
     if (finding->off)
         fprintf(stderr, "amdkernel emulator: %" PRIu64 " bytes beyond it at most, which a GPU lets pass\n",
                 finding->off);
-    if (finding->count > 1)
-        fprintf(stderr, "amdkernel emulator: and %" PRIu64 " more times there\n", finding->count - 1);
+    if (finding->times > 1)
+        fprintf(stderr, "amdkernel emulator: and %" PRIu64 " more times there\n", finding->times - 1);
 }
 
 static void tell_all(const Function *f, const Dispatch *d, const Outcome *o)
