@@ -13,6 +13,7 @@ from amdkernel_mcp.results import CheckVerdict, Finding, FindingKind
 
 # What lies within the runner's guard bands would not stop a GPU: the kernel would go on and be wrong.
 _GUARD_BYTES = 64 << 10
+_LDS_GRANULE = 512  # bytes in which LDS is given out at least
 _ACCESS_KINDS: dict[str, FindingKind] = {
     "out_of_bounds": "out_of_bounds",
     "read_only": "input_modified",
@@ -135,7 +136,9 @@ def _of_fault(kernel: str, fault: DispatchFault, chain: Sequence[int], layouts: 
 
 
 def _survivable(fault: DispatchFault) -> bool:
-    """Whether a GPU would have gone on. LDS has no fault: loads beyond it give 0, stores are dropped."""
+    """Whether a GPU would have gone on. Beyond LDS loads give 0, stores are dropped; flat accesses are faults."""
+    if fault.kind == "out_of_bounds" and fault.space == "lds" and fault.instruction.startswith("flat_"):
+        return (fault.address or 0) < -(-(fault.region_bytes or 0) // _LDS_GRANULE) * _LDS_GRANULE
     if fault.kind == "read_only" or fault.space == "lds":
         return True
     if fault.kind != "out_of_bounds" or fault.offset is None or fault.region_bytes is None or not fault.region_live:

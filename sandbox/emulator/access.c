@@ -257,7 +257,47 @@ static bool resolve_scratch(Wave *w, const Inst *i, u32 bytes, bool store, Acces
     return resolve_private(w, i, offset, a->active, bytes, store, a);
 }
 
-/* A flat address is in LDS or scratch when its upper word is the aperture's. */
+/* What the workgroup has of LDS on hardware: it is given out in whole granules. */
+static u32 lds_given_out(const Wave *w)
+{
+    u32 granule = w->program->shape ? w->program->shape->lds_granule : 1;
+    return (w->lds_bytes + granule - 1) / granule * granule;
+}
+
+/* Stores of lanes that reach beyond LDS go on, but are told: `over` are those lanes. */
+static void tell_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 over, u32 bytes)
+{
+    u64 farthest = 0;
+    for (u32 l = 0; l < LANES; l++)
+        if (over >> l & 1 && (u64)offset[l] + bytes > farthest)
+            farthest = (u64)offset[l] + bytes;
+    u32 first = (u32)__builtin_ctzll(over);
+    report_overrun(w, i, SPACE_LDS, first, offset[first], bytes, true, (u32)__builtin_popcountll(over),
+                   farthest - w->lds_bytes);
+}
+
+/* A flat access beyond what the workgroup has of LDS is a memory violation, which stops the wave, whereas ds_read and
+ * ds_write go on (lds_slowly). Source: RDNA3 and RDNA4 ISA, 11.3 "Memory Error Checking"; what CDNA does is taken to be
+ * the same, for AMD's driver lets no wave mask a memory violation. */
+static bool resolve_flat_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes, bool store, Access *a)
+{
+    u32 size = w->worker->dispatch->overruns ? lds_given_out(w) : w->lds_bytes;
+    u64 over = 0;
+    if (!check_offsets(w, i, offset, lanes, bytes, size, store, SPACE_LDS))
+        return false;
+    for (u32 l = 0; l < LANES; l++)
+        if (lanes >> l & 1) {
+            over |= (u64)(offset[l] + bytes > w->lds_bytes) << l;
+            a->at[l] = w->lds + offset[l];
+        }
+    if (over && store)
+        tell_beyond_lds(w, i, offset, over, bytes);
+    if (unlikely(w->worker->watchers))
+        watch_lds(w, i, offset, lanes & ~over, bytes, store);
+    return true;
+}
+
+/* An address is in LDS or scratch when its upper word, before the offset is added, is the aperture's. */
 static bool resolve_flat(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
     const u32 *v = vector(w, i->source[0]);
@@ -266,8 +306,8 @@ static bool resolve_flat(Wave *w, const Inst *i, u32 bytes, bool store, Access *
     for (int l = 0; l < LANES; l++) {
         address[l] = pair(v[l], v[LANES + l]) + (u64)(i64)i->offset;
         offset[l] = (u32)address[l];
-        shared |= (u64)(address[l] >> 32 == SHARED_APERTURE) << l;
-        private |= (u64)(address[l] >> 32 == PRIVATE_APERTURE) << l;
+        shared |= (u64)(v[LANES + l] == SHARED_APERTURE) << l;
+        private |= (u64)(v[LANES + l] == PRIVATE_APERTURE) << l;
     }
     shared &= a->active;
     private &= a->active;
@@ -278,13 +318,8 @@ static bool resolve_flat(Wave *w, const Inst *i, u32 bytes, bool store, Access *
         return false;
     a->base = NULL;
     memcpy(a->at, address, sizeof a->at);
-    if (shared && !check_offsets(w, i, offset, shared, bytes, w->lds_bytes, store, SPACE_LDS))
+    if (shared && !resolve_flat_lds(w, i, offset, shared, bytes, store, a))
         return false;
-    if (unlikely(shared && w->worker->watchers))
-        watch_lds(w, i, offset, shared, bytes, store);
-    for (u32 l = 0; shared && l < LANES; l++)
-        if (shared >> l & 1)
-            a->at[l] = w->lds + offset[l];
     Events *e = &w->worker->events;
     e->bytes_in_lds[i->row->detail[2]] += bytes * (u64)__builtin_popcountll(shared);
     e->flat_in_lds += shared != 0;
@@ -418,32 +453,20 @@ static void leave_out_beyond(Wave *w, const Inst *i, u32 bytes, Access *a)
         watch_beyond_lds(w, i, a->own, beyond, bytes);
 }
 
-/* What the workgroup has of LDS on hardware: it is given out in whole granules. */
-static u64 lds_given_out(const Wave *w)
-{
-    u32 granule = w->program->shape ? w->program->shape->lds_granule : 1;
-    return ((u64)w->lds_bytes + granule - 1) / granule * granule;
-}
-
 /* As hardware has it: the rest of the last granule is there, stores and atomics beyond are dropped, loads bring zero. */
 static void leave_out_as_hardware(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
-    u64 over = 0, dropped = 0, given_out = lds_given_out(w), farthest = 0;
+    u64 over = 0, dropped = 0, given_out = lds_given_out(w);
     for (int l = 0; l < LANES; l++) {
         u64 end = (u64)a->own[l] + bytes;
         over |= (u64)(end > w->lds_bytes) << l;
         dropped |= (u64)(end > given_out) << l;
-        if (a->active >> l & 1 && end > farthest)
-            farthest = end;
     }
     over &= a->active;
     a->outside = dropped & a->active;
     a->active &= ~dropped;
-    if (!over || !store)
-        return;
-    u32 first = (u32)__builtin_ctzll(over);
-    report_overrun(w, i, SPACE_LDS, first, a->own[first], bytes, true, (u32)__builtin_popcountll(over),
-                   farthest - w->lds_bytes);
+    if (over && store)
+        tell_beyond_lds(w, i, a->own, over, bytes);
 }
 
 bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a)

@@ -281,6 +281,49 @@ def test_a_program_sees_the_devices_and_variables_that_it_is_given(
     assert seen("--env", "HIP_VISIBLE_DEVICES=1") == "0 1: 02:00.0|-|-"
     monkeypatch.setenv("HIP_VISIBLE_DEVICES", "-1")
     assert seen() == "100 0: 100 100|-|-"
+FLAT = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+__global__ void flat(int* y, unsigned at) {
+  __shared__ int s[100];
+  int* p = s + at;
+  asm volatile("" : "+v"(p));
+  *p = 7;
+  y[0] = *p;
+}
+__global__ void ds(int* y, unsigned at) {
+  __shared__ int s[100];
+  s[0] = 7;
+  s[at] = 8;
+  __syncthreads();
+  y[0] = s[blockIdx.x];
+}
+int main(int, char** words) {
+  int *y, seen;
+  if (hipMalloc(&y, 4)) return 90;
+  (words[2][0] == 'f' ? flat : ds)<<<1, 1>>>(y, (unsigned)std::atoi(words[1]));
+  if (hipDeviceSynchronize()) return 92;
+  if (hipMemcpy(&seen, y, 4, hipMemcpyDeviceToHost)) return 93;
+  std::printf("%d", seen);
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+def test_a_flat_access_beyond_lds_stops_a_program_and_one_of_ds_does_not(tmp_path: Path, arch: str) -> None:
+    """LDS of 400 bytes is given out as 512: up to there both go on."""
+    (tmp_path / "reach.hip").write_text(FLAT)
+    reach = lambda at, how: amdkernel_run(tmp_path / "reach.hip", at, how, "--target", f"emulator:{arch}")  # noqa: E731
+    for at, how in ((100, "flat"), (100, "ds"), (128, "ds")):
+        ended = reach(at, how)
+        assert (ended.returncode, ended.stdout) == (0, "7"), (at, how, ended.stderr)
+        assert f"out_of_bounds: writes 4 bytes at byte {4 * at} of LDS" in ended.stderr, (at, how, ended.stderr)
+    stopped = reach(128, "flat")
+    assert (stopped.returncode, stopped.stdout) == (92, "")
+    assert "out_of_bounds in kernel flat(int*, unsigned int)" in stopped.stderr
+
+
 
 
 def test_variables_that_are_the_sandboxs_own_are_wrong_input(tmp_path: Path) -> None:

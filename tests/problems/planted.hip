@@ -508,6 +508,29 @@ KERNEL(reads_behind_lds)
     y[ITEM] = s[2 * threadIdx.x]; //! out_of_bounds
 }
 
+// As pointers are that may lead anywhere: by flat accesses.
+KERNEL(behind_lds_by_a_generic_pointer)
+{
+    __shared__ int s[256];
+    int* anywhere = s;
+    asm volatile("" : "+v"(anywhere));
+    anywhere[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    if (threadIdx.x == 70)
+        anywhere[256 + 1024] = 1; //! out_of_bounds
+    y[ITEM] = anywhere[255 - threadIdx.x];
+}
+
+KERNEL(reads_behind_lds_by_a_generic_pointer)
+{
+    __shared__ int s[256];
+    int* anywhere = s;
+    asm volatile("" : "+v"(anywhere));
+    anywhere[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    y[ITEM] = anywhere[2 * threadIdx.x]; //! out_of_bounds
+}
+
 KERNEL(behind_the_arguments)
 {
     const int* p = (const int*)__builtin_amdgcn_kernarg_segment_ptr();

@@ -171,6 +171,12 @@ def test_what_lies_far_from_all_arrays_is_not_put_down_to_one(problem, region, o
     [
         ("fault", {"kind": "out_of_bounds", "space": "lds", "store": False, "bytes": 4, "address": 70000},
          "incorrect", "out_of_bounds", "reads 4 bytes at byte 70000 of LDS"),
+        ("fault", {"kind": "out_of_bounds", "space": "lds", "store": True, "bytes": 4, "address": 500,
+                   "region_bytes": 400, "instruction": "flat_store_dword v[0:1], v2"},
+         "incorrect", "out_of_bounds", "writes 4 bytes at byte 500 of LDS"),
+        ("fault", {"kind": "out_of_bounds", "space": "lds", "store": True, "bytes": 4, "address": 512,
+                   "region_bytes": 400, "instruction": "flat_store_dword v[0:1], v2"},
+         "crashed", "out_of_bounds", "writes 4 bytes at byte 512 of LDS"),
         ("fault", {"kind": "read_only", "space": "global", "store": True, "bytes": 4, "region": "x", "offset": 8,
                    "region_bytes": 160, "region_live": True},
          "incorrect", "input_modified", "writes x[0, 2], an input"),

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from lanes import Case, parametrized, table
+from rdna_names import renamed
 from values import prepared
 from waves import ALL, MEMORY_BYTES, SOME, State, run_waves
 
@@ -262,6 +263,21 @@ def test_what_cannot_be_done_is_a_fault_with_its_instruction(sandbox: Sandbox) -
     for line, kind in FAULTS.items():
         assert found[line].startswith(kind), f"{line}: {found[line]}"
         assert line.splitlines()[-1].split()[0] in found[line], f"{line}: {found[line]}"
+
+
+# What an address is decides the register, without the offset: below the aperture of LDS there is nothing.
+BELOW_LDS = "s_mov_b64 s[10:11], src_shared_base\ns_add_u32 s11, s11, -1\nv_mov_b32 v25, s11\nv_mov_b32 v24, -4\n"
+IN_LDS = BELOW_LDS.replace("s_add_u32 s11, s11, -1\n", "").replace("v24, -4", "v24, 0")
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100/64", "gfx1201/64"])
+def test_a_flat_address_is_one_of_lds_or_not_before_its_offset_is_added(sandbox: Sandbox, target: str) -> None:
+    load = "flat_load_dword v20, v[24:25] offset:4\ns_waitcnt 0"
+    lines = [f"{place}{load}" for place in (BELOW_LDS, IN_LDS)]
+    lines = lines if target == "gfx942" else [renamed(line, target) for line in lines]
+    below, within = run_waves(sandbox, [(line, prepared()) for line in lines], target)
+    assert below.fault.startswith("out_of_bounds: flat_load")
+    assert within.fault == ""
 
 
 def test_a_load_from_beyond_lds_brings_zero_to_its_lanes_alone(sandbox: Sandbox) -> None:
