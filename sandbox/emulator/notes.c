@@ -1,32 +1,13 @@
-/*
- * Which instructions order memory: LLVM AMDGPUUsage, "Memory Model" of gfx90a, gfx942, gfx10-gfx11 and gfx12, checked
- * against what hipcc emits. On gfx942 and gfx12 an atomic or volatile access carries its scope. Elsewhere only loads do.
- */
+/* What is known of each instruction beforehand: how an unset value fares in it, and what it orders. */
 #include "notes.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "access.h"
+#include "coherence.h"
 #include "noted_operands.h"
 #include "watch.h"
-
-typedef enum { COHERENCE_GLC, COHERENCE_DLC, COHERENCE_SC, COHERENCE_SCOPE } Coherence;
-
-static Coherence coherence_of(const char *arch)
-{
-    if (!strncmp(arch, "gfx94", 5) || !strncmp(arch, "gfx95", 5))
-        return COHERENCE_SC;
-    if (!strncmp(arch, "gfx9", 4))
-        return COHERENCE_GLC;
-    return strncmp(arch, "gfx12", 5) ? COHERENCE_DLC : COHERENCE_SCOPE;
-}
-
-static bool touches_memory(const Row *r)
-{
-    return r->family == FAMILY_LDS || r->family == FAMILY_GLOBAL || r->family == FAMILY_FLAT ||
-           r->family == FAMILY_BUFFER || r->family == FAMILY_SCRATCH;
-}
 
 /* How the names of vector and scalar instructions begin that do not compute. */
 static const struct { const char *with; Passage passage; } passages[] = {
@@ -61,82 +42,22 @@ static Passage passage_of(const Inst *i, const char *name)
     return touches_memory(i->row) && i->row->detail[2] == ACCESS_STORE ? PASS_STORED : PASS_USED;
 }
 
-/* ---- the order of memory accesses ---- */
-
-static bool has(const char *text, const char *word) { return strstr(text, word) != NULL; }
-
-static bool starts(const char *text, const char *with) { return !strncmp(text, with, strlen(with)); }
-
-/* A load or store (not an atomic) that carries the marks of an atomic or a volatile one. */
-static bool marked(Coherence c, const char *text, bool store)
-{
-    switch (c) {
-    case COHERENCE_SC: return has(text, " sc0") || has(text, " sc1");
-    case COHERENCE_SCOPE: return has(text, " scope:");
-    default: return !has(text, " slc") && (store ? has(text, " dlc") && !has(text, " glc") : has(text, " glc"));
-    }
-}
-
-/* Marks of volatile accesses, beside those of atomics. */
-static bool system_wide(Coherence c, const char *text)
-{
-    switch (c) {
-    case COHERENCE_SC: return has(text, " sc0") && has(text, " sc1");
-    case COHERENCE_SCOPE: return has(text, " scope:SCOPE_SYS");
-    case COHERENCE_DLC: return has(text, " dlc");
-    default: return has(text, " glc") && !has(text, " slc"); /* so are atomics of all scopes but the smallest */
-    }
-}
-
-/* An atomic whose scope is the workgroup. gfx90a and RDNA3 do not tell. */
-static bool for_group(Coherence c, const char *text, bool atomic)
-{
-    switch (c) {
-    case COHERENCE_SC: return !atomic && has(text, " sc0") && !has(text, " sc1");
-    case COHERENCE_SCOPE: return !has(text, " scope:SCOPE_DEV") && !has(text, " scope:SCOPE_SYS");
-    default: return false;
-    }
-}
-
-static bool acquires(Coherence c, const char *text)
-{
-    switch (c) {
-    case COHERENCE_SC: return starts(text, "buffer_inv") && has(text, " sc1");
-    case COHERENCE_SCOPE: return starts(text, "global_inv") && !for_group(c, text, false);
-    default: return starts(text, "buffer_wbinvl1") || starts(text, "buffer_gl1_inv");
-    }
-}
-
-static u16 sync_of(Coherence c, const Inst *i, const char *text)
-{
-    u8 family = i->row->family, kind = i->row->detail[2];
-    if (c == COHERENCE_SC && starts(text, "buffer_wbl2") && has(text, " sc1"))
-        return SYNC_RELEASE;
-    if (acquires(c, text))
-        return SYNC_ACQUIRE;
-    if (!touches_memory(i->row) || family == FAMILY_SCRATCH)
-        return 0;
-    if (kind == ACCESS_ATOMIC) {
-        u8 op = i->row->detail[1];
-        bool extreme = op >= ATOMIC_SMIN && op <= ATOMIC_UMAX;
-        bool compares = op == ATOMIC_CMPSWAP || op == ATOMIC_FCMPSWAP;
-        bool returns = family == FAMILY_BUFFER ? i->sc0 : i->dst != 0xffff;
-        return (u16)(SYNC_ACCESS | (returns ? SYNC_RETURNS : 0) | (compares ? SYNC_COMPARES : 0) |
-                     (extreme ? SYNC_EXTREME : 0) | (for_group(c, text, true) ? SYNC_GROUP : 0));
-    }
-    if (family != FAMILY_LDS && marked(c, text, kind == ACCESS_STORE))
-        return (u16)(SYNC_ACCESS | (for_group(c, text, false) ? SYNC_GROUP : 0) |
-                     (system_wide(c, text) ? SYNC_SYSTEM : 0));
-    bool unmarked = c == COHERENCE_GLC || c == COHERENCE_DLC || family == FAMILY_LDS;
-    return kind == ACCESS_STORE && unmarked ? SYNC_BUFFERED : 0;
-}
-
 /*
  * ---- releases that are mere waits ----
  *
  * gfx90a and RDNA have no instruction for a release: it is a wait for stores, which other code needs as well. What
  * follows tells them apart: the fence's other half, the signal itself, or a barrier, which on RDNA waits anyway.
  */
+
+/* Likewise acquires: on RDNA3 what stands behind a load tells how far its own one reaches. */
+static void note_near_acquires(const Program *p, Note *notes)
+{
+    for (u32 k = 0; k < p->count; k++) {
+        bool loads = p->code[k].row->detail[2] == ACCESS_LOAD || notes[k].sync & SYNC_RETURNS;
+        if (notes[k].sync & SYNC_ACCESS && loads && acquires_nearby(p, k))
+            notes[k].sync |= SYNC_NEAR;
+    }
+}
 
 static bool waits(const char *text) { return starts(text, "s_wait"); }
 
@@ -404,6 +325,8 @@ static Note *make_notes(const Program *p)
     if (notes) {
         note_polls(p, notes);
         note_releases(p, notes, c);
+        if (c == COHERENCE_DLC)
+            note_near_acquires(p, notes);
     }
     return notes;
 }

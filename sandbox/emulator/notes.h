@@ -35,6 +35,7 @@ enum {
     SYNC_CHANCE = 2048,   /* with SYNC_WEAK: the wait is for a load */
     SYNC_ACQUIRE = 128,   /* loads after it see what other workgroups released before the signals seen so far */
     SYNC_GROUP = 256,     /* an access that only waves of its own workgroup may rely on */
+    SYNC_NEAR = 4096,     /* a load that acquires from waves of its own workgroup alone */
     SYNC_POLL = 512,      /* a plain load in a loop that does nothing but wait */
     SYNC_SYSTEM = 1024,   /* volatile, as a rule: atomics name a smaller scope, and in LDS need none */
     SYNC_RETURNS = 4,     /* an atomic that gives the old value back */

@@ -2,9 +2,10 @@
  * Happens-before, as the memory model makes it: barriers, releases, and atomics or volatile accesses that pass word on.
  *
  * Exact within a workgroup. Between workgroups a wave is known by its number modulo `buckets`, and one that loads a
- * signal is taken to acquire what was surely released: both can only hide a race. A workgroup learns from another what
- * that one released (on gfx942: wrote back) before its signal. Where a release is a mere wait that may be there for
- * another reason (notes.c), only waves learn of it that acquire.
+ * signal is taken to acquire what was surely released, unless its code says that it acquires within its workgroup: both
+ * can only hide a race. A workgroup learns from another what that one released (on gfx942: wrote back) before its
+ * signal. Where a release is a mere wait that may be there for another reason (notes.c), only waves that acquire learn
+ * of it.
  */
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@ typedef struct {
     u64 place;
     u64 group;                    /* that published last; its waves' epochs are in `sibling` */
     u32 sibling[MAX_GROUP_WAVES];
+    u32 *passed[CERTAINTIES];     /* what these waves knew of other workgroups, by bucket; NULL: nothing */
     u32 *foreign[CERTAINTIES];    /* by bucket, released epochs; NULL: none */
     bool used;
 } Signal;
@@ -35,8 +37,19 @@ SyncTable *sync_table_create(u32 limit)
     return t;
 }
 
+/* What waves of one workgroup said to each other. */
+static void forget_siblings(Signal *s)
+{
+    memset(s->sibling, 0, sizeof s->sibling);
+    for (Certainty c = SURELY; c < CERTAINTIES; c++) {
+        free(s->passed[c]);
+        s->passed[c] = NULL;
+    }
+}
+
 static void forget_signal(Signal *s)
 {
+    forget_siblings(s);
     for (Certainty c = SURELY; c < CERTAINTIES; c++)
         free(s->foreign[c]);
     *s = (Signal){0};
@@ -206,39 +219,44 @@ void order_publish(Races *r, Wave *w, SyncTable *t, u64 place, bool to_all)
     Order *o = &shadow_of(w)->order;
     Signal *s = signal_at(t, place, true);
     if (s->group != w->shadow->number)
-        memset(s->sibling, 0, sizeof s->sibling);
+        forget_siblings(s);
     s->group = w->shadow->number;
     join(s->sibling, o->sibling, MAX_GROUP_WAVES);
     raise(&s->sibling[w->index], o->stamp);
+    for (Certainty c = SURELY; c < CERTAINTIES; c++)
+        join_foreign(r, &s->passed[c], o->foreign[c]);
     for (Certainty c = SURELY; to_all && c < CERTAINTIES; c++)
         publish_released(r, w, s, c);
 }
 
-void order_learn(Races *r, Wave *w, SyncTable *t, u64 place)
+void order_learn(Races *r, Wave *w, SyncTable *t, u64 place, bool near)
 {
     Order *o = &shadow_of(w)->order;
     const Signal *s = signal_at(t, place, false);
     if (!s)
         return;
-    if (s->group == w->shadow->number)
+    bool own = s->group == w->shadow->number;
+    if (own)
         join(o->sibling, s->sibling, MAX_GROUP_WAVES);
     for (Certainty c = SURELY; c < CERTAINTIES; c++) {
-        join_foreign(r, &o->foreign[c], s->foreign[c]);
-        o->learnt |= s->foreign[c] != NULL;
+        join_foreign(r, &o->foreign[near ? PERHAPS : c], s->foreign[c]);
+        join_foreign(r, &o->foreign[c], own ? s->passed[c] : NULL);
+        o->learnt |= s->foreign[c] != NULL || (own && s->passed[c]);
     }
     for (u32 k = 0; s->foreign[SURELY] && k < w->shadow->wave_count; k++)
         raise(&o->sibling[k], s->foreign[SURELY][(wave_number(r, w) - w->index + k) % r->buckets]);
 }
 
-void order_learn_from(Races *r, Wave *w, const Entry *e)
+void order_learn_from(Races *r, Wave *w, const Entry *e, bool near)
 {
     Order *o = &shadow_of(w)->order;
+    Certainty c = near ? PERHAPS : SURELY;
     u32 index = e->wave - (wave_number(r, w) - w->index);
     if (index < r->waves_per_group) {
         join(o->sibling, w->shadow->wave[index].order.sibling, MAX_GROUP_WAVES);
         raise(&o->sibling[index], e->time);
-    } else if (foreign_of(r, &o->foreign[SURELY])) {
-        raise(&o->foreign[SURELY][e->wave % r->buckets], e->time);
+    } else if (foreign_of(r, &o->foreign[c])) {
+        raise(&o->foreign[c][e->wave % r->buckets], e->time);
         o->learnt = true;
     }
 }

@@ -166,7 +166,7 @@ static u32 outermost_call(const Wave *w)
 static u16 sync_in_lds(const Inst *i, u16 sync, bool store)
 {
     if (i->row->family != FAMILY_FLAT || i->row->detail[2] == ACCESS_ATOMIC)
-        return (u16)(sync & ~SYNC_GROUP);
+        return (u16)(sync & ~(SYNC_GROUP | SYNC_NEAR));
     if (sync & SYNC_ACCESS && !(sync & SYNC_SYSTEM))
         return SYNC_ACCESS;
     return store ? SYNC_BUFFERED : sync & SYNC_POLL ? SYNC_ACCESS : 0;
@@ -195,6 +195,8 @@ static Act act_of(Wave *w, const Inst *i, AddressSpace space, u32 bytes, bool st
     return a;
 }
 
+static bool is_near(const Act *a) { return a->sync & (SYNC_NEAR | SYNC_GROUP); }
+
 static bool harmless(u8 a, u8 b, bool same_group)
 {
     if (!((a | b) & BY_STORE) || (a & b & BY_SIGNAL && (same_group || !((a | b) & BY_GROUP))))
@@ -218,7 +220,7 @@ static void conflict(const Act *a, const Entry *now, u64 address, const Entry *o
     bool polls = (now->how & (BY_LOAD | BY_STORE | BY_SIGNAL)) == (BY_LOAD | BY_SIGNAL);
     if (polls && other->how & MAY_SIGNAL) {
         if (!other->published)
-            order_learn_from(r, a->w, other);
+            order_learn_from(r, a->w, other, is_near(a));
         return;
     }
     if (both_may_be_flags(a, now, other))
@@ -311,7 +313,7 @@ static void touch_lane(Act *a, u32 lane, u64 address)
 {
     bool loads = a->entry.how & BY_LOAD, signals = a->sync & SYNC_ACCESS;
     if (signals && loads && (!(a->entry.how & BY_STORE) || a->sync & SYNC_RETURNS))
-        order_learn(a->r, a->w, a->table, address);
+        order_learn(a->r, a->w, a->table, address, is_near(a));
     for (u64 dword = address & ~3ull; dword < address + a->bytes; dword += 4) {
         Cell *c = a->space == SPACE_LDS ? &a->w->shadow->lds_cells[dword / 4] : global_cell(a->r, dword);
         Entry now = a->entry;

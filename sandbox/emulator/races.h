@@ -70,11 +70,11 @@ void order_acquire(Races *r, Wave *w);
 /* What the wave does from here on is not known to those who learnt of it before. */
 void order_new_epoch(Races *r, Wave *w);
 /* The wave stores to (publishes) or loads from (learns) a place that waves signal through; `to_all`: waves of other
- * workgroups as well. */
+ * workgroups as well; `near`: what those tell counts from the next acquire on. */
 void order_publish(Races *r, Wave *w, SyncTable *t, u64 place, bool to_all);
-void order_learn(Races *r, Wave *w, SyncTable *t, u64 place);
+void order_learn(Races *r, Wave *w, SyncTable *t, u64 place, bool near);
 /* The wave saw a plain store of another that was a signal. */
-void order_learn_from(Races *r, Wave *w, const Entry *e);
+void order_learn_from(Races *r, Wave *w, const Entry *e, bool near);
 bool order_knows(const Races *r, const Wave *w, const Entry *e, u32 began);
 u32 wave_number(const Races *r, const Wave *w);
 

@@ -622,6 +622,35 @@ KERNEL(flag_for_the_workgroup_alone)
     }
 }
 
+KERNEL(flag_awaited_from_the_workgroup_alone)
+{
+    if (blockIdx.x == 0) {
+        w[threadIdx.x] = x[threadIdx.x];
+        __syncthreads();
+        if (threadIdx.x == 0)
+            __hip_atomic_store(&c[0], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    } else {
+        if (threadIdx.x == 0)
+            while (!__hip_atomic_load(&c[0], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP))
+                ;
+        __syncthreads();
+        y[ITEM] = w[threadIdx.x]; //! race
+    }
+}
+
+KERNEL(counter_of_which_the_workgroup_alone_learns)
+{
+    __shared__ bool last;
+    w[ITEM] = x[ITEM];
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = __hip_atomic_fetch_add(&c[0], 1, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_WORKGROUP) == (int)gridDim.x - 1;
+    __syncthreads();
+    if (last)
+        y[threadIdx.x] = w[threadIdx.x] + w[threadIdx.x + 512]; //! race
+}
+
 KERNEL(sum_of_what_was_never_written)
 {
     float s = 0;

@@ -483,6 +483,90 @@ KERNEL(ring_between_waves_that_produce_and_consume)
     }
 }
 
+// One wave hears of another workgroup and passes that on to the others of its own, for which a smaller scope will do.
+#ifdef __gfx90a__ // where loads of that scope look like any other
+#define NEAR __HIP_MEMORY_SCOPE_AGENT
+#else
+#define NEAR __HIP_MEMORY_SCOPE_WORKGROUP
+#endif
+KERNEL(flag_that_one_wave_passes_on_to_its_workgroup)
+{
+    if (blockIdx.x == 0) {
+        w[threadIdx.x] = x[threadIdx.x];
+        __syncthreads();
+        if (threadIdx.x == 0)
+            __hip_atomic_store(&c[0], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+        return;
+    }
+    if (threadIdx.x < 64) {
+        while (!__hip_atomic_load(&c[0], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT))
+            ;
+        if (threadIdx.x == 0)
+            __hip_atomic_store(&c[blockIdx.x], 1, __ATOMIC_RELEASE, NEAR);
+    } else {
+        while (!__hip_atomic_load(&c[blockIdx.x], __ATOMIC_ACQUIRE, NEAR))
+            ;
+    }
+    y[ITEM] = w[255 - threadIdx.x];
+}
+
+// The same by atomics that change the flag, of which each tells something.
+KERNEL(counter_that_one_wave_passes_on_to_its_workgroup)
+{
+    int *all = &c[0], *own = &c[blockIdx.x];
+    if (blockIdx.x == 0) {
+        w[threadIdx.x] = x[threadIdx.x];
+        __syncthreads();
+        if (threadIdx.x == 0)
+            __hip_atomic_fetch_add(all, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+        return;
+    }
+    if (threadIdx.x < 64) {
+        while (!__hip_atomic_load(all, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT))
+            ;
+        __hip_atomic_fetch_add(own, 1 << 16, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+    } else {
+        while (!(__hip_atomic_fetch_add(own, 1, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) >> 16))
+            ;
+    }
+    y[ITEM] = w[255 - threadIdx.x];
+}
+
+// Many poll with no order, and acquire once.
+KERNEL(flag_polled_relaxed_and_acquired_by_a_fence)
+{
+    if (blockIdx.x == 0) {
+        w[threadIdx.x] = x[threadIdx.x];
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0)
+            __hip_atomic_store(&c[0], 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+        return;
+    }
+    while (!__hip_atomic_load(&c[0], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT))
+        __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+    __threadfence();
+    y[ITEM] = w[255 - threadIdx.x];
+}
+
+// The barrier hands on what one wave acquired; its own fence is one of the workgroup's.
+KERNEL(flag_polled_by_one_wave_before_a_barrier)
+{
+    if (blockIdx.x == 0) {
+        w[threadIdx.x] = x[threadIdx.x];
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0)
+            __hip_atomic_store(&c[0], 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+        return;
+    }
+    if (threadIdx.x == 0)
+        while (!__hip_atomic_load(&c[0], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT))
+            ;
+    __syncthreads();
+    y[ITEM] = w[255 - threadIdx.x];
+}
+
 // Each wave looks back for itself, and all publish in the same place: for a while what they store differs.
 KERNEL(look_back_of_which_every_wave_tells)
 {

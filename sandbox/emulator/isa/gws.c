@@ -52,7 +52,7 @@ static void pass(Wave *w, u32 number)
     Races *r = races_of(w);
     if (!r)
         return;
-    order_learn(r, w, r->sync, place_of_resource(number));
+    order_learn(r, w, r->sync, place_of_resource(number), false);
     order_acquire(r, w);
 }
 
