@@ -262,7 +262,9 @@ class Engine:
         seen = tuple(findings_of(ran.report, where, stops=closely))
         if closely:
             return replace(ran, findings=(*seen, *ran.findings))
-        return replace(ran, overruns=seen)
+        hangs = tuple(finding for finding in seen if finding.kind == "timeout")
+        overruns = tuple(finding for finding in seen if finding.kind != "timeout")
+        return replace(ran, findings=(*hangs, *ran.findings), overruns=overruns)
 
     def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
         """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError."""

@@ -30,6 +30,7 @@ REPORT = "dispatches.jsonl"
 VISIBLE = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # the caller's own count on the emulator
 _OURS = re.compile(r"(AMDKERNEL_|LD_|PYTHON).*|OUT")  # say which library is loaded, and where the report goes
 _SHOWN = 80  # characters of a line that differs
+_TELLING_S = 3.0  # of a program's time, at most: for telling of a kernel that did not end
 # libomp starts a thread per CPU of the host, and gives up where the sandbox has no room for one.
 _OPENMP = (
     f"OMP_NUM_THREADS=$(n=$(nproc); echo $((n < {RUN_LIMITS.cpus:.0f} ? n : {RUN_LIMITS.cpus:.0f})))",
@@ -172,7 +173,7 @@ def run_program(
     def once(how: Look, show: Callable[[Stream, bytes], None], feed: Feed) -> Completed:
         return sandbox.run(
             "run",
-            run_command(target, program, devices, how),
+            run_command(target, program, devices, how, timeout_s),
             {**program.files, PROGRAM: executable},
             timeout_s=timeout_s,
             on_stderr=_reader(show),
@@ -217,8 +218,11 @@ def _differs(seed: int, code: int, printed: bytearray, other_code: int, other: b
     return Finding(kind="non_deterministic", message=message)
 
 
-def run_command(target: Target, program: Program, devices: int, look: Look) -> list[str]:
-    """The command line in the sandbox; which libamdhip64.so is loaded is decided here."""
+def run_command(target: Target, program: Program, devices: int, look: Look, timeout_s: float) -> list[str]:
+    """The command line in the sandbox; which libamdhip64.so is loaded is decided here.
+
+    The emulator ends a kernel before the program is killed for its time, for it knows where the kernel hangs.
+    """
     emulator = f"{EMULATOR}:" if target.kind == "emulator" else ""
     environment = [f"LD_LIBRARY_PATH={emulator}.", *_OPENMP]
     own = {**(program.visible if target.kind == "emulator" else {}), **program.environment}
@@ -228,6 +232,7 @@ def run_command(target: Target, program: Program, devices: int, look: Look) -> l
         environment += [f'AMDKERNEL_EMULATOR_REPORT="$OUT/{REPORT}"', 'AMDKERNEL_EMULATOR_OBJECTS="$OUT"']
     script = f'chmod u+x {PROGRAM} && exec env {" ".join(environment)} "$@"'
     variables = [f"{name}={value}" for name, value in own.items()]
+    ending = [f"--end-in={timeout_s - min(_TELLING_S, timeout_s / 2):g}"] if target.kind == "emulator" else []
     return [
         "sh",
         "-c",
@@ -237,6 +242,7 @@ def run_command(target: Target, program: Program, devices: int, look: Look) -> l
         "python3",
         "-s",
         RUNNER,
+        *ending,
         "--fed",
         f"./{PROGRAM}",
         *program.arguments,

@@ -51,6 +51,16 @@ class CaseAnswer(_Answer):
     events_us: list[list[_Microseconds]]
 
 
+class StandingWaves(_Answer):
+    """One of so many waves that stood at an instruction when a limit stopped the kernel."""
+
+    pc: int
+    workgroup: _Three
+    wave: _Count
+    waves: _Count
+    callers: list[int] = []
+
+
 class DispatchFault(_Answer):
     """What an emulated kernel did wrong, and where. `pc` is a virtual address of the code object as it was linked."""
 
@@ -82,6 +92,7 @@ class DispatchFault(_Answer):
     offset: int | None = None  # from that buffer's start
     region_bytes: _Count | None = None
     region_live: bool | None = None
+    standing: list[StandingWaves] = []  # of a limit: where the waves that could run were
 
 
 # address, executions, lanes, bytes, divergent, lines, L1 hits, L2 hits, L2 misses, LDS cycles, LDS conflicts

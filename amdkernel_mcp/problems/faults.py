@@ -8,12 +8,14 @@ from typing import Protocol
 
 from amdkernel_mcp.execution.runner_answer import DispatchFault
 from amdkernel_mcp.execution.runner_job import CaseReport
+from amdkernel_mcp.problems.hangs import commonest_place
 from amdkernel_mcp.problems.kernel_symbols import source_name
 from amdkernel_mcp.results import CheckVerdict, Finding, FindingKind
 
 # What lies within the runner's guard bands would not stop a GPU: the kernel would go on and be wrong.
 _GUARD_BYTES = 64 << 10
 _LDS_GRANULE = 512  # bytes in which LDS is given out at least
+HANGS = ("step_limit", "deadlock")
 _ACCESS_KINDS: dict[str, FindingKind] = {
     "out_of_bounds": "out_of_bounds",
     "read_only": "input_modified",
@@ -92,6 +94,8 @@ def explain_stop(report: CaseReport, *, lines: Lines | None, layouts: Mapping[st
         return None
     record = next((record for record in reversed(report.dispatches) if record.fault), None)
     if record and record.fault:
+        if record.fault.kind in HANGS:
+            return _of_hang(record.kernel, record.fault, lines)
         return _of_fault(record.kernel, record.fault, lines_to(lines, record.fault.pc, record.fault.callers), layouts)
     message = report.message or report.status
     if report.status == "timeout":
@@ -119,20 +123,26 @@ def _of_fault(kernel: str, fault: DispatchFault, chain: Sequence[int], layouts: 
     elif fault.kind == "not_emulated":
         verdict = kind = "not_emulated"
         message = f"the emulator does not know {fault.instruction or 'an instruction'}"
-    elif fault.kind == "step_limit":
-        verdict = kind = "timeout"
-        message = f"{kernel} did not end in time: a loop without end, or a wait for what never comes? Last ran {place}"
-    elif fault.kind == "deadlock":
-        verdict = kind = "timeout"
-        message = (
-            f"{kernel} hangs: some waves of workgroup {list(fault.workgroup)} wait at a barrier that others never"
-            " reach; every thread of a block must come to __syncthreads()"
-        )
     elif fault.kind == "trap":
         message = f"{kernel} stopped itself with {instruction} ({place})"
     else:
         message = f"{kernel} jumped to where no code is ({place})"
     return Stop(verdict, Finding(kind=kind, message=message, line=line, called_from=list(calls)))
+
+
+def _of_hang(kernel: str, fault: DispatchFault, lines: Lines | None) -> Stop:
+    still = commonest_place(fault.standing, lambda pc, callers: lines_to(lines, pc, callers))
+    chain = still.chain if still else lines_to(lines, fault.pc, fault.callers)
+    if fault.kind == "deadlock":
+        message = (
+            f"{source_name(kernel)} hangs: some waves of workgroup {list(fault.workgroup)} wait at a barrier that"
+            " others never reach; every thread of a block must come to __syncthreads()."
+        )
+    else:
+        message = f"{source_name(kernel)} did not end in time: a loop without end, or a wait for what never comes?"
+    where = f"When it was stopped, {still}" if still else f"Last ran {place_of(kernel, fault, chain[1:])}"
+    line, calls = (chain[0] if chain else None), list(chain[1:])
+    return Stop("timeout", Finding(kind="timeout", message=f"{message} {where}", line=line, called_from=calls))
 
 
 def _survivable(fault: DispatchFault) -> bool:

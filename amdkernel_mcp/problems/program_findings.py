@@ -7,7 +7,7 @@ from amdkernel_mcp.execution.program_run import PROGRAM, REPORT
 from amdkernel_mcp.execution.runner_answer import CallRecord, read_calls, read_dispatches
 from amdkernel_mcp.execution.runner_job import CaseReport
 from amdkernel_mcp.execution.targets import Target
-from amdkernel_mcp.problems.faults import explain_stop, line_at
+from amdkernel_mcp.problems.faults import HANGS, explain_stop, line_at
 from amdkernel_mcp.problems.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
 from amdkernel_mcp.results import Finding
 
@@ -15,7 +15,7 @@ from amdkernel_mcp.results import Finding
 def findings_of(files: Mapping[str, bytes], target: Target, *, stops: bool = True) -> list[Finding]:
     """What the emulator's report says of all launches, one finding for each kind and line.
 
-    stops: with what stopped a kernel. Raises TargetError.
+    stops: with what stopped a kernel; where it hung is told in any case. Raises TargetError.
     """
     tables = _Tables(files)
     raw = files.get(REPORT, b"")
@@ -27,7 +27,8 @@ def findings_of(files: Mapping[str, bytes], target: Target, *, stops: bool = Tru
         partners = {seen.partner.object for seen in record.findings if seen.partner} - {None}
         others = {number: tables[number] for number in partners if number is not None}
         report = CaseReport("fault" if record.fault else "ok", "", (), dispatches=(record,))
-        stop = explain_stop(report, lines=lines, layouts={}) if stops else None
+        hangs = record.fault is not None and record.fault.kind in HANGS
+        stop = explain_stop(report, lines=lines, layouts={}) if stops or hangs else None
         mistakes = explain_mistakes(report, lines=lines, layouts={}, other_lines=others)
         for finding in [*([stop.finding] if stop else []), *mistakes]:
             found.setdefault((finding.kind, finding.line, ""), finding)

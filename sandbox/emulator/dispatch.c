@@ -155,16 +155,49 @@ DispatchRun *dispatch_begin(Memory *m, const Dispatch *d)
 
 bool dispatch_continue(DispatchRun *r, double patience_s)
 {
-    double start = monotonic_s();
+    double start = monotonic_s(), limit = r->dispatch.time_limit_s, end_at = r->dispatch.end_at;
+    double own_end = limit > 0 ? start + limit - r->seconds : end_at;
     bool ended = true;
     r->queue.pause_at = patience_s < 0 ? 0 : start + patience_s;
-    r->queue.end_at = r->dispatch.time_limit_s > 0 ? start + r->dispatch.time_limit_s - r->seconds : 0;
+    r->queue.end_at = end_at > 0 && end_at < own_end ? end_at : own_end;
     if (r->made)
         run_crews(r->crews, r->made);
     for (u32 n = 0; n < r->made; n++)
         ended &= !r->crews[n].busy;
     r->seconds += monotonic_s() - start;
     return ended || queue_stopped(&r->queue);
+}
+
+/* ---- where a limit stopped it ---- */
+
+static bool is_limit(OutcomeKind k) { return k == OUTCOME_STEP_LIMIT || k == OUTCOME_DEADLOCK; }
+
+static void add_standing(const Wave *w, Outcome *out)
+{
+    const Program *p = w->program;
+    Standing here = {.pc = p->address + p->offset_of[w->pc], .wave = w->index, .waves = 1};
+    memcpy(here.workgroup, w->workgroup, sizeof here.workgroup);
+    list_callers(w, here.callers);
+    for (u32 k = 0; k < out->standing_count; k++) {
+        Standing *s = &out->standing[k];
+        if (s->pc == here.pc && !memcmp(s->callers, here.callers, sizeof s->callers)) {
+            s->waves++;
+            return;
+        }
+    }
+    if (out->standing_count < MAX_STANDING)
+        out->standing[out->standing_count++] = here;
+}
+
+/* The waves that could go on: the others wait for them at a barrier. */
+static void list_standing(const Crew *c, Outcome *out)
+{
+    for (u32 n = 0; n < c->resident; n++)
+        for (u32 k = 0; c->groups[n]->busy && k < c->groups[n]->wave_count; k++) {
+            const Wave *w = &c->groups[n]->waves[k];
+            if (!w->ended && !w->at_barrier && w->pc < w->program->count)
+                add_standing(w, out);
+        }
 }
 
 static void gather(DispatchRun *r, Outcome *out)
@@ -175,6 +208,9 @@ static void gather(DispatchRun *r, Outcome *out)
         return;
     for (u32 n = 0; n < r->made; n++)
         gather_worker(&r->crews[n].worker, sum, d, out);
+    for (u32 n = 0; is_limit(out->fault.kind) && n < r->made; n++)
+        list_standing(&r->crews[n], out);
+    out->process_ends = is_limit(out->fault.kind) && d->end_at > 0 && monotonic_s() >= d->end_at;
     name_freed(r->memory, &out->fault);
     counters_gather(d->program, sum, r->queue.waves, out->counters);
     if (d->count_pcs)

@@ -121,6 +121,7 @@ typedef struct {
     bool cooperative;     /* all workgroups are resident, and may wait for each other at a barrier of the grid */
     u64 step_limit;       /* wave-instructions of the whole dispatch; 0: none */
     double time_limit_s;  /* of the whole dispatch, by the clock on the wall; 0: none */
+    double end_at;        /* when the process will be ended, in seconds of CLOCK_MONOTONIC; 0: not known */
     u64 clock;            /* what the clocks of the device start from */
     void (*interrupt)(void *context); /* s_sendmsg of an interrupt; called by several threads. NULL: nobody listens */
     void *interrupt_context;
@@ -204,10 +205,21 @@ typedef struct {
     u64 off;              /* of accesses beyond a block: the most bytes that one of them reached beyond it */
 } Finding;
 
-enum { MAX_FINDINGS = 64 };
+enum { MAX_FINDINGS = 64, MAX_STANDING = 64 };
+
+/* Where waves stood, one of them and how many, when a limit stopped the dispatch. */
+typedef struct {
+    u64 pc, callers[CALLERS];
+    u32 workgroup[3];
+    u32 wave;
+    u64 waves;
+} Standing;
 
 typedef struct {
     Fault fault;          /* kind OUTCOME_OK: the dispatch ran to its end */
+    Standing standing[MAX_STANDING]; /* of waves that could run, where the fault is a limit */
+    u32 standing_count;
+    bool process_ends;    /* its limit was Dispatch.end_at */
     u64 counters[COUNTER_COUNT];
     bool memory_counted;  /* else those of MEMORY_COUNTERS are not known */
     PcCounts *pcs;        /* count_pcs: one per instruction of the program, to be freed by the caller */

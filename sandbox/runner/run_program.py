@@ -10,6 +10,7 @@ import selectors
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import IO
 
@@ -69,6 +70,20 @@ def tell(stream: bytes, piece: bytes) -> None:
         line = line[os.write(2, line) :]
 
 
+def tell_emulator(seconds: float) -> None:
+    """In how many seconds a kernel that still runs is to be given up, and told of."""
+    end_at_ms = int(1000 * (time.monotonic() + seconds))
+    options = os.environ.get("AMDKERNEL_EMULATOR_OPTIONS", "")
+    os.environ["AMDKERNEL_EMULATOR_OPTIONS"] = f"{options},end_at_ms={end_at_ms}"
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    if words[0].startswith("--end-in="):
+        tell_emulator(float(words.pop(0).partition("=")[2]))
+    fed = words[0] == "--fed"
+    sys.exit(run(words[fed:], fed=fed))
+
+
 if __name__ == "__main__":
-    fed = sys.argv[1:2] == ["--fed"]
-    sys.exit(run(sys.argv[2 if fed else 1 :], fed=fed))
+    main()

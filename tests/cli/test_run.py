@@ -80,6 +80,39 @@ def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
     assert "it ran for more than 2 s" in ended.stderr
 
 
+HANG = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+template <typename T> __global__ void locked(T* lock, T* sum) {
+  while (atomicCAS(lock, 0, 1))
+    ;
+  *sum += 1;
+  __threadfence();
+  atomicExch(lock, 0);
+}
+int main() {
+  int* x;
+  if (hipMalloc(&x, 8) || hipMemset(x, 0, 8)) return 90;
+  locked<<<2, 64>>>(x, x + 1);
+  std::puts("launched");
+  std::fflush(stdout);
+  if (hipDeviceSynchronize()) return 92;
+}
+"""
+
+
+@pytest.mark.parametrize("look", [[], ["--check"]])
+def test_a_kernel_that_hangs_is_told_with_its_line_before_the_program_is_ended(tmp_path: Path, look: list[str]) -> None:
+    """Lanes of one wave wait for a lock that another of them would give back after the loop."""
+    (tmp_path / "locked.hip").write_text(HANG)
+    ended = amdkernel_run(tmp_path / "locked.hip", "--timeout", "6", *look, "--target", "emulator:gfx942")
+    assert (ended.returncode, ended.stdout) == (124, "launched\n"), ended.stderr
+    assert "it ran for more than 6 s" in ended.stderr
+    assert "locked.hip:5: timeout: locked<int> did not end in time" in ended.stderr
+    assert "2 of 2 waves were at line 5, as wave 0 of workgroup [" in ended.stderr
+    assert "lets this pass" not in ended.stderr
+
+
 def test_what_is_no_program_is_wrong_input(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("no program\n")
@@ -248,39 +281,6 @@ def test_an_overrun_is_a_failure_where_the_emulator_looks_on(overrun: Path) -> N
     assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr
 
 
-DEVICES = """
-#include <hip/hip_runtime.h>
-#include <cstdio>
-#include <cstdlib>
-int main() {
-  int count = -1, status = hipGetDeviceCount(&count);
-  std::printf("%d %d:", status, count);
-  for (int i = 0; i < count; i++) {
-    char bus[32];
-    if (hipDeviceGetPCIBusId(bus, sizeof bus, i)) return 90;
-    std::printf(" %s", bus + 5);
-  }
-  if (!count) std::printf(" %d %d", hipSetDevice(0), hipDeviceSynchronize());
-  std::printf("|%s", std::getenv("GREETING") ? std::getenv("GREETING") : "-");
-  std::printf("|%s", std::getenv("HOME_TOWN") ? std::getenv("HOME_TOWN") : "-");
-}
-"""
-
-
-@pytest.mark.timeout(300)
-def test_a_program_sees_the_devices_and_variables_that_it_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = tmp_path / "devices.hip"
-    source.write_text(DEVICES)
-    monkeypatch.setenv("HOME_TOWN", "not passed on")
-    seen = lambda *words: amdkernel_run(source, "--devices", "4", *words).stdout  # noqa: E731
-    assert seen("--env", "GREETING=a b;$c") == "0 4: 01:00.0 02:00.0 03:00.0 04:00.0|a b;$c|-"
-    assert seen("--env", "HIP_VISIBLE_DEVICES=2,0,7,1") == "0 2: 03:00.0 01:00.0|-|-"
-    monkeypatch.setenv("ROCR_VISIBLE_DEVICES", "3,1,2")
-    assert seen("--env", "HIP_VISIBLE_DEVICES=1") == "0 1: 02:00.0|-|-"
-    monkeypatch.setenv("HIP_VISIBLE_DEVICES", "-1")
-    assert seen() == "100 0: 100 100|-|-"
 FLAT = """
 #include <hip/hip_runtime.h>
 #include <cstdio>
@@ -324,6 +324,39 @@ def test_a_flat_access_beyond_lds_stops_a_program_and_one_of_ds_does_not(tmp_pat
     assert "out_of_bounds in kernel flat(int*, unsigned int)" in stopped.stderr
 
 
+DEVICES = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+int main() {
+  int count = -1, status = hipGetDeviceCount(&count);
+  std::printf("%d %d:", status, count);
+  for (int i = 0; i < count; i++) {
+    char bus[32];
+    if (hipDeviceGetPCIBusId(bus, sizeof bus, i)) return 90;
+    std::printf(" %s", bus + 5);
+  }
+  if (!count) std::printf(" %d %d", hipSetDevice(0), hipDeviceSynchronize());
+  std::printf("|%s", std::getenv("GREETING") ? std::getenv("GREETING") : "-");
+  std::printf("|%s", std::getenv("HOME_TOWN") ? std::getenv("HOME_TOWN") : "-");
+}
+"""
+
+
+@pytest.mark.timeout(300)
+def test_a_program_sees_the_devices_and_variables_that_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "devices.hip"
+    source.write_text(DEVICES)
+    monkeypatch.setenv("HOME_TOWN", "not passed on")
+    seen = lambda *words: amdkernel_run(source, "--devices", "4", *words).stdout  # noqa: E731
+    assert seen("--env", "GREETING=a b;$c") == "0 4: 01:00.0 02:00.0 03:00.0 04:00.0|a b;$c|-"
+    assert seen("--env", "HIP_VISIBLE_DEVICES=2,0,7,1") == "0 2: 03:00.0 01:00.0|-|-"
+    monkeypatch.setenv("ROCR_VISIBLE_DEVICES", "3,1,2")
+    assert seen("--env", "HIP_VISIBLE_DEVICES=1") == "0 1: 02:00.0|-|-"
+    monkeypatch.setenv("HIP_VISIBLE_DEVICES", "-1")
+    assert seen() == "100 0: 100 100|-|-"
 
 
 def test_variables_that_are_the_sandboxs_own_are_wrong_input(tmp_path: Path) -> None:

@@ -29,6 +29,19 @@ KERNEL(sleeps_until_a_flag_that_nobody_sets)
         __builtin_amdgcn_s_sleep(127);
 }
 
+// The lane that has the lock sleeps until the others have left the loop.
+KERNEL(waits_for_a_lock_that_its_own_wave_has)
+{
+    __shared__ int lock;
+    if (LANE == 0)
+        lock = 0;
+    __syncthreads();
+    while (atomicCAS(&lock, 0, 1)) //! timeout timeout
+        ;
+    y[0] += 1;
+    atomicExch(&lock, 0);
+}
+
 KERNEL(takes_two_thousand_million_workgroups) { y[LANE] = (int)n; } //! timeout timeout
 
 // Which of its stores is the first beyond its private memory depends on the depth.

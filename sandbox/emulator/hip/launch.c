@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* HSA kernel dispatch packet. Source: HSA Runtime Specification 1.2, 2.9.6. */
 typedef struct {
@@ -209,6 +210,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .dispatch_packet = r->block,
         .step_limit = o->step_limit,
         .time_limit_s = 1e-3 * (double)o->time_limit_ms,
+        .end_at = 1e-3 * (double)o->end_at_ms,
         .clock = runtime()->clock,
         .interrupt = hostcall_serve,
         .threads = o->threads,
@@ -262,6 +264,14 @@ static hipError_t begin(Function *f, const LaunchShape *s, void **parameters, vo
     return error;
 }
 
+/* The kernel was told of just before the process is ended for its time: the program is not to see an error that it would
+ * have no time to deal with. */
+static void await_the_end(void)
+{
+    for (;;)
+        pause();
+}
+
 static void conclude(Launch *l)
 {
     Outcome outcome;
@@ -271,6 +281,8 @@ static void conclude(Launch *l)
     if (wants(l->function, ARGUMENT_PRINTF))
         printf_buffer_print(l->function->object, l->record->printf);
     report_dispatch(l->function, &d, &outcome);
+    if (outcome.process_ends)
+        await_the_end();
     free(outcome.findings);
     free(outcome.pcs);
     if (outcome.clock > runtime()->clock)

@@ -79,30 +79,50 @@ static void write_place(FILE *out, const CodeObject *c, const Dispatch *d, const
             (i64)(f->address - near.address), near.bytes, near.live ? "true" : "false");
 }
 
+static void write_callers(FILE *out, const CodeObject *c, const u64 *callers)
+{
+    fputs(",\"callers\":[", out);
+    for (u32 k = 0; k < CALLERS && callers[k]; k++)
+        fprintf(out, "%s%" PRIu64, k ? "," : "", callers[k] - c->base);
+    fputc(']', out);
+}
+
 static void write_event(FILE *out, const CodeObject *c, const Dispatch *d, const Fault *f)
 {
     fputs("{\"kind\":", out);
     write_string(out, outcome_name(f->kind));
     fprintf(out, ",\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"lane\":%u", f->pc - c->base,
             f->workgroup[0], f->workgroup[1], f->workgroup[2], f->wave, f->lane);
-    fputs(",\"callers\":[", out);
-    for (u32 k = 0; k < CALLERS && f->callers[k]; k++)
-        fprintf(out, "%s%" PRIu64, k ? "," : "", f->callers[k] - c->base);
-    fputc(']', out);
+    write_callers(out, c, f->callers);
     if (touches_memory(f))
         write_place(out, c, d, f);
     fputs(",\"instruction\":", out);
     write_string(out, f->instruction);
 }
 
-static void write_fault(FILE *out, const CodeObject *c, const Dispatch *d, const Fault *f)
+static void write_standing(FILE *out, const CodeObject *c, const Outcome *o)
+{
+    fputs(",\"standing\":[", out);
+    for (u32 k = 0; k < o->standing_count; k++) {
+        const Standing *s = &o->standing[k];
+        fprintf(out, "%s{\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"waves\":%" PRIu64, k ? "," : "",
+                s->pc - c->base, s->workgroup[0], s->workgroup[1], s->workgroup[2], s->wave, s->waves);
+        write_callers(out, c, s->callers);
+        fputc('}', out);
+    }
+    fputc(']', out);
+}
+
+static void write_fault(FILE *out, const CodeObject *c, const Dispatch *d, const Outcome *o)
 {
     fputs(",\"fault\":", out);
-    if (f->kind == OUTCOME_OK) {
+    if (o->fault.kind == OUTCOME_OK) {
         fputs("null", out);
         return;
     }
-    write_event(out, c, d, f);
+    write_event(out, c, d, &o->fault);
+    if (o->standing_count)
+        write_standing(out, c, o);
     fputc('}', out);
 }
 
@@ -205,7 +225,7 @@ static void write_line(FILE *out, const Function *f, const Dispatch *d, const Ou
             d->workgroups[1], d->workgroups[2], d->block[0], d->block[1], d->block[2],
             d->kernel.lds_bytes + d->dynamic_lds_bytes, o->seconds);
     write_counts(out, f->object, o);
-    write_fault(out, f->object, d, &o->fault);
+    write_fault(out, f->object, d, o);
     write_findings(out, f->object, d, o);
     fprintf(out, ",\"object\":%u}\n", f->object->number);
 }
@@ -375,9 +395,9 @@ void report_dispatch(const Function *f, const Dispatch *d, Outcome *o)
         tell_all(f, d, o);
         return;
     }
-    if (d->overruns && o->fault.kind != OUTCOME_OK)
+    if (d->overruns && o->fault.kind != OUTCOME_OK && !o->standing_count)
         tell(f, d, &o->fault);
-    if (d->overruns && !o->finding_count)
+    if (d->overruns && !o->finding_count && !o->standing_count)
         return;
     FILE *out = report_open();
     if (!out)

@@ -26,6 +26,8 @@ static void read_option(Options *o, const char *key, const char *value)
         o->step_limit = number;
     else if (!strcmp(key, "time_limit_ms"))
         o->time_limit_ms = number;
+    else if (!strcmp(key, "end_at_ms"))
+        o->end_at_ms = number;
     else if (!strcmp(key, "arena_mb"))
         o->arena_bytes = number << 20;
     else if (!strcmp(key, "devices"))

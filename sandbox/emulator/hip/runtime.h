@@ -25,6 +25,7 @@
 typedef struct {
     u64 step_limit;  /* wave-instructions of a dispatch; 0: none */
     u64 time_limit_ms; /* of a dispatch; 0: none */
+    u64 end_at_ms;     /* when the process will be ended, by CLOCK_MONOTONIC; 0: not known */
     u64 arena_bytes; /* of each device */
     u64 schedule_seed; /* 0: in order */
     u32 threads;
