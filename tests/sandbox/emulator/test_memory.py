@@ -280,6 +280,35 @@ def test_a_flat_address_is_one_of_lds_or_not_before_its_offset_is_added(sandbox:
     assert within.fault == ""
 
 
+# Lane 20 alone is sent far on: into LDS's last bytes and beyond, off the end of memory, out of a buffer of 4096 bytes.
+def sent_on(bytes_on: int) -> str:
+    return (
+        "v_mbcnt_lo_u32_b32 v22, -1, 0\nv_cmp_eq_u32 vcc_lo, 20, v22\nv_lshlrev_b32 v22, 2, v22\n"
+        f"v_mov_b32 v23, {bytes_on}\nv_cndmask_b32 v22, v22, v23, vcc_lo\n"
+    )
+
+
+BEYOND_IN_ONE_LANE = {
+    f"{sent_on(4096)}ds_write_b32 v22, v10": "out_of_bounds",
+    f"{sent_on(4094)}ds_read_b32 v20, v22": "out_of_bounds",
+    f"{sent_on(4088)}ds_write2_b32 v22, v10, v11 offset1:2": "out_of_bounds",
+    f"{sent_on(4096)}ds_add_u32 v22, v10": "out_of_bounds",
+    f"{sent_on(8192)}global_load_dword v20, v22, s[20:21]": "out_of_bounds",
+    f"{sent_on(8189)}global_store_dword v22, v10, s[20:21]": "out_of_bounds",
+    f"{sent_on(61)}scratch_load_dword v20, v22, off": "out_of_bounds",
+    f"{sent_on(4092)}ds_write_b32 v22, v10": "",
+    f"{sent_on(8188)}global_store_dword v22, v10, s[20:21]": "",
+}
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_a_lane_in_the_upper_half_of_32_cannot_leave_its_memory_either(sandbox: Sandbox, target: str) -> None:
+    lines = [renamed(line, target) for line in BEYOND_IN_ONE_LANE]
+    after = run_waves(sandbox, [(line, prepared()) for line in lines], target)
+    for line, state, kind in zip(lines, after, BEYOND_IN_ONE_LANE.values(), strict=True):
+        assert state.fault.partition(":")[0] == kind, f"{line}: {state.fault}"
+
+
 def test_a_load_from_beyond_lds_brings_zero_to_its_lanes_alone(sandbox: Sandbox) -> None:
     """v22: the first 32 lanes at their dword of LDS, the others far beyond its end."""
     place = (
