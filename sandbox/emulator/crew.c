@@ -127,6 +127,29 @@ static void pass_barrier(Crew *c, Group *g)
 
 typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_ASLEEP } Round; /* asleep: every wave that could run chose to wait */
 
+/* A trap ends the queue, not the waves beside it: they go on to their own, so that each tells of its failed assert. What
+ * is told as the dispatch's fault is the first. */
+static void run_beside_trap(Crew *c, Group *g)
+{
+    const Fault first = c->worker.fault;
+    bool any = true;
+    for (u32 left = PATIENCE; any && left; left--) { /* one may wait for the wave that is gone */
+        any = false;
+        for (u32 n = 0; n < g->wave_count; n++) {
+            Wave *w = &g->waves[n];
+            if (w->ended || w->at_barrier || gws_waits(w))
+                continue;
+            run_slice(c, g, w);
+            if (g->trace)
+                group_trace_relieve(c->worker.view, g->trace, &c->worker);
+            w->ended = w->stop == STOP_END || w->stop == STOP_FAULT;
+            w->at_barrier = w->stop == STOP_BARRIER;
+            any = true;
+        }
+    }
+    c->worker.fault = first;
+}
+
 /* Let every wave that can run do so once. Progress: one of them ended or reached a barrier. */
 static Round run_round(Crew *c, Group *g)
 {
@@ -141,6 +164,10 @@ static Round run_round(Crew *c, Group *g)
         if (g->trace)
             group_trace_relieve(c->worker.view, g->trace, &c->worker);
         if (w->stop == STOP_FAULT) {
+            if (c->worker.fault.kind == OUTCOME_TRAP) {
+                w->ended = true;
+                run_beside_trap(c, g);
+            }
             stop(c->queue, c->schedule.seed ? 0 : g->number);
         } else if (w->stop == STOP_END) {
             w->ended = true;

@@ -1,4 +1,4 @@
-// A failed assert in a kernel says where, and the next wait fails.
+// A failed assert in a kernel says where, for each thread of the workgroup, and the next wait fails.
 #undef NDEBUG
 #include "expect.h"
 
@@ -9,7 +9,7 @@ __global__ void check(int n) { assert(n < 5 && "too many"); }
 int main() {
   check<<<1, 64>>>(3);
   HIP(hipDeviceSynchronize());
-  check<<<1, 1>>>(7);
+  check<<<1, 200>>>(7);
   EXPECT(hipDeviceSynchronize() != hipSuccess);
   return pass();
 }
