@@ -47,12 +47,15 @@ static void run(const u8 *bytes, size_t size, const char *arch)
     if (!code) {
         code = memory_allocate(m, CODE_ROOM);
         data = memory_allocate(m, DATA_BYTES);
+        memory_track_unset(m);
     }
     if (size > CODE_ROOM)
         size = CODE_ROOM;
     memset((void *)code, 0, CODE_ROOM);
     memcpy((void *)code, bytes, size);
     memset((void *)data, 0x11, DATA_BYTES);
+    memory_set_unset(m, data, DATA_BYTES, false);
+    memory_set_unset(m, data + DATA_BYTES / 2, DATA_BYTES / 4, true);
     Program *p = program_decode(arch, 0, code, size, error, sizeof error);
     if (!p)
         return;
@@ -60,7 +63,8 @@ static void run(const u8 *bytes, size_t size, const char *arch)
     Dispatch d = {.program = p, .kernel = {.entry = code, .lds_bytes = 1024, .scratch_bytes = 256, .rsrc1 = 0xff << 12 | 63,
                   .rsrc2 = 4 << 1 | 7 << 7, .rsrc3 = 31, .properties = KERNARG | DISPATCH}, .workgroups = {1, 1, 1},
                   .block = {96, 1, 1}, .grid = {96, 1, 1}, .kernarg = data, .dispatch_packet = data + 4096,
-                  .step_limit = STEPS, .threads = 1, .deterministic = true, .count_memory = size & 1};
+                  .step_limit = STEPS, .threads = 1, .deterministic = true, .count_memory = size & 1,
+                  .check_memory = size & 2, .check_races = size & 4};
     Outcome out;
     DispatchRun *run = dispatch_begin(m, &d);
     if (!run)
