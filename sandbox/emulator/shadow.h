@@ -107,7 +107,7 @@ void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bi
 void taint_before(Wave *w, const Inst *i, const Note *n);
 void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes);
 /* After it: a bit for each of the lane's bytes that are as unset in memory as they were where they come from. */
-u64 taint_copied(const Wave *w, u16 reg, u32 bytes, u32 lane);
+u64 taint_copied(const Wave *w, const Inst *i, u16 reg, u32 bytes, u32 lane);
 /* The same of a store to LDS, which passes the value on. */
 void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes);
 void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);

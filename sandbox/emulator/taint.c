@@ -55,8 +55,9 @@ static void mark_loaded(Taint *t, const Inst *i, u32 reg, u64 lanes, u32 planes,
     if (sign && planes >> (width - 1) & 1)
         planes |= (half ? LOWER : ALL_BYTES) & ~((1u << width) - 1);
     if (half)
-        planes &= ALL_BYTES;
-    mark(t, reg, strstr(name, "d16_hi") ? planes << 2 : planes, lanes, origin);
+        planes &= ~(u32)BLANK;
+    u32 bytes = planes & ALL_BYTES;
+    mark(t, reg, (strstr(name, "d16_hi") ? bytes << 2 : bytes) | (planes & ~(u32)ALL_BYTES), lanes, origin);
 }
 
 void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 planes, u32 width)
@@ -79,7 +80,7 @@ static u64 stores_set(const Taint *t, u32 reg, u32 bytes)
 }
 
 /* Structs are copied as they are: what was loaded with something set, and is stored so again, is padding or a member that
- * is not in use. */
+ * is not in use. Compilers copy the gaps between members that change in pieces of their own. */
 void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes)
 {
     Taint *t = shadow_of(w)->taint;
@@ -87,25 +88,12 @@ void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes)
         return;
     u64 set = stores_set(t, reg, bytes);
     for (u32 k = 0; 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
-        u64 unset = bytes < 4 ? unset_in(t, reg, moved_bytes(i, bytes))
+        u64 unset = bytes < 4 ? unset_in(t, reg, moved_bytes(i, bytes)) & ~t->plane[reg][PLANE_MIXED]
                               : unset_alone(t, reg + k) & ~(t->plane[reg + k][PLANE_MIXED] & set);
         if (unset & lanes)
             used(w, i, t, reg + k);
     }
 }
-
-u64 taint_copied(const Wave *w, u16 reg, u32 bytes, u32 lane)
-{
-    const Taint *t = shadow_of(w)->taint;
-    u64 copied = 0;
-    for (u32 k = 0; t && t->live && bytes >= 4 && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
-        u32 planes = planes_of_lane(t, reg + k, lane);
-        copied |= planes & MIXED ? (u64)(planes & ALL_BYTES) << 4 * k : 0;
-    }
-    return copied;
-}
-
-/* ---- LDS ---- */
 
 /* What is known of a lane's dword as far as it is stored, `width` bytes of it. */
 static u32 planes_stored(const Taint *t, const Inst *i, u32 reg, u32 lane, u32 width)
@@ -113,6 +101,19 @@ static u32 planes_stored(const Taint *t, const Inst *i, u32 reg, u32 lane, u32 w
     u32 planes = planes_of_lane(t, reg, lane), stored = moved_bytes(i, width);
     return (planes & stored) >> (stored & 1 ? 0 : 2) | (planes & ~(u32)ALL_BYTES);
 }
+
+u64 taint_copied(const Wave *w, const Inst *i, u16 reg, u32 bytes, u32 lane)
+{
+    const Taint *t = shadow_of(w)->taint;
+    u64 copied = 0;
+    for (u32 k = 0; t && t->live && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
+        u32 planes = planes_stored(t, i, reg + k, lane, bytes - 4 * k < 4 ? bytes - 4 * k : 4);
+        copied |= planes & MIXED ? (u64)(planes & ALL_BYTES) << 4 * k : 0;
+    }
+    return copied;
+}
+
+/* ---- LDS ---- */
 
 void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes)
 {

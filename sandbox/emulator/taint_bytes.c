@@ -31,10 +31,26 @@ static u32 bytes_of_bits(Part p, i32 low, i32 high)
     return low > high ? 0 : bytes;
 }
 
+/* Unoptimised code has constants in vector registers. */
+static bool same_in_all_lanes(const Wave *w, u16 reg, u32 *value)
+{
+    u64 exec = exec_mask(w);
+    const u32 *lanes = w->v[reg - FIRST_VGPR];
+    *value = exec ? lanes[__builtin_ctzll(exec)] : 0;
+    for (u32 l = 0; l < LANES; l++)
+        if (exec >> l & 1 && lanes[l] != *value)
+            return false;
+    return true;
+}
+
 static bool uniform(const Wave *w, const Inst *i, u32 k, u32 *value)
 {
-    if (i->source[k] >= FIRST_VGPR || i->row->source[k] == TYPE_NONE)
+    u16 reg = i->source[k];
+    if (i->row->source[k] == TYPE_NONE)
         return false;
+    if (reg >= FIRST_VGPR)
+        return reg < FIRST_VGPR + VECTOR_REGISTERS && !i->sdwa && !i->dpp && !is_half_type(i->row->source[k]) &&
+               same_in_all_lanes(w, reg, value);
     *value = scalar32(w, i, (int)k);
     return true;
 }

@@ -390,16 +390,17 @@ static void choose_one(Wave *w, const Inst *i, Taint *t, const Note *n)
     carry_to(t, &n->operand[0], &sum);
 }
 
-static void choose_half(Wave *w, const Inst *i, Taint *t, const Note *n)
+/* Halves of registers, and what SDWA takes out of them. */
+static void choose_bytes(Wave *w, const Inst *i, Taint *t, const Note *n)
 {
     NotedOperand mask = noted_source(i, n, 2);
-    u32 result = result_bytes(i), first = result == UPPER ? 2 : 0;
-    Depends d[2];
-    for (u32 b = 0; b < 2; b++)
-        d[b] = choice(w, i, t, n, first + b, &mask, mask_source(w, i, 2));
+    u32 result = i->sdwa ? ALL_BYTES : result_bytes(i);
+    Depends d[4];
+    for (u32 b = 0; b < 4; b++)
+        d[b] = result >> b & 1 ? choice(w, i, t, n, b, &mask, mask_source(w, i, 2)) : (Depends){0};
     overwrite(w, i, t, n);
-    for (u32 b = 0; b < 2; b++)
-        mark_result(i, t, &n->operand[0], 1u << (first + b), d[b]);
+    for (u32 b = 0; b < 4; b++)
+        mark_result(i, t, &n->operand[0], 1u << b, d[b]);
 }
 
 static void read_lane(Wave *w, const Inst *i, Taint *t, const Note *n)
@@ -479,7 +480,9 @@ void taint_before(Wave *w, const Inst *i, const Note *n)
     case PASS_DUAL: compute_dual(w, i, t); break;
     case PASS_MASK: combine_masks(w, i, t, n); break;
     case PASS_EXCHANGED: exchange(w, i, t); break;
-    case PASS_CHOSEN: is_half_type(i->row->result) ? choose_half(w, i, t, n) : choose_one(w, i, t, n); break;
+    case PASS_CHOSEN:
+        is_half_type(i->row->result) || i->sdwa ? choose_bytes(w, i, t, n) : choose_one(w, i, t, n);
+        break;
     case PASS_LANE: read_lane(w, i, t, n); break;
     case PASS_TO_LANE: write_lane(w, i, t); break;
     case PASS_CARRIED: i->dpp ? compute(w, i, t, n) : carry(w, i, t, n); break;

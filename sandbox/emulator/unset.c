@@ -39,9 +39,11 @@ typedef struct {
 static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, u16 reg, Brought b)
 {
     Origin from = {.load = place_of(w, i, OUTCOME_UNINITIALISED_READ, space, lane, address, bytes, false)};
-    u32 first = (u32)__builtin_ctzll(b.unset), width = bytes < 4 ? bytes : 4;
-    from.load.address = address + first / width * width;
-    from.load.bytes = width;
+    u32 first = (u32)__builtin_ctzll(b.unset), width = bytes < 4 ? bytes : 4, run = 1;
+    while ((first + run) % width && b.unset >> (first + run) & 1)
+        run++;
+    from.load.address = address + first;
+    from.load.bytes = run;
     if (b.carried)
         from = w->shadow->lds_origins.known[(b.carried[first] & KEPT_NUMBER) - LDS_CARRIED];
     if (reg == 0xffff) { /* computed with at once (atomics), or moved to LDS */
@@ -89,11 +91,15 @@ static void store_to_input(Wave *w, const Inst *i, const u64 *address, u64 activ
     report_finding(w, &f, NULL);
 }
 
-/* Lanes that loaded part of what is unset with what is set, as from structs. Where one lane alone did so, at the end of
- * what others found set, it is an array that ends there. */
-static u64 mixed_lanes(const u64 *unset, const u64 *address, u64 active, u32 bytes)
+/* Lanes that loaded what is unset with what is set, as from structs; bytes and halves count as part of their word. Where
+ * one lane alone did so, at the end of what others found set, it is an array that ends there. */
+static u64 mixed_lanes(const Memory *m, const u64 *unset, const u64 *address, u64 active, u32 bytes)
 {
     u64 whole = bytes < 64 ? (1ull << bytes) - 1 : ~0ull, mixed = 0, set = 0;
+    for (u32 l = 0; bytes < 4 && l < LANES; l++)
+        mixed |= (u64)(unset[l] && memory_unset(m, address[l] & ~3ull, 4) != 15) << l;
+    if (bytes < 4)
+        return mixed;
     for (u32 l = 0; l < LANES; l++) {
         mixed |= (u64)(unset[l] && unset[l] != whole) << l;
         set |= (u64)(active >> l & 1 && !unset[l]) << l;
@@ -120,7 +126,7 @@ static void unset_touched(Wave *w, const Inst *i, const u64 *address, u64 active
     u64 unset[LANES];
     for (u32 l = 0; l < LANES; l++)
         unset[l] = active >> l & 1 ? memory_unset(m, address[l], bytes) : 0;
-    u64 mixed = mixed_lanes(unset, address, active, bytes);
+    u64 mixed = mixed_lanes(m, unset, address, active, bytes);
     for (u32 l = 0; l < LANES; l++) {
         if (unset[l] && load)
             loaded(w, i, SPACE_GLOBAL, l, address[l], bytes, reg, (Brought){.unset = unset[l], .mixed = mixed >> l & 1});
@@ -130,10 +136,10 @@ static void unset_touched(Wave *w, const Inst *i, const u64 *address, u64 active
 }
 
 /* What is copied as it is stays as unset as it was. */
-static void copy_unset(Wave *w, u16 reg, const u64 *address, u64 active, u32 bytes)
+static void copy_unset(Wave *w, const Inst *i, u16 reg, const u64 *address, u64 active, u32 bytes)
 {
     for (u32 l = 0; l < LANES; l++) {
-        u64 copied = active >> l & 1 ? taint_copied(w, reg, bytes, l) : 0;
+        u64 copied = active >> l & 1 ? taint_copied(w, i, reg, bytes, l) : 0;
         for (u32 b = 0; copied >> b; b++)
             if (copied >> b & 1)
                 memory_set_unset(w->worker->memory, address[l] + b, 1, true);
@@ -152,7 +158,7 @@ void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, 
         taint_stored(w, i, from, bytes, active);
     unset_touched(w, i, address, active, bytes, store);
     if (carries)
-        copy_unset(w, from, address, active, bytes);
+        copy_unset(w, i, from, address, active, bytes);
 }
 
 static u64 unset_in_lds(const GroupShadow *g, u32 offset, u32 bytes)
@@ -184,8 +190,8 @@ static const u8 *carried_marks(const GroupShadow *g, u32 offset, u64 unset)
 static bool mixed_in_lds(const GroupShadow *g, const Inst *i, u32 offset, u32 bytes, bool second)
 {
     bool side_by_side = has_two_places(i) && i->row->detail[1] == 1 && i->offset1 == i->offset + 1;
-    u32 size = side_by_side ? 2 * bytes : bytes;
-    offset -= side_by_side && second ? bytes : 0;
+    u32 size = side_by_side ? 2 * bytes : bytes < 4 ? 4 : bytes;
+    offset -= side_by_side && second ? bytes : bytes < 4 ? offset % 4 : 0;
     size = size < g->lds_bytes - offset ? size : g->lds_bytes - offset; /* the second place may lie beyond LDS */
     return (u32)__builtin_popcountll(unset_in_lds(g, offset, size)) < size;
 }

@@ -421,6 +421,11 @@ KERNEL(byte_never_written_of_another_lane)
     y[ITEM] = __shfl_xor(mine, 5, 32);
 }
 
+KERNEL(bytes_never_written_copied_as_they_are)
+{
+    ((char*)y)[ITEM] = ((char*)w)[ITEM]; //! uninitialised_read
+}
+
 KERNEL(byte_of_a_word_never_written)
 {
     y[ITEM] = (w[ITEM] >> 8) & 255; //! uninitialised_read

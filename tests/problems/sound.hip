@@ -786,3 +786,64 @@ KERNEL(pixels_of_which_one_channel_is_not_in_use)
     __syncthreads();
     to[ITEM] = from[ITEM ^ 5];
 }
+
+// Where a member changes, the compiler copies the gaps beside it in pieces of their own.
+struct Counted {
+    int count;
+    unsigned char kind;
+};
+struct Measured {
+    short small;
+    unsigned char kind;
+    double large;
+};
+
+KERNEL(structs_copied_with_a_member_changed)
+{
+    Counted *from = (Counted*)w + blockIdx.x * 64, *to = (Counted*)y + blockIdx.x * 64;
+    unsigned t = threadIdx.x;
+    if (t < 64) {
+        from[t].count = x[ITEM];
+        from[t].kind = 3;
+    }
+    __syncthreads();
+    if (t < 64) {
+        Counted own = from[63 - t];
+        own.kind = 4;
+        to[t] = own;
+    }
+}
+
+KERNEL(structs_changed_where_they_are)
+{
+    Measured* all = (Measured*)w + blockIdx.x * 64;
+    unsigned t = threadIdx.x;
+    if (t < 64) {
+        all[t].small = (short)x[ITEM];
+        all[t].kind = 3;
+        all[t].large = 0.5;
+    }
+    __syncthreads();
+    if (t < 64) {
+        Measured own = all[t];
+        own.large += own.small;
+        own.kind = (unsigned char)own.small;
+        all[t] = own;
+    }
+}
+
+KERNEL(halves_of_which_the_last_one_has_no_partner)
+{
+    typedef _Float16 two __attribute__((ext_vector_type(2)));
+    int count = 255;
+    if (threadIdx.x < count)
+        ((_Float16*)w)[blockIdx.x * 256 + threadIdx.x] = (_Float16)(x[ITEM] & 7);
+    __syncthreads();
+    if (threadIdx.x < 128) {
+        two pair = ((two*)w)[blockIdx.x * 128 + threadIdx.x];
+        if (2 * threadIdx.x + 1 >= count)
+            pair = two{pair.x, 0};
+        two sum = pair * pair + pair;
+        y[blockIdx.x * 128 + threadIdx.x] = (int)(float)sum.x + (int)(float)sum.y;
+    }
+}
