@@ -229,8 +229,9 @@ def _judge(
 ) -> list[RunJudgement]:
     from amdkernel_mcp.problems.judge import judge_run
 
+    arch, lines = compiled.result.arch, compiled.lines
     return [
-        judge_run(problem, call.case, ran, outputs, lines=compiled.lines, layouts=_layouts(problem, plan, call.case))
+        judge_run(problem, call.case, ran, outputs, arch=arch, lines=lines, layouts=_layouts(problem, plan, call.case))
         for call, ran, outputs in zip(calls, report.cases, expected, strict=True)
     ]
 

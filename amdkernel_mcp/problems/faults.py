@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from amdkernel_mcp.compiler.occupancy import SIMDS
 from amdkernel_mcp.execution.runner_answer import DispatchFault
 from amdkernel_mcp.execution.runner_job import CaseReport
 from amdkernel_mcp.problems.hangs import commonest_place
@@ -14,7 +15,6 @@ from amdkernel_mcp.results import CheckVerdict, Finding, FindingKind
 
 # What lies within the runner's guard bands would not stop a GPU: the kernel would go on and be wrong.
 _GUARD_BYTES = 64 << 10
-_LDS_GRANULE = 512  # bytes in which LDS is given out at least
 HANGS = ("step_limit", "deadlock")
 _ACCESS_KINDS: dict[str, FindingKind] = {
     "out_of_bounds": "out_of_bounds",
@@ -88,15 +88,16 @@ def place_of(kernel: str, seen: DispatchFault, calls: Sequence[int]) -> str:
     return f"{place}, called from line {', '.join(map(str, calls))}" if calls else place
 
 
-def explain_stop(report: CaseReport, *, lines: Lines | None, layouts: Mapping[str, Layout]) -> Stop | None:
-    """Why the run of `report` stopped; None: it came to its end. `layouts`: of each buffer."""
+def explain_stop(report: CaseReport, *, arch: str, lines: Lines | None, layouts: Mapping[str, Layout]) -> Stop | None:
+    """Why the run of `report` on `arch` stopped; None: it came to its end. `layouts`: of each buffer."""
     if report.status == "ok":
         return None
     record = next((record for record in reversed(report.dispatches) if record.fault), None)
     if record and record.fault:
         if record.fault.kind in HANGS:
             return _of_hang(record.kernel, record.fault, lines)
-        return _of_fault(record.kernel, record.fault, lines_to(lines, record.fault.pc, record.fault.callers), layouts)
+        chain = lines_to(lines, record.fault.pc, record.fault.callers)
+        return _of_fault(record.kernel, record.fault, chain, layouts, SIMDS[arch].lds_granule)
     message = report.message or report.status
     if report.status == "timeout":
         return Stop("timeout", Finding(kind="timeout", message=message))
@@ -110,7 +111,9 @@ def explain_stop(report: CaseReport, *, lines: Lines | None, layouts: Mapping[st
     return Stop("crashed", Finding(kind=kind, message=message))
 
 
-def _of_fault(kernel: str, fault: DispatchFault, chain: Sequence[int], layouts: Mapping[str, Layout]) -> Stop:
+def _of_fault(
+    kernel: str, fault: DispatchFault, chain: Sequence[int], layouts: Mapping[str, Layout], lds_granule: int
+) -> Stop:
     line, calls = (chain[0] if chain else None), chain[1:]
     place = place_of(kernel, fault, calls)
     instruction = fault.instruction.split()[0] if fault.instruction else "an instruction"
@@ -118,7 +121,7 @@ def _of_fault(kernel: str, fault: DispatchFault, chain: Sequence[int], layouts: 
     kind: FindingKind = "crashed"
     if fault.kind in _ACCESS_KINDS:
         kind = _ACCESS_KINDS[fault.kind]
-        verdict = "incorrect" if _survivable(fault) else "crashed"
+        verdict = "incorrect" if _survivable(fault, lds_granule) else "crashed"
         message = f"{access_of(fault, layouts)}; {place}: {_REMEDIES.get(fault.kind, _REMEDIES['out_of_bounds'])}"
     elif fault.kind == "not_emulated":
         verdict = kind = "not_emulated"
@@ -145,10 +148,10 @@ def _of_hang(kernel: str, fault: DispatchFault, lines: Lines | None) -> Stop:
     return Stop("timeout", Finding(kind="timeout", message=f"{message} {where}", line=line, called_from=calls))
 
 
-def _survivable(fault: DispatchFault) -> bool:
+def _survivable(fault: DispatchFault, lds_granule: int) -> bool:
     """Whether a GPU would have gone on. Beyond LDS loads give 0, stores are dropped; flat accesses are faults."""
     if fault.kind == "out_of_bounds" and fault.space == "lds" and fault.instruction.startswith("flat_"):
-        return (fault.address or 0) < -(-(fault.region_bytes or 0) // _LDS_GRANULE) * _LDS_GRANULE
+        return (fault.address or 0) < -(-(fault.region_bytes or 0) // lds_granule) * lds_granule
     if fault.kind == "read_only" or fault.space == "lds":
         return True
     if fault.kind != "out_of_bounds" or fault.offset is None or fault.region_bytes is None or not fault.region_live:

@@ -55,11 +55,12 @@ def judge_run(
     report: CaseReport,
     expected: Mapping[str, Array],
     *,
+    arch: str,
     lines: Lines | None,
     layouts: Mapping[str, Layout],
 ) -> RunJudgement:
-    """Judge one run (one seed, all its repeats) against the expected outputs."""
-    stop = explain_stop(report, lines=lines, layouts=layouts)
+    """Judge one run on `arch` (one seed, all its repeats) against the expected outputs."""
+    stop = explain_stop(report, arch=arch, lines=lines, layouts=layouts)
     mistakes = explain_mistakes(report, lines=lines, layouts=layouts)
     findings = [*_guard_findings(report, layouts), *_input_findings(report, mistakes)]
     if stop:

@@ -28,7 +28,7 @@ def findings_of(files: Mapping[str, bytes], target: Target, *, stops: bool = Tru
         others = {number: tables[number] for number in partners if number is not None}
         report = CaseReport("fault" if record.fault else "ok", "", (), dispatches=(record,))
         hangs = record.fault is not None and record.fault.kind in HANGS
-        stop = explain_stop(report, lines=lines, layouts={}) if stops or hangs else None
+        stop = explain_stop(report, arch=target.arch, lines=lines, layouts={}) if stops or hangs else None
         mistakes = explain_mistakes(report, lines=lines, layouts={}, other_lines=others)
         for finding in [*([stop.finding] if stop else []), *mistakes]:
             found.setdefault((finding.kind, finding.line, ""), finding)

@@ -68,7 +68,7 @@ def answers(sandbox, settings, compiled):
 @pytest.mark.parametrize("kernel", MARKS)
 def test_a_hostile_kernel_ends_with_a_verdict_and_a_line(sandbox, settings, compiled, answers, kernel):
     answer = answers.get(kernel) or run(sandbox, settings, compiled, [kernel], HANG_TIMEOUT_S)[kernel]
-    stop = explain_stop(answer, lines=compiled.lines, layouts={})
+    stop = explain_stop(answer, arch="gfx942", lines=compiled.lines, layouts={})
     findings = [stop.finding] if stop else explain_mistakes(answer, lines=compiled.lines, layouts={})
     verdict = stop.verdict if stop else "ok"
     assert {(verdict, finding.kind, finding.line) for finding in findings} & set(MARKS[kernel]), findings

@@ -25,11 +25,11 @@ def problem(tmp_path):
     return load_problem(write_problem(tmp_path))
 
 
-def judged(problem, *repeats, status="ok", message="", expected=EXPECTED, **rest):
+def judged(problem, *repeats, status="ok", message="", expected=EXPECTED, arch="gfx942", **rest):
     outputs = tuple({"y": repeat.tobytes()} for repeat in repeats)
     report = CaseReport(status, message, outputs, **rest)
     layouts = {"x": Layout(4, (4, 10)), "y": Layout(4, (4, 10))}
-    return judge_run(problem, problem.cases[0], report, {"y": expected}, lines=Line7(), layouts=layouts)
+    return judge_run(problem, problem.cases[0], report, {"y": expected}, arch=arch, lines=Line7(), layouts=layouts)
 
 
 def kinds(run):
@@ -123,7 +123,7 @@ def test_damage_beside_an_array_is_incorrect_though_the_output_is_right(problem,
     assert said in run.reason
 
 
-def stopped_by(problem, status="fault", **fault):
+def stopped_by(problem, status="fault", arch="gfx942", **fault):
     place = {
         "pc": 0x1900,
         "workgroup": (1, 0, 0),
@@ -135,7 +135,7 @@ def stopped_by(problem, status="fault", **fault):
         kernel="softmax", grid=(2, 1, 1), block=(64, 1, 1), lds_bytes=0, seconds=0.0, counters={}, pcs=None,
         fault=DispatchFault(**(place | fault)),
     )  # fmt: skip
-    return judged(problem, status=status, message="stopped", dispatches=(record,))
+    return judged(problem, status=status, message="stopped", arch=arch, dispatches=(record,))
 
 
 @pytest.mark.parametrize(
@@ -194,6 +194,14 @@ def test_each_way_to_stop_has_its_verdict_and_line(problem, status, fault, verdi
     run = stopped_by(problem, status, **fault)
     assert (run.verdict, kinds(run), run.findings[0].line) == (verdict, [kind], 7)
     assert said in run.reason
+
+
+@pytest.mark.parametrize(("arch", "granule"), [("gfx942", 512), ("gfx950", 1280), ("gfx1100", 512)])
+def test_the_rest_of_the_last_granule_of_lds_would_not_stop_a_gpu(problem, arch, granule):
+    beyond = {"kind": "out_of_bounds", "space": "lds", "store": True, "bytes": 4, "region_bytes": 400,
+              "instruction": "flat_store_dword v[0:1], v2"}  # fmt: skip
+    assert stopped_by(problem, arch=arch, address=granule - 4, **beyond).verdict == "incorrect"
+    assert stopped_by(problem, arch=arch, address=granule, **beyond).verdict == "crashed"
 
 
 @pytest.mark.parametrize(

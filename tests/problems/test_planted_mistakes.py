@@ -98,7 +98,7 @@ def found(sandbox, settings):
         report = run_job(sandbox, target, RunnerJob(arch, compiled.code_object, cases))
         seen = {}
         for name, answer in zip(names, report.cases, strict=True):
-            stop = explain_stop(answer, lines=compiled.lines, layouts={})
+            stop = explain_stop(answer, arch=arch, lines=compiled.lines, layouts={})
             mistakes = explain_mistakes(answer, lines=compiled.lines, layouts={})
             seen[name] = ([stop.finding] if stop else []) + mistakes
         return seen
