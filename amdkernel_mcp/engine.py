@@ -93,21 +93,27 @@ class Engine:
         target: str | None = None,
         flags: Sequence[str] = (),
         isa: bool = False,
+        kernel: str | None = None,
         on_progress: Progress = silent,
     ) -> CompileResult:
         """Compile for `arch` (default: the target's), with `flags` after those of the file's `build` line.
 
-        A compile error is a result whose `ok` is false. Raises FlagError, UnknownTargetError, InfrastructureError.
+        `isa`: with the disassembly of the kernels and the file's other functions; `kernel`: with that of this one.
+        A compile error is a result whose `ok` is false. Raises FlagError, InputError for a kernel that is not there,
+        UnknownTargetError, InfrastructureError.
         """
+        from amdkernel_mcp.problems.kernel_symbols import symbols_called
         from amdkernel_mcp.problems.launch_plan import read_launch_plan
 
         where = self._target(target)
         on_progress(f"compiling for {arch or where.arch}")
         flags = (*read_launch_plan(source).flags(), *flags)
-        compiled = self._compiler(where).compile(
-            source, arch=arch or where.arch, flags=flags, file_name=file_name, want_isa=isa
-        )
-        return compiled.result.model_copy(update={"target": where.name})
+        compiled = self._compiler(where).compile(source, arch=arch or where.arch, flags=flags, file_name=file_name)
+        result = compiled.result.model_copy(update={"target": where.name})
+        if not result.ok or not (isa or kernel):
+            return result
+        shown = symbols_called(kernel, [found.name for found in result.kernels]) if kernel else []
+        return result.model_copy(update={"isa": compiled.isa(shown)})
 
     def check(
         self,

@@ -131,7 +131,7 @@ class CompileResult(JobAnswer):
     diagnostics: list[Diagnostic] = []
     kernels: list[KernelResources] = []
     toolchain: str | None = None
-    isa: str | None = Field(default=None, description="Excerpt of the disassembly with source lines, if asked for")
+    isa: str | None = Field(default=None, description="Disassembly with source lines, kernels first, if asked for")
 
 
 class Worst(Result):

@@ -23,7 +23,10 @@ async def compile_kernel(
         list[Annotated[str, Field(max_length=200)]],
         Field(description="Compiler flags from the allow-list, e.g. -O3, -ffast-math, -DTILE=64", max_length=64),
     ] = [],  # noqa: B006 - never changed, and a schema with a plain default
-    isa: Annotated[bool, Field(description="Also show the disassembly with source lines")] = False,
+    isa: Annotated[bool, Field(description="Also show the disassembly with source lines, kernels first")] = False,
+    kernel: Annotated[
+        str | None, Field(description="Show the disassembly of this kernel alone", max_length=512)
+    ] = None,
     wait_s: WaitS = 45,
 ) -> CompileResult:
     """Compile HIP device code with the ROCm compiler in a sandbox.
@@ -35,17 +38,18 @@ async def compile_kernel(
     Next: check_kernel, to see whether it computes the right thing.
     """
     desk = desk_of(ctx)
-    kernel = desk.candidate(path=path, source=source)
+    candidate = desk.candidate(path=path, source=source)
     return await desk.long(
         ctx,
         CompileResult,
         lambda progress: desk.engine.compile(
-            kernel.source,
-            file_name=kernel.file_name,
+            candidate.source,
+            file_name=candidate.file_name,
             arch=arch,
             target=target,
             flags=flags,
             isa=isa,
+            kernel=kernel,
             on_progress=progress,
         ),
         wait_s=wait_s,

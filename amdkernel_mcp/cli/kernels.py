@@ -16,7 +16,10 @@ def compile(  # noqa: A001 - the command's name is the contract's
     arch: Annotated[str | None, typer.Option(help="gfx90a, gfx942, gfx950, gfx1100 or gfx1201.")] = None,
     target: Target = None,
     flag: Annotated[list[str] | None, typer.Option(help="Compiler flag, e.g. --flag=-O2; may be repeated.")] = None,
-    isa: Annotated[bool, typer.Option("--isa", help="Show the disassembly with source lines.")] = False,
+    isa: Annotated[bool, typer.Option("--isa", help="Show the disassembly with source lines, kernels first.")] = False,
+    kernel: Annotated[
+        str | None, typer.Option(help="Show the disassembly of this kernel alone.", show_default=False)
+    ] = None,
     json: Json = False,
 ) -> int:
     """Compile a kernel in the sandbox.
@@ -28,18 +31,19 @@ def compile(  # noqa: A001 - the command's name is the contract's
     from amdkernel_mcp.candidate import read_candidate
     from amdkernel_mcp.cli.show.compile import show_compile
 
-    kernel = read_candidate(file)
+    candidate = read_candidate(file)
     with open_engine() as engine, progress() as report:
         result = engine.compile(
-            kernel.source,
-            file_name=kernel.file_name,
+            candidate.source,
+            file_name=candidate.file_name,
             arch=arch,
             target=target,
             flags=flag or [],
             isa=isa,
+            kernel=kernel,
             on_progress=report,
         )
-    return finish(result, good=result.ok, json=json, show=lambda console: show_compile(console, result, kernel))
+    return finish(result, good=result.ok, json=json, show=lambda console: show_compile(console, result, candidate))
 
 
 def check(

@@ -16,7 +16,7 @@ from amdkernel_mcp.compiler.diagnostics import parse_diagnostics
 from amdkernel_mcp.compiler.disassembly import Instruction, parse_disassembly
 from amdkernel_mcp.compiler.flags import parse_flags
 from amdkernel_mcp.compiler.instruction_mix import instruction_mix
-from amdkernel_mcp.compiler.isa import annotated_isa, code_of, excerpt
+from amdkernel_mcp.compiler.isa import annotated_isa, code_of
 from amdkernel_mcp.compiler.line_table import LineTable
 from amdkernel_mcp.compiler.occupancy import SIMDS, occupancy
 from amdkernel_mcp.errors import InputError
@@ -36,8 +36,20 @@ class Compiled:
 
     result: CompileResult
     code_object: bytes | None
-    isa: str | None  # the whole disassembly with source lines, if asked for
     lines: LineTable | None
+    disassembly: str
+    source: str
+
+    def isa(self, kernels: Sequence[str] = ()) -> str:
+        """The code with its source lines: of all kernels, then of the file's other functions; or of `kernels` alone."""
+        if self.code_object is None or self.lines is None:
+            return ""
+        order = [*kernels] or [kernel.name for kernel in self.result.kernels]
+        functions = {function.name: function for function in read_functions(self.code_object)}
+        chosen = [functions.pop(name) for name in order if name in functions]
+        if not kernels:
+            chosen += functions.values()
+        return annotated_isa(list(parse_disassembly(self.disassembly)), chosen, self.lines, self.source)
 
 
 class Compiler:
@@ -55,7 +67,6 @@ class Compiler:
         arch: str,
         flags: Sequence[str] = (),
         file_name: str = "kernel.hip",
-        want_isa: bool = False,
     ) -> Compiled:
         """Device code for `arch`; a failed compile is a result whose `ok` is false and whose diagnostics say why.
 
@@ -88,18 +99,8 @@ class Compiler:
                 self._cache.put(key, entry)
         update = {"cached": cached, "isolation": self._sandbox.isolation}
         result = CompileResult.model_validate_json(entry.result).model_copy(update=update)
-        return _compiled(result, entry, source, want_isa=want_isa)
-
-
-def _compiled(result: CompileResult, entry: Entry, source: str, *, want_isa: bool) -> Compiled:
-    if entry.code_object is None:
-        return Compiled(result, None, None, None)
-    lines = LineTable(entry.code_object)
-    if not want_isa:
-        return Compiled(result, entry.code_object, None, lines)
-    instructions = list(parse_disassembly(entry.disassembly))
-    isa = annotated_isa(instructions, read_functions(entry.code_object), lines, source)
-    return Compiled(result.model_copy(update={"isa": excerpt(isa)}), entry.code_object, isa, lines)
+        lines = LineTable(entry.code_object) if entry.code_object is not None else None
+        return Compiled(result, entry.code_object, lines, entry.disassembly, source)
 
 
 def _check_input(source: str, arch: str) -> None:

@@ -7,25 +7,32 @@ from amdkernel_mcp.compiler.code_object import Function
 from amdkernel_mcp.compiler.disassembly import Instruction
 from amdkernel_mcp.compiler.line_table import LineTable
 
-MAX_EXCERPT_CHARS = 3000
-
 
 def annotated_isa(
     instructions: Sequence[Instruction], functions: Sequence[Function], lines: LineTable, source: str
 ) -> str:
-    """The code of all functions: before each run of instructions of one line, that line as a comment."""
+    """The code of the functions: before each run of instructions of one line, that line as a comment.
+
+    Functions of headers and libraries, in which nothing has a line of the file, are merely counted.
+    """
     text: list[str] = []
     source_lines = source.splitlines()
+    left_out = 0
     for function in functions:
+        code = [(instruction, lines.line_of(instruction.address)) for instruction in code_of(function, instructions)]
+        if all(line is None for _, line in code):
+            left_out += 1
+            continue
         text.append(f"{function.name}:")
         shown: int | None = None
-        for instruction in code_of(function, instructions):
-            line = lines.line_of(instruction.address)
+        for instruction, line in code:
             if line is not None and line != shown:
                 shown = line
                 text.append(f"; {line}: {source_lines[line - 1].strip() if line <= len(source_lines) else ''}")
             text.append(f"  {instruction.address:6x}  {instruction.text}")
         text.append("")
+    if left_out:
+        text.append(f"; left out: {left_out} function{'s' * (left_out != 1)} of headers and libraries")
     return "\n".join(text)
 
 
@@ -37,12 +44,3 @@ def code_of(function: Function, instructions: Sequence[Instruction]) -> list[Ins
 
 def _address(instruction: Instruction) -> int:
     return instruction.address
-
-
-def excerpt(isa: str, max_chars: int = MAX_EXCERPT_CHARS) -> str:
-    """The beginning of the text in whole lines, and how much was left out."""
-    if len(isa) <= max_chars:
-        return isa
-    cut = isa.rfind("\n", 0, max_chars)
-    rest = isa[max(cut, 0) :].count("\n")
-    return f"{isa[: max(cut, 0)]}\n; … {rest} more lines in the artefact"

@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from amdkernel_mcp.errors import InputError
+
 _NT_AMDGPU_METADATA = 32
 _LENGTH = r"\d{1,9}"  # of a name; a symbol made to harm has more digits than int() takes
 _BUILTIN_TYPES = {
@@ -101,6 +103,19 @@ def find_kernel(kernels: Sequence[KernelSymbol], name: str) -> KernelSymbol | li
             names = [kernel.name for kernel in fits]
             return names if len(set(names)) == len(names) else [kernel.symbol for kernel in fits]
     return [kernel.name for kernel in kernels]
+
+
+def symbols_called(name: str, symbols: Sequence[str]) -> list[str]:
+    """The symbols of the kernels that a source calls `name`: without template arguments, of all instances.
+
+    Raises InputError where there is none.
+    """
+    names = {symbol: _tidy(source_name(symbol)) for symbol in symbols}
+    found = [symbol for symbol in symbols if _tidy(name) in (symbol, names[symbol], names[symbol].partition("<")[0])]
+    if not found:
+        known = ", ".join(source_name(symbol) for symbol in symbols) or "none"
+        raise InputError(f"no kernel is called {name!r}", hint=f"the kernels of the file: {known}")
+    return found
 
 
 def _tidy(name: str) -> str:

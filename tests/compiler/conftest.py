@@ -18,10 +18,8 @@ def compiler(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Comp
 def compile_ok(compiler: Compiler) -> Callable[..., Compiled]:
     """Compile what must compile; the diagnostics are the message when it does not."""
 
-    def compile_ok(
-        source: str, arch: str = "gfx942", flags: tuple[str, ...] = (), *, want_isa: bool = False
-    ) -> Compiled:
-        compiled = compiler.compile(source, arch=arch, flags=flags, want_isa=want_isa)
+    def compile_ok(source: str, arch: str = "gfx942", flags: tuple[str, ...] = ()) -> Compiled:
+        compiled = compiler.compile(source, arch=arch, flags=flags)
         assert compiled.result.ok, compiled.result.diagnostics
         return compiled
 

@@ -1,7 +1,8 @@
 import pytest
 
 from amdkernel_mcp.compiler.compile import Compiler
-from amdkernel_mcp.problems.kernel_symbols import Parameter, find_kernel, kernel_symbols
+from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.problems.kernel_symbols import Parameter, find_kernel, kernel_symbols, symbols_called
 
 pytestmark = pytest.mark.sandbox
 
@@ -51,3 +52,22 @@ def test_a_kernel_without_extern_c_is_found_by_its_name(kernels, name, symbol):
 
 def test_a_template_with_two_instances_has_to_be_named_in_full(kernels):
     assert find_kernel(kernels, "scale") == ["scale<float, 4>", "scale<__half, -1>"]
+
+
+@pytest.mark.parametrize(
+    ("name", "symbols"),
+    [
+        ("mangled", ["_Z7mangledPf"]),
+        ("_Z7mangledPf", ["_Z7mangledPf"]),
+        ("scale<float,4>", ["_Z5scaleIfLi4EEvPT_"]),
+        ("scale", ["_Z5scaleIfLi4EEvPT_", "_Z5scaleI6__halfLin1EEvPT_"]),
+    ],
+)
+def test_a_name_means_all_instances_of_a_template(kernels, name, symbols):
+    assert symbols_called(name, [kernel.symbol for kernel in kernels]) == symbols
+
+
+def test_a_kernel_that_is_not_there_is_told_with_those_that_are(kernels):
+    with pytest.raises(InputError, match="no kernel is called 'skale'") as raised:
+        symbols_called("skale", [kernel.symbol for kernel in kernels])
+    assert "scale<float, 4>" in raised.value.hint
