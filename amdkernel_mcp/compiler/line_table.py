@@ -66,6 +66,16 @@ class LineTable:
         calls = [call.line for call in inner_first if call.line is not None]
         return tuple(calls if own is None else [own, *calls])
 
+    def lines_near(self, address: int) -> tuple[int, ...]:
+        """As lines_of; of an instruction that has no line, those of the nearest one before it in its function."""
+        function = next((f for f in self._functions if f[0] <= address < f[1]), None)
+        index = bisect_right(self._starts, address) - 1
+        lines = self.lines_of(address)
+        while not lines and function and index >= 0 and self.spans[index].start >= function[0]:
+            lines = self.lines_of(self.spans[index].start)
+            index -= 1
+        return lines
+
     def is_opening(self, address: int) -> bool:
         """Whether the line is the one where the function begins: compilers put there what they moved."""
         start = next((start for start, end in self._functions if start <= address < end), None)

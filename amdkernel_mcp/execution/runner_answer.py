@@ -59,6 +59,7 @@ class StandingWaves(_Answer):
     wave: _Count
     waves: _Count
     callers: list[int] = []
+    at_barrier: bool = False
 
 
 class DispatchFault(_Answer):
@@ -92,7 +93,7 @@ class DispatchFault(_Answer):
     offset: int | None = None  # from that buffer's start
     region_bytes: _Count | None = None
     region_live: bool | None = None
-    standing: list[StandingWaves] = []  # of a limit: where the waves that could run were
+    standing: list[StandingWaves] = []  # of a limit: where the waves were
 
 
 # address, executions, lanes, bytes, divergent, lines, L1 hits, L2 hits, L2 misses, LDS cycles, LDS conflicts

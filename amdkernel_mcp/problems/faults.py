@@ -9,7 +9,7 @@ from typing import Protocol
 from amdkernel_mcp.compiler.occupancy import SIMDS
 from amdkernel_mcp.execution.runner_answer import DispatchFault
 from amdkernel_mcp.execution.runner_job import CaseReport
-from amdkernel_mcp.problems.hangs import commonest_place
+from amdkernel_mcp.problems.hangs import commonest_place, describe_hang
 from amdkernel_mcp.problems.kernel_symbols import source_name
 from amdkernel_mcp.results import CheckVerdict, Finding, FindingKind
 
@@ -41,6 +41,10 @@ class Lines(Protocol):
 
     def lines_of(self, address: int) -> Sequence[int]:
         """The line of the user's file, then those of the inlined calls that led there, outwards."""
+        ...
+
+    def lines_near(self, address: int) -> Sequence[int]:
+        """The same; of an instruction without a line, those of the one before it."""
         ...
 
     def is_opening(self, address: int) -> bool:
@@ -95,7 +99,7 @@ def explain_stop(report: CaseReport, *, arch: str, lines: Lines | None, layouts:
     record = next((record for record in reversed(report.dispatches) if record.fault), None)
     if record and record.fault:
         if record.fault.kind in HANGS:
-            return _of_hang(record.kernel, record.fault, lines)
+            return _of_hang(record.kernel, record.fault, record.seconds, lines)
         chain = lines_to(lines, record.fault.pc, record.fault.callers)
         return _of_fault(record.kernel, record.fault, chain, layouts, SIMDS[arch].lds_granule)
     message = report.message or report.status
@@ -133,19 +137,17 @@ def _of_fault(
     return Stop(verdict, Finding(kind=kind, message=message, line=line, called_from=list(calls)))
 
 
-def _of_hang(kernel: str, fault: DispatchFault, lines: Lines | None) -> Stop:
-    still = commonest_place(fault.standing, lambda pc, callers: lines_to(lines, pc, callers))
-    chain = still.chain if still else lines_to(lines, fault.pc, fault.callers)
-    if fault.kind == "deadlock":
-        message = (
-            f"{source_name(kernel)} hangs: some waves of workgroup {list(fault.workgroup)} wait at a barrier that"
-            " others never reach; every thread of a block must come to __syncthreads()."
-        )
-    else:
-        message = f"{source_name(kernel)} did not end in time: a loop without end, or a wait for what never comes?"
-    where = f"When it was stopped, {still}" if still else f"Last ran {place_of(kernel, fault, chain[1:])}"
+def _of_hang(kernel: str, fault: DispatchFault, seconds: float, lines: Lines | None) -> Stop:
+    def chain_of(pc: int, callers: Sequence[int]) -> list[int]:
+        return [*lines.lines_near(pc), *(line for call in callers for line in lines.lines_of(call))] if lines else []
+
+    running = commonest_place(fault.standing, chain_of)
+    waiting = commonest_place(fault.standing, chain_of, at_barrier=True)
+    chain = running.chain if running else chain_of(fault.pc, fault.callers)
+    where = running or f"it last ran {place_of(kernel, fault, chain[1:])}"
+    message = describe_hang(source_name(kernel), seconds, where, waiting)
     line, calls = (chain[0] if chain else None), list(chain[1:])
-    return Stop("timeout", Finding(kind="timeout", message=f"{message} {where}", line=line, called_from=calls))
+    return Stop("timeout", Finding(kind="timeout", message=message, line=line, called_from=calls))
 
 
 def _survivable(fault: DispatchFault, lds_granule: int) -> bool:

@@ -31,13 +31,19 @@ def findings_of(files: Mapping[str, bytes], target: Target, *, stops: bool = Tru
         stop = explain_stop(report, arch=target.arch, lines=lines, layouts={}) if stops or hangs else None
         mistakes = explain_mistakes(report, lines=lines, layouts={}, other_lines=others)
         for finding in [*([stop.finding] if stop else []), *mistakes]:
-            found.setdefault((finding.kind, finding.line, ""), finding)
+            found.setdefault((finding.kind, finding.line, ""), _with_remedy(finding))
     program = LineTable(files[PROGRAM]) if b'{"call":' in raw and PROGRAM in files else None
     for call in read_calls(raw, target=target.name):
         theirs = tables[call.partner.object] if call.partner and call.partner.object is not None else None
         finding = _of_call(call, program, theirs)
         found.setdefault((finding.kind, finding.line, call.call), finding)
     return list(found.values())
+
+
+def _with_remedy(finding: Finding) -> Finding:
+    if finding.kind != "timeout":
+        return finding
+    return finding.model_copy(update={"message": f"{finding.message}: a larger --timeout would tell"})
 
 
 class _Tables(dict[int, LineTable | None]):

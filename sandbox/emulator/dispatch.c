@@ -175,12 +175,13 @@ static bool is_limit(OutcomeKind k) { return k == OUTCOME_STEP_LIMIT || k == OUT
 static void add_standing(const Wave *w, Outcome *out)
 {
     const Program *p = w->program;
-    Standing here = {.pc = p->address + p->offset_of[w->pc], .wave = w->index, .waves = 1};
+    u64 at = w->at_barrier ? w->pc - 1 : w->pc; /* it has executed the barrier */
+    Standing here = {.pc = p->address + p->offset_of[at], .wave = w->index, .at_barrier = w->at_barrier, .waves = 1};
     memcpy(here.workgroup, w->workgroup, sizeof here.workgroup);
     list_callers(w, here.callers);
     for (u32 k = 0; k < out->standing_count; k++) {
         Standing *s = &out->standing[k];
-        if (s->pc == here.pc && !memcmp(s->callers, here.callers, sizeof s->callers)) {
+        if (s->pc == here.pc && s->at_barrier == here.at_barrier && !memcmp(s->callers, here.callers, sizeof s->callers)) {
             s->waves++;
             return;
         }
@@ -189,13 +190,12 @@ static void add_standing(const Wave *w, Outcome *out)
         out->standing[out->standing_count++] = here;
 }
 
-/* The waves that could go on: the others wait for them at a barrier. */
 static void list_standing(const Crew *c, Outcome *out)
 {
     for (u32 n = 0; n < c->resident; n++)
         for (u32 k = 0; c->groups[n]->busy && k < c->groups[n]->wave_count; k++) {
             const Wave *w = &c->groups[n]->waves[k];
-            if (!w->ended && !w->at_barrier && w->pc < w->program->count)
+            if (!w->ended && w->pc < w->program->count)
                 add_standing(w, out);
         }
 }

@@ -212,12 +212,13 @@ typedef struct {
     u64 pc, callers[CALLERS];
     u32 workgroup[3];
     u32 wave;
+    bool at_barrier;
     u64 waves;
 } Standing;
 
 typedef struct {
     Fault fault;          /* kind OUTCOME_OK: the dispatch ran to its end */
-    Standing standing[MAX_STANDING]; /* of waves that could run, where the fault is a limit */
+    Standing standing[MAX_STANDING]; /* where the fault is a limit */
     u32 standing_count;
     bool process_ends;    /* its limit was Dispatch.end_at */
     u64 counters[COUNTER_COUNT];

@@ -108,9 +108,45 @@ def test_a_kernel_that_hangs_is_told_with_its_line_before_the_program_is_ended(t
     ended = amdkernel_run(tmp_path / "locked.hip", "--timeout", "6", *look, "--target", "emulator:gfx942")
     assert (ended.returncode, ended.stdout) == (124, "launched\n"), ended.stderr
     assert "it ran for more than 6 s" in ended.stderr
-    assert "locked.hip:5: timeout: locked<int> did not end in time" in ended.stderr
-    assert "2 of 2 waves were at line 5, as wave 0 of workgroup [" in ended.stderr
+    assert "locked.hip:5: timeout: locked<int> had not ended after " in ended.stderr
+    assert "2 of 2 waves were at line 5 (wave 0 of workgroup [" in ended.stderr
+    assert "or the kernel is slow: a larger --timeout would tell" in ended.stderr
     assert "lets this pass" not in ended.stderr
+
+
+HANDSHAKE = """
+#include <hip/hip_runtime.h>
+__device__ __noinline__ int waits(volatile int* flag) {
+  int turns = 0;
+  while (*flag == 0)
+    turns++;
+  return turns;
+}
+__global__ void handshake(int* flag) {
+  if (threadIdx.x >= 64)
+    waits(flag);
+  __syncthreads();
+  *flag = 1;
+}
+int main() {
+  int* x;
+  if (hipMalloc(&x, 8) || hipMemset(x, 0, 8)) return 90;
+  handshake<<<1, 256>>>(x);
+  if (hipDeviceSynchronize()) return 92;
+}
+"""
+
+
+@pytest.mark.parametrize(("arch", "level"), [("gfx942", "-O3"), ("gfx950", "-O0"), ("gfx1201", "-O3")])
+def test_waves_at_a_barrier_and_in_a_loop_are_told_with_their_lines(tmp_path: Path, arch: str, level: str) -> None:
+    """At -O0 gfx950's code of the loop has instructions without a line, and the loop is in a function of its own."""
+    (tmp_path / "handshake.hip").write_text(HANDSHAKE)
+    words = ("--timeout", "5", f"--flag={level}", "--target", f"emulator:{arch}")
+    ended = amdkernel_run(tmp_path / "handshake.hip", *words)
+    assert re.search(r"handshake.hip:[56]: timeout: handshake had not ended after ", ended.stderr), ended.stderr
+    running, waiting = (6, 2) if arch == "gfx1201" else (3, 1)
+    assert f"{running} of {running + waiting} waves were at line " in ended.stderr
+    assert f", {waiting} at the barrier of line 12. Either a loop" in ended.stderr
 
 
 def test_what_is_no_program_is_wrong_input(tmp_path: Path) -> None:

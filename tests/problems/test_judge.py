@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from problem_text import TOML, changed, write_problem
 
-from amdkernel_mcp.execution.runner_answer import DispatchFault, DispatchRecord, GuardDamage
+from amdkernel_mcp.execution.runner_answer import DispatchFault, DispatchRecord, GuardDamage, StandingWaves
 from amdkernel_mcp.execution.runner_job import CaseReport
 from amdkernel_mcp.problems.faults import Layout
 from amdkernel_mcp.problems.judge import judge_case, judge_run, rtol_of
@@ -15,6 +15,8 @@ RIGHT = EXPECTED.astype(np.float32)
 class Line7:
     def lines_of(self, address):
         return (7,) if address == 0x1900 else ()
+
+    lines_near = lines_of
 
     def is_opening(self, _address):
         return False
@@ -184,8 +186,10 @@ def test_what_lies_far_from_all_arrays_is_not_put_down_to_one(problem, region, o
          "crashed", "misaligned", "no multiple"),
         ("not_emulated", {"kind": "not_emulated", "instruction": "v_new_thing v0, v1"},
          "not_emulated", "not_emulated", "v_new_thing"),
-        ("timeout", {"kind": "step_limit"}, "timeout", "timeout", "did not end"),
-        ("timeout", {"kind": "deadlock"}, "timeout", "timeout", "__syncthreads()"),
+        ("timeout", {"kind": "step_limit"}, "timeout", "timeout", "had not ended after"),
+        ("timeout", {"kind": "deadlock", "standing": [StandingWaves(
+            pc=0x1900, workgroup=(0, 0, 0), wave=1, waves=1, at_barrier=True)]},
+         "timeout", "timeout", "1 at the barrier of line 7"),
         ("fault", {"kind": "trap", "instruction": "s_trap 2"}, "crashed", "crashed", "s_trap"),
         ("fault", {"kind": "bad_pc"}, "crashed", "crashed", "no code"),
     ],

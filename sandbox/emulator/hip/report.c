@@ -108,7 +108,7 @@ static void write_standing(FILE *out, const CodeObject *c, const Outcome *o)
         fprintf(out, "%s{\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"waves\":%" PRIu64, k ? "," : "",
                 s->pc - c->base, s->workgroup[0], s->workgroup[1], s->workgroup[2], s->wave, s->waves);
         write_callers(out, c, s->callers);
-        fputc('}', out);
+        fprintf(out, ",\"at_barrier\":%s}", s->at_barrier ? "true" : "false");
     }
     fputc(']', out);
 }
