@@ -56,5 +56,6 @@ def describe_hang(kernel: str, seconds: float, running: Standstill | str, waitin
         return f"{where}. Either a loop has no end or waits for what never comes, or the kernel is slow"
     return (
         f"{where}, {waiting.waves} at the barrier of line {waiting.chain[0]}."
-        " Either a loop that has no end, or waits for what never comes, keeps threads from that __syncthreads(), or the kernel is slow"
+        " Either a loop that has no end, or waits for what never comes, keeps threads from that"
+        " __syncthreads(), or the kernel is slow"
     )
