@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from amdkernel_mcp.execution.runner_answer import DispatchFinding, RacePartner
 from amdkernel_mcp.execution.runner_job import CaseReport
@@ -41,6 +41,9 @@ _REMEDIES: dict[FindingKind, str] = {
 _BY_THE_RACE = "this read races, see above: it may only have come before what writes it"
 BETWEEN_STREAMS = "wait for an event of the other stream, or for the stream itself, in between"
 _BETWEEN_LANES = "let one lane alone write it, or use an atomic"
+_IN_TURNS = "let waves take turns with __syncthreads()"
+_ONE_WRITER = f"let one thread alone write it, use an atomic, or {_IN_TURNS}"
+_COUNTER = "make it one atomic, as atomicAdd"
 _BETWEEN_GROUPS = "use atomics, a flag with release and acquire, or a second launch"
 
 
@@ -55,6 +58,7 @@ def explain_mistakes(
     first: dict[tuple[FindingKind, int | None], Finding] = {}
     for record in report.dispatches:
         raced = {seen.pc for seen in record.findings if seen.kind == "race"}
+        counters = _counters(record.findings, lines)
         for seen in record.findings:
             kind = _KINDS.get(seen.kind)
             if kind is None:
@@ -64,11 +68,21 @@ def explain_mistakes(
             theirs = lines
             if seen.partner and seen.partner.object is not None:
                 theirs = (other_lines or {}).get(seen.partner.object)
-            finding = _finding(record.kernel, seen, kind, lines, theirs, layouts)
+            finding = _finding(record.kernel, seen, kind, lines, theirs, layouts, counters)
             if kind == "uninitialised_read" and seen.pc in raced:
                 finding = finding.model_copy(update={"message": f"{finding.message}; {_BY_THE_RACE}"})
             first.setdefault((kind, finding.line), finding)
     return sorted(first.values(), key=lambda finding: list(_KINDS).index(finding.kind))
+
+
+def _counters(found: Sequence[DispatchFinding], lines: Lines | None) -> set[int]:
+    """The lines that load and store the same place, in several waves: loads and stores race with stores of the line."""
+    how: dict[int, set[bool | None]] = {}
+    for seen in found:
+        line = line_at(lines, seen.pc, seen.callers)
+        if line is not None and seen.partner and line == line_of_partner(seen.partner, lines):
+            how.setdefault(line, set()).add(seen.store)
+    return {line for line, stores in how.items() if stores >= {True, False}}
 
 
 def _finding(
@@ -78,6 +92,7 @@ def _finding(
     lines: Lines | None,
     their_lines: Lines | None,
     layouts: Mapping[str, Layout],
+    counters: Collection[int],
 ) -> Finding:
     chain = lines_to(lines, seen.pc, seen.callers)
     if seen.use and lines and (not lines.lines_of(seen.pc) or lines.is_opening(seen.pc)):
@@ -89,14 +104,22 @@ def _finding(
     if seen.partner and used not in (None, line):
         text += f"; line {used} uses the value"
     text += _how_much(seen)
-    remedy = _REMEDIES[kind]
-    if seen.partner and seen.partner.work:
-        remedy = BETWEEN_STREAMS
-    elif seen.partner and seen.partner.workgroup != seen.workgroup:
-        remedy = _BETWEEN_GROUPS
-    elif seen.partner and seen.partner.wave == seen.wave:
-        remedy = _BETWEEN_LANES
+    remedy = _remedy_of_race(seen, seen.partner, line, other, line in counters) if seen.partner else _REMEDIES[kind]
     return Finding(kind=kind, message=f"{text}: {remedy}", line=line, called_from=chain[1:], other_line=other)
+
+
+def _remedy_of_race(
+    seen: DispatchFinding, partner: RacePartner, line: int | None, other: int | None, counter: bool
+) -> str:
+    if partner.work:
+        return BETWEEN_STREAMS
+    if partner.workgroup != seen.workgroup:
+        return _COUNTER if counter else _BETWEEN_GROUPS
+    if partner.wave == seen.wave:
+        return _BETWEEN_LANES
+    if counter:
+        return f"{_COUNTER}, or {_IN_TURNS}"
+    return _ONE_WRITER if seen.store and line is not None and line == other else _REMEDIES["race"]
 
 
 def _how_much(seen: DispatchFinding) -> str:

@@ -4,7 +4,7 @@ from amdkernel_mcp.execution.runner_answer import DispatchFinding, DispatchRecor
 from amdkernel_mcp.execution.runner_job import CaseReport
 from amdkernel_mcp.problems.mistakes import explain_mistakes
 
-LINES = {0x10: 5, 0x20: 9, 0x30: 12}
+LINES = {0x10: 5, 0x14: 5, 0x20: 9, 0x30: 12}
 
 
 class Lines:
@@ -90,3 +90,29 @@ def test_kernels_are_named_as_the_source_names_them():
     (race,) = explained(seen("race", 0x10, producer), kernel="_Z5scaleIfLi4EEvPT_", other_lines={2: Lines()})
     assert "; scale<float, 4>, workgroup" in race.message
     assert "which kernel producer in another stream" in race.message
+
+
+def stored(pc, partner):
+    return seen("race", pc, partner).model_copy(update={"store": True})
+
+
+def test_a_line_whose_loads_and_stores_race_with_its_stores_is_a_counter_and_wants_an_atomic():
+    load, store = seen("race", 0x10, writer(0x14)), stored(0x14, writer(0x14))
+    (race,) = explained(load, store)
+    assert "which wave 0 of the same workgroup writes in the same line" in race.message
+    assert race.message.endswith("make it one atomic, as atomicAdd, or let waves take turns with __syncthreads()")
+    elsewhere = writer(0x14).model_copy(update={"workgroup": (1, 0, 0)})
+    (race,) = explained(load.model_copy(update={"partner": elsewhere}), stored(0x14, elsewhere))
+    assert race.message.endswith("make it one atomic, as atomicAdd")
+
+
+def test_a_line_that_reads_what_its_neighbour_writes_wants_a_barrier():
+    (race,) = explained(seen("race", 0x10, writer(0x14)))
+    assert race.message.endswith("put __syncthreads() between the two, or use an atomic")
+
+
+def test_two_stores_of_one_line_want_one_writer_or_turns():
+    (race,) = explained(stored(0x14, writer(0x14)))
+    assert race.message.endswith(
+        "let one thread alone write it, use an atomic, or let waves take turns with __syncthreads()"
+    )
