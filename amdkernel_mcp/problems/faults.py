@@ -172,7 +172,7 @@ def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
         size = f" of {fault.region_bytes} bytes" if fault.region_bytes is not None else ""
         return f"{verb} {sized(fault.bytes)} at byte {signed(fault.address)} of {what}, beyond its end{size}"
     if fault.kind == "use_after_free":
-        whose = _name_of(fault) or f"an array of {fault.region_bytes} bytes"
+        whose = region_name(fault.region) or f"an array of {fault.region_bytes} bytes"
         return f"{verb} {sized(fault.bytes)} at byte {fault.offset} of {whose}, which was freed"
     if (fault.address or 0) < _NULL_PAGE and not 0 <= (fault.offset or -1) + _FARTHEST < 2 * _FARTHEST:
         return f"{verb} {sized(fault.bytes)} at a null pointer (address {fault.address})"
@@ -207,7 +207,7 @@ def byte_of(fault: DispatchFault) -> str:
     size = fault.region_bytes or 0
     offset = fault.offset or 0
     where = f"byte {offset} of" if offset < size else f"byte {offset - size} after"
-    return f"{where} {_name_of(fault)} ({sized(size)})"
+    return f"{where} {region_name(fault.region)} ({sized(size)})"
 
 
 def is_variable(fault: DispatchFault) -> bool:
@@ -215,10 +215,10 @@ def is_variable(fault: DispatchFault) -> bool:
     return (fault.region or "").startswith("`")
 
 
-def _name_of(fault: DispatchFault) -> str:
-    """The region's name, as the source has it."""
-    name = fault.region or ""
-    return f"`{source_name(name.strip('`'))}`" if is_variable(fault) else name
+def region_name(region: str | None) -> str:
+    """The name, of a variable as the source has it."""
+    name = region or ""
+    return f"`{source_name(name.strip('`'))}`" if name.startswith("`") else name
 
 
 def _strayed(fault: DispatchFault) -> bool:

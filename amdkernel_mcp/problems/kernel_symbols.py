@@ -123,10 +123,12 @@ def _tidy(name: str) -> str:
 
 
 def source_name(symbol: str) -> str:
-    """The name in the source of a mangled kernel, with simple template arguments; a C name is itself."""
+    """The name in the source of a mangled kernel or variable, with simple template arguments; a C name is itself."""
     rest = symbol.removeprefix("_Z")
     if rest == symbol:
         return symbol
+    if inner := _inner_name(symbol):
+        return inner
     nested = rest.startswith("N")
     rest = rest[1:] if nested else rest
     name = ""
@@ -139,6 +141,18 @@ def source_name(symbol: str) -> str:
     if rest.startswith("I") and name:
         return name + _template_arguments(rest[1:])
     return name or symbol
+
+
+def _inner_name(symbol: str) -> str | None:
+    """Of a static in a function, or of a static member of a template: the last name, which ends the symbol."""
+    tail = {"_ZZ": r"(_\d|__\d+_)?", "_ZN": "E"}.get(symbol[:3])
+    if tail is None:
+        return None
+    for begin in re.finditer(rf"EL?({_LENGTH})", symbol):
+        end = begin.end() + int(begin[1])
+        if end <= len(symbol) and re.fullmatch(tail, symbol[end:]):
+            return symbol[begin.end() : end]
+    return None
 
 
 def _template_arguments(mangled: str) -> str:

@@ -7,7 +7,7 @@ from amdkernel_mcp.execution.program_run import PROGRAM, REPORT
 from amdkernel_mcp.execution.runner_answer import CallRecord, read_calls, read_dispatches
 from amdkernel_mcp.execution.runner_job import CaseReport
 from amdkernel_mcp.execution.targets import Target
-from amdkernel_mcp.problems.faults import HANGS, explain_stop, line_at
+from amdkernel_mcp.problems.faults import HANGS, explain_stop, line_at, region_name
 from amdkernel_mcp.problems.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
 from amdkernel_mcp.results import Finding
 
@@ -67,7 +67,8 @@ def _of_call(call: CallRecord, program: LineTable | None, theirs: LineTable | No
     line = line_at(program, call.at - 1) if call.at else None
     other = line_of_partner(call.partner, theirs) if call.partner else None
     verb = "frees" if call.call == "release" else "writes" if call.store else "reads"
-    where = f"{call.bytes} bytes at byte {call.offset} of {call.region}" if call.call != "release" else call.region
+    region = region_name(call.region)
+    where = f"{call.bytes} bytes at byte {call.offset} of {region}" if call.call != "release" else region
     text = f"{_NOUNS[call.call]} {verb} {where}"
     if call.partner:
         text += f", which {work_of(call.partner, other)}, and both may run at the same time: {BETWEEN_STREAMS}"

@@ -20,6 +20,8 @@ enum { N = 1024 };
 #define ITEM (blockIdx.x * 256 + threadIdx.x)
 __global__ void fill(int* x) { x[ITEM] = threadIdx.x; } // writer
 __global__ void copy(const int* x, int* y) { y[ITEM] = x[ITEM]; } // reader
+namespace deep { __device__ int table[4]; }
+__global__ void look(int* x) { x[0] = deep::table[2]; }
 __global__ void same(int* x) { x[threadIdx.x] = 5; }
 __global__ void count(int* x) { atomicAdd(x, 1); }
 __global__ void give(int* flag, int* x) {
@@ -50,6 +52,10 @@ static void wrong(const char* name) {
   if (!strcmp(name, "copy")) {
     write(a);
     (void)hipMemcpyAsync(host, x, 4 * N, hipMemcpyDeviceToHost, b); // race: copy
+  }
+  if (!strcmp(name, "variable")) {
+    look<<<1, 1, 0, a>>>(x);
+    (void)hipMemcpyToSymbolAsync(HIP_SYMBOL(deep::table), host, 8, 4, hipMemcpyHostToDevice, b); // race: variable
   }
   if (!strcmp(name, "release")) {
     write(a);
@@ -103,6 +109,7 @@ int main(int, char** words) {
 KERNELS = ("no event", "event recorded too early", "a stream that does not wait for the null stream", "fill")
 CALLS = (
     ("copy", "race"),
+    ("variable", "race"),
     ("release", "use_after_free"),
     ("freed twice", "use_after_free"),
     ("copy beyond", "out_of_bounds"),
@@ -134,6 +141,11 @@ def test_a_kernel_that_may_overlap_with_work_of_another_stream_is_told(tmp_path:
 def test_a_mistake_in_a_call_of_the_program_is_told_at_the_calls_line(tmp_path: Path, case: str, kind: str) -> None:
     code, found, said = told(tmp_path, case)
     assert (code, found) == (1, [(line_of(f"{kind}: {case}"), kind)]), said
+
+
+def test_a_call_that_touches_a_variable_tells_its_name(tmp_path: Path) -> None:
+    _code, _found, said = told(tmp_path, "variable")
+    assert "a copy writes 8 bytes at byte 4 of `table`, which kernel look in another stream reads" in said
 
 
 def test_work_that_streams_events_and_waits_put_in_order_is_not_accused(tmp_path: Path) -> None:

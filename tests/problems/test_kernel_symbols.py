@@ -2,7 +2,7 @@ import pytest
 
 from amdkernel_mcp.compiler.compile import Compiler
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.problems.kernel_symbols import Parameter, find_kernel, kernel_symbols, symbols_called
+from amdkernel_mcp.problems.kernel_symbols import Parameter, find_kernel, kernel_symbols, source_name, symbols_called
 
 pytestmark = pytest.mark.sandbox
 
@@ -71,3 +71,23 @@ def test_a_kernel_that_is_not_there_is_told_with_those_that_are(kernels):
     with pytest.raises(InputError, match="no kernel is called 'skale'") as raised:
         symbols_called("skale", [kernel.symbol for kernel in kernels])
     assert "scale<float, 4>" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_ZN4deep12_GLOBAL__N_15tableE", "table"),
+        ("_ZZ4bumpfE5inner_0", "inner"),
+        ("_ZZ4bumpfE5inner__12_", "inner"),
+        ("_ZZN2ns3ptrIfEEPT_S2_iE5store", "store"),
+        ("_ZZZ4morePiiENKUliE_clEiE9in_lambda", "in_lambda"),
+        ("_ZN3BoxIfE3allE", "all"),
+        ("_Z5templILi4EE", "templ<4>"),
+        ("_ZN2ns4kernIfEEv3Foo", "kern<float>"),
+        ("_ZN2ns4kernE3Foo", "kern"),
+        ("_ZZ", "_ZZ"),
+        ("_ZZ4bumpfE9inner", "_ZZ4bumpfE9inner"),
+    ],
+)
+def test_statics_of_functions_and_members_of_templates_bear_their_own_names(symbol, name):
+    assert source_name(symbol) == name

@@ -38,9 +38,10 @@ static u64 call_in_program(void)
 static void write_call(FILE *out, const char *what, const char *kind, u64 address, const Block *block, u64 bytes, bool store,
                        const Overlapping *other)
 {
-    fprintf(out, "{\"call\":\"%s\",\"kind\":\"%s\",\"store\":%s,\"region\":\"allocation %u\",\"offset\":%" PRIu64
-            ",\"region_bytes\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"at\":%" PRIu64 ",\"partner\":", what, kind,
-            store ? "true" : "false", block->number, address - block->address, block->bytes, bytes, call_in_program());
+    fprintf(out, "{\"call\":\"%s\",\"kind\":\"%s\",\"store\":%s", what, kind, store ? "true" : "false");
+    report_region(out, block);
+    fprintf(out, ",\"offset\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"at\":%" PRIu64 ",\"partner\":",
+            address - block->address, bytes, call_in_program());
     if (other)
         report_work(out, other->label, other);
     else
@@ -56,6 +57,9 @@ void report_call(const char *what, const char *kind, u64 address, u64 bytes, boo
         !memory_nearest(runtime()->memory, address, &block) || address - block.address >= block.bytes)
         return;
     runtime_lock();
+    const WorkLabel *label = other ? other->label : NULL;
+    if (label && label->object)
+        report_variable(label->object, address, &block);
     if ((out = report_open())) {
         write_call(out, what, kind, address, &block, bytes, store, other);
         fclose(out);

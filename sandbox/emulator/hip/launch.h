@@ -74,6 +74,10 @@ void report_call(const char *what, const char *kind, u64 address, u64 bytes, boo
 void report_bad_range(const char *what, const void *pointer, u64 bytes, bool store);
 /* report.c: what calls.c shares with it. */
 FILE *report_open(void);
+/* If the block is that of the code object's variables, the one that the address lies in or comes after, its name in
+ * backticks. */
+void report_variable(const CodeObject *c, u64 address, Block *near);
+void report_region(FILE *out, const Block *near);
 void report_work(FILE *out, const void *label, const Overlapping *o);
 void report_objects_of(const void *label);
 

@@ -14,6 +14,7 @@
 #define PAGE 4096ull
 #define NULL_BYTES 65536ull
 #define FAR (1ull << 40)
+#define ARGUMENTS "the kernel's arguments"
 enum { LONGEST_NAME = 512 }; /* of a variable; the rest of it is left out */
 
 static const char *const spaces[] = {
@@ -45,20 +46,35 @@ static bool touches_memory(const Fault *f)
            f->kind >= OUTCOME_USE_AFTER_FREE;
 }
 
-/* The block, region or variable that an address of memory lies in or missed. A variable's name is in backticks. */
-static bool nearest(const CodeObject *c, const Dispatch *d, const Fault *f, Block *near)
+void report_variable(const CodeObject *c, u64 address, Block *near)
 {
     static _Thread_local char quoted[LONGEST_NAME];
+    const Symbol *v = code_object_variable(c, address, near->address, near->bytes);
+    if (!v)
+        return;
+    snprintf(quoted, sizeof quoted, "`%.*s`", LONGEST_NAME - 3, v->name);
+    *near = (Block){v->address, v->bytes, quoted, near->live, near->number};
+}
+
+/* The block, region or variable that an address of memory lies in or missed. */
+static bool nearest(const CodeObject *c, const Dispatch *d, const Fault *f, Block *near)
+{
     if (!in_memory(f) || !memory_nearest(runtime()->memory, f->address, near))
         return false;
-    const Symbol *v = code_object_variable(c, f->address, near->address, near->bytes);
     if (near->address == d->dispatch_packet)
-        *near = (Block){d->kernarg, d->kernarg_bytes, "the kernel's arguments", true, near->number};
-    else if (v) {
-        snprintf(quoted, sizeof quoted, "`%.*s`", LONGEST_NAME - 3, v->name);
-        *near = (Block){v->address, v->bytes, quoted, near->live, near->number};
-    }
+        *near = (Block){d->kernarg, d->kernarg_bytes, ARGUMENTS, true, near->number};
+    else
+        report_variable(c, f->address, near);
     return true;
+}
+
+void report_region(FILE *out, const Block *near)
+{
+    char unnamed[32];
+    snprintf(unnamed, sizeof unnamed, "allocation %u", near->number);
+    fputs(",\"region\":", out);
+    write_string(out, near->name && near->name[0] ? near->name : unnamed);
+    fprintf(out, ",\"region_bytes\":%" PRIu64, near->bytes);
 }
 
 /* The addresses of the process are of no use to a reader: those of memory are told as an offset in a region. */
@@ -71,12 +87,9 @@ static void write_place(FILE *out, const CodeObject *c, const Dispatch *d, const
         fprintf(out, ",\"region_bytes\":%u", d->kernel.lds_bytes + d->dynamic_lds_bytes);
     if (!nearest(c, d, f, &near))
         return;
-    char unnamed[32];
-    snprintf(unnamed, sizeof unnamed, "allocation %u", near.number);
-    fputs(",\"region\":", out);
-    write_string(out, near.name && near.name[0] ? near.name : unnamed);
-    fprintf(out, ",\"offset\":%" PRId64 ",\"region_bytes\":%" PRIu64 ",\"region_live\":%s",
-            (i64)(f->address - near.address), near.bytes, near.live ? "true" : "false");
+    report_region(out, &near);
+    fprintf(out, ",\"offset\":%" PRId64 ",\"region_live\":%s", (i64)(f->address - near.address),
+            near.live ? "true" : "false");
 }
 
 static void write_callers(FILE *out, const CodeObject *c, const u64 *callers)
@@ -266,6 +279,8 @@ static const char *foreign_place(const Block *near, u64 address)
         return "a null pointer or near to one";
     if (is_memory_of_the_host(address))
         return "which is memory of the host that was neither allocated by HIP nor registered";
+    if (near->name && !strcmp(near->name, ARGUMENTS))
+        return "which belongs to no allocation";
     return distance > FAR ? "far from every allocation" : NULL;
 }
 
