@@ -243,7 +243,8 @@ class Engine:
     ) -> ProgramRun:
         """Run a whole HIP program, its output passed on as it comes. Its own ending is a value, and so are findings.
 
-        Where nobody looks closely, accesses beyond a block go on as on a GPU, and are told as `overruns`.
+        Where nobody looks closely, accesses beyond a block go on as on a GPU, and are told as `overruns`; `stops`
+        name the line of what stopped a kernel, where it is known.
 
         Raises InputError where `look` asks a GPU for what only the emulator sees.
         """
@@ -265,12 +266,15 @@ class Engine:
             on_progress=on_progress,
         )
         closely = (look or NO_LOOK).closely
-        seen = tuple(findings_of(ran.report, where, stops=closely))
-        if closely:
-            return replace(ran, findings=(*seen, *ran.findings))
-        hangs = tuple(finding for finding in seen if finding.kind == "timeout")
-        overruns = tuple(finding for finding in seen if finding.kind != "timeout")
-        return replace(ran, findings=(*hangs, *ran.findings), overruns=overruns)
+        seen = findings_of(ran.report, where)
+        failures = [told.finding for told in seen if closely or told.finding.kind == "timeout"]
+        rest = [told for told in seen if told.finding not in failures]
+        return replace(
+            ran,
+            findings=(*failures, *ran.findings),
+            stops=tuple(told.finding for told in rest if told.stopped and told.finding.line),
+            overruns=tuple(told.finding for told in rest if not told.stopped),
+        )
 
     def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
         """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError."""

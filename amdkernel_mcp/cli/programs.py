@@ -71,7 +71,7 @@ def run(
         )
     if ended.ended:
         complain(ended.ended, file=None if ended.compiled else str(program), as_json=False)
-    for finding in (*ended.findings, *ended.overruns):
+    for finding in (*ended.findings, *ended.stops, *ended.overruns):
         name = str(program) if wanted.source else None
         complain(f"{finding.kind}: {finding.message}", file=name, line=finding.line, as_json=False)
     if ended.overruns:

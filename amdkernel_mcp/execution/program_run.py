@@ -63,6 +63,7 @@ class ProgramRun:
     ended: str | None = None
     compiled: bool = True
     findings: tuple[Finding, ...] = ()
+    stops: tuple[Finding, ...] = ()  # what stopped a kernel where nobody asked for a close look: no failure of ours
     overruns: tuple[Finding, ...] = ()  # accesses beyond memory's blocks, which a GPU lets pass: no failure
     report: Mapping[str, bytes] = field(default_factory=dict)  # of the emulator: records, and code objects N.co
 

@@ -131,9 +131,9 @@ def _of_fault(
         verdict = kind = "not_emulated"
         message = f"the emulator does not know {fault.instruction or 'an instruction'}"
     elif fault.kind == "trap":
-        message = f"{kernel} stopped itself with {instruction} ({place})"
+        message = f"stops itself with {instruction}, as abort and a failed assert do; {place}"
     else:
-        message = f"{kernel} jumped to where no code is ({place})"
+        message = f"jumps to where no code is, as a call through a wrong pointer does; {place}"
     return Stop(verdict, Finding(kind=kind, message=message, line=line, called_from=list(calls)))
 
 

@@ -1,25 +1,30 @@
 """What the emulator saw in the kernels of a whole program → findings, with lines from the program's own debug data."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from amdkernel_mcp.compiler.line_table import LineTable
 from amdkernel_mcp.execution.program_run import PROGRAM, REPORT
 from amdkernel_mcp.execution.runner_answer import CallRecord, read_calls, read_dispatches
 from amdkernel_mcp.execution.runner_job import CaseReport
 from amdkernel_mcp.execution.targets import Target
-from amdkernel_mcp.problems.faults import HANGS, explain_stop, line_at, region_name
+from amdkernel_mcp.problems.faults import explain_stop, line_at, region_name
 from amdkernel_mcp.problems.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
 from amdkernel_mcp.results import Finding
 
 
-def findings_of(files: Mapping[str, bytes], target: Target, *, stops: bool = True) -> list[Finding]:
-    """What the emulator's report says of all launches, one finding for each kind and line.
+class ProgramFinding(NamedTuple):
+    """What is wrong with a launch or a call, and whether it stopped the kernel."""
 
-    stops: with what stopped a kernel; where it hung is told in any case. Raises TargetError.
-    """
+    finding: Finding
+    stopped: bool
+
+
+def findings_of(files: Mapping[str, bytes], target: Target) -> list[ProgramFinding]:
+    """What the emulator's report says of all launches, one finding for each kind and line. Raises TargetError."""
     tables = _Tables(files)
     raw = files.get(REPORT, b"")
-    found: dict[tuple[str, int | None, str], Finding] = {}
+    found: dict[tuple[str, int | None, str], ProgramFinding] = {}
     for record in read_dispatches(raw, target=target.name):
         if not record.fault and not record.findings:
             continue
@@ -27,16 +32,17 @@ def findings_of(files: Mapping[str, bytes], target: Target, *, stops: bool = Tru
         partners = {seen.partner.object for seen in record.findings if seen.partner} - {None}
         others = {number: tables[number] for number in partners if number is not None}
         report = CaseReport("fault" if record.fault else "ok", "", (), dispatches=(record,))
-        hangs = record.fault is not None and record.fault.kind in HANGS
-        stop = explain_stop(report, arch=target.arch, lines=lines, layouts={}) if stops or hangs else None
-        mistakes = explain_mistakes(report, lines=lines, layouts={}, other_lines=others)
-        for finding in [*([stop.finding] if stop else []), *mistakes]:
-            found.setdefault((finding.kind, finding.line, ""), _with_remedy(finding))
+        stop = explain_stop(report, arch=target.arch, lines=lines, layouts={})
+        if stop:
+            told = ProgramFinding(_with_remedy(stop.finding), stopped=True)
+            found.setdefault((told.finding.kind, told.finding.line, ""), told)
+        for finding in explain_mistakes(report, lines=lines, layouts={}, other_lines=others):
+            found.setdefault((finding.kind, finding.line, ""), ProgramFinding(finding, stopped=False))
     program = LineTable(files[PROGRAM]) if b'{"call":' in raw and PROGRAM in files else None
     for call in read_calls(raw, target=target.name):
         theirs = tables[call.partner.object] if call.partner and call.partner.object is not None else None
         finding = _of_call(call, program, theirs)
-        found.setdefault((finding.kind, finding.line, call.call), finding)
+        found.setdefault((finding.kind, finding.line, call.call), ProgramFinding(finding, stopped=False))
     return list(found.values())
 
 

@@ -309,6 +309,8 @@ def test_an_overrun_reaches_as_far_as_the_memory_that_a_gpu_maps_at_once(overrun
     assert f"up to {2**21 - 4000} bytes beyond" in within.stderr
     assert beyond.returncode == 92
     assert "out_of_bounds in kernel fill(int*)" in beyond.stderr
+    assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 2097152 of allocation" in beyond.stderr
+    assert "lets this pass" not in beyond.stderr
 
 
 def test_an_overrun_is_a_failure_where_the_emulator_looks_on(overrun: Path) -> None:

@@ -63,8 +63,8 @@ hipError_t kernarg_fill(u8 *out, const KernelMetadata *k, const LaunchShape *sha
 bool kernarg_read_extra(void **extra, const void **buffer, size_t *bytes);
 
 /* report.c: one JSON line to the report file, or a sentence on stderr for a fault when there is none. With the option
- * `overruns` faults but limits always go to stderr, and the file has limits, and launches with findings that no earlier
- * one had. */
+ * `overruns` faults but limits always go to stderr as well, and the file has launches with faults, and with findings that
+ * no earlier one had. */
 void report_dispatch(const Function *f, const Dispatch *d, Outcome *o);
 
 /* calls.c: what is wrong with a copy, a fill or a release of the program itself. With the option `check` it is told, and

@@ -412,7 +412,7 @@ void report_dispatch(const Function *f, const Dispatch *d, Outcome *o)
     }
     if (d->overruns && o->fault.kind != OUTCOME_OK && !o->standing_count)
         tell(f, d, &o->fault);
-    if (d->overruns && !o->finding_count && !o->standing_count)
+    if (d->overruns && !o->finding_count && o->fault.kind == OUTCOME_OK)
         return;
     FILE *out = report_open();
     if (!out)
