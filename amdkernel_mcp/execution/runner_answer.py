@@ -89,6 +89,7 @@ class DispatchFault(_Answer):
     address: _Count | None = None
     bytes: _Count | None = None
     store: bool | None = None
+    host: bool = False  # the address is one of the host's own memory
     region: _Name | None = None  # the nearest buffer; a variable's symbol is in backticks
     offset: int | None = None  # from that buffer's start
     region_bytes: _Count | None = None

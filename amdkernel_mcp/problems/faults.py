@@ -126,7 +126,7 @@ def _of_fault(
     if fault.kind in _ACCESS_KINDS:
         kind = _ACCESS_KINDS[fault.kind]
         verdict = "incorrect" if _survivable(fault, lds_granule) else "crashed"
-        message = f"{access_of(fault, layouts)}; {place}: {_REMEDIES.get(fault.kind, _REMEDIES['out_of_bounds'])}"
+        message = f"{access_of(fault, layouts)}; {place}: {remedy_of(fault)}"
     elif fault.kind == "not_emulated":
         verdict = kind = "not_emulated"
         message = f"the emulator does not know {fault.instruction or 'an instruction'}"
@@ -161,6 +161,28 @@ def _survivable(fault: DispatchFault, lds_granule: int) -> bool:
     return -_GUARD_BYTES <= fault.offset < fault.region_bytes + _GUARD_BYTES
 
 
+def remedy_of(fault: DispatchFault) -> str:
+    """What to do about an access to memory."""
+    if fault.kind != "out_of_bounds":
+        return _REMEDIES[fault.kind]
+    if fault.host:
+        return "allocate it with hipMalloc and copy to it, or use hipHostMalloc or hipHostRegister"
+    if _is_null(fault):
+        return "let the pointer lead to memory before it is used"
+    if _has_no_lds(fault):
+        return "give the launch the bytes of its `extern __shared__` arrays"
+    return _REMEDIES["out_of_bounds"]
+
+
+def _is_null(fault: DispatchFault) -> bool:
+    near = fault.offset is not None and -_FARTHEST <= fault.offset < _FARTHEST
+    return fault.space not in ("lds", "scratch") and (fault.address or 0) < _NULL_PAGE and not near
+
+
+def _has_no_lds(fault: DispatchFault) -> bool:
+    return fault.space == "lds" and fault.region_bytes == 0
+
+
 def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
     """What was touched, of what size, and how far off it is."""
     verb = "writes" if fault.store else "reads"
@@ -169,12 +191,17 @@ def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
         return f"{verb} {sized(fault.bytes)} at {_somewhere(fault)}, which is no multiple of what {instruction} needs"
     if fault.space in ("lds", "scratch"):
         what = "LDS (__shared__ memory)" if fault.space == "lds" else "its private memory"
+        if _has_no_lds(fault):
+            return f"{verb} {sized(fault.bytes)} at byte {signed(fault.address)} of {what}, of which it was given none"
         size = f" of {fault.region_bytes} bytes" if fault.region_bytes is not None else ""
         return f"{verb} {sized(fault.bytes)} at byte {signed(fault.address)} of {what}, beyond its end{size}"
     if fault.kind == "use_after_free":
         whose = region_name(fault.region) or f"an array of {fault.region_bytes} bytes"
         return f"{verb} {sized(fault.bytes)} at byte {fault.offset} of {whose}, which was freed"
-    if (fault.address or 0) < _NULL_PAGE and not 0 <= (fault.offset or -1) + _FARTHEST < 2 * _FARTHEST:
+    if fault.host:
+        where = f"0x{fault.address or 0:x}, memory of the host that was neither allocated by HIP nor registered"
+        return f"{verb} {sized(fault.bytes)} at {where}"
+    if _is_null(fault):
         return f"{verb} {sized(fault.bytes)} at a null pointer (address {fault.address})"
     if fault.offset is None or fault.region_bytes is None or not fault.region or _strayed(fault):
         return f"{verb} {sized(fault.bytes)} at an address that belongs to no array (0x{fault.address or 0:x})"

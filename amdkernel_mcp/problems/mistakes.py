@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from amdkernel_mcp.execution.runner_answer import DispatchFinding, RacePartner
 from amdkernel_mcp.execution.runner_job import CaseReport
@@ -16,6 +17,7 @@ from amdkernel_mcp.problems.faults import (
     line_at,
     lines_to,
     place_of,
+    remedy_of,
     signed,
     sized,
 )
@@ -38,7 +40,7 @@ _REMEDIES: dict[FindingKind, str] = {
     "misaligned": "align the address to 4 bytes",
     "out_of_bounds": "compare the index with the size before the access",
 }
-_BY_THE_RACE = "this read races, see above: it may only have come before what writes it"
+_BY_THE_RACE = "this read races, see above, and may only have come before what writes it"
 BETWEEN_STREAMS = "wait for an event of the other stream, or for the stream itself, in between"
 _BETWEEN_LANES = "let one lane alone write it, or use an atomic"
 _IN_TURNS = "let waves take turns with __syncthreads()"
@@ -58,7 +60,7 @@ def explain_mistakes(
     first: dict[tuple[FindingKind, int | None], Finding] = {}
     for record in report.dispatches:
         raced = {seen.pc for seen in record.findings if seen.kind == "race"}
-        counters = _counters(record.findings, lines)
+        launch = _Launch(record.kernel, lines, layouts, raced, _counters(record.findings, lines))
         for seen in record.findings:
             kind = _KINDS.get(seen.kind)
             if kind is None:
@@ -68,9 +70,7 @@ def explain_mistakes(
             theirs = lines
             if seen.partner and seen.partner.object is not None:
                 theirs = (other_lines or {}).get(seen.partner.object)
-            finding = _finding(record.kernel, seen, kind, lines, theirs, layouts, counters)
-            if kind == "uninitialised_read" and seen.pc in raced:
-                finding = finding.model_copy(update={"message": f"{finding.message}; {_BY_THE_RACE}"})
+            finding = _finding(launch, seen, kind, theirs)
             first.setdefault((kind, finding.line), finding)
     return sorted(first.values(), key=lambda finding: list(_KINDS).index(finding.kind))
 
@@ -85,27 +85,38 @@ def _counters(found: Sequence[DispatchFinding], lines: Lines | None) -> set[int]
     return {line for line, stores in how.items() if stores >= {True, False}}
 
 
-def _finding(
-    kernel: str,
-    seen: DispatchFinding,
-    kind: FindingKind,
-    lines: Lines | None,
-    their_lines: Lines | None,
-    layouts: Mapping[str, Layout],
-    counters: Collection[int],
-) -> Finding:
+@dataclass(frozen=True)
+class _Launch:
+    """What is known of the launch in which something was found."""
+
+    kernel: str
+    lines: Lines | None
+    layouts: Mapping[str, Layout]
+    raced: Collection[int]  # instructions
+    counters: Collection[int]  # lines
+
+
+def _finding(launch: _Launch, seen: DispatchFinding, kind: FindingKind, their_lines: Lines | None) -> Finding:
+    lines = launch.lines
     chain = lines_to(lines, seen.pc, seen.callers)
     if seen.use and lines and (not lines.lines_of(seen.pc) or lines.is_opening(seen.pc)):
         chain = lines_to(lines, seen.use[0], seen.use[1:]) or chain
     line = next(iter(chain), None)
     used = line_at(lines, seen.use[0], seen.use[1:]) if seen.use else None
     other = line_of_partner(seen.partner, their_lines) if seen.partner else used
-    text = f"{_said(seen, line, other, layouts)}; {place_of(kernel, seen, chain[1:])}"
+    text = f"{_said(seen, line, other, launch.layouts)}; {place_of(launch.kernel, seen, chain[1:])}"
     if seen.partner and used not in (None, line):
         text += f"; line {used} uses the value"
-    text += _how_much(seen)
-    remedy = _remedy_of_race(seen, seen.partner, line, other, line in counters) if seen.partner else _REMEDIES[kind]
-    return Finding(kind=kind, message=f"{text}: {remedy}", line=line, called_from=chain[1:], other_line=other)
+    text += f"{_how_much(seen)}: {_remedy(launch, seen, kind, line, other)}"
+    return Finding(kind=kind, message=text, line=line, called_from=chain[1:], other_line=other)
+
+
+def _remedy(launch: _Launch, seen: DispatchFinding, kind: FindingKind, line: int | None, other: int | None) -> str:
+    if seen.partner:
+        return _remedy_of_race(seen, seen.partner, line, other, line in launch.counters)
+    if kind == "uninitialised_read" and seen.pc in launch.raced:
+        return _BY_THE_RACE
+    return remedy_of(seen) if seen.kind == "out_of_bounds" else _REMEDIES[kind]
 
 
 def _remedy_of_race(

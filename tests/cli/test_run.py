@@ -319,6 +319,26 @@ def test_an_overrun_is_a_failure_where_the_emulator_looks_on(overrun: Path) -> N
     assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr
 
 
+HOST_POINTER = """
+#include <hip/hip_runtime.h>
+#include <cstdlib>
+__global__ void set(int* x) { *x = 1; }
+int main() {
+  set<<<1, 1>>>((int*)std::malloc(4));
+  return hipDeviceSynchronize() ? 92 : 0;
+}
+"""
+
+
+@pytest.mark.parametrize("look", [[], ["--check"]])
+def test_a_pointer_of_the_host_is_told_as_one_with_the_line_that_follows_it(tmp_path: Path, look: list[str]) -> None:
+    (tmp_path / "host.hip").write_text(HOST_POINTER)
+    ended = amdkernel_run(tmp_path / "host.hip", *look)
+    assert ended.returncode == 92
+    assert "host.hip:4: out_of_bounds: writes 4 bytes at 0x" in ended.stderr
+    assert "memory of the host that was neither allocated by HIP nor registered; set, workgroup" in ended.stderr
+
+
 FLAT = """
 #include <hip/hip_runtime.h>
 #include <cstdio>

@@ -77,6 +77,15 @@ void report_region(FILE *out, const Block *near)
     fprintf(out, ",\"region_bytes\":%" PRIu64, near->bytes);
 }
 
+/* Whether the process has memory there that is not the emulated GPU's: mostly a pointer of the host in an argument. */
+static bool is_memory_of_the_host(u64 address)
+{
+    u64 arena, bytes;
+    unsigned char resident;
+    memory_arena(runtime()->memory, &arena, &bytes);
+    return address - arena >= bytes && mincore((void *)(uintptr_t)(address & ~(u64)(PAGE - 1)), 1, &resident) == 0;
+}
+
 /* The addresses of the process are of no use to a reader: those of memory are told as an offset in a region. */
 static void write_place(FILE *out, const CodeObject *c, const Dispatch *d, const Fault *f)
 {
@@ -85,6 +94,8 @@ static void write_place(FILE *out, const CodeObject *c, const Dispatch *d, const
             f->bytes, f->store ? "true" : "false");
     if (f->space == SPACE_LDS)
         fprintf(out, ",\"region_bytes\":%u", d->kernel.lds_bytes + d->dynamic_lds_bytes);
+    if (in_memory(f) && is_memory_of_the_host(f->address))
+        fputs(",\"host\":true", out);
     if (!nearest(c, d, f, &near))
         return;
     report_region(out, &near);
@@ -257,15 +268,6 @@ static void write_object(CodeObject *c)
     }
     free(c->file);
     c->file = NULL;
-}
-
-/* Whether the process has memory there that is not the emulated GPU's: mostly a pointer of the host in an argument. */
-static bool is_memory_of_the_host(u64 address)
-{
-    u64 arena, bytes;
-    unsigned char resident;
-    memory_arena(runtime()->memory, &arena, &bytes);
-    return address - arena >= bytes && mincore((void *)(uintptr_t)(address & ~(u64)(PAGE - 1)), 1, &resident) == 0;
 }
 
 /* Why an address is no offset that went wrong, as one is that lies within FAR of a block; NULL when it may be. */
