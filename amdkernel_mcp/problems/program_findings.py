@@ -1,16 +1,20 @@
 """What the emulator saw in the kernels of a whole program → findings, with lines from the program's own debug data."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 from amdkernel_mcp.compiler.line_table import LineTable
+from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.program_run import PROGRAM, REPORT
-from amdkernel_mcp.execution.runner_answer import CallRecord, read_calls, read_dispatches
+from amdkernel_mcp.execution.runner_answer import CallRecord, DispatchFault, DispatchRecord, read_calls, read_dispatches
 from amdkernel_mcp.execution.runner_job import CaseReport
 from amdkernel_mcp.execution.targets import Target
 from amdkernel_mcp.problems.faults import explain_stop, line_at, region_name
 from amdkernel_mcp.problems.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
 from amdkernel_mcp.results import Finding
+
+_Seen = TypeVar("_Seen", bound=DispatchFault)
 
 
 class ProgramFinding(NamedTuple):
@@ -23,11 +27,13 @@ class ProgramFinding(NamedTuple):
 def findings_of(files: Mapping[str, bytes], target: Target) -> list[ProgramFinding]:
     """What the emulator's report says of all launches, one finding for each kind and line. Raises TargetError."""
     tables = _Tables(files)
+    program = _Program(LineTable(files[PROGRAM]) if PROGRAM in files else None)
     raw = files.get(REPORT, b"")
     found: dict[tuple[str, int | None, str], ProgramFinding] = {}
     for record in read_dispatches(raw, target=target.name):
         if not record.fault and not record.findings:
             continue
+        record = program.with_lines_of_allocations(record)
         lines = tables[record.object]
         partners = {seen.partner.object for seen in record.findings if seen.partner} - {None}
         others = {number: tables[number] for number in partners if number is not None}
@@ -38,7 +44,6 @@ def findings_of(files: Mapping[str, bytes], target: Target) -> list[ProgramFindi
             found.setdefault((told.finding.kind, told.finding.line, ""), told)
         for finding in explain_mistakes(report, lines=lines, layouts={}, other_lines=others):
             found.setdefault((finding.kind, finding.line, ""), ProgramFinding(finding, stopped=False))
-    program = LineTable(files[PROGRAM]) if b'{"call":' in raw and PROGRAM in files else None
     for call in read_calls(raw, target=target.name):
         theirs = tables[call.partner.object] if call.partner and call.partner.object is not None else None
         finding = _of_call(call, program, theirs)
@@ -50,6 +55,33 @@ def _with_remedy(finding: Finding) -> Finding:
     if finding.kind != "timeout":
         return finding
     return finding.model_copy(update={"message": f"{finding.message}: a larger --timeout would tell"})
+
+
+@dataclass(frozen=True)
+class _Program:
+    """The lines of the program's own calls, where it has any."""
+
+    lines: LineTable | None
+
+    def line_of_call(self, return_address: int) -> int | None:
+        try:
+            return line_at(self.lines, return_address - 1) if return_address else None
+        except ToolchainError:  # what is no code object may have more sections than one has
+            return None
+
+    def region(self, name: str, made_at: int) -> str:
+        """`allocation 2 (made in line 14)`; a variable as the source names it."""
+        line = self.line_of_call(made_at)
+        return region_name(name) if line is None else f"{name} (made in line {line})"
+
+    def with_lines_of_allocations(self, record: DispatchRecord) -> DispatchRecord:
+        def located(seen: _Seen) -> _Seen:
+            if not seen.region or not seen.made_at:
+                return seen
+            return seen.model_copy(update={"region": self.region(seen.region, seen.made_at)})
+
+        fault = located(record.fault) if record.fault else None
+        return record.model_copy(update={"fault": fault, "findings": [located(seen) for seen in record.findings]})
 
 
 class _Tables(dict[int, LineTable | None]):
@@ -68,12 +100,12 @@ class _Tables(dict[int, LineTable | None]):
 _NOUNS = {"copy": "a copy", "fill": "a fill (hipMemset)", "release": "hipFree or hipFreeAsync"}
 
 
-def _of_call(call: CallRecord, program: LineTable | None, theirs: LineTable | None) -> Finding:
+def _of_call(call: CallRecord, program: _Program, theirs: LineTable | None) -> Finding:
     """With the line of the call, where the program has lines; else with that of the kernel that it meets."""
-    line = line_at(program, call.at - 1) if call.at else None
+    line = program.line_of_call(call.at)
     other = line_of_partner(call.partner, theirs) if call.partner else None
     verb = "frees" if call.call == "release" else "writes" if call.store else "reads"
-    region = region_name(call.region)
+    region = program.region(call.region, call.made_at)
     where = f"{call.bytes} bytes at byte {call.offset} of {region}" if call.call != "release" else region
     text = f"{_NOUNS[call.call]} {verb} {where}"
     if call.partner:

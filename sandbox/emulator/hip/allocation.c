@@ -3,6 +3,7 @@
 
 #include "device.h"
 #include "ipc.h"
+#include "launch.h"
 #include "order_of_work.h"
 
 #include <stdlib.h>
@@ -71,6 +72,8 @@ hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32
         error = hipSuccess;
     }
     runtime_unlock();
+    if (address)
+        report_note_allocation(address);
     return error;
 }
 

@@ -1,6 +1,7 @@
 /*
  * What is told of the program's own calls: copies, fills and releases that leave a block, touch one that was freed, or
- * meet work of another stream. A line of the program is found by the first frame on the stack that is its own.
+ * meet work of another stream. A line of the program is found by the first frame on the stack that is its own; so is that of
+ * the call that asked for a block.
  */
 #include "launch.h"
 #include "order_of_work.h"
@@ -9,6 +10,7 @@
 #include <elf.h>
 #include <execinfo.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -33,6 +35,45 @@ static u64 call_in_program(void)
         return 0;
     bool moved = ((const Elf64_Ehdr *)program)->e_type == ET_DYN;
     return (u64)(uintptr_t)frame[k] - (moved ? (u64)(uintptr_t)program : 0);
+}
+
+/* By the number of a block: the call that asked for it. */
+static u64 *asked_for;
+static u32 asked_for_room;
+static pthread_mutex_t asked_for_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool make_room_for(u32 number)
+{
+    if (number < asked_for_room)
+        return true;
+    u32 room = 2 * number + 64;
+    u64 *more = realloc(asked_for, room * sizeof *more);
+    if (!more)
+        return false;
+    memset(more + asked_for_room, 0, (room - asked_for_room) * sizeof *more);
+    asked_for = more;
+    asked_for_room = room;
+    return true;
+}
+
+void report_note_allocation(u64 address)
+{
+    Block block;
+    if (!runtime()->report_path || !memory_nearest(runtime()->memory, address, &block))
+        return;
+    u64 call = call_in_program();
+    pthread_mutex_lock(&asked_for_lock);
+    if (make_room_for(block.number))
+        asked_for[block.number] = call;
+    pthread_mutex_unlock(&asked_for_lock);
+}
+
+u64 report_allocation_call(u32 number)
+{
+    pthread_mutex_lock(&asked_for_lock);
+    u64 call = number < asked_for_room ? asked_for[number] : 0;
+    pthread_mutex_unlock(&asked_for_lock);
+    return call;
 }
 
 static void write_call(FILE *out, const char *what, const char *kind, u64 address, const Block *block, u64 bytes, bool store,
