@@ -91,7 +91,7 @@ class DispatchFault(_Answer):
     store: bool | None = None
     host: bool = False  # the address is one of the host's own memory
     region: _Name | None = None  # the nearest buffer; a variable's symbol is in backticks
-    made_at: _Count = 0  # the return address of the program's call that asked for that buffer, where it is known
+    made_at: list[int] = []  # return addresses of the program's calls that asked for that buffer, innermost first
     offset: int | None = None  # from that buffer's start
     region_bytes: _Count | None = None
     region_live: bool | None = None
@@ -126,7 +126,7 @@ class CallRecord(_Answer):
     kind: Literal["race", "use_after_free", "out_of_bounds"]
     store: bool
     region: _Name
-    made_at: _Count = 0
+    made_at: list[int] = []
     offset: _Count
     region_bytes: _Count
     bytes: _Count

@@ -1,6 +1,6 @@
 """What the emulator saw in the kernels of a whole program → findings, with lines from the program's own debug data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -69,9 +69,9 @@ class _Program:
         except ToolchainError:  # what is no code object may have more sections than one has
             return None
 
-    def region(self, name: str, made_at: int) -> str:
+    def region(self, name: str, made_at: Sequence[int]) -> str:
         """`allocation 2 (made in line 14)`; a variable as the source names it."""
-        line = self.line_of_call(made_at)
+        line = next((line for call in made_at if (line := self.line_of_call(call))), None)
         return region_name(name) if line is None else f"{name} (made in line {line})"
 
     def with_lines_of_allocations(self, record: DispatchRecord) -> DispatchRecord:

@@ -315,8 +315,9 @@ def test_an_overrun_reaches_as_far_as_the_memory_that_a_gpu_maps_at_once(overrun
     assert "lets this pass" not in beyond.stderr
 
 
-def test_an_overrun_is_a_failure_where_the_emulator_looks_on(overrun: Path) -> None:
-    ended = amdkernel_run(overrun, "24", "--check")
+@pytest.mark.parametrize("level", [[], ["--flag=-O0"]])
+def test_an_overrun_is_a_failure_where_the_emulator_looks_on(overrun: Path, level: list[str]) -> None:
+    ended = amdkernel_run(overrun, "24", "--check", *level)
     assert ended.returncode == 92
     assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr
     made = next(n for n, line in enumerate(OVERRUN.splitlines(), 1) if "hipMalloc" in line)

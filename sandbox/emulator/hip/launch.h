@@ -78,10 +78,10 @@ FILE *report_open(void);
  * backticks. */
 void report_variable(const CodeObject *c, u64 address, Block *near);
 void report_region(FILE *out, const Block *near);
-/* calls.c: a block was made, and where in the program that was asked for; 0: not known. Not with the lock of the
+/* calls.c: a block was made; where in the program that was asked for, as far as it is known. Not with the lock of the
  * runtime, which the loader may wait for. */
 void report_note_allocation(u64 address);
-u64 report_allocation_call(u32 number);
+void report_allocation_calls(FILE *out, u32 number);
 void report_work(FILE *out, const void *label, const Overlapping *o);
 void report_objects_of(const void *label);
 

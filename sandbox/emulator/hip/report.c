@@ -74,7 +74,8 @@ void report_region(FILE *out, const Block *near)
     snprintf(unnamed, sizeof unnamed, "allocation %u", near->number);
     fputs(",\"region\":", out);
     write_string(out, near->name && near->name[0] ? near->name : unnamed);
-    fprintf(out, ",\"region_bytes\":%" PRIu64 ",\"made_at\":%" PRIu64, near->bytes, report_allocation_call(near->number));
+    fprintf(out, ",\"region_bytes\":%" PRIu64, near->bytes);
+    report_allocation_calls(out, near->number);
 }
 
 /* Whether the process has memory there that is not the emulated GPU's: mostly a pointer of the host in an argument. */
