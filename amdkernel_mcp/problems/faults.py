@@ -170,7 +170,7 @@ def remedy_of(fault: DispatchFault) -> str:
     if _is_null(fault):
         return "let the pointer lead to memory before it is used"
     if _has_no_lds(fault):
-        return "give the launch the bytes of its `extern __shared__` arrays"
+        return "tell the launch the bytes of `extern __shared__` arrays: third in <<<>>>, `lds=` in a launch line"
     return _REMEDIES["out_of_bounds"]
 
 

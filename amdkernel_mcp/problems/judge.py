@@ -168,6 +168,10 @@ def _at(argument: Argument, index: Sequence[int] | None) -> str:
     return f"{argument.name}[{', '.join(map(str, index or ()))}]"
 
 
+def _elements(count: int) -> str:
+    return f"{count} element{'s' * (count != 1)}"
+
+
 def _said(value: float | int | str | None) -> str:
     return f"{value:.7g}" if isinstance(value, float) else str(value)
 
@@ -206,7 +210,7 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
         if broken.any():
             first = tuple(int(i) for i in np.unravel_index(int(np.argmax(broken)), broken.shape))
             count = int(np.count_nonzero(broken))
-            message = f"{_at(argument, first)} is {_plain(got[first])}, {count} elements are NaN or infinite"
+            message = f"{_at(argument, first)} is {_plain(got[first])}; NaN or infinite: {_elements(count)}"
             findings.append(Finding(kind="nan_or_inf", message=message))
         rest = rest & ~broken
     if rest.any():
@@ -236,9 +240,10 @@ def _repeat_findings(
             one, other = (
                 f"{_said(_plain(repeats[k][differ]))} in run {k + 1} ({_order(orders[k])})" for k in (n - 2, n)
             )
+            count = _count_differing(repeats[n], repeats[n - 2])
             message = (
                 f"the result hangs on the order of waves and workgroups: {_at(argument, differ)} is {one} and {other},"
-                f" {_count_differing(repeats[n], repeats[n - 2])} elements differ: a race, or atomics in changing order"
+                f" {_elements(count)} in all: a race, or atomics in changing order"
             )
             if orders[n]:
                 message += f"; replay that order with --order {orders[n]}"
@@ -286,9 +291,9 @@ def _guard_findings(report: CaseReport, layouts: Mapping[str, Layout]) -> list[F
     for name, side in dict.fromkeys((damage.buffer, damage.side) for damage in report.guard_damage):
         damage = next(d for d in report.guard_damage if (d.buffer, d.side) == (name, side))
         size = layouts[name].item_bytes if name in layouts else 1
-        where = f"{damage.offset // size + 1} elements behind its end"
+        where = f"{_elements(damage.offset // size + 1)} behind its end"
         if side == "before":
-            where = f"{-damage.offset // size} elements before its start"
+            where = f"{_elements(-damage.offset // size)} before its start"
         findings.append(
             Finding(kind="out_of_bounds", message=f"writes beside {name}: {damage.bytes} bytes, the first {where}")
         )

@@ -116,7 +116,7 @@ def test_a_kernel_that_writes_its_input_is_incorrect_though_its_output_is_right(
 
 @pytest.mark.parametrize(
     ("side", "offset", "said"),
-    [("after", 0, "1 elements behind its end"), ("before", -8, "2 elements before its start")],
+    [("after", 0, "1 element behind its end"), ("before", -8, "2 elements before its start")],
 )
 def test_damage_beside_an_array_is_incorrect_though_the_output_is_right(problem, side, offset, said):
     damage = GuardDamage(buffer="y", side=side, offset=offset, bytes=4, repeat=0)
@@ -180,7 +180,7 @@ def test_what_lies_far_from_all_arrays_is_not_put_down_to_one(problem, region, o
                    "region_bytes": 400, "instruction": "flat_store_dword v[0:1], v2"},
          "crashed", "out_of_bounds", "writes 4 bytes at byte 512 of LDS"),
         ("fault", {"kind": "out_of_bounds", "space": "lds", "store": True, "bytes": 4, "address": 0, "region_bytes": 0},
-         "incorrect", "out_of_bounds", "of which it was given none; softmax, workgroup"),
+         "incorrect", "out_of_bounds", "third in <<<>>>, `lds=` in a launch line"),
         ("fault", {"kind": "out_of_bounds", "space": "global", "store": True, "bytes": 4, "address": 0},
          "crashed", "out_of_bounds", "let the pointer lead to memory"),
         ("fault", {"kind": "out_of_bounds", "space": "global", "store": True, "bytes": 4, "address": 0x7F0000001000,
