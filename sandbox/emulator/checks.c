@@ -41,11 +41,12 @@ bool shadow_create(GroupShadow **out, const Worker *k, u32 lds_bytes)
         return false;
     g->lds_bytes = lds_bytes;
     g->lds_unset = malloc(lds_bytes + 1);
+    g->lds_bits = malloc(lds_bytes + 1);
     if (k->checks->races) {
         g->lds_cells = calloc(lds_bytes / 4 + 1, sizeof *g->lds_cells);
         g->lds_sync = sync_table_create(lds_bytes / 4 < LDS_PLACES ? lds_bytes / 4 : LDS_PLACES);
     }
-    return g->lds_unset && (!k->checks->races || (g->lds_cells && g->lds_sync));
+    return g->lds_unset && g->lds_bits && (!k->checks->races || (g->lds_cells && g->lds_sync));
 }
 
 void shadow_destroy(GroupShadow **shadow)
@@ -60,6 +61,7 @@ void shadow_destroy(GroupShadow **shadow)
     sync_table_destroy(g->lds_sync);
     free(g->lds_cells);
     free(g->lds_unset);
+    free(g->lds_bits);
     free(g);
     *shadow = NULL;
 }

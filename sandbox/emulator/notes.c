@@ -12,11 +12,13 @@
 /* How the names of vector and scalar instructions begin that do not compute. */
 static const struct { const char *with; Passage passage; } passages[] = {
     {"v_mov_b16", PASS_COMPUTED}, {"v_mov_b", PASS_CARRIED}, {"v_accvgpr", PASS_CARRIED}, {"s_mov_b", PASS_CARRIED},
-    {"v_pk_mov_b32", PASS_CARRIED}, {"s_lshr", PASS_COMPUTED}, {"s_bfe", PASS_COMPUTED}, {"s_bitset", PASS_LEFT},
+    {"v_pk_mov_b32", PASS_CARRIED}, {"s_lsh", PASS_COMPUTED}, {"s_ashr", PASS_COMPUTED}, {"s_bfe", PASS_COMPUTED},
+    {"s_add", PASS_COMPUTED}, {"s_sub", PASS_COMPUTED}, {"s_mul", PASS_COMPUTED}, {"s_min_", PASS_COMPUTED},
+    {"s_max_", PASS_COMPUTED}, {"s_sext", PASS_COMPUTED}, {"s_pack", PASS_COMPUTED}, {"s_bcnt", PASS_COMPUTED},
+    {"s_ff", PASS_COMPUTED}, {"s_brev", PASS_COMPUTED}, {"s_cmp", PASS_COMPUTED}, {"s_bitset", PASS_LEFT},
     {"v_cndmask_b", PASS_CHOSEN}, {"s_cselect", PASS_CHOSEN}, {"v_read", PASS_LANE}, {"v_writelane", PASS_TO_LANE},
-    {"v_permlane16_swap", PASS_USED}, {"v_permlane32_swap", PASS_USED}, {"v_permlane", PASS_EXCHANGED},
-    {"ds_bpermute", PASS_EXCHANGED}, {"ds_permute", PASS_EXCHANGED}, {"ds_swizzle", PASS_EXCHANGED},
-    {"v_cmpx", PASS_USED}, {"v_swap", PASS_USED}, {"v_movrel", PASS_USED},
+    {"v_permlane", PASS_EXCHANGED}, {"v_swap", PASS_EXCHANGED}, {"ds_bpermute", PASS_EXCHANGED},
+    {"ds_permute", PASS_EXCHANGED}, {"ds_swizzle", PASS_EXCHANGED}, {"v_cmpx", PASS_USED}, {"v_movrel", PASS_USED},
 };
 
 static bool is_mask_logic(const char *name)

@@ -6,36 +6,39 @@
 
 enum { REGISTER_NUMBERS = FIRST_VGPR + VECTOR_REGISTERS, MAX_ORIGINS = 32, MAX_GROUP_WAVES = 32 };
 
-/* ---- taint.c, taint_flow.c, taint_bytes.c: unset values on their way through registers ---- */
+/* ---- taint.c, taint_flow.c, taint_compute.c: unset values on their way through registers ---- */
 
 /* Where unset values were loaded, one for each instruction that did, and where they were first computed with (0: nowhere). */
 typedef struct { Fault load; Place use; } Origin;
 typedef struct { Origin known[MAX_ORIGINS]; u32 count; } Origins;
 
-/* What is known of a register, a bit each: which of its bytes are unset, and of them: */
+/* What is known of a lane's register beside its unset bits. */
 enum {
-    LOWER = 3, UPPER = 12, ALL_BYTES = 15,
     BLANK = 16, /* nothing but constants and unset values went into the whole register */
     MIXED = 32, /* it is as it was loaded, together with bytes that are set: a struct's padding, or a member not in use */
-    PLANE_BLANK = 4, PLANE_MIXED = 5, PLANES = 6, /* their numbers */
+    ALL_BYTES = 15,
 };
 
-/* A narrow value of which every byte is unset has nothing set in it. */
-static inline u32 blank_if_all(u32 planes, u32 width)
+/* A value of `width` bytes of which every bit is unset has nothing set in it. */
+static inline u32 blank_if_all(u32 bits, u32 flags, u32 width)
 {
-    u32 all = (1u << width) - 1;
-    return (planes & all) == all ? planes | BLANK : planes;
+    return bits == (width < 4 ? (1u << 8 * width) - 1 : ~0u) ? flags | BLANK : flags;
 }
 
+/* What is known of a byte of memory: 0, or an origin + 1 with BLANK and MIXED as kept_mark() puts them, and its unset
+ * bits. */
+typedef struct { u8 mark, bits; } Kept;
+
 typedef struct {
-    u64 plane[REGISTER_NUMBERS][PLANES]; /* lanes of which this holds; scalars: all, or lanes of a mask, which stand in its
-                                            first register alone; SOURCE_SCC as well */
+    u32 vector[VECTOR_REGISTERS][LANES]; /* a bit for each that is unset */
+    u32 scalar[FIRST_VGPR];      /* likewise; SOURCE_SCC as well */
+    u64 lanes[REGISTER_NUMBERS]; /* with such bits; of a scalar register all or none */
+    u64 blank[REGISTER_NUMBERS], mixed[REGISTER_NUMBERS];
     u8 origin[REGISTER_NUMBERS];
     Origins origins;
     u32 live;                    /* registers with such lanes */
-    u8 *scratch;                 /* a byte for each byte of scratch, lane after lane: 0, or origin + 1 and BLANK, MIXED
-                                    as kept_mark() puts them */
-    bool spilled;                /* some byte of `scratch` is not 0 */
+    Kept *scratch;               /* of each byte, lane after lane */
+    bool spilled;                /* something in `scratch` is not 0 */
 } Taint;
 
 /* ---- order.c: what happened before what ---- */
@@ -78,13 +81,14 @@ enum { LDS_NEVER_WRITTEN = 1, LDS_CARRIED = 2 };
 
 /* BLANK and MIXED in a byte of memory, above an origin's number. */
 enum { KEPT_NUMBER = 63, KEPT_SHIFT = 2 };
-static inline u8 kept_mark(u32 number, u32 planes) { return (u8)(number | (planes & (BLANK | MIXED)) << KEPT_SHIFT); }
-static inline u32 kept_planes(u8 byte) { return byte >> KEPT_SHIFT & (BLANK | MIXED); }
+static inline u8 kept_mark(u32 number, u32 flags) { return (u8)(number | flags << KEPT_SHIFT); }
+static inline u32 kept_flags(u8 mark) { return mark >> KEPT_SHIFT & (BLANK | MIXED); }
 
 struct GroupShadow {
     u64 number;                  /* of the workgroup */
     u8 *lds_unset;               /* a byte for each byte of LDS: 1 until something writes it, 0 then, or LDS_CARRIED and
-                                    an origin, kept_mark() with its planes, where what was written depends on an unset value */
+                                    an origin as kept_mark() puts them, where what was written depends on an unset value */
+    u8 *lds_bits;                /* and its unset bits then */
     u32 lds_left;                /* of these that are not 0 */
     Origins lds_origins;
     u32 lds_bytes, wave_count;
@@ -102,8 +106,8 @@ void shadow_barrier(GroupShadow *g, const Worker *k);
 
 static inline WaveShadow *shadow_of(const Wave *w) { return &w->shadow->wave[w->index]; }
 
-/* `planes`: of the `width` bytes, at most 4, that were loaded to the register. */
-void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 planes, u32 width);
+/* Unset bits of the `width` bytes, at most 4, that were loaded to the register. */
+void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 bits, u32 flags, u32 width);
 void taint_before(Wave *w, const Inst *i, const Note *n);
 void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes);
 /* After it: a bit for each of the lane's bytes that are as unset in memory as they were where they come from. */

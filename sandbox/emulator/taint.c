@@ -46,28 +46,149 @@ static u8 origin_for(Origins *o, const Origin *from)
     return (u8)k;
 }
 
+/* ---- marks ---- */
+
+static u64 marked_lanes(const u32 *row)
+{
+    u64 lanes = 0;
+    for (u32 l = 0; l < LANES; l += 8) {
+        __m256i none = _mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)(row + l)), _mm256_setzero_si256());
+        lanes |= (u64)(~(u32)_mm256_movemask_ps(_mm256_castsi256_ps(none)) & 0xff) << l;
+    }
+    return lanes;
+}
+
+void settle(Taint *t, u32 reg)
+{
+    u64 lanes = is_scalar(reg) ? (t->scalar[reg] ? ~0ull : 0) : marked_lanes(t->vector[reg - FIRST_VGPR]);
+    t->live += (lanes != 0) - (t->lanes[reg] != 0);
+    t->lanes[reg] = lanes;
+    t->blank[reg] &= lanes;
+    t->mixed[reg] &= lanes;
+}
+
+void mark(Taint *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin)
+{
+    if (!bits || !lanes)
+        return;
+    if (is_scalar(reg))
+        t->scalar[reg] |= bits;
+    for (u32 l = 0; !is_scalar(reg) && l < LANES; l++)
+        t->vector[reg - FIRST_VGPR][l] |= lanes >> l & 1 ? bits : 0;
+    t->blank[reg] |= flags & BLANK ? lanes : 0;
+    t->mixed[reg] |= flags & MIXED ? lanes : 0;
+    t->origin[reg] = origin;
+    settle(t, reg);
+}
+
+void clear(Taint *t, u32 reg, u32 bits, u64 lanes)
+{
+    if (!lanes_of(t, reg))
+        return;
+    if (is_scalar(reg))
+        t->scalar[reg] &= ~bits;
+    for (u32 l = 0; !is_scalar(reg) && l < LANES; l++)
+        t->vector[reg - FIRST_VGPR][l] &= lanes >> l & 1 ? ~bits : ~0u;
+    t->blank[reg] &= ~lanes;
+    t->mixed[reg] &= ~lanes;
+    settle(t, reg);
+}
+
+void take_marks(const Taint *t, u32 reg, Marks *m)
+{
+    for (u32 l = 0; l < LANES; l++)
+        m->bits[l] = bits_of_lane(t, reg, l);
+    m->blank = t->blank[reg];
+    m->mixed = t->mixed[reg];
+    m->origin = t->origin[reg];
+}
+
+void put_marks(Taint *t, u32 reg, u64 lanes, const Marks *m)
+{
+    u64 unset = marked_lanes(m->bits) & lanes;
+    if (!unset && !lanes_of(t, reg))
+        return;
+    if (is_scalar(reg))
+        t->scalar[reg] = m->bits[0];
+    else
+        put_masked(t->vector[reg - FIRST_VGPR], m->bits, lanes);
+    t->blank[reg] = (t->blank[reg] & ~lanes) | (m->blank & lanes);
+    t->mixed[reg] = (t->mixed[reg] & ~lanes) | (m->mixed & lanes);
+    t->origin[reg] = unset ? m->origin : t->origin[reg];
+    settle(t, reg);
+}
+
+u64 mask_marks(const Wave *w, const Taint *t, u32 reg)
+{
+    return w->wave32 ? t->scalar[reg] : pair(t->scalar[reg], t->scalar[reg + 1]);
+}
+
+void put_mask_marks(const Wave *w, Taint *t, u32 reg, u64 lanes, u8 origin)
+{
+    for (u32 k = 0; k < (w->wave32 ? 1u : 2u); k++) {
+        t->scalar[reg + k] = (u32)(lanes >> 32 * k);
+        t->blank[reg + k] = t->mixed[reg + k] = 0;
+        t->origin[reg + k] = origin;
+        settle(t, reg + k);
+    }
+}
+
+void used(Wave *w, const Inst *i, Taint *t, u32 reg)
+{
+    const Origin *from = &t->origins.known[t->origin[reg]];
+    Place here = place_in_code(w, i);
+    report_finding(w, &from->load, from->use.at ? &from->use : &here);
+    clear(t, reg, ~0u, ~0ull);
+}
+
+void note_use(const Wave *w, const Inst *i, Taint *t, u8 origin)
+{
+    Origin *from = &t->origins.known[origin];
+    if (!from->use.at)
+        from->use = place_in_code(w, i);
+}
+
+/* ---- loads ---- */
+
 /* What came into a register, of `width` bytes. A sign goes on above them; a half of a register does not fill it. */
-static void mark_loaded(Taint *t, const Inst *i, u32 reg, u64 lanes, u32 planes, u32 width, u8 origin)
+static void mark_loaded(Taint *t, const Inst *i, u32 reg, u64 lanes, u32 bits, u32 flags, u32 width, u8 origin)
 {
     const char *name = i->row->mnemonic;
     bool sign = width < 4 && (strstr(name, "_sbyte") || strstr(name, "_sshort") || strstr(name, "_i8") || strstr(name, "_i16"));
     bool half = strstr(name, "d16");
-    if (sign && planes >> (width - 1) & 1)
-        planes |= (half ? LOWER : ALL_BYTES) & ~((1u << width) - 1);
-    if (half)
-        planes &= ~(u32)BLANK;
-    u32 bytes = planes & ALL_BYTES;
-    mark(t, reg, (strstr(name, "d16_hi") ? bytes << 2 : bytes) | (planes & ~(u32)ALL_BYTES), lanes, origin);
+    if (sign && bits >> (8 * width - 1) & 1)
+        bits |= (half ? 0xffff : ~0u) & ~((1u << 8 * width) - 1);
+    mark(t, reg, lanes, strstr(name, "d16_hi") ? bits << 16 : bits, half ? flags & ~(u32)BLANK : flags, origin);
 }
 
-void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 planes, u32 width)
+void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 bits, u32 flags, u32 width)
 {
     Taint *t = taint_of(w);
-    if (!t || reg >= REGISTER_NUMBERS)
+    if (!t || !is_register(reg))
         return;
-    mark_loaded(t, i, reg, reg < FIRST_VGPR ? ~0ull : lane_bit, planes, width, origin_for(&t->origins, from));
+    mark_loaded(t, i, reg, is_scalar(reg) ? ~0ull : lane_bit, bits, flags, width, origin_for(&t->origins, from));
     if (w->stop == STOP_NONE)
         w->stop = STOP_MODE; /* to the loop that looks at every instruction */
+}
+
+/* ---- stores to global memory ---- */
+
+/* Lanes of which nothing that was set is in a register. */
+static u64 unset_alone(const Taint *t, u32 reg)
+{
+    u64 lanes = t->blank[reg];
+    for (u32 l = 0; l < LANES; l++)
+        lanes |= (u64)(bytes_of(bits_of_lane(t, reg, l)) == ALL_BYTES) << l;
+    return lanes;
+}
+
+/* Lanes of which one of these bytes is unset. */
+static u64 unset_in(const Taint *t, u32 reg, u32 bytes)
+{
+    u64 lanes = 0;
+    for (u32 l = 0; l < LANES; l++)
+        lanes |= (u64)((bits_of_lane(t, reg, l) & bits_of(bytes)) != 0) << l;
+    return lanes;
 }
 
 /* Lanes that store something set. */
@@ -88,28 +209,29 @@ void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes)
         return;
     u64 set = stores_set(t, reg, bytes);
     for (u32 k = 0; 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
-        u64 unset = bytes < 4 ? unset_in(t, reg, moved_bytes(i, bytes)) & ~t->plane[reg][PLANE_MIXED]
-                              : unset_alone(t, reg + k) & ~(t->plane[reg + k][PLANE_MIXED] & set);
+        u64 unset = bytes < 4 ? unset_in(t, reg, moved_bytes(i, bytes)) & ~t->mixed[reg]
+                              : unset_alone(t, reg + k) & ~(t->mixed[reg + k] & set);
         if (unset & lanes)
             used(w, i, t, reg + k);
     }
 }
 
-/* What is known of a lane's dword as far as it is stored, `width` bytes of it. */
-static u32 planes_stored(const Taint *t, const Inst *i, u32 reg, u32 lane, u32 width)
+/* The unset bits of a lane's dword as far as it is stored, `width` bytes of it. */
+static u32 bits_stored(const Taint *t, const Inst *i, u32 reg, u32 lane, u32 width)
 {
-    u32 planes = planes_of_lane(t, reg, lane), stored = moved_bytes(i, width);
-    return (planes & stored) >> (stored & 1 ? 0 : 2) | (planes & ~(u32)ALL_BYTES);
+    u32 stored = moved_bytes(i, width);
+    return (bits_of_lane(t, reg, lane) & bits_of(stored)) >> (stored & 1 ? 0 : 16);
 }
+
+static u32 width_at(u32 k, u32 bytes) { return bytes - 4 * k < 4 ? bytes - 4 * k : 4; }
 
 u64 taint_copied(const Wave *w, const Inst *i, u16 reg, u32 bytes, u32 lane)
 {
     const Taint *t = shadow_of(w)->taint;
     u64 copied = 0;
-    for (u32 k = 0; t && t->live && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
-        u32 planes = planes_stored(t, i, reg + k, lane, bytes - 4 * k < 4 ? bytes - 4 * k : 4);
-        copied |= planes & MIXED ? (u64)(planes & ALL_BYTES) << 4 * k : 0;
-    }
+    for (u32 k = 0; t && t->live && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++)
+        if (flags_of_lane(t, reg + k, lane) & MIXED)
+            copied |= (u64)bytes_of(bits_stored(t, i, reg + k, lane, width_at(k, bytes))) << 4 * k;
     return copied;
 }
 
@@ -125,11 +247,14 @@ void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active
             continue;
         u32 carried = LDS_CARRIED + origin_for(&g->lds_origins, &t->origins.known[t->origin[reg + k]]);
         for (u32 l = 0; l < LANES; l++) {
-            u32 planes = lanes >> l & 1 ? planes_stored(t, i, reg + k, l, bytes - 4 * k < 4 ? bytes - 4 * k : 4) : 0;
-            for (u32 b = 0; b < 4; b++) {
-                u8 *at = &g->lds_unset[offset[l] + 4 * k + b];
-                g->lds_left += planes >> b & 1 && !*at;
-                *at = planes >> b & 1 ? kept_mark(carried, planes) : *at;
+            u32 unset = lanes >> l & 1 ? bits_stored(t, i, reg + k, l, width_at(k, bytes)) : 0;
+            for (u32 b = 0; unset >> 8 * b && b < 4; b++) {
+                u32 at = offset[l] + 4 * k + b;
+                if (!(unset >> 8 * b & 0xff))
+                    continue;
+                g->lds_left += !g->lds_unset[at];
+                g->lds_unset[at] = kept_mark(carried, flags_of_lane(t, reg + k, l));
+                g->lds_bits[at] = (u8)(unset >> 8 * b);
             }
         }
     }
@@ -137,46 +262,52 @@ void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active
 
 /* ---- scratch ---- */
 
-static u8 *scratch_mark(Wave *w, Taint *t, u32 lane, u64 at)
+static Kept *kept_in_scratch(Wave *w, Taint *t, u32 lane, u64 at)
 {
     if (!t->scratch)
-        t->scratch = calloc(LANES, w->scratch_bytes + 1);
+        t->scratch = calloc(LANES * (size_t)w->scratch_bytes + 1, sizeof *t->scratch);
     return t->scratch && at < w->scratch_bytes ? &t->scratch[lane * (u64)w->scratch_bytes + at] : NULL;
+}
+
+static void spill_lane(Wave *w, const Inst *i, Taint *t, u32 reg, u32 lane, u64 at, u32 width)
+{
+    u32 unset = bits_stored(t, i, reg, lane, width), flags = flags_of_lane(t, reg, lane);
+    for (u32 b = 0; b < width; b++) {
+        Kept *kept = kept_in_scratch(w, t, lane, at + b);
+        u8 bits = (u8)(unset >> 8 * b);
+        if (kept)
+            *kept = (Kept){bits ? kept_mark(t->origin[reg] + 1u, flags) : 0, bits};
+    }
 }
 
 static void spill(Wave *w, const Inst *i, Taint *t, const u32 *offset, u64 active, u32 bytes)
 {
     u16 reg = i->source[2];
     for (u32 k = 0; 4 * k < bytes && reg < REGISTER_NUMBERS && reg + k < REGISTER_NUMBERS; k++) {
-        u64 lanes = lanes_of(t, reg + k) & active;
-        if (!lanes && !t->spilled)
+        bool unset = lanes_of(t, reg + k) & active;
+        if (!unset && !t->spilled)
             continue;
-        u32 width = bytes - 4 * k < 4 ? bytes - 4 * k : 4;
-        for (u32 l = 0; l < LANES; l++) {
-            u32 planes = lanes >> l & 1 ? planes_stored(t, i, reg + k, l, width) : 0;
-            for (u32 b = 0; active >> l & 1 && b < width; b++) {
-                u8 *at = scratch_mark(w, t, l, (u64)offset[l] + 4 * k + b);
-                if (at)
-                    *at = planes >> b & 1 ? kept_mark(t->origin[reg + k] + 1u, planes) : 0;
-            }
-        }
-        t->spilled |= lanes != 0;
+        for (u32 l = 0; l < LANES; l++)
+            if (active >> l & 1)
+                spill_lane(w, i, t, reg + k, l, (u64)offset[l] + 4 * k, width_at(k, bytes));
+        t->spilled |= unset;
     }
 }
 
 static void reload(Wave *w, const Inst *i, Taint *t, u32 reg, u32 lane, u64 at, u32 width)
 {
-    u32 planes = 0;
+    u32 bits = 0, flags = 0;
     u8 origin = 0;
     for (u32 b = 0; b < width; b++) {
-        const u8 *mark_here = scratch_mark(w, t, lane, at + b);
-        if (mark_here && *mark_here) {
-            planes |= 1u << b | kept_planes(*mark_here);
-            origin = (u8)((*mark_here & KEPT_NUMBER) - 1);
+        const Kept *kept = kept_in_scratch(w, t, lane, at + b);
+        if (kept && kept->mark) {
+            bits |= (u32)kept->bits << 8 * b;
+            flags |= kept_flags(kept->mark);
+            origin = (u8)((kept->mark & KEPT_NUMBER) - 1);
         }
     }
-    if (planes)
-        mark_loaded(t, i, reg, 1ull << lane, blank_if_all(planes, width), width, origin);
+    if (bits)
+        mark_loaded(t, i, reg, 1ull << lane, bits, blank_if_all(bits, flags, width), width, origin);
 }
 
 void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store)
@@ -191,5 +322,5 @@ void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 by
     for (u32 k = 0; t->spilled && i->dst + k < REGISTER_NUMBERS && 4 * k < bytes; k++)
         for (u32 l = 0; l < LANES; l++)
             if (active >> l & 1)
-                reload(w, i, t, i->dst + k, l, (u64)offset[l] + 4 * k, bytes - 4 * k < 4 ? bytes - 4 * k : 4);
+                reload(w, i, t, i->dst + k, l, (u64)offset[l] + 4 * k, width_at(k, bytes));
 }

@@ -1,66 +1,60 @@
-/* Marks on registers: which bytes of which lanes of them are unset. */
+/* Marks on registers: which bits of which lanes of them are unset. */
 #ifndef AMDKERNEL_TAINT_H
 #define AMDKERNEL_TAINT_H
 
 #include "shadow.h"
 #include "watch.h"
 
-/* In place of bytes: what is unset as a whole alone. */
-enum { WHOLE_ALONE = 64 };
+/* What is known of one register; of a scalar, every lane says the same. */
+typedef struct {
+    u32 bits[LANES];
+    u64 blank, mixed;            /* lanes */
+    u8 origin;
+} Marks;
 
-/* Lanes of which one of these bytes is unset. */
-static inline u64 unset_in(const Taint *t, u32 reg, u32 bytes)
+static inline bool is_scalar(u32 reg) { return reg < FIRST_VGPR; }
+static inline bool is_register(u32 operand)
 {
-    const u64 *byte = t->plane[reg];
-    if (bytes & WHOLE_ALONE)
-        return byte[0] & byte[1] & byte[2] & byte[3];
-    return (bytes & 1 ? byte[0] : 0) | (bytes & 2 ? byte[1] : 0) | (bytes & 4 ? byte[2] : 0) | (bytes & 8 ? byte[3] : 0);
+    return operand < SCALAR_FILE || (operand >= FIRST_VGPR && operand < REGISTER_NUMBERS);
 }
 
-static inline u64 lanes_of(const Taint *t, u32 reg) { return unset_in(t, reg, ALL_BYTES); }
+/* Lanes of which some bit is unset. */
+static inline u64 lanes_of(const Taint *t, u32 reg) { return t->lanes[reg]; }
 
-/* Lanes of which all of these bytes are unset. */
-static inline u64 all_unset_in(const Taint *t, u32 reg, u32 bytes)
+static inline u32 bits_of_lane(const Taint *t, u32 reg, u32 lane)
 {
-    u64 lanes = bytes & WHOLE_ALONE ? unset_in(t, reg, WHOLE_ALONE) : ~0ull;
-    for (u32 b = 0; b < 4; b++)
-        lanes &= bytes >> b & 1 ? t->plane[reg][b] : ~0ull;
-    return lanes;
+    return is_scalar(reg) ? t->scalar[reg] : t->vector[reg - FIRST_VGPR][lane];
+}
+static inline u32 flags_of_lane(const Taint *t, u32 reg, u32 lane)
+{
+    return (t->blank[reg] >> lane & 1 ? BLANK : 0) | (t->mixed[reg] >> lane & 1 ? MIXED : 0);
 }
 
-/* Lanes of which nothing that was set is in a register. */
-static inline u64 unset_alone(const Taint *t, u32 reg) { return unset_in(t, reg, WHOLE_ALONE) | t->plane[reg][PLANE_BLANK]; }
-
-/* Lanes without an unset byte have no other planes either: those must be marked last. */
-static inline void mark(Taint *t, u32 reg, u32 planes, u64 lanes, u8 origin)
+/* A bit for each byte of which some bit is unset, and back. */
+static inline u32 bytes_of(u32 bits)
 {
-    u64 before = lanes_of(t, reg);
-    if (!(planes & ALL_BYTES))
-        lanes &= before;
-    if (!planes || !lanes)
-        return;
-    t->live += !before;
-    for (u32 p = 0; p < PLANES; p++)
-        t->plane[reg][p] |= planes >> p & 1 ? lanes : 0;
-    t->origin[reg] = origin;
+    return (bits & 0xff ? 1u : 0) | (bits & 0xff00 ? 2u : 0) | (bits & 0xff0000 ? 4u : 0) | (bits & 0xff000000 ? 8u : 0);
+}
+static inline u32 bits_of(u32 bytes)
+{
+    return (bytes & 1 ? 0xffu : 0) | (bytes & 2 ? 0xff00u : 0) | (bytes & 4 ? 0xff0000u : 0) | (bytes & 8 ? 0xff000000u : 0);
 }
 
-/* What is set in part is no longer what it was. */
-static inline void clear(Taint *t, u32 reg, u32 bytes, u64 lanes)
-{
-    bool before = lanes_of(t, reg);
-    for (u32 p = 0; p < PLANES; p++)
-        t->plane[reg][p] &= ~((bytes | BLANK | MIXED) >> p & 1 ? lanes : 0);
-    t->live -= before && !lanes_of(t, reg);
-}
-
-static inline u32 planes_of_lane(const Taint *t, u32 reg, u32 lane)
-{
-    u32 planes = 0;
-    for (u32 p = 0; p < PLANES; p++)
-        planes |= (u32)(t->plane[reg][p] >> lane & 1) << p;
-    return planes;
-}
+/* The bits of a register changed. */
+void settle(Taint *t, u32 reg);
+/* Bits of lanes that become unset, with these flags. */
+void mark(Taint *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin);
+/* Bits of lanes that are set now; what is set in part is no longer what it was. */
+void clear(Taint *t, u32 reg, u32 bits, u64 lanes);
+void take_marks(const Taint *t, u32 reg, Marks *m);
+/* In place of what was known of these lanes; of a scalar register, lane 0 counts. */
+void put_marks(Taint *t, u32 reg, u64 lanes, const Marks *m);
+/* Bits of a mask of lanes, in one register or two. */
+u64 mask_marks(const Wave *w, const Taint *t, u32 reg);
+void put_mask_marks(const Wave *w, Taint *t, u32 reg, u64 lanes, u8 origin);
+/* Something depends on a register: tell where it was loaded. */
+void used(Wave *w, const Inst *i, Taint *t, u32 reg);
+void note_use(const Wave *w, const Inst *i, Taint *t, u8 origin);
 
 static inline bool is_half_type(u8 type)
 {
@@ -74,20 +68,27 @@ static inline u32 moved_bytes(const Inst *i, u32 bytes)
     return strstr(i->row->mnemonic, "d16_hi") ? lower << 2 & ALL_BYTES : lower;
 }
 
-/* Something depends on these lanes of a register: tell where they were loaded. */
-static inline void used(Wave *w, const Inst *i, Taint *t, u32 reg)
-{
-    const Origin *from = &t->origins.known[t->origin[reg]];
-    Place here = place_in_code(w, i);
-    report_finding(w, &from->load, from->use.at ? &from->use : &here);
-    clear(t, reg, ALL_BYTES, ~0ull);
-}
+/* ---- taint_rules.c: unset bits of results ---- */
 
-/* taint_bytes.c: takes bits of a dword out or puts them in, so that the rest may be padding. */
-bool takes_parts(const Inst *i);
-/* Bytes of source `k` that byte `result` of the result depends on, or WHOLE_ALONE. */
-u32 bytes_read(const Wave *w, const Inst *i, u32 k, u32 result);
-/* Bytes of its register that SDWA puts a result into. */
-u32 sdwa_bytes(const Inst *i);
+/* A source as the instruction sees it, after modifiers. */
+typedef struct { u64 value, unset; } Seen;
+
+typedef struct Rule Rule;
+struct Rule {
+    const char *with;            /* how mnemonics begin */
+    u64 (*unset)(const Rule *r, const Inst *i, const Seen *s, u32 lane);
+    u32 detail;
+    u32 selects;                 /* sources, a bit each, that choose from the others and do not come into the result */
+};
+
+/* For instructions that are not in the table: all depends on all. */
+const Rule *rule_of(const Inst *i);
+
+/* ---- taint_compute.c ---- */
+
+/* What is computed from registers, lane by lane or of scalars. */
+void compute(Wave *w, const Inst *i, Taint *t, const Note *n);
+void compute_dual(Wave *w, const Inst *i, Taint *t);
+void compute_scalar(Wave *w, const Inst *i, Taint *t, const Note *n);
 
 #endif

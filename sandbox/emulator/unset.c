@@ -34,7 +34,24 @@ typedef struct {
     u64 unset;         /* a bit for each byte */
     bool mixed;        /* as part of a struct of which something is set */
     const u8 *carried; /* the marks of its bytes, if what is unset was stored to LDS as it is */
+    const u8 *bits;    /* and their unset bits then */
 } Brought;
+
+/* The unset bits of a dword, and what else is known of it. */
+static u32 dword_brought(const Brought *b, u32 k, u32 bytes, u32 *flags)
+{
+    u32 bits = 0;
+    *flags = b->mixed && !b->carried ? MIXED : 0;
+    for (u32 n = 0; n < bytes; n++) {
+        u32 at = 4 * k + n;
+        if (!(b->unset >> at & 1))
+            continue;
+        bool written = b->carried && (b->carried[at] & KEPT_NUMBER) >= LDS_CARRIED;
+        bits |= (written ? b->bits[at] : 0xffu) << 8 * n;
+        *flags |= b->carried ? kept_flags(b->carried[at]) : 0;
+    }
+    return bits;
+}
 
 static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, u16 reg, Brought b)
 {
@@ -51,11 +68,9 @@ static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 add
         return;
     }
     for (u32 k = 0; 4 * k < bytes; k++) {
-        u32 dword = (u32)(b.unset >> 4 * k) & ((1u << width) - 1);
-        if (!dword)
-            continue;
-        u32 kept = b.carried ? kept_planes(b.carried[4 * k + (u32)__builtin_ctz(dword)]) : b.mixed ? MIXED : 0;
-        taint_load(w, i, &from, (u16)(reg + k), 1ull << lane, blank_if_all(dword | kept, width), width);
+        u32 flags, bits = dword_brought(&b, k, width, &flags);
+        if (bits)
+            taint_load(w, i, &from, (u16)(reg + k), 1ull << lane, bits, blank_if_all(bits, flags, width), width);
     }
 }
 
@@ -213,7 +228,8 @@ void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 
         u64 unset = load ? unset_in_lds(g, offset[l], bytes) : 0;
         if (unset)
             loaded(w, i, SPACE_LDS, l, offset[l], bytes, reg,
-                   (Brought){unset, mixed_in_lds(g, i, offset[l], bytes, second), carried_marks(g, offset[l], unset)});
+                   (Brought){unset, mixed_in_lds(g, i, offset[l], bytes, second), carried_marks(g, offset[l], unset),
+                             &g->lds_bits[offset[l]]});
         if (store)
             set_in_lds(g, offset[l], bytes);
     }
@@ -229,7 +245,7 @@ void check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 
             continue;
         Origin from = {.load = place_of(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_LDS, l, offset[l], bytes, false)};
         for (u32 k = 0; k < (bytes + 3) / 4; k++)
-            taint_load(w, i, &from, (u16)(reg + k), 1ull << l, 15, 4);
+            taint_load(w, i, &from, (u16)(reg + k), 1ull << l, ~0u, BLANK, 4);
     }
 }
 
