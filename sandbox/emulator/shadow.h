@@ -37,6 +37,7 @@ typedef struct {
     u8 origin[REGISTER_NUMBERS];
     Origins origins;
     u32 live;                    /* registers with such lanes */
+    u64 loaded_end[LANES], copied_end[LANES]; /* of what a lane last loaded or stored so with something set in it, too */
     Kept *scratch;               /* of each byte, lane after lane */
     bool spilled;                /* something in `scratch` is not 0 */
 } Taint;
@@ -109,7 +110,9 @@ static inline WaveShadow *shadow_of(const Wave *w) { return &w->shadow->wave[w->
 /* Unset bits of the `width` bytes, at most 4, that were loaded to the register. */
 void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 bits, u32 flags, u32 width);
 void taint_before(Wave *w, const Inst *i, const Note *n);
-void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes);
+/* Of lanes that load what is unset: those that load parts of a struct, and `mixed` is known already. */
+u64 taint_parts(Wave *w, const u64 *address, u64 unset, u64 mixed, u32 bytes);
+void taint_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes);
 /* After it: a bit for each of the lane's bytes that are as unset in memory as they were where they come from. */
 u64 taint_copied(const Wave *w, const Inst *i, u16 reg, u32 bytes, u32 lane);
 /* The same of a store to LDS, which passes the value on. */

@@ -200,18 +200,59 @@ static u64 stores_set(const Taint *t, u32 reg, u32 bytes)
     return lanes;
 }
 
+static bool goes_on(u64 end, u64 address, u32 bytes)
+{
+    enum { BLOCK = 16 };         /* structs are aligned to that at most, as a rule */
+    return address <= end && address + bytes >= end && address / BLOCK == (end - 1) / BLOCK;
+}
+
+/* Lanes of which this follows on the last that had something set and something unset in it: compilers take structs
+ * apart, also where what is left is padding alone. */
+static u64 lanes_going_on(const u64 *ends, const u64 *address, u32 bytes)
+{
+    u64 lanes = 0;
+    for (u32 l = 0; l < LANES; l++)
+        lanes |= (u64)goes_on(ends[l], address[l], bytes) << l;
+    return lanes;
+}
+
+static void note_ends(u64 *ends, const u64 *address, u64 lanes, u32 bytes)
+{
+    for (u32 l = 0; l < LANES; l++)
+        ends[l] = lanes >> l & 1 ? address[l] + bytes : ends[l];
+}
+
+u64 taint_parts(Wave *w, const u64 *address, u64 unset, u64 mixed, u32 bytes)
+{
+    Taint *t = bytes < 4 ? NULL : taint_of(w);
+    if (!t)
+        return mixed;
+    mixed |= unset & lanes_going_on(t->loaded_end, address, bytes);
+    note_ends(t->loaded_end, address, mixed, bytes);
+    return mixed;
+}
+
+static u64 mixed_in_any(const Taint *t, u16 reg, u32 bytes)
+{
+    u64 lanes = 0;
+    for (u32 k = 0; 4 * k < bytes; k++)
+        lanes |= t->mixed[reg + k];
+    return lanes;
+}
+
 /* Structs are copied as they are: what was loaded with something set, and is stored so again, is padding or a member that
  * is not in use. Compilers copy the gaps between members that change in pieces of their own. */
-void taint_stored(Wave *w, const Inst *i, u16 reg, u32 bytes, u64 lanes)
+void taint_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes)
 {
     Taint *t = shadow_of(w)->taint;
-    if (!t || !t->live)
+    if (!t || !t->live || reg + (bytes + 3) / 4 > REGISTER_NUMBERS)
         return;
-    u64 set = stores_set(t, reg, bytes);
-    for (u32 k = 0; 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
-        u64 unset = bytes < 4 ? unset_in(t, reg, moved_bytes(i, bytes)) & ~t->mixed[reg]
-                              : unset_alone(t, reg + k) & ~(t->mixed[reg + k] & set);
-        if (unset & lanes)
+    u64 copied = stores_set(t, reg, bytes) | lanes_going_on(t->copied_end, address, bytes);
+    if (bytes >= 4)
+        note_ends(t->copied_end, address, copied & lanes & mixed_in_any(t, reg, bytes), bytes);
+    for (u32 k = 0; 4 * k < bytes; k++) {
+        u64 unset = bytes < 4 ? unset_in(t, reg, moved_bytes(i, bytes)) : unset_alone(t, reg + k);
+        if (unset & ~(t->mixed[reg + k] & (bytes < 4 ? ~0ull : copied)) & lanes)
             used(w, i, t, reg + k);
     }
 }

@@ -138,10 +138,12 @@ static void unset_touched(Wave *w, const Inst *i, const u64 *address, u64 active
         return;
     bool load = !store || computes(i);
     u16 reg = loaded_register(w, i, NULL, bytes);
-    u64 unset[LANES];
-    for (u32 l = 0; l < LANES; l++)
+    u64 unset[LANES], lanes = 0;
+    for (u32 l = 0; l < LANES; l++) {
         unset[l] = active >> l & 1 ? memory_unset(m, address[l], bytes) : 0;
-    u64 mixed = mixed_lanes(m, unset, address, active, bytes);
+        lanes |= (u64)(unset[l] != 0) << l;
+    }
+    u64 mixed = load && lanes ? taint_parts(w, address, lanes, mixed_lanes(m, unset, address, active, bytes), bytes) : 0;
     for (u32 l = 0; l < LANES; l++) {
         if (unset[l] && load)
             loaded(w, i, SPACE_GLOBAL, l, address[l], bytes, reg, (Brought){.unset = unset[l], .mixed = mixed >> l & 1});
@@ -170,7 +172,7 @@ void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, 
     bool carries = store && i->row->detail[2] == ACCESS_STORE && taint_pending(w);
     u16 from = carries ? stored_register(w, i, NULL, bytes) : 0;
     if (carries)
-        taint_stored(w, i, from, bytes, active);
+        taint_stored(w, i, from, address, bytes, active);
     unset_touched(w, i, address, active, bytes, store);
     if (carries)
         copy_unset(w, i, from, address, active, bytes);

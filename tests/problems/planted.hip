@@ -709,3 +709,71 @@ KERNEL(vectors_copied_of_which_the_last_is_not_whole)
     if (threadIdx.x < 64)
         ((int4*)y)[vector] = ((int4*)w)[vector]; //! uninitialised_read
 }
+
+KERNEL(nibbles_of_a_word_that_is_set_in_part)
+{
+    unsigned char* bytes = (unsigned char*)(w + blockIdx.x * 256);
+    unsigned t = threadIdx.x;
+    if (t < 126)
+        bytes[t] = (unsigned char)x[ITEM];
+    __syncthreads();
+    unsigned word = ((unsigned*)bytes)[t / 8]; //! uninitialised_read
+    float nibble = (float)(word >> 4 * (t & 7) & 15) - 8; // of the last word two bytes are set
+    y[ITEM] = (int)(nibble > 0 ? nibble : 0);
+}
+
+KERNEL(bytes_of_words_in_a_loop)
+{
+    signed char* bytes = (signed char*)(w + blockIdx.x * 256);
+    unsigned t = threadIdx.x;
+    if (t < 254)
+        bytes[t] = (signed char)x[ITEM];
+    __syncthreads();
+    if (t < 64) {
+        int word = ((int*)bytes)[t], sum = 0; //! uninitialised_read
+        for (int k = 0; k < 4; k++)
+            sum += (signed char)(word >> 8 * k);
+        atomicAdd(&c[0], sum);
+    }
+}
+
+KERNEL(ballot_over_one_unset_byte)
+{
+    unsigned char* marks = (unsigned char*)(w + blockIdx.x * 256);
+    unsigned t = threadIdx.x;
+    if (t != 77)
+        marks[t] = (unsigned char)(x[ITEM] & 1);
+    __syncthreads();
+    bool taken = t < 200 && marks[t]; //! uninitialised_read
+    unsigned long long all = __ballot(taken);
+    int before = 0;
+    if (t % warpSize == 0)
+        before = atomicAdd(&c[0], (int)__popcll(all));
+    before = __shfl(before, 0);
+    if (taken)
+        y[blockIdx.x * 256 + (before & 63)] = (int)t;
+}
+
+KERNEL(bit_of_an_unset_word)
+{
+    if (threadIdx.x != 40)
+        w[ITEM] = x[ITEM];
+    __syncthreads();
+    unsigned flags = (unsigned)w[blockIdx.x * 256 + threadIdx.x / 4 * 4]; //! uninitialised_read
+    y[ITEM] = (flags & 1u << threadIdx.x % 32) != 0;
+}
+
+KERNEL(bytes_put_in_order_by_a_selector)
+{
+    unsigned char* bytes = (unsigned char*)(w + blockIdx.x * 256);
+    unsigned t = threadIdx.x;
+    if (t % 4 != 2 || t == 2)
+        bytes[t] = (unsigned char)x[ITEM];
+    __syncthreads();
+    if (t < 64) {
+        unsigned word = ((unsigned*)bytes)[t]; //! uninitialised_read
+        unsigned order = t & 1 ? 0x03020100 : 0x00010203;
+        unsigned moved = __builtin_amdgcn_perm(word, word, order);
+        y[ITEM] = (int)(moved >> 16 & 255) * 3;
+    }
+}

@@ -847,3 +847,65 @@ KERNEL(halves_of_which_the_last_one_has_no_partner)
         y[blockIdx.x * 128 + threadIdx.x] = (int)(float)sum.x + (int)(float)sum.y;
     }
 }
+
+KERNEL(nibbles_of_a_word_of_which_the_rest_is_unset)
+{
+    unsigned char* bytes = (unsigned char*)(w + blockIdx.x * 256);
+    unsigned t = threadIdx.x;
+    if (t < 126)
+        bytes[t] = (unsigned char)x[ITEM];
+    __syncthreads();
+    unsigned word = ((unsigned*)bytes)[t / 8];
+    int nibble = (int)(word >> 4 * (t & 7) & 15);
+    bool odd = t < 252 && nibble & 1;
+    if (t < 252)
+        y[ITEM] = nibble + (word >> (t * 5 & 15) & 1) + __popcll(__ballot(odd));
+}
+
+// What some lanes know nothing of is kept in a mask across calls and branches.
+__attribute__((noinline)) __device__ int far_away(int v) { return v * 3 + 1; }
+
+KERNEL(conditions_that_matter_to_lanes_with_a_value)
+{
+    if (threadIdx.x % 64 < 60)
+        w[ITEM] = x[ITEM];
+    __syncthreads();
+    bool small = w[ITEM] < 500, even = w[ITEM] % 2 == 0;
+    int sum = far_away((int)threadIdx.x);
+    if (threadIdx.x % 64 < 60) {
+        for (int k = 0; k < 3; k++)
+            sum += small && (k || !even) ? far_away(sum & 255) : k;
+        y[ITEM] = small || even ? sum : 0;
+    }
+}
+
+struct alignas(16) Colour {
+    unsigned char r, g, b;
+    float weight;
+};
+
+KERNEL(structs_that_end_in_more_padding_than_a_word)
+{
+    __shared__ Colour kept[64];
+    Colour *from = (Colour*)w + blockIdx.x * 64, *to = (Colour*)y + blockIdx.x * 64;
+    unsigned t = threadIdx.x;
+    if (t < 64) {
+        from[t].r = (unsigned char)x[ITEM];
+        from[t].g = 2;
+        from[t].b = 3;
+        from[t].weight = 0.5f;
+    }
+    __syncthreads();
+    if (t < 64)
+        kept[t] = from[t];
+    __syncthreads();
+    if (t < 32) {
+        Colour own = kept[63 - t];
+        own.g = own.r;
+        to[t] = own;
+    } else if (t < 64) {
+        Colour own = from[63 - t];
+        own.g = own.r;
+        to[t] = own;
+    }
+}
