@@ -16,9 +16,10 @@ bool checks_create(Worker *k, Memory *m, const Dispatch *d)
     if (!k->checks)
         return false;
     k->checks->notes = notes_of(d->program);
+    k->checks->reads_arguments = calloc(d->program->count + 1, 1);
     if (d->check_races)
         k->checks->races = races_create(m, d, k->checks->notes);
-    return k->checks->notes && (!d->check_races || k->checks->races);
+    return k->checks->notes && k->checks->reads_arguments && (!d->check_races || k->checks->races);
 }
 
 void checks_destroy(Worker *k)
@@ -28,6 +29,7 @@ void checks_destroy(Worker *k)
     if (!k->checks)
         return;
     races_destroy(k->checks->races);
+    free(k->checks->reads_arguments);
     free(k->checks);
     k->checks = NULL;
 }

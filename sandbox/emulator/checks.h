@@ -22,6 +22,7 @@ struct Findings {
 struct Checks {
     const Note *notes; /* of each instruction */
     Races *races; /* NULL: not looked for */
+    u8 *reads_arguments; /* of each instruction: it has read one of the kernel's own */
 };
 
 bool checks_create(Worker *k, Memory *m, const Dispatch *d);

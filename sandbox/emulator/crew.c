@@ -118,6 +118,7 @@ static void pass_barrier(Crew *c, Group *g)
 {
     shadow_barrier(g->shadow, &c->worker);
     g->signals = 0;
+    g->passed++;
     for (u32 n = 0; n < g->wave_count; n++) {
         Wave *w = &g->waves[n];
         w->barrier_open = !w->at_barrier;
@@ -150,13 +151,24 @@ static void run_beside_trap(Crew *c, Group *g)
     c->worker.fault = first;
 }
 
+/* The `n`th wave to have its turn. The first work-item often prepares what all use: where races are looked for, its wave
+ * comes last as a rule, for who uses such a thing too early would else never do so before it is there. */
+static Wave *wave_in_turn(const Crew *c, Group *g, u32 first, u32 n)
+{
+    enum { EVERY = 4 };
+    bool races = c->worker.checks && c->worker.checks->races && !c->schedule.seed;
+    if (races && (g->number + g->passed) % EVERY != EVERY - 1)
+        return &g->waves[g->wave_count - 1 - n];
+    return &g->waves[(first + n) % g->wave_count];
+}
+
 /* Let every wave that can run do so once. Progress: one of them ended or reached a barrier. */
 static Round run_round(Crew *c, Group *g)
 {
     Round round = ROUND_ASLEEP;
     u32 first = c->schedule.seed ? schedule_draw(&c->schedule, g->wave_count) : 0;
     for (u32 n = 0; n < g->wave_count && may_run(c->queue, g); n++) {
-        Wave *w = &g->waves[(first + n) % g->wave_count];
+        Wave *w = wave_in_turn(c, g, first, n);
         if (w->ended || w->at_barrier)
             continue;
         if (likely(!waits_for_grid(c, g, w)))

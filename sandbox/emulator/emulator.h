@@ -116,6 +116,7 @@ typedef struct {
     u32 dynamic_lds_bytes;
     u64 kernarg;          /* device address */
     u32 kernarg_bytes;    /* that the kernel may read there; 0: not known */
+    u32 explicit_bytes;   /* of these its own arguments, before the hidden ones; 0: not known */
     u64 dispatch_packet;  /* device address of a 64-byte AQL packet that the front end filled */
     u64 queue;            /* device address or 0 */
     bool cooperative;     /* all workgroups are resident, and may wait for each other at a barrier of the grid */

@@ -299,6 +299,11 @@ extern const u32 isa_other_name_count;
 extern const RowTable *const isa_tables[];
 extern const u32 isa_table_count;
 
+/* ---- isa/convert.c ---- */
+
+/* The bits of its first register that an instruction writes, where it may be a conversion that leaves the others. */
+u32 converted_part(const Inst *i);
+
 /* ---- counters.c ---- */
 
 void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *counters);

@@ -156,6 +156,8 @@ static void share_foreign(const Races *r, GroupShadow *g, Certainty c)
 void order_barrier(Races *r, GroupShadow *g)
 {
     for (u32 k = 0; k < g->wave_count; k++)
+        order_release_idle(r, &g->wave[k].order);
+    for (u32 k = 0; k < g->wave_count; k++)
         for (u32 other = 0; other < g->wave_count; other++)
             raise(&g->wave[k].order.sibling[other], g->wave[other].order.stamp);
     bool learnt = false;
@@ -171,9 +173,18 @@ void order_barrier(Races *r, GroupShadow *g)
 
 void order_new_epoch(Races *r, Wave *w) { new_epoch(r, &shadow_of(w)->order); }
 
+void order_release_idle(Races *r, Order *o)
+{
+    if (!r->waits_release || o->stores_pending)
+        return;
+    o->released[PERHAPS].own = o->stamp;
+    new_epoch(r, o);
+}
+
 void order_release(Races *r, Wave *w, Certainty c)
 {
     Order *o = &shadow_of(w)->order;
+    o->stores_pending = false;
     o->released[c].own = o->stamp;
     memcpy(o->released[c].sibling, o->sibling, sizeof o->sibling);
     new_epoch(r, o);

@@ -6,6 +6,7 @@
  * inputs, which nobody stores to, and the heap of malloc in kernels.
  */
 #include "races.h"
+#include "coherence.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -60,6 +61,7 @@ Races *races_create(Memory *m, const Dispatch *d, const Note *notes)
     r->pages = pages == MAP_FAILED ? NULL : pages;
     r->sync = sync_table_create(MOST_PLACES);
     r->notes = notes;
+    r->waits_release = coherence_of(d->program->arch) != COHERENCE_SC;
     r->signal_sizes = signal_sizes(d->program, notes, d->kernel.entry);
     if (r->pages && r->sync)
         return r;
@@ -379,7 +381,11 @@ static void touch_all(Act *a, const u64 *address, u64 active)
 {
     a->signals = a->sync & SYNC_ACCESS || may_be_a_flag(a, active);
     a->entry.published = a->signals;
-    u32 released = shadow_of(a->w)->order.before_signals;
+    Order *o = &shadow_of(a->w)->order;
+    if (a->signals && a->entry.how & BY_STORE)
+        order_release_idle(a->r, o);
+    a->entry.time = o->stamp;
+    u32 released = o->before_signals;
     if (a->signals && a->entry.how & BY_STORE && released) /* who learns of the release knows of the signal as well */
         a->entry.time = released;
     for (u32 l = 0; l < LANES; l++)
@@ -403,6 +409,8 @@ void races_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 by
         return;
     Act a = act_of(w, i, SPACE_GLOBAL, bytes, store);
     touch_all(&a, address, active);
+    if (store && !(a.sync & SYNC_RETURNS))
+        shadow_of(w)->order.stores_pending = true;
     if (w->worker->dispatch->turn)
         look_at_work(&a, address, active);
     if (is_store(a.entry.how) && !(a.sync & SYNC_ACCESS) && i->row->detail[2] == ACCESS_STORE) {

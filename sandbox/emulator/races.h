@@ -31,6 +31,7 @@ struct Races {
     u64 page_count, made;
     u64 heap, heap_bytes;    /* of malloc in kernels: a block passes from wave to wave in ways of the device library */
     bool in_part;            /* there was no room for all */
+    bool waits_release;      /* a release is a wait, left out where no store is on its way; elsewhere an instruction of its own */
     u32 clock;               /* epochs handed out */
     u32 waves_per_group;
     u32 buckets;             /* waves of other workgroups are told apart modulo this: an alias only hides a race */
@@ -65,6 +66,8 @@ void order_destroy(Order *o);
 void order_barrier(Races *r, GroupShadow *g);
 /* What the wave did so far may be learnt by other workgroups. */
 void order_release(Races *r, Wave *w, Certainty c);
+/* A signal is about to be stored, or a barrier passed: a wave with no store on its way needs no release by waiting. */
+void order_release_idle(Races *r, Order *o);
 /* What others released PERHAPS before signals that this wave saw is known from here on. */
 void order_acquire(Races *r, Wave *w);
 /* What the wave does from here on is not known to those who learnt of it before. */

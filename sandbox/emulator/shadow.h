@@ -59,6 +59,7 @@ typedef struct {
     u32 sibling[MAX_GROUP_WAVES];    /* the last epoch of each wave of the workgroup that this one knows */
     u32 *foreign[CERTAINTIES];       /* likewise of waves of other workgroups, by bucket; NULL: nothing */
     bool learnt;                     /* `foreign` changed since the last barrier */
+    bool stores_pending;             /* some that no wait has covered */
 } Order;
 
 typedef struct WaveShadow { Taint *taint; Order order; } WaveShadow;
@@ -127,5 +128,8 @@ void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 
 /* What was loaded for `lanes` from beyond LDS: it is a mistake to use it. */
 void check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes);
 void check_unset_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
+
+/* arguments.c */
+void check_arguments(Wave *w, const Inst *i, AddressSpace space, const u64 *address, u64 active, u32 bytes);
 
 #endif

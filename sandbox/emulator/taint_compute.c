@@ -237,15 +237,16 @@ static void compute_registers(const Wave *w, const Inst *i, Taint *t, const Note
                 put_mask_marks(w, t, reg, lanes, origin);
             if (is_scalar(reg))
                 continue;
-            clear(t, reg, ~0u, exec_mask(w));
-            mark(t, reg, lanes, ~0u, 0, origin);
+            u32 part = r ? ~0u : converted_part(i);
+            clear(t, reg, part, exec_mask(w));
+            mark(t, reg, lanes, part, 0, origin);
         }
 }
 
 /* Every register that the instruction reads is one of the sources that rules know, or the mask of a carry. */
 static bool fits_rules(const Inst *i, const Note *n)
 {
-    if (i->row->result == TYPE_WIDE)
+    if (i->row->result == TYPE_WIDE || converted_part(i) != ~0u)
         return false;
     for (u32 k = 0; k < SOURCES; k++)
         if (is_taken(i, k) && (k >= TAKEN || i->row->source[k] == TYPE_WIDE))

@@ -168,10 +168,20 @@ static u64 of_halves(const Rule *r, const Inst *i, const Seen *s, u32 lane)
     return (s[0].unset >> (r->detail & 16) & 0xffff) | (s[1].unset >> (r->detail >> 8) & 0xffff) << 16;
 }
 
+/* `detail`: bits of each. */
 static u64 of_two_numbers(const Rule *r, const Inst *i, const Seen *s, u32 lane)
 {
+    (void)i, (void)lane;
+    u64 one = (1u << r->detail) - 1;
+    return any(s[0].unset, one) | any(s[1].unset, one << r->detail);
+}
+
+/* v_cvt_pk_u8_f32: a number takes the place of one byte of the third source. */
+static u64 of_byte_put(const Rule *r, const Inst *i, const Seen *s, u32 lane)
+{
     (void)r, (void)i, (void)lane;
-    return any(s[0].unset, 0xffff) | any(s[1].unset, 0xffff0000);
+    u64 place = 0xffull << 8 * (s[1].value & 3);
+    return s[1].unset & 3 ? ~0ull : any(s[0].unset, place) | (s[2].unset & ~place);
 }
 
 static u64 of_reversal(const Rule *r, const Inst *i, const Seen *s, u32 lane)
@@ -243,8 +253,8 @@ static const Rule rules[] = {
     {"v_cvt_f32_ubyte", of_byte, 0, 0}, {"s_sext_i32_i8", of_low_part, 8, 0}, {"s_sext_i32_i16", of_low_part, 16, 0},
     {"v_pack_b32", of_halves, 0, 0}, {"s_pack_ll", of_halves, 0, 0}, {"s_pack_lh", of_halves, 16 << 8, 0},
     {"s_pack_hl", of_halves, 16, 0}, {"s_pack_hh", of_halves, 16 << 8 | 16, 0},
-    {"v_cvt_pk_u8", of_all, 0, 0}, {"v_cvt_pk_fp8", of_all, 0, 0}, {"v_cvt_pk_bf8", of_all, 0, 0},
-    {"v_cvt_pk_f32", of_all, 0, 0}, {"v_cvt_pk", of_two_numbers, 0, 0},
+    {"v_cvt_pk_u8", of_byte_put, 0, B}, {"v_cvt_pk_fp8", of_two_numbers, 8, 0}, {"v_cvt_pk_bf8", of_two_numbers, 8, 0},
+    {"v_cvt_pk_f32", of_all, 0, 0}, {"v_cvt_pk", of_two_numbers, 16, 0},
     {"v_bfrev", of_reversal, 0, 0}, {"s_brev", of_reversal, 0, 0},
     {"v_add_u", of_sum, 0, 0}, {"v_add_i", of_sum, 0, 0}, {"v_add_nc", of_sum, 0, 0}, {"v_add_co", of_sum, 0, 0},
     {"v_addc", of_sum, 0, 0}, {"v_add3", of_sum, 0, 0}, {"v_sub_u", of_sum, 0, 0}, {"v_sub_i", of_sum, 0, 0},

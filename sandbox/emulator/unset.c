@@ -169,6 +169,8 @@ void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, 
         return;
     if (store)
         store_to_input(w, i, address, active, bytes);
+    else
+        check_arguments(w, i, SPACE_GLOBAL, address, active, bytes);
     bool carries = store && i->row->detail[2] == ACCESS_STORE && taint_pending(w);
     u16 from = carries ? stored_register(w, i, NULL, bytes) : 0;
     if (carries)
@@ -254,6 +256,7 @@ void check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 
 void check_unset_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
 {
     const Memory *m = w->worker->memory;
+    check_arguments(w, i, SPACE_SCALAR, (u64[LANES]){address}, 1, bytes);
     if (!memory_any_unset(m, address, bytes))
         return;
     u64 unset = memory_unset(m, address, bytes);

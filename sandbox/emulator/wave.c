@@ -224,7 +224,7 @@ u32 group_start(Group *g, Worker *k, u64 number)
     for (u32 n = 0; n < g->wave_count; n++)
         wave_start(g, k, n, workgroup, size);
     g->live = g->wave_count;
-    g->signals = 0;
+    g->signals = g->passed = 0;
     g->busy = true;
     return g->wave_count;
 }

@@ -13,6 +13,7 @@ typedef struct {
     u64 number;
     GroupShadow *shadow; /* NULL without checks */
     u32 wave_count, live, signals;
+    u32 passed;             /* barriers */
     bool busy;
 } Group;
 

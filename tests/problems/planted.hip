@@ -777,3 +777,26 @@ KERNEL(bytes_put_in_order_by_a_selector)
         y[ITEM] = (int)(moved >> 16 & 255) * 3;
     }
 }
+
+KERNEL(counter_cleared_by_a_wave_that_may_be_late)
+{
+    __shared__ int queue[2][256], count[2];
+    unsigned t = threadIdx.x;
+    if (t == 0) {
+        count[0] = 64;
+        count[1] = 0;
+    }
+    queue[0][t] = x[ITEM];
+    __syncthreads();
+    for (int round = 0; round < 2; round++) {
+        int now = round & 1, next = now ^ 1;
+        if (t == 0)
+            count[next] = 0; //! race
+        if ((int)t < count[now] * 2)
+            queue[next][atomicAdd(&count[next], 1) & 255] = queue[now][t / 2];
+        __syncthreads();
+        if (t == 0)
+            c[1 + round + 2 * blockIdx.x] = count[next];
+        __syncthreads();
+    }
+}

@@ -909,3 +909,35 @@ KERNEL(structs_that_end_in_more_padding_than_a_word)
         to[t] = own;
     }
 }
+
+// Who frees a slot has stored nothing, so that its release needs no wait for stores.
+KERNEL(slots_that_another_workgroup_frees)
+{
+    int *head = &c[0], *tail = &c[1];
+    unsigned t = threadIdx.x;
+    if (blockIdx.x == 0)
+        for (int k = 0; k < 12; k++) {
+            if (t == 0)
+                while (k - __hip_atomic_load(tail, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) >= 3)
+                    __builtin_amdgcn_s_sleep(1);
+            __syncthreads();
+            w[k % 3 * 256 + t] = x[(k + t) % n];
+            __syncthreads();
+            if (t == 0)
+                __hip_atomic_store(head, k + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+        }
+    if (blockIdx.x == 1) {
+        int sum = 0;
+        for (int k = 0; k < 12; k++) {
+            if (t == 0)
+                while (__hip_atomic_load(head, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == k)
+                    __builtin_amdgcn_s_sleep(1);
+            __syncthreads();
+            sum += w[k % 3 * 256 + (255 - t)];
+            __syncthreads();
+            if (t == 0)
+                __hip_atomic_store(tail, k + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+        }
+        y[ITEM] = sum;
+    }
+}

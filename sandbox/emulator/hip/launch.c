@@ -199,6 +199,17 @@ static hipError_t prepare(Function *f, const LaunchShape *s, void **parameters, 
     return kernarg_fill((u8 *)(uintptr_t)kernarg_of(r), f->kernel, s, parameters, extra, &hidden);
 }
 
+static u32 explicit_bytes(const KernelMetadata *k)
+{
+    u32 end = 0;
+    for (u32 n = 0; n < k->argument_count; n++) {
+        const KernelArgument *a = &k->arguments[n];
+        if (a->kind == ARGUMENT_EXPLICIT && a->offset + a->bytes > end)
+            end = a->offset + a->bytes;
+    }
+    return end;
+}
+
 static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Record *r)
 {
     const Options *o = &runtime()->options;
@@ -225,6 +236,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .interpreted = o->interpreted,
         .cooperative = s->cooperative,
         .kernarg_bytes = f->kernel->kernarg_bytes,
+        .explicit_bytes = explicit_bytes(f->kernel),
     };
     device_heap_bounds(&d.heap, &d.heap_bytes);
     order_dispatch(f, &d);

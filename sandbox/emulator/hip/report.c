@@ -61,8 +61,9 @@ static bool nearest(const CodeObject *c, const Dispatch *d, const Fault *f, Bloc
 {
     if (!in_memory(f) || !memory_nearest(runtime()->memory, f->address, near))
         return false;
+    bool hidden = f->kind == OUTCOME_OUT_OF_BOUNDS && d->explicit_bytes;
     if (near->address == d->dispatch_packet)
-        *near = (Block){d->kernarg, d->kernarg_bytes, ARGUMENTS, true, near->number};
+        *near = (Block){d->kernarg, hidden ? d->explicit_bytes : d->kernarg_bytes, ARGUMENTS, true, near->number};
     else
         report_variable(c, f->address, near);
     return true;

@@ -227,6 +227,19 @@ HANDLER(narrow_unscaled)
     put_masked(vector(w, i->dst), result, exec_mask(w));
 }
 
+u32 converted_part(const Inst *i)
+{
+    static const u8 width[] = {[NARROW_FP8] = 8, [NARROW_BF8] = 8, [NARROW_FP6] = 6, [NARROW_BF6] = 6, [NARROW_FP4] = 4,
+                               [NARROW_F16] = 16, [NARROW_BF16] = 16};
+    const Row *r = i->row;
+    u32 bits = 32;
+    if (r->run == narrow || r->run == narrow_unscaled)
+        bits = width[r->detail[2]] * (r->run == narrow ? r->detail[3] : 1u);
+    else if (r->run == widen && r->detail[3] == 1 && r->detail[1] != WIDE_F32)
+        bits = 16;
+    return bits == 8 ? 0xffu << 8 * op_sel(i, 2, 2) : bits == 16 ? 0xffffu << 16 * op_sel(i, 3, 1) : ~0u;
+}
+
 HANDLER(v_prng_b32)
 {
     SOURCE_32(0) ROOM_32
