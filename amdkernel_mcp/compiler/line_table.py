@@ -61,9 +61,10 @@ class LineTable:
         if index < 0 or address >= self.spans[index].end:
             return ()
         own = self.spans[index].line
-        enclosing = [call for call in self._calls if call.start <= address < call.end and call.line is not None]
-        inner_first = sorted(enclosing, key=lambda call: call.end - call.start)
-        calls = [call.line for call in inner_first if call.line is not None]
+        # Debug data lists outer calls before those within them, of which the code may be the same.
+        outer_first = [call for call in self._calls if call.start <= address < call.end]
+        outer_first.sort(key=lambda call: call.start - call.end)
+        calls = [call.line for call in reversed(outer_first) if call.line is not None]
         return tuple(calls if own is None else [own, *calls])
 
     def lines_near(self, address: int) -> tuple[int, ...]:

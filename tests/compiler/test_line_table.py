@@ -24,6 +24,22 @@ extern "C" __global__ void k(float* x) {
 """
 
 
+SKETCH = """\
+#include <hip/hip_runtime.h>
+struct Sketch {
+  unsigned* count;
+  __device__ void add(int key) {
+    unsigned mixed = key * 2654435761u;
+    int slot = (int)(mixed ^ mixed >> 15) % 509;
+    atomicAdd(&count[slot], 1u);
+  }
+};
+extern "C" __global__ void fill(Sketch s, const int* keys, int n) {
+  for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) s.add(keys[i]);
+}
+"""
+
+
 def lines_by_mnemonic(compiled: Compiled, mnemonic: str) -> list[int | None]:
     assert compiled.lines is not None
     found = []
@@ -47,6 +63,18 @@ def test_code_inlined_from_a_header_is_on_the_line_of_its_call(compile_ok: Calla
     compiled = compile_ok(HELPER)
     assert set(lines_by_mnemonic(compiled, "v_cvt_f32_f16")) == {3}
     assert set(lines_by_mnemonic(compiled, "global_atomic")) | set(lines_by_mnemonic(compiled, "global_load")) <= {7, 8}
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100", "gfx1201"])
+def test_calls_inlined_into_each_other_are_told_from_the_innermost_outwards(
+    compile_ok: Callable[..., Compiled], arch: str
+) -> None:
+    compiled = compile_ok(SKETCH, arch)
+    assert compiled.lines is not None
+    [address] = [
+        int(text.split()[0], 16) for text in compiled.isa().splitlines() if text.split()[1:2] and "_atomic" in text
+    ]
+    assert compiled.lines.lines_of(address) == (7, 11)
 
 
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx950", "gfx1100", "gfx1201"])
