@@ -251,7 +251,7 @@ class Engine:
         from dataclasses import replace
 
         from amdkernel_mcp.execution.program_run import NO_LOOK, run_program
-        from amdkernel_mcp.problems.program_findings import findings_of
+        from amdkernel_mcp.problems.program_findings import findings_in_orders
 
         where = self._target(target)
         ran = run_program(
@@ -266,7 +266,7 @@ class Engine:
             on_progress=on_progress,
         )
         closely = (look or NO_LOOK).closely
-        seen = findings_of(ran.report, where)
+        seen = findings_in_orders(ran.reports, where)
         failures = [told.finding for told in seen if closely or told.finding.kind == "timeout"]
         rest = [told for told in seen if told.finding not in failures]
         return replace(

@@ -65,7 +65,7 @@ class ProgramRun:
     findings: tuple[Finding, ...] = ()
     stops: tuple[Finding, ...] = ()  # what stopped a kernel where nobody asked for a close look: no failure of ours
     overruns: tuple[Finding, ...] = ()  # accesses beyond memory's blocks, which a GPU lets pass: no failure
-    report: Mapping[str, bytes] = field(default_factory=dict)  # of the emulator: records, and code objects N.co
+    reports: Mapping[int, Mapping[str, bytes]] = field(default_factory=dict)  # the emulator's, by order
 
 
 @dataclass(frozen=True)
@@ -185,15 +185,17 @@ def run_program(
     printed = bytearray()
     done = once(look, _recorder(printed, on_output), feed)
     findings: list[Finding] = []
+    reports = {look.order: {**done.files, PROGRAM: executable}}
     for seed in range(1, look.schedules + 1):
         on_progress(f"running {program.name} in the order of seed {seed}")
         again = bytearray()
         same = Feed(None, already=bytes(feed.seen))
-        other = once(replace(look, races=False, memory=False, order=seed), _recorder(again, None), same)
+        other = once(replace(look, order=seed), _recorder(again, None), same)
+        reports[seed] = {**other.files, PROGRAM: executable}
         if (other.exit_code, again) != (done.exit_code, printed):
             findings.append(_differs(seed, done.exit_code, printed, other.exit_code, again))
             break
-    return replace(_ending(done, timeout_s), findings=tuple(findings), report={**done.files, PROGRAM: executable})
+    return replace(_ending(done, timeout_s), findings=tuple(findings), reports=reports)
 
 
 def _recorder(into: bytearray, show: Callable[[Stream, bytes], None] | None) -> Callable[[Stream, bytes], None]:

@@ -24,6 +24,24 @@ class ProgramFinding(NamedTuple):
     stopped: bool
 
 
+def findings_in_orders(reports: Mapping[int, Mapping[str, bytes]], target: Target) -> list[ProgramFinding]:
+    """Those of the first report, then what other orders, by their seeds, show beside it. Raises TargetError."""
+    found: dict[tuple[str, int | None], ProgramFinding] = {}
+    first: list[ProgramFinding] = []
+    for number, (seed, files) in enumerate(reports.items()):
+        told = findings_of(files, target)
+        first += told if number == 0 else []
+        for each in told:
+            known = each if number == 0 else _in_order(each, seed)
+            found.setdefault((each.finding.kind, each.finding.line), known)
+    return first + [told for told in found.values() if told not in first]
+
+
+def _in_order(told: ProgramFinding, seed: int) -> ProgramFinding:
+    message = f"{told.finding.message}; in the order of seed {seed}: --order {seed} runs it again"
+    return told._replace(finding=told.finding.model_copy(update={"message": message}))
+
+
 def findings_of(files: Mapping[str, bytes], target: Target) -> list[ProgramFinding]:
     """What the emulator's report says of all launches, one finding for each kind and line. Raises TargetError."""
     tables = _Tables(files)

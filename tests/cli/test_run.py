@@ -249,6 +249,34 @@ def overrun(tmp_path: Path) -> Path:
     return tmp_path / "overrun.hip"
 
 
+LATE = """
+#include <hip/hip_runtime.h>
+__global__ void late(int* y) {
+  __shared__ int count;
+  if (threadIdx.x == 255) count = 0;
+  y[threadIdx.x] = atomicAdd(&count, 1);
+}
+int main() {
+  int* y;
+  if (hipMalloc(&y, 1024)) return 90;
+  late<<<1, 256>>>(y);
+  return hipDeviceSynchronize() ? 91 : 0;
+}
+"""
+
+
+def test_races_are_looked_for_in_the_other_orders_too(tmp_path: Path) -> None:
+    (tmp_path / "late.hip").write_text(LATE)
+    how = [tmp_path / "late.hip", "--races", "--target", "emulator:gfx942"]
+    plain = amdkernel_run(*how)
+    assert (plain.returncode, plain.stderr) == (0, ""), "the wave that clears the counter has always been the first"
+    ended = amdkernel_run(*how, "--schedules", "4")
+    assert ended.returncode == 1
+    told = re.search(r"late.hip:[56]: race: .*; in the order of seed (\d): --order \1 runs it again", ended.stderr)
+    assert told, ended.stderr
+    assert ": race: " in amdkernel_run(*how, "--order", told[1]).stderr
+
+
 def test_a_program_that_overruns_its_memory_goes_on_as_on_a_gpu_and_is_told(overrun: Path) -> None:
     ended = amdkernel_run(overrun, "24", "--target", "emulator:gfx942")
     assert ended.stdout == "7168 127 0\n", ended.stderr
