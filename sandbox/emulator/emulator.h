@@ -54,6 +54,9 @@ bool memory_is_input(Memory *m, u64 address);
 bool memory_track_unset(Memory *m);
 void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset);
 void memory_copy_unset(Memory *m, u64 to, u64 from, u64 bytes);
+/* Likewise of the bits of one byte; those of a byte that memory_unset() tells of. */
+void memory_set_unset_bits(Memory *m, u64 address, u8 bits);
+u8 memory_unset_bits(Memory *m, u64 address);
 /* A bit for each of at most 64 bytes. */
 u64 memory_unset(const Memory *m, u64 address, u32 bytes);
 /* False: no byte of the range. True: one of it, or one less than eight bytes beside it. */

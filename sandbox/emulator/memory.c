@@ -23,6 +23,7 @@ Memory *memory_create(u64 arena_bytes)
     m->bytes = arena_bytes;
     m->top = GAP;
     pthread_mutex_init(&m->lock, NULL);
+    pthread_mutex_init(&m->partial_lock, NULL);
     return m;
 }
 
@@ -45,6 +46,8 @@ void memory_destroy(Memory *m)
     if (m->unset)
         munmap(m->unset, m->bytes / 8 + 1);
     pthread_mutex_destroy(&m->lock);
+    pthread_mutex_destroy(&m->partial_lock);
+    free(m->partial);
     free(m->blocks);
     drop_retired(m);
     free(m->spans);

@@ -28,6 +28,8 @@ typedef struct SpanList {
     Span items[];
 } SpanList;
 
+typedef struct { u64 address; u8 bits; } PartialByte; /* and which of its bits are unset */
+
 struct Memory {
     u8 *arena;
     u64 bytes, top;           /* offset of the first byte that was never handed out */
@@ -38,8 +40,16 @@ struct Memory {
     u32 within;               /* dispatches that run */
     u32 handed_out;
     u32 in_blocks;            /* how many were handed out with room to a whole block */
+    PartialByte *partial;     /* unset_bits.c */
+    u32 partial_count, partial_room;
+    pthread_mutex_t partial_lock;
     u8 *unset;                /* a bit for each byte of the arena that nothing has written yet; NULL: not tracked */
     pthread_mutex_t lock;
 };
+
+/* unset_bytes.c: as memory_set_unset(m, address, bytes, true), of bytes in the table of partial ones as well. */
+void memory_mark_unset(Memory *m, u64 address, u64 bytes);
+/* unset_bits.c: the range is unset as a whole. */
+void memory_forget_unset_bits(Memory *m, u64 address, u64 bytes);
 
 #endif

@@ -15,6 +15,7 @@ typedef struct { Origin known[MAX_ORIGINS]; u32 count; } Origins;
 /* What is known of a lane's register beside its unset bits. */
 enum {
     BLANK = 16, /* nothing but constants and unset values went into the whole register */
+    PLACED = 64, /* its bits are where they were in the memory that Taint.placed tells of */
     MIXED = 32, /* it is as it was loaded, together with bytes that are set: a struct's padding, or a member not in use */
     ALL_BYTES = 15,
 };
@@ -27,15 +28,19 @@ static inline u32 blank_if_all(u32 bits, u32 flags, u32 width)
 
 /* What is known of a byte of memory: 0, or an origin + 1 with BLANK and MIXED as kept_mark() puts them, and its unset
  * bits. */
-typedef struct { u8 mark, bits; } Kept;
+typedef struct { u16 mark; u8 bits; } Kept;
+
+/* Memory that an instruction loaded last, lane by lane. */
+typedef struct { u64 address[LANES]; u32 bytes; } Loaded;
 
 typedef struct {
     u32 vector[VECTOR_REGISTERS][LANES]; /* a bit for each that is unset */
     u32 scalar[FIRST_VGPR];      /* likewise; SOURCE_SCC as well */
     u64 lanes[REGISTER_NUMBERS]; /* with such bits; of a scalar register all or none */
-    u64 blank[REGISTER_NUMBERS], mixed[REGISTER_NUMBERS];
+    u64 blank[REGISTER_NUMBERS], mixed[REGISTER_NUMBERS], placed[REGISTER_NUMBERS];
     u8 origin[REGISTER_NUMBERS];
     Origins origins;
+    Loaded loaded[MAX_ORIGINS];  /* by origin */
     u32 live;                    /* registers with such lanes */
     u64 loaded_end[LANES], copied_end[LANES]; /* of what a lane last loaded or stored so with something set in it, too */
     Kept *scratch;               /* of each byte, lane after lane */
@@ -83,8 +88,8 @@ enum { LDS_NEVER_WRITTEN = 1, LDS_CARRIED = 2 };
 
 /* BLANK and MIXED in a byte of memory, above an origin's number. */
 enum { KEPT_NUMBER = 63, KEPT_SHIFT = 2 };
-static inline u8 kept_mark(u32 number, u32 flags) { return (u8)(number | flags << KEPT_SHIFT); }
-static inline u32 kept_flags(u8 mark) { return mark >> KEPT_SHIFT & (BLANK | MIXED); }
+static inline u16 kept_mark(u32 number, u32 flags) { return (u16)(number | flags << KEPT_SHIFT); }
+static inline u32 kept_flags(u16 mark) { return mark >> KEPT_SHIFT & (BLANK | MIXED | PLACED); }
 
 struct GroupShadow {
     u64 number;                  /* of the workgroup */
@@ -108,14 +113,16 @@ void shadow_barrier(GroupShadow *g, const Worker *k);
 
 static inline WaveShadow *shadow_of(const Wave *w) { return &w->shadow->wave[w->index]; }
 
-/* Unset bits of the `width` bytes, at most 4, that were loaded to the register. */
-void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 bits, u32 flags, u32 width);
+/* What a lane's load brought of a register: unset bits of `width` bytes, at most 4, of those that lie at `address`; 0: not
+ * in global memory. */
+typedef struct { u32 bits, flags, width; u64 address; u32 bytes; } Part;
+void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p);
 void taint_before(Wave *w, const Inst *i, const Note *n);
 /* Of lanes that load what is unset: those that load parts of a struct, and `mixed` is known already. */
 u64 taint_parts(Wave *w, const u64 *address, u64 unset, u64 mixed, u32 bytes);
 void taint_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes);
-/* After it: a bit for each of the lane's bytes that are as unset in memory as they were where they come from. */
-u64 taint_copied(const Wave *w, const Inst *i, u16 reg, u32 bytes, u32 lane);
+/* After it: the unset bits of each of the lane's bytes that are as unset in memory as they were where they come from. */
+void taint_copied(const Wave *w, const Inst *i, u16 reg, u64 address, u32 bytes, u32 lane, u8 *bits);
 /* The same of a store to LDS, which passes the value on. */
 void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes);
 void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);

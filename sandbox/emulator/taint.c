@@ -65,6 +65,7 @@ void settle(Taint *t, u32 reg)
     t->lanes[reg] = lanes;
     t->blank[reg] &= lanes;
     t->mixed[reg] &= lanes;
+    t->placed[reg] &= lanes;
 }
 
 void mark(Taint *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin)
@@ -77,6 +78,7 @@ void mark(Taint *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin)
         t->vector[reg - FIRST_VGPR][l] |= lanes >> l & 1 ? bits : 0;
     t->blank[reg] |= flags & BLANK ? lanes : 0;
     t->mixed[reg] |= flags & MIXED ? lanes : 0;
+    t->placed[reg] |= flags & PLACED ? lanes : 0;
     t->origin[reg] = origin;
     settle(t, reg);
 }
@@ -91,6 +93,7 @@ void clear(Taint *t, u32 reg, u32 bits, u64 lanes)
         t->vector[reg - FIRST_VGPR][l] &= lanes >> l & 1 ? ~bits : ~0u;
     t->blank[reg] &= ~lanes;
     t->mixed[reg] &= ~lanes;
+    t->placed[reg] &= ~lanes;
     settle(t, reg);
 }
 
@@ -100,6 +103,7 @@ void take_marks(const Taint *t, u32 reg, Marks *m)
         m->bits[l] = bits_of_lane(t, reg, l);
     m->blank = t->blank[reg];
     m->mixed = t->mixed[reg];
+    m->placed = t->placed[reg];
     m->origin = t->origin[reg];
 }
 
@@ -114,6 +118,7 @@ void put_marks(Taint *t, u32 reg, u64 lanes, const Marks *m)
         put_masked(t->vector[reg - FIRST_VGPR], m->bits, lanes);
     t->blank[reg] = (t->blank[reg] & ~lanes) | (m->blank & lanes);
     t->mixed[reg] = (t->mixed[reg] & ~lanes) | (m->mixed & lanes);
+    t->placed[reg] = (t->placed[reg] & ~lanes) | (m->placed & lanes);
     t->origin[reg] = unset ? m->origin : t->origin[reg];
     settle(t, reg);
 }
@@ -127,7 +132,7 @@ void put_mask_marks(const Wave *w, Taint *t, u32 reg, u64 lanes, u8 origin)
 {
     for (u32 k = 0; k < (w->wave32 ? 1u : 2u); k++) {
         t->scalar[reg + k] = (u32)(lanes >> 32 * k);
-        t->blank[reg + k] = t->mixed[reg + k] = 0;
+        t->blank[reg + k] = t->mixed[reg + k] = t->placed[reg + k] = 0;
         t->origin[reg + k] = origin;
         settle(t, reg + k);
     }
@@ -161,12 +166,18 @@ static void mark_loaded(Taint *t, const Inst *i, u32 reg, u64 lanes, u32 bits, u
     mark(t, reg, lanes, strstr(name, "d16_hi") ? bits << 16 : bits, half ? flags & ~(u32)BLANK : flags, origin);
 }
 
-void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, u32 bits, u32 flags, u32 width)
+void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p)
 {
     Taint *t = taint_of(w);
     if (!t || !is_register(reg))
         return;
-    mark_loaded(t, i, reg, is_scalar(reg) ? ~0ull : lane_bit, bits, flags, width, origin_for(&t->origins, from));
+    u8 origin = origin_for(&t->origins, from);
+    if (p.address) {
+        t->loaded[origin].address[__builtin_ctzll(lane_bit)] = p.address;
+        t->loaded[origin].bytes = p.bytes;
+        p.flags |= PLACED;
+    }
+    mark_loaded(t, i, reg, is_scalar(reg) ? ~0ull : lane_bit, p.bits, p.flags, p.width, origin);
     if (w->stop == STOP_NONE)
         w->stop = STOP_MODE; /* to the loop that looks at every instruction */
 }
@@ -196,7 +207,8 @@ static u64 stores_set(const Taint *t, u32 reg, u32 bytes)
 {
     u64 lanes = 0;
     for (u32 k = 0; 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++)
-        lanes |= ~unset_alone(t, reg + k);
+        for (u32 l = 0; l < LANES; l++)
+            lanes |= (u64)(bits_of_lane(t, reg + k, l) != ~0u && !(t->blank[reg + k] >> l & 1)) << l;
     return lanes;
 }
 
@@ -240,6 +252,22 @@ static u64 mixed_in_any(const Taint *t, u16 reg, u32 bytes)
     return lanes;
 }
 
+/* What is stored where it was loaded, with bits of it changed, or lanes of the instruction alone, shows nothing: so do
+ * bit-fields come to be. */
+static bool in_place(const Taint *t, u32 reg, u32 lane, u64 address)
+{
+    const Loaded *from = &t->loaded[t->origin[reg]];
+    return t->placed[reg] >> lane & 1 && address - from->address[lane] < from->bytes;
+}
+
+static u64 lanes_in_place(const Taint *t, u32 reg, const u64 *address, u32 offset)
+{
+    u64 lanes = 0;
+    for (u32 l = 0; t->placed[reg] && l < LANES; l++)
+        lanes |= (u64)in_place(t, reg, l, address[l] + offset) << l;
+    return lanes;
+}
+
 /* Structs are copied as they are: what was loaded with something set, and is stored so again, is padding or a member that
  * is not in use. Compilers copy the gaps between members that change in pieces of their own. */
 void taint_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes)
@@ -252,7 +280,8 @@ void taint_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes
         note_ends(t->copied_end, address, copied & lanes & mixed_in_any(t, reg, bytes), bytes);
     for (u32 k = 0; 4 * k < bytes; k++) {
         u64 unset = bytes < 4 ? unset_in(t, reg, moved_bytes(i, bytes)) : unset_alone(t, reg + k);
-        if (unset & ~(t->mixed[reg + k] & (bytes < 4 ? ~0ull : copied)) & lanes)
+        unset &= ~(t->mixed[reg + k] & (bytes < 4 ? ~0ull : copied)) & ~lanes_in_place(t, reg + k, address, 4 * k);
+        if (unset & lanes)
             used(w, i, t, reg + k);
     }
 }
@@ -266,14 +295,15 @@ static u32 bits_stored(const Taint *t, const Inst *i, u32 reg, u32 lane, u32 wid
 
 static u32 width_at(u32 k, u32 bytes) { return bytes - 4 * k < 4 ? bytes - 4 * k : 4; }
 
-u64 taint_copied(const Wave *w, const Inst *i, u16 reg, u32 bytes, u32 lane)
+void taint_copied(const Wave *w, const Inst *i, u16 reg, u64 address, u32 bytes, u32 lane, u8 *bits)
 {
     const Taint *t = shadow_of(w)->taint;
-    u64 copied = 0;
-    for (u32 k = 0; t && t->live && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++)
-        if (flags_of_lane(t, reg + k, lane) & MIXED)
-            copied |= (u64)bytes_of(bits_stored(t, i, reg + k, lane, width_at(k, bytes))) << 4 * k;
-    return copied;
+    for (u32 k = 0; t && t->live && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
+        if (!(flags_of_lane(t, reg + k, lane) & MIXED) && !in_place(t, reg + k, lane, address + 4 * k))
+            continue;
+        u32 unset = bits_stored(t, i, reg + k, lane, width_at(k, bytes));
+        memcpy(bits + 4 * k, &unset, width_at(k, bytes));
+    }
 }
 
 /* ---- LDS ---- */
@@ -294,7 +324,7 @@ void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active
                 if (!(unset >> 8 * b & 0xff))
                     continue;
                 g->lds_left += !g->lds_unset[at];
-                g->lds_unset[at] = kept_mark(carried, flags_of_lane(t, reg + k, l));
+                g->lds_unset[at] = (u8)kept_mark(carried, flags_of_lane(t, reg + k, l) & ~(u32)PLACED);
                 g->lds_bits[at] = (u8)(unset >> 8 * b);
             }
         }

@@ -8,7 +8,7 @@
 /* What is known of one register; of a scalar, every lane says the same. */
 typedef struct {
     u32 bits[LANES];
-    u64 blank, mixed;            /* lanes */
+    u64 blank, mixed, placed;    /* lanes */
     u8 origin;
 } Marks;
 
@@ -27,7 +27,8 @@ static inline u32 bits_of_lane(const Taint *t, u32 reg, u32 lane)
 }
 static inline u32 flags_of_lane(const Taint *t, u32 reg, u32 lane)
 {
-    return (t->blank[reg] >> lane & 1 ? BLANK : 0) | (t->mixed[reg] >> lane & 1 ? MIXED : 0);
+    return (t->blank[reg] >> lane & 1 ? BLANK : 0) | (t->mixed[reg] >> lane & 1 ? MIXED : 0) |
+           (t->placed[reg] >> lane & 1 ? PLACED : 0);
 }
 
 /* A bit for each byte of which some bit is unset, and back. */
@@ -83,6 +84,8 @@ struct Rule {
 
 /* For instructions that are not in the table: all depends on all. */
 const Rule *rule_of(const Inst *i);
+/* Sources, a bit each, of which bits of the result depend on those in the same place alone. */
+u32 sources_in_place(const Rule *r);
 
 /* ---- taint_compute.c ---- */
 

@@ -87,7 +87,7 @@ static u64 at_most(const Inst *i, const Rule *r, const Source *s, u32 k, u32 lan
 typedef struct {
     u32 bits[2 * LANES];         /* low words, high words */
     u64 lanes;                   /* that depend on something unset */
-    u64 blank, mixed;
+    u64 blank, mixed, placed;
     u8 origin;
 } Result;
 
@@ -127,6 +127,16 @@ static void result_of_lane(const Inst *i, const Rule *rule, const Source *s, u32
     r->blank |= (u64)(bits == settled(i, rule->unset(rule, i, most, l))) << l;
 }
 
+/* Lanes of which every source that is unset is where it was in memory, and stays there: in that half of the register. */
+static u64 placed_lanes(const Inst *i, const Taint *t, const Source *s, u32 count, u32 in_place)
+{
+    u64 lanes = i->sdwa || i->dpp || i->half & HALF_RESULT_UPPER ? 0 : ~0ull;
+    for (u32 k = 0; k < count; k++)
+        if (is_register(i->source[k]))
+            lanes &= ~s[k].lanes | (in_place >> k & 1 && !(i->half >> k & 1) ? t->placed[i->source[k]] : 0);
+    return lanes;
+}
+
 static Result computed(Wave *w, const Inst *i, Taint *t)
 {
     Result r = {.lanes = 0};
@@ -148,6 +158,7 @@ static Result computed(Wave *w, const Inst *i, Taint *t)
             result_of_lane(i, rule, s, sources, carry, l, &r);
     if (named(i, "v_mov_b") && !i->sdwa && !i->dpp && is_register(i->source[0]))
         r.mixed = t->mixed[i->source[0]];
+    r.placed = placed_lanes(i, t, s, sources, sources_in_place(rule));
     return r;
 }
 
@@ -171,6 +182,7 @@ static Result chosen(Wave *w, const Inst *i, Taint *t)
     for (u32 k = 0; k < 2 && !i->sdwa && !is_half_type(i->row->result); k++) {
         u64 lanes = (k ? second : ~second) & ~open, mixed = is_register(i->source[k]) ? t->mixed[i->source[k]] : 0;
         r.blank |= s[k].blank & lanes;
+        r.placed |= is_register(i->source[k]) && !i->dpp ? t->placed[i->source[k]] & lanes : 0;
         r.mixed |= (i->dpp && k == 0 ? dpp_moved(w, i, mixed) : mixed) & lanes;
     }
     if (r.lanes && !((s[0].lanes & ~second) | (s[1].lanes & second)))
@@ -194,6 +206,8 @@ static void put_result(Wave *w, const Inst *i, Taint *t, const Result *r)
     for (u32 reg = i->dst; reg <= (u32)i->dst + two; reg++) {
         t->blank[reg] = (t->blank[reg] & ~written) | (part ? 0 : r->blank & written);
         t->mixed[reg] = (t->mixed[reg] & ~written) | (r->mixed & written);
+        u64 kept = part ? ~written | ~r->lanes : ~written; /* what is set beside a part leaves that where it was */
+        t->placed[reg] = (t->placed[reg] & kept) | (r->placed & ~kept);
         t->origin[reg] = r->lanes & written ? r->origin : t->origin[reg];
         settle(t, reg);
     }
@@ -309,7 +323,7 @@ static void put_scalar_marks(Taint *t, const Inst *i, u64 bits, bool blank, u8 o
         u32 reg = i->sdst + k;
         t->scalar[reg] = (u32)(bits >> 32 * k);
         t->blank[reg] = blank ? ~0ull : 0;
-        t->mixed[reg] = 0;
+        t->mixed[reg] = t->placed[reg] = 0;
         t->origin[reg] = origin;
         settle(t, reg);
     }

@@ -52,7 +52,7 @@ static u32 moved_from(const Inst *i, const Note *n, u32 k)
 static void carry(Wave *w, const Inst *i, Taint *t, const Note *n)
 {
     const NotedOperand *to = &n->operand[0];
-    Marks m[MOVED] = {{{0}, 0, 0, 0}};
+    Marks m[MOVED] = {{{0}, 0, 0, 0, 0}};
     bool registers = n->operands > 1 && n->operand[1].read;
     for (u32 k = 0; registers && k < MOVED && k < to->count; k++)
         if (is_register(moved_from(i, n, k)))
@@ -116,7 +116,7 @@ static void exchange_flags(Wave *w, const Inst *i, Taint *t, Exchange e)
     run_on_marks(w, i, t, e);
     for (u32 k = 0; k < 2; k++) {
         u32 *row = t->vector[regs[k] - FIRST_VGPR];
-        t->blank[regs[k]] = t->mixed[regs[k]] = 0;
+        t->blank[regs[k]] = t->mixed[regs[k]] = t->placed[regs[k]] = 0;
         for (u32 l = 0; l < LANES; l++) {
             t->blank[regs[k]] |= (u64)((row[l] & BLANK) != 0) << l;
             t->mixed[regs[k]] |= (u64)((row[l] & MIXED) != 0) << l;
@@ -152,7 +152,7 @@ static void select_scalar(Wave *w, const Inst *i, Taint *t, const Note *n)
     u32 from = i->source[w->scc ? 0 : 1];
     bool open = lanes_of(t, SOURCE_SCC);
     for (u32 k = 0; k < n->operand[0].count; k++) {
-        Marks m = {{0}, 0, 0, 0};
+        Marks m = {{0}, 0, 0, 0, 0};
         if (is_register(from))
             take_marks(t, from + k, &m);
         clear(t, n->operand[0].first + k, ~0u, ~0ull);

@@ -282,3 +282,8 @@ const Rule *rule_of(const Inst *i)
             return &rules[k];
     return &all;
 }
+
+u32 sources_in_place(const Rule *r)
+{
+    return r->unset == of_logic || r->unset == of_bitop3 ? A | B | C : r->unset == of_shift_or ? C : 0;
+}

@@ -34,7 +34,7 @@ typedef struct {
     u64 unset;         /* a bit for each byte */
     bool mixed;        /* as part of a struct of which something is set */
     const u8 *carried; /* the marks of its bytes, if what is unset was stored to LDS as it is */
-    const u8 *bits;    /* and their unset bits then */
+    const u8 *bits;    /* their unset bits then, or of bytes of which some bits are set; NULL: all of them */
 } Brought;
 
 /* The unset bits of a dword, and what else is known of it. */
@@ -46,8 +46,8 @@ static u32 dword_brought(const Brought *b, u32 k, u32 bytes, u32 *flags)
         u32 at = 4 * k + n;
         if (!(b->unset >> at & 1))
             continue;
-        bool written = b->carried && (b->carried[at] & KEPT_NUMBER) >= LDS_CARRIED;
-        bits |= (written ? b->bits[at] : 0xffu) << 8 * n;
+        bool known = b->carried ? (b->carried[at] & KEPT_NUMBER) >= LDS_CARRIED : b->bits != NULL;
+        bits |= (known ? b->bits[at] : 0xffu) << 8 * n;
         *flags |= b->carried ? kept_flags(b->carried[at]) : 0;
     }
     return bits;
@@ -69,8 +69,9 @@ static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 add
     }
     for (u32 k = 0; 4 * k < bytes; k++) {
         u32 flags, bits = dword_brought(&b, k, width, &flags);
+        Part p = {bits, blank_if_all(bits, flags, width), width, space == SPACE_GLOBAL ? address : 0, bytes};
         if (bits)
-            taint_load(w, i, &from, (u16)(reg + k), 1ull << lane, bits, blank_if_all(bits, flags, width), width);
+            taint_load(w, i, &from, (u16)(reg + k), 1ull << lane, p);
     }
 }
 
@@ -106,13 +107,22 @@ static void store_to_input(Wave *w, const Inst *i, const u64 *address, u64 activ
     report_finding(w, &f, NULL);
 }
 
+static bool some_bit_set(Memory *m, u64 word)
+{
+    u64 unset = memory_unset(m, word, 4);
+    for (u32 b = 0; unset == 15 && b < 4; b++)
+        if (memory_unset_bits(m, word + b) != 0xff)
+            return true;
+    return unset != 15;
+}
+
 /* Lanes that loaded what is unset with what is set, as from structs; bytes and halves count as part of their word. Where
  * one lane alone did so, at the end of what others found set, it is an array that ends there. */
-static u64 mixed_lanes(const Memory *m, const u64 *unset, const u64 *address, u64 active, u32 bytes)
+static u64 mixed_lanes(Memory *m, const u64 *unset, const u64 *address, u64 active, u32 bytes)
 {
     u64 whole = bytes < 64 ? (1ull << bytes) - 1 : ~0ull, mixed = 0, set = 0;
     for (u32 l = 0; bytes < 4 && l < LANES; l++)
-        mixed |= (u64)(unset[l] && memory_unset(m, address[l] & ~3ull, 4) != 15) << l;
+        mixed |= (u64)(unset[l] && some_bit_set(m, address[l] & ~3ull)) << l;
     if (bytes < 4)
         return mixed;
     for (u32 l = 0; l < LANES; l++) {
@@ -126,6 +136,17 @@ static u64 mixed_lanes(const Memory *m, const u64 *unset, const u64 *address, u6
     for (u32 l = 0; l < LANES; l++)
         ends &= !(set >> l & 1) || address[l] < address[last];
     return ends ? 0 : mixed;
+}
+
+/* Of each unset byte its unset bits. False: all of all. */
+static bool bits_unset(Memory *m, u64 address, u64 unset, u32 bytes, u8 *bits)
+{
+    bool partial = false;
+    for (u32 b = 0; b < bytes; b++) {
+        bits[b] = unset >> b & 1 ? memory_unset_bits(m, address + b) : 0;
+        partial |= unset >> b & 1 && bits[b] != 0xff;
+    }
+    return partial;
 }
 
 /* What is loaded may be unset; what is stored is set. */
@@ -145,8 +166,11 @@ static void unset_touched(Wave *w, const Inst *i, const u64 *address, u64 active
     }
     u64 mixed = load && lanes ? taint_parts(w, address, lanes, mixed_lanes(m, unset, address, active, bytes), bytes) : 0;
     for (u32 l = 0; l < LANES; l++) {
+        u8 bits[64];
+        bool partial = unset[l] && load && bits_unset(m, address[l], unset[l], bytes, bits);
         if (unset[l] && load)
-            loaded(w, i, SPACE_GLOBAL, l, address[l], bytes, reg, (Brought){.unset = unset[l], .mixed = mixed >> l & 1});
+            loaded(w, i, SPACE_GLOBAL, l, address[l], bytes, reg,
+                   (Brought){unset[l], mixed >> l & 1 || partial, NULL, partial ? bits : NULL});
         if (unset[l] && store)
             memory_set_unset(m, address[l], bytes, false);
     }
@@ -156,10 +180,12 @@ static void unset_touched(Wave *w, const Inst *i, const u64 *address, u64 active
 static void copy_unset(Wave *w, const Inst *i, u16 reg, const u64 *address, u64 active, u32 bytes)
 {
     for (u32 l = 0; l < LANES; l++) {
-        u64 copied = active >> l & 1 ? taint_copied(w, i, reg, bytes, l) : 0;
-        for (u32 b = 0; copied >> b; b++)
-            if (copied >> b & 1)
-                memory_set_unset(w->worker->memory, address[l] + b, 1, true);
+        u8 copied[64] = {0};
+        if (active >> l & 1)
+            taint_copied(w, i, reg, address[l], bytes, l, copied);
+        for (u32 b = 0; b < bytes; b++)
+            if (copied[b])
+                memory_set_unset_bits(w->worker->memory, address[l] + b, copied[b]);
     }
 }
 
@@ -233,7 +259,7 @@ void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 
         if (unset)
             loaded(w, i, SPACE_LDS, l, offset[l], bytes, reg,
                    (Brought){unset, mixed_in_lds(g, i, offset[l], bytes, second), carried_marks(g, offset[l], unset),
-                             &g->lds_bits[offset[l]]});
+                             carried_marks(g, offset[l], unset) ? &g->lds_bits[offset[l]] : NULL});
         if (store)
             set_in_lds(g, offset[l], bytes);
     }
@@ -249,7 +275,7 @@ void check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 
             continue;
         Origin from = {.load = place_of(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_LDS, l, offset[l], bytes, false)};
         for (u32 k = 0; k < (bytes + 3) / 4; k++)
-            taint_load(w, i, &from, (u16)(reg + k), 1ull << l, ~0u, BLANK, 4);
+            taint_load(w, i, &from, (u16)(reg + k), 1ull << l, (Part){.bits = ~0u, .flags = BLANK, .width = 4});
     }
 }
 

@@ -18,7 +18,7 @@ static void set_bits(u8 *at, u8 mask, bool unset)
         __atomic_fetch_and(at, (u8)~mask, __ATOMIC_RELAXED);
 }
 
-void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset)
+static void set_range(Memory *m, u64 address, u64 bytes, bool unset)
 {
     u64 low = address - (u64)m->arena, high = low + bytes;
     if (!m->unset || !bytes || low >= m->bytes || bytes > m->bytes - low)
@@ -33,6 +33,15 @@ void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset)
     memset(m->unset + first, unset ? 0xff : 0, last - first);
     if (high % 8)
         set_bits(&m->unset[last], (u8)((1 << high % 8) - 1), unset);
+}
+
+void memory_mark_unset(Memory *m, u64 address, u64 bytes) { set_range(m, address, bytes, true); }
+
+void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset)
+{
+    set_range(m, address, bytes, unset);
+    if (unset)
+        memory_forget_unset_bits(m, address, bytes);
 }
 
 u64 memory_unset(const Memory *m, u64 address, u32 bytes)
@@ -72,7 +81,7 @@ void memory_copy_unset(Memory *m, u64 to, u64 from, u64 bytes)
 {
     bool any = memory_any_unset(m, from, bytes);
     for (u64 k = 0; any && k < bytes; k++)
-        memory_set_unset(m, to + k, 1, memory_unset(m, from + k, 1));
+        memory_set_unset_bits(m, to + k, memory_unset(m, from + k, 1) ? memory_unset_bits(m, from + k) : 0);
     if (!any)
         memory_set_unset(m, to, bytes, false);
 }

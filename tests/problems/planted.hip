@@ -800,3 +800,37 @@ KERNEL(counter_cleared_by_a_wave_that_may_be_late)
         __syncthreads();
     }
 }
+
+struct Flags {
+    unsigned kind : 3, level : 7, rest : 22;
+};
+
+KERNEL(bit_field_that_nobody_set)
+{
+    Flags* all = (Flags*)w + blockIdx.x * 256;
+    all[threadIdx.x].kind = 5;
+    __syncthreads();
+    if (threadIdx.x % 2)
+        all[threadIdx.x].level = (unsigned)x[ITEM];
+    __syncthreads();
+    Flags own = all[threadIdx.x]; //! uninitialised_read
+    y[ITEM] = (int)(own.kind * 100 + own.level);
+}
+
+KERNEL(unset_bit_in_a_word_of_which_others_are_set)
+{
+    w[ITEM] |= 1 << threadIdx.x % 8;
+    __syncthreads();
+    if (w[ITEM] & 4) //! uninitialised_read
+        y[ITEM] = 1;
+}
+
+KERNEL(unset_word_moved_by_a_place)
+{
+    if (threadIdx.x != 9)
+        w[ITEM] = x[ITEM];
+    __syncthreads();
+    int old = w[blockIdx.x * 256 + (threadIdx.x ^ 1)]; //! uninitialised_read
+    __syncthreads();
+    w[ITEM] = old | 1;
+}

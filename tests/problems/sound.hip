@@ -941,3 +941,40 @@ KERNEL(slots_that_another_workgroup_frees)
         y[ITEM] = sum;
     }
 }
+
+struct Flags {
+    unsigned kind : 3, level : 7, rest : 22;
+    unsigned char low : 4, high : 4;
+};
+
+KERNEL(bit_fields_set_one_by_one)
+{
+    Flags* all = (Flags*)w + blockIdx.x * 64;
+    unsigned t = threadIdx.x;
+    if (t < 64)
+        all[t].kind = 5;
+    __syncthreads();
+    if (t < 64)
+        all[t].low = (unsigned char)x[ITEM];
+    __syncthreads();
+    if (t < 64)
+        all[63 - t].level = 1;
+    __syncthreads();
+    if (t < 64) {
+        Flags own = all[63 - t];
+        y[ITEM] = (int)(own.kind * 100 + own.level * (own.low & 3));
+        ((Flags*)(w + 512))[t + 64 * blockIdx.x] = own;
+    }
+}
+
+KERNEL(words_put_back_where_they_were)
+{
+    if (threadIdx.x % 3 == 0)
+        w[ITEM] = x[ITEM];
+    __syncthreads();
+    int old = w[ITEM];
+    w[ITEM] = threadIdx.x % 5 == 0 ? 7 : old;
+    __syncthreads();
+    if (threadIdx.x % 15 == 0)
+        y[ITEM] = w[ITEM];
+}
