@@ -85,7 +85,7 @@ class Look:
 
     def options(self) -> str:
         """For AMDKERNEL_EMULATOR_OPTIONS. Orders are compared with the plain one, not with that of several threads."""
-        how = f"check=1,races={int(self.races)}" if self.closely else "overruns=1"
+        how = f"check=1,races={int(self.races)},last_waves_first={int(self.races)}" if self.closely else "overruns=1"
         return f"{how},schedule_seed={self.order},deterministic={int(self.schedules > 0)}"
 
 

@@ -151,13 +151,12 @@ static void run_beside_trap(Crew *c, Group *g)
     c->worker.fault = first;
 }
 
-/* The `n`th wave to have its turn. The first work-item often prepares what all use: where races are looked for, its wave
- * comes last as a rule, for who uses such a thing too early would else never do so before it is there. */
+/* The `n`th wave to have its turn. The first work-item often prepares what all use: where its wave always comes first,
+ * who uses such a thing too early never does so before it is there. */
 static Wave *wave_in_turn(const Crew *c, Group *g, u32 first, u32 n)
 {
     enum { EVERY = 4 };
-    bool races = c->worker.checks && c->worker.checks->races && !c->schedule.seed;
-    if (races && (g->number + g->passed) % EVERY != EVERY - 1)
+    if (c->queue->dispatch->last_waves_first && !c->schedule.seed && (g->number + g->passed) % EVERY != EVERY - 1)
         return &g->waves[g->wave_count - 1 - n];
     return &g->waves[(first + n) % g->wave_count];
 }

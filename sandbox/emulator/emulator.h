@@ -137,6 +137,7 @@ typedef struct {
     Caches *caches;       /* count_memory: what earlier dispatches left in them; NULL: nothing did */
     bool check_memory;    /* look for uses of unset memory, stores to inputs, misaligned scalar loads */
     bool check_races;     /* and for races: one thread */
+    bool last_waves_first; /* as a rule, where no seed says otherwise: for races with what the first one prepares */
     u64 heap, heap_bytes; /* whose blocks kernels allocate themselves: no races are looked for there */
     Overlap *overlap;     /* check_races: what other dispatches touched, and the place of this one among them; or NULL */
     struct Turn *turn;

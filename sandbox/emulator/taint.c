@@ -159,7 +159,8 @@ void note_use(const Wave *w, const Inst *i, Taint *t, u8 origin)
 static void mark_loaded(Taint *t, const Inst *i, u32 reg, u64 lanes, u32 bits, u32 flags, u32 width, u8 origin)
 {
     const char *name = i->row->mnemonic;
-    bool sign = width < 4 && (strstr(name, "_sbyte") || strstr(name, "_sshort") || strstr(name, "_i8") || strstr(name, "_i16"));
+    bool sign = width < 4 && (strstr(name, "_sbyte") || strstr(name, "_sshort") || strstr(name, "_i8") ||
+                              strstr(name, "_i16"));
     bool half = strstr(name, "d16");
     if (sign && bits >> (8 * width - 1) & 1)
         bits |= (half ? 0xffff : ~0u) & ~((1u << 8 * width) - 1);

@@ -50,7 +50,9 @@ static void read_rows(Wave *w, const Inst *i, int k, u64 *out)
         return;
     }
     bool packed = type == TYPE_PKF16 || type == TYPE_PKU16;
-    const u32 *from = packed ? source_packed(w, i, k, room) : has_64_bits(type) ? source64(w, i, k, room) : source(w, i, k, room);
+    const u32 *from = packed              ? source_packed(w, i, k, room)
+                      : has_64_bits(type) ? source64(w, i, k, room)
+                                          : source(w, i, k, room);
     for (u32 l = 0; l < LANES; l++)
         out[l] = (has_64_bits(type) ? pair(from[l], from[LANES + l]) : from[l]) & whole_of(type);
 }
@@ -73,12 +75,18 @@ static Source read_source(Wave *w, Wave *marks, const Inst *i, const Taint *t, i
     return s;
 }
 
+/* What SDWA leaves of a source, or its type. */
+static u64 widest(const Inst *i, u32 k)
+{
+    bool selects = i->sdwa && k < 2 && i->select[k] != SELECT_DWORD;
+    return !selects ? whole_of(i->row->source[k]) : i->select[k] < SELECT_WORD_0 ? 0xff : 0xffff;
+}
+
 /* What a source could be unset in at most, so that what is as unset as it can be has nothing in it that was set. */
 static u64 at_most(const Inst *i, const Rule *r, const Source *s, u32 k, u32 lane)
 {
     if (s->lanes >> lane & 1)
-        return s->blank >> lane & 1 ? s->unset[lane] : i->sdwa && k < 2 && i->select[k] < SELECT_WORD_0 ? 0xff
-               : i->sdwa && k < 2 && i->select[k] < SELECT_DWORD ? 0xffff : whole_of(i->row->source[k]);
+        return s->blank >> lane & 1 ? s->unset[lane] : widest(i, k);
     return !s->vector || r->selects >> k & 1 ? 0 : whole_of(i->row->source[k]);
 }
 
@@ -197,7 +205,8 @@ static void put_result(Wave *w, const Inst *i, Taint *t, const Result *r)
 {
     Wave marks = wave_of_marks(w, t);
     const Inst plain = plain_of(i);
-    bool two = has_64_bits(i->row->result), part = i->half & HALF_RESULT_ALONE || (i->sdwa && i->dst_unused == UNUSED_PRESERVE);
+    bool two = has_64_bits(i->row->result);
+    bool part = i->half & HALF_RESULT_ALONE || (i->sdwa && i->dst_unused == UNUSED_PRESERVE);
     u64 written = write_mask(w, i);
     if (two)
         put64(&marks, &plain, r->bits);
@@ -339,10 +348,12 @@ static bool surely_not_zero(const Inst *i, const Seen *s)
 /* Which lanes go on depends on it. */
 static void use_sources(Wave *w, const Inst *i, Taint *t)
 {
-    for (u32 k = 0; k < TAKEN && is_taken(i, k); k++)
-        for (u32 reg = i->source[k]; reg < SCALAR_FILE && reg < i->source[k] + (has_64_bits(i->row->source[k]) ? 2u : 1u); reg++)
+    for (u32 k = 0; k < TAKEN && is_taken(i, k); k++) {
+        u32 end = i->source[k] + (has_64_bits(i->row->source[k]) ? 2u : 1u);
+        for (u32 reg = i->source[k]; reg < SCALAR_FILE && reg < end; reg++)
             if (lanes_of(t, reg))
                 used(w, i, t, reg);
+    }
 }
 
 static bool writes_scc(const Inst *i)

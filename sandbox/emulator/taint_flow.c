@@ -130,7 +130,8 @@ static void exchange(Wave *w, const Inst *i, Taint *t)
 {
     bool addressed = i->row->family == FAMILY_LDS && i->source[1] >= FIRST_VGPR && i->source[1] < REGISTER_NUMBERS;
     Exchange e = {.from = i->source[addressed ? 1 : 0], .to = i->dst, .address = i->source[0], .addressed = addressed};
-    if (is_scalar(e.from) || is_scalar(e.to) || !is_register(e.from) || !is_register(e.to))
+    bool vectors = !is_scalar(e.from) && !is_scalar(e.to) && is_register(e.from) && is_register(e.to);
+    if (!vectors || (addressed && (is_scalar(e.address) || !is_register(e.address))))
         return;
     if (addressed)
         use_operand(w, i, t, &(NotedOperand){.first = (u16)e.address, .count = 1});

@@ -94,7 +94,7 @@ def found(sandbox, settings):
         compiled = Compiler(sandbox, settings.cache_dir).compile(source, arch=arch, flags=[level, "-w"])
         assert compiled.code_object, compiled.result.diagnostics
         names = kernels_of(source)
-        cases = tuple(case(name, f"races=1,schedule_seed={seed}") for name in names)
+        cases = tuple(case(name, f"races=1,last_waves_first=1,schedule_seed={seed}") for name in names)
         report = run_job(sandbox, target, RunnerJob(arch, compiled.code_object, cases))
         seen = {}
         for name, answer in zip(names, report.cases, strict=True):

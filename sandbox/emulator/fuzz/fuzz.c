@@ -64,7 +64,7 @@ static void run(const u8 *bytes, size_t size, const char *arch)
                   .rsrc2 = 4 << 1 | 7 << 7, .rsrc3 = 31, .properties = KERNARG | DISPATCH}, .workgroups = {1, 1, 1},
                   .block = {96, 1, 1}, .grid = {96, 1, 1}, .kernarg = data, .dispatch_packet = data + 4096,
                   .step_limit = STEPS, .threads = 1, .deterministic = true, .count_memory = size & 1,
-                  .check_memory = size & 2, .check_races = size & 4};
+                  .check_memory = size & 2, .check_races = size & 4, .last_waves_first = size & 8};
     Outcome out;
     DispatchRun *run = dispatch_begin(m, &d);
     if (!run)
@@ -72,6 +72,7 @@ static void run(const u8 *bytes, size_t size, const char *arch)
     dispatch_continue(run, -1);
     dispatch_end(run, &out);
     free(out.pcs);
+    free(out.findings);
     program_destroy(p);
 }
 

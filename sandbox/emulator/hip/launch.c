@@ -232,6 +232,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .schedule_seed = o->schedule_seed,
         .check_memory = o->check_memory,
         .check_races = o->check_races,
+        .last_waves_first = o->last_waves_first,
         .overruns = o->overruns,
         .interpreted = o->interpreted,
         .cooperative = s->cooperative,

@@ -48,6 +48,8 @@ static void read_option(Options *o, const char *key, const char *value)
         o->interpreted = number != 0;
     else if (!strcmp(key, "races"))
         o->check_races = number != 0;
+    else if (!strcmp(key, "last_waves_first"))
+        o->last_waves_first = number != 0;
     else if (!strcmp(key, "schedule_seed"))
         o->schedule_seed = number;
     else if (!strcmp(key, "arch"))

@@ -30,7 +30,7 @@ typedef struct {
     u64 schedule_seed; /* 0: in order */
     u32 threads;
     int devices;
-    bool count_memory, count_pcs, deterministic, check_memory, check_races;
+    bool count_memory, count_pcs, deterministic, check_memory, check_races, last_waves_first;
     bool interpreted; /* no code of the host: to compare */
     bool overruns;   /* accesses beyond a block go on where they would on hardware, and are told */
     char arch[16];
