@@ -1,15 +1,13 @@
 """`amdkernel run --races`: work of several streams, and what the program's own calls do to memory."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.sandbox
+from tests.cli.run_command import amdkernel_run
 
-COMMAND = str(Path(sys.executable).with_name("amdkernel"))
+pytestmark = pytest.mark.sandbox
 
 # Each case is marked with the kind that is told at its line. A kernel that meets other work is told at its own line.
 PROGRAM = r"""
@@ -123,8 +121,7 @@ def line_of(mark: str) -> int:
 def told(tmp_path: Path, case: str, arch: str = "gfx942") -> tuple[int, list[tuple[int, str]], str]:
     """Exit code, lines with kinds, and all that went to stderr."""
     (tmp_path / "work.hip").write_text(PROGRAM)
-    words = [COMMAND, "run", tmp_path / "work.hip", "--races", "--target", f"emulator:{arch}", "--", case]
-    ended = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=110, check=False)
+    ended = amdkernel_run(tmp_path / "work.hip", "--races", "--target", f"emulator:{arch}", "--", case)
     found = re.findall(r"work\.hip:(\d+): (\w+):", ended.stderr)
     return ended.returncode, [(int(line), kind) for line, kind in found], ended.stderr
 

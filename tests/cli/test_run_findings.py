@@ -1,0 +1,366 @@
+"""What `amdkernel run` tells of a program's kernels: hangs, races, overruns, mistakes in variables and arguments."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run_command import amdkernel_run
+
+pytestmark = pytest.mark.sandbox
+
+HANG = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+template <typename T> __global__ void locked(T* lock, T* sum) {
+  while (atomicCAS(lock, 0, 1))
+    ;
+  *sum += 1;
+  __threadfence();
+  atomicExch(lock, 0);
+}
+int main() {
+  int* x;
+  if (hipMalloc(&x, 8) || hipMemset(x, 0, 8)) return 90;
+  locked<<<2, 64>>>(x, x + 1);
+  std::puts("launched");
+  std::fflush(stdout);
+  if (hipDeviceSynchronize()) return 92;
+}
+"""
+
+
+@pytest.mark.parametrize("look", [[], ["--check"]])
+def test_a_kernel_that_hangs_is_told_with_its_line_before_the_program_is_ended(tmp_path: Path, look: list[str]) -> None:
+    """Lanes of one wave wait for a lock that another of them would give back after the loop."""
+    (tmp_path / "locked.hip").write_text(HANG)
+    ended = amdkernel_run(tmp_path / "locked.hip", "--timeout", "6", *look, "--target", "emulator:gfx942")
+    assert (ended.returncode, ended.stdout) == (124, "launched\n"), ended.stderr
+    assert "it ran for more than 6 s" in ended.stderr
+    assert "locked.hip:5: timeout: locked<int> had not ended after " in ended.stderr
+    assert "2 of 2 waves were at line 5 (wave 0 of workgroup [" in ended.stderr
+    assert "or the kernel is slow: a larger --timeout would tell" in ended.stderr
+    assert "lets this pass" not in ended.stderr
+
+
+HANDSHAKE = """
+#include <hip/hip_runtime.h>
+__device__ __noinline__ int waits(volatile int* flag) {
+  int turns = 0;
+  while (*flag == 0)
+    turns++;
+  return turns;
+}
+__global__ void handshake(int* flag) {
+  if (threadIdx.x >= 64)
+    waits(flag);
+  __syncthreads();
+  *flag = 1;
+}
+int main() {
+  int* x;
+  if (hipMalloc(&x, 8) || hipMemset(x, 0, 8)) return 90;
+  handshake<<<1, 256>>>(x);
+  if (hipDeviceSynchronize()) return 92;
+}
+"""
+
+
+@pytest.mark.parametrize(("arch", "level"), [("gfx942", "-O3"), ("gfx950", "-O0"), ("gfx1201", "-O3")])
+def test_waves_at_a_barrier_and_in_a_loop_are_told_with_their_lines(tmp_path: Path, arch: str, level: str) -> None:
+    """At -O0 gfx950's code of the loop has instructions without a line, and the loop is in a function of its own."""
+    (tmp_path / "handshake.hip").write_text(HANDSHAKE)
+    words = ("--timeout", "5", f"--flag={level}", "--target", f"emulator:{arch}")
+    ended = amdkernel_run(tmp_path / "handshake.hip", *words)
+    assert re.search(r"handshake.hip:[56]: timeout: handshake had not ended after ", ended.stderr), ended.stderr
+    running, waiting = (6, 2) if arch == "gfx1201" else (3, 1)
+    assert re.search(rf" of {running + waiting} waves (was|were) at line [56] ", ended.stderr), ended.stderr
+    assert f", {waiting} at the barrier of line 12. Either a loop" in ended.stderr
+
+
+RACE = """
+#include <hip/hip_runtime.h>
+__global__ void turn(int* x) {
+  __shared__ int s[256];
+  s[threadIdx.x] = x[threadIdx.x];
+  x[threadIdx.x] = s[255 - threadIdx.x];
+}
+int main() {
+  int* x;
+  if (hipMalloc(&x, 1024) || hipMemset(x, 0, 1024)) return 90;
+  turn<<<1, 256>>>(x);
+  if (hipDeviceSynchronize() || hipFreeAsync(x, nullptr)) return 91;
+  turn<<<1, 256>>>(x);
+  (void)hipDeviceSynchronize();
+  return 0;
+}
+"""
+
+
+def test_mistakes_of_a_program_are_told_with_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "turn.hip").write_text(RACE)
+    ended = amdkernel_run(tmp_path / "turn.hip", "--races", "--target", "emulator:gfx942")
+    assert ended.returncode == 1
+    assert "turn.hip:6: race: reads byte" in ended.stderr
+    assert "turn.hip:5: use_after_free: reads 4 bytes at byte" in ended.stderr
+
+
+LAST = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void last(int* x) {
+  if (threadIdx.x == 0) atomicExch(x, (int)blockIdx.x);
+}
+int main() {
+  int *x, seen;
+  if (hipMalloc(&x, 4) || hipMemset(x, 0, 4)) return 90;
+  last<<<16, 64>>>(x);
+  if (hipMemcpy(&seen, x, 4, hipMemcpyDeviceToHost)) return 91;
+  std::printf("%d", seen);
+}
+"""
+
+
+def test_a_program_whose_output_hangs_on_the_order_is_told_and_an_order_replayed(tmp_path: Path) -> None:
+    (tmp_path / "last.hip").write_text(LAST)
+    ended = amdkernel_run(tmp_path / "last.hip", "--schedules", "4", "--target", "emulator:gfx942")
+    assert ended.returncode == 1
+    assert ended.stdout == "15", "the output is that of the plain order"
+    assert "non_deterministic" in ended.stderr
+    seed = re.search(r"--order (\d+)", ended.stderr)
+    assert seed, ended.stderr
+    again = amdkernel_run(tmp_path / "last.hip", "--order", seed[1], "--target", "emulator:gfx942")
+    assert again.stdout != "15"
+
+
+OVERRUN = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+__global__ void fill(int* x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 7; }
+__global__ void sum(const int* x, int n, int* y) {
+  for (int i = threadIdx.x; i < n; i += 64) atomicAdd(y, x[i]);
+}
+__global__ void spill(int* y) {
+  __shared__ int s[100];
+  s[threadIdx.x] = (int)threadIdx.x;
+  __syncthreads();
+  y[threadIdx.x] = s[threadIdx.x];
+}
+int main(int, char** words) {
+  int *x, *y, *other, seen[256] = {};
+  int extra = std::atoi(words[1]);
+  if (hipMalloc(&x, 1000 * 4) || hipMalloc(&other, 256 * 4) || hipHostMalloc(&y, 256 * 4)) return 90;
+  if (hipMemset(other, 1, 256 * 4) || hipMemset(y, 0, 256 * 4)) return 91;
+  fill<<<4 + extra / 256, 256>>>(x);
+  sum<<<1, 64>>>(x, 1000 + extra, y);
+  if (hipDeviceSynchronize()) return 92;
+  std::printf("%d", y[0]);
+  spill<<<1, 256>>>(y);
+  if (hipMemcpy(seen, other, sizeof seen, hipMemcpyDeviceToHost)) return 93;
+  for (int value : seen) if (value != 0x01010101) return 94;
+  std::printf(" %d %d\\n", y[127], y[128]);
+  return 3;
+}
+"""
+
+
+@pytest.fixture
+def overrun(tmp_path: Path) -> Path:
+    (tmp_path / "overrun.hip").write_text(OVERRUN)
+    return tmp_path / "overrun.hip"
+
+
+LATE = """
+#include <hip/hip_runtime.h>
+__global__ void late(int* y) {
+  __shared__ int count;
+  if (threadIdx.x == 255) count = 0;
+  y[threadIdx.x] = atomicAdd(&count, 1);
+}
+int main() {
+  int* y;
+  if (hipMalloc(&y, 1024)) return 90;
+  late<<<1, 256>>>(y);
+  return hipDeviceSynchronize() ? 91 : 0;
+}
+"""
+
+
+def test_races_are_looked_for_in_the_other_orders_too(tmp_path: Path) -> None:
+    (tmp_path / "late.hip").write_text(LATE)
+    how = [tmp_path / "late.hip", "--races", "--target", "emulator:gfx942"]
+    plain = amdkernel_run(*how)
+    assert (plain.returncode, plain.stderr) == (0, ""), "the wave that clears the counter has always been the first"
+    ended = amdkernel_run(*how, "--schedules", "4")
+    assert ended.returncode == 1
+    told = re.search(r"late.hip:[56]: race: .*; in the order of seed (\d): --order \1 runs it again", ended.stderr)
+    assert told, ended.stderr
+    assert ": race: " in amdkernel_run(*how, "--order", told[1]).stderr
+
+
+def test_a_program_that_overruns_its_memory_goes_on_as_on_a_gpu_and_is_told(overrun: Path) -> None:
+    ended = amdkernel_run(overrun, "24", "--target", "emulator:gfx942")
+    assert ended.stdout == "7168 127 0\n", ended.stderr
+    assert ended.returncode == 3
+    assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr
+    made = next(n for n, line in enumerate(OVERRUN.splitlines(), 1) if "hipMalloc" in line)
+    assert f"(made in line {made}), which has 4000 bytes" in ended.stderr
+    assert "; by 24 lanes, up to 96 bytes beyond" in ended.stderr
+    assert "overrun.hip:7: out_of_bounds: reads" in ended.stderr
+    assert "overrun.hip:11: out_of_bounds: writes 4 bytes at byte 400 of LDS" in ended.stderr
+    assert "; 3 times in all, by 156 lanes, up to 624 bytes beyond" in ended.stderr
+
+
+VARIABLES = """
+#include <hip/hip_runtime.h>
+#ifdef RACE
+static __device__ int counts[8];
+__global__ void act(int* y, float*) {
+  counts[blockIdx.x] = 1;
+  y[blockIdx.x] = counts[1 - blockIdx.x];
+}
+#elif defined(PAST)
+namespace deep { __device__ int table[3]; }
+__global__ void act(int* y, float*) { deep::table[*y + 3] = 1; }
+#else
+__global__ void act(int*, float* w) { w[2] = 1; }
+#endif
+__constant__ float weights[4] = {1, 2, 3, 4};
+__global__ void get(float* y, int i) { *y = weights[i]; }
+int main() {
+  int* y;
+  void* w;
+  if (hipMalloc(&y, 16) || hipMemset(y, 0, 16) || hipGetSymbolAddress(&w, HIP_SYMBOL(weights))) return 90;
+  act<<<2, 1>>>(y, static_cast<float*>(w));
+  return hipDeviceSynchronize() ? 1 : 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--flag=-DRACE", "--races"], "of `counts` (32 bytes), which workgroup"),
+        (["--flag=-DPAST"], "writes 4 bytes at byte 0 after `table` (12 bytes); act, workgroup"),
+        (["--flag=-DPAST"], "2 times in all, by 2 lanes: compare"),
+        (["--flag=-DPAST", "--check"], "writes 4 bytes at byte 0 after `table` (12 bytes)"),
+        (["--check"], "writes 4 bytes at byte 8 of `weights` (16 bytes)"),
+    ],
+    ids=["race", "overrun", "how often", "stopped", "constant"],
+)
+def test_a_mistake_in_a_variable_tells_its_name(tmp_path: Path, arguments: list[str], told: str) -> None:
+    (tmp_path / "variables.hip").write_text(VARIABLES)
+    ended = amdkernel_run(tmp_path / "variables.hip", *arguments, "--target", "emulator:gfx942")
+    assert told in ended.stderr
+
+
+WEIGHTS = """#include <hip/hip_runtime.h>
+struct Weights { float of[9]; };
+__global__ void blend(float* out, int taps, Weights weights)
+{
+    float sum = 0;
+    for (int k = 0; k < taps; k++)
+        sum += weights.of[(k + blockIdx.x) % taps];
+    out[threadIdx.x] = sum * blockDim.x;
+}
+int main(int, char** arguments)
+{
+    float* out;
+    (void)hipMalloc(&out, 256);
+    blend<<<2, 64>>>(out, atoi(arguments[1]), {});
+    return hipDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
+def test_arguments_are_not_read_into_the_hidden_ones_behind_them(tmp_path: Path, arch: str) -> None:
+    (tmp_path / "weights.hip").write_text(WEIGHTS)
+    how = ["--target", f"emulator:{arch}", "--check", "--flag=-g"]
+    beyond = amdkernel_run(*how, tmp_path / "weights.hip", "11")
+    assert "weights.hip:7: out_of_bounds: reads byte 48 of the kernel's arguments, which have 48 bytes" in beyond.stderr
+    within = amdkernel_run(*how, tmp_path / "weights.hip", "9")
+    assert (within.returncode, within.stderr) == (0, "")
+
+
+def test_an_overrun_reaches_as_far_as_the_memory_that_a_gpu_maps_at_once(overrun: Path) -> None:
+    within, beyond = amdkernel_run(overrun, str(2**19 - 1024)), amdkernel_run(overrun, str(2**19))
+    assert within.returncode == 3, within.stderr
+    assert f"up to {2**21 - 4000} bytes beyond" in within.stderr
+    assert beyond.returncode == 92
+    assert "out_of_bounds in kernel fill(int*)" in beyond.stderr
+    assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 2097152 of allocation" in beyond.stderr
+    assert "lets this pass" not in beyond.stderr
+
+
+@pytest.mark.parametrize("level", [[], ["--flag=-O0"]])
+def test_an_overrun_is_a_failure_where_the_emulator_looks_on(overrun: Path, level: list[str]) -> None:
+    ended = amdkernel_run(overrun, "24", "--check", *level)
+    assert ended.returncode == 92
+    assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr
+    made = next(n for n, line in enumerate(OVERRUN.splitlines(), 1) if "hipMalloc" in line)
+    assert f"(made in line {made}), which has 4000 bytes" in ended.stderr
+
+
+HOST_POINTER = """
+#include <hip/hip_runtime.h>
+#include <cstdlib>
+__global__ void set(int* x) { *x = 1; }
+int main() {
+  set<<<1, 1>>>((int*)std::malloc(4));
+  return hipDeviceSynchronize() ? 92 : 0;
+}
+"""
+
+
+@pytest.mark.parametrize("look", [[], ["--check"]])
+def test_a_pointer_of_the_host_is_told_as_one_with_the_line_that_follows_it(tmp_path: Path, look: list[str]) -> None:
+    (tmp_path / "host.hip").write_text(HOST_POINTER)
+    ended = amdkernel_run(tmp_path / "host.hip", *look)
+    assert ended.returncode == 92
+    assert "host.hip:4: out_of_bounds: writes 4 bytes at 0x" in ended.stderr
+    assert "memory of the host that was neither allocated by HIP nor registered; set, workgroup" in ended.stderr
+
+
+FLAT = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+__global__ void flat(int* y, unsigned at) {
+  __shared__ int s[100];
+  int* p = s + at;
+  asm volatile("" : "+v"(p));
+  *p = 7;
+  y[0] = *p;
+}
+__global__ void ds(int* y, unsigned at) {
+  __shared__ int s[100];
+  s[0] = 7;
+  s[at] = 8;
+  __syncthreads();
+  y[0] = s[blockIdx.x];
+}
+int main(int, char** words) {
+  int *y, seen;
+  if (hipMalloc(&y, 4)) return 90;
+  (words[2][0] == 'f' ? flat : ds)<<<1, 1>>>(y, (unsigned)std::atoi(words[1]));
+  if (hipDeviceSynchronize()) return 92;
+  if (hipMemcpy(&seen, y, 4, hipMemcpyDeviceToHost)) return 93;
+  std::printf("%d", seen);
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+def test_a_flat_access_beyond_lds_stops_a_program_and_one_of_ds_does_not(tmp_path: Path, arch: str) -> None:
+    """LDS of 400 bytes is given out as 512: up to there both go on."""
+    (tmp_path / "reach.hip").write_text(FLAT)
+    reach = lambda at, how: amdkernel_run(tmp_path / "reach.hip", at, how, "--target", f"emulator:{arch}")  # noqa: E731
+    for at, how in ((100, "flat"), (100, "ds"), (128, "ds")):
+        ended = reach(at, how)
+        assert (ended.returncode, ended.stdout) == (0, "7"), (at, how, ended.stderr)
+        assert f"out_of_bounds: writes 4 bytes at byte {4 * at} of LDS" in ended.stderr, (at, how, ended.stderr)
+    stopped = reach(128, "flat")
+    assert (stopped.returncode, stopped.stdout) == (92, "")
+    assert "out_of_bounds in kernel flat(int*, unsigned int)" in stopped.stderr
