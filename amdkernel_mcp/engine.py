@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError
-from amdkernel_mcp.results import (
+from amdkernel_mcp.results.kernels import (
     ArchCoverage,
     BenchmarkResult,
     CheckResult,
@@ -29,17 +29,17 @@ from amdkernel_mcp.results import (
 if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
-    from amdkernel_mcp.docs.evaluate import Evaluation
-    from amdkernel_mcp.docs.library import Library
-    from amdkernel_mcp.docs.online import Refreshed
-    from amdkernel_mcp.execution.program_run import Look, Program, ProgramRun, Stream
-    from amdkernel_mcp.execution.runner_job import RunnerJob
+    from amdkernel_mcp.execution.runner.job import RunnerJob
+    from amdkernel_mcp.execution.runner.measure import Measured, Plan
+    from amdkernel_mcp.execution.runner.program import Look, Program, ProgramRun, Stream
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
+    from amdkernel_mcp.launch.plan import LaunchPlan
     from amdkernel_mcp.measurement.benchmark import Side
-    from amdkernel_mcp.measurement.measure import Measured, Plan
-    from amdkernel_mcp.problems.launch_plan import LaunchPlan
     from amdkernel_mcp.problems.problem import Problem
+    from amdkernel_mcp.search.corpus.online import Refreshed
+    from amdkernel_mcp.search.library import Library
+    from amdkernel_mcp.search.query.evaluate import Evaluation
 
 Progress = Callable[[str], None]
 
@@ -102,8 +102,8 @@ class Engine:
         A compile error is a result whose `ok` is false. Raises FlagError, InputError for a kernel that is not there,
         UnknownTargetError, InfrastructureError.
         """
-        from amdkernel_mcp.problems.kernel_symbols import symbols_called
-        from amdkernel_mcp.problems.launch_plan import read_launch_plan
+        from amdkernel_mcp.launch.kernel_symbols import symbols_called
+        from amdkernel_mcp.launch.plan import read_launch_plan
 
         where = self._target(target)
         on_progress(f"compiling for {arch or where.arch}")
@@ -146,10 +146,10 @@ class Engine:
         on_progress: Progress = silent,
     ) -> BenchmarkResult:
         """Time a kernel, against the kernel text `baseline` if given. What is not correct is not timed."""
+        from amdkernel_mcp.execution.runner.measure import measure
+        from amdkernel_mcp.hardware.specs import gpu_by_name
         from amdkernel_mcp.measurement.benchmark import benchmark
-        from amdkernel_mcp.measurement.measure import measure
         from amdkernel_mcp.measurement.not_timed import incorrect, stopped
-        from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
 
         sides = []
         for text, role in ((source, "this kernel"), (baseline, "the baseline")):
@@ -190,9 +190,9 @@ class Engine:
         on_progress: Progress = silent,
     ) -> ProfileResult:
         """Counters, metrics and a diagnosis of a kernel on the problem's announced cases."""
-        from amdkernel_mcp.measurement.measure import measure
-        from amdkernel_mcp.problems.check import invalid, invalid_from_compile
-        from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
+        from amdkernel_mcp.checking.check import invalid, invalid_from_compile
+        from amdkernel_mcp.execution.runner.measure import measure
+        from amdkernel_mcp.hardware.specs import gpu_by_name
         from amdkernel_mcp.profiling.profile import profile
 
         candidate = self._candidate(problem, source, file_name=file_name, target=target, on_progress=on_progress)
@@ -223,7 +223,7 @@ class Engine:
         return answer.model_copy(update={"isolation": candidate.sandbox.isolation})
 
     def _profile_on_gpu(self, candidate: Candidate, job: RunnerJob, on_progress: Progress) -> ProfileResult:
-        from amdkernel_mcp.profiling.gpu_profile import profile_on_gpu
+        from amdkernel_mcp.execution.runner.gpu_profile import profile_on_gpu
 
         names = [kernel.name for kernel in candidate.compiled.result.kernels]
         answer = profile_on_gpu(candidate.sandbox, candidate.target, job, kernels=names, on_progress=on_progress)
@@ -250,8 +250,8 @@ class Engine:
         """
         from dataclasses import replace
 
-        from amdkernel_mcp.execution.program_run import NO_LOOK, run_program
-        from amdkernel_mcp.problems.program_findings import findings_in_orders
+        from amdkernel_mcp.execution.runner.program import NO_LOOK, run_program
+        from amdkernel_mcp.findings.programs import findings_in_orders
 
         where = self._target(target)
         ran = run_program(
@@ -285,7 +285,7 @@ class Engine:
     def _candidate(
         self, problem: str, source: str, *, file_name: str, target: str | None, on_progress: Progress
     ) -> Candidate:
-        from amdkernel_mcp.problems.launch_plan import read_launch_plan
+        from amdkernel_mcp.launch.plan import read_launch_plan
         from amdkernel_mcp.problems.problem_file import load_problem
 
         where, loaded = self._target(target), load_problem(problem)
@@ -297,7 +297,7 @@ class Engine:
     def _check(
         self, candidate: Candidate, on_progress: Progress, schedules: int | None = None, order: int | None = None
     ) -> CheckResult:
-        from amdkernel_mcp.problems.check import check
+        from amdkernel_mcp.checking.check import check
 
         return check(
             sandbox=candidate.sandbox,
@@ -312,7 +312,7 @@ class Engine:
         )
 
     def _plan(self, candidate: Candidate) -> Plan:
-        from amdkernel_mcp.measurement.measure import plan_job
+        from amdkernel_mcp.execution.runner.measure import plan_job
 
         return plan_job(
             target=candidate.target, problem=candidate.problem, plan=candidate.plan, compiled=candidate.compiled
@@ -351,7 +351,7 @@ class Engine:
 
         online: fetch the declared online sources first, and index them too.
         """
-        from amdkernel_mcp.docs.gather import build, fetch_online
+        from amdkernel_mcp.search.corpus.gather import build, fetch_online
 
         skipped = self._renew_declarations(on_progress)
         skipped += fetch_online(self._settings, on_progress).skipped if online else ()
@@ -361,7 +361,7 @@ class Engine:
 
     def docs_refresh(self, on_progress: Progress = silent) -> Refreshed:
         """Fetch what changed in the online sources, and build the index anew if anything did."""
-        from amdkernel_mcp.docs.gather import refresh
+        from amdkernel_mcp.search.corpus.gather import refresh
 
         refreshed, _ = refresh(self._settings, self.index_path, on_progress=on_progress)
         self._library.close()
@@ -369,7 +369,7 @@ class Engine:
 
     def docs_eval(self, questions: Path) -> Evaluation:
         """How well the index answers questions whose answers are known."""
-        from amdkernel_mcp.docs.evaluate import evaluate
+        from amdkernel_mcp.search.query.evaluate import evaluate
 
         return evaluate(self._library.index(), questions)
 
@@ -379,7 +379,7 @@ class Engine:
 
     def architecture(self, gfx: str) -> str:
         """The card of an architecture as Markdown. Raises DocumentationError for one that has none."""
-        from amdkernel_mcp.docs.cards.architecture import architecture_card, architectures
+        from amdkernel_mcp.search.cards.architecture import architecture_card, architectures
 
         card = architecture_card(gfx)
         if card is None:
@@ -388,7 +388,7 @@ class Engine:
 
     @property
     def _library(self) -> Library:
-        from amdkernel_mcp.docs.library import Library
+        from amdkernel_mcp.search.library import Library
 
         with self._lock:
             if self._opened_library is None:
@@ -397,7 +397,7 @@ class Engine:
             return self._opened_library
 
     def _collect_declarations(self) -> None:
-        from amdkernel_mcp.docs.cards.collect import collect_declarations, sandbox_documents
+        from amdkernel_mcp.search.cards.collect import collect_declarations, sandbox_documents
 
         sandbox = self._sandbox(self._target("emulator:gfx942"))  # the one that needs no GPU
         path = self._settings.data_dir / "hip-api.sqlite3"
@@ -429,28 +429,28 @@ class Engine:
 
     def emulator_coverage(self, paths: Sequence[Path]) -> CoverageResult:
         """Which instructions of code objects, bundles and programs the emulator does not know."""
-        from amdkernel_mcp.execution.emulator_coverage import coverage_of_files, read_files
+        from amdkernel_mcp.execution.runner.coverage import coverage_of_files, read_files
 
         files = read_files(paths)
         return coverage_of_files(self._sandbox(self._target("emulator:gfx942")), files)
 
     def emulator_instructions(self, arch: str) -> ArchCoverage:
         """Which instructions of an architecture the emulator does not know."""
-        from amdkernel_mcp.execution.emulator_coverage import coverage_of_arch
+        from amdkernel_mcp.execution.runner.coverage import coverage_of_arch
 
         return coverage_of_arch(self._sandbox(self._target("emulator:gfx942")), arch)
 
     def doctor(self) -> DoctorResult:
         """What is there, what is missing, and the command that mends it."""
-        from amdkernel_mcp.doctor import doctor
+        from amdkernel_mcp.execution.setup.doctor import doctor
 
         return doctor(self._settings)
 
     def setup(self, on_progress: Progress = silent, *, host: str | None = None, prune: bool = False) -> None:
         """Make the sandbox image and the documentation index where they are missing or of another release."""
-        from amdkernel_mcp.docs.gather import remake
-        from amdkernel_mcp.execution.prune import prune as remove_unused_images
-        from amdkernel_mcp.execution.setup import setup
+        from amdkernel_mcp.execution.setup.build import setup
+        from amdkernel_mcp.execution.setup.prune import prune as remove_unused_images
+        from amdkernel_mcp.search.corpus.gather import remake
 
         setup(self._settings, on_progress, host=host)
         if prune:
@@ -464,7 +464,7 @@ class Engine:
         return find_target(name, self._settings)
 
     def _sandbox(self, target: Target) -> Sandbox:
-        from amdkernel_mcp.execution.open import open_sandbox
+        from amdkernel_mcp.execution.open_sandbox import open_sandbox
 
         key = (target.host, target.index)
         with self._lock:

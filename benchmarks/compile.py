@@ -15,7 +15,7 @@ from pathlib import Path
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.compiler.compile import Compiler
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.execution.open import open_sandbox
+from amdkernel_mcp.execution.open_sandbox import open_sandbox
 from amdkernel_mcp.execution.sandbox import Sandbox
 from benchmarks.paired import paired
 

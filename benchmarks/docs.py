@@ -14,12 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from amdkernel_mcp.docs.build import build_index
-from amdkernel_mcp.docs.evaluate import ASKED_RESULTS, Question, Scores, load_questions, score_all
-from amdkernel_mcp.docs.index import Index, breadcrumb, open_index, unpack_text
-from amdkernel_mcp.docs.rank import Passage
-from amdkernel_mcp.docs.search import Found, find, found_of, search
-from amdkernel_mcp.docs.tokens import words
+from amdkernel_mcp.search.index.build import build_index
+from amdkernel_mcp.search.index.index import Index, breadcrumb, open_index, unpack_text
+from amdkernel_mcp.search.index.tokens import words
+from amdkernel_mcp.search.query.evaluate import ASKED_RESULTS, Question, Scores, load_questions, score_all
+from amdkernel_mcp.search.query.rank import Passage
+from amdkernel_mcp.search.query.search import Found, find, found_of, search
 from benchmarks.paired import paired
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

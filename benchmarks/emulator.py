@@ -20,7 +20,7 @@ from typing import Any
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.execution.open import open_sandbox
+from amdkernel_mcp.execution.open_sandbox import open_sandbox
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 ARCH = "gfx942"

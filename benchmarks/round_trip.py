@@ -15,7 +15,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.server import build_server
+from amdkernel_mcp.server.app import build_server
 
 CALLS = 60  # of each kind, fewer than the burst that the rate limit allows
 

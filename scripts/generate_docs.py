@@ -55,8 +55,8 @@ def _command(name: str, command: Any) -> str:
 
 def tools_reference() -> str:
     """All tools with their parameters, as a client is told."""
-    from amdkernel_mcp import handshake
-    from amdkernel_mcp.server import INSTRUCTIONS
+    from amdkernel_mcp.server.app import INSTRUCTIONS
+    from amdkernel_mcp.stdio import handshake
 
     answers = json.loads(handshake.FILE.read_text(encoding="utf-8"))
     tools = sorted(answers["tools/list"]["tools"], key=lambda tool: tool["name"])
@@ -113,7 +113,7 @@ def _first(text: str) -> str:
 
 def main() -> int:
     """Write the files, or with --check compare them; the number of files that differ, at most 1."""
-    from amdkernel_mcp import handshake
+    from amdkernel_mcp.stdio import handshake
 
     check = "--check" in sys.argv
     different = 0

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.docs.evaluate import Evaluation, evaluate
-from amdkernel_mcp.docs.index import Index, open_index
-from amdkernel_mcp.docs.query import ALL_ON, Switches
+from amdkernel_mcp.search.index.index import Index, open_index
+from amdkernel_mcp.search.query.evaluate import Evaluation, evaluate
+from amdkernel_mcp.search.query.query import ALL_ON, Switches
 
 PARTS = {
     "aliases": "CUDA aliases",

@@ -6,7 +6,7 @@ import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import AmdkernelError
-from amdkernel_mcp.execution.docker_sandbox import DockerSandbox
+from amdkernel_mcp.execution.docker.sandbox import DockerSandbox
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 
@@ -34,9 +34,9 @@ def sandbox() -> Iterator[Sandbox]:
 
 def _open_with_image_of_this_checkout() -> DockerSandbox:
     """Takes seconds, and only after a change of sandbox/; the base image takes minutes: left to `amdkernel setup`."""
-    from amdkernel_mcp.execution.daemon import connect
-    from amdkernel_mcp.execution.image import base_name, find_image, sandbox_image_id
-    from amdkernel_mcp.execution.setup import setup
+    from amdkernel_mcp.execution.docker.daemon import connect
+    from amdkernel_mcp.execution.docker.image import base_name, find_image, sandbox_image_id
+    from amdkernel_mcp.execution.setup.build import setup
 
     mine = load_settings()
     daemon = connect(mine.docker_host)

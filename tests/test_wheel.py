@@ -33,7 +33,7 @@ def test_the_wheel_carries_tools_sandbox_documentation_sources_and_examples(whee
     names = set(zipfile.ZipFile(wheel).namelist())
     for part in (
         "py.typed",
-        "handshake.json",
+        "stdio/handshake.json",
         "_bundled/tools/check_kernel.py",
         "_bundled/sandbox/runner/run_job.py",
         "_bundled/sandbox/emulator/emulator.h",

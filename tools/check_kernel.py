@@ -3,8 +3,8 @@
 from fastmcp import Context
 from fastmcp.tools import tool
 
-from amdkernel_mcp.desk import desk_of
-from amdkernel_mcp.results import CheckResult
+from amdkernel_mcp.results.kernels import CheckResult
+from amdkernel_mcp.server.session import desk_of
 
 from ._parameters import RUNS_IN_SANDBOX, Order, Path, Problem, Schedules, Source, Target, WaitS
 

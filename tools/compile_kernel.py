@@ -6,8 +6,8 @@ from fastmcp import Context
 from fastmcp.tools import tool
 from pydantic import Field
 
-from amdkernel_mcp.desk import desk_of
-from amdkernel_mcp.results import CompileResult
+from amdkernel_mcp.results.kernels import CompileResult
+from amdkernel_mcp.server.session import desk_of
 
 from ._parameters import RUNS_IN_SANDBOX, Arch, Path, Source, Target, WaitS
 

@@ -3,7 +3,7 @@
 from fastmcp import Context
 from fastmcp.resources import resource
 
-from amdkernel_mcp.desk import desk_of
+from amdkernel_mcp.server.session import desk_of
 
 
 @resource(

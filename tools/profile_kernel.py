@@ -3,8 +3,8 @@
 from fastmcp import Context
 from fastmcp.tools import tool
 
-from amdkernel_mcp.desk import desk_of
-from amdkernel_mcp.results import ProfileResult
+from amdkernel_mcp.results.kernels import ProfileResult
+from amdkernel_mcp.server.session import desk_of
 
 from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
 

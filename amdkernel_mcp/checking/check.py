@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.problems.launch_plan import LaunchPlan
+from amdkernel_mcp.launch.plan import LaunchPlan
 from amdkernel_mcp.problems.problem import Case, Problem
-from amdkernel_mcp.results import CaseResult, CheckResult, CompileResult, Coverage, Finding
+from amdkernel_mcp.results.kernels import CaseResult, CheckResult, CompileResult, Coverage, Finding
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.checking.judge import RunJudgement
+    from amdkernel_mcp.checking.reference import Array, Call
     from amdkernel_mcp.compiler.compile import Compiled
-    from amdkernel_mcp.execution.runner_job import RunCase, RunnerReport
+    from amdkernel_mcp.execution.runner.job import RunCase, RunnerReport
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
-    from amdkernel_mcp.problems.faults import Layout
-    from amdkernel_mcp.problems.judge import RunJudgement
-    from amdkernel_mcp.problems.placement import Placement
-    from amdkernel_mcp.problems.reference import Array, Call
+    from amdkernel_mcp.findings.faults import Layout
+    from amdkernel_mcp.launch.bind import Placement
 
 DEFAULT_SEEDS = (0, 1, 2)
 SCHEDULES = 2  # orders of waves and workgroups besides the plain one, each with another poison than its neighbours
@@ -124,16 +124,16 @@ def _is_lds(message: str) -> bool:
 
 
 def _place(plan: LaunchPlan, problem: Problem, code_object: bytes, arch: str) -> list[Placement]:
-    from amdkernel_mcp.problems.kernel_symbols import kernel_symbols
-    from amdkernel_mcp.problems.placement import place
+    from amdkernel_mcp.launch.bind import place
+    from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 
     kernels = kernel_symbols(code_object)
     return [place(plan, problem, case, kernels=kernels, arch=arch) for case in problem.cases]
 
 
 def _calls(problem: Problem, seeds: Sequence[int]) -> list[Call]:
-    from amdkernel_mcp.problems.inputs import make_inputs
-    from amdkernel_mcp.problems.reference import Call
+    from amdkernel_mcp.checking.inputs import make_inputs
+    from amdkernel_mcp.checking.reference import Call
 
     return [Call(case, seed, make_inputs(problem, case, seed=seed)) for case in problem.cases for seed in seeds]
 
@@ -165,7 +165,7 @@ def _run_cases(
 
 def run_case(problem: Problem, call: Call, placement: Placement, *, repeats: int) -> RunCase:
     """What the runner gets for one set of inputs; it holds nothing of what is expected."""
-    from amdkernel_mcp.execution.runner_job import Buffer, RunCase
+    from amdkernel_mcp.execution.runner.job import Buffer, RunCase
 
     buffers = []
     for argument in problem.arrays:
@@ -204,8 +204,8 @@ def _run_both(
     on_progress: Callable[[str], None],
 ) -> tuple[RunnerReport, list[dict[str, Array]]]:
     """The launches and the reference at the same time, in two sandboxes that know nothing of each other."""
-    from amdkernel_mcp.execution.runner_job import RunnerJob, run_job
-    from amdkernel_mcp.problems.reference import expected_outputs
+    from amdkernel_mcp.checking.reference import expected_outputs
+    from amdkernel_mcp.execution.runner.job import RunnerJob, run_job
 
     job = RunnerJob(target.arch, code_object, runs, "check", case_timeout_s)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="reference") as pool:
@@ -227,7 +227,7 @@ def _judge(
     report: RunnerReport,
     expected: Sequence[dict[str, Array]],
 ) -> list[RunJudgement]:
-    from amdkernel_mcp.problems.judge import judge_run
+    from amdkernel_mcp.checking.judge import judge_run
 
     arch, lines = compiled.result.arch, compiled.lines
     return [
@@ -237,7 +237,7 @@ def _judge(
 
 
 def _layouts(problem: Problem, plan: LaunchPlan, case: Case) -> dict[str, Layout]:
-    from amdkernel_mcp.problems.faults import Layout
+    from amdkernel_mcp.findings.faults import Layout
 
     layouts = {argument.name: Layout(argument.dtype.bytes, case.shape_of(argument)) for argument in problem.arrays}
     values = {**plan.constants(), **case.values}
@@ -249,7 +249,7 @@ def _layouts(problem: Problem, plan: LaunchPlan, case: Case) -> dict[str, Layout
 def _summarise(
     problem: Problem, calls: Sequence[Call], judged: Sequence[RunJudgement], expected: Sequence[dict[str, Array]]
 ) -> CheckResult:
-    from amdkernel_mcp.problems.judge import SEVERITY, judge_case
+    from amdkernel_mcp.checking.judge import SEVERITY, judge_case
 
     cases = [
         judge_case(case, [run for call, run in zip(calls, judged, strict=True) if call.case is case])
@@ -270,7 +270,7 @@ def _summarise(
 
 
 def _coverage(calls: Sequence[Call], report: RunnerReport, runs: Sequence[RunCase]) -> Coverage:
-    from amdkernel_mcp.problems.coverage import coverage_of
+    from amdkernel_mcp.checking.scope import coverage_of
 
     chosen = [k for k, call in enumerate(calls) if call.seed == calls[0].seed]
     return coverage_of(

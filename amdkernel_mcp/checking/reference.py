@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.bundled import folder as bundled_folder
+from amdkernel_mcp.checking.inputs import in_reference_form, scalars_for_reference
 from amdkernel_mcp.errors import ProblemFileError, SandboxError
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
-from amdkernel_mcp.problems.inputs import in_reference_form, scalars_for_reference
 from amdkernel_mcp.problems.problem import Argument, Case, Problem
 
 if TYPE_CHECKING:

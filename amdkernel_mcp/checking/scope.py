@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from amdkernel_mcp.execution.runner_job import CaseReport
-from amdkernel_mcp.results import Coverage
+from amdkernel_mcp.execution.runner.job import CaseReport
+from amdkernel_mcp.results.kernels import Coverage
 
 _SHOWN = 3
 

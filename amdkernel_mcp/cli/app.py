@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from amdkernel_mcp import __version__
-from amdkernel_mcp.cli import documentation, emulator, kernels, machine, programs, servers
+from amdkernel_mcp.cli.commands import documentation, emulator, kernels, machine, programs, servers
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -1,20 +1,21 @@
 """The outer door of the command line: every way to leave ends here in an exit code and at most one line."""
 
-import json
 import os
 import sys
 
 import typer
 
 from amdkernel_mcp.cli.app import app
+from amdkernel_mcp.cli.report import BROKEN, INTERRUPTED, USAGE, complain
 from amdkernel_mcp.errors import AmdkernelError
-
-USAGE = 2
-BROKEN = 3
-INTERRUPTED = 130
 
 # typer carries its own copy of click and does not export the class that all errors of usage have in common.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+def main() -> None:
+    """Run the command that the arguments name, and exit with its code."""
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
@@ -44,20 +45,6 @@ def run(arguments: list[str]) -> int:
         what = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
         complain(what, hint="AMDKERNEL_DEBUG=1 shows where", as_json=as_json)
         return BROKEN
-
-
-def complain(
-    message: str, *, file: str | None = None, line: int | None = None, hint: str | None = None, as_json: bool
-) -> None:
-    """Print an error: with `as_json` as the one JSON document on stdout, and always for a person on stderr."""
-    if as_json:
-        error = {"message": message, "file": file, "line": line, "hint": hint}
-        sys.stdout.write(json.dumps({"error": error}, ensure_ascii=False) + "\n")
-    place = ":".join(str(part) for part in (file, line) if part is not None)
-    prefix = f"{place}: " if place and not message.startswith(place) else ""
-    sys.stderr.write(f"amdkernel: {prefix}{message}\n")
-    if hint:
-        sys.stderr.write(f"  {hint}\n")
 
 
 def _usage_message(error: Exception) -> str:

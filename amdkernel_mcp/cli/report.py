@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from amdkernel_mcp.engine import Engine
-    from amdkernel_mcp.results import Result
+    from amdkernel_mcp.results.kernels import Result
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Target = Annotated[str | None, typer.Option(help="Where it runs; see `amdkernel targets`.", show_default=False)]
 
-GOOD, BAD = 0, 1
+GOOD, BAD, USAGE, BROKEN = 0, 1, 2, 3
+INTERRUPTED = 130
 PIPE_WIDTH = 100
 
 
@@ -61,6 +63,20 @@ def finish(result: Result, *, good: bool, json: bool, show: Callable[[Console], 
     else:
         show(stdout_console())
     return GOOD if good else BAD
+
+
+def complain(
+    message: str, *, file: str | None = None, line: int | None = None, hint: str | None = None, as_json: bool
+) -> None:
+    """Print an error: with `as_json` as the one JSON document on stdout, and always for a person on stderr."""
+    if as_json:
+        error = {"message": message, "file": file, "line": line, "hint": hint}
+        sys.stdout.write(json.dumps({"error": error}, ensure_ascii=False) + "\n")
+    place = ":".join(str(part) for part in (file, line) if part is not None)
+    prefix = f"{place}: " if place and not message.startswith(place) else ""
+    sys.stderr.write(f"amdkernel: {prefix}{message}\n")
+    if hint:
+        sys.stderr.write(f"  {hint}\n")
 
 
 def stdout_console() -> Console:

@@ -18,10 +18,10 @@ from amdkernel_mcp.compiler.flags import parse_flags
 from amdkernel_mcp.compiler.instruction_mix import instruction_mix
 from amdkernel_mcp.compiler.isa import annotated_isa, code_of
 from amdkernel_mcp.compiler.line_table import LineTable
-from amdkernel_mcp.compiler.occupancy import SIMDS, occupancy
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.results import CompileResult, Diagnostic, KernelResources
+from amdkernel_mcp.hardware.occupancy import SIMDS, occupancy
+from amdkernel_mcp.results.kernels import CompileResult, Diagnostic, KernelResources
 
 ARCHES = tuple(SIMDS)
 MAX_SOURCE_BYTES = 4 << 20

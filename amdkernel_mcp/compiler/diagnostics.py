@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from amdkernel_mcp.results import Diagnostic
+from amdkernel_mcp.results.kernels import Diagnostic
 
 MAX_DIAGNOSTICS = 30
 MAX_NOTES = 4  # after one error; clang lists every candidate of an overload set

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from amdkernel_mcp.execution.container import GpuDevice
+from amdkernel_mcp.execution.docker.container import GpuDevice
 
 _TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from amdkernel_mcp.errors import JobError
-from amdkernel_mcp.results import BenchmarkResult, CheckResult, CompileResult, JobStatus, ProfileResult
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, JobStatus, ProfileResult
 
 Answer = CompileResult | CheckResult | BenchmarkResult | ProfileResult
 Progress = Callable[[str], None]

@@ -9,8 +9,8 @@ from amdkernel_mcp.errors import SandboxError, TargetError
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.execution.container import GpuDevice
-    from amdkernel_mcp.execution.daemon import Daemon
+    from amdkernel_mcp.execution.docker.container import GpuDevice
+    from amdkernel_mcp.execution.docker.daemon import Daemon
 
 
 def open_sandbox(settings: Settings, *, host: str | None = None, gpu: int | None = None) -> Sandbox:
@@ -19,12 +19,12 @@ def open_sandbox(settings: Settings, *, host: str | None = None, gpu: int | None
     gpu: index of the one GPU that run containers see. Raises SandboxError or ToolchainError with the remedy.
     """
     if host is None and uses_no_containers(settings):
-        from amdkernel_mcp.execution.kit import open_bare
+        from amdkernel_mcp.execution.bare.runtime import open_bare
 
         return open_bare(settings)
-    from amdkernel_mcp.execution.daemon import connect
-    from amdkernel_mcp.execution.docker_sandbox import DockerSandbox
-    from amdkernel_mcp.execution.image import sandbox_image_id
+    from amdkernel_mcp.execution.docker.daemon import connect
+    from amdkernel_mcp.execution.docker.image import sandbox_image_id
+    from amdkernel_mcp.execution.docker.sandbox import DockerSandbox
 
     daemon = connect(docker_url(settings, host))
     try:
@@ -44,7 +44,7 @@ def uses_no_containers(settings: Settings) -> bool:
         return settings.isolation == "none"
     if settings.docker_host or os.environ.get("DOCKER_HOST"):
         return False
-    from amdkernel_mcp.execution.daemon import local_socket
+    from amdkernel_mcp.execution.docker.daemon import local_socket
 
     return local_socket() is None and not any(shutil.which(engine) for engine in ("dockerd", "docker", "podman"))
 

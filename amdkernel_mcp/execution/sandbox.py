@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from amdkernel_mcp.execution.feed import Feed
-from amdkernel_mcp.results import Isolation
+from amdkernel_mcp.execution.stdin_stream import Feed
+from amdkernel_mcp.results.kernels import Isolation
 
 SandboxKind = Literal["compile", "run"]
 """`compile` has no GPU and holds nothing secret; `run` is where kernels are launched (a GPU's render node, or none)."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from amdkernel_mcp.compiler.occupancy import SIMDS
-from amdkernel_mcp.execution.runner_answer import DispatchFault
-from amdkernel_mcp.execution.runner_job import CaseReport
-from amdkernel_mcp.problems.hangs import commonest_place, describe_hang
-from amdkernel_mcp.problems.kernel_symbols import source_name
-from amdkernel_mcp.results import CheckVerdict, Finding, FindingKind
+from amdkernel_mcp.execution.runner.answer import DispatchFault
+from amdkernel_mcp.execution.runner.job import CaseReport
+from amdkernel_mcp.findings.hangs import commonest_place, describe_hang
+from amdkernel_mcp.hardware.occupancy import SIMDS
+from amdkernel_mcp.launch.kernel_symbols import source_name
+from amdkernel_mcp.results.kernels import CheckVerdict, Finding, FindingKind
 
 # What lies within the runner's guard bands would not stop a GPU: the kernel would go on and be wrong.
 _GUARD_BYTES = 64 << 10
@@ -24,7 +24,7 @@ _ACCESS_KINDS: dict[str, FindingKind] = {
 }
 
 
-ARGUMENTS = "the kernel's arguments"  # as sandbox/emulator/hip/report.c names the segment
+ARGUMENTS = "the kernel's arguments"  # as sandbox/emulator/hip/report/report.c names the segment
 _NULL_PAGE = 1 << 16
 _FARTHEST = 1 << 36  # bytes off an array that an index leads to; what is farther off was no index
 _FARTHEST_ARGUMENT = 1 << 12

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.execution.runner_answer import DispatchFinding, RacePartner
-from amdkernel_mcp.execution.runner_job import CaseReport
-from amdkernel_mcp.problems.faults import (
+from amdkernel_mcp.execution.runner.answer import DispatchFinding, RacePartner
+from amdkernel_mcp.execution.runner.job import CaseReport
+from amdkernel_mcp.findings.faults import (
     ARGUMENTS,
     Layout,
     Lines,
@@ -21,8 +21,8 @@ from amdkernel_mcp.problems.faults import (
     signed,
     sized,
 )
-from amdkernel_mcp.problems.kernel_symbols import source_name
-from amdkernel_mcp.results import Finding, FindingKind
+from amdkernel_mcp.launch.kernel_symbols import source_name
+from amdkernel_mcp.results.kernels import Finding, FindingKind
 
 _KINDS: dict[str, FindingKind] = {
     "race": "race",

@@ -6,13 +6,13 @@ from typing import NamedTuple, TypeVar
 
 from amdkernel_mcp.compiler.line_table import LineTable
 from amdkernel_mcp.errors import ToolchainError
-from amdkernel_mcp.execution.program_run import PROGRAM, REPORT
-from amdkernel_mcp.execution.runner_answer import CallRecord, DispatchFault, DispatchRecord, read_calls, read_dispatches
-from amdkernel_mcp.execution.runner_job import CaseReport
+from amdkernel_mcp.execution.runner.answer import CallRecord, DispatchFault, DispatchRecord, read_calls, read_dispatches
+from amdkernel_mcp.execution.runner.job import CaseReport
+from amdkernel_mcp.execution.runner.program import PROGRAM, REPORT
 from amdkernel_mcp.execution.targets import Target
-from amdkernel_mcp.problems.faults import explain_stop, line_at, region_name
-from amdkernel_mcp.problems.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
-from amdkernel_mcp.results import Finding
+from amdkernel_mcp.findings.faults import explain_stop, line_at, region_name
+from amdkernel_mcp.findings.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
+from amdkernel_mcp.results.kernels import Finding
 
 _Seen = TypeVar("_Seen", bound=DispatchFault)
 

@@ -61,7 +61,7 @@ class Gpu:
 @cache
 def all_gpus() -> tuple[Gpu, ...]:
     """Every GPU of gpus.toml, in its order."""
-    text = files("amdkernel_mcp.profiling").joinpath("gpus.toml").read_text(encoding="utf-8")
+    text = files("amdkernel_mcp.hardware").joinpath("gpus.toml").read_text(encoding="utf-8")
     return tuple(Gpu(**_fields(entry)) for entry in tomllib.loads(text)["gpu"])
 
 

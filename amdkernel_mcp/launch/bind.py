@@ -6,14 +6,14 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.execution.runner_job import Argument as LaunchArgument
-from amdkernel_mcp.execution.runner_job import Launch as RunnerLaunch
+from amdkernel_mcp.execution.runner.job import Argument as LaunchArgument
+from amdkernel_mcp.execution.runner.job import Launch as RunnerLaunch
+from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter, find_kernel
+from amdkernel_mcp.launch.plan import Launch, LaunchPlan
 from amdkernel_mcp.problems.dtypes import DTYPES, DType
 from amdkernel_mcp.problems.expressions import Expression, ExpressionError
-from amdkernel_mcp.problems.kernel_symbols import KernelSymbol, Parameter, find_kernel
-from amdkernel_mcp.problems.launch_plan import Launch, LaunchPlan
 from amdkernel_mcp.problems.problem import Case, Number, Problem
-from amdkernel_mcp.results import Finding, FindingKind
+from amdkernel_mcp.results.kernels import Finding, FindingKind
 
 # Source: HIP hardware features table; CDNA4 raised the size of the LDS.
 _LDS_BYTES = {"gfx950": 160 << 10}

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from amdkernel_mcp.compiler.flags import parse_flags
 from amdkernel_mcp.errors import FlagError
+from amdkernel_mcp.launch.plan import Launch, LaunchPlan, Workspace
 from amdkernel_mcp.problems.dtypes import DTYPES, suggest_dtype
 from amdkernel_mcp.problems.expressions import Expression, ExpressionError, parse_expression
-from amdkernel_mcp.problems.launch_plan import Launch, LaunchPlan, Workspace
 from amdkernel_mcp.problems.problem import Problem
-from amdkernel_mcp.results import Finding
+from amdkernel_mcp.results.kernels import Finding
 
 _LINE = re.compile(r"^[ \t]*//[ \t]*amdkernel[ \t]*:(.*)$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from amdkernel_mcp.problems.dtypes import DType
 from amdkernel_mcp.problems.expressions import Expression
 from amdkernel_mcp.problems.problem import Problem
-from amdkernel_mcp.results import Finding
+from amdkernel_mcp.results.kernels import Finding
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,6 @@ def read_launch_plan(source: str, problem: Problem | None = None) -> LaunchPlan:
 
     Without a problem (to compile only) no launch is needed and names are not checked.
     """
-    from amdkernel_mcp.problems.launch_lines import PlanReader
+    from amdkernel_mcp.launch.lines import PlanReader
 
     return PlanReader(source, problem).plan()

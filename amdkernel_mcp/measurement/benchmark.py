@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from amdkernel_mcp.hardware.specs import Gpu
+from amdkernel_mcp.measurement.counters import CaseRun, Dispatch
 from amdkernel_mcp.measurement.roofline import Model, model_case
 from amdkernel_mcp.measurement.statistics import Estimate, geometric_mean, noise_floor, speedup
-from amdkernel_mcp.measurement.work import CaseRun, Dispatch
-from amdkernel_mcp.profiling.gpu_specs import Gpu
-from amdkernel_mcp.results import NOT_MEASURED, BenchmarkResult, BenchmarkVerdict, Interval, Metric, Quantity
+from amdkernel_mcp.results.kernels import NOT_MEASURED, BenchmarkResult, BenchmarkVerdict, Interval, Metric, Quantity
 
 SAME_LIMITER_UNCERTAINTY = 0.10
 """Two kernels that the same resource bounds: what the model leaves out slows both alike, and mostly cancels."""
@@ -146,7 +146,7 @@ def _sum_bounds(models: Sequence[Model]) -> dict[str, float]:
 
 def _counters(side: Side, gpu: Gpu) -> dict[str, Metric]:
     """The main counts, summed over all dispatches of all cases."""
-    from amdkernel_mcp.profiling.emulated_metrics import main_counters
+    from amdkernel_mcp.profiling.metrics.emulated import main_counters
 
     dispatches: list[Dispatch] = [dispatch for run in side.runs for dispatch in run.dispatches]
     return main_counters(dispatches, gpu.gfx)

@@ -1,6 +1,13 @@
 """The answer of a benchmark whose kernel could not be timed: why, and what was found."""
 
-from amdkernel_mcp.results import BenchmarkResult, BenchmarkVerdict, CheckResult, Finding, FindingKind, Isolation
+from amdkernel_mcp.results.kernels import (
+    BenchmarkResult,
+    BenchmarkVerdict,
+    CheckResult,
+    Finding,
+    FindingKind,
+    Isolation,
+)
 
 _VERDICT_OF: dict[FindingKind, BenchmarkVerdict] = {
     "launch_plan": "invalid",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.results import Evidence, KernelProfile, Metric, ProfileResult
+from amdkernel_mcp.results.kernels import Evidence, KernelProfile, Metric, ProfileResult
 
 TELLING = 1.1
 """Figures that differ by less than this factor are left out."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from amdkernel_mcp.profiling.emulated_facts import Facts
-from amdkernel_mcp.profiling.emulated_rules import RULES, RuledOut
-from amdkernel_mcp.profiling.finding import finding
-from amdkernel_mcp.results import Diagnosis
+from amdkernel_mcp.profiling.rules.emulated import RULES, RuledOut
+from amdkernel_mcp.profiling.rules.facts import Facts
+from amdkernel_mcp.profiling.rules.finding import finding
+from amdkernel_mcp.results.kernels import Diagnosis
 
 
 def diagnose(kernels: Sequence[Facts]) -> list[Diagnosis]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 
-from amdkernel_mcp.measurement.work import Dispatch, PcCounts
-from amdkernel_mcp.results import HotLine, LineMemory
+from amdkernel_mcp.measurement.counters import Dispatch, PcCounts
+from amdkernel_mcp.results.kernels import HotLine, LineMemory
 
 LONGEST_LINE = 120
 LINE_BYTES = 128

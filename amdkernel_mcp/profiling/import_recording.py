@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, median
 
-from amdkernel_mcp.profiling.gpu_specs import Gpu, gpu_by_name, lookup
-from amdkernel_mcp.profiling.metric import quantity
-from amdkernel_mcp.profiling.recorded_diagnosis import bound_of, diagnose_recording
-from amdkernel_mcp.profiling.recorded_evaluation import DILUTED, Aggregation, constants, counted, evaluate, kernel_ns
-from amdkernel_mcp.profiling.recorded_metrics import definitions
-from amdkernel_mcp.profiling.recordings.read import read_recording
-from amdkernel_mcp.profiling.recordings.recording import KernelTotals, RecordedDispatch, Recording
-from amdkernel_mcp.results import KernelProfile, Metric, ProfileResult
+from amdkernel_mcp.hardware.specs import Gpu, gpu_by_name, lookup
+from amdkernel_mcp.profiling.metrics.evaluation import DILUTED, Aggregation, constants, counted, evaluate, kernel_ns
+from amdkernel_mcp.profiling.metrics.metric import quantity
+from amdkernel_mcp.profiling.metrics.recorded import definitions
+from amdkernel_mcp.profiling.readers.read import read_recording
+from amdkernel_mcp.profiling.readers.recording import KernelTotals, RecordedDispatch, Recording
+from amdkernel_mcp.profiling.rules.recorded import bound_of, diagnose_recording
+from amdkernel_mcp.results.kernels import KernelProfile, Metric, ProfileResult
 
 SHORT_NS = 20_000
 MOST_RAW_COUNTERS = 64

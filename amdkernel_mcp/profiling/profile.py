@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from amdkernel_mcp.measurement.work import CaseRun, Dispatch
+from amdkernel_mcp.hardware.specs import Gpu
+from amdkernel_mcp.measurement.counters import CaseRun, Dispatch
 from amdkernel_mcp.profiling.diagnosis import diagnose
-from amdkernel_mcp.profiling.emulated_facts import Facts
-from amdkernel_mcp.profiling.emulated_metrics import emulated_metrics
-from amdkernel_mcp.profiling.gpu_specs import Gpu
 from amdkernel_mcp.profiling.hot_lines import NO_LINES, hot_lines, line_table
-from amdkernel_mcp.results import KernelProfile, KernelResources, ProfileResult
+from amdkernel_mcp.profiling.metrics.emulated import emulated_metrics
+from amdkernel_mcp.profiling.rules.facts import Facts
+from amdkernel_mcp.results.kernels import KernelProfile, KernelResources, ProfileResult
 
 
 class Lines(Protocol):

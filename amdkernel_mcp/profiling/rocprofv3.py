@@ -8,7 +8,7 @@ hardware: this code was written without a GPU at hand.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from amdkernel_mcp.profiling.recorded_metrics import definitions
+from amdkernel_mcp.profiling.metrics.recorded import definitions
 
 LIMITS = {"SQ": 8, "SQC": 8, "TCP": 4, "TCC": 4, "SPI": 6, "TA": 2, "TD": 2, "CPC": 2, "CPF": 2, "GRBM": 2, "GDS": 4}
 ALONE = frozenset({"FETCH_SIZE", "WRITE_SIZE"})

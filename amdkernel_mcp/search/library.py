@@ -5,16 +5,16 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from amdkernel_mcp.docs.cards.headers import Declarations, open_declarations
-from amdkernel_mcp.docs.cards.lookup import KINDS, Lookup
-from amdkernel_mcp.docs.index import Index, open_index
-from amdkernel_mcp.docs.query import Query
-from amdkernel_mcp.docs.quoting import fenced
-from amdkernel_mcp.docs.read import read, read_card
-from amdkernel_mcp.docs.search import search
-from amdkernel_mcp.docs.versions import Cited, Node, difference
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError
-from amdkernel_mcp.results import Card, ReadResult, SearchResult
+from amdkernel_mcp.results.kernels import Card, ReadResult, SearchResult
+from amdkernel_mcp.search.cards.headers import Declarations, open_declarations
+from amdkernel_mcp.search.cards.lookup import KINDS, Lookup
+from amdkernel_mcp.search.index.index import Index, open_index
+from amdkernel_mcp.search.query.query import Query
+from amdkernel_mcp.search.query.search import search
+from amdkernel_mcp.search.quoting import fenced
+from amdkernel_mcp.search.read import read, read_card
+from amdkernel_mcp.search.versions import Cited, Node, difference
 
 CARDS_CHARS = 2_200
 PAGE_CHARS = 20_000

@@ -4,12 +4,12 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from amdkernel_mcp.docs.index import Index, breadcrumb, unpack_text
-from amdkernel_mcp.docs.page import one_line, visible
-from amdkernel_mcp.docs.quoting import QUOTED, harmless
-from amdkernel_mcp.docs.sources import slug
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.results import Card, ReadResult, SectionRef
+from amdkernel_mcp.results.kernels import Card, ReadResult, SectionRef
+from amdkernel_mcp.search.corpus.sources import slug
+from amdkernel_mcp.search.formats.page import one_line, visible
+from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
+from amdkernel_mcp.search.quoting import QUOTED, harmless
 
 MOST_CHARS = 100_000
 CONTENTS_CHARS = 1_800

@@ -22,12 +22,12 @@ from fastmcp.server.providers import FileSystemProvider
 
 from amdkernel_mcp import __version__, bundled
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.desk import Desk
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError, InfrastructureError
 from amdkernel_mcp.execution.jobs import JobStore
-from amdkernel_mcp.tokens import refuse_strangers
-from amdkernel_mcp.tool_errors import OneLine, TellErrors
+from amdkernel_mcp.server.errors import OneLine, TellErrors
+from amdkernel_mcp.server.session import Desk
+from amdkernel_mcp.server.tokens import refuse_strangers
 
 if TYPE_CHECKING:
     from fastmcp.server.auth import AuthProvider

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from amdkernel_mcp import bundled
-from amdkernel_mcp.candidate import Candidate, read_candidate, sent_candidate
 from amdkernel_mcp.errors import AmdkernelError, InputError, JobError
 from amdkernel_mcp.execution.jobs import FINISHED, Job, JobStore, Progress
-from amdkernel_mcp.results import (
+from amdkernel_mcp.kernel_source import Candidate, read_candidate, sent_candidate
+from amdkernel_mcp.results.kernels import (
     BenchmarkResult,
     CheckResult,
     CompileResult,
@@ -25,7 +25,7 @@ from amdkernel_mcp.results import (
     ProfileResult,
     Result,
 )
-from amdkernel_mcp.shrink import shrink
+from amdkernel_mcp.server.truncate import shrink
 
 if TYPE_CHECKING:
     from fastmcp import Context
@@ -176,7 +176,7 @@ def owner() -> str:
 
 
 def _why(error: BaseException | None) -> str | None:
-    from amdkernel_mcp.tool_errors import INTERNAL, describe
+    from amdkernel_mcp.server.errors import INTERNAL, describe
 
     if error is None:
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from amdkernel_mcp.results import (
+from amdkernel_mcp.results.kernels import (
     Artefact,
     BenchmarkResult,
     CheckResult,

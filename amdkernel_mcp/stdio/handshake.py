@@ -1,6 +1,6 @@
 """The server's answers to a client's opening requests, kept in the package so that the client gets them at once.
 
-Regenerate the file with `python -m amdkernel_mcp.handshake`; a test compares it with what the server says.
+Regenerate the file with `python -m amdkernel_mcp.stdio.handshake`; a test compares it with what the server says.
 Only light imports here: `amdkernel-mcp` reads it before it has told its client anything.
 """
 
@@ -53,7 +53,7 @@ def record() -> str:
     import subprocess
     import sys
 
-    command = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio", "--no-shim"]
+    command = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio.main", "--no-shim"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AMDKERNEL_", "FASTMCP_"))}
     environment["AMDKERNEL_CONFIG"] = os.devnull
     client = {"name": "amdkernel-handshake", "version": __version__}

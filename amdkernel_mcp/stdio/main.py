@@ -33,7 +33,7 @@ def main() -> None:
         import gc
 
         gc.disable()  # the imports make many objects, all of which stay: no use to look for garbage among them
-        from amdkernel_mcp.server import serve_stdio
+        from amdkernel_mcp.server.app import serve_stdio
 
         gc.freeze()
         gc.enable()
@@ -42,11 +42,11 @@ def main() -> None:
         sys.stderr.write(f"amdkernel-mcp: unknown arguments: {' '.join(arguments)}; see --help\n")
         sys.exit(2)
     else:
-        from amdkernel_mcp import handshake
-        from amdkernel_mcp.shim import Shim
+        from amdkernel_mcp.stdio import handshake
+        from amdkernel_mcp.stdio.relay import Shim
 
         # -P: the editor's folder, where this process was started, must not be imported from.
-        server = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio", "--no-shim"]
+        server = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio.main", "--no-shim"]
         sys.exit(Shim(server, handshake.read()).run())
 
 

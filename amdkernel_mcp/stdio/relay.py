@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from amdkernel_mcp.handshake import Handshake
+from amdkernel_mcp.stdio.handshake import Handshake
 
 STDERR_LINES = 12
 GRACE_S = 5.0  # for a server whose client has gone, before it is terminated, and again before it is killed

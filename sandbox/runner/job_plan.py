@@ -1,6 +1,6 @@
 """The job as the runner reads it: `job.json` in the working folder, and the files that it names.
 
-The host side that writes it is amdkernel_mcp/execution/runner_job.py; both carry the same format number.
+The host side that writes it is amdkernel_mcp/execution/runner/job.py; both carry the same format number.
 """
 
 import json

@@ -2,11 +2,11 @@
 
 import pytest
 
+from amdkernel_mcp.checking.check import check
 from amdkernel_mcp.compiler.compile import Compiler
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.execution.targets import find_target
-from amdkernel_mcp.problems.check import check
-from amdkernel_mcp.problems.launch_plan import read_launch_plan
+from amdkernel_mcp.launch.plan import read_launch_plan
 from amdkernel_mcp.problems.problem_file import load_problem
 
 pytestmark = pytest.mark.sandbox

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.compiler.compile import Compiler
-from amdkernel_mcp.execution.runner_job import Argument, Buffer, Launch, RunCase, RunnerJob, run_job
+from amdkernel_mcp.execution.runner.job import Argument, Buffer, Launch, RunCase, RunnerJob, run_job
 from amdkernel_mcp.execution.targets import find_target
-from amdkernel_mcp.problems.faults import explain_stop
-from amdkernel_mcp.problems.mistakes import explain_mistakes
+from amdkernel_mcp.findings.faults import explain_stop
+from amdkernel_mcp.findings.mistakes import explain_mistakes
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
 

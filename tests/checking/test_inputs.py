@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from problem_text import TOML, changed, write_problem
 
+from amdkernel_mcp.checking.inputs import in_reference_form, make_inputs, scalars_for_reference
 from amdkernel_mcp.problems.dtypes import DTYPES
-from amdkernel_mcp.problems.inputs import in_reference_form, make_inputs, scalars_for_reference
 from amdkernel_mcp.problems.problem_file import load_problem
 
 

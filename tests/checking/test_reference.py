@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from problem_text import TOML, changed, write_problem
 
+from amdkernel_mcp.checking.inputs import make_inputs
+from amdkernel_mcp.checking.reference import Call, expected_outputs
 from amdkernel_mcp.errors import ProblemFileError
-from amdkernel_mcp.problems.inputs import make_inputs
 from amdkernel_mcp.problems.problem_file import load_problem
-from amdkernel_mcp.problems.reference import Call, expected_outputs
 
 pytestmark = pytest.mark.sandbox
 

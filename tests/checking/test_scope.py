@@ -1,6 +1,6 @@
-from amdkernel_mcp.execution.runner_answer import DispatchRecord
-from amdkernel_mcp.execution.runner_job import CaseReport
-from amdkernel_mcp.problems.coverage import coverage_of
+from amdkernel_mcp.checking.scope import coverage_of
+from amdkernel_mcp.execution.runner.answer import DispatchRecord
+from amdkernel_mcp.execution.runner.job import CaseReport
 
 
 def dispatch(**seen):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from amdkernel_mcp.checking.tolerance import compare
 from amdkernel_mcp.problems.dtypes import DTYPES
-from amdkernel_mcp.problems.tolerance import compare
 
 F16, F32, F64, FP8, I32, U64 = (DTYPES[name] for name in ("f16", "f32", "f64", "float8_e4m3fn", "i32", "u64"))
 

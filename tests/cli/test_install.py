@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.cli.clients import CLIENTS, TOKEN_VARIABLE, configure, server_command
-from amdkernel_mcp.cli.door import run
+from amdkernel_mcp.cli.main import run
 from amdkernel_mcp.errors import InputError
 
 OTHER = {"command": "other", "args": ["--x"], "env": {"A": "ä"}}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.cli.door import run
+from amdkernel_mcp.cli.main import run
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import InputError, SandboxError
 
@@ -112,7 +112,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 
 def test_help_needs_nothing_heavy() -> None:
-    code = "import sys; from amdkernel_mcp.cli.door import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
+    code = "import sys; from amdkernel_mcp.cli.main import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
     assert not {"pydantic", "mcp", "fastmcp", "numpy", "docker", "rich"} & set(loaded)
 
@@ -132,7 +132,7 @@ def test_a_traceback_is_shown_to_who_asks_for_it(monkeypatch: pytest.MonkeyPatch
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("amdkernel_mcp.cli.machine.open_engine", fail)
+    monkeypatch.setattr("amdkernel_mcp.cli.commands.machine.open_engine", fail)
     monkeypatch.setenv("AMDKERNEL_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         run(["targets"])

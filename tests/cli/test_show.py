@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from amdkernel_mcp.candidate import Candidate
 from amdkernel_mcp.cli.show.benchmark import show_benchmark
 from amdkernel_mcp.cli.show.check import show_check
 from amdkernel_mcp.cli.show.compile import show_compile
@@ -14,7 +13,8 @@ from amdkernel_mcp.cli.show.documentation import show_search
 from amdkernel_mcp.cli.show.machine import show_doctor
 from amdkernel_mcp.cli.show.parts import number
 from amdkernel_mcp.cli.show.profile import show_profile
-from amdkernel_mcp.results import (
+from amdkernel_mcp.kernel_source import Candidate
+from amdkernel_mcp.results.kernels import (
     BenchmarkResult,
     CaseResult,
     CheckResult,

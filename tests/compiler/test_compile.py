@@ -10,11 +10,11 @@ import pytest
 from amdkernel_mcp.compiler.compile import ARCHES, Compiled, Compiler
 from amdkernel_mcp.compiler.compile_job import run_compile
 from amdkernel_mcp.compiler.flags import parse_flags
-from amdkernel_mcp.compiler.occupancy import occupancy
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import FlagError, InputError
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.results import Diagnostic, KernelResources
+from amdkernel_mcp.hardware.occupancy import occupancy
+from amdkernel_mcp.results.kernels import Diagnostic, KernelResources
 from tests.compiler.kernels import LOOKUP, REVERSE, SAXPY
 
 pytestmark = pytest.mark.sandbox
@@ -341,9 +341,9 @@ def test_a_compile_that_takes_too_long_is_a_diagnostic_and_not_remembered(sandbo
 
 @pytest.fixture(scope="module")
 def small_sandbox(sandbox: Sandbox, settings: Settings) -> Iterator[Sandbox]:
-    from amdkernel_mcp.execution.container import COMPILE_LIMITS
-    from amdkernel_mcp.execution.daemon import connect
-    from amdkernel_mcp.execution.docker_sandbox import DockerSandbox, PoolSizes
+    from amdkernel_mcp.execution.docker.container import COMPILE_LIMITS
+    from amdkernel_mcp.execution.docker.daemon import connect
+    from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
 
     limits = replace(COMPILE_LIMITS, memory_bytes=400 << 20, work_bytes=64 << 20, out_bytes=64 << 20)
     small = DockerSandbox(

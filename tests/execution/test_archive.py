@@ -6,7 +6,7 @@ import tarfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amdkernel_mcp.execution.archive import MAX_MEMBERS, pack, unpack
+from amdkernel_mcp.execution.docker.archive import MAX_MEMBERS, pack, unpack
 
 
 def test_what_is_packed_comes_back() -> None:

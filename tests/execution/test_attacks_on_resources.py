@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from amdkernel_mcp.execution.docker_sandbox import STDERR_LIMIT_BYTES, DockerSandbox
+from amdkernel_mcp.execution.docker.sandbox import STDERR_LIMIT_BYTES, DockerSandbox
 from tests.execution.conftest import CRAMPED, Attack
 
 pytestmark = pytest.mark.sandbox

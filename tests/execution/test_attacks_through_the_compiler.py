@@ -2,7 +2,7 @@
 
 import pytest
 
-from amdkernel_mcp.execution.docker_sandbox import DockerSandbox
+from amdkernel_mcp.execution.docker.sandbox import DockerSandbox
 from amdkernel_mcp.execution.sandbox import Completed
 
 pytestmark = pytest.mark.sandbox

@@ -10,9 +10,9 @@ import pytest
 from amdkernel_mcp.compiler.toolchain import find_toolchain, rocm_environment
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SandboxError, ToolchainError
-from amdkernel_mcp.execution.bare import BareSandbox, read_folder
-from amdkernel_mcp.execution.feed import Feed
-from amdkernel_mcp.execution.open import open_sandbox, uses_no_containers
+from amdkernel_mcp.execution.bare.sandbox import BareSandbox, read_folder
+from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
+from amdkernel_mcp.execution.stdin_stream import Feed
 
 
 @pytest.fixture

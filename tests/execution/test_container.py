@@ -5,7 +5,7 @@ import json
 import pytest
 
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.container import GpuDevice, container_options, limits_for
+from amdkernel_mcp.execution.docker.container import GpuDevice, container_options, limits_for
 
 IMAGE = "sha256:" + "0" * 64
 LIMITS = limits_for("compile", memory_bytes=8 << 30, cpus=4)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.doctor import doctor
+from amdkernel_mcp.execution.setup.doctor import doctor
 
 
 @pytest.mark.sandbox

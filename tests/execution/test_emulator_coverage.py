@@ -3,7 +3,7 @@
 import pytest
 
 from amdkernel_mcp.errors import InputError, SandboxError, UnknownTargetError
-from amdkernel_mcp.execution.emulator_coverage import coverage_of_arch, coverage_of_files, read_files
+from amdkernel_mcp.execution.runner.coverage import coverage_of_arch, coverage_of_files, read_files
 from amdkernel_mcp.execution.sandbox import Completed
 
 pytestmark = pytest.mark.sandbox

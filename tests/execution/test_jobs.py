@@ -8,7 +8,7 @@ import pytest
 
 from amdkernel_mcp.errors import JobError
 from amdkernel_mcp.execution.jobs import KEPT_JOBS, KEPT_S, UNFINISHED_PER_OWNER, Job, JobStore, Progress
-from amdkernel_mcp.results import CompileResult
+from amdkernel_mcp.results.kernels import CompileResult
 
 DONE = CompileResult(ok=True)
 

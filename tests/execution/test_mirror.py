@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from amdkernel_mcp.execution.mirror import Release, sources
-from amdkernel_mcp.execution.rootfs import mmdebstrap, packages
+from amdkernel_mcp.execution.setup.mirror import Release, sources
+from amdkernel_mcp.execution.setup.rootfs import mmdebstrap, packages
 
 
 def test_mirrors_are_read_from_both_formats_of_apt_sources(tmp_path: Path) -> None:

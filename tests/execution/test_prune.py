@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.execution.daemon import Daemon, connect
-from amdkernel_mcp.execution.image import image_name
-from amdkernel_mcp.execution.prune import layer_names, remove_images
+from amdkernel_mcp.execution.docker.daemon import Daemon, connect
+from amdkernel_mcp.execution.docker.image import image_name
 from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.execution.setup.prune import layer_names, remove_images
 
 pytestmark = pytest.mark.sandbox
 

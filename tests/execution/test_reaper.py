@@ -10,18 +10,18 @@ from collections.abc import Iterator
 import pytest
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.execution.container import container_options, limits_for
-from amdkernel_mcp.execution.daemon import Daemon, connect
-from amdkernel_mcp.execution.ownership import DEADLINE, OWNER, PROCESS, is_abandoned, ownership_labels
-from amdkernel_mcp.execution.reaper import reap
+from amdkernel_mcp.execution.docker.container import container_options, limits_for
+from amdkernel_mcp.execution.docker.daemon import Daemon, connect
+from amdkernel_mcp.execution.docker.ownership import DEADLINE, OWNER, PROCESS, is_abandoned, ownership_labels
+from amdkernel_mcp.execution.docker.reaper import reap
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
 
 CLIENT = """
 import sys
-from amdkernel_mcp.execution.daemon import connect
-from amdkernel_mcp.execution.docker_sandbox import DockerSandbox, PoolSizes
+from amdkernel_mcp.execution.docker.daemon import connect
+from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
 sandbox = DockerSandbox(connect(None), sys.argv[1], pool=PoolSizes(1, 0))
 def tell(line):
     print(line, flush=True)

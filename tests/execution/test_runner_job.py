@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.runner_job import (
+from amdkernel_mcp.execution.runner.job import (
     Argument,
     Buffer,
     Launch,

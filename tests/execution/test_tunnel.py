@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.daemon import connect
-from amdkernel_mcp.execution.docker_sandbox import DockerSandbox, PoolSizes
+from amdkernel_mcp.execution.docker.daemon import connect
+from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
+from amdkernel_mcp.execution.docker.tunnel import open_tunnel, ssh_command
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.execution.tunnel import open_tunnel, ssh_command
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
 

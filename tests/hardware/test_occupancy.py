@@ -2,8 +2,8 @@
 
 import pytest
 
-from amdkernel_mcp.compiler.occupancy import SIMDS, Limit, occupancy
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.hardware.occupancy import SIMDS, Limit, occupancy
 
 
 def waves(arch: str, *, vgprs: int = 1, sgprs: int = 1, lds: int = 0, group: int = 64, wave: int | None = None) -> int:

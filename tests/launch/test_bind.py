@@ -3,9 +3,9 @@ import struct
 import pytest
 from problem_text import changed, write_problem
 
-from amdkernel_mcp.problems.kernel_symbols import KernelSymbol, Parameter, find_kernel, source_name
-from amdkernel_mcp.problems.launch_plan import read_launch_plan
-from amdkernel_mcp.problems.placement import place
+from amdkernel_mcp.launch.bind import place
+from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter, find_kernel, source_name
+from amdkernel_mcp.launch.plan import read_launch_plan
 from amdkernel_mcp.problems.problem_file import load_problem
 
 POINTER, INT, LONG = Parameter(True, 8), Parameter(False, 4), Parameter(False, 8)

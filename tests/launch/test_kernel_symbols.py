@@ -2,7 +2,7 @@ import pytest
 
 from amdkernel_mcp.compiler.compile import Compiler
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.problems.kernel_symbols import Parameter, find_kernel, kernel_symbols, source_name, symbols_called
+from amdkernel_mcp.launch.kernel_symbols import Parameter, find_kernel, kernel_symbols, source_name, symbols_called
 
 pytestmark = pytest.mark.sandbox
 

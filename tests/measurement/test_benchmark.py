@@ -2,9 +2,9 @@
 
 import pytest
 
+from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.benchmark import Side, benchmark
-from amdkernel_mcp.measurement.work import CaseRun, Dispatch, Footprint
-from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
+from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint
 
 MI300X = gpu_by_name("MI300X")
 GIB = 2**30

@@ -2,9 +2,9 @@
 
 import pytest
 
+from amdkernel_mcp.hardware.specs import gpu_by_name
+from amdkernel_mcp.measurement.counters import Dispatch, Footprint
 from amdkernel_mcp.measurement.roofline import busy_units, dispatch_bounds, largest, model_case
-from amdkernel_mcp.measurement.work import Dispatch, Footprint
-from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
 
 MI300X = gpu_by_name("MI300X")
 

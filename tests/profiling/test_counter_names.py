@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from amdkernel_mcp.measurement.work import Dispatch
-from amdkernel_mcp.profiling.counter_names import ARCHITECTURES, shown_name
-from amdkernel_mcp.profiling.emulated_metrics import main_counters, raw_counters
-from amdkernel_mcp.profiling.emulator_counters import COUNTERS
+from amdkernel_mcp.measurement.counters import Dispatch
+from amdkernel_mcp.profiling.metrics.counter_names import ARCHITECTURES, shown_name
+from amdkernel_mcp.profiling.metrics.emulated import main_counters, raw_counters
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 
 DOCS = Path(__file__).parents[3] / "shared" / "data" / "rocm-docs.tar.zst"
 TABLE = "rocm-docs/rocprofiler-sdk-tables/counter_defs.yaml"

@@ -2,14 +2,14 @@
 
 import pytest
 
-from amdkernel_mcp.measurement.work import CaseRun, Dispatch, Footprint, PcCounts
+from amdkernel_mcp.hardware.specs import gpu_by_name
+from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint, PcCounts
 from amdkernel_mcp.profiling.comparison import compare
-from amdkernel_mcp.profiling.emulated_metrics import DERIVED
-from amdkernel_mcp.profiling.emulator_counters import COUNTERS, MATRIX_TYPES
-from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
 from amdkernel_mcp.profiling.hot_lines import hot_lines, line_table
+from amdkernel_mcp.profiling.metrics.emulated import DERIVED
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS, MATRIX_TYPES
 from amdkernel_mcp.profiling.profile import profile
-from amdkernel_mcp.results import KernelResources
+from amdkernel_mcp.results.kernels import KernelResources
 
 MI300X = gpu_by_name("MI300X")
 MIB = 2**20

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.errors import UnknownTargetError
-from amdkernel_mcp.profiling.formula import Formula
-from amdkernel_mcp.profiling.gpu_specs import all_gpus, gpu_by_name, lookup
-from amdkernel_mcp.profiling.metric_docs import filled
-from amdkernel_mcp.profiling.recorded_metrics import ARCHITECTURES, CDNA, definitions
+from amdkernel_mcp.hardware.specs import all_gpus, gpu_by_name, lookup
+from amdkernel_mcp.profiling.metrics.formula import Formula
+from amdkernel_mcp.profiling.metrics.recorded import ARCHITECTURES, CDNA, definitions
+from amdkernel_mcp.profiling.metrics.reference import filled
 from amdkernel_mcp.profiling.rocprofv3 import ALONE, LIMITS, block_of, commands, plan_passes, wanted_counters
 
 REPOSITORY = Path(__file__).parents[2]
@@ -95,4 +95,4 @@ def test_time_comes_from_a_run_of_its_own_and_the_program_after_two_dashes():
 
 def test_the_documentation_of_the_metrics_is_what_is_computed():
     page = (REPOSITORY / "docs" / "metrics.md").read_text(encoding="utf-8")
-    assert filled(page) == page, "run: python -m amdkernel_mcp.profiling.metric_docs docs/metrics.md"
+    assert filled(page) == page, "run: python -m amdkernel_mcp.profiling.metrics.reference docs/metrics.md"

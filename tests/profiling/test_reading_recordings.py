@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.import_recording import import_recording
-from amdkernel_mcp.profiling.recordings import csv_table
-from amdkernel_mcp.profiling.recordings.read import read_recording
+from amdkernel_mcp.profiling.readers import csv_table
+from amdkernel_mcp.profiling.readers.read import read_recording
 
 RECORDINGS = Path(__file__).parent / "recordings"
 V3 = RECORDINGS / "rocprofv3"

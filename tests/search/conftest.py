@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.docs.build import build_index
-from amdkernel_mcp.docs.index import Index, open_index
+from amdkernel_mcp.search.index.build import build_index
+from amdkernel_mcp.search.index.index import Index, open_index
 
 CORPUS = Path(__file__).parent / "corpus"
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from amdkernel_mcp.docs.build import build_index
-from amdkernel_mcp.docs.index import Index, open_index
-from amdkernel_mcp.docs.search import search
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.index.build import build_index
+from amdkernel_mcp.search.index.index import Index, open_index
+from amdkernel_mcp.search.query.search import search
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -131,7 +131,7 @@ def test_a_damaged_archive_is_a_clear_error(tmp_path: Path, content: bytes, suff
 
 
 def test_a_decompression_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amdkernel_mcp.docs.archive.MOST_BYTES", 1_000_000)
+    monkeypatch.setattr("amdkernel_mcp.search.corpus.archive.MOST_BYTES", 1_000_000)
     inner = tar_of(tmp_path / "inner.tar", zeros=b"0" * 3_000_000)
     bomb = tmp_path / "bomb.tar.zst"
     bomb.write_bytes(zstandard.compress(inner.read_bytes()))

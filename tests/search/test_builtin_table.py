@@ -2,8 +2,8 @@
 
 import pytest
 
-from amdkernel_mcp.docs.builtins import parse_builtins
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.formats.builtins import parse_builtins
 
 TABLE = """
 // A comment.

@@ -2,8 +2,8 @@
 
 import pytest
 
-from amdkernel_mcp.docs.chunk import PACKED_CHARS, WHOLE_CHARS, chunks_of
-from amdkernel_mcp.docs.tokens import tokens
+from amdkernel_mcp.search.index.chunk import PACKED_CHARS, WHOLE_CHARS, chunks_of
+from amdkernel_mcp.search.index.tokens import tokens
 
 
 @pytest.mark.parametrize(

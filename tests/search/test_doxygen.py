@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from amdkernel_mcp.docs.doxygen import parse_header
-from amdkernel_mcp.docs.page import Section
+from amdkernel_mcp.search.formats.doxygen import parse_header
+from amdkernel_mcp.search.formats.page import Section
 
 HEADER = (Path(__file__).parent / "corpus/api/example_api.h").read_text()
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.docs.evaluate import Gold, Question, evaluate, load_questions
-from amdkernel_mcp.docs.index import Index
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.index.index import Index
+from amdkernel_mcp.search.query.evaluate import Gold, Question, evaluate, load_questions
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 LDS = {"source": "guide", "path": "how-to/lds.rst"}

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.docs.build import build_index
-from amdkernel_mcp.docs.cards.headers import write_declarations
-from amdkernel_mcp.docs.index import Index
-from amdkernel_mcp.docs.library import Library
-from amdkernel_mcp.docs.versions import Cited, Node, difference, version_in
 from amdkernel_mcp.errors import DocumentationError, SandboxError
-from amdkernel_mcp.shrink import LIMIT_BYTES, size
+from amdkernel_mcp.search.cards.headers import write_declarations
+from amdkernel_mcp.search.index.build import build_index
+from amdkernel_mcp.search.index.index import Index
+from amdkernel_mcp.search.library import Library
+from amdkernel_mcp.search.versions import Cited, Node, difference, version_in
+from amdkernel_mcp.server.truncate import LIMIT_BYTES, size
 
 HEADERS = {
     "hip_runtime_api.h": b"/** @brief Gives memory. @returns #hipErrorOutOfMemory */\nhipError_t hipMalloc(void**);\n",

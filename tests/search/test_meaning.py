@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.docs.build import build_index
-from amdkernel_mcp.docs.index import open_index
-from amdkernel_mcp.docs.meaning import likeness, load_model
-from amdkernel_mcp.docs.query import Switches
-from amdkernel_mcp.docs.search import find
+from amdkernel_mcp.search.index.build import build_index
+from amdkernel_mcp.search.index.embeddings import likeness, load_model
+from amdkernel_mcp.search.index.index import open_index
+from amdkernel_mcp.search.query.query import Switches
+from amdkernel_mcp.search.query.search import find
 
 PAGE = """# Animals
 
@@ -48,7 +48,7 @@ def test_a_section_is_near_in_meaning_to_words_that_it_does_not_hold(corpus: Pat
 
 def test_without_the_extra_everything_works_without_it(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build_index([corpus], corpus / "with.db")
-    monkeypatch.setattr("amdkernel_mcp.docs.build.load_model", lambda: None)
+    monkeypatch.setattr("amdkernel_mcp.search.index.build.load_model", lambda: None)
     build_index([corpus], corpus / "without.db")
     with open_index(corpus / "without.db") as plain, open_index(corpus / "with.db") as full:
         assert likeness(plain.connection, ["animal"], [1]) is None

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.docs.html import parse_html
-from amdkernel_mcp.docs.markdown import parse_markdown
-from amdkernel_mcp.docs.page import Page, Section
-from amdkernel_mcp.docs.rst import parse_rst
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.formats.html import parse_html
+from amdkernel_mcp.search.formats.markdown import parse_markdown
+from amdkernel_mcp.search.formats.page import Page, Section
+from amdkernel_mcp.search.formats.rst import parse_rst
 
 CORPUS = Path(__file__).parent / "corpus"
 

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from amdkernel_mcp.docs.postings import SCHEMA, PostingsWriter, best_passages, documents_with
+from amdkernel_mcp.search.index.postings import SCHEMA, PostingsWriter, best_passages, documents_with
 
 WORDS = [f"w{n}" for n in range(40)]
 WEIGHTS = (2.0, 4.0, 1.0)

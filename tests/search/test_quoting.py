@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.docs.build import build_index
-from amdkernel_mcp.docs.quoting import fenced, harmless
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.server import build_server
+from amdkernel_mcp.search.index.build import build_index
+from amdkernel_mcp.search.quoting import fenced, harmless
+from amdkernel_mcp.server.app import build_server
 
 ESCAPES = "\x1b[31m\x1b]0;owned\x07\x1b]8;;http://evil.example\x1b\\\x9b2J\x08\x7f"
 UNSEEN = "\u202e\u2066\u200b\u200d\ufeff\u00ad\u3164\u115f\U000e0049\U000e0067\ufe0f\ue000\U0010fffd"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from amdkernel_mcp.docs.index import Index
-from amdkernel_mcp.docs.read import read
-from amdkernel_mcp.docs.search import search
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.index.index import Index
+from amdkernel_mcp.search.query.search import search
+from amdkernel_mcp.search.read import read
 
 
 def test_what_search_found_can_be_read(index: Index) -> None:

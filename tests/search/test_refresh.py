@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.docs.fetch import ATTEMPTS, Fetcher, Validators
-from amdkernel_mcp.docs.gather import build, refresh, remake
-from amdkernel_mcp.docs.index import open_index
-from amdkernel_mcp.docs.search import search
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.corpus.fetch import ATTEMPTS, Fetcher, Validators
+from amdkernel_mcp.search.corpus.gather import build, refresh, remake
+from amdkernel_mcp.search.index.index import open_index
+from amdkernel_mcp.search.query.search import search
 
 LOCAL = frozenset(("127.0.0.1",))
 
@@ -129,7 +129,7 @@ def only_declared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     empty = tmp_path / "bundled"
     empty.mkdir()
     (empty / "sources.toml").write_text("source = []\n")
-    monkeypatch.setattr("amdkernel_mcp.docs.declared.folder", lambda _: empty)
+    monkeypatch.setattr("amdkernel_mcp.search.corpus.declared.folder", lambda _: empty)
 
 
 def declare(settings: Settings, **places: list[dict[str, str]]) -> None:

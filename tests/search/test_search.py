@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amdkernel_mcp.docs.build import build_index
-from amdkernel_mcp.docs.index import Index, open_index
-from amdkernel_mcp.docs.search import MOST_RESULTS, search
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.index.build import build_index
+from amdkernel_mcp.search.index.index import Index, open_index
+from amdkernel_mcp.search.query.search import MOST_RESULTS, search
 
 
 def write_page(path: Path, text: str) -> None:

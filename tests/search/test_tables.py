@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.docs.build import build_index
-from amdkernel_mcp.docs.index import open_index
-from amdkernel_mcp.docs.search import search
-from amdkernel_mcp.docs.tables import parse_yaml
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.formats.tables import parse_yaml
+from amdkernel_mcp.search.index.build import build_index
+from amdkernel_mcp.search.index.index import open_index
+from amdkernel_mcp.search.query.search import search
 
 COUNTERS = """
 rocprofiler-sdk:

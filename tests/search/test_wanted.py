@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from amdkernel_mcp.docs.build import build_index
-from amdkernel_mcp.docs.families import families_in
-from amdkernel_mcp.docs.index import Index, open_index
-from amdkernel_mcp.docs.query import Switches
-from amdkernel_mcp.docs.search import find
+from amdkernel_mcp.search.index.build import build_index
+from amdkernel_mcp.search.index.families import families_in
+from amdkernel_mcp.search.index.index import Index, open_index
+from amdkernel_mcp.search.query.query import Switches
+from amdkernel_mcp.search.query.search import find
 
 PAGES = {
     "isa/gfx90a.md": "# Instructions of gfx90a\n\n## Loads\n\nLoads take glc, slc. v_example_f32_16x16 too.\n",

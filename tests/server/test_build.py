@@ -9,7 +9,7 @@ from fastmcp import Client
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import InfrastructureError
-from amdkernel_mcp.server import build_server
+from amdkernel_mcp.server.app import build_server
 
 
 @pytest.mark.parametrize("text", ["import nothing_of_this_name\n", "def broken(:\n"])
@@ -27,7 +27,7 @@ async def test_two_servers_live_in_one_process(settings: Settings) -> None:
 
 
 def test_the_server_imports_nothing_that_only_a_tool_needs() -> None:
-    code = "import sys; import amdkernel_mcp.server; print(*sys.modules)"
+    code = "import sys; import amdkernel_mcp.server.app; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "docker", "elftools", "msgpack", "ml_dtypes", "typer"} & set(loaded)
 

@@ -10,7 +10,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp.shared.exceptions import MCPError
 
-from amdkernel_mcp.docs.build import build_index
+from amdkernel_mcp.search.index.build import build_index
 from tests.server.http_server import ANN, http_server
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.results import (
+from amdkernel_mcp.results.kernels import (
     BenchmarkResult,
     CaseResult,
     CheckResult,
@@ -25,7 +25,7 @@ from amdkernel_mcp.results import (
     SectionRef,
     Worst,
 )
-from amdkernel_mcp.shrink import LIMIT_BYTES, shrink, size
+from amdkernel_mcp.server.truncate import LIMIT_BYTES, shrink, size
 
 LONG = "λ" * 3000
 DIAGNOSTICS = [Diagnostic(severity="warning", message=f"{number} {LONG}", line=number) for number in range(100)]

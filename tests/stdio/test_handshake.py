@@ -4,14 +4,14 @@ import json
 import os
 from pathlib import Path
 
-from amdkernel_mcp import handshake
+from amdkernel_mcp.stdio import handshake
 
 
 def test_the_kept_answers_are_those_of_a_server_started_now() -> None:
     now = handshake.record()
     if os.environ.get("ACCEPT_SNAPSHOTS"):
         handshake.FILE.write_text(now, encoding="utf-8")
-    assert handshake.FILE.read_text(encoding="utf-8") == now, "regenerate it: python -m amdkernel_mcp.handshake"
+    assert handshake.FILE.read_text(encoding="utf-8") == now, "regenerate it: python -m amdkernel_mcp.stdio.handshake"
 
 
 def test_answers_of_another_version_are_not_used(tmp_path: Path) -> None:

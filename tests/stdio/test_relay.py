@@ -27,8 +27,8 @@ with open(sys.argv[2], "w") as log:
 KEPT = {"initialize": {"kept": True}, "tools/list": {"tools": ["kept"]}}
 SHIM = """
 import json, sys
-from amdkernel_mcp.handshake import Handshake
-from amdkernel_mcp.shim import Shim
+from amdkernel_mcp.stdio.handshake import Handshake
+from amdkernel_mcp.stdio.relay import Shim
 kept = json.loads(sys.argv[1])
 sys.exit(Shim([sys.executable, "-c", *sys.argv[2:]], Handshake(kept) if kept else None).run())
 """
@@ -186,7 +186,7 @@ def test_many_answers_at_once_stay_whole_lines(log: Path) -> None:
 
 
 def test_the_kept_answers_need_no_heavy_import() -> None:
-    code = "import sys; import amdkernel_mcp.stdio, amdkernel_mcp.shim; print(*sys.modules)"
+    code = "import sys; import amdkernel_mcp.stdio.main, amdkernel_mcp.stdio.relay; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"pydantic", "mcp", "fastmcp", "numpy", "subprocess", "asyncio", "rich", "typer"} & set(loaded)
     assert not heavy

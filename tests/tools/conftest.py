@@ -8,8 +8,8 @@ from fastmcp import Client, FastMCP
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine import Engine, Progress, silent
-from amdkernel_mcp.results import CompileResult, Diagnostic
-from amdkernel_mcp.server import build_server
+from amdkernel_mcp.results.kernels import CompileResult, Diagnostic
+from amdkernel_mcp.server.app import build_server
 
 
 class StandInEngine(Engine):

@@ -9,7 +9,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.exceptions import ToolError
 
-from amdkernel_mcp.results import CompileResult
+from amdkernel_mcp.results.kernels import CompileResult
 
 pytestmark = pytest.mark.anyio
 
@@ -120,7 +120,7 @@ async def test_a_job_that_broke_tells_so_without_details(client: Client) -> None
 
 
 async def test_progress_arrives_while_a_call_waits(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amdkernel_mcp.desk.PROGRESS_EVERY_S", 0.05)
+    monkeypatch.setattr("amdkernel_mcp.server.session.PROGRESS_EVERY_S", 0.05)
     seen: list[tuple[float, str | None]] = []
 
     async def note(progress: float, _: float | None, message: str | None) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fastmcp import Client
 
-from amdkernel_mcp.server import INSTRUCTIONS
+from amdkernel_mcp.server.app import INSTRUCTIONS
 from tests.snapshots import assert_snapshot
 
 pytestmark = pytest.mark.anyio

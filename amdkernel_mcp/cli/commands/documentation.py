@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from amdkernel_mcp.cli.session import GOOD, Json, finish, open_engine, progress, stdout_console
+from amdkernel_mcp.cli.report import GOOD, Json, finish, open_engine, progress, stdout_console
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Search and read the documentation; build its index."
@@ -32,7 +32,7 @@ def search(
 
     Example: amdkernel docs search "LDS bank conflicts"
     """
-    from amdkernel_mcp.cli.queries import answer_queries
+    from amdkernel_mcp.cli.commands.queries import answer_queries
     from amdkernel_mcp.cli.show.documentation import show_search
 
     if (query is None) == (queries is None):

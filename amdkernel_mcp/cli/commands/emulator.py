@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.session import Json, finish, open_engine, progress
+from amdkernel_mcp.cli.report import Json, finish, open_engine, progress
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Ask what the emulator can run.")
 

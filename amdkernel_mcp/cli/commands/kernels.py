@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.session import Json, Target, finish, open_engine, progress
+from amdkernel_mcp.cli.report import Json, Target, finish, open_engine, progress
 
 Problem = Annotated[str, typer.Argument(help="Name of a bundled problem, or a folder with problem.toml.")]
 Kernel = Annotated[Path, typer.Argument(help="File with HIP device code.", show_default=False)]
@@ -28,8 +28,8 @@ def compile(  # noqa: A001 - the command's name is the contract's
 
     Example: amdkernel compile softmax.hip --arch gfx942
     """
-    from amdkernel_mcp.candidate import read_candidate
     from amdkernel_mcp.cli.show.compile import show_compile
+    from amdkernel_mcp.kernel_source import read_candidate
 
     candidate = read_candidate(file)
     with open_engine() as engine, progress() as report:
@@ -65,8 +65,8 @@ def check(
 
     Example: amdkernel check row_softmax softmax.hip
     """
-    from amdkernel_mcp.candidate import read_candidate
     from amdkernel_mcp.cli.show.check import show_check
+    from amdkernel_mcp.kernel_source import read_candidate
 
     kernel = read_candidate(file)
     with open_engine() as engine, progress() as report:
@@ -96,8 +96,8 @@ def benchmark(
 
     Example: amdkernel benchmark row_softmax better.hip --baseline naive.hip
     """
-    from amdkernel_mcp.candidate import read_candidate
     from amdkernel_mcp.cli.show.benchmark import show_benchmark
+    from amdkernel_mcp.kernel_source import read_candidate
 
     kernel = read_candidate(file)
     other = read_candidate(baseline).source if baseline else None
@@ -125,8 +125,8 @@ def profile(
 
     Example: amdkernel profile import counter_collection.csv --gpu MI300X
     """
-    from amdkernel_mcp.candidate import Candidate, read_candidate
     from amdkernel_mcp.cli.show.profile import show_profile
+    from amdkernel_mcp.kernel_source import Candidate, read_candidate
 
     if problem == "import":
         kernel = Candidate("", file.name)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.session import Json, finish, open_engine, progress
+from amdkernel_mcp.cli.report import Json, finish, open_engine, progress
 
 
 def targets(json: Json = False) -> int:

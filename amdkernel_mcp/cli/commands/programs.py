@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.session import Target, open_engine, progress
+from amdkernel_mcp.cli.report import Target, open_engine, progress
 
 # The program's own options are passed on; ours are known wherever they stand, and `--` ends them.
 PASS_ON = {"ignore_unknown_options": True, "help_option_names": ["--help"], "max_content_width": 100}
@@ -54,8 +54,8 @@ def run(
 
     Example: amdkernel run saxpy.hip --file input.bin --races
     """
-    from amdkernel_mcp.cli.door import complain
-    from amdkernel_mcp.execution.program_run import Look, read_program
+    from amdkernel_mcp.cli.report import complain
+    from amdkernel_mcp.execution.runner.program import Look, read_program
 
     wanted = read_program(program, arguments or [], file or [], flag or [], environment=env or [], caller=os.environ)
     with open_engine() as engine, progress() as report:

@@ -4,9 +4,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from amdkernel_mcp.candidate import Candidate
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.results import CaseResult, CheckResult
+from amdkernel_mcp.kernel_source import Candidate
+from amdkernel_mcp.results.kernels import CaseResult, CheckResult
 
 MOST_CASES = 16
 

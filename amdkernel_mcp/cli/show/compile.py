@@ -3,9 +3,9 @@
 from rich.console import Console
 from rich.text import Text
 
-from amdkernel_mcp.candidate import Candidate
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.results import CompileResult, KernelResources
+from amdkernel_mcp.kernel_source import Candidate
+from amdkernel_mcp.results.kernels import CompileResult, KernelResources
 
 
 def show_compile(console: Console, result: CompileResult, kernel: Candidate) -> None:

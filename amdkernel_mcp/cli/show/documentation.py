@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.docs.evaluate import Evaluation
-from amdkernel_mcp.results import Card, ReadResult, SearchResult
+from amdkernel_mcp.results.kernels import Card, ReadResult, SearchResult
+from amdkernel_mcp.search.query.evaluate import Evaluation
 
 INDENT = 4
 

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from amdkernel_mcp.candidate import Candidate
-from amdkernel_mcp.results import Artefact, Diagnostic, Finding, JobAnswer, Quantity
+from amdkernel_mcp.kernel_source import Candidate
+from amdkernel_mcp.results.kernels import Artefact, Diagnostic, Finding, JobAnswer, Quantity
 
 GOOD = frozenset({"ok", "correct", "faster"})
 UNCLEAR = frozenset({"inconclusive", "not_measured", "not_emulated"})

@@ -3,9 +3,9 @@
 from rich.console import Console
 from rich.text import Text
 
-from amdkernel_mcp.candidate import Candidate
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.results import Diagnosis, HotLine, KernelProfile, ProfileResult
+from amdkernel_mcp.kernel_source import Candidate
+from amdkernel_mcp.results.kernels import Diagnosis, HotLine, KernelProfile, ProfileResult
 
 MOST_METRICS = 24
 _BAR = 20

@@ -19,12 +19,12 @@ from pathlib import Path
 
 from amdkernel_mcp.compiler.toolchain import rocm_environment
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.archive import MAX_DEPTH, MAX_MEMBERS
-from amdkernel_mcp.execution.container import COMPILE_LIMITS, ENVIRONMENT, RUN_LIMITS, Limits
-from amdkernel_mcp.execution.feed import Feed
+from amdkernel_mcp.execution.docker.archive import MAX_DEPTH, MAX_MEMBERS
+from amdkernel_mcp.execution.docker.container import COMPILE_LIMITS, ENVIRONMENT, RUN_LIMITS, Limits
+from amdkernel_mcp.execution.docker.stream import HeadAndTail
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
-from amdkernel_mcp.execution.stream import HeadAndTail
-from amdkernel_mcp.results import Isolation
+from amdkernel_mcp.execution.stdin_stream import Feed
+from amdkernel_mcp.results.kernels import Isolation
 
 IN_IMAGE = "/opt/amdkernel"
 # As root each running job gets a user id of its own out of these, so that all its processes can be found and killed.

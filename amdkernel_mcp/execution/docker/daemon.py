@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.stream import Stream
+from amdkernel_mcp.execution.docker.stream import Stream
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-    from amdkernel_mcp.execution.tunnel import Tunnel
+    from amdkernel_mcp.execution.docker.tunnel import Tunnel
 
 _START_HINT = (
     "start it with `sudo systemctl start docker`, or install it: `sudo apt-get install docker.io`; "
@@ -107,7 +107,7 @@ def connect(url: str | None) -> Daemon:
         raise SandboxError("no Docker daemon: there is no socket at /var/run/docker.sock", hint=_START_HINT)
     tunnel = None
     if url.startswith("ssh://"):
-        from amdkernel_mcp.execution.tunnel import open_tunnel
+        from amdkernel_mcp.execution.docker.tunnel import open_tunnel
 
         tunnel = open_tunnel(url)
         url = tunnel.url

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import ToolchainError
-from amdkernel_mcp.execution.daemon import Daemon, docker_errors
+from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
 
 if TYPE_CHECKING:
     from docker.models.images import Image

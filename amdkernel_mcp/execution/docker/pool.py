@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.reaper import remove
-from amdkernel_mcp.execution.stream import Stream
+from amdkernel_mcp.execution.docker.reaper import remove
+from amdkernel_mcp.execution.docker.stream import Stream
 
 if TYPE_CHECKING:
     from docker.models.containers import Container

@@ -3,8 +3,8 @@
 import time
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.execution.daemon import Daemon, docker_errors
-from amdkernel_mcp.execution.ownership import OWNER, is_abandoned
+from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
+from amdkernel_mcp.execution.docker.ownership import OWNER, is_abandoned
 
 if TYPE_CHECKING:
     from docker.models.containers import Container

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.archive import pack, unpack
-from amdkernel_mcp.execution.container import OUT, WORK, GpuDevice, Limits, container_options, limits_for
-from amdkernel_mcp.execution.daemon import Daemon, docker_errors
-from amdkernel_mcp.execution.feed import Feed
-from amdkernel_mcp.execution.job_script import LAST_LINE_BYTES, Ending, job_script, read_ending
-from amdkernel_mcp.execution.ownership import ownership_labels
-from amdkernel_mcp.execution.pool import Background, WarmContainer, WarmPool
-from amdkernel_mcp.execution.reaper import PERIOD_S, reap, remove
+from amdkernel_mcp.execution.docker.archive import pack, unpack
+from amdkernel_mcp.execution.docker.container import OUT, WORK, GpuDevice, Limits, container_options, limits_for
+from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
+from amdkernel_mcp.execution.docker.job_script import LAST_LINE_BYTES, Ending, job_script, read_ending
+from amdkernel_mcp.execution.docker.ownership import ownership_labels
+from amdkernel_mcp.execution.docker.pool import Background, WarmContainer, WarmPool
+from amdkernel_mcp.execution.docker.reaper import PERIOD_S, reap, remove
+from amdkernel_mcp.execution.docker.stream import Received
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
-from amdkernel_mcp.execution.stream import Received
-from amdkernel_mcp.results import Isolation
+from amdkernel_mcp.execution.stdin_stream import Feed
+from amdkernel_mcp.results.kernels import Isolation
 
 if TYPE_CHECKING:
     from docker.models.containers import Container

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from amdkernel_mcp.execution.feed import Feed
+from amdkernel_mcp.execution.stdin_stream import Feed
 
 _STDOUT, _STDERR = 1, 2
 _CHUNK = 1 << 20

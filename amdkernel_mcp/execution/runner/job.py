@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.runner_answer import (
+from amdkernel_mcp.execution.runner.answer import (
     CaseAnswer,
     CaseStatus,
     DeviceAnswer,

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.measurement.work import CaseRun, Dispatch, Footprint, PcCounts
-from amdkernel_mcp.results import Finding, FindingKind
+from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint, PcCounts
+from amdkernel_mcp.results.kernels import Finding, FindingKind
 
 if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled
-    from amdkernel_mcp.execution.runner_answer import CaseStatus, DispatchRecord
-    from amdkernel_mcp.execution.runner_job import CaseReport, Launch, Mode, RunCase, RunnerJob
+    from amdkernel_mcp.execution.runner.answer import CaseStatus, DispatchRecord
+    from amdkernel_mcp.execution.runner.job import CaseReport, Launch, Mode, RunCase, RunnerJob
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
-    from amdkernel_mcp.problems.launch_plan import LaunchPlan
+    from amdkernel_mcp.launch.plan import LaunchPlan
     from amdkernel_mcp.problems.problem import Case, Problem
 
 CASE_TIMEOUT_S = 120.0
@@ -47,12 +47,12 @@ class Measured:
 
 def plan_job(*, target: Target, problem: Problem, plan: LaunchPlan, compiled: Compiled) -> Plan:
     """Counters on the emulator, event times on a GPU, of every announced case (of all, where none is announced)."""
-    from amdkernel_mcp.execution.runner_job import RunnerJob
-    from amdkernel_mcp.problems.check import run_case
-    from amdkernel_mcp.problems.inputs import make_inputs
-    from amdkernel_mcp.problems.kernel_symbols import kernel_symbols
-    from amdkernel_mcp.problems.placement import place
-    from amdkernel_mcp.problems.reference import Call
+    from amdkernel_mcp.checking.check import run_case
+    from amdkernel_mcp.checking.inputs import make_inputs
+    from amdkernel_mcp.checking.reference import Call
+    from amdkernel_mcp.execution.runner.job import RunnerJob
+    from amdkernel_mcp.launch.bind import place
+    from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 
     assert compiled.code_object is not None  # callers judge a failed compile before
     kernels = kernel_symbols(compiled.code_object)
@@ -70,7 +70,7 @@ def plan_job(*, target: Target, problem: Problem, plan: LaunchPlan, compiled: Co
 
 def measure(*, sandbox: Sandbox, target: Target, planned: Plan, on_progress: Callable[[str], None]) -> Measured:
     """What the job of `planned` brought. Raises SandboxError, TargetError."""
-    from amdkernel_mcp.execution.runner_job import run_job
+    from amdkernel_mcp.execution.runner.job import run_job
 
     if planned.job is None:
         return Measured(finding=planned.finding)

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Literal
 
 from amdkernel_mcp.errors import InputError, SandboxError
-from amdkernel_mcp.execution.container import RUN_LIMITS
-from amdkernel_mcp.execution.feed import Feed
+from amdkernel_mcp.execution.docker.container import RUN_LIMITS
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
+from amdkernel_mcp.execution.stdin_stream import Feed
 from amdkernel_mcp.execution.targets import Target
-from amdkernel_mcp.results import Finding
+from amdkernel_mcp.results.kernels import Finding
 
 RUNNER = "/opt/amdkernel/runner/run_program.py"
 EMULATOR = "/opt/amdkernel/emulator"

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import SandboxError, ToolchainError
-from amdkernel_mcp.execution.daemon import Daemon, connect, docker_errors
-from amdkernel_mcp.execution.hip_python import hip_python
-from amdkernel_mcp.execution.image import STEPS, Step, base_name, find_image, image_name, step_files, step_name
-from amdkernel_mcp.execution.kit import make_kit
-from amdkernel_mcp.execution.open import docker_url, uses_no_containers
-from amdkernel_mcp.execution.ownership import ownership_labels
-from amdkernel_mcp.execution.reaper import remove
-from amdkernel_mcp.execution.rootfs import root_file_system
+from amdkernel_mcp.execution.bare.runtime import make_kit
+from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
+from amdkernel_mcp.execution.docker.image import STEPS, Step, base_name, find_image, image_name, step_files, step_name
+from amdkernel_mcp.execution.docker.ownership import ownership_labels
+from amdkernel_mcp.execution.docker.reaper import remove
+from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
+from amdkernel_mcp.execution.setup.hip_python import hip_python
+from amdkernel_mcp.execution.setup.rootfs import root_file_system
 
 if TYPE_CHECKING:
     from docker.models.containers import Container

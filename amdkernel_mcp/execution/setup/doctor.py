@@ -7,11 +7,11 @@ from pathlib import Path
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import AmdkernelError
-from amdkernel_mcp.execution.daemon import Daemon, connect, local_socket
+from amdkernel_mcp.execution.docker.daemon import Daemon, connect, local_socket
+from amdkernel_mcp.execution.docker.image import find_image, image_name
 from amdkernel_mcp.execution.gpus import local_gpus
-from amdkernel_mcp.execution.image import find_image, image_name
-from amdkernel_mcp.execution.open import open_sandbox, uses_no_containers
-from amdkernel_mcp.results import DoctorCheck, DoctorResult
+from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
+from amdkernel_mcp.results.kernels import DoctorCheck, DoctorResult
 
 _SETUP = "amdkernel setup"
 _NEEDED_BYTES = 3 << 30

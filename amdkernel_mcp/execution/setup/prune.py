@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.execution.daemon import Daemon, connect, docker_errors
-from amdkernel_mcp.execution.image import STEPS, base_name, step_name
-from amdkernel_mcp.execution.open import docker_url, uses_no_containers
+from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
+from amdkernel_mcp.execution.docker.image import STEPS, base_name, step_name
+from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 
 REPOSITORIES = ("amdkernel-base", *(step.repository for step in STEPS))
 

@@ -7,7 +7,7 @@ GPU, a name in lower case is ours. Source: rocprofiler-sdk, counter_defs.yaml of
 
 from collections.abc import Mapping
 
-from amdkernel_mcp.profiling.emulator_counters import COUNTERS, MATRIX_TYPES
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS, MATRIX_TYPES
 
 _RDNA = {
     "SQ_LDS_BANK_CONFLICT": "SQC_LDS_BANK_CONFLICT",

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from amdkernel_mcp.hardware.specs import Gpu
+from amdkernel_mcp.measurement.counters import Dispatch, moved_bytes
 from amdkernel_mcp.measurement.roofline import model_case
-from amdkernel_mcp.measurement.work import Dispatch, moved_bytes
-from amdkernel_mcp.profiling.counter_names import shown_name
-from amdkernel_mcp.profiling.emulator_counters import COUNTERS, MATRIX_TYPES
-from amdkernel_mcp.profiling.gpu_specs import Gpu
-from amdkernel_mcp.profiling.metric import Definition, quantity
-from amdkernel_mcp.results import KernelResources, Metric
+from amdkernel_mcp.profiling.metrics.counter_names import shown_name
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS, MATRIX_TYPES
+from amdkernel_mcp.profiling.metrics.metric import Definition, quantity
+from amdkernel_mcp.results.kernels import KernelResources, Metric
 
 EMULATOR = "emulator: counted per wave instruction as it executes"
 COST_MODEL = "emulator: lines of one wave instruction's addresses"

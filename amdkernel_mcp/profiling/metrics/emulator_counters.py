@@ -1,9 +1,9 @@
-"""The emulator's counters: unit, evidence and meaning of each name in sandbox/emulator/counters.h.
+"""The emulator's counters: unit, evidence and meaning of each name in sandbox/emulator/model/counters.h.
 
 Names in capitals are rocprof's. Sums over all waves, units and channels of all dispatches of a kernel.
 """
 
-from amdkernel_mcp.results import Evidence
+from amdkernel_mcp.results.kernels import Evidence
 
 Row = tuple[str, Evidence, str]
 

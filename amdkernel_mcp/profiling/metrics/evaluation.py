@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Literal
 
-from amdkernel_mcp.profiling.gpu_specs import Gpu
-from amdkernel_mcp.profiling.metric import Definition, quantity
-from amdkernel_mcp.profiling.recordings.recording import Pass, RecordedDispatch
-from amdkernel_mcp.results import Metric
+from amdkernel_mcp.hardware.specs import Gpu
+from amdkernel_mcp.profiling.metrics.metric import Definition, quantity
+from amdkernel_mcp.profiling.readers.recording import Pass, RecordedDispatch
+from amdkernel_mcp.results.kernels import Metric
 
 Aggregation = Literal["mean_of_ratios", "ratio_of_sums"]
 DILUTED = 1.3

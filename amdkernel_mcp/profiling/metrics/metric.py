@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from amdkernel_mcp.profiling.formula import Formula
-from amdkernel_mcp.results import Evidence, Metric
+from amdkernel_mcp.profiling.metrics.formula import Formula
+from amdkernel_mcp.results.kernels import Evidence, Metric
 
 
 @dataclass(frozen=True)

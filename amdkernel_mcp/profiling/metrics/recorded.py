@@ -7,7 +7,7 @@ Source of the formulas, unless a row says otherwise: ROCm/rocm-systems, rocprofi
 
 from functools import cache
 
-from amdkernel_mcp.profiling.metric import Definition
+from amdkernel_mcp.profiling.metrics.metric import Definition
 
 COMPUTE_PROFILER = "ROCm Compute Profiler 3.3.0"
 OURS = "ours"

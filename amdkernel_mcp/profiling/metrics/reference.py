@@ -1,4 +1,4 @@
-"""The tables of docs/metrics.md, from the tables that compute: `python -m amdkernel_mcp.profiling.metric_docs FILE`.
+"""The tables of docs/metrics.md: `python -m amdkernel_mcp.profiling.metrics.reference docs/metrics.md`.
 
 The page's prose is written by hand; what stands between `<!-- NAME -->` and `<!-- end NAME -->` is replaced.
 """
@@ -6,15 +6,15 @@ The page's prose is written by hand; what stands between `<!-- NAME -->` and `<!
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from amdkernel_mcp.hardware.specs import all_gpus
 from amdkernel_mcp.measurement import benchmark
 from amdkernel_mcp.measurement.roofline import WHAT_IT_IS
-from amdkernel_mcp.profiling.counter_names import other_names
-from amdkernel_mcp.profiling.emulated_metrics import DERIVED
-from amdkernel_mcp.profiling.emulator_counters import COUNTERS
-from amdkernel_mcp.profiling.gpu_specs import all_gpus
-from amdkernel_mcp.profiling.metric import Definition
-from amdkernel_mcp.profiling.recorded_evaluation import DILUTED
-from amdkernel_mcp.profiling.recorded_metrics import ARCHITECTURES, CDNA, definitions
+from amdkernel_mcp.profiling.metrics.counter_names import other_names
+from amdkernel_mcp.profiling.metrics.emulated import DERIVED
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
+from amdkernel_mcp.profiling.metrics.evaluation import DILUTED
+from amdkernel_mcp.profiling.metrics.metric import Definition
+from amdkernel_mcp.profiling.metrics.recorded import ARCHITECTURES, CDNA, definitions
 
 _BLOCK = re.compile(r"<!-- (?P<name>[\w-]+) -->\n.*?<!-- end (?P=name) -->", re.DOTALL)
 

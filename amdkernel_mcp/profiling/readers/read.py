@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
-from amdkernel_mcp.profiling.recordings.csv_table import (
+from amdkernel_mcp.profiling.readers.csv_table import (
     READABLE,
     NothingRecorded,
     Table,
@@ -14,8 +14,8 @@ from amdkernel_mcp.profiling.recordings.csv_table import (
     open_table,
     peek,
 )
-from amdkernel_mcp.profiling.recordings.recording import Device, RecordedDispatch, Recording
-from amdkernel_mcp.profiling.recordings.rocprofv3_csv import (
+from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording
+from amdkernel_mcp.profiling.readers.rocprofv3_csv import (
     LONG,
     STATS,
     TRACE,
@@ -26,8 +26,8 @@ from amdkernel_mcp.profiling.recordings.rocprofv3_csv import (
     read_stats,
     read_trace,
 )
-from amdkernel_mcp.profiling.recordings.wide_csv import is_wide, read_wide
-from amdkernel_mcp.profiling.recordings.workload_folder import is_workload, read_workload
+from amdkernel_mcp.profiling.readers.wide_csv import is_wide, read_wide
+from amdkernel_mcp.profiling.readers.workload_folder import is_workload, read_workload
 
 MOST_FILES = 2000
 
@@ -86,11 +86,11 @@ def _read_files(paths: Sequence[Path], *, folder: Path | None) -> Recording:
 def _read_file(path: Path, parts: _Parts, *, alone: bool) -> None:
     start = first_bytes(path, 64)
     if start.startswith(b"SQLite format 3\0"):
-        from amdkernel_mcp.profiling.recordings.rocpd import read_rocpd
+        from amdkernel_mcp.profiling.readers.rocpd import read_rocpd
 
         parts.whole.append(read_rocpd(path))
     elif start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
-        from amdkernel_mcp.profiling.recordings.rocprofv3_json import read_json
+        from amdkernel_mcp.profiling.readers.rocprofv3_json import read_json
 
         found = read_json(path, alone=alone)
         if found is not None:

@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
-from amdkernel_mcp.profiling.recordings.csv_table import NothingRecorded, check_size
-from amdkernel_mcp.profiling.recordings.recording import Pass, RecordedDispatch, Recording, Shape, kernel_name, whole
+from amdkernel_mcp.profiling.readers.csv_table import NothingRecorded, check_size
+from amdkernel_mcp.profiling.readers.recording import Pass, RecordedDispatch, Recording, Shape, kernel_name, whole
 
 _KERNELS = """
     SELECT guid, dispatch_id, name, start, "end", grid_x * grid_y * grid_z, workgroup_x * workgroup_y * workgroup_z,

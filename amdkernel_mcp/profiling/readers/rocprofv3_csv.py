@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
-from amdkernel_mcp.profiling.recordings.csv_table import Row, Table, peek
-from amdkernel_mcp.profiling.recordings.recording import (
+from amdkernel_mcp.profiling.readers.csv_table import Row, Table, peek
+from amdkernel_mcp.profiling.readers.recording import (
     KernelTotals,
     Pass,
     RecordedDispatch,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from amdkernel_mcp.errors import ProfileFileError
-from amdkernel_mcp.profiling.recordings.csv_table import READABLE, NothingRecorded, check_size
-from amdkernel_mcp.profiling.recordings.recording import (
+from amdkernel_mcp.profiling.readers.csv_table import READABLE, NothingRecorded, check_size
+from amdkernel_mcp.profiling.readers.recording import (
     Device,
     Pass,
     RecordedDispatch,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from amdkernel_mcp.errors import ProfileFileError
-from amdkernel_mcp.profiling.recordings.csv_table import Row, Table, parse_number, peek
-from amdkernel_mcp.profiling.recordings.recording import Pass, RecordedDispatch, Shape, duration_ns, kernel_name
+from amdkernel_mcp.profiling.readers.csv_table import Row, Table, parse_number, peek
+from amdkernel_mcp.profiling.readers.recording import Pass, RecordedDispatch, Shape, duration_ns, kernel_name
 
 NAMES = {"kernelname", "kernel_name"}
 STARTS = ("start_timestamp", "beginns")

@@ -5,10 +5,10 @@ from pathlib import Path
 from statistics import median
 
 from amdkernel_mcp.errors import ProfileFileError
-from amdkernel_mcp.profiling.recordings.csv_table import open_table, peek
-from amdkernel_mcp.profiling.recordings.recording import Device, RecordedDispatch, Recording
-from amdkernel_mcp.profiling.recordings.rocprofv3_csv import LONG, CounterFile, join_passes, read_counters
-from amdkernel_mcp.profiling.recordings.wide_csv import is_wide, read_wide
+from amdkernel_mcp.profiling.readers.csv_table import open_table, peek
+from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording
+from amdkernel_mcp.profiling.readers.rocprofv3_csv import LONG, CounterFile, join_passes, read_counters
+from amdkernel_mcp.profiling.readers.wide_csv import is_wide, read_wide
 
 
 def is_workload(folder: Path) -> bool:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from amdkernel_mcp.measurement.work import PcCounts
-from amdkernel_mcp.profiling.emulated_facts import Facts
-from amdkernel_mcp.profiling.finding import finding
+from amdkernel_mcp.measurement.counters import PcCounts
 from amdkernel_mcp.profiling.hot_lines import most_wasteful_line
-from amdkernel_mcp.results import Diagnosis
+from amdkernel_mcp.profiling.rules.facts import Facts
+from amdkernel_mcp.profiling.rules.finding import finding
+from amdkernel_mcp.results.kernels import Diagnosis
 
 WEIGHS = 0.5
 """From this part of the modelled time on a bound is worth acting on."""

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from amdkernel_mcp.hardware.specs import Gpu
+from amdkernel_mcp.measurement.counters import Dispatch
 from amdkernel_mcp.measurement.roofline import BusyUnits, Model, Resource, busy_units, model_case
-from amdkernel_mcp.measurement.work import Dispatch
-from amdkernel_mcp.profiling.emulated_metrics import DERIVED, formula_inputs
-from amdkernel_mcp.profiling.gpu_specs import Gpu
 from amdkernel_mcp.profiling.hot_lines import NO_LINES, LineTable
-from amdkernel_mcp.results import KernelResources
+from amdkernel_mcp.profiling.metrics.emulated import DERIVED, formula_inputs
+from amdkernel_mcp.results.kernels import KernelResources
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from amdkernel_mcp.results import Diagnosis
+from amdkernel_mcp.results.kernels import Diagnosis
 
 
 def finding(what: str, *, because: str, advice: str, docs: Sequence[str] = ()) -> Diagnosis:

@@ -7,8 +7,8 @@ conflicts went away, and the fastest of several variants ran at 11 % occupancy.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.profiling.finding import finding
-from amdkernel_mcp.results import Diagnosis, KernelProfile, Metric
+from amdkernel_mcp.profiling.rules.finding import finding
+from amdkernel_mcp.results.kernels import Diagnosis, KernelProfile, Metric
 
 SHORT_NS = 20_000
 _Metrics = Mapping[str, Metric]

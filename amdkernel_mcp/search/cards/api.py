@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from amdkernel_mcp.docs.cards.headers import Declarations, Entry
-from amdkernel_mcp.docs.quoting import harmless
-from amdkernel_mcp.results import Card
+from amdkernel_mcp.results.kernels import Card
+from amdkernel_mcp.search.cards.headers import Declarations, Entry
+from amdkernel_mcp.search.quoting import harmless
 
 _DEFAULT = re.compile(r"\s*__dparm\(([^()]*(?:\([^()]*\))?)\)")
 _FENCE = re.compile(r"^```c(?:pp)?\n(.*?)\n```", re.DOTALL)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.compiler.occupancy import SIMDS
-from amdkernel_mcp.docs.cards.instructions import architectures_of, mnemonics_like
-from amdkernel_mcp.docs.cards.matrix import matrix_instructions
-from amdkernel_mcp.profiling.gpu_specs import Gpu, all_gpus, lookup
-from amdkernel_mcp.results import Card
+from amdkernel_mcp.hardware.occupancy import SIMDS
+from amdkernel_mcp.hardware.specs import Gpu, all_gpus, lookup
+from amdkernel_mcp.results.kernels import Card
+from amdkernel_mcp.search.cards.instructions import architectures_of, mnemonics_like
+from amdkernel_mcp.search.cards.matrix import matrix_instructions
 
 OCCUPANCY_SOURCE = "llvm"
 _SOURCES = (

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.docs.cards.headers import write_declarations
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.cards.headers import write_declarations
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox

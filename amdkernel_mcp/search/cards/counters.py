@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.profiling.emulated_metrics import DERIVED
-from amdkernel_mcp.profiling.emulator_counters import COUNTERS
-from amdkernel_mcp.profiling.metric import Definition
-from amdkernel_mcp.profiling.recorded_metrics import ARCHITECTURES, definitions
-from amdkernel_mcp.results import Card, Evidence
+from amdkernel_mcp.profiling.metrics.emulated import DERIVED
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
+from amdkernel_mcp.profiling.metrics.metric import Definition
+from amdkernel_mcp.profiling.metrics.recorded import ARCHITECTURES, definitions
+from amdkernel_mcp.results.kernels import Card, Evidence
 
 _OVER_INSTANCES = {
     "_sum": "summed over all instances",

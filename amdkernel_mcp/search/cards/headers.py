@@ -8,8 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from amdkernel_mcp.docs.page import visible
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.formats.page import visible
 
 FORMAT = "3"
 LONGEST_ENTRY_CHARS = 20_000
@@ -137,7 +137,7 @@ def write_declarations(
 
 
 def _builtins(table: str) -> Iterator[Entry]:
-    from amdkernel_mcp.docs.builtins import parse_builtins
+    from amdkernel_mcp.search.formats.builtins import parse_builtins
 
     for page in parse_builtins("clang", table) if table else ():
         for section in page.sections:
@@ -152,7 +152,7 @@ def hip_version(texts: Mapping[str, str]) -> str:
 
 def entries_of(header: str, text: str) -> Iterator[Entry]:
     """All declarations of a header."""
-    from amdkernel_mcp.docs.doxygen import parse_header  # only where the file is made, which is seldom
+    from amdkernel_mcp.search.formats.doxygen import parse_header  # only where the file is made, which is seldom
 
     names = set()
     if re.search(r"fp16|__clang_hip", header):

@@ -5,9 +5,9 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.docs.cards.matrix import Form, MatrixInstruction, by_spelling
-from amdkernel_mcp.docs.cards.matrix_layout import layout_lines
-from amdkernel_mcp.results import Card
+from amdkernel_mcp.results.kernels import Card
+from amdkernel_mcp.search.cards.matrix import Form, MatrixInstruction, by_spelling
+from amdkernel_mcp.search.cards.matrix_layout import layout_lines
 
 _ENCODING = re.compile(r"_(?:e32|e64|dpp8|dpp|sdwa|e64_dpp|vi|gfx\d+)$")
 # A row of the emulator's tables: `ROW(v_add_f32, ...)`, `READ("ds_read_b32", 4)`, `{.mnemonic = "s_barrier", ...}`.

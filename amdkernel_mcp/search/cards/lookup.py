@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from amdkernel_mcp.docs.cards.api import api_card
-from amdkernel_mcp.docs.cards.architecture import architecture_card, architectures, gfx_of
-from amdkernel_mcp.docs.cards.counters import Documented, counter_card, counter_name, counter_names
-from amdkernel_mcp.docs.cards.headers import Declarations
-from amdkernel_mcp.docs.cards.hip_errors import error_cards, hip_errors
-from amdkernel_mcp.docs.cards.instructions import architectures_of, instruction_cards, wildcard_card
-from amdkernel_mcp.docs.index import Index, unpack_text
-from amdkernel_mcp.docs.page import visible
-from amdkernel_mcp.docs.quoting import harmless
-from amdkernel_mcp.results import Card, CardKind
+from amdkernel_mcp.results.kernels import Card, CardKind
+from amdkernel_mcp.search.cards.api import api_card
+from amdkernel_mcp.search.cards.architecture import architecture_card, architectures, gfx_of
+from amdkernel_mcp.search.cards.counters import Documented, counter_card, counter_name, counter_names
+from amdkernel_mcp.search.cards.headers import Declarations
+from amdkernel_mcp.search.cards.hip_errors import error_cards, hip_errors
+from amdkernel_mcp.search.cards.instructions import architectures_of, instruction_cards, wildcard_card
+from amdkernel_mcp.search.formats.page import visible
+from amdkernel_mcp.search.index.index import Index, unpack_text
+from amdkernel_mcp.search.quoting import harmless
 
 KINDS: tuple[CardKind, ...] = ("error", "arch", "isa", "counter", "api")
 MOST_CARDS = 2

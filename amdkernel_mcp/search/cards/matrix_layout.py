@@ -8,7 +8,7 @@ What these do not say plainly - sparse WMMA, 6- and 4-bit formats, wave64 of RDN
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from amdkernel_mcp.docs.cards.matrix import BITS, Form, MatrixInstruction
+from amdkernel_mcp.search.cards.matrix import BITS, Form, MatrixInstruction
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.docs.build import BuildReport, Documents, build_index
-from amdkernel_mcp.docs.corpus import fetch_default_corpus
-from amdkernel_mcp.docs.declared import load_specs
-from amdkernel_mcp.docs.fetch import Fetcher
-from amdkernel_mcp.docs.index import open_index
-from amdkernel_mcp.docs.online import MakeFetcher, Online, Refreshed
-from amdkernel_mcp.docs.sources import Source
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.corpus.corpus import fetch_default_corpus
+from amdkernel_mcp.search.corpus.declared import load_specs
+from amdkernel_mcp.search.corpus.fetch import Fetcher
+from amdkernel_mcp.search.corpus.online import MakeFetcher, Online, Refreshed
+from amdkernel_mcp.search.corpus.sources import Source
+from amdkernel_mcp.search.index.build import BuildReport, Documents, build_index
+from amdkernel_mcp.search.index.index import open_index
 
 Progress = Callable[[str], None]
 NOTES = "notes"

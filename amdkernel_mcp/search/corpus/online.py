@@ -15,10 +15,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from amdkernel_mcp.docs.declared import OnlinePlace, SourceSpec
-from amdkernel_mcp.docs.fetch import Fetcher, UnreachableError, Validators
-from amdkernel_mcp.docs.published import Request, read_archive, read_llms, read_sphinx
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.corpus.declared import OnlinePlace, SourceSpec
+from amdkernel_mcp.search.corpus.fetch import Fetcher, UnreachableError, Validators
+from amdkernel_mcp.search.corpus.published import Request, read_archive, read_llms, read_sphinx
 
 Progress = Callable[[str], None]
 MakeFetcher = Callable[[frozenset[str]], Fetcher]

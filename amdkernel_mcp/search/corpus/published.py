@@ -9,11 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from amdkernel_mcp.docs.archive import extract_text, open_tar
-from amdkernel_mcp.docs.declared import OnlinePlace
-from amdkernel_mcp.docs.fetch import Fetcher, NotThereError, Validators
-from amdkernel_mcp.docs.llms import pages_of_llms
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.corpus.archive import extract_text, open_tar
+from amdkernel_mcp.search.corpus.declared import OnlinePlace
+from amdkernel_mcp.search.corpus.fetch import Fetcher, NotThereError, Validators
+from amdkernel_mcp.search.formats.llms import pages_of_llms
 
 MOST_PAGES = 3_000
 Known = dict[str, Validators]

@@ -14,14 +14,14 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.docs.builtins import parse_builtins
-from amdkernel_mcp.docs.doxygen import parse_header
-from amdkernel_mcp.docs.html import parse_html
-from amdkernel_mcp.docs.markdown import parse_markdown
-from amdkernel_mcp.docs.page import Page
-from amdkernel_mcp.docs.rst import parse_rst
-from amdkernel_mcp.docs.tables import parse_yaml
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.formats.builtins import parse_builtins
+from amdkernel_mcp.search.formats.doxygen import parse_header
+from amdkernel_mcp.search.formats.html import parse_html
+from amdkernel_mcp.search.formats.markdown import parse_markdown
+from amdkernel_mcp.search.formats.page import Page
+from amdkernel_mcp.search.formats.rst import parse_rst
+from amdkernel_mcp.search.formats.tables import parse_yaml
 
 LARGEST_PAGE_BYTES = 8_000_000
 _LICENCE = re.compile(r"^(LICEN[CS]E|COPYING|NOTICE)", re.IGNORECASE)

@@ -7,8 +7,8 @@ Source of their meaning: the comment at the head of clang/Basic/Builtins.def.
 import re
 from collections.abc import Iterator
 
-from amdkernel_mcp.docs.page import Page, Section, visible
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.formats.page import Page, Section, visible
 
 _PREFIX = "__builtin_amdgcn_"
 _ROW = re.compile(

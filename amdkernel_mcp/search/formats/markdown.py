@@ -2,8 +2,8 @@
 
 import re
 
-from amdkernel_mcp.docs.page import Block, Page, one_line, page_from_blocks, visible
-from amdkernel_mcp.docs.rst import rst_lines
+from amdkernel_mcp.search.formats.page import Block, Page, one_line, page_from_blocks, visible
+from amdkernel_mcp.search.formats.rst import rst_lines
 
 _ATX = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})\s*$")

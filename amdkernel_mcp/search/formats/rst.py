@@ -7,7 +7,7 @@ what is worth finding stands in such directives.
 import re
 import sys
 
-from amdkernel_mcp.docs.page import Block, Page, one_line, page_from_blocks, visible
+from amdkernel_mcp.search.formats.page import Block, Page, one_line, page_from_blocks, visible
 
 _ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1+\s*$")
 _DIRECTIVE = re.compile(r"^(\s*)\.\. +(?:\|([^|]+)\| +)?([A-Za-z][\w:+.-]*?)::\s*(.*)$")

@@ -11,19 +11,27 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from amdkernel_mcp.docs.archive import is_archive, unpacked
-from amdkernel_mcp.docs.chunk import chunks_of
-from amdkernel_mcp.docs.families import families_in
-from amdkernel_mcp.docs.gist import gist
-from amdkernel_mcp.docs.index import FORMAT, NO_INDEX_HINT, SCHEMA, pack_text
-from amdkernel_mcp.docs.meaning import EMBEDDED_CHARS, Model, load_model
-from amdkernel_mcp.docs.page import Page, Section
-from amdkernel_mcp.docs.postings import SCHEMA as POSTINGS_SCHEMA
-from amdkernel_mcp.docs.postings import PostingsWriter
-from amdkernel_mcp.docs.sources import Priors, Source, document_paths, load_priors, read_pages, slug, sources_in
-from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
-from amdkernel_mcp.docs.weights import Weights, chosen_weights
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.corpus.archive import is_archive, unpacked
+from amdkernel_mcp.search.corpus.sources import (
+    Priors,
+    Source,
+    document_paths,
+    load_priors,
+    read_pages,
+    slug,
+    sources_in,
+)
+from amdkernel_mcp.search.formats.page import Page, Section
+from amdkernel_mcp.search.index.chunk import chunks_of
+from amdkernel_mcp.search.index.embeddings import EMBEDDED_CHARS, Model, load_model
+from amdkernel_mcp.search.index.families import families_in
+from amdkernel_mcp.search.index.index import FORMAT, NO_INDEX_HINT, SCHEMA, pack_text
+from amdkernel_mcp.search.index.postings import SCHEMA as POSTINGS_SCHEMA
+from amdkernel_mcp.search.index.postings import PostingsWriter
+from amdkernel_mcp.search.index.section_summary import gist
+from amdkernel_mcp.search.index.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
+from amdkernel_mcp.search.query.weights import Weights, chosen_weights
 
 Progress = Callable[[str], None]
 Documents = Path | Source

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from amdkernel_mcp.docs.vocabulary import Vocabulary, load_vocabulary
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.query.vocabulary import Vocabulary, load_vocabulary
 
 FORMAT = "7"
 NO_INDEX_HINT = "run `amdkernel setup`, or `amdkernel docs build --from DIR` for a folder of your own"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from amdkernel_mcp.docs.index import Index
-from amdkernel_mcp.docs.query import ALL_ON, Switches
-from amdkernel_mcp.docs.search import Found, find
-from amdkernel_mcp.docs.weights import Weights
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.index.index import Index
+from amdkernel_mcp.search.query.query import ALL_ON, Switches
+from amdkernel_mcp.search.query.search import Found, find
+from amdkernel_mcp.search.query.weights import Weights
 
 UNITS = 10
 ASKED_RESULTS = 50

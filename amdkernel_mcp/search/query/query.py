@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from amdkernel_mcp.docs.index import Index
-from amdkernel_mcp.docs.page import visible
-from amdkernel_mcp.docs.spelling import is_known, likely_slip, nearest_word
-from amdkernel_mcp.docs.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
-from amdkernel_mcp.docs.wildcards import names_like
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.formats.page import visible
+from amdkernel_mcp.search.index.index import Index
+from amdkernel_mcp.search.index.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
+from amdkernel_mcp.search.query.spelling import is_known, likely_slip, nearest_word
+from amdkernel_mcp.search.query.wildcards import names_like
 
 LONGEST_QUERY_CHARS = 2_000
 MOST_TOKENS = 60

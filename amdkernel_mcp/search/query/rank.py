@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.docs.families import families_in
-from amdkernel_mcp.docs.index import Index
-from amdkernel_mcp.docs.meaning import likeness
-from amdkernel_mcp.docs.postings import best_passages
-from amdkernel_mcp.docs.query import ALL_ON, Query, Switches
-from amdkernel_mcp.docs.tokens import words
-from amdkernel_mcp.docs.versions import Cited, rocm_version
-from amdkernel_mcp.docs.weights import Weights, chosen_weights
+from amdkernel_mcp.search.index.embeddings import likeness
+from amdkernel_mcp.search.index.families import families_in
+from amdkernel_mcp.search.index.index import Index
+from amdkernel_mcp.search.index.postings import best_passages
+from amdkernel_mcp.search.index.tokens import words
+from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches
+from amdkernel_mcp.search.query.weights import Weights, chosen_weights
+from amdkernel_mcp.search.versions import Cited, rocm_version
 
 CANDIDATES = 150
 MOST_REPEATS = 4

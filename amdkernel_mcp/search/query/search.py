@@ -4,16 +4,16 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.docs.families import families_in
-from amdkernel_mcp.docs.index import Index, breadcrumb, unpack_text
-from amdkernel_mcp.docs.page import visible
-from amdkernel_mcp.docs.query import ALL_ON, Query, Switches, understand
-from amdkernel_mcp.docs.quoting import QUOTED, harmless
-from amdkernel_mcp.docs.rank import Passage, Wanted, rank
-from amdkernel_mcp.docs.snippet import WHOLE_CHARS, snippet
-from amdkernel_mcp.docs.weights import Weights
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.results import Card, Hit, SearchResult
+from amdkernel_mcp.results.kernels import Card, Hit, SearchResult
+from amdkernel_mcp.search.formats.page import visible
+from amdkernel_mcp.search.index.families import families_in
+from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
+from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches, understand
+from amdkernel_mcp.search.query.rank import Passage, Wanted, rank
+from amdkernel_mcp.search.query.snippet import WHOLE_CHARS, snippet
+from amdkernel_mcp.search.query.weights import Weights
+from amdkernel_mcp.search.quoting import QUOTED, harmless
 
 MOST_RESULTS = 50
 ANSWER_CHARS = 5_000

@@ -2,8 +2,8 @@
 
 import re
 
-from amdkernel_mcp.docs.query import Query
-from amdkernel_mcp.docs.tokens import tokens_of_word
+from amdkernel_mcp.search.index.tokens import tokens_of_word
+from amdkernel_mcp.search.query.query import Query
 
 WHOLE_CHARS = 700
 WINDOW_CHARS = 560

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from amdkernel_mcp.docs.index import Index
-from amdkernel_mcp.docs.postings import documents_with
-from amdkernel_mcp.docs.tokens import stem
+from amdkernel_mcp.search.index.index import Index
+from amdkernel_mcp.search.index.postings import documents_with
+from amdkernel_mcp.search.index.tokens import stem
 
 LEAST_LIKENESS = 0.72
 _SHORTEST = 4

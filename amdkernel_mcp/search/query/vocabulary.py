@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.docs.tokens import stem
+from amdkernel_mcp.search.index.tokens import stem
 
 
 @dataclass(frozen=True)

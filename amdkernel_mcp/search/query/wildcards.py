@@ -2,7 +2,7 @@
 
 import re
 
-from amdkernel_mcp.docs.index import Index
+from amdkernel_mcp.search.index.index import Index
 
 MOST_NAMES = 24
 _SHORTEST_STEM = 3

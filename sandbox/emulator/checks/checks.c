@@ -1,10 +1,10 @@
 /* The checks of a worker and of its workgroups: made, started, ended, and asked around each instruction. */
-#include "checks.h"
+#include "checks/checks.h"
 
 #include <stdlib.h>
 
-#include "races.h"
-#include "watch.h"
+#include "checks/races/races.h"
+#include "checks/observers.h"
 
 enum { LDS_PLACES = 256 }; /* that waves signal through, told apart in one workgroup */
 

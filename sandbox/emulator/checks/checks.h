@@ -6,9 +6,9 @@
 #ifndef AMDKERNEL_CHECKS_H
 #define AMDKERNEL_CHECKS_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
-#include "notes.h"
+#include "checks/races/annotations.h"
 
 typedef struct Races Races;
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "checks.h"
-#include "overlap.h"
+#include "checks/checks.h"
+#include "checks/races/overlap.h"
 
 static Finding *find_or_add(Findings *c, OutcomeKind kind, u64 pc, u64 partner_pc)
 {

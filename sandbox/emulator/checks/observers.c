@@ -1,7 +1,7 @@
-#include "watch.h"
+#include "checks/observers.h"
 
-#include "memory_model.h"
-#include "races.h"
+#include "model/l1.h"
+#include "checks/races/races.h"
 
 u32 watchers_of(const Dispatch *d)
 {

@@ -7,7 +7,7 @@
 #ifndef AMDKERNEL_WATCH_H
 #define AMDKERNEL_WATCH_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 typedef enum { WATCH_COUNTERS = 1, WATCH_MEMORY = 2, WATCH_RACES = 4 } Watcher;
 

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_SHADOW_H
 #define AMDKERNEL_SHADOW_H
 
-#include "checks.h"
+#include "checks/checks.h"
 
 enum { REGISTER_NUMBERS = FIRST_VGPR + VECTOR_REGISTERS, MAX_ORIGINS = 32, MAX_GROUP_WAVES = 32 };
 

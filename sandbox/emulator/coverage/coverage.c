@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "encodings.h"
-#include "images.h"
+#include "coverage/encodings.h"
+#include "coverage/images.h"
 
 /* ---- JSON ---- */
 

@@ -1,5 +1,5 @@
 /* Source: CDNA3 ISA and CDNA4 ISA, RDNA3 ISA and RDNA4 ISA, "Microcode formats". */
-#include "encodings.h"
+#include "coverage/encodings.h"
 
 #include <stdlib.h>
 

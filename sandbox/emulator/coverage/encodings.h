@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_COVERAGE_ENCODINGS_H
 #define AMDKERNEL_COVERAGE_ENCODINGS_H
 
-#include "../machine.h"
+#include "machine/machine.h"
 
 /* Samples with different operands, as an instruction may refuse some. Each begins at a dword of its own. */
 typedef struct { u32 *words; u32 *starts; u32 word_count, count; } Samples;

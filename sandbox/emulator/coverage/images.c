@@ -1,12 +1,12 @@
 /* Source: the ELF-64 specification; LLVM AMDGPUUsage, "ELF Code Object"; clang documentation, "Clang Offload Bundler". */
 #define _GNU_SOURCE /* memmem */
-#include "images.h"
+#include "coverage/images.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../hip/code_object.h"
+#include "hip/code/code_object.h"
 
 enum { MACHINE_AMDGPU = 224, MACHINE_MASK = 0xff };
 

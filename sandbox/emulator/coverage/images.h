@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_COVERAGE_IMAGES_H
 #define AMDKERNEL_COVERAGE_IMAGES_H
 
-#include "../emulator.h"
+#include "emulator.h"
 
 typedef struct {
     const u8 *bytes;

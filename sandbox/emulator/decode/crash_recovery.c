@@ -3,7 +3,7 @@
  *
  * Handlers are the process's, which may be a HIP program with its own: they are ours only while something is at work.
  */
-#include "crash_recovery.h"
+#include "decode/crash_recovery.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -2,15 +2,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "awake.h"
-#include "disassembler.h"
-#include "dual.h"
-#include "exec.h"
-#include "machine.h"
-#include "memory_shape.h"
+#include "machine/all_active.h"
+#include "decode/disassembler.h"
+#include "decode/dual.h"
+#include "machine/exec.h"
+#include "machine/machine.h"
+#include "model/shapes.h"
 #include "native/compile.h"
-#include "operands.h"
-#include "row_index.h"
+#include "decode/operands.h"
+#include "decode/row_index.h"
 
 enum { TEXT_BYTES = 256 };
 

@@ -1,6 +1,6 @@
-#include "disassembler.h"
+#include "decode/disassembler.h"
 
-#include "crash_recovery.h"
+#include "decode/crash_recovery.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

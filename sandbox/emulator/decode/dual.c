@@ -1,4 +1,4 @@
-#include "dual.h"
+#include "decode/dual.h"
 
 static bool reads(const Inst *i, u16 reg)
 {

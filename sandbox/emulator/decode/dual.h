@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_DUAL_H
 #define AMDKERNEL_DUAL_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 /* Makes `i` run both, and orders them so that the second reads nothing that the first writes, where that can be had. */
 void dual_join(Inst *i, Inst half[2]);

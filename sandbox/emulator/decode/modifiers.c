@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "operands.h"
+#include "decode/operands.h"
 
 /* "[1,0,1]" to bits 0, 1, 2. */
 static bool bit_list(const char *s, u8 *out)

@@ -1,10 +1,10 @@
-#include "operands.h"
+#include "decode/operands.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats.h"
+#include "machine/formats.h"
 
 static bool ends_with(const char *s, const char *end)
 {

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_OPERANDS_H
 #define AMDKERNEL_OPERANDS_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 enum { MAX_OPERANDS = 8, OPERAND_BYTES = 64 };
 

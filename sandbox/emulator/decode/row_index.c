@@ -1,4 +1,4 @@
-#include "row_index.h"
+#include "decode/row_index.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_ROW_INDEX_H
 #define AMDKERNEL_ROW_INDEX_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 typedef struct RowSlot RowSlot;
 typedef struct { RowSlot *slot; u32 mask; } RowIndex; /* an open hash table */

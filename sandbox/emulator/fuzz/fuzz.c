@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../coverage/images.h"
-#include "../hip/launch.h"
+#include "coverage/images.h"
+#include "hip/launch/launch.h"
 
 enum { LOADER, REPORT }; /* else machine code */
 enum { CODE_ROOM = 4096, DATA_BYTES = 65536, STEPS = 512 };

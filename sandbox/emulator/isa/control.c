@@ -1,5 +1,5 @@
 /* Branches, barriers, the MODE register and what a functional emulator need not do. */
-#include "../watch.h"
+#include "checks/observers.h"
 
 static void jump(Wave *w, const Inst *i) { w->pc = i->target; w->worker->events.taken++; }
 

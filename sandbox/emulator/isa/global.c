@@ -1,6 +1,6 @@
 /* Vector memory: global, flat, scratch and buffer loads, stores and atomics. Cache control is without effect. */
-#include "../access.h"
-#include "../watch.h"
+#include "machine/access.h"
+#include "checks/observers.h"
 
 enum { MOST_WORDS_MOVED = 4 };
 
@@ -218,7 +218,7 @@ static void store_block(Wave *w, const Inst *i) { move_block(w, i, i->source[2],
 #define CACHE(name) {.mnemonic = #name, .run = no_effect, .layout = "*", .family = FAMILY_MISC, .modifiers = MOD_CACHE},
 
 static const Row rows[] = {
-#include "global.def"
+#include "isa/global.def"
     TO_LDS_ALSO_SCRATCH(dword, 4, EXTEND_ZERO) TO_LDS_ALSO_SCRATCH(ubyte, 1, EXTEND_ZERO)
     TO_LDS_ALSO_SCRATCH(sbyte, 1, EXTEND_SIGN) TO_LDS_ALSO_SCRATCH(ushort, 2, EXTEND_ZERO)
     TO_LDS_ALSO_SCRATCH(sshort, 2, EXTEND_SIGN) TO_LDS(dwordx3, 12, EXTEND_ZERO)

@@ -5,9 +5,9 @@
  * anew. The runtime sets resource 0 to the workgroups that a cooperative launch has, less one.
  * CDNA2 ISA, "DS_GWS_INIT", "DS_GWS_BARRIER"; which resource: LLVM AMDGPUUsage and "GWS" of the ISA's data share chapter.
  */
-#include "../gws.h"
+#include "isa/gws.h"
 
-#include "../races.h"
+#include "checks/races/races.h"
 
 enum { RESOURCE_BITS = 6, M0_AT = 16 };
 

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_GWS_H
 #define AMDKERNEL_GWS_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 /* Of a dispatch, shared by its workers. */
 struct Gws { u64 state[64]; };

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-#include "../formats.h"
+#include "machine/formats.h"
 
 #define least(a, b) ((a) < (b) ? (a) : (b))
 #define most(a, b) ((a) > (b) ? (a) : (b))

@@ -6,8 +6,8 @@
 #ifndef AMDKERNEL_LANE_TYPES_H
 #define AMDKERNEL_LANE_TYPES_H
 
-#include "../machine.h"
-#include "lane_math.h"
+#include "machine/machine.h"
+#include "isa/lane_math.h"
 
 #define SOURCE_32(k) const u32 *p##k = awake ? source_row(w, i, k) : source(w, i, k, w->worker->room[k]);
 #define SOURCE_64(k) const u32 *p##k = awake ? source_row(w, i, k) : source64(w, i, k, w->worker->room[k]);

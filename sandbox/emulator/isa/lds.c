@@ -1,7 +1,7 @@
 /* LDS: reads, writes, atomics, and the exchanges between lanes that go through its crossbar. */
-#include "../access.h"
-#include "../gather.h"
-#include "../watch.h"
+#include "machine/access.h"
+#include "machine/gather.h"
+#include "checks/observers.h"
 
 #define HANDLER(name) static void name(Wave *w, const Inst *i)
 #define EACH_LANE for (int l = 0; l < LANES; l++)

@@ -8,8 +8,8 @@
  *   D in f64             16x16: register i/4, lane j + 16*(i%4)                4x4: lane j + 4*b + 16*i
  * Source: CDNA3 ISA, "Matrix Arithmetic Instructions"; AMD matrix instruction calculator.
  */
-#include "../formats.h"
-#include "../machine.h"
+#include "machine/formats.h"
+#include "machine/machine.h"
 
 typedef enum { IN_F32, IN_F16, IN_BF16, IN_XF32, IN_FP8, IN_BF8, IN_I8, IN_F64 } InType;
 
@@ -368,6 +368,6 @@ static void run_smfmac(Wave *w, const Inst *i)
      .detail = {0, k, 1, IN_##a, IN_##b, 1}},
 
 static const Row rows[] = {
-#include "mfma.def"
+#include "isa/mfma.def"
 };
 const RowTable isa_mfma = {rows, sizeof rows / sizeof *rows};

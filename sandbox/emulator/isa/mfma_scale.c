@@ -11,8 +11,8 @@
  * Source: LLVM AMDGPUUsage and its tests for gfx950, "mfma.scale"; OCP Microscaling Formats 1.0, section 6; the register
  * mappings in Composable Kernel's test/mx_mfma_op, which AMD runs on the hardware.
  */
-#include "../formats.h"
-#include "../machine.h"
+#include "machine/formats.h"
+#include "machine/machine.h"
 
 enum { BLOCK = 32, CHUNK = 16, LARGEST = 32, MAX_K = 128 };
 

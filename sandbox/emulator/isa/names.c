@@ -1,5 +1,5 @@
 /* The other names of rows, see names.def. */
-#include "../machine.h"
+#include "machine/machine.h"
 
 #define SAME(other, mnemonic) {#other, #mnemonic},
 #define ATOMICS(other, suffix) \
@@ -7,6 +7,6 @@
 #define SEGMENTS(other, suffix) ATOMICS(other, suffix) SAME(scratch_##other, scratch_##suffix)
 
 const OtherName isa_other_names[] = {
-#include "names.def"
+#include "isa/names.def"
 };
 const u32 isa_other_name_count = sizeof isa_other_names / sizeof *isa_other_names;

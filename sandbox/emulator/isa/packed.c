@@ -1,5 +1,5 @@
 /* VOP3P: packed halves, dot products and mixed-precision multiply-add. */
-#include "lane_types.h"
+#include "isa/lane_types.h"
 
 #pragma clang diagnostic ignored "-Wbitwise-op-parentheses"
 
@@ -77,7 +77,7 @@
         STORE_64; \
     }
 
-#include "packed.def"
+#include "isa/packed.def"
 
 #undef PAIR2
 #undef PAIR3
@@ -264,7 +264,7 @@ HANDLER(v_fma_mixhi_f16) { mix_half(w, i, 16); }
     ROW(name, "d012", TYPE_##T, TYPE_F32, TYPE_F32, TYPE_F32, SELECTS | MOD_NEG | MOD_ABS | MOD_CLAMP)
 
 static const Row rows[] = {
-#include "packed.def"
+#include "isa/packed.def"
     ROW(v_pk_fmac_f16, "d01", TYPE_PKU16, TYPE_U32, TYPE_U32, 0, MOD_DPP)
     ROW(v_pk_mov_b32, "d01", TYPE_PKU16, TYPE_U64, TYPE_U64, 0, SELECTS)
     DOT_ROW(v_dot4_i32_i8, I32, U32) DOT_ROW(v_dot4_u32_u8, U32, U32) DOT_ROW(v_dot8_i32_i4, I32, U32)

@@ -3,7 +3,7 @@
  * that change places, dot products, transcendentals of one scalar.
  * Source: RDNA3 ISA and RDNA4 ISA, the pseudocode of each; LLVM AMDGPUUsage, llvm.amdgcn.permlane16.
  */
-#include "lane_types.h"
+#include "isa/lane_types.h"
 
 HANDLER(v_cndmask_b16)
 {

@@ -1,6 +1,6 @@
 /* Scalar memory: loads through the constant cache, and the clocks. */
-#include "../access.h"
-#include "../watch.h"
+#include "machine/access.h"
+#include "checks/observers.h"
 
 /* address = base + offset register or immediate; the two low bits are ignored.  CDNA3 ISA, "Scalar memory". */
 static u64 scalar_offset(const Wave *w, const Inst *i)

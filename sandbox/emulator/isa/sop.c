@@ -1,6 +1,6 @@
 /* Scalar ALU: SOP1, SOP2, SOPC and SOPK. */
-#include "../machine.h"
-#include "lane_math.h"
+#include "machine/machine.h"
+#include "isa/lane_math.h"
 
 /* Bit k of the result: any bit of quad k. */
 static u64 quad_mask(u64 x)
@@ -141,7 +141,7 @@ static i64 field_i64(i64 x, u32 offset, u32 width, u32 bits)
     }
 
 #pragma clang diagnostic ignored "-Wshift-op-parentheses"
-#include "sop.def"
+#include "isa/sop.def"
 
 #undef S1
 #undef S1K
@@ -176,7 +176,7 @@ static i64 field_i64(i64 x, u32 offset, u32 width, u32 bits)
 #define WRITE_EXEC32 SAVE_EXEC32
 
 static const Row rows[] = {
-#include "sop.def"
+#include "isa/sop.def"
 };
 
 const RowTable isa_sop = {rows, sizeof rows / sizeof *rows};

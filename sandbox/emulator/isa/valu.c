@@ -1,5 +1,5 @@
 /* Vector ALU, the regular part: bodies and rows of valu.def. */
-#include "lane_types.h"
+#include "isa/lane_types.h"
 
 #pragma clang diagnostic ignored "-Wshift-op-parentheses"
 #pragma clang diagnostic ignored "-Wbitwise-op-parentheses"
@@ -64,7 +64,7 @@
 #define GET_F16_OLD GET_F16
 #define GET_U16_OLD GET_F16
 
-#include "valu.def"
+#include "isa/valu.def"
 
 #undef LANE1
 #undef LANE2
@@ -108,7 +108,7 @@
 #define HALF3B HALF3
 
 static const Row rows[] = {
-#include "valu.def"
+#include "isa/valu.def"
 };
 
 const RowTable isa_valu = {rows, sizeof rows / sizeof *rows};

@@ -1,5 +1,5 @@
 /* Vector ALU, the irregular part: carries, masks, lanes as scalars, division scaling. */
-#include "lane_types.h"
+#include "isa/lane_types.h"
 
 /* ---- masks and lanes ---- */
 

@@ -2,7 +2,7 @@
  * Vector compares: a mask of the active lanes for which a relation holds.  v_cmpx writes EXEC as well.
  * Source: CDNA3 ISA, "VOPC instructions".
  */
-#include "lane_types.h"
+#include "isa/lane_types.h"
 
 /* RDNA's v_cmpx has no result but EXEC. */
 static inline void finish(Wave *w, const Inst *i, u64 mask, bool to_exec, bool awake)

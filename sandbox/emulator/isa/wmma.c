@@ -16,8 +16,8 @@
  * Source: RDNA3 ISA and RDNA4 ISA, "Wave Matrix Multiply Accumulate", "Matrix element storage in VGPRs" and
  * "Structured sparse matrices"; for pairs and chunks of sparse matrices the public emulator of ROCm agrees.
  */
-#include "../formats.h"
-#include "../machine.h"
+#include "machine/formats.h"
+#include "machine/machine.h"
 
 typedef enum { IN_F16, IN_BF16, IN_IU8, IN_IU4, IN_FP8, IN_BF8 } InType;
 typedef enum { OUT_F32, OUT_F16, OUT_BF16, OUT_I32 } OutType;
@@ -228,6 +228,6 @@ static void run_wmma(Wave *w, const Inst *i)
 #define SWMMAC(name, k, a, b, d) MATRIX(name, "x013", MOD_INDEX_KEY, true, k, a, b, d)
 
 static const Row rows[] = {
-#include "wmma.def"
+#include "isa/wmma.def"
 };
 const RowTable isa_wmma = {rows, sizeof rows / sizeof *rows};

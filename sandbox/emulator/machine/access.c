@@ -1,8 +1,8 @@
-#include "access.h"
+#include "machine/access.h"
 
-#include "checks.h"
-#include "memory_shape.h"
-#include "watch.h"
+#include "checks/checks.h"
+#include "model/shapes.h"
+#include "checks/observers.h"
 
 /* ---- checks ---- */
 

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_ACCESS_H
 #define AMDKERNEL_ACCESS_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 /* The resource through which gfx90a reaches scratch: swizzled by dwords over 64 lanes, each lane's own added by the
  * hardware. Its base is 0, which no allocation has. Source: LLVM AMDGPUUsage, "Private Segment Buffer". */

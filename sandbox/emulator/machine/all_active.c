@@ -2,7 +2,7 @@
  * While no lane sleeps: bodies that ask nothing about their operands. Decoding says where each row of 64 lanes lies, and
  * what lies in none, a scalar or a value that modifiers change, is put into one just before.
  */
-#include "awake.h"
+#include "machine/all_active.h"
 
 static void fill_row(Wave *w, const Inst *i, int k)
 {

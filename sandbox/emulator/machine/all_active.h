@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_AWAKE_H
 #define AMDKERNEL_AWAKE_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 /* Sets Inst.awake, and where its rows lie, of every instruction; their sources must be settled. */
 void settle_awake(Program *p);

@@ -1,5 +1,5 @@
 /* Read-modify-write, lane after lane. Other workgroups run on other threads, so in memory each one is a host atomic. */
-#include "access.h"
+#include "machine/access.h"
 #include "isa/lane_math.h"
 
 static u32 add_halves(u32 a, u32 b, float (*value)(u16), u16 (*bits)(float))

@@ -1,4 +1,4 @@
-#include "exec.h"
+#include "machine/exec.h"
 
 /* Runs an instruction that may change EXEC. It is divergent when it parts the active lanes: some go on, some do not. */
 static void run_exec_writer(Wave *w, const Inst *i)

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_EXEC_H
 #define AMDKERNEL_EXEC_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 /* Gives an instruction that changes EXEC a handler that counts divergence. False: it reads a part of EXEC of which no
  * document says what it holds. */

@@ -1,7 +1,7 @@
 /* The one exit of a wave that cannot go on. */
 #include <stdio.h>
 
-#include "machine.h"
+#include "machine/machine.h"
 
 void list_callers(const Wave *w, u64 *callers)
 {

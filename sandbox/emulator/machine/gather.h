@@ -5,7 +5,7 @@
 #ifndef AMDKERNEL_GATHER_H
 #define AMDKERNEL_GATHER_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 #pragma clang diagnostic ignored "-Wpsabi" /* all of it is inlined: how vectors are passed does not matter */
 

@@ -1,5 +1,5 @@
 /* The MODE register: how the host is to round and to flush, and what it cannot do for us. */
-#include "mode.h"
+#include "machine/mode.h"
 
 bool mode_is_plain(const Wave *w)
 {

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_MODE_H
 #define AMDKERNEL_MODE_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 enum { HOST_MODE = 0x1f80 }; /* MXCSR: round to nearest, keep denormals */
 

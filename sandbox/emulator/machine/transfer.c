@@ -1,6 +1,6 @@
 /* Data between lanes and memory, once access.c has said where it lies. */
-#include "access.h"
-#include "gather.h"
+#include "machine/access.h"
+#include "machine/gather.h"
 
 static void zero_outside(Wave *w, const Access *a, u16 dst, u32 words)
 {

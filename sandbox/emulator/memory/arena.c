@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "memory_state.h"
+#include "memory/arena.h"
 
 enum { ALIGNMENT = 256, PAGE = 4096, GAP = PAGE, WIDE_GAP = 4 << 20, MOST_IN_BLOCKS = 1024 };
 

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "machine.h"
+#include "machine/machine.h"
 
 enum { NAME_BYTES = 64 };
 

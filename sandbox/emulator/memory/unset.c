@@ -1,7 +1,7 @@
 /* Which bytes of the arena nothing has written yet: a bit for each. */
 #include <sys/mman.h>
 
-#include "memory_state.h"
+#include "memory/arena.h"
 
 bool memory_track_unset(Memory *m)
 {

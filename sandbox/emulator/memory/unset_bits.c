@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "memory_state.h"
+#include "memory/arena.h"
 
 enum { FIRST_ROOM = 1 << 10, MOST_ROOM = 1 << 20, FEW = 16, WHOLE = 0xff };
 

@@ -1,4 +1,4 @@
-#include "caches.h"
+#include "model/caches.h"
 
 #include <stdlib.h>
 #include <string.h>

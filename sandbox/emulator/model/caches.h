@@ -5,7 +5,7 @@
 #ifndef AMDKERNEL_CACHES_H
 #define AMDKERNEL_CACHES_H
 
-#include "memory_shape.h"
+#include "model/shapes.h"
 
 /* ---- one set-associative cache that writes back ---- */
 

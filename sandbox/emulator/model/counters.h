@@ -1,6 +1,6 @@
 /*
  * The names of what is counted in a dispatch: rocprof's where rocprof has such a counter, else ours in lower case.
- * amdkernel_mcp/profiling/emulator_counters.py tells unit, meaning and evidence of each one.
+ * amdkernel_mcp/profiling/metrics/emulator_counters.py tells unit, meaning and evidence of each one.
  */
 #ifndef AMDKERNEL_COUNTERS_H
 #define AMDKERNEL_COUNTERS_H

@@ -5,11 +5,11 @@
  * is empty when a workgroup starts, and the workgroups that fit on a CU together have equal parts of its ways. Stores
  * and atomics pass it by (it writes through and does not allocate); a line that is stored to stays readable.
  */
-#include "memory_model.h"
+#include "model/l1.h"
 
 #include <stdlib.h>
 
-#include "replay.h"
+#include "model/l2.h"
 
 enum { DRAIN_REQUESTS = 1 << 20 };
 

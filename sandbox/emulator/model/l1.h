@@ -7,9 +7,9 @@
 #ifndef AMDKERNEL_MEMORY_MODEL_H
 #define AMDKERNEL_MEMORY_MODEL_H
 
-#include "caches.h"
-#include "lds_model.h"
-#include "trace.h"
+#include "model/caches.h"
+#include "model/lds.h"
+#include "model/trace.h"
 
 /* ---- what stays from dispatch to dispatch: emulator.h's Caches ---- */
 

@@ -10,12 +10,12 @@
  * write (TCP_TCC_*_REQ; taken for RDNA as well). The Infinity Cache holds reads and writes alike. A sector counts as written to memory when it
  * becomes dirty in the last cache before memory: it must get there some day.
  */
-#include "replay.h"
+#include "model/l2.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "placement.h"
+#include "model/residency.h"
 
 enum { TURN = 16 };
 

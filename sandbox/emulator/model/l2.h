@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_REPLAY_H
 #define AMDKERNEL_REPLAY_H
 
-#include "memory_model.h"
+#include "model/l1.h"
 
 /* What a workgroup asks of the levels behind its vL1D. */
 typedef Trace Log;

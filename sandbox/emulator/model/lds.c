@@ -12,7 +12,7 @@
  * (two cycles for a single active lane on an MI250). The order of the phases does not matter. gfx90a as gfx942, stores
  * and waves of 64 on RDNA as on CDNA.
  */
-#include "lds_model.h"
+#include "model/lds.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 #ifndef AMDKERNEL_LDS_MODEL_H
 #define AMDKERNEL_LDS_MODEL_H
 
-#include "memory_shape.h"
-#include "watch.h"
+#include "model/shapes.h"
+#include "checks/observers.h"
 
 /* Remembers what it found; one for each thread. */
 typedef struct LdsModel LdsModel;

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tally.h"
+#include "model/pc_counts.h"
 
 enum { PAGE = 4096, PER_PAGE = PAGE / sizeof(Tally), PAGES_AT_ONCE = 256 };
 

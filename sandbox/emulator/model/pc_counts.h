@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_TALLY_H
 #define AMDKERNEL_TALLY_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 typedef void TallyVisitor(void *context, u32 instruction, Tally tally);
 

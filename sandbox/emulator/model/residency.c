@@ -2,9 +2,9 @@
  * Workgroups to clusters (XCDs, shader arrays) and CUs: workgroup n is in cluster n % clusters, and there on unit
  * (n / clusters) % units. As many workgroups as fit on all units together make a round.
  */
-#include "placement.h"
+#include "model/residency.h"
 
-#include "machine.h"
+#include "machine/machine.h"
 
 static u32 at_least(u32 x, u32 least) { return x > least ? x : least; }
 static u32 at_most(u64 x, u32 most) { return x < most ? (u32)x : most; }

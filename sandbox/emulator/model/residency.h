@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_PLACEMENT_H
 #define AMDKERNEL_PLACEMENT_H
 
-#include "memory_shape.h"
+#include "model/shapes.h"
 
 /* A workgroup lives on a unit: a CU, or on RDNA in WGP mode the two CUs of a workgroup processor. */
 typedef struct {

@@ -1,4 +1,4 @@
-#include "memory_shape.h"
+#include "model/shapes.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * vecCopy on MI100, MI200 and MI300X) and the definition of coalescing in ROCm Compute Profiler ("Address processing
  * unit": 16 accesses for 64 lanes at best).
  */
-#include "trace.h"
+#include "model/trace.h"
 
 #include <stdlib.h>
 

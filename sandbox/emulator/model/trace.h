@@ -4,9 +4,9 @@
 #ifndef AMDKERNEL_TRACE_H
 #define AMDKERNEL_TRACE_H
 
-#include "machine.h"
-#include "memory_shape.h"
-#include "watch.h"
+#include "machine/machine.h"
+#include "model/shapes.h"
+#include "checks/observers.h"
 
 typedef enum { REQUEST_READ, REQUEST_WRITE, REQUEST_ATOMIC, REQUEST_SCALAR } RequestKind;
 

@@ -1,6 +1,6 @@
-#include "compile.h"
+#include "native/compile.h"
 
-#include "lower.h"
+#include "native/lower.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

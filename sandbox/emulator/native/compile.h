@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_NATIVE_COMPILE_H
 #define AMDKERNEL_NATIVE_COMPILE_H
 
-#include "../machine.h"
+#include "machine/machine.h"
 
 /* Sets Program.compiled of the instructions at which runs begin; of none where the host cannot. */
 void program_compile(Program *p);

@@ -1,4 +1,4 @@
-#include "lower.h"
+#include "native/lower.h"
 
 /* What a row needs besides its operation. */
 enum {

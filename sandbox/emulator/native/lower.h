@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_NATIVE_LOWER_H
 #define AMDKERNEL_NATIVE_LOWER_H
 
-#include "registers.h"
+#include "native/registers.h"
 
 typedef struct Lowering Lowering;
 

@@ -1,4 +1,4 @@
-#include "registers.h"
+#include "native/registers.h"
 
 void rows_start(Rows *r, Code *code, u32 chunk)
 {

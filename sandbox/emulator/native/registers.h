@@ -6,7 +6,7 @@
 #ifndef AMDKERNEL_NATIVE_REGISTERS_H
 #define AMDKERNEL_NATIVE_REGISTERS_H
 
-#include "x86.h"
+#include "native/x86.h"
 
 enum { HOST_REGISTERS = 32, CHUNK_LANES = 16, NO_REGISTER = 0xff };
 

@@ -1,4 +1,4 @@
-#include "x86.h"
+#include "native/x86.h"
 
 #define EMIT(c, ...) emit(c, (const u8[]){__VA_ARGS__}, sizeof((const u8[]){__VA_ARGS__}))
 

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_X86_H
 #define AMDKERNEL_X86_H
 
-#include "../machine.h"
+#include "machine/machine.h"
 
 typedef struct { u8 *bytes; u64 used, room; bool full; } Code;
 

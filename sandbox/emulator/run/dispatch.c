@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "access.h"
-#include "crew.h"
-#include "shadow.h"
-#include "tally.h"
-#include "watch.h"
+#include "machine/access.h"
+#include "run/worker.h"
+#include "checks/shadow.h"
+#include "model/pc_counts.h"
+#include "checks/observers.h"
 
 enum { MAX_THREADS = 64 };
 

@@ -1,5 +1,5 @@
 /* Pseudo-random orders that a seed makes again: splitmix64, and a permutation by four Feistel rounds. */
-#include "schedule.h"
+#include "run/schedule.h"
 
 static u64 mix(u64 x)
 {

@@ -1,10 +1,10 @@
-#include "wave.h"
+#include "run/wave.h"
 
-#include "memory_model.h"
+#include "model/l1.h"
 
-#include "access.h"
-#include "mode.h"
-#include "shadow.h"
+#include "machine/access.h"
+#include "machine/mode.h"
+#include "checks/shadow.h"
 
 #include <immintrin.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_WAVE_H
 #define AMDKERNEL_WAVE_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 /* A workgroup that is resident on a worker: its waves, registers, LDS and scratch. Reused for one after the other. */
 typedef struct {

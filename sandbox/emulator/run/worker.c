@@ -1,12 +1,12 @@
 /* A worker's workgroups: waves round robin to their barriers, other workgroups while all of them wait. */
-#include "crew.h"
+#include "run/worker.h"
 
 #include <stdlib.h>
 #include <time.h>
 
-#include "shadow.h"
-#include "tally.h"
-#include "watch.h"
+#include "checks/shadow.h"
+#include "model/pc_counts.h"
+#include "checks/observers.h"
 
 enum {
     QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group gets its turn */

@@ -2,10 +2,10 @@
 #ifndef AMDKERNEL_CREW_H
 #define AMDKERNEL_CREW_H
 
-#include "gws.h"
-#include "memory_model.h"
-#include "schedule.h"
-#include "wave.h"
+#include "isa/gws.h"
+#include "model/l1.h"
+#include "run/schedule.h"
+#include "run/wave.h"
 
 typedef struct {
     const Dispatch *dispatch;

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.execution.emulator_coverage import coverage_of_files
+from amdkernel_mcp.execution.runner.coverage import coverage_of_files
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 
 pytestmark = pytest.mark.sandbox

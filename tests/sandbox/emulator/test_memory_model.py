@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.profiling.emulator_counters import COUNTERS
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 
 pytestmark = pytest.mark.sandbox
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from runner_cases import three_buffers
 
-from amdkernel_mcp.execution.runner_job import CaseReport, RunCase, RunnerJob, RunnerReport, run_job
+from amdkernel_mcp.execution.runner.job import CaseReport, RunCase, RunnerJob, RunnerReport, run_job
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.execution.targets import Target
 

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from amdkernel_mcp.execution.runner_job import Argument, Buffer, Launch, RunCase
+from amdkernel_mcp.execution.runner.job import Argument, Buffer, Launch, RunCase
 
 N = 1000
 A = np.arange(N, dtype="f4")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from amdkernel_mcp.execution.runner_job import RunnerJob, runner_command
+from amdkernel_mcp.execution.runner.job import RunnerJob, runner_command
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.execution.targets import Target
 

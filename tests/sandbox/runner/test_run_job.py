@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from runner_cases import A, N, three_buffers
 
-from amdkernel_mcp.execution.runner_job import Argument, Buffer, CaseReport, Launch, RunCase, RunnerReport, Timing
+from amdkernel_mcp.execution.runner.job import Argument, Buffer, CaseReport, Launch, RunCase, RunnerReport, Timing
 
 pytestmark = pytest.mark.sandbox
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.docs.cards.api import api_card
-from amdkernel_mcp.docs.cards.collect import BUILTINS, collect_declarations
-from amdkernel_mcp.docs.cards.headers import Declarations, open_declarations
-from amdkernel_mcp.docs.cards.hip_errors import hip_errors
-from amdkernel_mcp.docs.cards.instructions import architectures_of
-from amdkernel_mcp.docs.cards.lookup import Lookup
-from amdkernel_mcp.docs.cards.matrix import matrix_instructions
 from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.search.cards.api import api_card
+from amdkernel_mcp.search.cards.collect import BUILTINS, collect_declarations
+from amdkernel_mcp.search.cards.headers import Declarations, open_declarations
+from amdkernel_mcp.search.cards.hip_errors import hip_errors
+from amdkernel_mcp.search.cards.instructions import architectures_of
+from amdkernel_mcp.search.cards.lookup import Lookup
+from amdkernel_mcp.search.cards.matrix import matrix_instructions
 
 ASSEMBLE = """
 mc=$(ls /usr/lib/llvm-*/bin/llvm-mc | tail -n 1)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.compiler.occupancy import SIMDS, occupancy
-from amdkernel_mcp.docs.cards.architecture import architecture_card, architectures
-from amdkernel_mcp.docs.cards.counters import counter_card
-from amdkernel_mcp.docs.cards.headers import open_declarations, write_declarations
-from amdkernel_mcp.docs.cards.hip_errors import hip_errors
-from amdkernel_mcp.docs.cards.instructions import architectures_of, instruction_cards, wildcard_card
-from amdkernel_mcp.docs.cards.lookup import MOST_CARDS, Lookup
+from amdkernel_mcp.hardware.occupancy import SIMDS, occupancy
+from amdkernel_mcp.search.cards.architecture import architecture_card, architectures
+from amdkernel_mcp.search.cards.counters import counter_card
+from amdkernel_mcp.search.cards.headers import open_declarations, write_declarations
+from amdkernel_mcp.search.cards.hip_errors import hip_errors
+from amdkernel_mcp.search.cards.instructions import architectures_of, instruction_cards, wildcard_card
+from amdkernel_mcp.search.cards.lookup import MOST_CARDS, Lookup
 
 HEADER = b"""
 /**

@@ -6,16 +6,16 @@ from itertools import product
 import pytest
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.docs.cards.instructions import instruction_cards
-from amdkernel_mcp.docs.cards.matrix import BITS, Form, MatrixInstruction, by_spelling, matrix_instructions
-from amdkernel_mcp.docs.cards.matrix_layout import (
+from amdkernel_mcp.hardware.specs import gpu_by_name
+from amdkernel_mcp.search.cards.instructions import instruction_cards
+from amdkernel_mcp.search.cards.matrix import BITS, Form, MatrixInstruction, by_spelling, matrix_instructions
+from amdkernel_mcp.search.cards.matrix_layout import (
     SparsePlace,
     layout_lines,
     place_in_sparse_a,
     place_of_input,
     place_of_result,
 )
-from amdkernel_mcp.profiling.gpu_specs import gpu_by_name
 
 FORMS = [(one, form) for one in matrix_instructions() for form in one.forms]
 IDS = [f"{form.name}-{form.arch}-wave{form.wave}" for _, form in FORMS]

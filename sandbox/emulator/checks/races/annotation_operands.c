@@ -1,5 +1,5 @@
 /* The widths of operands stand in the disassembly (`v[2:3]`), so it is read here once more: rows do not say them. */
-#include "noted_operands.h"
+#include "checks/races/annotation_operands.h"
 
 #include <ctype.h>
 #include <stdio.h>

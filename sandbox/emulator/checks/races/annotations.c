@@ -1,13 +1,13 @@
 /* What is known of each instruction beforehand: how an unset value fares in it, and what it orders. */
-#include "notes.h"
+#include "checks/races/annotations.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "access.h"
-#include "coherence.h"
-#include "noted_operands.h"
-#include "watch.h"
+#include "machine/access.h"
+#include "checks/races/coherence.h"
+#include "checks/races/annotation_operands.h"
+#include "checks/observers.h"
 
 /* How the names of vector and scalar instructions begin that do not compute. */
 static const struct { const char *with; Passage passage; } passages[] = {

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_NOTES_H
 #define AMDKERNEL_NOTES_H
 
-#include "machine.h"
+#include "machine/machine.h"
 
 enum { NOTE_OPERANDS = 8 };
 

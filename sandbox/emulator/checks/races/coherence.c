@@ -2,11 +2,11 @@
  * Which instructions order memory: LLVM AMDGPUUsage, "Memory Model" of gfx90a, gfx942, gfx10-gfx11 and gfx12, checked
  * against what hipcc emits. On gfx942 and gfx12 an atomic or volatile access carries its scope, elsewhere loads alone.
  */
-#include "coherence.h"
+#include "checks/races/coherence.h"
 
-#include "access.h"
-#include "notes.h"
-#include "watch.h"
+#include "machine/access.h"
+#include "checks/races/annotations.h"
+#include "checks/observers.h"
 
 Coherence coherence_of(const char *arch)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "machine.h"
+#include "machine/machine.h"
 
 /* How an architecture marks accesses that other waves may rely on. */
 typedef enum { COHERENCE_GLC, COHERENCE_DLC, COHERENCE_SC, COHERENCE_SCOPE } Coherence;

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "races.h"
+#include "checks/races/races.h"
 
 /* What waves learn at one place. */
 typedef struct {

@@ -3,7 +3,7 @@
  * stream, an event or a wait of the host puts it in order (hip/order_of_work.c); it is not looked at how it came to run.
  * What cannot be known hides a race and never makes one: signs that work gives through memory, and pages past the most.
  */
-#include "overlap.h"
+#include "checks/races/overlap.h"
 
 #include <pthread.h>
 #include <stdlib.h>

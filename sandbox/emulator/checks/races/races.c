@@ -5,14 +5,14 @@
  * second one by another wave; so a store meets at least one read that is not its own wave's. Not looked at: scratch,
  * inputs, which nobody stores to, and the heap of malloc in kernels.
  */
-#include "races.h"
-#include "coherence.h"
+#include "checks/races/races.h"
+#include "checks/races/coherence.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "watch.h"
-#include "wave.h"
+#include "checks/observers.h"
+#include "run/wave.h"
 
 enum {
     PAGE_BYTES = 4096, CELLS = PAGE_BYTES / 4,

@@ -2,8 +2,8 @@
 #ifndef AMDKERNEL_RACES_H
 #define AMDKERNEL_RACES_H
 
-#include "overlap.h"
-#include "shadow.h"
+#include "checks/races/overlap.h"
+#include "checks/shadow.h"
 
 enum { MAX_PENDING = 64 };
 

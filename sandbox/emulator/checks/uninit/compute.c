@@ -2,7 +2,7 @@
  * What becomes of unset bits in arithmetic. Sources are read by the functions that instructions read values with, from
  * a wave whose registers hold marks, so that modifiers, SDWA, DPP and halves do with marks what they do with values.
  */
-#include "taint.h"
+#include "checks/uninit/registers.h"
 
 enum { TAKEN = 3 };              /* sources that rules know */
 

@@ -1,6 +1,6 @@
 /* Loads of bytes that nothing has written, and stores that write them: global memory, LDS, scalar loads. */
-#include "shadow.h"
-#include "watch.h"
+#include "checks/shadow.h"
+#include "checks/observers.h"
 
 static bool has_two_places(const Inst *i) { return i->row->family == FAMILY_LDS && i->row->modifiers & MOD_OFFSET01; }
 

@@ -2,8 +2,8 @@
  * What instructions make of unset values: they move, choose, combine or compute, and what comes of them is unset in turn;
  * a few use them.
  */
-#include "access.h"
-#include "taint.h"
+#include "machine/access.h"
+#include "checks/uninit/registers.h"
 
 /* Bits of a scalar operand that an instruction reads: all, but where it is a mask that can only send lanes to sleep. */
 static bool reads_unset(const Wave *w, const Inst *i, const Taint *t, const NotedOperand *o, u32 reg)

@@ -7,7 +7,7 @@
  * computed with it is as unset as it is itself, lane by lane, in registers, LDS and scratch.
  * What was told once counts as set, so that one mistake is one finding.
  */
-#include "taint.h"
+#include "checks/uninit/registers.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 #ifndef AMDKERNEL_TAINT_H
 #define AMDKERNEL_TAINT_H
 
-#include "shadow.h"
-#include "watch.h"
+#include "checks/shadow.h"
+#include "checks/observers.h"
 
 /* What is known of one register; of a scalar, every lane says the same. */
 typedef struct {

@@ -2,8 +2,8 @@
  * Loads an ELF file of amdgcn into device memory: segments, relocations, symbols, metadata.
  * Source: the ELF-64 specification; LLVM AMDGPUUsage, "ELF Code Object" and "Relocation Records".
  */
-#include "code_object.h"
-#include "order_of_work.h"
+#include "hip/code/code_object.h"
+#include "hip/streams/stream_order.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_HIP_CODE_OBJECT_H
 #define AMDKERNEL_HIP_CODE_OBJECT_H
 
-#include "runtime.h"
+#include "hip/runtime/runtime.h"
 
 /* LLVM AMDGPUUsage, "Code Object V3 and later Kernel Argument Metadata": .value_kind */
 typedef enum {

@@ -2,7 +2,7 @@
  * Libraries of HIP 7: code objects whose kernels are had by name, without a module's ties to a context. A kernel's handle
  * is a hipFunction_t. Code is read when it is loaded, so what is wrong with it is told then, and not at first use.
  */
-#include "launch.h"
+#include "hip/launch/launch.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Linking of bitcode at run time: hipRTC's linker, which AMD's libhiprtc has, under the driver API's names. */
-#include "refuse.h"
+#include "hip/runtime/refuse.h"
 
 #include <hip/hiprtc.h>
 

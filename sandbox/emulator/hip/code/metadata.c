@@ -2,7 +2,7 @@
  * What the compiler says of its kernels: msgpack in the ELF note NT_AMDGPU_METADATA (32).
  * Source: LLVM AMDGPUUsage, "Code Object V3 and later Metadata"; the msgpack specification.
  */
-#include "code_object.h"
+#include "hip/code/code_object.h"
 
 #include <stdlib.h>
 #include <string.h>

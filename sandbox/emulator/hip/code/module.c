@@ -1,6 +1,6 @@
 /* Modules: code objects that the program loads itself, and questions about their functions. */
-#include "device.h"
-#include "queue.h"
+#include "hip/devices/device.h"
+#include "hip/streams/queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>

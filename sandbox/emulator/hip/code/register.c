@@ -2,8 +2,8 @@
  * What a hipcc-built program tells before main: its fat binary, the kernels and variables in it, and how `<<<>>>` works.
  * Source: clang, "HIP Support", and CGCUDANV.cpp (the calls that it emits).
  */
-#include "allocation.h"
-#include "launch.h"
+#include "hip/memory/allocation.h"
+#include "hip/launch/launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

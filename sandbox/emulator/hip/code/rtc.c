@@ -2,7 +2,7 @@
  * hipRTC, which AMD's libamdhip64.so exports as well: handed on to AMD's libhiprtc.so, which compiles with libamd_comgr
  * and needs no GPU. It asks this library for the device's architecture.
  */
-#include "runtime.h"
+#include "hip/runtime/runtime.h"
 
 #include <dlfcn.h>
 #include <hip/hiprtc.h>

@@ -1,7 +1,7 @@
 /* Copies and prefetches in batches (HIP 7): in the order of the list, as the stream comes to them. */
-#include "device.h"
-#include "refuse.h"
-#include "stream.h"
+#include "hip/devices/device.h"
+#include "hip/runtime/refuse.h"
+#include "hip/streams/stream.h"
 
 static const size_t no_index = SIZE_MAX; /* what went wrong belongs to none of the batch */
 

@@ -3,10 +3,10 @@
  * device memory lies in one live block. (A copy out of bounds is an error here; AMD's runtime may let it pass when the
  * pages happen to be mapped.)
  */
-#include "allocation.h"
-#include "device.h"
-#include "order_of_work.h"
-#include "stream.h"
+#include "hip/memory/allocation.h"
+#include "hip/devices/device.h"
+#include "hip/streams/stream_order.h"
+#include "hip/streams/stream.h"
 
 #include <string.h>
 

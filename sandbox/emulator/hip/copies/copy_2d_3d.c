@@ -1,7 +1,7 @@
 /* Copies in two and three dimensions, between memory and memory: there are no arrays here. */
-#include "device.h"
-#include "refuse.h"
-#include "stream.h"
+#include "hip/devices/device.h"
+#include "hip/runtime/refuse.h"
+#include "hip/streams/stream.h"
 
 static const char no_arrays[] = "arrays need image instructions, which are not emulated";
 

@@ -1,7 +1,7 @@
 /* hipMemset and its kin. */
-#include "allocation.h"
-#include "order_of_work.h"
-#include "stream.h"
+#include "hip/memory/allocation.h"
+#include "hip/streams/stream_order.h"
+#include "hip/streams/stream.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Contexts of the driver API: one for each device. Each thread has a stack of them, whose top is current. */
-#include "device.h"
+#include "hip/devices/device.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Source of the figures: AMD product pages and "Hardware specifications" of the ROCm documentation; the clocks and the
  * bus are as hipGetDeviceProperties gives them (kHz, bits).
  */
-#include "device.h"
+#include "hip/devices/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

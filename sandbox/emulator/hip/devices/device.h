@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_HIP_DEVICE_H
 #define AMDKERNEL_HIP_DEVICE_H
 
-#include "runtime.h"
+#include "hip/runtime/runtime.h"
 
 typedef struct {
     const char *arch, *target, *name;

@@ -1,7 +1,7 @@
 /* Which devices there are, the one that a thread has chosen, its limits; devices among each other. */
-#include "device.h"
-#include "refuse.h"
-#include "queue.h"
+#include "hip/devices/device.h"
+#include "hip/runtime/refuse.h"
+#include "hip/streams/queue.h"
 
 #include <stdio.h>
 #include <string.h>

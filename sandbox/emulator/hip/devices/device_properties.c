@@ -2,7 +2,7 @@
  * Device properties, in the structure of HIP 6 and in that of HIP 5, and as attributes. What belongs to images is 0.
  * Source of the rules: hipGetDeviceProperties of AMD's runtime (clr 6.4, hip_device.cpp).
  */
-#include "device.h"
+#include "hip/devices/device.h"
 
 #include <stdio.h>
 #include <string.h>

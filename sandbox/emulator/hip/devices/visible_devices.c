@@ -5,7 +5,7 @@
  * (ROCR_VISIBLE_DEVICES); clr 6.4, rocclr/device/rocm/rocdevice.cpp (HIP_VISIBLE_DEVICES, else CUDA_VISIBLE_DEVICES,
  * which count what the first one has left).
  */
-#include "device.h"
+#include "hip/devices/device.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Graphs as programs build them: nodes, dependencies, copies. */
-#include "graph.h"
+#include "hip/graphs/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

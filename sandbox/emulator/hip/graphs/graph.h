@@ -2,8 +2,8 @@
 #ifndef AMDKERNEL_HIP_GRAPH_H
 #define AMDKERNEL_HIP_GRAPH_H
 
-#include "attributes.h"
-#include "work.h"
+#include "hip/streams/attributes.h"
+#include "hip/streams/work.h"
 
 #include <time.h>
 

@@ -3,7 +3,7 @@
  * each file. Of what flags ask beyond that, the shapes of launches are told.
  * Source: rocm-systems, projects/clr/hipamd/src/hip_graph_internal.hpp (GenerateDOT, GetLabel, PrintAttributes).
  */
-#include "graph.h"
+#include "hip/graphs/graph.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Nodes of graphs in the driver API's terms. */
-#include "graph.h"
+#include "hip/graphs/graph.h"
 
 static hipError_t copy_work(const HIP_MEMCPY3D *p, Work *out)
 {

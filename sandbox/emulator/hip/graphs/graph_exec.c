@@ -1,6 +1,6 @@
 /* Executable graphs: instantiated, changed and launched. */
-#include "graph.h"
-#include "stream.h"
+#include "hip/graphs/graph.h"
+#include "hip/streams/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  * The nodes of graphs by kind: adding one, reading its parameters back, changing them in a graph or in an executable one.
  * Every kind of parameters is turned into work first; the rest is the same for all.
  */
-#include "allocation.h"
-#include "refuse.h"
-#include "stream.h"
+#include "hip/memory/allocation.h"
+#include "hip/runtime/refuse.h"
+#include "hip/streams/stream.h"
 
 #include <string.h>
 

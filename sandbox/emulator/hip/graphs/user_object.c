@@ -1,5 +1,5 @@
 /* Objects of the program that graphs keep alive: destroyed with the last who holds them. */
-#include "graph.h"
+#include "hip/graphs/graph.h"
 
 #include <stdlib.h>
 

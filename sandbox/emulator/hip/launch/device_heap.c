@@ -3,8 +3,8 @@
  * Source: ROCm device libraries, ockl/src/dm.cl: a heap structure of all zeros is an empty heap; large allocations are
  * told from small ones by being aligned to a page, slabs are aligned to 2 MiB.
  */
-#include "device.h"
-#include "launch.h"
+#include "hip/devices/device.h"
+#include "hip/launch/launch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  *
  * The doorbell's interrupt is served by the thread that runs the wave, so the answer is there when the wave looks.
  */
-#include "launch.h"
+#include "hip/launch/launch.h"
 
 #include <stdlib.h>
 #include <string.h>

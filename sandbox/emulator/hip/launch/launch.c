@@ -2,9 +2,9 @@
  * From a launch to a dispatch. The checks and their order are those of AMD's runtime (clr 6.4, ihipLaunchKernel_validate),
  * with one addition: static and dynamic LDS together beyond the workgroup's limit are hipErrorLaunchOutOfResources.
  */
-#include "device.h"
-#include "launch.h"
-#include "order_of_work.h"
+#include "hip/devices/device.h"
+#include "hip/launch/launch.h"
+#include "hip/streams/stream_order.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef AMDKERNEL_HIP_LAUNCH_H
 #define AMDKERNEL_HIP_LAUNCH_H
 
-#include "code_object.h"
-#include "../overlap.h"
+#include "hip/code/code_object.h"
+#include "checks/races/overlap.h"
 
 #include <stdio.h>
 

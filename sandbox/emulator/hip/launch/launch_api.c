@@ -1,6 +1,6 @@
 /* The calls that launch kernels: by host stub, by function handle, cooperatively, on several devices, with a list. */
-#include "device.h"
-#include "queue.h"
+#include "hip/devices/device.h"
+#include "hip/streams/queue.h"
 
 #include <stdlib.h>
 #include <string.h>

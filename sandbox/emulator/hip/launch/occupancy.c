@@ -1,6 +1,6 @@
 /* How many workgroups of a kernel a compute unit holds. Source: LLVM AMDGPUUsage and the CDNA3 ISA, "Occupancy". */
-#include "device.h"
-#include "launch.h"
+#include "hip/devices/device.h"
+#include "hip/launch/launch.h"
 
 static int at_most(int value, int limit)
 {

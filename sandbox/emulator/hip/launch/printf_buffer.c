@@ -2,7 +2,7 @@
  * printf of kernels that were compiled with -mprintf-kind=buffered: records in a buffer, printed after the dispatch.
  * Source: LLVM AMDGPUUsage, hidden_printf_buffer; llvm/lib/Transforms/Utils/AMDGPUEmitPrintf.cpp (the records).
  */
-#include "launch.h"
+#include "hip/launch/launch.h"
 
 #include <stdlib.h>
 #include <string.h>

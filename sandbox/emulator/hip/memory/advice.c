@@ -4,9 +4,9 @@
  * Source: rocm-systems, projects/clr: hipamd/src/hip_hmm.cpp, rocclr/device/rocm/rocdevice.cpp (GetSvmAttributes);
  * ROCR-Runtime, runtime.cpp (GetSvmAttrib); Linux, drivers/gpu/drm/amd/amdkfd/kfd_svm.c (svm_range_get_attr).
  */
-#include "allocation.h"
-#include "device.h"
-#include "stream.h"
+#include "hip/memory/allocation.h"
+#include "hip/devices/device.h"
+#include "hip/streams/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* The list of blocks: device, pinned host and managed memory all lie in the arena; registered memory is the program's. */
-#include "allocation.h"
+#include "hip/memory/allocation.h"
 
-#include "device.h"
-#include "ipc.h"
-#include "launch.h"
-#include "order_of_work.h"
+#include "hip/devices/device.h"
+#include "hip/memory/ipc.h"
+#include "hip/launch/launch.h"
+#include "hip/streams/stream_order.h"
 
 #include <stdlib.h>
 #include <string.h>

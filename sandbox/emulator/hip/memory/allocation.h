@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_HIP_ALLOCATION_H
 #define AMDKERNEL_HIP_ALLOCATION_H
 
-#include "runtime.h"
+#include "hip/runtime/runtime.h"
 
 typedef enum { ALLOCATION_DEVICE, ALLOCATION_HOST, ALLOCATION_MANAGED, ALLOCATION_REGISTERED, ALLOCATION_MAPPED } AllocationKind;
 

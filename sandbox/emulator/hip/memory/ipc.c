@@ -4,11 +4,11 @@
  *
  * A handle names the process that made the memory and its file, and is good while that process lives and keeps the block.
  */
-#include "ipc.h"
+#include "hip/memory/ipc.h"
 
-#include "allocation.h"
-#include "device.h"
-#include "queue.h"
+#include "hip/memory/allocation.h"
+#include "hip/devices/device.h"
+#include "hip/streams/queue.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_HIP_IPC_H
 #define AMDKERNEL_HIP_IPC_H
 
-#include "runtime.h"
+#include "hip/runtime/runtime.h"
 
 /* A handle for the block of device memory that holds `pointer`; hipErrorInvalidValue, hipErrorOutOfMemory. Waits for all
  * work that was submitted, as the block moves to where others reach it. */

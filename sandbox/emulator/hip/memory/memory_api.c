@@ -1,8 +1,8 @@
 /* hipMalloc and its kin, and hipFree. */
-#include "allocation.h"
-#include "device.h"
-#include "launch.h"
-#include "queue.h"
+#include "hip/memory/allocation.h"
+#include "hip/devices/device.h"
+#include "hip/launch/launch.h"
+#include "hip/streams/queue.h"
 
 static hipError_t allocate(void **pointer, size_t bytes, AllocationKind kind, u32 flags)
 {

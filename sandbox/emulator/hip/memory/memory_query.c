@@ -1,6 +1,6 @@
 /* What there is to know of memory: sizes, and where a pointer points to. */
-#include "allocation.h"
-#include "device.h"
+#include "hip/memory/allocation.h"
+#include "hip/devices/device.h"
 
 #include <string.h>
 

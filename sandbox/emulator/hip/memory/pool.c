@@ -1,8 +1,8 @@
 /* Memory pools and allocation in stream order. A pool keeps nothing back: freed memory goes to the device at once. */
-#include "allocation.h"
-#include "device.h"
-#include "ipc.h"
-#include "stream.h"
+#include "hip/memory/allocation.h"
+#include "hip/devices/device.h"
+#include "hip/memory/ipc.h"
+#include "hip/streams/stream.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -2,10 +2,10 @@
  * Addresses apart from memory. Memory is an anonymous file of the host, mapped where the program says; kernels may touch a
  * mapping once a device has access to it. Every device has the same view: the widest right that any of them was given.
  */
-#include "allocation.h"
-#include "device.h"
-#include "queue.h"
-#include "refuse.h"
+#include "hip/memory/allocation.h"
+#include "hip/devices/device.h"
+#include "hip/streams/queue.h"
+#include "hip/runtime/refuse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * meet work of another stream. A line of the program is found by the first frame on the stack that is its own; so is that of
  * the call that asked for a block.
  */
-#include "launch.h"
-#include "order_of_work.h"
+#include "hip/launch/launch.h"
+#include "hip/streams/stream_order.h"
 
 #include <dlfcn.h>
 #include <elf.h>

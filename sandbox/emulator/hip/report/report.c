@@ -1,7 +1,7 @@
 /* What is told of a dispatch: a JSON line for the runner, or a sentence for a person. */
 #define _GNU_SOURCE
-#include "launch.h"
-#include "order_of_work.h"
+#include "hip/launch/launch.h"
+#include "hip/streams/stream_order.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>

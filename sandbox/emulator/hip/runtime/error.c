@@ -1,5 +1,5 @@
 /* Errors: their names and sentences, the last one of each thread, and the fault that stays. */
-#include "runtime.h"
+#include "hip/runtime/runtime.h"
 
 /* Source of the names: hip_runtime_api.h of HIP 6.4, hipError_t. */
 #define ERRORS(X) \

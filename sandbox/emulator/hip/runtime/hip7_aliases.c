@@ -1,5 +1,5 @@
 /* Calls of HIP 7 that its headers declare and those of HIP 6 do not. */
-#include "runtime.h"
+#include "hip/runtime/runtime.h"
 
 hipError_t hipModuleLoadFatBinary(hipModule_t *module, const void *binary);
 hipError_t hipModuleLoadFatBinary(hipModule_t *module, const void *binary) { return hipModuleLoadData(module, binary); }

@@ -1,7 +1,7 @@
 /*
  * The `_spt` variants, which programs built with -fgpu-default-stream=per-thread call: the null stream is the thread's own.
  */
-#include "stream.h"
+#include "hip/streams/stream.h"
 
 #define CALL(name, parameters, arguments)                                                                             \
     hipError_t name##_spt parameters;                                                                                 \

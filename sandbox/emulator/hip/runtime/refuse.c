@@ -1,4 +1,4 @@
-#include "refuse.h"
+#include "hip/runtime/refuse.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_HIP_REFUSE_H
 #define AMDKERNEL_HIP_REFUSE_H
 
-#include "runtime.h"
+#include "hip/runtime/runtime.h"
 
 /* hipErrorNotSupported; each call is told once. */
 hipError_t refuse(const char *call, const char *why);

@@ -1,5 +1,5 @@
 /* The state of the process: made at first use from the environment, never torn down. */
-#include "device.h"
+#include "hip/devices/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

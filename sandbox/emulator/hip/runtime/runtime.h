@@ -9,7 +9,7 @@
 #define _GNU_SOURCE /* dladdr, strdup, recursive mutexes; so this header comes before all of the system's */
 #endif
 
-#include "../emulator.h"
+#include "emulator.h"
 
 #include <pthread.h>
 

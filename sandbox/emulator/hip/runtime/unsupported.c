@@ -9,8 +9,8 @@ int refuse(const char *call, const char *why);
 #define REFUSE(name) int name(void); int name(void) { return refuse(#name, reason); }
 
 #define reason "textures, surfaces and arrays need image instructions, which are not emulated"
-#include "refused_images.def"
+#include "hip/runtime/unsupported_images.def"
 #undef reason
 #define reason "there are no graphics and no kernel driver to share with"
-#include "refused_sharing.def"
+#include "hip/runtime/unsupported_sharing.def"
 #undef reason

@@ -1,4 +1,4 @@
-#include "attributes.h"
+#include "hip/streams/attributes.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef AMDKERNEL_HIP_ATTRIBUTES_H
 #define AMDKERNEL_HIP_ATTRIBUTES_H
 
-#include "runtime.h"
+#include "hip/runtime/runtime.h"
 
 typedef struct {
     hipAccessPolicyWindow window;

@@ -1,5 +1,5 @@
 /* Capture: what streams are asked to do becomes the nodes of a graph. */
-#include "stream.h"
+#include "hip/streams/stream.h"
 
 #include <stdlib.h>
 

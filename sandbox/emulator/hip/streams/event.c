@@ -2,9 +2,9 @@
  * Events. hipEventElapsedTime gives the wall time of the emulation between two records, in ms: it grows monotonically,
  * and says nothing about the time that a GPU would take.
  */
-#include "device.h"
-#include "queue.h"
-#include "refuse.h"
+#include "hip/devices/device.h"
+#include "hip/streams/queue.h"
+#include "hip/runtime/refuse.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
-#include "queue.h"
+#include "hip/streams/queue.h"
 
-#include "device.h"
-#include "order_of_work.h"
+#include "hip/devices/device.h"
+#include "hip/streams/stream_order.h"
 
 #include <errno.h>
 #include <signal.h>

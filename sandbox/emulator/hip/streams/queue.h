@@ -8,7 +8,7 @@
 #ifndef AMDKERNEL_HIP_QUEUE_H
 #define AMDKERNEL_HIP_QUEUE_H
 
-#include "stream.h"
+#include "hip/streams/stream.h"
 
 /* What an event stands for: the moment at which a stream has come to its record. Shared by those who wait for it. */
 typedef struct Mark Mark;

@@ -1,9 +1,9 @@
 /* Streams: their handles, and what programs ask of them. Whose turn it is says queue.c. */
-#include "queue.h"
+#include "hip/streams/queue.h"
 
-#include "device.h"
-#include "order_of_work.h"
-#include "refuse.h"
+#include "hip/devices/device.h"
+#include "hip/streams/stream_order.h"
+#include "hip/runtime/refuse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef AMDKERNEL_HIP_STREAM_H
 #define AMDKERNEL_HIP_STREAM_H
 
-#include "graph.h"
+#include "hip/graphs/graph.h"
 
 typedef struct Stream {
     unsigned flags;

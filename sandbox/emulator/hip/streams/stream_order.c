@@ -4,11 +4,11 @@
  * that the host has waited for. Where work gives signs in other ways (values in memory that streams wait for, memory
  * that the host sees) nothing more is looked for, for such an order cannot be known.
  */
-#include "order_of_work.h"
+#include "hip/streams/stream_order.h"
 
-#include "allocation.h"
-#include "device.h"
-#include "queue.h"
+#include "hip/memory/allocation.h"
+#include "hip/devices/device.h"
+#include "hip/streams/queue.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef AMDKERNEL_HIP_ORDER_OF_WORK_H
 #define AMDKERNEL_HIP_ORDER_OF_WORK_H
 
-#include "work.h"
-#include "../overlap.h"
+#include "hip/streams/work.h"
+#include "checks/races/overlap.h"
 
 struct Stream;
 

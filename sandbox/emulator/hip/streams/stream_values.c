@@ -1,5 +1,5 @@
 /* Values in memory that streams wait for and write, one by one and in lists. */
-#include "stream.h"
+#include "hip/streams/stream.h"
 
 static hipError_t submit_value(hipStream_t stream, WorkKind kind, ValueWork value)
 {

@@ -1,9 +1,9 @@
 /* Doing work now, and keeping it for later. */
-#include "allocation.h"
-#include "device.h"
-#include "graph.h"
-#include "order_of_work.h"
-#include "work.h"
+#include "hip/memory/allocation.h"
+#include "hip/devices/device.h"
+#include "hip/graphs/graph.h"
+#include "hip/streams/stream_order.h"
+#include "hip/streams/work.h"
 
 #include <stdlib.h>
 #include <string.h>

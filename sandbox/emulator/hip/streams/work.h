@@ -5,7 +5,7 @@
 #ifndef AMDKERNEL_HIP_WORK_H
 #define AMDKERNEL_HIP_WORK_H
 
-#include "launch.h"
+#include "hip/launch/launch.h"
 
 typedef enum {
     WORK_EMPTY, WORK_KERNEL, WORK_COPY, WORK_FILL, WORK_HOST, WORK_CALLBACK, WORK_RECORD, WORK_WAIT, WORK_ALLOCATE,

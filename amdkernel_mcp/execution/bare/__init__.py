@@ -1,0 +1,1 @@
+"""The fallback without containers: a subprocess with resource limits."""

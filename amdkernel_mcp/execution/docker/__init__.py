@@ -1,0 +1,1 @@
+"""The sandbox in Docker: daemon, containers, streams, clean-up."""

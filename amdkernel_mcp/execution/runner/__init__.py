@@ -1,0 +1,1 @@
+"""What runs in a sandbox, seen from the host: the job, its answer, whole programs."""

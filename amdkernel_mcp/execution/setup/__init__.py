@@ -1,0 +1,1 @@
+"""`amdkernel setup` and `amdkernel doctor`: the image, its root file system, what is missing."""

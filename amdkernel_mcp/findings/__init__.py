@@ -1,0 +1,1 @@
+"""The emulator's records as findings: a sentence with file and line."""

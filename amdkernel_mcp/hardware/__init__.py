@@ -1,0 +1,1 @@
+"""Facts about GPUs: peaks, limits, occupancy."""

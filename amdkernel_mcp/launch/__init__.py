@@ -1,0 +1,1 @@
+"""The launch plan of a kernel: its lines, and the launches that they become for one case."""

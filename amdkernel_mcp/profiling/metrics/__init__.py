@@ -1,0 +1,1 @@
+"""Metrics: counters, and formulas over them."""

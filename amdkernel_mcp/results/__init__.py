@@ -1,0 +1,1 @@
+"""What the tools and `--json` return."""

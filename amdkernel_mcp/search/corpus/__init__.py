@@ -1,0 +1,1 @@
+"""Where documents come from, and how they get here."""

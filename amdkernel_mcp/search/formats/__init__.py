@@ -1,0 +1,1 @@
+"""Readers of document formats: each makes a page of sections."""

@@ -1,0 +1,1 @@
+"""The index: how it is built, and what is in it."""
