@@ -13,18 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError
-from amdkernel_mcp.results.kernels import (
-    ArchCoverage,
-    BenchmarkResult,
-    CheckResult,
-    CompileResult,
-    CoverageResult,
-    DoctorResult,
-    ProfileResult,
-    ReadResult,
-    SearchResult,
-    TargetsResult,
-)
+from amdkernel_mcp.results.documentation import ReadResult, SearchResult
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
+from amdkernel_mcp.results.machine import ArchCoverage, CoverageResult, DoctorResult, TargetsResult
 
 if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
@@ -49,7 +40,7 @@ def silent(_: str) -> None:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class PreparedKernel:
     """A kernel on its way: read, compiled, and where it is to run."""
 
     problem: Problem
@@ -222,7 +213,7 @@ class Engine:
         )
         return answer.model_copy(update={"isolation": candidate.sandbox.isolation})
 
-    def _profile_on_gpu(self, candidate: Candidate, job: RunnerJob, on_progress: Progress) -> ProfileResult:
+    def _profile_on_gpu(self, candidate: PreparedKernel, job: RunnerJob, on_progress: Progress) -> ProfileResult:
         from amdkernel_mcp.execution.runner.gpu_profile import profile_on_gpu
 
         names = [kernel.name for kernel in candidate.compiled.result.kernels]
@@ -284,7 +275,7 @@ class Engine:
 
     def _candidate(
         self, problem: str, source: str, *, file_name: str, target: str | None, on_progress: Progress
-    ) -> Candidate:
+    ) -> PreparedKernel:
         from amdkernel_mcp.launch.plan import read_launch_plan
         from amdkernel_mcp.problems.problem_file import load_problem
 
@@ -292,10 +283,10 @@ class Engine:
         plan = read_launch_plan(source, loaded)
         on_progress(f"compiling for {where.arch}")
         compiled = self._compiler(where).compile(source, arch=where.arch, flags=plan.flags(), file_name=file_name)
-        return Candidate(loaded, plan, compiled, where, self._sandbox(where))
+        return PreparedKernel(loaded, plan, compiled, where, self._sandbox(where))
 
     def _check(
-        self, candidate: Candidate, on_progress: Progress, schedules: int | None = None, order: int | None = None
+        self, candidate: PreparedKernel, on_progress: Progress, schedules: int | None = None, order: int | None = None
     ) -> CheckResult:
         from amdkernel_mcp.checking.check import check
 
@@ -311,7 +302,7 @@ class Engine:
             on_progress=on_progress,
         )
 
-    def _plan(self, candidate: Candidate) -> Plan:
+    def _plan(self, candidate: PreparedKernel) -> Plan:
         from amdkernel_mcp.execution.runner.measure import plan_job
 
         return plan_job(
@@ -478,7 +469,7 @@ class Engine:
         return Compiler(self._sandbox(target), self._settings.cache_dir)
 
 
-def _side(candidate: Candidate, measured: Measured) -> Side:
+def _side(candidate: PreparedKernel, measured: Measured) -> Side:
     from amdkernel_mcp.measurement.benchmark import Side
 
     resources = candidate.compiled.result.kernels

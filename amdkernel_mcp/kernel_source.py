@@ -9,21 +9,21 @@ MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Candidate:
+class KernelSource:
     """Text of a kernel, and the file name that messages use for it."""
 
     source: str
     file_name: str
 
 
-def sent_candidate(source: str, file_name: str = "kernel.hip") -> Candidate:
+def sent_kernel(source: str, file_name: str = "kernel.hip") -> KernelSource:
     """The kernel whose text was sent. Raises InputError over 1 MiB."""
     if len(source.encode(errors="replace")) > MAX_BYTES:
         raise InputError(f"a kernel may have {MAX_BYTES >> 20} MiB at most", file=file_name)
-    return Candidate(source, file_name)
+    return KernelSource(source, file_name)
 
 
-def read_candidate(path: Path) -> Candidate:
+def read_kernel(path: Path) -> KernelSource:
     """The kernel in the file `path`. Raises InputError when it cannot be read, is not text or is over 1 MiB."""
     try:
         if not path.is_file():
@@ -35,6 +35,6 @@ def read_candidate(path: Path) -> Candidate:
     if len(data) > MAX_BYTES:
         raise InputError(f"a kernel may have {MAX_BYTES >> 20} MiB at most", file=str(path))
     try:
-        return Candidate(data.decode(), path.name)
+        return KernelSource(data.decode(), path.name)
     except UnicodeDecodeError:
         raise InputError("a kernel is UTF-8 text, and this file is not", file=str(path)) from None

@@ -7,7 +7,7 @@ from fastmcp.tools import tool
 from pydantic import Field
 
 from amdkernel_mcp.results.kernels import BenchmarkResult
-from amdkernel_mcp.server.session import desk_of
+from amdkernel_mcp.server.session import session_of
 
 from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
 
@@ -34,14 +34,14 @@ async def benchmark_kernel(
 
     Before: check_kernel says `correct`. Next: profile_kernel, to see what to improve.
     """
-    desk = desk_of(ctx)
-    kernel = desk.candidate(path=path, source=source)
-    baseline = desk.baseline(path=baseline_path, source=baseline_source)
-    folder = desk.problem(problem)
-    return await desk.long(
+    session = session_of(ctx)
+    kernel = session.candidate(path=path, source=source)
+    baseline = session.baseline(path=baseline_path, source=baseline_source)
+    folder = session.problem(problem)
+    return await session.long(
         ctx,
         BenchmarkResult,
-        lambda progress: desk.engine.benchmark(
+        lambda progress: session.engine.benchmark(
             folder,
             kernel.source,
             file_name=kernel.file_name,

@@ -4,7 +4,7 @@ from fastmcp import Context
 from fastmcp.tools import tool
 
 from amdkernel_mcp.results.kernels import CheckResult
-from amdkernel_mcp.server.session import desk_of
+from amdkernel_mcp.server.session import session_of
 
 from ._parameters import RUNS_IN_SANDBOX, Order, Path, Problem, Schedules, Source, Target, WaitS
 
@@ -30,13 +30,13 @@ async def check_kernel(
 
     Next: benchmark_kernel or profile_kernel once it is correct.
     """
-    desk = desk_of(ctx)
-    kernel = desk.candidate(path=path, source=source)
-    folder = desk.problem(problem)
-    return await desk.long(
+    session = session_of(ctx)
+    kernel = session.candidate(path=path, source=source)
+    folder = session.problem(problem)
+    return await session.long(
         ctx,
         CheckResult,
-        lambda progress: desk.engine.check(
+        lambda progress: session.engine.check(
             folder,
             kernel.source,
             file_name=kernel.file_name,

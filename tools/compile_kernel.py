@@ -7,7 +7,7 @@ from fastmcp.tools import tool
 from pydantic import Field
 
 from amdkernel_mcp.results.kernels import CompileResult
-from amdkernel_mcp.server.session import desk_of
+from amdkernel_mcp.server.session import session_of
 
 from ._parameters import RUNS_IN_SANDBOX, Arch, Path, Source, Target, WaitS
 
@@ -37,12 +37,12 @@ async def compile_kernel(
 
     Next: check_kernel, to see whether it computes the right thing.
     """
-    desk = desk_of(ctx)
-    candidate = desk.candidate(path=path, source=source)
-    return await desk.long(
+    session = session_of(ctx)
+    candidate = session.candidate(path=path, source=source)
+    return await session.long(
         ctx,
         CompileResult,
-        lambda progress: desk.engine.compile(
+        lambda progress: session.engine.compile(
             candidate.source,
             file_name=candidate.file_name,
             arch=arch,

@@ -3,7 +3,7 @@
 from fastmcp import Context
 from fastmcp.resources import resource
 
-from amdkernel_mcp.server.session import desk_of
+from amdkernel_mcp.server.session import session_of
 
 
 @resource(
@@ -14,8 +14,8 @@ from amdkernel_mcp.server.session import desk_of
 )
 async def documentation_page(source: str, path: str, ctx: Context) -> str:
     """A page of the indexed documentation, quoted; `source` and `path` as search_docs gives them."""
-    desk = desk_of(ctx)
-    return await desk.text(lambda: desk.engine.page(source, path))
+    session = session_of(ctx)
+    return await session.text(lambda: session.engine.page(source, path))
 
 
 @resource(
@@ -26,5 +26,5 @@ async def documentation_page(source: str, path: str, ctx: Context) -> str:
 )
 async def architecture_card(gfx: str, ctx: Context) -> str:
     """The card of an architecture: gfx90a, gfx942, gfx950, gfx1100 or gfx1201, or a name such as MI300X."""
-    desk = desk_of(ctx)
-    return await desk.text(lambda: desk.engine.architecture(gfx))
+    session = session_of(ctx)
+    return await session.text(lambda: session.engine.architecture(gfx))

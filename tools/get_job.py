@@ -6,8 +6,8 @@ from fastmcp import Context
 from fastmcp.tools import tool
 from pydantic import Field
 
-from amdkernel_mcp.results.kernels import JobResult
-from amdkernel_mcp.server.session import desk_of
+from amdkernel_mcp.results.jobs import JobResult
+from amdkernel_mcp.server.session import session_of
 
 from ._parameters import RUNS_IN_SANDBOX, WaitS
 
@@ -41,4 +41,4 @@ async def get_job(
 
     Before: compile_kernel, check_kernel, benchmark_kernel or profile_kernel answered with status `running`.
     """
-    return await desk_of(ctx).job(ctx, job_id, wait_s=wait_s, cancel=cancel)
+    return await session_of(ctx).job(ctx, job_id, wait_s=wait_s, cancel=cancel)

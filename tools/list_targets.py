@@ -3,8 +3,8 @@
 from fastmcp import Context
 from fastmcp.tools import tool
 
-from amdkernel_mcp.results.kernels import TargetsResult
-from amdkernel_mcp.server.session import desk_of
+from amdkernel_mcp.results.machine import TargetsResult
+from amdkernel_mcp.server.session import session_of
 
 from ._parameters import READS
 
@@ -17,5 +17,5 @@ async def list_targets(ctx: Context) -> TargetsResult:
 
     Next: compile_kernel or check_kernel with a `target`.
     """
-    desk = desk_of(ctx)
-    return await desk.short(desk.engine.targets)
+    session = session_of(ctx)
+    return await session.short(session.engine.targets)

@@ -4,7 +4,7 @@ from fastmcp import Context
 from fastmcp.tools import tool
 
 from amdkernel_mcp.results.kernels import ProfileResult
-from amdkernel_mcp.server.session import desk_of
+from amdkernel_mcp.server.session import session_of
 
 from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
 
@@ -25,13 +25,13 @@ async def profile_kernel(
 
     Before: check_kernel says `correct`. Next: read_doc on a diagnosis' page, change the kernel, check_kernel again.
     """
-    desk = desk_of(ctx)
-    kernel = desk.candidate(path=path, source=source)
-    folder = desk.problem(problem)
-    return await desk.long(
+    session = session_of(ctx)
+    kernel = session.candidate(path=path, source=source)
+    folder = session.problem(problem)
+    return await session.long(
         ctx,
         ProfileResult,
-        lambda progress: desk.engine.profile(
+        lambda progress: session.engine.profile(
             folder, kernel.source, file_name=kernel.file_name, target=target, on_progress=progress
         ),
         wait_s=wait_s,

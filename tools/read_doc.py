@@ -6,8 +6,8 @@ from fastmcp import Context
 from fastmcp.tools import tool
 from pydantic import Field
 
-from amdkernel_mcp.results.kernels import ReadResult
-from amdkernel_mcp.server.session import desk_of
+from amdkernel_mcp.results.documentation import ReadResult
+from amdkernel_mcp.server.session import session_of
 
 from ._parameters import READS
 
@@ -35,7 +35,7 @@ async def read_doc(
 
     Before: search_docs finds the `ref`.
     """
-    desk = desk_of(ctx)
-    return await desk.short(
-        lambda: desk.engine.read_doc(ref, section=section, start=start, max_chars=max_chars, find=find)
+    session = session_of(ctx)
+    return await session.short(
+        lambda: session.engine.read_doc(ref, section=section, start=start, max_chars=max_chars, find=find)
     )

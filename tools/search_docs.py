@@ -6,8 +6,8 @@ from fastmcp import Context
 from fastmcp.tools import tool
 from pydantic import Field
 
-from amdkernel_mcp.results.kernels import SearchResult
-from amdkernel_mcp.server.session import desk_of
+from amdkernel_mcp.results.documentation import SearchResult
+from amdkernel_mcp.server.session import session_of
 
 from ._parameters import READS
 
@@ -42,7 +42,7 @@ async def search_docs(
 
     Next: read_doc with a `ref`.
     """
-    desk = desk_of(ctx)
-    return await desk.short(
-        lambda: desk.engine.search_docs(query, limit=limit, source=source, arch=arch, rocm_version=rocm_version)
+    session = session_of(ctx)
+    return await session.short(
+        lambda: session.engine.search_docs(query, limit=limit, source=source, arch=arch, rocm_version=rocm_version)
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from amdkernel_mcp.engine import Engine
-    from amdkernel_mcp.results.kernels import Result
+    from amdkernel_mcp.results.quantity import Result
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Target = Annotated[str | None, typer.Option(help="Where it runs; see `amdkernel targets`.", show_default=False)]

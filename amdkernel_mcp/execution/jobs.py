@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from amdkernel_mcp.errors import JobError
-from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, JobStatus, ProfileResult
+from amdkernel_mcp.results.job_answer import JobStatus
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
 
 Answer = CompileResult | CheckResult | BenchmarkResult | ProfileResult
 Progress = Callable[[str], None]

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from amdkernel_mcp.execution.stdin_stream import Feed
-from amdkernel_mcp.results.kernels import Isolation
+from amdkernel_mcp.execution.stdin_stream import StdinStream
+from amdkernel_mcp.results.job_answer import Isolation
 
 SandboxKind = Literal["compile", "run"]
 """`compile` has no GPU and holds nothing secret; `run` is where kernels are launched (a GPU's render node, or none)."""
@@ -39,7 +39,7 @@ class Sandbox(Protocol):
         timeout_s: float,
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
-        feed: Feed | None = None,
+        feed: StdinStream | None = None,
     ) -> Completed:
         """Unpack `files` (relative path to content) into a fresh working folder, run `command`, return what it left.
 

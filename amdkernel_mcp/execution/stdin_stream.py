@@ -11,7 +11,7 @@ _PIECE_BYTES = 32 << 10
 _END = b".\n"
 
 
-class Feed:
+class StdinStream:
     """Reads `descriptor` as the job gets ready for more; None: there is nothing but what is `already` known."""
 
     def __init__(self, descriptor: int | None, *, already: bytes = b"") -> None:

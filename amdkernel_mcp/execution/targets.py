@@ -7,7 +7,7 @@ from typing import Literal
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
 from amdkernel_mcp.execution.gpus import local_gpus
-from amdkernel_mcp.results.kernels import TargetInfo
+from amdkernel_mcp.results.machine import TargetInfo
 
 EMULATED = {
     "gfx942": "MI300X",

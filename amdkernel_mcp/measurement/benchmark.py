@@ -11,7 +11,8 @@ from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch
 from amdkernel_mcp.measurement.roofline import Model, model_case
 from amdkernel_mcp.measurement.statistics import Estimate, geometric_mean, noise_floor, speedup
-from amdkernel_mcp.results.kernels import NOT_MEASURED, BenchmarkResult, BenchmarkVerdict, Interval, Metric, Quantity
+from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict
+from amdkernel_mcp.results.quantity import NOT_MEASURED, Interval, Metric, Quantity
 
 SAME_LIMITER_UNCERTAINTY = 0.10
 """Two kernels that the same resource bounds: what the model leaves out slows both alike, and mostly cancels."""

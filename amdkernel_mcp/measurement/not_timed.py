@@ -1,13 +1,7 @@
 """The answer of a benchmark whose kernel could not be timed: why, and what was found."""
 
-from amdkernel_mcp.results.kernels import (
-    BenchmarkResult,
-    BenchmarkVerdict,
-    CheckResult,
-    Finding,
-    FindingKind,
-    Isolation,
-)
+from amdkernel_mcp.results.job_answer import Isolation
+from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict, CheckResult, Finding, FindingKind
 
 _VERDICT_OF: dict[FindingKind, BenchmarkVerdict] = {
     "launch_plan": "invalid",

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.results.kernels import Evidence, KernelProfile, Metric, ProfileResult
+from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
+from amdkernel_mcp.results.quantity import Evidence, Metric
 
 TELLING = 1.1
 """Figures that differ by less than this factor are left out."""

@@ -11,7 +11,8 @@ from amdkernel_mcp.profiling.metrics.recorded import definitions
 from amdkernel_mcp.profiling.readers.read import read_recording
 from amdkernel_mcp.profiling.readers.recording import KernelTotals, RecordedDispatch, Recording
 from amdkernel_mcp.profiling.rules.recorded import bound_of, diagnose_recording
-from amdkernel_mcp.results.kernels import KernelProfile, Metric, ProfileResult
+from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
+from amdkernel_mcp.results.quantity import Metric
 
 SHORT_NS = 20_000
 MOST_RAW_COUNTERS = 64

@@ -1,19 +1,20 @@
-"""What the engine answers, one model per verb. The keys are a contract: never renamed, never dropped.
+"""What compile, check, benchmark and profile return."""
 
-The same JSON goes to `--json`, to an MCP client's text and to its structured content.
-"""
+from typing import Literal
 
-from typing import Literal, Self
+from pydantic import Field
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from amdkernel_mcp.results.job_answer import JobAnswer
+from amdkernel_mcp.results.quantity import NOT_MEASURED, Evidence, Interval, Metric, Quantity, Result
 
-Evidence = Literal["measured", "emulated", "modelled", "static", "not_measured"]
-Isolation = Literal["docker", "none"]
-JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 CheckVerdict = Literal["correct", "incorrect", "invalid", "crashed", "timeout", "not_emulated", "not_measured"]
+
+
 BenchmarkVerdict = Literal[
     "faster", "slower", "inconclusive", "invalid", "incorrect", "crashed", "timeout", "not_emulated", "not_measured"
 ]
+
+
 FindingKind = Literal[
     "out_of_bounds",
     "race",
@@ -34,64 +35,6 @@ FindingKind = Literal[
     "not_written",
     "use_after_free",
 ]
-
-
-class Result(BaseModel):
-    """Base of all answers: frozen, and no key that is not declared."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
-
-
-class Quantity(Result):
-    """A number and where it came from; without evidence there is no number."""
-
-    value: float | None
-    evidence: Evidence
-
-    @model_validator(mode="after")
-    def _number_needs_evidence(self) -> Self:
-        if (self.value is None) != (self.evidence == "not_measured"):
-            raise ValueError("`value` must be null exactly when evidence is `not_measured`")
-        return self
-
-
-class Metric(Quantity):
-    """A quantity with its unit, as one row of a profile."""
-
-    unit: str
-    note: str | None = Field(default=None, description="Why the number must be read with care")
-
-
-NOT_MEASURED = Quantity(value=None, evidence="not_measured")
-
-
-class Interval(Result):
-    """An estimate with its 95 % interval; all three are null where nothing was measured or modelled."""
-
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
-class Artefact(Result):
-    """A file too long for an answer: where it is on the server's disk, and what it holds."""
-
-    name: str
-    path: str
-    sha256: str
-    bytes: int
-
-
-class JobAnswer(Result):
-    """Base of answers that may take longer than a caller waits."""
-
-    status: JobStatus = Field(default="done", description="`running`: call get_job with job_id")
-    job_id: str | None = None
-    progress: str | None = Field(default=None, description="What is being done at the moment")
-    isolation: Isolation | None = Field(default=None, description="`none`: the code ran without a container")
-    target: str | None = None
-    artefacts: list[Artefact] = []
-    left_out: list[str] = Field(default=[], description="What did not fit; the artefact `whole answer` has it")
 
 
 class Diagnostic(Result):
@@ -264,161 +207,3 @@ class ProfileResult(JobAnswer):
     warnings: list[str] = []
     diagnostics: list[Diagnostic] = []
     findings: list[Finding] = []
-
-
-class Hit(Result):
-    """One section of the documentation."""
-
-    rank: int
-    title: str
-    heading: str = Field(description="Breadcrumb, page title first")
-    source: str
-    path: str
-    url: str | None
-    version: str | None
-    snippet: str
-    score: float
-    ref: str = Field(description="Give this to read_doc")
-
-
-CardKind = Literal["api", "isa", "counter", "error", "arch"]
-
-
-class Card(Result):
-    """What is known of one exact name."""
-
-    ref: str = Field(description="Give this to read_doc")
-    kind: CardKind
-    name: str
-    title: str
-    text: str = Field(description="Markdown")
-    origin: str = Field(description="Where the facts come from")
-    version: str | None = None
-    url: str | None = None
-
-
-class SearchResult(Result):
-    """The sections that answer a query best."""
-
-    query: str
-    exact: list[Card] = Field(default=[], description="Cards of the very names in the query; the surest answer")
-    results: list[Hit]
-    applied: list[str] = Field(default=[], description="Aliases and spelling corrections that were applied")
-    note: str | None = None
-
-
-class SectionRef(Result):
-    """One section of a page, for reading on."""
-
-    heading: str
-    ref: str
-
-
-class ReadResult(Result):
-    """A piece of a page."""
-
-    ref: str
-    title: str
-    heading: str
-    source: str
-    path: str
-    url: str | None
-    version: str | None
-    text: str
-    start: int
-    next_start: int | None = Field(description="Give this as `start` to read on; null at the end")
-    total_chars: int
-    sections: list[SectionRef] = []
-    note: str | None = Field(default=None, description="Says so where the page is of another version than this node")
-
-
-class TargetInfo(Result):
-    """A place where code runs."""
-
-    name: str
-    kind: Literal["emulator", "gpu"]
-    arch: str
-    gpu: str
-    rocm: str | None
-    default: bool
-    ready: bool
-    note: str | None = None
-
-
-class TargetsResult(Result):
-    """All targets that are known."""
-
-    targets: list[TargetInfo]
-
-
-class MissingInstruction(Result):
-    """One instruction that the emulator does not know, in one function of a code object."""
-
-    mnemonic: str
-    count: int = Field(description="How often it stands in the function")
-    function: str | None = Field(description="Symbol of the kernel or device function")
-    line: str | None = Field(description="`FILE:LINE` of the first one, where there is debug data")
-    offset: int = Field(description="Virtual address of the first one in the code object")
-    text: str = Field(description="Disassembly of the first one")
-
-
-class ImageCoverage(Result):
-    """One code object: how many instructions it has, and which of them the emulator does not know."""
-
-    arch: str
-    instructions: int
-    complete: bool
-    note: str | None = Field(default=None, description="Why it could not be decoded")
-    missing: list[MissingInstruction]
-
-
-class FileCoverage(Result):
-    """The code objects in one file."""
-
-    file: str
-    images: list[ImageCoverage]
-
-
-class CoverageResult(Result):
-    """Whether the emulator knows every instruction of some files."""
-
-    complete: bool
-    files: list[FileCoverage]
-
-
-class ArchCoverage(Result):
-    """What the emulator knows of all instructions of an architecture."""
-
-    arch: str
-    complete: bool
-    instructions: int = Field(description="Mnemonics that the compiler's disassembler knows")
-    missing: dict[str, str] = Field(description="Disassembly of an example, by mnemonic")
-
-
-class DoctorCheck(Result):
-    """One thing that must be there."""
-
-    name: str
-    status: Literal["ok", "warning", "missing"]
-    found: str
-    remedy: str | None = None
-
-
-class DoctorResult(Result):
-    """Whether everything that is needed is there."""
-
-    ok: bool
-    checks: list[DoctorCheck]
-
-
-class JobResult(Result):
-    """A job, and its answer once it has one: exactly one of the four is set when status is `done`."""
-
-    job_id: str
-    status: JobStatus
-    progress: str | None = None
-    error: str | None = None
-    compile: CompileResult | None = None
-    check: CheckResult | None = None
-    benchmark: BenchmarkResult | None = None
-    profile: ProfileResult | None = None

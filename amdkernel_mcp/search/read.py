@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.results.kernels import Card, ReadResult, SectionRef
+from amdkernel_mcp.results.documentation import Card, ReadResult, SectionRef
 from amdkernel_mcp.search.corpus.sources import slug
 from amdkernel_mcp.search.formats.page import one_line, visible
 from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text

@@ -26,7 +26,7 @@ from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError, InfrastructureError
 from amdkernel_mcp.execution.jobs import JobStore
 from amdkernel_mcp.server.errors import OneLine, TellErrors
-from amdkernel_mcp.server.session import Desk
+from amdkernel_mcp.server.session import Session
 from amdkernel_mcp.server.tokens import refuse_strangers
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def build_server(
         jobs = JobStore(settings.max_workers)
         worker = engine(settings)
         try:
-            yield {"desk": Desk(worker, jobs, results_dir=settings.cache_dir / "answers", local=local)}
+            yield {"session": Session(worker, jobs, results_dir=settings.cache_dir / "answers", local=local)}
         finally:
             jobs.close()
             await anyio.to_thread.run_sync(worker.close)

@@ -15,16 +15,11 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from amdkernel_mcp import bundled
 from amdkernel_mcp.errors import AmdkernelError, InputError, JobError
 from amdkernel_mcp.execution.jobs import FINISHED, Job, JobStore, Progress
-from amdkernel_mcp.kernel_source import Candidate, read_candidate, sent_candidate
-from amdkernel_mcp.results.kernels import (
-    BenchmarkResult,
-    CheckResult,
-    CompileResult,
-    JobAnswer,
-    JobResult,
-    ProfileResult,
-    Result,
-)
+from amdkernel_mcp.kernel_source import KernelSource, read_kernel, sent_kernel
+from amdkernel_mcp.results.job_answer import JobAnswer
+from amdkernel_mcp.results.jobs import JobResult
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
+from amdkernel_mcp.results.quantity import Result
 from amdkernel_mcp.server.truncate import shrink
 
 if TYPE_CHECKING:
@@ -47,7 +42,7 @@ class Caller(Protocol):
         """Tell the client how far its call is."""
 
 
-class Desk:
+class Session:
     """One per server: turns the calls of tools into calls of the engine."""
 
     def __init__(self, engine: Engine, jobs: JobStore, *, results_dir: Path, local: bool = False) -> None:
@@ -56,14 +51,14 @@ class Desk:
         self._results_dir = results_dir
         self._local = local
 
-    def candidate(self, *, path: str | None, source: str | None, what: str = "the kernel") -> Candidate:
+    def candidate(self, *, path: str | None, source: str | None, what: str = "the kernel") -> KernelSource:
         """The kernel. Raises InputError unless exactly one of the two is given and this caller may give it."""
         if (path is None) == (source is None):
             raise InputError(f"give either a path or the source text of {what}, and not both")
         if source is not None:
-            return sent_candidate(source)
+            return sent_kernel(source)
         assert path is not None
-        return read_candidate(self._may_name(path))
+        return read_kernel(self._may_name(path))
 
     def baseline(self, *, path: str | None, source: str | None) -> str | None:
         """The text of the kernel to compare with, or None when neither is given."""
@@ -160,10 +155,10 @@ def wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
         return
 
 
-def desk_of(ctx: Context) -> Desk:
+def session_of(ctx: Context) -> Session:
     """The desk of the server that serves this call."""
-    desk = ctx.lifespan_context["desk"]
-    assert isinstance(desk, Desk)
+    desk = ctx.lifespan_context["session"]
+    assert isinstance(desk, Session)
     return desk
 
 

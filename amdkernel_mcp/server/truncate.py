@@ -5,18 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from amdkernel_mcp.results.kernels import (
-    Artefact,
-    BenchmarkResult,
-    CheckResult,
-    CompileResult,
-    JobAnswer,
-    JobResult,
-    ProfileResult,
-    ReadResult,
-    Result,
-    SearchResult,
-)
+from amdkernel_mcp.results.documentation import ReadResult, SearchResult
+from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
+from amdkernel_mcp.results.jobs import JobResult
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
+from amdkernel_mcp.results.quantity import Result
 
 LIMIT_BYTES = 8000
 

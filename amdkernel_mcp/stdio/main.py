@@ -43,11 +43,11 @@ def main() -> None:
         sys.exit(2)
     else:
         from amdkernel_mcp.stdio import handshake
-        from amdkernel_mcp.stdio.relay import Shim
+        from amdkernel_mcp.stdio.relay import Relay
 
         # -P: the editor's folder, where this process was started, must not be imported from.
         server = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio.main", "--no-shim"]
-        sys.exit(Shim(server, handshake.read()).run())
+        sys.exit(Relay(server, handshake.read()).run())
 
 
 if __name__ == "__main__":

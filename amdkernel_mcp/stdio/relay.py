@@ -22,7 +22,7 @@ GRACE_S = 5.0  # for a server whose client has gone, before it is terminated, an
 _CHUNK = 1 << 16
 
 
-class Shim:
+class Relay:
     """Relays one session between this process's stdin and stdout and the server `command`."""
 
     def __init__(self, command: list[str], handshake: Handshake | None) -> None:

@@ -13,7 +13,8 @@ from amdkernel_mcp.cli.show.documentation import show_search
 from amdkernel_mcp.cli.show.machine import show_doctor
 from amdkernel_mcp.cli.show.parts import number
 from amdkernel_mcp.cli.show.profile import show_profile
-from amdkernel_mcp.kernel_source import Candidate
+from amdkernel_mcp.kernel_source import KernelSource
+from amdkernel_mcp.results.documentation import Hit, SearchResult
 from amdkernel_mcp.results.kernels import (
     BenchmarkResult,
     CaseResult,
@@ -21,22 +22,17 @@ from amdkernel_mcp.results.kernels import (
     CompileResult,
     Diagnosis,
     Diagnostic,
-    DoctorCheck,
-    DoctorResult,
     Finding,
-    Hit,
     HotLine,
-    Interval,
     KernelProfile,
     KernelResources,
-    Metric,
     ProfileResult,
-    Quantity,
-    SearchResult,
     Worst,
 )
+from amdkernel_mcp.results.machine import DoctorCheck, DoctorResult
+from amdkernel_mcp.results.quantity import Interval, Metric, Quantity
 
-KERNEL = Candidate("line one\n\ty[i] = x[i + 1];\nline [three]\n", "k.hip")
+KERNEL = KernelSource("line one\n\ty[i] = x[i + 1];\nline [three]\n", "k.hip")
 CASE = CaseResult(
     case="rows=7, cols=33",
     held_out=True,

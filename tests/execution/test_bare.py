@@ -12,7 +12,7 @@ from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.bare.sandbox import BareSandbox, read_folder
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
-from amdkernel_mcp.execution.stdin_stream import Feed
+from amdkernel_mcp.execution.stdin_stream import StdinStream
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_job_reads_what_it_is_fed_and_then_the_end(bare: BareSandbox) -> None:
     reader, writer = os.pipe()
     os.write(writer, b"more")
     os.close(writer)
-    feed = Feed(reader, already=b"first")
+    feed = StdinStream(reader, already=b"first")
     done = bare.run("run", ["sh", "-c", 'cat > "$OUT/fed"'], {}, timeout_s=10, feed=feed)
     os.close(reader)
     assert dict(done.files) == {"fed": b"Zmlyc3Q=\nbW9yZQ==\n.\n"}

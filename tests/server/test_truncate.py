@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from amdkernel_mcp.results.documentation import Hit, ReadResult, SearchResult, SectionRef
+from amdkernel_mcp.results.jobs import JobResult
 from amdkernel_mcp.results.kernels import (
     BenchmarkResult,
     CaseResult,
@@ -12,19 +14,13 @@ from amdkernel_mcp.results.kernels import (
     Diagnosis,
     Diagnostic,
     Finding,
-    Hit,
     HotLine,
-    JobResult,
     KernelProfile,
     KernelResources,
-    Metric,
     ProfileResult,
-    ReadResult,
-    Result,
-    SearchResult,
-    SectionRef,
     Worst,
 )
+from amdkernel_mcp.results.quantity import Metric, Result
 from amdkernel_mcp.server.truncate import LIMIT_BYTES, shrink, size
 
 LONG = "λ" * 3000

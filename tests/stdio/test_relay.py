@@ -28,9 +28,9 @@ KEPT = {"initialize": {"kept": True}, "tools/list": {"tools": ["kept"]}}
 SHIM = """
 import json, sys
 from amdkernel_mcp.stdio.handshake import Handshake
-from amdkernel_mcp.stdio.relay import Shim
+from amdkernel_mcp.stdio.relay import Relay
 kept = json.loads(sys.argv[1])
-sys.exit(Shim([sys.executable, "-c", *sys.argv[2:]], Handshake(kept) if kept else None).run())
+sys.exit(Relay([sys.executable, "-c", *sys.argv[2:]], Handshake(kept) if kept else None).run())
 """
 
 

@@ -29,9 +29,9 @@ def compile(  # noqa: A001 - the command's name is the contract's
     Example: amdkernel compile softmax.hip --arch gfx942
     """
     from amdkernel_mcp.cli.show.compile import show_compile
-    from amdkernel_mcp.kernel_source import read_candidate
+    from amdkernel_mcp.kernel_source import read_kernel
 
-    candidate = read_candidate(file)
+    candidate = read_kernel(file)
     with open_engine() as engine, progress() as report:
         result = engine.compile(
             candidate.source,
@@ -66,9 +66,9 @@ def check(
     Example: amdkernel check row_softmax softmax.hip
     """
     from amdkernel_mcp.cli.show.check import show_check
-    from amdkernel_mcp.kernel_source import read_candidate
+    from amdkernel_mcp.kernel_source import read_kernel
 
-    kernel = read_candidate(file)
+    kernel = read_kernel(file)
     with open_engine() as engine, progress() as report:
         result = engine.check(
             problem,
@@ -97,10 +97,10 @@ def benchmark(
     Example: amdkernel benchmark row_softmax better.hip --baseline naive.hip
     """
     from amdkernel_mcp.cli.show.benchmark import show_benchmark
-    from amdkernel_mcp.kernel_source import read_candidate
+    from amdkernel_mcp.kernel_source import read_kernel
 
-    kernel = read_candidate(file)
-    other = read_candidate(baseline).source if baseline else None
+    kernel = read_kernel(file)
+    other = read_kernel(baseline).source if baseline else None
     with open_engine() as engine, progress() as report:
         result = engine.benchmark(
             problem, kernel.source, file_name=kernel.file_name, baseline=other, target=target, on_progress=report
@@ -126,16 +126,16 @@ def profile(
     Example: amdkernel profile import counter_collection.csv --gpu MI300X
     """
     from amdkernel_mcp.cli.show.profile import show_profile
-    from amdkernel_mcp.kernel_source import Candidate, read_candidate
+    from amdkernel_mcp.kernel_source import KernelSource, read_kernel
 
     if problem == "import":
-        kernel = Candidate("", file.name)
+        kernel = KernelSource("", file.name)
         with open_engine() as engine:
             result = engine.profile_import(file, gpu=gpu)
     else:
         if gpu is not None:
             raise typer.BadParameter("--gpu goes with `amdkernel profile import PATH` only")
-        kernel = read_candidate(file)
+        kernel = read_kernel(file)
         with open_engine() as engine, progress() as report:
             result = engine.profile(
                 problem, kernel.source, file_name=kernel.file_name, target=target, on_progress=report

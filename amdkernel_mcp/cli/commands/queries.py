@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from amdkernel_mcp.errors import AmdkernelError, InputError
-from amdkernel_mcp.results.kernels import SearchResult
+from amdkernel_mcp.results.documentation import SearchResult
 
 
 def answer_queries(file: Path, search: Callable[[str], SearchResult]) -> None:

@@ -4,11 +4,11 @@ from rich.console import Console
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.kernel_source import Candidate
+from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.kernels import BenchmarkResult
 
 
-def show_benchmark(console: Console, result: BenchmarkResult, kernel: Candidate) -> None:
+def show_benchmark(console: Console, result: BenchmarkResult, kernel: KernelSource) -> None:
     """Verdict and speed-up, the times with their evidence, the lower bounds, then the counters."""
     speedup = result.speedup
     factor = ""

@@ -5,13 +5,13 @@ from rich.table import Table
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.kernel_source import Candidate
+from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.kernels import CaseResult, CheckResult
 
 MOST_CASES = 16
 
 
-def show_check(console: Console, result: CheckResult, kernel: Candidate) -> None:
+def show_check(console: Console, result: CheckResult, kernel: KernelSource) -> None:
     """Verdict, the worst element, findings with their lines, then the cases."""
     verdict = result.verdict or "not_measured"
     where = f"{kernel.file_name} on {result.target} ({result.evidence})" if result.target else kernel.file_name

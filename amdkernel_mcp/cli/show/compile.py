@@ -4,11 +4,11 @@ from rich.console import Console
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.kernel_source import Candidate
+from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.kernels import CompileResult, KernelResources
 
 
-def show_compile(console: Console, result: CompileResult, kernel: Candidate) -> None:
+def show_compile(console: Console, result: CompileResult, kernel: KernelSource) -> None:
     """Verdict, messages, then what each kernel takes."""
     time = f"{result.seconds:.2f} s{' (cached)' if result.cached else ''}"
     verdict = "ok" if result.ok else "does not compile"

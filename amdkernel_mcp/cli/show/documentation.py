@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.results.kernels import Card, ReadResult, SearchResult
+from amdkernel_mcp.results.documentation import Card, ReadResult, SearchResult
 from amdkernel_mcp.search.query.evaluate import Evaluation
 
 INDENT = 4

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.results.kernels import ArchCoverage, CoverageResult, ImageCoverage
+from amdkernel_mcp.results.machine import ArchCoverage, CoverageResult, ImageCoverage
 
 MOST_ROWS = 40
 

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.results.kernels import DoctorResult, TargetsResult
+from amdkernel_mcp.results.machine import DoctorResult, TargetsResult
 
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "missing": ("✗", "red")}
 

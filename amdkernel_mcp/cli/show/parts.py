@@ -6,8 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from amdkernel_mcp.kernel_source import Candidate
-from amdkernel_mcp.results.kernels import Artefact, Diagnostic, Finding, JobAnswer, Quantity
+from amdkernel_mcp.kernel_source import KernelSource
+from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
+from amdkernel_mcp.results.kernels import Diagnostic, Finding
+from amdkernel_mcp.results.quantity import Quantity
 
 GOOD = frozenset({"ok", "correct", "faster"})
 UNCLEAR = frozenset({"inconclusive", "not_measured", "not_emulated"})
@@ -24,7 +26,7 @@ def headline(console: Console, verdict: str, *words: str) -> None:
     console.print(text)
 
 
-def source_line(kernel: Candidate, line: int | None, column: int | None = None) -> Text | None:
+def source_line(kernel: KernelSource, line: int | None, column: int | None = None) -> Text | None:
     """The user's line, with its number and a marker below the column; None where there is no such line."""
     lines = kernel.source.splitlines()
     if line is None or not 1 <= line <= len(lines):
@@ -41,7 +43,7 @@ def source_line(kernel: Candidate, line: int | None, column: int | None = None) 
     )
 
 
-def diagnostics(console: Console, found: Sequence[Diagnostic], kernel: Candidate) -> None:
+def diagnostics(console: Console, found: Sequence[Diagnostic], kernel: KernelSource) -> None:
     """The compiler's messages, each with the line it is about."""
     for diagnostic in found:
         place = _place(kernel, diagnostic.line, diagnostic.column)
@@ -50,7 +52,7 @@ def diagnostics(console: Console, found: Sequence[Diagnostic], kernel: Candidate
         _print_line(console, source_line(kernel, diagnostic.line, diagnostic.column))
 
 
-def findings(console: Console, found: Sequence[Finding], kernel: Candidate) -> None:
+def findings(console: Console, found: Sequence[Finding], kernel: KernelSource) -> None:
     """What is wrong, each with the line it is about."""
     for finding in found[:MOST_FINDINGS]:
         place = _place(kernel, finding.line, None)
@@ -100,7 +102,7 @@ def evidence_style(evidence: str) -> str:
     return {"measured": "green", "emulated": "cyan", "modelled": "yellow", "static": "blue"}.get(evidence, "dim")
 
 
-def _place(kernel: Candidate, line: int | None, column: int | None) -> str:
+def _place(kernel: KernelSource, line: int | None, column: int | None) -> str:
     return ":".join(str(part) for part in (kernel.file_name, line, column) if part is not None)
 
 

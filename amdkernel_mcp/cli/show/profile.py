@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.kernel_source import Candidate
+from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.kernels import Diagnosis, HotLine, KernelProfile, ProfileResult
 
 MOST_METRICS = 24
@@ -12,7 +12,7 @@ _BAR = 20
 _TOO_COLD = 0.005
 
 
-def show_profile(console: Console, result: ProfileResult, kernel: Candidate) -> None:
+def show_profile(console: Console, result: ProfileResult, kernel: KernelSource) -> None:
     """The diagnosis first, then each kernel's hot lines and metrics."""
     if not result.kernels:
         parts.headline(console, "not_measured", result.reason)

@@ -20,23 +20,23 @@ from amdkernel_mcp.execution.setup.hip_python import hip_python
 def open_bare(settings: Settings) -> BareSandbox:
     """The fallback, with this host's own compiler. Raises ToolchainError when there is none, or no kit for it."""
     toolchain = find_toolchain()
-    kit = kit_folder(settings, toolchain)
+    kit = runtime_folder(settings, toolchain)
     if not (kit / "ready").exists():
         raise ToolchainError("the emulator and the runner have not been built on this host", hint=SETUP_HINT)
     return BareSandbox(kit, toolchain.rocm_path)
 
 
-def kit_folder(settings: Settings, toolchain: Toolchain) -> Path:
+def runtime_folder(settings: Settings, toolchain: Toolchain) -> Path:
     """Where the kit for this compiler and this version of sandbox/ is, or would be."""
     start = f"{toolchain.hipcc} {toolchain.hip_version} {toolchain.clang_version} {sys.version_info[:2]}"
     name = reduce(lambda parent, step: step_name(step, parent), STEPS, start)
     return settings.data_dir / "kits" / name.rpartition(":")[2]
 
 
-def make_kit(settings: Settings, progress: Callable[[str], None]) -> Path:
+def make_runtime(settings: Settings, progress: Callable[[str], None]) -> Path:
     """Make the kit where it is missing. Raises ToolchainError."""
     toolchain = find_toolchain()
-    kit = kit_folder(settings, toolchain)
+    kit = runtime_folder(settings, toolchain)
     if (kit / "ready").exists():
         return kit
     shutil.rmtree(kit, ignore_errors=True)

@@ -23,8 +23,8 @@ from amdkernel_mcp.execution.docker.archive import MAX_DEPTH, MAX_MEMBERS
 from amdkernel_mcp.execution.docker.container import COMPILE_LIMITS, ENVIRONMENT, RUN_LIMITS, Limits
 from amdkernel_mcp.execution.docker.stream import HeadAndTail
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
-from amdkernel_mcp.execution.stdin_stream import Feed
-from amdkernel_mcp.results.kernels import Isolation
+from amdkernel_mcp.execution.stdin_stream import StdinStream
+from amdkernel_mcp.results.job_answer import Isolation
 
 IN_IMAGE = "/opt/amdkernel"
 # As root each running job gets a user id of its own out of these, so that all its processes can be found and killed.
@@ -62,7 +62,7 @@ class BareSandbox:
         timeout_s: float,
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
-        feed: Feed | None = None,
+        feed: StdinStream | None = None,
     ) -> Completed:
         """See `Sandbox.run`."""
         limits = COMPILE_LIMITS if kind == "compile" else RUN_LIMITS
@@ -140,7 +140,7 @@ def _can(user: int | None, test: str, path: Path) -> bool:
     return asked.returncode == 0
 
 
-def _pump(feed: Feed, process: "subprocess.Popen[bytes]") -> None:
+def _pump(feed: StdinStream, process: "subprocess.Popen[bytes]") -> None:
     """Hand on what `feed` brings until it or the process ends."""
     assert process.stdin is not None
     with contextlib.suppress(OSError), process.stdin as pipe:

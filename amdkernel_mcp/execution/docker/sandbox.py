@@ -17,8 +17,8 @@ from amdkernel_mcp.execution.docker.pool import Background, WarmContainer, WarmP
 from amdkernel_mcp.execution.docker.reaper import PERIOD_S, reap, remove
 from amdkernel_mcp.execution.docker.stream import Received
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
-from amdkernel_mcp.execution.stdin_stream import Feed
-from amdkernel_mcp.results.kernels import Isolation
+from amdkernel_mcp.execution.stdin_stream import StdinStream
+from amdkernel_mcp.results.job_answer import Isolation
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -84,7 +84,7 @@ class DockerSandbox:
         timeout_s: float,
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
-        feed: Feed | None = None,
+        feed: StdinStream | None = None,
     ) -> Completed:
         """See `Sandbox.run`."""
         if self._closed.is_set():

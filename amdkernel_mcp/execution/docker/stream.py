@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from amdkernel_mcp.execution.stdin_stream import Feed
+from amdkernel_mcp.execution.stdin_stream import StdinStream
 
 _STDOUT, _STDERR = 1, 2
 _CHUNK = 1 << 20
@@ -126,7 +126,7 @@ class Stream:
         finished: Callable[[bytearray], bool],
         stderr_mark: bytes,
         on_line: Callable[[str], None] | None = None,
-        feed: Feed | None = None,
+        feed: StdinStream | None = None,
     ) -> Received:
         """Send `request`, then what `feed` brings, while reading, to the end, `deadline` (time.monotonic) or a limit.
 
@@ -147,7 +147,7 @@ class Stream:
         deadline: float,
         limits: tuple[int, int],
         finished: Callable[[bytearray], bool],
-        feed: Feed | None,
+        feed: StdinStream | None,
     ) -> None:
         while True:
             left = deadline - time.monotonic()

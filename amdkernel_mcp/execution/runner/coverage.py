@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from amdkernel_mcp.errors import InputError, SandboxError, UnknownTargetError
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
-from amdkernel_mcp.results.kernels import ArchCoverage, CoverageResult, FileCoverage, ImageCoverage, MissingInstruction
+from amdkernel_mcp.results.machine import ArchCoverage, CoverageResult, FileCoverage, ImageCoverage, MissingInstruction
 
 Line = TypeVar("Line", bound=BaseModel)
 

@@ -16,7 +16,7 @@ from typing import Literal
 from amdkernel_mcp.errors import InputError, SandboxError
 from amdkernel_mcp.execution.docker.container import RUN_LIMITS
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
-from amdkernel_mcp.execution.stdin_stream import Feed
+from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.execution.targets import Target
 from amdkernel_mcp.results.kernels import Finding
 
@@ -169,9 +169,9 @@ def run_program(
             return ProgramRun(code=1, ended=_why_not_compiled(compiled), compiled=False)
         executable = compiled.files[PROGRAM]
 
-    feed = Feed(stdin)
+    feed = StdinStream(stdin)
 
-    def once(how: Look, show: Callable[[Stream, bytes], None], feed: Feed) -> Completed:
+    def once(how: Look, show: Callable[[Stream, bytes], None], feed: StdinStream) -> Completed:
         return sandbox.run(
             "run",
             run_command(target, program, devices, how, timeout_s),
@@ -189,7 +189,7 @@ def run_program(
     for seed in range(1, look.schedules + 1):
         on_progress(f"running {program.name} in the order of seed {seed}")
         again = bytearray()
-        same = Feed(None, already=bytes(feed.seen))
+        same = StdinStream(None, already=bytes(feed.seen))
         other = once(replace(look, order=seed), _recorder(again, None), same)
         reports[seed] = {**other.files, PROGRAM: executable}
         if (other.exit_code, again) != (done.exit_code, printed):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import SandboxError, ToolchainError
-from amdkernel_mcp.execution.bare.runtime import make_kit
+from amdkernel_mcp.execution.bare.runtime import make_runtime
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
 from amdkernel_mcp.execution.docker.image import STEPS, Step, base_name, find_image, image_name, step_files, step_name
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
@@ -44,7 +44,7 @@ def setup(settings: Settings, progress: Progress, *, host: str | None = None) ->
     """Make the sandbox image where it is missing. Raises SandboxError or ToolchainError with the remedy."""
     started = time.monotonic()
     if host is None and uses_no_containers(settings):
-        kit = make_kit(settings, progress)
+        kit = make_runtime(settings, progress)
         return SetupReport(str(kit), f"none:{kit.name}", (), time.monotonic() - started)
     daemon = connect(docker_url(settings, host))
     built: list[str] = []

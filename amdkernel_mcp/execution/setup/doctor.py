@@ -11,7 +11,7 @@ from amdkernel_mcp.execution.docker.daemon import Daemon, connect, local_socket
 from amdkernel_mcp.execution.docker.image import find_image, image_name
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
-from amdkernel_mcp.results.kernels import DoctorCheck, DoctorResult
+from amdkernel_mcp.results.machine import DoctorCheck, DoctorResult
 
 _SETUP = "amdkernel setup"
 _NEEDED_BYTES = 3 << 30

@@ -8,7 +8,8 @@ from amdkernel_mcp.measurement.roofline import model_case
 from amdkernel_mcp.profiling.metrics.counter_names import shown_name
 from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS, MATRIX_TYPES
 from amdkernel_mcp.profiling.metrics.metric import Definition, quantity
-from amdkernel_mcp.results.kernels import KernelResources, Metric
+from amdkernel_mcp.results.kernels import KernelResources
+from amdkernel_mcp.results.quantity import Metric
 
 EMULATOR = "emulator: counted per wave instruction as it executes"
 COST_MODEL = "emulator: lines of one wave instruction's addresses"

@@ -3,7 +3,7 @@
 Names in capitals are rocprof's. Sums over all waves, units and channels of all dispatches of a kernel.
 """
 
-from amdkernel_mcp.results.kernels import Evidence
+from amdkernel_mcp.results.quantity import Evidence
 
 Row = tuple[str, Evidence, str]
 

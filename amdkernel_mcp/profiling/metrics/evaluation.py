@@ -13,7 +13,7 @@ from typing import Literal
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.profiling.metrics.metric import Definition, quantity
 from amdkernel_mcp.profiling.readers.recording import Pass, RecordedDispatch
-from amdkernel_mcp.results.kernels import Metric
+from amdkernel_mcp.results.quantity import Metric
 
 Aggregation = Literal["mean_of_ratios", "ratio_of_sums"]
 DILUTED = 1.3

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from amdkernel_mcp.profiling.metrics.formula import Formula
-from amdkernel_mcp.results.kernels import Evidence, Metric
+from amdkernel_mcp.results.quantity import Evidence, Metric
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.profiling.rules.finding import finding
-from amdkernel_mcp.results.kernels import Diagnosis, KernelProfile, Metric
+from amdkernel_mcp.results.kernels import Diagnosis, KernelProfile
+from amdkernel_mcp.results.quantity import Metric
 
 SHORT_NS = 20_000
 _Metrics = Mapping[str, Metric]

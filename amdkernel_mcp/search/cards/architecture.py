@@ -9,7 +9,7 @@ from functools import cache
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.hardware.occupancy import SIMDS
 from amdkernel_mcp.hardware.specs import Gpu, all_gpus, lookup
-from amdkernel_mcp.results.kernels import Card
+from amdkernel_mcp.results.documentation import Card
 from amdkernel_mcp.search.cards.instructions import architectures_of, mnemonics_like
 from amdkernel_mcp.search.cards.matrix import matrix_instructions
 

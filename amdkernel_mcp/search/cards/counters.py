@@ -11,7 +11,8 @@ from amdkernel_mcp.profiling.metrics.emulated import DERIVED
 from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 from amdkernel_mcp.profiling.metrics.metric import Definition
 from amdkernel_mcp.profiling.metrics.recorded import ARCHITECTURES, definitions
-from amdkernel_mcp.results.kernels import Card, Evidence
+from amdkernel_mcp.results.documentation import Card
+from amdkernel_mcp.results.quantity import Evidence
 
 _OVER_INSTANCES = {
     "_sum": "summed over all instances",

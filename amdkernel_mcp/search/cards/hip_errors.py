@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.results.kernels import Card
+from amdkernel_mcp.results.documentation import Card
 
 
 @dataclass(frozen=True)

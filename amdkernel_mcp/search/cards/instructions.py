@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.results.kernels import Card
+from amdkernel_mcp.results.documentation import Card
 from amdkernel_mcp.search.cards.matrix import Form, MatrixInstruction, by_spelling
 from amdkernel_mcp.search.cards.matrix_layout import layout_lines
 

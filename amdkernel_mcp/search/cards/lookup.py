@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from amdkernel_mcp.results.kernels import Card, CardKind
+from amdkernel_mcp.results.documentation import Card, CardKind
 from amdkernel_mcp.search.cards.api import api_card
 from amdkernel_mcp.search.cards.architecture import architecture_card, architectures, gfx_of
 from amdkernel_mcp.search.cards.counters import Documented, counter_card, counter_name, counter_names

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.results.kernels import Card, Hit, SearchResult
+from amdkernel_mcp.results.documentation import Card, Hit, SearchResult
 from amdkernel_mcp.search.formats.page import visible
 from amdkernel_mcp.search.index.families import families_in
 from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text

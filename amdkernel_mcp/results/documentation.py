@@ -1,0 +1,73 @@
+"""What searching and reading the documentation return."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from amdkernel_mcp.results.quantity import Result
+
+
+class Hit(Result):
+    """One section of the documentation."""
+
+    rank: int
+    title: str
+    heading: str = Field(description="Breadcrumb, page title first")
+    source: str
+    path: str
+    url: str | None
+    version: str | None
+    snippet: str
+    score: float
+    ref: str = Field(description="Give this to read_doc")
+
+
+CardKind = Literal["api", "isa", "counter", "error", "arch"]
+
+
+class Card(Result):
+    """What is known of one exact name."""
+
+    ref: str = Field(description="Give this to read_doc")
+    kind: CardKind
+    name: str
+    title: str
+    text: str = Field(description="Markdown")
+    origin: str = Field(description="Where the facts come from")
+    version: str | None = None
+    url: str | None = None
+
+
+class SearchResult(Result):
+    """The sections that answer a query best."""
+
+    query: str
+    exact: list[Card] = Field(default=[], description="Cards of the very names in the query; the surest answer")
+    results: list[Hit]
+    applied: list[str] = Field(default=[], description="Aliases and spelling corrections that were applied")
+    note: str | None = None
+
+
+class SectionRef(Result):
+    """One section of a page, for reading on."""
+
+    heading: str
+    ref: str
+
+
+class ReadResult(Result):
+    """A piece of a page."""
+
+    ref: str
+    title: str
+    heading: str
+    source: str
+    path: str
+    url: str | None
+    version: str | None
+    text: str
+    start: int
+    next_start: int | None = Field(description="Give this as `start` to read on; null at the end")
+    total_chars: int
+    sections: list[SectionRef] = []
+    note: str | None = Field(default=None, description="Says so where the page is of another version than this node")
