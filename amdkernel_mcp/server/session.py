@@ -156,10 +156,10 @@ def wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
 
 
 def session_of(ctx: Context) -> Session:
-    """The desk of the server that serves this call."""
-    desk = ctx.lifespan_context["session"]
-    assert isinstance(desk, Session)
-    return desk
+    """The session of the server that serves this call."""
+    session = ctx.lifespan_context["session"]
+    assert isinstance(session, Session)
+    return session
 
 
 def owner() -> str:
