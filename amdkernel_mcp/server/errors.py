@@ -40,7 +40,7 @@ def describe_arguments(error: PydanticValidationError) -> str:
     return "\n".join(lines)
 
 
-class TellErrors(Middleware):
+class ReportErrors(Middleware):
     """Turns every exception of a tool into a tool error that the model can act on."""
 
     async def on_call_tool(

@@ -20,7 +20,7 @@ from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.jobs import JobResult
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
 from amdkernel_mcp.results.quantity import Result
-from amdkernel_mcp.server.truncate import shrink
+from amdkernel_mcp.server.truncate import truncate
 
 if TYPE_CHECKING:
     from fastmcp import Context
@@ -136,7 +136,7 @@ class Session:
                 await ctx.report_progress(round(loop.time() - start, 3), message=job.progress or job.status)
 
     def _fit(self, result: _R) -> _R:
-        result = shrink(result, self._results_dir)
+        result = truncate(result, self._results_dir)
         return result if self._local else _without_paths(result)
 
     def _may_name(self, path: str) -> Path:

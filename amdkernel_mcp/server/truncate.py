@@ -116,7 +116,7 @@ def size(result: Result) -> int:
     return len(result.model_dump_json(by_alias=True).encode())
 
 
-def shrink(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
+def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
     """`result` when it fits into `limit` bytes; else its most telling part, with `left_out` and a file in `folder`."""
     if size(result) <= limit:
         return result
@@ -124,7 +124,7 @@ def shrink(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
         room = limit - 500  # the job's own fields
         inner = {name: getattr(result, name) for name in ("compile", "check", "benchmark", "profile")}
         return result.model_copy(
-            update={name: part and shrink(part, folder, limit=room) for name, part in inner.items()}
+            update={name: part and truncate(part, folder, limit=room) for name, part in inner.items()}
         )
     if isinstance(result, ReadResult):
         return _shorter_reading(result, limit)  # type: ignore[return-value]  # a ReadResult again, which mypy cannot see

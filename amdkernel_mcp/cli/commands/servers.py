@@ -31,7 +31,7 @@ def serve(
     refuse_strangers(host, tokens)
     who = f"{len(set(tokens.values()))} named users" if tokens else "every user of this machine, without a token"
     typer.echo(f"amdkernel-mcp serves http://{host}:{port}/mcp to {who}; Ctrl-C ends it", err=True)
-    from amdkernel_mcp.server.app import serve_http  # takes two seconds to import
+    from amdkernel_mcp.server.transports import serve_http  # takes two seconds to import
 
     serve_http(settings, tokens, host=host, port=port, allowed_hosts=allow_host or [])
     return 0
