@@ -9,9 +9,12 @@ from math import isfinite
 from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
+from amdkernel_mcp.profiling.readers.recording import LARGEST_WHOLE, visible
 
 LARGEST_BYTES = 512 * 2**20
+MOST_COLUMNS = 10_000  # a workload folder has hundreds
 _LONGEST_FIELD = 1 << 20  # demangled names of templates are long
+_LONGEST_NUMBER = 400
 
 
 class NothingRecorded(ProfileFileError):
@@ -41,6 +44,8 @@ class Row:
     def integer(self, *names: str) -> int | None:
         """The cell as a whole number: `454139` and `454139.0` alike."""
         value = self.number(*names)
+        if value is not None and abs(value) >= LARGEST_WHOLE:
+            raise ProfileFileError(f"{names[0]} is {value:g}: not a number of 64 bits", file=self.file, line=self.line)
         return None if value is None else int(value)
 
 
@@ -80,7 +85,9 @@ def open_table(path: Path) -> Table:
     header = next(lines, (0, []))[1]
     if not header:
         raise ProfileFileError("there is no header", file=file, line=1, hint=READABLE)
-    names = tuple(name.strip() for name in header)
+    if len(header) > MOST_COLUMNS:
+        raise ProfileFileError(f"the header has {len(header)} columns", file=file, line=1, hint=READABLE)
+    names = tuple(visible(name.strip()) for name in header)
     return Table(file, names, _rows(file, [name.lower() for name in names], lines))
 
 
@@ -140,13 +147,13 @@ def _rows(file: str, names: list[str], lines: Iterator[tuple[int, list[str]]]) -
         yield Row(file, line, dict(zip(names, cells, strict=True)))
 
 
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
 def parse_number(text: str, *, file: str, line: int, column: str) -> float:
     """A finite number. Raises ProfileFileError for anything else."""
-    if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
-        raise ProfileFileError(f"{column} is {text[:40]!r}, which is no number", file=file, line=line)
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text) or not isfinite(float(text)):
+        raise ProfileFileError(f"{column} is {text[:40]!r}, which is not a number", file=file, line=line)
     return float(text)
 
 

@@ -14,7 +14,7 @@ from amdkernel_mcp.profiling.readers.csv_table import (
     open_table,
     peek,
 )
-from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording
+from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording, visible
 from amdkernel_mcp.profiling.readers.rocprofv3_csv import (
     LONG,
     STATS,
@@ -138,7 +138,7 @@ def _device(table: Table) -> Device:
     for row in peek(table).rows:
         if row.text("agent_type").upper() == "GPU":
             return Device(
-                row.text("name") or None, row.text("product_name") or None,
+                visible(row.text("name")) or None, visible(row.text("product_name")) or None,
                 row.integer("cu_count"), row.integer("num_xcc"),
             )  # fmt: skip
     return Device()

@@ -19,6 +19,8 @@ from amdkernel_mcp.profiling.readers.recording import (
     Shape,
     duration_ns,
     kernel_name,
+    timestamp_ns,
+    visible,
 )
 
 LONG = {"counter_name", "counter_value", "kernel_name"}
@@ -54,7 +56,7 @@ def read_counters(table: Table, path: Path) -> CounterFile:
         if key not in dispatches:
             dispatches[key] = _Counted(_kernel_of(row), _shape(row))
         counters = _pass_of(row, dispatches[key])
-        name, value = row.text("counter_name"), row.number("counter_value")
+        name, value = visible(row.text("counter_name")), row.number("counter_value")
         if not name or value is None:
             raise ProfileFileError("a counter without a name or a value", file=row.file, line=row.line)
         if name in counters:
@@ -130,7 +132,8 @@ def read_trace(table: Table) -> tuple[RecordedDispatch, ...]:
         if not start or not end:
             raise ProfileFileError("a dispatch without timestamps", file=row.file, line=row.line)
         took = duration_ns(start, end, file=row.file, line=row.line)
-        timed.append((int(start.split(".")[0]), RecordedDispatch(_kernel_of(row), _shape(row), took)))
+        begin = timestamp_ns(start, file=row.file, line=row.line)
+        timed.append((begin, RecordedDispatch(_kernel_of(row), _shape(row), took)))
     return tuple(dispatch for _, dispatch in sorted(timed, key=lambda item: item[0]))
 
 

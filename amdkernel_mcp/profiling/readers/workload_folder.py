@@ -6,7 +6,7 @@ from statistics import median
 
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.readers.csv_table import open_table, peek
-from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording
+from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording, visible
 from amdkernel_mcp.profiling.readers.rocprofv3_csv import LONG, CounterFile, join_passes, read_counters
 from amdkernel_mcp.profiling.readers.wide_csv import is_wide, read_wide
 
@@ -83,9 +83,9 @@ def _add_times(
 
 def _device(path: Path) -> Device:
     row = next(peek(open_table(path)).rows)
-    name = row.text("gpu_model", "gpu_name")
+    name = visible(row.text("gpu_model", "gpu_name"))
     return Device(
-        gfx=row.text("gpu_arch") or None,
+        gfx=visible(row.text("gpu_arch")) or None,
         name=name or None,
         cus=row.integer("cu_per_gpu"),
         xcds=row.integer("num_xcd"),
