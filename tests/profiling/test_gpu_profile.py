@@ -7,8 +7,8 @@ import pytest
 
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.execution.runner.gpu_profile import import_files, profile_commands, script
-from amdkernel_mcp.execution.runner.job import RunnerJob
-from amdkernel_mcp.execution.targets import Target
+from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.runner_protocol.job import RunnerJob
 
 COUNTERS = (Path(__file__).parent / "recordings" / "rocprofv3" / "counter_collection.csv").read_bytes()
 GPU = Target("local:0", "gpu", "gfx942", "MI300X", index=0)

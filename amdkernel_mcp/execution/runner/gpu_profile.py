@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.runner.job import RunnerJob, job_files, runner_command
+from amdkernel_mcp.execution.runner.job import job_files, runner_command
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.execution.targets import Target
+from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.profiling.import_recording import import_recording
 from amdkernel_mcp.profiling.rocprofv3 import commands
 from amdkernel_mcp.results.kernels import ProfileResult
+from amdkernel_mcp.runner_protocol.job import RunnerJob
 
 FOLDER = "profile"
 _OUT = "@OUT@"
