@@ -294,11 +294,17 @@ class Engine:
     def _profile_on_gpu(
         self, prepared: PreparedKernel, planned: MeasurementJob, on_progress: Progress
     ) -> ProfileResult:
-        from amdkernel_mcp.execution.runner.gpu_profile import profile_on_gpu
+        from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, record_profile
+        from amdkernel_mcp.execution.runner.job import runner_command
+        from amdkernel_mcp.profiling.import_files import import_files
+        from amdkernel_mcp.profiling.rocprofv3 import commands
 
+        where, job = prepared.target, planned.job
         names = [kernel.name for kernel in prepared.compiled.result.kernels]
-        answer = profile_on_gpu(prepared.sandbox, prepared.target, planned.job, kernels=names, on_progress=on_progress)
-        return answer.model_copy(update={"isolation": prepared.sandbox.isolation})
+        runs = commands(where.arch, folder=FOLDER, program=runner_command(where, job), kernels=names)
+        on_progress(f"profiling in {len(runs)} passes on {where.name}")
+        answer = import_files(record_profile(prepared.sandbox, where, job, runs), gpu=where.gpu)
+        return answer.model_copy(update={"target": where.name, "isolation": prepared.sandbox.isolation})
 
     def _collect_declarations(self, path: Path) -> None:
         from amdkernel_mcp.search.cards.collect import collect_declarations, sandbox_documents
@@ -346,6 +352,11 @@ def _plan_measurement(prepared: PreparedKernel) -> MeasurementJob | Finding:
 
 def _side(prepared: PreparedKernel, measured: Measured) -> Side:
     from amdkernel_mcp.measurement.benchmark import Side
+    from amdkernel_mcp.profiling.metrics.emulated import main_counters
 
-    resources = prepared.compiled.result.kernels
-    return Side(measured.runs, {kernel.name: kernel.occupancy_waves_per_simd for kernel in resources})
+    dispatches = [dispatch for run in measured.runs for dispatch in run.dispatches]
+    return Side(
+        measured.runs,
+        {kernel.name: kernel.occupancy_waves_per_simd for kernel in prepared.compiled.result.kernels},
+        main_counters(dispatches, prepared.target.arch) if dispatches else {},
+    )
