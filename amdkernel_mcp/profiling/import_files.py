@@ -1,4 +1,4 @@
-"""The profile of files that came out of a sandbox."""
+"""The profile of a recording that came out of a sandbox."""
 
 import tempfile
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ def import_files(files: Mapping[str, bytes], *, gpu: str) -> ProfileResult:
         for name, data in files.items():
             path = PurePosixPath(name)
             if path.is_absolute() or ".." in path.parts:
-                continue  # what runs in a sandbox does not choose where we write
+                continue  # code in a sandbox must not choose where we write
             place = Path(folder, *path.parts)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)

@@ -43,6 +43,6 @@ def test_what_comes_back_is_imported():
 
 
 def test_names_from_the_sandbox_do_not_leave_the_folder(tmp_path):
-    with pytest.raises(ProfileFileError, match="holds no"):
+    with pytest.raises(ProfileFileError, match="has no"):
         import_files({"../x.csv": COUNTERS, f"{tmp_path}/y.csv": COUNTERS}, gpu="MI300X")
     assert not list(tmp_path.iterdir())

@@ -269,7 +269,7 @@ def test_rocpd_is_read_through_its_views_and_a_lost_dispatch_is_reported(tmp_pat
         (b"", "empty", None),
         (b"\x00\x01\x02\xff" * 50, "binary", None),
         (b"a,\xff\xfe\n" * 3, "UTF-8", 1),
-        (b"a,b\n1,2\n", "no recording of kernels", 1),
+        (b"a,b\n1,2\n", "not a recording of kernels", 1),
         (HEADER.encode() + b"\n", "no row", 1),
         (HEADER.replace(",Counter_Value", "").encode() + b"\n" + b"1," * 17 + b"1\n", "Counter_Value", 1),
         (HEADER.encode() + b"\n1,2,3\n", "cells", 2),
@@ -324,12 +324,12 @@ def test_a_duration_of_zero_is_no_duration(tmp_path):
 def test_api_statistics_are_not_kernels():
     with pytest.raises(ProfileFileError, match="API calls"):
         import_recording(V3 / "hip_api_stats.csv")
-    with pytest.raises(ProfileFileError, match="no recording"):
+    with pytest.raises(ProfileFileError, match="not a recording"):
         import_recording(V3 / "hip_runtime_trace.csv")
 
 
-def test_a_folder_with_nothing_and_a_path_with_nothing_are_told_apart(tmp_path):
-    with pytest.raises(ProfileFileError, match="holds no"):
+def test_a_folder_with_nothing_and_a_path_with_nothing_are_distinguished(tmp_path):
+    with pytest.raises(ProfileFileError, match="has no"):
         import_recording(tmp_path)
     with pytest.raises(ProfileFileError, match="no such"):
         import_recording(tmp_path / "nothing")

@@ -10,7 +10,7 @@ from amdkernel_mcp.results.quantity import Evidence, Metric
 
 @dataclass(frozen=True)
 class Definition:
-    """A metric as docs/metrics.md prints it. `evidence` is that of its value when all inputs are there."""
+    """A metric as docs/metrics.md prints it. `evidence` is that of its value when no input is missing."""
 
     name: str
     unit: str

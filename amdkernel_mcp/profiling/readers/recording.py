@@ -13,7 +13,7 @@ from amdkernel_mcp.errors import ProfileFileError
 class Pass:
     """What one run of the application counted for one dispatch.
 
-    `merged`: a tool has already mixed several passes into one row, so that counters may come from different runs.
+    `merged`: a tool has merged several passes into one row, so counters may come from different runs.
     """
 
     counters: Mapping[str, float]
@@ -23,7 +23,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Shape:
-    """Launch and resources as the profiler prints them; None where it does not. Registers are rounded up by it."""
+    """Launch and resources as the profiler prints them, None where it does not. It rounds registers up."""
 
     grid_items: int | None = None
     workgroup_items: int | None = None
@@ -57,7 +57,7 @@ class KernelTotals:
 
 @dataclass(frozen=True)
 class Device:
-    """What the recording says of the GPU; None where it does not."""
+    """What the recording says about the GPU; None where it does not say."""
 
     gfx: str | None = None
     name: str | None = None
@@ -67,7 +67,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Recording:
-    """All of one recording, in the order of the launches, with what its reader found odd."""
+    """One recording, in the order of the launches, with the warnings of its reader."""
 
     format: str
     dispatches: tuple[RecordedDispatch, ...] = ()
@@ -126,7 +126,7 @@ def timestamp_ns(text: str, *, file: str, line: int) -> int:
         return int(Decimal(text).to_integral_value(ROUND_HALF_UP))
     if re.fullmatch(r"\d+([.,]\d+)?[eE]\+?\d+", text[:100]):
         raise ProfileFileError(
-            f"the timestamp {text[:40]} was rounded by a spreadsheet: every duration of this file is lost",
+            f"the timestamp {text[:40]} was rounded by a spreadsheet: all durations in this file are lost",
             file=file, line=line, hint="use the file as the profiler wrote it; do not save it from a spreadsheet",
         )  # fmt: skip
     raise ProfileFileError(f"the timestamp {text[:40]!r} is not a number of nanoseconds", file=file, line=line)

@@ -1,6 +1,6 @@
 """rocpd databases, the default output of rocprofv3 since ROCm 7.0.
 
-Only the views are read: the tables behind them carry a uuid in their names and change with the schema.
+Only the views are read: the tables behind them have a uuid in their names and change with the schema.
 Source: rocprofiler-sdk, rocpd schema 3.
 """
 
@@ -43,20 +43,20 @@ def read_rocpd(path: Path) -> Recording:
             views = database.tables()
             if not views & {"kernels", "counters_collection"}:
                 raise ProfileFileError(
-                    "this database has no view `kernels`: it is not from rocprofv3", file=str(path),
-                    hint="of rocprof v1 give results.csv, not results.db",
+                    "the database has no view `kernels`: rocprofv3 did not write it", file=str(path),
+                    hint="for rocprof v1 use results.csv, not results.db",
                 )  # fmt: skip
             found, lost = _dispatches(database, views)
     except (sqlite3.Error, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ProfileFileError(f"cannot read the database: {visible(str(error))[:200]}", file=str(path)) from error
     if not found:
-        raise NothingRecorded("there is no kernel dispatch in it: nothing was recorded", file=str(path))
+        raise NothingRecorded("the database has no kernel dispatch: nothing was recorded", file=str(path))
     warnings = (f"{lost} dispatches are in the database but not in its view `kernels`",) if lost > 0 else ()
     return Recording("rocpd", tuple(found), warnings=warnings)
 
 
 def _dispatches(database: UntrustedDatabase, views: frozenset[str]) -> tuple[list[RecordedDispatch], int]:
-    """The dispatches, and how many the inner joins of the view have dropped."""
+    """The dispatches, and how many the inner joins of the view drop."""
     names: dict[_Key, tuple[str, Shape, int | None]] = {}
     passes: dict[_Key, dict[int | None, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     if "counters_collection" in views:

@@ -32,7 +32,7 @@ def read_json(path: Path, *, alone: bool) -> Recording | None:
     try:
         document = json.loads(path.read_bytes(), parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        hint = "the file was cut off: let the profiler end by itself"
+        hint = "the file was truncated: wait for the profiler to end"
         raise ProfileFileError(
             f"this is not JSON: {error.msg}", file=str(path), line=error.lineno, hint=hint
         ) from error
@@ -41,7 +41,7 @@ def read_json(path: Path, *, alone: bool) -> Recording | None:
     processes = document.get("rocprofiler-sdk-tool") if isinstance(document, dict) else None
     if not isinstance(processes, list):
         if alone:
-            raise ProfileFileError("the JSON has no key rocprofiler-sdk-tool", file=str(path), hint=READABLE)
+            raise ProfileFileError("the JSON has no key `rocprofiler-sdk-tool`", file=str(path), hint=READABLE)
         return None
     try:
         return _recording(processes, path)
@@ -63,7 +63,7 @@ def _recording(processes: list[Json], path: Path) -> Recording:
         if found:
             device = _device(process)
     if not dispatches:
-        raise NothingRecorded("there is no kernel dispatch in it: nothing was recorded", file=str(path))
+        raise NothingRecorded("the file has no kernel dispatch: nothing was recorded", file=str(path))
     return Recording("rocprofv3 JSON", tuple(dispatches), device=device)
 
 
