@@ -59,7 +59,7 @@ def tools_reference() -> str:
     from amdkernel_mcp.stdio import handshake
 
     answers = json.loads(handshake.FILE.read_text(encoding="utf-8"))
-    tools = sorted(answers["tools/list"]["tools"], key=lambda tool: tool["name"])
+    tools = sorted(answers["handshake"]["tools/list"]["tools"], key=lambda tool: tool["name"])
     index = "\n".join(f"| [`{tool['name']}`](#{tool['name']}) | {_first(tool['description'])} |" for tool in tools)
     parts = [
         NOTE,

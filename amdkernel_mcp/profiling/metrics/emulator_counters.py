@@ -47,7 +47,7 @@ _INSTRUCTIONS = _exact(
     SQ_INSTS_LDS_LOAD="LDS reads and lane exchanges (rocprof: from gfx950 on)",
     SQ_INSTS_LDS_STORE="LDS writes (rocprof: from gfx950 on)",
     SQ_INSTS_LDS_ATOMIC="LDS atomics (rocprof: from gfx950 on)",
-    SQ_INSTS_VALU_INT32="vector instructions with i32 or u32 in their name, without those of b32 (bit operations, shifts)",
+    SQ_INSTS_VALU_INT32="vector instructions with i32 or u32 in their name; not bit operations and shifts of b32",
     SQ_INSTS_VALU_INT64="vector instructions with i64 or u64 in their name",
     SQ_INSTS_VALU_CVT="vector conversions (v_cvt_)",
     **{

@@ -173,7 +173,7 @@ def _note(definition: Definition, value: float, rows: Sequence[Mapping[str, floa
     if "GUI_MERGED" in names:
         worst = max((_apart(row.get("GUI"), row.get("GUI_MERGED")) for row in rows), default=1.0)
         if worst > 1.1:
-            return f"its denominator is from another pass and {worst:.1f} times too large or small: use the same-pass figure"
+            return f"its denominator is from another pass, off by {worst:.1f} times: use the same-pass figure"
     elif "GUI" in names and "MHZ" not in names and (factor := dilution(rows)) > DILUTED:
         return f"lower bound: GRBM_GUI_ACTIVE is {factor:.1f} times the kernel's time"
     return "its counters come from different passes" if mixed else None

@@ -21,7 +21,7 @@ class Definition:
 
     @cached_property
     def formula(self) -> Formula:
-        """The text, parsed. Raises ValueError when it is no formula."""
+        """The text, parsed. Raises ValueError when it is not a formula."""
         return Formula(self.text)
 
     def metric(self, values: Mapping[str, float]) -> Metric:

@@ -1,4 +1,4 @@
-"""rocprofv3's JSON (`-f json`): numbers in records, names in tables beside them.
+"""rocprofv3's JSON (`-f json`): numbers in records, names in separate tables.
 
 Source: rocprofv3-schema.json of the rocprofiler-sdk documentation.
 """

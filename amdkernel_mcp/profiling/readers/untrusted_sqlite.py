@@ -15,7 +15,7 @@ from typing import Any
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.readers.recording import visible
 
-STEPS, STEPS_PER_BYTE = 100_000_000, 50  # of SQLite's machine; a dispatch of 100 B takes some hundreds
+STEPS, STEPS_PER_BYTE = 100_000_000, 50  # of SQLite's virtual machine; a dispatch takes a few hundred
 CPU_S, CPU_S_PER_BYTE = 20.0, 4e-7  # a step may build a long text
 MEMORY_BYTES, MEMORY_PER_BYTE = 1 << 30, 32  # a view may sort what it makes up, before we see a row
 BYTES_PER_ROW = 8  # a row of any view has at least this much of the file
