@@ -13,7 +13,7 @@ from amdkernel_mcp.server.session import session_of
     mime_type="text/markdown",
 )
 async def documentation_page(source: str, path: str, ctx: Context) -> str:
-    """A page of the indexed documentation, quoted; `source` and `path` as search_docs gives them."""
+    """A page of the indexed documentation, quoted; `source` and `path` as in results of search_docs."""
     session = session_of(ctx)
     return await session.text(lambda: session.engine.docs.page(source, path))
 

@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from fastmcp.server.auth import AuthProvider
 
 INSTRUCTIONS = """\
-Tools for writing fast, correct HIP kernels for AMD GPUs. They compile, run and judge kernels in a sandbox, on an \
-emulated MI300X when there is no GPU, so you can close the whole loop yourself.
+Tools for writing fast, correct HIP kernels for AMD GPUs. They compile, check, time and profile kernels in a sandbox, \
+on an emulated MI300X when there is no GPU, so you can run the whole loop yourself.
 
 The loop: search_docs / read_doc -> compile_kernel -> check_kernel -> benchmark_kernel -> profile_kernel -> change the \
-kernel -> again.
+kernel -> repeat.
 
 * A kernel is one file of device code with its launch plan in a comment, for example
   // amdkernel: launch scale grid=[ceil_div(n, 256)] block=[256] lds=0
-  There is no host code: buffers, launches, timing and comparison are the tools' own.
-* A problem says what the kernel must compute: the name of a bundled one (row_softmax, rmsnorm, gemm_f32, ...) or a \
+  Write no host code: the tools allocate buffers, launch, time and compare.
+* A problem defines what the kernel must compute: a bundled one by name (row_softmax, rmsnorm, gemm_f32, ...), or a \
 folder with problem.toml and reference.py.
-* Believe check_kernel before any time: a kernel that is not `correct` is not worth measuring.
-* Every number says where it came from: measured, emulated (exact counts), modelled, static or not_measured.
-* A call that takes longer than wait_s answers with status `running` and a job_id: call get_job.
-* Findings carry the line of your file; a diagnosis names the page to read.
+* Call check_kernel first: a time counts only for a kernel that is `correct`.
+* Each number states its evidence: measured, emulated (exact counts), modelled, static or not_measured.
+* A call that takes longer than wait_s returns status `running` and a job_id: call get_job.
+* Findings name the line of your file; each diagnosis has queries for search_docs.
 """
 
 
@@ -54,7 +54,7 @@ def build_server(
     engine: Callable[[Settings], Engine] = Engine,
     tools: Path | None = None,
 ) -> FastMCP:
-    """The server, not yet running. `local`: its caller is the user of this machine and may name files.
+    """The server, not yet running. `local`: the caller is the user of this machine and may name files.
 
     Raises InfrastructureError for a file in the tools folder that cannot be loaded.
     """
@@ -101,7 +101,7 @@ _ONE_LINE = OneLine()  # one object: a logger takes the same filter only once
 
 
 def quiet_logs() -> None:
-    """Let the log have one line for an unexpected error and none for an expected one."""
+    """Make the log print one line for an unexpected error and none for an expected one."""
     names = (
         "fastmcp.server.server",
         "mcp.server.runner",

@@ -1,4 +1,4 @@
-"""The two ways in which a server runs: one client over stdin and stdout, or many over Streamable HTTP."""
+"""Runs the server: for one client over stdin and stdout, or for many over Streamable HTTP."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def serve_stdio() -> int:
         return engines[-1]
 
     def leave(number: int, _: object) -> None:
-        """End from where the process is: its read of stdin cannot be interrupted. Its containers go with it."""
+        """Close the sandboxes and end at once: the read of stdin cannot be interrupted."""
         for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(each, signal.SIG_IGN)  # clients send several, a tenth of a second apart
         for running in engines:
@@ -60,7 +60,7 @@ def serve_stdio() -> int:
 
 
 class _Stdin:
-    """Lines of stdin for the MCP library; a longer message than we take is answered with an error instead."""
+    """Lines of stdin for the MCP library. A message over the limit is answered with an error instead."""
 
     def __init__(self) -> None:
         self.refusals: MemoryObjectSendStream[SessionMessage] | None = None

@@ -1,4 +1,4 @@
-"""Makes an answer fit into what a model should be given at once; the whole goes to a file that the answer names."""
+"""Truncates an answer to what a model should read at once; the whole goes to a file that the answer names."""
 
 import hashlib
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _GOOD = frozenset({"correct", "warning", "note", "remark"})
 
 @dataclass(frozen=True)
 class Keep:
-    """Keep the `most` most telling items of the list `field`: what is wrong before what is right, else the first."""
+    """Keep the `most` most important items of the list `field`: failures before successes, else the first."""
 
     field: str
     most: int
@@ -112,12 +112,12 @@ _STEPS: dict[type[Result], tuple[Step, ...]] = {
 
 
 def size(result: Result) -> int:
-    """Bytes of the answer as it goes over the wire, once."""
+    """Bytes of the answer as JSON."""
     return len(result.model_dump_json(by_alias=True).encode())
 
 
 def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
-    """`result` when it fits into `limit` bytes; else its most telling part, with `left_out` and a file in `folder`."""
+    """`result` if it fits into `limit` bytes; else its most important part, with `left_out` and a file in `folder`."""
     if size(result) <= limit:
         return result
     if isinstance(result, JobResult):
@@ -127,7 +127,7 @@ def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
             update={name: part and truncate(part, folder, limit=room) for name, part in inner.items()}
         )
     if isinstance(result, ReadResult):
-        return _shorter_reading(result, limit)  # type: ignore[return-value]  # a ReadResult again, which mypy cannot see
+        return _truncate_reading(result, limit)  # type: ignore[return-value]  # a ReadResult again, which mypy cannot see
     whole = result
     left_out: dict[str, str] = {}
     for step in _STEPS.get(type(result), ()):
@@ -204,7 +204,7 @@ def _with_artefact(result: _R, whole: Result, folder: Path) -> _R:
     return result.model_copy(update={"artefacts": [*result.artefacts, entry]})
 
 
-def _shorter_reading(result: ReadResult, limit: int) -> ReadResult:
+def _truncate_reading(result: ReadResult, limit: int) -> ReadResult:
     """Fewer sections, then less text; `next_start` moves so that nothing is skipped."""
     sections = _cut(result.sections, 160)
     while sum(size(section) for section in sections) > _SECTIONS_BYTES:

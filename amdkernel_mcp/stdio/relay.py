@@ -109,7 +109,7 @@ class Relay:
             self._write_out(line)
 
     def _explain(self, code: int) -> None:
-        """Answer all waiting requests, and those to come, with the reason why there is no server."""
+        """Answer all waiting and all later requests with the reason why there is no server."""
         with self._lock:
             last = list(self._stderr)
             reason = next((line for line in reversed(last) if line.strip()), "it printed nothing")
@@ -124,12 +124,12 @@ class Relay:
     def _write_out(self, line: bytes) -> None:
         try:
             _write(1, line)
-        except BrokenPipeError:  # the client has gone and will not close stdin in good order
+        except BrokenPipeError:  # the client has gone without closing stdin
             if not self._gone.is_set():
                 os.kill(self._server, signal.SIGTERM)
 
     def _feed_server(self, stdin: int) -> None:
-        """Write to the server from a thread of its own: a long message must not hold up the answers to later ones."""
+        """Write to the server from a separate thread: a long message must not delay the answers to later ones."""
         try:
             while (line := self._to_server.get()) is not None:
                 _write(stdin, line)
@@ -186,8 +186,8 @@ class _Waiting:
 def _spawn(command: list[str]) -> tuple[int, int, int, int]:
     """Start `command`; its process id and our ends of its stdin, stdout and stderr.
 
-    posix_spawn and not subprocess, whose import alone takes as long as everything else here. A process group of its
-    own, so that a Ctrl-C in a terminal reaches the server once, through us.
+    posix_spawn and not subprocess, whose import alone takes as long as everything else here. A separate process
+    group, so that a Ctrl-C in a terminal reaches the server once, through us.
     """
     pipes = [os.pipe() for _ in range(3)]
     (in_server, in_us), (out_us, out_server), (err_us, err_server) = pipes

@@ -1,4 +1,4 @@
-"""Streamable HTTP: who gets in, in both eras, and what a stranger is told."""
+"""Streamable HTTP: who gets in, in both eras, and how others are refused."""
 
 import subprocess
 import sys
@@ -102,4 +102,4 @@ def test_a_body_of_50_mb_is_a_json_rpc_error(team: HttpServer, chunked: bool) ->
     error = answer.json()["error"]
     assert error["code"] == -32600
     assert "longer than 4 MiB" in error["message"]
-    assert team.post().status_code == 200, "and the server goes on"
+    assert team.post().status_code == 200, "the server continues"

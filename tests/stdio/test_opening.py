@@ -149,7 +149,7 @@ def test_discover_in_a_version_of_the_future_then_initialize(connection: Connect
     assert_called(connection.ask("tools/call", CALL))
 
 
-def test_initialize_then_discover_is_refused_by_the_server_and_calls_go_on(connection: Connection) -> None:
+def test_initialize_then_discover_is_refused_by_the_server_and_calls_continue(connection: Connection) -> None:
     assert "result" in connection.ask("initialize", OPENING)
     connection.notify("notifications/initialized")
     connection.start_server()

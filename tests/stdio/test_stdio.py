@@ -48,7 +48,7 @@ def test_stdout_carries_nothing_but_protocol_and_the_end_is_clean() -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["--no-relay"]], ids=["relay", "direct"])
-def test_a_message_of_50_mb_is_an_error_and_the_connection_goes_on(arguments: list[str]) -> None:
+def test_a_message_of_50_mb_is_an_error_and_the_connection_continues(arguments: list[str]) -> None:
     opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
     long = {"name": "compile_kernel", "arguments": {"source": "x" * 50_000_000}}
     call = {"name": "get_job", "arguments": {"job_id": "job-0"}}
