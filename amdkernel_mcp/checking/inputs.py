@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from amdkernel_mcp.problems.expressions import Expression
+from amdkernel_mcp.expressions import Expression
 from amdkernel_mcp.problems.problem import Argument, Case, Problem
 
 if TYPE_CHECKING:

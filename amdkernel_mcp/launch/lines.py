@@ -10,14 +10,16 @@ from dataclasses import replace
 
 from amdkernel_mcp.compiler.flags import parse_flags
 from amdkernel_mcp.errors import FlagError
+from amdkernel_mcp.expressions import Expression, ExpressionError, parse_expression
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan, Workspace
 from amdkernel_mcp.problems.dtypes import DTYPES, suggest_dtype
-from amdkernel_mcp.problems.expressions import Expression, ExpressionError, parse_expression
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.results.kernels import Finding
 
 _LINE = re.compile(r"^[ \t]*//[ \t]*amdkernel[ \t]*:(.*)$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_LONGEST_MESSAGE = 500
+_MOST_DIMENSIONS = 8
 _VERBS = ("launch", "workspace", "build", "tune")
 
 
@@ -66,7 +68,8 @@ class _PlanReader:
             yield self._source.count("\n", 0, match.start(1)) + 1, match[1]
 
     def _wrong(self, message: str, line: int | None) -> None:
-        self._mistakes.append(Finding(kind="launch_plan", message=message, line=line))
+        shown = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
+        self._mistakes.append(Finding(kind="launch_plan", message=shown, line=line))
 
     # ---- one line each ----
 
@@ -97,6 +100,8 @@ class _PlanReader:
         shape = tuple(map(parse_expression, _items(settings["shape"])))
         if not shape:
             raise _Mistake(f"workspace {name} has an empty shape")
+        if len(shape) > _MOST_DIMENSIONS:
+            raise _Mistake(f"workspace {name} has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}")
         workspace = Workspace(name, DTYPES[dtype], shape, line)
         self._plan = replace(self._plan, workspaces=(*self._plan.workspaces, workspace))
 
@@ -166,7 +171,7 @@ class _PlanReader:
                 known = ", ".join(sorted(scalars)) or "none"
                 near = difflib.get_close_matches(name, scalars, n=1)
                 meant = f"; did you mean {near[0]!r}?" if near else ""
-                self._wrong(f"{where} uses {name!r}, which is no scalar{meant} (scalars: {known})", line)
+                self._wrong(f"{where} uses {name!r}, which is not a scalar{meant} (scalars: {known})", line)
 
 
 def _name_and_settings(verb: str, rest: str, known: tuple[str, ...]) -> tuple[str, dict[str, str]]:

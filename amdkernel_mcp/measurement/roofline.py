@@ -58,7 +58,7 @@ WHAT_IT_IS: dict[str, str] = {
     "lines of 128 B that an instruction touches",
     "lds": "max(SQ_LDS_IDX_ACTIVE, lds_bytes / 128) clocks per busy CU: bank conflicts are in it",
     "vector_alu": "CDNA: 4 clocks per VALU instruction of a wave, 16 per transcendental, per busy SIMD; RDNA: 1 for 32 "
-    "lanes, 4 in a unit beside it per transcendental; f64 as its peak says",
+    "lanes, 4 in a separate unit per transcendental; f64 as its peak says",
     "matrix_cores": "512 * MFMA_MOPS of each type / (peak flop per clock and CU) per busy CU",
     "scalar_unit": "one SALU, SMEM or branch instruction per clock and busy CU; RDNA: and busy SIMD",
     "wave_issue": "4 clocks (RDNA: 1) per instruction of a wave, with the waves that are resident at once",

@@ -22,9 +22,9 @@ from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError
 from amdkernel_mcp.server.app import build_server
 from amdkernel_mcp.server.limits import MESSAGE_BYTES, TOO_LONG
+from amdkernel_mcp.server.lines import LongLine, read_bounded_lines
 from amdkernel_mcp.server.team import TeamTokens
 from amdkernel_mcp.server.tokens import refuse_strangers
-from amdkernel_mcp.stdio.lines import LongLine, read_bounded_lines
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream

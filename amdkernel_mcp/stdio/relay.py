@@ -16,8 +16,8 @@ import threading
 from typing import Any
 
 from amdkernel_mcp.server.limits import MESSAGE_BYTES, TOO_LONG
+from amdkernel_mcp.server.lines import LongLine, read_bounded_lines, read_lines
 from amdkernel_mcp.stdio.handshake import Era, Handshake, era_of
-from amdkernel_mcp.stdio.lines import LongLine, read_bounded_lines, read_lines
 
 STDERR_LINES = 12
 GRACE_S = 5.0  # for a server whose client has gone, before it is terminated, and again before it is killed

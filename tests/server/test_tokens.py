@@ -49,6 +49,6 @@ def test_a_file_that_is_wrong_is_refused_without_showing_a_token(
     assert BOB not in str(raised.value)
 
 
-def test_a_file_that_is_missing_is_refused_and_not_taken_for_no_tokens(settings: Settings, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="cannot be read"):
+def test_a_file_that_is_missing_is_an_error_and_does_not_mean_no_tokens(settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot read"):
         tokens(settings, tmp_path / "none")

@@ -117,8 +117,8 @@ _LDS = _modelled(
 _CACHES = (
     _modelled(
         "requests",
-        SQC_DCACHE_HITS="scalar cache lines that were there",
-        SQC_DCACHE_MISSES="scalar cache lines that were not there",
+        SQC_DCACHE_HITS="scalar cache lines that hit",
+        SQC_DCACHE_MISSES="scalar cache lines that miss",
         TCP_TOTAL_ACCESSES_sum="accesses that the address unit makes of vector memory instructions: one for an active "
         "lane, or for four lanes whose bytes lie within 16",
         TCP_TOTAL_READ_sum="loads of these",

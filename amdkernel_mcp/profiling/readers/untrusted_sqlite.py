@@ -15,11 +15,16 @@ from typing import Any
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.readers.recording import visible
 
-STEPS, STEPS_PER_BYTE = 100_000_000, 50  # of SQLite's virtual machine; a dispatch takes a few hundred
-CPU_S, CPU_S_PER_BYTE = 20.0, 4e-7  # a step may build a long text
-MEMORY_BYTES, MEMORY_PER_BYTE = 1 << 30, 32  # a view may sort what it makes up, before we see a row
-BYTES_PER_ROW = 8  # a row of any view has at least this much of the file
-LONGEST_TEXT = 1 << 18  # demangled names of templates are long
+# Steps of SQLite's virtual machine. A dispatch takes a few hundred, and its rows have about 100 bytes.
+STEPS, STEPS_PER_BYTE = 100_000_000, 50
+# A single step may build a long text.
+CPU_S, CPU_S_PER_BYTE = 20.0, 4e-7
+# A view may sort what it makes up before it returns a row.
+MEMORY_BYTES, MEMORY_PER_BYTE = 1 << 30, 32
+# Rows of an honest view share the bytes of the file.
+BYTES_PER_ROW = 8
+# Demangled names of templates are long.
+LONGEST_TEXT = 1 << 18
 
 _STEPS_PER_CALL = 10_000
 _LIMITS = {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amdkernel_mcp.stdio.lines import LongLine, Splitter, read_bounded_lines, read_lines
+from amdkernel_mcp.server.lines import LongLine, Splitter, read_bounded_lines, read_lines
 
 
 @given(st.lists(st.binary(max_size=30), max_size=8), st.integers(1, 7))
