@@ -44,7 +44,7 @@ def read_tokens(settings: Settings) -> dict[str, str]:
     return tokens
 
 
-def refuse_strangers(host: str, tokens: dict[str, str]) -> None:
+def require_tokens(host: str, tokens: dict[str, str]) -> None:
     """Raises SettingsError for an address that other machines can reach while no tokens are set."""
     if not tokens and not is_loopback(host):
         raise SettingsError(

@@ -24,7 +24,7 @@ from amdkernel_mcp.server.app import build_server
 from amdkernel_mcp.server.limits import MESSAGE_BYTES, TOO_LONG
 from amdkernel_mcp.server.lines import LongLine, read_bounded_lines
 from amdkernel_mcp.server.team import TeamTokens
-from amdkernel_mcp.server.tokens import refuse_strangers
+from amdkernel_mcp.server.tokens import require_tokens
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
@@ -100,7 +100,7 @@ def serve_http(settings: Settings, tokens: dict[str, str], *, host: str, port: i
 
     Raises SettingsError for an address that others can reach while no tokens are set.
     """
-    refuse_strangers(host, tokens)
+    require_tokens(host, tokens)
     server = build_server(settings, auth=TeamTokens(tokens) if tokens else None)
     server.run(
         transport="http",

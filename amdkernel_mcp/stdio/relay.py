@@ -119,7 +119,7 @@ class Relay:
                 self._send({"id": identity, "error": self._death})
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._write_out(json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n")
+        self._write_out(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     def _write_out(self, line: bytes) -> None:
         try:

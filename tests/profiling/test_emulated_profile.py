@@ -165,7 +165,7 @@ def test_low_occupancy_names_what_limits_it():
     assert "lds" in row.because
 
 
-def test_a_matrix_product_on_the_vector_alu_is_told_about_matrix_cores():
+def test_a_matrix_product_on_the_vector_alu_is_differences_about_matrix_cores():
     fma = {"SQ_INSTS_VALU": 1000 * WAVES, "active_lanes_valu": 64000 * WAVES, "SQ_INSTS_VALU_FMA_F32": 700 * WAVES}
     assert "A matrix product without matrix instructions" in findings(run(**fma))
     with_mfma = fma | {"SQ_INSTS_MFMA": 10 * WAVES, "SQ_INSTS_VALU_MFMA_MOPS_F16": 160 * WAVES}
@@ -253,7 +253,7 @@ def test_narrow_loads_of_one_line_are_not_called_scattered():
     assert "Loads are not coalesced" not in findings(result)
 
 
-def test_rdna_is_told_of_wmma():
+def test_rdna_is_differences_of_wmma():
     fma = {"SQ_INSTS_VALU": 1000 * WAVES, "SQ_INSTS_VALU_FMA_F16": 500 * WAVES, "SQ_INSTS": 1100 * WAVES}
     dispatch = Dispatch("k", (4096, 1, 1), (256, 1, 1), counts(**fma), Footprint(MIB, MIB))
     result = profile(
@@ -267,9 +267,9 @@ def test_rdna_is_told_of_wmma():
 
 def test_the_better_kernel_is_better_by_named_counters():
     naive, better = run(cache_lines_loaded=64 * WAVES), run()
-    told = compare(naive, better)
-    assert told[0].metric == "Modelled Time"
-    lines = next(one for one in told if one.metric == "cache_lines_loaded")
+    differences = compare(naive, better)
+    assert differences[0].metric == "Modelled Time"
+    lines = next(one for one in differences if one.metric == "cache_lines_loaded")
     assert lines.better
     assert lines.sentence.startswith("cache_lines_loaded: 32 times less")
     assert not any(one.better for one in compare(better, naive))

@@ -30,11 +30,11 @@ def test_every_pass_runs_our_runner_under_rocprofv3():
 
 def test_the_script_gives_each_word_to_the_program_as_it_is(tmp_path):
     words = ["printf", "%s\\n", "@OUT@/profile/pass_1", "k<float>(int*)", "it's", ""]
-    told = subprocess.run(
+    printed = subprocess.run(
         ["sh", "-c", script([words]).split(" ", 4)[4]], env={"OUT": str(tmp_path / "o u t"), "PATH": "/usr/bin:/bin"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert told.stdout.splitlines() == [f"{tmp_path}/o u t/profile/pass_1", "k<float>(int*)", "it's", ""]
+    assert printed.stdout.splitlines() == [f"{tmp_path}/o u t/profile/pass_1", "k<float>(int*)", "it's", ""]
 
 
 def test_what_comes_back_is_imported():

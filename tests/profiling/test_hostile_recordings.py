@@ -1,4 +1,4 @@
-"""Recordings that a stranger wrote to do harm are refused in a sentence and a bounded time, or read as they are."""
+"""Recordings made to do harm are refused with a clear error within bounds, or read as they are."""
 
 import json
 import sqlite3

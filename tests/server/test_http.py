@@ -43,7 +43,7 @@ async def test_files_of_the_server_are_not_read(team: HttpServer) -> None:
 
 
 @pytest.mark.parametrize("token", [None, "token-of-nobody-000000", ANN[:-1], ANN + "0"])
-def test_nobody_else_gets_in(team: HttpServer, token: str | None) -> None:
+def test_no_request_without_a_known_token_gets_in(team: HttpServer, token: str | None) -> None:
     answer = team.post(token=token)
     assert answer.status_code == 401, answer.text
     assert answer.headers["www-authenticate"].startswith("Bearer")

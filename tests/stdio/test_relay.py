@@ -88,6 +88,14 @@ def test_opening_requests_are_answered_before_the_server_starts_and_only_once(lo
     assert ids_in(log) == ["a", 2, 3], "of the answered requests the server needs only initialize"
 
 
+def test_an_id_that_is_not_valid_text_is_answered_like_any_other(log: Path, gate: Path) -> None:
+    session = Session(ECHO, str(gate), str(log))
+    session.send("\ud800", "tools/list")
+    assert session.receive()["id"] == "\ud800"
+    gate.touch()
+    assert session.end() == ("", "", 0)
+
+
 def test_without_recorded_answers_it_is_a_pipe(log: Path) -> None:
     session = Session(ECHO, STARTED, str(log), recorded=None)
     session.send(1, "initialize")

@@ -89,7 +89,7 @@ def kernel_name(text: str) -> str:
 def visible(text: str) -> str:
     """The text with each character that a terminal acts on or does not show as its escape, `\\x1b`; else unchanged.
 
-    A recording's names are a stranger's: they must not colour a terminal, move its cursor or reverse a line.
+    Names in a recording are untrusted: they must not colour a terminal, move its cursor or reverse a line.
     """
     if text.isprintable():
         return text

@@ -1,4 +1,4 @@
-"""Reading an SQLite file that a stranger may have written: its views are programs, so their work is bounded.
+"""Reads an untrusted SQLite file. Its views are programs, so their work is bounded.
 
 A view can recurse for ever, join a table with itself until memory ends, or make up text. What an honest recording needs
 grows with its size, and so do the limits. Source: sqlite.org, "Defense Against The Dark Arts".
@@ -105,7 +105,7 @@ class UntrustedDatabase:
     def _refuse(self, why: str) -> ProfileFileError:
         return ProfileFileError(
             f"the database was not written by rocprofv3: {why}", file=str(self._path),
-            hint="give the .db file as the profiler wrote it",
+            hint="use the .db file as the profiler wrote it",
         )  # fmt: skip
 
 
