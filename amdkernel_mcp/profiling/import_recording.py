@@ -5,12 +5,13 @@ from pathlib import Path
 from statistics import fmean, median
 
 from amdkernel_mcp.hardware.specs import Gpu, gpu_by_name, lookup
-from amdkernel_mcp.profiling.metrics.evaluation import DILUTED, Aggregation, constants, counted, evaluate, kernel_ns
+from amdkernel_mcp.profiling.metrics.evaluation import Aggregation, constants, counted, evaluate, kernel_ns
 from amdkernel_mcp.profiling.metrics.metric import quantity
 from amdkernel_mcp.profiling.metrics.recorded import definitions
 from amdkernel_mcp.profiling.readers.read import read_recording
 from amdkernel_mcp.profiling.readers.recording import KernelTotals, RecordedDispatch, Recording
-from amdkernel_mcp.profiling.rules.recorded import SHORT_NS, bound_of, diagnose_recording
+from amdkernel_mcp.profiling.report import reason, warnings
+from amdkernel_mcp.profiling.rules.recorded import bound_of, diagnose_recording
 from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
 from amdkernel_mcp.results.quantity import Metric
 
@@ -37,8 +38,8 @@ def import_recording(path: Path, *, gpu: str | None = None, rule: Aggregation = 
     return ProfileResult(
         kernels=kernels,
         diagnosis=diagnose_recording(kernels),
-        reason=_reason(recording, part, rule),
-        warnings=[*recording.warnings, *about_gpu, *_warnings(recording, kernels)],
+        reason=reason(recording, part, rule),
+        warnings=[*recording.warnings, *about_gpu, *warnings(recording, kernels)],
     )
 
 
@@ -126,38 +127,3 @@ def _totals(row: KernelTotals) -> KernelProfile:
     metrics = {name: quantity(value, "ns", "measured") for name, value in rows.items()}
     metrics["Dispatches"] = quantity(row.calls, "count", "measured")
     return KernelProfile(name=row.kernel, dispatches=row.calls, metrics=metrics, bound=None)
-
-
-def _reason(recording: Recording, gpu: Gpu | None, rule: Aggregation) -> str:
-    where = gpu.name if gpu else "an unknown GPU"
-    how = "means over dispatches" if rule == "mean_of_ratios" else "sums over dispatches"
-    return f"{recording.format} from {where}; ratios are {how} ({rule})"
-
-
-def _warnings(recording: Recording, kernels: Sequence[KernelProfile]) -> list[str]:
-    warnings = []
-    has_counters = any(dispatch.passes for dispatch in recording.dispatches)
-    if has_counters and not recording.timed_apart and any(kernel_ns(d) for d in recording.dispatches):
-        warnings.append("the times are from runs with counters, which slow kernels down: add a --kernel-trace run")
-    if recording.dispatches and not all(kernel_ns(dispatch) for dispatch in recording.dispatches):
-        warnings.append("some dispatches have no duration: their rates are `not_measured`")
-    for kernel in kernels[:5]:
-        warnings += _about(kernel)
-    return warnings
-
-
-def _about(kernel: KernelProfile) -> list[str]:
-    name, metrics = kernel.name[:60], kernel.metrics
-    found = []
-    time_ns = metrics["Kernel Time"].value
-    if time_ns and time_ns < SHORT_NS:
-        found.append(f"{name}: {time_ns / 1000:.1f} us is too short to say what bounds it")
-    dilution = metrics.get("GUI_ACTIVE time / Kernel Time")
-    if dilution and dilution.value and dilution.value > DILUTED:
-        found.append(
-            f"{name}: GRBM_GUI_ACTIVE is {dilution.value:.1f} times the kernel time; percentages of it are lower bounds"
-        )
-    longest, middle = metrics.get("Kernel Time, longest"), metrics.get("Kernel Time, median")
-    if longest and middle and longest.value and middle.value and longest.value > 2 * middle.value:
-        found.append(f"{name}: the longest dispatch took {longest.value / middle.value:.1f} times the median")
-    return found
