@@ -145,13 +145,14 @@ class Engine:
         from amdkernel_mcp.measurement.benchmark import benchmark
         from amdkernel_mcp.measurement.not_timed import incorrect, stopped
 
-        sides = []
+        sides, checks = [], []
         for text, role in ((source, "this kernel"), (baseline, "the baseline")):
             if text is None:
                 continue
             name = file_name if role == "this kernel" else "baseline.hip"
             prepared = self._prepare(problem, text, file_name=name, target=target, on_progress=on_progress)
             checked = self._check(prepared, on_progress)
+            checks.append(checked)
             if checked.verdict != "correct":
                 return incorrect(checked, role)
             measured = self._measure(prepared, _plan_measurement(prepared), on_progress)
@@ -167,7 +168,8 @@ class Engine:
             emulated=where.kind == "emulator",
             interleaved=False,
         )
-        return answer.model_copy(update={"isolation": prepared.sandbox.isolation})
+        notes = dict.fromkeys(note for side in checks for note in side.not_cached)
+        return answer.model_copy(update={"isolation": prepared.sandbox.isolation, "not_cached": [*notes]})
 
     def profile(
         self,
@@ -200,7 +202,9 @@ class Engine:
             gpu=gpu_by_name(where.gpu),
             target=where.name,
         )
-        return answer.model_copy(update={"isolation": prepared.sandbox.isolation})
+        return answer.model_copy(
+            update={"isolation": prepared.sandbox.isolation, "not_cached": compiled.result.not_cached}
+        )
 
     def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
         """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError."""

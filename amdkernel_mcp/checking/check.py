@@ -17,7 +17,7 @@ from amdkernel_mcp.results.kernels import CaseResult, CheckResult, CheckScope, C
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.judge import RunJudgement
-    from amdkernel_mcp.checking.reference import Array, Call
+    from amdkernel_mcp.checking.reference import Array, Call, Expected
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.findings.faults import Layout
@@ -68,8 +68,8 @@ def check(
     report, expected = _run_both(
         sandbox, target, compiled.code_object, problem, calls, runs, cache_dir, options.case_timeout_s, on_progress
     )
-    judged = _judge(problem, plan, compiled, calls, report, expected)
-    result = _summarise(problem, calls, judged, expected)
+    judged = _judge(problem, plan, compiled, calls, report, expected.outputs)
+    result = _summarise(problem, calls, judged, expected.outputs)
     evidence = "emulated" if target.kind == "emulator" else "measured"
     return result.model_copy(
         update={
@@ -80,8 +80,14 @@ def check(
             "seconds": round(time.monotonic() - began, 3),
             "code_object": compiled.result.code_object,
             "diagnostics": compiled.result.diagnostics,
+            "not_cached": _not_cached(compiled, expected),
         }
     )
+
+
+def _not_cached(compiled: Compiled, expected: Expected) -> list[str]:
+    reason = expected.not_cached
+    return [*compiled.result.not_cached, *([f"the expected outputs were not cached: {reason}"] if reason else [])]
 
 
 def invalid(findings: Sequence[Finding], *, target: str | None = None) -> CheckResult:
@@ -109,6 +115,7 @@ def invalid_from_compile(result: CompileResult, *, target: str | None = None) ->
             "reason": f"does not compile: {answer.reason}",
             "diagnostics": result.diagnostics,
             "isolation": result.isolation,
+            "not_cached": result.not_cached,
         }
     )
 
@@ -183,7 +190,7 @@ def _run_both(
     cache_dir: Path | None,
     case_timeout_s: float,
     on_progress: Callable[[str], None],
-) -> tuple[RunnerReport, list[dict[str, Array]]]:
+) -> tuple[RunnerReport, Expected]:
     """The launches and the reference at the same time, in two sandboxes that know nothing of each other."""
     from amdkernel_mcp.checking.reference import expected_outputs
     from amdkernel_mcp.execution.runner.job import run_job
@@ -195,7 +202,7 @@ def _run_both(
         try:
             report = run_job(sandbox, target, job, on_progress=on_progress)
         finally:
-            expected = reference.result()  # a problem that cannot be used is told first
+            expected = reference.result()  # a problem that cannot be used is reported first
     if report.device is None and all(case.status == "crashed" for case in report.cases):
         raise TargetError(f"{target.name} cannot be used: {report.cases[0].message}", hint="`amdkernel doctor`")
     return report, expected

@@ -29,5 +29,6 @@ class JobAnswer(Result):
     progress: str | None = Field(default=None, description="What is being done at the moment")
     isolation: Isolation | None = Field(default=None, description="`none`: the code ran without a container")
     target: str | None = None
+    not_cached: list[str] = Field(default=[], description="What could not be kept for the next call, and why")
     artefacts: list[Artefact] = []
     left_out: list[str] = Field(default=[], description="What did not fit; the artefact `whole answer` has it")

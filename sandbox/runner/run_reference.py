@@ -100,9 +100,13 @@ def main() -> None:
     try:
         run(json.loads(Path("job.json").read_text()), out, answer)
     except Unusable as error:
-        answer["error"] = {"kind": "result", "message": str(error), "line": None}
+        answer["error"] = {"kind": "result", "message": str(error)[:500], "line": None}
     except ModuleNotFoundError as error:
-        answer["error"] = {"kind": "module", "message": error.name or str(error), "line": line_in_reference(error)}
+        answer["error"] = {
+            "kind": "module",
+            "message": (error.name or str(error))[:500],
+            "line": line_in_reference(error),
+        }
     except BaseException as error:  # the user's code may raise anything, SystemExit included
         answer["error"] = {
             "kind": "exception",

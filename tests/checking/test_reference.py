@@ -17,7 +17,7 @@ def expect(sandbox, tmp_path):
     def run(reference, toml=TOML, *, cache_dir=None, timeout_s=60.0):
         problem = load_problem(write_problem(tmp_path / "softmax", toml, reference))
         calls = [Call(case, 0, make_inputs(problem, case, seed=0)) for case in problem.cases]
-        return calls, expected_outputs(sandbox, problem, calls, cache_dir=cache_dir, timeout_s=timeout_s)
+        return calls, expected_outputs(sandbox, problem, calls, cache_dir=cache_dir, timeout_s=timeout_s).outputs
 
     return run
 
@@ -91,3 +91,34 @@ def test_what_was_computed_is_remembered_until_the_reference_changes(expect, tmp
     )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+FORGERIES = {
+    "an answer that nests": ("b'[' * 1_000_000", "b''", "overwrote its own answer"),
+    "an answer of NaN": ("b'NaN'", "b''", "overwrote its own answer"),
+    "an error that is no object": ("""b'{"error": 7, "call": 0, "seconds": []}'""", "b''", "overwrote its own answer"),
+    "no array": ("""b'{"error": null, "call": 0, "seconds": []}'""", "b'rubbish'", "`y` cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("answer", "array", "said"), FORGERIES.values(), ids=FORGERIES)
+def test_a_reference_that_forges_its_answer_is_an_error_of_the_problem(expect, answer, array, said):
+    body = f"""
+    import os, pathlib
+    out = pathlib.Path(os.environ["OUT"])
+    (out / "0" / "y.npy").parent.mkdir(exist_ok=True)
+    (out / "0" / "y.npy").write_bytes({array})
+    (out / "answer.json").write_bytes({answer})
+    os._exit(0)
+"""
+    with pytest.raises(ProblemFileError, match=said):
+        expect(BODY + body)
+
+
+def test_a_cache_that_cannot_be_written_costs_no_answer(sandbox, tmp_path):
+    (tmp_path / "file").write_text("")
+    problem = load_problem(write_problem(tmp_path / "softmax"))
+    calls = [Call(problem.cases[0], 0, make_inputs(problem, problem.cases[0], seed=0))]
+    expected = expected_outputs(sandbox, problem, calls, cache_dir=tmp_path / "file")
+    assert expected.outputs[0]["y"].shape == (4, 10)
+    assert "Not a directory" in expected.not_cached
