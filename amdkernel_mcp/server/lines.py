@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _CHUNK = 1 << 16
 _KEPT = 4096  # of each end of a line that is too long: clients write the id first or last
@@ -16,8 +16,7 @@ _FIRST = re.compile(rb"\s*\{\s*(?:" + _OTHER + rb"\s*,\s*)*" + _ID)
 _LAST = re.compile(_ID + rb"(?:\s*,\s*" + _OTHER + rb")*\s*\}\s*\Z")
 
 
-@dataclass(frozen=True)
-class LongLine:
+class LongLine(NamedTuple):  # not a dataclass: their import takes longer than the rest of the relay's start
     """A line that was longer than the limit; `identity` is its JSON-RPC id, None where it cannot be found."""
 
     identity: int | str | None

@@ -35,7 +35,7 @@ def test_settings_and_file_are_joined(settings: Settings, file: Path) -> None:
         (f"\n{BOB} bob smith\n", "`TOKEN NAME`", 2),
         ("short bob\n", "shorter than 16", 1),
         (f"{ANN} ann\n{ANN} bob\n", "have the same token", 2),
-        ("# nobody\n", "has no users", None),
+        ("# no users yet\n", "has no users", None),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_without_showing_a_token(
