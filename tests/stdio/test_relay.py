@@ -249,5 +249,16 @@ def test_many_answers_at_once_stay_whole_lines(log: Path, gate: Path) -> None:
 def test_the_recorded_answers_need_no_heavy_import() -> None:
     code = "import sys; import amdkernel_mcp.stdio.main, amdkernel_mcp.stdio.relay; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    heavy = {"pydantic", "dataclasses", "inspect", "mcp", "fastmcp", "numpy", "subprocess", "asyncio", "rich", "typer"} & set(loaded)
+    heavy = {
+        "pydantic",
+        "dataclasses",
+        "inspect",
+        "mcp",
+        "fastmcp",
+        "numpy",
+        "subprocess",
+        "asyncio",
+        "rich",
+        "typer",
+    } & set(loaded)
     assert not heavy
