@@ -110,9 +110,12 @@ class UntrustedDatabase:
 
 
 def _memory() -> int:
-    """Resident bytes of this process."""
-    with open("/proc/self/statm", "rb", buffering=0) as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    """Resident bytes of this process; 0 where the system does not say, so that only the other limits hold."""
+    try:
+        with open("/proc/self/statm", "rb", buffering=0) as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 @contextmanager
