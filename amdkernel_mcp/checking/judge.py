@@ -242,7 +242,8 @@ def _repeat_findings(
             )
             count = _count_differing(repeats[n], repeats[n - 2])
             message = (
-                f"the result depends on the order of waves and workgroups: {_at(argument, differ)} is {one} and {other},"
+                f"the result depends on the order of waves and workgroups: {_at(argument, differ)} is {one}"
+                f" and {other},"
                 f" {_elements(count)} in all: look for a race, or for atomics on floating-point numbers"
             )
             if orders[n]:

@@ -77,7 +77,7 @@ class Stop:
 
 
 def lines_to(lines: Lines | None, pc: int, callers: Sequence[int] = ()) -> list[int]:
-    """The line of an instruction, then the lines of the calls around it; code from a header has the line of its call."""
+    """The line of an instruction (for code from a header, of its call), then the lines of the calls around it."""
     return [line for place in (pc, *callers) for line in (lines.lines_of(place) if lines else ())]
 
 
@@ -170,9 +170,7 @@ def remedy_of(fault: DispatchFault) -> str:
     if _is_null(fault):
         return "set the pointer before it is used"
     if _has_no_lds(fault):
-        return (
-            "give the launch the bytes of its `extern __shared__` arrays: third in <<<>>>, or `lds=` in a launch line"
-        )
+        return "give the launch the bytes of its `extern __shared__` arrays: third in <<<>>>, or `lds=` in a launch"
     return _REMEDIES["out_of_bounds"]
 
 

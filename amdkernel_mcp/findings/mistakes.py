@@ -1,4 +1,4 @@
-"""What the emulator's checks reported while a kernel ran on → findings: races, uninitialised reads, stores to inputs."""
+"""What the emulator's checks reported without stopping the kernel → findings."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def explain_mistakes(
 
 
 def _counters(found: Sequence[DispatchFinding], lines: Lines | None) -> set[int]:
-    """The lines that load and store one place in several waves, as `count++` does: both accesses race with the store."""
+    """The lines that load and store one place in several waves, as `count++` does."""
     how: dict[int, set[bool | None]] = {}
     for seen in found:
         line = line_at(lines, seen.pc, seen.callers)

@@ -180,7 +180,7 @@ def test_what_lies_far_from_all_arrays_is_not_put_down_to_one(problem, region, o
                    "region_bytes": 400, "instruction": "flat_store_dword v[0:1], v2"},
          "crashed", "out_of_bounds", "writes 4 bytes at byte 512 of LDS"),
         ("fault", {"kind": "out_of_bounds", "space": "lds", "store": True, "bytes": 4, "address": 0, "region_bytes": 0},
-         "incorrect", "out_of_bounds", "third in <<<>>>, or `lds=` in a launch line"),
+         "incorrect", "out_of_bounds", "third in <<<>>>, or `lds=` in a launch"),
         ("fault", {"kind": "out_of_bounds", "space": "global", "store": True, "bytes": 4, "address": 0},
          "crashed", "out_of_bounds", "set the pointer before it is used"),
         ("fault", {"kind": "out_of_bounds", "space": "global", "store": True, "bytes": 4, "address": 0x7F0000001000,
