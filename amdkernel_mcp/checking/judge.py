@@ -185,14 +185,14 @@ def _plain(value: Any) -> float | int | str:
 
 
 def _never_written(repeats: Sequence[Array]) -> Mask:
-    """Elements that hold the poison of each run. One run is no proof: a kernel may also have copied the poison."""
+    """Elements that hold the poison of each run. One run does not prove it: a kernel may copy the poison."""
     if len(repeats) < 2:
         return np.zeros(repeats[0].shape, bool)
     return _unwritten(repeats[0], POISON[0]) & _unwritten(repeats[1], POISON[1])
 
 
 def _unwritten(array: Array, poison: int) -> Mask:
-    """Which elements still hold the bytes that were there before the run."""
+    """Which elements still hold the bytes from before the run."""
     raw = np.frombuffer(array.tobytes(), np.uint8).reshape(*array.shape, array.dtype.itemsize)
     return np.asarray((raw == poison).all(axis=-1))
 

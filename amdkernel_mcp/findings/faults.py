@@ -13,7 +13,7 @@ from amdkernel_mcp.results.kernels import CheckVerdict, Finding, FindingKind
 from amdkernel_mcp.runner_protocol.records import DispatchFault
 from amdkernel_mcp.runner_protocol.report import CaseReport
 
-# An access within the runner's guard bands does not stop a GPU: the kernel goes on and is wrong.
+# An access within the runner's guard bands does not stop a GPU: the kernel continues and is wrong.
 _GUARD_BYTES = 64 << 10
 HANGS = ("step_limit", "deadlock")
 _ACCESS_KINDS: dict[str, FindingKind] = {
@@ -151,7 +151,7 @@ def _of_hang(kernel: str, fault: DispatchFault, seconds: float, lines: Lines | N
 
 
 def _survivable(fault: DispatchFault, lds_granule: int) -> bool:
-    """Whether a GPU would have gone on. Outside LDS, loads give 0 and stores are dropped; flat accesses fault."""
+    """Whether the kernel continues on a GPU. Outside LDS, loads give 0 and stores are dropped; flat accesses fault."""
     if fault.kind == "out_of_bounds" and fault.space == "lds" and fault.instruction.startswith("flat_"):
         return (fault.address or 0) < -(-(fault.region_bytes or 0) // lds_granule) * lds_granule
     if fault.kind == "read_only" or fault.space == "lds":

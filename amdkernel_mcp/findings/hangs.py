@@ -49,7 +49,7 @@ def commonest_place(
 def describe_hang(kernel: str, seconds: float, running: Standstill | str, waiting: Standstill | None) -> str:
     """What may be wrong with a kernel whose time was up: it hangs, or it is slow.
 
-    running: where the waves were that could go on; waiting: where the others were, at a barrier.
+    running: where the waves were that could run; waiting: where the others were, at a barrier.
     """
     where = f"{kernel} was still running after {seconds:.1f} s: {running}"
     if waiting is None:

@@ -168,7 +168,7 @@ def _elsewhere(line: int | None, other: int | None) -> str:
 
 
 def line_of_partner(partner: RacePartner, lines: Lines | None) -> int | None:
-    """The line of a race's other access; None for work that is not a kernel."""
+    """The line of a race's other access; None for a copy, a fill or a release."""
     return None if partner.work and partner.object is None else line_at(lines, partner.pc, partner.callers)
 
 

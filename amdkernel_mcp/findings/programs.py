@@ -110,7 +110,7 @@ class _Program:
 
 
 class _Tables(dict[int, LineTable | None]):
-    """The lines of each code object, by its number; None for one that was not kept."""
+    """The lines of each code object, by its number; None where it is missing."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         super().__init__()
