@@ -137,7 +137,7 @@ class CallRecord(_Answer):
 
 
 class DispatchFinding(DispatchFault):
-    """What the checks reported at one instruction while the kernel continued. `count`: its executions by a wave, with any
+    """What the checks reported at one instruction while the kernel continued. `count`: executions by a wave, with any
     number of lanes. `partner`: of races only."""
 
     count: _Count
