@@ -226,8 +226,8 @@ class Engine:
     ) -> ProgramRun:
         """Run a whole HIP program and pass its output on as it comes. Its exit code and its findings are values.
 
-        Without a close look, accesses beyond a block go on as on a GPU and are reported as `overruns`; `stops` are
-        what stopped a kernel, where the line is known. Raises InputError where `look` names what only the emulator
+        Without a close look, accesses beyond a block continue as on a GPU and are reported as `overruns`; `stops`
+        are what stopped a kernel, where the line is known. Raises InputError where `look` names what only the emulator
         can report and the target is a GPU.
         """
         from amdkernel_mcp.execution.runner.program import NO_LOOK, run_program

@@ -1,4 +1,4 @@
-"""Check a compiled kernel: plan → inputs → launches beside the reference → verdict. Composition only."""
+"""Check a compiled kernel: plan → inputs → launches, and the reference at the same time → verdict."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.runner_protocol.report import RunnerReport
 
 DEFAULT = CheckOptions()
-# Looking for races takes some ten times as long as running. The smallest case is worth more of it than the others.
+# A check for races takes about ten times as long as the run. The smallest case may take longer than the others.
 CLOSE_LOOK_WITHIN_S = 0.3
 SMALLEST_WITHIN_S = 1.0
 _MOST_FINDINGS = 8
@@ -35,7 +35,7 @@ _MOST_NOTES = 4
 
 
 def silent(_: str) -> None:
-    """Progress that nobody reads."""
+    """Progress that is not shown."""
 
 
 def check(
@@ -168,11 +168,10 @@ def _run_cases(
 
 
 def _emulator_options(repeats: int, order: int | None) -> tuple[str, ...]:
-    """The first repeat is a plain one, the second looks for races, the others run in an order of their own.
+    """The first repeat is plain, the second checks for races, each of the others runs in its own order.
 
-    The first of those looks for races as well, if it has the time: who sees a flag late learns all that was done before
-    it was set again, so in the plain order a race may seem to be none. With one `order` to replay, the second and the
-    third run in that.
+    The first of the others checks for races as well: in the plain order a wave may see a flag so late that everything
+    looks ordered. With one `order` to replay, the second and the third repeat run in it.
     """
     seeds = range(1, repeats - 1) if order is None else (order,)
     looks = (f"races={int(n == seeds[0] and order is None)},schedule_seed={n}" for n in seeds)
@@ -191,7 +190,7 @@ def _run_both(
     case_timeout_s: float,
     on_progress: Callable[[str], None],
 ) -> tuple[RunnerReport, Expected]:
-    """The launches and the reference at the same time, in two sandboxes that know nothing of each other."""
+    """The launches and the reference at the same time, in two separate sandboxes."""
     from amdkernel_mcp.checking.reference import expected_outputs
     from amdkernel_mcp.execution.runner.job import run_job
     from amdkernel_mcp.runner_protocol.job import RunnerJob
@@ -274,14 +273,14 @@ def _praise(cases: Sequence[CaseResult], calls: Sequence[Call]) -> str:
     hidden = f" ({held_out} held out)" if held_out else ""
     error = max((case.max_rel_err or 0.0 for case in cases), default=0.0)
     seeds = len({call.seed for call in calls})
-    return f"all {len(cases)} cases{hidden} are right with {seeds} seeds each; largest relative error {error:.2g}"
+    return f"all {len(cases)} cases{hidden} are correct with {seeds} seeds each; largest relative error {error:.2g}"
 
 
 def _distinct(calls: Sequence[Call], judged: Sequence[RunJudgement]) -> list[Finding]:
     """One finding for each kind and line: the first, which is of the first case that has it.
 
-    The first seed of a case has several runs and so knows best why values are wrong; what other seeds say about values
-    counts only where it found none.
+    The first seed of a case has several runs and explains wrong values best; findings of other seeds about values are
+    used only where the first seed has none.
     """
     about_values = ("wrong_result", "nan_or_inf", "not_written")
     first: dict[tuple[str, int | None], Finding] = {}

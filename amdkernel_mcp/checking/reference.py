@@ -1,6 +1,6 @@
-"""The expected outputs: reference.py runs in a compile sandbox, which has no GPU and sees no candidate.
+"""The expected outputs: reference.py runs in a compile sandbox, which has no GPU and no candidate in it.
 
-What comes back is checked like any other input: the reference is a stranger's code.
+Its outputs are checked like any other input: the reference is untrusted code.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _checked(problem: Problem, argument: Argument, call: Call, content: bytes) -
         raise _bad(problem, call, f"`{argument.name}` has the shape {list(array.shape)} instead of {list(shape)}")
     if np.isnan(array).any():
         index = _index(np.isnan(array))
-        raise _bad(problem, call, f"`{argument.name}` is NaN at {index}: nothing can be compared with that")
+        raise _bad(problem, call, f"`{argument.name}` is NaN at {index}: there is nothing to compare with")
     if argument.dtype.kind == "float":
         return np.asarray(array, dtype=np.float64)
     return _whole(problem, argument, call, array)
@@ -181,7 +181,7 @@ def _whole(problem: Problem, argument: Argument, call: Call, array: Array) -> Ar
     with np.errstate(invalid="ignore"):
         broken = array != np.floor(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
         outside = (array < dtype.smallest) | (array > dtype.largest)
-    for wrong, why in ((broken, "is no integer"), (outside, f"does not fit into {dtype.name}")):
+    for wrong, why in ((broken, "is not an integer"), (outside, f"does not fit into {dtype.name}")):
         if wrong.any():
             index = _index(wrong)
             value = array[tuple(index)]

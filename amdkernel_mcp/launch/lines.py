@@ -1,4 +1,4 @@
-"""Reads the `// amdkernel:` lines; what cannot be understood becomes a mistake with its line."""
+"""Reads the `// amdkernel:` lines; a line that cannot be parsed is reported with its number."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _PlanReader:
             try:
                 if verb not in readers:
                     near = difflib.get_close_matches(verb, _VERBS, n=1)
-                    raise _Mistake(f"`{verb}` is no plan line" + (f"; did you mean `{near[0]}`?" if near else ""))
+                    raise _Mistake(f"`{verb}` is not a plan line" + (f"; did you mean `{near[0]}`?" if near else ""))
                 readers[verb](rest.strip(), line)
             except _Mistake as mistake:
                 self._wrong(str(mistake), line)
@@ -151,7 +151,7 @@ class _PlanReader:
                 elif argument not in arrays and argument not in scalars:
                     known = ", ".join([*sorted(arrays), *sorted(scalars)])
                     self._wrong(
-                        f"launch {launch.kernel}: args names {argument!r}, which is no argument and no workspace"
+                        f"launch {launch.kernel}: args names {argument!r}, which is neither an argument nor a workspace"
                         f" (known: {known})",
                         launch.line,
                     )
@@ -200,7 +200,7 @@ def _settings(verb: str, text: str) -> dict[str, str]:
             starts.append((match.start(), match.end(), match[1]))
     stray = text[: starts[0][0] if starts else len(text)].strip()
     if stray or depth != 0:
-        raise _Mistake(f"{verb}: {stray!r} is no setting" if stray else f"{verb}: a bracket is not closed")
+        raise _Mistake(f"{verb}: {stray!r} is not a setting" if stray else f"{verb}: a bracket is not closed")
     ends = [start for start, _, _ in starts[1:]] + [len(text)] * bool(starts)
     settings: dict[str, str] = {}
     for (_, begin, key), end in zip(starts, ends, strict=True):

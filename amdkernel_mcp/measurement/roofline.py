@@ -4,7 +4,7 @@ Every bound is a lower bound of the time, from the emulator's counts and the GPU
 largest of them. What the model leaves out makes real kernels slower: latency of dependent instructions, contention of
 atomics, clocks below the peak, the cost of a launch. Traffic is that of the emulator's cache model.
 
-Sources: the GPU's figures in profiling/gpus.toml; CDNA3 instruction set manual and ROCm Compute Profiler, "Compute
+Sources: the GPU's figures in hardware/gpus.toml; CDNA3 instruction set manual and ROCm Compute Profiler, "Compute
 unit", "Local data share" and "Vector L1 cache" for the rates per CU of CDNA; for RDNA the AMD RDNA white paper ("Dual
 compute unit") and LLVM, SISchedule.td (from GFX11 on there is a unit of its own for transcendentals). docs/metrics.md
 explains each bound.
@@ -30,7 +30,7 @@ MOPS_FLOPS = 512  # one unit of SQ_INSTS_VALU_MFMA_MOPS_*
 
 @dataclass(frozen=True)
 class Pipelines:
-    """How the units of a CU differ between CDNA and RDNA, beside what gpus.toml says."""
+    """How the units of a CU differ between CDNA and RDNA, besides the figures of gpus.toml."""
 
     issue_clocks: int
     """Between two instructions of a wave."""

@@ -70,7 +70,7 @@ def _expressions(inner: str | None) -> tuple[Expression, Expression]:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between the commas that stand in no parentheses."""
+    """The parts between the commas outside parentheses."""
     parts, depth = [""], 0
     for character in text:
         depth += {"(": 1, ")": -1}.get(character, 0)

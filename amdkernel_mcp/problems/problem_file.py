@@ -53,7 +53,7 @@ def load_problem(name_or_path: str | Path) -> Problem:
     reference = path / "reference.py"
     if not reference.is_file():
         raise ProblemFileError(
-            f"{file} has no reference.py beside it", file=str(reference), hint="docs/problems.md shows one"
+            f"{file} has no reference.py next to it", file=str(reference), hint="docs/problems.md shows one"
         )
     declared = _ProblemReader(file, _read(file, toml_limits.MAX_BYTES))
     text = _read(reference, _LARGEST_REFERENCE)

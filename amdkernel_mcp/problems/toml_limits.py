@@ -26,7 +26,7 @@ _TOKEN = re.compile(
 
 
 class TooMuch(Exception):
-    """What there is too much of, and in which line (from 1)."""
+    """The limit that was passed, and the line (from 1)."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)

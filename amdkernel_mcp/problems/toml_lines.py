@@ -1,4 +1,4 @@
-"""Where things stand in a TOML file; tomllib gives values only."""
+"""The lines of tables and keys in a TOML file; tomllib gives values only."""
 
 from __future__ import annotations
 

@@ -34,12 +34,12 @@ def test_the_reference_gets_exactly_the_kernels_values_in_float64(expect):
     [
         ("    y = x\n    return {'y': z}\n", 6, "NameError: name 'z' is not defined"),
         ("    return x\n", 4, "it returned ndarray, not a dict"),
-        ("    return {'z': x}\n", 4, "'z', which is no output"),
+        ("    return {'z': x}\n", 4, "'z', which is not an output"),
         ("    return {}\n", 4, "`y` is missing"),
         ("    return {'y': x[0]}\n", 4, "has the shape [10] instead of [4, 10]"),
         ("    return {'y': x * np.nan}\n", 4, "`y` is NaN at [0, 0]"),
-        ("    return {'y': x + 1j}\n", 4, "no number that can be compared"),
-        ("    return {'y': [[1], [1, 2]]}\n", 4, "`y` is no array"),
+        ("    return {'y': x + 1j}\n", 4, "which cannot be compared"),
+        ("    return {'y': [[1], [1, 2]]}\n", 4, "`y` is not an array"),
         ("    import torch\n    return {'y': x}\n", 5, "imports torch, which the sandbox does not have"),
         ("    raise SystemExit(3)\n", 5, "SystemExit: 3"),
         ("    import os\n    os._exit(3)\n", 4, "ended the interpreter"),
@@ -69,7 +69,8 @@ def test_an_inout_array_that_is_not_returned_stays_as_it_was(expect):
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [("2.5", "is no integer"), ("-1", "does not fit into u8"), ("np.inf", "does not fit into u8")]
+    ("value", "said"),
+    [("2.5", "is not an integer"), ("-1", "does not fit into u8"), ("np.inf", "does not fit into u8")],
 )
 def test_what_an_integer_output_cannot_hold_is_an_error_of_the_problem(expect, value, said):
     toml = changed('name = "y"\ndtype = "f32"', 'name = "y"\ndtype = "u8"')
