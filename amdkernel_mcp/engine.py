@@ -342,7 +342,7 @@ class Engine:
 
         online: fetch the declared online sources first, and index them too.
         """
-        from amdkernel_mcp.search.corpus.gather import build, fetch_online
+        from amdkernel_mcp.search.update import build, fetch_online
 
         skipped = self._renew_declarations(on_progress)
         skipped += fetch_online(self._settings, on_progress).skipped if online else ()
@@ -352,7 +352,7 @@ class Engine:
 
     def docs_refresh(self, on_progress: Progress = silent) -> Refreshed:
         """Fetch what changed in the online sources, and build the index anew if anything did."""
-        from amdkernel_mcp.search.corpus.gather import refresh
+        from amdkernel_mcp.search.update import refresh
 
         refreshed, _ = refresh(self._settings, self.index_path, on_progress=on_progress)
         self._library.close()
@@ -441,7 +441,7 @@ class Engine:
         """Make the sandbox image and the documentation index where they are missing or of another release."""
         from amdkernel_mcp.execution.setup.build import setup
         from amdkernel_mcp.execution.setup.prune import prune as remove_unused_images
-        from amdkernel_mcp.search.corpus.gather import remake
+        from amdkernel_mcp.search.update import remake
 
         setup(self._settings, on_progress, host=host)
         if prune:

@@ -19,7 +19,7 @@ from pathlib import Path
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.search.index.index import Index, open_index
 from amdkernel_mcp.search.query.evaluate import Question, evaluate, load_questions
-from amdkernel_mcp.search.query.weights import Weights, chosen_weights
+from amdkernel_mcp.search.index.weights import Weights, chosen_weights
 
 FOLDS = 5
 GRID: dict[str, tuple[float, ...]] = {

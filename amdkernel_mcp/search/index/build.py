@@ -31,7 +31,7 @@ from amdkernel_mcp.search.index.postings import SCHEMA as POSTINGS_SCHEMA
 from amdkernel_mcp.search.index.postings import PostingsWriter
 from amdkernel_mcp.search.index.section_summary import gist
 from amdkernel_mcp.search.index.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
-from amdkernel_mcp.search.query.weights import Weights, chosen_weights
+from amdkernel_mcp.search.index.weights import Weights, chosen_weights
 
 Progress = Callable[[str], None]
 Documents = Path | Source

@@ -12,7 +12,7 @@ from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches, understand
 from amdkernel_mcp.search.query.rank import Passage, Wanted, rank
 from amdkernel_mcp.search.query.snippet import WHOLE_CHARS, snippet
-from amdkernel_mcp.search.query.weights import Weights
+from amdkernel_mcp.search.index.weights import Weights
 from amdkernel_mcp.search.quoting import QUOTED, harmless
 
 MOST_RESULTS = 50

@@ -11,7 +11,7 @@ from amdkernel_mcp.search.formats.markdown import parse_markdown
 from amdkernel_mcp.search.formats.page import Page, Section
 from amdkernel_mcp.search.formats.rst import parse_rst
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).parents[1] / "sample_corpus"
 
 
 def section(page: Page, heading: str) -> Section:

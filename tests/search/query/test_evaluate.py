@@ -10,7 +10,7 @@ from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.query.evaluate import Gold, Question, evaluate, load_questions
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 LDS = {"source": "guide", "path": "how-to/lds.rst"}
 
 

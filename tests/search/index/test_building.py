@@ -13,7 +13,7 @@ from amdkernel_mcp.search.index.build import build_index
 from amdkernel_mcp.search.index.index import Index, open_index
 from amdkernel_mcp.search.query.search import search
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).parents[1] / "sample_corpus"
 
 
 def page(folder: Path, name: str, text: str | bytes) -> Path:
