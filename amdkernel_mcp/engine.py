@@ -388,11 +388,14 @@ class Engine:
             return self._opened_library
 
     def _collect_declarations(self) -> None:
-        from amdkernel_mcp.search.cards.collect import collect_declarations, sandbox_documents
+        from amdkernel_mcp.search.cards.collect import COMMAND, TIMEOUT_S, Collected, command_files, keep_declarations
+        from amdkernel_mcp.search.corpus.sandbox_documents import sandbox_documents
 
         sandbox = self._sandbox(self._target("emulator:gfx942"))  # the one that needs no GPU
+        completed = sandbox.run("compile", COMMAND, command_files(), timeout_s=TIMEOUT_S)
+        collected = Collected(completed.files, completed.stderr, in_sandbox=sandbox.isolation != "none")
         path = self._settings.data_dir / "hip-api.sqlite3"
-        collect_declarations(sandbox, path, sandbox_documents(self._settings))
+        keep_declarations(collected, path, sandbox_documents(self._settings))
 
     def _renew_declarations(self, on_progress: Progress) -> list[str]:
         """Reads what the sandbox's compiler declares; says why not where there is no sandbox yet."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError
 from amdkernel_mcp.results.documentation import Card, ReadResult, SearchResult
-from amdkernel_mcp.search.cards.headers import Declarations, open_declarations
+from amdkernel_mcp.search.cards.declarations import Declarations, open_declarations
 from amdkernel_mcp.search.cards.lookup import KINDS, Lookup
 from amdkernel_mcp.search.index.index import Index, open_index
 from amdkernel_mcp.search.query.query import Query

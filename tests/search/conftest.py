@@ -1,4 +1,4 @@
-"""Indexes to test with: of a small corpus of our own, and of the documentation archive beside the checkout."""
+"""Indexes to test with: of a small corpus of our own, and of the documentation archive next to the checkout."""
 
 import fcntl
 import hashlib

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from amdkernel_mcp.results.documentation import Card
-from amdkernel_mcp.search.cards.headers import Declarations, Entry
+from amdkernel_mcp.search.cards.declarations import Declarations, Entry
 from amdkernel_mcp.search.quoting import harmless
 
 _DEFAULT = re.compile(r"\s*__dparm\(([^()]*(?:\([^()]*\))?)\)")

@@ -11,7 +11,7 @@ from amdkernel_mcp.results.documentation import Card, CardKind
 from amdkernel_mcp.search.cards.api import api_card
 from amdkernel_mcp.search.cards.architecture import architecture_card, architectures, gfx_of
 from amdkernel_mcp.search.cards.counters import Documented, counter_card, counter_name, counter_names
-from amdkernel_mcp.search.cards.headers import Declarations
+from amdkernel_mcp.search.cards.declarations import Declarations
 from amdkernel_mcp.search.cards.hip_errors import error_cards, hip_errors
 from amdkernel_mcp.search.cards.instructions import architectures_of, instruction_cards, wildcard_card
 from amdkernel_mcp.search.formats.page import visible

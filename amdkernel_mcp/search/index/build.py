@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.checksum import write_checksum
 from amdkernel_mcp.search.corpus.archive import is_archive, unpacked
 from amdkernel_mcp.search.corpus.sources import (
     Priors,
@@ -91,6 +92,7 @@ def build_index(
                 )
             on_progress("writing the index")
             writer.finish(recipe)
+        write_checksum(partial)
         os.replace(partial, index_path)
     except (OSError, sqlite3.OperationalError) as error:
         raise DocumentationError(f"the index {index_path} cannot be written: {error}", hint=NO_INDEX_HINT) from None

@@ -10,27 +10,13 @@ from amdkernel_mcp.search.index.families import families_in
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.index.postings import best_passages
 from amdkernel_mcp.search.index.tokens import words
+from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches
 from amdkernel_mcp.search.index.weights import Weights, chosen_weights
 from amdkernel_mcp.search.versions import Cited, rocm_version
 
 CANDIDATES = 150
 MOST_REPEATS = 4
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the asker wants the answer to be about; empty is anything.
-
-    sources: only these. arch: a target or product (`gfx942`, `MI300X`). rocm_version: as in `6.4` or `7.0.2`.
-    """
-
-    sources: tuple[str, ...] = ()
-    arch: str = ""
-    rocm_version: str = ""
-
-
-ANYTHING = Wanted()
 
 
 @dataclass(frozen=True)
@@ -47,14 +33,14 @@ def rank(
     index: Index,
     query: Query,
     *,
-    wanted: Wanted = ANYTHING,
+    filters: SearchFilters = ANYTHING,
     switches: Switches = ALL_ON,
     weights: Weights | None = None,
 ) -> list[Passage]:
     """The passages that answer `query` best, best first, one for each section that says something of its own."""
     weights = weights or chosen_weights()
     tokens = dict.fromkeys(query.related, weights.related) | dict.fromkeys(query.asked, 1.0)
-    within = _ranges(index, wanted.sources)
+    within = _ranges(index, filters.sources)
     scores = best_passages(index.connection, index.passages, tokens, CANDIDATES, within)
     if not scores:
         return []
@@ -64,12 +50,12 @@ def rank(
         f" WHERE chunks.id IN ({','.join(map(str, scores))})"
     ).fetchall()
     named = _sections_named(index, query) if switches.headings else frozenset()
-    asked_gpus = families_in(wanted.arch or query.text) if switches.gpus else frozenset()
+    asked_gpus = families_in(filters.arch or query.text) if switches.gpus else frozenset()
     found = []
     for chunk, section, page, twin, prior, gpus, api, version, source, url in rows:
         score = scores[chunk] * (prior if switches.priors else 1.0) * (1 + weights.heading * (section in named))
         score *= _fits_gpu(gpus, asked_gpus, weights) * _fits_version(
-            Cited(source, version, url), wanted.rocm_version, weights
+            Cited(source, version, url), filters.rocm_version, weights
         )
         found.append(_Candidate(score, chunk, section, page, twin, bool(api)))
     if switches.meaning:
