@@ -12,8 +12,8 @@ from pathlib import Path
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.debian import Release, find_release, host_allows_expired, keyring
 from amdkernel_mcp.errors import ToolchainError
-from amdkernel_mcp.execution.setup.mirror import Release, find_release, host_allows_expired, keyring
 
 _CHUNK = 1 << 20
 _NEEDED_BYTES = 2 << 30
