@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.debian import Release, find_release, host_allows_expired, keyring
 from amdkernel_mcp.errors import DocumentationError, ToolchainError
-from amdkernel_mcp.execution.setup.mirror import Release, find_release, host_allows_expired, keyring
 
 UPDATE_TIMEOUT_S = 180
 DOWNLOAD_TIMEOUT_S = 300
