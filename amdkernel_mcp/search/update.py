@@ -12,8 +12,8 @@ from typing import Any, Self
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.search.corpus.default_corpus import fetch_default_corpus
 from amdkernel_mcp.search.corpus.declared import load_specs
+from amdkernel_mcp.search.corpus.default_corpus import fetch_default_corpus
 from amdkernel_mcp.search.corpus.fetch import Fetcher
 from amdkernel_mcp.search.corpus.online import MakeFetcher, Online, Refreshed
 from amdkernel_mcp.search.corpus.sources import Source

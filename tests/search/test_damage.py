@@ -117,7 +117,14 @@ def test_an_index_cut_short_is_reported(damaged: Path) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["9" * 5_000, "error " + "9" * 5_000, "error code ٣٣٣", "a" * 1_000_000, "ab " * 333_000, "\x00\x1b[2J\x07 lds \x9b"]
+    [
+        "9" * 5_000,
+        "error " + "9" * 5_000,
+        "error code ٣٣٣",
+        "a" * 1_000_000,
+        "ab " * 333_000,
+        "\x00\x1b[2J\x07 lds \x9b",
+    ]
     + ["v_" + "*" * 5_000, "*a" * 2_000, "gfx" + "9" * 5_000, "(" * 10_000 + " lds", "\ud800 lds"],
 )
 def test_any_query_is_answered_or_refused(whole: Path, query: str) -> None:

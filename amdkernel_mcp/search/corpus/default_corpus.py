@@ -17,10 +17,10 @@ from pathlib import Path, PurePosixPath
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.search.corpus.sandbox_documents import sandbox_documents
 from amdkernel_mcp.search.corpus.archive import extract_text
 from amdkernel_mcp.search.corpus.debian import open_archive
 from amdkernel_mcp.search.corpus.declared import SourceSpec, load_specs
+from amdkernel_mcp.search.corpus.sandbox_documents import sandbox_documents
 
 Progress = Callable[[str], None]
 _SUBSTITUTION = re.compile(r'^\s*subst\("(\w+)", "(\w+)", "(\w+)"\);', re.MULTILINE)

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.index.index import Index
+from amdkernel_mcp.search.index.weights import Weights
 from amdkernel_mcp.search.query.query import ALL_ON, Switches
 from amdkernel_mcp.search.query.search import Found, find
-from amdkernel_mcp.search.index.weights import Weights
 
 UNITS = 10
 ASKED_RESULTS = 50

@@ -10,9 +10,9 @@ from amdkernel_mcp.search.index.families import families_in
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.index.postings import best_passages
 from amdkernel_mcp.search.index.tokens import words
+from amdkernel_mcp.search.index.weights import Weights, chosen_weights
 from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches
-from amdkernel_mcp.search.index.weights import Weights, chosen_weights
 from amdkernel_mcp.search.versions import Cited, rocm_version
 
 CANDIDATES = 150

@@ -7,11 +7,11 @@ from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.results.documentation import Card, Hit, SearchResult
 from amdkernel_mcp.search.formats.page import visible
 from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
+from amdkernel_mcp.search.index.weights import Weights
 from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches, understand
 from amdkernel_mcp.search.query.rank import Passage, rank
 from amdkernel_mcp.search.query.snippet import WHOLE_CHARS, snippet
-from amdkernel_mcp.search.index.weights import Weights
 from amdkernel_mcp.search.quoting import QUOTED, harmless
 
 MOST_RESULTS = 50

@@ -16,9 +16,9 @@ import pytest
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.corpus.fetch import ATTEMPTS, Fetcher, Validators
-from amdkernel_mcp.search.update import build, refresh, remake
 from amdkernel_mcp.search.index.index import open_index
 from amdkernel_mcp.search.query.search import search
+from amdkernel_mcp.search.update import build, refresh, remake
 
 LOCAL = frozenset(("127.0.0.1",))
 
