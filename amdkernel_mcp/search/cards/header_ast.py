@@ -42,7 +42,7 @@ def main(clang: str, folder: str) -> None:
         parser.stdin.write(source.encode())
         parser.stdin.close()
         for row in rows_of(parser.stdout):
-            print(json.dumps(row, ensure_ascii=False))
+            sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def rows_of(dump: IO[bytes]) -> Iterator[Node]:
@@ -74,8 +74,7 @@ def _top_level(dump: IO[bytes]) -> Iterator[bytes]:
 def _write_files(node: Node, file: str) -> str:
     """Writes into each location the file that clang left out as the same; the last file."""
     if "offset" in node:
-        file = node.setdefault("file", file)
-        return file
+        return str(node.setdefault("file", file))
     for value in node.values():
         if isinstance(value, dict):
             file = _write_files(value, file)

@@ -104,13 +104,8 @@ def _entry(row: Declared, header: bytes) -> Entry | None:
         declared = f"{text};"
     said = _GROUP_MARK.sub("", visible(row.comment)).strip() or _comment_before(header, row.begin)
     shown = f"```cpp\n{declared}\n```" + (f"\n\n{said}" if said else "")
-    return Entry(
-        _written_name(row, declared),
-        row.kind,
-        row.header,
-        header.count(b"\n", 0, row.begin) + 1,
-        shown[:LONGEST_ENTRY_CHARS],
-    )
+    line = header.count(b"\n", 0, row.begin) + 1
+    return Entry(_written_name(row, declared), row.kind, row.header, line, shown[:LONGEST_ENTRY_CHARS])
 
 
 def _written_name(row: Declared, declared: str) -> str:

@@ -1,11 +1,13 @@
 """Searches the documentation: the sections that answer a query best, each with the lines that matched."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.results.documentation import Card, Hit, SearchResult
 from amdkernel_mcp.search.formats.page import visible
+from amdkernel_mcp.search.index.families import families_in
 from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
 from amdkernel_mcp.search.index.weights import Weights
 from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
@@ -18,6 +20,7 @@ MOST_RESULTS = 50
 ANSWER_CHARS = 5_000
 API_ENTRY_CHARS = 1_500
 LEAST_CHARS = 300
+SHOWN_CHARS = 100
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def search(
     cards: returns the cards of the names in the understood query; they come first and take part of the room.
     Raises DocumentationError for an unknown source, a limit out of range and a query without words.
     """
-    filters.check(index)
+    _check(index, filters)
     findings = find(index, query, limit=limit, filters=filters)
     exact = cards(findings.query)
     hits: list[Hit] = []
@@ -128,6 +131,22 @@ def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: in
         score=round(found.passage.score, 3),
         ref=visible(f"{found.source}/{found.path}#{found.anchor}"),
     )
+
+
+def _check(index: Index, filters: SearchFilters) -> None:
+    """Raises DocumentationError for a source that the index does not have, an unknown GPU and an odd version."""
+    for name in filters.sources:
+        if name not in index.versions:
+            known = ", ".join(index.versions)
+            raise DocumentationError(f"no source is called {name[:SHOWN_CHARS]!r}", hint=f"there are: {known}")
+    if filters.arch and not families_in(filters.arch):
+        known = "gfx90a, gfx942, gfx950, gfx1100, gfx1201, or a product such as MI300X"
+        raise DocumentationError(
+            f"no architecture is called {filters.arch[:SHOWN_CHARS]!r}", hint=f"there are: {known}"
+        )
+    if filters.rocm_version and not re.fullmatch(r"\d{1,2}\.\d{1,2}(\.\d{1,5})?", filters.rocm_version):
+        shown = filters.rocm_version[:SHOWN_CHARS]
+        raise DocumentationError(f"{shown!r} is not a version of ROCm", hint="write it as `7.0` or `7.0.2`")
 
 
 def _note(index: Index, hits: Sequence[Hit], filters: SearchFilters) -> str:
