@@ -1,4 +1,4 @@
-"""All that goes into the index: folders that were named, what this machine can have, what was fetched, own notes."""
+"""Builds, rebuilds and refreshes the index: of named folders, this machine's documents, online sources and notes."""
 
 import hashlib
 import json
@@ -8,7 +8,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
+
+from pydantic import BaseModel
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import DocumentationError
@@ -22,6 +24,11 @@ from amdkernel_mcp.search.index.index import open_index
 
 Progress = Callable[[str], None]
 NOTES = "notes"
+
+
+class _StoredRecipe(BaseModel):
+    folders: list[str] = []
+    online: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,11 +51,11 @@ class Recipe:
         """The recipe of the index at `path`, of whatever release; the default one where there is none to be read."""
         try:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-                row = connection.execute("SELECT value FROM meta WHERE key = 'recipe'").fetchone()
-            stored: dict[str, Any] = json.loads(row[0]) if row else {}
-        except (sqlite3.Error, ValueError):
+                (value,) = connection.execute("SELECT value FROM meta WHERE key = 'recipe'").fetchone()
+            stored = _StoredRecipe.model_validate_json(value)
+        except (sqlite3.Error, ValueError, TypeError):  # missing, damaged, or no recipe at all
             return cls()
-        return cls(tuple(map(Path, stored.get("folders", ()))), stored.get("online", ""))
+        return cls(tuple(map(Path, stored.folders)), stored.online)
 
 
 def build(

@@ -23,12 +23,20 @@ def parse_html(path: str, text: str) -> Page:
     """
     reader = _Reader(has_main='role="main"' in text or "<main" in text)
     try:
-        reader.feed(visible(text))
+        reader.feed(_closed(visible(text)))
         reader.close()
     except AssertionError as error:  # how Python's parser ends at a broken `<![`
         raise DocumentationError(f"this is no HTML: {error}", file=path) from None
     reader.flush()
     return page_from_blocks(path, reader.blocks)
+
+
+def _closed(text: str) -> str:
+    """`text` with what is opened and never closed as plain text: Python's parser reads the rest again for each."""
+    end = text.rfind(">") + 1
+    text = text[:end] + text[end:].replace("<", "&lt;")
+    end = text.rfind("-->") + 1
+    return text[:end] + text[end:].replace("<!--", "&lt;!--")
 
 
 @dataclass
