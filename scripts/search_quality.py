@@ -22,7 +22,7 @@ PARTS = {
     "gpus": "GPUs of query and page",
     "twins": "showing equal sections once",
     "spread": "the spread over pages",
-    "meaning": "likeness of meaning",
+    "embeddings": "embeddings",
 }
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
 

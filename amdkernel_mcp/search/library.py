@@ -110,7 +110,7 @@ class Library:
         """The beginning of a page between fences that its text cannot close, and how to read on."""
         found = self.read(f"{source}/{path}", max_chars=PAGE_CHARS)
         about = ", ".join(filter(None, [f"{found.source}/{found.path}", found.version, found.url]))
-        more = f"\nThe page goes on: read_doc({found.ref!r}, start={found.next_start})." if found.next_start else ""
+        more = f"\nThe page continues: read_doc({found.ref!r}, start={found.next_start})." if found.next_start else ""
         return f"{fenced(found.text, about)}{more}"
 
     def index(self) -> Index:

@@ -17,10 +17,10 @@ SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 @pytest.fixture(scope="session")
 def archive() -> Path:
-    """The archive of real documentation, which is no part of the repository."""
+    """The archive of real documentation, which is not in the repository."""
     path = SHARED / "rocm-docs.tar.zst"
     if not path.is_file():
-        pytest.skip(f"{path} is not there: the documentation archive is kept beside the checkout, never in it")
+        pytest.skip(f"{path} is not there: the documentation archive is kept next to the checkout, never in it")
     return path
 
 

@@ -17,7 +17,7 @@ from amdkernel_mcp.server.truncate import LIMIT_BYTES, size
 
 SAYS = "```cpp\nhipError_t hipMalloc(void**);\n```\n\nGives memory.\n\nReturns: #hipErrorOutOfMemory"
 DECLARED = [Entry("hipMalloc", "function", "hip_runtime_api.h", 2, SAYS)]
-GUIDE = "# Memory\n\nWords about hipMalloc and pools.\n\n## Pools\n\nA pool keeps what is given back to it.\n"
+GUIDE = "# Memory\n\nWords about hipMalloc and pools.\n\n## Pools\n\nA pool keeps freed memory.\n"
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ def _text(entries: Sequence[Entry]) -> str:
     if parameters:
         parts.append("\n".join(["Parameters:", *parameters]))
     if returns:
-        parts.append(f"Returns: {returns}" + (" (`error:NAME` tells causes)" if errors else ""))
+        parts.append(f"Returns: {returns}" + (" (`error:NAME` names causes)" if errors else ""))
     parts += [prose, f"See also: {see}" if see else ""]
     return "\n\n".join(part for part in parts if part)
 

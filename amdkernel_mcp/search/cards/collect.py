@@ -1,6 +1,6 @@
 """What kernels on this node are compiled with: the command that copies it out of the sandbox, and what is made of it.
 
-The engine runs the command and hands over the files; nothing here knows a sandbox.
+The engine runs the command and hands over the files: this module knows no sandbox.
 """
 
 import re
@@ -14,7 +14,7 @@ from amdkernel_mcp.search.cards.headers import AST_SCRIPT, entries_of, hip_versi
 from amdkernel_mcp.search.corpus.sandbox_documents import write_sandbox_documents
 
 TIMEOUT_S = 120.0
-# clang's own headers declare the device functions of <math.h>; its builtins stand in a table inside the compiler.
+# clang's own headers declare the device functions of <math.h>; its builtins are a table inside the compiler.
 _SCRIPT = r"""
 for root in "$ROCM_PATH" /opt/rocm /usr; do
     if [ -n "$root" ] && [ -d "$root/include/hip" ]; then cp -rL "$root/include/hip" "$OUT/hip"; break; fi

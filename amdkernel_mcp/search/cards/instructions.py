@@ -101,7 +101,7 @@ def _in_a_line(one: MatrixInstruction, name: str) -> str:
 
 
 def mnemonic_card(name: str) -> Card:
-    """What is certain of an instruction that is no matrix instruction."""
+    """The card of an instruction that is not a matrix instruction."""
     archs = architectures_of()[name]
     family = next((what for prefix, what in _FAMILIES if name.startswith(prefix)), "other")
     lines = [
@@ -150,7 +150,7 @@ def matrix_card(one: MatrixInstruction) -> Card:
         "|---|---|---|---|---|---|",
     ]
     rows = [_row(form) for form in forms]
-    unknown = " not_measured: no source at hand says it." if any("not_measured" in row for row in rows) else ""
+    unknown = " not_measured: no source states it." if any("not_measured" in row for row in rows) else ""
     lines += [*rows, "", f"Passes: LLVM's scheduling model; one is 4 cycles.{unknown}"]
     if one.a_type == "f8f6f4":
         lines.append("A and B take 8 VGPRs as FP8 or BF8, 6 as FP6 or BF6, 4 as FP4; CBSZ and BLGP say the format.")
@@ -215,4 +215,4 @@ def _layouts(one: MatrixInstruction) -> list[str]:
 
 
 def _asked() -> str:
-    return f"asked of the assembler, the compiler and the scheduling model of {assembler()}"
+    return f"from the assembler, the compiler and the scheduling model of {assembler()}"

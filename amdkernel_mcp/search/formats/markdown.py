@@ -133,7 +133,7 @@ class _Reader:
             self.depth -= 1
 
     def _colon_fence(self, at: int, end: int) -> int:
-        """The same for MyST's `:::`, which is no Markdown: its lines go, and what is between is read as it stands."""
+        """The same for MyST's `:::`, which is not Markdown: its lines go, and what is between is read as Markdown."""
         opening = _FENCE.match(self.lines[at])
         if opening is None:
             self._keep(self.lines[at])

@@ -112,7 +112,7 @@ def score_all(asked: Sequence[Question], answer: Callable[[str], Sequence[Found]
 
 
 def _answered(query: str, answer: Callable[[str], Sequence[Found]]) -> Sequence[Found]:
-    """The answer; none to a query that cannot be asked."""
+    """The answer; empty where the query is refused."""
     try:
         return answer(query)
     except DocumentationError:

@@ -45,7 +45,7 @@ class Switches:
     headings: bool = True
     priors: bool = True
     gpus: bool = True
-    meaning: bool = True
+    embeddings: bool = True
     twins: bool = True
     spread: bool = True
 

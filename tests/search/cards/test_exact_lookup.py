@@ -18,7 +18,7 @@ from amdkernel_mcp.search.cards.lookup import MOST_CARDS, Lookup
 
 HEADER = b"""
 /**
- *  @brief Copies bytes while the host goes on.
+ *  @brief Copies bytes while the host continues.
  *
  *  @param [out] dst  Where to
  *  @param [in] bytes How many,
@@ -44,7 +44,7 @@ DEVICE = b"__device__ inline unsigned long long __ballot(int predicate) { return
 VERSION = b"#define HIP_VERSION_MAJOR 6\n#define HIP_VERSION_MINOR 4\n#define HIP_VERSION_PATCH 43484\n"
 
 
-COPY = """Copies bytes while the host goes on.
+COPY = """Copies bytes while the host continues.
 - param [out] dst Where to
 - param [in] bytes How many, of both
 
@@ -147,7 +147,7 @@ def test_enumerators_and_macros_say_their_value_and_their_comment(lookup: Lookup
 
 
 @pytest.mark.parametrize(
-    "word", ["", "x" * 5000, "api:", "error:", "isa:*", "counter:%", "arch:gfx", "api:\x00", "nobody"]
+    "word", ["", "x" * 5000, "api:", "error:", "isa:*", "counter:%", "arch:gfx", "api:\x00", "nothing_known"]
 )
 def test_a_ref_to_nothing_has_no_card_or_a_harmless_one(lookup: Lookup, word: str) -> None:
     card = lookup.card(word)

@@ -48,7 +48,7 @@ def test_an_installation_is_indexed_without_any_network(offline: Settings, rocm:
     listed = {row["source"]: row for row in json.loads((corpus / "SOURCES.json").read_text())}
     assert listed["hip-api"]["version"] == "9.9.9"
     assert listed["hip-api"]["origin"] == str(rocm / "include/hip")
-    assert any("skipped" in line for line in said), "what could not be had is reported"
+    assert any("skipped" in line for line in said), "what could not be fetched is reported"
     build_index([corpus], offline.data_dir / "docs.sqlite3")
     with open_index(offline.data_dir / "docs.sqlite3") as index:
         assert search(index, "exMemcpyAsync").results[0].version == "9.9.9"

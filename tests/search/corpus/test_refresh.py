@@ -215,7 +215,7 @@ def test_with_the_site_gone_everything_stays_as_it_was(
     site.faults[LLMS] = ["503"] * ATTEMPTS
     with pytest.raises(DocumentationError) as caught:
         refresh(settings, index, make_fetcher=make_fetcher)
-    assert "as it was" in (caught.value.hint or "")
+    assert "stays as it is" in (caught.value.hint or "")
     assert waited[-3:] == [3, 3, 3]
     assert index.read_bytes() == before
     build(settings, index, online=True)  # with what was fetched, and no network at all

@@ -1,5 +1,7 @@
 """Input that is nested without end, or opened and never closed: read or refused, and not by a crash."""
 
+import contextlib
+
 import pytest
 
 from amdkernel_mcp.errors import DocumentationError
@@ -35,11 +37,10 @@ INPUTS = {
 @pytest.mark.parametrize("name", INPUTS)
 @pytest.mark.timeout(30)
 def test_deep_input_is_read_or_refused(name: str) -> None:
-    text = INPUTS[name]
-    try:
-        READERS[name.split()[0]]("page", text)
-    except DocumentationError as error:
-        assert name.startswith("yaml"), error.message
+    kind = name.split()[0]
+    # Only YAML has a form that cannot be read at all.
+    with contextlib.suppress(*[DocumentationError] if kind == "yaml" else []):
+        READERS[kind]("page", INPUTS[name])
 
 
 def test_headings_inside_deep_directives_are_found_and_deeper_ones_stay_text() -> None:

@@ -62,7 +62,7 @@ def test_pages_about_another_gpu_yield(two_gpus: Index, arch: str, first: str) -
     for query, wanted in (("what loads take", SearchFilters(arch=arch)), (f"what loads take on {arch}", ANYTHING)):
         found = paths(two_gpus, query, wanted)
         assert found[0] == first
-    lexical = Switches(meaning=False)  # which counts as a share of the best score
+    lexical = Switches(embeddings=False)  # which counts as a share of the best score
     plain, scores = (
         {
             one.path: one.passage.score

@@ -87,7 +87,7 @@ def test_a_name_is_found_by_the_plain_words_for_its_parts(tmp_path: Path) -> Non
 def test_a_search_can_be_kept_to_one_source(index: Index) -> None:
     assert {hit.source for hit in search(index, "memory", filters=SearchFilters(("api",))).results} == {"api"}
     with pytest.raises(DocumentationError) as caught:
-        search(index, "memory", filters=SearchFilters(("nobody",)))
+        search(index, "memory", filters=SearchFilters(("unknown",)))
     assert "guide" in (caught.value.hint or "")
 
 
