@@ -354,7 +354,7 @@ def test_an_error_page_in_place_of_an_llms_full_is_refused(
 ) -> None:
     declare(settings, hip=[{"kind": "llms", "url": site.address + LLMS}])
     site.files[LLMS] = b"<html>We are moving.</html>"
-    with pytest.raises(DocumentationError, match=r"no llms-full\.txt"):
+    with pytest.raises(DocumentationError, match=r"not an llms-full\.txt"):
         refresh(settings, tmp_path / "i.db", make_fetcher=make_fetcher)
 
 
