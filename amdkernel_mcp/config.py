@@ -50,6 +50,11 @@ class Settings(BaseModel):
         description="Debian mirror for it; without this, one of the host's apt sources",
     )
     debian_suite: str = Field(default="forky", description="Debian suite for that root file system")
+    hip: Literal["auto", "7.2", "6.4"] = Field(
+        default="auto",
+        description="HIP release of that root file system; `auto`: 7.2 where the mirror has it, "
+        "else 6.4",
+    )
     allow_expired_release: bool = Field(
         default=False,
         description="Accept a Release file past its Valid-Until date, as a frozen mirror has; ignored otherwise",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.measurement.benchmark import Side
     from amdkernel_mcp.measurement.job import Measured, MeasurementJob
     from amdkernel_mcp.problems.problem import Problem
+    from amdkernel_mcp.search.cards.collect import Collected
     from amdkernel_mcp.search.documentation import Documentation
 
 Progress = Callable[[str], None]
@@ -65,7 +66,7 @@ class Engine:
 
         with self._lock:
             if self._docs is None:
-                self._docs = Documentation(self._settings, self._collect_declarations)
+                self._docs = Documentation(self._settings, self._collect_headers)
             return self._docs
 
     @property
@@ -310,10 +311,12 @@ class Engine:
         answer = import_files(record_profile(prepared.sandbox, where, job, runs), gpu=where.gpu)
         return answer.model_copy(update={"target": where.name, "isolation": prepared.sandbox.isolation})
 
-    def _collect_declarations(self, path: Path) -> None:
-        from amdkernel_mcp.search.cards.collect import collect_declarations, sandbox_documents
+    def _collect_headers(self) -> Collected:
+        from amdkernel_mcp.search.cards.collect import COMMAND, TIMEOUT_S, Collected, command_files
 
-        collect_declarations(self._sandboxes.without_gpu(), path, sandbox_documents(self._settings))
+        sandbox = self._sandboxes.without_gpu()
+        completed = sandbox.run("compile", COMMAND, command_files(), timeout_s=TIMEOUT_S)
+        return Collected(completed.files, completed.stderr, in_sandbox=sandbox.isolation != "none")
 
     def _target(self, name: str | None) -> Target:
         from amdkernel_mcp.execution.targets import find_target

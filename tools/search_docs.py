@@ -7,6 +7,7 @@ from fastmcp.tools import tool
 from pydantic import Field
 
 from amdkernel_mcp.results.documentation import SearchResult
+from amdkernel_mcp.search.query.filters import SearchFilters
 from amdkernel_mcp.server.session import session_of
 
 from ._parameters import READS
@@ -44,5 +45,5 @@ async def search_docs(
     """
     session = session_of(ctx)
     return await session.short(
-        lambda: session.engine.docs.search(query, limit=limit, source=source, arch=arch, rocm_version=rocm_version)
+        lambda: session.engine.docs.search(query, limit=limit, filters=SearchFilters.of(source, arch, rocm_version))
     )

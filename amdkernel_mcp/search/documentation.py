@@ -6,21 +6,24 @@ from pathlib import Path
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError
 from amdkernel_mcp.search.cards.architecture import architecture_card, architectures
-from amdkernel_mcp.search.corpus.gather import Progress, build, fetch_online, refresh, remake
+from amdkernel_mcp.search.cards.collect import Collected, keep_declarations
 from amdkernel_mcp.search.corpus.online import Refreshed
+from amdkernel_mcp.search.corpus.sandbox_documents import sandbox_documents
 from amdkernel_mcp.search.library import Library
 from amdkernel_mcp.search.query.evaluate import Evaluation, evaluate
+from amdkernel_mcp.search.update import Progress, build, fetch_online, refresh, remake
 
 
 class Documentation(Library):
     """Search and read, build and refresh. Thread-safe."""
 
-    def __init__(self, settings: Settings, collect: Callable[[Path], object]) -> None:
-        """`collect` writes the declarations of the sandbox's HIP headers to a file."""
+    def __init__(self, settings: Settings, collect: Callable[[], Collected]) -> None:
+        """`collect` runs the command of cards.collect in a sandbox, when the HIP headers are needed."""
         self.index_path = settings.data_dir / "docs.sqlite3"
         self._settings = settings
         declarations = settings.data_dir / "hip-api.sqlite3"
-        super().__init__(self.index_path, declarations, lambda: collect(declarations))
+        documents = sandbox_documents(settings)
+        super().__init__(self.index_path, declarations, lambda: keep_declarations(collect(), declarations, documents))
 
     def build(self, folders: Sequence[Path], *, online: bool, on_progress: Progress) -> list[str]:
         """Build the index over `folders`, or over what this machine can have; returns what was skipped, and why.

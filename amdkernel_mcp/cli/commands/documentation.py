@@ -1,7 +1,7 @@
 """Commands about the documentation: search, read, build, eval."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -34,15 +34,16 @@ def search(
     """
     from amdkernel_mcp.cli.commands.queries import answer_queries
     from amdkernel_mcp.cli.show.documentation import show_search
+    from amdkernel_mcp.search.query.filters import SearchFilters
 
     if (query is None) == (queries is None):
         raise typer.BadParameter("give either a query or --queries FILE")
-    wanted: dict[str, Any] = {"limit": limit, "source": source, "arch": arch, "rocm_version": rocm_version}
+    filters = SearchFilters.of(source, arch, rocm_version)
     with open_engine() as engine:
         if queries is not None:
-            answer_queries(queries, lambda text: engine.docs.search(text, **wanted))
+            answer_queries(queries, lambda text: engine.docs.search(text, limit=limit, filters=filters))
             return GOOD
-        result = engine.docs.search(" ".join(query or []), **wanted)
+        result = engine.docs.search(" ".join(query or []), limit=limit, filters=filters)
     return finish(
         result, good=bool(result.results or result.exact), json=json, show=lambda console: show_search(console, result)
     )

@@ -7,12 +7,12 @@ import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.search.corpus.corpus import fetch_default_corpus, load_specs
+from amdkernel_mcp.search.corpus.default_corpus import fetch_default_corpus, load_specs
 from amdkernel_mcp.search.index.build import build_index
 from amdkernel_mcp.search.index.index import open_index
 from amdkernel_mcp.search.query.search import search
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).parents[1] / "sample_corpus"
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_an_installation_is_indexed_without_any_network(offline: Settings, rocm:
     listed = {row["source"]: row for row in json.loads((corpus / "SOURCES.json").read_text())}
     assert listed["hip-api"]["version"] == "9.9.9"
     assert listed["hip-api"]["origin"] == str(rocm / "include/hip")
-    assert any("skipped" in line for line in said), "what could not be had is reported"
+    assert any("skipped" in line for line in said), "what could not be fetched is reported"
     build_index([corpus], offline.data_dir / "docs.sqlite3")
     with open_index(offline.data_dir / "docs.sqlite3") as index:
         assert search(index, "exMemcpyAsync").results[0].version == "9.9.9"
@@ -66,7 +66,7 @@ def test_a_second_run_replaces_the_first(offline: Settings, rocm: Path) -> None:
 
 def test_no_source_at_all_is_a_clear_error(offline: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     everything = [spec.model_copy(update={"installed": []}) for spec in load_specs()]
-    monkeypatch.setattr("amdkernel_mcp.search.corpus.corpus.load_specs", lambda _: everything)
+    monkeypatch.setattr("amdkernel_mcp.search.corpus.default_corpus.load_specs", lambda _: everything)
     with pytest.raises(DocumentationError) as caught:
         fetch_default_corpus(offline)
     assert "docs build --from" in (caught.value.hint or "")

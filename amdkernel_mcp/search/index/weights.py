@@ -9,11 +9,11 @@ from amdkernel_mcp.bundled import folder
 
 @dataclass(frozen=True)
 class Weights:
-    """What each field does is said in docs_index/weights.toml."""
+    """docs_index/weights.toml says what each field does."""
 
     title: float
     head: float
-    gist: float
+    summary: float
     body: float
     related: float
     heading: float
@@ -21,7 +21,7 @@ class Weights:
     other_gpu: float
     same_gpu: float
     other_version: float
-    meaning: float
+    embeddings: float
 
 
 @lru_cache(maxsize=1)

@@ -1,11 +1,11 @@
-"""Likeness of meaning: the real word vectors, at the build only."""
+"""Embeddings: the real word vectors, at the build only."""
 
 from pathlib import Path
 
 import pytest
 
 from amdkernel_mcp.search.index.build import build_index
-from amdkernel_mcp.search.index.embeddings import likeness, load_model
+from amdkernel_mcp.search.index.embeddings import load_model, similarity
 from amdkernel_mcp.search.index.index import open_index
 from amdkernel_mcp.search.query.query import Switches
 from amdkernel_mcp.search.query.search import find
@@ -35,12 +35,12 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path / "s"
 
 
-def test_a_section_is_near_in_meaning_to_words_that_it_does_not_hold(corpus: Path) -> None:
+def test_a_section_is_similar_to_words_that_it_does_not_hold(corpus: Path) -> None:
     assert load_model() is not None, "the extra [embeddings] is among the development requirements"
     build_index([corpus], corpus / "i.db")
     with open_index(corpus / "i.db") as index:
         sections = {row[1]: row[0] for row in index.connection.execute("SELECT id, below FROM sections")}
-        near = likeness(index.connection, ["animal"], sections.values())
+        near = similarity(index.connection, ["animal"], sections.values())
     assert near is not None
     assert near[sections['["First"]']] > near[sections['["Second"]']]
     assert all(-1.01 <= one <= 1.01 for one in near.values())
@@ -51,6 +51,8 @@ def test_without_the_extra_everything_works_without_it(corpus: Path, monkeypatch
     monkeypatch.setattr("amdkernel_mcp.search.index.build.load_model", lambda: None)
     build_index([corpus], corpus / "without.db")
     with open_index(corpus / "without.db") as plain, open_index(corpus / "with.db") as full:
-        assert likeness(plain.connection, ["animal"], [1]) is None
+        assert similarity(plain.connection, ["animal"], [1]) is None
         lexical = [one.passage for one in find(plain, "a dog", limit=5).found]
-        assert lexical == [one.passage for one in find(full, "a dog", limit=5, switches=Switches(meaning=False)).found]
+        assert lexical == [
+            one.passage for one in find(full, "a dog", limit=5, switches=Switches(embeddings=False)).found
+        ]

@@ -10,7 +10,7 @@ from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.query.evaluate import Gold, Question, evaluate, load_questions
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 LDS = {"source": "guide", "path": "how-to/lds.rst"}
 
 
@@ -29,7 +29,7 @@ def test_any_gold_section_its_sub_sections_and_an_empty_heading_count(index: Ind
 
 def test_the_title_counts_only_for_text_before_the_first_heading(index: Index) -> None:
     rank = first_hit(index, {**LDS, "heading": "Local data share"})
-    assert rank != 1, "the best section stands below a heading of its own"
+    assert rank != 1, "the best section is below a heading of its own"
 
 
 def test_scores_are_means_by_kind(index: Index) -> None:

@@ -27,7 +27,7 @@ def test_types_are_written_out() -> None:
     load = text["__builtin_amdgcn_other_load"]
     assert "void __builtin_amdgcn_other_load(void global *, void LDS *, constant unsigned int, uint64_t);" in load
     assert "(unsigned int, const char *, ...);" in text["__builtin_amdgcn_other_name"]
-    assert "// vi$" in text["__builtin_amdgcn_other_odd"], "what is not understood is shown as it stands"
+    assert "// vi$" in text["__builtin_amdgcn_other_odd"], "a type that cannot be parsed is shown as written"
 
 
 def test_another_table_is_refused() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from amdkernel_mcp.search.formats.doxygen import parse_header
 from amdkernel_mcp.search.formats.page import Section
 
-HEADER = (Path(__file__).parent / "corpus/api/example_api.h").read_text()
+HEADER = (Path(__file__).parents[1] / "sample_corpus/api/example_api.h").read_text()
 
 
 def entries() -> dict[str, Section]:

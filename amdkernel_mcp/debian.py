@@ -1,4 +1,4 @@
-"""Which Debian mirror to build from, and whether its Release file is still valid."""
+"""The Debian mirror that this host can use, the date of a suite there, and whether apt still accepts it."""
 
 import re
 import subprocess
@@ -17,11 +17,12 @@ _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 @dataclass(frozen=True)
 class Release:
-    """The part of a suite's Release file that matters here."""
+    """The part of a suite's Release file that matters here. `date`: when the mirror's content was made."""
 
     mirror: str
     suite: str
     valid_until: datetime | None
+    date: datetime | None = None
 
     def is_expired(self, now: datetime) -> bool:
         """Whether apt would refuse it."""
@@ -36,9 +37,9 @@ def find_release(suite: str, mirror: str | None, *, apt: Path = _APT) -> Release
     for candidate in candidates:
         text = _fetch(f"{candidate}/dists/{suite}/InRelease")
         if text and re.search(r"^Origin: Debian$", text, re.MULTILINE):
-            return Release(candidate, suite, _valid_until(text))
-    where = mirror or "any of this host's apt sources"
-    raise ToolchainError(f"Debian {suite} is not at {where}", hint="set AMDKERNEL_DEBIAN_MIRROR to a Debian mirror")
+            return Release(candidate, suite, _time(text, "Valid-Until"), _time(text, "Date"))
+    where = f"{mirror} does not have" if mirror else "none of this host's apt sources has"
+    raise ToolchainError(f"{where} Debian {suite}", hint="set AMDKERNEL_DEBIAN_MIRROR to a Debian mirror")
 
 
 def sources(apt: Path) -> list[str]:
@@ -58,7 +59,7 @@ def sources(apt: Path) -> list[str]:
 
 
 def host_allows_expired() -> bool:
-    """Whether this host's own apt is set not to look at Valid-Until: then its administrator has decided already."""
+    """Whether this host's own apt ignores Valid-Until: then its administrator has accepted expired files already."""
     try:
         shown = subprocess.run(
             ["apt-config", "shell", "CHECK", "Acquire::Check-Valid-Until"], capture_output=True, text=True, check=False
@@ -87,7 +88,7 @@ def _mirror_list(uri: str) -> str | None:
 
 
 def _with_neighbours(uris: Iterable[str]) -> Iterable[str]:
-    """Each URI, and `/debian` on the same server: an Ubuntu or security mirror often has it next door."""
+    """Each URI, and `/debian` on the same server: next to an Ubuntu or security mirror there is often a Debian one."""
     uris = list(uris)
     yield from uris
     for uri in uris:
@@ -106,8 +107,9 @@ def _fetch(url: str) -> str | None:
         return None
 
 
-def _valid_until(text: str) -> datetime | None:
-    found = re.search(r"^Valid-Until: (.+)$", text, re.MULTILINE)
+def _time(text: str, field: str) -> datetime | None:
+    """The time in a field of a Release file; None where the file lacks it."""
+    found = re.search(rf"^{field}: (.+)$", text, re.MULTILINE)
     if not found:
         return None
     return datetime.strptime(found[1].replace("UTC", "+0000"), "%a, %d %b %Y %H:%M:%S %z").astimezone(UTC)

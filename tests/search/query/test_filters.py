@@ -8,6 +8,7 @@ import pytest
 from amdkernel_mcp.search.index.build import build_index
 from amdkernel_mcp.search.index.families import families_in
 from amdkernel_mcp.search.index.index import Index, open_index
+from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.query import Switches
 from amdkernel_mcp.search.query.search import find
 
@@ -35,8 +36,8 @@ def two_gpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield index
 
 
-def paths(index: Index, query: str, **wanted: str) -> list[str]:
-    return [f"{one.source}/{one.path}" for one in find(index, query, limit=5, **wanted).found]  # type: ignore[arg-type]
+def paths(index: Index, query: str, filters: SearchFilters = ANYTHING) -> list[str]:
+    return [f"{one.source}/{one.path}" for one in find(index, query, limit=5, filters=filters).found]
 
 
 @pytest.mark.parametrize(
@@ -58,14 +59,16 @@ def test_a_text_names_families_of_gpus(text: str, families: set[str]) -> None:
     ("arch", "first"), [("gfx942", "isa/gfx940.md"), ("MI300X", "isa/gfx940.md"), ("gfx90a", "isa/gfx90a.md")]
 )
 def test_pages_about_another_gpu_yield(two_gpus: Index, arch: str, first: str) -> None:
-    for query, wanted in (("what loads take", {"arch": arch}), (f"what loads take on {arch}", {})):
-        found = paths(two_gpus, query, **wanted)
+    for query, wanted in (("what loads take", SearchFilters(arch=arch)), (f"what loads take on {arch}", ANYTHING)):
+        found = paths(two_gpus, query, wanted)
         assert found[0] == first
-    lexical = Switches(meaning=False)  # which counts as a share of the best score
+    lexical = Switches(embeddings=False)  # which counts as a share of the best score
     plain, scores = (
         {
             one.path: one.passage.score
-            for one in find(two_gpus, "what loads take", limit=5, arch=gpu, switches=lexical).found
+            for one in find(
+                two_gpus, "what loads take", limit=5, filters=SearchFilters(arch=gpu), switches=lexical
+            ).found
         }
         for gpu in ("", arch)
     )
@@ -76,7 +79,7 @@ def test_pages_about_another_gpu_yield(two_gpus: Index, arch: str, first: str) -
     ("version", "first"), [("6.4", "old/notes.md"), ("7.0.2", "new/notes.md"), ("7", "new/notes.md")]
 )
 def test_a_source_of_another_version_yields(two_gpus: Index, version: str, first: str) -> None:
-    assert paths(two_gpus, "quokka load", rocm_version=version)[0] == first
+    assert paths(two_gpus, "quokka load", SearchFilters(rocm_version=version))[0] == first
 
 
 def test_a_wildcard_stands_for_all_names_that_fit(two_gpus: Index) -> None:

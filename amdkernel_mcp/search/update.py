@@ -1,4 +1,4 @@
-"""All that goes into the index: folders that were named, what this machine can have, what was fetched, own notes."""
+"""Builds, rebuilds and refreshes the index: of named folders, this machine's documents, online sources and notes."""
 
 import hashlib
 import json
@@ -8,12 +8,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
+
+from pydantic import BaseModel
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.search.corpus.corpus import fetch_default_corpus
 from amdkernel_mcp.search.corpus.declared import load_specs
+from amdkernel_mcp.search.corpus.default_corpus import fetch_default_corpus
 from amdkernel_mcp.search.corpus.fetch import Fetcher
 from amdkernel_mcp.search.corpus.online import MakeFetcher, Online, Refreshed
 from amdkernel_mcp.search.corpus.sources import Source
@@ -24,9 +26,14 @@ Progress = Callable[[str], None]
 NOTES = "notes"
 
 
+class _StoredRecipe(BaseModel):
+    folders: list[str] = []
+    online: str = ""
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """What an index was made of, so that a refresh makes the same of newer documents.
+    """What an index was built from, so that a refresh builds the same from newer documents.
 
     folders: those that were named; none means what this machine can have. online: a digest of the fetched sources that
     went in, empty for none.
@@ -41,14 +48,14 @@ class Recipe:
 
     @classmethod
     def of_index(cls, path: Path) -> Self:
-        """The recipe of the index at `path`, of whatever release; the default one where there is none to be read."""
+        """The recipe of the index at `path`, of whatever release; the default one where none can be read."""
         try:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-                row = connection.execute("SELECT value FROM meta WHERE key = 'recipe'").fetchone()
-            stored: dict[str, Any] = json.loads(row[0]) if row else {}
-        except (sqlite3.Error, ValueError):
+                (value,) = connection.execute("SELECT value FROM meta WHERE key = 'recipe'").fetchone()
+            stored = _StoredRecipe.model_validate_json(value)
+        except (sqlite3.Error, ValueError, TypeError):  # missing, damaged, or no recipe at all
             return cls()
-        return cls(tuple(map(Path, stored.get("folders", ()))), stored.get("online", ""))
+        return cls(tuple(map(Path, stored.folders)), stored.online)
 
 
 def build(
@@ -59,7 +66,7 @@ def build(
     online: bool = False,
     on_progress: Progress = lambda _: None,
 ) -> BuildReport:
-    """Makes the index of `folders`, or of what this machine can have; `online`: and of what was fetched.
+    """Builds the index of `folders`, or of what this machine can have; `online`: and of what was fetched.
 
     What the user declares in `docs_sources` and `docs_notes` goes in as well. Raises DocumentationError.
     """
@@ -75,7 +82,7 @@ def build(
 
 
 def remake(settings: Settings, index: Path, *, on_progress: Progress = lambda _: None) -> BuildReport | None:
-    """Makes the index where there is none, or one of another release: of what that one was made of."""
+    """Rebuilds the index where it is missing, damaged or of another release, of the same documents."""
     try:
         open_index(index).close()
     except DocumentationError:
@@ -87,12 +94,12 @@ def remake(settings: Settings, index: Path, *, on_progress: Progress = lambda _:
 def fetch_online(
     settings: Settings, on_progress: Progress = lambda _: None, make_fetcher: MakeFetcher = Fetcher
 ) -> Refreshed:
-    """Fetches what changed in the online sources. Raises DocumentationError where none of them could be had."""
+    """Fetches what changed in the online sources. Raises DocumentationError where none of them could be fetched."""
     refreshed = _online(settings).refresh(load_specs(settings), on_progress, make_fetcher)
     if not refreshed.changed and not refreshed.unchanged:
         raise DocumentationError(
             f"no source could be refreshed: {'; '.join(refreshed.skipped[:3]) or 'none is declared online'}",
-            hint="the index is as it was; without a network it answers from what it has",
+            hint="the index stays as it is and works without a network",
         )
     return refreshed
 
@@ -104,9 +111,9 @@ def refresh(
     on_progress: Progress = lambda _: None,
     make_fetcher: MakeFetcher = Fetcher,
 ) -> tuple[Refreshed, BuildReport | None]:
-    """The same, and makes the index anew if anything changed; what was fetched, and the new index.
+    """The same, and rebuilds the index if anything changed; what was fetched, and the new index.
 
-    Where no online source could be had the index is as it was.
+    Where no online source could be fetched the index stays as it is.
     """
     refreshed = fetch_online(settings, on_progress, make_fetcher)
     old = Recipe.of_index(index)
@@ -130,7 +137,7 @@ def _digest(corpus: Path | None) -> str:
 
 
 def _default(settings: Settings, on_progress: Progress, *, required: bool) -> list[Path]:
-    """The default corpus; the one of the last time, or none, where there are other documents to go on with."""
+    """The default corpus; the one of the last time, or none, where there are other documents."""
     try:
         return [fetch_default_corpus(settings, on_progress)]
     except DocumentationError as error:

@@ -11,7 +11,7 @@ from amdkernel_mcp.search.formats.markdown import parse_markdown
 from amdkernel_mcp.search.formats.page import Page, Section
 from amdkernel_mcp.search.formats.rst import parse_rst
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).parents[1] / "sample_corpus"
 
 
 def section(page: Page, heading: str) -> Section:
@@ -61,7 +61,7 @@ def test_rows_of_a_list_table_become_lines_and_a_toctree_goes() -> None:
     assert "hidden-entry" not in text
 
 
-def test_rules_of_a_table_are_no_headings() -> None:
+def test_rules_of_a_table_are_not_headings() -> None:
     page = parse_rst("a.rst", "Title\n=====\n\n===== =====\nName  Value\n===== =====\nlanes 64\n===== =====\n")
     assert [one.heading for one in page.sections] == ["Title"]
     assert "lanes 64" in page.sections[0].text
@@ -72,7 +72,7 @@ def test_markdown_labels_fences_and_links() -> None:
     assert launches.labels == ("launch-blocking",)
     assert "Read the page." in launches.text
     assert "Warning:" in launches.text
-    assert "# not a heading" in launches.text, "code is no heading"
+    assert "# not a heading" in launches.text, "code is not a heading"
     assert section(porting_page(), "Streams").breadcrumb == ("Porting guide", "Streams")
     assert porting_page().keywords == '"From CUDA to HIP"'
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from amdkernel_mcp.execution.setup.mirror import Release, sources
+from amdkernel_mcp.debian import Release, sources
 from amdkernel_mcp.execution.setup.rootfs import mmdebstrap, packages
 
 

@@ -16,9 +16,9 @@ import pytest
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.corpus.fetch import ATTEMPTS, Fetcher, Validators
-from amdkernel_mcp.search.corpus.gather import build, refresh, remake
 from amdkernel_mcp.search.index.index import open_index
 from amdkernel_mcp.search.query.search import search
+from amdkernel_mcp.search.update import build, refresh, remake
 
 LOCAL = frozenset(("127.0.0.1",))
 
@@ -215,7 +215,7 @@ def test_with_the_site_gone_everything_stays_as_it_was(
     site.faults[LLMS] = ["503"] * ATTEMPTS
     with pytest.raises(DocumentationError) as caught:
         refresh(settings, index, make_fetcher=make_fetcher)
-    assert "as it was" in (caught.value.hint or "")
+    assert "stays as it is" in (caught.value.hint or "")
     assert waited[-3:] == [3, 3, 3]
     assert index.read_bytes() == before
     build(settings, index, online=True)  # with what was fetched, and no network at all
@@ -354,7 +354,7 @@ def test_an_error_page_in_place_of_an_llms_full_is_refused(
 ) -> None:
     declare(settings, hip=[{"kind": "llms", "url": site.address + LLMS}])
     site.files[LLMS] = b"<html>We are moving.</html>"
-    with pytest.raises(DocumentationError, match=r"no llms-full\.txt"):
+    with pytest.raises(DocumentationError, match=r"not an llms-full\.txt"):
         refresh(settings, tmp_path / "i.db", make_fetcher=make_fetcher)
 
 

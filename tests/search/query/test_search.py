@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.index.build import build_index
 from amdkernel_mcp.search.index.index import Index, open_index
+from amdkernel_mcp.search.query.filters import SearchFilters
 from amdkernel_mcp.search.query.search import MOST_RESULTS, search
 
 
@@ -84,9 +85,9 @@ def test_a_name_is_found_by_the_plain_words_for_its_parts(tmp_path: Path) -> Non
 
 
 def test_a_search_can_be_kept_to_one_source(index: Index) -> None:
-    assert {hit.source for hit in search(index, "memory", source="api").results} == {"api"}
+    assert {hit.source for hit in search(index, "memory", filters=SearchFilters(("api",))).results} == {"api"}
     with pytest.raises(DocumentationError) as caught:
-        search(index, "memory", source="nobody")
+        search(index, "memory", filters=SearchFilters(("unknown",)))
     assert "guide" in (caught.value.hint or "")
 
 

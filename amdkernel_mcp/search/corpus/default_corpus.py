@@ -1,4 +1,4 @@
-"""The documents that a fresh machine can have: what docs_index/sources.toml declares, gathered in one corpus folder."""
+"""The default corpus: the installed and packaged documents that docs_index/sources.toml declares, in one folder."""
 
 import glob
 import json
@@ -17,10 +17,10 @@ from pathlib import Path, PurePosixPath
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.search.cards.collect import sandbox_documents
 from amdkernel_mcp.search.corpus.archive import extract_text
 from amdkernel_mcp.search.corpus.debian import open_archive
 from amdkernel_mcp.search.corpus.declared import SourceSpec, load_specs
+from amdkernel_mcp.search.corpus.sandbox_documents import sandbox_documents
 
 Progress = Callable[[str], None]
 _SUBSTITUTION = re.compile(r'^\s*subst\("(\w+)", "(\w+)", "(\w+)"\);', re.MULTILINE)
@@ -36,9 +36,9 @@ class _Origin:
 
 
 def fetch_default_corpus(settings: Settings, on_progress: Progress = lambda _: None) -> Path:
-    """A corpus folder with every source of sources.toml that can be had, below the cache folder.
+    """A corpus folder with every available source of sources.toml, below the cache folder.
 
-    What is installed is taken from there, the rest from Debian packages. A source that cannot be had is reported and
+    What is installed is taken from there, the rest from Debian packages. A source that is not available is reported and
     left out. Raises DocumentationError where there is none at all.
     """
     specs = [spec for spec in load_specs(settings) if spec.packages or spec.installed]
@@ -55,7 +55,7 @@ def fetch_default_corpus(settings: Settings, on_progress: Progress = lambda _: N
             origins |= _fetch(settings, missing, made, on_progress, reasons)
         if not origins:
             raise DocumentationError(
-                f"no documentation could be had: {'; '.join(dict.fromkeys(reasons))}",
+                f"no documentation is available: {'; '.join(dict.fromkeys(reasons))}",
                 hint="give a folder or an archive of documents: `amdkernel docs build --from DIR`",
             )
         _write_manifest(made, [spec for spec in specs if spec.name in origins], origins)
