@@ -101,7 +101,8 @@ def _entry(row: Declared, header: bytes) -> Entry | None:
         value = text.partition("=")[2].strip() or str(row.value)
         declared = f"{row.name} = {value}  // a value of {row.type}"
     else:
-        declared = f"{text};"
+        # A macro may write the name: `__MAKE_VECTOR_TYPE__(int, int)`.
+        declared = f"{text};" if row.name in text else f"{text};  // declares {row.name}"
     said = _GROUP_MARK.sub("", visible(row.comment)).strip() or _comment_before(header, row.begin)
     shown = f"```cpp\n{declared}\n```" + (f"\n\n{said}" if said else "")
     line = header.count(b"\n", 0, row.begin) + 1
