@@ -29,13 +29,15 @@ LAST_CHECKED_RELEASE = re.compile(r"^## \[?0\.1\.0", re.MULTILINE)  # the change
 class Rule:
     pattern: re.Pattern[str]
     instead: str
+    in_code: bool = False  # also looked for in code spans: names of files
 
 
 @dataclass(frozen=True)
 class Prose:
     """A paragraph, comment or string on one line, and the line of the file at which each of its parts begins."""
 
-    text: str
+    text: str  # with code spans and addresses blanked
+    raw: str  # of the same length
     starts: tuple[tuple[int, int], ...]  # offset into text, line of the file
     sentences: bool  # whether its sentences are measured
 
@@ -59,8 +61,9 @@ def read_rules(file: Path = RULES) -> list[Rule]:
         for phrase, use in tables["phrases"]
     ]
     rules += [Rule(re.compile(word.format(f"(?:{name})")), use) for name, use in tables["names"]]
-    renamed = tables["files"].items()
-    return [*rules, *(Rule(re.compile(rf"(?<![\w./-]){re.escape(old)}(?![\w.-])"), new) for old, new in renamed)]
+    for old, new in tables["files"].items():
+        rules.append(Rule(re.compile(rf"(?<![\w./-]){re.escape(old)}(?![\w.-])"), new, in_code=True))
+    return rules
 
 
 # ---- taking prose out of a file ----
@@ -71,13 +74,13 @@ _CODE = re.compile(r"`[^`]*`|\w+://[^\s)>\]]+|\]\([^)]*\)|<[^<>\s]+>|\{[^{}]*\}|
 
 def joined(lines: list[tuple[int, str]], sentences: bool) -> Prose:
     """One passage of the lines that belong together."""
-    text, starts = "", []
+    raw, starts = "", []
     for number, line in lines:
-        starts.append((len(text), number))
-        text += line.strip() + " "
+        starts.append((len(raw), number))
+        raw += line.strip() + " "
     # Code spans may run over a line's end, so they are replaced in the whole, at equal length for the offsets.
-    text = _CODE.sub(lambda match: ("]" if match[0].startswith("](") else "CODE").ljust(len(match[0]), "\0"), text)
-    return Prose(text, tuple(starts), sentences)
+    text = _CODE.sub(lambda match: ("]" if match[0].startswith("](") else "CODE").ljust(len(match[0]), "\0"), raw)
+    return Prose(text, raw, tuple(starts), sentences)
 
 
 # A list item, heading, quotation or row of a table, in Markdown or drawn with spaces.
@@ -241,7 +244,7 @@ def findings_in(file: str, text: str, rules: list[Rule]) -> list[Finding]:
     for prose in READERS[Path(file).suffix](text):
         taken: list[tuple[int, int]] = []
         for rule in rules:
-            for match in rule.pattern.finditer(prose.text):
+            for match in rule.pattern.finditer(prose.raw if rule.in_code else prose.text):
                 if all(match.end() <= start or end <= match.start() for start, end in taken):
                     taken.append(match.span())
                     phrase = " ".join(match[0].replace("\0", "").strip(" (;:.").split())
