@@ -29,7 +29,6 @@ LAST_CHECKED_RELEASE = re.compile(r"^## \[?0\.1\.0", re.MULTILINE)  # the change
 class Rule:
     pattern: re.Pattern[str]
     instead: str
-    in_code: bool = False  # also looked for in code spans: names of files
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,32 @@ def read_rules(file: Path = RULES) -> list[Rule]:
         for phrase, use in tables["phrases"]
     ]
     rules += [Rule(re.compile(word.format(f"(?:{name})")), use) for name, use in tables["names"]]
-    for old, new in tables["files"].items():
-        rules.append(Rule(re.compile(rf"(?<![\w./-]){re.escape(old)}(?![\w.-])"), new, in_code=True))
     return rules
+
+
+_FILE_NAME = re.compile(r"(?<![\w.*/<-])[\w./-]*?\b[a-z]\w*\.(?:c|h|py|def|toml)(?![\w.*(/-])")
+
+
+class Names:
+    """Which files a comment may name: ours, by the end of their paths, and those of others by pattern."""
+
+    def __init__(self, tracked: list[str], file: Path = RULES) -> None:
+        self._ours = {f"/{path}" for path in tracked}
+        self._last = {Path(path).name for path in tracked}
+        foreign = tomllib.loads(file.read_text(encoding="utf-8"))["foreign_files"]
+        self._foreign = re.compile("|".join(foreign))
+
+    def exists(self, name: str) -> bool:
+        if self._foreign.fullmatch(name):
+            return True
+        if "/" not in name:
+            return name in self._last
+        return Path(name).name in self._last and any(path.endswith(f"/{name.lstrip('./')}") for path in self._ours)
+
+    def missing_in(self, prose: Prose) -> Iterator[Finding]:
+        for match in _FILE_NAME.finditer(prose.raw):
+            if not self.exists(match[0]):
+                yield Finding(prose.line_of(match.start()), match[0], "a file that exists")
 
 
 # ---- taking prose out of a file ----
@@ -236,7 +258,7 @@ def measures(prose: Prose) -> Iterator[Finding]:
             yield Finding(prose.line_of(start + match.start()), match[0], "say what is the case")
 
 
-def findings_in(file: str, text: str, rules: list[Rule]) -> list[Finding]:
+def findings_in(file: str, text: str, rules: list[Rule], names: Names) -> list[Finding]:
     """What is wrong with a file's prose, in the order of its lines."""
     if file.endswith("CHANGELOG.md"):
         text = LAST_CHECKED_RELEASE.split(text)[0]
@@ -244,13 +266,15 @@ def findings_in(file: str, text: str, rules: list[Rule]) -> list[Finding]:
     for prose in READERS[Path(file).suffix](text):
         taken: list[tuple[int, int]] = []
         for rule in rules:
-            for match in rule.pattern.finditer(prose.raw if rule.in_code else prose.text):
+            for match in rule.pattern.finditer(prose.text):
                 if all(match.end() <= start or end <= match.start() for start, end in taken):
                     taken.append(match.span())
                     phrase = " ".join(match[0].replace("\0", "").strip(" (;:.").split())
                     found.append(Finding(prose.line_of(match.start()), phrase, rule.instead))
         if prose.sentences:
             found += measures(prose)
+        if not file.startswith("tests/") and "tests/" not in file:  # those make files up
+            found += names.missing_in(prose)
     return sorted(found, key=lambda finding: finding.line)
 
 
@@ -259,8 +283,9 @@ def is_ours(file: str) -> bool:
 
 
 def tracked_files(root: Path) -> list[str]:
-    """The files that Git tracks, from the root."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True)
+    """The files that Git tracks, or would after `git add .`; their paths from the root."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     return [name for name in listed.stdout.split("\0") if name and (root / name).is_file()]
 
 
@@ -271,14 +296,15 @@ def name_in(root: Path, file: str) -> str:
 
 
 def main(arguments: list[str], root: Path = ROOT) -> int:
-    rules = read_rules()
+    tracked = tracked_files(root)
+    rules, names = read_rules(), Names(tracked)
     count = 0
-    for file in arguments or tracked_files(root):
+    for file in arguments or tracked:
         path = Path(file) if arguments else root / file
         name = name_in(root, str(path))
         if not is_ours(name):
             continue
-        for finding in findings_in(name, path.read_text(encoding="utf-8"), rules):
+        for finding in findings_in(name, path.read_text(encoding="utf-8"), rules, names):
             count += 1
             print(f'{file}:{finding.line}: "{finding.phrase}" -> "{finding.instead}"')
     if count:

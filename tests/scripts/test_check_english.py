@@ -31,7 +31,8 @@ def check(file: Path, text: str) -> tuple[int, list[str]]:
         ("The result hangs on the order of waves.", '"result hangs on" -> "depends on"'),
         ("Whose turn it is says queue.c.", '"Whose turn" -> "what runs next; "X decides which Y runs next""'),
         ("The shim answers at once.", '"shim" -> "relay"'),
-        ("See `crew.c` for threads.", '"crew.c" -> "worker.c"'),
+        ("See `crew.c` for threads.", '"crew.c" -> "a file that exists"'),
+        ("See hip/order_of_work.c for streams.", '"hip/order_of_work.c" -> "a file that exists"'),
         ("Nothing that is not declared gets in.", '"Nothing that is not" -> "say what is the case"'),
     ],
 )
@@ -50,6 +51,7 @@ def test_a_stilted_phrase_or_an_old_name_is_reported_with_what_to_write(
         "See <https://example.com/is-told> and [a link](beside.md).",
         "A free slot is given to the next job.",
         "The kernel hangs on gfx942.",
+        "See `scripts/check_english.py`, engine.py and <hip/hip_runtime.h>.",
         "LDS is on the chip; waves stand by.",
     ],
 )
