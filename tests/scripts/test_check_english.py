@@ -100,7 +100,8 @@ def test_the_history_of_the_change_log_is_left_as_it_was(tmp_path: Path) -> None
 
 def test_without_arguments_every_file_of_the_repository_is_read(tmp_path: Path) -> None:
     (tmp_path / "new.md").write_text("This is told.\n")
-    (tmp_path / "untracked.md").write_text("This is told.\n")
+    (tmp_path / "built.md").write_text("This is told.\n")
+    (tmp_path / ".gitignore").write_text("built.md\n")
     for command in (["init", "-q"], ["add", "new.md"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
     ended = subprocess.run([sys.executable, str(SCRIPT)], cwd=tmp_path, capture_output=True, text=True)
