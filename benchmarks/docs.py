@@ -1,8 +1,8 @@
-"""Documentation search compared with plain FTS5 and bm25s on the same passages: `benchmarks/docs.py CORPUS QUESTIONS.jsonl`.
+"""Documentation search compared with FTS5 and bm25s on the same passages: `benchmarks/docs.py CORPUS QUESTIONS.jsonl`.
 
 Ours is all that an agent waits for: aliases, spelling, glossary, ranking, snippets. The anchors have their default
-settings: the same passages in one column, FTS5 with the tokenizer `unicode61`, bm25s with its English stop words and the
-Porter2 stemmer, and the text of the best five is read.
+settings: the same passages in one column, FTS5 with the tokenizer `unicode61`, bm25s with its English stop words and
+the Porter2 stemmer, and the text of the best five is read.
 """
 
 import argparse

@@ -2,7 +2,8 @@
 
 Each kernel of launches.json is launched in turn by a process with one thread, by two such processes at once, and by a
 process with two threads. Two processes share nothing: with two free cores they do twice the work in the same time, and
-with busy cores they show what the machine can give. Prints one JSON line for each turn: seconds of CPU and of wall time of one thread ("one"), of the two processes ("processes") and of two threads ("two").
+with busy cores they show what the machine can give. Prints one JSON line for each turn: seconds of CPU and of wall
+time of one thread ("one"), of the two processes ("processes") and of two threads ("two").
 """
 
 import json
