@@ -34,6 +34,7 @@ lint: $(STAMP)-dev  ## style, types, import rules, includes, English, links
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_includes.py
 	$(BIN)/python scripts/check_english.py
