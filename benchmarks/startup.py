@@ -63,7 +63,7 @@ def main() -> None:
         wall, used = until_tools()
         relayed.append(wall)
         cpu.append(used)
-        plain.append(until_tools("--no-shim")[0])
+        plain.append(until_tools("--no-relay")[0])
         help_.append(run(str(BIN / "amdkernel"), "--help"))
         nothing.append(run(sys.executable, "-c", "pass"))
     report("amdkernel-mcp, spawn to tools/list", relayed, plain, "without the relay")

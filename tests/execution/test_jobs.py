@@ -1,5 +1,7 @@
-"""The job store: order, waiting, cancelling, forgetting, and who may see what."""
+"""The job store: order, waiting, cancelling, eviction, and which owner sees which job."""
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -79,6 +81,37 @@ def test_no_more_jobs_run_than_there_are_workers(store: JobStore, gate: threadin
     assert [job.status for job in jobs] == ["running", "running", "queued"]
     gate.set()
     assert [finished(job).status for job in jobs] == ["done"] * 3
+
+
+def test_a_second_call_right_after_the_first_runs_at_the_same_time(clock: Clock) -> None:
+    store = JobStore(2, clock=clock)
+    finished(store.submit("ann", done))  # from here on one worker exists and is idle
+    second_has_run = threading.Event()
+
+    def waits_for_the_second(_: Progress) -> CompileResult:
+        assert second_has_run.wait(5), "the second job waits behind the first though a worker is idle"
+        return DONE
+
+    def second(_: Progress) -> CompileResult:
+        second_has_run.set()
+        return DONE
+
+    jobs = [store.submit("ann", waits_for_the_second), store.submit("ann", second)]
+    assert [(finished(job).status, job.error) for job in jobs] == [("done", None)] * 2
+    store.close()
+
+
+def test_a_job_that_hangs_does_not_keep_the_process_of_a_closed_store_alive() -> None:
+    program = (
+        "import threading\n"
+        "from amdkernel_mcp.execution.jobs import JobStore\n"
+        "begun = threading.Event()\n"
+        "store = JobStore(1)\n"
+        "store.submit('ann', lambda progress: begun.set() or threading.Event().wait())\n"
+        "begun.wait()\n"
+        "store.close()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_another_owner_does_not_see_a_job_and_cannot_tell_that_it_exists(store: JobStore) -> None:
