@@ -187,8 +187,10 @@ def test_a_matrix_product_on_the_vector_alu_gets_the_advice_to_use_matrix_cores(
 
 
 def test_loading_the_same_data_again_and_again_is_found():
-    again: dict[str, Any] = {"bytes_loaded": 64 * 256 * WAVES, "cache_lines_loaded": 128 * WAVES, "SQ_INSTS_VMEM_RD": 64 * WAVES,
-             "memory_bytes_read": 4 * MIB}  # fmt: skip
+    again: dict[str, Any] = {
+        "bytes_loaded": 64 * 256 * WAVES, "cache_lines_loaded": 128 * WAVES, "SQ_INSTS_VMEM_RD": 64 * WAVES,
+        "memory_bytes_read": 4 * MIB,
+    }  # fmt: skip
     assert "The same data is loaded many times" in findings(run(**again))
 
 
