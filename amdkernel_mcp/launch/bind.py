@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.expressions import Expression, ExpressionError
+from amdkernel_mcp.hardware.limits import LARGEST_BLOCK, LARGEST_GRID, lds_limit
 from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter, find_kernel
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan
 from amdkernel_mcp.problems.dtypes import DTYPES, DType
@@ -14,11 +15,6 @@ from amdkernel_mcp.problems.problem import Case, Number, Problem
 from amdkernel_mcp.results.kernels import Finding, FindingKind
 from amdkernel_mcp.runner_protocol.job import RunnerArgument, RunnerLaunch
 
-# Source: HIP hardware features table; CDNA4 raised the size of the LDS.
-_LDS_BYTES = {"gfx950": 160 << 10}
-_DEFAULT_LDS_BYTES = 64 << 10
-_LARGEST_BLOCK = 1024
-_LARGEST_GRID = 2**31 - 1
 _LARGEST_WORKSPACE = 2 << 30  # bytes
 
 
@@ -35,11 +31,6 @@ class _Refused(Exception):
     def __init__(self, message: str, line: int | None, kind: FindingKind = "launch_plan") -> None:
         super().__init__(message)
         self.finding = Finding(kind=kind, message=message, line=line)
-
-
-def lds_limit(arch: str) -> int:
-    """Bytes of LDS that one workgroup may take."""
-    return _LDS_BYTES.get(arch, _DEFAULT_LDS_BYTES)
 
 
 def bind(plan: LaunchPlan, problem: Problem, case: Case, *, kernels: Sequence[KernelSymbol], arch: str) -> BoundPlan:
@@ -92,9 +83,9 @@ def _bind_launch(
     grid = _dimensions("grid", launch, launch.grid, values, case)
     block = _dimensions("block", launch, launch.block, values, case)
     threads = block[0] * block[1] * block[2]
-    if threads > _LARGEST_BLOCK:
+    if threads > LARGEST_BLOCK:
         raise _Refused(
-            f"launch {launch.kernel}: a block of {threads} threads in case {case.name}; the limit is {_LARGEST_BLOCK}",
+            f"launch {launch.kernel}: a block of {threads} threads in case {case.name}; the limit is {LARGEST_BLOCK}",
             launch.line,
         )
     if threads > kernel.max_block:
@@ -127,7 +118,7 @@ def _dimensions(
 ) -> tuple[int, int, int]:
     sizes = [_value(f"launch {launch.kernel}: {key}", e, values, case, launch.line) for e in expressions]
     for expression, size in zip(expressions, sizes, strict=True):
-        if not 1 <= size <= _LARGEST_GRID:
+        if not 1 <= size <= LARGEST_GRID:
             raise _Refused(
                 f"launch {launch.kernel}: {key} {expression.text} is {size} in case {case.name}, not 1 to 2**31 - 1",
                 launch.line,
