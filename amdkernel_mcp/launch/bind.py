@@ -1,4 +1,4 @@
-"""A launch plan on one case: numbers instead of expressions, bytes instead of names, and what forbids the launch."""
+"""Binds a launch plan to one case: expressions become numbers, arguments become bytes; or a finding says why not."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Refused(Exception):
 
 
 def bind(plan: LaunchPlan, problem: Problem, case: Case, *, kernels: Sequence[KernelSymbol], arch: str) -> BoundPlan:
-    """`plan` on `case`; `finding` says what forbids it."""
+    """The launches of `plan` for `case`; `finding` says why there are none."""
     values: dict[str, Number] = {**plan.constants(), **case.values}
     try:
         workspaces = tuple(
@@ -91,7 +91,7 @@ def _bind_launch(
     if threads > kernel.max_block:
         raise _Refused(
             f"launch {launch.kernel}: a block of {threads} threads in case {case.name},"
-            f" but __launch_bounds__ promises at most {kernel.max_block}",
+            f" but __launch_bounds__ allows at most {kernel.max_block}",
             launch.line,
         )
     return RunnerLaunch(
@@ -105,7 +105,7 @@ def _bind_launch(
 
 def _no_kernel(name: str, found: Sequence[str]) -> str:
     if any(other.partition("<")[0] == name.partition("<")[0] for other in found):
-        return f"launch {name}: several kernels fit: {', '.join(found)}"
+        return f"launch {name}: several kernels match: {', '.join(found)}"
     there = ", ".join(found) or "none"
     return (
         f"launch {name}: the code object has no such kernel (kernels: {there});"
@@ -153,7 +153,7 @@ def _arguments(
     given = launch.args if launch.args is not None else tuple(argument.name for argument in problem.arguments)
     if len(given) != len(kernel.parameters):
         names = ", ".join(item if isinstance(item, str) else item.text for item in given)
-        advice = "" if launch.args is not None else "; `args=[..]` chooses others than the problem's arguments"
+        advice = "" if launch.args is not None else "; set `args=[..]` if they are not the problem's arguments"
         raise _Refused(
             f"launch {launch.kernel}: the kernel takes {len(kernel.parameters)} parameters, the plan gives"
             f" {len(given)} ({names}){advice}",
@@ -194,7 +194,7 @@ def _scalar(where: str, name: str, value: Number, dtype: DType | None, parameter
         return numpy.array(value).astype(dtype.numpy).tobytes()
     bits = 8 * parameter.bytes
     if bits not in (8, 16, 32, 64):
-        raise _Refused(f"{where} takes {parameter.bytes} bytes: `{name}` is an integer and no struct", line)
+        raise _Refused(f"{where} takes {parameter.bytes} bytes: `{name}` is an integer, not a struct", line)
     if not -(1 << (bits - 1)) <= value < 1 << bits:
         raise _Refused(f"{where} takes {parameter.bytes} bytes, and `{name}` = {value} does not fit", line)
     return struct.pack("<Q", value & 0xFFFF_FFFF_FFFF_FFFF)[: parameter.bytes]
