@@ -1,4 +1,4 @@
-"""Sentences for what the emulator's checks saw: unset values that a race let through, moved loads, other work."""
+"""Sentences for what the emulator's checks saw: uninitialised reads that a race causes, moved loads, other work."""
 
 from amdkernel_mcp.findings.mistakes import explain_mistakes
 from amdkernel_mcp.runner_protocol.records import DispatchFinding, DispatchRecord, RacePartner
