@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.execution.runner.job import RunnerJob
     from amdkernel_mcp.execution.runner.measure import Measured, Plan
-    from amdkernel_mcp.execution.runner.program import Look, Program, ProgramRun, Stream
+    from amdkernel_mcp.execution.runner.program import Look, ProgramRun, Stream
+    from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.targets import Target
     from amdkernel_mcp.launch.plan import LaunchPlan
@@ -257,7 +258,7 @@ class Engine:
             on_progress=on_progress,
         )
         closely = (look or NO_LOOK).closely
-        seen = findings_in_orders(ran.reports, where)
+        seen = findings_in_orders(ran.reports, where, program.name_file)
         failures = [told.finding for told in seen if closely or told.finding.kind == "timeout"]
         rest = [told for told in seen if told.finding not in failures]
         return replace(

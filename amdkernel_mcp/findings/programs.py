@@ -1,51 +1,59 @@
-"""What the emulator saw in the kernels of a whole program → findings, with lines from the program's own debug data."""
+"""From the emulator's report of a whole program to findings, with files and lines from the program's debug data."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from amdkernel_mcp.compiler.line_table import LineTable
+from amdkernel_mcp.compiler.line_table import LineTable, NameFile
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.runner.answer import CallRecord, DispatchFault, DispatchRecord, read_calls, read_dispatches
 from amdkernel_mcp.execution.runner.job import CaseReport
-from amdkernel_mcp.execution.runner.program import PROGRAM, REPORT
+from amdkernel_mcp.execution.runner.program import REPORT
+from amdkernel_mcp.execution.runner.program_files import PROGRAM
 from amdkernel_mcp.execution.targets import Target
 from amdkernel_mcp.findings.faults import explain_stop, line_at, region_name
 from amdkernel_mcp.findings.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
 from amdkernel_mcp.results.kernels import Finding
+from amdkernel_mcp.results.source_line import SourceLine
 
 _Seen = TypeVar("_Seen", bound=DispatchFault)
 
 
 class ProgramFinding(NamedTuple):
-    """What is wrong with a launch or a call, and whether it stopped the kernel."""
+    """A mistake in a launch or a call, and whether it stopped the kernel."""
 
     finding: Finding
     stopped: bool
 
 
-def findings_in_orders(reports: Mapping[int, Mapping[str, bytes]], target: Target) -> list[ProgramFinding]:
-    """Those of the first report, then what other orders, by their seeds, show beside it. Raises TargetError."""
+def findings_in_orders(
+    reports: Mapping[int, Mapping[str, bytes]], target: Target, name_file: NameFile
+) -> list[ProgramFinding]:
+    """Those of the first report, then those that only other orders, by their seeds, show. Raises TargetError.
+
+    name_file: the user's names of the files in debug data; the lines of the findings carry them.
+    """
     found: dict[tuple[str, int | None], ProgramFinding] = {}
     first: list[ProgramFinding] = []
     for number, (seed, files) in enumerate(reports.items()):
-        told = findings_of(files, target)
-        first += told if number == 0 else []
-        for each in told:
+        seen = findings_of(files, target, name_file)
+        first += seen if number == 0 else []
+        for each in seen:
             known = each if number == 0 else _in_order(each, seed)
             found.setdefault((each.finding.kind, each.finding.line), known)
-    return first + [told for told in found.values() if told not in first]
+    return first + [each for each in found.values() if each not in first]
 
 
-def _in_order(told: ProgramFinding, seed: int) -> ProgramFinding:
-    message = f"{told.finding.message}; in the order of seed {seed}: --order {seed} runs it again"
-    return told._replace(finding=told.finding.model_copy(update={"message": message}))
+def _in_order(seen: ProgramFinding, seed: int) -> ProgramFinding:
+    message = f"{seen.finding.message}; in the order of seed {seed}: --order {seed} runs it again"
+    return seen._replace(finding=seen.finding.model_copy(update={"message": message}))
 
 
-def findings_of(files: Mapping[str, bytes], target: Target) -> list[ProgramFinding]:
-    """What the emulator's report says of all launches, one finding for each kind and line. Raises TargetError."""
-    tables = _Tables(files)
-    program = _Program(LineTable(files[PROGRAM]) if PROGRAM in files else None)
+def findings_of(files: Mapping[str, bytes], target: Target, name_file: NameFile) -> list[ProgramFinding]:
+    """The findings of the emulator's report of all launches, one for each kind and line. Raises TargetError."""
+    tables = _Tables(files, name_file)
+    program = _Program(LineTable(files[PROGRAM], name_file) if PROGRAM in files else None)
     raw = files.get(REPORT, b"")
     found: dict[tuple[str, int | None, str], ProgramFinding] = {}
     for record in read_dispatches(raw, target=target.name):
@@ -58,15 +66,24 @@ def findings_of(files: Mapping[str, bytes], target: Target) -> list[ProgramFindi
         report = CaseReport("fault" if record.fault else "ok", "", (), dispatches=(record,))
         stop = explain_stop(report, arch=target.arch, lines=lines, layouts={})
         if stop:
-            told = ProgramFinding(_with_remedy(stop.finding), stopped=True)
-            found.setdefault((told.finding.kind, told.finding.line, ""), told)
+            stopped = ProgramFinding(_with_remedy(stop.finding), stopped=True)
+            found.setdefault((stopped.finding.kind, stopped.finding.line, ""), stopped)
         for finding in explain_mistakes(report, lines=lines, layouts={}, other_lines=others):
             found.setdefault((finding.kind, finding.line, ""), ProgramFinding(finding, stopped=False))
     for call in read_calls(raw, target=target.name):
         theirs = tables[call.partner.object] if call.partner and call.partner.object is not None else None
         finding = _of_call(call, program, theirs)
         found.setdefault((finding.kind, finding.line, call.call), ProgramFinding(finding, stopped=False))
-    return list(found.values())
+    return [each._replace(finding=_without_own_file(each.finding)) for each in found.values()]
+
+
+def _without_own_file(finding: Finding) -> Finding:
+    """The finding names its file once: `line 12 of util.h` in its text is `line 12` where it is in util.h itself."""
+    if not isinstance(finding.line, SourceLine):
+        return finding
+    own = re.escape(finding.line.file)
+    message = re.sub(rf"\b(\d+) of {own}(?![\w./-])", r"\1", finding.message)
+    return finding.model_copy(update={"message": message})
 
 
 def _with_remedy(finding: Finding) -> Finding:
@@ -84,7 +101,7 @@ class _Program:
     def line_of_call(self, return_address: int) -> int | None:
         try:
             return line_at(self.lines, return_address - 1) if return_address else None
-        except ToolchainError:  # what is no code object may have more sections than one has
+        except ToolchainError:  # the limits are those of code objects; a script has no lines at all
             return None
 
     def region(self, name: str, made_at: Sequence[int]) -> str:
@@ -103,15 +120,16 @@ class _Program:
 
 
 class _Tables(dict[int, LineTable | None]):
-    """By the number of a code object its lines; None: it was not kept."""
+    """The lines of each code object, by its number; None where the code object was not kept."""
 
-    def __init__(self, files: Mapping[str, bytes]) -> None:
+    def __init__(self, files: Mapping[str, bytes], name_file: NameFile) -> None:
         super().__init__()
         self._files = files
+        self._name_file = name_file
 
     def __missing__(self, number: int) -> LineTable | None:
         code_object = self._files.get(f"{number}.co")
-        self[number] = LineTable(code_object) if code_object else None
+        self[number] = LineTable(code_object, self._name_file) if code_object else None
         return self[number]
 
 
@@ -119,7 +137,7 @@ _NOUNS = {"copy": "a copy", "fill": "a fill (hipMemset)", "release": "hipFree or
 
 
 def _of_call(call: CallRecord, program: _Program, theirs: LineTable | None) -> Finding:
-    """With the line of the call, where the program has lines; else with that of the kernel that it meets."""
+    """With the line of the call where the program has lines, else with that of the kernel that it races with."""
     line = program.line_of_call(call.at)
     other = line_of_partner(call.partner, theirs) if call.partner else None
     verb = "frees" if call.call == "release" else "writes" if call.store else "reads"

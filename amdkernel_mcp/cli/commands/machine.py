@@ -4,7 +4,9 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.report import Json, finish, open_engine, progress
+from amdkernel_mcp.cli.open_engine import open_engine
+from amdkernel_mcp.cli.options import Json
+from amdkernel_mcp.cli.report import finish, progress
 
 
 def targets(json: Json = False) -> int:
