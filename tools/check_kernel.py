@@ -3,6 +3,7 @@
 from fastmcp import Context
 from fastmcp.tools import tool
 
+from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.server.session import session_of
 
@@ -41,8 +42,7 @@ async def check_kernel(
             kernel.source,
             file_name=kernel.file_name,
             target=target,
-            schedules=schedules,
-            order=order,
+            options=CheckOptions(schedules=schedules, order=order),
             on_progress=progress,
         ),
         wait_s=wait_s,

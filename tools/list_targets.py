@@ -18,4 +18,4 @@ async def list_targets(ctx: Context) -> TargetsResult:
     Next: compile_kernel or check_kernel with a `target`.
     """
     session = session_of(ctx)
-    return await session.short(session.engine.targets)
+    return await session.short(lambda: session.engine.machine.targets())

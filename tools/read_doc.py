@@ -37,5 +37,5 @@ async def read_doc(
     """
     session = session_of(ctx)
     return await session.short(
-        lambda: session.engine.read_doc(ref, section=section, start=start, max_chars=max_chars, find=find)
+        lambda: session.engine.docs.read(ref, section=section, start=start, max_chars=max_chars, find=find)
     )

@@ -44,5 +44,5 @@ async def search_docs(
     """
     session = session_of(ctx)
     return await session.short(
-        lambda: session.engine.search_docs(query, limit=limit, source=source, arch=arch, rocm_version=rocm_version)
+        lambda: session.engine.docs.search(query, limit=limit, source=source, arch=arch, rocm_version=rocm_version)
     )

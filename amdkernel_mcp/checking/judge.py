@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from amdkernel_mcp.checking.tolerance import Comparison, compare
-from amdkernel_mcp.execution.runner.job import CaseReport
 from amdkernel_mcp.findings.faults import Layout, Lines, explain_stop
 from amdkernel_mcp.findings.mistakes import explain_mistakes
 from amdkernel_mcp.problems.problem import Argument, Case, Problem
 from amdkernel_mcp.results.kernels import CaseResult, CheckVerdict, Finding, Worst
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]

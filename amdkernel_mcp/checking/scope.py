@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from amdkernel_mcp.execution.runner.job import CaseReport
-from amdkernel_mcp.results.kernels import Coverage
+from amdkernel_mcp.results.kernels import CheckScope
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 _SHOWN = 3
 
 
-def coverage_of(names: Sequence[str], reports: Sequence[CaseReport], limits_s: Sequence[float]) -> Coverage:
+def scope_of(names: Sequence[str], reports: Sequence[CaseReport], limits_s: Sequence[float]) -> CheckScope:
     """The coverage of cases called `names`; `limits_s`: how long a plain run of each may take to be looked at closely.
 
     `reports` are those of the first seed, whose repeats are the plain run, the one that looks for races, other orders.
@@ -33,7 +33,7 @@ def coverage_of(names: Sequence[str], reports: Sequence[CaseReport], limits_s: S
         parts.append(f"{_listed(names, silent)} did not run")
     if in_part:
         parts.append(f"only in part in {_listed(names, in_part)}, whose waves share more than 32 MiB")
-    return Coverage(
+    return CheckScope(
         cases=len(names),
         memory=len(ran),
         races=len(raced),

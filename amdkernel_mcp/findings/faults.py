@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from amdkernel_mcp.execution.runner.answer import DispatchFault
-from amdkernel_mcp.execution.runner.job import CaseReport
 from amdkernel_mcp.findings.hangs import commonest_place, describe_hang
 from amdkernel_mcp.hardware.occupancy import SIMDS
 from amdkernel_mcp.launch.kernel_symbols import source_name
 from amdkernel_mcp.results.kernels import CheckVerdict, Finding, FindingKind
+from amdkernel_mcp.runner_protocol.records import DispatchFault
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 # What lies within the runner's guard bands would not stop a GPU: the kernel would go on and be wrong.
 _GUARD_BYTES = 64 << 10

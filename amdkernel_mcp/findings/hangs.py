@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.execution.runner.answer import StandingWaves
+from amdkernel_mcp.runner_protocol.records import StandingWaves
 
 Chain = Sequence[int]  # the line of an instruction, then those of the calls that led there, outwards
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.execution.runner.answer import DispatchFinding, RacePartner
-from amdkernel_mcp.execution.runner.job import CaseReport
 from amdkernel_mcp.findings.faults import (
     ARGUMENTS,
     Layout,
@@ -23,6 +21,8 @@ from amdkernel_mcp.findings.faults import (
 )
 from amdkernel_mcp.launch.kernel_symbols import source_name
 from amdkernel_mcp.results.kernels import Finding, FindingKind
+from amdkernel_mcp.runner_protocol.records import DispatchFinding, RacePartner
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 _KINDS: dict[str, FindingKind] = {
     "race": "race",

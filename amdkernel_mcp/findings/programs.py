@@ -7,15 +7,21 @@ from typing import NamedTuple, TypeVar
 
 from amdkernel_mcp.compiler.line_table import LineTable, NameFile
 from amdkernel_mcp.errors import ToolchainError
-from amdkernel_mcp.execution.runner.answer import CallRecord, DispatchFault, DispatchRecord, read_calls, read_dispatches
-from amdkernel_mcp.execution.runner.job import CaseReport
-from amdkernel_mcp.execution.runner.program import REPORT
-from amdkernel_mcp.execution.runner.program_files import PROGRAM
-from amdkernel_mcp.execution.targets import Target
 from amdkernel_mcp.findings.faults import explain_stop, line_at, region_name
 from amdkernel_mcp.findings.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
+from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.kernels import Finding
 from amdkernel_mcp.results.source_line import SourceLine
+from amdkernel_mcp.runner_protocol.records import (
+    PROGRAM,
+    REPORT,
+    CallRecord,
+    DispatchFault,
+    DispatchRecord,
+    read_calls,
+    read_dispatches,
+)
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 _Seen = TypeVar("_Seen", bound=DispatchFault)
 

@@ -21,11 +21,19 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _VERBS = ("launch", "workspace", "build", "tune")
 
 
+def read_launch_plan(source: str, problem: Problem | None = None) -> LaunchPlan:
+    """What the `// amdkernel:` lines of `source` say, and what is wrong with them.
+
+    Without a problem (to compile only) no launch is needed and names are not checked.
+    """
+    return _PlanReader(source, problem).plan()
+
+
 class _Mistake(Exception):
     """What is wrong with one line."""
 
 
-class PlanReader:
+class _PlanReader:
     """Reads one candidate's text."""
 
     def __init__(self, source: str, problem: Problem | None) -> None:

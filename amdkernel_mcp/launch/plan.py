@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.problems.dtypes import DType
 from amdkernel_mcp.problems.expressions import Expression
-from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.results.kernels import Finding
 
 
@@ -69,13 +68,3 @@ def _name_defined(flag: str) -> str:
 def _defines(flags: tuple[str, ...]) -> dict[str, str]:
     pairs = (flag[2:].partition("=") for flag in flags if flag.startswith("-D"))
     return {name: value if equals else "1" for name, equals, value in pairs}
-
-
-def read_launch_plan(source: str, problem: Problem | None = None) -> LaunchPlan:
-    """What the `// amdkernel:` lines of `source` say, and what is wrong with them.
-
-    Without a problem (to compile only) no launch is needed and names are not checked.
-    """
-    from amdkernel_mcp.launch.lines import PlanReader
-
-    return PlanReader(source, problem).plan()

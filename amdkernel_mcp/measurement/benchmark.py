@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from amdkernel_mcp.hardware.specs import Gpu
-from amdkernel_mcp.measurement.counters import CaseRun, Dispatch
+from amdkernel_mcp.measurement.counters import CaseRun
 from amdkernel_mcp.measurement.roofline import Model, model_case
 from amdkernel_mcp.measurement.statistics import Estimate, geometric_mean, noise_floor, speedup
 from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict
@@ -36,10 +36,11 @@ SHORT_US = 20.0
 
 @dataclass(frozen=True)
 class Side:
-    """One kernel's runs, a `CaseRun` per case, and the occupancy limit of each of its kernels."""
+    """One candidate's runs, a `CaseRun` per case; the occupancy limit of each of its kernels; its main counters."""
 
     runs: tuple[CaseRun, ...]
     waves_per_simd: Mapping[str, int] = field(default_factory=dict)
+    counters: Mapping[str, Metric] = field(default_factory=dict)
 
 
 def benchmark(
@@ -81,7 +82,7 @@ def _modelled(candidate: Side, baseline: Side | None, *, gpu: Gpu, target: str) 
         time_us=_modelled_us(sum(model.time_us for model in ours)),
         flags=flags,
         limits_us={name: _modelled_us(us) for name, us in _sum_bounds(ours).items()},
-        counters=_counters(candidate, gpu),
+        counters=dict(candidate.counters),
     )
     if baseline is None:
         reason = f"modelled on {gpu.name}: {_limiters(ours)} bounds the time; no baseline to compare with"
@@ -143,14 +144,6 @@ def _sum_bounds(models: Sequence[Model]) -> dict[str, float]:
         for resource, us in model.bounds_us.items():
             total[resource] = total.get(resource, 0.0) + us
     return dict(sorted(total.items(), key=lambda item: -item[1]))
-
-
-def _counters(side: Side, gpu: Gpu) -> dict[str, Metric]:
-    """The main counts, summed over all dispatches of all cases."""
-    from amdkernel_mcp.profiling.metrics.emulated import main_counters
-
-    dispatches: list[Dispatch] = [dispatch for run in side.runs for dispatch in run.dispatches]
-    return main_counters(dispatches, gpu.gfx)
 
 
 def _modelled_us(value: float) -> Quantity:

@@ -9,6 +9,9 @@ from math import prod
 
 Counters = Mapping[str, float]
 
+MATRIX_TYPES = ("F16", "BF16", "F32", "F64", "I8", "F8", "XF32", "F6F4")
+"""The types in the names of the emulator's counters of matrix instructions."""
+
 
 @dataclass(frozen=True)
 class Footprint:

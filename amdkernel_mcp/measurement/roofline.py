@@ -16,8 +16,7 @@ from math import ceil, prod
 from typing import Literal, get_args
 
 from amdkernel_mcp.hardware.specs import Gpu
-from amdkernel_mcp.measurement.counters import Dispatch
-from amdkernel_mcp.profiling.metrics.emulator_counters import MATRIX_TYPES
+from amdkernel_mcp.measurement.counters import MATRIX_TYPES, Dispatch
 
 Resource = Literal[
     "memory", "infinity_cache", "l2_cache", "l1_cache", "lds", "vector_alu", "matrix_cores", "scalar_unit", "wave_issue"

@@ -112,7 +112,7 @@ class Finding(Result):
     )
 
 
-class Coverage(Result):
+class CheckScope(Result):
     """What the checks of the emulator looked at, in cases. What was left out is told in `note`, with the reason."""
 
     cases: int
@@ -132,7 +132,7 @@ class CheckResult(JobAnswer):
     cases: list[CaseResult] = []
     findings: list[Finding] = []
     notes: list[str] = Field(default=[], description="Worth knowing, and no mistake")
-    coverage: Coverage | None = Field(default=None, description="What was checked and what was not; null on a GPU")
+    coverage: CheckScope | None = Field(default=None, description="What was checked and what was not; null on a GPU")
     seconds: float = 0.0
     code_object: str | None = None
     diagnostics: list[Diagnostic] = []

@@ -3,10 +3,10 @@ import pytest
 from problem_text import TOML, changed, write_problem
 
 from amdkernel_mcp.checking.judge import judge_case, judge_run, rtol_of
-from amdkernel_mcp.execution.runner.answer import DispatchFault, DispatchRecord, GuardDamage, StandingWaves
-from amdkernel_mcp.execution.runner.job import CaseReport
 from amdkernel_mcp.findings.faults import Layout
 from amdkernel_mcp.problems.problem_file import load_problem
+from amdkernel_mcp.runner_protocol.records import DispatchFault, DispatchRecord, GuardDamage, StandingWaves
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 EXPECTED = np.linspace(1, 2, 40).reshape(4, 10)
 RIGHT = EXPECTED.astype(np.float32)

@@ -1,7 +1,7 @@
 """Of the places where a limit stopped waves, the line with most of them is told."""
 
-from amdkernel_mcp.execution.runner.answer import StandingWaves
 from amdkernel_mcp.findings.hangs import commonest_place, describe_hang
+from amdkernel_mcp.runner_protocol.records import StandingWaves
 
 CHAINS = {16: [5, 30], 20: [5, 30], 24: [6], 28: []}  # by pc: the line, and that of the call
 

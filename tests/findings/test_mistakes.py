@@ -1,8 +1,8 @@
 """Sentences for what the emulator's checks saw: unset values that a race let through, moved loads, other work."""
 
-from amdkernel_mcp.execution.runner.answer import DispatchFinding, DispatchRecord, RacePartner
-from amdkernel_mcp.execution.runner.job import CaseReport
 from amdkernel_mcp.findings.mistakes import explain_mistakes
+from amdkernel_mcp.runner_protocol.records import DispatchFinding, DispatchRecord, RacePartner
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 LINES = {0x10: 5, 0x14: 5, 0x20: 9, 0x30: 12}
 

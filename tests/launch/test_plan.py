@@ -1,7 +1,7 @@
 import pytest
 from problem_text import write_problem
 
-from amdkernel_mcp.launch.plan import read_launch_plan
+from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import load_problem
 
 GOOD = "// amdkernel: launch softmax grid=[rows] block=[256]\n"

@@ -3,11 +3,11 @@
 import pytest
 
 from amdkernel_mcp.hardware.specs import gpu_by_name
-from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint, PcCounts
+from amdkernel_mcp.measurement.counters import MATRIX_TYPES, CaseRun, Dispatch, Footprint, PcCounts
 from amdkernel_mcp.profiling.comparison import compare
 from amdkernel_mcp.profiling.hot_lines import hot_lines, line_table
 from amdkernel_mcp.profiling.metrics.emulated import DERIVED
-from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS, MATRIX_TYPES
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 from amdkernel_mcp.profiling.profile import profile
 from amdkernel_mcp.results.kernels import KernelResources
 

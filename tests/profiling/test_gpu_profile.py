@@ -6,16 +6,20 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.errors import ProfileFileError
-from amdkernel_mcp.execution.runner.gpu_profile import import_files, profile_commands, script
-from amdkernel_mcp.execution.runner.job import RunnerJob
-from amdkernel_mcp.execution.targets import Target
+from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, script
+from amdkernel_mcp.execution.runner.job import runner_command
+from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.profiling.import_files import import_files
+from amdkernel_mcp.profiling.rocprofv3 import commands
+from amdkernel_mcp.runner_protocol.job import RunnerJob
 
 COUNTERS = (Path(__file__).parent / "recordings" / "rocprofv3" / "counter_collection.csv").read_bytes()
 GPU = Target("local:0", "gpu", "gfx942", "MI300X", index=0)
 
 
 def test_every_pass_runs_our_runner_under_rocprofv3():
-    runs = profile_commands(GPU, RunnerJob("gfx942", b"", ()), kernels=["softmax", "scale<int>"])
+    program = runner_command(GPU, RunnerJob("gfx942", b"", ()))
+    runs = commands(GPU.arch, folder=FOLDER, program=program, kernels=["softmax", "scale<int>"])
     assert len(runs) > 2
     for run in runs:
         program = run[run.index("--") + 1 :]

@@ -140,7 +140,7 @@ def test_a_hostile_error_is_harmless_too(home: Path) -> None:
     engine = Engine(load_settings({"data_dir": home / "data", "cache_dir": home / "cache"}))
     for ref, section in (("evil/deep/table.rst", "nope"), ("evil/pagee.md", None), ("evil/page.md", "Ignore some")):
         with pytest.raises(DocumentationError) as caught:
-            engine.read_doc(ref, section=section)
+            engine.docs.read(ref, section=section)
         assert_harmless(caught.value.message, caught.value.hint or "")
     engine.close()
 

@@ -42,9 +42,9 @@ def search(
     wanted: dict[str, Any] = {"limit": limit, "source": source, "arch": arch, "rocm_version": rocm_version}
     with open_engine() as engine:
         if queries is not None:
-            answer_queries(queries, lambda text: engine.search_docs(text, **wanted))
+            answer_queries(queries, lambda text: engine.docs.search(text, **wanted))
             return GOOD
-        result = engine.search_docs(" ".join(query or []), **wanted)
+        result = engine.docs.search(" ".join(query or []), **wanted)
     return finish(
         result, good=bool(result.results or result.exact), json=json, show=lambda console: show_search(console, result)
     )
@@ -69,7 +69,7 @@ def read(
     from amdkernel_mcp.cli.show.documentation import show_reading
 
     with open_engine() as engine:
-        result = engine.read_doc(ref, section=section, start=start, max_chars=max_chars, find=find)
+        result = engine.docs.read(ref, section=section, start=start, max_chars=max_chars, find=find)
     return finish(result, good=True, json=json, show=lambda console: show_reading(console, result))
 
 
@@ -86,7 +86,7 @@ def build(
     Example: amdkernel docs build --from ~/rocm-docs
     """
     with open_engine() as engine, progress(lines=True) as report:
-        skipped = engine.docs_build(from_ or [], online=online, on_progress=report)
+        skipped = engine.docs.build(from_ or [], online=online, on_progress=report)
     for reason in skipped:
         note(f"skipped {reason}")
     return GOOD
@@ -99,7 +99,7 @@ def refresh() -> int:
     Example: amdkernel docs refresh
     """
     with open_engine() as engine, progress(lines=True) as report:
-        refreshed = engine.docs_refresh(on_progress=report)
+        refreshed = engine.docs.refresh(report)
     for reason in refreshed.skipped:
         note(f"skipped {reason}")
     print_line(f"changed: {', '.join(refreshed.changed) or 'nothing'}")
@@ -119,7 +119,7 @@ def evaluate(
     from amdkernel_mcp.cli.show.documentation import show_evaluation
 
     with open_engine() as engine:
-        evaluation = engine.docs_eval(queries)
+        evaluation = engine.docs.evaluate(queries)
     if json:
         import json as encoder
         from dataclasses import asdict

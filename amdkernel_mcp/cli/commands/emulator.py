@@ -41,11 +41,11 @@ def coverage(
     with open_engine() as engine, progress() as report:
         report("decoding")
         if arch:
-            known = engine.emulator_instructions(arch)
+            known = engine.machine.instructions(arch)
             return finish(
                 known, good=known.complete, json=json, show=lambda console: show_arch_coverage(console, known)
             )
-        result = engine.emulator_coverage(files or [])
+        result = engine.machine.coverage(files or [])
     code = finish(result, good=result.complete, json=json, show=lambda console: show_coverage(console, result))
     without = [file for file in result.files if not file.images]
     for file in without:

@@ -13,16 +13,16 @@ from typing import Literal
 from amdkernel_mcp.errors import InputError, SandboxError
 from amdkernel_mcp.execution.docker.container import RUN_LIMITS
 from amdkernel_mcp.execution.runner.program_build import BUILT_FILES, build_program
-from amdkernel_mcp.execution.runner.program_files import PROGRAM, Program
+from amdkernel_mcp.execution.runner.program_files import Program
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.stdin_stream import StdinStream
-from amdkernel_mcp.execution.targets import Target
+from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.kernels import Finding
+from amdkernel_mcp.runner_protocol.records import PROGRAM, REPORT
 
 RUNNER = "/opt/amdkernel/runner/run_program.py"
 KEEPER = "/opt/amdkernel/runner/keep_files.py"
 EMULATOR = "/opt/amdkernel/emulator"
-REPORT = "dispatches.jsonl"
 _SHOWN = 80  # characters of a line that differs
 _REPORTING_S = 3.0  # of a program's time, at most: for the report of a kernel that did not end
 # libomp starts a thread per CPU of the host, and gives up where the sandbox has no room for one.

@@ -5,8 +5,9 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from amdkernel_mcp.execution.runner.program_files import PROGRAM, WORK, Program
+from amdkernel_mcp.execution.runner.program_files import WORK, Program
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
+from amdkernel_mcp.runner_protocol.records import PROGRAM
 
 KEEPER = "/opt/amdkernel/runner/keep_files.py"
 BUILT_FILES = "files/"  # where KEEPER puts them

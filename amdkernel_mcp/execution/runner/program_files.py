@@ -10,8 +10,8 @@ from typing import Literal
 
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.runner.source_names import SOURCES, is_source
+from amdkernel_mcp.runner_protocol.records import PROGRAM
 
-PROGRAM = "program"  # of a program that is no file of a project: its name in the sandbox
 WORK = "/sandbox/work"  # where the debug data of what is compiled in a sandbox says that it was compiled
 MAX_INPUT_BYTES = 1 << 30
 MAX_FOLDER_BYTES = 256 << 20

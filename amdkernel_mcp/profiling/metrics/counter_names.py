@@ -7,7 +7,8 @@ GPU, a name in lower case is ours. Source: rocprofiler-sdk, counter_defs.yaml of
 
 from collections.abc import Mapping
 
-from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS, MATRIX_TYPES
+from amdkernel_mcp.measurement.counters import MATRIX_TYPES
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 
 _RDNA = {
     "SQ_LDS_BANK_CONFLICT": "SQC_LDS_BANK_CONFLICT",

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from amdkernel_mcp.hardware.specs import Gpu
-from amdkernel_mcp.measurement.counters import Dispatch, moved_bytes
+from amdkernel_mcp.measurement.counters import MATRIX_TYPES, Dispatch, moved_bytes
 from amdkernel_mcp.measurement.roofline import model_case
 from amdkernel_mcp.profiling.metrics.counter_names import shown_name
-from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS, MATRIX_TYPES
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 from amdkernel_mcp.profiling.metrics.metric import Definition, quantity
 from amdkernel_mcp.results.kernels import KernelResources
 from amdkernel_mcp.results.quantity import Metric

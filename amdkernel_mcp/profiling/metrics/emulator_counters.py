@@ -3,11 +3,10 @@
 Names in capitals are rocprof's. Sums over all waves, units and channels of all dispatches of a kernel.
 """
 
+from amdkernel_mcp.measurement.counters import MATRIX_TYPES
 from amdkernel_mcp.results.quantity import Evidence
 
 Row = tuple[str, Evidence, str]
-
-MATRIX_TYPES = ("F16", "BF16", "F32", "F64", "I8", "F8", "XF32", "F6F4")
 
 
 def _exact(unit: str, **meanings: str) -> dict[str, Row]:

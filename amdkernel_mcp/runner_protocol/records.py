@@ -9,6 +9,8 @@ from amdkernel_mcp.errors import TargetError
 CaseStatus = Literal["ok", "launch_error", "fault", "timeout", "not_emulated", "crashed", "not_run"]
 
 MAX_DISPATCHES = 100_000
+PROGRAM = "program"  # what the executable of a whole program is called in the sandbox
+REPORT = "dispatches.jsonl"  # the emulator's records of a whole program
 _Text = Annotated[str, Field(max_length=8192)]
 _Name = Annotated[str, Field(max_length=1024)]
 _Count = Annotated[int, Field(ge=0, lt=1 << 64)]
