@@ -37,8 +37,8 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted", as_json=as_json)
         return INTERRUPTED
-    except BrokenPipeError:  # `amdkernel --help | head -1`
-        discard(sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):  # `amdkernel --help | true`: typer turns the one into the other
+        discard(sys.__stdout__.fileno() if sys.__stdout__ else 1)
         return GOOD
     except Exception as error:
         if os.environ.get("AMDKERNEL_DEBUG"):
