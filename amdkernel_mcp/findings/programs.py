@@ -84,7 +84,7 @@ def findings_of(files: Mapping[str, bytes], target: Target, name_file: NameFile)
 
 
 def _without_own_file(finding: Finding) -> Finding:
-    """The finding names its file once: `line 12 of util.h` in its text is `line 12` where it is in util.h itself."""
+    """The finding names its file once: `line 12 of FILE` in its text is `line 12` where FILE is its own."""
     if not isinstance(finding.line, SourceLine):
         return finding
     own = re.escape(finding.line.file)
@@ -95,7 +95,7 @@ def _without_own_file(finding: Finding) -> Finding:
 def _with_remedy(finding: Finding) -> Finding:
     if finding.kind != "timeout":
         return finding
-    return finding.model_copy(update={"message": f"{finding.message}: a larger --timeout would tell"})
+    return finding.model_copy(update={"message": f"{finding.message}: try a larger --timeout"})
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The exit code of `amdkernel run` is the program's, also where the sandbox, its shell or `timeout` use the same one."""
+"""The exit code of `amdkernel run` is the program's, even one that the sandbox's shell or `timeout` uses as well."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Findings of `amdkernel run` name the file and the line: of a second source, of a header, of a program built with -g."""
+"""Findings of `amdkernel run` name file and line: of a second source, of a header, of a program built with -g."""
 
 import re
 from pathlib import Path
@@ -76,7 +76,8 @@ def test_a_built_program_names_the_files_of_its_debug_data(project: Path, sandbo
     assert places(ended.stderr) == ["src/second.hip:2", "src/inner/store.h:4"], ended.stderr
 
 
-def test_a_call_of_the_program_is_reported_in_its_own_file(project: Path) -> None:
+@pytest.mark.usefixtures("project")
+def test_a_call_of_the_program_is_reported_in_its_own_file() -> None:
     ended = amdkernel_run("main.hip", "src/second.hip", "-I", "src", "--races")
     line = FILES["src/second.hip"].splitlines().index("  (void)hipMemset(x, 0, 300);") + 1
     assert f"src/second.hip:{line}" in places(ended.stderr), ended.stderr

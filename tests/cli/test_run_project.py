@@ -97,7 +97,8 @@ def test_make_builds_what_is_older_than_its_source_and_no_more(project: Path) ->
     assert older.returncode == 5, older.stderr
 
 
-def test_a_build_that_fails_is_a_bad_answer_and_its_output_is_escaped(project: Path) -> None:
+@pytest.mark.usefixtures("project")
+def test_a_build_that_fails_is_a_bad_answer_and_its_output_is_escaped() -> None:
     ended = amdkernel_run("--dir", "reach", "--make", "fails", "./reach")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert r"no \x1b[31mred\x1b[0m" in ended.stderr

@@ -48,7 +48,7 @@ def test_a_console_escapes_text_tables_and_plain_strings_and_keeps_columns() -> 
     text = shown(lambda console: (console.print(HOSTILE), console.print(Text(HOSTILE, "red")), console.print(table)))
     assert is_plain(text), repr(text)
     assert "\\x1b[2J" in text
-    assert "[bold]b[/]" in text, "brackets in a name are no markup"
+    assert "[bold]b[/]" in text, "brackets in a name are text"
 
 
 def test_source_lines_names_and_messages_are_escaped() -> None:

@@ -75,7 +75,7 @@ def run(
     build, 2 and 3 as everywhere. Sources are compiled by hipcc; --dir brings a whole folder, and --make builds it there
     first. Nothing is executed outside the sandbox.
 
-    Accesses beyond an allocation that a GPU would let pass are reported at the end. With --check, --races or
+    Accesses beyond an allocation that stop no kernel on a GPU are reported at the end. With --check, --races or
     --schedules findings go to stderr, with file and line where the program has debug data, and the exit code is 1 where
     the program's own is 0. The program sees no variable of your environment but HIP_VISIBLE_DEVICES and
     ROCR_VISIBLE_DEVICES, and these only on the emulator.

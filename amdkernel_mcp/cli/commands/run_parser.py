@@ -14,8 +14,8 @@ _INCLUDE = "-I"
 
 
 class RunCommand(TyperCommand):
-    """Our options are known wherever they stand before `--`. Others belong to the program once it is named; before
-    that they are an error. `-I` is ours among the sources, and the program's after it."""
+    """Our options are known anywhere before `--`. Others belong to the program once it is named; before that they are
+    an error. `-I` is ours among the sources, and the program's after it."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:  # type: ignore[override]
         """Hand typer our options, then the program's words, with a `--` where the user has one."""

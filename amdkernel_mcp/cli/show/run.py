@@ -18,7 +18,7 @@ def show_run(program: Program, ended: ProgramRun) -> None:
     for finding in (*ended.findings, *ended.stops, *ended.overruns):
         _show_finding(program, finding)
     if ended.overruns:
-        complain("a GPU lets this pass and goes on, and so did this run; with --check it fails")
+        complain("a GPU does not stop for this, and neither did this run; with --check it is a failure")
 
 
 def _show_finding(program: Program, finding: Finding) -> None:

@@ -110,7 +110,7 @@ def coverage_of_arch(sandbox: Sandbox, arch: str) -> ArchCoverage:
 def _answer(done: Completed) -> list[str]:
     raw = done.files.get("coverage.jsonl")
     if raw is None or done.exit_code:
-        reason = "it passed its time" if done.timed_out else done.stderr.strip()[-500:] or f"exit code {done.exit_code}"
+        reason = "it took too long" if done.timed_out else done.stderr.strip()[-500:] or f"exit code {done.exit_code}"
         raise SandboxError(f"the files could not be decoded: {reason}")
     return raw.decode(errors="replace").splitlines()
 
@@ -119,7 +119,7 @@ def _parse(model: type[Line], line: str) -> Line:
     try:
         return model.model_validate(json.loads(line))
     except (ValueError, ValidationError):
-        raise SandboxError("the report of the sandbox has a line that is no report") from None
+        raise SandboxError("the report of the sandbox has a line that cannot be parsed") from None
 
 
 def _image_coverage(image: _Image) -> ImageCoverage:

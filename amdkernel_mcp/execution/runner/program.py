@@ -47,7 +47,7 @@ class ProgramRun:
     compiled: bool = True
     findings: tuple[Finding, ...] = ()
     stops: tuple[Finding, ...] = ()  # what stopped a kernel without a check being asked for: not our verdict
-    overruns: tuple[Finding, ...] = ()  # accesses beyond an allocation that a GPU lets pass: no failure
+    overruns: tuple[Finding, ...] = ()  # accesses beyond an allocation that stop no GPU: no failure
     reports: Mapping[int, Mapping[str, bytes]] = field(default_factory=dict)  # the emulator's, by order
     files: Mapping[str, bytes] = field(default_factory=dict)  # that were built or written, where they are kept
 
@@ -173,7 +173,7 @@ class _Run:
         if done.timed_out:
             return ProgramRun(124, f"the program was ended: it ran for more than {timeout_s:g} s")
         if done.truncated:
-            return ProgramRun(137, "the program was ended: it printed more than the sandbox lets through")
+            return ProgramRun(137, "the program was ended: it printed more than the sandbox passes on")
         why = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.exit_code}"
         raise SandboxError(f"the sandbox did not run the program: {why}")
 

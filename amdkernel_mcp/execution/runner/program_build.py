@@ -15,6 +15,10 @@ TIMES = ".amdkernel-times"
 TIMEOUT_S = 300.0
 # Lines for findings, with names that do not depend on where the sandbox has its work folder.
 _LINES = f"-gline-tables-only -fdebug-prefix-map=$PWD={WORK}"
+# The image has AMD's packages below /usr, and the newest clang for the host's code; no gcc.
+_TOOLS = (
+    'ROCM_PATH=/usr HIP_PATH=/usr CC=clang CXX=clang++ PATH="$PATH:$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)"'
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def _compile(sandbox: Sandbox, arch: str, program: Program, on_message: Callable
 
 def _build_project(sandbox: Sandbox, arch: str, program: Program, on_message: Callable[[bytes], None]) -> Built:
     """The project's own build. hipcc's variables give the architecture and the lines to builds that name neither."""
-    environment = f'HCC_AMDGPU_TARGET={arch} HIPCC_COMPILE_FLAGS_APPEND="{_LINES}" ROCM_PATH=/usr HIP_PATH=/usr'
+    environment = f'HCC_AMDGPU_TARGET={arch} HIPCC_COMPILE_FLAGS_APPEND="{_LINES}" {_TOOLS}'
     script = f'exec env {environment} python3 -s {KEEPER} --modified {TIMES} sh -c "$1"'
     times = "".join(f"{time} {name}\0" for name, time in program.modified.items())
     done = sandbox.run(
@@ -70,7 +74,7 @@ def _build_project(sandbox: Sandbox, arch: str, program: Program, on_message: Ca
     if done.exit_code:
         return Built(failed=_why_not(done, "the build", f"{program.build_tool} failed with exit code {done.exit_code}"))
     if done.truncated:
-        return Built(failed="the build made more files than the sandbox gives back")
+        return Built(failed="the build made more files than the sandbox returns")
     names = done.files.items()
     made = {name.removeprefix(BUILT_FILES): content for name, content in names if name.startswith(BUILT_FILES)}
     path = _find_program(program, made)

@@ -97,8 +97,8 @@ def read_program(
             "compiler flags and -I need a source file", file=path if project else None, hint="a Makefile has its own"
         )
     folders = [read.add_folder(folder) for folder in include]
-    beside = [read.add(file, beside=True) for file in files]
-    named += [name for name in beside if sources and is_source(name)]
+    data = [read.add(file, data=True) for file in files]
+    named += [name for name in data if sources and is_source(name)]
     variables = read_environment(environment)
     return Program(
         name=sources[0] if sources else read.user_paths.get(path, path),
@@ -159,12 +159,12 @@ class _ProgramFiles:
             self._put(inside, path, _read(path))
             self.modified[inside] = path.stat().st_mtime
 
-    def add(self, path: Path, *, beside: bool = False) -> str:
-        """The name that the file gets; one of the project keeps its own. beside: its name is what the program opens."""
-        if self._project and not beside:
+    def add(self, path: Path, *, data: bool = False) -> str:
+        """The name that the file gets; one of the project keeps its own. data: the program opens it by its name."""
+        if self._project and not data:
             return self._inside(path, "source file")
         name = path.name
-        if beside and (name in self.files or name == PROGRAM):
+        if data and (name in self.files or name == PROGRAM):
             raise InputError(f"two files would have the name {name} next to the program", file=str(path))
         if name in self.files or name == PROGRAM:
             name = f"{len(self.files)}/{name}"
@@ -236,7 +236,7 @@ class _ProgramFiles:
 def _files_in(folder: Path) -> list[tuple[str, Path]]:
     """The regular files below a folder, by their paths in it. Raises InputError over the limits.
 
-    Links to files inside the folder are followed. Others are refused: they would carry files that nobody named.
+    Links to files inside the folder are followed. Others are refused: they would send files that the user did not name.
     """
     if not folder.is_dir():
         raise InputError("there is no such folder", file=str(folder))
