@@ -118,7 +118,7 @@ def run(
             )
     except BrokenPipeError:
         return _reader_is_gone()
-    if out:
+    if out and ended.compiled:
         write_files(out, ended.files)
     show_run(wanted, ended)
     return ended.code or int(bool(ended.findings))

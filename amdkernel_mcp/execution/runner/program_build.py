@@ -15,10 +15,8 @@ TIMES = ".amdkernel-times"
 TIMEOUT_S = 300.0
 # Lines for findings, with names that do not depend on where the sandbox has its work folder.
 _LINES = f"-gline-tables-only -fdebug-prefix-map=$PWD={WORK}"
-# The image has AMD's packages below /usr, and the newest clang for the host's code; no gcc.
-_TOOLS = (
-    'ROCM_PATH=/usr HIP_PATH=/usr CC=clang CXX=clang++ PATH="$PATH:$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)"'
-)
+# For builds that look for HIP in a folder, and for a compiler of the host's code: the image has clang alone.
+_TOOLS = 'HIP_PATH=/usr CC=clang CXX=clang++ PATH="$PATH:$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)"'
 
 
 @dataclass(frozen=True)
