@@ -6,7 +6,7 @@ import sys
 import typer
 
 from amdkernel_mcp.cli.app import app
-from amdkernel_mcp.cli.report import BROKEN, GOOD, INTERRUPTED, USAGE, complain, deliver, discard
+from amdkernel_mcp.cli.report import BROKEN, GOOD, INTERRUPTED, USAGE, ProgramCode, complain, deliver, discard
 from amdkernel_mcp.errors import AmdkernelError
 
 # typer carries its own copy of click and does not export the class that all errors of usage have in common.
@@ -25,7 +25,7 @@ def run(arguments: list[str]) -> int:
     try:
         code = typer.main.get_command(app).main(arguments, prog_name="amdkernel", standalone_mode=False)
         deliver(lambda: None)
-        if code == INTERRUPTED:  # typer has turned a Ctrl-C into this
+        if code == INTERRUPTED and not isinstance(code, ProgramCode):  # typer has turned a Ctrl-C into this
             complain("interrupted", as_json=as_json)
         return code if isinstance(code, int) else GOOD
     except AmdkernelError as error:

@@ -24,6 +24,10 @@ GOOD, BAD, USAGE, BROKEN = 0, 1, 2, 3
 INTERRUPTED = 130
 
 
+class ProgramCode(int):
+    """An exit code that is the user's program's own, whatever it means for us."""
+
+
 def finish(result: Result, *, good: bool, json: bool, show: Callable[[Console], None]) -> int:
     """Print the result, as JSON or by `show`. Returns the exit code. Raises InfrastructureError: a full disk."""
     from amdkernel_mcp.cli.console import stdout_console

@@ -10,7 +10,7 @@ import typer
 from amdkernel_mcp.cli.commands.run_parser import SEPARATOR
 from amdkernel_mcp.cli.open_engine import open_engine
 from amdkernel_mcp.cli.options import Target
-from amdkernel_mcp.cli.report import progress
+from amdkernel_mcp.cli.report import ProgramCode, progress
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.runner.program import Stream
@@ -121,7 +121,7 @@ def run(
     if out and ended.compiled:
         write_files(out, ended.files)
     show_run(wanted, ended)
-    return ended.code or int(bool(ended.findings))
+    return ProgramCode(ended.code or int(bool(ended.findings)))
 
 
 def _at_separator(words: list[str]) -> tuple[list[str], list[str]]:
