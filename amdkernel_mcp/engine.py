@@ -146,13 +146,14 @@ class Engine:
         from amdkernel_mcp.measurement.benchmark import benchmark
         from amdkernel_mcp.measurement.not_timed import incorrect, stopped
 
-        sides = []
+        sides, checks = [], []
         for text, role in ((source, "this kernel"), (baseline, "the baseline")):
             if text is None:
                 continue
             name = file_name if role == "this kernel" else "baseline.hip"
             prepared = self._prepare(problem, text, file_name=name, target=target, on_progress=on_progress)
             checked = self._check(prepared, on_progress)
+            checks.append(checked)
             if checked.verdict != "correct":
                 return incorrect(checked, role)
             measured = self._measure(prepared, _plan_measurement(prepared), on_progress)
@@ -168,7 +169,8 @@ class Engine:
             emulated=where.kind == "emulator",
             interleaved=False,
         )
-        return answer.model_copy(update={"isolation": prepared.sandbox.isolation})
+        notes = dict.fromkeys(note for side in checks for note in side.not_cached)
+        return answer.model_copy(update={"isolation": prepared.sandbox.isolation, "not_cached": [*notes]})
 
     def profile(
         self,
@@ -201,7 +203,9 @@ class Engine:
             gpu=gpu_by_name(where.gpu),
             target=where.name,
         )
-        return answer.model_copy(update={"isolation": prepared.sandbox.isolation})
+        return answer.model_copy(
+            update={"isolation": prepared.sandbox.isolation, "not_cached": compiled.result.not_cached}
+        )
 
     def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
         """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError."""
@@ -223,8 +227,8 @@ class Engine:
     ) -> ProgramRun:
         """Run a whole HIP program and pass its output on as it comes. Its exit code and its findings are values.
 
-        Without a close look, accesses beyond a block go on as on a GPU and are reported as `overruns`; `stops` are
-        what stopped a kernel, where the line is known. Raises InputError where `look` names what only the emulator
+        Without a close look, accesses beyond a block continue as on a GPU and are reported as `overruns`; `stops`
+        are what stopped a kernel, where the line is known. Raises InputError where `look` names what only the emulator
         can report and the target is a GPU.
         """
         from amdkernel_mcp.execution.runner.program import NO_LOOK, run_program

@@ -1,4 +1,4 @@
-"""Check a compiled kernel: plan → inputs → launches beside the reference → verdict. Composition only."""
+"""Check a compiled kernel: plan → inputs → launches, and the reference at the same time → verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from amdkernel_mcp.results.kernels import CaseResult, CheckResult, CheckScope, C
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.judge import RunJudgement
-    from amdkernel_mcp.checking.reference import Array, Call
+    from amdkernel_mcp.checking.reference import Array, Call, Expected
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.findings.faults import Layout
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.runner_protocol.report import RunnerReport
 
 DEFAULT = CheckOptions()
-# Looking for races takes some ten times as long as running. The smallest case is worth more of it than the others.
+# A check for races takes about ten times as long as the run. The smallest case may take longer than the others.
 CLOSE_LOOK_WITHIN_S = 0.3
 SMALLEST_WITHIN_S = 1.0
 _MOST_FINDINGS = 8
@@ -35,7 +35,7 @@ _MOST_NOTES = 4
 
 
 def silent(_: str) -> None:
-    """Progress that nobody reads."""
+    """Progress that is not shown."""
 
 
 def check(
@@ -68,8 +68,8 @@ def check(
     report, expected = _run_both(
         sandbox, target, compiled.code_object, problem, calls, runs, cache_dir, options.case_timeout_s, on_progress
     )
-    judged = _judge(problem, plan, compiled, calls, report, expected)
-    result = _summarise(problem, calls, judged, expected)
+    judged = _judge(problem, plan, compiled, calls, report, expected.outputs)
+    result = _summarise(problem, calls, judged, expected.outputs)
     evidence = "emulated" if target.kind == "emulator" else "measured"
     return result.model_copy(
         update={
@@ -80,8 +80,14 @@ def check(
             "seconds": round(time.monotonic() - began, 3),
             "code_object": compiled.result.code_object,
             "diagnostics": compiled.result.diagnostics,
+            "not_cached": _not_cached(compiled, expected),
         }
     )
+
+
+def _not_cached(compiled: Compiled, expected: Expected) -> list[str]:
+    reason = expected.not_cached
+    return [*compiled.result.not_cached, *([f"the expected outputs were not cached: {reason}"] if reason else [])]
 
 
 def invalid(findings: Sequence[Finding], *, target: str | None = None) -> CheckResult:
@@ -109,6 +115,7 @@ def invalid_from_compile(result: CompileResult, *, target: str | None = None) ->
             "reason": f"does not compile: {answer.reason}",
             "diagnostics": result.diagnostics,
             "isolation": result.isolation,
+            "not_cached": result.not_cached,
         }
     )
 
@@ -161,11 +168,10 @@ def _run_cases(
 
 
 def _emulator_options(repeats: int, order: int | None) -> tuple[str, ...]:
-    """The first repeat is a plain one, the second looks for races, the others run in an order of their own.
+    """The first repeat is plain, the second checks for races, each of the others runs in its own order.
 
-    The first of those looks for races as well, if it has the time: who sees a flag late learns all that was done before
-    it was set again, so in the plain order a race may seem to be none. With one `order` to replay, the second and the
-    third run in that.
+    The first of the others checks for races as well: in the plain order a wave may see a flag so late that everything
+    looks ordered. With one `order` to replay, the second and the third repeat run in it.
     """
     seeds = range(1, repeats - 1) if order is None else (order,)
     looks = (f"races={int(n == seeds[0] and order is None)},schedule_seed={n}" for n in seeds)
@@ -183,8 +189,8 @@ def _run_both(
     cache_dir: Path | None,
     case_timeout_s: float,
     on_progress: Callable[[str], None],
-) -> tuple[RunnerReport, list[dict[str, Array]]]:
-    """The launches and the reference at the same time, in two sandboxes that know nothing of each other."""
+) -> tuple[RunnerReport, Expected]:
+    """The launches and the reference at the same time, in two separate sandboxes."""
     from amdkernel_mcp.checking.reference import expected_outputs
     from amdkernel_mcp.execution.runner.job import run_job
     from amdkernel_mcp.runner_protocol.job import RunnerJob
@@ -195,7 +201,7 @@ def _run_both(
         try:
             report = run_job(sandbox, target, job, on_progress=on_progress)
         finally:
-            expected = reference.result()  # a problem that cannot be used is told first
+            expected = reference.result()  # a problem that cannot be used is reported first
     if report.device is None and all(case.status == "crashed" for case in report.cases):
         raise TargetError(f"{target.name} cannot be used: {report.cases[0].message}", hint="`amdkernel doctor`")
     return report, expected
@@ -267,14 +273,14 @@ def _praise(cases: Sequence[CaseResult], calls: Sequence[Call]) -> str:
     hidden = f" ({held_out} held out)" if held_out else ""
     error = max((case.max_rel_err or 0.0 for case in cases), default=0.0)
     seeds = len({call.seed for call in calls})
-    return f"all {len(cases)} cases{hidden} are right with {seeds} seeds each; largest relative error {error:.2g}"
+    return f"all {len(cases)} cases{hidden} are correct with {seeds} seeds each; largest relative error {error:.2g}"
 
 
 def _distinct(calls: Sequence[Call], judged: Sequence[RunJudgement]) -> list[Finding]:
     """One finding for each kind and line: the first, which is of the first case that has it.
 
-    The first seed of a case has several runs and so knows best why values are wrong; what other seeds say about values
-    counts only where it found none.
+    The first seed of a case has several runs and explains wrong values best; findings of other seeds about values are
+    used only where the first seed has none.
     """
     about_values = ("wrong_result", "nan_or_inf", "not_written")
     first: dict[tuple[str, int | None], Finding] = {}

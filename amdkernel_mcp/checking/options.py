@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass
 
+from amdkernel_mcp.errors import InputError
+
 SCHEDULES = 2
+MAX_SCHEDULES = 32
+MAX_ORDER = 2**32 - 1
 CASE_TIMEOUT_S = 20.0
 
 
@@ -17,6 +21,12 @@ class CheckOptions:
     order: int | None = None
     """The seed of the one order to replay instead."""
     case_timeout_s: float = CASE_TIMEOUT_S
+
+    def __post_init__(self) -> None:
+        if not 0 <= (self.schedules or 0) <= MAX_SCHEDULES:
+            raise InputError(f"the number of schedules is 0 to {MAX_SCHEDULES}")
+        if self.order is not None and not 1 <= self.order <= MAX_ORDER:
+            raise InputError(f"the seed of an order is 1 to {MAX_ORDER}")
 
     @property
     def repeats(self) -> int:

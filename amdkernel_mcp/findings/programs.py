@@ -52,12 +52,12 @@ def findings_in_orders(
 
 
 def _in_order(seen: ProgramFinding, seed: int) -> ProgramFinding:
-    message = f"{seen.finding.message}; in the order of seed {seed}: --order {seed} runs it again"
+    message = f"{seen.finding.message}; in the order of seed {seed}: replay it with --order {seed}"
     return seen._replace(finding=seen.finding.model_copy(update={"message": message}))
 
 
 def findings_of(files: Mapping[str, bytes], target: Target, name_file: NameFile) -> list[ProgramFinding]:
-    """The findings of the emulator's report of all launches, one for each kind and line. Raises TargetError."""
+    """The findings of all launches, one for each kind and line. Raises TargetError."""
     tables = _Tables(files, name_file)
     program = _Program(LineTable(files[PROGRAM], name_file) if PROGRAM in files else None)
     raw = files.get(REPORT, b"")
@@ -72,8 +72,8 @@ def findings_of(files: Mapping[str, bytes], target: Target, name_file: NameFile)
         report = CaseReport("fault" if record.fault else "ok", "", (), dispatches=(record,))
         stop = explain_stop(report, arch=target.arch, lines=lines, layouts={})
         if stop:
-            stopped = ProgramFinding(_with_remedy(stop.finding), stopped=True)
-            found.setdefault((stopped.finding.kind, stopped.finding.line, ""), stopped)
+            each = ProgramFinding(_with_remedy(stop.finding), stopped=True)
+            found.setdefault((each.finding.kind, each.finding.line, ""), each)
         for finding in explain_mistakes(report, lines=lines, layouts={}, other_lines=others):
             found.setdefault((finding.kind, finding.line, ""), ProgramFinding(finding, stopped=False))
     for call in read_calls(raw, target=target.name):
@@ -100,7 +100,7 @@ def _with_remedy(finding: Finding) -> Finding:
 
 @dataclass(frozen=True)
 class _Program:
-    """The lines of the program's own calls, where it has any."""
+    """The lines of the program's own calls, where it has debug data."""
 
     lines: LineTable | None
 
@@ -143,7 +143,7 @@ _NOUNS = {"copy": "a copy", "fill": "a fill (hipMemset)", "release": "hipFree or
 
 
 def _of_call(call: CallRecord, program: _Program, theirs: LineTable | None) -> Finding:
-    """With the line of the call where the program has lines, else with that of the kernel that it races with."""
+    """Has the line of the call where the program has lines, else the line of the kernel that it conflicts with."""
     line = program.line_of_call(call.at)
     other = line_of_partner(call.partner, theirs) if call.partner else None
     verb = "frees" if call.call == "release" else "writes" if call.store else "reads"

@@ -6,10 +6,10 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from amdkernel_mcp.expressions import Expression, ExpressionError
 from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter, find_kernel
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan
 from amdkernel_mcp.problems.dtypes import DTYPES, DType
-from amdkernel_mcp.problems.expressions import Expression, ExpressionError
 from amdkernel_mcp.problems.problem import Case, Number, Problem
 from amdkernel_mcp.results.kernels import Finding, FindingKind
 from amdkernel_mcp.runner_protocol.job import RunnerArgument, RunnerLaunch

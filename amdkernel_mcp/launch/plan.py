@@ -5,12 +5,15 @@ Source: DESIGN, "A candidate file"; docs/kernels.md.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from amdkernel_mcp.expressions import Expression
 from amdkernel_mcp.problems.dtypes import DType
-from amdkernel_mcp.problems.expressions import Expression
 from amdkernel_mcp.results.kernels import Finding
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}")  # within 64 bits
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class LaunchPlan:
     def constants(self, tuning: Mapping[str, str] | None = None) -> dict[str, int]:
         """The integers that `-D` flags define; launch expressions may use them."""
         defined = _defines(self.flags(tuning))
-        return {name: int(value) for name, value in defined.items() if value.lstrip("-").isdecimal()}
+        return {name: int(value) for name, value in defined.items() if _INTEGER.fullmatch(value)}
 
 
 def _name_defined(flag: str) -> str:

@@ -21,7 +21,7 @@ OTHER_LIMITER_UNCERTAINTY = 0.30
 
 LATENCY_US = 1.5
 """Three dependent accesses (arguments, data, result), which every dispatch takes at least and the model leaves out. One
-took about 0.5 us on a recorded MI300X, the fabric alone 845 cycles. Smaller differences cannot be told from counts."""
+took about 0.5 us on a recorded MI300X, the fabric alone 845 cycles. Counts cannot resolve smaller differences."""
 
 LEAST_DIFFERENCE = 0.02
 """A measured difference below this is nothing to act on, however narrow the interval."""
@@ -130,7 +130,7 @@ def _modelled_reason(
         return f"modelled on {gpu.name}: {estimate.value:.2f} times as fast as the baseline; {change}"
     return (
         f"modelled on {gpu.name}: the difference ({estimate.value:.2f} times as fast) is within the model's"
-        f" uncertainty; {change}; only a measurement on a GPU can tell"
+        f" uncertainty; {change}; only a measurement on a GPU can decide"
     )
 
 

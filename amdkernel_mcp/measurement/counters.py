@@ -34,7 +34,7 @@ class PcCounts:
     lanes: int = 0
     """Active lanes, summed over the executions."""
     bytes: int = 0
-    """That active lanes asked of any memory."""
+    """Requested by active lanes from any memory."""
     divergent: int = 0
     lines: int = 0
     l1_hits: int = 0

@@ -32,7 +32,7 @@ class DeviceAnswer(_Answer):
 
 
 class GuardDamage(_Answer):
-    """Writes beside a buffer: the first one's `offset` counts from the buffer's start (before) or its end (after)."""
+    """Writes outside a buffer: the first one's `offset` counts from the buffer's start (before) or its end (after)."""
 
     buffer: _Name
     side: Literal["before", "after"]
@@ -137,14 +137,14 @@ class CallRecord(_Answer):
 
 
 class DispatchFinding(DispatchFault):
-    """What the checks saw at one instruction, and in how many of its executions by a wave (`count`), with however many
-    lanes; the kernel went on. `partner`: of races only."""
+    """What the checks reported at one instruction while the kernel continued. `count`: executions by a wave, with any
+    number of lanes. `partner`: of races only."""
 
     count: _Count
     lanes: _Count = 0  # of accesses beyond a buffer: of all these executions
     off: _Count = 0  # of accesses beyond a buffer: the most bytes that one of them reached beyond it
     partner: RacePartner | None
-    use: list[int] = []  # the instruction that depends on an unset value, and the calls that led there
+    use: list[int] = []  # the instruction that depends on an uninitialised value, and the calls that led there
 
 
 class DispatchRecord(_Answer):
@@ -198,7 +198,7 @@ def read_dispatches(raw: bytes, *, target: str) -> tuple[DispatchRecord, ...]:
 
 
 def read_calls(raw: bytes, *, target: str) -> tuple[CallRecord, ...]:
-    """What the emulator told of the program's own calls among its records. Raises TargetError."""
+    """The emulator's records of the program's own calls. Raises TargetError."""
     try:
         return tuple(_call.validate_json(line) for line in raw.split(b"\n")[:-1] if line.startswith(_CALL))
     except ValidationError as error:

@@ -21,7 +21,7 @@ class CaseReport:
 
 @dataclass(frozen=True)
 class RunnerReport:
-    """What the runner answered. `device` is None when no case got as far as asking."""
+    """What the runner answered. `device` is None when no case read it."""
 
     device: DeviceAnswer | None
     cases: tuple[CaseReport, ...]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from amdkernel_mcp.cache_folder import CacheFolder
 from amdkernel_mcp.results.documentation import ReadResult, SearchResult
 from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
 from amdkernel_mcp.results.jobs import JobResult
@@ -12,6 +13,8 @@ from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileR
 from amdkernel_mcp.results.quantity import Result
 
 LIMIT_BYTES = 8000
+ANSWERS_BYTES = 256 << 20
+ANSWERS_AGE_S = 7 * 86400.0
 
 _R = TypeVar("_R", bound=Result)
 _GOOD = frozenset({"correct", "warning", "note", "remark"})
@@ -197,10 +200,13 @@ def _with_artefact(result: _R, whole: Result, folder: Path) -> _R:
         return result
     data = whole.model_dump_json(by_alias=True, indent=1).encode()
     digest = hashlib.sha256(data).hexdigest()
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{digest[:16]}.json"
-    file.write_bytes(data)
-    entry = Artefact(name="whole answer", path=str(file), sha256=f"sha256:{digest}", bytes=len(data))
+    kept = CacheFolder(folder, max_total_bytes=ANSWERS_BYTES, max_age_s=ANSWERS_AGE_S)
+    name = f"{digest[:16]}.json"
+    if reason := kept.write(name, data):
+        return result.model_copy(
+            update={"not_cached": [*result.not_cached, f"the whole answer was not kept: {reason}"]}
+        )
+    entry = Artefact(name="whole answer", path=str(kept.path(name)), sha256=f"sha256:{digest}", bytes=len(data))
     return result.model_copy(update={"artefacts": [*result.artefacts, entry]})
 
 

@@ -16,9 +16,7 @@ def test_a_case_that_took_too_long_is_named_with_the_reason():
     small = ran(dispatch(), dispatch(races_checked=True), dispatch(schedule_seed=1))
     coverage = scope_of(["n=1", "n=9"], [small, ran(dispatch(), dispatch())], [1.0, 0.3])
     assert (coverage.cases, coverage.memory, coverage.races, coverage.orders) == (2, 2, 1, 1)
-    assert "races were looked for in 1 of 2 cases; not in case n=9, whose launches alone took more than 0.3 s" in (
-        coverage.note
-    )
+    assert "races were checked in 1 of 2 cases; not in case n=9, whose launches took more than 0.3 s" in (coverage.note)
 
 
 def test_races_that_were_followed_in_part_are_told():

@@ -135,3 +135,12 @@ def test_reading_on_after_a_cut_skips_nothing(tmp_path: Path) -> None:
     assert small.next_start == READING.start + len(small.text)
     assert READING.text.startswith(small.text)
     assert len(small.text) > 1500
+
+
+def test_an_answer_whose_whole_cannot_be_written_is_given_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = shrink(CompileResult(ok=True, diagnostics=DIAGNOSTICS), tmp_path / "file" / "answers")
+    assert result.diagnostics
+    assert not result.artefacts
+    assert result.not_cached == ["the whole answer was not kept: the cache folder cannot be written: Not a directory"]
+    assert size(result) <= LIMIT_BYTES

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amdkernel_mcp.problems.expressions import LARGEST, Expression, ExpressionError, parse_expression
+from amdkernel_mcp.expressions import LARGEST, Expression, ExpressionError, parse_expression
 
 SCALARS = {"rows": 10, "cols": 7, "zero": 0}
 
@@ -21,6 +21,10 @@ SCALARS = {"rows": 10, "cols": 7, "zero": 0}
         ("min(rows, cols, 3)", 3),
         ("max(min(rows, cols), 8)", 8),
         (256, 256),
+        ("0064", 64),
+        ("000", 0),
+        ("rows\n+ cols", 17),
+        ("+".join(["rows"] * 100), 1000),
         ("  256\t", 256),
     ],
 )
@@ -47,11 +51,17 @@ def test_an_expression_has_pythons_value(text, value):
         ("", 0, "empty"),
         ("   ", 0, "empty"),
         ("9" * 30, 0, "64 bits"),
-        ("(" * 60 + "1" + ")" * 60, 41, "nested"),
+        (2**63, 0, "64 bits"),
+        ("1 + lambda", 4, "cannot be a name"),
+        ("1, 2", 1, "was not expected"),
+        ("min(1, )", 7, "was not expected"),
+        ("2 (3)", 2, "was not expected"),
+        ("-" * 60 + "1", 40, "nested"),
+        ("(" * 60 + "1" + ")" * 60, 40, "nested"),
         ("1+" * 300 + "1", 0, "at most 500 characters"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_place(text, position, said):
+def test_what_cannot_be_read_is_reported_with_its_place(text, position, said):
     with pytest.raises(ExpressionError, match=said.replace("(", r"\(")) as caught:
         parse_expression(text)
     assert caught.value.position == position, caught.value.message
@@ -64,13 +74,19 @@ def test_what_cannot_be_read_is_told_with_its_place(text, position, said):
         ("rows % zero", "divides by zero"),
         ("ceil_div(rows, zero)", "divides by zero"),
         (f"{LARGEST} * 2", "64 bits"),
-        ("depth + 1", "'depth', which is no scalar"),
+        ("depth + 1", "'depth', which is not a scalar"),
         ("eps * 2", "only integers"),
     ],
 )
 def test_a_value_that_does_not_exist_is_an_error(text, said):
     with pytest.raises(ExpressionError, match=said):
         parse_expression(text).value({**SCALARS, "eps": 0.5})
+
+
+def test_a_number_of_5000_digits_is_refused_as_text_and_as_an_integer():
+    for number in (10**5000, "9" * 499, "-" + "9" * 400):
+        with pytest.raises(ExpressionError, match="64 bits"):
+            parse_expression(number)
 
 
 def test_an_expression_knows_its_names():
