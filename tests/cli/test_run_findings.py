@@ -194,7 +194,7 @@ def test_races_are_checked_in_the_other_orders_too(tmp_path: Path) -> None:
     assert (plain.returncode, plain.stderr) == (0, ""), "the wave that clears the counter has always been the first"
     ended = amdkernel_run(*how, "--schedules", "4")
     assert ended.returncode == 1
-    seen = re.search(r"late.hip:[56]: race: .*; in the order of seed (\d): --order \1 runs it again", ended.stderr)
+    seen = re.search(r"late.hip:[56]: race: .*; in the order of seed (\d): replay it with --order \1", ended.stderr)
     assert seen, ended.stderr
     assert ": race: " in amdkernel_run(*how, "--order", seen[1]).stderr
 
