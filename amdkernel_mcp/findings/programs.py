@@ -88,7 +88,7 @@ def _without_own_file(finding: Finding) -> Finding:
     if not isinstance(finding.line, SourceLine):
         return finding
     own = re.escape(finding.line.file)
-    message = re.sub(rf"\b(\d+) of {own}(?![\w./-])", r"\1", finding.message)
+    message = re.sub(rf"\b(\d+) of {own}(?![\w/-]|\.\w)", r"\1", finding.message)
     return finding.model_copy(update={"message": message})
 
 

@@ -320,7 +320,7 @@ def test_a_pointer_of_the_host_is_reported_with_the_line_that_follows_it(tmp_pat
     ended = amdkernel_run(tmp_path / "host.hip", *look)
     assert ended.returncode == 92
     assert "host.hip:4: out_of_bounds: writes 4 bytes at 0x" in ended.stderr
-    assert "host memory that HIP neither allocated by HIP nor registered; set, workgroup" in ended.stderr
+    assert "host memory that HIP neither allocated nor registered; set, workgroup" in ended.stderr
 
 
 FLAT = """
