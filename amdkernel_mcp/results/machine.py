@@ -52,6 +52,7 @@ class FileCoverage(Result):
 
     file: str
     images: list[ImageCoverage]
+    note: str | None = Field(default=None, description="Why there are none")
 
 
 class CoverageResult(Result):

@@ -25,6 +25,7 @@ def run(command: Sequence[str], *, fed: bool = False) -> int:
         process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     except OSError as error:
         tell(b"e", f"{command[0]} cannot be started: {error.strerror}\n".encode())
+        tell(b"x", b"")
         return COULD_NOT_START
     if process.stdin:
         threading.Thread(target=feed, args=(process.stdin,), daemon=True).start()
@@ -41,7 +42,9 @@ def run(command: Sequence[str], *, fed: bool = False) -> int:
                 else:
                     selector.unregister(key.fileobj)
     code = process.wait()
-    return code if code >= 0 else 128 - code
+    code = code if code >= 0 else 128 - code
+    tell(b"x", b"%d" % code)  # what the shell around us says may be its own code
+    return code
 
 
 def feed(program: IO[bytes]) -> None:
