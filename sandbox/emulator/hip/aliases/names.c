@@ -1,5 +1,5 @@
 /* Names of calls and kernels, and symbols of AMD's library that are no calls of HIP's. */
-#include "hip/launch/launch.h"
+#include "hip/code/registered.h"
 
 const char *hipKernelNameRef(const hipFunction_t f) { return function_exists(f) ? ((Function *)f)->kernel->name : NULL; }
 

@@ -2,7 +2,7 @@
  * Containers of code objects: "__CLANG_OFFLOAD_BUNDLE__" and its compressed form "CCOB".
  * Source: clang documentation, "Clang Offload Bundler", "Bundled Code Object Layout" and "Compressed Offload Bundle".
  */
-#include "hip/code/code_object.h"
+#include "hip/code/bundle.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -2,8 +2,10 @@
  * What a hipcc-built program tells before main: its fat binary, the kernels and variables in it, and how `<<<>>>` works.
  * Source: clang, "HIP Support", and CGCUDANV.cpp (the calls that it emits).
  */
+#include "hip/code/registered.h"
+
 #include "hip/memory/allocation.h"
-#include "hip/launch/launch.h"
+#include "hip/runtime/answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +121,7 @@ static void point_managed_variables(const FatBinary *b, const CodeObject *object
 
 static CodeObject *object_of(FatBinary *b, hipError_t *error)
 {
-    CodeObject **object = &b->objects[current_device()];
+    CodeObject **object = &b->objects[runtime_device()];
     if (!*object && b->error == hipSuccess) {
         char why[256] = "";
         b->error = code_object_load(b->bundle, SIZE_MAX, object, why, sizeof why);
@@ -146,7 +148,7 @@ Function *registered_function(const void *host, hipError_t *error)
     runtime_lock();
     Registered *r = find(host, false);
     *error = r ? hipSuccess : hipErrorInvalidDeviceFunction;
-    Function **mine = r ? &r->functions[current_device()] : NULL;
+    Function **mine = r ? &r->functions[runtime_device()] : NULL;
     if (r && !*mine) {
         CodeObject *object = object_of(r->binary, error);
         if (object)
@@ -180,7 +182,7 @@ static hipError_t variable(const void *host, void **address, size_t *bytes)
     return error;
 }
 
-hipError_t symbol_range(const void *symbol, size_t bytes, size_t offset, void **address)
+hipError_t registered_range(const void *symbol, size_t bytes, size_t offset, void **address)
 {
     void *start;
     size_t room;

@@ -1,7 +1,6 @@
 /* Copies and prefetches in batches (HIP 7): in the order of the list, as the stream comes to them. */
-#include "hip/devices/device.h"
-#include "hip/runtime/refuse.h"
-#include "hip/streams/stream.h"
+#include "hip/runtime/answer.h"
+#include "hip/runtime/unsupported.h"
 
 static const size_t no_index = SIZE_MAX; /* what went wrong belongs to none of the batch */
 
@@ -81,7 +80,7 @@ static hipPitchedPtr pitched(const Operand3D *o, hipExtent e)
 static hipError_t check_3d(const Copy3D *c)
 {
     if (c->from.type != OPERAND_POINTER || c->to.type != OPERAND_POINTER)
-        return refuse("hipMemcpy3DBatchAsync", "arrays need image instructions, which are not emulated");
+        return unsupported("hipMemcpy3DBatchAsync", "arrays need image instructions, which are not emulated");
     return is_order(c->order) ? hipSuccess : hipErrorInvalidValue;
 }
 

@@ -1,6 +1,10 @@
 /* Which devices there are, the one that a thread has chosen, its limits; devices among each other. */
 #include "hip/devices/device.h"
-#include "hip/runtime/refuse.h"
+#include "hip/launch/device_heap.h"
+#include "hip/runtime/answer.h"
+#include "hip/runtime/fault.h"
+#include "hip/runtime/visible_devices.h"
+#include "hip/streams/capture.h"
 #include "hip/streams/queue.h"
 
 #include <stdio.h>
@@ -27,13 +31,13 @@ hipError_t hipGetDeviceCount(int *count)
     return error == hipSuccess && !*count ? answer(hipErrorNoDevice) : error;
 }
 
-hipError_t hipGetDevice(int *ordinal) { return give(ordinal, current_device()); }
+hipError_t hipGetDevice(int *ordinal) { return give(ordinal, runtime_device()); }
 
 hipError_t hipSetDevice(int ordinal)
 {
-    if (!is_device(ordinal))
+    if (!runtime_has_device(ordinal))
         return answer(runtime()->options.devices ? hipErrorInvalidDevice : hipErrorNoDevice);
-    set_current_device(ordinal);
+    runtime_set_device(ordinal);
     return hipSuccess;
 }
 
@@ -43,7 +47,7 @@ hipError_t hipSetValidDevices(int *ordinals, int count)
     if (count < 0 || count > runtime()->options.devices || (count && !ordinals))
         return answer(hipErrorInvalidValue);
     for (int i = 0; i < count; i++)
-        if (!is_device(ordinals[i]))
+        if (!runtime_has_device(ordinals[i]))
             return answer(hipErrorInvalidDevice);
     return hipSuccess;
 }
@@ -63,7 +67,7 @@ hipError_t hipChooseDevice(int *ordinal, const hipDeviceProp_tR0000 *wanted) { r
 
 hipError_t hipDeviceGet(hipDevice_t *handle, int ordinal)
 {
-    return is_device(ordinal) ? give(handle, ordinal) : answer(hipErrorInvalidDevice);
+    return runtime_has_device(ordinal) ? give(handle, ordinal) : answer(hipErrorInvalidDevice);
 }
 
 hipError_t hipDeviceGetName(char *name, int bytes, hipDevice_t handle)
@@ -71,27 +75,20 @@ hipError_t hipDeviceGetName(char *name, int bytes, hipDevice_t handle)
     if (!name || bytes <= 0)
         return answer(hipErrorInvalidValue);
     snprintf(name, (size_t)bytes, "%s", device()->name);
-    return answer(is_device(handle) ? hipSuccess : hipErrorInvalidDevice);
-}
-
-hipUUID machine_uuid(int ordinal)
-{
-    hipUUID uuid = {0};
-    snprintf(uuid.bytes, sizeof uuid.bytes, "emulated%d%s", ordinal, device()->arch);
-    return uuid;
+    return answer(runtime_has_device(handle) ? hipSuccess : hipErrorInvalidDevice);
 }
 
 hipError_t hipDeviceGetUuid(hipUUID *uuid, hipDevice_t handle)
 {
-    if (!uuid || !is_device(handle))
+    if (!uuid || !runtime_has_device(handle))
         return answer(uuid ? hipErrorInvalidDevice : hipErrorInvalidValue);
-    *uuid = machine_uuid(machine_device(handle));
+    *uuid = visible_devices_uuid(visible_devices_number(handle), device()->arch);
     return hipSuccess;
 }
 
 hipError_t hipDeviceTotalMem(size_t *bytes, hipDevice_t handle)
 {
-    if (!bytes || !is_device(handle))
+    if (!bytes || !runtime_has_device(handle))
         return answer(bytes ? hipErrorInvalidDevice : hipErrorInvalidValue);
     *bytes = runtime()->options.arena_bytes;
     return hipSuccess;
@@ -99,7 +96,7 @@ hipError_t hipDeviceTotalMem(size_t *bytes, hipDevice_t handle)
 
 hipError_t hipDeviceComputeCapability(int *major, int *minor, hipDevice_t handle)
 {
-    if (!major || !minor || !is_device(handle))
+    if (!major || !minor || !runtime_has_device(handle))
         return answer(major && minor ? hipErrorInvalidDevice : hipErrorInvalidValue);
     *major = device()->major;
     *minor = device()->minor;
@@ -109,9 +106,9 @@ hipError_t hipDeviceComputeCapability(int *major, int *minor, hipDevice_t handle
 hipError_t hipDeviceGetPCIBusId(char *id, int bytes, int ordinal)
 {
     enum { ID_BYTES = sizeof "0000:00:00.0" };
-    if (!id || bytes < ID_BYTES || !is_device(ordinal))
-        return answer(is_device(ordinal) ? hipErrorInvalidValue : hipErrorInvalidDevice);
-    snprintf(id, (size_t)bytes, "0000:%02x:00.0", BUS_OF(ordinal));
+    if (!id || bytes < ID_BYTES || !runtime_has_device(ordinal))
+        return answer(runtime_has_device(ordinal) ? hipErrorInvalidValue : hipErrorInvalidDevice);
+    snprintf(id, (size_t)bytes, "0000:%02x:00.0", visible_devices_bus(ordinal));
     return hipSuccess;
 }
 
@@ -120,8 +117,8 @@ hipError_t hipDeviceGetByPCIBusId(int *ordinal, const char *id)
     unsigned domain, bus, slot, function;
     if (!ordinal || !id || sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
         return answer(hipErrorInvalidValue);
-    for (int k = 0; !domain && !slot && !function && is_device(k); k++)
-        if ((int)bus == BUS_OF(k))
+    for (int k = 0; !domain && !slot && !function && runtime_has_device(k); k++)
+        if ((int)bus == visible_devices_bus(k))
             return give(ordinal, k);
     return answer(hipErrorInvalidValue);
 }
@@ -157,7 +154,7 @@ hipError_t hipGetDeviceFlags(unsigned *out)
 {
     if (!out)
         return answer(hipErrorInvalidValue);
-    *out = flags[current_device()];
+    *out = flags[runtime_device()];
     return hipSuccess;
 }
 
@@ -166,7 +163,7 @@ hipError_t hipSetDeviceFlags(unsigned wanted)
     enum { KNOWN = hipDeviceScheduleMask | hipDeviceMapHost | hipDeviceLmemResizeToMax };
     if (wanted & ~(unsigned)KNOWN)
         return answer(hipErrorInvalidValue);
-    flags[current_device()] = wanted;
+    flags[runtime_device()] = wanted;
     return hipSuccess;
 }
 
@@ -203,15 +200,15 @@ hipError_t hipDeviceSynchronize(void)
     hipError_t error = capture_forbids();
     if (error != hipSuccess)
         return answer(error);
-    queue_wait_device(current_device());
-    return answer(device_fault());
+    queue_wait_device(runtime_device());
+    return answer(fault_latched());
 }
 
 /* Clears a fault. Memory and modules stay, unlike on a GPU: a program frees what it made. */
 hipError_t hipDeviceReset(void)
 {
-    queue_wait_device(current_device());
-    __atomic_store_n(&runtime()->fault, hipSuccess, __ATOMIC_RELEASE);
+    queue_wait_device(runtime_device());
+    fault_clear();
     return hipSuccess;
 }
 
@@ -221,15 +218,15 @@ static bool enabled[MAX_DEVICES][MAX_DEVICES];
 
 hipError_t hipDeviceCanAccessPeer(int *can, int ordinal, int peer)
 {
-    return is_device(ordinal) && is_device(peer) ? give(can, ordinal != peer) : answer(hipErrorInvalidDevice);
+    return runtime_has_device(ordinal) && runtime_has_device(peer) ? give(can, ordinal != peer) : answer(hipErrorInvalidDevice);
 }
 
 hipError_t hipDeviceEnablePeerAccess(int peer, unsigned zero)
 {
-    int me = current_device();
+    int me = runtime_device();
     if (zero)
         return answer(hipErrorInvalidValue);
-    if (!is_device(peer) || peer == me)
+    if (!runtime_has_device(peer) || peer == me)
         return answer(hipErrorInvalidDevice);
     if (enabled[me][peer])
         return answer(hipErrorPeerAccessAlreadyEnabled);
@@ -239,8 +236,8 @@ hipError_t hipDeviceEnablePeerAccess(int peer, unsigned zero)
 
 hipError_t hipDeviceDisablePeerAccess(int peer)
 {
-    int me = current_device();
-    if (!is_device(peer) || peer == me)
+    int me = runtime_device();
+    if (!runtime_has_device(peer) || peer == me)
         return answer(hipErrorInvalidDevice);
     if (!enabled[me][peer])
         return answer(hipErrorPeerAccessNotEnabled);
@@ -250,7 +247,7 @@ hipError_t hipDeviceDisablePeerAccess(int peer)
 
 hipError_t hipDeviceGetP2PAttribute(int *value, hipDeviceP2PAttr which, int from, int to)
 {
-    if (!is_device(from) || !is_device(to) || from == to)
+    if (!runtime_has_device(from) || !runtime_has_device(to) || from == to)
         return answer(hipErrorInvalidDevice);
     switch (which) {
     case hipDevP2PAttrPerformanceRank: return give(value, 0);
@@ -263,7 +260,7 @@ hipError_t hipDeviceGetP2PAttribute(int *value, hipDeviceP2PAttr which, int from
 hipError_t hipExtGetLinkTypeAndHopCount(int from, int to, u32 *link, u32 *hops)
 {
     enum { XGMI = 4 }; /* HSA_AMD_LINK_INFO_TYPE_XGMI */
-    if (!link || !hops || !is_device(from) || !is_device(to) || from == to)
+    if (!link || !hops || !runtime_has_device(from) || !runtime_has_device(to) || from == to)
         return answer(link && hops ? hipErrorInvalidDevice : hipErrorInvalidValue);
     *link = XGMI;
     *hops = 1;

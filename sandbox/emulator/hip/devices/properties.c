@@ -3,6 +3,8 @@
  * Source of the rules: hipGetDeviceProperties of AMD's runtime (clr 6.4, hip_device.cpp).
  */
 #include "hip/devices/device.h"
+#include "hip/runtime/answer.h"
+#include "hip/runtime/visible_devices.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +35,7 @@
         (p)->l2CacheSize = d->l2_bytes;                                                                               \
         (p)->maxThreadsPerMultiProcessor = d->wave * d->simds * d->waves_per_simd;                                    \
         (p)->clockInstructionRate = 100000;                                                                           \
-        (p)->pciBusID = BUS_OF(ordinal);                                                                              \
+        (p)->pciBusID = visible_devices_bus(ordinal);                                                                 \
         (p)->cooperativeMultiDeviceLaunch = 1;                                                                        \
         (p)->cooperativeMultiDeviceUnmatchedFunc = (p)->cooperativeMultiDeviceUnmatchedGridDim = 1;                   \
         (p)->cooperativeMultiDeviceUnmatchedBlockDim = (p)->cooperativeMultiDeviceUnmatchedSharedMem = 1;             \
@@ -52,10 +54,11 @@ hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_tR0600 *properties, int ord
 {
     if (!properties)
         return answer(hipErrorInvalidValue);
-    if (!is_device(ordinal))
+    if (!runtime_has_device(ordinal))
         return answer(hipErrorInvalidDevice);
     COMMON_PROPERTIES(properties);
-    memcpy(properties->uuid.bytes, machine_uuid(machine_device(ordinal)).bytes, sizeof properties->uuid.bytes);
+    hipUUID uuid = visible_devices_uuid(visible_devices_number(ordinal), device()->arch);
+    memcpy(properties->uuid.bytes, uuid.bytes, sizeof properties->uuid.bytes);
     properties->unifiedAddressing = properties->asyncEngineCount = properties->hostNativeAtomicSupported = 1;
     properties->deviceOverlap = properties->streamPrioritiesSupported = properties->hostRegisterSupported = 1;
     properties->canUseHostPointerForRegisteredMem = properties->memoryPoolsSupported = 1;
@@ -72,7 +75,7 @@ static hipError_t legacy_properties(hipDeviceProp_tR0000 *properties, int ordina
 {
     if (!properties)
         return answer(hipErrorInvalidValue);
-    if (!is_device(ordinal))
+    if (!runtime_has_device(ordinal))
         return answer(hipErrorInvalidDevice);
     COMMON_PROPERTIES(properties);
     properties->gcnArch = device()->major * 100 + device()->minor * 10 + device()->stepping;
@@ -152,4 +155,3 @@ hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t which, int ord
         return error;
     return answer(attribute(&properties, which, value) ? hipSuccess : hipErrorInvalidValue);
 }
-

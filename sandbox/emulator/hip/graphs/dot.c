@@ -4,6 +4,8 @@
  * Source: rocm-systems, projects/clr/hipamd/src/hip_graph_internal.hpp (GenerateDOT, GetLabel, PrintAttributes).
  */
 #include "hip/graphs/graph.h"
+#include "hip/memory/range.h"
+#include "hip/runtime/answer.h"
 
 #include <stdio.h>
 
@@ -17,7 +19,7 @@ static const struct { WorkKind work; const char *style, *shape, *label; } looks[
     {WORK_EMPTY, "solid", "rectangle", "EMPTY"},
     {WORK_KERNEL, "bold", "octagon", "KERNEL"},
     {WORK_COPY, "solid", "trapezium", "MEMCPY"},
-    {WORK_COPY_RECT, "solid", "trapezium", "MEMCPY"},
+    {WORK_COPY_2D_3D, "solid", "trapezium", "MEMCPY"},
     {WORK_FILL, "solid", "invtrapezium", "MEMSET"},
     {WORK_HOST, "solid", "rectangle", "HOST"},
     {WORK_CALLBACK, "solid", "rectangle", "HOST"},
@@ -46,7 +48,7 @@ static bool with_launch(const Drawing *d)
 
 static const char *direction(const void *to, const void *from, hipMemcpyKind kind)
 {
-    bool host_to = is_pageable(to), host_from = is_pageable(from);
+    bool host_to = range_is_pageable(to), host_from = range_is_pageable(from);
     if (host_to && host_from) /* of these AMD's runtime tells what the program said */
         return kind == hipMemcpyHostToDevice ? "HtoD" : kind == hipMemcpyDeviceToHost ? "DtoH" : "";
     return host_from ? "HtoD" : host_to ? "DtoH" : "DtoD";
@@ -77,8 +79,8 @@ static void label(const Drawing *d, const Work *w, u32 *child)
     case WORK_COPY:
         fprintf(d->out, "\nMEMCPY\n(%s,%zu)", direction(w->copy.to, w->copy.from, w->copy.kind), w->copy.bytes);
         break;
-    case WORK_COPY_RECT:
-        fprintf(d->out, "\nMEMCPY\n(%s)", direction(w->rect.to, w->rect.from, w->rect.kind));
+    case WORK_COPY_2D_3D:
+        fprintf(d->out, "\nMEMCPY\n(%s)", direction(w->copy_2d_3d.to, w->copy_2d_3d.from, w->copy_2d_3d.kind));
         break;
     case WORK_GRAPH: fprintf(d->out, "\ngraph_%u", (*child)++); break;
     default: fprintf(d->out, "\n%s", looks[look_of(w->kind)].label);

@@ -1,10 +1,13 @@
 /* Nodes of graphs in the driver API's terms. */
-#include "hip/graphs/graph.h"
+#include "hip/copies/copy_2d_3d.h"
+#include "hip/copies/fill.h"
+#include "hip/graphs/nodes.h"
+#include "hip/runtime/answer.h"
 
 static hipError_t copy_work(const HIP_MEMCPY3D *p, Work *out)
 {
-    *out = (Work){.kind = WORK_COPY_RECT};
-    return rect_from_driver(p, &out->rect);
+    *out = (Work){.kind = WORK_COPY_2D_3D};
+    return copy_2d_3d_from_driver(p, &out->copy_2d_3d);
 }
 
 /* The two structures have the same fields. */
@@ -24,7 +27,7 @@ hipError_t hipDrvGraphAddMemcpyNode(hipGraphNode_t *node, hipGraph_t graph, cons
     Work w;
     (void)context;
     hipError_t made = copy_work(p, &w);
-    return node_add(node, graph, needs, count, made, &w);
+    return nodes_add(node, graph, needs, count, made, &w);
 }
 
 hipError_t hipDrvGraphAddMemsetNode(hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *needs, size_t count,
@@ -33,21 +36,21 @@ hipError_t hipDrvGraphAddMemsetNode(hipGraphNode_t *node, hipGraph_t graph, cons
     Work w;
     (void)context;
     hipError_t made = fill_work(p, &w);
-    return node_add(node, graph, needs, count, made, &w);
+    return nodes_add(node, graph, needs, count, made, &w);
 }
 
 hipError_t hipDrvGraphMemcpyNodeSetParams(hipGraphNode_t node, const HIP_MEMCPY3D *p)
 {
     Work w;
     hipError_t made = copy_work(p, &w);
-    return answer(made == hipSuccess ? node_set(node, &w) : made);
+    return answer(made == hipSuccess ? nodes_set(node, &w) : made);
 }
 
 hipError_t hipDrvGraphMemcpyNodeGetParams(hipGraphNode_t node, HIP_MEMCPY3D *p)
 {
-    if (!node || !p || node->work.kind != WORK_COPY_RECT)
+    if (!node || !p || node->work.kind != WORK_COPY_2D_3D)
         return answer(hipErrorInvalidValue);
-    const RectWork *r = &node->work.rect;
+    const Copy2D3DWork *r = &node->work.copy_2d_3d;
     *p = (HIP_MEMCPY3D){
         .srcMemoryType = hipMemoryTypeUnified, .srcDevice = (hipDeviceptr_t)(uintptr_t)r->from, .srcPitch = r->from_pitch,
         .srcHeight = r->from_slice_bytes / r->from_pitch, .dstMemoryType = hipMemoryTypeUnified,
@@ -61,7 +64,7 @@ hipError_t hipDrvGraphExecMemcpyNodeSetParams(hipGraphExec_t exec, hipGraphNode_
                                               hipCtx_t context)
 {
     (void)context;
-    return hipDrvGraphMemcpyNodeSetParams(node_in(exec, node), p);
+    return hipDrvGraphMemcpyNodeSetParams(nodes_in(exec, node), p);
 }
 
 hipError_t hipDrvGraphExecMemsetNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const HIP_MEMSET_NODE_PARAMS *p,
@@ -70,5 +73,5 @@ hipError_t hipDrvGraphExecMemsetNodeSetParams(hipGraphExec_t exec, hipGraphNode_
     Work w;
     (void)context;
     hipError_t made = fill_work(p, &w);
-    return answer(made == hipSuccess ? node_set(node_in(exec, node), &w) : made);
+    return answer(made == hipSuccess ? nodes_set(nodes_in(exec, node), &w) : made);
 }

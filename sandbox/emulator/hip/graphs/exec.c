@@ -1,6 +1,8 @@
 /* Executable graphs: instantiated, changed and launched. */
-#include "hip/graphs/graph.h"
+#include "hip/graphs/nodes.h"
+#include "hip/runtime/answer.h"
 #include "hip/streams/stream.h"
+#include "hip/streams/submit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +87,7 @@ hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream)
     hipError_t error = hipSuccess;
     for (u32 i = 0; i < exec->graph->nodes.count && error == hipSuccess; i++)
         if (!exec->order[i]->disabled)
-            error = stream_do(s, stream, &exec->order[i]->work, false);
+            error = stream_submit_uncaptured(s, stream, &exec->order[i]->work, false);
     return answer(error);
 }
 
@@ -107,7 +109,7 @@ static hipGraphExecUpdateResult mismatch(const Node *mine, const Node *theirs, N
     if (mine->needs.count != theirs->needs.count)
         return hipGraphExecUpdateErrorTopologyChanged;
     for (u32 i = 0; i < count; i++)
-        if (list_has(&mine->needs, my_order[i]) != list_has(&theirs->needs, their_order[i]))
+        if (node_list_has(&mine->needs, my_order[i]) != node_list_has(&theirs->needs, their_order[i]))
             return hipGraphExecUpdateErrorTopologyChanged;
     if (a == hipGraphNodeTypeKernel && mine->work.kernel.function->object != theirs->work.kernel.function->object)
         return hipGraphExecUpdateErrorUnsupportedFunctionChange;
@@ -125,7 +127,7 @@ static hipGraphExecUpdateResult update(struct hipGraphExec *e, Node *const *orde
             return result;
     }
     for (u32 i = 0; i < count; i++) {
-        if (order[i]->work.kind != WORK_ALLOCATE && node_set(e->order[i], &order[i]->work) != hipSuccess) {
+        if (order[i]->work.kind != WORK_ALLOCATE && nodes_set(e->order[i], &order[i]->work) != hipSuccess) {
             *bad = order[i];
             return hipGraphExecUpdateErrorParametersChanged;
         }
@@ -151,7 +153,7 @@ static Node *of_executable(hipGraphExec_t exec, const Node *node)
 {
     Node *n = exec && node ? graph_copy_of(exec->graph, node) : NULL;
     bool can = n && (n->work.kind == WORK_KERNEL || n->work.kind == WORK_FILL || n->work.kind == WORK_COPY ||
-                     n->work.kind == WORK_COPY_RECT);
+                     n->work.kind == WORK_COPY_2D_3D);
     return can ? n : NULL;
 }
 
@@ -175,9 +177,7 @@ hipError_t hipGraphNodeGetEnabled(hipGraphExec_t exec, hipGraphNode_t node, unsi
 
 hipError_t hipDeviceGraphMemTrim(int ordinal)
 {
-    int count;
-    hipGetDeviceCount(&count);
-    return answer(ordinal >= 0 && ordinal < count ? hipSuccess : hipErrorInvalidDevice);
+    return answer(runtime_has_device(ordinal) ? hipSuccess : hipErrorInvalidDevice);
 }
 
 hipError_t hipDeviceGetGraphMemAttribute(int ordinal, hipGraphMemAttributeType which, void *value)

@@ -2,15 +2,23 @@
  * The nodes of graphs by kind: adding one, reading its parameters back, changing them in a graph or in an executable one.
  * Every kind of parameters is turned into work first; the rest is the same for all.
  */
+#include "hip/graphs/nodes.h"
+
+#include "hip/code/registered.h"
+#include "hip/copies/copy_2d_3d.h"
+#include "hip/copies/fill.h"
+#include "hip/launch/launch.h"
 #include "hip/memory/allocation.h"
-#include "hip/runtime/refuse.h"
-#include "hip/streams/stream.h"
+#include "hip/runtime/answer.h"
+#include "hip/runtime/unsupported.h"
+#include "hip/streams/event.h"
+#include "hip/work/values.h"
 
 #include <string.h>
 
 typedef const hipGraphNode_t *Needs;
 
-hipError_t node_add(hipGraphNode_t *out, Graph *graph, Needs needs, size_t count, hipError_t made, const Work *w)
+hipError_t nodes_add(hipGraphNode_t *out, Graph *graph, Needs needs, size_t count, hipError_t made, const Work *w)
 {
     if (!out || !graph || (count && !needs))
         return answer(hipErrorInvalidValue);
@@ -22,26 +30,26 @@ hipError_t node_add(hipGraphNode_t *out, Graph *graph, Needs needs, size_t count
 }
 
 /* Copies in one dimension and in three are one kind of node. */
-static WorkKind family(WorkKind kind) { return kind == WORK_COPY_RECT ? WORK_COPY : kind; }
+static WorkKind family(WorkKind kind) { return kind == WORK_COPY_2D_3D ? WORK_COPY : kind; }
 
-hipError_t node_set(Node *n, const Work *w)
+hipError_t nodes_set(Node *n, const Work *w)
 {
     Work kept;
     if (!n || family(n->work.kind) != family(w->kind))
         return hipErrorInvalidValue;
-    hipError_t error = work_keep(w, &kept);
+    hipError_t error = graph_keep_work(w, &kept);
     if (error != hipSuccess)
         return error;
-    work_drop(&n->work);
+    graph_drop_work(&n->work);
     n->work = kept;
     if (kept.kind == WORK_KERNEL)
         n->work.kernel.shape.cooperative = n->attributes.cooperative != 0;
     return hipSuccess;
 }
 
-static hipError_t set(Node *n, hipError_t made, const Work *w) { return answer(made == hipSuccess ? node_set(n, w) : made); }
+static hipError_t set(Node *n, hipError_t made, const Work *w) { return answer(made == hipSuccess ? nodes_set(n, w) : made); }
 
-Node *node_in(hipGraphExec_t exec, const Node *node)
+Node *nodes_in(hipGraphExec_t exec, const Node *node)
 {
     return exec && node ? graph_copy_of(exec->graph, node) : NULL;
 }
@@ -53,7 +61,7 @@ Node *node_in(hipGraphExec_t exec, const Node *node)
     {                                                                                                                 \
         Work w;                                                                                                       \
         hipError_t made = make(p, &w);                                                                                \
-        return node_add(node, graph, needs, count, made, &w);                                                         \
+        return nodes_add(node, graph, needs, count, made, &w);                                                         \
     }                                                                                                                 \
     hipError_t hipGraph##Name##NodeGetParams(hipGraphNode_t node, __VA_ARGS__ *p)                                     \
     {                                                                                                                 \
@@ -74,12 +82,12 @@ Node *node_in(hipGraphExec_t exec, const Node *node)
     hipError_t hipGraph##Name##NodeSetParams(hipGraphNode_t node, Parameters *p) { return set_##make(node, p); }      \
     hipError_t hipGraphExec##Name##NodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, ExecParameters *p)         \
     {                                                                                                                 \
-        return set_##make(node_in(exec, node), p);                                                                    \
+        return set_##make(nodes_in(exec, node), p);                                                                    \
     }
 
 /* ---- kernels ---- */
 
-hipError_t kernel_work(const hipKernelNodeParams *p, Work *out)
+static hipError_t kernel_work(const hipKernelNodeParams *p, Work *out)
 {
     if (!p || !p->func)
         return p ? hipErrorInvalidDeviceFunction : hipErrorInvalidValue;
@@ -140,10 +148,10 @@ hipError_t hipGraphKernelNodeCopyAttributes(hipGraphNode_t from, hipGraphNode_t 
 
 /* ---- copies ---- */
 
-static hipError_t rect_work(const hipMemcpy3DParms *p, Work *out)
+static hipError_t box_work(const hipMemcpy3DParms *p, Work *out)
 {
-    *out = (Work){.kind = WORK_COPY_RECT};
-    return p ? rect_from_parameters(p, &out->rect) : hipErrorInvalidValue;
+    *out = (Work){.kind = WORK_COPY_2D_3D};
+    return p ? copy_2d_3d_from_parameters(p, &out->copy_2d_3d) : hipErrorInvalidValue;
 }
 
 static hipError_t copy_work(void *to, const void *from, size_t bytes, hipMemcpyKind kind, Work *out)
@@ -157,7 +165,7 @@ static hipError_t symbol_work(const void *symbol, const void *memory, size_t byt
                               bool to_symbol, Work *out)
 {
     void *address;
-    hipError_t error = symbol_range(symbol, bytes, offset, &address);
+    hipError_t error = registered_range(symbol, bytes, offset, &address);
     if (error != hipSuccess)
         return error;
     return to_symbol ? copy_work(address, memory, bytes, kind, out)
@@ -167,8 +175,8 @@ static hipError_t symbol_work(const void *symbol, const void *memory, size_t byt
 static hipMemcpy3DParms copy_parameters(const Work *w)
 {
     const CopyWork *c = &w->copy;
-    if (w->kind == WORK_COPY_RECT)
-        return w->rect.parameters;
+    if (w->kind == WORK_COPY_2D_3D)
+        return w->copy_2d_3d.parameters;
     return (hipMemcpy3DParms){
         .srcPtr = {(void *)(uintptr_t)c->from, c->bytes, c->bytes, 1},
         .dstPtr = {c->to, c->bytes, c->bytes, 1},
@@ -177,8 +185,8 @@ static hipMemcpy3DParms copy_parameters(const Work *w)
     };
 }
 
-NODES(Memcpy, WORK_COPY, rect_work, copy_parameters, hipMemcpy3DParms)
-SETTERS(Memcpy, rect_work, const hipMemcpy3DParms, hipMemcpy3DParms)
+NODES(Memcpy, WORK_COPY, box_work, copy_parameters, hipMemcpy3DParms)
+SETTERS(Memcpy, box_work, const hipMemcpy3DParms, hipMemcpy3DParms)
 
 /* Nodes that copy a line: what is given for them, as a call's parameters, and the work that it makes. */
 #define LINES(How, work, ...)                                                                                         \
@@ -187,7 +195,7 @@ SETTERS(Memcpy, rect_work, const hipMemcpy3DParms, hipMemcpy3DParms)
     {                                                                                                                 \
         Work w;                                                                                                       \
         hipError_t made = work;                                                                                       \
-        return node_add(node, graph, needs, count, made, &w);                                                         \
+        return nodes_add(node, graph, needs, count, made, &w);                                                         \
     }                                                                                                                 \
     hipError_t hipGraphMemcpyNodeSetParams##How(hipGraphNode_t node, __VA_ARGS__, hipMemcpyKind kind)                 \
     {                                                                                                                 \
@@ -200,7 +208,7 @@ SETTERS(Memcpy, rect_work, const hipMemcpy3DParms, hipMemcpy3DParms)
     {                                                                                                                 \
         Work w;                                                                                                       \
         hipError_t made = work;                                                                                       \
-        return set(node_in(exec, node), made, &w);                                                                    \
+        return set(nodes_in(exec, node), made, &w);                                                                    \
     }
 LINES(1D, copy_work(to, from, bytes, kind, &w), void *to, const void *from, size_t bytes)
 LINES(ToSymbol, symbol_work(symbol, from, bytes, offset, kind, true, &w), const void *symbol, const void *from,
@@ -262,13 +270,13 @@ SETTERS(BatchMemOp, values_work, hipBatchMemOpNodeParams, const hipBatchMemOpNod
 hipError_t hipGraphAddEmptyNode(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count)
 {
     const Work w = {.kind = WORK_EMPTY};
-    return node_add(node, graph, needs, count, hipSuccess, &w);
+    return nodes_add(node, graph, needs, count, hipSuccess, &w);
 }
 
 hipError_t hipGraphAddChildGraphNode(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count, hipGraph_t child)
 {
     const Work w = {.kind = WORK_GRAPH, .graph = child};
-    return node_add(node, graph, needs, count, child && child != graph ? hipSuccess : hipErrorInvalidValue, &w);
+    return nodes_add(node, graph, needs, count, child && child != graph ? hipSuccess : hipErrorInvalidValue, &w);
 }
 
 hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t *graph)
@@ -282,7 +290,7 @@ hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t *graph
 hipError_t hipGraphExecChildGraphNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, hipGraph_t child)
 {
     const Work w = {.kind = WORK_GRAPH, .graph = child};
-    return set(node_in(exec, node), child ? hipSuccess : hipErrorInvalidValue, &w);
+    return set(nodes_in(exec, node), child ? hipSuccess : hipErrorInvalidValue, &w);
 }
 
 /* ---- events ---- */
@@ -290,7 +298,7 @@ hipError_t hipGraphExecChildGraphNodeSetParams(hipGraphExec_t exec, hipGraphNode
 static hipError_t add_event(hipGraphNode_t *node, Graph *graph, Needs needs, size_t count, hipEvent_t event, WorkKind kind)
 {
     const Work w = {.kind = kind, .event = event};
-    return node_add(node, graph, needs, count, event_find(event) ? hipSuccess : hipErrorInvalidValue, &w);
+    return nodes_add(node, graph, needs, count, event_find(event) ? hipSuccess : hipErrorInvalidValue, &w);
 }
 
 static hipError_t get_event(const Node *node, hipEvent_t *event, WorkKind kind)
@@ -323,7 +331,7 @@ static hipError_t set_event(Node *node, hipEvent_t event, WorkKind kind)
     }                                                                                                                 \
     hipError_t hipGraphExec##Name##NodeSetEvent(hipGraphExec_t exec, hipGraphNode_t node, hipEvent_t event)           \
     {                                                                                                                 \
-        return set_event(node_in(exec, node), event, KIND);                                                     \
+        return set_event(nodes_in(exec, node), event, KIND);                                                     \
     }
 EVENT_NODES(EventRecord, WORK_RECORD)
 EVENT_NODES(EventWait, WORK_WAIT)
@@ -337,7 +345,7 @@ hipError_t hipGraphAddMemAllocNode(hipGraphNode_t *node, hipGraph_t graph, Needs
         return answer(hipErrorInvalidValue);
     hipError_t error = allocation_new(&p->dptr, p->bytesize, ALLOCATION_DEVICE, 0);
     const Work w = {.kind = WORK_ALLOCATE, .allocate = *p};
-    error = node_add(node, graph, needs, count, error, &w);
+    error = nodes_add(node, graph, needs, count, error, &w);
     if (error != hipSuccess)
         allocation_end(p->dptr);
     return error;
@@ -346,7 +354,7 @@ hipError_t hipGraphAddMemAllocNode(hipGraphNode_t *node, hipGraph_t graph, Needs
 hipError_t hipGraphAddMemFreeNode(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count, void *pointer)
 {
     const Work w = {.kind = WORK_RELEASE, .released = pointer};
-    return node_add(node, graph, needs, count, pointer ? hipSuccess : hipErrorInvalidValue, &w);
+    return nodes_add(node, graph, needs, count, pointer ? hipSuccess : hipErrorInvalidValue, &w);
 }
 
 hipError_t hipDrvGraphAddMemFreeNode(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count,
@@ -377,7 +385,7 @@ static hipError_t any_work(const hipGraphNodeParams *p, Work *out)
 {
     switch (p->type) {
     case hipGraphNodeTypeKernel: return kernel_work(&p->kernel, out);
-    case hipGraphNodeTypeMemcpy: return rect_work(&p->memcpy.copyParams, out);
+    case hipGraphNodeTypeMemcpy: return box_work(&p->memcpy.copyParams, out);
     case hipGraphNodeTypeMemset: return fill_work(&p->memset, out);
     case hipGraphNodeTypeHost: return host_work(&p->host, out);
     case hipGraphNodeTypeEmpty: *out = (Work){.kind = WORK_EMPTY}; return hipSuccess;
@@ -387,7 +395,7 @@ static hipError_t any_work(const hipGraphNodeParams *p, Work *out)
         *out = (Work){.kind = WORK_RECORD, .event = p->eventRecord.event};
         return hipSuccess;
     case hipGraphNodeTypeMemFree: *out = (Work){.kind = WORK_RELEASE, .released = p->free.dptr}; return hipSuccess;
-    default: return refuse("hipGraphNodeParams", "there are no graph nodes of this type here");
+    default: return unsupported("hipGraphNodeParams", "there are no graph nodes of this type here");
     }
 }
 
@@ -399,7 +407,7 @@ hipError_t hipGraphAddNode(hipGraphNode_t *node, hipGraph_t graph, Needs needs, 
         return hipGraphAddMemAllocNode(node, graph, needs, count, &p->alloc);
     Work w = {.kind = WORK_EMPTY};
     hipError_t made = any_work(p, &w);
-    return node_add(node, graph, needs, count, made, &w);
+    return nodes_add(node, graph, needs, count, made, &w);
 }
 
 hipError_t hipGraphNodeSetParams(hipGraphNode_t node, hipGraphNodeParams *p)
@@ -411,5 +419,5 @@ hipError_t hipGraphNodeSetParams(hipGraphNode_t node, hipGraphNodeParams *p)
 
 hipError_t hipGraphExecNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, hipGraphNodeParams *p)
 {
-    return hipGraphNodeSetParams(node_in(exec, node), p);
+    return hipGraphNodeSetParams(nodes_in(exec, node), p);
 }

@@ -1,6 +1,10 @@
 /* The calls that launch kernels: by host stub, by function handle, cooperatively, on several devices, with a list. */
-#include "hip/devices/device.h"
+#include "hip/code/registered.h"
+#include "hip/launch/launch.h"
+#include "hip/runtime/answer.h"
 #include "hip/streams/queue.h"
+#include "hip/streams/stream.h"
+#include "hip/streams/submit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +22,13 @@ static hipError_t submit(Function *f, void *handle, const LaunchShape *shape, vo
 static Function *function_for(const void *host, hipStream_t stream, hipError_t *error)
 {
     const Stream *s = stream_find(stream);
-    int before = current_device();
+    int before = runtime_device();
     *error = hipErrorInvalidHandle;
     if (!s)
         return NULL;
-    set_current_device(s->device);
+    runtime_set_device(s->device);
     Function *f = registered_function(host, error);
-    set_current_device(before);
+    runtime_set_device(before);
     if (f || !function_exists(host))
         return f;
     *error = hipSuccess;

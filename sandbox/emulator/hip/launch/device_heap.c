@@ -3,9 +3,9 @@
  * Source: ROCm device libraries, ockl/src/dm.cl: a heap structure of all zeros is an empty heap; large allocations are
  * told from small ones by being aligned to a page, slabs are aligned to 2 MiB.
  */
-#include "hip/devices/device.h"
-#include "hip/launch/launch.h"
+#include "hip/launch/device_heap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * printf as kernels call it: a format and its arguments as words of 64 bits.
  * Source: ROCm device libraries, ockl/src/services.cl: a number or pointer takes a word, a text as many as it needs.
  */
-#include "hip/launch/launch.h"
+#include "hip/launch/device_printf.h"
 
 #include <string.h>
 

@@ -4,7 +4,10 @@
  *
  * The doorbell's interrupt is served by the thread that runs the wave, so the answer is there when the wave looks.
  */
-#include "hip/launch/launch.h"
+#include "hip/launch/hostcall.h"
+
+#include "hip/launch/device_heap.h"
+#include "hip/launch/device_printf.h"
 
 #include <stdlib.h>
 #include <string.h>

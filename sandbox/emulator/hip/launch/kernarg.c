@@ -2,7 +2,7 @@
  * The kernel's argument segment: the program's values, and those that the compiler asks for besides.
  * Source: LLVM AMDGPUUsage, "Code Object V5 Kernel Argument Metadata" (hidden arguments).
  */
-#include "hip/launch/launch.h"
+#include "hip/launch/kernarg.h"
 
 #include <string.h>
 

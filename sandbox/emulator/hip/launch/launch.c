@@ -2,10 +2,19 @@
  * From a launch to a dispatch. The checks and their order are those of AMD's runtime (clr 6.4, ihipLaunchKernel_validate),
  * with one addition: static and dynamic LDS together beyond the workgroup's limit are hipErrorLaunchOutOfResources.
  */
-#include "hip/devices/device.h"
 #include "hip/launch/launch.h"
-#include "hip/streams/stream_order.h"
 
+#include "hip/devices/device.h"
+#include "hip/launch/device_heap.h"
+#include "hip/launch/hostcall.h"
+#include "hip/launch/kernarg.h"
+#include "hip/launch/occupancy.h"
+#include "hip/launch/printf_buffer.h"
+#include "hip/report/dispatch_report.h"
+#include "hip/runtime/fault.h"
+#include "hip/work/work_races.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,16 +76,6 @@ static bool record_make(Record *r, u32 kernarg_bytes)
 static u64 sync_of(const Record *r) { return r->block + sizeof(DispatchPacket); }
 static u64 kernarg_of(const Record *r) { return sync_of(r) + sizeof(GridSync) + 16; }
 
-static u64 workgroup_items(const LaunchShape *s) { return (u64)s->block[0] * s->block[1] * s->block[2]; }
-
-static u64 workgroup_count(const LaunchShape *s)
-{
-    u64 count = 1;
-    for (int d = 0; d < 3; d++)
-        count *= ((u64)s->grid[d] + s->block[d] - 1) / s->block[d];
-    return count;
-}
-
 static hipError_t validate(const Function *f, const LaunchShape *s, void **parameters, void **extra)
 {
     if (!f)
@@ -89,7 +88,7 @@ static hipError_t validate(const Function *f, const LaunchShape *s, void **param
     if (s->dynamic_lds_bytes > device()->lds_bytes)
         return hipErrorInvalidValue;
     u64 plane = (u64)s->block[0] * s->block[1];
-    u64 workgroup = plane > MAX_WORKGROUP ? plane : workgroup_items(s);
+    u64 workgroup = plane > MAX_WORKGROUP ? plane : launch_shape_items(s);
     if (workgroup > MAX_WORKGROUP)
         return hipErrorInvalidConfiguration;
     if (!parameters && !extra && f->kernel->argument_count && f->kernel->arguments[0].kind == ARGUMENT_EXPLICIT)
@@ -98,14 +97,14 @@ static hipError_t validate(const Function *f, const LaunchShape *s, void **param
         return hipErrorLaunchFailure; /* beyond __launch_bounds__ */
     if (s->dynamic_lds_bytes + (u64)f->code.lds_bytes > device()->lds_bytes)
         return hipErrorLaunchOutOfResources;
-    if (s->cooperative && workgroup_count(s) > occupancy_resident(f, (u32)workgroup, s->dynamic_lds_bytes))
+    if (s->cooperative && launch_shape_workgroups(s) > occupancy_resident(f, (u32)workgroup, s->dynamic_lds_bytes))
         return hipErrorCooperativeLaunchTooLarge;
     return hipSuccess;
 }
 
 hipError_t launch_check(const Function *f, const LaunchShape *shape, void **parameters, void **extra)
 {
-    hipError_t error = device_fault();
+    hipError_t error = fault_latched();
     return error != hipSuccess ? error : validate(f, shape, parameters, extra);
 }
 
@@ -124,10 +123,10 @@ static hipError_t decode(Function *f)
     if (program_of(f))
         return hipSuccess;
     u64 entry = f->code.entry, bytes = code_object_text_after(c, entry) - entry;
-    f->program = program_decode_kernel(c->arch, wave_size, c->text, c->text + c->text_bytes, entry, bytes, error,
+    f->program = program_decode_kernel(c->metadata.arch, wave_size, c->text, c->text + c->text_bytes, entry, bytes, error,
                                        sizeof error);
     if (!f->program && !*error)
-        *whole_program(f) = program_decode(c->arch, wave_size, c->text, c->text_bytes, error, sizeof error);
+        *whole_program(f) = program_decode(c->metadata.arch, wave_size, c->text, c->text_bytes, error, sizeof error);
     if (program_of(f))
         return hipSuccess;
     fprintf(stderr, "amdkernel emulator: %s\n", error);
@@ -240,7 +239,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .explicit_bytes = explicit_bytes(f->kernel),
     };
     device_heap_bounds(&d.heap, &d.heap_bytes);
-    order_dispatch(f, &d);
+    work_races_dispatch(f, &d);
     for (int i = 0; i < 3; i++) {
         d.grid[i] = s->grid[i];
         d.block[i] = s->block[i];
@@ -303,7 +302,7 @@ static void conclude(Launch *l)
     if (l->caches)
         runtime()->caches = l->caches;
     record_give_back(l->record);
-    latch_fault(fault_code(outcome.fault.kind));
+    fault_latch(fault_code(outcome.fault.kind));
 }
 
 hipError_t launch_begin(Function *f, const LaunchShape *s, void **parameters, void **extra, Launch **out)
@@ -315,7 +314,7 @@ hipError_t launch_begin(Function *f, const LaunchShape *s, void **parameters, vo
     Launch *l = malloc(sizeof *l);
     if (!l)
         return hipErrorOutOfMemory;
-    const GridSync sync = {.items = workgroup_count(s) * workgroup_items(s), .workgroups = (u32)workgroup_count(s)};
+    const GridSync sync = {.items = launch_shape_workgroups(s) * launch_shape_items(s), .workgroups = (u32)launch_shape_workgroups(s)};
     runtime_lock();
     error = begin(f, s, parameters, extra, &sync, l);
     runtime_unlock();
@@ -356,11 +355,11 @@ static hipError_t begin_members(const GridOfMany *grids, u32 count, u64 barrier,
 {
     u64 items[MAX_DEVICES] = {0}, all = 0, before = 0;
     for (u32 i = 0; i < count; i++)
-        all += items[i] = workgroup_count(&grids[i].shape) * workgroup_items(&grids[i].shape);
+        all += items[i] = launch_shape_workgroups(&grids[i].shape) * launch_shape_items(&grids[i].shape);
     for (u32 i = 0; i < count; i++) {
         const GridOfMany *g = &grids[i];
         const GridSync sync = {.grids_barrier = barrier, .grid = i, .grids = count, .items_before = before, .items = all,
-                               .workgroups = (u32)workgroup_count(&g->shape)};
+                               .workgroups = (u32)launch_shape_workgroups(&g->shape)};
         before += items[i];
         hipError_t error = launch_check(g->function, &g->shape, g->parameters, NULL);
         if (error == hipSuccess)
@@ -394,17 +393,4 @@ hipError_t launch_together(const GridOfMany *grids, u32 count)
         memory_release(runtime()->memory, barrier);
     runtime_unlock();
     return error;
-}
-
-hipError_t launch_shape(dim3 blocks, dim3 block, size_t dynamic_lds_bytes, LaunchShape *out)
-{
-    u64 items[3] = {(u64)blocks.x * block.x, (u64)blocks.y * block.y, (u64)blocks.z * block.z};
-    *out = (LaunchShape){.block = {block.x, block.y, block.z}};
-    for (int d = 0; d < 3; d++) {
-        if (items[d] > UINT32_MAX)
-            return hipErrorInvalidConfiguration;
-        out->grid[d] = (u32)items[d];
-    }
-    out->dynamic_lds_bytes = dynamic_lds_bytes > UINT32_MAX ? UINT32_MAX : (u32)dynamic_lds_bytes;
-    return hipSuccess;
 }

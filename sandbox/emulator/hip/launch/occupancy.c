@@ -1,6 +1,9 @@
 /* How many workgroups of a kernel a compute unit holds. Source: LLVM AMDGPUUsage and the CDNA3 ISA, "Occupancy". */
+#include "hip/launch/occupancy.h"
+
+#include "hip/code/registered.h"
 #include "hip/devices/device.h"
-#include "hip/launch/launch.h"
+#include "hip/runtime/answer.h"
 
 static int at_most(int value, int limit)
 {

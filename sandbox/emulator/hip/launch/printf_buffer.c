@@ -2,7 +2,9 @@
  * printf of kernels that were compiled with -mprintf-kind=buffered: records in a buffer, printed after the dispatch.
  * Source: LLVM AMDGPUUsage, hidden_printf_buffer; llvm/lib/Transforms/Utils/AMDGPUEmitPrintf.cpp (the records).
  */
-#include "hip/launch/launch.h"
+#include "hip/launch/printf_buffer.h"
+
+#include "hip/launch/device_printf.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +32,8 @@ u64 printf_buffer(u64 *block)
 /* The format of "0:0:HASH,FORMAT" whose hash this is; NULL when there is none. */
 static const char *format_of(const CodeObject *c, u64 hash)
 {
-    for (u32 i = 0; i < c->printf_format_count; i++) {
-        const char *at = c->printf_formats[i];
+    for (u32 i = 0; i < c->metadata.printf_format_count; i++) {
+        const char *at = c->metadata.printf_formats[i];
         for (int colon = 0; at && colon < 2; colon++)
             at = (at = strchr(at, ':')) ? at + 1 : NULL;
         char *end = NULL;

@@ -5,7 +5,8 @@
  * ROCR-Runtime, runtime.cpp (GetSvmAttrib); Linux, drivers/gpu/drm/amd/amdkfd/kfd_svm.c (svm_range_get_attr).
  */
 #include "hip/memory/allocation.h"
-#include "hip/devices/device.h"
+#include "hip/runtime/answer.h"
+#include "hip/streams/capture.h"
 #include "hip/streams/stream.h"
 
 #include <stdlib.h>
@@ -88,7 +89,7 @@ hipError_t hipMemAdvise(const void *pointer, size_t bytes, hipMemoryAdvise advic
     hipError_t error = capture_forbids();
     if (error != hipSuccess)
         return answer(error);
-    if (!of_any_device && ordinal != hipCpuDeviceId && !is_device(ordinal))
+    if (!of_any_device && ordinal != hipCpuDeviceId && !runtime_has_device(ordinal))
         return answer(hipErrorInvalidDevice);
     bool done = !leaves_its_block(pointer, bytes) && follow_all(pointer, bytes, advice, ordinal);
     return answer(done ? hipSuccess : hipErrorInvalidValue);
@@ -100,7 +101,7 @@ hipError_t hipMemPrefetchAsync(const void *pointer, size_t bytes, int ordinal, h
     Allocation a;
     if (!pointer || !bytes || leaves_its_block(pointer, bytes))
         return answer(hipErrorInvalidValue);
-    if (ordinal != hipCpuDeviceId && !is_device(ordinal))
+    if (ordinal != hipCpuDeviceId && !runtime_has_device(ordinal))
         return answer(hipErrorInvalidDevice);
     if (!stream_find(stream))
         return answer(hipErrorInvalidHandle);

@@ -29,6 +29,9 @@ typedef struct {
 hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32 flags);
 /* Forget a block that begins at `pointer`, of whatever kind; false when there is none. */
 bool allocation_end(void *pointer);
+/* Calls `listener` from now on, with the lock of the runtime, when a block has ended. Registering twice is once. */
+typedef void AllocationEnded(u64 address, u64 bytes);
+void allocation_on_end(AllocationEnded *listener);
 /* The block that holds `pointer`, by value. */
 bool allocation_find(const void *pointer, Allocation *out);
 /* The block itself, or NULL. The caller holds the lock of the runtime. */

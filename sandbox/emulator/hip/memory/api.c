@@ -1,7 +1,10 @@
 /* hipMalloc and its kin, and hipFree. */
 #include "hip/memory/allocation.h"
-#include "hip/devices/device.h"
-#include "hip/launch/launch.h"
+#include "hip/memory/range.h"
+#include "hip/report/call_report.h"
+#include "hip/runtime/answer.h"
+#include "hip/runtime/fault.h"
+#include "hip/streams/capture.h"
 #include "hip/streams/queue.h"
 
 static hipError_t allocate(void **pointer, size_t bytes, AllocationKind kind, u32 flags)
@@ -94,7 +97,7 @@ hipError_t hipFree(void *pointer)
     hipError_t error = pointer ? capture_forbids() : hipSuccess;
     if (error == hipSuccess)
         error = release(pointer);
-    return answer(error != hipSuccess ? error : device_fault()); /* hipFree waits for the device */
+    return answer(error != hipSuccess ? error : fault_latched()); /* hipFree waits for the device */
 }
 
 hipError_t hipHostFree(void *pointer) { return answer(release(pointer)); }

@@ -1,8 +1,10 @@
 /* Memory pools and allocation in stream order. A pool keeps nothing back: freed memory goes to the device at once. */
 #include "hip/memory/allocation.h"
-#include "hip/devices/device.h"
 #include "hip/memory/ipc.h"
+#include "hip/report/call_report.h"
+#include "hip/runtime/answer.h"
 #include "hip/streams/stream.h"
+#include "hip/streams/submit.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -50,7 +52,7 @@ hipError_t hipMemPoolCreate(hipMemPool_t *pool, const hipMemPoolProps *p)
 {
     if (!pool || !p || p->allocType != hipMemAllocationTypePinned || p->location.type != hipMemLocationTypeDevice)
         return answer(hipErrorInvalidValue);
-    if (!is_device(p->location.id))
+    if (!runtime_has_device(p->location.id))
         return answer(hipErrorInvalidDevice);
     if (p->handleTypes != hipMemHandleTypeNone && p->handleTypes != hipMemHandleTypePosixFileDescriptor)
         return answer(hipErrorInvalidValue); /* the other kinds are those of Windows */
@@ -87,7 +89,7 @@ static hipError_t give(hipMemPool_t *pool, int ordinal, bool current)
 {
     if (!pool)
         return answer(hipErrorInvalidValue);
-    if (!is_device(ordinal))
+    if (!runtime_has_device(ordinal))
         return answer(hipErrorInvalidDevice);
     *pool = (hipMemPool_t)(void *)(current ? current_pool(ordinal) : default_pool(ordinal));
     return hipSuccess;
@@ -99,7 +101,7 @@ hipError_t hipDeviceGetMemPool(hipMemPool_t *pool, int ordinal) { return give(po
 hipError_t hipDeviceSetMemPool(int ordinal, hipMemPool_t pool)
 {
     Pool *p = pool_find(pool);
-    if (!is_device(ordinal))
+    if (!runtime_has_device(ordinal))
         return answer(hipErrorInvalidDevice);
     if (!p || p->device != ordinal)
         return answer(hipErrorInvalidValue);
@@ -156,14 +158,14 @@ hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc *list, 
     if (!pool_find(pool) || (count && !list))
         return answer(hipErrorInvalidValue);
     for (size_t i = 0; i < count; i++)
-        if (!is_device(list[i].location.id))
+        if (!runtime_has_device(list[i].location.id))
             return answer(hipErrorInvalidDevice);
     return hipSuccess;
 }
 
 hipError_t hipMemPoolGetAccess(hipMemAccessFlags *flags, hipMemPool_t pool, hipMemLocation *location)
 {
-    if (!flags || !location || !pool_find(pool) || !is_device(location->id))
+    if (!flags || !location || !pool_find(pool) || !runtime_has_device(location->id))
         return answer(hipErrorInvalidValue);
     *flags = hipMemAccessFlagsProtReadWrite;
     return hipSuccess;
@@ -194,7 +196,7 @@ static hipError_t allocate(void **pointer, size_t bytes, Pool *p, hipStream_t st
 
 hipError_t hipMallocAsync(void **pointer, size_t bytes, hipStream_t stream)
 {
-    return allocate(pointer, bytes, current_pool(current_device()), stream);
+    return allocate(pointer, bytes, current_pool(runtime_device()), stream);
 }
 
 hipError_t hipMallocFromPoolAsync(void **pointer, size_t bytes, hipMemPool_t pool, hipStream_t stream)
@@ -249,7 +251,7 @@ hipError_t hipMemPoolImportFromShareableHandle(hipMemPool_t *pool, void *os_hand
     if (!pool || type != hipMemHandleTypePosixFileDescriptor || flags ||
         pread((int)(intptr_t)os_handle, &content, sizeof content, 0) != sizeof content || content.magic != pool_magic)
         return answer(hipErrorInvalidValue);
-    if (!is_device(content.device))
+    if (!runtime_has_device(content.device))
         return answer(hipErrorInvalidDevice);
     Pool *made = malloc(sizeof *made);
     if (!made)

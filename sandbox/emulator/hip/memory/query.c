@@ -1,6 +1,7 @@
 /* What there is to know of memory: sizes, and where a pointer points to. */
 #include "hip/memory/allocation.h"
-#include "hip/devices/device.h"
+#include "hip/memory/range.h"
+#include "hip/runtime/answer.h"
 
 #include <string.h>
 
@@ -9,7 +10,7 @@ hipError_t hipMemGetInfo(size_t *free_bytes, size_t *total)
     if (!free_bytes || !total)
         return answer(hipErrorInvalidValue);
     *total = runtime()->options.arena_bytes;
-    *free_bytes = *total - allocation_in_use(current_device());
+    *free_bytes = *total - allocation_in_use(runtime_device());
     return hipSuccess;
 }
 
@@ -46,9 +47,9 @@ static hipMemoryType memory_type(const Allocation *a)
 /* Variables lie with their code objects, which are no blocks that the program asked for. */
 static bool is_variable(const void *pointer, Allocation *as)
 {
-    if (is_pageable(pointer))
+    if (range_is_pageable(pointer))
         return false;
-    *as = (Allocation){.address = (u64)(uintptr_t)pointer, .bytes = 1, .kind = ALLOCATION_DEVICE, .device = current_device()};
+    *as = (Allocation){.address = (u64)(uintptr_t)pointer, .bytes = 1, .kind = ALLOCATION_DEVICE, .device = runtime_device()};
     return true;
 }
 

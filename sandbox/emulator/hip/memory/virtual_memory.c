@@ -3,9 +3,8 @@
  * mapping once a device has access to it. Every device has the same view: the widest right that any of them was given.
  */
 #include "hip/memory/allocation.h"
-#include "hip/devices/device.h"
+#include "hip/runtime/answer.h"
 #include "hip/streams/queue.h"
-#include "hip/runtime/refuse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +101,7 @@ static hipError_t check_properties(const hipMemAllocationProp *p)
         return hipErrorInvalidValue;
     if (p->requestedHandleType != hipMemHandleTypeNone && !shared)
         return hipErrorNotSupported;
-    return is_device(p->location.id) ? hipSuccess : hipErrorInvalidDevice;
+    return runtime_has_device(p->location.id) ? hipSuccess : hipErrorInvalidDevice;
 }
 
 hipError_t hipMemGetAllocationGranularity(size_t *granule, const hipMemAllocationProp *p,
@@ -210,7 +209,7 @@ hipError_t hipMemImportFromShareableHandle(hipMemGenericAllocationHandle_t *hand
     if (!handle || type != hipMemHandleTypePosixFileDescriptor || fstat(file, &known) || known.st_size <= 0)
         return answer(hipErrorInvalidValue);
     const hipMemAllocationProp p = {.type = hipMemAllocationTypePinned, .requestedHandleType = type,
-                                    .location = {hipMemLocationTypeDevice, current_device()}};
+                                    .location = {hipMemLocationTypeDevice, runtime_device()}};
     file = dup(file);
     return answer(file < 0 ? hipErrorOutOfMemory : keep(file, (u64)known.st_size, 0, &p, handle));
 }
@@ -368,7 +367,7 @@ hipError_t hipMemSetAccess(void *pointer, size_t bytes, const hipMemAccessDesc *
         bool known = f == hipMemAccessFlagsProtNone || f == hipMemAccessFlagsProtRead || f == hipMemAccessFlagsProtReadWrite;
         if (!known || list[i].location.type != hipMemLocationTypeDevice)
             error = hipErrorInvalidValue;
-        else if (!is_device(list[i].location.id))
+        else if (!runtime_has_device(list[i].location.id))
             error = hipErrorInvalidDevice;
     }
     runtime_lock();
@@ -383,7 +382,7 @@ hipError_t hipMemSetAccess(void *pointer, size_t bytes, const hipMemAccessDesc *
 
 hipError_t hipMemGetAccess(unsigned long long *flags, const hipMemLocation *location, void *pointer)
 {
-    bool asked = flags && location && location->type == hipMemLocationTypeDevice && is_device(location->id);
+    bool asked = flags && location && location->type == hipMemLocationTypeDevice && runtime_has_device(location->id);
     runtime_lock();
     const Mapping *m = asked ? mapping_at((u64)(uintptr_t)pointer) : NULL;
     if (m)

@@ -1,4 +1,6 @@
-#include "hip/runtime/refuse.h"
+#include "hip/runtime/unsupported.h"
+
+#include "hip/runtime/answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 /* One table of what has been told, so that a loop does not flood stderr. */
 static const char *told[1024];
 
-hipError_t refuse(const char *call, const char *why)
+hipError_t unsupported(const char *call, const char *why)
 {
     size_t n = 0;
     runtime_lock();

@@ -5,6 +5,6 @@
 #include "hip/runtime/runtime.h"
 
 /* hipErrorNotSupported; each call is told once. */
-hipError_t refuse(const char *call, const char *why);
+hipError_t unsupported(const char *call, const char *why);
 
 #endif

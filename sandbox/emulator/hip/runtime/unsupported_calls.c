@@ -2,11 +2,11 @@
  * Calls that exist, so that programs link and start, and that say no. This file sees no header of HIP: what a call gets
  * does not matter, and one definition serves them all.
  */
-int refuse(const char *call, const char *why);
+int unsupported(const char *call, const char *why);
 
 #pragma GCC visibility push(default)
 
-#define REFUSE(name) int name(void); int name(void) { return refuse(#name, reason); }
+#define UNSUPPORTED(name) int name(void); int name(void) { return unsupported(#name, reason); }
 
 #define reason "textures, surfaces and arrays need image instructions, which are not emulated"
 #include "hip/runtime/unsupported_images.def"

@@ -1,27 +1,37 @@
 /*
- * Which devices the process sees, and in which order, as the environment says.
+ * Which of the machine's devices the process sees, and in which order: the environment decides.
  *
  * Sources: ROCm documentation, "GPU isolation techniques"; ROCR-Runtime 6.4, core/runtime/amd_filter_device.cpp
  * (ROCR_VISIBLE_DEVICES); clr 6.4, rocclr/device/rocm/rocdevice.cpp (HIP_VISIBLE_DEVICES, else CUDA_VISIBLE_DEVICES,
- * which count what the first one has left).
+ * which number the devices that the first one has left).
  */
-#include "hip/devices/device.h"
+#include "hip/runtime/visible_devices.h"
+
+#include "hip/runtime/options.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 typedef struct { int of[MAX_DEVICES], count; } List;
 
-static List seen; /* the machine's number of each device that the process sees */
+static List visible; /* the machine's number of each device that the process sees */
+
+hipUUID visible_devices_uuid(int number, const char *arch)
+{
+    hipUUID uuid = {0};
+    snprintf(uuid.bytes, sizeof uuid.bytes, "emulated%d%s", number, arch);
+    return uuid;
+}
 
 /* The place in `all` of the one device whose unique id begins as the token says; -1: none, or several. */
-static int by_uuid(const List *all, const char *token)
+static int by_uuid(const List *all, const char *token, const char *arch)
 {
     int found = -1;
     for (int k = 0; k < all->count; k++) {
-        hipUUID uuid = machine_uuid(all->of[k]);
+        hipUUID uuid = visible_devices_uuid(all->of[k], arch);
         size_t length = strlen(token);
         if (!length || length > sizeof uuid.bytes || strncasecmp(token, uuid.bytes, length))
             continue;
@@ -33,11 +43,11 @@ static int by_uuid(const List *all, const char *token)
 }
 
 /* -1: the token names no device of `all`. */
-static int place_of_token(const List *all, const char *token)
+static int place_of_token(const List *all, const char *token, const char *arch)
 {
     char *end;
     if (!strncasecmp(token, "GPU-", 4))
-        return by_uuid(all, token + 4);
+        return by_uuid(all, token + 4, arch);
     errno = 0;
     long number = strtol(token, &end, 10);
     return *token && !*end && !errno && number >= 0 && number < all->count ? (int)number : -1;
@@ -51,16 +61,16 @@ static bool holds(const List *l, int device)
     return false;
 }
 
-/* What a list like "1,0" leaves of `all`, up to its first token that names none. One that is named twice ends
- * the list, or is passed by. An empty list leaves all. */
-static List chosen(const List *all, const char *text, bool twice_ends)
+/* The devices of `all` that a list like "1,0" names, up to the first token that names none. A device that is named
+ * twice ends the list, or is skipped. An empty list names all. */
+static List chosen(const List *all, const char *text, const char *arch, bool twice_ends)
 {
     List left = {.count = 0};
     if (!text || !*text)
         return *all;
     char *copy = strdup(text), *rest = copy;
     for (char *token; copy && (token = strsep(&rest, ","));) {
-        int at = place_of_token(all, token);
+        int at = place_of_token(all, token, arch);
         if (at < 0 || (twice_ends && holds(&left, all->of[at])))
             break;
         if (!holds(&left, all->of[at]))
@@ -70,15 +80,16 @@ static List chosen(const List *all, const char *text, bool twice_ends)
     return left;
 }
 
-int visible_devices(int of_machine)
+int visible_devices_find(int of_machine, const char *arch)
 {
     const char *hip = getenv("HIP_VISIBLE_DEVICES");
-    seen.count = of_machine;
+    visible.count = of_machine;
     for (int k = 0; k < of_machine; k++)
-        seen.of[k] = k;
-    seen = chosen(&seen, getenv("ROCR_VISIBLE_DEVICES"), true);
-    seen = chosen(&seen, hip && *hip ? hip : getenv("CUDA_VISIBLE_DEVICES"), false);
-    return seen.count;
+        visible.of[k] = k;
+    visible = chosen(&visible, getenv("ROCR_VISIBLE_DEVICES"), arch, true);
+    visible = chosen(&visible, hip && *hip ? hip : getenv("CUDA_VISIBLE_DEVICES"), arch, false);
+    return visible.count;
 }
 
-int machine_device(int ordinal) { return seen.of[ordinal]; }
+int visible_devices_number(int ordinal) { return visible.of[ordinal]; }
+int visible_devices_bus(int ordinal) { return visible.of[ordinal] + 1; }

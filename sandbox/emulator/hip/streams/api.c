@@ -1,183 +1,16 @@
-/* Streams: their handles, and what programs ask of them. Whose turn it is says queue.c. */
-#include "hip/streams/queue.h"
-
+/* The calls that make streams, ask about them and wait for them. */
 #include "hip/devices/device.h"
-#include "hip/streams/stream_order.h"
-#include "hip/runtime/refuse.h"
+#include "hip/runtime/answer.h"
+#include "hip/runtime/fault.h"
+#include "hip/streams/capture.h"
+#include "hip/streams/queue.h"
+#include "hip/streams/stream.h"
+#include "hip/streams/submit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { LEAST_PRIORITY = 1, GREATEST_PRIORITY = -1 };
-
-static Stream *streams; /* all that programs and threads made; those that ended only while they have work to do */
-static Stream null_streams[MAX_DEVICES];
-static _Thread_local Stream *own_streams[MAX_DEVICES]; /* hipStreamPerThread */
-static _Thread_local bool null_is_own;
-static u64 last_id;
-
-static Stream *null_stream(void)
-{
-    Stream *s = &null_streams[current_device()];
-    if (current_device())
-        order_begin();
-    queue_lock();
-    s->device = current_device();
-    s->is_null = true;
-    queue_unlock();
-    return s;
-}
-
-static Stream *add(unsigned flags, int priority)
-{
-    Stream *s = calloc(1, sizeof *s);
-    if (!s)
-        return NULL;
-    order_begin();
-    *s = (Stream){.flags = flags, .priority = priority, .device = current_device()};
-    queue_lock();
-    s->id = ++last_id;
-    s->next = streams;
-    streams = s;
-    queue_unlock();
-    return s;
-}
-
-static void end(Stream *s)
-{
-    queue_lock();
-    s->ended = true;
-    list_clear(&s->tail);
-    stream_forget_if_ended(s);
-    queue_unlock();
-}
-
-void stream_forget_if_ended(Stream *s)
-{
-    if (!s->ended || s->first || s->tended)
-        return;
-    Stream **link = &streams;
-    while (*link != s)
-        link = &(*link)->next;
-    *link = s->next;
-    order_forget_stream(s);
-    free(s->units);
-    free(s);
-}
-
-/* When a thread ends, so do its streams. */
-static pthread_key_t own_key;
-
-static void end_own(void *list)
-{
-    Stream **own = list;
-    for (int k = 0; k < MAX_DEVICES; k++)
-        if (own[k])
-            end(own[k]);
-}
-
-static void make_own_key(void) { pthread_key_create(&own_key, end_own); }
-
-static Stream *own_stream(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    Stream **mine = &own_streams[current_device()];
-    pthread_once(&once, make_own_key);
-    pthread_setspecific(own_key, own_streams);
-    if (!*mine)
-        *mine = add(hipStreamDefault, 0);
-    return *mine;
-}
-
-void stream_null_is_own(bool own) { null_is_own = own; }
-
-Stream *stream_find(hipStream_t stream)
-{
-    if (stream == hipStreamPerThread || (!stream && null_is_own))
-        return own_stream();
-    if (!stream || stream == hipStreamLegacy)
-        return null_stream();
-    queue_lock();
-    Stream *s = streams;
-    while (s && ((hipStream_t)s != stream || s->ended))
-        s = s->next;
-    queue_unlock();
-    return s;
-}
-
-void stream_each_locked(void (*visit)(Stream *s, void *context), void *context)
-{
-    for (int k = 0; k < MAX_DEVICES; k++)
-        if (null_streams[k].is_null)
-            visit(&null_streams[k], context);
-    for (Stream *s = streams; s; s = s->next)
-        visit(s, context);
-}
-
-void stream_each(void (*visit)(Stream *s, void *context), void *context)
-{
-    queue_lock();
-    stream_each_locked(visit, context);
-    queue_unlock();
-}
-
-static hipError_t submit_graph(Stream *s, hipStream_t handle, const Graph *g)
-{
-    Node **order = graph_order(g);
-    hipError_t error = order ? hipSuccess : hipErrorInvalidValue;
-    for (u32 i = 0; i < g->nodes.count && error == hipSuccess; i++)
-        if (!order[i]->disabled)
-            error = stream_do(s, handle, &order[i]->work, false);
-    free(order);
-    return error;
-}
-
-static hipError_t submit_values(Stream *s, hipStream_t handle, const ValuesWork *v)
-{
-    hipError_t error = hipSuccess;
-    Work one;
-    for (u32 i = 0; i < v->count && error == hipSuccess; i++)
-        if (value_work(&v->list[i], &one))
-            error = queue_submit(s, handle, &one, NULL, false);
-    return error;
-}
-
-/* AMD's runtime has copied pageable memory when the call returns, also where the call launches a graph. */
-static bool copies_pageable(const Work *w)
-{
-    if (w->kind == WORK_COPY)
-        return is_pageable(w->copy.to) || is_pageable(w->copy.from);
-    return w->kind == WORK_COPY_RECT && (is_pageable(w->rect.to) || is_pageable(w->rect.from));
-}
-
-hipError_t stream_do(Stream *s, hipStream_t handle, const Work *w, bool wait)
-{
-    Mark *mark = NULL;
-    wait = wait || copies_pageable(w);
-    switch (w->kind) {
-    case WORK_EMPTY: case WORK_ALLOCATE: case WORK_RELEASE: return hipSuccess;
-    case WORK_GRAPH: return submit_graph(s, handle, w->graph);
-    case WORK_VALUES: return submit_values(s, handle, &w->values);
-    case WORK_RECORD: mark = event_renew(w->event); break;
-    case WORK_WAIT: mark = event_mark(w->event); break;
-    default: break;
-    }
-    if (w->kind == WORK_RECORD && !mark)
-        return hipErrorInvalidHandle;
-    return queue_submit(s, handle, w, mark, wait);
-}
-
-static hipError_t submit(hipStream_t stream, const Work *w, bool wait)
-{
-    Stream *s = stream_find(stream);
-    hipError_t error = s ? capture_forbids_null(s) : hipErrorInvalidHandle;
-    if (error != hipSuccess)
-        return error;
-    return s->capture ? capture_add(s, w) : stream_do(s, stream, w, wait);
-}
-
-hipError_t stream_submit(hipStream_t stream, const Work *w) { return submit(stream, w, false); }
-hipError_t stream_submit_and_wait(hipStream_t stream, const Work *w) { return submit(stream, w, true); }
 
 static int in_range(int priority)
 {
@@ -188,7 +21,7 @@ static hipError_t create(hipStream_t *stream, unsigned flags, int priority)
 {
     if (!stream || (flags != hipStreamDefault && flags != hipStreamNonBlocking))
         return hipErrorInvalidValue;
-    *stream = (hipStream_t)add(flags, in_range(priority));
+    *stream = (hipStream_t)stream_create(flags, in_range(priority));
     return *stream ? hipSuccess : hipErrorOutOfMemory;
 }
 
@@ -200,7 +33,7 @@ hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags, int 
     return answer(create(stream, flags, priority));
 }
 
-/* The mask says which compute units may be used: a kernel's results do not depend on it, so it is told back only. */
+/* The mask of the compute units that may be used. A kernel's results do not depend on it: it is only kept to be read. */
 hipError_t hipExtStreamCreateWithCUMask(hipStream_t *stream, u32 words, const u32 *mask)
 {
     if (!stream || !words || !mask)
@@ -224,7 +57,7 @@ static u32 units_of_device(u32 word)
     return 32 * word + 32 <= units ? ~0u : (1u << (units % 32)) - 1;
 }
 
-/* As AMD's runtime: of what a stream was made with, those that exist; all of them where that is none. */
+/* As in AMD's runtime: those units of the stream's mask that exist; all units if there are none. */
 hipError_t hipExtStreamGetCUMask(hipStream_t stream, u32 words, u32 *mask)
 {
     u32 device_words = ((u32)device()->compute_units + 31) / 32, any = 0;
@@ -241,13 +74,12 @@ hipError_t hipExtStreamGetCUMask(hipStream_t stream, u32 words, u32 *mask)
     return hipSuccess;
 }
 
-/* What it has to do is done all the same. */
 hipError_t hipStreamDestroy(hipStream_t stream)
 {
     Stream *s = stream && stream != hipStreamLegacy && stream != hipStreamPerThread ? stream_find(stream) : NULL;
     if (!s)
         return answer(hipErrorInvalidHandle);
-    end(s);
+    stream_destroy(s);
     return hipSuccess;
 }
 
@@ -258,7 +90,7 @@ hipError_t hipStreamSynchronize(hipStream_t stream)
     if (error != hipSuccess)
         return answer(error);
     queue_wait(s);
-    return answer(device_fault());
+    return answer(fault_latched());
 }
 
 hipError_t hipStreamQuery(hipStream_t stream)
@@ -267,7 +99,7 @@ hipError_t hipStreamQuery(hipStream_t stream)
     hipError_t error = s ? capture_forbids_stream(s) : hipErrorInvalidHandle;
     if (error != hipSuccess)
         return answer(error);
-    return answer(queue_is_idle(s) ? device_fault() : hipErrorNotReady);
+    return answer(queue_is_idle(s) ? fault_latched() : hipErrorNotReady);
 }
 
 hipError_t hipStreamGetFlags(hipStream_t stream, unsigned *flags)
@@ -348,7 +180,7 @@ hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void *dat
 
 /* ---- attributes (HIP 7) ---- */
 
-enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_PRIORITY = 8 }; /* which streams do not have; which is the stream's own */
+enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_PRIORITY = 8 }; /* streams do not have the first; the second is the stream's own */
 
 static hipError_t may_have(const Stream *s, int which, const void *value)
 {

@@ -8,19 +8,8 @@
 #ifndef AMDKERNEL_HIP_QUEUE_H
 #define AMDKERNEL_HIP_QUEUE_H
 
-#include "hip/streams/stream.h"
-
-/* What an event stands for: the moment at which a stream has come to its record. Shared by those who wait for it. */
-typedef struct Mark Mark;
-Mark *mark_new(void);
-Mark *mark_share(Mark *m); /* NULL stays NULL */
-void mark_drop(Mark *m);
-bool mark_is_reached(const Mark *m);
-void mark_wait(const Mark *m);
-struct timespec mark_time(const Mark *m);
-
-/* The null stream and a blocking one of the same device wait for each other's work. */
-bool queue_are_ordered(const Stream *a, const Stream *b);
+#include "hip/streams/mark.h"
+#include "hip/work/work.h"
 
 /* Do the work when its turn comes; `handle` is how the program names the stream. The work's error, when it was done
  * before the call returns; one of later is told by the next call that waits. `mark`, which the queue takes over, belongs
@@ -32,9 +21,7 @@ bool queue_is_idle(Stream *s);
 void queue_wait(Stream *s);
 void queue_wait_device(int ordinal);
 void queue_wait_all(void);
-
-/* The lock of the queues and of the list of streams. Nothing is called with it that takes another one. */
-void queue_lock(void);
-void queue_unlock(void);
+/* With the lock of the streams: frees a destroyed stream that has no work left. */
+void queue_free_if_ended(Stream *s);
 
 #endif

@@ -1,4 +1,4 @@
-#include "hip/streams/attributes.h"
+#include "hip/work/attributes.h"
 
 #include <string.h>
 

@@ -1,59 +1,9 @@
-/* Doing work now, and keeping it for later. */
-#include "hip/memory/allocation.h"
-#include "hip/devices/device.h"
-#include "hip/graphs/graph.h"
-#include "hip/streams/stream_order.h"
-#include "hip/streams/work.h"
+#include "hip/work/work.h"
+
+#include "hip/launch/kernarg.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-bool work_value_is_reached(const ValueWork *w)
-{
-    u64 now = w->bytes == 8 ? __atomic_load_n((const u64 *)w->address, __ATOMIC_ACQUIRE)
-                            : __atomic_load_n((const u32 *)w->address, __ATOMIC_ACQUIRE);
-    now &= w->mask;
-    switch (w->condition) {
-    case hipStreamWaitValueGte: return w->bytes == 8 ? (i64)(now - w->value) >= 0 : (i32)((u32)now - (u32)w->value) >= 0;
-    case hipStreamWaitValueEq: return now == w->value;
-    case hipStreamWaitValueAnd: return (now & w->value) != 0;
-    default: return ~(now | w->value) != 0; /* hipStreamWaitValueNor */
-    }
-}
-
-static hipError_t write_value(const ValueWork *w)
-{
-    if (w->bytes == 8)
-        __atomic_store_n((u64 *)w->address, w->value, __ATOMIC_RELEASE);
-    else
-        __atomic_store_n((u32 *)w->address, (u32)w->value, __ATOMIC_RELEASE);
-    return hipSuccess;
-}
-
-static hipError_t release_block(void *pointer)
-{
-    Allocation a;
-    if (allocation_find(pointer, &a))
-        order_touch("release", pointer, a.bytes, true);
-    return allocation_end(pointer) ? hipSuccess : hipErrorInvalidValue;
-}
-
-hipError_t work_run(const Work *w, hipStream_t stream)
-{
-    switch (w->kind) {
-    case WORK_EMPTY: case WORK_ALLOCATE: case WORK_RELEASE: case WORK_WAIT: case WORK_RECORD: case WORK_WAIT_VALUE:
-        return hipSuccess; /* that its turn has come is all */
-    case WORK_KERNEL: case WORK_GRAPH: case WORK_VALUES: return hipErrorUnknown;
-    case WORK_COPY: return copy_run(&w->copy);
-    case WORK_COPY_RECT: return rect_run(&w->rect);
-    case WORK_FILL: return fill_run(&w->fill);
-    case WORK_HOST: w->host.fn(w->host.userData); return hipSuccess;
-    case WORK_CALLBACK: w->callback.call(stream, device_fault(), w->callback.data); return hipSuccess;
-    case WORK_FREE: return release_block(w->released);
-    case WORK_WRITE_VALUE: return write_value(&w->value);
-    }
-    return hipErrorUnknown;
-}
 
 /* {HIP_LAUNCH_PARAM_BUFFER_POINTER, p, HIP_LAUNCH_PARAM_BUFFER_SIZE, &n, HIP_LAUNCH_PARAM_END}, with room behind it. */
 typedef struct {
@@ -126,8 +76,6 @@ static hipError_t keep_values(ValuesWork *v)
 hipError_t work_keep(const Work *w, Work *out)
 {
     *out = *w;
-    if (w->kind == WORK_GRAPH)
-        return graph_clone(w->graph, &out->graph);
     if (w->kind == WORK_VALUES)
         return keep_values(&out->values);
     if (w->kind != WORK_KERNEL)
@@ -142,7 +90,5 @@ void work_drop(Work *w)
         free(w->kernel.kept);
     if (w->kind == WORK_VALUES)
         free((void *)(uintptr_t)w->values.list);
-    if (w->kind == WORK_GRAPH && w->graph)
-        graph_end(w->graph);
     *w = (Work){.kind = WORK_EMPTY};
 }

@@ -1,5 +1,5 @@
-/* Errors: their names and sentences, the last one of each thread, and the fault that stays. */
-#include "hip/runtime/runtime.h"
+/* The names and sentences of HIP's errors. */
+#include "hip/runtime/answer.h"
 
 /* Source of the names: hip_runtime_api.h of HIP 6.4, hipError_t. */
 #define ERRORS(X) \
@@ -78,32 +78,6 @@
     X(hipErrorUnknown, "unknown error") \
     X(hipErrorRuntimeMemory, "runtime memory call returned error") \
     X(hipErrorRuntimeOther, "runtime call other than memory returned error")
-
-static _Thread_local hipError_t last_error = hipSuccess;
-
-hipError_t answer(hipError_t error)
-{
-    if (error != hipSuccess && error != hipErrorNotReady) /* which is no error, as AMD's runtime has it */
-        last_error = error;
-    return error;
-}
-
-hipError_t hipGetLastError(void)
-{
-    hipError_t error = last_error;
-    last_error = hipSuccess;
-    return error;
-}
-
-hipError_t hipExtGetLastError(void)
-{
-    return hipGetLastError();
-}
-
-hipError_t hipPeekAtLastError(void)
-{
-    return last_error;
-}
 
 const char *hipGetErrorName(hipError_t error)
 {
