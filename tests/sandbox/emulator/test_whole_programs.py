@@ -91,7 +91,7 @@ def test_a_process_may_end_while_a_kernel_does_not(built: Path) -> None:
 
 @pytest.mark.timeout(400)
 def test_what_is_refused_is_named_once(built: Path) -> None:
-    told = amdkernel_run(str(built / "refusals")).stderr
+    told = amdkernel_run(str(built / "unsupported_calls")).stderr
     assert told.count("hipMallocArray is not supported: textures, surfaces and arrays need image instructions") == 1
     assert "hipIpcGetEventHandle is not supported" in told
     assert "store of 4 bytes of global memory at offset 2097152 of allocation 1, which has 400 bytes" in told

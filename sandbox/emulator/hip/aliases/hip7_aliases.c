@@ -1,4 +1,4 @@
-/* Calls of HIP 7 that its headers declare and those of HIP 6 do not. */
+/* Calls that the headers of HIP 7 declare and those of HIP 6 do not: other names of calls that exist. */
 #include "hip/runtime/runtime.h"
 
 hipError_t hipModuleLoadFatBinary(hipModule_t *module, const void *binary);

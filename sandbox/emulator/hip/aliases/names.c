@@ -1,4 +1,4 @@
-/* Names of calls and kernels, and symbols of AMD's library that are no calls of HIP's. */
+/* Names of calls and kernels, and symbols of AMD's library that do not belong to HIP's API. */
 #include "hip/code/registered.h"
 
 const char *hipKernelNameRef(const hipFunction_t f) { return function_exists(f) ? ((Function *)f)->kernel->name : NULL; }
@@ -11,7 +11,7 @@ const char *hipKernelNameRefByPtr(const void *host, hipStream_t stream)
     return f ? f->kernel->name : NULL;
 }
 
-/* Numbers of calls belong to tracers, which have nothing to trace here. */
+/* Numbers of calls are for tracers, which are not supported. */
 const char *hipApiName(u32 number)
 {
     (void)number;
@@ -32,7 +32,7 @@ int hipRegisterTracerCallback(void *callback)
     return 0;
 }
 
-/* The precompiled header of AMD's library: there is none in this one. */
+/* AMD's library contains a precompiled header; this one does not. */
 void __hipGetPCH(const char **header, unsigned *bytes);
 void __hipGetPCH(const char **header, unsigned *bytes)
 {
@@ -52,7 +52,7 @@ struct hipChannelFormatDesc hipCreateChannelDesc(int x, int y, int z, int w, enu
     return (struct hipChannelFormatDesc){x, y, z, w, kind};
 }
 
-/* Conversions that compilers without half precision call. */
+/* Conversions that compilers without half precision use. */
 unsigned short __gnu_f2h_ieee(float x);
 float __gnu_h2f_ieee(unsigned short x);
 

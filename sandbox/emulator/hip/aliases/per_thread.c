@@ -1,5 +1,6 @@
 /*
- * The `_spt` variants, which programs built with -fgpu-default-stream=per-thread call: the null stream is the thread's own.
+ * The `_spt` variants of calls, for programs built with -fgpu-default-stream=per-thread: the null stream is the thread's
+ * own stream.
  */
 #include "hip/streams/stream.h"
 

@@ -10,7 +10,7 @@ hipError_t bundle_find(const u8 *file, size_t bytes, const char *arch, const u8 
                        char *why, size_t why_bytes);
 
 /* Calls `visit` for every entry of the bundle at `file`. The entry's bytes are valid during the call only. False when it
- * is no bundle. */
+ * is not a bundle. */
 bool bundle_each(const u8 *file, u64 bytes, void (*visit)(const u8 *elf, u64 size, void *context), void *context);
 
 #endif

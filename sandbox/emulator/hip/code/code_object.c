@@ -32,7 +32,7 @@ static hipError_t reject(Loader *l, hipError_t error, const char *reason)
     return error;
 }
 
-/* `count` records of `size` bytes at `offset` of the file; NULL when they are not there. */
+/* `bytes` at `offset` of the file; NULL when they are not in it. */
 static const u8 *part(const Loader *l, u64 offset, u64 bytes)
 {
     return offset <= l->bytes && bytes <= l->bytes - offset ? l->file + offset : NULL;
@@ -80,7 +80,7 @@ static hipError_t read_header(Loader *l)
     return l->span ? hipSuccess : reject(l, hipErrorInvalidImage, "the code object is empty");
 }
 
-/* A file that was linked from several objects has a note of each: theirs are all its kernels. */
+/* A file that was linked from several objects has a note for each of them. */
 static hipError_t read_segment_notes(Loader *l, const Elf64_Phdr *p, u32 *found)
 {
     for (u64 at = 0; at <= p->p_filesz && p->p_filesz - at >= sizeof(Elf64_Nhdr);) {
@@ -155,7 +155,7 @@ static hipError_t read_symbols(Loader *l, const Elf64_Shdr *dynsym)
         const char *name = string(l, &strings, s.st_name);
         if (!name || s.st_value > l->span || s.st_size > l->span - s.st_value)
             return reject(l, hipErrorInvalidImage, "a symbol lies outside the code object");
-        Symbol *entry = &l->out->symbols[l->out->symbol_count++]; /* in the file's order: relocations count on it */
+        Symbol *entry = &l->out->symbols[l->out->symbol_count++]; /* in the file's order: relocations use the index */
         entry->name = strdup(name);
         entry->address = s.st_shndx == SHN_UNDEF ? 0 : l->out->base + s.st_value;
         entry->bytes = s.st_size;
@@ -164,7 +164,7 @@ static hipError_t read_symbols(Loader *l, const Elf64_Shdr *dynsym)
     return hipSuccess;
 }
 
-/* Whether reports may name it: no kernel's descriptor, and none of hipcc's own marks. */
+/* Whether reports may name it: kernel descriptors and hipcc's own symbols are not in the source. */
 static bool is_of_the_source(const char *name)
 {
     size_t length = strlen(name);
@@ -172,7 +172,7 @@ static bool is_of_the_source(const char *name)
     return length && !descriptor && strncmp(name, "__hip_cuid_", 11) != 0;
 }
 
-/* For reports only: what is wrong in it is left out. */
+/* For reports only: invalid entries are skipped. */
 static void read_variables(Loader *l, const Elf64_Shdr *symtab)
 {
     Elf64_Shdr strings;
@@ -245,7 +245,7 @@ static hipError_t read_sections(Loader *l)
             l->out->text_bytes = s.sh_size;
         }
     }
-    for (u32 wanted = SHT_SYMTAB, turn = 0; turn < 2; wanted = SHT_DYNSYM, turn++) /* stripped files have the latter only */
+    for (u32 wanted = SHT_SYMTAB, pass = 0; pass < 2; wanted = SHT_DYNSYM, pass++) /* stripped files have only the second */
         for (u32 i = 0; error == hipSuccess && !l->out->variables && section(l, i, &s); i++)
             if (s.sh_type == wanted)
                 read_variables(l, &s);
@@ -255,7 +255,7 @@ static hipError_t read_sections(Loader *l)
     return error;
 }
 
-/* Programs may bring hundreds; a report of so many findings that the last ones have no lines is long enough. */
+/* Programs may load hundreds of code objects. Beyond this limit reports have no source lines. */
 static void keep_file(Loader *l)
 {
     enum { MOST_KEPT = 256 };

@@ -8,7 +8,7 @@ typedef struct Function {
     CodeObject *object;
     const KernelMetadata *kernel;
     KernelCode code;
-    Program *program; /* its own part of the object's code; NULL until the first launch, and where that is not enough */
+    Program *program; /* its own part of the object's code; NULL before the first launch, or if the part is not enough */
     struct Function *next;
 } Function;
 

@@ -1,5 +1,5 @@
 /*
- * What the compiler says of its kernels: msgpack in the ELF note NT_AMDGPU_METADATA (32).
+ * What the compiler says about its kernels: msgpack in the ELF note NT_AMDGPU_METADATA (32).
  * Source: LLVM AMDGPUUsage, "Code Object V3 and later Metadata"; the msgpack specification.
  */
 #include "hip/code/metadata.h"
@@ -96,8 +96,8 @@ static void skip(Reader *r, int depth)
         skip(r, depth + 1);
 }
 
-/* Rooms for `count` more things, zeroed, each of which takes at least a byte of the note: a lying count is not believed.
- * NULL, and `list` is as it was, when there are none. */
+/* Room for `count` more items, zeroed. Each takes at least a byte of the note, so a larger count is an error. NULL: an
+ * error, and `list` is unchanged. */
 static void *more_rooms(Reader *r, void *list, u64 used, u64 count, size_t bytes)
 {
     void *memory = count <= (u64)(r->end - r->at) ? realloc(list, (used + count + 1) * bytes) : NULL;

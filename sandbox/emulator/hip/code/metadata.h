@@ -14,7 +14,7 @@ typedef enum {
     ARGUMENT_DYNAMIC_LDS_SIZE,
     ARGUMENT_QUEUE,
     ARGUMENT_HOSTCALL, ARGUMENT_PRINTF, ARGUMENT_HEAP, ARGUMENT_MULTIGRID,
-    ARGUMENT_ZERO, /* hidden, and nothing that we offer: offsets, device enqueue, … */
+    ARGUMENT_ZERO, /* hidden, and not supported here: offsets, device enqueue, … */
 } ArgumentKind;
 
 typedef struct {

@@ -42,7 +42,7 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
 {
     if (!module || !image)
         return answer(hipErrorInvalidValue);
-    return answer(load(module, image, SIZE_MAX)); /* HIP does not say how long the image is */
+    return answer(load(module, image, SIZE_MAX)); /* HIP does not pass the size of the image */
 }
 
 hipError_t hipModuleLoadDataEx(hipModule_t *module, const void *image, unsigned count, hipJitOption *options,

@@ -1,5 +1,5 @@
 /*
- * What a hipcc-built program tells before main: its fat binary, the kernels and variables in it, and how `<<<>>>` works.
+ * What a hipcc-built program registers before main: its fat binary, with kernels and variables; and the calls of `<<<>>>`.
  * Source: clang, "HIP Support", and CGCUDANV.cpp (the calls that it emits).
  */
 #include "hip/code/registered.h"
@@ -14,7 +14,7 @@
 typedef struct FatBinary {
     const void *bundle;
     CodeObject *objects[MAX_DEVICES]; /* one for each device, NULL until something in it is used there */
-    hipError_t error;   /* why it cannot be */
+    hipError_t error;   /* why it cannot be loaded */
     struct FatBinary *next;
 } FatBinary;
 
@@ -23,7 +23,7 @@ typedef struct Registered {
     const void *host; /* the stub of a kernel, or the host's variable */
     char *name;       /* mangled */
     Function *functions[MAX_DEVICES];
-    void *managed;    /* where the variable lies, NULL when it is not a managed one */
+    void *managed;    /* the address of a managed variable; NULL for others */
     bool is_variable;
     struct Registered *next;
 } Registered;
@@ -44,7 +44,7 @@ void **__hipRegisterFatBinary(const void *data)
     const Wrapper *w = data;
     FatBinary *b = calloc(1, sizeof *b);
     if (!b || !w || w->magic != WRAPPER_MAGIC) {
-        fprintf(stderr, "amdkernel emulator: the program's fat binary is not one of HIP\n");
+        fprintf(stderr, "amdkernel emulator: the program's fat binary is not a HIP fat binary\n");
         exit(1);
     }
     b->bundle = w->bundle;
@@ -57,7 +57,7 @@ void **__hipRegisterFatBinary(const void *data)
 
 void __hipUnregisterFatBinary(void **module)
 {
-    (void)module; /* called at exit, when the order of destructors is not ours: the process frees all */
+    (void)module; /* called at exit, in an unknown order: the end of the process frees everything */
 }
 
 static Registered *add(void **module, const void *host, const char *name, bool is_variable)
@@ -88,7 +88,7 @@ void __hipRegisterVar(void **module, void *host, char *host_name, char *name, in
     add(module, host, name, true);
 }
 
-/* `*pointer` is read by the host code from then on; the device's variable `name` is a pointer that gets the same. */
+/* From then on the host code reads `*pointer`; the device's variable `name` is a pointer with the same value. */
 void __hipRegisterManagedVar(void **module, void **pointer, void *initial, const char *name, size_t bytes,
                              unsigned alignment)
 {

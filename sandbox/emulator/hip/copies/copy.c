@@ -1,7 +1,6 @@
 /*
- * Copies. A device address is a host address, so each is a memmove once it is known that the part of it that lies in
- * device memory lies in one live block. (A copy out of bounds is an error here; AMD's runtime may let it pass when the
- * pages happen to be mapped.)
+ * Copies. A device address is a host address, so a copy is a memmove, after a check that its part in device memory is in
+ * one live block. (A copy out of bounds is an error here; AMD's runtime may accept it if the pages are mapped.)
  */
 #include "hip/copies/copy.h"
 

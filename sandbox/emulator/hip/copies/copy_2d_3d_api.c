@@ -77,7 +77,7 @@ static hipError_t driver_3d(const HIP_MEMCPY3D *p, bool wait, hipStream_t stream
 hipError_t hipDrvMemcpy3D(const HIP_MEMCPY3D *p) { return driver_3d(p, true, NULL); }
 hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D *p, hipStream_t stream) { return driver_3d(p, false, stream); }
 
-/* ---- between devices (HIP 7): every device reaches all memory, so which ones they are is only checked ---- */
+/* ---- between devices (HIP 7): every device can access all memory, so the devices are only checked ---- */
 
 typedef struct {
     hipArray_t from_array;

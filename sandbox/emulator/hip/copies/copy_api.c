@@ -14,8 +14,8 @@ typedef const void *HostSource;
 typedef void *HostSource; /* the headers of HIP 6 lack the const */
 #endif
 
-/* What is wrong with it is said now, though its turn may come later. A copy of pageable memory has been done when the
- * call returns, as AMD's runtime does it; one from device to device need not be, whatever the call. */
+/* Errors are returned now, though the copy may run later. A copy of pageable memory is done when the call returns, as in
+ * AMD's runtime; a copy from device to device need not be, whatever the call. */
 static hipError_t submit_copy(const CopyWork *w, bool wait, hipStream_t stream)
 {
     const Work work = {.kind = WORK_COPY, .copy = *w};

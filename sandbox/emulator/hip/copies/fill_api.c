@@ -12,7 +12,7 @@ static bool is_on_device(const void *pointer)
     return allocation_find(pointer, &a) && a.kind == ALLOCATION_DEVICE;
 }
 
-/* `wait`: the call may not be captured, and what the host can see is filled when it returns. */
+/* `wait`: the call cannot be captured, and memory that the host can see is filled when it returns. */
 static hipError_t fill(FillWork w, bool wait, hipStream_t stream)
 {
     const Work work = {.kind = WORK_FILL, .fill = w};

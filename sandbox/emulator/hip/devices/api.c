@@ -1,4 +1,4 @@
-/* Which devices there are, the one that a thread has chosen, its limits; devices among each other. */
+/* The calls that list devices, choose one, read its limits, and connect devices with each other. */
 #include "hip/devices/device.h"
 #include "hip/launch/device_heap.h"
 #include "hip/runtime/answer.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* HIP 6.4.3. A driver has the same number, as on Linux. */
+/* HIP 6.4.3. The driver has the same version, as on Linux. */
 static const int hip_version = 60443484;
 
 hipError_t hipInit(unsigned flags) { return answer(flags ? hipErrorInvalidValue : hipSuccess); }
@@ -41,7 +41,7 @@ hipError_t hipSetDevice(int ordinal)
     return hipSuccess;
 }
 
-/* Every device does: they are alike. */
+/* Every list is accepted: the devices are alike. */
 hipError_t hipSetValidDevices(int *ordinals, int count)
 {
     if (count < 0 || count > runtime()->options.devices || (count && !ordinals))
@@ -123,7 +123,7 @@ hipError_t hipDeviceGetByPCIBusId(int *ordinal, const char *id)
     return answer(hipErrorInvalidValue);
 }
 
-/* ---- limits and modes: told back, without effect ---- */
+/* ---- limits and modes: kept to be read, without effect ---- */
 
 static size_t limits[] = {[hipLimitStackSize] = 1024, [hipLimitPrintfFifoSize] = 1 << 20,
                           [hipLimitMallocHeapSize] = DEVICE_HEAP_BYTES};
@@ -204,7 +204,7 @@ hipError_t hipDeviceSynchronize(void)
     return answer(fault_latched());
 }
 
-/* Clears a fault. Memory and modules stay, unlike on a GPU: a program frees what it made. */
+/* Clears a fault. Unlike on a GPU, memory and modules stay. */
 hipError_t hipDeviceReset(void)
 {
     queue_wait_device(runtime_device());
@@ -212,7 +212,7 @@ hipError_t hipDeviceReset(void)
     return hipSuccess;
 }
 
-/* ---- devices among each other: each reaches all memory; who may is remembered as a program is told ---- */
+/* ---- peers: every device can access all memory; what a program enables is kept only for the error codes ---- */
 
 static bool enabled[MAX_DEVICES][MAX_DEVICES];
 

@@ -90,7 +90,7 @@ hipError_t hipCtxGetApiVersion(hipCtx_t context, int *version)
 {
     if (!version)
         return answer(hipErrorInvalidValue);
-    *version = 4; /* as AMD's runtime says */
+    *version = 4; /* as in AMD's runtime */
     return context ? check(context) : hipSuccess;
 }
 
@@ -123,7 +123,7 @@ hipError_t hipDevicePrimaryCtxSetFlags(hipDevice_t device, unsigned flags)
     return runtime_has_device(device) && flags ? answer(hipErrorContextAlreadyInUse) : check_device(device);
 }
 
-/* The address of one of our functions; hipErrorInvalidValue for one that we do not have. */
+/* The address of a function of this library; hipErrorInvalidValue if it has none of that name. */
 hipError_t hipGetProcAddress(const char *name, void **address, int version, uint64_t flags,
                              hipDriverProcAddressQueryResult *result)
 {

@@ -1,5 +1,5 @@
 /*
- * Device properties, in the structure of HIP 6 and in that of HIP 5, and as attributes. What belongs to images is 0.
+ * Device properties, in the structures of HIP 6 and HIP 5, and as attributes. All properties of images are 0.
  * Source of the rules: hipGetDeviceProperties of AMD's runtime (clr 6.4, hip_device.cpp).
  */
 #include "hip/devices/device.h"

@@ -83,7 +83,7 @@ hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipGraphNode_t *fr
     return hipSuccess;
 }
 
-/* HIP's way to give a list: without `out` its length is told; else up to *count items, the rest of the room NULL. */
+/* HIP's way to return a list: its length if `out` is NULL; else up to *count items, and NULL for the rest of the room. */
 static hipError_t give_list(const NodeList *l, hipGraphNode_t *out, size_t *count)
 {
     if (!count)

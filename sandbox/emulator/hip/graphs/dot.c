@@ -1,6 +1,6 @@
 /*
  * A graph as Graphviz draws it, with the shapes and labels of AMD's runtime. Graphs and nodes are numbered from 0 in
- * each file. Of what flags ask beyond that, the shapes of launches are told.
+ * each file. Of the optional details only the shapes of launches are printed.
  * Source: rocm-systems, projects/clr/hipamd/src/hip_graph_internal.hpp (GenerateDOT, GetLabel, PrintAttributes).
  */
 #include "hip/graphs/graph.h"
@@ -12,7 +12,7 @@
 typedef struct {
     FILE *out;
     unsigned flags;
-    u32 graphs, nodes; /* that have a number */
+    u32 graphs, nodes; /* numbered so far */
 } Drawing;
 
 static const struct { WorkKind work; const char *style, *shape, *label; } looks[] = {
@@ -49,7 +49,7 @@ static bool with_launch(const Drawing *d)
 static const char *direction(const void *to, const void *from, hipMemcpyKind kind)
 {
     bool host_to = range_is_pageable(to), host_from = range_is_pageable(from);
-    if (host_to && host_from) /* of these AMD's runtime tells what the program said */
+    if (host_to && host_from) /* for these AMD's runtime prints the program's kind */
         return kind == hipMemcpyHostToDevice ? "HtoD" : kind == hipMemcpyDeviceToHost ? "DtoH" : "";
     return host_from ? "HtoD" : host_to ? "DtoH" : "DtoD";
 }
@@ -58,7 +58,7 @@ static void label_kernel(const Drawing *d, const KernelWork *w)
 {
     const u32 *grid = w->shape.grid, *block = w->shape.block;
     fprintf(d->out, "\n%s\n", w->function->kernel->name);
-    if (with_launch(d)) /* whole workgroups, then the work-items of those that are not */
+    if (with_launch(d)) /* whole workgroups, then the work-items of the partial one */
         fprintf(d->out, "\\<\\<\\<(%u,%u,%u),(%u,%u,%u),(%u,%u,%u),%u\\>\\>\\>", grid[0] / block[0], grid[1] / block[1],
                 grid[2] / block[2], block[0], block[1], block[2], grid[0] % block[0], grid[1] % block[1],
                 grid[2] % block[2], w->shape.dynamic_lds_bytes);
@@ -70,7 +70,7 @@ static void label_fill(const Drawing *d, const FillWork *w)
     fprintf(d->out, "\nMEMSET\n(%u,%zu)", w->value, w->width * rows * w->element_bytes);
 }
 
-/* `child`: the number of the next graph within this one. */
+/* `child`: the number of the next child graph. */
 static void label(const Drawing *d, const Work *w, u32 *child)
 {
     switch (w->kind) {

@@ -1,4 +1,4 @@
-/* Nodes of graphs in the driver API's terms. */
+/* The driver API's calls for nodes of graphs. */
 #include "hip/copies/copy_2d_3d.h"
 #include "hip/copies/fill.h"
 #include "hip/graphs/nodes.h"

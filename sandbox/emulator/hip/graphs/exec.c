@@ -1,4 +1,4 @@
-/* Executable graphs: instantiated, changed and launched. */
+/* Executable graphs: instantiate, update, launch. */
 #include "hip/graphs/nodes.h"
 #include "hip/runtime/answer.h"
 #include "hip/streams/stream.h"
@@ -16,7 +16,7 @@ static hipError_t instantiate(hipGraphExec_t *out, const Graph *graph, unsigned 
     if (error == hipSuccess) {
         e->flags = flags;
         e->order = graph_order(e->graph);
-        error = e->order ? hipSuccess : hipErrorInvalidValue; /* nodes that depend on each other */
+        error = e->order ? hipSuccess : hipErrorInvalidValue; /* the nodes form a cycle */
     }
     if (error != hipSuccess) {
         if (e && e->graph)
@@ -73,8 +73,8 @@ hipError_t hipGraphExecGetFlags(hipGraphExec_t exec, unsigned long long *flags)
     return hipSuccess;
 }
 
-/* Its nodes become work of the stream, one after the other, with copies of what they need: what happens to the graph
- * afterwards is no matter. */
+/* Its nodes become work of the stream, one after the other, with copies of their arguments: later changes of the graph
+ * have no effect on it. */
 hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream)
 {
     Stream *s = stream_find(stream);
@@ -173,7 +173,7 @@ hipError_t hipGraphNodeGetEnabled(hipGraphExec_t exec, hipGraphNode_t node, unsi
     return answer(n && enabled ? hipSuccess : hipErrorInvalidValue);
 }
 
-/* ---- what the device keeps for graphs: nothing, as blocks belong to their graphs ---- */
+/* ---- memory that the device keeps for graphs: none, as blocks belong to their graphs ---- */
 
 hipError_t hipDeviceGraphMemTrim(int ordinal)
 {

@@ -95,7 +95,7 @@ void graph_end(Graph *g)
     free(g);
 }
 
-/* Kahn's algorithm; of the nodes that could come next, the one that was added first. */
+/* Kahn's algorithm; among the nodes that are ready, the one that was added first comes next. */
 Node **graph_order(const Graph *g)
 {
     Node **order = malloc((g->nodes.count + 1) * sizeof *order);

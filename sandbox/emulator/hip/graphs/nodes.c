@@ -1,6 +1,6 @@
 /*
- * The nodes of graphs by kind: adding one, reading its parameters back, changing them in a graph or in an executable one.
- * Every kind of parameters is turned into work first; the rest is the same for all.
+ * The nodes of graphs by kind: adding one, reading its parameters, changing them in a graph or in an executable one. Every
+ * kind of parameters is converted to work first; the rest is the same for all kinds.
  */
 #include "hip/graphs/nodes.h"
 
@@ -29,7 +29,7 @@ hipError_t nodes_add(hipGraphNode_t *out, Graph *graph, Needs needs, size_t coun
     return answer(made == hipSuccess ? graph_add(graph, &list, w, out) : made);
 }
 
-/* Copies in one dimension and in three are one kind of node. */
+/* Copies in one and in three dimensions are one kind of node. */
 static WorkKind family(WorkKind kind) { return kind == WORK_COPY_2D_3D ? WORK_COPY : kind; }
 
 hipError_t nodes_set(Node *n, const Work *w)
@@ -54,7 +54,7 @@ Node *nodes_in(hipGraphExec_t exec, const Node *node)
     return exec && node ? graph_copy_of(exec->graph, node) : NULL;
 }
 
-/* The calls of a kind of node: its parameters to work (`make`), and back (`give`). */
+/* The calls for a kind of node: its parameters are converted to work by `make`, and back by `give`. */
 #define NODES(Name, KIND, make, give, ...)                                                                            \
     hipError_t hipGraphAdd##Name##Node(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count,             \
                                        const __VA_ARGS__ *p)                                                          \
@@ -77,7 +77,7 @@ Node *nodes_in(hipGraphExec_t exec, const Node *node)
         return set(node, made, &w);                                                                                   \
     }
 
-/* Changing them, in a graph and in an executable one: headers differ in what is const. */
+/* The calls that change them, in a graph and in an executable one. Versions of the headers differ in what is const. */
 #define SETTERS(Name, make, Parameters, ExecParameters)                                                               \
     hipError_t hipGraph##Name##NodeSetParams(hipGraphNode_t node, Parameters *p) { return set_##make(node, p); }      \
     hipError_t hipGraphExec##Name##NodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, ExecParameters *p)         \
@@ -188,7 +188,7 @@ static hipMemcpy3DParms copy_parameters(const Work *w)
 NODES(Memcpy, WORK_COPY, box_work, copy_parameters, hipMemcpy3DParms)
 SETTERS(Memcpy, box_work, const hipMemcpy3DParms, hipMemcpy3DParms)
 
-/* Nodes that copy a line: what is given for them, as a call's parameters, and the work that it makes. */
+/* Nodes that copy one range: the parameters of the calls, and the work that they make. */
 #define LINES(How, work, ...)                                                                                         \
     hipError_t hipGraphAddMemcpyNode##How(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count,          \
                                           __VA_ARGS__, hipMemcpyKind kind)                                            \
@@ -216,7 +216,7 @@ LINES(ToSymbol, symbol_work(symbol, from, bytes, offset, kind, true, &w), const 
 LINES(FromSymbol, symbol_work(symbol, to, bytes, offset, kind, false, &w), void *to, const void *symbol, size_t bytes,
       size_t offset)
 
-/* ---- fills, host functions, values that are waited for and written ---- */
+/* ---- fills, host functions, waits for values and writes of them ---- */
 
 static hipError_t fill_work(const hipMemsetParams *p, Work *out)
 {
@@ -336,7 +336,7 @@ static hipError_t set_event(Node *node, hipEvent_t event, WorkKind kind)
 EVENT_NODES(EventRecord, WORK_RECORD)
 EVENT_NODES(EventWait, WORK_WAIT)
 
-/* ---- memory: the block lives from the making of its node until the program frees it, or to the end ---- */
+/* ---- memory: the block exists from the creation of its node until the program frees it ---- */
 
 hipError_t hipGraphAddMemAllocNode(hipGraphNode_t *node, hipGraph_t graph, Needs needs, size_t count,
                                    hipMemAllocNodeParams *p)
@@ -395,7 +395,7 @@ static hipError_t any_work(const hipGraphNodeParams *p, Work *out)
         *out = (Work){.kind = WORK_RECORD, .event = p->eventRecord.event};
         return hipSuccess;
     case hipGraphNodeTypeMemFree: *out = (Work){.kind = WORK_RELEASE, .released = p->free.dptr}; return hipSuccess;
-    default: return unsupported("hipGraphNodeParams", "there are no graph nodes of this type here");
+    default: return unsupported("hipGraphNodeParams", "graph nodes of this type are not emulated");
     }
 }
 

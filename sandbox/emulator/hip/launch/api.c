@@ -18,7 +18,7 @@ static hipError_t submit(Function *f, void *handle, const LaunchShape *shape, vo
     return error != hipSuccess ? error : stream_submit(stream, &w);
 }
 
-/* The function of a host stub on the device of the stream; a handle of one is as good, as AMD's runtime has it. */
+/* The function of a host stub on the device of the stream. As in AMD's runtime, a function handle is accepted too. */
 static Function *function_for(const void *host, hipStream_t stream, hipError_t *error)
 {
     const Stream *s = stream_find(stream);
@@ -125,7 +125,7 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t f, u32 grid_x, u32 grid_y, u32
     return answer(between_events(error, stop, stream));
 }
 
-/* Older names of it, and what C++ programs import where a header declares it without extern "C". */
+/* Older names of it, and the mangled ones for headers that declare it without extern "C". */
 hipError_t hipHccModuleLaunchKernel(hipFunction_t f, u32 grid_x, u32 grid_y, u32 grid_z, u32 block_x, u32 block_y,
                                     u32 block_z, size_t lds_bytes, hipStream_t stream, void **parameters, void **extra,
                                     hipEvent_t start, hipEvent_t stop)
@@ -189,7 +189,7 @@ hipError_t hipDrvLaunchKernelEx(const DriverConfiguration *c, hipFunction_t f, v
 
 /* ---- on several devices ---- */
 
-/* Each on its stream's device, one per device. */
+/* Each grid is for its stream's device, one per device. */
 static hipError_t add_grid(GridOfMany *grids, u32 n, Function *f, dim3 grid, dim3 block, size_t lds_bytes,
                            void **parameters)
 {
@@ -240,7 +240,7 @@ hipError_t hipModuleLaunchCooperativeKernelMultiDevice(hipFunctionLaunchParams *
     return answer(launch_together(grids, count));
 }
 
-/* Not cooperative: one after the other is as good. */
+/* Not cooperative: they may run one after the other. */
 hipError_t hipExtLaunchMultiKernelMultiDevice(hipLaunchParams *list, int count, unsigned flags)
 {
     (void)flags;
@@ -251,7 +251,7 @@ hipError_t hipExtLaunchMultiKernelMultiDevice(hipLaunchParams *list, int count, 
     return answer(error);
 }
 
-/* ---- as `<<<>>>` did it before HIP 3: configure, set each argument, launch ---- */
+/* ---- the calls of `<<<>>>` before HIP 3: configure, set each argument, launch ---- */
 
 static _Thread_local struct {
     dim3 grid, block;

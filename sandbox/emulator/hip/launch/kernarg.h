@@ -4,7 +4,7 @@
 
 #include "hip/launch/launch_shape.h"
 
-/* Values of hidden arguments that are more than the launch's shape: device addresses, or 0. */
+/* Hidden arguments that do not follow from the launch's shape: device addresses, or 0. */
 typedef struct { u64 hostcall, printf, heap, multigrid; } HiddenBlocks;
 
 /* Writes what the kernel reads at its kernarg pointer. `out` has kernarg_bytes. */

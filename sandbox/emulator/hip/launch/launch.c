@@ -37,14 +37,14 @@ typedef struct {
 } GridSync;
 _Static_assert(sizeof(GridSync) == 48, "the device libraries' structure");
 
-/* What lies in device memory for a launch: the packet, the arguments, and how the grid synchronises. */
+/* What a launch needs in device memory: the packet, the arguments, and how the grid synchronises. */
 typedef struct Record {
     u64 block, bytes;
-    u64 printf;           /* a buffer, once a kernel wanted one */
+    u64 printf;           /* a buffer, once a kernel needed one */
     struct Record *next;
 } Record;
 
-static Record *free_records; /* most launches follow one another, and use the same again */
+static Record *free_records; /* launches that follow one another use the same record again */
 
 static Record *record_take(void)
 {
@@ -108,13 +108,13 @@ hipError_t launch_check(const Function *f, const LaunchShape *shape, void **para
     return error != hipSuccess ? error : validate(f, shape, parameters, extra);
 }
 
-/* Kernels of one file may have waves of both sizes, and the same code means another thing to each. */
+/* Kernels of one file may have waves of both sizes, and the code is decoded differently for each. */
 static Program **whole_program(const Function *f) { return &f->object->program[kernel_wave_size(&f->code) == 32]; }
 
 static const Program *program_of(const Function *f) { return f->program ? f->program : *whole_program(f); }
 
-/* Files with hundreds of kernels are common, and decoding all of them takes long: one is decoded from its entry to the
- * next symbol, and all of them only if it goes elsewhere. */
+/* Files with hundreds of kernels are common, and decoding all of them is slow. So a kernel is decoded from its entry to
+ * the next symbol, and the whole file only if the kernel jumps elsewhere. */
 static hipError_t decode(Function *f)
 {
     char error[256] = "";
@@ -142,8 +142,8 @@ static hipError_t fault_code(OutcomeKind kind)
         return hipErrorIllegalAddress;
     case OUTCOME_NOT_EMULATED: return hipErrorNotSupported;
     case OUTCOME_STEP_LIMIT: case OUTCOME_DEADLOCK: return hipErrorLaunchTimeOut;
-    case OUTCOME_TRAP: return hipErrorAssert;
-    case OUTCOME_UNINITIALISED_READ: case OUTCOME_INPUT_MODIFIED: case OUTCOME_RACE: return hipSuccess; /* told only */
+    case OUTCOME_TRAP: return hipErrorLaunchFailure; /* assert, abort() and __builtin_trap(): one trap to the runtime */
+    case OUTCOME_UNINITIALISED_READ: case OUTCOME_INPUT_MODIFIED: case OUTCOME_RACE: return hipSuccess; /* findings */
     }
     return hipErrorUnknown;
 }
@@ -174,7 +174,7 @@ static bool wants(const Function *f, ArgumentKind kind)
     return false;
 }
 
-/* The blocks that the kernel asks for: most kernels ask for none, though the compiler may list them all. */
+/* The blocks for the kernel's hidden arguments. Most kernels have none of these arguments. */
 static HiddenBlocks hidden_blocks(const Function *f, const LaunchShape *s, Record *r)
 {
     return (HiddenBlocks){
@@ -185,7 +185,7 @@ static HiddenBlocks hidden_blocks(const Function *f, const LaunchShape *s, Recor
     };
 }
 
-/* Decode the program, and write what lies in device memory for the launch. */
+/* Decodes the program, and writes the launch's record in device memory. */
 static hipError_t prepare(Function *f, const LaunchShape *s, void **parameters, void **extra, const GridSync *sync,
                           Record *r)
 {
@@ -248,7 +248,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
     return d;
 }
 
-/* A launch that has begun. */
+/* A launch that has started. */
 struct Launch {
     const Function *function;
     Record *record;
@@ -256,7 +256,7 @@ struct Launch {
     DispatchRun *run;
 };
 
-/* Called with the lock of the runtime, as is the next one. */
+/* Called with the lock of the runtime, as conclude() is. */
 static hipError_t begin(Function *f, const LaunchShape *s, void **parameters, void **extra, const GridSync *sync, Launch *l)
 {
     *l = (Launch){.function = f, .record = record_take()};
@@ -276,8 +276,8 @@ static hipError_t begin(Function *f, const LaunchShape *s, void **parameters, vo
     return error;
 }
 
-/* The kernel was told of just before the process is ended for its time: the program is not to see an error that it would
- * have no time to deal with. */
+/* The fault is the time limit of the process, which is killed in a moment: the program must not see an error that it has
+ * no time to handle. */
 static void await_the_end(void)
 {
     for (;;)

@@ -13,7 +13,7 @@ hipError_t launch_begin(Function *f, const LaunchShape *shape, void **parameters
 bool launch_continue(Launch *l, double patience_s);
 /* The checks of a launch alone. */
 hipError_t launch_check(const Function *f, const LaunchShape *shape, void **parameters, void **extra);
-/* One kernel on each of several devices at once. They may synchronise with each other. */
+/* One kernel on each of several devices at once; they may synchronise with each other. */
 typedef struct { Function *function; LaunchShape shape; void **parameters; } GridOfMany;
 hipError_t launch_together(const GridOfMany *grids, u32 count);
 

@@ -13,7 +13,7 @@ typedef struct {
 
 /* The shape of a grid that is given in workgroups. */
 hipError_t launch_shape(dim3 blocks, dim3 block, size_t dynamic_lds_bytes, LaunchShape *out);
-/* Of a workgroup; workgroups of the grid. */
+/* The work-items of a workgroup, and the workgroups of the grid. */
 u64 launch_shape_items(const LaunchShape *s);
 u64 launch_shape_workgroups(const LaunchShape *s);
 

@@ -43,7 +43,7 @@ static const char *format_of(const CodeObject *c, u64 hash)
     return NULL;
 }
 
-/* A record is a word of 32 bits (bit 0: to stderr; bit 1: a constant format; from bit 2: its bytes) and what is printed. */
+/* A record is a word of 32 bits (bit 0: to stderr; bit 1: a constant format; from bit 2: its bytes), then the values. */
 static void print_constant(const CodeObject *c, FILE *out, const u8 *at, size_t bytes)
 {
     u64 hash;
@@ -52,7 +52,7 @@ static void print_constant(const CodeObject *c, FILE *out, const u8 *at, size_t 
     memcpy(&hash, at, sizeof hash);
     const char *format = format_of(c, hash);
     if (!format) {
-        fputs("amdkernel emulator: a kernel prints with a format that its code object does not hold\n", stderr);
+        fputs("amdkernel emulator: a kernel prints with a format that its code object does not have\n", stderr);
         return;
     }
     size_t head = strlen(format) / 8 + 1, rest = (bytes - sizeof hash) / 8;

@@ -1,4 +1,4 @@
-/* The list of blocks: device, pinned host and managed memory all lie in the arena; registered memory is the program's. */
+/* The list of blocks. Device, pinned host and managed memory are in the arena; registered memory is the program's. */
 #include "hip/memory/allocation.h"
 
 #include "hip/report/program_calls.h"
@@ -37,8 +37,8 @@ static void add(u64 address, size_t bytes, AllocationKind kind, u32 flags)
 }
 
 /*
- * What hardware maps at once. Device memory comes from blocks of the HSA runtime's heap, all else in pages, each with a
- * page behind it that faults. Blocks are shared by allocations, so that in front of one there mostly lies another.
+ * What hardware maps at once. Device memory comes from blocks of the HSA runtime's heap, other memory in pages with a page
+ * behind them that faults. Allocations share blocks, so another allocation is usually in front of each one.
  * Source: ROCR-Runtime 6.4, hsa-runtime/core/inc/amd_memory_region.h (BlockAllocator: 2 MiB), util/simple_heap.h,
  * driver/kfd/amd_kfd_driver.cpp (AllocateMemory), libhsakmt/src/fmm.c (guard_pages).
  */
@@ -65,7 +65,7 @@ hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32
     u64 address = bytes <= left && make_room() ? memory_allocate_mapped(runtime()->memory, bytes, mapping_granule(kind)) : 0;
     if (address) {
         add(address, bytes, kind, flags);
-        if (kind == ALLOCATION_DEVICE) /* what the host can see it may have set */
+        if (kind == ALLOCATION_DEVICE) /* the host may have written other memory */
             memory_set_unset(runtime()->memory, address, bytes, true);
         *pointer = (void *)(uintptr_t)address;
         error = hipSuccess;
@@ -89,7 +89,7 @@ hipError_t allocation_adopt(void *host, size_t bytes, AllocationKind kind, u32 f
     return error;
 }
 
-/* Index of the block that holds `address`; block_count when there is none. The newest come first: they are freed first. */
+/* Index of the block that holds `address`; block_count: none. The newest are tried first, as they are freed first. */
 static size_t find(u64 address)
 {
     for (size_t i = block_count; i-- > 0;)

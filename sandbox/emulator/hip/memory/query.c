@@ -1,4 +1,4 @@
-/* What there is to know of memory: sizes, and where a pointer points to. */
+/* The calls that ask about memory: its size, and what a pointer points to. */
 #include "hip/memory/allocation.h"
 #include "hip/memory/range.h"
 #include "hip/runtime/answer.h"
@@ -44,7 +44,7 @@ static hipMemoryType memory_type(const Allocation *a)
     }
 }
 
-/* Variables lie with their code objects, which are no blocks that the program asked for. */
+/* Variables are in code objects, which are not in the list of allocations. */
 static bool is_variable(const void *pointer, Allocation *as)
 {
     if (range_is_pageable(pointer))
@@ -70,7 +70,7 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void
     return hipSuccess;
 }
 
-/* One attribute into `out`, whose type depends on it. */
+/* Writes one attribute to `out`, whose type depends on it. */
 static hipError_t attribute(void *out, hipPointer_attribute which, const Allocation *a, void *pointer)
 {
     switch (which) {
@@ -100,7 +100,7 @@ hipError_t hipPointerGetAttribute(void *out, hipPointer_attribute which, hipDevi
     return answer(attribute(out, which, &a, pointer));
 }
 
-/* Attributes that a pointer does not have are left as they are. */
+/* Attributes that a pointer does not have are not written. */
 hipError_t hipDrvPointerGetAttributes(unsigned count, hipPointer_attribute *which, void **out, hipDeviceptr_t pointer)
 {
     Allocation a;

@@ -1,6 +1,6 @@
 /*
- * Addresses apart from memory. Memory is an anonymous file of the host, mapped where the program says; kernels may touch a
- * mapping once a device has access to it. Every device has the same view: the widest right that any of them was given.
+ * Virtual memory: addresses and memory are allocated separately. Memory is an anonymous file of the host, mapped where the
+ * program says; kernels can access a mapping once a device may. All devices get the widest access that one of them has.
  */
 #include "hip/memory/allocation.h"
 #include "hip/runtime/answer.h"
@@ -17,9 +17,9 @@ enum { GRANULE = 4096, LARGE_GRANULE = 2 << 20 };
 /* hipMemGenericAllocationHandle_t */
 typedef struct Physical {
     int file;
-    u64 bytes, counted; /* of the device's memory: nothing for what another process counts */
+    u64 bytes, counted; /* of the device's memory; 0 for memory of another process, which counts it */
     hipMemAllocationProp properties;
-    u32 handles, mappings; /* it lives while there is one */
+    u32 handles, mappings; /* it exists while one of them does */
     struct Physical *next;
 } Physical;
 
@@ -65,7 +65,7 @@ static bool any_mapped(u64 address, u64 bytes)
     return false;
 }
 
-/* Whole mappings, one after the other, fill the range. */
+/* Whole mappings fill the range. */
 static bool all_mapped(u64 address, u64 bytes)
 {
     u64 filled = 0;
@@ -185,7 +185,7 @@ hipError_t hipMemGetAllocationPropertiesFromHandle(hipMemAllocationProp *out, hi
     return answer(p && out ? hipSuccess : hipErrorInvalidValue);
 }
 
-/* A file descriptor, which is the program's to close or to send to another process. */
+/* A file descriptor, which the program closes or sends to another process. */
 hipError_t hipMemExportToShareableHandle(void *out, hipMemGenericAllocationHandle_t handle,
                                          hipMemAllocationHandleType type, unsigned long long flags)
 {
@@ -216,7 +216,7 @@ hipError_t hipMemImportFromShareableHandle(hipMemGenericAllocationHandle_t *hand
 
 /* ---- addresses ---- */
 
-/* Room for the alignment is taken, and what is too much of it given back. */
+/* Reserves more for the alignment, and frees what is not needed. */
 static void *reserve(size_t bytes, size_t alignment, void *wish)
 {
     char *raw = mmap(wish, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -309,7 +309,7 @@ static hipMemAccessFlags widest(const Mapping *m)
     return most;
 }
 
-/* Let kernels and copies touch it as far as it may be. */
+/* Makes the mapping accessible to kernels and copies, if its access allows. */
 static hipError_t show(const Mapping *m, hipMemAccessFlags before)
 {
     void *start = (void *)(uintptr_t)m->address;

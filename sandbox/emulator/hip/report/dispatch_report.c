@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The addresses of the process are of no use to a reader: those of memory are told as an offset in a region. */
+/* Addresses of the process do not help a reader: those of memory are reported as an offset in a region. */
 static void write_place(FILE *out, const CodeObject *c, const Dispatch *d, const Fault *f)
 {
     Block near;
@@ -119,7 +119,7 @@ static void write_findings(FILE *out, const CodeObject *c, const Dispatch *d, co
             o->races_in_part ? "true" : "false", d->schedule_seed);
 }
 
-/* Rows of the columns in which runner_answer.py reads them; instructions that did not run are left out. */
+/* One row per instruction that ran, in the columns that amdkernel_mcp/execution/runner/answer.py reads. */
 static void write_pcs(FILE *out, const CodeObject *c, const Outcome *o)
 {
     const char *comma = "";
@@ -164,21 +164,21 @@ static void write_line(FILE *out, const Function *f, const Dispatch *d, const Ou
     fprintf(out, ",\"object\":%u}\n", f->object->number);
 }
 
-/* A program that overruns its memory does so in each of a thousand launches: what was told once is left out. */
-static void leave_out_told(Outcome *o)
+/* A program that overruns its memory does so in each of a thousand launches: a place is reported once. */
+static void drop_reported(Outcome *o)
 {
     enum { MOST = 64 };
-    static u64 told[MOST];
-    static u32 told_count;
+    static u64 reported[MOST];
+    static u32 reported_count;
     u32 kept = 0;
     for (u32 k = 0; k < o->finding_count; k++) {
         u64 pc = o->findings[k].fault.pc;
         u32 at = 0;
-        while (at < told_count && told[at] != pc)
+        while (at < reported_count && reported[at] != pc)
             at++;
-        if (at < told_count || told_count == MOST)
+        if (at < reported_count || reported_count == MOST)
             continue;
-        told[told_count++] = pc;
+        reported[reported_count++] = pc;
         o->findings[kept++] = o->findings[k];
     }
     o->finding_count = kept;
@@ -187,7 +187,7 @@ static void leave_out_told(Outcome *o)
 void report_dispatch(const Function *f, const Dispatch *d, Outcome *o)
 {
     if (d->overruns)
-        leave_out_told(o);
+        drop_reported(o);
     if (!runtime()->report_path) {
         report_sentences(f, d, o);
         return;

@@ -22,9 +22,9 @@ static const void *base_of(const void *address)
     return dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
-typedef struct { u64 from[DEPTH_OF_CALLS]; } Calls; /* return addresses as the program's debug data count them, then 0 */
+typedef struct { u64 from[DEPTH_OF_CALLS]; } Calls; /* return addresses in the program's file, then 0 */
 
-/* The program's call and those that led there; none: another thread or a library called. */
+/* The program's call and its callers; none: another thread or a library called. */
 static Calls calls_in_program(void)
 {
     enum { DEEPEST = 32 };
@@ -41,22 +41,22 @@ static Calls calls_in_program(void)
     return calls;
 }
 
-/* By the number of a block: the calls that asked for it. */
-static Calls *asked_for;
-static u32 asked_for_room;
-static pthread_mutex_t asked_for_lock = PTHREAD_MUTEX_INITIALIZER;
+/* By the number of a block: the calls that allocated it. */
+static Calls *allocated_at;
+static u32 allocated_at_room;
+static pthread_mutex_t allocated_at_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool make_room_for(u32 number)
 {
-    if (number < asked_for_room)
+    if (number < allocated_at_room)
         return true;
     u32 room = 2 * number + 64;
-    Calls *more = realloc(asked_for, room * sizeof *more);
+    Calls *more = realloc(allocated_at, room * sizeof *more);
     if (!more)
         return false;
-    memset(more + asked_for_room, 0, (room - asked_for_room) * sizeof *more);
-    asked_for = more;
-    asked_for_room = room;
+    memset(more + allocated_at_room, 0, (room - allocated_at_room) * sizeof *more);
+    allocated_at = more;
+    allocated_at_room = room;
     return true;
 }
 
@@ -66,17 +66,17 @@ void report_note_allocation(u64 address)
     if (!runtime()->report_path || !memory_nearest(runtime()->memory, address, &block))
         return;
     Calls calls = calls_in_program();
-    pthread_mutex_lock(&asked_for_lock);
+    pthread_mutex_lock(&allocated_at_lock);
     if (make_room_for(block.number))
-        asked_for[block.number] = calls;
-    pthread_mutex_unlock(&asked_for_lock);
+        allocated_at[block.number] = calls;
+    pthread_mutex_unlock(&allocated_at_lock);
 }
 
 void report_allocation_calls(FILE *out, u32 number)
 {
-    pthread_mutex_lock(&asked_for_lock);
-    Calls calls = number < asked_for_room ? asked_for[number] : (Calls){{0}};
-    pthread_mutex_unlock(&asked_for_lock);
+    pthread_mutex_lock(&allocated_at_lock);
+    Calls calls = number < allocated_at_room ? allocated_at[number] : (Calls){{0}};
+    pthread_mutex_unlock(&allocated_at_lock);
     fputs(",\"made_at\":[", out);
     for (int n = 0; n < DEPTH_OF_CALLS && calls.from[n]; n++)
         fprintf(out, "%s%" PRIu64, n ? "," : "", calls.from[n]);

@@ -34,7 +34,6 @@ void report_variable(const CodeObject *c, u64 address, Block *near)
     *near = (Block){v->address, v->bytes, quoted, near->live, near->number};
 }
 
-/* The block, region or variable that an address of memory lies in or missed. */
 bool report_nearest(const CodeObject *c, const Dispatch *d, const Fault *f, Block *near)
 {
     if (!report_is_in_memory(f) || !memory_nearest(runtime()->memory, f->address, near))
@@ -57,7 +56,6 @@ void report_region(FILE *out, const Block *near)
     report_allocation_calls(out, near->number);
 }
 
-/* Whether the process has memory there that is not the emulated GPU's: mostly a pointer of the host in an argument. */
 bool report_is_host_memory(u64 address)
 {
     u64 arena, bytes;

@@ -14,7 +14,7 @@
 #define FAR (1ull << 40) /* an index of 32 bits that wraps stays nearer than that */
 enum { LONGEST_NAME = 512 }; /* of a variable; the rest is left out */
 
-/* Why an address is no offset that went wrong, as one is that lies within FAR of a block; NULL when it may be. */
+/* What an address is if it is not a wrong offset: an offset is within FAR of a block. NULL: it may be one. */
 static const char *foreign_place(const Block *near, u64 address)
 {
     u64 end = near->address + near->bytes;
@@ -22,15 +22,15 @@ static const char *foreign_place(const Block *near, u64 address)
     if (distance <= REPORT_PAGE)
         return NULL;
     if (address < NULL_BYTES)
-        return "a null pointer or near to one";
+        return "a null pointer or close to one";
     if (report_is_host_memory(address))
-        return "which is memory of the host that was neither allocated by HIP nor registered";
+        return "which is host memory that was neither allocated by HIP nor registered";
     if (near->name && !strcmp(near->name, REPORT_ARGUMENTS))
         return "which belongs to no allocation";
     return distance > FAR ? "far from every allocation" : NULL;
 }
 
-/* As the source has it; NULL where the name is plain C, or the program lacks C++'s run time. The caller frees it. */
+/* The name in the source, which the caller frees; NULL if it is plain C, or the program has no C++ runtime. */
 static char *name_in_source(const char *symbol)
 {
     typedef char *Demangle(const char *, char *, size_t *, int *);
@@ -99,7 +99,7 @@ static void print_finding(const Function *f, const Dispatch *d, const Finding *f
                 report_access(p->load, p->store), p->pc - f->object->base, p->workgroup[0], p->workgroup[1], p->workgroup[2], p->wave,
                 p->lane);
     if (finding->off)
-        fprintf(stderr, "amdkernel emulator: %" PRIu64 " bytes beyond it at most, which a GPU lets pass\n",
+        fprintf(stderr, "amdkernel emulator: up to %" PRIu64 " bytes beyond it, which a GPU does not notice\n",
                 finding->off);
     if (finding->times > 1)
         fprintf(stderr, "amdkernel emulator: and %" PRIu64 " more times there\n", finding->times - 1);

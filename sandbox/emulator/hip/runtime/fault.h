@@ -1,4 +1,4 @@
-/* The fault of a kernel stays: as on a GPU, every later call that waits for the device returns it until hipDeviceReset. */
+/* A kernel's fault stays: as on a GPU, every call that waits for the device returns it until hipDeviceReset. */
 #ifndef AMDKERNEL_HIP_FAULT_H
 #define AMDKERNEL_HIP_FAULT_H
 

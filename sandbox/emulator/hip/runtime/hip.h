@@ -1,9 +1,9 @@
-/* HIP's own headers, with the macros that they and ours want. First of all includes. */
+/* HIP's own headers, with the macros that they require. It comes before every system header. */
 #ifndef AMDKERNEL_HIP_HIP_H
 #define AMDKERNEL_HIP_HIP_H
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dladdr, strdup, recursive mutexes; so this header comes before those of the system */
+#define _GNU_SOURCE /* dladdr, strdup, recursive mutexes */
 #endif
 
 #include "emulator.h"

@@ -16,7 +16,7 @@ typedef struct {
     int devices;
     bool count_memory, count_pcs, deterministic, check_memory, check_races, last_waves_first;
     bool interpreted; /* no code is translated for the host: for comparisons */
-    bool overruns;    /* accesses beyond a block go on where they would on hardware, and are reported */
+    bool overruns;    /* accesses beyond a block continue where they would on hardware, and are reported */
     char arch[16];
 } Options;
 

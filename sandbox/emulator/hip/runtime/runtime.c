@@ -37,7 +37,7 @@ static void start(void)
         exit(1);
     }
     if (the_runtime.options.check_memory && !memory_track_unset(the_runtime.memory))
-        fprintf(stderr, "amdkernel emulator: no address space to track which memory is set: unset memory is not reported\n");
+        fprintf(stderr, "amdkernel emulator: no address space to track uninitialised memory: its use is not checked\n");
     make_lock();
     pthread_atfork(runtime_lock, runtime_unlock, make_lock);
 }

@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One table of what has been told, so that a loop does not flood stderr. */
-static const char *told[1024];
+/* The calls that were reported already, so that a loop does not flood stderr. */
+static const char *reported[1024];
 
 hipError_t unsupported(const char *call, const char *why)
 {
     size_t n = 0;
     runtime_lock();
-    while (n < sizeof told / sizeof *told && told[n] && strcmp(told[n], call))
+    while (n < sizeof reported / sizeof *reported && reported[n] && strcmp(reported[n], call))
         n++;
-    bool first = n < sizeof told / sizeof *told && !told[n];
+    bool first = n < sizeof reported / sizeof *reported && !reported[n];
     if (first)
-        told[n] = call;
+        reported[n] = call;
     runtime_unlock();
     if (first)
         fprintf(stderr, "amdkernel emulator: %s is not supported: %s\n", call, why);

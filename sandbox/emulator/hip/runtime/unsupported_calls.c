@@ -1,6 +1,6 @@
 /*
- * Calls that exist, so that programs link and start, and that say no. This file sees no header of HIP: what a call gets
- * does not matter, and one definition serves them all.
+ * Calls that exist so that programs link and start, but that are not supported. This file includes no header of HIP: the
+ * arguments of a call do not matter, and one definition serves them all.
  */
 int unsupported(const char *call, const char *why);
 

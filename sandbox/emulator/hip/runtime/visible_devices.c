@@ -26,7 +26,7 @@ hipUUID visible_devices_uuid(int number, const char *arch)
     return uuid;
 }
 
-/* The place in `all` of the one device whose unique id begins as the token says; -1: none, or several. */
+/* The index in `all` of the only device whose unique id begins with the token; -1: none, or several. */
 static int by_uuid(const List *all, const char *token, const char *arch)
 {
     int found = -1;

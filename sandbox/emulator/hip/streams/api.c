@@ -180,7 +180,8 @@ hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void *dat
 
 /* ---- attributes (HIP 7) ---- */
 
-enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_PRIORITY = 8 }; /* streams do not have the first; the second is the stream's own */
+/* Streams do not have the first; the second is the stream's own. */
+enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_PRIORITY = 8 };
 
 static hipError_t may_have(const Stream *s, int which, const void *value)
 {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 static u64 last_capture;
-static u32 capturing;  /* captures that there are */
-static u32 forbidding; /* captures of mode global: while there is one, calls that would wait are an error everywhere */
+static u32 capturing;  /* the number of captures */
+static u32 forbidding; /* global captures: while one exists, calls that would wait are an error in every thread */
 static _Thread_local u32 forbidding_here;
 static _Thread_local hipStreamCaptureMode mode_here = hipStreamCaptureModeGlobal;
 
@@ -43,7 +43,7 @@ hipError_t capture_forbids_stream(Stream *s)
 }
 
 typedef struct {
-    const Stream *null; /* whose captures are meant: of streams that it waits for. NULL: all */
+    const Stream *null; /* only captures of streams that it waits for; NULL: all */
     bool found;
 } Break;
 
@@ -126,13 +126,13 @@ typedef struct {
     bool unjoined, end;
 } Sweep;
 
-/* A stream has come back to the origin when the origin depends on all that it has come to. */
+/* A stream is joined when the origin depends on all nodes of the stream's tail. */
 static bool is_joined(const Stream *s, const Stream *origin)
 {
     Graph *g = origin->capture->graph;
     for (u32 i = 0; i < g->nodes.count; i++)
         g->nodes.items[i]->mark = node_list_has(&origin->tail, g->nodes.items[i]);
-    for (u32 i = g->nodes.count; i-- > 0;) { /* a node comes after those it needs, as captures add them in order */
+    for (u32 i = g->nodes.count; i-- > 0;) { /* captures add a node after those it needs */
         const Node *n = g->nodes.items[i];
         for (u32 k = 0; n->mark && k < n->needs.count; k++)
             n->needs.items[k]->mark = 1;

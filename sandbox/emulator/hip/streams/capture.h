@@ -12,7 +12,7 @@ typedef struct Capture {
     hipStreamCaptureMode mode;
     pthread_t thread;
     Stream *origin;
-    bool broken;         /* an operation in it failed: it can only be ended */
+    bool broken;         /* an operation in it failed: the capture can only be ended */
 } Capture;
 
 hipError_t capture_add(Stream *s, const Work *w);

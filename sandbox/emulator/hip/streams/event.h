@@ -8,7 +8,7 @@
 typedef struct Event {
     unsigned flags;
     Mark *mark;          /* of the last record; NULL: there was none */
-    struct Capture *capture; /* recorded in a capture: its nodes stand for it */
+    struct Capture *capture; /* set if recorded in a capture: `nodes` then stand for the event */
     NodeList nodes;
     struct Event *next;
 } Event;

@@ -30,7 +30,7 @@ hipError_t hipEventDestroy(hipEvent_t event)
     return answer(event_destroy(event) ? hipSuccess : hipErrorInvalidHandle);
 }
 
-/* In a capture an event stands for the nodes that its stream has come to. */
+/* In a capture an event stands for the tail of its stream. */
 static hipError_t record_in_capture(Event *e, const Stream *s)
 {
     node_list_clear(&e->nodes);
@@ -58,7 +58,7 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
     return hipEventRecordWithFlags(event, stream, hipEventRecordDefault);
 }
 
-/* A stream that waits for an event of a capture takes part in that capture. */
+/* A stream that waits for an event of a capture joins that capture. */
 static hipError_t join(Stream *s, Event *e)
 {
     if (s->capture && s->capture != e->capture)

@@ -1,4 +1,4 @@
-/* What an event stands for: the moment at which a stream comes to its record. */
+/* The moment at which a stream reaches the record of an event. */
 #ifndef AMDKERNEL_HIP_MARK_H
 #define AMDKERNEL_HIP_MARK_H
 

@@ -59,7 +59,7 @@ static struct timespec in_future(long us)
     return t;
 }
 
-/* ---- whose turn it is ---- */
+/* ---- which item may start ---- */
 
 typedef struct {
     const Stream *stream;
@@ -74,7 +74,7 @@ static void look_for_earlier(Stream *s, void *context)
     search->found |= earlier && (s == search->stream || stream_list_are_ordered(s, search->stream));
 }
 
-/* Something that was submitted up to `ticket` is not done yet, in this stream or one that it is ordered with. */
+/* An item submitted up to `ticket` is not done yet, in this stream or one that it is ordered with. */
 static bool has_earlier(const Stream *s, u64 ticket)
 {
     Search search = {.stream = s, .ticket = ticket};
@@ -116,7 +116,7 @@ static void append(Item *i)
     s->last = i;
 }
 
-/* The first item of its stream has been done. Who waits for it frees it. */
+/* The first item of its stream is done. A call that waits for it frees it. */
 static void finish(Item *i)
 {
     Stream *s = i->stream;
@@ -142,9 +142,9 @@ void queue_free_if_ended(Stream *s)
     free(s);
 }
 
-/* ---- doing it ---- */
+/* ---- running an item ---- */
 
-/* True when it has ended. A kernel is given up after `patience_s`, below 0 never. */
+/* True when it has ended. A kernel is left running after `patience_s`; below 0: never. */
 static bool run(Item *i, double patience_s)
 {
     work_races_now(i->turn);
@@ -160,7 +160,7 @@ static bool run(Item *i, double patience_s)
     return !i->launch || launch_continue(i->launch, patience_s);
 }
 
-/* The first item, by the stream's thread. */
+/* Runs the first item in the stream's thread. */
 static void run_first(Stream *s)
 {
     Item *i = s->first;
@@ -188,7 +188,7 @@ static void *do_work(void *stream)
     while (s->first) {
         if (may_start(s->first)) {
             run_first(s);
-        } else if (s->first->work.kind == WORK_WAIT_VALUE) { /* nobody says when memory changes */
+        } else if (s->first->work.kind == WORK_WAIT_VALUE) { /* a change of memory does not wake the thread */
             struct timespec until = in_future(POLL_US);
             stream_list_wait(&until);
         } else {
@@ -202,7 +202,7 @@ static void *do_work(void *stream)
     return NULL;
 }
 
-/* Signals are the program's, for its own threads. */
+/* The thread blocks all signals: they are for the program's own threads. */
 static bool start_thread(Stream *s)
 {
     pthread_t thread;
@@ -222,12 +222,12 @@ static void start_if_needed(Stream *s)
     if (s->has_thread)
         return;
     fputs("amdkernel emulator: no thread can be started for a stream\n", stderr);
-    abort(); /* work that never ends is no answer */
+    abort(); /* otherwise the work would never end */
 }
 
 static bool is_for_host(WorkKind kind) { return kind == WORK_HOST || kind == WORK_CALLBACK; }
 
-/* The kernel goes on in the stream's thread; its arguments have been copied. */
+/* The kernel continues in the stream's thread; its arguments are copied already. */
 static void hand_over(const Item *i)
 {
     Stream *s = i->stream;
@@ -264,7 +264,7 @@ static hipError_t run_here(Item *i, bool wait)
     return error;
 }
 
-/* Wait until the item is done, and free it; for a time only, then its stream's thread will. */
+/* Waits until the item is done, and frees it. If not `forever`, only for a while: then its stream's thread frees it. */
 static hipError_t await(Item *i, bool forever)
 {
     struct timespec until = in_future(GRACE_MS * 1000);
@@ -323,7 +323,7 @@ hipError_t queue_submit(Stream *s, hipStream_t handle, const Work *w, Mark *mark
         append(&now);
         now.running = at_once = may_start(&now);
     }
-    if (!at_once && s->first == &now) { /* it cannot start: it is kept instead */
+    if (!at_once && s->first == &now) { /* it cannot start: run_later() keeps a copy */
         s->first = s->last = NULL;
         outstanding--;
     }
@@ -392,7 +392,7 @@ void queue_wait_device(int ordinal)
 
 void queue_wait_all(void) { queue_wait_device(-1); }
 
-/* A program may end without waiting: what it printed in kernels still comes out, unless it takes for ever. */
+/* A program may end without waiting. What its kernels print still appears, unless they take too long. */
 __attribute__((destructor)) static void end_of_process(void)
 {
     struct timespec until = in_future(LAST_WAIT_MS * 1000);
@@ -401,7 +401,7 @@ __attribute__((destructor)) static void end_of_process(void)
     while (outstanding && !is_stream_thread && in_time)
         in_time = stream_list_wait(&until);
     if (outstanding && !is_stream_thread)
-        fprintf(stderr, "amdkernel emulator: the process ends, %u items of work in its streams have not\n",
+        fprintf(stderr, "amdkernel emulator: the process ends, but %u items of work in its streams have not finished\n",
                 outstanding);
     stream_list_unlock();
 }

@@ -41,7 +41,7 @@ void stream_destroy(Stream *s)
     stream_list_unlock();
 }
 
-/* When a thread ends, so do its streams. */
+/* A thread's streams are destroyed when it ends. */
 static pthread_key_t own_key;
 
 static void end_own(void *list)

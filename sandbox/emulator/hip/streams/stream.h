@@ -8,9 +8,9 @@
 Stream *stream_find(hipStream_t stream);
 /* NULL: no memory. */
 Stream *stream_create(unsigned flags, int priority);
-/* Its work is done all the same. */
+/* Work that is already submitted is still done. */
 void stream_destroy(Stream *s);
-/* While it is set the calling thread's null stream is its own one. */
+/* While it is set, the calling thread's null stream is its own hipStreamPerThread. */
 void stream_null_is_own(bool own);
 /* A call that is not asynchronous has returned: what comes later is ordered after the stream's work. */
 void stream_call_returned(hipStream_t stream);

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-static Stream *streams; /* all that programs and threads made; destroyed ones while they have work to do */
+static Stream *streams; /* all that programs and threads made; destroyed ones while they still have work */
 static Stream null_streams[MAX_DEVICES];
 static u64 last_id;
 

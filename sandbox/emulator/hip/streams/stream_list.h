@@ -13,9 +13,9 @@ typedef struct Stream {
     bool is_null, ended; /* ended: destroyed while it had work to do */
     u64 id;
     Attributes attributes;
-    u32 *units, unit_words; /* the mask of compute units that it was made with; NULL: all */
+    u32 *units, unit_words; /* the mask of compute units that it was created with; NULL: all */
     struct Capture *capture;    /* NULL: work is done when its turn comes */
-    NodeList tail;       /* while it captures: the nodes that the next one depends on */
+    NodeList tail;       /* during a capture: the nodes that the next one depends on */
     struct Item *first, *last; /* its work, see queue.c */
     bool has_thread;     /* which does the work */
     struct StreamOrder *order; /* its vector clock, see stream_order.h; NULL: not followed */
@@ -26,7 +26,7 @@ typedef struct Stream {
 /* The lock of the streams, their work and their marks. While it is held no other lock is taken. */
 void stream_list_lock(void);
 void stream_list_unlock(void);
-/* Waits, with the lock, until stream_list_changed(); by CLOCK_MONOTONIC. `until` NULL: for ever. False: it is late. */
+/* Waits, with the lock, until stream_list_changed() or `until` by CLOCK_MONOTONIC; NULL: no limit. False: timed out. */
 bool stream_list_wait(const struct timespec *until);
 void stream_list_changed(void);
 

@@ -1,7 +1,9 @@
 /*
- * Vector clocks over streams. Known orders: a stream's work comes in its order; the null stream's work comes after and
- * before that of blocking streams; work behind a wait for an event comes after what its record had before it; and what is
- * submitted comes after everything that the host has waited for.
+ * Vector clocks over streams. The known orders are:
+ *  - the work of one stream is in the order of submission;
+ *  - the null stream's work is ordered with that of blocking streams, before and after it;
+ *  - work behind a wait for an event comes after all work before the event's record;
+ *  - submitted work comes after everything that the host has waited for.
  */
 #include "hip/streams/stream_order.h"
 
@@ -37,7 +39,7 @@ static void join_ordered(Stream *other, void *context)
         join(j->into, other->order);
 }
 
-/* All that comes before the next work of the stream. */
+/* The clock of the stream, with everything that comes before its next work. */
 static StreamOrder *bring_up(Stream *s)
 {
     StreamOrder *mine = clock_of(s);

@@ -31,7 +31,7 @@ static hipError_t submit_values(Stream *s, hipStream_t handle, const ValuesWork 
     return error;
 }
 
-/* AMD's runtime has copied pageable memory when the call returns, also where the call launches a graph. */
+/* AMD's runtime has copied pageable memory when the call returns, even if the call launches a graph. */
 static bool copies_pageable(const Work *w)
 {
     if (w->kind == WORK_COPY)

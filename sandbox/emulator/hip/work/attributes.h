@@ -1,6 +1,6 @@
 /*
- * Attributes of streams and of kernel nodes: hints but for `cooperative`, told back as they were set. HIP 6 and 7 give
- * their values unions of different sizes, so only the bytes of the attribute that is asked for are touched.
+ * Attributes of streams and of kernel nodes. All but `cooperative` are hints: they are kept to be read, without effect.
+ * HIP 6 and 7 have unions of different sizes for the values, so only the bytes of the requested attribute are accessed.
  */
 #ifndef AMDKERNEL_HIP_ATTRIBUTES_H
 #define AMDKERNEL_HIP_ATTRIBUTES_H
@@ -10,7 +10,7 @@
 typedef struct {
     hipAccessPolicyWindow window;
     int cooperative, policy, priority; /* policy 0: none was set */
-    u8 domains[2];                     /* that default and remote are mapped to */
+    u8 domains[2];                     /* which default and remote are mapped to */
     int domain;
 } Attributes;
 

@@ -20,7 +20,7 @@ hipError_t run_work(const Work *w, hipStream_t stream)
 {
     switch (w->kind) {
     case WORK_EMPTY: case WORK_ALLOCATE: case WORK_RELEASE: case WORK_WAIT: case WORK_RECORD: case WORK_WAIT_VALUE:
-        return hipSuccess; /* its turn has come, and no more is to do */
+        return hipSuccess; /* reaching its turn is all that it does */
     case WORK_KERNEL: case WORK_GRAPH: case WORK_VALUES: return hipErrorUnknown;
     case WORK_COPY: return copy_run(&w->copy);
     case WORK_COPY_2D_3D: return copy_2d_3d_run(&w->copy_2d_3d);

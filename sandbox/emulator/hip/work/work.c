@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* {HIP_LAUNCH_PARAM_BUFFER_POINTER, p, HIP_LAUNCH_PARAM_BUFFER_SIZE, &n, HIP_LAUNCH_PARAM_END}, with room behind it. */
+/* {HIP_LAUNCH_PARAM_BUFFER_POINTER, p, HIP_LAUNCH_PARAM_BUFFER_SIZE, &n, HIP_LAUNCH_PARAM_END}, and the buffer. */
 typedef struct {
     void *list[5];
     size_t bytes;
@@ -31,7 +31,7 @@ static hipError_t keep_extra(KernelWork *k)
     return hipSuccess;
 }
 
-/* The pointers, and behind them the values, each at a multiple of 16 bytes. */
+/* The pointers, then the values, each at a multiple of 16 bytes. */
 static hipError_t keep_parameters(KernelWork *k)
 {
     const KernelMetadata *m = k->function->kernel;

@@ -1,7 +1,7 @@
 /*
- * Races between work of different streams. The overlap of their memory is recorded by checks/races/overlap.h; what comes
- * before what, streams/stream_order.c writes into each work's turn. Where work signals in other ways (values in memory
- * that streams wait for, memory that the host sees) the order cannot be known, and no more races are looked for.
+ * Races between work of different streams. checks/races/overlap.c records which work touched which memory, and
+ * streams/stream_order.c writes into each work's turn what comes before it. If work is also ordered by signals (values in
+ * memory that streams wait for, memory that the host sees), the order is unknown, and no more races are reported.
  */
 #include "hip/work/work_races.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Overlap *overlap;     /* NULL: there is one stream, or races are not looked for */
+static Overlap *overlap;     /* NULL: there is one stream, or races are not checked */
 static bool given_up;
 static WorkLabel *labels;
 static _Thread_local Turn *present;
@@ -46,7 +46,7 @@ static const WorkLabel *label_of(const char *name, CodeObject *object)
     return l && l->name ? l : NULL;
 }
 
-/* Pinned and managed memory, in which kernels may leave signs for the host. */
+/* Pinned and managed memory: kernels can signal to the host through it. */
 static bool host_sees(u64 address)
 {
     Allocation a;

@@ -5,10 +5,10 @@
 #include "hip/code/function.h"
 #include "checks/races/overlap.h"
 
-/* A second stream exists: from now on work is followed, if races are looked for. */
+/* A second stream exists: from now on work is followed, if races are checked. */
 void work_races_begin(void);
 bool work_races_are_followed(void);
-/* An order cannot be known: no more races are looked for. */
+/* An order is unknown: no more races are reported. */
 void work_races_give_up(void);
 
 /* The work that the calling thread does now; NULL: none that is followed. */
