@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* HIP 6.4.3. The driver has the same version, as on Linux. */
-static const int hip_version = 60443484;
+/* The version of the headers that programs are built with. The driver has the same version, as on Linux. */
+static const int hip_version = HIP_VERSION;
 
 hipError_t hipInit(unsigned flags) { return answer(flags ? hipErrorInvalidValue : hipSuccess); }
 

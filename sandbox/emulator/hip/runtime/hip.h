@@ -1,4 +1,4 @@
-/* HIP's own headers, with the macros that they require. It comes before every system header. */
+/* HIP's types and ours, for all files of the front end. It comes before every system header. */
 #ifndef AMDKERNEL_HIP_HIP_H
 #define AMDKERNEL_HIP_HIP_H
 
@@ -10,11 +10,7 @@
 
 #include <pthread.h>
 
-#ifndef __HIP_PLATFORM_AMD__
-#define __HIP_PLATFORM_AMD__
-#endif
-#include <hip/hip_runtime_api.h>
-#include <hip/hip_deprecated.h>
+#include "hip/runtime/amd_headers.h"
 
 #pragma GCC visibility push(default) /* libamdhip64.map decides what is exported */
 
