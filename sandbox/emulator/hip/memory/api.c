@@ -1,4 +1,4 @@
-/* hipMalloc and its kin, and hipFree. */
+/* hipMalloc, hipFree, and the calls for pinned and registered host memory. */
 #include "hip/memory/allocation.h"
 #include "hip/memory/range.h"
 #include "hip/report/call_report.h"

@@ -24,7 +24,7 @@ static const char *foreign_place(const Block *near, u64 address)
     if (address < NULL_BYTES)
         return "a null pointer or close to one";
     if (report_is_host_memory(address))
-        return "which is host memory that was neither allocated by HIP nor registered";
+        return "which is memory of the host that was neither allocated by HIP nor registered";
     if (near->name && !strcmp(near->name, REPORT_ARGUMENTS))
         return "which belongs to no allocation";
     return distance > FAR ? "far from every allocation" : NULL;

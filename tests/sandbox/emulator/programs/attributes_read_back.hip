@@ -1,4 +1,4 @@
-// What programs say of memory, streams and graphs is told back as AMD's runtime tells it.
+// What programs set for memory, streams and graphs is read back as from AMD's runtime.
 #include "expect.h"
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// Device code that calls: through pointers, by recursion, by virtual functions; and clocks that only go forward.
+// Calls in device code: through pointers, recursive, virtual; and clocks that only go forward.
 #include "expect.h"
 
 typedef int (*Function)(int);

@@ -1,4 +1,4 @@
-// Calls that HIP 6.5 to 7.2 brought, found by name as programs find what they may lack: this one's headers are older.
+// Calls that HIP 6.5 to 7.2 added, found by name: the headers of this program may be older.
 #include <hip/hiprtc.h>
 
 #include <string>

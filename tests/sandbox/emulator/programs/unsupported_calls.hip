@@ -1,4 +1,4 @@
-// What is not there says so: textures, arrays, events between processes; and a fault is told to the next call.
+// Calls that are not supported say so: textures, arrays, events between processes. A fault is returned by the next call.
 #include "expect.h"
 
 #include <string>
