@@ -1,4 +1,4 @@
-"""Programs of our own, one for each class of what HIP programs do: built by the sandbox's hipcc, run by `amdkernel run`."""
+"""Our own programs, one for each class of HIP programs: built by the sandbox's hipcc, run by `amdkernel run`."""
 
 import subprocess
 import sys
@@ -75,33 +75,33 @@ def test_printf_of_kernels_comes_out_as_that_of_the_host(built: Path, program: s
 
 
 @pytest.mark.timeout(400)
-def test_a_failed_assertion_says_what_and_where(built: Path) -> None:
-    told = amdkernel_run(str(built / "assertion"))
-    assert 'assertion.hip:7: void check(int): Device-side assertion `n < 5 && "too many"\' failed.' in told.stderr
-    assert "trap in kernel check(int), workgroup (0, 0, 0), wave 0" in told.stderr
-    assert told.stderr.count("assertion.hip:7:") == 200, "every thread of all four waves tells of its own"
+def test_a_failed_assertion_reports_what_and_where(built: Path) -> None:
+    ended = amdkernel_run(str(built / "assertion"))
+    assert 'assertion.hip:7: void check(int): Device-side assertion `n < 5 && "too many"\' failed.' in ended.stderr
+    assert "trap in kernel check(int), workgroup (0, 0, 0), wave 0" in ended.stderr
+    assert ended.stderr.count("assertion.hip:7:") == 200, "every thread of all four waves prints its own line"
 
 
 @pytest.mark.timeout(400)
 def test_a_process_may_end_while_a_kernel_does_not(built: Path) -> None:
     ended = amdkernel_run(str(built / "unfinished"))
     assert "printed before the end" in ended.stdout
-    assert "the process ends, 1 items of work in its streams have not" in ended.stderr
+    assert "the process ends, but 1 items of work in its streams have not finished" in ended.stderr
 
 
 @pytest.mark.timeout(400)
-def test_what_is_refused_is_named_once(built: Path) -> None:
-    told = amdkernel_run(str(built / "refusals")).stderr
-    assert told.count("hipMallocArray is not supported: textures, surfaces and arrays need image instructions") == 1
-    assert "hipIpcGetEventHandle is not supported" in told
-    assert "store of 4 bytes of global memory at offset 2097152 of allocation 1, which has 400 bytes" in told
+def test_an_unsupported_call_is_named_once(built: Path) -> None:
+    stderr = amdkernel_run(str(built / "unsupported_calls")).stderr
+    assert stderr.count("hipMallocArray is not supported: textures, surfaces and arrays need image instructions") == 1
+    assert "hipIpcGetEventHandle is not supported" in stderr
+    assert "store of 4 bytes of global memory at offset 2097152 of allocation 1, which has 400 bytes" in stderr
 
 
 @pytest.mark.timeout(400)
-def test_a_pointer_that_no_kernel_may_follow_is_told_as_what_it_is(built: Path) -> None:
+def test_a_pointer_that_no_kernel_may_follow_is_reported_as_what_it_is(built: Path) -> None:
     places = [
         line for line in amdkernel_run(str(built / "foreign_pointers")).stderr.splitlines() if " at address " in line
     ]
     assert ["of the host" in line for line in places] == [True, True, True, False, False]
-    assert places[3].endswith("at address 0x0, a null pointer or near to one")
+    assert places[3].endswith("at address 0x0, a null pointer or close to one")
     assert places[4].endswith("at address 0x100000000000, far from every allocation")
