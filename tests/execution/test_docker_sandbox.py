@@ -2,10 +2,17 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import pytest
 
-from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.errors import SandboxError
+from amdkernel_mcp.execution.docker.daemon import connect
+from amdkernel_mcp.execution.sandbox import Sandbox, SandboxKind
+
+if TYPE_CHECKING:
+    from docker.models.containers import Container
 
 pytestmark = pytest.mark.sandbox
 
@@ -61,3 +68,29 @@ def test_jobs_run_at_the_same_time_and_never_share_a_container(sandbox: Sandbox)
 
     with ThreadPoolExecutor(6) as threads:
         assert list(threads.map(job, range(12))) == [str(number) for number in range(12)]
+
+
+PRINT_OWN_ID = "sed -n 's#.*/containers/\\([0-9a-f]\\{64\\}\\)/.*#\\1#p' /proc/self/mountinfo | head -n 1 >&2"
+
+
+@pytest.mark.parametrize("kind", ["compile", "run"])
+@pytest.mark.parametrize("end", ["remove", "kill"])
+def test_a_container_that_is_ended_from_outside_is_an_error_and_no_result(
+    sandbox: Sandbox, kind: SandboxKind, end: str
+) -> None:
+    daemon = connect(load_settings().docker_host)
+
+    with ThreadPoolExecutor(1) as thread:  # so that the job's end is read while the container goes
+
+        def end_container(line: str) -> None:
+            container: Container = daemon.client.containers.get(line)
+            thread.submit(container.kill if end == "kill" else lambda: container.remove(force=True))
+
+        with pytest.raises(SandboxError, match="the sandbox container vanished"):
+            sandbox.run(kind, ["sh", "-c", f"{PRINT_OWN_ID}; sleep 30"], {}, timeout_s=30, on_stderr=end_container)
+    daemon.close()
+
+
+def test_a_job_that_kills_everything_in_its_container_has_an_exit_code(sandbox: Sandbox) -> None:
+    done = sandbox.run("run", ["sh", "-c", "kill -KILL -1"], {}, timeout_s=30)
+    assert (done.exit_code, done.timed_out, dict(done.files)) == (137, False, {})

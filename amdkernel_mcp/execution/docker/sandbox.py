@@ -5,12 +5,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.docker.container import OUT, WORK, GpuDevice, Limits, container_options, limits_for
 from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
+from amdkernel_mcp.execution.docker.ending import ending_of_running, ending_of_stopped
 from amdkernel_mcp.execution.docker.job_script import LAST_LINE_BYTES, Ending, job_script, read_ending
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.pool import Background, WarmContainer, WarmPool
@@ -19,9 +19,6 @@ from amdkernel_mcp.execution.docker.stream import Received
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.results.job_answer import Isolation
-
-if TYPE_CHECKING:
-    from docker.models.containers import Container
 
 # stderr is cut to head and tail; past this the job is a log bomb and is ended.
 STDERR_LIMIT_BYTES = 16 << 20
@@ -115,7 +112,11 @@ class DockerSandbox:
                 on_line=on_stderr,
                 feed=feed,
             )
-            ending = read_ending(bytes(received.stdout[-LAST_LINE_BYTES:]), token) or _ending_of(warm.container)
+            ending = read_ending(bytes(received.stdout[-LAST_LINE_BYTES:]), token)
+            if ending is None and received.ended:
+                ending = ending_of_stopped(self._daemon, warm.container)
+            elif ending is None:
+                ending = ending_of_running(warm.container)
         finally:
             pool.destroy(warm)
         return _completed(received, ending, seconds=time.monotonic() - started, timeout_s=timeout_s)
@@ -154,14 +155,6 @@ class DockerSandbox:
             except SandboxError:
                 return  # the daemon is gone; the next job says so
             self._closed.wait(PERIOD_S)
-
-
-def _ending_of(container: "Container") -> Ending:
-    """How a container ended that did not get to say so itself: killed for memory, or by us."""
-    with docker_errors("a sandbox container has vanished"):
-        container.reload()
-    state = container.attrs["State"]
-    return Ending(exit_code=int(state["ExitCode"]) or 137, out_of_memory=bool(state["OOMKilled"]))
 
 
 def _completed(received: Received, ending: Ending, *, seconds: float, timeout_s: float) -> Completed:
