@@ -4,7 +4,8 @@
 #   KIT/tools                     where clang, ld.lld, llvm-objdump and hipcc are, as shell assignments
 #   KIT/header.h                  what the precompiled headers are made of; clang wants it to stay
 #   KIT/words                     every identifier in the code of its headers, one a line: no macro of these names may be set before it
-#   KIT/ARCH/VARIANT.pch          hip/hip_runtime.h precompiled; VARIANT is `default` or `fast-math`
+#   KIT/ARCH/VARIANT.pch          hip/hip_runtime.h precompiled at -O3; VARIANT is `default` or `fast-math`
+#   KIT/ARCH/default-O2.pch       the same at -O2, where clang accepts a precompiled header at its own level only
 #   KIT/ARCH/VARIANT-LEVEL.cc1    arguments of `clang -cc1` as hipcc itself gives them; LEVEL is O1, O2 or O3
 #   KIT/ARCH/link                 arguments of ld.lld, likewise
 #
@@ -28,6 +29,13 @@ command_line() { # FLAG... -> the lines of -### for a device compile of kernel.h
         -fdebug-compilation-dir=. -fcoverage-compilation-dir=. "$@" -### -o kernel.co kernel.hip 2>&1
 }
 
+precompile() { # ARCH VARIANT LEVEL NAME
+    grep -vx '"-emit-obj"' "$kit/$1/$2-$3.cc1" > "$1/precompile"
+    "$clang" -cc1 "@$1/precompile" -emit-pch -fpch-instantiate-templates -fno-pch-timestamp \
+        -sys-header-deps -dependency-file "$1/headers" -MT headers \
+        -include __clang_hip_runtime_wrapper.h -main-file-name header.h -o "$kit/$1/$4.pch" -x hip "$kit/header.h"
+}
+
 make_arch() { # ARCH
     mkdir -p "$kit/$1" "$1"
     for variant in default fast-math; do
@@ -41,11 +49,13 @@ make_arch() { # ARCH
                 -e 's/ "-dumpdir" "[^"]*"//' -e 's/ "-main-file-name" "[^"]*"//' -e 's/ "-ferror-limit" "[^"]*"//' \
                 -e 's/ "-include" "__clang_hip_runtime_wrapper.h"//' -e 's/" "/"\n"/g' > "$kit/$1/$variant-$level.cc1"
         done
-        grep -vx '"-emit-obj"' "$kit/$1/$variant-O3.cc1" > "$1/precompile"
-        "$clang" -cc1 "@$1/precompile" -emit-pch -fpch-instantiate-templates -fno-pch-timestamp \
-            -sys-header-deps -dependency-file "$1/headers" -MT headers \
-            -include __clang_hip_runtime_wrapper.h -main-file-name header.h -o "$kit/$1/$variant.pch" -x hip "$kit/header.h"
+        precompile "$1" $variant O3 $variant
     done
+    # clang 22 does so. Each header has 13 MB, so the rarer -O1, and -O2 with -ffast-math, go without.
+    if ! "$clang" -cc1 "@$kit/$1/default-O2.cc1" -include-pch "$kit/$1/default.pch" -o "$1/kernel.o" \
+        -x hip kernel.hip 2>/dev/null; then
+        precompile "$1" default O2 default-O2
+    fi
     command_line "--offload-arch=$1" -O3 | grep '"elf64_amdgpu"' | sed \
         -e 's/^ *"[^"]*" "-flavor" "gnu" //' -e 's/"-o" "[^"]*" "[^"]*"/"-o" "kernel.co" "kernel.o"/' \
         -e 's/" "/"\n"/g' > "$kit/$1/link"
