@@ -9,8 +9,8 @@ from amdkernel_mcp.errors import SandboxError, TargetError
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.execution.docker.container import GpuDevice
     from amdkernel_mcp.execution.docker.daemon import Daemon
+    from amdkernel_mcp.execution.gpus import GpuDevice
 
 
 def open_sandbox(settings: Settings, *, host: str | None = None, gpu: int | None = None) -> Sandbox:

@@ -8,11 +8,10 @@ from functools import cache
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.docker.container import GpuDevice
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect
 from amdkernel_mcp.execution.docker.image import sandbox_image_id
 from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
-from amdkernel_mcp.execution.gpus import Gpu, gpus_of, read_properties
+from amdkernel_mcp.execution.gpus import Gpu, GpuDevice, gpus_of, read_properties
 
 _TOPOLOGY = "cat /sys/class/kfd/kfd/topology/nodes/*/properties 2>/dev/null | sed 's/^cpu_cores_count/\\n&/'"
 

@@ -341,9 +341,9 @@ def test_a_compile_that_takes_too_long_is_a_diagnostic_and_not_remembered(sandbo
 
 @pytest.fixture(scope="module")
 def small_sandbox(sandbox: Sandbox, settings: Settings) -> Iterator[Sandbox]:
-    from amdkernel_mcp.execution.docker.container import COMPILE_LIMITS
     from amdkernel_mcp.execution.docker.daemon import connect
     from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
+    from amdkernel_mcp.execution.limits import COMPILE_LIMITS
 
     limits = replace(COMPILE_LIMITS, memory_bytes=400 << 20, work_bytes=64 << 20, out_bytes=64 << 20)
     small = DockerSandbox(

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.docker.container import GpuDevice, container_options, limits_for
+from amdkernel_mcp.execution.docker.container import container_options
+from amdkernel_mcp.execution.gpus import GpuDevice
+from amdkernel_mcp.execution.limits import limits_for
 
 IMAGE = "sha256:" + "0" * 64
 LIMITS = limits_for("compile", memory_bytes=8 << 30, cpus=4)

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import pytest
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.execution.docker.container import container_options, limits_for
+from amdkernel_mcp.execution.docker.container import container_options
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect
 from amdkernel_mcp.execution.docker.ownership import DEADLINE, OWNER, PROCESS, is_abandoned, ownership_labels
 from amdkernel_mcp.execution.docker.reaper import reap
+from amdkernel_mcp.execution.limits import limits_for
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox

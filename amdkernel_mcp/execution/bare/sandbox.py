@@ -19,10 +19,9 @@ from pathlib import Path
 
 from amdkernel_mcp.compiler.toolchain import rocm_environment
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.docker.archive import MAX_DEPTH, MAX_MEMBERS
-from amdkernel_mcp.execution.docker.container import COMPILE_LIMITS, ENVIRONMENT, RUN_LIMITS, Limits
-from amdkernel_mcp.execution.docker.stream import HeadAndTail
-from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
+from amdkernel_mcp.execution.head_and_tail import HeadAndTail
+from amdkernel_mcp.execution.limits import COMPILE_LIMITS, RUN_LIMITS, Limits
+from amdkernel_mcp.execution.sandbox import ENVIRONMENT, MAX_DEPTH, MAX_MEMBERS, Completed, SandboxKind
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.results.job_answer import Isolation
 
@@ -33,20 +32,20 @@ USER_IDS = range(65500, 65532)
 
 
 class BareSandbox:
-    """Implements `Sandbox` with subprocesses. `kit` holds what the image has in /opt/amdkernel. Thread-safe."""
+    """Implements `Sandbox` with subprocesses. `runtime` holds what the image has in /opt/amdkernel. Thread-safe."""
 
     isolation: Isolation = "none"
 
-    def __init__(self, kit: Path, rocm_path: Path) -> None:
-        self.image_id = f"none:{kit.name}"
-        self._kit = kit
+    def __init__(self, runtime: Path, rocm_path: Path) -> None:
+        self.image_id = f"none:{runtime.name}"
+        self._runtime = runtime
         self._rocm_path = rocm_path
         self._free_ids = list(USER_IDS)
         self._freed = threading.Condition()
         user = USER_IDS[0] if os.geteuid() == 0 else None
-        if not _can(user, "-r", kit / "toolchain"):
+        if not _can(user, "-r", runtime / "toolchain"):
             raise SandboxError(
-                f"jobs run as user {user or os.geteuid()}, and that one cannot read {kit}",
+                f"jobs run as user {user or os.geteuid()}, and that one cannot read {runtime}",
                 hint="run as an ordinary user, or set AMDKERNEL_DATA_DIR to a folder that all may read",
             )
         python = Path(sys.executable)  # the one that has NumPy; root's own may be closed to others
@@ -62,7 +61,7 @@ class BareSandbox:
         timeout_s: float,
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
-        feed: StdinStream | None = None,
+        stdin_stream: StdinStream | None = None,
     ) -> Completed:
         """See `Sandbox.run`."""
         limits = COMPILE_LIMITS if kind == "compile" else RUN_LIMITS
@@ -70,11 +69,11 @@ class BareSandbox:
         user = self._borrow_user()
         try:
             work, out = _lay_out(folder, files, user)
-            words = [word.replace(IN_IMAGE, str(self._kit)) for word in command]
+            words = [word.replace(IN_IMAGE, str(self._runtime)) for word in command]
             started = time.monotonic()
-            process = self._start(_limited(words, limits, user), work, out, user, fed=feed is not None)
-            if feed:
-                threading.Thread(target=_pump, args=(feed, process), daemon=True).start()
+            process = self._start(_limited(words, limits, user), work, out, user, has_stdin=stdin_stream is not None)
+            if stdin_stream:
+                threading.Thread(target=_pump, args=(stdin_stream, process), daemon=True).start()
             said, timed_out = _watch(process, HeadAndTail(on_stderr), timeout_s, limits.grace_s)
             _end(process, user)
             outputs, complete = read_folder(out, output_limit_bytes)
@@ -95,18 +94,18 @@ class BareSandbox:
         """Nothing is kept between jobs."""
 
     def _start(
-        self, command: list[str], work: Path, out: Path, user: int | None, *, fed: bool
+        self, command: list[str], work: Path, out: Path, user: int | None, *, has_stdin: bool
     ) -> "subprocess.Popen[bytes]":
-        environment = {name: value.replace(IN_IMAGE, str(self._kit)) for name, value in ENVIRONMENT.items()}
+        environment = {name: value.replace(IN_IMAGE, str(self._runtime)) for name, value in ENVIRONMENT.items()}
         environment |= {"OUT": str(out), "HOME": str(work), "TMPDIR": str(work)} | rocm_environment(self._rocm_path)
-        environment["AMDKERNEL_COMPILE_KIT"] = f"{self._kit}/compile"
+        environment["AMDKERNEL_COMPILE_KIT"] = f"{self._runtime}/compile"
         environment["PATH"] = ":".join(self._search)
         try:
             return subprocess.Popen(
                 command,
                 cwd=work,
                 env=environment,
-                stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
+                stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -140,15 +139,15 @@ def _can(user: int | None, test: str, path: Path) -> bool:
     return asked.returncode == 0
 
 
-def _pump(feed: StdinStream, process: "subprocess.Popen[bytes]") -> None:
-    """Hand on what `feed` brings until it or the process ends."""
+def _pump(stdin_stream: StdinStream, process: "subprocess.Popen[bytes]") -> None:
+    """Hand on what `stdin_stream` brings until it or the process ends."""
     assert process.stdin is not None
     with contextlib.suppress(OSError), process.stdin as pipe:
-        pipe.write(feed.begin())
+        pipe.write(stdin_stream.begin())
         pipe.flush()
-        while feed.descriptor is not None and process.poll() is None:
-            if select.select([feed.descriptor], [], [], PUMP_PERIOD_S)[0]:
-                pipe.write(feed.take())
+        while stdin_stream.descriptor is not None and process.poll() is None:
+            if select.select([stdin_stream.descriptor], [], [], PUMP_PERIOD_S)[0]:
+                pipe.write(stdin_stream.take())
                 pipe.flush()
 
 

@@ -9,10 +9,10 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from amdkernel_mcp.execution.sandbox import MAX_DEPTH, MAX_MEMBERS
+
 BLOCK = 512
-MAX_MEMBERS = 4096
 MAX_NAME_BYTES = 512
-MAX_DEPTH = 16
 
 _REGULAR = (b"0", b"\0")
 _LONG_NAME = b"L"

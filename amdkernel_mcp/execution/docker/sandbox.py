@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.docker.archive import pack, unpack
-from amdkernel_mcp.execution.docker.container import OUT, WORK, GpuDevice, Limits, container_options, limits_for
+from amdkernel_mcp.execution.docker.container import OUT, WORK, container_options
 from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
 from amdkernel_mcp.execution.docker.ending import ending_of_running, ending_of_stopped
 from amdkernel_mcp.execution.docker.job_script import LAST_LINE_BYTES, Ending, job_script, read_ending
@@ -16,6 +16,8 @@ from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.pool import Background, WarmContainer, WarmPool
 from amdkernel_mcp.execution.docker.reaper import PERIOD_S, reap, remove
 from amdkernel_mcp.execution.docker.stream import Received
+from amdkernel_mcp.execution.gpus import GpuDevice
+from amdkernel_mcp.execution.limits import Limits, limits_for
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.results.job_answer import Isolation
@@ -81,7 +83,7 @@ class DockerSandbox:
         timeout_s: float,
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
-        feed: StdinStream | None = None,
+        stdin_stream: StdinStream | None = None,
     ) -> Completed:
         """See `Sandbox.run`."""
         if self._closed.is_set():
@@ -97,20 +99,20 @@ class DockerSandbox:
             token=token,
             work=WORK,
             out=OUT,
-            fed=feed is not None,
+            has_stdin=stdin_stream is not None,
         )
         pool = self._pools[kind]
         warm = pool.take()
         try:
             received = warm.stream.exchange(
-                script + archive + (feed.begin() if feed else b""),
+                script + archive + (stdin_stream.begin() if stdin_stream else b""),
                 deadline=time.monotonic() + timeout_s + grace_s + TRANSFER_ALLOWANCE_S + len(archive) / 20e6,
                 stdout_limit=output_limit_bytes + ARCHIVE_OVERHEAD_BYTES,
                 stderr_limit=STDERR_LIMIT_BYTES,
                 finished=lambda stdout: read_ending(bytes(stdout[-LAST_LINE_BYTES:]), token) is not None,
                 stderr_mark=token.encode(),
                 on_line=on_stderr,
-                feed=feed,
+                stdin_stream=stdin_stream,
             )
             ending = read_ending(bytes(received.stdout[-LAST_LINE_BYTES:]), token)
             if ending is None and received.ended:

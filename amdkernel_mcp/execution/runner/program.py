@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from amdkernel_mcp.errors import InputError, SandboxError
-from amdkernel_mcp.execution.docker.container import RUN_LIMITS
+from amdkernel_mcp.execution.limits import RUN_LIMITS
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.execution.targets import Target
@@ -169,27 +169,27 @@ def run_program(
             return ProgramRun(code=1, ended=_why_not_compiled(compiled), compiled=False)
         executable = compiled.files[PROGRAM]
 
-    feed = StdinStream(stdin)
+    stdin_stream = StdinStream(stdin)
 
-    def once(how: Look, show: Callable[[Stream, bytes], None], feed: StdinStream) -> Completed:
+    def once(how: Look, show: Callable[[Stream, bytes], None], stdin_stream: StdinStream) -> Completed:
         return sandbox.run(
             "run",
             run_command(target, program, devices, how, timeout_s),
             {**program.files, PROGRAM: executable},
             timeout_s=timeout_s,
             on_stderr=_reader(show),
-            feed=feed,
+            stdin_stream=stdin_stream,
         )
 
     on_progress(f"running {program.name}")
     printed = bytearray()
-    done = once(look, _recorder(printed, on_output), feed)
+    done = once(look, _recorder(printed, on_output), stdin_stream)
     findings: list[Finding] = []
     reports = {look.order: {**done.files, PROGRAM: executable}}
     for seed in range(1, look.schedules + 1):
         on_progress(f"running {program.name} in the order of seed {seed}")
         again = bytearray()
-        same = StdinStream(None, already=bytes(feed.seen))
+        same = StdinStream(None, already=bytes(stdin_stream.seen))
         other = once(replace(look, order=seed), _recorder(again, None), same)
         reports[seed] = {**other.files, PROGRAM: executable}
         if (other.exit_code, again) != (done.exit_code, printed):

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
-from amdkernel_mcp.execution.docker.image import STEPS, base_name, settled, step_name
+from amdkernel_mcp.execution.docker.image import base_name, settled
+from amdkernel_mcp.execution.layers import STEPS, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 
 REPOSITORIES = ("amdkernel-base", *(step.repository for step in STEPS))
