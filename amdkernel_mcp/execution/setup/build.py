@@ -24,6 +24,7 @@ from amdkernel_mcp.execution.docker.image import (
     SUITES,
     base_name,
     find_image,
+    image_name,
 )
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.reaper import remove
@@ -67,9 +68,12 @@ def setup(settings: Settings, progress: Progress, *, host: str | None = None) ->
     daemon = connect(docker_url(settings, host))
     built: list[str] = []
     try:
-        with _only_one_at_a_time(settings):
-            name, base = _base_image(daemon, settings, progress, built)
-            name, image = _layers(daemon, name, base, settings, progress, built)
+        name = image_name(settings)
+        image = find_image(daemon, name)
+        if image is None:
+            with _only_one_at_a_time(settings):
+                name, base = _base_image(daemon, settings, progress, built)
+                name, image = _layers(daemon, name, base, settings, progress, built)
         seconds = time.monotonic() - started
         return SetupReport(name, str(image.id), tuple(built), seconds, image.labels.get(SUITES))
     finally:
