@@ -1,4 +1,4 @@
-"""The AMD GPUs of this machine, as the kernel driver lists them; no ROCm is needed to read them.
+"""The AMD GPUs of this machine, as the kernel driver lists them; this needs no ROCm.
 
 Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, "properties" of a node.
 """

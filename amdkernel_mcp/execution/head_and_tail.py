@@ -6,7 +6,7 @@ from collections.abc import Callable
 class HeadAndTail:
     """Bounded text: keeps the beginning and the end of what is added, and hands each whole line on as it comes.
 
-    With an `end_mark` the text ends where that stands; the mark and what follows is no part of it.
+    With an `end_mark` the text ends before the mark.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class HeadAndTail:
         self._keep_bounded(data)
 
     def finish(self) -> None:
-        """Nothing more comes: what looked like the beginning of the mark was none."""
+        """Nothing more comes: what looked like the beginning of the mark is text."""
         held, self._held = self._held, b""
         self._keep_bounded(held)
 

@@ -1,6 +1,6 @@
-"""The layers of ours on a base with a compiler: which files of sandbox/ they hold, and the script that builds the rest.
+"""Our layers on a base with a compiler: which files of sandbox/ they hold, and the script that builds the rest.
 
-A layer is named by a hash of its parent and its own files, so that a change rebuilds it and what stands on it only.
+A layer is named by a hash of its parent and its own files, so that a change rebuilds it and the layers above it only.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
-"""The AMD GPUs of another machine, asked through its Docker daemon: nothing of ours need be installed there.
+"""The AMD GPUs of another machine, read through its Docker daemon: nothing of ours need be installed there.
 
-A container sees the host's sysfs, and with it the topology. The group that may open a render node is only seen by a
-container that has the device.
+A container sees the host's sysfs, and with it the topology. Only a container that has the
+device sees the group that may open it.
 """
 
 from functools import cache
@@ -17,7 +17,7 @@ _TOPOLOGY = "cat /sys/class/kfd/kfd/topology/nodes/*/properties 2>/dev/null | se
 
 
 def remote_gpus(settings: Settings, host: str) -> tuple[Gpu, ...]:
-    """The GPUs of a configured host. Raises SandboxError or ToolchainError; asked once per process."""
+    """The GPUs of a configured host. Raises SandboxError or ToolchainError; read once per process."""
     return _ask(settings.hosts[host], sandbox_id_of(settings, host))
 
 

@@ -1,4 +1,4 @@
-"""The whole of what Docker is asked for, read without Docker."""
+"""All options of a container, read without Docker."""
 
 import json
 
@@ -13,7 +13,7 @@ IMAGE = "sha256:" + "0" * 64
 LIMITS = limits_for("compile", memory_bytes=8 << 30, cpus=4)
 
 
-def test_every_protection_is_asked_for() -> None:
+def test_every_protection_is_requested() -> None:
     options = container_options(IMAGE, LIMITS, {})
     assert options["network_mode"] == "none"
     assert options["read_only"] is True

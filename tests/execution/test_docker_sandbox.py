@@ -1,4 +1,4 @@
-"""A job's way through the sandbox."""
+"""What a job gets, may do and returns."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -40,13 +40,13 @@ def test_a_command_that_is_not_there_fails_as_in_a_shell(sandbox: Sandbox) -> No
     assert sandbox.run("compile", ["no-such-command"], {}, timeout_s=10).exit_code == 127
 
 
-def test_lines_are_told_as_they_come(sandbox: Sandbox) -> None:
-    told: list[tuple[float, str]] = []
+def test_lines_are_reported_as_they_come(sandbox: Sandbox) -> None:
+    lines: list[tuple[float, str]] = []
     started = time.monotonic()
     command = ["sh", "-c", "echo one; sleep 0.6; echo two"]
-    sandbox.run("compile", command, {}, timeout_s=10, on_stderr=lambda line: told.append((time.monotonic(), line)))
-    assert [line for _, line in told] == ["one", "two"]
-    assert told[1][0] - told[0][0] > 0.3, f"both came at the end, after {told[0][0] - started:.2f} s"
+    sandbox.run("compile", command, {}, timeout_s=10, on_stderr=lambda line: lines.append((time.monotonic(), line)))
+    assert [line for _, line in lines] == ["one", "two"]
+    assert lines[1][0] - lines[0][0] > 0.3, f"both came at the end, after {lines[0][0] - started:.2f} s"
 
 
 def test_large_inputs_and_outputs_pass_whole(sandbox: Sandbox) -> None:

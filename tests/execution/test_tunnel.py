@@ -89,7 +89,7 @@ def test_a_closed_tunnel_leaves_no_ssh_and_no_socket() -> None:
 
 
 def test_the_error_of_a_tunnel_quotes_ssh() -> None:
-    with pytest.raises(SandboxError, match=r"does not come up: .*(resolve|refused|unreachable)") as caught:
+    with pytest.raises(SandboxError, match=r"fails: .*(resolve|refused|unreachable)") as caught:
         open_tunnel("ssh://me@127.0.0.1:1")
     assert caught.value.hint == "try `ssh me@127.0.0.1 true`"
 

@@ -1,6 +1,6 @@
 """The fallback without containers: a subprocess with resource limits, of an unprivileged user. `isolation: none`.
 
-It bounds accidents, not attacks: the network and the files that the user may read are open to the job.
+It stops accidents, not attacks: the job may use the network and read the files that its user may read.
 """
 
 import contextlib
@@ -98,7 +98,7 @@ class BareSandbox:
     ) -> "subprocess.Popen[bytes]":
         environment = {name: value.replace(IN_IMAGE, str(self._runtime)) for name, value in ENVIRONMENT.items()}
         environment |= {"OUT": str(out), "HOME": str(work), "TMPDIR": str(work)} | rocm_environment(self._rocm_path)
-        environment["AMDKERNEL_COMPILE_KIT"] = f"{self._runtime}/compile"
+        environment["AMDKERNEL_COMPILE_HOME"] = f"{self._runtime}/compile"
         environment["PATH"] = ":".join(self._search)
         try:
             return subprocess.Popen(
@@ -131,7 +131,7 @@ class BareSandbox:
 
 
 def _can(user: int | None, test: str, path: Path) -> bool:
-    """What test(1) says about a path, asked as that user."""
+    """What test(1) says about a path when that user runs it."""
     extra_groups: list[int] | None = None if user is None else []
     asked = subprocess.run(
         ["/usr/bin/test", test, str(path)], cwd="/", user=user, group=user, extra_groups=extra_groups, check=False
@@ -140,7 +140,7 @@ def _can(user: int | None, test: str, path: Path) -> bool:
 
 
 def _pump(stdin_stream: StdinStream, process: "subprocess.Popen[bytes]") -> None:
-    """Hand on what `stdin_stream` brings until it or the process ends."""
+    """Copy `stdin_stream` to the process until either ends."""
     assert process.stdin is not None
     with contextlib.suppress(OSError), process.stdin as pipe:
         pipe.write(stdin_stream.begin())
@@ -152,7 +152,7 @@ def _pump(stdin_stream: StdinStream, process: "subprocess.Popen[bytes]") -> None
 
 
 def read_folder(folder: Path, limit_bytes: int) -> tuple[dict[str, bytes], bool]:
-    """The regular files below `folder`, and whether that was all that it held."""
+    """The regular files below `folder`, and whether it held nothing else."""
     files: dict[str, bytes] = {}
     complete, room = True, limit_bytes
     for path in _walk(folder):
@@ -210,7 +210,7 @@ def _limited(command: Sequence[str], limits: Limits, user: int | None) -> list[s
 def _watch(
     process: "subprocess.Popen[bytes]", said: HeadAndTail, timeout_s: float, grace_s: float
 ) -> tuple[HeadAndTail, bool]:
-    """Take in what it prints until it ends; at the deadline SIGTERM, then SIGKILL. Returns also whether it was late."""
+    """What the process printed until it ended, and whether it was late; at the deadline SIGTERM, then SIGKILL."""
     assert process.stdout is not None
     deadline, late = time.monotonic() + timeout_s, False
     while process.poll() is None:
@@ -226,12 +226,12 @@ def _watch(
 
 
 def _end(process: "subprocess.Popen[bytes]", user: int | None) -> None:
-    """Kill what the job left running, as far as it can be found."""
+    """Kill what the job left running, where it can be found."""
     _signal_group(process, signal.SIGKILL)
     if process.stdout:
         process.stdout.close()
     if user is not None:
-        # As that user, so that it can hit nobody else.
+        # As that user, so that it cannot hit any other process.
         subprocess.run(["/bin/sh", "-c", "kill -KILL -1"], user=user, group=user, extra_groups=[], check=False)
 
 

@@ -43,7 +43,7 @@ def ending_of_running(container: "Container") -> Ending:
 
 
 def _ended_by_itself(daemon: Daemon, container_id: str) -> bool:
-    """Whether Docker saw the container die and nobody kill it. A daemon that was restarted has seen neither."""
+    """Whether Docker reports that the container died without being killed. After a restart it reports neither."""
     until = int(time.time()) + _EVENT_TIMEOUT_S
     filters = {"container": container_id, "event": ["kill", "die"]}
     events = daemon.client.api.events(since=1, until=until, filters=filters, decode=True)

@@ -24,7 +24,7 @@ from amdkernel_mcp.results.job_answer import Isolation
 
 # stderr is cut to head and tail; past this the job is a log bomb and is ended.
 STDERR_LIMIT_BYTES = 16 << 20
-# Tar headers and padding of as many members as are read, beside the outputs themselves.
+# Tar headers and padding of as many members as are read, besides the outputs themselves.
 ARCHIVE_OVERHEAD_BYTES = 4 << 20
 # For moving the data and for the shell around the command, on a busy machine.
 TRANSFER_ALLOWANCE_S = 20.0
@@ -124,7 +124,7 @@ class DockerSandbox:
         return _completed(received, ending, seconds=time.monotonic() - started, timeout_s=timeout_s)
 
     def close(self, *, keep_daemon: bool = False) -> None:
-        """Remove every container that this object started, and let go of the daemon."""
+        """Remove every container that this object started, and close the daemon's connections."""
         if self._closed.is_set():
             return
         self._closed.set()

@@ -41,7 +41,7 @@ Progress = Callable[[str], None]
 _HOME = "/opt/amdkernel"
 _BUILD_TIMEOUT_S = 900.0
 # The times of files and folders that the build touched would differ from build to build. What cannot be changed here
-# (/proc, /dev, files that Docker mounts) is no part of the layer.
+# (/proc, /dev, files that Docker mounts) is not in the layer.
 _SAME_TIMES = (
     'find / -xdev -newermt "@$SOURCE_DATE_EPOCH" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} + '
     "2>/dev/null || true"

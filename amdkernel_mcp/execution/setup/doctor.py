@@ -1,4 +1,4 @@
-"""`amdkernel doctor`: what is there, what is missing, and the one command that fixes it."""
+"""`amdkernel doctor`: what works, what is missing, and the one command that fixes it."""
 
 import os
 import shutil

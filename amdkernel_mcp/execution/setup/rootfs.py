@@ -65,7 +65,7 @@ class DebianSystem:
 
 
 def debian_system(settings: Settings) -> DebianSystem:
-    """The system that these settings ask for. Raises ToolchainError when a suite cannot be had or has expired."""
+    """The system that these settings ask for. Raises ToolchainError when a suite is not available or has expired."""
     hip = hip_release(settings)
     suites = dict.fromkeys((settings.debian_suite, *_FURTHER_SUITES[hip]))
     releases = tuple(find_release(suite, settings.debian_mirror) for suite in suites)
