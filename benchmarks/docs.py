@@ -1,4 +1,4 @@
-"""Documentation search beside plain FTS5 and bm25s on the same passages: `benchmarks/docs.py CORPUS QUESTIONS.jsonl`.
+"""Documentation search next to plain FTS5 and bm25s on the same passages: `benchmarks/docs.py CORPUS QUESTIONS.jsonl`.
 
 Ours is all that an agent waits for: aliases, spelling, glossary, ranking, snippets. The anchors are as they come: the
 same passages in one column; FTS5 with tokenizer `unicode61`, bm25s with its English stop words and the Porter2 stemmer;

@@ -12,7 +12,7 @@ from typing import Literal
 from amdkernel_mcp.errors import FlagError
 
 Variant = Literal["default", "fast-math", "none"]
-"""Which precompiled header fits (sandbox/image/compile/make_pch.sh). `none`: the headers are read anew, about 1 s."""
+"""Which precompiled header fits (sandbox/image/compile/make_pch.sh). `none`: the headers are read again, about 1 s."""
 
 ALLOWED_IN_SHORT = (
     "allowed are -O0 to -O3, -Os, -DNAME[=VALUE], -UNAME, -std=c++NN, -ffast-math and its parts, -ffp-contract=, "

@@ -6,14 +6,13 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.execution.runner.job import Argument as LaunchArgument
-from amdkernel_mcp.execution.runner.job import Launch as RunnerLaunch
+from amdkernel_mcp.expressions import Expression, ExpressionError
 from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter, find_kernel
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan
 from amdkernel_mcp.problems.dtypes import DTYPES, DType
-from amdkernel_mcp.problems.expressions import Expression, ExpressionError
 from amdkernel_mcp.problems.problem import Case, Number, Problem
 from amdkernel_mcp.results.kernels import Finding, FindingKind
+from amdkernel_mcp.runner_protocol.job import RunnerArgument, RunnerLaunch
 
 # Source: HIP hardware features table; CDNA4 raised the size of the LDS.
 _LDS_BYTES = {"gfx950": 160 << 10}
@@ -24,7 +23,7 @@ _LARGEST_WORKSPACE = 2 << 30  # bytes
 
 
 @dataclass(frozen=True)
-class Placement:
+class BoundPlan:
     """The launches of one case, or why there are none."""
 
     launches: tuple[RunnerLaunch, ...] = ()
@@ -43,7 +42,7 @@ def lds_limit(arch: str) -> int:
     return _LDS_BYTES.get(arch, _DEFAULT_LDS_BYTES)
 
 
-def place(plan: LaunchPlan, problem: Problem, case: Case, *, kernels: Sequence[KernelSymbol], arch: str) -> Placement:
+def bind(plan: LaunchPlan, problem: Problem, case: Case, *, kernels: Sequence[KernelSymbol], arch: str) -> BoundPlan:
     """`plan` on `case`; `finding` says what forbids it."""
     values: dict[str, Number] = {**plan.constants(), **case.values}
     try:
@@ -51,10 +50,10 @@ def place(plan: LaunchPlan, problem: Problem, case: Case, *, kernels: Sequence[K
             (space.name, _bytes(space.name, space.dtype, space.shape, values, case, space.line))
             for space in plan.workspaces
         )
-        launches = tuple(_place_launch(launch, problem, case, values, kernels, arch, plan) for launch in plan.launches)
+        launches = tuple(_bind_launch(launch, problem, case, values, kernels, arch, plan) for launch in plan.launches)
     except _Refused as refused:
-        return Placement(finding=refused.finding)
-    return Placement(launches, workspaces)
+        return BoundPlan(finding=refused.finding)
+    return BoundPlan(launches, workspaces)
 
 
 def _bytes(
@@ -78,7 +77,7 @@ def _value(where: str, expression: Expression, values: Mapping[str, Number], cas
         raise _Refused(f"{where}: {error.message}, in case {case.name}", line) from None
 
 
-def _place_launch(
+def _bind_launch(
     launch: Launch,
     problem: Problem,
     case: Case,
@@ -159,7 +158,7 @@ def _arguments(
     values: Mapping[str, Number],
     plan: LaunchPlan,
     case: Case,
-) -> tuple[LaunchArgument, ...]:
+) -> tuple[RunnerArgument, ...]:
     given = launch.args if launch.args is not None else tuple(argument.name for argument in problem.arguments)
     if len(given) != len(kernel.parameters):
         names = ", ".join(item if isinstance(item, str) else item.text for item in given)
@@ -170,7 +169,7 @@ def _arguments(
             launch.line,
         )
     buffers = {argument.name for argument in problem.arrays} | {space.name for space in plan.workspaces}
-    placed = []
+    bound = []
     for number, (item, parameter) in enumerate(zip(given, kernel.parameters, strict=True), start=1):
         name = item if isinstance(item, str) else item.text
         where = f"launch {launch.kernel}: parameter {number}"
@@ -178,7 +177,7 @@ def _arguments(
             kinds = ("a pointer", "a scalar") if parameter.is_pointer else ("a scalar", "an array")
             raise _Refused(f"{where} of the kernel is {kinds[0]}, but `{name}` is {kinds[1]}", launch.line)
         if name in buffers:
-            placed.append(LaunchArgument(buffer=name, scalar=None))
+            bound.append(RunnerArgument(buffer=name, scalar=None))
             continue
         if isinstance(item, str):
             if item not in values:
@@ -187,8 +186,8 @@ def _arguments(
         else:
             value, argument = _value(where, item, values, case, launch.line), None
         dtype = argument.dtype if argument else None
-        placed.append(LaunchArgument(buffer=None, scalar=_scalar(where, name, value, dtype, parameter, launch.line)))
-    return tuple(placed)
+        bound.append(RunnerArgument(buffer=None, scalar=_scalar(where, name, value, dtype, parameter, launch.line)))
+    return tuple(bound)
 
 
 def _scalar(where: str, name: str, value: Number, dtype: DType | None, parameter: Parameter, line: int) -> bytes:

@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from amdkernel_mcp.compiler.toolchain import rocm_environment
 from amdkernel_mcp.errors import SandboxError
+from amdkernel_mcp.execution.bare.toolchain import rocm_environment
 from amdkernel_mcp.execution.head_and_tail import HeadAndTail
 from amdkernel_mcp.execution.limits import COMPILE_LIMITS, RUN_LIMITS, Limits
 from amdkernel_mcp.execution.sandbox import ENVIRONMENT, MAX_DEPTH, MAX_MEMBERS, Completed, SandboxKind

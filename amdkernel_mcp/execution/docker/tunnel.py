@@ -58,9 +58,7 @@ def open_tunnel(url: str) -> Tunnel:
     """A tunnel to a daemon. Raises SandboxError with ssh's own message."""
     if shutil.which("ssh") is None:
         raise SandboxError("ssh is not installed", hint="`sudo apt-get install openssh-client`")
-    folder = Path(
-        tempfile.mkdtemp(prefix="amdkernel-ssh-")
-    )  # for us only: whoever opens the socket is root there
+    folder = Path(tempfile.mkdtemp(prefix="amdkernel-ssh-"))  # for us only: whoever opens the socket is root there
     socket = folder / "docker.sock"
     process = subprocess.Popen(
         ["/bin/sh", "-c", _UNTIL_STDIN_ENDS, "sh", *ssh_command(url, socket)],
