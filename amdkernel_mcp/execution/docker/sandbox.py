@@ -114,11 +114,7 @@ class DockerSandbox:
                 on_line=on_stderr,
                 stdin_stream=stdin_stream,
             )
-            ending = read_ending(bytes(received.stdout[-LAST_LINE_BYTES:]), token)
-            if ending is None and received.ended:
-                ending = ending_of_stopped(self._daemon, warm.container)
-            elif ending is None:
-                ending = ending_of_running(warm.container)
+            ending = self._ending(warm, received, token)
         finally:
             pool.destroy(warm)
         return _completed(received, ending, seconds=time.monotonic() - started, timeout_s=timeout_s)
@@ -149,6 +145,14 @@ class DockerSandbox:
                 remove(container)
                 raise
         return WarmContainer(container, stream)
+
+    def _ending(self, warm: WarmContainer, received: Received, token: str) -> Ending:
+        """How the job ended: as its last line says, else as Docker reports it. Raises SandboxError."""
+        if ending := read_ending(bytes(received.stdout[-LAST_LINE_BYTES:]), token):
+            return ending
+        if received.ended:
+            return ending_of_stopped(self._daemon, warm.container)
+        return ending_of_running(warm.container)
 
     def _reap_now_and_then(self) -> None:
         while not self._closed.is_set():
