@@ -85,3 +85,4 @@ class DoctorResult(Result):
 
     ok: bool
     checks: list[DoctorCheck]
+    packages: list[str] = Field(default=[], description="Debian packages of the sandbox: name, version, architecture")

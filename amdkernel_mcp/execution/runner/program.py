@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from amdkernel_mcp.errors import InputError, SandboxError
-from amdkernel_mcp.execution.docker.container import RUN_LIMITS
+from amdkernel_mcp.execution.limits import RUN_LIMITS
 from amdkernel_mcp.execution.runner.program_build import BUILT_FILES, build_program
 from amdkernel_mcp.execution.runner.program_files import Program
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
@@ -101,9 +101,9 @@ def run_program(
         return ProgramRun(code=1, ended=built.failed, compiled=False)
     program = replace(program, path=built.path)
     files = {**program.files, **built.files}
-    feed = StdinStream(stdin)
+    stdin_stream = StdinStream(stdin)
 
-    def once(how: Look, show: Callable[[Stream, bytes], None], feed: StdinStream) -> _Run:
+    def once(how: Look, show: Callable[[Stream, bytes], None], stdin_stream: StdinStream) -> _Run:
         exit_code = _ExitCode()
         done = sandbox.run(
             "run",
@@ -111,19 +111,20 @@ def run_program(
             files,
             timeout_s=timeout_s,
             on_stderr=_reader(show, exit_code),
-            feed=feed,
+            stdin_stream=stdin_stream,
         )
         return _Run(done, exit_code)
 
     on_progress(f"running {program.name}")
     printed = bytearray()
-    first = once(look, _recorder(printed, on_output), feed)
+    first = once(look, _recorder(printed, on_output), stdin_stream)
     findings: list[Finding] = []
     reports = {look.order: first.report(files[program.path])}
     for seed in range(1, look.schedules + 1):
         on_progress(f"running {program.name} in the order of seed {seed}")
         again = bytearray()
-        other = once(replace(look, order=seed), _recorder(again, None), StdinStream(None, already=bytes(feed.seen)))
+        same = StdinStream(None, already=bytes(stdin_stream.seen))
+        other = once(replace(look, order=seed), _recorder(again, None), same)
         reports[seed] = other.report(files[program.path])
         if (other.done.exit_code, again) != (first.done.exit_code, printed):
             findings.append(_differs(seed, first.done.exit_code, printed, other.done.exit_code, again))

@@ -163,7 +163,10 @@ static bool aperture(const char *s, u64 *out)
     return true;
 }
 
-/* Peel -x, |x|, neg(x), abs(x) and sext(x) off; the flags go to bit k of the instruction. */
+/*
+ * Peel -x, |x|, neg(x), abs(x) and sext(x) off; the flags go to bit k of the instruction. lit(x) is a literal whose
+ * value an inline constant has as well: LLVM 22 prints it so.
+ */
 static bool peel(char *s, int k, Inst *i)
 {
     for (;;) {
@@ -179,6 +182,8 @@ static bool peel(char *s, int k, Inst *i)
             drop = 4, i->neg |= (u8)(1 << k);
         else if (strncmp(s, "abs(", 4) == 0)
             drop = 4, i->abs |= (u8)(1 << k);
+        else if (strncmp(s, "lit(", 4) == 0)
+            drop = 4;
         else if (strncmp(s, "sext(", 5) == 0)
             drop = 5, i->sext |= (u8)(1 << k);
         else

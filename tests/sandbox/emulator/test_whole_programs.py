@@ -20,7 +20,11 @@ FLAGS = {"openmp": "-fopenmp"}
 OTHER_ARCHS = sorted(set(EMULATED) - {"gfx942"})
 
 BUILD = f"""
-build() {{ hipcc -O1 --offload-arch=gfx942 -Wno-unused-result -pthread -o "$OUT/$2" "$1.hip" $3; }}
+# HIP 7 has hipRTC in a library of its own; programs that do not use it do not get to need it.
+build() {{
+  hipcc -O1 --offload-arch=gfx942 -Wno-unused-result -pthread -o "$OUT/$2" "$1.hip" $3 \\
+    -Wl,--push-state,--as-needed -lhiprtc -Wl,--pop-state
+}}
 for program in {" ".join(sorted({*PROGRAMS} - {*FLAGS}))}; do build $program $program || exit 1; done
 {" && ".join(f"build {program} {program} {flags}" for program, flags in FLAGS.items())} || exit 1
 build printf {BUFFERED} "-mprintf-kind=buffered -DBUFFERED"
