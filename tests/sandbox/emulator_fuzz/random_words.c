@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "disassembler.h"
+#include "decode/disassembler.h"
 
 static u64 next_random(u64 *state)
 {
