@@ -4,8 +4,8 @@
     python scripts/list_emulated.py IMAGE > docs_index/emulated.tsv        (IMAGE: the sandbox image)
 
 A mnemonic is emulated on a target when the coverage program reports it as known there. A mnemonic with a row in the
-emulator's tables also counts where the assembler takes it (docs_index/mnemonics.tsv): the assembler accepts older names,
-such as `ds_read_b32` on gfx1100, that the disassembler never prints.
+emulator's tables also counts where the assembler takes it (docs_index/mnemonics.tsv): it accepts older names, such as
+`ds_read_b32` on gfx1100, that the disassembler never prints.
 """
 
 import json
@@ -37,7 +37,7 @@ def ask(image: str, *options: str) -> list[str]:
 
 
 def table(reports: Mapping[str, Iterable[str]], mnemonics: str) -> str:
-    """The text of emulated.tsv. reports: lines of the coverage program by the keys of REPORTS. mnemonics: mnemonics.tsv."""
+    """The text of emulated.tsv, from the coverage program's lines by key of REPORTS and the text of mnemonics.tsv."""
     found: dict[str, set[str]] = defaultdict(set)
     unknown = set()
     for target in TARGETS:
