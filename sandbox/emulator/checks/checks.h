@@ -20,7 +20,7 @@ struct Findings {
 };
 
 struct Checks {
-    const Note *notes; /* of each instruction */
+    const Annotation *annotations; /* of each instruction */
     Races *races; /* NULL: not looked for */
     u8 *reads_arguments; /* of each instruction: it has read one of the kernel's own */
 };
@@ -38,18 +38,18 @@ bool races_in_part(const Races *r);
 /* The finding of this kind at this instruction (and, for races, with this partner), counted once more; the first time
  * it is empty but for its key. NULL when there is no room for another. Without checks there are findings as well:
  * accesses beyond a block that hardware lets pass. */
-Finding *finding_at(Worker *k, OutcomeKind kind, u64 pc, u64 partner_pc);
+Finding *findings_at(Worker *k, OutcomeKind kind, u64 pc, u64 partner_pc);
 
 /* The place of an access, as a fault tells it, but for the instruction's text, which is added in the end. */
-Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
+Fault findings_place(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
                bool store);
 /* An instruction, and the calls that led there. */
 typedef struct { u64 at, callers[CALLERS]; } Place;
-Place place_in_code(const Wave *w, const Inst *i);
+Place findings_code_place(const Wave *w, const Inst *i);
 /* `use`: of an unset value that was loaded at `f`; else NULL. */
-void report_finding(Wave *w, const Fault *f, const Place *use);
+void findings_report(Wave *w, const Fault *f, const Place *use);
 /* `lanes` reach beyond a block or LDS, the one that `lane` and `address` name first; by `off` bytes at most. */
-void report_overrun(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, bool store, u32 lanes,
+void findings_report_overrun(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, bool store, u32 lanes,
                     u64 off);
 
 /* ---- the loop of a wave that is followed step by step ---- */

@@ -14,19 +14,19 @@ typedef struct { Origin known[MAX_ORIGINS]; u32 count; } Origins;
 
 /* What is known of a lane's register beside its unset bits. */
 enum {
-    BLANK = 16, /* nothing but constants and unset values went into the whole register */
-    PLACED = 64, /* its bits are where they were in the memory that Taint.placed tells of */
-    MIXED = 32, /* it is as it was loaded, together with bytes that are set: a struct's padding, or a member not in use */
+    UNDEFINED = 16, /* nothing but constants and unset values went into the whole register */
+    PLACED = 64, /* its bits are where they were in the memory that Uninit.placed tells of */
+    PARTLY_DEFINED = 32, /* it is as it was loaded, together with bytes that are set: a struct's padding, or a member not in use */
     ALL_BYTES = 15,
 };
 
 /* A value of `width` bytes of which every bit is unset has nothing set in it. */
-static inline u32 blank_if_all(u32 bits, u32 flags, u32 width)
+static inline u32 undefined_if_all(u32 bits, u32 flags, u32 width)
 {
-    return bits == (width < 4 ? (1u << 8 * width) - 1 : ~0u) ? flags | BLANK : flags;
+    return bits == (width < 4 ? (1u << 8 * width) - 1 : ~0u) ? flags | UNDEFINED : flags;
 }
 
-/* What is known of a byte of memory: 0, or an origin + 1 with BLANK and MIXED as kept_mark() puts them, and its unset
+/* What is known of a byte of memory: 0, or an origin + 1 with UNDEFINED and PARTLY_DEFINED as kept_mark() puts them, and its unset
  * bits. */
 typedef struct { u16 mark; u8 bits; } Kept;
 
@@ -37,7 +37,7 @@ typedef struct {
     u32 vector[VECTOR_REGISTERS][LANES]; /* a bit for each that is unset */
     u32 scalar[FIRST_VGPR];      /* likewise; SOURCE_SCC as well */
     u64 lanes[REGISTER_NUMBERS]; /* with such bits; of a scalar register all or none */
-    u64 blank[REGISTER_NUMBERS], mixed[REGISTER_NUMBERS], placed[REGISTER_NUMBERS];
+    u64 undefined[REGISTER_NUMBERS], partly_defined[REGISTER_NUMBERS], placed[REGISTER_NUMBERS];
     u8 origin[REGISTER_NUMBERS];
     Origins origins;
     Loaded loaded[MAX_ORIGINS];  /* by origin */
@@ -45,12 +45,12 @@ typedef struct {
     u64 loaded_end[LANES], copied_end[LANES]; /* of what a lane last loaded or stored so with something set in it, too */
     Kept *scratch;               /* of each byte, lane after lane */
     bool spilled;                /* something in `scratch` is not 0 */
-} Taint;
+} Uninit;
 
 /* ---- order.c: what happened before what ---- */
 
 /* Accesses are stamped with their wave's epoch, of which a new one begins where others may learn of the old ones. */
-typedef enum { SURELY, PERHAPS, CERTAINTIES } Certainty; /* of a release; PERHAPS: it counts for those who acquire */
+typedef enum { DEFINITE, POSSIBLE, CERTAINTIES } Certainty; /* of a release; POSSIBLE: it counts for those who acquire */
 
 typedef struct {
     u32 own;                         /* the last own epoch that other workgroups may learn of; 0: none */
@@ -65,9 +65,9 @@ typedef struct {
     u32 *foreign[CERTAINTIES];       /* likewise of waves of other workgroups, by bucket; NULL: nothing */
     bool learnt;                     /* `foreign` changed since the last barrier */
     bool stores_pending;             /* some that no wait has covered */
-} Order;
+} HappensBefore;
 
-typedef struct WaveShadow { Taint *taint; Order order; } WaveShadow;
+typedef struct WaveShadow { Uninit *uninit; HappensBefore happens_before; } WaveShadow;
 
 /* ---- races.c ---- */
 
@@ -86,10 +86,10 @@ typedef struct SyncTable SyncTable;
 
 enum { LDS_NEVER_WRITTEN = 1, LDS_CARRIED = 2 };
 
-/* BLANK and MIXED in a byte of memory, above an origin's number. */
+/* UNDEFINED and PARTLY_DEFINED in a byte of memory, above an origin's number. */
 enum { KEPT_NUMBER = 63, KEPT_SHIFT = 2 };
 static inline u16 kept_mark(u32 number, u32 flags) { return (u16)(number | flags << KEPT_SHIFT); }
-static inline u32 kept_flags(u16 mark) { return mark >> KEPT_SHIFT & (BLANK | MIXED | PLACED); }
+static inline u32 kept_flags(u16 mark) { return mark >> KEPT_SHIFT & (UNDEFINED | PARTLY_DEFINED | PLACED); }
 
 struct GroupShadow {
     u64 number;                  /* of the workgroup */
@@ -116,27 +116,27 @@ static inline WaveShadow *shadow_of(const Wave *w) { return &w->shadow->wave[w->
 /* What a lane's load brought of a register: unset bits of `width` bytes, at most 4, of those that lie at `address`; 0: not
  * in global memory. */
 typedef struct { u32 bits, flags, width; u64 address; u32 bytes; } Part;
-void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p);
-void taint_before(Wave *w, const Inst *i, const Note *n);
+void uninit_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p);
+void uninit_before(Wave *w, const Inst *i, const Annotation *n);
 /* Of lanes that load what is unset: those that load parts of a struct, and `mixed` is known already. */
-u64 taint_parts(Wave *w, const u64 *address, u64 unset, u64 mixed, u32 bytes);
-void taint_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes);
+u64 uninit_parts(Wave *w, const u64 *address, u64 unset, u64 partly_defined, u32 bytes);
+void uninit_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes);
 /* After it: the unset bits of each of the lane's bytes that are as unset in memory as they were where they come from. */
-void taint_copied(const Wave *w, const Inst *i, u16 reg, u64 address, u32 bytes, u32 lane, u8 *bits);
+void uninit_copied(const Wave *w, const Inst *i, u16 reg, u64 address, u32 bytes, u32 lane, u8 *bits);
 /* The same of a store to LDS, which passes the value on. */
-void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes);
-void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
-void taint_destroy(Taint *t);
-bool taint_pending(const Wave *w);
+void uninit_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes);
+void uninit_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+void uninit_destroy(Uninit *t);
+bool uninit_pending(const Wave *w);
 
 /* unset.c */
-void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
-void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+void uninit_check_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
+void uninit_check_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
 /* What was loaded for `lanes` from beyond LDS: it is a mistake to use it. */
-void check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes);
-void check_unset_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
+void uninit_check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes);
+void uninit_check_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
 
 /* arguments.c */
-void check_arguments(Wave *w, const Inst *i, AddressSpace space, const u64 *address, u64 active, u32 bytes);
+void kernarg_check(Wave *w, const Inst *i, AddressSpace space, const u64 *address, u64 active, u32 bytes);
 
 #endif

@@ -14,6 +14,6 @@ void crash_recovery_begin(CrashRecovery *r);
 void crash_recovery_end(CrashRecovery *r);
 
 /* Calls work(context); false when it crashed. What it held then is lost: its memory leaks, its objects are not to be used. */
-bool survives(void (*work)(void *context), void *context);
+bool crash_recovery_survives(void (*work)(void *context), void *context);
 
 #endif

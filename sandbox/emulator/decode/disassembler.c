@@ -117,7 +117,7 @@ static size_t ask_llvm(Disassembler *d, u8 *code, u64 bytes, u64 address, char *
     Question q = {.d = d, .code = code, .bytes = bytes, .address = address, .text = text, .text_bytes = text_bytes};
     if (!d->context || d->crashes > MOST_CRASHES)
         return 0;
-    if (survives(put_question, &q))
+    if (crash_recovery_survives(put_question, &q))
         return q.size;
     *text = 0;
     d->crashes++;
@@ -159,7 +159,7 @@ static size_t disassemble_whole(Disassembler *d, u8 *code, u64 bytes, u64 addres
 }
 
 /* LLVM reads freed memory where a literal is cut off by the end of the section: the last dwords get company. */
-size_t disassemble(Disassembler *d, u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes)
+size_t disassembler_read(Disassembler *d, u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes)
 {
     enum { LONGEST = 16 };
     u8 padded[2 * LONGEST] = {0};

@@ -221,7 +221,7 @@ static bool read_modifier(char *word, Inst *i, bool rdna)
     return (used & ~honoured(i, rdna)) == 0;
 }
 
-bool read_modifiers(const Words *words, Inst *i)
+bool modifiers_read(const Words *words, Inst *i)
 {
     char text[sizeof words->modifiers];
     strcpy(text, words->modifiers);
@@ -232,7 +232,7 @@ bool read_modifiers(const Words *words, Inst *i)
     char *rest = text;
     for (;;) {
         rest += strspn(rest, " ");
-        size_t n = operand_length(rest);
+        size_t n = operands_length(rest);
         if (!n)
             break;
         bool more = rest[n] != 0;

@@ -23,7 +23,7 @@ static u64 *resource(Wave *w, const Inst *i, u32 *number)
     Gws *g = w->worker->gws;
     *number = ((u32)i->offset + (w->s[SGPR_M0] >> M0_AT)) & ((1u << RESOURCE_BITS) - 1);
     if (!g)
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
     return g ? &g->state[*number] : NULL;
 }
 
@@ -52,8 +52,8 @@ static void pass(Wave *w, u32 number)
     Races *r = races_of(w);
     if (!r)
         return;
-    order_learn(r, w, r->sync, place_of_resource(number), false);
-    order_acquire(r, w);
+    happens_before_learn(r, w, r->sync, place_of_resource(number), false);
+    happens_before_acquire(r, w);
 }
 
 static void arrive(Wave *w, u32 number)
@@ -61,9 +61,9 @@ static void arrive(Wave *w, u32 number)
     Races *r = races_of(w);
     if (!r)
         return;
-    order_release(r, w, SURELY);
-    order_publish(r, w, r->sync, place_of_resource(number), true);
-    order_new_epoch(r, w);
+    happens_before_release(r, w, DEFINITE);
+    happens_before_publish(r, w, r->sync, place_of_resource(number), true);
+    happens_before_new_epoch(r, w);
 }
 
 static void ds_gws_barrier(Wave *w, const Inst *i)

@@ -199,7 +199,7 @@ static bool reserved(Wave *w, const Inst *i, Shape s)
 {
     if (1 << i->cbsz <= s.blocks && i->abid < 1 << i->cbsz)
         return false;
-    run_not_emulated(w, i);
+    fault_not_emulated(w, i);
     return true;
 }
 
@@ -275,7 +275,7 @@ static void run_mfma_f64(Wave *w, const Inst *i)
     Shape s = shape_of(i);
     int pairs = result_registers(s);
     if (i->cbsz || i->abid || i->blgp) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     expand_doubles(w, i, 0, 0, a);
@@ -327,7 +327,7 @@ static void run_smfmac(Wave *w, const Inst *i)
     Shape s = shape_of(i);
     int per = s.m * s.k / LANES;
     if (i->blgp || i->abid * per >= 32 || i->source[2] < FIRST_VGPR) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     read_sparse_a(w, i, s, a, held);

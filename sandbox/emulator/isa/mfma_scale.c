@@ -97,7 +97,7 @@ static void run_f8f6f4(Wave *w, const Inst *i)
     u32 d[LARGEST * LARGEST / LANES][LANES];
     int m = i->row->bytes, registers = m * m / LANES;
     if (i->abid || !format_of(i->cbsz, &format_a) || !format_of(i->blgp, &format_b)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     read_elements(w, i->source[0], format_a, m, &a);

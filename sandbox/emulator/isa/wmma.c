@@ -178,15 +178,15 @@ static u32 sum_integers(Wave *w, const Inst *i, const Element *a, const Element 
 
 static bool supported(Wave *w, const Inst *i)
 {
-    bool rdna3 = w->program->generation == GFX11, bent;
+    bool rdna3 = w->program->generation == GFX11, modified;
     if (is_integer(i))
-        bent = i->neg >> C & 1 || i->neg_hi;
+        modified = i->neg >> C & 1 || i->neg_hi;
     else
-        bent = i->clamp || (!has_signs(type_of(i, A)) && ((i->neg | i->neg_hi) & 3)) || (is_sparse(i) && (i->neg | i->neg_hi));
+        modified = i->clamp || (!has_signs(type_of(i, A)) && ((i->neg | i->neg_hi) & 3)) || (is_sparse(i) && (i->neg | i->neg_hi));
     bool index = !is_sparse(i) || i->source[INDEX] >= FIRST_VGPR;
-    if (index && !bent && !(i->op_sel & 3) && !(rdna3 && (copies_differ(w, i, A) || copies_differ(w, i, B))))
+    if (index && !modified && !(i->op_sel & 3) && !(rdna3 && (copies_differ(w, i, A) || copies_differ(w, i, B))))
         return true;
-    run_not_emulated(w, i);
+    fault_not_emulated(w, i);
     return false;
 }
 

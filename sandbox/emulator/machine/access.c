@@ -18,7 +18,7 @@ static u64 lanes_outside(const u64 *address, u64 active, u64 low, u64 limit)
     return bad & 1;
 }
 
-bool reachable(const Wave *w, u64 address, u64 bytes, Span *out)
+bool access_reachable(const Wave *w, u64 address, u64 bytes, Span *out)
 {
     const Dispatch *d = w->worker->dispatch;
     if (!memory_span(w->worker->memory, address, bytes, out))
@@ -46,12 +46,12 @@ static bool tolerated(const Wave *w, u32 lane, u64 address, u32 bytes, bool stor
     return true;
 }
 
-bool scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes)
+bool access_scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes)
 {
     Overrun o = {0};
     if (!tolerated(w, 0, address, bytes, false, &o))
         return false;
-    report_overrun(w, i, SPACE_SCALAR, 0, address, bytes, false, 1, o.off);
+    findings_report_overrun(w, i, SPACE_SCALAR, 0, address, bytes, false, 1, o.off);
     return true;
 }
 
@@ -65,20 +65,20 @@ static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u
             continue;
         if (address[l] >= cached->low && address[l] + bytes <= cached->high && (!store || cached->writable))
             continue;
-        if (!reachable(w, address[l], bytes, &span)) {
+        if (!access_reachable(w, address[l], bytes, &span)) {
             if (tolerated(w, l, address[l], bytes, store, &o))
                 continue;
-            wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_GLOBAL, l, address[l], bytes, store);
+            fault_record(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_GLOBAL, l, address[l], bytes, store);
             return false;
         }
         if (store && !span.writable) {
-            wave_fault(w, i, OUTCOME_READ_ONLY, SPACE_GLOBAL, l, address[l], bytes, store);
+            fault_record(w, i, OUTCOME_READ_ONLY, SPACE_GLOBAL, l, address[l], bytes, store);
             return false;
         }
         *cached = span;
     }
     if (o.lanes)
-        report_overrun(w, i, SPACE_GLOBAL, o.first, address[o.first], bytes, store, o.lanes, o.off);
+        findings_report_overrun(w, i, SPACE_GLOBAL, o.first, address[o.first], bytes, store, o.lanes, o.off);
     return true;
 }
 
@@ -111,8 +111,8 @@ static bool check_global(Wave *w, const Inst *i, const u64 *address, u64 active,
         a->base = NULL;
         memcpy(a->at, address, sizeof a->at);
     }
-    if (unlikely(w->worker->watchers))
-        watch_global(w, i, address, active, bytes, store);
+    if (unlikely(w->worker->observers))
+        observe_global(w, i, address, active, bytes, store);
     return true;
 }
 
@@ -135,26 +135,26 @@ static bool check_offsets(Wave *w, const Inst *i, const u32 *offset, u64 active,
     if (likely(!bad))
         return true;
     u32 lane = (u32)__builtin_ctzll(bad);
-    wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, space, lane, offset[lane], bytes, store);
+    fault_record(w, i, OUTCOME_OUT_OF_BOUNDS, space, lane, offset[lane], bytes, store);
     return false;
 }
 
 /* ---- addresses by segment ---- */
 
 /* `x`, where lanes that sleep hold what lane `first` does: then all 64 can be looked at alike. */
-static const u32 *awake_only(const Wave *w, const u32 *x, u64 active, u32 first, u32 *room)
+static const u32 *active_only(const Wave *w, const u32 *x, u64 active, u32 first, u32 *scratch_row)
 {
     if (likely(active == ~0ull))
         return x;
     if (active == w->all_lanes) {
-        memcpy(room, x, 32 * sizeof *x); /* of 32 lanes: the others never wake up */
-        memcpy(room + 32, x, 32 * sizeof *x);
-        return room;
+        memcpy(scratch_row, x, 32 * sizeof *x); /* of 32 lanes: the others never wake up */
+        memcpy(scratch_row + 32, x, 32 * sizeof *x);
+        return scratch_row;
     }
     for (int l = 0; l < LANES; l++)
-        room[l] = x[first];
-    choose(room, room, x, active);
-    return room;
+        scratch_row[l] = x[first];
+    choose(scratch_row, scratch_row, x, active);
+    return scratch_row;
 }
 
 static bool all_equal(const u32 *x)
@@ -183,10 +183,10 @@ static bool all_in_span(const Span *s, u64 base, const u32 *offset, u32 bytes, b
 static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
     const u32 *low = vector(w, i->source[0]);
-    u32 first = a->active ? (u32)__builtin_ctzll(a->active) : 0, room[LANES];
+    u32 first = a->active ? (u32)__builtin_ctzll(a->active) : 0, scratch_row[LANES];
     u64 base = (u64)(i64)i->offset;
     if (i->source[1] == SOURCE_OFF) {
-        const u32 *high = awake_only(w, low + LANES, a->active, first, room);
+        const u32 *high = active_only(w, low + LANES, a->active, first, scratch_row);
         if (!all_equal(high))
             return false;
         base += pair(0, high[0]);
@@ -194,7 +194,7 @@ static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Acces
         base += scalar64(w, i, 1);
     }
     a->base = (u8 *)base;
-    a->offset = awake_only(w, low, a->active, first, a->own);
+    a->offset = active_only(w, low, a->active, first, a->own);
     Span *cached = span_of(w, i);
     return likely(all_in_span(cached, base, a->offset, bytes, store)) ||
            (memory_span(w->worker->memory, base + a->offset[0], bytes, cached) &&
@@ -218,7 +218,7 @@ static bool resolve_global(Wave *w, const Inst *i, u32 bytes, bool store, Access
     bool quick = resolve_at_once(w, i, bytes, store, a);
     if (quick)
         fetch_ahead(w, i, a);
-    if (likely(quick && !w->worker->watchers))
+    if (likely(quick && !w->worker->observers))
         return true;
     if (i->source[1] == SOURCE_OFF) {
         for (int l = 0; l < LANES; l++)
@@ -230,7 +230,7 @@ static bool resolve_global(Wave *w, const Inst *i, u32 bytes, bool store, Access
     }
     if (!quick)
         return check_global(w, i, address, a->active, bytes, store, a);
-    watch_global(w, i, address, a->active, bytes, store);
+    observe_global(w, i, address, a->active, bytes, store);
     return true;
 }
 
@@ -238,8 +238,8 @@ static bool resolve_private(Wave *w, const Inst *i, const u32 *offset, u64 activ
 {
     if (!check_offsets(w, i, offset, active, bytes, w->scratch_bytes, store, SPACE_SCRATCH))
         return false;
-    if (unlikely(w->worker->watchers))
-        watch_private(w, i, offset, active, bytes, store);
+    if (unlikely(w->worker->observers))
+        observe_private(w, i, offset, active, bytes, store);
     a->base = NULL;
     for (u32 l = 0; l < LANES; l++)
         if (active >> l & 1)
@@ -272,12 +272,12 @@ static void tell_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 over,
         if (over >> l & 1 && (u64)offset[l] + bytes > farthest)
             farthest = (u64)offset[l] + bytes;
     u32 first = (u32)__builtin_ctzll(over);
-    report_overrun(w, i, SPACE_LDS, first, offset[first], bytes, true, (u32)__builtin_popcountll(over),
+    findings_report_overrun(w, i, SPACE_LDS, first, offset[first], bytes, true, (u32)__builtin_popcountll(over),
                    farthest - w->lds_bytes);
 }
 
 /* A flat access beyond what the workgroup has of LDS is a memory violation, which stops the wave, whereas ds_read and
- * ds_write go on (lds_slowly). Source: RDNA3 and RDNA4 ISA, 11.3 "Memory Error Checking"; what CDNA does is taken to be
+ * ds_write go on (access_lds_slowly). Source: RDNA3 and RDNA4 ISA, 11.3 "Memory Error Checking"; what CDNA does is taken to be
  * the same, for AMD's driver lets no wave mask a memory violation. */
 static bool resolve_flat_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes, bool store, Access *a)
 {
@@ -292,8 +292,8 @@ static bool resolve_flat_lds(Wave *w, const Inst *i, const u32 *offset, u64 lane
         }
     if (over && store)
         tell_beyond_lds(w, i, offset, over, bytes);
-    if (unlikely(w->worker->watchers))
-        watch_lds(w, i, offset, lanes & ~over, bytes, store);
+    if (unlikely(w->worker->observers))
+        observe_lds(w, i, offset, lanes & ~over, bytes, store);
     return true;
 }
 
@@ -332,7 +332,7 @@ static bool resolve_private_buffer(Wave *w, const Inst *i, u32 bytes, bool store
 {
     u32 offset[LANES], scalar = scalar32(w, i, 3), base = (u32)i->offset + scalar / LANES;
     if (i->idxen || scalar % (4 * LANES)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return false;
     }
     const u32 *v = i->offen ? vector(w, i->source[0]) : NULL;
@@ -402,7 +402,7 @@ static bool resolve_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access
     if (!memcmp(&w->s[at], private_buffer, sizeof private_buffer))
         return resolve_private_buffer(w, i, bytes, store, a);
     if (!read_buffer(w, i, at, scalar, &b)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return false;
     }
     const u32 *v = i->source[0] == SOURCE_OFF ? NULL : vector(w, i->source[0]);
@@ -449,8 +449,8 @@ static void leave_out_beyond(Wave *w, const Inst *i, u32 bytes, Access *a)
         return;
     a->outside = beyond;
     a->active &= ~beyond;
-    if (w->worker->watchers)
-        watch_beyond_lds(w, i, a->own, beyond, bytes);
+    if (w->worker->observers)
+        observe_beyond_lds(w, i, a->own, beyond, bytes);
 }
 
 /* As hardware has it: the rest of the last granule is there, stores and atomics beyond are dropped, loads bring zero. */
@@ -469,7 +469,7 @@ static void leave_out_as_hardware(Wave *w, const Inst *i, u32 bytes, bool store,
         tell_beyond_lds(w, i, a->own, over, bytes);
 }
 
-bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a)
+bool access_lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a)
 {
     for (int l = 0; l < LANES; l++)
         a->own[l] = address[l] + (u32)offset;
@@ -485,7 +485,7 @@ bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 byte
         if (!check_offsets(w, i, a->own, a->active, bytes, w->lds_bytes, store, SPACE_LDS))
             return false;
     }
-    if (unlikely(w->worker->watchers))
-        watch_lds(w, i, a->own, a->active, bytes, store);
+    if (unlikely(w->worker->observers))
+        observe_lds(w, i, a->own, a->active, bytes, store);
     return true;
 }

@@ -5,6 +5,6 @@
 #include "machine/machine.h"
 
 /* Sets Inst.awake, and where its rows lie, of every instruction; their sources must be settled. */
-void settle_awake(Program *p);
+void all_active_settle(Program *p);
 
 #endif

@@ -133,7 +133,7 @@ static bool aligned(Wave *w, const Inst *i, const Access *a, u32 bytes)
         if (likely(!((u64)at & (bytes - 1))))
             continue;
         bool lds = in_lds(w, at);
-        wave_fault(w, i, OUTCOME_MISALIGNED, lds ? SPACE_LDS : SPACE_GLOBAL, lane,
+        fault_record(w, i, OUTCOME_MISALIGNED, lds ? SPACE_LDS : SPACE_GLOBAL, lane,
                    lds ? (u64)(at - w->lds) : (u64)at, bytes, true);
         return false;
     }
@@ -173,7 +173,7 @@ static bool add_in_lds(Wave *w, const Access *a, AtomicOp op, const u32 *v, u32 
     return true;
 }
 
-void run_atomic(Wave *w, const Inst *i, const Access *a, AtomicOp op, u32 bytes, u16 data, u16 compare, u16 dst)
+void atomics_run(Wave *w, const Inst *i, const Access *a, AtomicOp op, u32 bytes, u16 data, u16 compare, u16 dst)
 {
     u32 old[2 * LANES]; /* kept back: the result may lie in the registers of the operands */
     const u32 *v = operand(w, data), *c = operand(w, compare);

@@ -7,10 +7,10 @@ static void run_exec_writer(Wave *w, const Inst *i)
     i->row->run(w, i);
     u64 after = exec_mask(w);
     if (after && after != before && !(after & ~before))
-        count_divergence(w, i);
+        counters_divergence(w, i);
 }
 
-bool writes_exec(const Inst *i)
+bool exec_written_by(const Inst *i)
 {
     const char *m = i->row->mnemonic;
     bool scalar = i->row->family == FAMILY_SALU || i->row->family == FAMILY_SMEM;
@@ -41,11 +41,11 @@ static void run_without_upper_lanes(Wave *w, const Inst *i)
     w->s[SGPR_EXEC + 1] = 0;
 }
 
-bool settle_exec(const Program *p, Inst *i)
+bool exec_settle(const Program *p, Inst *i)
 {
     if (reads_missing_lanes(p, i))
         return false;
-    if (i->run == i->row->run && writes_exec(i))
+    if (i->run == i->row->run && exec_written_by(i))
         i->run = writes_missing_lanes(p, i) ? run_without_upper_lanes : run_exec_writer;
     return true;
 }

@@ -75,7 +75,7 @@ enum {
 typedef struct {
     const char *mnemonic;
     Handler *run;
-    Handler *awake;        /* the same for Inst.awake, or NULL */
+    Handler *all_active;        /* the same for Inst.awake, or NULL */
     const char *layout;    /* text operands in order, see decode.c; alternatives split by '|' */
     u8 family;
     u8 result;             /* Type of the vector or scalar result */
@@ -90,15 +90,15 @@ typedef struct {
 typedef struct { const Row *rows; u32 count; } RowTable;
 
 /* How a source is to be read. */
-enum { READ_PLAIN, READ_CONSTANT, READ_UNIFORM, READ_BENT };
+enum { READ_PLAIN, READ_CONSTANT, READ_UNIFORM, READ_MODIFIED };
 
 /* Where rows of 64 lanes lie: Wave.bases. */
-enum { BASE_REGISTERS, BASE_CONSTANTS, BASE_ROOM, BASES };
+enum { BASE_REGISTERS, BASE_CONSTANTS, BASE_SCRATCH_ROWS, BASES };
 enum { LANE_SOURCES = 3 }; /* the most that Row.awake reads */
 
 /* What most handlers read while all lanes are awake stands in the first 64 bytes, a line of the host's cache. */
 struct Inst {
-    Handler *awake;         /* what to run where no lane sleeps: `run`, or what is quicker then */
+    Handler *all_active;         /* what to run where no lane sleeps: `run`, or what is quicker then */
     u32 result_place;       /* bytes from the registers */
     union {
         struct { u32 place[LANE_SOURCES], upper_place[LANE_SOURCES]; }; /* bytes from a base */
@@ -107,7 +107,7 @@ struct Inst {
     i32 offset;
     i32 offset1;
     u8 base[LANE_SOURCES];
-    u8 filled;              /* a source at BASE_ROOM */
+    u8 filled;              /* a source at BASE_SCRATCH_ROWS */
     u16 straight, steps;    /* see link_runs() */
     u16 sdst;               /* scalar result */
     u16 dst;                /* vector result */
@@ -117,7 +117,7 @@ struct Inst {
     u16 upper[LANE_SOURCES]; /* READ_PLAIN of two f32: register of the upper one, `source` being that of the lower */
     u8 splat[SOURCES];      /* READ_CONSTANT: which of Program.constants */
     u8 how[SOURCES];
-    bool bent;              /* the result needs more than EXEC: clamp, omod, SDWA or DPP */
+    bool modified;              /* the result needs more than EXEC: clamp, omod, SDWA or DPP */
     u32 raw;                /* first dword of the machine code: SOPP/SOPK immediates */
     u32 target;             /* index of a branch target; of a dual instruction's first half in Program.halves */
     u8 neg, abs, sext;      /* a bit per source */
@@ -158,7 +158,7 @@ struct Program {
     u32 (*constants)[2 * LANES]; /* of operands: 64 low words, 64 high words */
     u64 address, bytes;
     u32 count, constant_count;
-    const struct MemoryShape *shape; /* NULL: no memory model */
+    const struct GpuShape *shape; /* NULL: no memory model */
     Inst *halves;           /* of dual instructions (VOPD), two by two */
     u32 duals;
     CompiledRun **compiled; /* by the run's first instruction; NULL, or of it, where the loop interprets */
@@ -168,7 +168,7 @@ struct Program {
     bool wave32;            /* decoded for waves of 32 lanes, else of 64 */
     u64 text_start, text_end; /* of the section, of which this may be one kernel's part */
     char arch[16];          /* "gfx942" */
-    struct Note **notes;    /* what the checks know of each instruction: points to NULL at first, see notes.h */
+    struct Annotation **annotations;    /* what the checks know of each instruction: points to NULL at first, see notes.h */
     bool ocp_float8;        /* gfx950 and later; gfx942 has the FNUZ formats */
     bool flushes_halves;    /* gfx90a: matrix and dot products take and give no denormal f16 or bf16 */
 };
@@ -176,7 +176,7 @@ struct Program {
 /* Why a wave came back to the scheduler. */
 typedef enum { STOP_NONE, STOP_BARRIER, STOP_END, STOP_FAULT, STOP_YIELD, STOP_MODE } Stop;
 
-typedef struct { u64 executions, lanes; } Tally;
+typedef struct { u64 executions, lanes; } PcExecutions;
 
 typedef struct { u64 low, high; bool writable, input; } Span;  /* addresses low..high-1 */
 
@@ -239,7 +239,7 @@ typedef struct { u64 active, bank_conflicts, address_conflicts; } LdsCycles;
 struct Worker {
     Memory *memory;
     const Dispatch *dispatch;
-    Tally *tally;           /* one per instruction */
+    PcExecutions *pc_counts;           /* one per instruction */
     Span cache[SPAN_CACHE]; /* last span hit, by instruction */
     u64 met[SPAN_CACHE];    /* the address that its first lane had */
     u64 budget;             /* wave-instructions until the wave must yield */
@@ -247,13 +247,13 @@ struct Worker {
     Events events;
     LdsCycles lds;
     PcCounts *pcs;          /* NULL, or one per instruction; see watch.h */
-    struct MemoryView *view;
-    u32 watchers;           /* Watcher bits: who looks on at memory instructions, see watch.h */
+    struct L1View *view;
+    u32 observers;           /* Observer bits: who looks on at memory instructions, see watch.h */
     Checks *checks;         /* NULL without checks */
     Findings *findings;     /* NULL: none yet */
     Gws *gws;               /* NULL: not a cooperative launch */
     Fault fault;
-    u32 room[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
+    u32 scratch_row[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
 };
 
 /* Wave-instructions that this thread has run: a clock that moves, and no statement about time on a GPU. */
@@ -272,16 +272,16 @@ static inline u64 real_clock(Worker *k)
 /* ---- fault.c: the one exit ---- */
 
 /* The calls that led to where the wave is, as Fault tells them. */
-void list_callers(const Wave *w, u64 *callers);
+void fault_callers(const Wave *w, u64 *callers);
 
-void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
+void fault_record(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
                 bool store);
-void run_not_emulated(Wave *w, const Inst *i);
+void fault_not_emulated(Wave *w, const Inst *i);
 
 /* ---- wave.c ---- */
 
 /* What hints and waits do here; the loop passes them by. */
-void no_effect(Wave *w, const Inst *i);
+void fault_no_effect(Wave *w, const Inst *i);
 
 /* ---- memory.c, inside the emulator ---- */
 
@@ -302,14 +302,14 @@ extern const u32 isa_table_count;
 /* ---- isa/convert.c ---- */
 
 /* The bits of its first register that an instruction writes, where it may be a conversion that leaves the others. */
-u32 converted_part(const Inst *i);
+u32 convert_written_bits(const Inst *i);
 
 /* ---- counters.c ---- */
 
-void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *counters);
+void counters_gather(const Program *p, const PcExecutions *pc_counts, u64 waves, u64 *counters);
 void counters_add_worker(const Worker *k, u64 *counters);
-void count_divergence(Wave *w, const Inst *i);
-u64 bytes_asked(const Inst *i, Tally t);
+void counters_divergence(Wave *w, const Inst *i);
+u64 counters_bytes_asked(const Inst *i, PcExecutions t);
 
 /* ---- scalar operands ---- */
 
@@ -379,13 +379,13 @@ static inline u32 wave_lanes(const Wave *w) { return w->wave32 ? 32 : 64; }
 
 /* ---- vector operands (lanes.c holds the slow halves) ---- */
 
-SELDOM const u32 *source_uniform(const Wave *w, const Inst *i, int k, u32 *room);
-SELDOM const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room);
-SELDOM const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room);
-SELDOM const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room);
+SELDOM const u32 *source_uniform(const Wave *w, const Inst *i, int k, u32 *scratch_row);
+SELDOM const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *scratch_row);
+SELDOM const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *scratch_row);
+SELDOM const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *scratch_row);
 /* Two f32 of each lane, wherever they lie. */
 typedef struct { const u32 *low, *high; } Halves;
-SELDOM Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *room);
+SELDOM Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *scratch_row);
 SELDOM void put_slow(Wave *w, const Inst *i, const u32 *result);
 SELDOM void put64_slow(Wave *w, const Inst *i, const u32 *result);
 void put_mask(Wave *w, const Inst *i, u64 mask);
@@ -396,31 +396,31 @@ u64 dpp_moved(const Wave *w, const Inst *i, u64 lanes);
 static inline u32 *vector(Wave *w, u32 operand) { return w->v[operand - FIRST_VGPR]; }
 
 /* 64 values of a source of up to 32 bits; `room` holds 64 words. */
-static inline const u32 *source(Wave *w, const Inst *i, int k, u32 *room)
+static inline const u32 *source(Wave *w, const Inst *i, int k, u32 *scratch_row)
 {
     if (likely(i->how[k] == READ_PLAIN))
         return vector(w, i->source[k]);
     if (i->how[k] == READ_CONSTANT)
         return w->constants[i->splat[k]];
-    return i->how[k] == READ_UNIFORM ? source_uniform(w, i, k, room) : source_slow(w, i, k, room);
+    return i->how[k] == READ_UNIFORM ? source_uniform(w, i, k, scratch_row) : source_slow(w, i, k, scratch_row);
 }
 /* 64 low words, then 64 high words; `room` holds 128. */
-static inline const u32 *source64(Wave *w, const Inst *i, int k, u32 *room)
+static inline const u32 *source64(Wave *w, const Inst *i, int k, u32 *scratch_row)
 {
     if (likely(i->how[k] == READ_PLAIN))
         return vector(w, i->source[k]);
-    return i->how[k] == READ_CONSTANT ? w->constants[i->splat[k]] : source64_slow(w, i, k, room);
+    return i->how[k] == READ_CONSTANT ? w->constants[i->splat[k]] : source64_slow(w, i, k, scratch_row);
 }
-static inline const u32 *source_packed(Wave *w, const Inst *i, int k, u32 *room)
+static inline const u32 *source_packed(Wave *w, const Inst *i, int k, u32 *scratch_row)
 {
-    return likely(i->how[k] == READ_PLAIN) ? vector(w, i->source[k]) : source_packed_slow(w, i, k, room);
+    return likely(i->how[k] == READ_PLAIN) ? vector(w, i->source[k]) : source_packed_slow(w, i, k, scratch_row);
 }
 
-static inline Halves source_halves(Wave *w, const Inst *i, int k, u32 *room)
+static inline Halves source_halves(Wave *w, const Inst *i, int k, u32 *scratch_row)
 {
     if (likely(i->how[k] == READ_PLAIN))
         return (Halves){vector(w, i->source[k]), vector(w, i->upper[k])};
-    return source_halves_slow(w, i, k, room);
+    return source_halves_slow(w, i, k, scratch_row);
 }
 
 /* All ones for each of the eight lanes whose bit is set. */
@@ -451,14 +451,14 @@ static inline void put_masked(u32 *to, const u32 *result, u64 mask)
 /* Store a result of one register, or of two, where it belongs. */
 static inline void put(Wave *w, const Inst *i, const u32 *result)
 {
-    if (!i->bent)
+    if (!i->modified)
         put_masked(vector(w, i->dst), result, exec_mask(w));
     else
         put_slow(w, i, result);
 }
 static inline void put64(Wave *w, const Inst *i, const u32 *result)
 {
-    if (!i->bent) {
+    if (!i->modified) {
         put_masked(vector(w, i->dst), result, exec_mask(w));
         put_masked(vector(w, i->dst + 1), result + LANES, exec_mask(w));
     } else {

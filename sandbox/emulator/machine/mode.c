@@ -25,7 +25,7 @@ static bool is_wide_or_half(u8 type) { return type == TYPE_F64 || is_half_float(
 
 /* MODE has two fields of each kind: for f32, and for f64 and f16. Sources and result each have their own denormals, and
  * what touches both kinds rounds as the second says.  LLVM, SIModeRegister. */
-u32 host_mode(const Wave *w, const Inst *i)
+u32 mode_of_host(const Wave *w, const Inst *i)
 {
     static const u32 rounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
     bool from = is_wide_or_half(i->row->source[0]), to = is_wide_or_half(i->row->result);
@@ -62,8 +62,8 @@ static bool wants_other_minimum(Wave *w, const Inst *i)
         bool packed = type == TYPE_PKF16;
         if (!packed && type != TYPE_F16 && type != TYPE_F32 && type != TYPE_F64)
             continue;
-        u32 *room = w->worker->room[k];
-        const u32 *p = packed ? source_packed(w, i, k, room) : type == TYPE_F64 ? source64(w, i, k, room) : source(w, i, k, room);
+        u32 *scratch_row = w->worker->scratch_row[k];
+        const u32 *p = packed ? source_packed(w, i, k, scratch_row) : type == TYPE_F64 ? source64(w, i, k, scratch_row) : source(w, i, k, scratch_row);
         for (int l = 0; l < LANES; l++)
             if (lane_active(w, (u32)l) && signals_nan(type, p, l))
                 return true;

@@ -81,7 +81,7 @@ static void count_matrix(const Row *r, u64 executions, u64 *counters)
 static bool encoded_as_flat(const Row *r) { return r->family != FAMILY_BUFFER; }
 
 /* TA and TD see an atomic as such; the SQ sees one that returns a value as a read, another as a write. */
-static void count_vector_memory(const Inst *i, Tally t, u64 *counters)
+static void count_vector_memory(const Inst *i, PcExecutions t, u64 *counters)
 {
     const Row *r = i->row;
     AccessKind kind = r->detail[2];
@@ -99,7 +99,7 @@ static void count_vector_memory(const Inst *i, Tally t, u64 *counters)
     counters[COUNTER_bytes_atomic] += kind == ACCESS_ATOMIC ? bytes : 0;
 }
 
-static void count_lds(const Row *r, Tally t, u64 *counters)
+static void count_lds(const Row *r, PcExecutions t, u64 *counters)
 {
     bool two = has(r->mnemonic, "read2") || has(r->mnemonic, "write2") || has(r->mnemonic, "wrxchg2");
     counters[COUNTER_SQ_INSTS_LDS] += t.executions;
@@ -107,7 +107,7 @@ static void count_lds(const Row *r, Tally t, u64 *counters)
     counters[COUNTER_lds_bytes] += t.lanes * r->bytes * (two ? 2 : 1);
 }
 
-static void count_scalar_memory(const Row *r, Tally t, u64 *counters)
+static void count_scalar_memory(const Row *r, PcExecutions t, u64 *counters)
 {
     counters[COUNTER_SQ_INSTS_SMEM] += t.executions;
     u32 dwords = r->bytes / 4u;
@@ -129,7 +129,7 @@ static void count_misc(const char *m, u64 executions, u64 *counters)
         counters[COUNTER_SQ_INSTS_SENDMSG] += executions;
 }
 
-static void count(const Inst *i, Tally t, u64 *counters)
+static void count(const Inst *i, PcExecutions t, u64 *counters)
 {
     const Row *r = i->row;
     counters[COUNTER_SQ_INSTS] += t.executions;
@@ -157,7 +157,7 @@ static void count(const Inst *i, Tally t, u64 *counters)
 }
 
 /* What one instruction asked of any memory. */
-u64 bytes_asked(const Inst *i, Tally t)
+u64 counters_bytes_asked(const Inst *i, PcExecutions t)
 {
     u64 counters[COUNTER_COUNT] = {0};
     count(i, t, counters);
@@ -167,7 +167,7 @@ u64 bytes_asked(const Inst *i, Tally t)
 
 typedef struct { const Program *program; u64 *counters; } Gathering;
 
-static void count_instruction(void *context, u32 n, Tally t)
+static void count_instruction(void *context, u32 n, PcExecutions t)
 {
     const Gathering *g = context;
     const Inst *i = &g->program->code[n];
@@ -176,12 +176,12 @@ static void count_instruction(void *context, u32 n, Tally t)
         count_arithmetic(g->program->halves[i->target + half].row->mnemonic, t.executions, g->counters);
 }
 
-void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *counters)
+void counters_gather(const Program *p, const PcExecutions *pc_counts, u64 waves, u64 *counters)
 {
     Gathering g = {p, counters};
     counters[COUNTER_SQ_WAVES] = waves;
     counters[COUNTER_SQ_WAVES_EQ_64] = waves - counters[COUNTER_SQ_WAVES_LT_64];
-    tallies_visit(tally, p->count, count_instruction, &g);
+    pc_counts_visit(pc_counts, p->count, count_instruction, &g);
     counters[p->wave32 ? COUNTER_SQ_WAVE32_INSTS : COUNTER_SQ_WAVE64_INSTS] = counters[COUNTER_SQ_INSTS];
 }
 
@@ -216,7 +216,7 @@ void counters_add_worker(const Worker *k, u64 *counters)
     counters[COUNTER_SQ_LDS_IDX_ACTIVE] += k->lds.active;
 }
 
-void count_divergence(Wave *w, const Inst *i)
+void counters_divergence(Wave *w, const Inst *i)
 {
     w->worker->events.divergent++;
     if (w->worker->pcs)

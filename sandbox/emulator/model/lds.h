@@ -9,7 +9,7 @@
 typedef struct LdsModel LdsModel;
 
 /* `lanes` of a wave. */
-LdsModel *lds_model_create(const MemoryShape *shape, u32 lanes);
+LdsModel *lds_model_create(const GpuShape *shape, u32 lanes);
 void lds_model_destroy(LdsModel *m);
 
 /* `hint`: the same number for the same instruction. */

@@ -8,7 +8,7 @@
  * the step in which the kernel's descriptor tells them. */
 typedef struct { u32 of_simd, granule, encoded; } Vgprs;
 
-typedef struct MemoryShape {
+typedef struct GpuShape {
     const char *arch;
     u32 clusters, cus_per_cluster; /* XCDs, or RDNA's shader arrays */
     u32 simds_per_cu, waves_per_simd;
@@ -23,7 +23,7 @@ typedef struct MemoryShape {
     u32 mall_mib;                  /* Infinity Cache of the package; 0: none */
     bool l2_survives;              /* a dispatch: the L2 is coherent, because there is but one */
     bool address_groups_known;     /* how the address unit takes a wave, see trace.c */
-} MemoryShape;
+} GpuShape;
 
 enum {
     LINE_BYTES = 128, SECTOR_BYTES = 32, L1_WAYS = 64, GL1_WAYS = 16, L2_WAYS = 16, MALL_WAYS = 16,
@@ -31,6 +31,6 @@ enum {
 };
 
 /* NULL for an architecture without a model. */
-const MemoryShape *memory_shape(const char *arch);
+const GpuShape *shapes_find(const char *arch);
 
 #endif

@@ -27,7 +27,7 @@ static bool can_follow(const Piece *pieces, ScalarUse *uses)
 {
     bool ok = pieces[0].inst;
     for (u32 k = 0; k < 2 && pieces[k].inst; k++)
-        ok = note_scalars(uses, pieces[k].inst, pieces[k].how) && ok;
+        ok = lower_record_scalars(uses, pieces[k].inst, pieces[k].how) && ok;
     return ok;
 }
 
@@ -50,23 +50,23 @@ static const Inst *compile_lanes(Compiler *c, const Inst *first, const Inst *end
         }
         rows_end(&rows);
     }
-    vzeroupper(&c->code);
+    x86_vzeroupper(&c->code);
     return i;
 }
 
 static void compile_run(Compiler *c, const Inst *i, const Inst *end)
 {
-    run_begin(&c->code, c->program->code);
+    x86_run_begin(&c->code, c->program->code);
     while (i < end) {
         if (c->pieces[number_of(c, i)]->inst) {
             i = compile_lanes(c, i, end);
             continue;
         }
-        if (i->run != no_effect)
-            run_call(&c->code, i, c->program->code, c->stopped);
+        if (i->run != fault_no_effect)
+            x86_run_call(&c->code, i, c->program->code, c->stopped);
         i += i->steps;
     }
-    run_end(&c->code, i);
+    x86_run_end(&c->code, i);
 }
 
 /* ---- all of them ---- */
@@ -78,7 +78,7 @@ static void find_pieces(Compiler *c, u32 n)
     ScalarUse own[SCALAR_FILE] = {UNUSED};
     bool ok = first == i || i->run == i->row->run; /* else both halves read what the other writes */
     for (u32 k = 0; k <= is_dual(i) && ok; k++) {
-        pieces[k] = (Piece){first + k, lowering_of(first + k)};
+        pieces[k] = (Piece){first + k, lower_find(first + k)};
         ok = pieces[k].how;
     }
     if (!ok || !can_follow(pieces, own))
@@ -110,7 +110,7 @@ static void compile_all(Compiler *c)
 {
     enum { ALIGNMENT = 16 };
     Program *p = c->program;
-    c->stopped = runs_stopped(&c->code);
+    c->stopped = x86_runs_stopped(&c->code);
     for (u32 n = 0; n < p->count && !c->code.full; n++) {
         if (!c->starts[n] || !p->code[n].straight)
             continue;
@@ -148,7 +148,7 @@ static bool compile(Program *p)
     return done && !c.code.full && publish(p, &c.code);
 }
 
-void program_compile(Program *p)
+void compile_program(Program *p)
 {
     enum { BYTES_EACH = 2048, MOST = 1 << 20 };
     if (!__builtin_cpu_supports("avx512f") || p->count > MOST)
@@ -159,10 +159,10 @@ void program_compile(Program *p)
     if (p->machine_code == MAP_FAILED)
         p->machine_code = NULL;
     if (!p->machine_code || !compile(p))
-        program_forget_compiled(p);
+        compile_forget(p);
 }
 
-void program_forget_compiled(Program *p)
+void compile_forget(Program *p)
 {
     free(p->compiled);
     if (p->machine_code)

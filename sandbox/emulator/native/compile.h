@@ -5,7 +5,7 @@
 #include "machine/machine.h"
 
 /* Sets Program.compiled of the instructions at which runs begin; of none where the host cannot. */
-void program_compile(Program *p);
-void program_forget_compiled(Program *p);
+void compile_program(Program *p);
+void compile_forget(Program *p);
 
 #endif

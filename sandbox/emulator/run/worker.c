@@ -24,7 +24,7 @@ enum {
 };
 
 static u64 stop_at(Queue *q) { return __atomic_load_n(&q->stop_at, __ATOMIC_RELAXED); }
-bool queue_stopped(Queue *q) { return stop_at(q) != ~0ull; }
+bool worker_queue_stopped(Queue *q) { return stop_at(q) != ~0ull; }
 
 /* Workgroups before this one go on: if one of them faults too, that is told, whichever thread was the faster. */
 static void stop(Queue *q, u64 workgroup)
@@ -36,7 +36,7 @@ static void stop(Queue *q, u64 workgroup)
 
 static bool may_run(Queue *q, const Group *g) { return g->number < stop_at(q); }
 
-double monotonic_s(void)
+double worker_monotonic_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -44,39 +44,39 @@ double monotonic_s(void)
 }
 
 /* What comes next is the same whether there was a pause or not: it is taken where no turn has begun, or kept its place. */
-static bool shall_pause(Crew *c)
+static bool shall_pause(WorkerThread *c)
 {
-    if (c->queue->pause_at > 0 && monotonic_s() >= c->queue->pause_at)
+    if (c->queue->pause_at > 0 && worker_monotonic_s() >= c->queue->pause_at)
         c->paused = true;
     return c->paused;
 }
 
 /* ---- one workgroup ---- */
 
-static u64 slice(Crew *c, const Group *g)
+static u64 slice(WorkerThread *c, const Group *g)
 {
     u64 limit = c->queue->dispatch->step_limit, done = __atomic_load_n(&c->queue->steps, __ATOMIC_RELAXED);
     u64 quantum = c->worker.checks ? CHECKED_QUANTUM : c->resident > 1 ? SHORT_QUANTUM : QUANTUM;
     if (c->schedule.seed)
         quantum = schedule_slice(&c->schedule, g->number);
-    if (c->queue->end_at > 0 && monotonic_s() >= c->queue->end_at)
+    if (c->queue->end_at > 0 && worker_monotonic_s() >= c->queue->end_at)
         return 0;
     if (!limit)
         return quantum;
     return done >= limit ? 0 : limit - done < quantum ? limit - done : quantum;
 }
 
-static void limit_reached(Crew *c, Group *g, Wave *w)
+static void limit_reached(WorkerThread *c, Group *g, Wave *w)
 {
     bool others_wait = false;
     for (u32 n = 0; n < g->wave_count; n++)
         others_wait |= g->waves[n].at_barrier;
-    wave_fault(w, &w->program->code[w->pc], others_wait ? OUTCOME_DEADLOCK : OUTCOME_STEP_LIMIT, SPACE_GLOBAL, 0, 0, 0,
+    fault_record(w, &w->program->code[w->pc], others_wait ? OUTCOME_DEADLOCK : OUTCOME_STEP_LIMIT, SPACE_GLOBAL, 0, 0, 0,
                false);
     stop(c->queue, 0);
 }
 
-static void run_slice(Crew *c, Group *g, Wave *w)
+static void run_slice(WorkerThread *c, Group *g, Wave *w)
 {
     Worker *k = &c->worker;
     u64 steps = slice(c, g);
@@ -93,7 +93,7 @@ static void run_slice(Crew *c, Group *g, Wave *w)
 }
 
 /* A look at a barrier of the grid costs steps too, so that a wave which nobody joins there comes to the limit. */
-static bool waits_for_grid(Crew *c, Group *g, Wave *w)
+static bool waits_for_grid(WorkerThread *c, Group *g, Wave *w)
 {
     if (!gws_waits(w))
         return false;
@@ -114,7 +114,7 @@ static bool all_signalled(const Group *g)
 }
 
 /* Who waits goes on; who has signalled and not yet waited will not wait. */
-static void pass_barrier(Crew *c, Group *g)
+static void pass_barrier(WorkerThread *c, Group *g)
 {
     shadow_barrier(g->shadow, &c->worker);
     g->signals = 0;
@@ -126,11 +126,11 @@ static void pass_barrier(Crew *c, Group *g)
     }
 }
 
-typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_ASLEEP } Round; /* asleep: every wave that could run chose to wait */
+typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_INACTIVE } Round; /* asleep: every wave that could run chose to wait */
 
 /* A trap ends the queue, not the waves beside it: they go on to their own, so that each tells of its failed assert. What
  * is told as the dispatch's fault is the first. */
-static void run_beside_trap(Crew *c, Group *g)
+static void run_beside_trap(WorkerThread *c, Group *g)
 {
     const Fault first = c->worker.fault;
     bool any = true;
@@ -142,7 +142,7 @@ static void run_beside_trap(Crew *c, Group *g)
                 continue;
             run_slice(c, g, w);
             if (g->trace)
-                group_trace_relieve(c->worker.view, g->trace, &c->worker);
+                l1_group_relieve(c->worker.view, g->trace, &c->worker);
             w->ended = w->stop == STOP_END || w->stop == STOP_FAULT;
             w->at_barrier = w->stop == STOP_BARRIER;
             any = true;
@@ -153,7 +153,7 @@ static void run_beside_trap(Crew *c, Group *g)
 
 /* The `n`th wave to have its turn. The first work-item often prepares what all use: where its wave always comes first,
  * who uses such a thing too early never does so before it is there. */
-static Wave *wave_in_turn(const Crew *c, Group *g, u32 first, u32 n)
+static Wave *wave_in_turn(const WorkerThread *c, Group *g, u32 first, u32 n)
 {
     enum { EVERY = 4 };
     if (c->queue->dispatch->last_waves_first && !c->schedule.seed && (g->number + g->passed) % EVERY != EVERY - 1)
@@ -162,9 +162,9 @@ static Wave *wave_in_turn(const Crew *c, Group *g, u32 first, u32 n)
 }
 
 /* Let every wave that can run do so once. Progress: one of them ended or reached a barrier. */
-static Round run_round(Crew *c, Group *g)
+static Round run_round(WorkerThread *c, Group *g)
 {
-    Round round = ROUND_ASLEEP;
+    Round round = ROUND_INACTIVE;
     u32 first = c->schedule.seed ? schedule_draw(&c->schedule, g->wave_count) : 0;
     for (u32 n = 0; n < g->wave_count && may_run(c->queue, g); n++) {
         Wave *w = wave_in_turn(c, g, first, n);
@@ -173,7 +173,7 @@ static Round run_round(Crew *c, Group *g)
         if (likely(!waits_for_grid(c, g, w)))
             run_slice(c, g, w);
         if (g->trace)
-            group_trace_relieve(c->worker.view, g->trace, &c->worker);
+            l1_group_relieve(c->worker.view, g->trace, &c->worker);
         if (w->stop == STOP_FAULT) {
             if (c->worker.fault.kind == OUTCOME_TRAP) {
                 w->ended = true;
@@ -186,7 +186,7 @@ static Round run_round(Crew *c, Group *g)
         } else if (w->stop == STOP_BARRIER) {
             w->at_barrier = true;
         } else {
-            if (round == ROUND_ASLEEP && !c->worker.budget)
+            if (round == ROUND_INACTIVE && !c->worker.budget)
                 round = ROUND_BUSY;
             continue;
         }
@@ -200,27 +200,27 @@ static Round run_round(Crew *c, Group *g)
 /* ---- the workgroups of one worker ---- */
 
 /* True while there is a workgroup left and a place to run it. */
-static bool start_next(Crew *c, Group *g)
+static bool start_next(WorkerThread *c, Group *g)
 {
     Queue *q = c->queue;
     u64 number = __atomic_fetch_add(&q->next, 1, __ATOMIC_RELAXED);
     if (number >= q->total)
         return g->busy = false;
     u64 workgroup = schedule_workgroup(&c->schedule, number);
-    __atomic_fetch_add(&q->waves, group_start(g, &c->worker, workgroup), __ATOMIC_RELAXED);
+    __atomic_fetch_add(&q->waves, wave_group_start(g, &c->worker, workgroup), __ATOMIC_RELAXED);
     return true;
 }
 
-static void note_idle(Crew *c, Round round)
+static void annotate_idle(WorkerThread *c, Round round)
 {
     if (round == ROUND_PROGRESS)
         c->idle_steps = 0;
-    else if (round == ROUND_ASLEEP)
+    else if (round == ROUND_INACTIVE)
         c->idle_steps += MEAN_SLICE;
 }
 
 /* Run a group until it ends (true) or seems to wait for another one, or it is time for a pause. */
-static bool run_group(Crew *c, Group *g)
+static bool run_group(WorkerThread *c, Group *g)
 {
     u32 limit = c->resident > 1 ? 1 : PATIENCE;
     while (g->live && c->idle < limit && may_run(c->queue, g)) {
@@ -228,23 +228,23 @@ static bool run_group(Crew *c, Group *g)
             return false;
         Round round = run_round(c, g);
         c->idle = round == ROUND_PROGRESS ? 0 : c->idle + (round == ROUND_BUSY ? 1 : SLEEP);
-        note_idle(c, round);
+        annotate_idle(c, round);
     }
     c->idle = 0;
     if (g->live == 0 && g->trace)
-        group_trace_end(c->worker.view, g->trace, g->number, &c->worker);
+        l1_group_end(c->worker.view, g->trace, g->number, &c->worker);
     return g->live == 0;
 }
 
 /* A few rounds: the others are to come between. True at the group's end. */
-static bool run_turn(Crew *c, Group *g)
+static bool run_turn(WorkerThread *c, Group *g)
 {
     for (u32 left = 1 + schedule_draw(&c->schedule, SHUFFLED_ROUNDS); left && g->live && may_run(c->queue, g); left--)
-        note_idle(c, run_round(c, g));
+        annotate_idle(c, run_round(c, g));
     return g->live == 0;
 }
 
-static bool make_room(Crew *c)
+static bool make_room(WorkerThread *c)
 {
     if (c->resident < c->room)
         return true;
@@ -257,19 +257,19 @@ static bool make_room(Crew *c)
     return groups != NULL;
 }
 
-static bool admit_another(Crew *c)
+static bool admit_another(WorkerThread *c)
 {
     const Dispatch *d = c->queue->dispatch;
     bool none_left = __atomic_load_n(&c->queue->next, __ATOMIC_RELAXED) >= c->queue->total;
     if (none_left || c->resident == MAX_RESIDENT || !make_room(c))
         return false;
     Group *g = malloc(sizeof *g);
-    if (!g || !group_create(g, &c->worker)) {
+    if (!g || !wave_group_create(g, &c->worker)) {
         free(g);
         return false;
     }
     if (!start_next(c, g)) {
-        group_destroy(g, d);
+        wave_group_destroy(g, d);
         free(g);
         return false;
     }
@@ -279,16 +279,16 @@ static bool admit_another(Crew *c)
 }
 
 /* All that run wait for workgroups that have not begun: as many again begin, so that a few steps reach thousands. */
-static void double_resident(Crew *c)
+static void double_resident(WorkerThread *c)
 {
     c->idle_steps = 0;
     for (u32 more = c->resident; more && admit_another(c); more--)
         ;
 }
 
-static void work_shuffled(Crew *c, Group *g)
+static void work_shuffled(WorkerThread *c, Group *g)
 {
-    if (g->busy && run_turn(c, g) && !queue_stopped(c->queue))
+    if (g->busy && run_turn(c, g) && !worker_queue_stopped(c->queue))
         c->busy -= !start_next(c, g);
     if (c->resident < SHUFFLED_RESIDENT)
         admit_another(c);
@@ -296,18 +296,18 @@ static void work_shuffled(Crew *c, Group *g)
         double_resident(c);
 }
 
-static void work_in_order(Crew *c, Group *g)
+static void work_in_order(WorkerThread *c, Group *g)
 {
-    while (g->busy && run_group(c, g) && !queue_stopped(c->queue))
+    while (g->busy && run_group(c, g) && !worker_queue_stopped(c->queue))
         c->busy -= !start_next(c, g);
     bool all_wait = c->resident == 1 || c->idle_steps > (u64)WAITING_STEPS * c->resident;
-    if (g->busy && all_wait && !c->paused && !queue_stopped(c->queue))
+    if (g->busy && all_wait && !c->paused && !worker_queue_stopped(c->queue))
         double_resident(c);
 }
 
 /* After a fault: the workgroups before the one that has it, until they end; not for ever, for they may wait for it.
    A fault that is found now is an earlier one, and replaces it. */
-static void finish_earlier(Crew *c)
+static void finish_earlier(WorkerThread *c)
 {
     u32 left = LAST_ROUNDS;
     for (u32 n = 0; n < c->resident; n++) {
@@ -321,13 +321,13 @@ static void finish_earlier(Crew *c)
     }
 }
 
-void *crew_work(void *argument)
+void *worker_run(void *argument)
 {
-    Crew *c = argument;
+    WorkerThread *c = argument;
     c->paused = false;
     if (!c->resident && !admit_another(c))
         return NULL;
-    while (c->busy && !queue_stopped(c->queue)) {
+    while (c->busy && !worker_queue_stopped(c->queue)) {
         Group *g = c->groups[c->at];
         if (!c->schedule.seed)
             work_in_order(c, g);
@@ -337,34 +337,34 @@ void *crew_work(void *argument)
             break;
         c->at = (c->at + 1) % c->resident;
     }
-    if (queue_stopped(c->queue))
+    if (worker_queue_stopped(c->queue))
         finish_earlier(c);
     return NULL;
 }
 
-bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q)
+bool worker_create(WorkerThread *c, Memory *m, const Dispatch *d, Queue *q)
 {
-    *c = (Crew){.queue = q, .schedule = schedule_create(d->schedule_seed, q->total)};
+    *c = (WorkerThread){.queue = q, .schedule = schedule_create(d->schedule_seed, q->total)};
     c->worker.memory = m;
     c->worker.dispatch = d;
-    c->worker.tally = tallies_create(d->program->count + 2);
+    c->worker.pc_counts = pc_counts_create(d->program->count + 2);
     c->worker.clock = d->clock;
     c->worker.gws = d->cooperative ? &q->gws : NULL;
     c->worker.pcs = d->count_pcs ? calloc(d->program->count + 1, sizeof(PcCounts)) : NULL;
-    c->worker.view = q->model ? memory_view_create(q->model) : NULL;
-    c->worker.watchers = watchers_of(d) & ~(c->worker.view ? 0u : WATCH_COUNTERS);
-    return checks_create(&c->worker, m, d) && c->worker.tally && (c->worker.pcs || !d->count_pcs) && (c->worker.view || !q->model);
+    c->worker.view = q->model ? l1_view_create(q->model) : NULL;
+    c->worker.observers = observers_of(d) & ~(c->worker.view ? 0u : OBSERVE_COUNTERS);
+    return checks_create(&c->worker, m, d) && c->worker.pc_counts && (c->worker.pcs || !d->count_pcs) && (c->worker.view || !q->model);
 }
 
-void crew_destroy(Crew *c, const Dispatch *d)
+void worker_destroy(WorkerThread *c, const Dispatch *d)
 {
     for (u32 n = 0; n < c->resident; n++) {
-        group_destroy(c->groups[n], d);
+        wave_group_destroy(c->groups[n], d);
         free(c->groups[n]);
     }
     free(c->groups);
     checks_destroy(&c->worker);
-    tallies_destroy(c->worker.tally, d->program->count + 2);
+    pc_counts_destroy(c->worker.pc_counts, d->program->count + 2);
     free(c->worker.pcs);
-    memory_view_destroy(c->worker.view);
+    l1_view_destroy(c->worker.view);
 }

@@ -14,7 +14,7 @@ typedef struct {
     u64 stop_at;         /* the first workgroup that shall not go on: ~0 until one faults */
     double pause_at;     /* when the workers shall return though they have not ended; 0: never */
     double end_at;       /* when the time limit is reached; 0: never */
-    MemoryModel *model;  /* or NULL */
+    L2Model *model;  /* or NULL */
     Gws gws;             /* of a cooperative launch */
 } Queue;
 
@@ -27,14 +27,14 @@ typedef struct {
     bool paused;
     Schedule schedule;
     u64 idle_steps;      /* since a wave ended or reached a barrier */
-} Crew;
+} WorkerThread;
 
-bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q);
-void crew_destroy(Crew *c, const Dispatch *d);
+bool worker_create(WorkerThread *c, Memory *m, const Dispatch *d, Queue *q);
+void worker_destroy(WorkerThread *c, const Dispatch *d);
 /* The work of one thread: until all workgroups of the queue have ended, one faults, or it is time for a pause; then
    the next call goes on. */
-void *crew_work(void *crew);
-bool queue_stopped(Queue *q);
-double monotonic_s(void);
+void *worker_run(void *thread);
+bool worker_queue_stopped(Queue *q);
+double worker_monotonic_s(void);
 
 #endif

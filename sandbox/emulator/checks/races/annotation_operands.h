@@ -6,6 +6,6 @@
 #include "decode/operands.h"
 
 /* Adds them to `n`: from its text, which `words` has taken apart, or from its halves. */
-void note_operands(const Program *p, const Words *words, const Inst *i, Note *n);
+void annotation_operands_add(const Program *p, const Words *words, const Inst *i, Annotation *n);
 
 #endif

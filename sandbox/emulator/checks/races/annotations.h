@@ -4,7 +4,7 @@
 
 #include "machine/machine.h"
 
-enum { NOTE_OPERANDS = 8 };
+enum { ANNOTATED_OPERANDS = 8 };
 
 /* How an unset value fares in an instruction. */
 typedef enum {
@@ -25,7 +25,7 @@ typedef struct {
     u16 first;    /* as operands are numbered in Inst: scalars, then FIRST_VGPR, FIRST_AGPR */
     u8 count;     /* registers; 0: none */
     bool read, result;
-} NotedOperand;
+} AnnotatedOperand;
 
 /* What an instruction means for the order of memory accesses. */
 enum {
@@ -44,16 +44,16 @@ enum {
     SYNC_BUFFERED = 32,   /* a plain store: on some architectures an atomic one looks the same */
 };
 
-typedef struct Note {
-    NotedOperand operand[NOTE_OPERANDS];
+typedef struct Annotation {
+    AnnotatedOperand operand[ANNOTATED_OPERANDS];
     u8 operands, passage;
     u16 sync;
-} Note;
+} Annotation;
 
 /* One for each instruction, made at first use and freed with the program; NULL: out of memory. */
-const Note *notes_of(const Program *p);
+const Annotation *annotations_of(const Program *p);
 
 /* The next instruction in the text that reads what the load brings; the program's count: none near. */
-u32 first_use(const Program *p, const Note *notes, u32 load);
+u32 annotations_first_use(const Program *p, const Annotation *annotations, u32 load);
 
 #endif

@@ -36,7 +36,7 @@ struct Races {
     u32 waves_per_group;
     u32 buckets;             /* waves of other workgroups are told apart modulo this: an alias only hides a race */
     SyncTable *sync;         /* of global memory */
-    const Note *notes;
+    const Annotation *annotations;
     u32 signal_sizes;        /* in bytes, as bits, of the kernel's atomic and volatile loads */
     PendingStore pending[MAX_PENDING];
     u32 pending_count;
@@ -45,7 +45,7 @@ struct Races {
     u16 stored_from;         /* register */
 };
 
-Races *races_create(Memory *m, const Dispatch *d, const Note *notes);
+Races *races_create(Memory *m, const Dispatch *d, const Annotation *annotations);
 void races_destroy(Races *r);
 
 void races_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
@@ -56,29 +56,29 @@ void races_after(Wave *w, const Inst *i);
 
 /* ---- order.c ---- */
 
-SyncTable *sync_table_create(u32 limit);
-void sync_table_clear(SyncTable *t);
-void sync_table_destroy(SyncTable *t);
+SyncTable *happens_before_table_create(u32 limit);
+void happens_before_table_clear(SyncTable *t);
+void happens_before_table_destroy(SyncTable *t);
 
-void order_start(Races *r, GroupShadow *g, u32 waves);
-void order_destroy(Order *o);
+void happens_before_start(Races *r, GroupShadow *g, u32 waves);
+void happens_before_destroy(HappensBefore *o);
 /* All accesses of the workgroup before are known to all its waves after. */
-void order_barrier(Races *r, GroupShadow *g);
+void happens_before_barrier(Races *r, GroupShadow *g);
 /* What the wave did so far may be learnt by other workgroups. */
-void order_release(Races *r, Wave *w, Certainty c);
+void happens_before_release(Races *r, Wave *w, Certainty c);
 /* A signal is about to be stored, or a barrier passed: a wave with no store on its way needs no release by waiting. */
-void order_release_idle(Races *r, Order *o);
-/* What others released PERHAPS before signals that this wave saw is known from here on. */
-void order_acquire(Races *r, Wave *w);
+void happens_before_release_idle(Races *r, HappensBefore *o);
+/* What others released POSSIBLE before signals that this wave saw is known from here on. */
+void happens_before_acquire(Races *r, Wave *w);
 /* What the wave does from here on is not known to those who learnt of it before. */
-void order_new_epoch(Races *r, Wave *w);
+void happens_before_new_epoch(Races *r, Wave *w);
 /* The wave stores to (publishes) or loads from (learns) a place that waves signal through; `to_all`: waves of other
  * workgroups as well; `near`: what those tell counts from the next acquire on. */
-void order_publish(Races *r, Wave *w, SyncTable *t, u64 place, bool to_all);
-void order_learn(Races *r, Wave *w, SyncTable *t, u64 place, bool near);
+void happens_before_publish(Races *r, Wave *w, SyncTable *t, u64 place, bool to_all);
+void happens_before_learn(Races *r, Wave *w, SyncTable *t, u64 place, bool near);
 /* The wave saw a plain store of another that was a signal. */
-void order_learn_from(Races *r, Wave *w, const Entry *e, bool near);
-bool order_knows(const Races *r, const Wave *w, const Entry *e, u32 began);
-u32 wave_number(const Races *r, const Wave *w);
+void happens_before_learn_from(Races *r, Wave *w, const Entry *e, bool near);
+bool happens_before_knows(const Races *r, const Wave *w, const Entry *e, u32 began);
+u32 happens_before_wave(const Races *r, const Wave *w);
 
 #endif

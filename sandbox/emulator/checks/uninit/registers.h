@@ -1,4 +1,4 @@
-/* Marks on registers: which bits of which lanes of them are unset. */
+/* DefinedBits on registers: which bits of which lanes of them are unset. */
 #ifndef AMDKERNEL_TAINT_H
 #define AMDKERNEL_TAINT_H
 
@@ -8,9 +8,9 @@
 /* What is known of one register; of a scalar, every lane says the same. */
 typedef struct {
     u32 bits[LANES];
-    u64 blank, mixed, placed;    /* lanes */
+    u64 undefined, partly_defined, placed;    /* lanes */
     u8 origin;
-} Marks;
+} DefinedBits;
 
 static inline bool is_scalar(u32 reg) { return reg < FIRST_VGPR; }
 static inline bool is_register(u32 operand)
@@ -19,15 +19,15 @@ static inline bool is_register(u32 operand)
 }
 
 /* Lanes of which some bit is unset. */
-static inline u64 lanes_of(const Taint *t, u32 reg) { return t->lanes[reg]; }
+static inline u64 lanes_of(const Uninit *t, u32 reg) { return t->lanes[reg]; }
 
-static inline u32 bits_of_lane(const Taint *t, u32 reg, u32 lane)
+static inline u32 bits_of_lane(const Uninit *t, u32 reg, u32 lane)
 {
     return is_scalar(reg) ? t->scalar[reg] : t->vector[reg - FIRST_VGPR][lane];
 }
-static inline u32 flags_of_lane(const Taint *t, u32 reg, u32 lane)
+static inline u32 flags_of_lane(const Uninit *t, u32 reg, u32 lane)
 {
-    return (t->blank[reg] >> lane & 1 ? BLANK : 0) | (t->mixed[reg] >> lane & 1 ? MIXED : 0) |
+    return (t->undefined[reg] >> lane & 1 ? UNDEFINED : 0) | (t->partly_defined[reg] >> lane & 1 ? PARTLY_DEFINED : 0) |
            (t->placed[reg] >> lane & 1 ? PLACED : 0);
 }
 
@@ -42,20 +42,20 @@ static inline u32 bits_of(u32 bytes)
 }
 
 /* The bits of a register changed. */
-void settle(Taint *t, u32 reg);
+void uninit_settle(Uninit *t, u32 reg);
 /* Bits of lanes that become unset, with these flags. */
-void mark(Taint *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin);
+void uninit_set(Uninit *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin);
 /* Bits of lanes that are set now; what is set in part is no longer what it was. */
-void clear(Taint *t, u32 reg, u32 bits, u64 lanes);
-void take_marks(const Taint *t, u32 reg, Marks *m);
+void uninit_clear(Uninit *t, u32 reg, u32 bits, u64 lanes);
+void uninit_take(const Uninit *t, u32 reg, DefinedBits *m);
 /* In place of what was known of these lanes; of a scalar register, lane 0 counts. */
-void put_marks(Taint *t, u32 reg, u64 lanes, const Marks *m);
+void uninit_put(Uninit *t, u32 reg, u64 lanes, const DefinedBits *m);
 /* Bits of a mask of lanes, in one register or two. */
-u64 mask_marks(const Wave *w, const Taint *t, u32 reg);
-void put_mask_marks(const Wave *w, Taint *t, u32 reg, u64 lanes, u8 origin);
+u64 uninit_mask_bits(const Wave *w, const Uninit *t, u32 reg);
+void uninit_put_mask(const Wave *w, Uninit *t, u32 reg, u64 lanes, u8 origin);
 /* Something depends on a register: tell where it was loaded. */
-void used(Wave *w, const Inst *i, Taint *t, u32 reg);
-void note_use(const Wave *w, const Inst *i, Taint *t, u8 origin);
+void uninit_used(Wave *w, const Inst *i, Uninit *t, u32 reg);
+void uninit_record_use(const Wave *w, const Inst *i, Uninit *t, u8 origin);
 
 static inline bool is_half_type(u8 type)
 {
@@ -83,15 +83,15 @@ struct Rule {
 };
 
 /* For instructions that are not in the table: all depends on all. */
-const Rule *rule_of(const Inst *i);
+const Rule *uninit_rule_of(const Inst *i);
 /* Sources, a bit each, of which bits of the result depend on those in the same place alone. */
-u32 sources_in_place(const Rule *r);
+u32 uninit_sources_in_place(const Rule *r);
 
 /* ---- taint_compute.c ---- */
 
 /* What is computed from registers, lane by lane or of scalars. */
-void compute(Wave *w, const Inst *i, Taint *t, const Note *n);
-void compute_dual(Wave *w, const Inst *i, Taint *t);
-void compute_scalar(Wave *w, const Inst *i, Taint *t, const Note *n);
+void uninit_compute(Wave *w, const Inst *i, Uninit *t, const Annotation *n);
+void uninit_compute_dual(Wave *w, const Inst *i, Uninit *t);
+void uninit_compute_scalar(Wave *w, const Inst *i, Uninit *t, const Annotation *n);
 
 #endif

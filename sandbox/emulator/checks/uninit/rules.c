@@ -271,7 +271,7 @@ static const Rule rules[] = {
     {"v_mbcnt_lo", of_count_below, 0, A}, {"v_mbcnt_hi", of_count_below, 32, A},
 };
 
-const Rule *rule_of(const Inst *i)
+const Rule *uninit_rule_of(const Inst *i)
 {
     static const Rule packed = {"", of_packed, 0, 0}, all = {"", of_all, 0, 0};
     u8 type = i->row->result;
@@ -283,7 +283,7 @@ const Rule *rule_of(const Inst *i)
     return &all;
 }
 
-u32 sources_in_place(const Rule *r)
+u32 uninit_sources_in_place(const Rule *r)
 {
     return r->unset == of_logic || r->unset == of_bitop3 ? A | B | C : r->unset == of_shift_or ? C : 0;
 }
