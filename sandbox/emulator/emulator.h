@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/counters.h"
+#include "model/counter_names.h"
 
 typedef uint8_t u8;
 typedef uint16_t u16;

@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 
+#include "checks/races/happens_before.h"
 #include "checks/races/races.h"
-#include "checks/observers.h"
+#include "checks/uninit/propagate.h"
+#include "checks/uninit/registers.h"
 
 enum { LDS_PLACES = 256 }; /* that waves signal through, told apart in one workgroup */
 
@@ -34,7 +36,7 @@ void checks_destroy(Worker *k)
     k->checks = NULL;
 }
 
-bool shadow_create(GroupShadow **out, const Worker *k, u32 lds_bytes)
+bool checks_group_create(GroupShadow **out, const Worker *k, u32 lds_bytes)
 {
     if (!k->checks)
         return true;
@@ -51,7 +53,7 @@ bool shadow_create(GroupShadow **out, const Worker *k, u32 lds_bytes)
     return g->lds_unset && g->lds_bits && (!k->checks->races || (g->lds_cells && g->lds_sync));
 }
 
-void shadow_destroy(GroupShadow **shadow)
+void checks_group_destroy(GroupShadow **shadow)
 {
     GroupShadow *g = *shadow;
     if (!g)
@@ -68,7 +70,7 @@ void shadow_destroy(GroupShadow **shadow)
     *shadow = NULL;
 }
 
-void shadow_start(GroupShadow *g, const Worker *k, u64 number, u32 waves)
+void checks_group_start(GroupShadow *g, const Worker *k, u64 number, u32 waves)
 {
     if (!g)
         return;
@@ -85,10 +87,17 @@ void shadow_start(GroupShadow *g, const Worker *k, u64 number, u32 waves)
         happens_before_start(k->checks->races, g, waves);
 }
 
-void shadow_barrier(GroupShadow *g, const Worker *k)
+void checks_group_barrier(GroupShadow *g, const Worker *k)
 {
     if (g && k->checks->races)
         happens_before_barrier(k->checks->races, g);
+}
+
+void checks_gather(const Worker *k, Outcome *out)
+{
+    if (k->checks)
+        out->races_in_part |= races_in_part(k->checks->races) || overlap_in_part(k->dispatch->overlap);
+    findings_gather(k, out);
 }
 
 bool checks_follow(const Wave *w)

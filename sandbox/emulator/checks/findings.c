@@ -1,9 +1,10 @@
 /* The list of what checks found: one entry for each kind and instruction. */
+#include "checks/findings.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "checks/checks.h"
-#include "checks/races/overlap.h"
+#include "machine/fault.h"
 
 static Finding *find_or_add(Findings *c, OutcomeKind kind, u64 pc, u64 partner_pc)
 {
@@ -96,8 +97,6 @@ static void name_instruction(const Program *p, Fault *f)
 
 void findings_gather(const Worker *k, Outcome *out)
 {
-    if (k->checks)
-        out->races_in_part |= races_in_part(k->checks->races) || overlap_in_part(k->dispatch->overlap);
     if (!k->findings)
         return;
     if (!out->findings)

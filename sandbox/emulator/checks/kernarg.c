@@ -2,8 +2,9 @@
  * Arguments of a kernel that are read beyond their end. Behind them lie the hidden ones, which kernels read as well, so
  * that bounds alone do not tell. But an instruction that reads an argument has no business there.
  */
-#include "checks/checks.h"
-#include "checks/observers.h"
+#include "checks/kernarg.h"
+
+#include "checks/shadow.h"
 
 static bool is_argument(const Dispatch *d, u64 address) { return address - d->kernarg < d->kernarg_bytes; }
 static bool is_hidden(const Dispatch *d, u64 address)

@@ -1,7 +1,9 @@
 #include "checks/observers.h"
 
-#include "model/l1.h"
 #include "checks/races/races.h"
+#include "checks/uninit/loads.h"
+#include "checks/uninit/registers.h"
+#include "model/l1.h"
 
 u32 observers_of(const Dispatch *d)
 {

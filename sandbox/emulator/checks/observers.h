@@ -11,9 +11,6 @@
 
 typedef enum { OBSERVE_COUNTERS = 1, OBSERVE_MEMORY = 2, OBSERVE_RACES = 4 } Observer;
 
-/* What a memory instruction's row says in detail[2]. */
-typedef enum { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC } AccessKind;
-
 u32 observers_of(const Dispatch *d);
 
 /* `bytes` at address[l] for each lane l of `active`. */

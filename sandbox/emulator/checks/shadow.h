@@ -1,8 +1,8 @@
-/* What the checks know of a resident workgroup and its waves. */
+/* What the checks know of a resident workgroup, its waves and the worker: types only. */
 #ifndef AMDKERNEL_SHADOW_H
 #define AMDKERNEL_SHADOW_H
 
-#include "checks/checks.h"
+#include "checks/findings.h"
 
 enum { REGISTER_NUMBERS = FIRST_VGPR + VECTOR_REGISTERS, MAX_ORIGINS = 32, MAX_GROUP_WAVES = 32 };
 
@@ -105,38 +105,12 @@ struct GroupShadow {
     WaveShadow wave[MAX_GROUP_WAVES];
 };
 
-bool shadow_create(GroupShadow **out, const Worker *k, u32 lds_bytes);
-void shadow_destroy(GroupShadow **shadow);
-void shadow_start(GroupShadow *g, const Worker *k, u64 number, u32 waves);
-
-void shadow_barrier(GroupShadow *g, const Worker *k);
-
 static inline WaveShadow *shadow_of(const Wave *w) { return &w->shadow->wave[w->index]; }
 
-/* What a lane's load brought of a register: unset bits of `width` bytes, at most 4, of those that lie at `address`; 0: not
- * in global memory. */
-typedef struct { u32 bits, flags, width; u64 address; u32 bytes; } Part;
-void uninit_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p);
-void uninit_before(Wave *w, const Inst *i, const Annotation *n);
-/* Of lanes that load what is unset: those that load parts of a struct, and `mixed` is known already. */
-u64 uninit_parts(Wave *w, const u64 *address, u64 unset, u64 partly_defined, u32 bytes);
-void uninit_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes);
-/* After it: the unset bits of each of the lane's bytes that are as unset in memory as they were where they come from. */
-void uninit_copied(const Wave *w, const Inst *i, u16 reg, u64 address, u32 bytes, u32 lane, u8 *bits);
-/* The same of a store to LDS, which passes the value on. */
-void uninit_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes);
-void uninit_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
-void uninit_destroy(Uninit *t);
-bool uninit_pending(const Wave *w);
-
-/* unset.c */
-void uninit_check_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
-void uninit_check_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
-/* What was loaded for `lanes` from beyond LDS: it is a mistake to use it. */
-void uninit_check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes);
-void uninit_check_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
-
-/* arguments.c */
-void kernarg_check(Wave *w, const Inst *i, AddressSpace space, const u64 *address, u64 active, u32 bytes);
+struct Checks {
+    const struct Annotation *annotations; /* of each instruction */
+    struct Races *races; /* NULL: not looked for */
+    u8 *reads_arguments; /* of each instruction: it has read one of the kernel's own */
+};
 
 #endif

@@ -10,6 +10,8 @@
 
 #include "coverage/encodings.h"
 #include "coverage/images.h"
+#include "isa/rows.h"
+#include "machine/fault.h"
 
 /* ---- JSON ---- */
 

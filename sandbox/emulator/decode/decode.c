@@ -2,15 +2,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "machine/all_active.h"
 #include "decode/disassembler.h"
 #include "decode/dual.h"
+#include "decode/modifiers.h"
+#include "decode/row_index.h"
+#include "isa/control.h"
+#include "machine/all_active.h"
 #include "machine/exec.h"
-#include "machine/machine.h"
+#include "machine/fault.h"
 #include "model/shapes.h"
 #include "native/compile.h"
-#include "decode/operands.h"
-#include "decode/row_index.h"
 
 enum { TEXT_BYTES = 256 };
 
@@ -222,7 +223,7 @@ static bool goes_on(const Inst *i)
     u32 loaded = r->family == FAMILY_SMEM ? r->bytes / 4 : 0, end = i->sdst + (loaded > 1 ? loaded : 1);
     bool exec = exec_written_by(i) || (i->sdst <= SGPR_EXEC + 1 && end > SGPR_EXEC);
     bool control = r->family == FAMILY_BRANCH || r->family == FAMILY_BARRIER || r->family == FAMILY_MISC;
-    return i->run == fault_no_effect || !(exec || control || r->alone);
+    return i->run == control_no_effect || !(exec || control || r->alone);
 }
 
 /* `straight` says how many instructions from this one on run one after the other with the same EXEC, unless one of them
@@ -232,7 +233,7 @@ static void link_runs(Program *p)
     p->code[p->count].steps = 1;
     for (u32 n = p->count; n-- > 0;) {
         Inst *i = &p->code[n], *next = i + 1;
-        bool on = goes_on(i), skip = on && next->run == fault_no_effect;
+        bool on = goes_on(i), skip = on && next->run == control_no_effect;
         i->straight = !on ? 0 : next->straight < UINT16_MAX ? (u16)(next->straight + 1) : UINT16_MAX;
         i->steps = skip && next->steps < UINT16_MAX ? (u16)(next->steps + 1) : 1;
     }

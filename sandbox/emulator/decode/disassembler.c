@@ -1,11 +1,11 @@
 #include "decode/disassembler.h"
 
-#include "decode/crash_recovery.h"
-
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "decode/crash_recovery.h"
 
 struct Disassembler {
     void *library, *context;

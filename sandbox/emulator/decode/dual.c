@@ -1,5 +1,7 @@
 #include "decode/dual.h"
 
+#include "machine/lanes.h"
+
 static bool reads(const Inst *i, u16 reg)
 {
     return i->source[0] == reg || i->source[1] == reg || i->source[2] == reg;

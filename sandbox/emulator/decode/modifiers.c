@@ -1,8 +1,8 @@
 /* The modifiers of an instruction's text: what stands after its operands. */
+#include "decode/modifiers.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "decode/operands.h"
 
 /* "[1,0,1]" to bits 0, 1, 2. */
 static bool bit_list(const char *s, u8 *out)

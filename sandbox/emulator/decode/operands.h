@@ -24,7 +24,4 @@ size_t operands_length(const char *s);
 /* Fill operands of `i` by the layout of its row. False when an operand is not understood. */
 bool operands_read(const Words *words, Inst *i);
 
-/* modifiers.c: fill modifiers. False when one is unknown or the row does not honour it. */
-bool modifiers_read(const Words *words, Inst *i);
-
 #endif

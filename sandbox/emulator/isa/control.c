@@ -1,5 +1,8 @@
 /* Branches, barriers, the MODE register and what a functional emulator need not do. */
+#include "isa/control.h"
+
 #include "checks/observers.h"
+#include "machine/fault.h"
 
 static void jump(Wave *w, const Inst *i) { w->pc = i->target; w->worker->events.taken++; }
 
@@ -305,7 +308,13 @@ static void set_mode_field(Wave *w, u32 at, u32 value)
 static void s_round_mode(Wave *w, const Inst *i) { set_mode_field(w, 0, i->raw); }
 static void s_denorm_mode(Wave *w, const Inst *i) { set_mode_field(w, 4, i->raw); }
 
-#define MISC(name) {.mnemonic = #name, .run = fault_no_effect, .layout = "*", .family = FAMILY_MISC}
+void control_no_effect(Wave *w, const Inst *i)
+{
+    (void)w;
+    (void)i;
+}
+
+#define MISC(name) {.mnemonic = #name, .run = control_no_effect, .layout = "*", .family = FAMILY_MISC}
 #define JUMP(name) {.mnemonic = #name, .run = name, .layout = "*", .family = FAMILY_BRANCH}
 #define SCALAR(name, in, body) {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_SALU, .source = {TYPE_U64}}
 #define ALONE(name, in, body) \

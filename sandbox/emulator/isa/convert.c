@@ -5,7 +5,10 @@
  * half or the byte that one or two narrow values fill or are read from; what is not written stays.
  * Source: CDNA4 ISA, "VOP3 instructions", V_CVT_SCALEF32_* and V_CVT_SR_*.
  */
+#include "isa/convert.h"
+
 #include "isa/lane_types.h"
+#include "machine/fault.h"
 
 /* ---- 8-bit floats ---- */
 

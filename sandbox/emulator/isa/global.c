@@ -1,6 +1,9 @@
 /* Vector memory: global, flat, scratch and buffer loads, stores and atomics. Cache control is without effect. */
-#include "machine/access.h"
-#include "checks/observers.h"
+#include "isa/control.h"
+#include "machine/atomics.h"
+#include "machine/fault.h"
+#include "machine/lanes.h"
+#include "machine/transfer.h"
 
 enum { MOST_WORDS_MOVED = 4 };
 
@@ -215,7 +218,7 @@ static void store_block(Wave *w, const Inst *i) { move_block(w, i, i->source[2],
 #define TO_LDS_ALSO_SCRATCH(suffix, size, extend) \
     TO_LDS(suffix, size, extend) \
     ROW("scratch_load_lds_" #suffix, load_to_lds, "01", FAMILY_SCRATCH, size, SEGMENT_SCRATCH, extend, ACCESS_LOAD)
-#define CACHE(name) {.mnemonic = #name, .run = fault_no_effect, .layout = "*", .family = FAMILY_MISC, .modifiers = MOD_CACHE},
+#define CACHE(name) {.mnemonic = #name, .run = control_no_effect, .layout = "*", .family = FAMILY_MISC, .modifiers = MOD_CACHE},
 
 static const Row rows[] = {
 #include "isa/global.def"

@@ -7,7 +7,9 @@
  */
 #include "isa/gws.h"
 
-#include "checks/races/races.h"
+#include "checks/races/happens_before.h"
+#include "machine/fault.h"
+#include "machine/lanes.h"
 
 enum { RESOURCE_BITS = 6, M0_AT = 16 };
 

@@ -6,8 +6,8 @@
 #ifndef AMDKERNEL_LANE_TYPES_H
 #define AMDKERNEL_LANE_TYPES_H
 
-#include "machine/machine.h"
-#include "isa/lane_math.h"
+#include "machine/lane_math.h"
+#include "machine/lanes.h"
 
 #define SOURCE_32(k) const u32 *p##k = all_active ? source_row(w, i, k) : source(w, i, k, w->worker->scratch_row[k]);
 #define SOURCE_64(k) const u32 *p##k = all_active ? source_row(w, i, k) : source64(w, i, k, w->worker->scratch_row[k]);

@@ -1,7 +1,11 @@
 /* LDS: reads, writes, atomics, and the exchanges between lanes that go through its crossbar. */
-#include "machine/access.h"
-#include "machine/gather.h"
 #include "checks/observers.h"
+#include "isa/control.h"
+#include "machine/atomics.h"
+#include "machine/fault.h"
+#include "machine/lanes.h"
+#include "machine/transfer.h"
+#include "machine/gather.h"
 
 #define HANDLER(name) static void name(Wave *w, const Inst *i)
 #define EACH_LANE for (int l = 0; l < LANES; l++)
@@ -342,7 +346,7 @@ static const Row rows[] = {
     ROW("ds_read_b64_tr_b8", ds_read_transposed, "d0", 8, 8, MOD_OFFSET, ACCESS_LOAD),
     ROW("ds_read_b64_tr_b16", ds_read_transposed, "d0", 8, 16, MOD_OFFSET, ACCESS_LOAD),
     ROW("ds_read_b96_tr_b6", ds_read_transposed, "d0", 12, 6, MOD_OFFSET, ACCESS_LOAD),
-    ROW("ds_nop", fault_no_effect, "*", 0, 0, 0, ACCESS_LOAD),
+    ROW("ds_nop", control_no_effect, "*", 0, 0, 0, ACCESS_LOAD),
 };
 
 const RowTable isa_lds = {rows, sizeof rows / sizeof *rows};

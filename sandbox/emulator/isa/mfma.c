@@ -8,8 +8,9 @@
  *   D in f64             16x16: register i/4, lane j + 16*(i%4)                4x4: lane j + 4*b + 16*i
  * Source: CDNA3 ISA, "Matrix Arithmetic Instructions"; AMD matrix instruction calculator.
  */
+#include "machine/fault.h"
 #include "machine/formats.h"
-#include "machine/machine.h"
+#include "machine/lanes.h"
 
 typedef enum { IN_F32, IN_F16, IN_BF16, IN_XF32, IN_FP8, IN_BF8, IN_I8, IN_F64 } InType;
 

@@ -11,8 +11,9 @@
  * Source: LLVM AMDGPUUsage and its tests for gfx950, "mfma.scale"; OCP Microscaling Formats 1.0, section 6; the register
  * mappings in Composable Kernel's test/mx_mfma_op, which AMD runs on the hardware.
  */
+#include "machine/fault.h"
 #include "machine/formats.h"
-#include "machine/machine.h"
+#include "machine/lanes.h"
 
 enum { BLOCK = 32, CHUNK = 16, LARGEST = 32, MAX_K = 128 };
 

@@ -4,6 +4,7 @@
  * Source: RDNA3 ISA and RDNA4 ISA, the pseudocode of each; LLVM AMDGPUUsage, llvm.amdgcn.permlane16.
  */
 #include "isa/lane_types.h"
+#include "machine/fault.h"
 
 HANDLER(v_cndmask_b16)
 {

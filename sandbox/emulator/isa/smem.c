@@ -1,6 +1,9 @@
 /* Scalar memory: loads through the constant cache, and the clocks. */
-#include "machine/access.h"
 #include "checks/observers.h"
+#include "isa/control.h"
+#include "machine/access.h"
+#include "machine/fault.h"
+#include "memory/arena.h"
 
 /* address = base + offset register or immediate; the two low bits are ignored.  CDNA3 ISA, "Scalar memory". */
 static u64 scalar_offset(const Wave *w, const Inst *i)
@@ -120,12 +123,12 @@ static const Row rows[] = {
     LOAD_PART("s_buffer_load_u8", s_buffer_load_part, 1, false), LOAD_PART("s_buffer_load_i8", s_buffer_load_part, 1, true),
     LOAD_PART("s_buffer_load_u16", s_buffer_load_part, 2, false),
     LOAD_PART("s_buffer_load_i16", s_buffer_load_part, 2, true),
-    SIMPLE("s_prefetch_inst", "*", fault_no_effect), SIMPLE("s_prefetch_data", "*", fault_no_effect),
-    SIMPLE("s_prefetch_inst_pc_rel", "*", fault_no_effect), SIMPLE("s_prefetch_data_pc_rel", "*", fault_no_effect),
-    SIMPLE("s_buffer_prefetch_data", "*", fault_no_effect),
+    SIMPLE("s_prefetch_inst", "*", control_no_effect), SIMPLE("s_prefetch_data", "*", control_no_effect),
+    SIMPLE("s_prefetch_inst_pc_rel", "*", control_no_effect), SIMPLE("s_prefetch_data_pc_rel", "*", control_no_effect),
+    SIMPLE("s_buffer_prefetch_data", "*", control_no_effect),
     CLOCK("s_memtime", s_memtime), CLOCK("s_memrealtime", s_memrealtime),
-    SIMPLE("s_dcache_inv", "*", fault_no_effect), SIMPLE("s_dcache_wb", "*", fault_no_effect),
-    SIMPLE("s_dcache_inv_vol", "*", fault_no_effect), SIMPLE("s_dcache_wb_vol", "*", fault_no_effect),
+    SIMPLE("s_dcache_inv", "*", control_no_effect), SIMPLE("s_dcache_wb", "*", control_no_effect),
+    SIMPLE("s_dcache_inv_vol", "*", control_no_effect), SIMPLE("s_dcache_wb_vol", "*", control_no_effect),
 };
 
 const RowTable isa_smem = {rows, sizeof rows / sizeof *rows};

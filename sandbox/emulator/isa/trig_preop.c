@@ -1,5 +1,5 @@
 /* 2/pi to 1280 bits, for V_TRIG_PREOP_F64. */
-#include "isa/lane_math.h"
+#include "machine/lane_math.h"
 
 /* Most significant first; the first bit is worth 1/2. */
 static const u32 two_over_pi[40] = {

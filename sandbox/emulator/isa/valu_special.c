@@ -1,5 +1,6 @@
 /* Vector ALU, the irregular part: carries, masks, lanes as scalars, division scaling. */
 #include "isa/lane_types.h"
+#include "machine/fault.h"
 
 /* ---- masks and lanes ---- */
 

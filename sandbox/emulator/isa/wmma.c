@@ -16,8 +16,9 @@
  * Source: RDNA3 ISA and RDNA4 ISA, "Wave Matrix Multiply Accumulate", "Matrix element storage in VGPRs" and
  * "Structured sparse matrices"; for pairs and chunks of sparse matrices the public emulator of ROCm agrees.
  */
+#include "machine/fault.h"
 #include "machine/formats.h"
-#include "machine/machine.h"
+#include "machine/lanes.h"
 
 typedef enum { IN_F16, IN_BF16, IN_IU8, IN_IU4, IN_FP8, IN_BF8 } InType;
 typedef enum { OUT_F32, OUT_F16, OUT_BF16, OUT_I32 } OutType;

@@ -1,8 +1,11 @@
 #include "machine/access.h"
 
-#include "checks/checks.h"
-#include "model/shapes.h"
+#include "checks/findings.h"
 #include "checks/observers.h"
+#include "machine/fault.h"
+#include "machine/lanes.h"
+#include "memory/arena.h"
+#include "model/shapes.h"
 
 /* ---- checks ---- */
 

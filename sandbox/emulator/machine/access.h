@@ -83,24 +83,4 @@ static inline bool access_lds_two(Wave *w, const Inst *i, const u32 *address, i3
             access_lds_slowly(w, i, address, other, bytes, store, within, b));
 }
 
-/* One lane's 64-byte-at-most copies between registers and memory. */
-void transfer_load(Wave *w, const Access *a, u16 dst, u32 words);
-void transfer_store(Wave *w, const Access *a, u16 source, u32 words);
-
-/* ---- small loads: how one to two bytes fill a register ---- */
-enum { EXTEND_ZERO, EXTEND_SIGN, EXTEND_LOW, EXTEND_HIGH, EXTEND_SIGN_LOW, EXTEND_SIGN_HIGH };
-void transfer_load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend);
-void transfer_store_small(Wave *w, const Access *a, u16 source, u32 bytes, bool high);
-
-/* ---- atomics ---- */
-typedef enum {
-    ATOMIC_ADD, ATOMIC_SUB, ATOMIC_RSUB, ATOMIC_SMIN, ATOMIC_UMIN, ATOMIC_SMAX, ATOMIC_UMAX, ATOMIC_AND, ATOMIC_OR,
-    ATOMIC_XOR, ATOMIC_INC, ATOMIC_DEC, ATOMIC_SWAP, ATOMIC_CMPSWAP, ATOMIC_FADD, ATOMIC_FMIN, ATOMIC_FMAX,
-    ATOMIC_FCMPSWAP, ATOMIC_PK_FADD, ATOMIC_PK_BFADD, ATOMIC_MSKOR, ATOMIC_WRAP,
-    ATOMIC_SUB_CLAMP, ATOMIC_COND_SUB, ATOMIC_FMIN_NUM, ATOMIC_FMAX_NUM, ATOMIC_CONDXCHG,
-} AtomicOp;
-
-/* Lane after lane; `data` and `compare` are registers (compare may be 0xffff), `dst` 0xffff: nothing is returned. */
-void atomics_run(Wave *w, const Inst *i, const Access *a, AtomicOp op, u32 bytes, u16 data, u16 compare, u16 dst);
-
 #endif

@@ -4,6 +4,8 @@
  */
 #include "machine/all_active.h"
 
+#include "machine/lanes.h"
+
 static void fill_row(Wave *w, const Inst *i, int k)
 {
     u32 *scratch_row = w->worker->scratch_row[k];

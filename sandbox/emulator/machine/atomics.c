@@ -1,6 +1,9 @@
 /* Read-modify-write, lane after lane. Other workgroups run on other threads, so in memory each one is a host atomic. */
-#include "machine/access.h"
-#include "isa/lane_math.h"
+#include "machine/atomics.h"
+
+#include "machine/fault.h"
+#include "machine/lane_math.h"
+#include "machine/lanes.h"
 
 static u32 add_halves(u32 a, u32 b, float (*value)(u16), u16 (*bits)(float))
 {

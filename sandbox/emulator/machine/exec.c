@@ -1,5 +1,7 @@
 #include "machine/exec.h"
 
+#include "model/counters.h"
+
 /* Runs an instruction that may change EXEC. It is divergent when it parts the active lanes: some go on, some do not. */
 static void run_exec_writer(Wave *w, const Inst *i)
 {

@@ -1,7 +1,7 @@
 /* The one exit of a wave that cannot go on. */
-#include <stdio.h>
+#include "machine/fault.h"
 
-#include "machine/machine.h"
+#include <stdio.h>
 
 void fault_callers(const Wave *w, u64 *callers)
 {

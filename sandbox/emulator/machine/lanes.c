@@ -1,6 +1,7 @@
 /* The slow halves of operand access: modifiers, SDWA and DPP. */
+#include "machine/lanes.h"
+
 #include "machine/formats.h"
-#include "machine/machine.h"
 
 /* ---- DPP: which lane a lane reads, -1 for none.  CDNA3 ISA, RDNA3 ISA, "DPP_CTRL"; row_share is row_newbcast. ---- */
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "emulator.h"
+#include "memory/span.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -86,6 +87,16 @@ typedef struct {
     bool alone;            /* SALU, SMEM: jumps or reads the clock, so that it is part of no straight run */
     u8 lane_sources;       /* how many sources `awake` reads as rows of lanes, the first ones */
 } Row;
+
+/* What a memory instruction's row says in detail[2]. */
+typedef enum { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC } AccessKind;
+
+typedef enum {
+    ATOMIC_ADD, ATOMIC_SUB, ATOMIC_RSUB, ATOMIC_SMIN, ATOMIC_UMIN, ATOMIC_SMAX, ATOMIC_UMAX, ATOMIC_AND, ATOMIC_OR,
+    ATOMIC_XOR, ATOMIC_INC, ATOMIC_DEC, ATOMIC_SWAP, ATOMIC_CMPSWAP, ATOMIC_FADD, ATOMIC_FMIN, ATOMIC_FMAX,
+    ATOMIC_FCMPSWAP, ATOMIC_PK_FADD, ATOMIC_PK_BFADD, ATOMIC_MSKOR, ATOMIC_WRAP,
+    ATOMIC_SUB_CLAMP, ATOMIC_COND_SUB, ATOMIC_FMIN_NUM, ATOMIC_FMAX_NUM, ATOMIC_CONDXCHG,
+} AtomicOp;
 
 typedef struct { const Row *rows; u32 count; } RowTable;
 
@@ -178,8 +189,6 @@ typedef enum { STOP_NONE, STOP_BARRIER, STOP_END, STOP_FAULT, STOP_YIELD, STOP_M
 
 typedef struct { u64 executions, lanes; } PcExecutions;
 
-typedef struct { u64 low, high; bool writable, input; } Span;  /* addresses low..high-1 */
-
 typedef struct Worker Worker;
 typedef struct Gws Gws;                 /* gws.h */
 typedef struct Checks Checks;           /* checks.h */
@@ -269,48 +278,6 @@ static inline u64 real_clock(Worker *k)
     return (k->clock - k->budget) / 5;
 }
 
-/* ---- fault.c: the one exit ---- */
-
-/* The calls that led to where the wave is, as Fault tells them. */
-void fault_callers(const Wave *w, u64 *callers);
-
-void fault_record(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
-                bool store);
-void fault_not_emulated(Wave *w, const Inst *i);
-
-/* ---- wave.c ---- */
-
-/* What hints and waits do here; the loop passes them by. */
-void fault_no_effect(Wave *w, const Inst *i);
-
-/* ---- memory.c, inside the emulator ---- */
-
-/* The span that holds address..address+bytes-1, or false. */
-bool memory_span(const Memory *m, u64 address, u64 bytes, Span *out);
-
-/* ---- rows.c, names.c ---- */
-
-/* Another spelling of a row's mnemonic: RDNA renamed many instructions. */
-typedef struct { const char *name, *row; } OtherName;
-
-extern const OtherName isa_other_names[];
-extern const u32 isa_other_name_count;
-
-extern const RowTable *const isa_tables[];
-extern const u32 isa_table_count;
-
-/* ---- isa/convert.c ---- */
-
-/* The bits of its first register that an instruction writes, where it may be a conversion that leaves the others. */
-u32 convert_written_bits(const Inst *i);
-
-/* ---- counters.c ---- */
-
-void counters_gather(const Program *p, const PcExecutions *pc_counts, u64 waves, u64 *counters);
-void counters_add_worker(const Worker *k, u64 *counters);
-void counters_divergence(Wave *w, const Inst *i);
-u64 counters_bytes_asked(const Inst *i, PcExecutions t);
-
 /* ---- scalar operands ---- */
 
 static inline u64 pair(u32 low, u32 high) { return (u64)high << 32 | low; }
@@ -376,108 +343,5 @@ static inline u64 mask_source(const Wave *w, const Inst *i, int k)
     return likely(i->source[k] < SCALAR_FILE) ? lane_bits(w, i->source[k]) : scalar64(w, i, k);
 }
 static inline u32 wave_lanes(const Wave *w) { return w->wave32 ? 32 : 64; }
-
-/* ---- vector operands (lanes.c holds the slow halves) ---- */
-
-SELDOM const u32 *source_uniform(const Wave *w, const Inst *i, int k, u32 *scratch_row);
-SELDOM const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *scratch_row);
-SELDOM const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *scratch_row);
-SELDOM const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *scratch_row);
-/* Two f32 of each lane, wherever they lie. */
-typedef struct { const u32 *low, *high; } Halves;
-SELDOM Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *scratch_row);
-SELDOM void put_slow(Wave *w, const Inst *i, const u32 *result);
-SELDOM void put64_slow(Wave *w, const Inst *i, const u32 *result);
-void put_mask(Wave *w, const Inst *i, u64 mask);
-u64 write_mask(const Wave *w, const Inst *i);
-/* The lanes that DPP lets read one of `lanes`. */
-u64 dpp_moved(const Wave *w, const Inst *i, u64 lanes);
-
-static inline u32 *vector(Wave *w, u32 operand) { return w->v[operand - FIRST_VGPR]; }
-
-/* 64 values of a source of up to 32 bits; `room` holds 64 words. */
-static inline const u32 *source(Wave *w, const Inst *i, int k, u32 *scratch_row)
-{
-    if (likely(i->how[k] == READ_PLAIN))
-        return vector(w, i->source[k]);
-    if (i->how[k] == READ_CONSTANT)
-        return w->constants[i->splat[k]];
-    return i->how[k] == READ_UNIFORM ? source_uniform(w, i, k, scratch_row) : source_slow(w, i, k, scratch_row);
-}
-/* 64 low words, then 64 high words; `room` holds 128. */
-static inline const u32 *source64(Wave *w, const Inst *i, int k, u32 *scratch_row)
-{
-    if (likely(i->how[k] == READ_PLAIN))
-        return vector(w, i->source[k]);
-    return i->how[k] == READ_CONSTANT ? w->constants[i->splat[k]] : source64_slow(w, i, k, scratch_row);
-}
-static inline const u32 *source_packed(Wave *w, const Inst *i, int k, u32 *scratch_row)
-{
-    return likely(i->how[k] == READ_PLAIN) ? vector(w, i->source[k]) : source_packed_slow(w, i, k, scratch_row);
-}
-
-static inline Halves source_halves(Wave *w, const Inst *i, int k, u32 *scratch_row)
-{
-    if (likely(i->how[k] == READ_PLAIN))
-        return (Halves){vector(w, i->source[k]), vector(w, i->upper[k])};
-    return source_halves_slow(w, i, k, scratch_row);
-}
-
-/* All ones for each of the eight lanes whose bit is set. */
-static inline __m256i lane_mask(u64 eight_bits)
-{
-    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)eight_bits), bit), bit);
-}
-
-/* `set` where a lane's bit is 1, else `clear`. */
-static inline void choose(u32 *to, const u32 *clear, const u32 *set, u64 mask)
-{
-    for (int l = 0; l < LANES; l += 8) {
-        __m256i x = _mm256_loadu_si256((const __m256i *)(clear + l)), y = _mm256_loadu_si256((const __m256i *)(set + l));
-        _mm256_storeu_si256((__m256i *)(to + l), _mm256_blendv_epi8(x, y, lane_mask(mask >> l)));
-    }
-}
-
-/* Store what active lanes computed. */
-static inline void put_masked(u32 *to, const u32 *result, u64 mask)
-{
-    if (likely(mask == ~0ull))
-        memcpy(to, result, LANES * sizeof *to);
-    else
-        choose(to, to, result, mask);
-}
-
-/* Store a result of one register, or of two, where it belongs. */
-static inline void put(Wave *w, const Inst *i, const u32 *result)
-{
-    if (!i->modified)
-        put_masked(vector(w, i->dst), result, exec_mask(w));
-    else
-        put_slow(w, i, result);
-}
-static inline void put64(Wave *w, const Inst *i, const u32 *result)
-{
-    if (!i->modified) {
-        put_masked(vector(w, i->dst), result, exec_mask(w));
-        put_masked(vector(w, i->dst + 1), result + LANES, exec_mask(w));
-    } else {
-        put64_slow(w, i, result);
-    }
-}
-
-/* ---- the same where all lanes are awake: rows that are where decoding said ---- */
-
-static inline const u32 *source_row(const Wave *w, const Inst *i, int k)
-{
-    return (const u32 *)(w->bases[i->base[k]] + i->place[k]);
-}
-static inline Halves source_rows(const Wave *w, const Inst *i, int k)
-{
-    const u8 *base = w->bases[i->base[k]];
-    return (Halves){(const u32 *)(base + i->place[k]), (const u32 *)(base + i->upper_place[k])};
-}
-/* A body computes straight into it, so it writes a lane only after it has read all that it needs of that lane. */
-static inline u32 *result_row(const Wave *w, const Inst *i) { return (u32 *)((u8 *)w->v + i->result_place); }
 
 #endif

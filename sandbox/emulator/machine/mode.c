@@ -1,6 +1,8 @@
 /* The MODE register: how the host is to round and to flush, and what it cannot do for us. */
 #include "machine/mode.h"
 
+#include "machine/lanes.h"
+
 bool mode_is_plain(const Wave *w)
 {
     enum { NEAREST_WITH_DENORMALS = 0xf0 };

@@ -1,6 +1,8 @@
 /* Data between lanes and memory, once access.c has said where it lies. */
-#include "machine/access.h"
+#include "machine/transfer.h"
+
 #include "machine/gather.h"
+#include "machine/lanes.h"
 
 static void zero_outside(Wave *w, const Access *a, u16 dst, u32 words)
 {

@@ -1,8 +1,8 @@
 /* Device memory: one arena, blocks with gaps between them, and named regions within blocks. */
+#include "memory/arena.h"
+
 #include <stdlib.h>
 #include <sys/mman.h>
-
-#include "memory/arena.h"
 
 enum { ALIGNMENT = 256, PAGE = 4096, GAP = PAGE, WIDE_GAP = 4 << 20, MOST_IN_BLOCKS = 1024 };
 

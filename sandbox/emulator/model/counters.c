@@ -7,8 +7,9 @@
  * vecCopy on MI200 and MI300X against its disassembly: s_endpgm counts as SENDMSG, s_waitcnt in SQ_INSTS only, global_
  * instructions as FLAT, and integer kinds go by the type in the mnemonic (v_lshlrev_b64 is neither INT32 nor INT64).
  */
+#include "model/counters.h"
+
 #include "model/pc_counts.h"
-#include "checks/observers.h"
 
 static bool has(const char *s, const char *part) { return strstr(s, part) != NULL; }
 static bool starts(const char *s, const char *part) { return strncmp(s, part, strlen(part)) == 0; }

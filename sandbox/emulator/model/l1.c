@@ -9,7 +9,80 @@
 
 #include <stdlib.h>
 
-#include "model/l2.h"
+#include "model/lds.h"
+
+/* ---- the vL1D of a CU, which is only read: the time of the last use of each line, and buckets to find a line in ---- */
+
+enum { L1_LINES = 256, L1_BUCKETS = 512 };
+
+typedef struct {
+    u64 line[L1_LINES];
+    u32 used[L1_LINES]; /* when; 0: not yet */
+    u16 chain[L1_LINES], bucket[L1_BUCKETS];
+    u32 ways, now;
+    u32 expected[4];    /* of each set: the way that is likely to be the oldest */
+} L1;
+
+enum { NOBODY = 0xffff, L1_SETS = 4 };
+
+static u32 bucket_of(u64 line) { return (u32)(line * 0x9e3779b97f4a7c15ull >> 55); }
+
+/* `ways` of the 64 are this workgroup's. */
+static void l1_reset(L1 *c, u32 ways)
+{
+    memset(c->bucket, 0xff, sizeof c->bucket);
+    memset(c->line, 0xff, sizeof c->line);
+    memset(c->used, 0, sizeof c->used);
+    memset(c->expected, 0, sizeof c->expected);
+    c->ways = ways;
+    c->now = 0;
+}
+
+static void forget(L1 *c, u32 slot)
+{
+    if (c->line[slot] == ~0ull)
+        return;
+    u16 *link = &c->bucket[bucket_of(c->line[slot])];
+    while (*link != slot)
+        link = &c->chain[*link];
+    *link = c->chain[slot];
+}
+
+/* The slot of the set that was used longest ago: in streams, the one after the last that was taken. */
+static u32 oldest(L1 *c, u32 set)
+{
+    const u32 *used = &c->used[set * L1_WAYS];
+    u32 earliest = used[0], way = c->expected[set];
+    for (u32 k = 1; k < c->ways; k++)
+        earliest = used[k] < earliest ? used[k] : earliest;
+    while (used[way] != earliest)
+        way = way + 1 < c->ways ? way + 1 : 0;
+    c->expected[set] = way + 1 < c->ways ? way + 1 : 0;
+    return set * L1_WAYS + way;
+}
+
+static bool l1_touch(L1 *c, u64 line)
+{
+    if (++c->now == 0) { /* after four thousand million uses all count as equally old */
+        memset(c->used, 0, sizeof c->used);
+        c->now = 1;
+    }
+    u16 *bucket = &c->bucket[bucket_of(line)];
+    for (u32 slot = *bucket; slot != NOBODY; slot = c->chain[slot])
+        if (c->line[slot] == line) {
+            c->used[slot] = c->now;
+            return true;
+        }
+    u32 slot = oldest(c, (u32)(line ^ line >> 7) % L1_SETS);
+    forget(c, slot);
+    c->line[slot] = line;
+    c->used[slot] = c->now;
+    c->chain[slot] = *bucket;
+    *bucket = (u16)slot;
+    return false;
+}
+
+/* ---- threads and workgroups ---- */
 
 enum { DRAIN_REQUESTS = 1 << 20 };
 

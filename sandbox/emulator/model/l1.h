@@ -7,30 +7,7 @@
 #ifndef AMDKERNEL_MEMORY_MODEL_H
 #define AMDKERNEL_MEMORY_MODEL_H
 
-#include "model/caches.h"
-#include "model/lds.h"
-#include "model/trace.h"
-
-/* ---- what stays from dispatch to dispatch: emulator.h's Caches ---- */
-
-struct Caches {
-    const GpuShape *shape;
-    Cache *l2;      /* one for each XCD */
-    Cache *gl1;     /* graphics L1, one for each shader array; NULL: there is none */
-    Cache *scalar;  /* sL1D: one for two CUs */
-    Cache mall;
-};
-
-/* ---- of a dispatch ---- */
-
-typedef struct L2Model L2Model;
-
-/* NULL without memory, or for an architecture without a shape. */
-L2Model *l2_create(const Dispatch *d);
-void l2_destroy(L2Model *m);
-
-/* After the last workgroup: empties what does not outlive a dispatch, and adds to the counters and to `pcs` if given. */
-void l2_finish(L2Model *m, u64 *counters, PcCounts *pcs);
+#include "model/l2.h"
 
 /* ---- of a thread ---- */
 

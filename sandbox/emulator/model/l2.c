@@ -45,58 +45,6 @@ struct L2Model {
     u32 pc_count;
 };
 
-/* ---- caches of the process ---- */
-
-static u32 scalar_caches(const GpuShape *s) { return s->clusters * ((s->cus_per_cluster + 1) / 2); }
-
-static void destroy_kind(Cache *c, u32 count)
-{
-    for (u32 n = 0; c && n < count; n++)
-        cache_destroy(&c[n]);
-    free(c);
-}
-
-static Cache *caches_of_a_kind(u32 count, u64 bytes, u32 ways)
-{
-    Cache *c = calloc(count, sizeof *c);
-    for (u32 n = 0; c && n < count; n++)
-        if (!cache_create(&c[n], bytes, ways)) {
-            destroy_kind(c, count);
-            return NULL;
-        }
-    return c;
-}
-
-Caches *caches_create(const char *arch)
-{
-    const GpuShape *s = shapes_find(arch);
-    Caches *c = s ? calloc(1, sizeof *c) : NULL;
-    if (!c)
-        return NULL;
-    c->shape = s;
-    c->l2 = caches_of_a_kind(s->l2_count, s->l2_bytes, L2_WAYS);
-    c->scalar = caches_of_a_kind(scalar_caches(s), SCALAR_CACHE_BYTES, L2_WAYS);
-    c->gl1 = s->gl1_bytes ? caches_of_a_kind(s->clusters, s->gl1_bytes, GL1_WAYS) : NULL;
-    bool ok = c->l2 && c->scalar && (c->gl1 || !s->gl1_bytes);
-    if (ok && s->mall_mib)
-        ok = cache_create(&c->mall, (u64)s->mall_mib << 20, MALL_WAYS);
-    if (ok)
-        return c;
-    caches_destroy(c);
-    return NULL;
-}
-
-void caches_destroy(Caches *c)
-{
-    if (!c)
-        return;
-    destroy_kind(c->l2, c->shape->l2_count);
-    destroy_kind(c->gl1, c->shape->clusters);
-    destroy_kind(c->scalar, scalar_caches(c->shape));
-    cache_destroy(&c->mall);
-    free(c);
-}
-
 /* ---- a dispatch ---- */
 
 L2Model *l2_create(const Dispatch *d)
@@ -391,7 +339,7 @@ static void empty_caches(L2Model *m)
     Caches *c = m->caches;
     for (u32 n = 0; !m->shape->l2_survives && n < m->shape->l2_count; n++)
         cache_empty(&c->l2[n], fabric_write, m);
-    for (u32 n = 0; n < scalar_caches(m->shape); n++)
+    for (u32 n = 0; n < caches_scalar_count(m->shape); n++)
         cache_empty(&c->scalar[n], fabric_write, m);
     for (u32 n = 0; c->gl1 && n < m->shape->clusters; n++)
         cache_empty(&c->gl1[n], fabric_write, m);

@@ -1,8 +1,18 @@
 /* The levels that workgroups share, fed in the order of the workgroups' numbers. See replay.c. */
-#ifndef AMDKERNEL_REPLAY_H
-#define AMDKERNEL_REPLAY_H
+#ifndef AMDKERNEL_MODEL_L2_H
+#define AMDKERNEL_MODEL_L2_H
 
-#include "model/l1.h"
+#include "model/caches.h"
+#include "model/trace.h"
+
+typedef struct L2Model L2Model;
+
+/* NULL without memory, or for an architecture without a shape. */
+L2Model *l2_create(const Dispatch *d);
+void l2_destroy(L2Model *m);
+
+/* After the last workgroup: empties what does not outlive a dispatch, and adds to the counters and to `pcs` if given. */
+void l2_finish(L2Model *m, u64 *counters, PcCounts *pcs);
 
 /* What a workgroup asks of the levels behind its vL1D. */
 typedef Trace Log;

@@ -3,7 +3,7 @@
 #define AMDKERNEL_LDS_MODEL_H
 
 #include "model/shapes.h"
-#include "checks/observers.h"
+#include "machine/machine.h"
 
 /* Remembers what it found; one for each thread. */
 typedef struct LdsModel LdsModel;

@@ -2,10 +2,10 @@
  * Counts of a program's instructions. A program may have a million of them, a dispatch may run fifty: so pages of counts
  * that nothing has touched are skipped, and cost neither memory nor time.
  */
+#include "model/pc_counts.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include "model/pc_counts.h"
 
 enum { PAGE = 4096, PER_PAGE = PAGE / sizeof(PcExecutions), PAGES_AT_ONCE = 256 };
 

@@ -6,7 +6,6 @@
 
 #include "machine/machine.h"
 #include "model/shapes.h"
-#include "checks/observers.h"
 
 typedef enum { REQUEST_READ, REQUEST_WRITE, REQUEST_ATOMIC, REQUEST_SCALAR } RequestKind;
 

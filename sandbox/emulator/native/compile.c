@@ -1,9 +1,10 @@
 #include "native/compile.h"
 
-#include "native/lower.h"
-
 #include <stdlib.h>
 #include <sys/mman.h>
+
+#include "isa/control.h"
+#include "native/lower.h"
 
 typedef struct {
     const Inst *inst;
@@ -62,7 +63,7 @@ static void compile_run(Compiler *c, const Inst *i, const Inst *end)
             i = compile_lanes(c, i, end);
             continue;
         }
-        if (i->run != fault_no_effect)
+        if (i->run != control_no_effect)
             x86_run_call(&c->code, i, c->program->code, c->stopped);
         i += i->steps;
     }

@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "machine/access.h"
-#include "run/worker.h"
-#include "checks/shadow.h"
-#include "model/pc_counts.h"
+#include "checks/checks.h"
 #include "checks/observers.h"
+#include "machine/access.h"
+#include "machine/fault.h"
+#include "model/counters.h"
+#include "model/pc_counts.h"
+#include "run/kernel_code.h"
+#include "run/worker.h"
 
 enum { MAX_THREADS = 64 };
 
@@ -40,7 +43,7 @@ static void gather_worker(const Worker *k, PcExecutions *sum, const Dispatch *d,
     pc_counts_sum(k->pc_counts, d->program->count);
     pc_counts_visit(k->pc_counts, d->program->count, add_pc_counts, sum);
     counters_add_worker(k, out->counters);
-    findings_gather(k, out);
+    checks_gather(k, out);
     if (k->clock > out->clock)
         out->clock = k->clock;
     if (k->view)

@@ -1,34 +1,20 @@
 #include "run/wave.h"
 
-#include "model/l1.h"
-
-#include "machine/access.h"
-#include "machine/mode.h"
-#include "checks/shadow.h"
-
 #include <immintrin.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "checks/checks.h"
+#include "machine/access.h"
+#include "machine/fault.h"
+#include "machine/mode.h"
+#include "memory/arena.h"
+#include "model/l1.h"
+#include "run/kernel_code.h"
+
 /* One wave's registers: 512 rows, and a skew so that the same register of several waves shares no cache set. */
 enum { REGISTER_BYTES = VECTOR_REGISTERS * LANES * 4, REGISTER_STRIDE = REGISTER_BYTES + 17 * 256 };
 enum { POISON = 0xff }; /* LDS holds garbage at first on hardware; all ones is a NaN in every format but FP8 */
-
-static u32 threads_of(const Dispatch *d) { return d->block[0] * d->block[1] * d->block[2]; }
-
-u32 kernel_wave_size(const KernelCode *k)
-{
-    enum { ENABLE_WAVEFRONT_SIZE32 = 1 << 10 };
-    return k->properties & ENABLE_WAVEFRONT_SIZE32 ? 32 : 64;
-}
-
-static u32 waves_for(const Dispatch *d, u32 threads)
-{
-    u32 lanes = kernel_wave_size(&d->kernel);
-    return (threads + lanes - 1) / lanes;
-}
-
-u32 kernel_group_waves(const Dispatch *d) { return waves_for(d, threads_of(d)); }
 
 /* A kernel that recurses, or calls what the compiler cannot see, does not know its need. */
 static u32 scratch_bytes(const Dispatch *d)
@@ -59,7 +45,7 @@ bool wave_group_create(Group *g, const Worker *k)
     g->scratch = reserve(g->scratch_room);
     bool traced = k->view != NULL;
     g->trace = traced ? l1_group_create((u32)waves) : NULL;
-    bool shadowed = shadow_create(&g->shadow, k, (u32)g->lds_room);
+    bool shadowed = checks_group_create(&g->shadow, k, (u32)g->lds_room);
     if (g->waves && g->registers && g->lds && g->scratch && shadowed && (g->trace || !traced))
         return true;
     wave_group_destroy(g, d);
@@ -70,7 +56,7 @@ void wave_group_destroy(Group *g, const Dispatch *d)
 {
     (void)d;
     l1_group_destroy(g->trace);
-    shadow_destroy(&g->shadow);
+    checks_group_destroy(&g->shadow);
     free(g->waves);
     if (g->registers)
         munmap(g->registers, g->registers_bytes);
@@ -219,8 +205,8 @@ u32 wave_group_start(Group *g, Worker *k, u64 number)
     }
     memset(g->lds, POISON, g->lds_room);
     g->number = number;
-    g->wave_count = waves_for(d, size[0] * size[1] * size[2]);
-    shadow_start(g->shadow, k, number, g->wave_count);
+    g->wave_count = kernel_waves_for(d, size[0] * size[1] * size[2]);
+    checks_group_start(g->shadow, k, number, g->wave_count);
     for (u32 n = 0; n < g->wave_count; n++)
         wave_start(g, k, n, workgroup, size);
     g->live = g->wave_count;
@@ -239,12 +225,6 @@ static void count_run(Worker *k, u32 first, u32 end, u64 exec)
     k->pc_counts[first].lanes += lanes;
     k->pc_counts[end].executions--;
     k->pc_counts[end].lanes -= lanes;
-}
-
-void fault_no_effect(Wave *w, const Inst *i)
-{
-    (void)w;
-    (void)i;
 }
 
 /* From `i` to `end`, or until one of them stops the wave. Returns the next one. */

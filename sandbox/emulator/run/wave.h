@@ -17,7 +17,6 @@ typedef struct {
     bool busy;
 } Group;
 
-u32 kernel_group_waves(const Dispatch *d);
 /* Its waves record what they ask of memory if the worker has a view of the memory model. */
 bool wave_group_create(Group *g, const Worker *k);
 void wave_group_destroy(Group *g, const Dispatch *d);

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "checks/shadow.h"
-#include "model/pc_counts.h"
+#include "checks/checks.h"
 #include "checks/observers.h"
+#include "machine/fault.h"
+#include "model/pc_counts.h"
 
 enum {
     QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group gets its turn */
@@ -116,7 +117,7 @@ static bool all_signalled(const Group *g)
 /* Who waits goes on; who has signalled and not yet waited will not wait. */
 static void pass_barrier(WorkerThread *c, Group *g)
 {
-    shadow_barrier(g->shadow, &c->worker);
+    checks_group_barrier(g->shadow, &c->worker);
     g->signals = 0;
     g->passed++;
     for (u32 n = 0; n < g->wave_count; n++) {

@@ -4,10 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "machine/access.h"
 #include "checks/races/coherence.h"
-#include "checks/races/annotation_operands.h"
-#include "checks/observers.h"
 
 /* How the names of vector and scalar instructions begin that do not compute. */
 static const struct { const char *with; Passage passage; } passages[] = {

@@ -4,10 +4,6 @@
  */
 #include "checks/races/coherence.h"
 
-#include "machine/access.h"
-#include "checks/races/annotations.h"
-#include "checks/observers.h"
-
 Coherence coherence_of(const char *arch)
 {
     if (!strncmp(arch, "gfx94", 5) || !strncmp(arch, "gfx95", 5))

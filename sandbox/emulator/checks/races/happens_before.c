@@ -7,9 +7,9 @@
  * signal. Where a release is a mere wait that may be there for another reason (notes.c), only waves that acquire learn
  * of it.
  */
-#include <stdlib.h>
+#include "checks/races/happens_before.h"
 
-#include "checks/races/races.h"
+#include <stdlib.h>
 
 /* What waves learn at one place. */
 typedef struct {

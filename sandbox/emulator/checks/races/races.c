@@ -6,13 +6,15 @@
  * inputs, which nobody stores to, and the heap of malloc in kernels.
  */
 #include "checks/races/races.h"
-#include "checks/races/coherence.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "checks/observers.h"
-#include "run/wave.h"
+#include "checks/races/coherence.h"
+#include "checks/races/happens_before.h"
+#include "machine/lanes.h"
+#include "memory/arena.h"
+#include "run/kernel_code.h"
 
 enum {
     PAGE_BYTES = 4096, CELLS = PAGE_BYTES / 4,

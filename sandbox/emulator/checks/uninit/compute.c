@@ -2,7 +2,12 @@
  * What becomes of unset bits in arithmetic. Sources are read by the functions that instructions read values with, from
  * a wave whose registers hold marks, so that modifiers, SDWA, DPP and halves do with marks what they do with values.
  */
+#include "checks/uninit/compute.h"
+
 #include "checks/uninit/registers.h"
+#include "checks/uninit/rules.h"
+#include "isa/convert.h"
+#include "machine/lanes.h"
 
 enum { TAKEN = 3 };              /* sources that rules know */
 

@@ -1,6 +1,9 @@
 /* Loads of bytes that nothing has written, and stores that write them: global memory, LDS, scalar loads. */
-#include "checks/shadow.h"
-#include "checks/observers.h"
+#include "checks/uninit/loads.h"
+
+#include "checks/kernarg.h"
+#include "checks/uninit/registers.h"
+#include "memory/arena.h"
 
 static bool has_two_places(const Inst *i) { return i->row->family == FAMILY_LDS && i->row->modifiers & MOD_OFFSET01; }
 

@@ -2,8 +2,11 @@
  * What instructions make of unset values: they move, choose, combine or compute, and what comes of them is unset in turn;
  * a few use them.
  */
-#include "machine/access.h"
+#include "checks/uninit/propagate.h"
+
+#include "checks/uninit/compute.h"
 #include "checks/uninit/registers.h"
+#include "machine/lanes.h"
 
 /* Bits of a scalar operand that an instruction reads: all, but where it is a mask that can only send lanes to sleep. */
 static bool reads_unset(const Wave *w, const Inst *i, const Uninit *t, const AnnotatedOperand *o, u32 reg)

@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#include "machine/lanes.h"
+
 static Uninit *uninit_of(Wave *w)
 {
     WaveShadow *s = shadow_of(w);

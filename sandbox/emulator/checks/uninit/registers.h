@@ -1,9 +1,8 @@
 /* DefinedBits on registers: which bits of which lanes of them are unset. */
-#ifndef AMDKERNEL_TAINT_H
-#define AMDKERNEL_TAINT_H
+#ifndef AMDKERNEL_CHECKS_UNINIT_REGISTERS_H
+#define AMDKERNEL_CHECKS_UNINIT_REGISTERS_H
 
 #include "checks/shadow.h"
-#include "checks/observers.h"
 
 /* What is known of one register; of a scalar, every lane says the same. */
 typedef struct {
@@ -69,29 +68,19 @@ static inline u32 moved_bytes(const Inst *i, u32 bytes)
     return strstr(i->row->mnemonic, "d16_hi") ? lower << 2 & ALL_BYTES : lower;
 }
 
-/* ---- taint_rules.c: unset bits of results ---- */
-
-/* A source as the instruction sees it, after modifiers. */
-typedef struct { u64 value, unset; } Seen;
-
-typedef struct Rule Rule;
-struct Rule {
-    const char *with;            /* how mnemonics begin */
-    u64 (*unset)(const Rule *r, const Inst *i, const Seen *s, u32 lane);
-    u32 detail;
-    u32 selects;                 /* sources, a bit each, that choose from the others and do not come into the result */
-};
-
-/* For instructions that are not in the table: all depends on all. */
-const Rule *uninit_rule_of(const Inst *i);
-/* Sources, a bit each, of which bits of the result depend on those in the same place alone. */
-u32 uninit_sources_in_place(const Rule *r);
-
-/* ---- taint_compute.c ---- */
-
-/* What is computed from registers, lane by lane or of scalars. */
-void uninit_compute(Wave *w, const Inst *i, Uninit *t, const Annotation *n);
-void uninit_compute_dual(Wave *w, const Inst *i, Uninit *t);
-void uninit_compute_scalar(Wave *w, const Inst *i, Uninit *t, const Annotation *n);
+/* What a lane's load brought of a register: unset bits of `width` bytes, at most 4, of those that lie at `address`; 0: not
+ * in global memory. */
+typedef struct { u32 bits, flags, width; u64 address; u32 bytes; } Part;
+void uninit_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p);
+/* Of lanes that load what is unset: those that load parts of a struct, and `mixed` is known already. */
+u64 uninit_parts(Wave *w, const u64 *address, u64 unset, u64 partly_defined, u32 bytes);
+void uninit_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes);
+/* After it: the unset bits of each of the lane's bytes that are as unset in memory as they were where they come from. */
+void uninit_copied(const Wave *w, const Inst *i, u16 reg, u64 address, u32 bytes, u32 lane, u8 *bits);
+/* The same of a store to LDS, which passes the value on. */
+void uninit_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes);
+void uninit_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+void uninit_destroy(Uninit *t);
+bool uninit_pending(const Wave *w);
 
 #endif

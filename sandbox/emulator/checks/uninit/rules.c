@@ -5,6 +5,8 @@
  * Meanings: CDNA3 ISA and RDNA3 ISA, chapters of the vector and scalar ALU. The rules for logic and sums are those of
  * Nethercote and Seward, "How to shadow every byte of memory used by a program" (2007), 3.
  */
+#include "checks/uninit/rules.h"
+
 #include "checks/uninit/registers.h"
 
 static u64 any(u64 bits, u64 whole) { return bits ? whole : 0; }

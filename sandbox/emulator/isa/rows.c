@@ -1,5 +1,5 @@
 /* All instruction tables. A family that is not listed here is not emulated. */
-#include "machine/machine.h"
+#include "isa/rows.h"
 
 #define TABLES(X) \
     X(isa_sop) X(isa_control) X(isa_smem) X(isa_valu) X(isa_valu_special) X(isa_vopc) X(isa_packed) X(isa_convert) \
