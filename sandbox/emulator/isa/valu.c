@@ -1,5 +1,6 @@
 /* Vector ALU, the regular part: bodies and rows of valu.def. */
 #include "isa/lane_types.h"
+#include "machine/trig_preop.h"
 
 #pragma clang diagnostic ignored "-Wshift-op-parentheses"
 #pragma clang diagnostic ignored "-Wbitwise-op-parentheses"

@@ -245,9 +245,6 @@ LANE_FUNCTION double div_fixup_f64(double a, double b, double c)
     return div_fixup(a, b, c, exponent64(c) - exponent64(b) < -1075);
 }
 
-/* 53 bits of 2/pi, from bit 53 * segment on, for the reduction of large angles. */
-double trig_preop(double x, u32 segment);
-
 /* ---- cube maps ---- */
 
 LANE_FUNCTION float cube_face(float x, float y, float z)

@@ -1,4 +1,6 @@
 /* 2/pi to 1280 bits, for V_TRIG_PREOP_F64. */
+#include "machine/trig_preop.h"
+
 #include "machine/lane_math.h"
 
 /* Most significant first; the first bit is worth 1/2. */
