@@ -1,5 +1,5 @@
 /*
- * The face of the interpreter: the HIP front end (hip/) calls what stands here and nothing else.
+ * The public interface of the interpreter: the HIP front end (hip/) calls only what is declared here.
  *
  * Device memory is one arena of host memory, and a device address is the host address: a copy is a memcpy.
  * Nothing outside the arena can be reached by emulated code.
@@ -20,7 +20,7 @@ typedef uint64_t u64;
 typedef int32_t i32;
 typedef int64_t i64;
 
-/* ---- memory.c ---- */
+/* ---- memory/arena.c, memory/unset.c ---- */
 
 typedef struct Memory Memory;
 
@@ -46,7 +46,7 @@ bool memory_mapped(Memory *m, u64 address, u64 bytes, bool store, u64 *off);
  * a block without regions may be touched everywhere. */
 bool memory_describe(Memory *m, u64 address, u64 bytes, const char *name, bool writable);
 
-/* Kernels should not store to the region that begins at `address`: a finding, where checks look on. */
+/* Kernels should not store to the region that begins at `address`: a finding, where memory is checked. */
 bool memory_is_input(Memory *m, u64 address);
 
 /* Which bytes nothing has written yet is known from here on. Fresh blocks count as written until they are said not to
@@ -54,17 +54,17 @@ bool memory_is_input(Memory *m, u64 address);
 bool memory_track_unset(Memory *m);
 void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset);
 void memory_copy_unset(Memory *m, u64 to, u64 from, u64 bytes);
-/* Likewise of the bits of one byte; those of a byte that memory_unset() tells of. */
+/* Likewise for the bits of one byte; memory_unset_bits() applies to a byte that memory_unset() reports. */
 void memory_set_unset_bits(Memory *m, u64 address, u8 bits);
 u8 memory_unset_bits(Memory *m, u64 address);
 /* A bit for each of at most 64 bytes. */
 u64 memory_unset(const Memory *m, u64 address, u32 bytes);
-/* False: no byte of the range. True: one of it, or one less than eight bytes beside it. */
+/* False: no byte of the range. True: a byte of the range, or one less than eight bytes away from it. */
 bool memory_any_unset(const Memory *m, u64 address, u64 bytes);
 
 void memory_arena(const Memory *m, u64 *address, u64 *bytes);
 
-/* While somebody is within, kernels may run and the memory be changed at the same time. */
+/* Between these two calls kernels may run while the memory is changed. */
 void memory_enter(Memory *m);
 void memory_leave(Memory *m);
 
@@ -73,7 +73,7 @@ typedef struct { u64 address, bytes; const char *name; bool live; u32 number; } 
 bool memory_nearest(Memory *m, u64 address, Block *out);
 bool memory_in_block(Memory *m, u64 address, u64 bytes);
 
-/* ---- decode.c ---- */
+/* ---- decode/decode.c ---- */
 
 typedef struct Program Program; /* a decoded .text section, or one kernel's part of it */
 
@@ -81,7 +81,7 @@ typedef struct Program Program; /* a decoded .text section, or one kernel's part
  * or 64: what one and the same code means depends on it (masks of lanes take one register or two); 0 stands for the
  * size that hipcc chooses for the architecture.
  * NULL and a sentence in `error` when the architecture is not emulated or no disassembler can be loaded.
- * An instruction that is not known is no error here: executing it is (OUTCOME_NOT_EMULATED). */
+ * An unknown instruction is an error only when it is executed (OUTCOME_NOT_EMULATED). */
 Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t error_bytes);
 /* The same of one kernel's code, from `address` on, in a section of the device addresses text..text_end-1. NULL, and no
  * word in `error`, when the kernel calls or branches out of its own code. Should it jump to other code of the section by an
@@ -90,7 +90,7 @@ Program *program_decode_kernel(const char *arch, u32 wave_size, u64 text, u64 te
                                size_t error_bytes);
 void program_destroy(Program *p);
 
-/* ---- replay.c: modelled caches that outlive a dispatch ---- */
+/* ---- model/caches.c: modelled caches that outlive a dispatch ---- */
 
 typedef struct Caches Caches;
 typedef struct Overlap Overlap;
@@ -99,7 +99,7 @@ typedef struct Overlap Overlap;
 Caches *caches_create(const char *arch);
 void caches_destroy(Caches *c);
 
-/* ---- dispatch.c ---- */
+/* ---- run/dispatch.c ---- */
 
 typedef struct {
     u64 entry;            /* device address of the first instruction */
@@ -127,7 +127,7 @@ typedef struct {
     double time_limit_s;  /* of the whole dispatch, by the clock on the wall; 0: none */
     double end_at;        /* when the process will be ended, in seconds of CLOCK_MONOTONIC; 0: not known */
     u64 clock;            /* what the clocks of the device start from */
-    void (*interrupt)(void *context); /* s_sendmsg of an interrupt; called by several threads. NULL: nobody listens */
+    void (*interrupt)(void *context); /* s_sendmsg of an interrupt; called by several threads; or NULL */
     void *interrupt_context;
     u32 threads;          /* 0: one per core */
     bool deterministic;   /* one thread, fixed order */
@@ -157,7 +157,7 @@ typedef enum {
     OUTCOME_BAD_PC,
     OUTCOME_READ_ONLY,    /* a store to a region described as not writable */
     OUTCOME_USE_AFTER_FREE,
-    /* The following are findings: the dispatch goes on. */
+    /* The following are findings: the dispatch continues. */
     OUTCOME_UNINITIALISED_READ,
     OUTCOME_INPUT_MODIFIED,
     OUTCOME_RACE,
@@ -204,7 +204,7 @@ typedef struct {
     Partner partner;      /* races only */
     u64 use;              /* of what was loaded: the instruction that depends on it; 0: not known */
     u64 use_callers[CALLERS];
-    u64 count;            /* how many times it was told: 1 while it is new */
+    u64 count;            /* how many times it was reported: 1 while it is new */
     u64 times;            /* how many times a wave executed an instruction that did it, with however many lanes */
     u64 lanes;            /* of accesses beyond a block: of all these waves; else 0 */
     u64 off;              /* of accesses beyond a block: the most bytes that one of them reached beyond it */
@@ -240,8 +240,9 @@ typedef struct {
 /* 32 or 64, as the descriptor says. */
 u32 kernel_wave_size(const KernelCode *k);
 
-/* A dispatch goes in steps: it begins (NULL: no memory), goes on for so many seconds or, below 0, to its end (true: it
- * is there), by whatever thread, and then its end is told. What it computes is the same in one step or in many. */
+/* A dispatch runs in steps. dispatch_begin() prepares it (NULL: no memory). dispatch_continue() runs it for that many
+ * seconds or, below 0, to its end, and returns true when it has ended; any thread may call it. dispatch_end() reports the
+ * outcome. The result does not depend on the number of steps. */
 typedef struct DispatchRun DispatchRun;
 DispatchRun *dispatch_begin(Memory *m, const Dispatch *d);
 bool dispatch_continue(DispatchRun *r, double patience_s);

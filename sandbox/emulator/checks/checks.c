@@ -8,7 +8,7 @@
 #include "checks/uninit/propagate.h"
 #include "checks/uninit/registers.h"
 
-enum { LDS_PLACES = 256 }; /* that waves signal through, told apart in one workgroup */
+enum { LDS_PLACES = 256 }; /* through which waves signal; a table of so many for each workgroup */
 
 bool checks_create(Worker *k, Memory *m, const Dispatch *d)
 {

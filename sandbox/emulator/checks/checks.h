@@ -1,7 +1,7 @@
 /*
- * Checks that look on while waves run: uses of unset memory, stores to inputs, races.
+ * Checks of running waves: uses of unset memory, stores to inputs, races.
  *
- * A finding does not stop a wave. Findings are told once for each instruction (of races: for each pair), with a count.
+ * A finding does not stop a wave. Each instruction (for races: each pair) has one finding with a count.
  */
 #ifndef AMDKERNEL_CHECKS_H
 #define AMDKERNEL_CHECKS_H

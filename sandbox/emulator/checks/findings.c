@@ -21,7 +21,7 @@ static Finding *find_or_add(Findings *c, OutcomeKind kind, u64 pc, u64 partner_p
     return &c->found[c->count++];
 }
 
-/* An instruction tells lane by lane, or register by register, as it comes: that is one time. */
+/* An instruction reports lane by lane or register by register: that counts as one time. */
 static void count_time(Worker *k, Finding *f)
 {
     u64 *last = &k->findings->at[f - k->findings->found], now = k->clock - k->budget;

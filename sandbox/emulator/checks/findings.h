@@ -13,16 +13,16 @@ struct Findings {
 
 /* The finding of this kind at this instruction (and, for races, with this partner), counted once more; the first time
  * it is empty but for its key. NULL when there is no room for another. Without checks there are findings as well:
- * accesses beyond a block that hardware lets pass. */
+ * accesses beyond a block that the hardware permits. */
 Finding *findings_at(Worker *k, OutcomeKind kind, u64 pc, u64 partner_pc);
 
-/* The place of an access, as a fault tells it, but for the instruction's text, which is added in the end. */
+/* The place of an access as a fault reports it. The instruction's text is added at the end. */
 Fault findings_place(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
                bool store);
 /* An instruction, and the calls that led there. */
 typedef struct { u64 at, callers[CALLERS]; } Place;
 Place findings_code_place(const Wave *w, const Inst *i);
-/* `use`: of an unset value that was loaded at `f`; else NULL. */
+/* `use`: of an uninitialised value that was loaded at `f`; else NULL. */
 void findings_report(Wave *w, const Fault *f, const Place *use);
 /* `lanes` reach beyond a block or LDS, the one that `lane` and `address` name first; by `off` bytes at most. */
 void findings_report_overrun(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, bool store, u32 lanes,

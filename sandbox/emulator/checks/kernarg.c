@@ -1,6 +1,6 @@
 /*
  * Arguments of a kernel that are read beyond their end. Behind them lie the hidden ones, which kernels read as well, so
- * that bounds alone do not tell. But an instruction that reads an argument has no business there.
+ * that bounds alone do not find the mistake. But an instruction that reads an argument must not read a hidden one.
  */
 #include "checks/kernarg.h"
 

@@ -11,7 +11,7 @@ u32 observers_of(const Dispatch *d)
            (d->check_races ? OBSERVE_RACES : 0);
 }
 
-/* A load to LDS reads memory and writes LDS, so the row alone does not tell. */
+/* A load to LDS reads memory and writes LDS, so the row alone does not determine the kind. */
 static AccessKind kind_of(const Inst *i, bool store)
 {
     if (i->row->detail[2] == ACCESS_ATOMIC)

@@ -1,8 +1,8 @@
 /*
- * Who looks on while waves touch memory: models that count, checks that find mistakes.
+ * Observers of memory accesses: models that count, and checks that find mistakes.
  *
- * access.c and the LDS and scalar handlers tell each access once, after its bounds were checked and before it takes
- * effect. Without a watcher that costs one predictable branch.
+ * access.c and the LDS and scalar handlers report each access once, after its bounds were checked and before it takes
+ * effect. Without an observer that costs one predictable branch.
  */
 #ifndef AMDKERNEL_WATCH_H
 #define AMDKERNEL_WATCH_H

@@ -6,17 +6,17 @@
 
 enum { REGISTER_NUMBERS = FIRST_VGPR + VECTOR_REGISTERS, MAX_ORIGINS = 32, MAX_GROUP_WAVES = 32 };
 
-/* ---- taint.c, taint_flow.c, taint_compute.c: unset values on their way through registers ---- */
+/* ---- uninit/: uninitialised values on their way through registers ---- */
 
-/* Where unset values were loaded, one for each instruction that did, and where they were first computed with (0: nowhere). */
+/* Where uninitialised values were loaded, one for each loading instruction, and where they were first used in a computation (0: nowhere). */
 typedef struct { Fault load; Place use; } Origin;
 typedef struct { Origin known[MAX_ORIGINS]; u32 count; } Origins;
 
-/* What is known of a lane's register beside its unset bits. */
+/* Flags of a lane's register, in addition to its unset bits. */
 enum {
-    UNDEFINED = 16, /* nothing but constants and unset values went into the whole register */
-    PLACED = 64, /* its bits are where they were in the memory that Uninit.placed tells of */
-    PARTLY_DEFINED = 32, /* it is as it was loaded, together with bytes that are set: a struct's padding, or a member not in use */
+    UNDEFINED = 16, /* only constants and uninitialised values went into the whole register */
+    PLACED = 64, /* its bits are where they were in the memory named by Uninit.placed */
+    PARTLY_DEFINED = 32, /* it is as it was loaded, together with bytes that are set: a struct's padding, or an unused member */
     ALL_BYTES = 15,
 };
 
@@ -47,9 +47,9 @@ typedef struct {
     bool spilled;                /* something in `scratch` is not 0 */
 } Uninit;
 
-/* ---- order.c: what happened before what ---- */
+/* ---- happens_before.c: a vector clock for each wave ---- */
 
-/* Accesses are stamped with their wave's epoch, of which a new one begins where others may learn of the old ones. */
+/* Accesses are stamped with their wave's epoch. A new epoch begins where other waves may learn of the old ones. */
 typedef enum { DEFINITE, POSSIBLE, CERTAINTIES } Certainty; /* of a release; POSSIBLE: it counts for those who acquire */
 
 typedef struct {
@@ -60,7 +60,7 @@ typedef struct {
 typedef struct {
     u32 stamp;                       /* of accesses from now on */
     Released released[CERTAINTIES];
-    u32 before_signals;              /* the last own epoch of which its signals tell */
+    u32 before_signals;              /* the last own epoch that its signals publish */
     u32 sibling[MAX_GROUP_WAVES];    /* the last epoch of each wave of the workgroup that this one knows */
     u32 *foreign[CERTAINTIES];       /* likewise of waves of other workgroups, by bucket; NULL: nothing */
     bool learnt;                     /* `foreign` changed since the last barrier */
@@ -76,7 +76,7 @@ typedef struct {
     u32 time, wave;              /* epoch (0: none); wave of the dispatch */
     u32 inst : 22, mask : 4, how : 6; /* bytes of the dword; bits of races.h */
     u32 caller : 22, lane : 6;   /* the kernel's call that led here, or NO_CALLER */
-    u32 : 3, published : 1;      /* by MAY_SIGNAL: what it tells others is in the table of signals */
+    u32 : 3, published : 1;      /* by MAY_SIGNAL: what it publishes is in the table of signals */
 } Entry;
 enum { NO_CALLER = (1 << 22) - 1 };
 /* Two stores, for halves of a dword often belong to different waves. */
@@ -94,7 +94,7 @@ static inline u32 kept_flags(u16 mark) { return mark >> KEPT_SHIFT & (UNDEFINED 
 struct GroupShadow {
     u64 number;                  /* of the workgroup */
     u8 *lds_unset;               /* a byte for each byte of LDS: 1 until something writes it, 0 then, or LDS_CARRIED and
-                                    an origin as kept_mark() puts them, where what was written depends on an unset value */
+                                    an origin as kept_mark() puts them, where what was written depends on an uninitialised value */
     u8 *lds_bits;                /* and its unset bits then */
     u32 lds_left;                /* of these that are not 0 */
     Origins lds_origins;

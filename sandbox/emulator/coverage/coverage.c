@@ -73,7 +73,7 @@ static void add(Report *r, const char *text, u64 address)
     memcpy(m->mnemonic, mnemonic, sizeof mnemonic);
 }
 
-/* The linker fills with zeros between sections of functions; on RDNA a zero is no instruction. */
+/* The linker fills the space between functions with zeros; on RDNA a zero is not an instruction. */
 static bool is_padding(const Report *r, const Code *code, u32 offset)
 {
     static const u8 zero[4];

@@ -1,4 +1,4 @@
-/* Calls into code of others that may crash on input that nobody trusts: the call is given up, the process goes on. */
+/* Calls into foreign code that may crash on untrusted input: the call is abandoned, the process continues. */
 #ifndef AMDKERNEL_CRASH_RECOVERY_H
 #define AMDKERNEL_CRASH_RECOVERY_H
 

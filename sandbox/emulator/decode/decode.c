@@ -239,7 +239,7 @@ static void link_runs(Program *p)
     }
 }
 
-/* Instructions of one or two words that were met lately. The first word tells whether there is a second, and the two
+/* Recently decoded instructions of one or two words. The first word determines whether there is a second, and the two
  * whether there is a third; but a row that is not known may be the beginning of something longer. */
 enum { REMEMBERED = 1 << 14, LONGEST_REMEMBERED = 8 };
 typedef struct { u64 words; u32 index, bytes; } Remembered;

@@ -69,7 +69,7 @@ static bool start(Disassembler *d, const char *arch, u32 wave_size, char *error,
     if (!d->create || !d->instruction || !d->dispose)
         return fail(error, error_bytes, "the LLVM library lacks %s", "LLVMCreateDisasmCPUFeatures");
     snprintf(d->arch, sizeof d->arch, "%s", arch);
-    /* With "real-true16" halves of registers are told as such, whichever way the compiler thought of them. */
+    /* With "real-true16" the text names halves of registers, however the compiler treated them. */
     d->features = strncmp(arch, "gfx9", 4) == 0 ? "" : wave_size == 32 ? "+wavefrontsize32,+real-true16"
                                                                       : "+wavefrontsize64,+real-true16";
     open_context(d);
@@ -107,7 +107,7 @@ static void put_question(void *question)
 }
 
 /*
- * LLVM crashes on some words that no compiler makes. They are no instruction then, and the next words get a new context.
+ * LLVM crashes on some words that no compiler makes. Such words are not instructions, and the next words get a new context.
  * As each crash leaks one, bytes with very many of them are taken for no code at all.
  */
 enum { MOST_CRASHES = 1000 };

@@ -1,4 +1,4 @@
-/* The modifiers of an instruction's text: what stands after its operands. */
+/* The modifiers of an instruction's text: what follows its operands. */
 #include "decode/modifiers.h"
 
 #include <stdio.h>

@@ -104,7 +104,7 @@ static void s_barrier_signal(Wave *w, const Inst *i)
     w->signalled = true;
     ++*w->signals;
 }
-/* What a wave that is its workgroup's only one gets told is not clear: it may be in no workgroup at all. */
+/* What the hardware returns to the only wave of a workgroup is not clear: it may be in no workgroup at all. */
 static void s_barrier_signal_isfirst(Wave *w, const Inst *i)
 {
     const u32 *block = w->worker->dispatch->block;
@@ -131,7 +131,7 @@ static void s_endpgm(Wave *w, const Inst *i)
     (void)i;
     w->stop = STOP_END;
 }
-/* Who sleeps waits for another wave: let it run. */
+/* A wave that executes s_sleep waits for another one: let that run. */
 static void s_sleep(Wave *w, const Inst *i)
 {
     (void)i;

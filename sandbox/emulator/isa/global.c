@@ -145,7 +145,7 @@ static u32 transposed_lane(u32 l, u32 n, bool halves)
     return halves ? (l & ~7u) + n : (l & ~15u) + 8 * (n / 4) + (l & 8) / 2 + n % 4;
 }
 
-/* All lanes must be awake. A wave of 64 takes the addresses of the first 32, and parts their registers among all. */
+/* All lanes must be active. A wave of 64 uses the addresses of the first 32 lanes, and spreads their data over all lanes. */
 static void load_transposed(Wave *w, const Inst *i)
 {
     u32 bytes = i->row->bytes, width = bytes / 8, words = bytes / 4 / (w->wave32 ? 1 : 2), out[4][LANES] = {{0}};

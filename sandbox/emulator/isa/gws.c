@@ -1,8 +1,8 @@
 /*
- * Global wave sync: barriers for waves of all workgroups. On gfx90a the grid's synchronisation rests on them.
+ * Global wave sync: barriers for waves of all workgroups. On gfx90a grid synchronisation uses them.
  *
- * Each resource counts down. The wave that finds it at 0 passes, lets all that wait pass with it, and sets the count
- * anew. The runtime sets resource 0 to the workgroups that a cooperative launch has, less one.
+ * Each resource counts down. The wave that finds it at 0 passes, releases all waiting waves, and resets the count.
+ * The runtime sets resource 0 to the workgroups that a cooperative launch has, less one.
  * CDNA2 ISA, "DS_GWS_INIT", "DS_GWS_BARRIER"; which resource: LLVM AMDGPUUsage and "GWS" of the ISA's data share chapter.
  */
 #include "isa/gws.h"
@@ -19,7 +19,7 @@ static u32 missing_of(u64 state) { return (u32)state; }
 
 void gws_start(Gws *g, u64 workgroups) { *g = (Gws){.state = {workgroups - 1}}; }
 
-/* Of no meaning unless the launch was cooperative: else nobody set the resources up. */
+/* Meaningless unless the launch was cooperative: otherwise the resources are not set up. */
 static u64 *resource(Wave *w, const Inst *i, u32 *number)
 {
     Gws *g = w->worker->gws;
@@ -29,7 +29,7 @@ static u64 *resource(Wave *w, const Inst *i, u32 *number)
     return g ? &g->state[*number] : NULL;
 }
 
-/* The first lane that is awake says it. */
+/* The first active lane decides. */
 static u32 value_of(Wave *w, const Inst *i)
 {
     u64 active = exec_mask(w);

@@ -128,7 +128,7 @@ static inline u64 gather_bits(const u8 *flags)
 #pragma clang diagnostic ignored "-Wpass-failed" /* bodies that call the maths library stay loops */
 #define HANDLER(name) static void name(Wave *w, const Inst *i)
 
-/* A body that is built twice: as `name`, for every case; as `name`_all_active, where all lanes are awake, every source lies
+/* A body that is built twice: as `name`, for every case; as `name`_all_active, where all lanes are active, every source lies
  * ready in a row and the result is stored as it is. */
 #define LANE_HANDLER(name) \
     static inline __attribute__((always_inline)) void name##_body(Wave *w, const Inst *i, const bool all_active); \

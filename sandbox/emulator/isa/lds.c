@@ -19,7 +19,7 @@ HANDLER(ds_read)
         transfer_load(w, &a, i->dst, i->row->bytes / 4);
 }
 
-/* The usual case, which needs no word on each lane: all are awake, all within LDS, and nobody checks. How long it takes
+/* The usual case, which needs no check of each lane: all are active, all within LDS, and there is no observer. How long it takes
  * depends on the distances between lanes, so what each access adds to all addresses is of no matter. */
 static inline __attribute__((always_inline)) void read_all_active(Wave *w, const Inst *i, u32 count, u32 words, Handler *otherwise)
 {
@@ -178,7 +178,7 @@ HANDLER(ds_read_transposed)
     u64 exec = exec_mask(w);
     for (int first = 0; first < LANES; first += COLUMNS) {
         u64 all_active = exec >> first & 0xffff;
-        if (all_active && all_active != 0xffff) { /* what comes from a lane that sleeps is not documented */
+        if (all_active && all_active != 0xffff) { /* what an inactive lane sends is not documented */
             fault_not_emulated(w, i);
             return;
         }
@@ -211,7 +211,7 @@ HANDLER(ds_read_transposed)
         put_masked(vector(w, i->dst + n), result[n], exec);
 }
 
-/* ---- lane exchanges; a sleeping lane sends zero ---- */
+/* ---- lane exchanges; an inactive lane sends zero ---- */
 
 /* The lane that an address names. RDNA3 serves the halves of a wave of 64 one by one.
  * Source: LLVM, GCNSubtarget::supportsWaveWideBPermute. */
@@ -221,7 +221,7 @@ static u32 addressed_lane(const Wave *w, const Inst *i, u32 address, u32 lane)
     return w->program->generation == GFX11 ? (lane & 32) + n % 32 : n % wave_lanes(w);
 }
 
-/* detail[1]: sleeping lanes send what they have. */
+/* detail[1]: inactive lanes send what they have. */
 HANDLER(ds_bpermute_b32)
 {
     const u32 *address = vector(w, i->source[0]), *data = vector(w, i->source[1]);

@@ -17,7 +17,7 @@ HANDLER(v_cndmask_b16)
 
 /* ---- permutes ---- */
 
-/* op_sel[0] lets sleeping lanes be read; else op_sel[1] says that they give 0, or else that the result stays. */
+/* op_sel[0]: inactive lanes can be read. Else op_sel[1] decides whether they give 0 or the result stays. */
 static void permute_rows(Wave *w, const Inst *i, const u32 *from)
 {
     const u32 *data = vector(w, i->source[0]);
@@ -205,7 +205,7 @@ DOT4_F8(v_dot4_f32_bf8_bf8, BF8_OCP, BF8_OCP)
         SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) \
         u32 r[LANES]; \
         if (i->source[0] == SOURCE_CONSTANT || i->source[1] == SOURCE_CONSTANT || (i->neg | i->abs) & 3) { \
-            fault_not_emulated(w, i); /* what these do to pairs of halves is not told */ \
+            fault_not_emulated(w, i); /* what these do to pairs of halves is not documented */ \
             return; \
         } \
         for (int l = 0; l < LANES; l++) { \

@@ -38,7 +38,7 @@ static void s_load(Wave *w, const Inst *i)
     load_words(w, i, address & ~3ull, i->row->bytes / 4);
 }
 
-/* RDNA4: one or two bytes, extended to a register. Whether a fault comes for half words at odd addresses is not told. */
+/* RDNA4: one or two bytes, extended to a register. Whether half words at odd addresses fault is not documented. */
 static void load_bytes(Wave *w, const Inst *i, u64 address)
 {
     u32 bytes = i->row->bytes, x = 0;

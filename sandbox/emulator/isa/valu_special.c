@@ -12,7 +12,7 @@ LANE_HANDLER(v_cndmask_b32)
     STORE_32;
 }
 
-/* The lowest active lane, or lane 0 when all sleep. */
+/* The lowest active lane, or lane 0 when none is. */
 HANDLER(v_readfirstlane_b32)
 {
     u64 exec = exec_mask(w);
@@ -65,7 +65,7 @@ static void swap_rows(Wave *w, const Inst *i, int distance)
         if (l & distance)
             continue;
         bool here = lane_active(w, (u32)l), there = lane_active(w, (u32)(l + distance));
-        if (here != there) { /* what a lane gets from one that sleeps is not documented */
+        if (here != there) { /* what a lane gets from an inactive one is not documented */
             fault_not_emulated(w, i);
             return;
         }
@@ -126,7 +126,7 @@ static inline void take_bytes(const u32 *a, const u32 *b, u32 selectors, u32 *r)
 }
 LANE_HANDLER(v_perm_b32)
 {
-    enum { BEYOND_BYTES = 0xf8f8f8f8 }; /* selectors from 8 on stand for signs and constants */
+    enum { BEYOND_BYTES = 0xf8f8f8f8 }; /* selectors from 8 on mean signs and constants */
     SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) SCRATCH_ROW_32
     if (i->source[2] < FIRST_VGPR && !(p2[0] & BEYOND_BYTES))
         take_bytes(p0, p1, p2[0], r);

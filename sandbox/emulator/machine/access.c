@@ -144,13 +144,13 @@ static bool check_offsets(Wave *w, const Inst *i, const u32 *offset, u64 active,
 
 /* ---- addresses by segment ---- */
 
-/* `x`, where lanes that sleep hold what lane `first` does: then all 64 can be looked at alike. */
+/* `x`, with inactive lanes holding the value of lane `first`, so that all 64 can be treated alike. */
 static const u32 *active_only(const Wave *w, const u32 *x, u64 active, u32 first, u32 *scratch_row)
 {
     if (likely(active == ~0ull))
         return x;
     if (active == w->all_lanes) {
-        memcpy(scratch_row, x, 32 * sizeof *x); /* of 32 lanes: the others never wake up */
+        memcpy(scratch_row, x, 32 * sizeof *x); /* of 32 lanes: the others are never active */
         memcpy(scratch_row + 32, x, 32 * sizeof *x);
         return scratch_row;
     }
@@ -267,7 +267,7 @@ static u32 lds_given_out(const Wave *w)
     return (w->lds_bytes + granule - 1) / granule * granule;
 }
 
-/* Stores of lanes that reach beyond LDS go on, but are told: `over` are those lanes. */
+/* Stores of lanes that reach beyond LDS continue and are reported: `over` are those lanes. */
 static void tell_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 over, u32 bytes)
 {
     u64 farthest = 0;
@@ -280,7 +280,7 @@ static void tell_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 over,
 }
 
 /* A flat access beyond what the workgroup has of LDS is a memory violation, which stops the wave, whereas ds_read and
- * ds_write go on (access_lds_slowly). Source: RDNA3 and RDNA4 ISA, 11.3 "Memory Error Checking"; what CDNA does is taken to be
+ * ds_write continue (access_lds_slowly). Source: RDNA3 and RDNA4 ISA, 11.3 "Memory Error Checking"; what CDNA does is taken to be
  * the same, for AMD's driver lets no wave mask a memory violation. */
 static bool resolve_flat_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes, bool store, Access *a)
 {
@@ -353,7 +353,7 @@ typedef struct { u64 base, bytes; u32 stride, records; RangeCheck check; } Buffe
 
 static u32 beyond(u32 records, u32 scalar) { return records > scalar ? records - scalar : 0; }
 
-/* CDNA chooses the check by what the instruction has. Of a raw buffer the scalar offset is taken away: AMD's matrix
+/* CDNA chooses the check by what the instruction has. The size of a raw buffer is reduced by the scalar offset: AMD's matrix
  * products rely on it where they step through rows by that offset. */
 static void cdna_check(const Inst *i, u32 scalar, Buffer *b)
 {

@@ -39,10 +39,10 @@ bool access_scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes);
 /* Where the lanes of a vector memory instruction go. False: a fault was recorded. */
 bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a);
 
-/* LDS at address + offset of each lane, lane by lane unless all are known to be `within`, and watchers are told. */
+/* LDS at address + offset of each lane, lane by lane unless all are known to be `within`, and reported to observers. */
 bool access_lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a);
 
-/* True when `reach` bytes from the address of each of so many lanes on lie within LDS, sleeping ones as well. */
+/* True when `reach` bytes from the address of each of the first `lanes` lanes lie within LDS, including inactive lanes. */
 static inline __attribute__((always_inline)) bool all_within(const Wave *w, u32 lanes, const u32 *address, u32 reach)
 {
     u32 limit = w->lds_bytes - reach, beyond = 0;
@@ -56,7 +56,7 @@ static inline bool wave_within(const Wave *w, const u32 *address, u32 reach)
     return likely(all_within(w, LANES, address, reach)) || (w->wave32 && all_within(w, 32, address, reach));
 }
 
-/* The same, in short where there is nothing to tell. */
+/* The same, with a fast path where there is nothing to report. */
 static inline bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
 {
     a->active = exec_mask(w);

@@ -1,5 +1,5 @@
 /*
- * While no lane sleeps: bodies that ask nothing about their operands. Decoding says where each row of 64 lanes lies, and
+ * While all lanes are active: bodies that check nothing about their operands. Decoding says where each row of 64 lanes lies, and
  * what lies in none, a scalar or a value that modifiers change, is put into one just before.
  */
 #include "machine/all_active.h"
@@ -69,7 +69,7 @@ static bool is_wide(u8 type)
            type == TYPE_PKU16;
 }
 
-/* How to run an instruction of which `filled` sources are no rows. */
+/* How to run an instruction with `filled` sources that are not rows. */
 static Handler *runner(const Inst *i, u32 filled)
 {
     u32 k = i->filled;

@@ -116,7 +116,7 @@ static const u32 *operand(Wave *w, u16 at) { return at == 0xffff ? no_operand : 
 
 static bool in_lds(const Wave *w, const u8 *at) { return (u64)at - (u64)w->lds < w->lds_bytes; }
 
-/* All lanes at multiples of their size; what sleeping ones hold may deny it. */
+/* All lanes at multiples of their size. Inactive lanes may make this false. */
 static bool all_aligned(const Access *a, u32 bytes)
 {
     u32 bits = (u32)(u64)a->base;

@@ -2,7 +2,7 @@
 
 #include "model/counters.h"
 
-/* Runs an instruction that may change EXEC. It is divergent when it parts the active lanes: some go on, some do not. */
+/* Runs an instruction that may change EXEC. It is divergent when it splits the active lanes: some continue, some do not. */
 static void run_exec_writer(Wave *w, const Inst *i)
 {
     u64 before = exec_mask(w);
@@ -20,7 +20,7 @@ bool exec_written_by(const Inst *i)
            !strncmp(m, "v_cmpx", 6);
 }
 
-/* A wave of 32 lanes uses only the lower half of EXEC; what is read from the upper one alone is not told. LLVM's
+/* A wave of 32 lanes uses only the lower half of EXEC; what is read from the upper one alone is not documented. LLVM's
  * 64-bit ballot copies the whole register and needs it to be zero there (AMDGPU, SIISelLowering, ballot of true). */
 static bool reads_missing_lanes(const Program *p, const Inst *i)
 {

@@ -1,4 +1,4 @@
-/* The one exit of a wave that cannot go on. */
+/* The one exit of a wave that cannot continue. */
 #include "machine/fault.h"
 
 #include <stdio.h>

@@ -42,7 +42,7 @@ LANE_FUNCTION u16 f16_toward_zero(float x)
     return h;
 }
 
-/* Multiply and add with a rounding each, without denormals whatever MODE says: V_MAD_F32 and its kin of gfx90a. */
+/* Multiply and add with a rounding each, without denormals whatever MODE says: V_MAD_F32 and its variants on gfx90a. */
 LANE_FUNCTION float flushed(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
 LANE_FUNCTION float mad_f32(float a, float b, float c)
 {
@@ -305,7 +305,7 @@ LANE_FUNCTION i32 field_i32(i32 x, u32 offset, u32 width)
     return (i32)((u32)x << (32 - offset - width)) >> (32 - width);
 }
 
-/* One byte of the eight of `high` and `low`, or what selectors from 8 on stand for. */
+/* One byte of the eight of `high` and `low`, or the sign or constant that a selector from 8 on means. */
 LANE_FUNCTION u32 selected_byte(u32 high, u32 low, u32 selector)
 {
     u32 byte = (selector & 4 ? high : low) >> 8 * (selector & 3) & 255;

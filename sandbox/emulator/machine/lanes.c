@@ -28,7 +28,7 @@ static int dpp_lane(const Inst *i, int lane)
     }
 }
 
-/* A sleeping lane cannot be read: it counts as out of range. */
+/* An inactive lane cannot be read: it counts as out of range. */
 static int dpp_source(const Wave *w, const Inst *i, int lane)
 {
     int from = dpp_lane(i, lane);
@@ -266,5 +266,5 @@ SELDOM void put64_slow(Wave *w, const Inst *i, const u32 *result)
     put_masked(vector(w, i->dst + 1), scratch_row + LANES, mask);
 }
 
-/* A compare's mask: sleeping lanes give 0. */
+/* A compare's mask: inactive lanes give 0. */
 void put_mask(Wave *w, const Inst *i, u64 mask) { put_lane_bits(w, i->sdst, mask & write_mask(w, i)); }

@@ -23,7 +23,7 @@ u64 dpp_moved(const Wave *w, const Inst *i, u64 lanes);
 
 static inline u32 *vector(Wave *w, u32 operand) { return w->v[operand - FIRST_VGPR]; }
 
-/* 64 values of a source of up to 32 bits; `room` holds 64 words. */
+/* 64 values of a source of up to 32 bits; `scratch_row` holds 64 words. */
 static inline const u32 *source(Wave *w, const Inst *i, int k, u32 *scratch_row)
 {
     if (likely(i->how[k] == READ_PLAIN))
@@ -32,7 +32,7 @@ static inline const u32 *source(Wave *w, const Inst *i, int k, u32 *scratch_row)
         return w->constants[i->splat[k]];
     return i->how[k] == READ_UNIFORM ? source_uniform(w, i, k, scratch_row) : source_slow(w, i, k, scratch_row);
 }
-/* 64 low words, then 64 high words; `room` holds 128. */
+/* 64 low words, then 64 high words; `scratch_row` holds 128. */
 static inline const u32 *source64(Wave *w, const Inst *i, int k, u32 *scratch_row)
 {
     if (likely(i->how[k] == READ_PLAIN))
@@ -94,7 +94,7 @@ static inline void put64(Wave *w, const Inst *i, const u32 *result)
     }
 }
 
-/* ---- the same where all lanes are awake: rows that are where decoding said ---- */
+/* ---- the same where all lanes are active: rows are where decoding found them ---- */
 
 static inline const u32 *source_row(const Wave *w, const Inst *i, int k)
 {

@@ -30,7 +30,7 @@ enum {
     SGPR_VCC = 106,
     SGPR_M0 = 124,
     SGPR_EXEC = 126,
-    SGPR_NULL = 128,       /* takes results that nobody wants, up to 16 words of them; as a source it is the constant 0 */
+    SGPR_NULL = 128,       /* takes unused results of up to 16 words; as a source it is the constant 0 */
     SCALAR_FILE = 144,     /* operands below: words of the scalar file */
     SOURCE_VCCZ = 251,
     SOURCE_EXECZ = 252,
@@ -76,7 +76,7 @@ enum {
 typedef struct {
     const char *mnemonic;
     Handler *run;
-    Handler *all_active;        /* the same for Inst.awake, or NULL */
+    Handler *all_active;        /* the same for Inst.all_active, or NULL */
     const char *layout;    /* text operands in order, see decode.c; alternatives split by '|' */
     u8 family;
     u8 result;             /* Type of the vector or scalar result */
@@ -85,7 +85,7 @@ typedef struct {
     u16 bytes;             /* memory: per lane; mfma: M */
     u8 detail[6];          /* meaning belongs to the family's body */
     bool alone;            /* SALU, SMEM: jumps or reads the clock, so that it is part of no straight run */
-    u8 lane_sources;       /* how many sources `awake` reads as rows of lanes, the first ones */
+    u8 lane_sources;       /* how many sources `all_active` reads as rows of lanes, the first ones */
 } Row;
 
 /* What a memory instruction's row says in detail[2]. */
@@ -105,11 +105,11 @@ enum { READ_PLAIN, READ_CONSTANT, READ_UNIFORM, READ_MODIFIED };
 
 /* Where rows of 64 lanes lie: Wave.bases. */
 enum { BASE_REGISTERS, BASE_CONSTANTS, BASE_SCRATCH_ROWS, BASES };
-enum { LANE_SOURCES = 3 }; /* the most that Row.awake reads */
+enum { LANE_SOURCES = 3 }; /* the most that Row.all_active reads */
 
-/* What most handlers read while all lanes are awake stands in the first 64 bytes, a line of the host's cache. */
+/* The first 64 bytes, a line of the host's cache, hold what most handlers read while all lanes are active. */
 struct Inst {
-    Handler *all_active;         /* what to run where no lane sleeps: `run`, or what is quicker then */
+    Handler *all_active;         /* what to run while all lanes are active: `run` or something faster */
     u32 result_place;       /* bytes from the registers */
     union {
         struct { u32 place[LANE_SOURCES], upper_place[LANE_SOURCES]; }; /* bytes from a base */
@@ -139,7 +139,7 @@ struct Inst {
     bool sdwa;
     u8 select[2], dst_select, dst_unused;
     u8 dpp, row_mask, bank_mask, bound_zero; /* dpp: Dpp kind */
-    bool fetch_inactive;    /* DPP may read sleeping lanes */
+    bool fetch_inactive;    /* DPP may read inactive lanes */
     u8 operands;            /* in the text */
     u8 sc0, lds, offen, idxen;
     u8 cbsz, abid, blgp;
@@ -179,7 +179,7 @@ struct Program {
     bool wave32;            /* decoded for waves of 32 lanes, else of 64 */
     u64 text_start, text_end; /* of the section, of which this may be one kernel's part */
     char arch[16];          /* "gfx942" */
-    struct Annotation **annotations;    /* what the checks know of each instruction: points to NULL at first, see notes.h */
+    struct Annotation **annotations;    /* what the checks know of each instruction: points to NULL at first, see annotations.h */
     bool ocp_float8;        /* gfx950 and later; gfx942 has the FNUZ formats */
     bool flushes_halves;    /* gfx90a: matrix and dot products take and give no denormal f16 or bf16 */
 };
@@ -190,10 +190,10 @@ typedef enum { STOP_NONE, STOP_BARRIER, STOP_END, STOP_FAULT, STOP_YIELD, STOP_M
 typedef struct { u64 executions, lanes; } PcExecutions;
 
 typedef struct Worker Worker;
-typedef struct Gws Gws;                 /* gws.h */
-typedef struct Checks Checks;           /* checks.h */
+typedef struct Gws Gws;                 /* isa/gws.h */
+typedef struct Checks Checks;           /* checks/shadow.h */
 typedef struct Findings Findings;
-typedef struct GroupShadow GroupShadow; /* shadow.h */
+typedef struct GroupShadow GroupShadow; /* checks/shadow.h */
 
 /* At a barrier of the grid: its resource, and how often that had been passed. */
 typedef struct { bool waits; u32 number, passes; } GwsWait;
@@ -222,8 +222,8 @@ struct Wave {
     GroupShadow *shadow;    /* what the checks know of the workgroup; NULL without checks */
     const Program *program;
     CompiledRun **compiled; /* Program.compiled, or NULL */
-    bool wave32;            /* lanes 32 to 63 never wake up; their registers may hold anything */
-    u64 all_lanes;          /* EXEC when no lane sleeps */
+    bool wave32;            /* lanes 32 to 63 are never active; their registers may hold anything */
+    u64 all_lanes;          /* EXEC when all lanes are active */
     bool ended, at_barrier;
     u32 *signals;           /* of the workgroup's waves at its barrier, since that was last passed */
     bool signalled;         /* has arrived at the barrier, and may be on its way still */
@@ -233,7 +233,7 @@ struct Wave {
 
 enum { SPAN_CACHE = 64 };
 
-/* What the tally of instructions cannot tell: it happened to some of their executions only. */
+/* Counts that do not follow from the executions of instructions: they apply to some executions only. */
 typedef struct {
     u64 taken, divergent, barriers;
     u64 items, waves_under[4];    /* lanes at the start; waves with fewer than 64, 48, 32, 16 of them */
@@ -255,9 +255,9 @@ struct Worker {
     u64 clock;              /* what s_memtime reads */
     Events events;
     LdsCycles lds;
-    PcCounts *pcs;          /* NULL, or one per instruction; see watch.h */
+    PcCounts *pcs;          /* NULL, or one per instruction */
     struct L1View *view;
-    u32 observers;           /* Observer bits: who looks on at memory instructions, see watch.h */
+    u32 observers;           /* Observer bits: what is reported of memory accesses, see observers.h */
     Checks *checks;         /* NULL without checks */
     Findings *findings;     /* NULL: none yet */
     Gws *gws;               /* NULL: not a cooperative launch */

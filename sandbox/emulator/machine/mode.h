@@ -12,7 +12,7 @@ bool mode_is_plain(const Wave *w);
 /* MXCSR for this instruction. */
 u32 mode_of_host(const Wave *w, const Inst *i);
 
-/* What the host cannot be told: to be asked before the instruction, and after it. */
+/* Modes that the host does not have: to be called before the instruction, and after it. */
 bool mode_is_beyond_us(Wave *w, const Inst *i);
 bool mode_spoils_result(Wave *w, const Inst *i);
 

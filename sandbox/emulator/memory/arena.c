@@ -84,7 +84,7 @@ static Allocation *live_block(const Memory *m, u64 address)
     return &m->blocks[k];
 }
 
-/* An empty list with room for so many: the present one, when nobody looks at it. */
+/* An empty list with room for so many: the present one, when no kernel reads it. */
 static SpanList *fresh_spans(Memory *m, u32 wanted)
 {
     if (!m->within && m->spans && m->spans->room >= wanted)

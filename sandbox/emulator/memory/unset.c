@@ -1,7 +1,7 @@
 /*
- * Which memory nothing has written yet. A map has one bit for each byte of the arena. A byte of which only some bits are
- * unset (a bit-field that kernels set one by one) counts as unset in the map, and a table holds its unset bits: such
- * bytes are few.
+ * Which memory nothing has written yet. A map has one bit for each byte of the arena. A byte in which some
+ * bits are set and others not (bit-fields that kernels set one by one) counts as unset in the map, and a table holds its
+ * unset bits: such bytes are few.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /*
  * Caches behind the CUs: who holds which line, and what had to be fetched or written for it.
- * A line has 128 bytes and four sectors; a mask tells sectors. Least recently used goes first.
+ * A line has 128 bytes and four sectors; a mask has a bit for each sector. The least recently used line is replaced first.
  */
 #ifndef AMDKERNEL_CACHES_H
 #define AMDKERNEL_CACHES_H

@@ -1,6 +1,6 @@
 /*
  * The names of what is counted in a dispatch: rocprof's where rocprof has such a counter, else ours in lower case.
- * amdkernel_mcp/profiling/metrics/emulator_counters.py tells unit, meaning and evidence of each one.
+ * amdkernel_mcp/profiling/metrics/emulator_counters.py gives unit, meaning and evidence of each one.
  */
 #ifndef AMDKERNEL_MODEL_COUNTER_NAMES_H
 #define AMDKERNEL_MODEL_COUNTER_NAMES_H

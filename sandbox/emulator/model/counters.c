@@ -1,5 +1,5 @@
 /*
- * Tallies of executed instructions to the exact counters.
+ * From the executions of each instruction to the exact counters.
  *
  * What an instruction counts as follows from its row: its family, its mnemonic and, for matrix instructions, its shape.
  * Packed arithmetic counts twice, so that 64 * (ADD + MUL + TRANS + 2 * FMA) is the number of operations.
@@ -43,7 +43,7 @@ static void count_integer(const char *m, u64 executions, u64 *counters)
         counters[COUNTER_SQ_INSTS_VALU_INT32] += executions;
 }
 
-/* The four counters of a type stand in the order of Kind. */
+/* The four counters of a type are in the order of Kind. */
 static void count_arithmetic(const char *m, u64 executions, u64 *counters)
 {
     Kind kind = kind_of(m);
@@ -157,7 +157,7 @@ static void count(const Inst *i, PcExecutions t, u64 *counters)
     }
 }
 
-/* What one instruction asked of any memory. */
+/* The bytes that one instruction requested from any memory. */
 u64 counters_bytes_asked(const Inst *i, PcExecutions t)
 {
     u64 counters[COUNTER_COUNT] = {0};

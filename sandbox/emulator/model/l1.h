@@ -30,7 +30,7 @@ void l1_group_relieve(L1View *v, L1Group *t, Worker *k);
 /* The workgroup has ended: its traces pass the vL1D, and what that did not have goes on to the L2. */
 void l1_group_end(L1View *v, L1Group *t, u64 number, Worker *k);
 
-/* ---- of an instruction; called by watch.c ---- */
+/* ---- of an instruction; called by observers.c ---- */
 
 void l1_view_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, AccessKind kind);
 void l1_view_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, AccessKind kind);

@@ -1,14 +1,14 @@
 /*
  * The requests of workgroups through scalar cache, graphics L1, L2, Infinity Cache and memory.
  *
- * placement.c says where a workgroup runs, and which make a round; those of a round take turns of TURN lines in the order of their numbers, and the next round begins when the
- * round before has ended. So the order follows from the numbers alone, and a thread that completes a round can replay
- * it while the others go on.
+ * residency.c determines where a workgroup runs, and which workgroups form a round. The workgroups of a round take turns
+ * of TURN lines in the order of their numbers, and the next round begins when the round before has ended. So the order
+ * depends on the numbers only, and a thread that completes a round can replay it while the others continue.
  *
- * The graphics L1 is read only: stores and atomics pass it by and throw their line out of it; a dispatch finds it empty.
+ * The graphics L1 is read only: stores and atomics bypass it and evict their line from it; it is empty at the start of a dispatch.
  * The L2 writes back and allocates on stores without fetching. Requests to it have 128 bytes if they read and 64 if they
- * write (TCP_TCC_*_REQ; taken for RDNA as well). The Infinity Cache holds reads and writes alike. A sector counts as written to memory when it
- * becomes dirty in the last cache before memory: it must get there some day.
+ * write (TCP_TCC_*_REQ; assumed for RDNA as well). The Infinity Cache holds reads and writes alike. A sector counts as written
+ * to memory when it becomes dirty in the last cache before memory: it will be written at some time.
  */
 #include "model/l2.h"
 
@@ -277,7 +277,7 @@ static void replay(L2Model *m, Round *r)
     }
 }
 
-/* The open round that begins at `first`. Rounds stand in order. */
+/* The open round that begins at `first`. Rounds are in order. */
 static Round *open_round(L2Model *m, u64 first)
 {
     Round **at = &m->rounds;
@@ -345,7 +345,7 @@ static void empty_caches(L2Model *m)
         cache_empty(&c->gl1[n], fabric_write, m);
 }
 
-/* Fabric reads are counted as the part does: 128-byte requests on gfx942 (TCC_BUBBLE tells them), two of 64 on gfx90a. */
+/* Fabric reads are counted as the part does: 128-byte requests on gfx942 (counted by TCC_BUBBLE), two of 64 on gfx90a. */
 void l2_finish(L2Model *m, u64 *counters, PcCounts *pcs)
 {
     empty_caches(m);

@@ -1,4 +1,4 @@
-/* The levels that workgroups share, fed in the order of the workgroups' numbers. See replay.c. */
+/* The levels that workgroups share, fed in the order of the workgroups' numbers. */
 #ifndef AMDKERNEL_MODEL_L2_H
 #define AMDKERNEL_MODEL_L2_H
 

@@ -1,4 +1,4 @@
-/* LDS cycles of one instruction, see lds_model.c. */
+/* LDS cycles of one instruction. */
 #ifndef AMDKERNEL_LDS_MODEL_H
 #define AMDKERNEL_LDS_MODEL_H
 

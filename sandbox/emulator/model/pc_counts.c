@@ -23,7 +23,7 @@ void pc_counts_destroy(PcExecutions *pc_counts, u32 count)
         munmap(pc_counts, bytes_of(count));
 }
 
-/* What is not known counts as touched: on a system with other pages, or one that does not tell. */
+/* What is not known counts as touched: on a system with other pages, or one that does not report it. */
 static void pages_touched(const PcExecutions *pc_counts, u32 first, u32 pages, u8 *out)
 {
     if (sysconf(_SC_PAGESIZE) != PAGE || mincore((u8 *)(uintptr_t)pc_counts + (size_t)first * PAGE, (size_t)pages * PAGE, out))

@@ -1,11 +1,11 @@
-/* The sizes of a GPU's memory levels, as far as the models of traffic and of LDS conflicts need them. */
+/* The sizes of a GPU's memory levels that the models of traffic and of LDS conflicts need. */
 #ifndef AMDKERNEL_MEMORY_SHAPE_H
 #define AMDKERNEL_MEMORY_SHAPE_H
 
 #include "emulator.h"
 
 /* Of waves of 64 lanes; waves of 32 have twice as many. How many the SIMD has, the step in which a wave gets them, and
- * the step in which the kernel's descriptor tells them. */
+ * the step in which the kernel's descriptor encodes them. */
 typedef struct { u32 of_simd, granule, encoded; } Vgprs;
 
 typedef struct GpuShape {
@@ -15,7 +15,7 @@ typedef struct GpuShape {
     Vgprs vgprs;
     u32 lds_bytes, lds_banks;      /* for each CU */
     u32 lds_granule;               /* bytes in which workgroups get it */
-    bool lds_wide_swizzle;         /* lanes of a phase of 16-byte loads are no neighbours */
+    bool lds_wide_swizzle;         /* lanes of a phase of 16-byte loads are not neighbours */
     u32 l1_bytes, l1_line_bytes;   /* vL1D or L0 of a CU */
     u32 gl1_bytes;                 /* of a shader array: read only, between L0 and L2; 0: none */
     u32 l2_count, l2_bytes;        /* one for each cluster, or one for all */

@@ -233,7 +233,7 @@ static void add_lines(Trace *t, Request r, u64 first, const Known *k)
     t->count += k->count;
 }
 
-/* What an access in order comes to is told by its first byte and its size. */
+/* The result of an access in order depends on its first byte and its size. */
 static void find_in_order(Known *k, const TraceLines *m, u64 first, u32 bytes)
 {
     u64 end = first + m->lanes * (u64)bytes, line = first / LINE_BYTES;

@@ -14,7 +14,7 @@ typedef struct {
 typedef struct {
     Program *program;
     Code code;
-    u64 stopped;       /* where code goes on when a handler stopped the wave */
+    u64 stopped;       /* where code continues when a handler stopped the wave */
     bool *starts;      /* by instruction: a run may begin here */
     Piece (*pieces)[2]; /* by instruction: itself, or the halves of a dual one; none: its handler is called */
 } Compiler;
@@ -23,7 +23,7 @@ static u32 number_of(const Compiler *c, const Inst *i) { return (u32)(i - c->pro
 
 /* ---- one run ---- */
 
-/* Whether code for 16 lanes at a time may go on with this instruction after those that used scalars so. */
+/* Whether code for 16 lanes at a time can include this instruction after those that used scalars in these ways. */
 static bool can_follow(const Piece *pieces, ScalarUse *uses)
 {
     bool ok = pieces[0].inst;
@@ -121,7 +121,7 @@ static void compile_all(Compiler *c)
     }
 }
 
-/* Gives back the room that the code did not need. What can be written is never run. */
+/* Frees the memory that the code did not need. Memory is never writable and executable at the same time. */
 static bool publish(Program *p, const Code *code)
 {
     enum { PAGE = 4096 };

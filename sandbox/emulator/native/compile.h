@@ -1,4 +1,4 @@
-/* Straight runs of instructions as code of the host, for waves of which no lane sleeps. */
+/* Straight runs of instructions as code of the host, for waves whose lanes are all active. */
 #ifndef AMDKERNEL_NATIVE_COMPILE_H
 #define AMDKERNEL_NATIVE_COMPILE_H
 

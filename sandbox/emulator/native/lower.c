@@ -130,7 +130,7 @@ static u8 shifted_by(Rows *r, u8 x, u8 way, u32 count)
     x86_vector_by(r->code, VPSHIFTD_BY, way, to, in_register(x), 0, (u8)count);
     return to;
 }
-/* x shifted by source k, of which only the lower five bits count. */
+/* x shifted by the lower five bits of source k. */
 static u8 shifted(Rows *r, const Inst *i, Operand x, int k, u32 op)
 {
     u8 value = to_register(r, x), way = op == VPSLLVD ? SHIFT_LEFT : op == VPSRLVD ? SHIFT_RIGHT : SHIFT_RIGHT_SIGNED;
@@ -370,7 +370,7 @@ static void multiply_high(Rows *r, const Inst *i, const Lowering *how)
     {"v_cmp_lt_" type, compare, op, MASK_OUT, ASK_LESS}, {"v_cmp_eq_" type, compare, op, MASK_OUT, ASK_EQUAL}, \
     {"v_cmp_le_" type, compare, op, MASK_OUT, ASK_LESS_OR_EQUAL}, {"v_cmp_gt_" type, compare, op, MASK_OUT, ASK_GREATER}, \
     {"v_cmp_ne_" type, compare, op, MASK_OUT, ASK_NOT_EQUAL}, {"v_cmp_ge_" type, compare, op, MASK_OUT, ASK_NOT_LESS}
-/* The predicate of VCMPPS that tells no NaN. Intel SDM vol. 2, "CMPPD", table of comparison predicates. */
+/* The predicate of VCMPPS for "not a NaN". Intel SDM vol. 2, "CMPPD", table of comparison predicates. */
 #define COMPARE_F32(relation, predicate) {"v_cmp_" relation "_f32", compare, VCMPPS, MASK_OUT, predicate}
 
 static const Lowering lowerings[] = {

@@ -6,7 +6,7 @@
 
 typedef struct Lowering Lowering;
 
-/* NULL: there is none for this instruction with these operands, or sleeping lanes would matter to it. */
+/* NULL: there is none for this instruction with these operands, or inactive lanes would matter to it. */
 const Lowering *lower_find(const Inst *i);
 /* Its code for the lanes of `r`. */
 void lower(Rows *r, const Inst *i, const Lowering *how);

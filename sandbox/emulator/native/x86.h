@@ -58,7 +58,7 @@ void x86_vzeroupper(Code *c);
 /* ---- the frame of a CompiledRun; `first` is the instruction that others are found from ---- */
 
 void x86_run_begin(Code *c, const Inst *first);
-/* Calls the handler of `i`, and goes on at `stopped` if that stops the wave. */
+/* Calls the handler of `i`, and continues at `stopped` if that stops the wave. */
 void x86_run_call(Code *c, const Inst *i, const Inst *first, u64 stopped);
 /* Where a run ends: by itself, before `next`; or since the wave stopped, of all runs the same code. */
 void x86_run_end(Code *c, const Inst *next);

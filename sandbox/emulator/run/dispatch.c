@@ -53,7 +53,7 @@ static void gather_worker(const Worker *k, PcExecutions *sum, const Dispatch *d,
         out->fault = k->fault;
 }
 
-/* An address that nobody owns any more is told as what it was. */
+/* An address in a released block is reported as a use after free. */
 static void name_freed(Memory *m, Fault *f)
 {
     Block near;
@@ -117,7 +117,7 @@ struct DispatchRun {
     double seconds;
 };
 
-/* Nothing to do, or no way to do it: no crew is made. */
+/* Nothing to do, or no way to do it: no worker is made. */
 static void make_workers(DispatchRun *r)
 {
     const Dispatch *d = &r->dispatch;

@@ -4,7 +4,7 @@
 
 #include "emulator.h"
 
-/* The waves of a workgroup; kernel_wave_size() stands in emulator.h. */
+/* The waves of a workgroup; kernel_wave_size() is declared in emulator.h. */
 u32 kernel_group_waves(const Dispatch *d);
 /* The work-items of a workgroup that is not partial, and the waves that so many need. */
 u32 kernel_group_items(const Dispatch *d);

@@ -217,7 +217,7 @@ u32 wave_group_start(Group *g, Worker *k, u64 number)
 
 /* ---- the loop ---- */
 
-/* Count instructions first..end-1 once, with this EXEC. The tally holds differences, see pc_counts_sum(). */
+/* Count instructions first..end-1 once, with this EXEC. The counts hold differences, see pc_counts_sum(). */
 static void count_run(Worker *k, u32 first, u32 end, u64 exec)
 {
     u64 lanes = (u64)__builtin_popcountll(exec);

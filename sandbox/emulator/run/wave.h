@@ -9,7 +9,7 @@ typedef struct {
     Wave *waves;
     u8 *registers, *lds, *scratch;
     u64 registers_bytes, lds_room, scratch_room;
-    struct L1Group *trace; /* NULL: the memory model does not look on */
+    struct L1Group *trace; /* NULL: no memory model */
     u64 number;
     GroupShadow *shadow; /* NULL without checks */
     u32 wave_count, live, signals;

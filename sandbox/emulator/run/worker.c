@@ -27,7 +27,7 @@ enum {
 static u64 stop_at(Queue *q) { return __atomic_load_n(&q->stop_at, __ATOMIC_RELAXED); }
 bool worker_queue_stopped(Queue *q) { return stop_at(q) != ~0ull; }
 
-/* Workgroups before this one go on: if one of them faults too, that is told, whichever thread was the faster. */
+/* Workgroups before this one continue: if one of them faults too, its fault is reported, whichever thread was faster. */
 static void stop(Queue *q, u64 workgroup)
 {
     u64 at = stop_at(q);
@@ -93,7 +93,7 @@ static void run_slice(WorkerThread *c, Group *g, Wave *w)
     __atomic_fetch_add(&c->queue->steps, steps - k->budget, __ATOMIC_RELAXED);
 }
 
-/* A look at a barrier of the grid costs steps too, so that a wave which nobody joins there comes to the limit. */
+/* Polling a barrier of the grid costs steps too, so that a wave that no other joins there reaches the limit. */
 static bool waits_for_grid(WorkerThread *c, Group *g, Wave *w)
 {
     if (!gws_waits(w))
@@ -114,7 +114,7 @@ static bool all_signalled(const Group *g)
     return g->live > 0;
 }
 
-/* Who waits goes on; who has signalled and not yet waited will not wait. */
+/* Waves that wait continue; a wave that has signalled and not yet waited will not wait. */
 static void pass_barrier(WorkerThread *c, Group *g)
 {
     checks_group_barrier(g->shadow, &c->worker);
@@ -127,10 +127,10 @@ static void pass_barrier(WorkerThread *c, Group *g)
     }
 }
 
-typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_INACTIVE } Round; /* asleep: every wave that could run chose to wait */
+typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_INACTIVE } Round; /* inactive: every wave that could run chose to wait */
 
-/* A trap ends the queue, not the waves beside it: they go on to their own, so that each tells of its failed assert. What
- * is told as the dispatch's fault is the first. */
+/* A trap ends the queue but not the other waves of the workgroup: they continue to their own trap, so that each prints its
+ * failed assert. The first one is reported as the dispatch's fault. */
 static void run_beside_trap(WorkerThread *c, Group *g)
 {
     const Fault first = c->worker.fault;

@@ -1,4 +1,4 @@
-/* The widths of operands stand in the disassembly (`v[2:3]`), so it is read here once more: rows do not say them. */
+/* Rows do not give the widths of operands, but the disassembly does (`v[2:3]`), so its text is parsed here again. */
 #include "checks/races/annotation_operands.h"
 
 #include <ctype.h>

@@ -6,7 +6,7 @@
 
 enum { ANNOTATED_OPERANDS = 8 };
 
-/* How an unset value fares in an instruction. */
+/* What an instruction does with an uninitialised value. */
 typedef enum {
     PASS_USED,    /* what the instruction does depends on it */
     PASS_COMPUTED, /* the result depends on it, lane by lane */

@@ -1,4 +1,4 @@
-/* What is known of each instruction beforehand: how an unset value fares in it, and what it orders. */
+/* What is known of each instruction before it runs: what it does with an uninitialised value, and which accesses it orders. */
 #include "checks/races/annotations.h"
 
 #include <pthread.h>
@@ -45,10 +45,10 @@ static Passage passage_of(const Inst *i, const char *name)
  * ---- releases that are mere waits ----
  *
  * gfx90a and RDNA have no instruction for a release: it is a wait for stores, which other code needs as well. What
- * follows tells them apart: the fence's other half, the signal itself, or a barrier, which on RDNA waits anyway.
+ * follows distinguishes them: the fence's other half, the signal itself, or a barrier, which on RDNA waits anyway.
  */
 
-/* Likewise acquires: on RDNA3 what stands behind a load tells how far its own one reaches. */
+/* Likewise acquires: on RDNA3 the instructions after a load determine the scope of its acquire. */
 static void annotate_near_acquires(const Program *p, Annotation *annotations)
 {
     for (u32 k = 0; k < p->count; k++) {
@@ -341,7 +341,7 @@ static bool rewrites(const Annotation *n, const Annotation *of)
     return false;
 }
 
-/* The search goes on where branches lead, and ends where something else takes the registers. */
+/* The search follows branches, and ends where something else overwrites the registers. */
 u32 annotations_first_use(const Program *p, const Annotation *annotations, u32 load)
 {
     enum { MOST_STEPS = 256, MOST_PATHS = 16 };

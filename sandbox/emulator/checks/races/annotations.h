@@ -1,4 +1,4 @@
-/* What the checks know of each instruction of a program, read off its disassembly once. */
+/* The annotations of a program's instructions: what the checks know of them, read from the disassembly once. */
 #ifndef AMDKERNEL_CHECKS_RACES_ANNOTATIONS_H
 #define AMDKERNEL_CHECKS_RACES_ANNOTATIONS_H
 

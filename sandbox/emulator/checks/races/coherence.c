@@ -13,7 +13,7 @@ Coherence coherence_of(const char *arch)
     return strncmp(arch, "gfx12", 5) ? COHERENCE_DLC : COHERENCE_SCOPE;
 }
 
-/* A load or store (not an atomic) that carries the marks of an atomic or a volatile one. */
+/* A load or store (not an atomic) that has the cache bits of an atomic or a volatile one. */
 static bool marked(Coherence c, const char *text, bool store)
 {
     switch (c) {
@@ -23,7 +23,7 @@ static bool marked(Coherence c, const char *text, bool store)
     }
 }
 
-/* DefinedBits of volatile accesses, beside those of atomics. */
+/* How volatile accesses are marked, in addition to atomics. */
 static bool system_wide(Coherence c, const char *text)
 {
     switch (c) {
@@ -34,7 +34,7 @@ static bool system_wide(Coherence c, const char *text)
     }
 }
 
-/* An atomic whose scope is the workgroup. gfx90a and RDNA3 do not tell. */
+/* An atomic whose scope is the workgroup. gfx90a and RDNA3 do not encode it. */
 static bool for_group(Coherence c, const char *text, bool atomic)
 {
     switch (c) {
@@ -78,7 +78,7 @@ u16 coherence_sync_of(Coherence c, const Inst *i, const char *text)
 }
 
 /* RDNA3's L1 serves several workgroups. An acquire of a wider scope than the workgroup empties it as well as the L0,
- * right behind the access that it belongs to. A fence stands where the source has it, and one of a barrier waits for
+ * right behind the access that it belongs to. A fence is where the source has it, and one of a barrier waits for
  * stores first: of an access that none follows at once nothing is known. */
 bool coherence_acquires_nearby(const Program *p, u32 k)
 {

@@ -23,7 +23,7 @@ static inline bool coherence_touches_memory(const Row *r)
 enum {
     SYNC_ACCESS = 1,      /* a load or store that other waves may rely on: atomic or volatile */
     SYNC_RELEASE = 2,     /* stores before it are seen by all workgroups from here on */
-    SYNC_WEAK = 64,       /* the same, but perhaps by chance: it counts for those alone who acquire */
+    SYNC_WEAK = 64,       /* the same, but possibly by chance: it counts only for waves that acquire */
     SYNC_CHANCE = 2048,   /* with SYNC_WEAK: the wait is for a load */
     SYNC_ACQUIRE = 128,   /* loads after it see what other workgroups released before the signals seen so far */
     SYNC_GROUP = 256,     /* an access that only waves of its own workgroup may rely on */
@@ -31,7 +31,7 @@ enum {
     SYNC_POLL = 512,      /* a plain load in a loop that does nothing but wait */
     SYNC_SYSTEM = 1024,   /* volatile, as a rule: atomics name a smaller scope, and in LDS need none */
     SYNC_RETURNS = 4,     /* an atomic that gives the old value back */
-    SYNC_COMPARES = 8,    /* compare and swap: beside it a plain read is a habit that does no harm */
+    SYNC_COMPARES = 8,    /* compare and swap: a plain read of the same place is common and harmless */
     SYNC_EXTREME = 16,    /* minimum or maximum: likewise in global memory, where reads skip needless updates */
     SYNC_BUFFERED = 32,   /* a plain store: on some architectures an atomic one looks the same */
 };
@@ -41,7 +41,7 @@ Coherence coherence_of(const char *arch);
 /* SYNC_ bits of an instruction by itself. */
 u16 coherence_sync_of(Coherence c, const Inst *i, const char *text);
 
-/* Whether what the signal at `k` tells is acquired from the wave's own workgroup alone. */
+/* Whether the signal at `k` acquires from the wave's own workgroup only. */
 bool coherence_acquires_nearby(const Program *p, u32 k);
 
 #endif

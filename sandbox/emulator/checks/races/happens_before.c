@@ -2,9 +2,9 @@
  * Happens-before, as the memory model makes it: barriers, releases, and atomics or volatile accesses that pass word on.
  *
  * Exact within a workgroup. Between workgroups a wave is known by its number modulo `buckets`, and one that loads a
- * signal is taken to acquire what was surely released, unless its code says that it acquires within its workgroup: both
+ * signal is taken to acquire what was definitely released, unless its code says that it acquires within its workgroup: both
  * can only hide a race. A workgroup learns from another what that one released (on gfx942: wrote back) before its
- * signal. Where a release is a mere wait that may be there for another reason (notes.c), only waves that acquire learn
+ * signal. Where a release is a mere wait that may be there for another reason (annotations.c), only waves that acquire learn
  * of it.
  */
 #include "checks/races/happens_before.h"

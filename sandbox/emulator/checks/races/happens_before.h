@@ -21,10 +21,10 @@ void happens_before_release(Races *r, Wave *w, Certainty c);
 void happens_before_release_idle(Races *r, HappensBefore *o);
 /* What others released POSSIBLE before signals that this wave saw is known from here on. */
 void happens_before_acquire(Races *r, Wave *w);
-/* What the wave does from here on is not known to those who learnt of it before. */
+/* Accesses of the wave from here on are not known to waves that acquired from it before. */
 void happens_before_new_epoch(Races *r, Wave *w);
 /* The wave stores to (publishes) or loads from (learns) a place that waves signal through; `to_all`: waves of other
- * workgroups as well; `near`: what those tell counts from the next acquire on. */
+ * workgroups as well; `near`: what those publish counts from the next acquire on. */
 void happens_before_publish(Races *r, Wave *w, SyncTable *t, u64 place, bool to_all);
 void happens_before_learn(Races *r, Wave *w, SyncTable *t, u64 place, bool near);
 /* The wave saw a plain store of another that was a signal. */

@@ -1,6 +1,6 @@
 /*
  * For each dword the last two stores (to its parts) and two loads since, of all work so far. Work is in order where a
- * stream, an event or a wait of the host puts it in order (hip/order_of_work.c); it is not looked at how it came to run.
+ * stream, an event or a wait of the host orders it (hip/streams/stream_order.c); how it happened to run is not considered.
  * What cannot be known hides a race and never makes one: signs that work gives through memory, and pages past the most.
  */
 #include "checks/races/overlap.h"

@@ -3,7 +3,7 @@
  *
  * For each dword: the last stores to its parts, or an atomic and the plain store before it, and two reads since, the
  * second one by another wave; so a store meets at least one read that is not its own wave's. Not looked at: scratch,
- * inputs, which nobody stores to, and the heap of malloc in kernels.
+ * inputs, to which no kernel stores, and the heap of malloc in kernels.
  */
 #include "checks/races/races.h"
 
@@ -23,7 +23,7 @@ enum {
 };
 
 /*
- * Sizes, as bits, of the atomic and volatile loads of a kernel: stores of that size which carry no marks may be atomic.
+ * Sizes, as bits, of the atomic and volatile loads of a kernel: unmarked stores of that size may be atomic.
  * A kernel ends where nothing jumps beyond; of one that calls functions all of the program counts.
  */
 static u32 signal_sizes(const Program *p, const Annotation *annotations, u64 entry)
@@ -114,7 +114,7 @@ static void tell_use(const Wave *w, Finding *found)
     memcpy(found->use_callers, found->fault.callers, sizeof found->use_callers);
 }
 
-/* A race is told at its read, if it has one, with the store as its partner. */
+/* A race is reported at its read, if it has one, with the store as its partner. */
 static void tell(Wave *w, const Fault *here, u8 how, const Entry *other)
 {
     Fault f = *here;
@@ -166,7 +166,7 @@ static u32 outermost_call(const Wave *w)
     return offset < p->bytes ? p->index_of[offset / 4] & NO_CALLER : NO_CALLER;
 }
 
-/* In LDS nothing marks an atomic load or store, unless it came by a flat address; volatile ones are no atomics there. */
+/* In LDS atomic loads and stores look like plain ones, unless they use a flat address; volatile ones are not atomics there. */
 static u16 sync_in_lds(const Inst *i, u16 sync, bool store)
 {
     if (i->row->family != FAMILY_FLAT || i->row->detail[2] == ACCESS_ATOMIC)
@@ -210,7 +210,7 @@ static bool harmless(u8 a, u8 b, bool same_group)
     return plain_load && (a | b) & BY_HABIT;
 }
 
-/* Two flags, as far as one can see: each stored by one lane, in a kernel that loads such ones atomically. */
+/* Probably two flags: each is stored by one lane, in a kernel that loads values of this size atomically. */
 static bool both_may_be_flags(const Act *a, const Entry *now, const Entry *other)
 {
     return now->how & other->how & MAY_SIGNAL && now->published && other->published && a->bytes & a->r->signal_sizes;
@@ -255,7 +255,7 @@ static void keep_read(const Act *a, Cell *c, const Entry *now)
     c->read[first ? 0 : 1] = *now;
 }
 
-/* An atomic leaves a plain store in its place beside it: who was not told of that store still is not. */
+/* An atomic does not replace the record of a plain store: waves that do not know of that store still race with it. */
 static void keep_store(Cell *c, const Entry *now)
 {
     Entry *first = &c->write[0], *second = &c->write[1];
@@ -332,7 +332,7 @@ static void touch_lane(Act *a, u32 lane, u64 address)
         happens_before_publish(a->r, a->w, a->table, address, !(a->sync & SYNC_GROUP));
 }
 
-/* Where stores carry no marks, one by a single lane may well be a flag. */
+/* Where atomic stores are not marked, a store by a single lane may be a flag. */
 static bool may_be_a_flag(const Act *a, u64 active)
 {
     return a->sync & SYNC_BUFFERED && a->space == SPACE_GLOBAL && !(active & (active - 1));
@@ -388,7 +388,7 @@ static void touch_all(Act *a, const u64 *address, u64 active)
         happens_before_release_idle(a->r, o);
     a->entry.time = o->stamp;
     u32 released = o->before_signals;
-    if (a->signals && a->entry.how & BY_STORE && released) /* who learns of the release knows of the signal as well */
+    if (a->signals && a->entry.how & BY_STORE && released) /* a wave that learns of the release knows of the signal as well */
         a->entry.time = released;
     for (u32 l = 0; l < LANES; l++)
         if (active >> l & 1)

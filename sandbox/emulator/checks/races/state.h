@@ -11,7 +11,7 @@ enum { MAX_PENDING = 64 };
 enum {
     BY_LOAD = 1, BY_STORE = 2, /* both: a read-modify-write */
     BY_SIGNAL = 4,             /* atomic or volatile: these do not race with each other */
-    BY_HABIT = 8,              /* an atomic beside which plain reads do no harm */
+    BY_HABIT = 8,              /* an atomic with which plain reads do not race */
     MAY_SIGNAL = 16,           /* a plain store that may be an atomic one */
     BY_GROUP = 32,             /* BY_SIGNAL, for waves of the same workgroup */
 };
@@ -34,7 +34,7 @@ typedef struct Races {
     bool waits_release;      /* a release is a wait, left out where no store is on its way; elsewhere an instruction of its own */
     u32 clock;               /* epochs handed out */
     u32 waves_per_group;
-    u32 buckets;             /* waves of other workgroups are told apart modulo this: an alias only hides a race */
+    u32 buckets;             /* waves of other workgroups are distinguished modulo this: an alias can only hide a race */
     SyncTable *sync;         /* of global memory */
     const struct Annotation *annotations;
     u32 signal_sizes;        /* in bytes, as bits, of the kernel's atomic and volatile loads */

@@ -1,6 +1,6 @@
 /*
  * What becomes of unset bits in arithmetic. Sources are read by the functions that instructions read values with, from
- * a wave whose registers hold marks, so that modifiers, SDWA, DPP and halves do with marks what they do with values.
+ * a wave whose registers hold unset bits, so that modifiers, SDWA, DPP and halves move these bits as they move values.
  */
 #include "checks/uninit/compute.h"
 
@@ -21,7 +21,7 @@ static Inst plain_of(const Inst *i)
     return plain;
 }
 
-/* A wave whose registers are the marks of another's. It has that one's EXEC. */
+/* A wave whose registers hold the unset bits of another's. It has that one's EXEC. */
 static Wave wave_of_bits(const Wave *w, Uninit *t)
 {
     Wave bits_known = *w;
@@ -220,7 +220,7 @@ static void put_result(Wave *w, const Inst *i, Uninit *t, const Result *r)
     for (u32 reg = i->dst; reg <= (u32)i->dst + two; reg++) {
         t->undefined[reg] = (t->undefined[reg] & ~written) | (part ? 0 : r->undefined & written);
         t->partly_defined[reg] = (t->partly_defined[reg] & ~written) | (r->partly_defined & written);
-        u64 kept = part ? ~written | ~r->lanes : ~written; /* what is set beside a part leaves that where it was */
+        u64 kept = part ? ~written | ~r->lanes : ~written; /* bits that are set next to a part leave the part where it was */
         t->placed[reg] = (t->placed[reg] & kept) | (r->placed & ~kept);
         t->origin[reg] = r->lanes & written ? r->origin : t->origin[reg];
         uninit_settle(t, reg);
@@ -350,7 +350,7 @@ static bool surely_not_zero(const Inst *i, const Seen *s)
     return (named(i, "s_and_b") && ones[0] & ones[1]) || (named(i, "s_or_b") && ones[0] | ones[1]);
 }
 
-/* Which lanes go on depends on it. */
+/* It decides which lanes continue. */
 static void use_sources(Wave *w, const Inst *i, Uninit *t)
 {
     for (u32 k = 0; k < TAKEN && is_taken(i, k); k++) {

@@ -36,7 +36,7 @@ static u16 stored_register(const Wave *w, const Inst *i, const u32 *offset, u32 
 typedef struct {
     u64 unset;         /* a bit for each byte */
     bool partly_defined;        /* as part of a struct of which something is set */
-    const u8 *carried; /* the marks of its bytes, if what is unset was stored to LDS as it is */
+    const u8 *carried; /* the record of its bytes, if the uninitialised value was stored to LDS as it is */
     const u8 *bits;    /* their unset bits then, or of bytes of which some bits are set; NULL: all of them */
 } Brought;
 
@@ -227,7 +227,7 @@ static void set_in_lds(GroupShadow *g, u32 offset, u32 bytes)
     memset(g->lds_unset + offset, 0, bytes);
 }
 
-/* The marks of these bytes, if the first that is unset was stored here so; else NULL. */
+/* The record of these bytes, if the first unset one was stored to LDS as it is; else NULL. */
 static const u8 *carried_bits(const GroupShadow *g, u32 offset, u64 unset)
 {
     const u8 *bits_known = &g->lds_unset[offset];

@@ -1,4 +1,4 @@
-/* Loads of memory that nothing wrote, and stores that carry unset values back. */
+/* Loads of memory that nothing wrote, and stores that carry uninitialised values back. */
 #ifndef AMDKERNEL_CHECKS_UNINIT_LOADS_H
 #define AMDKERNEL_CHECKS_UNINIT_LOADS_H
 

@@ -1,5 +1,5 @@
 /*
- * What instructions make of unset values: they move, choose, combine or compute, and what comes of them is unset in turn;
+ * What instructions do with uninitialised values: they move, choose, combine or compute, and their results are unset in turn;
  * a few use them.
  */
 #include "checks/uninit/propagate.h"
@@ -8,7 +8,7 @@
 #include "checks/uninit/registers.h"
 #include "machine/lanes.h"
 
-/* Bits of a scalar operand that an instruction reads: all, but where it is a mask that can only send lanes to sleep. */
+/* Bits of a scalar operand that an instruction reads: all, except for a mask that can only make lanes inactive. */
 static bool reads_unset(const Wave *w, const Inst *i, const Uninit *t, const AnnotatedOperand *o, u32 reg)
 {
     if (!is_scalar(reg))
@@ -51,7 +51,7 @@ static u32 moved_from(const Inst *i, const Annotation *n, u32 k)
     return halves ? i->source[k] + (i->op_sel >> k & 1u) : n->operand[1].first + k;
 }
 
-/* A constant leaves no mark. */
+/* A constant has no unset bits. */
 static void carry(Wave *w, const Inst *i, Uninit *t, const Annotation *n)
 {
     const AnnotatedOperand *to = &n->operand[0];
@@ -60,7 +60,7 @@ static void carry(Wave *w, const Inst *i, Uninit *t, const Annotation *n)
     for (u32 k = 0; registers && k < MOVED && k < to->count; k++)
         if (is_register(moved_from(i, n, k)))
             uninit_take(t, moved_from(i, n, k), &m[k]);
-    if (to->first == SGPR_EXEC) { /* decides which lanes go on */
+    if (to->first == SGPR_EXEC) { /* decides which lanes continue */
         if (registers && (m[0].bits[0] & w->s[SGPR_EXEC] || m[1].bits[0] & w->s[SGPR_EXEC + 1]))
             use_operand(w, i, t, &n->operand[1]);
         return;
@@ -88,7 +88,7 @@ static void write_lane(Wave *w, const Inst *i, Uninit *t)
     uninit_set(t, i->dst, 1ull << number, bits, flags, bits ? t->origin[from] : 0);
 }
 
-/* Where values go among lanes, marks go as well: the instruction runs on those. An address is not moved. */
+/* Where values move between lanes, unset bits move as well: the instruction runs on these. An address is not moved. */
 typedef struct { u32 from, to, address; bool addressed; } Exchange;
 
 static void run_on_bits(Wave *w, const Inst *i, Uninit *t, Exchange e)

@@ -1,11 +1,11 @@
 /*
- * Unset values on their way between memory and registers. What instructions make of them: taint_flow.c.
+ * Uninitialised values on their way between memory and registers. What instructions do with them: propagate.c.
  *
- * That a load brings unset bytes along is no mistake: vectors have spare elements, structures padding, compilers load
+ * Loading unset bytes is not a mistake: vectors have spare elements, structures padding, compilers load
  * early what only some lanes need, and block-wide scans compute on lanes beyond their last item. It is one as soon as
  * something that shows depends on such a value: a branch, an address, a store to memory, an atomic. Until then what is
  * computed with it is as unset as it is itself, lane by lane, in registers, LDS and scratch.
- * What was told once counts as set, so that one mistake is one finding.
+ * What was reported once counts as set, so that one mistake is one finding.
  */
 #include "checks/uninit/registers.h"
 
@@ -48,7 +48,7 @@ static u8 origin_for(Origins *o, const Origin *from)
     return (u8)k;
 }
 
-/* ---- marks ---- */
+/* ---- unset bits ---- */
 
 static u64 marked_lanes(const u32 *row)
 {
@@ -157,7 +157,7 @@ void uninit_record_use(const Wave *w, const Inst *i, Uninit *t, u8 origin)
 
 /* ---- loads ---- */
 
-/* What came into a register, of `width` bytes. A sign goes on above them; a half of a register does not fill it. */
+/* What was loaded into a register, of `width` bytes. A sign fills the bytes above them; a half does not fill the register. */
 static void set_loaded(Uninit *t, const Inst *i, u32 reg, u64 lanes, u32 bits, u32 flags, u32 width, u8 origin)
 {
     const char *name = i->row->mnemonic;
@@ -289,7 +289,7 @@ void uninit_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 byte
     }
 }
 
-/* The unset bits of a lane's dword as far as it is stored, `width` bytes of it. */
+/* The unset bits of the part of a lane's dword that is stored, `width` bytes of it. */
 static u32 bits_stored(const Uninit *t, const Inst *i, u32 reg, u32 lane, u32 width)
 {
     u32 stored = moved_bytes(i, width);

@@ -17,7 +17,7 @@ static inline bool is_register(u32 operand)
     return operand < SCALAR_FILE || (operand >= FIRST_VGPR && operand < REGISTER_NUMBERS);
 }
 
-/* Lanes of which some bit is unset. */
+/* Lanes with an unset bit. */
 static inline u64 lanes_of(const Uninit *t, u32 reg) { return t->lanes[reg]; }
 
 static inline u32 bits_of_lane(const Uninit *t, u32 reg, u32 lane)
@@ -30,7 +30,7 @@ static inline u32 flags_of_lane(const Uninit *t, u32 reg, u32 lane)
            (t->placed[reg] >> lane & 1 ? PLACED : 0);
 }
 
-/* A bit for each byte of which some bit is unset, and back. */
+/* A bit for each byte that has an unset bit, and back. */
 static inline u32 bytes_of(u32 bits)
 {
     return (bits & 0xff ? 1u : 0) | (bits & 0xff00 ? 2u : 0) | (bits & 0xff0000 ? 4u : 0) | (bits & 0xff000000 ? 8u : 0);
@@ -52,7 +52,7 @@ void uninit_put(Uninit *t, u32 reg, u64 lanes, const DefinedBits *m);
 /* Bits of a mask of lanes, in one register or two. */
 u64 uninit_mask_bits(const Wave *w, const Uninit *t, u32 reg);
 void uninit_put_mask(const Wave *w, Uninit *t, u32 reg, u64 lanes, u8 origin);
-/* Something depends on a register: tell where it was loaded. */
+/* Something depends on a register: reports where it was loaded. */
 void uninit_used(Wave *w, const Inst *i, Uninit *t, u32 reg);
 void uninit_record_use(const Wave *w, const Inst *i, Uninit *t, u8 origin);
 
@@ -72,7 +72,7 @@ static inline u32 moved_bytes(const Inst *i, u32 bytes)
  * in global memory. */
 typedef struct { u32 bits, flags, width; u64 address; u32 bytes; } Part;
 void uninit_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p);
-/* Of lanes that load what is unset: those that load parts of a struct, and `mixed` is known already. */
+/* Of lanes that load what is unset: those that load parts of a struct; `partly_defined` is known already. */
 u64 uninit_parts(Wave *w, const u64 *address, u64 unset, u64 partly_defined, u32 bytes);
 void uninit_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes);
 /* After it: the unset bits of each of the lane's bytes that are as unset in memory as they were where they come from. */

@@ -1,5 +1,5 @@
 /*
- * Which bits of a result are unset, given those of its sources: one row for each kind of instruction that lets bits pass,
+ * Which bits of a result are unset, given those of its sources: one row for each kind of instruction that passes bits on,
  * chooses among them, or mixes them upwards only. Of every other one all bits of a result depend on all of its sources.
  *
  * Meanings: CDNA3 ISA and RDNA3 ISA, chapters of the vector and scalar ALU. The rules for logic and sums are those of
@@ -233,7 +233,7 @@ static u64 of_packed(const Rule *r, const Inst *i, const Seen *s, u32 lane)
     return any(bits & part, part) | any(bits & part << width, part << width);
 }
 
-/* ---- the table; a row stands before those that begin likewise ---- */
+/* ---- the table; a longer name comes before its prefixes ---- */
 
 enum { A = 1, B = 2, C = 4 };
 
