@@ -79,7 +79,7 @@ def test_a_failed_assertion_says_what_and_where(built: Path) -> None:
     told = amdkernel_run(str(built / "assertion"))
     assert 'assertion.hip:7: void check(int): Device-side assertion `n < 5 && "too many"\' failed.' in told.stderr
     assert "trap in kernel check(int), workgroup (0, 0, 0), wave 0" in told.stderr
-    assert told.stderr.count("assertion.hip:7:") == 200, "every thread of all four waves tells of its own"
+    assert told.stderr.count("assertion.hip:7:") == 200, "every thread of all four waves prints its own"
 
 
 @pytest.mark.timeout(400)

@@ -6,7 +6,7 @@
 
 #include "checks/races/coherence.h"
 
-/* How the names of vector and scalar instructions begin that do not compute. */
+/* Prefixes of vector and scalar instructions that do not compute. */
 static const struct { const char *with; Passage passage; } passages[] = {
     {"v_mov_b16", PASS_COMPUTED}, {"v_mov_b", PASS_CARRIED}, {"v_accvgpr", PASS_CARRIED}, {"s_mov_b", PASS_CARRIED},
     {"v_pk_mov_b32", PASS_CARRIED}, {"s_lsh", PASS_COMPUTED}, {"s_ashr", PASS_COMPUTED}, {"s_bfe", PASS_COMPUTED},
@@ -106,7 +106,7 @@ static bool awaits_a_load(const Program *p, const Annotation *annotations, u32 w
     return false;
 }
 
-/* The first instruction from `at` on that has to do with memory, or ends the search. */
+/* The first instruction from `at` on that accesses memory or ends the search. */
 static u32 next_of_memory(const Program *p, u32 at)
 {
     enum { AHEAD = 12 };
@@ -143,7 +143,7 @@ static u16 release_by_waiting(const Program *p, const Annotation *annotations, u
     const Inst *i = &p->code[memory];
     if (annotations[memory].sync & SYNC_ACQUIRE)
         return SYNC_RELEASE;
-    if (text_starts(text, "buffer_gl0_inv") || text_starts(text, "global_inv")) /* RDNA3 has gl1 first where that is meant */
+    if (text_starts(text, "buffer_gl0_inv") || text_starts(text, "global_inv")) /* RDNA3 puts gl1 first in that case */
         return 0;
     bool chance = p->generation < GFX11 && awaits_a_load(p, annotations, wait, next);
     if (chance && !text_has(p->text + p->code[wait].text, "lgkmcnt(0)")) /* a fence waits for that as well */
@@ -202,7 +202,7 @@ static bool only_waits(const Program *p, const Annotation *annotations, u32 firs
     return *spills || last - first <= LONGEST_POLL;
 }
 
-/* What the load at `k` brings is compared or put aside, and nothing else is done with it first. */
+/* The value of the load at `k` is compared or saved before anything else is done with it. */
 static bool only_compared(const Program *p, const Annotation *annotations, u32 k, u32 last)
 {
     for (u32 n = k + 1; n <= last; n++)
@@ -211,8 +211,7 @@ static bool only_compared(const Program *p, const Annotation *annotations, u32 k
     return false;
 }
 
-/* The register holds the same at `at` in every turn of the loop: nothing in it writes the register, or what does works
- * from such registers alone. */
+/* The register is loop-invariant at `at`: the loop does not write it, or writes it from such registers only. */
 static bool steady(const Program *p, const Annotation *annotations, u32 first, u32 last, u16 reg, u32 at, u32 depth)
 {
     const AnnotatedOperand o = {.first = reg, .count = 1};
@@ -247,7 +246,7 @@ static void annotate_poll(const Program *p, Annotation *annotations, u32 k)
     annotations[k].sync |= p->code[k].row->family == FAMILY_LDS ? SYNC_ACCESS | SYNC_POLL : SYNC_POLL;
 }
 
-/* Where control comes to from `at` on, past jumps alone. */
+/* Where execution arrives from `at` on, following jumps only. */
 static u32 past_jumps(const Program *p, u32 at)
 {
     for (u32 n = 0; n < 4 && at < p->count && !strcmp(p->code[at].row->mnemonic, "s_branch"); n++)
@@ -279,7 +278,7 @@ static bool may_poll(const Program *p, const Annotation *annotations, u32 k)
            annotations[k].operands == 2;
 }
 
-/* A loop that also loads from elsewhere in every turn does more than wait. */
+/* A loop that also loads from elsewhere in every iteration does more than wait. */
 static bool moves_on(const Program *p, const Annotation *annotations, u32 first, u32 last)
 {
     for (u32 k = first; k < last; k++)

@@ -78,8 +78,8 @@ u16 coherence_sync_of(Coherence c, const Inst *i, const char *text)
 }
 
 /* RDNA3's L1 serves several workgroups. An acquire of a wider scope than the workgroup empties it as well as the L0,
- * right behind the access that it belongs to. A fence is where the source has it, and one of a barrier waits for
- * stores first: of an access that none follows at once nothing is known. */
+ * directly after its access. A fence is where the source has it, and one of a barrier waits for stores first: an access
+ * that is not directly followed by one stays unknown. */
 bool coherence_acquires_nearby(const Program *p, u32 k)
 {
     u32 next = k + 1;

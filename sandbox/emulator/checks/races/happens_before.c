@@ -1,5 +1,5 @@
 /*
- * Happens-before, as the memory model makes it: barriers, releases, and atomics or volatile accesses that pass word on.
+ * Happens-before by the memory model: barriers, releases, and atomics or volatile accesses that signal.
  *
  * Exact within a workgroup. Between workgroups a wave is known by its number modulo `buckets`, and one that loads a
  * signal is taken to acquire what was definitely released, unless its code says that it acquires within its workgroup: both
@@ -21,7 +21,7 @@ typedef struct {
     bool used;
 } Signal;
 
-/* Past `limit` places all others share one: they may then seem to order what they do not. */
+/* Beyond `limit` places all others share one, which can order accesses that are not ordered: that only hides races. */
 struct SyncTable { Signal *slot; Signal rest; u32 slots, count, limit; };
 
 SyncTable *happens_before_table_create(u32 limit)
@@ -37,7 +37,7 @@ SyncTable *happens_before_table_create(u32 limit)
     return t;
 }
 
-/* What waves of one workgroup said to each other. */
+/* What waves of one workgroup published to each other. */
 static void forget_siblings(Signal *s)
 {
     memset(s->sibling, 0, sizeof s->sibling);

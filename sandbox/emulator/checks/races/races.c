@@ -2,7 +2,7 @@
  * Who touched which dword last, and whether it is known to have happened before.
  *
  * For each dword: the last stores to its parts, or an atomic and the plain store before it, and two reads since, the
- * second one by another wave; so a store meets at least one read that is not its own wave's. Not looked at: scratch,
+ * second one by another wave; so a store is compared with at least one read of another wave. Not checked: scratch,
  * inputs, to which no kernel stores, and the heap of malloc in kernels.
  */
 #include "checks/races/races.h"
@@ -18,13 +18,13 @@
 
 enum {
     PAGE_BYTES = 4096, CELLS = PAGE_BYTES / 4,
-    MOST_PAGES = 8192,     /* 32 MiB of memory that kernels share, whose cells take sixteen times that */
+    MOST_PAGES = 8192,     /* 32 MiB of shared memory, whose cells take sixteen times as much */
     MOST_BUCKETS = 1024, MOST_PLACES = 4096,
 };
 
 /*
  * Sizes, as bits, of the atomic and volatile loads of a kernel: unmarked stores of that size may be atomic.
- * A kernel ends where nothing jumps beyond; of one that calls functions all of the program counts.
+ * A kernel ends after the last branch target; a kernel that calls functions counts as the whole program.
  */
 static u32 signal_sizes(const Program *p, const Annotation *annotations, u64 entry)
 {
@@ -103,7 +103,7 @@ static Partner partner_of(const Wave *w, const Races *r, const Entry *e)
         .load = e->how & BY_LOAD, .store = e->how & BY_STORE, .atomic = e->how & BY_SIGNAL};
 }
 
-/* Compilers move loads to where no line is; what the value is for still has one. */
+/* Compilers move loads to places without a line number; the use of the value still has one. */
 static void tell_use(const Wave *w, Finding *found)
 {
     const Program *p = w->program;
@@ -447,7 +447,7 @@ void races_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
 
 /* ---- after an instruction ---- */
 
-/* Lanes of one store whose value another lane of it replaced. */
+/* Lanes of a store whose value was overwritten by another lane of the same store. */
 static void lost_values(Wave *w, const Inst *i, Races *r)
 {
     u16 reg = r->stored_from;

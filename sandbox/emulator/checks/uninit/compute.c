@@ -1,5 +1,5 @@
 /*
- * What becomes of unset bits in arithmetic. Sources are read by the functions that instructions read values with, from
+ * Unset bits in arithmetic. Sources are read with the same functions as values, from
  * a wave whose registers hold unset bits, so that modifiers, SDWA, DPP and halves move these bits as they move values.
  */
 #include "checks/uninit/compute.h"
@@ -13,7 +13,7 @@ enum { TAKEN = 3 };              /* sources that rules know */
 
 static bool named(const Inst *i, const char *with) { return !strncmp(i->row->mnemonic, with, strlen(with)); }
 
-/* The instruction without what only changes values. */
+/* The instruction without modifiers that only change values. */
 static Inst plain_of(const Inst *i)
 {
     Inst plain = *i;
@@ -39,7 +39,7 @@ static u64 whole_of(u8 type) { return is_half_type(type) ? 0xffff : has_64_bits(
 
 typedef struct {
     u64 value[LANES], unset[LANES];
-    u64 lanes, undefined;            /* of which something is unset; of which nothing else went in */
+    u64 lanes, undefined;            /* lanes with unset bits; lanes with no set input */
     bool vector;                 /* else the same for all lanes */
     u8 origin;
 } Source;
@@ -80,14 +80,14 @@ static Source read_source(Wave *w, Wave *bits_known, const Inst *i, const Uninit
     return s;
 }
 
-/* What SDWA leaves of a source, or its type. */
+/* The part of a source that SDWA selects, or that its type has. */
 static u64 widest(const Inst *i, u32 k)
 {
     bool selects = i->sdwa && k < 2 && i->select[k] != SELECT_DWORD;
     return !selects ? whole_of(i->row->source[k]) : i->select[k] < SELECT_WORD_0 ? 0xff : 0xffff;
 }
 
-/* What a source could be unset in at most, so that what is as unset as it can be has nothing in it that was set. */
+/* All bits that a source has: if all of them are unset, none of the source was set. */
 static u64 at_most(const Inst *i, const Rule *r, const Source *s, u32 k, u32 lane)
 {
     if (s->lanes >> lane & 1)
@@ -140,7 +140,7 @@ static void result_of_lane(const Inst *i, const Rule *rule, const Source *s, u32
     r->undefined |= (u64)(bits == settled(i, rule->unset(rule, i, most, l))) << l;
 }
 
-/* Lanes of which every source that is unset is where it was in memory, and stays there: in that half of the register. */
+/* Lanes in which every unset source is at its place in memory order and stays there: in that half of the register. */
 static u64 placed_lanes(const Inst *i, const Uninit *t, const Source *s, u32 count, u32 in_place)
 {
     u64 lanes = i->sdwa || i->dpp || i->half & HALF_RESULT_UPPER ? 0 : ~0ull;
@@ -234,7 +234,7 @@ static void put_mask_result(const Wave *w, const Inst *i, Uninit *t, const Resul
         uninit_put_mask(w, t, i->sdst, r->lanes & write_mask(w, i), r->origin);
 }
 
-/* ---- what no rule reads: all registers of the result depend on all that are read ---- */
+/* ---- without a rule: all registers of the result depend on all that are read ---- */
 
 static u64 lanes_read(const Wave *w, const Inst *i, const Uninit *t, const AnnotatedOperand *o, u8 *origin)
 {
@@ -343,7 +343,7 @@ static void put_scalar_bits(Uninit *t, const Inst *i, u64 bits, bool undefined, 
     }
 }
 
-/* Results other than zero set SCC: one that surely has a bit does so whatever else is unset. */
+/* A result other than zero sets SCC. A defined bit that is set decides this, whatever else is unset. */
 static bool surely_not_zero(const Inst *i, const Seen *s)
 {
     u64 ones[2] = {s[0].value & ~s[0].unset, s[1].value & ~s[1].unset};

@@ -7,7 +7,7 @@
 
 static bool has_two_places(const Inst *i) { return i->row->family == FAMILY_LDS && i->row->modifiers & MOD_OFFSET01; }
 
-/* Loads and stores of two places in LDS come in two steps. */
+/* Loads and stores of two places in LDS are reported in two steps. */
 static bool is_second_place(const Wave *w, const Inst *i, const u32 *offset, u32 bytes)
 {
     u32 lane = exec_mask(w) ? (u32)__builtin_ctzll(exec_mask(w)) : 0, unit = bytes * i->row->detail[1];
@@ -35,9 +35,9 @@ static u16 stored_register(const Wave *w, const Inst *i, const u32 *offset, u32 
 /* What a lane's load brought. */
 typedef struct {
     u64 unset;         /* a bit for each byte */
-    bool partly_defined;        /* as part of a struct of which something is set */
+    bool partly_defined;        /* as part of a partly set struct */
     const u8 *carried; /* the record of its bytes, if the uninitialised value was stored to LDS as it is */
-    const u8 *bits;    /* their unset bits then, or of bytes of which some bits are set; NULL: all of them */
+    const u8 *bits;    /* their unset bits then, or those of partly set bytes; NULL: all bits */
 } Brought;
 
 /* The unset bits of a dword, and what else is known of it. */
@@ -66,7 +66,7 @@ static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 add
     from.load.bytes = run;
     if (b.carried)
         from = w->shadow->lds_origins.known[(b.carried[first] & KEPT_NUMBER) - LDS_CARRIED];
-    if (reg == 0xffff) { /* computed with at once (atomics), or moved to LDS */
+    if (reg == 0xffff) { /* used in a computation at once (atomics), or moved to LDS */
         findings_report(w, &from.load, NULL);
         return;
     }
@@ -96,7 +96,7 @@ static void extent(const u64 *address, u64 active, u32 bytes, u64 *low, u64 *siz
     *size = high + bytes - *low;
 }
 
-enum { AT_ONCE = 4096 }; /* bytes that are looked at as one range */
+enum { AT_ONCE = 4096 }; /* bytes that are checked as one range */
 
 static void store_to_input(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes)
 {
@@ -119,8 +119,8 @@ static bool some_bit_set(Memory *m, u64 word)
     return unset != 15;
 }
 
-/* Lanes that loaded what is unset with what is set, as from structs; bytes and halves count as part of their word. Where
- * one lane alone did so, at the end of what others found set, it is an array that ends there. */
+/* Lanes that loaded unset bytes together with set ones, as from structs; bytes and halves count as part of their word. If
+ * only one lane did, at the end of what other lanes found set, then an array ends there. */
 static u64 partly_defined_lanes(Memory *m, const u64 *unset, const u64 *address, u64 active, u32 bytes)
 {
     u64 whole = bytes < 64 ? (1ull << bytes) - 1 : ~0ull, partly_defined = 0, set = 0;
@@ -141,7 +141,7 @@ static u64 partly_defined_lanes(Memory *m, const u64 *unset, const u64 *address,
     return ends ? 0 : partly_defined;
 }
 
-/* Of each unset byte its unset bits. False: all of all. */
+/* The unset bits of each unset byte. False: all bits of all of them. */
 static bool bits_unset(Memory *m, u64 address, u64 unset, u32 bytes, u8 *bits)
 {
     bool partial = false;
@@ -152,7 +152,7 @@ static bool bits_unset(Memory *m, u64 address, u64 unset, u32 bytes, u8 *bits)
     return partial;
 }
 
-/* What is loaded may be unset; what is stored is set. */
+/* A load may read unset bytes; a store sets them. */
 static void unset_touched(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
 {
     Memory *m = w->worker->memory;
@@ -179,7 +179,7 @@ static void unset_touched(Wave *w, const Inst *i, const u64 *address, u64 active
     }
 }
 
-/* What is copied as it is stays as unset as it was. */
+/* A plain copy keeps the unset bits of its source. */
 static void copy_unset(Wave *w, const Inst *i, u16 reg, const u64 *address, u64 active, u32 bytes)
 {
     for (u32 l = 0; l < LANES; l++) {
@@ -234,7 +234,7 @@ static const u8 *carried_bits(const GroupShadow *g, u32 offset, u64 unset)
     return (bits_known[__builtin_ctzll(unset)] & KEPT_NUMBER) >= LDS_CARRIED ? bits_known : NULL;
 }
 
-/* Some of what the lane loads is set, of two places side by side as well. */
+/* The lane loads some set bytes; two adjacent places count as one. */
 static bool partly_defined_in_lds(const GroupShadow *g, const Inst *i, u32 offset, u32 bytes, bool second)
 {
     bool side_by_side = has_two_places(i) && i->row->detail[1] == 1 && i->offset1 == i->offset + 1;

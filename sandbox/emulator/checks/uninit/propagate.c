@@ -24,7 +24,7 @@ static void use_operand(Wave *w, const Inst *i, Uninit *t, const AnnotatedOperan
             uninit_used(w, i, t, reg);
 }
 
-/* Loads into one half leave the other as it was only where registers have no ECC. */
+/* Loads into one half keep the other half only where registers have no ECC. */
 static u32 overwritten(const Wave *w, const Inst *i)
 {
     bool one_half = strstr(i->row->mnemonic, "d16") && w->program->generation != GFX9;
@@ -107,7 +107,7 @@ static void run_on_bits(Wave *w, const Inst *i, Uninit *t, Exchange e)
     put_masked(row, kept, e.address == e.to ? ~exec_mask(w) : ~0ull);
 }
 
-/* The flags of both registers take the place of their bits, are moved, and leave it. */
+/* The flags of both registers are put in place of their bits, moved with them, and taken out again. */
 static void exchange_flags(Wave *w, const Inst *i, Uninit *t, Exchange e)
 {
     u32 regs[2] = {e.from, e.to}, kept[2][LANES];
@@ -169,7 +169,7 @@ static void select_scalar(Wave *w, const Inst *i, Uninit *t, const Annotation *n
 
 /* ---- uses ---- */
 
-/* A branch on SCC or on whether VCC is zero, which it is not where a set bit of it is one. */
+/* A branch on SCC or on whether VCC is zero. VCC is not zero if a defined bit of it is set. */
 static void decide(Wave *w, const Inst *i, Uninit *t)
 {
     const char *name = i->row->mnemonic;

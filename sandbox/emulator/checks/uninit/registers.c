@@ -3,8 +3,10 @@
  *
  * Loading unset bytes is not a mistake: vectors have spare elements, structures padding, compilers load
  * early what only some lanes need, and block-wide scans compute on lanes beyond their last item. It is one as soon as
- * something that shows depends on such a value: a branch, an address, a store to memory, an atomic. Until then what is
- * computed with it is as unset as it is itself, lane by lane, in registers, LDS and scratch.
+ * early what only some lanes need, and block-wide scans compute on lanes beyond their last item. It is a mistake when an
+ * observable effect depends on such a value: a branch, an address, a store to memory, an atomic. Until then, what is
+ * computed from it is unset too, lane by lane, in registers, LDS and scratch.
+ * early what only some lanes need, and block-wide scans compute on lanes beyond their last item. It is one as soon as
  * What was reported once counts as set, so that one mistake is one finding.
  */
 #include "checks/uninit/registers.h"
@@ -182,12 +184,12 @@ void uninit_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_b
     }
     set_loaded(t, i, reg, is_scalar(reg) ? ~0ull : lane_bit, p.bits, p.flags, p.width, origin);
     if (w->stop == STOP_NONE)
-        w->stop = STOP_MODE; /* to the loop that looks at every instruction */
+        w->stop = STOP_MODE; /* to the loop that checks every instruction */
 }
 
 /* ---- stores to global memory ---- */
 
-/* Lanes of which nothing that was set is in a register. */
+/* Lanes whose register holds no set bits. */
 static u64 unset_alone(const Uninit *t, u32 reg)
 {
     u64 lanes = t->undefined[reg];
@@ -196,7 +198,7 @@ static u64 unset_alone(const Uninit *t, u32 reg)
     return lanes;
 }
 
-/* Lanes of which one of these bytes is unset. */
+/* Lanes in which one of these bytes is unset. */
 static u64 unset_in(const Uninit *t, u32 reg, u32 bytes)
 {
     u64 lanes = 0;
@@ -217,12 +219,12 @@ static u64 stores_set(const Uninit *t, u32 reg, u32 bytes)
 
 static bool goes_on(u64 end, u64 address, u32 bytes)
 {
-    enum { BLOCK = 16 };         /* structs are aligned to that at most, as a rule */
+    enum { BLOCK = 16 };         /* the largest usual alignment of structs */
     return address <= end && address + bytes >= end && address / BLOCK == (end - 1) / BLOCK;
 }
 
-/* Lanes of which this follows on the last that had something set and something unset in it: compilers take structs
- * apart, also where what is left is padding alone. */
+/* Lanes whose access directly follows a partly set one: compilers split structs, even when the remainder is only
+ * padding. */
 static u64 lanes_going_on(const u64 *ends, const u64 *address, u32 bytes)
 {
     u64 lanes = 0;
@@ -255,8 +257,8 @@ static u64 partly_defined_in_any(const Uninit *t, u16 reg, u32 bytes)
     return lanes;
 }
 
-/* What is stored where it was loaded, with bits of it changed, or lanes of the instruction alone, shows nothing: so do
- * bit-fields come to be. */
+/* A store to the place of the load, with some bits changed or some lanes only, is not a use: this is how bit-fields are
+ * written. */
 static bool in_place(const Uninit *t, u32 reg, u32 lane, u64 address)
 {
     const Loaded *from = &t->loaded[t->origin[reg]];
@@ -271,8 +273,8 @@ static u64 lanes_in_place(const Uninit *t, u32 reg, const u64 *address, u32 offs
     return lanes;
 }
 
-/* Structs are copied as they are: what was loaded with something set, and is stored so again, is padding or a member that
- * is not in use. Compilers copy the gaps between members that change in pieces of their own. */
+/* Structs are copied as they are: a value that was loaded partly set and is stored unchanged is padding or an unused
+ * member. Compilers copy the gaps between changed members separately. */
 void uninit_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes)
 {
     Uninit *t = shadow_of(w)->uninit;
