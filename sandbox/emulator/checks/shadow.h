@@ -8,7 +8,8 @@ enum { REGISTER_NUMBERS = FIRST_VGPR + VECTOR_REGISTERS, MAX_ORIGINS = 32, MAX_G
 
 /* ---- uninit/: uninitialised values on their way through registers ---- */
 
-/* Where uninitialised values were loaded, one for each loading instruction, and where they were first used in a computation (0: nowhere). */
+/* Where uninitialised values were loaded, one for each loading instruction, and where they were first used in a
+ * computation (0: nowhere). */
 typedef struct { Fault load; Place use; } Origin;
 typedef struct { Origin known[MAX_ORIGINS]; u32 count; } Origins;
 

@@ -1,4 +1,4 @@
-/* A .text section to pre-decoded instructions, by way of LLVM's disassembler and the rows of isa/. */
+/* Decodes a .text section with LLVM's disassembler and the rows of isa/. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,7 +50,7 @@ static u32 source_count(const Row *r)
 
 static bool is_vector(const Inst *i, int k) { return i->source[k] >= FIRST_VGPR; }
 
-/* Bodies that go straight to registers trust this: machine code may say anything. */
+/* Bodies that access registers directly rely on this check: machine code may hold anything. */
 static bool operands_fit(const Inst *i)
 {
     bool first = is_vector(i, 0), off = i->source[0] == SOURCE_OFF;
@@ -99,7 +99,7 @@ static bool settle_halves(Inst *i, bool rdna)
     return true;
 }
 
-/* What the operands alone do not settle: which paths through source() and put() this instruction takes. */
+/* Chooses the paths through source() and put() for this instruction. */
 static bool settle(Inst *i, bool rdna)
 {
     const Row *r = i->row;
@@ -215,7 +215,7 @@ static void resolve_branches(Program *p)
     }
 }
 
-/* ---- straight runs: what the loop need not look after one by one ---- */
+/* ---- straight runs: instructions that the loop need not check one by one ---- */
 
 static bool goes_on(const Inst *i)
 {
@@ -226,8 +226,8 @@ static bool goes_on(const Inst *i)
     return i->run == control_no_effect || !(exec || control || r->alone);
 }
 
-/* `straight` says how many instructions from this one on run one after the other with the same EXEC, unless one of them
- * faults; `steps`, how far the next of them is that has an effect. */
+/* `straight`: the number of instructions from this one on that run in sequence with the same EXEC, unless one faults.
+ * `steps`: the distance to the next of them that has an effect. */
 static void link_runs(Program *p)
 {
     p->code[p->count].steps = 1;
@@ -290,7 +290,7 @@ static bool decode_all(Program *p, Disassembler *d, const RowIndex *rows, TextSt
     return true;
 }
 
-/* Give each constant that is read as 64 lanes a place of its own, while there are few. */
+/* Gives each constant that is read as 64 lanes its own row, while there are few. */
 enum { MOST_CONSTANTS = 256 };
 
 static u32 place_of_constant(u64 *values, u32 *count, u64 value)
@@ -419,7 +419,7 @@ Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes,
     return NULL;
 }
 
-/* Whether it goes to code outside of its own by other ways than a jump to an address that it works out. */
+/* Whether it leaves its own code by a direct call or branch; computed jumps do not count. */
 static bool leaves(const Program *p)
 {
     for (u32 k = 0; k < p->count; k++) {

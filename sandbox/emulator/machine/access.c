@@ -35,7 +35,7 @@ bool access_reachable(const Wave *w, u64 address, u64 bytes, Span *out)
     return address >= out->low && address + bytes <= out->high;
 }
 
-/* What an instruction's lanes touched beyond blocks, where hardware has memory all the same. */
+/* What an instruction's lanes touched beyond blocks, where hardware maps memory. */
 typedef struct { u32 lanes, first; u64 off; } Overrun;
 
 static bool tolerated(const Wave *w, u32 lane, u64 address, u32 bytes, bool store, Overrun *o)
@@ -85,7 +85,7 @@ static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u
     return true;
 }
 
-/* The block that an instruction met last; it nearly always meets it again. */
+/* The block that an instruction accessed last; it nearly always accesses it again. */
 static Span *span_of(Wave *w, const Inst *i) { return &w->worker->cache[(u64)(i - w->program->code) % SPAN_CACHE]; }
 
 /* Offsets from the span's start, if all lanes lie in it. */
@@ -102,7 +102,7 @@ static bool narrow(const Span *s, const u64 *address, u64 active, u32 bytes, boo
     return true;
 }
 
-/* All lanes lie in one block nearly always, and in the one of the time before, or else in that of the first lane. */
+/* Nearly always all lanes are in one block: that of the previous access, or else that of the first lane. */
 static bool check_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store, Access *a)
 {
     Span *cached = span_of(w, i);
@@ -181,7 +181,7 @@ static bool all_in_span(const Span *s, u64 base, const u32 *offset, u32 bytes, b
            highest - lowest <= s->high - bytes - start && (!store || s->writable);
 }
 
-/* The usual way: all lanes in one block and, if they hold whole addresses, with one upper half. The register of the
+/* The fast path: all lanes in one block and, if they hold whole addresses, with one upper half. The register of the
  * lower halves then serves as the offsets. */
 static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
@@ -204,8 +204,8 @@ static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Acces
             all_in_span(cached, base, a->offset, bytes, store));
 }
 
-/* In a loop, addresses mostly move on by as much as the time before. The host's prefetcher sees too many of them to learn
- * that, and a load that misses its caches costs as much as several instructions. */
+/* In a loop, addresses mostly advance by a constant. The host's prefetcher sees too many streams to learn that, and a load
+ * that misses its caches costs as much as several instructions. */
 static void fetch_ahead(Wave *w, const Inst *i, const Access *a)
 {
     u64 *met = &w->worker->met[span_of(w, i) - w->worker->cache], here = (u64)a->base + a->offset[0], step = here - *met;
@@ -260,7 +260,7 @@ static bool resolve_scratch(Wave *w, const Inst *i, u32 bytes, bool store, Acces
     return resolve_private(w, i, offset, a->active, bytes, store, a);
 }
 
-/* What the workgroup has of LDS on hardware: it is given out in whole granules. */
+/* The workgroup's LDS on hardware, which allocates whole granules. */
 static u32 lds_given_out(const Wave *w)
 {
     u32 granule = w->program->shape ? w->program->shape->lds_granule : 1;
@@ -280,8 +280,8 @@ static void tell_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 over,
 }
 
 /* A flat access beyond what the workgroup has of LDS is a memory violation, which stops the wave, whereas ds_read and
- * ds_write continue (access_lds_slowly). Source: RDNA3 and RDNA4 ISA, 11.3 "Memory Error Checking"; what CDNA does is taken to be
- * the same, for AMD's driver lets no wave mask a memory violation. */
+ * ds_write continue (access_lds_slowly). Source: RDNA3 and RDNA4 ISA, 11.3 "Memory Error Checking"; CDNA is assumed to
+ * do the same, as AMD's driver lets no wave mask a memory violation. */
 static bool resolve_flat_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes, bool store, Access *a)
 {
     u32 size = w->worker->dispatch->overruns ? lds_given_out(w) : w->lds_bytes;
@@ -346,7 +346,7 @@ static bool resolve_private_buffer(Wave *w, const Inst *i, u32 bytes, bool store
 
 /* ---- buffers ---- */
 
-/* What is compared with what: record and offset within it, the record alone, nothing, or the offset with all bytes. */
+/* What the range check compares: record and offset within it, the record alone, nothing, or the offset with all bytes. */
 typedef enum { CHECK_BOTH, CHECK_RECORD, CHECK_NOTHING, CHECK_BYTES } RangeCheck;
 
 typedef struct { u64 base, bytes; u32 stride, records; RangeCheck check; } Buffer;
@@ -361,7 +361,7 @@ static void cdna_check(const Inst *i, u32 scalar, Buffer *b)
     b->bytes = b->stride ? (u64)b->stride * b->records : beyond(b->records, scalar);
 }
 
-/* RDNA has it from the descriptor; RDNA4 a factor for the stride as well. */
+/* RDNA encodes it in the descriptor; RDNA4 has a factor for the stride as well. */
 static void rdna_check(const Wave *w, u32 word, u32 scalar, Buffer *b)
 {
     static const u8 scale[] = {1, 4, 8, 32};
@@ -395,7 +395,7 @@ static bool within_buffer(const Buffer *b, u64 record, u64 offset, u32 bytes)
     }
 }
 
-/* What a buffer's range check refuses loads zero and stores nothing. Each dword is checked by itself, but of atomics.
+/* Out of a buffer's range, loads return zero and stores do nothing. Each dword is checked by itself, except for atomics.
  * Source: CDNA4 ISA, 9.1.5.1 "Range Checking"; RDNA4 ISA, 9.4.1 "Range Checking" and 9.6 "Buffer Resource". */
 static bool resolve_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
@@ -439,9 +439,9 @@ bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
     }
 }
 
-/* Lanes that load from beyond LDS get zero, as on hardware: compilers load before the branch that asks whether there is
+/* Lanes that load from beyond LDS get zero, as on hardware: compilers load before the branch that tests whether there is
  * anything to load. Checks follow the value to its use. A store or an atomic there, and a load across the end, is a
- * fault. Source: RDNA3 ISA, "LDS: out of range"; what CDNA does is taken to be the same. */
+ * fault. Source: RDNA3 ISA, "LDS: out of range"; CDNA is assumed to do the same. */
 static void leave_out_beyond(Wave *w, const Inst *i, u32 bytes, Access *a)
 {
     u64 beyond = 0;
@@ -456,7 +456,7 @@ static void leave_out_beyond(Wave *w, const Inst *i, u32 bytes, Access *a)
         observe_beyond_lds(w, i, a->own, beyond, bytes);
 }
 
-/* As hardware has it: the rest of the last granule is there, stores and atomics beyond are dropped, loads bring zero. */
+/* As on hardware: the rest of the last granule exists, stores and atomics beyond are dropped, loads return zero. */
 static void leave_out_as_hardware(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
     u64 over = 0, dropped = 0, given_out = lds_given_out(w);

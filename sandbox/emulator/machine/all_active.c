@@ -1,6 +1,6 @@
 /*
- * While all lanes are active: bodies that check nothing about their operands. Decoding says where each row of 64 lanes lies, and
- * what lies in none, a scalar or a value that modifiers change, is put into one just before.
+ * While all lanes are active: bodies that check nothing about their operands. Decoding determines where each
+ * row of 64 lanes lies. A scalar or a modified value has no row: it is written to a scratch row just before.
  */
 #include "machine/all_active.h"
 

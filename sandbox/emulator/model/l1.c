@@ -3,7 +3,7 @@
  *
  * The waves of a workgroup take turns, a vector memory instruction each, and wait for each other at barriers. The vL1D
  * is empty when a workgroup starts, and the workgroups that fit on a CU together have equal parts of its ways. Stores
- * and atomics pass it by (it writes through and does not allocate); a line that is stored to stays readable.
+ * and atomics bypass it (it writes through and does not allocate); a line that is stored to stays readable.
  */
 #include "model/l1.h"
 
@@ -63,7 +63,7 @@ static u32 oldest(L1 *c, u32 set)
 
 static bool l1_touch(L1 *c, u64 line)
 {
-    if (++c->now == 0) { /* after four thousand million uses all count as equally old */
+    if (++c->now == 0) { /* after 2^32 uses all count as equally old */
         memset(c->used, 0, sizeof c->used);
         c->now = 1;
     }
@@ -99,7 +99,7 @@ struct L1Group {
     u32 waves;
     Trace *wave;
     u64 *at;       /* how far each wave's trace has been read */
-    L1 l1[2];      /* this workgroup's part of the CU's vL1D, or of those of both CUs of a WGP */
+    L1 l1[2];      /* this workgroup's part of the vL1D of its CU, or of both CUs of its WGP */
     Log misses;
     bool begun;
 };

@@ -5,7 +5,7 @@
  * of TURN lines in the order of their numbers, and the next round begins when the round before has ended. So the order
  * depends on the numbers only, and a thread that completes a round can replay it while the others continue.
  *
- * The graphics L1 is read only: stores and atomics bypass it and evict their line from it; it is empty at the start of a dispatch.
+ * The graphics L1 is read only: stores and atomics bypass it and evict their line; it is empty when a dispatch starts.
  * The L2 writes back and allocates on stores without fetching. Requests to it have 128 bytes if they read and 64 if they
  * write (TCP_TCC_*_REQ; assumed for RDNA as well). The Infinity Cache holds reads and writes alike. A sector counts as written
  * to memory when it becomes dirty in the last cache before memory: it will be written at some time.

@@ -2,7 +2,7 @@
  * From the addresses of an instruction's lanes to lines and sectors.
  *
  * CDNA's address unit takes a wave in groups: 16 lanes a time when each four neighbours lie within 16 bytes in order, else
- * 4. A tag lookup is a line in a group. So recorded runs say for 8 bytes a lane (16 lookups and 64 accesses a wave:
+ * 4. A tag lookup is a line in a group. This agrees with recorded runs of 8 bytes a lane (16 lookups and 64 accesses a wave:
  * vecCopy on MI100, MI200 and MI300X) and the definition of coalescing in ROCm Compute Profiler ("Address processing
  * unit": 16 accesses for 64 lanes at best).
  */

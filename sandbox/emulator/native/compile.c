@@ -86,7 +86,7 @@ static void find_pieces(Compiler *c, u32 n)
         memset(pieces, 0, sizeof *c->pieces);
 }
 
-/* Where the loop may come to: after what ends a run, and where branches lead. Wherever else it comes to, it interprets. */
+/* Where the loop may enter a run: after the end of another, and at branch targets. Everywhere else it interprets. */
 static void find_starts(Compiler *c)
 {
     const Program *p = c->program;

@@ -253,7 +253,7 @@ static void choose_by_mask(Rows *r, const Inst *i, const Lowering *how)
     give(r, i, to);
 }
 
-/* x + 1 where K_IN says so, in place; K_OTHER: where that came to nothing. */
+/* x + 1 in lanes selected by K_IN, in place; K_OTHER: lanes whose result is zero. */
 static void add_one(Rows *r, u8 x, u8 in)
 {
     x86_vector(r->code, VPSUBD, x, x, in_register(all_ones(r)), in);
@@ -291,7 +291,7 @@ static void subtract_borrow(Rows *r, const Inst *i, const Lowering *how)
 
 /* ---- 64 bits ---- */
 
-/* low, high = low, high + source k; K_CARRY: what is carried out of it, if that is asked for. */
+/* low, high = low, high + source k; K_CARRY: the carry, if it is wanted. */
 static void add_wide(Rows *r, const Inst *i, int k, u8 *low, u8 *high, bool carry)
 {
     u8 sum = computed(r, VPADDD, *low, source_operand(r, i, k)), upper = computed(r, VPADDD, *high, upper_operand(r, i, k));
@@ -331,7 +331,7 @@ static void shift_pair(Rows *r, const Inst *i, const Lowering *how)
     give_pair(r, i, low, high);
 }
 
-/* The host multiplies every second lane: so twice, and the results of odd lanes are put between the others'. */
+/* The host multiplies every second lane, so this runs twice, and interleaves the results of odd and even lanes. */
 static void multiply_wide(Rows *r, u8 a, u8 b, u8 *low, u8 *high)
 {
     enum { ODD_LANES = 0xaaaa, LOW_TWICE = 0xa0, HIGH_TWICE = 0xf5 };

@@ -128,7 +128,7 @@ static void make_workers(DispatchRun *r)
         r->refused = (Fault){.kind = OUTCOME_BAD_PC, .pc = d->kernel.entry, .address = d->kernel.entry};
         return;
     }
-    if (d->kernarg_bytes) { /* what a wide load brings along behind the arguments is there, but unset */
+    if (d->kernarg_bytes) { /* wide loads may read beyond the arguments: that memory exists, but is unset */
         memory_set_unset(r->memory, d->kernarg, d->kernarg_bytes, false);
         memory_set_unset(r->memory, d->kernarg + d->kernarg_bytes, KERNARG_SPARE, true);
     }

@@ -16,7 +16,7 @@
 enum { REGISTER_BYTES = VECTOR_REGISTERS * LANES * 4, REGISTER_STRIDE = REGISTER_BYTES + 17 * 256 };
 enum { POISON = 0xff }; /* LDS holds garbage at first on hardware; all ones is a NaN in every format but FP8 */
 
-/* A kernel that recurses, or calls what the compiler cannot see, does not know its need. */
+/* A kernel that recurses or calls unknown functions has no static size. */
 static u32 scratch_bytes(const Dispatch *d)
 {
     enum { USES_DYNAMIC_STACK = 1 << 11, DYNAMIC_STACK_BYTES = 16384 };
@@ -248,7 +248,7 @@ static inline const Inst *run_all_active(Wave *w, const Inst *i, i64 left)
 }
 
 /* Instructions follow each other, and are counted together, until a branch is taken or EXEC changes. The budget is
- * looked at once a straight run: the last one may overdraw it by the waits that it passes by. */
+ * checked once per straight run: the last one may exceed it by the waits that it skips. */
 static void run_plain(Wave *w)
 {
     Worker *k = w->worker;
@@ -289,7 +289,7 @@ static bool is_scalar_float(const Row *r)
     return r->family == FAMILY_SALU && floats;
 }
 
-/* The registers that M0 says, for an instruction that is indexed; false when they would lie outside the file. */
+/* The registers that M0 selects for an indexed instruction; false when they are outside the file. */
 static bool indexed(const Wave *w, const Inst *i, Inst *out)
 {
     u32 offset = w->s[SGPR_M0] & 0xff;

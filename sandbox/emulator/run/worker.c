@@ -10,17 +10,17 @@
 #include "model/pc_counts.h"
 
 enum {
-    QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group gets its turn */
-    SHORT_QUANTUM = 1 << 10, /* the same where workgroups have been seen to wait: who spins keeps the others from running */
-    CHECKED_QUANTUM = 1 << 11, /* the same where every step is looked at, and polling is slow */
-    PATIENCE = 64,       /* rounds without an end or a barrier until another workgroup gets its turn */
+    QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group runs */
+    SHORT_QUANTUM = 1 << 10, /* the same where workgroups have waited before: a wave that spins keeps the others from running */
+    CHECKED_QUANTUM = 1 << 11, /* the same where every step is checked, and polling is slow */
+    PATIENCE = 64,       /* rounds without an end or a barrier until another workgroup runs */
     SLEEP = 16,          /* as many rounds count for one in which all waves chose to wait */
     WAITING_STEPS = 1 << 14, /* of each workgroup, without an end or a barrier of any, until more of them begin */
     MAX_RESIDENT = 1 << 14, /* workgroups of one worker that may wait for each other: more than any GPU holds */
     SHUFFLED_RESIDENT = 6, /* workgroups that take turns where a seed shuffles them */
     SHUFFLED_ROUNDS = 8,   /* at most, in one turn */
-    LOOK_STEPS = 64,       /* a wave that waits for others of the grid costs them no more */
-    MEAN_SLICE = 512,      /* wave-instructions, about, where a seed shuffles workgroups of more than few */
+    LOOK_STEPS = 64,       /* steps at most that a wave uses while it waits for others of the grid */
+    MEAN_SLICE = 512,      /* about so many wave-instructions, where a seed shuffles more than a few workgroups */
     LAST_ROUNDS = 1024,    /* of workgroups that began before the one with a fault */
 };
 
@@ -44,7 +44,7 @@ double worker_monotonic_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What comes next is the same whether there was a pause or not: it is taken where no turn has begun, or kept its place. */
+/* A pause does not change the order: it is taken between turns, or keeps the position within one. */
 static bool shall_pause(WorkerThread *c)
 {
     if (c->queue->pause_at > 0 && worker_monotonic_s() >= c->queue->pause_at)
@@ -105,7 +105,7 @@ static bool waits_for_grid(WorkerThread *c, Group *g, Wave *w)
     return true;
 }
 
-/* Waves that have ended do not hold a barrier up, as on hardware. */
+/* A barrier does not wait for waves that have ended, as on hardware. */
 static bool all_signalled(const Group *g)
 {
     for (u32 n = 0; n < g->wave_count; n++)
@@ -152,8 +152,8 @@ static void run_beside_trap(WorkerThread *c, Group *g)
     c->worker.fault = first;
 }
 
-/* The `n`th wave to have its turn. The first work-item often prepares what all use: where its wave always comes first,
- * who uses such a thing too early never does so before it is there. */
+/* The `n`th wave to run. The first work-item often prepares what all use: if its wave always runs first, a use that comes
+ * too early is never seen. */
 static Wave *wave_in_turn(const WorkerThread *c, Group *g, u32 first, u32 n)
 {
     enum { EVERY = 4 };
@@ -237,7 +237,7 @@ static bool run_group(WorkerThread *c, Group *g)
     return g->live == 0;
 }
 
-/* A few rounds: the others are to come between. True at the group's end. */
+/* A few rounds, so that the other workgroups run in between. True at the group's end. */
 static bool run_turn(WorkerThread *c, Group *g)
 {
     for (u32 left = 1 + schedule_draw(&c->schedule, SHUFFLED_ROUNDS); left && g->live && may_run(c->queue, g); left--)
@@ -279,7 +279,7 @@ static bool admit_another(WorkerThread *c)
     return true;
 }
 
-/* All that run wait for workgroups that have not begun: as many again begin, so that a few steps reach thousands. */
+/* All running workgroups wait for others that have not begun: the number of running ones doubles. */
 static void double_resident(WorkerThread *c)
 {
     c->idle_steps = 0;
@@ -306,8 +306,8 @@ static void work_in_order(WorkerThread *c, Group *g)
         double_resident(c);
 }
 
-/* After a fault: the workgroups before the one that has it, until they end; not for ever, for they may wait for it.
-   A fault that is found now is an earlier one, and replaces it. */
+/* After a fault: runs the workgroups before the faulting one until they end, or for a limited time, as they may wait for
+ * it. A fault that is found now is an earlier one, and replaces it. */
 static void finish_earlier(WorkerThread *c)
 {
     u32 left = LAST_ROUNDS;

@@ -2,8 +2,8 @@
  * Happens-before by the memory model: barriers, releases, and atomics or volatile accesses that signal.
  *
  * Exact within a workgroup. Between workgroups a wave is known by its number modulo `buckets`, and one that loads a
- * signal is taken to acquire what was definitely released, unless its code says that it acquires within its workgroup: both
- * can only hide a race. A workgroup learns from another what that one released (on gfx942: wrote back) before its
+ * signal counts as acquiring what was definitely released, unless its code acquires within its workgroup only: both can
+ * only hide a race. A workgroup learns from another what that one released (on gfx942: wrote back) before its
  * signal. Where a release is a mere wait that may be there for another reason (annotations.c), only waves that acquire learn
  * of it.
  */

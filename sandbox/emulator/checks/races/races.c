@@ -22,10 +22,8 @@ enum {
     MOST_BUCKETS = 1024, MOST_PLACES = 4096,
 };
 
-/*
- * Sizes, as bits, of the atomic and volatile loads of a kernel: unmarked stores of that size may be atomic.
- * A kernel ends after the last branch target; a kernel that calls functions counts as the whole program.
- */
+/* Sizes, as bits, of the atomic and volatile loads of a kernel: unmarked stores of that size may be atomic. A kernel ends
+ * after the last branch target; a kernel that calls functions counts as the whole program. */
 static u32 signal_sizes(const Program *p, const Annotation *annotations, u64 entry)
 {
     u32 first = p->index_of[(entry - p->address) / 4], last = first, sizes = 0;
