@@ -21,7 +21,7 @@ enum {
     ALL_BYTES = 15,
 };
 
-/* A value of `width` bytes of which every bit is unset has nothing set in it. */
+/* Adds UNDEFINED if every bit of a value of `width` bytes is unset. */
 static inline u32 undefined_if_all(u32 bits, u32 flags, u32 width)
 {
     return bits == (width < 4 ? (1u << 8 * width) - 1 : ~0u) ? flags | UNDEFINED : flags;
@@ -50,11 +50,11 @@ typedef struct {
 
 /* ---- happens_before.c: a vector clock for each wave ---- */
 
-/* Accesses are stamped with their wave's epoch. A new epoch begins where other waves may learn of the old ones. */
+/* Accesses are stamped with their wave's epoch. A new epoch begins where other waves may acquire the old ones. */
 typedef enum { DEFINITE, POSSIBLE, CERTAINTIES } Certainty; /* of a release; POSSIBLE: it counts for those who acquire */
 
 typedef struct {
-    u32 own;                         /* the last own epoch that other workgroups may learn of; 0: none */
+    u32 own;                         /* the last own epoch that other workgroups may acquire; 0: none */
     u32 sibling[MAX_GROUP_WAVES];    /* Order.sibling at that time */
 } Released;
 

@@ -1,4 +1,4 @@
-/* Branches, barriers, the MODE register and what a functional emulator need not do. */
+/* Branches, barriers, the MODE register, and instructions without a functional effect. */
 #include "isa/control.h"
 
 #include "checks/observers.h"
@@ -200,7 +200,7 @@ static void s_getreg_b32(Wave *w, const Inst *i)
     w->s[i->sdst] = (u32)((u64)value >> at & ((1ull << size) - 1));
 }
 
-/* Traps on exceptions, skipped vector instructions, and what debuggers and shaders of pixels want, are not there. */
+/* Not emulated: traps on exceptions, skipped vector instructions, and bits for debuggers and pixel shaders. */
 static void s_setreg(Wave *w, const Inst *i)
 {
     enum { KNOWN = 0x3ff | MODE_FP16_OVERFLOW };
@@ -270,7 +270,7 @@ static void s_movreld_b64(Wave *w, const Inst *i)
         put_scalar_pair(w, at, scalar64(w, i, 0));
 }
 
-/* Messages to the host: interrupts are for whoever listens, the others of these are hints. */
+/* Messages to the host: an interrupt calls Dispatch.interrupt, the others are hints. */
 static void s_sendmsg(Wave *w, const Inst *i)
 {
     enum { INTERRUPT = 1, RDNA_DEALLOCATE_VGPRS = 3, SAVE_WAVE = 4, EARLY_PRIMITIVE_DEALLOCATION = 6 };

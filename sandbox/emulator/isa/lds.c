@@ -20,7 +20,7 @@ HANDLER(ds_read)
 }
 
 /* The usual case, which needs no check of each lane: all are active, all within LDS, and there is no observer. How long it takes
- * depends on the distances between lanes, so what each access adds to all addresses is of no matter. */
+ * depends on the distances between lanes, so what each access adds to all addresses does not matter. */
 static inline __attribute__((always_inline)) void read_all_active(Wave *w, const Inst *i, u32 count, u32 words, Handler *otherwise)
 {
     const u32 *address = (const u32 *)((const u8 *)w->v + i->read.address_place);

@@ -195,7 +195,7 @@ static void list_columns(const Inst *i, Shape s, int block, const Elements *e, c
     }
 }
 
-/* A broadcast of blocks that this shape has not is a reserved encoding. */
+/* A broadcast of blocks that this shape lacks is a reserved encoding. */
 static bool reserved(Wave *w, const Inst *i, Shape s)
 {
     if (1 << i->cbsz <= s.blocks && i->abid < 1 << i->cbsz)

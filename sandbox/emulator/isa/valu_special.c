@@ -184,7 +184,7 @@ LANE_HANDLER(v_mad_i64_i32)
     STORE_MASK(out);
 }
 
-/* In halves, as registers hold them: address arithmetic is frequent, and putting 64-bit lanes together is dear. */
+/* In halves, as registers hold them: address arithmetic is frequent, and joining halves to 64-bit lanes is slow. */
 LANE_HANDLER(v_lshl_add_u64)
 {
     SOURCE_64(0) SOURCE_32(1) SOURCE_64(2) SCRATCH_ROW_64

@@ -112,7 +112,7 @@ static void gather_beside_sparse(Wave *w, const Inst *i, u32 n, Element *out)
     }
 }
 
-/* RDNA3 asks for the same data in every sixteen lanes, and does not say what comes of others. */
+/* RDNA3 requires the same data in every sixteen lanes; other data is not documented. */
 static bool copies_differ(Wave *w, const Inst *i, int operand)
 {
     u32 registers = (depth_of(i) * width_of[type_of(i, operand)] + 31) / 32;

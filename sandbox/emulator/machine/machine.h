@@ -16,7 +16,7 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-/* What bodies call seldom saves their registers, so that they need not. */
+/* Functions that bodies call rarely save the registers, so that the bodies need not. */
 #define SELDOM __attribute__((preserve_most, noinline))
 
 typedef struct Wave Wave;
@@ -265,7 +265,7 @@ struct Worker {
     u32 scratch_row[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
 };
 
-/* Wave-instructions that this thread has run: a clock that moves, and no statement about time on a GPU. */
+/* Wave-instructions that this thread has run: a clock that advances, not a measure of time on a GPU. */
 static inline u64 shader_clock(Worker *k)
 {
     k->clock++;

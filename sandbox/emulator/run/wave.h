@@ -1,4 +1,4 @@
-/* Waves and workgroups in the making, and the loop that runs a wave. */
+/* Sets up waves and workgroups; the loop that runs a wave. */
 #ifndef AMDKERNEL_WAVE_H
 #define AMDKERNEL_WAVE_H
 

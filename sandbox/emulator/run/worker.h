@@ -12,7 +12,7 @@ typedef struct {
     u64 next, total;     /* workgroups handed out, and in all */
     u64 steps, waves;
     u64 stop_at;         /* the first workgroup that must not continue: ~0 until one faults */
-    double pause_at;     /* when the workers shall return though they have not ended; 0: never */
+    double pause_at;     /* when the workers must return even if they have not ended; 0: never */
     double end_at;       /* when the time limit is reached; 0: never */
     L2Model *model;  /* or NULL */
     Gws gws;             /* of a cooperative launch */

@@ -1,4 +1,4 @@
-/* What an instruction's words say of the order of memory accesses. */
+/* What the encoding of an instruction means for the order of memory accesses. */
 #ifndef AMDKERNEL_COHERENCE_H
 #define AMDKERNEL_COHERENCE_H
 

@@ -4,8 +4,8 @@
  * Exact within a workgroup. Between workgroups a wave is known by its number modulo `buckets`, and one that loads a
  * signal counts as acquiring what was definitely released, unless its code acquires within its workgroup only: both can
  * only hide a race. A workgroup learns from another what that one released (on gfx942: wrote back) before its
- * signal. Where a release is a mere wait that may be there for another reason (annotations.c), only waves that acquire learn
- * of it.
+ * signal. Where a release is a mere wait that may be there for another reason (annotations.c), only waves with
+ * an acquire see it.
  */
 #include "checks/races/happens_before.h"
 
@@ -200,7 +200,7 @@ void happens_before_acquire(Races *r, Wave *w)
     o->learnt |= possible != NULL;
 }
 
-/* What other workgroups learn of wave `k`: what `w` knew of it when it released, or what that wave released itself. */
+/* What other workgroups acquire of wave `k`: what `w` knew of it at its release, or what that wave released itself. */
 static u32 released_of(const Wave *w, u32 k, Certainty c)
 {
     const HappensBefore *o = &shadow_of(w)->happens_before;

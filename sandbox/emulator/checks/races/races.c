@@ -386,7 +386,7 @@ static void touch_all(Act *a, const u64 *address, u64 active)
         happens_before_release_idle(a->r, o);
     a->entry.time = o->stamp;
     u32 released = o->before_signals;
-    if (a->signals && a->entry.how & BY_STORE && released) /* a wave that learns of the release knows of the signal as well */
+    if (a->signals && a->entry.how & BY_STORE && released) /* a wave that acquires the release knows the signal as well */
         a->entry.time = released;
     for (u32 l = 0; l < LANES; l++)
         if (active >> l & 1)

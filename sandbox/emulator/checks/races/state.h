@@ -29,7 +29,7 @@ typedef struct Races {
     u64 base, bytes;         /* the arena */
     Cell **pages;            /* for each page of the arena its cells, or NULL */
     u64 page_count, made;
-    u64 heap, heap_bytes;    /* of malloc in kernels: a block passes from wave to wave in ways of the device library */
+    u64 heap, heap_bytes;    /* of malloc in kernels: the device library passes blocks from wave to wave by its own means */
     bool in_part;            /* there was no room for all */
     bool waits_release;      /* a release is a wait, left out where no store is on its way; elsewhere an instruction of its own */
     u32 clock;               /* epochs handed out */

@@ -1,4 +1,4 @@
-/* DefinedBits on registers: which bits of which lanes of them are unset. */
+/* Which bits of registers are unset, lane by lane. */
 #ifndef AMDKERNEL_CHECKS_UNINIT_REGISTERS_H
 #define AMDKERNEL_CHECKS_UNINIT_REGISTERS_H
 
@@ -44,10 +44,10 @@ static inline u32 bits_of(u32 bytes)
 void uninit_settle(Uninit *t, u32 reg);
 /* Bits of lanes that become unset, with these flags. */
 void uninit_set(Uninit *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin);
-/* Bits of lanes that are set now; what is set in part is no longer what it was. */
+/* Bits of lanes become set; the flags of partly set lanes are dropped. */
 void uninit_clear(Uninit *t, u32 reg, u32 bits, u64 lanes);
 void uninit_take(const Uninit *t, u32 reg, DefinedBits *m);
-/* In place of what was known of these lanes; of a scalar register, lane 0 counts. */
+/* Replaces what was known of these lanes; for a scalar register, lane 0 counts. */
 void uninit_put(Uninit *t, u32 reg, u64 lanes, const DefinedBits *m);
 /* Bits of a mask of lanes, in one register or two. */
 u64 uninit_mask_bits(const Wave *w, const Uninit *t, u32 reg);
