@@ -24,7 +24,7 @@ static void strip_encoding(Words *out)
             }
 }
 
-size_t operand_length(const char *s)
+size_t operands_length(const char *s)
 {
     int depth = 0;
     size_t n = 0;
@@ -39,7 +39,7 @@ size_t operand_length(const char *s)
     return n;
 }
 
-bool split_words(const char *text, Words *out)
+bool operands_split(const char *text, Words *out)
 {
     memset(out, 0, sizeof *out);
     while (isspace((unsigned char)*text))
@@ -53,7 +53,7 @@ bool split_words(const char *text, Words *out)
     while (isspace((unsigned char)*text))
         text++;
     while (*text) {
-        n = operand_length(text);
+        n = operands_length(text);
         if (out->operands == MAX_OPERANDS || n >= OPERAND_BYTES)
             return false;
         memcpy(out->operand[out->operands++], text, n);
@@ -267,7 +267,7 @@ static const char *layout_for(const char *layout, u32 operands)
     }
 }
 
-bool read_operands(const Words *words, Inst *i)
+bool operands_read(const Words *words, Inst *i)
 {
     const char *layout = layout_for(i->row->layout, words->operands);
     if (!layout)
