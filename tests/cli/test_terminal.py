@@ -48,7 +48,7 @@ def test_a_console_escapes_text_tables_and_plain_strings_and_keeps_columns() -> 
     table = Table("name", "value")
     table.add_row(f"a{HOSTILE}", Text(HOSTILE))
     table.add_row("[bold]b[/]", "[link=file:///etc/passwd]c[/link]")
-    text = shown(lambda console: (console.print(HOSTILE), console.print(Text(HOSTILE, "red")), console.print(table)))
+    text = shown(lambda c: c.print(HOSTILE), lambda c: c.print(Text(HOSTILE, "red")), lambda c: c.print(table))
     assert is_plain(text), repr(text)
     assert "\\x1b[2J" in text
     assert "[bold]b[/]" in text, "brackets in a name are text"
