@@ -1,6 +1,6 @@
-"""Where the folders that travel with the package are: `tools`, `docs_index`, `sandbox`, `examples`.
+"""The folders that are installed with the package: `tools`, `docs_index`, `sandbox`, `examples`.
 
-In a checkout they stand beside the package; in a wheel they are inside it (see `force-include` in pyproject.toml).
+In a checkout they are next to the package; in a wheel they are inside it (see `force-include` in pyproject.toml).
 """
 
 from pathlib import Path

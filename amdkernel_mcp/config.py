@@ -1,7 +1,8 @@
 """Settings: what a flag, the environment, the settings file or a default says, in this order.
 
 Each field can be given as `AMDKERNEL_<FIELD>` (tables as JSON) or in the TOML file that `AMDKERNEL_CONFIG` names, by
-default `$XDG_CONFIG_HOME/amdkernel/config.toml`.
+default `$XDG_CONFIG_HOME/amdkernel/config.toml`. Read by hand: pydantic-settings
+gives no file and line for an unknown key or a wrong value.
 """
 
 import json
@@ -18,7 +19,7 @@ from amdkernel_mcp.errors import SettingsError
 
 PREFIX = "AMDKERNEL_"
 
-# Variables of ours that are no settings: where the settings file is, and what the emulator and the runner read.
+# Variables of ours that are not settings: the place of the settings file, and what the emulator and the runner read.
 _NOT_SETTINGS = frozenset({"AMDKERNEL_CONFIG", "AMDKERNEL_DEBUG", "AMDKERNEL_LIB"})
 _NOT_SETTINGS_PREFIX = "AMDKERNEL_EMULATOR_"
 
@@ -49,9 +50,13 @@ class Settings(BaseModel):
         description="Debian mirror for it; without this, one of the host's apt sources",
     )
     debian_suite: str = Field(default="forky", description="Debian suite for that root file system")
+    hip: Literal["auto", "7.2", "6.4"] = Field(
+        default="auto",
+        description="HIP release of that root file system; `auto`: 7.2 where the mirror has it, else 6.4",
+    )
     allow_expired_release: bool = Field(
         default=False,
-        description="Accept a Release file past its Valid-Until date, as a frozen mirror has; only looked at then",
+        description="Accept a Release file past its Valid-Until date, as a frozen mirror has; ignored otherwise",
     )
     docker_host: str | None = Field(
         default=None,

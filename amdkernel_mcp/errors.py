@@ -1,7 +1,7 @@
-"""What can go wrong; (n) is the exit code of the command line. A bad kernel is no error: it is a verdict.
+"""What can go wrong; (n) is the exit code of the command line. A bad kernel is a verdict, not an error.
 
 AmdkernelError
-├── InputError (2)                  the caller can mend it
+├── InputError (2)                  the caller can fix it
 │   ├── ProblemFileError            a problem folder that cannot be used as it is
 │   ├── SettingsError               a setting that is unknown or has the wrong type
 │   ├── UnknownTargetError          no such target
@@ -9,7 +9,7 @@ AmdkernelError
 │   ├── DocumentationError          a bad query, reference or documentation folder
 │   ├── ProfileFileError            a profile recording that cannot be read
 │   └── JobError                    no such job
-└── InfrastructureError (3)         the caller cannot mend it by changing the input
+└── InfrastructureError (3)         the caller cannot fix it by changing the input
     ├── ToolchainError              no compiler, or one that cannot be used
     ├── SandboxError                no sandbox, or one that broke
     └── TargetError                 the target does not answer
@@ -34,7 +34,7 @@ class AmdkernelError(Exception):
 
 
 class InputError(AmdkernelError):
-    """The caller can mend it by changing what was sent."""
+    """The caller can fix it by changing the input."""
 
     exit_code = 2
 
@@ -68,7 +68,7 @@ class JobError(InputError):
 
 
 class InfrastructureError(AmdkernelError):
-    """Something the caller cannot mend by changing the input."""
+    """The caller cannot fix it by changing the input."""
 
     exit_code = 3
 

@@ -1,6 +1,6 @@
 """How soon a client has the tools, and how long `amdkernel --help` takes: `make bench`.
 
-Anchors, alternating with ours in one run: the same server without the shim, and an interpreter that does nothing.
+Anchors, alternating with ours in one run: the same server without the relay, and an interpreter that does nothing.
 """
 
 import json
@@ -58,16 +58,16 @@ def report(name: str, seconds: list[float], anchor: list[float], anchor_name: st
 
 def main() -> None:
     """Print one line for each figure."""
-    shim, cpu, plain, help_, nothing = [], [], [], [], []
+    relayed, cpu, plain, help_, nothing = [], [], [], [], []
     for _ in range(ROUNDS):
         wall, used = until_tools()
-        shim.append(wall)
+        relayed.append(wall)
         cpu.append(used)
-        plain.append(until_tools("--no-shim")[0])
+        plain.append(until_tools("--no-relay")[0])
         help_.append(run(str(BIN / "amdkernel"), "--help"))
         nothing.append(run(sys.executable, "-c", "pass"))
-    report("amdkernel-mcp, spawn to tools/list", shim, plain, "without the shim")
-    print(f"amdkernel-mcp, CPU of the shim until then: {statistics.median(cpu) * 1e3:.0f} ms")
+    report("amdkernel-mcp, spawn to tools/list", relayed, plain, "without the relay")
+    print(f"amdkernel-mcp, CPU of the relay until then: {statistics.median(cpu) * 1e3:.0f} ms")
     report("amdkernel --help", help_, nothing, "python -c pass")
 
 

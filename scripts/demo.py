@@ -107,7 +107,7 @@ class Loop:
     async def profile(self, name: str) -> Answer:
         self.say(f"Profile {name}", "profile_kernel")
         answer = await self.call("profile_kernel", problem="row_softmax", path=str(KERNELS / name))
-        troubles = [entry for entry in answer["diagnosis"] if not entry["finding"].startswith("Not the trouble")]
+        troubles = [entry for entry in answer["diagnosis"] if not entry["finding"].startswith("Ruled out")]
         if not troubles:
             console.print("  nothing stands out any more")
         for entry in troubles[:3]:

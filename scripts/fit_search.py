@@ -18,8 +18,8 @@ from pathlib import Path
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.search.index.index import Index, open_index
+from amdkernel_mcp.search.index.weights import Weights, chosen_weights
 from amdkernel_mcp.search.query.evaluate import Question, evaluate, load_questions
-from amdkernel_mcp.search.query.weights import Weights, chosen_weights
 
 FOLDS = 5
 GRID: dict[str, tuple[float, ...]] = {
@@ -28,7 +28,7 @@ GRID: dict[str, tuple[float, ...]] = {
     "repeat": (0.8, 0.9, 0.95),
     "other_gpu": (0.5, 0.6, 0.8),
     "same_gpu": (0.1, 0.2),
-    "meaning": (0.0, 0.1, 0.2, 0.3, 0.4),
+    "embeddings": (0.0, 0.1, 0.2, 0.3, 0.4),
 }
 RANDOM_SETTINGS = 24
 WITHIN_FIVE = 5

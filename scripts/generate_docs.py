@@ -40,7 +40,7 @@ def cli_reference() -> str:
 
 
 def _commands(root: Any) -> list[tuple[str, Any]]:
-    found = []
+    found: list[tuple[str, Any]] = []
     for name, command in root.commands.items():
         inner = getattr(command, "commands", None)
         found += [(f"{name} {sub}", each) for sub, each in inner.items()] if inner else [(name, command)]
@@ -54,12 +54,12 @@ def _command(name: str, command: Any) -> str:
 
 
 def tools_reference() -> str:
-    """All tools with their parameters, as a client is told."""
+    """All tools with their parameters, as a client sees them."""
     from amdkernel_mcp.server.app import INSTRUCTIONS
     from amdkernel_mcp.stdio import handshake
 
     answers = json.loads(handshake.FILE.read_text(encoding="utf-8"))
-    tools = sorted(answers["tools/list"]["tools"], key=lambda tool: tool["name"])
+    tools = sorted(answers["handshake"]["tools/list"]["tools"], key=lambda tool: tool["name"])
     index = "\n".join(f"| [`{tool['name']}`](#{tool['name']}) | {_first(tool['description'])} |" for tool in tools)
     parts = [
         NOTE,
@@ -74,7 +74,7 @@ def tools_reference() -> str:
         "Over HTTP a caller cannot name files on the server: kernels are sent as `source`, problems are the bundled "
         "ones.\n",
         *(_tool(tool) for tool in tools),
-        "## What a model is told about the server\n",
+        "## The server's instructions to a model\n",
         f"```text\n{INSTRUCTIONS.rstrip()}\n```\n",
     ]
     return "\n".join(parts)

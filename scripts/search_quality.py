@@ -1,4 +1,4 @@
-"""Writes the table of docs_index/README.md: `scripts/search_quality.py INDEX [QUESTIONS.jsonl]`.
+"""Writes the tables of docs_index/quality.md: `scripts/search_quality.py INDEX [QUESTIONS.jsonl]`.
 
 Search as it is and without each of its parts, on each set of questions: ours, and the one that is given.
 """
@@ -22,7 +22,7 @@ PARTS = {
     "gpus": "GPUs of query and page",
     "twins": "showing equal sections once",
     "spread": "the spread over pages",
-    "meaning": "likeness of meaning",
+    "embeddings": "embeddings",
 }
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
 
@@ -65,10 +65,10 @@ def main() -> None:
     sets |= {"ours": ours / "questions.jsonl", "ours, kept aside": ours / "questions_check.jsonl"}
     with open_index(given.index) as index:
         lines = "".join(table(index, sets))
-    readme = ours / "README.md"
-    text = readme.read_text(encoding="utf-8")
+    page = ours / "quality.md"
+    text = page.read_text(encoding="utf-8")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    readme.write_text(f"{before}{BEGIN}{lines}{END}{after}", encoding="utf-8")
+    page.write_text(f"{before}{BEGIN}{lines}{END}{after}", encoding="utf-8")
     print(lines, end="")
 
 

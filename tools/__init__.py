@@ -1,1 +1,1 @@
-"""The MCP tools: one file each, named as the tool. They know `amdkernel_mcp`; it never knows them."""
+"""The MCP tools: one file each, named as the tool. They import `amdkernel_mcp`; it never imports them."""

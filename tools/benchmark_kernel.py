@@ -22,17 +22,17 @@ async def benchmark_kernel(
         str | None, Field(description="File of the kernel to compare with (stdio server only)", max_length=4096)
     ] = None,
     baseline_source: Annotated[
-        str | None, Field(description="Whole text of the kernel to compare with", max_length=1 << 20)
+        str | None, Field(description="Full text of the kernel to compare with", max_length=1 << 20)
     ] = None,
     target: Target = None,
     wait_s: WaitS = 45,
 ) -> BenchmarkResult:
     """Time a kernel against a baseline kernel: `faster`, `slower` or `inconclusive`, with a 95 % interval.
 
-    Without a baseline only its own time is found. On the emulated target the time is `modelled` from exact counts,
-    never `measured`. A kernel that is not correct is not timed.
+    Without a baseline it returns only the kernel's own time. On the emulated target times are `modelled` from exact
+    counts, never `measured`. An incorrect kernel is not timed.
 
-    Before: check_kernel says `correct`. Next: profile_kernel, to see what to improve.
+    Before: check_kernel returns `correct`. Next: profile_kernel shows what to improve.
     """
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)

@@ -3,6 +3,7 @@
 from fastmcp import Context
 from fastmcp.tools import tool
 
+from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.server.session import session_of
 
@@ -20,15 +21,15 @@ async def check_kernel(
     order: Order = None,
     wait_s: WaitS = 45,
 ) -> CheckResult:
-    """Find out whether a kernel computes what its problem asks: `correct`, `incorrect`, `invalid`, `crashed`, ...
+    """Check whether a kernel computes what its problem requires: `correct`, `incorrect`, `invalid`, `crashed`, ...
 
-    Runs announced and held-out cases against a reference, with guard bands, poisoned outputs and repeats. Names the
-    worst element (got, expected) and findings such as out-of-bounds accesses with the line of your file; `coverage`
-    says what was looked for and what was not.
-    The file needs its launch plan in a comment:
+    Runs announced and held-out cases against a reference, with guard bands, poisoned outputs and repeats. Returns the
+    worst element (got, expected) and findings such as out-of-bounds accesses, with the line of your file; `coverage`
+    lists what was checked and what was not.
+    The file must have its launch plan in a comment:
     `// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256] lds=0` (expressions over the problem's scalars).
 
-    Next: benchmark_kernel or profile_kernel once it is correct.
+    Next: benchmark_kernel or profile_kernel, once the kernel is correct.
     """
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)
@@ -41,8 +42,7 @@ async def check_kernel(
             kernel.source,
             file_name=kernel.file_name,
             target=target,
-            schedules=schedules,
-            order=order,
+            options=CheckOptions(schedules=schedules, order=order),
             on_progress=progress,
         ),
         wait_s=wait_s,

@@ -23,19 +23,19 @@ async def compile_kernel(
         list[Annotated[str, Field(max_length=200)]],
         Field(description="Compiler flags from the allow-list, e.g. -O3, -ffast-math, -DTILE=64", max_length=64),
     ] = [],  # noqa: B006 - never changed, and a schema with a plain default
-    isa: Annotated[bool, Field(description="Also show the disassembly with source lines, kernels first")] = False,
+    isa: Annotated[bool, Field(description="Also return the disassembly with source lines, kernels first")] = False,
     kernel: Annotated[
-        str | None, Field(description="Show the disassembly of this kernel alone", max_length=512)
+        str | None, Field(description="Return the disassembly of this kernel only", max_length=512)
     ] = None,
     wait_s: WaitS = 45,
 ) -> CompileResult:
     """Compile HIP device code with the ROCm compiler in a sandbox.
 
-    Returns errors and warnings with line and column of your file; for each kernel its VGPRs, SGPRs, LDS, scratch,
+    Returns errors and warnings with line and column of your file, and for each kernel VGPRs, SGPRs, LDS, scratch,
     spills, occupancy (waves per SIMD) and instruction mix. `ok: false` means that it does not compile.
     Send device code only: `__global__` functions, no main() and no launches.
 
-    Next: check_kernel, to see whether it computes the right thing.
+    Next: check_kernel, to check that the results are right.
     """
     session = session_of(ctx)
     candidate = session.candidate(path=path, source=source)

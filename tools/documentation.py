@@ -13,9 +13,9 @@ from amdkernel_mcp.server.session import session_of
     mime_type="text/markdown",
 )
 async def documentation_page(source: str, path: str, ctx: Context) -> str:
-    """A page of the indexed documentation, quoted; `source` and `path` as search_docs gives them."""
+    """A page of the indexed documentation, quoted; `source` and `path` as in results of search_docs."""
     session = session_of(ctx)
-    return await session.text(lambda: session.engine.page(source, path))
+    return await session.text(lambda: session.engine.docs.page(source, path))
 
 
 @resource(
@@ -27,4 +27,4 @@ async def documentation_page(source: str, path: str, ctx: Context) -> str:
 async def architecture_card(gfx: str, ctx: Context) -> str:
     """The card of an architecture: gfx90a, gfx942, gfx950, gfx1100 or gfx1201, or a name such as MI300X."""
     session = session_of(ctx)
-    return await session.text(lambda: session.engine.architecture(gfx))
+    return await session.text(lambda: session.engine.docs.architecture(gfx))

@@ -1,4 +1,4 @@
-"""Tool: ask for a job."""
+"""Tool: wait for a job."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from ._parameters import RUNS_IN_SANDBOX, WaitS
 _VERBS = ("compile", "check", "benchmark", "profile")
 
 
-# The four answers are described by the tools that make them; repeated here they would cost a client 16 KB.
+# The tools that make the four answers describe them; repeated here they would cost a client 16 KB.
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -23,7 +23,7 @@ _SCHEMA = {
         "progress": {"type": ["string", "null"]},
         "error": {"type": ["string", "null"]},
     }
-    | {verb: {"type": ["object", "null"], "description": f"As {verb}_kernel answers"} for verb in _VERBS},
+    | {verb: {"type": ["object", "null"], "description": f"The answer of {verb}_kernel"} for verb in _VERBS},
     "required": ["job_id", "status"],
 }
 
@@ -31,14 +31,14 @@ _SCHEMA = {
 @tool(title="Wait for a job", annotations=RUNS_IN_SANDBOX, output_schema=_SCHEMA)
 async def get_job(
     ctx: Context,
-    job_id: Annotated[str, Field(description="From an answer whose status is `running`", min_length=1, max_length=100)],
+    job_id: Annotated[str, Field(description="From an answer with status `running`", min_length=1, max_length=100)],
     wait_s: WaitS = 45,
-    cancel: Annotated[bool, Field(description="End the job instead of waiting for its result")] = False,
+    cancel: Annotated[bool, Field(description="Cancel the job instead of waiting for its result")] = False,
 ) -> JobResult:
-    """Wait for a job that took longer than its tool call, and get its answer.
+    """Wait for a job that took longer than its tool call, and return its answer.
 
-    While it runs `progress` says what it does: call again. Finished jobs are kept for an hour.
+    While it runs, `progress` says what it is doing: call again. Finished jobs are kept for an hour.
 
-    Before: compile_kernel, check_kernel, benchmark_kernel or profile_kernel answered with status `running`.
+    Before: compile_kernel, check_kernel, benchmark_kernel or profile_kernel returned status `running`.
     """
     return await session_of(ctx).job(ctx, job_id, wait_s=wait_s, cancel=cancel)

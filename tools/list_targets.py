@@ -1,4 +1,4 @@
-"""Tool: where kernels can run."""
+"""Tool: list the places where kernels can run."""
 
 from fastmcp import Context
 from fastmcp.tools import tool
@@ -11,11 +11,11 @@ from ._parameters import READS
 
 @tool(title="List the targets", annotations=READS)
 async def list_targets(ctx: Context) -> TargetsResult:
-    """List where kernels can run: the emulated GPU and the AMD GPUs that this server reaches.
+    """List where kernels can run: the emulated GPU and the AMD GPUs that this server can reach.
 
-    `ready: false` has its reason in `note`. The default target is used where a tool is given none.
+    When `ready` is false, `note` says why. Tools use the default target when a call names none.
 
     Next: compile_kernel or check_kernel with a `target`.
     """
     session = session_of(ctx)
-    return await session.short(session.engine.targets)
+    return await session.short(lambda: session.engine.machine.targets())

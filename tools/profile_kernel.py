@@ -18,12 +18,12 @@ async def profile_kernel(
     target: Target = None,
     wait_s: WaitS = 45,
 ) -> ProfileResult:
-    """Find out why a kernel is slow: counters, derived metrics, the bound resource, hot source lines and what to try.
+    """Find out why a kernel is slow: counters, derived metrics, the bound resource, hot source lines, what to try.
 
-    Each metric says where it came from: `measured` on a GPU, `emulated` (exact counts of the emulator), `modelled` or
-    `static`. Each diagnosis names its figures and a documentation page.
+    Each metric states its evidence: `measured` on a GPU, `emulated` (exact counts of the emulator), `modelled` or
+    `static`. Each diagnosis has its figures and queries for search_docs.
 
-    Before: check_kernel says `correct`. Next: read_doc on a diagnosis' page, change the kernel, check_kernel again.
+    Before: check_kernel returns `correct`. Next: search_docs with a diagnosis' `docs`, change the kernel, check_kernel.
     """
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)

@@ -25,17 +25,17 @@ async def read_doc(
         ),
     ],
     section: Annotated[str | None, Field(description="Only the section with this heading", max_length=500)] = None,
-    start: Annotated[int, Field(ge=0, description="First character; `next_start` of the piece before")] = 0,
-    max_chars: Annotated[int, Field(ge=200, le=7000, description="Most characters of text")] = 5000,
-    find: Annotated[str | None, Field(description="Only the lines with all of these words", max_length=200)] = None,
+    start: Annotated[int, Field(ge=0, description="First character; `next_start` of the previous part")] = 0,
+    max_chars: Annotated[int, Field(ge=200, le=7000, description="Maximum characters of text")] = 5000,
+    find: Annotated[str | None, Field(description="Only lines with all of these words", max_length=200)] = None,
 ) -> ReadResult:
-    """Read a piece of a documentation page as text, with the list of its sections, or the card of an exact name.
+    """Read a part of a documentation page as text, with the list of its sections, or the card of an exact name.
 
-    Long pages come in pieces: go on with `start` = `next_start` until it is null, or name a `section`.
+    Long pages come in parts: continue with `start` = `next_start` until it is null, or name a `section`.
 
-    Before: search_docs finds the `ref`.
+    Before: search_docs returns the `ref`.
     """
     session = session_of(ctx)
     return await session.short(
-        lambda: session.engine.read_doc(ref, section=section, start=start, max_chars=max_chars, find=find)
+        lambda: session.engine.docs.read(ref, section=section, start=start, max_chars=max_chars, find=find)
     )

@@ -7,6 +7,7 @@ from fastmcp.tools import tool
 from pydantic import Field
 
 from amdkernel_mcp.results.documentation import SearchResult
+from amdkernel_mcp.search.query.filters import SearchFilters
 from amdkernel_mcp.server.session import session_of
 
 from ._parameters import READS
@@ -23,9 +24,9 @@ async def search_docs(
             max_length=500,
         ),
     ],
-    limit: Annotated[int, Field(ge=1, le=20, description="Most results")] = 5,
+    limit: Annotated[int, Field(ge=1, le=20, description="Maximum number of results")] = 5,
     source: Annotated[
-        str | None, Field(description="Only this corpus, as `source` in earlier results, e.g. `hip`", max_length=100)
+        str | None, Field(description="Only this corpus: a `source` of earlier results, e.g. `hip`", max_length=100)
     ] = None,
     arch: Annotated[
         str | None, Field(description="Prefer pages of this GPU, e.g. `gfx950` or `MI300X`", max_length=50)
@@ -38,11 +39,11 @@ async def search_docs(
 
     An exact name comes first, as a card in `exact`: HIP APIs (CUDA names too) with signature and errors, instructions
     with MFMA/WMMA layout and cycles, rocprof counters, error codes with causes, architectures (gfx942, MI300X).
-    `results` are sections with the lines that matched; `note` says where their versions differ from this node's.
+    `results` are sections with the lines that match; `note` reports versions that differ from this machine's.
 
     Next: read_doc with a `ref`.
     """
     session = session_of(ctx)
     return await session.short(
-        lambda: session.engine.search_docs(query, limit=limit, source=source, arch=arch, rocm_version=rocm_version)
+        lambda: session.engine.docs.search(query, limit=limit, filters=SearchFilters.of(source, arch, rocm_version))
     )

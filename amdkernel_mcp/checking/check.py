@@ -1,4 +1,4 @@
-"""Check a compiled kernel: plan → inputs → launches beside the reference → verdict. Composition only."""
+"""Check a compiled kernel: plan → inputs → launches, and the reference at the same time → verdict."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.launch.plan import LaunchPlan
 from amdkernel_mcp.problems.problem import Case, Problem
-from amdkernel_mcp.results.kernels import CaseResult, CheckResult, CompileResult, Coverage, Finding
+from amdkernel_mcp.results.kernels import CaseResult, CheckResult, CheckScope, CompileResult, Finding
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.judge import RunJudgement
-    from amdkernel_mcp.checking.reference import Array, Call
+    from amdkernel_mcp.checking.reference import Array, Call, Expected
     from amdkernel_mcp.compiler.compile import Compiled
-    from amdkernel_mcp.execution.runner.job import RunCase, RunnerReport
     from amdkernel_mcp.execution.sandbox import Sandbox
-    from amdkernel_mcp.execution.targets import Target
     from amdkernel_mcp.findings.faults import Layout
-    from amdkernel_mcp.launch.bind import Placement
+    from amdkernel_mcp.hardware.target import Target
+    from amdkernel_mcp.launch.bind import BoundPlan
+    from amdkernel_mcp.runner_protocol.job import RunCase
+    from amdkernel_mcp.runner_protocol.report import RunnerReport
 
-DEFAULT_SEEDS = (0, 1, 2)
-SCHEDULES = 2  # orders of waves and workgroups besides the plain one, each with another poison than its neighbours
-CASE_TIMEOUT_S = 20.0
-# Looking for races takes some ten times as long as running. The smallest case is worth more of it than the others.
+DEFAULT = CheckOptions()
+# A check for races takes about ten times as long as the run. The smallest case may take longer than the others.
 CLOSE_LOOK_WITHIN_S = 0.3
 SMALLEST_WITHIN_S = 1.0
 _MOST_FINDINGS = 8
@@ -35,7 +35,7 @@ _MOST_NOTES = 4
 
 
 def silent(_: str) -> None:
-    """Progress that nobody reads."""
+    """Progress that is not shown."""
 
 
 def check(
@@ -45,17 +45,11 @@ def check(
     problem: Problem,
     plan: LaunchPlan,
     target: Target,
-    seeds: Sequence[int] = DEFAULT_SEEDS,
-    schedules: int | None = None,
-    order: int | None = None,
+    options: CheckOptions = DEFAULT,
     cache_dir: Path | None = None,
-    case_timeout_s: float = CASE_TIMEOUT_S,
     on_progress: Callable[[str], None] = silent,
 ) -> CheckResult:
     """Whether the kernel computes what the problem asks: every case, every seed; the first seed several times.
-
-    `schedules`: orders of waves and workgroups besides the plain one, on the emulator. Only cases that take little time
-    run in them; a number that is given allows for more. `order`: the seed of the one order to run them in instead.
 
     Raises ProblemFileError when the reference cannot be used; SandboxError, TargetError. A bad kernel is a verdict.
     """
@@ -64,30 +58,36 @@ def check(
         return invalid(plan.mistakes, target=target.name)
     if not compiled.result.ok or compiled.code_object is None:
         return invalid_from_compile(compiled.result, target=target.name)
-    placements = _place(plan, problem, compiled.code_object, target.arch)
-    refused = next((placement.finding for placement in placements if placement.finding), None)
+    bound = _bind(plan, problem, compiled.code_object, target.arch)
+    refused = next((each.finding for each in bound if each.finding), None)
     if refused:
         return invalid([refused], target=target.name)
-    on_progress(f"running {len(problem.cases)} cases with {len(seeds)} seeds on {target.name}")
-    calls = _calls(problem, seeds)
-    runs = _run_cases(problem, calls, placements, schedules, order)
+    on_progress(f"running {len(problem.cases)} cases with {len(options.seeds)} seeds on {target.name}")
+    calls = _calls(problem, options.seeds)
+    runs = _run_cases(problem, calls, bound, options)
     report, expected = _run_both(
-        sandbox, target, compiled.code_object, problem, calls, runs, cache_dir, case_timeout_s, on_progress
+        sandbox, target, compiled.code_object, problem, calls, runs, cache_dir, options.case_timeout_s, on_progress
     )
-    judged = _judge(problem, plan, compiled, calls, report, expected)
-    result = _summarise(problem, calls, judged, expected)
+    judged = _judge(problem, plan, compiled, calls, report, expected.outputs)
+    result = _summarise(problem, calls, judged, expected.outputs)
     evidence = "emulated" if target.kind == "emulator" else "measured"
     return result.model_copy(
         update={
             "target": target.name,
-            "coverage": _coverage(calls, report, runs) if target.kind == "emulator" else None,
+            "coverage": _scope(calls, report, runs) if target.kind == "emulator" else None,
             "isolation": sandbox.isolation,
             "evidence": evidence,
             "seconds": round(time.monotonic() - began, 3),
             "code_object": compiled.result.code_object,
             "diagnostics": compiled.result.diagnostics,
+            "not_cached": _not_cached(compiled, expected),
         }
     )
+
+
+def _not_cached(compiled: Compiled, expected: Expected) -> list[str]:
+    reason = expected.not_cached
+    return [*compiled.result.not_cached, *([f"the expected outputs were not cached: {reason}"] if reason else [])]
 
 
 def invalid(findings: Sequence[Finding], *, target: str | None = None) -> CheckResult:
@@ -115,6 +115,7 @@ def invalid_from_compile(result: CompileResult, *, target: str | None = None) ->
             "reason": f"does not compile: {answer.reason}",
             "diagnostics": result.diagnostics,
             "isolation": result.isolation,
+            "not_cached": result.not_cached,
         }
     )
 
@@ -123,12 +124,12 @@ def _is_lds(message: str) -> bool:
     return "local memory" in message and "exceeds limit" in message
 
 
-def _place(plan: LaunchPlan, problem: Problem, code_object: bytes, arch: str) -> list[Placement]:
-    from amdkernel_mcp.launch.bind import place
+def _bind(plan: LaunchPlan, problem: Problem, code_object: bytes, arch: str) -> list[BoundPlan]:
+    from amdkernel_mcp.launch.bind import bind
     from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 
     kernels = kernel_symbols(code_object)
-    return [place(plan, problem, case, kernels=kernels, arch=arch) for case in problem.cases]
+    return [bind(plan, problem, case, kernels=kernels, arch=arch) for case in problem.cases]
 
 
 def _calls(problem: Problem, seeds: Sequence[int]) -> list[Call]:
@@ -139,52 +140,38 @@ def _calls(problem: Problem, seeds: Sequence[int]) -> list[Call]:
 
 
 def _run_cases(
-    problem: Problem,
-    calls: Sequence[Call],
-    placements: Sequence[Placement],
-    schedules: int | None,
-    order: int | None,
+    problem: Problem, calls: Sequence[Call], bound: Sequence[BoundPlan], options: CheckOptions
 ) -> tuple[RunCase, ...]:
-    placed = {id(case): placement for case, placement in zip(problem.cases, placements, strict=True)}
+    from amdkernel_mcp.launch.runner_case import runner_case
+
+    plans = {id(case): each for case, each in zip(problem.cases, bound, strict=True)}
     first_seed = calls[0].seed
-    repeats = 3 if order is not None else 2 + (SCHEDULES if schedules is None else schedules)
     runs = [
-        run_case(problem, call, placed[id(call.case)], repeats=repeats if call.seed == first_seed else 1)
+        runner_case(
+            problem,
+            call.case,
+            call.inputs,
+            plans[id(call.case)],
+            repeats=options.repeats if call.seed == first_seed else 1,
+        )
         for call in calls
     ]
     smallest = min(runs, key=lambda run: sum(buffer.bytes for buffer in run.buffers))
     return tuple(
         replace(
             run,
-            emulator_options=_emulator_options(run.repeats, order),
-            close_look_within_s=SMALLEST_WITHIN_S if run is smallest or schedules or order else CLOSE_LOOK_WITHIN_S,
+            emulator_options=_emulator_options(run.repeats, options.order),
+            close_look_within_s=SMALLEST_WITHIN_S if run is smallest or options.patient else CLOSE_LOOK_WITHIN_S,
         )
         for run in runs
     )
 
 
-def run_case(problem: Problem, call: Call, placement: Placement, *, repeats: int) -> RunCase:
-    """What the runner gets for one set of inputs; it holds nothing of what is expected."""
-    from amdkernel_mcp.execution.runner.job import Buffer, RunCase
-
-    buffers = []
-    for argument in problem.arrays:
-        size = argument.dtype.bytes
-        for dimension in call.case.shape_of(argument):
-            size *= dimension
-        data = call.inputs[argument.name].tobytes() if argument.name in call.inputs else None
-        role = argument.role if argument.role != "scalar" else "in"
-        buffers.append(Buffer(argument.name, size, role, data))
-    buffers += [Buffer(name, size, "workspace") for name, size in placement.workspaces]
-    return RunCase(tuple(buffers), placement.launches, repeats)
-
-
 def _emulator_options(repeats: int, order: int | None) -> tuple[str, ...]:
-    """The first repeat is a plain one, the second looks for races, the others run in an order of their own.
+    """The first repeat is plain, the second checks for races, each of the others runs in its own order.
 
-    The first of those looks for races as well, if it has the time: who sees a flag late learns all that was done before
-    it was set again, so in the plain order a race may seem to be none. With one `order` to replay, the second and the
-    third run in that.
+    The first of the others checks for races as well: in the plain order a wave may see a flag so late that everything
+    looks ordered. With one `order` to replay, the second and the third repeat run in it.
     """
     seeds = range(1, repeats - 1) if order is None else (order,)
     looks = (f"races={int(n == seeds[0] and order is None)},schedule_seed={n}" for n in seeds)
@@ -202,10 +189,11 @@ def _run_both(
     cache_dir: Path | None,
     case_timeout_s: float,
     on_progress: Callable[[str], None],
-) -> tuple[RunnerReport, list[dict[str, Array]]]:
-    """The launches and the reference at the same time, in two sandboxes that know nothing of each other."""
+) -> tuple[RunnerReport, Expected]:
+    """The launches and the reference at the same time, in two separate sandboxes."""
     from amdkernel_mcp.checking.reference import expected_outputs
-    from amdkernel_mcp.execution.runner.job import RunnerJob, run_job
+    from amdkernel_mcp.execution.runner.job import run_job
+    from amdkernel_mcp.runner_protocol.job import RunnerJob
 
     job = RunnerJob(target.arch, code_object, runs, "check", case_timeout_s)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="reference") as pool:
@@ -213,7 +201,7 @@ def _run_both(
         try:
             report = run_job(sandbox, target, job, on_progress=on_progress)
         finally:
-            expected = reference.result()  # a problem that cannot be used is told first
+            expected = reference.result()  # a problem that cannot be used is reported first
     if report.device is None and all(case.status == "crashed" for case in report.cases):
         raise TargetError(f"{target.name} cannot be used: {report.cases[0].message}", hint="`amdkernel doctor`")
     return report, expected
@@ -269,11 +257,11 @@ def _summarise(
     )
 
 
-def _coverage(calls: Sequence[Call], report: RunnerReport, runs: Sequence[RunCase]) -> Coverage:
-    from amdkernel_mcp.checking.scope import coverage_of
+def _scope(calls: Sequence[Call], report: RunnerReport, runs: Sequence[RunCase]) -> CheckScope:
+    from amdkernel_mcp.checking.scope import scope_of
 
     chosen = [k for k, call in enumerate(calls) if call.seed == calls[0].seed]
-    return coverage_of(
+    return scope_of(
         [calls[k].case.name for k in chosen],
         [report.cases[k] for k in chosen],
         [runs[k].close_look_within_s for k in chosen],
@@ -285,14 +273,14 @@ def _praise(cases: Sequence[CaseResult], calls: Sequence[Call]) -> str:
     hidden = f" ({held_out} held out)" if held_out else ""
     error = max((case.max_rel_err or 0.0 for case in cases), default=0.0)
     seeds = len({call.seed for call in calls})
-    return f"all {len(cases)} cases{hidden} are right with {seeds} seeds each; largest relative error {error:.2g}"
+    return f"all {len(cases)} cases{hidden} are correct with {seeds} seeds each; largest relative error {error:.2g}"
 
 
 def _distinct(calls: Sequence[Call], judged: Sequence[RunJudgement]) -> list[Finding]:
     """One finding for each kind and line: the first, which is of the first case that has it.
 
-    The first seed of a case has several runs and so knows best why values are wrong; what other seeds say about values
-    counts only where it found none.
+    The first seed of a case has several runs and explains wrong values best; findings of other seeds about values are
+    used only where the first seed has none.
     """
     about_values = ("wrong_result", "nan_or_inf", "not_written")
     first: dict[tuple[str, int | None], Finding] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from amdkernel_mcp.problems.expressions import Expression
+from amdkernel_mcp.expressions import Expression
 from amdkernel_mcp.problems.problem import Argument, Case, Problem
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _fill(argument: Argument, case: Case, seed: int) -> Array:
 
     shape, init, dtype = case.shape_of(argument), argument.init, argument.dtype
     if init is None:
-        raise ValueError(f"{argument.name} is no input")  # problem_file.py gives every input an init
+        raise ValueError(f"{argument.name} is not an input")  # problem_file.py gives every input an init
     # a stream for each array: adding an argument leaves the data of the others alone
     random = np.random.Generator(np.random.PCG64([seed, zlib.crc32(argument.name.encode())]))
     low, high = _bound(init.low, case, 0.0), _bound(init.high, case, 1.0)

@@ -1,4 +1,4 @@
-"""What a run left → the verdict of a case, its findings, and the worst element."""
+"""The outputs of a run → the verdict of a case, its findings, and the worst element."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from amdkernel_mcp.checking.tolerance import Comparison, compare
-from amdkernel_mcp.execution.runner.job import CaseReport
 from amdkernel_mcp.findings.faults import Layout, Lines, explain_stop
 from amdkernel_mcp.findings.mistakes import explain_mistakes
 from amdkernel_mcp.problems.problem import Argument, Case, Problem
 from amdkernel_mcp.results.kernels import CaseResult, CheckVerdict, Finding, Worst
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
-# The bytes that outputs hold before a run; they take turns. Source: sandbox/runner/guarded_buffer.py.
+# The bytes that outputs hold before a run, alternating between repeats. Source: sandbox/runner/guarded_buffer.py.
 POISON = (0xFF, 0x3F)
-_ROUNDING = "sums of floating-point numbers round differently in another order, and that is no mistake"
+_ROUNDING = "floating-point sums round differently in another order, which is not a mistake"
 SEVERITY: tuple[CheckVerdict, ...] = (
     "correct", "not_measured", "not_emulated", "incorrect", "timeout", "crashed", "invalid",
 )  # fmt: skip
@@ -43,7 +43,7 @@ class RunJudgement:
 
 
 def rtol_of(problem: Problem, argument: Argument) -> float | None:
-    """The tolerance of an output. A problem's `rtol` is meant for integers only where it has no other outputs."""
+    """The tolerance of an output. A problem's `rtol` applies to integers only where all outputs are integers."""
     if argument.dtype.kind == "int" and any(output.dtype.kind == "float" for output in problem.outputs):
         return None
     return argument.dtype.rtol if problem.rtol is None else problem.rtol
@@ -106,7 +106,7 @@ def _largest(values: Any) -> float | None:
 
 
 def _breaks(finding: Finding) -> bool:
-    """Whether a finding alone makes a kernel wrong, however right its outputs are."""
+    """Whether a finding alone makes a kernel incorrect, even with correct outputs."""
     return finding.kind in (
         "out_of_bounds", "input_modified", "not_written", "race", "uninitialised_read", "misaligned", "use_after_free"
     )  # fmt: skip
@@ -157,7 +157,7 @@ def _judge_output(problem: Problem, case: Case, argument: Argument, report: Case
 def _sentence(argument: Argument, comparison: Comparison, worst: Worst, unwritten: int) -> str:
     count = f"{comparison.violations} of {comparison.elements} elements of {argument.name}"
     if unwritten == comparison.violations:
-        return f"{count} were never written, the first is {_at(argument, comparison.first)}"
+        return f"{count} were never written; the first is {_at(argument, comparison.first)}"
     left = f" ({unwritten} of them were never written)" if unwritten else ""
     text = f"{count} are wrong{left}; worst {_at(argument, worst.index)} is {_said(worst.got)}"
     text += f", expected {_said(worst.expected)}"
@@ -185,14 +185,14 @@ def _plain(value: Any) -> float | int | str:
 
 
 def _never_written(repeats: Sequence[Array]) -> Mask:
-    """Elements that hold each poison in turn. One run alone proves nothing: a poison that was read is a NaN as well."""
+    """Elements that hold the poison of each run. One run does not prove it: a kernel may copy the poison."""
     if len(repeats) < 2:
         return np.zeros(repeats[0].shape, bool)
     return _unwritten(repeats[0], POISON[0]) & _unwritten(repeats[1], POISON[1])
 
 
 def _unwritten(array: Array, poison: int) -> Mask:
-    """Which elements still hold the bytes that were there before the run."""
+    """Which elements still hold the bytes from before the run."""
     raw = np.frombuffer(array.tobytes(), np.uint8).reshape(*array.shape, array.dtype.itemsize)
     return np.asarray((raw == poison).all(axis=-1))
 
@@ -202,7 +202,7 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
     if unwritten.any():
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(unwritten)), unwritten.shape))
         count = int(np.count_nonzero(unwritten))
-        message = f"element {_at(argument, first)} was never written, {count} of {unwritten.size} in all"
+        message = f"{_at(argument, first)} was never written; {count} of {unwritten.size} elements in all"
         findings.append(Finding(kind="not_written", message=message))
     rest = comparison.wrong & ~unwritten
     if argument.dtype.kind == "float":
@@ -210,7 +210,7 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
         if broken.any():
             first = tuple(int(i) for i in np.unravel_index(int(np.argmax(broken)), broken.shape))
             count = int(np.count_nonzero(broken))
-            message = f"{_at(argument, first)} is {_plain(got[first])}; NaN or infinite: {_elements(count)}"
+            message = f"{_at(argument, first)} is {_plain(got[first])}; {_elements(count)} in all are NaN or infinite"
             findings.append(Finding(kind="nan_or_inf", message=message))
         rest = rest & ~broken
     if rest.any():
@@ -223,7 +223,7 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
 
 
 def orders_of(report: CaseReport) -> list[int]:
-    """The seed of each repeat's order of waves and workgroups, 0 for the plain one; all 0 where none is told."""
+    """The seed of each repeat's order of waves and workgroups, 0 for the plain one; all 0 where none is reported."""
     repeats = len(report.outputs)
     launches, rest = divmod(len(report.dispatches), repeats) if repeats else (0, 0)
     if rest or not launches:
@@ -242,8 +242,9 @@ def _repeat_findings(
             )
             count = _count_differing(repeats[n], repeats[n - 2])
             message = (
-                f"the result hangs on the order of waves and workgroups: {_at(argument, differ)} is {one} and {other},"
-                f" {_elements(count)} in all: a race, or atomics in changing order"
+                f"the result depends on the order of waves and workgroups: {_at(argument, differ)} is {one}"
+                f" and {other},"
+                f" {_elements(count)} in all: look for a race, or for atomics on floating-point numbers"
             )
             if orders[n]:
                 message += f"; replay that order with --order {orders[n]}"
@@ -254,7 +255,7 @@ def _repeat_findings(
     if not differ:
         return []
     if len(repeats) == 2:
-        message = f"two runs on the same inputs gave different bits of {_at(argument, differ)}"
+        message = f"two runs on the same inputs gave different bits in {_at(argument, differ)}"
         return [Finding(kind="non_deterministic", message=message)]
     message = (
         f"{_at(argument, differ)} depends on what memory held before the launch:"
@@ -283,7 +284,7 @@ def _differing(a: Array, b: Array, *, apart_from: Mask | None = None) -> tuple[i
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape)) if mask.any() else None
 
 
-# ---- beside the outputs ----
+# ---- around the outputs ----
 
 
 def _guard_findings(report: CaseReport, layouts: Mapping[str, Layout]) -> list[Finding]:
@@ -291,17 +292,17 @@ def _guard_findings(report: CaseReport, layouts: Mapping[str, Layout]) -> list[F
     for name, side in dict.fromkeys((damage.buffer, damage.side) for damage in report.guard_damage):
         damage = next(d for d in report.guard_damage if (d.buffer, d.side) == (name, side))
         size = layouts[name].item_bytes if name in layouts else 1
-        where = f"{_elements(damage.offset // size + 1)} behind its end"
+        where = f"{_elements(damage.offset // size + 1)} past its end"
         if side == "before":
             where = f"{_elements(-damage.offset // size)} before its start"
         findings.append(
-            Finding(kind="out_of_bounds", message=f"writes beside {name}: {damage.bytes} bytes, the first {where}")
+            Finding(kind="out_of_bounds", message=f"writes outside {name}: {damage.bytes} bytes, the first {where}")
         )
     return findings
 
 
 def _input_findings(report: CaseReport, mistakes: Sequence[Finding]) -> list[Finding]:
-    """What a comparison found, where no check saw the store itself."""
+    """Inputs that differ after the run, where no check reported the store itself."""
     if any(finding.kind == "input_modified" for finding in mistakes):
         return []
     return [

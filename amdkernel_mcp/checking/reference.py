@@ -1,15 +1,12 @@
-"""The expected outputs: reference.py runs in a compile sandbox, which has no GPU and sees no candidate.
+"""The expected outputs: reference.py runs in a compile sandbox, which has no GPU and no candidate in it.
 
-What comes back is checked like any other input: the reference is a stranger's code.
+Its outputs are checked like any other input: the reference is untrusted code.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.bundled import folder as bundled_folder
 from amdkernel_mcp.checking.inputs import in_reference_form, scalars_for_reference
+from amdkernel_mcp.checking.reference_answer import ReferenceAnswer, ReferenceFailure, read_answer, read_npy
+from amdkernel_mcp.checking.reference_cache import ReferenceCache
 from amdkernel_mcp.errors import ProblemFileError, SandboxError
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.problems.problem import Argument, Case, Problem
@@ -38,6 +37,14 @@ class Call:
     inputs: Mapping[str, Array]
 
 
+@dataclass(frozen=True)
+class Expected:
+    """For each call every output as float64 (or the output's integer type)."""
+
+    outputs: list[dict[str, Array]]
+    not_cached: str | None = None  # why the outputs could not be kept for the next check
+
+
 def expected_outputs(
     sandbox: Sandbox,
     problem: Problem,
@@ -45,26 +52,29 @@ def expected_outputs(
     *,
     cache_dir: Path | None = None,
     timeout_s: float = TIMEOUT_S,
-) -> list[dict[str, Array]]:
-    """For each call every output as float64 (or the output's integer type).
+) -> Expected:
+    """The expected outputs of `calls`, those that are not in the cache computed in the sandbox.
 
     Raises ProblemFileError when reference.py fails, returns the wrong thing, or expects a NaN; SandboxError.
     """
-    found = [_cached(cache_dir, problem, call) for call in calls]
+    cache = ReferenceCache(cache_dir / "reference") if cache_dir else None
+    found = [cache.get(problem, call.case, call.seed) if cache else None for call in calls]
     missing = [index for index, outputs in enumerate(found) if outputs is None]
+    not_kept = None
     if missing:
         todo = [calls[index] for index in missing]
         for index, outputs in zip(missing, _run(sandbox, problem, todo, timeout_s), strict=True):
             found[index] = outputs
-            _remember(cache_dir, problem, calls[index], outputs)
-    return [outputs for outputs in found if outputs is not None]
+            if cache:
+                not_kept = cache.put(problem, calls[index].case, calls[index].seed, outputs) or not_kept
+    return Expected([outputs for outputs in found if outputs is not None], not_kept)
 
 
 def _run(sandbox: Sandbox, problem: Problem, calls: Sequence[Call], timeout_s: float) -> list[dict[str, Array]]:
     completed = sandbox.run("compile", ["python3", "run_reference.py"], _job_files(problem, calls), timeout_s=timeout_s)
     answer = _answer(problem, completed, timeout_s)
-    if error := answer.get("error"):
-        raise _explain(problem, calls, error, answer.get("call"))
+    if answer.error:
+        raise _explain(problem, calls, answer.error, answer.call)
     return [_outputs(problem, call, number, completed) for number, call in enumerate(calls)]
 
 
@@ -88,7 +98,7 @@ def _npy(array: Array) -> bytes:
     return stream.getvalue()
 
 
-def _answer(problem: Problem, completed: Completed, timeout_s: float) -> dict[str, Any]:
+def _answer(problem: Problem, completed: Completed, timeout_s: float) -> ReferenceAnswer:
     reason = None
     if completed.timed_out:
         reason = f"reference.py took more than {timeout_s:g} s"
@@ -103,28 +113,24 @@ def _answer(problem: Problem, completed: Completed, timeout_s: float) -> dict[st
     if reason:
         raise ProblemFileError(reason, file=problem.reference_file, line=problem.reference_line)
     try:
-        answer = json.loads(completed.files["answer.json"])
+        return read_answer(completed.files["answer.json"])
     except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
-        raise ProblemFileError("reference.py overwrote its own answer", file=problem.reference_file)
-    return answer
+        raise ProblemFileError("reference.py overwrote its own answer", file=problem.reference_file) from None
 
 
-def _explain(problem: Problem, calls: Sequence[Call], error: Mapping[str, Any], call: Any) -> ProblemFileError:
-    message, line = str(error.get("message")), error.get("line")
-    hint = None
-    if error.get("kind") == "module":
+def _explain(problem: Problem, calls: Sequence[Call], error: ReferenceFailure, call: int | None) -> ProblemFileError:
+    message, hint = error.message, None
+    if error.kind == "module":
         module = message
         message = f"reference.py imports {module}, which the sandbox does not have"
         hint = "write the reference with NumPy; in float64 it is as exact as PyTorch" if module == "torch" else None
     else:
-        where = f" in case {calls[call].case.name}" if isinstance(call, int) and 0 <= call < len(calls) else ""
+        where = f" in case {calls[call].case.name}" if call is not None and 0 <= call < len(calls) else ""
         message = f"reference failed{where}: {message}"
     return ProblemFileError(
         message,
         file=problem.reference_file,
-        line=line if isinstance(line, int) else problem.reference_line,
+        line=error.line or problem.reference_line,
         hint=hint,
     )
 
@@ -152,8 +158,8 @@ def _checked(problem: Problem, argument: Argument, call: Call, content: bytes) -
     import numpy as np
 
     try:
-        array = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        array = read_npy(content)
+    except ValueError as error:
         raise _bad(problem, call, f"`{argument.name}` cannot be read: {error}") from None
     shape = call.case.shape_of(argument)
     if array.size == 1 and shape == (1,) * len(shape):
@@ -162,7 +168,7 @@ def _checked(problem: Problem, argument: Argument, call: Call, content: bytes) -
         raise _bad(problem, call, f"`{argument.name}` has the shape {list(array.shape)} instead of {list(shape)}")
     if np.isnan(array).any():
         index = _index(np.isnan(array))
-        raise _bad(problem, call, f"`{argument.name}` is NaN at {index}: nothing can be compared with that")
+        raise _bad(problem, call, f"`{argument.name}` is NaN at {index}: there is nothing to compare with")
     if argument.dtype.kind == "float":
         return np.asarray(array, dtype=np.float64)
     return _whole(problem, argument, call, array)
@@ -175,7 +181,7 @@ def _whole(problem: Problem, argument: Argument, call: Call, array: Array) -> Ar
     with np.errstate(invalid="ignore"):
         broken = array != np.floor(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
         outside = (array < dtype.smallest) | (array > dtype.largest)
-    for wrong, why in ((broken, "is no integer"), (outside, f"does not fit into {dtype.name}")):
+    for wrong, why in ((broken, "is not an integer"), (outside, f"does not fit into {dtype.name}")):
         if wrong.any():
             index = _index(wrong)
             value = array[tuple(index)]
@@ -187,38 +193,3 @@ def _index(mask: Array) -> list[int]:
     import numpy as np
 
     return [int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape)]
-
-
-# ---- the cache: what was computed once for the same reference, case and seed ----
-
-
-def _key(cache_dir: Path, problem: Problem, call: Call) -> Path:
-    values = json.dumps(sorted(call.case.values.items()))
-    content = f"1 {problem.digest} {values} {call.seed}"
-    return cache_dir / "reference" / f"{hashlib.sha256(content.encode()).hexdigest()}.npz"
-
-
-def _cached(cache_dir: Path | None, problem: Problem, call: Call) -> dict[str, Array] | None:
-    if cache_dir is None:
-        return None
-    import zipfile
-
-    import numpy as np
-
-    try:
-        with np.load(_key(cache_dir, problem, call), allow_pickle=False) as archive:
-            return {argument.name: archive[f"arr_{number}"] for number, argument in enumerate(problem.outputs)}
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
-        return None  # never computed, or a file that another version or a full disk left
-
-
-def _remember(cache_dir: Path | None, problem: Problem, call: Call, outputs: Mapping[str, Array]) -> None:
-    if cache_dir is None:
-        return
-    import numpy as np
-
-    path = _key(cache_dir, problem, call)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        np.savez(file, *(outputs[argument.name] for argument in problem.outputs))
-    os.replace(file.name, path)

@@ -1,15 +1,15 @@
-"""What the emulator's checks looked at in a check, and what not, with the reason."""
+"""The scope of a check: what the emulator checked, and what it did not, with the reason."""
 
 from collections.abc import Sequence
 
-from amdkernel_mcp.execution.runner.job import CaseReport
-from amdkernel_mcp.results.kernels import Coverage
+from amdkernel_mcp.results.kernels import CheckScope
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 _SHOWN = 3
 
 
-def coverage_of(names: Sequence[str], reports: Sequence[CaseReport], limits_s: Sequence[float]) -> Coverage:
-    """The coverage of cases called `names`; `limits_s`: how long a plain run of each may take to be looked at closely.
+def scope_of(names: Sequence[str], reports: Sequence[CaseReport], limits_s: Sequence[float]) -> CheckScope:
+    """The scope over the cases `names`; `limits_s`: how long a plain run of each may take to be checked for races.
 
     `reports` are those of the first seed, whose repeats are the plain run, the one that looks for races, other orders.
     """
@@ -21,11 +21,11 @@ def coverage_of(names: Sequence[str], reports: Sequence[CaseReport], limits_s: S
     slow = [k for k in ran if k not in raced and reports[k].status == "ok"]
     stopped = [k for k in ran if k not in raced and reports[k].status != "ok"]
     silent = [k for k in indices if k not in ran]
-    parts = [f"races were looked for in {len(raced)} of {len(names)} cases"]
+    parts = [f"races were checked in {len(raced)} of {len(names)} cases"]
     if slow:
         parts.append(
-            f"not in {_listed(names, slow)}, whose launches alone took more than {max(limits_s[k] for k in slow):g} s,"
-            " and races would take ten times that: add a smaller case to have them looked for"
+            f"not in {_listed(names, slow)}, whose launches took more than {max(limits_s[k] for k in slow):g} s"
+            " (the check takes ten times that): add a smaller case"
         )
     if stopped:
         parts.append(f"not in {_listed(names, stopped)}, which stopped before")
@@ -33,7 +33,7 @@ def coverage_of(names: Sequence[str], reports: Sequence[CaseReport], limits_s: S
         parts.append(f"{_listed(names, silent)} did not run")
     if in_part:
         parts.append(f"only in part in {_listed(names, in_part)}, whose waves share more than 32 MiB")
-    return Coverage(
+    return CheckScope(
         cases=len(names),
         memory=len(ran),
         races=len(raced),

@@ -77,7 +77,7 @@ def open_code_object(code: bytes) -> Iterator["ELFFile"]:
 
 
 def read_kernels(code: bytes) -> list[Kernel]:
-    """The kernels in the order of the metadata. Raises ToolchainError for bytes that are no code object."""
+    """The kernels in the order of the metadata. Raises ToolchainError for bytes that are not a code object."""
     with open_code_object(code) as elf:
         return [_kernel(entry) for entry in _metadata_kernels(elf)]
 

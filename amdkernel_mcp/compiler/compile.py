@@ -87,7 +87,7 @@ class Compiler:
             }
         )
         entry = self._cache.get(key)
-        cached = entry is not None
+        cached, not_kept = entry is not None, None
         if entry is None:
             started = time.monotonic()
             outcome = run_compile(
@@ -96,8 +96,12 @@ class Compiler:
             result = _result(outcome, arch, name).model_copy(update={"seconds": round(time.monotonic() - started, 4)})
             entry = Entry(result.model_dump_json().encode(), outcome.code_object, outcome.disassembly)
             if outcome.lasting:
-                self._cache.put(key, entry)
-        update = {"cached": cached, "isolation": self._sandbox.isolation}
+                not_kept = self._cache.put(key, entry)
+        update = {
+            "cached": cached,
+            "isolation": self._sandbox.isolation,
+            "not_cached": [f"the compile was not cached: {not_kept}"] if not_kept else [],
+        }
         result = CompileResult.model_validate_json(entry.result).model_copy(update=update)
         lines = LineTable(entry.code_object) if entry.code_object is not None else None
         return Compiled(result, entry.code_object, lines, entry.disassembly, source)

@@ -85,8 +85,8 @@ def _failure(
     if completed.truncated:
         return f"the compiler's output is larger than {OUTPUT_LIMIT_BYTES >> 20} MiB", False
     if not status:
-        hint = "`amdkernel doctor` tells what is wrong with the toolchain"
-        said = completed.stderr.strip()[-500:] or "it said nothing"
+        hint = "run `amdkernel doctor` to check the toolchain"
+        said = completed.stderr.strip()[-500:] or "no message"
         if completed.exit_code == 2:
             raise ToolchainError(f"no HIP compiler in the sandbox: {said}", hint=hint)
         raise SandboxError(f"the compile ended with {completed.exit_code} before it began: {said}", hint=hint)

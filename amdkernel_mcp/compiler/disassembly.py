@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# "\ts_cbranch_scc1 485    // 000000001620: BF8501E5 <softmax+0x7b8>": address and words stand in a comment.
+# "\ts_cbranch_scc1 485    // 000000001620: BF8501E5 <softmax+0x7b8>": address and words are in a comment.
 _LINE = re.compile(
     r"^\t(?P<text>\S.*?)\s*// (?P<address>[0-9A-Fa-f]+):(?: [0-9A-Fa-f]{8})+(?: (?P<goal><[^>]+>))?$", re.M
 )
@@ -23,7 +23,7 @@ class Instruction:
 
 
 def parse_disassembly(text: str) -> Iterator[Instruction]:
-    """All instructions in the order of their addresses; lines that are none are skipped."""
+    """All instructions in the order of their addresses; other lines are skipped."""
     for line in _LINE.finditer(text):
         goal = f" {line['goal']}" if line["goal"] else ""
         yield Instruction(int(line["address"], 16), line["text"] + goal)

@@ -12,7 +12,7 @@ from typing import Literal
 from amdkernel_mcp.errors import FlagError
 
 Variant = Literal["default", "fast-math", "none"]
-"""Which precompiled header fits (sandbox/image/compile/make_pch.sh). `none`: the headers are read anew, about 1 s."""
+"""Which precompiled header fits (sandbox/image/compile/make_pch.sh). `none`: the headers are read again, about 1 s."""
 
 ALLOWED_IN_SHORT = (
     "allowed are -O0 to -O3, -Os, -DNAME[=VALUE], -UNAME, -std=c++NN, -ffast-math and its parts, -ffp-contract=, "
@@ -106,7 +106,7 @@ def _joined(flags: Sequence[str]) -> Iterator[str]:
         if item in ("-mllvm", "-D", "-U"):
             value = next(items, None)
             if value is None:
-                raise FlagError(f"the compiler flag {item} lacks its value")
+                raise FlagError(f"the compiler flag {item} has no value")
             flag = f"{item} {value}" if item == "-mllvm" else item + value
         if not _is_allowed(flag):
             raise FlagError(f"the compiler flag {flag[:200]!r} is not allowed{_reason(flag)}", hint=ALLOWED_IN_SHORT)

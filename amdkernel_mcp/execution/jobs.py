@@ -1,10 +1,10 @@
-"""Jobs: work that may outlast the call that asked for it. Kept in this process, run by a few threads of its own."""
+"""Jobs: work that may outlast the call that asked for it. They are kept in this process and run by a thread pool."""
 
-import queue
 import secrets
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,13 +17,13 @@ Progress = Callable[[str], None]
 Work = Callable[[Progress], Answer]
 
 FINISHED: Final = frozenset({"done", "failed", "cancelled"})
-KEPT_S = 3600.0  # a finished job can be asked for this long
+KEPT_S = 3600.0  # get_job finds a finished job for this long
 KEPT_JOBS = 200
 UNFINISHED_PER_OWNER = 16
 
 
 class JobCancelledError(JobError):
-    """The job was cancelled; raised inside its work at the next progress report."""
+    """The job was cancelled. Raised inside its work at the next progress report."""
 
 
 @dataclass(eq=False)
@@ -40,6 +40,7 @@ class Job:
     finished_s: float | None = None
     cancel_asked: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
+    let_go: threading.Event = field(default_factory=threading.Event)  # the pool no longer waits for it
     listeners: list[Callable[[], None]] = field(default_factory=list)
 
     def wait(self, timeout_s: float) -> bool:
@@ -51,17 +52,14 @@ class JobStore:
     """All jobs of this process. Thread-safe; an owner sees only its own jobs."""
 
     def __init__(self, workers: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._workers = workers
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="amdkernel-jobs")
         self._clock = clock
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}
-        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._idle = 0
         self._closed = False
 
     def submit(self, owner: str, work: Work) -> Job:
-        """A new job for `work`. Raises JobError when its owner has too many that are not finished."""
+        """A new job for `work`. Raises JobError when its owner has too many unfinished ones."""
         with self._lock:
             if self._closed:
                 raise JobError("the server is shutting down")
@@ -71,16 +69,11 @@ class JobStore:
                 raise JobError(f"{mine} jobs are waiting or running already", hint="wait for one of them with get_job")
             job = Job(id=f"job-{secrets.token_hex(6)}", owner=owner, work=work)
             self._jobs[job.id] = job
-            if not self._idle and len(self._threads) < self._workers:
-                # Daemons, so that a job that hangs cannot keep the process alive after its client has gone.
-                thread = threading.Thread(target=self._run_jobs, name="amdkernel-job", daemon=True)
-                self._threads.append(thread)
-                thread.start()
-            self._queue.put(job)
+            self._pool.submit(self._run, job)
         return job
 
     def find(self, job_id: str, owner: str) -> Job:
-        """The job. Raises JobError when there is none, and just the same when it is another owner's."""
+        """The job. Raises JobError when there is none, and the same error when it is another owner's."""
         with self._lock:
             self._forget_old_jobs()
             job = self._jobs.get(job_id)
@@ -92,47 +85,45 @@ class JobStore:
         return job
 
     def cancel(self, job: Job) -> None:
-        """End `job` at once where it waits, at its next progress report where it runs; no effect on a finished one."""
+        """End a queued job at once and a running one at its next progress report; a finished job stays as it is."""
         with self._lock:
             job.cancel_asked = True
             if job.status == "queued":
                 self._end(job, "cancelled")
 
     def close(self) -> None:
-        """Cancel everything; threads end when their present job reports progress or returns."""
+        """Cancel everything without waiting: work that runs stops when it next reports progress."""
         with self._lock:
             self._closed = True
             for job in self._jobs.values():
                 job.cancel_asked = True
                 if job.status == "queued":
                     self._end(job, "cancelled")
-            for _ in self._threads:
-                self._queue.put(None)
+                job.let_go.set()
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def on_end(self, job: Job, call: Callable[[], None]) -> None:
-        """Call `call` once, from any thread, when the job has ended; at once when it has."""
+        """Call `call` once, from any thread, when the job has ended; at once if it has ended already."""
         with self._lock:
             if not job.ended.is_set():
                 job.listeners.append(call)
                 return
         call()
 
-    def _run_jobs(self) -> None:
-        while True:
-            with self._lock:
-                self._idle += 1
-            job = self._queue.get()
-            with self._lock:
-                self._idle -= 1
-                if job is not None and job.status == "queued":
-                    job.status = "running"
-                elif job is not None:
-                    continue
-            if job is None:
-                return
-            self._run(job)
-
     def _run(self, job: Job) -> None:
+        """Occupy a thread of the pool while the job runs.
+
+        At exit Python joins the threads of every pool. So the work has a daemon thread of its own: work that hangs
+        cannot keep the process alive after `close`.
+        """
+        with self._lock:
+            if job.status != "queued":
+                return
+            job.status = "running"
+        threading.Thread(target=self._work, args=(job,), name=job.id, daemon=True).start()
+        job.let_go.wait()
+
+    def _work(self, job: Job) -> None:
         def report(message: str) -> None:
             job.progress = message
             if job.cancel_asked:
@@ -143,7 +134,7 @@ class JobStore:
         except JobCancelledError:
             with self._lock:
                 self._end(job, "cancelled")
-        except BaseException as error:  # not swallowed: whoever asks for the job gets it
+        except BaseException as error:  # not swallowed: get_job raises it
             with self._lock:
                 job.error = error
                 self._end(job, "failed")
@@ -156,6 +147,7 @@ class JobStore:
         job.status = status
         job.finished_s = self._clock()
         job.ended.set()
+        job.let_go.set()
         for call in job.listeners:
             call()
         job.listeners.clear()

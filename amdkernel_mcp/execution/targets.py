@@ -1,12 +1,11 @@
 """Where code runs: the emulator, this machine's GPUs, the GPUs of configured hosts."""
 
 import re
-from dataclasses import dataclass
-from typing import Literal
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
 from amdkernel_mcp.execution.gpus import local_gpus
+from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.machine import TargetInfo
 
 EMULATED = {
@@ -16,18 +15,6 @@ EMULATED = {
     "gfx1100": "RX 7900 XTX",
     "gfx1201": "RX 9070 XT",
 }
-
-
-@dataclass(frozen=True)
-class Target:
-    """One place where code runs. `host` is None for this machine, `index` None for the emulator."""
-
-    name: str
-    kind: Literal["emulator", "gpu"]
-    arch: str
-    gpu: str
-    host: str | None = None
-    index: int | None = None
 
 
 def find_target(name: str | None, settings: Settings) -> Target:

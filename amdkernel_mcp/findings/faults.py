@@ -1,4 +1,4 @@
-"""What stopped a kernel, told by the emulator or the runtime → a verdict and a finding with its source line."""
+"""What stopped a kernel, as the emulator or the runtime reports it → a verdict and a finding with its source line."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from amdkernel_mcp.execution.runner.answer import DispatchFault
-from amdkernel_mcp.execution.runner.job import CaseReport
 from amdkernel_mcp.findings.hangs import commonest_place, describe_hang
 from amdkernel_mcp.hardware.occupancy import SIMDS
 from amdkernel_mcp.launch.kernel_symbols import source_name
 from amdkernel_mcp.results.kernels import CheckVerdict, Finding, FindingKind
+from amdkernel_mcp.runner_protocol.records import DispatchFault
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
-# What lies within the runner's guard bands would not stop a GPU: the kernel would go on and be wrong.
+# An access within the runner's guard bands does not stop a GPU: the kernel continues and is wrong.
 _GUARD_BYTES = 64 << 10
 HANGS = ("step_limit", "deadlock")
 _ACCESS_KINDS: dict[str, FindingKind] = {
@@ -26,10 +26,10 @@ _ACCESS_KINDS: dict[str, FindingKind] = {
 
 ARGUMENTS = "the kernel's arguments"  # as sandbox/emulator/hip/report/report.c names the segment
 _NULL_PAGE = 1 << 16
-_FARTHEST = 1 << 36  # bytes off an array that an index leads to; what is farther off was no index
+_FARTHEST = 1 << 36  # bytes from an array that a wrong index can reach; beyond this the pointer was wrong
 _FARTHEST_ARGUMENT = 1 << 12
 _REMEDIES = {
-    "out_of_bounds": "compare the index with the size before the access",
+    "out_of_bounds": "check the index against the size before the access",
     "read_only": "write to an output or a workspace instead",
     "misaligned": "align the address to the size of the access",
     "use_after_free": "free the memory after the kernel has ended",
@@ -37,30 +37,30 @@ _REMEDIES = {
 
 
 class Lines(Protocol):
-    """Where the instructions of a code object come from."""
+    """The source lines of the instructions of a code object."""
 
     def lines_of(self, address: int) -> Sequence[int]:
-        """The line of the user's file, then those of the inlined calls that led there, outwards."""
+        """The line of the user's file, then the lines of the inlined calls around it, innermost first."""
         ...
 
     def lines_near(self, address: int) -> Sequence[int]:
-        """The same; of an instruction without a line, those of the one before it."""
+        """The same; for an instruction without a line, the lines of the one before it."""
         ...
 
     def is_opening(self, address: int) -> bool:
-        """Whether that line is where the function begins, for the compiler moved the instruction."""
+        """Whether that line is only the first of the function, because the compiler moved the instruction."""
         ...
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the elements of a buffer lie."""
+    """The layout of the elements of a buffer."""
 
     item_bytes: int
     shape: tuple[int, ...]
 
     def index(self, offset: int) -> str:
-        """The element at a byte offset, as in `[64, 0]`; beside the array the first index leaves its range."""
+        """The element at a byte offset, as in `[64, 0]`; outside the array the first index is out of range."""
         flat, inner = offset // self.item_bytes, []
         for length in reversed(self.shape[1:]):
             flat, rest = divmod(flat, length)
@@ -70,30 +70,30 @@ class Layout:
 
 @dataclass(frozen=True)
 class Stop:
-    """Why a run did not come to its end."""
+    """Why a run did not finish."""
 
     verdict: CheckVerdict
     finding: Finding
 
 
 def lines_to(lines: Lines | None, pc: int, callers: Sequence[int] = ()) -> list[int]:
-    """The line of an instruction (of one in a header's function: of its call), then those of the calls, outwards."""
+    """The line of an instruction (for code from a header, of its call), then the lines of the calls around it."""
     return [line for place in (pc, *callers) for line in (lines.lines_of(place) if lines else ())]
 
 
 def line_at(lines: Lines | None, pc: int, callers: Sequence[int] = ()) -> int | None:
-    """The line of an instruction; of one in a header's function, that of the nearest call in the user's file."""
+    """The line of an instruction; for code from a header, the line of the nearest call in the user's file."""
     return next(iter(lines_to(lines, pc, callers)), None)
 
 
 def place_of(kernel: str, seen: DispatchFault, calls: Sequence[int]) -> str:
-    """Which work-item it was, of the kernel with that symbol, and how it came there."""
+    """The work-item, in the kernel with that symbol, and the calls that led there."""
     place = f"{source_name(kernel)}, workgroup {list(seen.workgroup)}, wave {seen.wave}, lane {seen.lane}"
     return f"{place}, called from line {', '.join(map(str, calls))}" if calls else place
 
 
 def explain_stop(report: CaseReport, *, arch: str, lines: Lines | None, layouts: Mapping[str, Layout]) -> Stop | None:
-    """Why the run of `report` on `arch` stopped; None: it came to its end. `layouts`: of each buffer."""
+    """Why the run of `report` on `arch` stopped; None if it finished. `layouts`: of each buffer."""
     if report.status == "ok":
         return None
     record = next((record for record in reversed(report.dispatches) if record.fault), None)
@@ -129,11 +129,11 @@ def _of_fault(
         message = f"{access_of(fault, layouts)}; {place}: {remedy_of(fault)}"
     elif fault.kind == "not_emulated":
         verdict = kind = "not_emulated"
-        message = f"the emulator does not know {fault.instruction or 'an instruction'}"
+        message = f"the emulator does not implement {fault.instruction or 'an instruction'}"
     elif fault.kind == "trap":
-        message = f"stops itself with {instruction}, as abort and a failed assert do; {place}"
+        message = f"stopped by {instruction}, as after abort() or a failed assert; {place}"
     else:
-        message = f"jumps to where no code is, as a call through a wrong pointer does; {place}"
+        message = f"jumps to an address without code, as a call through a wrong pointer does; {place}"
     return Stop(verdict, Finding(kind=kind, message=message, line=line, called_from=list(calls)))
 
 
@@ -144,14 +144,14 @@ def _of_hang(kernel: str, fault: DispatchFault, seconds: float, lines: Lines | N
     running = commonest_place(fault.standing, chain_of)
     waiting = commonest_place(fault.standing, chain_of, at_barrier=True)
     chain = running.chain if running else chain_of(fault.pc, fault.callers)
-    where = running or f"it last ran {place_of(kernel, fault, chain[1:])}"
+    where = running or f"the last instruction ran in {place_of(kernel, fault, chain[1:])}"
     message = describe_hang(source_name(kernel), seconds, where, waiting)
     line, calls = (chain[0] if chain else None), list(chain[1:])
     return Stop("timeout", Finding(kind="timeout", message=message, line=line, called_from=calls))
 
 
 def _survivable(fault: DispatchFault, lds_granule: int) -> bool:
-    """Whether a GPU would have gone on. Beyond LDS loads give 0, stores are dropped; flat accesses are faults."""
+    """Whether the kernel continues on a GPU. Outside LDS, loads give 0 and stores are dropped; flat accesses fault."""
     if fault.kind == "out_of_bounds" and fault.space == "lds" and fault.instruction.startswith("flat_"):
         return (fault.address or 0) < -(-(fault.region_bytes or 0) // lds_granule) * lds_granule
     if fault.kind == "read_only" or fault.space == "lds":
@@ -168,9 +168,9 @@ def remedy_of(fault: DispatchFault) -> str:
     if fault.host:
         return "allocate it with hipMalloc and copy to it, or use hipHostMalloc or hipHostRegister"
     if _is_null(fault):
-        return "let the pointer lead to memory before it is used"
+        return "set the pointer before it is used"
     if _has_no_lds(fault):
-        return "tell the launch the bytes of `extern __shared__` arrays: third in <<<>>>, `lds=` in a launch line"
+        return "give the launch the bytes of its `extern __shared__` arrays: third in <<<>>>, or `lds=` in a launch"
     return _REMEDIES["out_of_bounds"]
 
 
@@ -184,27 +184,27 @@ def _has_no_lds(fault: DispatchFault) -> bool:
 
 
 def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
-    """What was touched, of what size, and how far off it is."""
+    """What was accessed, its size, and how far outside it is."""
     verb = "writes" if fault.store else "reads"
     if fault.kind == "misaligned":
         instruction = fault.instruction.split()[0] if fault.instruction else "this instruction"
-        return f"{verb} {sized(fault.bytes)} at {_somewhere(fault)}, which is no multiple of what {instruction} needs"
+        return f"{verb} {sized(fault.bytes)} at {_somewhere(fault)}, which is not aligned as {instruction} requires"
     if fault.space in ("lds", "scratch"):
         what = "LDS (__shared__ memory)" if fault.space == "lds" else "its private memory"
         if _has_no_lds(fault):
-            return f"{verb} {sized(fault.bytes)} at byte {signed(fault.address)} of {what}, of which it was given none"
-        size = f" of {fault.region_bytes} bytes" if fault.region_bytes is not None else ""
-        return f"{verb} {sized(fault.bytes)} at byte {signed(fault.address)} of {what}, beyond its end{size}"
+            return f"{verb} {sized(fault.bytes)} at byte {signed(fault.address)} of {what}, but the launch has none"
+        size = "it" if fault.region_bytes is None else f"its {sized(fault.region_bytes)}"
+        return f"{verb} {sized(fault.bytes)} at byte {signed(fault.address)} of {what}, outside {size}"
     if fault.kind == "use_after_free":
         whose = region_name(fault.region) or f"an array of {fault.region_bytes} bytes"
         return f"{verb} {sized(fault.bytes)} at byte {fault.offset} of {whose}, which was freed"
     if fault.host:
-        where = f"0x{fault.address or 0:x}, memory of the host that was neither allocated by HIP nor registered"
+        where = f"0x{fault.address or 0:x}, host memory that HIP neither allocated nor registered"
         return f"{verb} {sized(fault.bytes)} at {where}"
     if _is_null(fault):
         return f"{verb} {sized(fault.bytes)} at a null pointer (address {fault.address})"
     if fault.offset is None or fault.region_bytes is None or not fault.region or _strayed(fault):
-        return f"{verb} {sized(fault.bytes)} at an address that belongs to no array (0x{fault.address or 0:x})"
+        return f"{verb} {sized(fault.bytes)} at an address outside every array (0x{fault.address or 0:x})"
     layout = layouts.get(fault.region)
     if layout is None and is_variable(fault):
         return f"{verb} {sized(fault.bytes)} at {byte_of(fault)}"
@@ -214,21 +214,21 @@ def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
         return f"{verb} {sized(fault.bytes)} at byte {fault.offset} of {fault.region}, {side}"
     element = f"{fault.region}{layout.index(fault.offset)}"
     if fault.kind == "read_only":
-        return f"{verb} {element}, an input"
+        return f"{verb} {element}, which is an input"
     if fault.offset < 0:
-        far = f"{sized(fault.bytes)} at {-fault.offset} before its {fault.region_bytes}"
+        far = f"{sized(fault.bytes)}, {-fault.offset} before the start of its {fault.region_bytes}"
         return f"{verb} {element}, before the start of {fault.region} ({far})"
     past = fault.offset - fault.region_bytes
-    far = f"{sized(fault.bytes)} at {past} past its end of {fault.region_bytes}"
+    far = f"{sized(fault.bytes)}, {past} past the end of its {fault.region_bytes}"
     if past < 0:
-        far = f"{sized(fault.bytes)} at {fault.offset} of its {fault.region_bytes}"
+        far = f"{sized(fault.bytes)} at byte {fault.offset} of {fault.region_bytes}"
     if len(layout.shape) == 1:
         return f"{verb} {element}, but {fault.region} has {layout.shape[0]} elements ({far})"
     return f"{verb} {element}, but {fault.region} has the shape {list(layout.shape)} ({far})"
 
 
 def byte_of(fault: DispatchFault) -> str:
-    """Which byte of a region: `byte 8 of y`; of a variable with its size, or how far after it."""
+    """Which byte of a region: `byte 8 of y`. A variable comes with its size, or with how far after it."""
     if not is_variable(fault):
         return f"byte {fault.offset} of {fault.region}"
     size = fault.region_bytes or 0
@@ -238,18 +238,18 @@ def byte_of(fault: DispatchFault) -> str:
 
 
 def is_variable(fault: DispatchFault) -> bool:
-    """Whether it is one of the program's, in `__device__` or `__constant__` memory, that was touched or missed."""
+    """Whether the region is a variable of the program, in `__device__` or `__constant__` memory."""
     return (fault.region or "").startswith("`")
 
 
 def region_name(region: str | None) -> str:
-    """The name, of a variable as the source has it."""
+    """The name; a variable's is that of the source."""
     name = region or ""
     return f"`{source_name(name.strip('`'))}`" if name.startswith("`") else name
 
 
 def _strayed(fault: DispatchFault) -> bool:
-    """Whether nothing live lies so near that an index may have led from there."""
+    """Whether no live array is near enough for a wrong index to explain the address."""
     offset, size = fault.offset or 0, fault.region_bytes or 0
     reach = _FARTHEST_ARGUMENT if fault.region == ARGUMENTS else _FARTHEST
     return not fault.region_live or not -reach <= offset < size + reach
@@ -261,7 +261,7 @@ def sized(count: int | None) -> str:
 
 
 def signed(offset: int | None) -> int:
-    """An offset of 32 bits as a program means it."""
+    """An unsigned 32-bit offset as a signed one."""
     return (offset or 0) - (1 << 32 if (offset or 0) >= 1 << 31 else 0)
 
 

@@ -1,16 +1,16 @@
-"""Where the waves of a kernel stood when its time was up → the line at which most of them were."""
+"""Where the waves of a kernel were when its time was up → the line at which most of them were."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.execution.runner.answer import StandingWaves
+from amdkernel_mcp.runner_protocol.records import StandingWaves
 
-Chain = Sequence[int]  # the line of an instruction, then those of the calls that led there, outwards
+Chain = Sequence[int]  # the line of an instruction, then the lines of the calls around it, innermost first
 
 
 @dataclass(frozen=True)
 class Standstill:
-    """The line where most waves stood, how one of them came there, and how many they were `of` all."""
+    """The line where most waves were, one of them as an example, and how many of all waves (`of`)."""
 
     chain: Chain
     waves: int
@@ -29,10 +29,10 @@ class Standstill:
 def commonest_place(
     standing: Sequence[StandingWaves], chain_of: Callable[[int, Sequence[int]], Chain], *, at_barrier: bool = False
 ) -> Standstill | None:
-    """None where no line is known. A loop has many instructions and few lines, so it is lines that are counted.
+    """The line with most waves; None where no line is known. A loop has many instructions and few lines: lines count.
 
-    chain_of: of an instruction and its callers, empty where the line is not known. at_barrier: of the waves that waited
-    at one, else of the others.
+    chain_of: the lines of an instruction and its callers, empty where they are not known. at_barrier: count the waves
+    that wait at a barrier, else the others.
     """
     chains = [(chain_of(place.pc, place.callers), place) for place in standing if place.at_barrier == at_barrier]
     chains = [(chain, place) for chain, place in chains if chain]
@@ -47,15 +47,14 @@ def commonest_place(
 
 
 def describe_hang(kernel: str, seconds: float, running: Standstill | str, waiting: Standstill | None) -> str:
-    """What may be wrong with a kernel whose time was up; it cannot be known whether it would have ended.
+    """What may be wrong with a kernel whose time was up: it hangs, or it is slow.
 
-    running: where the waves were that could go on; waiting: those at a barrier.
+    running: where the waves were that could run; waiting: where the others were, at a barrier.
     """
-    where = f"{kernel} had not ended after {seconds:.1f} s: {running}"
+    where = f"{kernel} was still running after {seconds:.1f} s: {running}"
     if waiting is None:
-        return f"{where}. Either a loop has no end or waits for what never comes, or the kernel is slow"
+        return f"{where}. A loop never ends, a wait is never satisfied, or the kernel is only slow"
     return (
         f"{where}, {waiting.waves} at the barrier of line {waiting.chain[0]}."
-        " Either a loop that has no end, or waits for what never comes, keeps threads from that"
-        " __syncthreads(), or the kernel is slow"
+        " A loop or a wait that never ends keeps threads from that __syncthreads(), or the kernel is only slow"
     )

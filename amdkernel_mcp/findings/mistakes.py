@@ -1,12 +1,10 @@
-"""What the emulator's checks saw while a kernel ran on → findings: races, unset memory, stores to inputs."""
+"""What the emulator's checks reported without stopping the kernel → findings."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.execution.runner.answer import DispatchFinding, RacePartner
-from amdkernel_mcp.execution.runner.job import CaseReport
 from amdkernel_mcp.findings.faults import (
     ARGUMENTS,
     Layout,
@@ -23,6 +21,8 @@ from amdkernel_mcp.findings.faults import (
 )
 from amdkernel_mcp.launch.kernel_symbols import source_name
 from amdkernel_mcp.results.kernels import Finding, FindingKind
+from amdkernel_mcp.runner_protocol.records import DispatchFinding, RacePartner
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 _KINDS: dict[str, FindingKind] = {
     "race": "race",
@@ -35,17 +35,17 @@ _KINDS: dict[str, FindingKind] = {
 
 _REMEDIES: dict[FindingKind, str] = {
     "race": "put __syncthreads() between the two, or use an atomic",
-    "uninitialised_read": "write it first, or leave it out",
+    "uninitialised_read": "write it before it is read",
     "input_modified": "write to an output or a workspace instead",
     "misaligned": "align the address to 4 bytes",
-    "out_of_bounds": "compare the index with the size before the access",
+    "out_of_bounds": "check the index against the size before the access",
 }
-_BY_THE_RACE = "this read races, see above, and may only have come before what writes it"
-BETWEEN_STREAMS = "wait for an event of the other stream, or for the stream itself, in between"
-_BETWEEN_LANES = "let one lane alone write it, or use an atomic"
+_BY_THE_RACE = "this read is part of the race above, and may only have come before the write"
+BETWEEN_STREAMS = "wait for an event of the other stream, or synchronise with it, in between"
+_BETWEEN_LANES = "let one lane write it, or use an atomic"
 _IN_TURNS = "let waves take turns with __syncthreads()"
-_ONE_WRITER = f"let one thread alone write it, use an atomic, or {_IN_TURNS}"
-_COUNTER = "make it one atomic, as atomicAdd"
+_ONE_WRITER = f"let one thread write it, use an atomic, or {_IN_TURNS}"
+_COUNTER = "use one atomic such as atomicAdd"
 _BETWEEN_GROUPS = "use atomics, a flag with release and acquire, or a second launch"
 
 
@@ -56,7 +56,7 @@ def explain_mistakes(
     layouts: Mapping[str, Layout],
     other_lines: Mapping[int, Lines | None] | None = None,
 ) -> list[Finding]:
-    """One finding for each kind and line. A race comes before the unset values that it lets a wave read."""
+    """One finding for each kind and line. A race comes before the uninitialised reads that it causes."""
     first: dict[tuple[FindingKind, int | None], Finding] = {}
     for record in report.dispatches:
         raced = {seen.pc for seen in record.findings if seen.kind == "race"}
@@ -76,7 +76,7 @@ def explain_mistakes(
 
 
 def _counters(found: Sequence[DispatchFinding], lines: Lines | None) -> set[int]:
-    """The lines that load and store the same place, in several waves: loads and stores race with stores of the line."""
+    """The lines that load and store one place in several waves, as `count++` does."""
     how: dict[int, set[bool | None]] = {}
     for seen in found:
         line = line_at(lines, seen.pc, seen.callers)
@@ -152,16 +152,14 @@ def _said(seen: DispatchFinding, line: int | None, other: int | None, layouts: M
     if seen.region == ARGUMENTS and not seen.store:
         return f"reads byte {seen.offset} of {ARGUMENTS}, which have {seen.region_bytes} bytes"
     if seen.kind == "uninitialised_read":
-        return f"reads {target}, which nothing has written, and uses the value{_elsewhere(line, other)}"
+        return f"reads {target}, which was never written, and uses the value{_elsewhere(line, other)}"
     if seen.kind == "out_of_bounds" and seen.lanes:
         return access_of(seen, layouts)
     if seen.kind == "out_of_bounds":
-        size = f" of {seen.region_bytes} bytes" if seen.region_bytes is not None else ""
-        return (
-            f"{verb} {sized(seen.bytes)} at {target}, beyond its end{size}, and uses the value{_elsewhere(line, other)}"
-        )
+        size = "it" if seen.region_bytes is None else f"its {sized(seen.region_bytes)}"
+        return f"{verb} {sized(seen.bytes)} at {target}, outside {size}, and uses the value{_elsewhere(line, other)}"
     if seen.kind == "input_modified":
-        return f"{verb} {target}, {'which are read-only' if seen.region == ARGUMENTS else 'an input'}"
+        return f"{verb} {target}, {'which are read-only' if seen.region == ARGUMENTS else 'which is an input'}"
     return f"a scalar load of {sized(seen.bytes)} at {target} is not aligned: the GPU ignores the low two address bits"
 
 
@@ -170,7 +168,7 @@ def _elsewhere(line: int | None, other: int | None) -> str:
 
 
 def line_of_partner(partner: RacePartner, lines: Lines | None) -> int | None:
-    """The line of a race's other access; None: work that is no kernel has none."""
+    """The line of a race's other access; None for a copy, a fill or a release."""
     return None if partner.work and partner.object is None else line_at(lines, partner.pc, partner.callers)
 
 
@@ -193,10 +191,10 @@ def _race(seen: DispatchFinding, other: RacePartner, target: str, line: int | No
         return f"{verb} {target}, which {work_of(other, there)}, and both may run at the same time"
     if other.workgroup != seen.workgroup:
         whose = f"workgroup {list(other.workgroup)}"
-        return f"{verb} {target}, which {whose} {action}{at}, with nothing that orders the two"
+        return f"{verb} {target}, which {whose} {action}{at}, and nothing orders the two"
     if other.wave != seen.wave:
         return (
-            f"{verb} {target}, which wave {other.wave} of the same workgroup {action}{at}, with no barrier in between"
+            f"{verb} {target}, which wave {other.wave} of the same workgroup {action}{at}, without a barrier in between"
         )
     return f"lanes {seen.lane} and {other.lane} of one wave write different values to {target}"
 
@@ -205,6 +203,6 @@ def _target(seen: DispatchFinding, layouts: Mapping[str, Layout]) -> str:
     if seen.space == "lds":
         return f"byte {signed(seen.address)} of LDS (__shared__ memory)"
     if not seen.region or seen.offset is None:
-        return "memory that belongs to no array"
+        return "memory outside every array"
     layout = layouts.get(seen.region)
     return f"{seen.region}{layout.index(seen.offset)}" if layout else byte_of(seen)

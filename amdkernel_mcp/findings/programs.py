@@ -1,4 +1,4 @@
-"""What the emulator saw in the kernels of a whole program → findings, with lines from the program's own debug data."""
+"""The emulator's report on the kernels of a whole program → findings, with lines from the program's debug data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,20 @@ from typing import NamedTuple, TypeVar
 
 from amdkernel_mcp.compiler.line_table import LineTable
 from amdkernel_mcp.errors import ToolchainError
-from amdkernel_mcp.execution.runner.answer import CallRecord, DispatchFault, DispatchRecord, read_calls, read_dispatches
-from amdkernel_mcp.execution.runner.job import CaseReport
-from amdkernel_mcp.execution.runner.program import PROGRAM, REPORT
-from amdkernel_mcp.execution.targets import Target
 from amdkernel_mcp.findings.faults import explain_stop, line_at, region_name
 from amdkernel_mcp.findings.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
+from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.kernels import Finding
+from amdkernel_mcp.runner_protocol.records import (
+    PROGRAM,
+    REPORT,
+    CallRecord,
+    DispatchFault,
+    DispatchRecord,
+    read_calls,
+    read_dispatches,
+)
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 _Seen = TypeVar("_Seen", bound=DispatchFault)
 
@@ -25,25 +32,25 @@ class ProgramFinding(NamedTuple):
 
 
 def findings_in_orders(reports: Mapping[int, Mapping[str, bytes]], target: Target) -> list[ProgramFinding]:
-    """Those of the first report, then what other orders, by their seeds, show beside it. Raises TargetError."""
+    """The findings of the first report, then those that only other orders (by seed) show. Raises TargetError."""
     found: dict[tuple[str, int | None], ProgramFinding] = {}
     first: list[ProgramFinding] = []
     for number, (seed, files) in enumerate(reports.items()):
-        told = findings_of(files, target)
-        first += told if number == 0 else []
-        for each in told:
+        seen = findings_of(files, target)
+        first += seen if number == 0 else []
+        for each in seen:
             known = each if number == 0 else _in_order(each, seed)
             found.setdefault((each.finding.kind, each.finding.line), known)
-    return first + [told for told in found.values() if told not in first]
+    return first + [each for each in found.values() if each not in first]
 
 
-def _in_order(told: ProgramFinding, seed: int) -> ProgramFinding:
-    message = f"{told.finding.message}; in the order of seed {seed}: --order {seed} runs it again"
-    return told._replace(finding=told.finding.model_copy(update={"message": message}))
+def _in_order(each: ProgramFinding, seed: int) -> ProgramFinding:
+    message = f"{each.finding.message}; in the order of seed {seed}: replay it with --order {seed}"
+    return each._replace(finding=each.finding.model_copy(update={"message": message}))
 
 
 def findings_of(files: Mapping[str, bytes], target: Target) -> list[ProgramFinding]:
-    """What the emulator's report says of all launches, one finding for each kind and line. Raises TargetError."""
+    """The findings of all launches, one for each kind and line. Raises TargetError."""
     tables = _Tables(files)
     program = _Program(LineTable(files[PROGRAM]) if PROGRAM in files else None)
     raw = files.get(REPORT, b"")
@@ -58,8 +65,8 @@ def findings_of(files: Mapping[str, bytes], target: Target) -> list[ProgramFindi
         report = CaseReport("fault" if record.fault else "ok", "", (), dispatches=(record,))
         stop = explain_stop(report, arch=target.arch, lines=lines, layouts={})
         if stop:
-            told = ProgramFinding(_with_remedy(stop.finding), stopped=True)
-            found.setdefault((told.finding.kind, told.finding.line, ""), told)
+            each = ProgramFinding(_with_remedy(stop.finding), stopped=True)
+            found.setdefault((each.finding.kind, each.finding.line, ""), each)
         for finding in explain_mistakes(report, lines=lines, layouts={}, other_lines=others):
             found.setdefault((finding.kind, finding.line, ""), ProgramFinding(finding, stopped=False))
     for call in read_calls(raw, target=target.name):
@@ -72,19 +79,19 @@ def findings_of(files: Mapping[str, bytes], target: Target) -> list[ProgramFindi
 def _with_remedy(finding: Finding) -> Finding:
     if finding.kind != "timeout":
         return finding
-    return finding.model_copy(update={"message": f"{finding.message}: a larger --timeout would tell"})
+    return finding.model_copy(update={"message": f"{finding.message}: try a larger --timeout"})
 
 
 @dataclass(frozen=True)
 class _Program:
-    """The lines of the program's own calls, where it has any."""
+    """The lines of the program's own calls, where it has debug data."""
 
     lines: LineTable | None
 
     def line_of_call(self, return_address: int) -> int | None:
         try:
             return line_at(self.lines, return_address - 1) if return_address else None
-        except ToolchainError:  # what is no code object may have more sections than one has
+        except ToolchainError:  # a program may have more sections than a code object
             return None
 
     def region(self, name: str, made_at: Sequence[int]) -> str:
@@ -103,7 +110,7 @@ class _Program:
 
 
 class _Tables(dict[int, LineTable | None]):
-    """By the number of a code object its lines; None: it was not kept."""
+    """The lines of each code object, by its number; None where it is missing."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         super().__init__()
@@ -119,7 +126,7 @@ _NOUNS = {"copy": "a copy", "fill": "a fill (hipMemset)", "release": "hipFree or
 
 
 def _of_call(call: CallRecord, program: _Program, theirs: LineTable | None) -> Finding:
-    """With the line of the call, where the program has lines; else with that of the kernel that it meets."""
+    """Has the line of the call where the program has lines, else the line of the kernel that it conflicts with."""
     line = program.line_of_call(call.at)
     other = line_of_partner(call.partner, theirs) if call.partner else None
     verb = "frees" if call.call == "release" else "writes" if call.store else "reads"

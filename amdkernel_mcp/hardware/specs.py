@@ -1,4 +1,4 @@
-"""Limits and peaks of AMD GPUs, found by marketing name or by gfx name. The figures stand in gpus.toml."""
+"""Limits and peaks of AMD GPUs, found by marketing name or by gfx name. The figures are in gpus.toml."""
 
 import re
 import tomllib

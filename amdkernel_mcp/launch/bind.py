@@ -1,4 +1,4 @@
-"""A launch plan on one case: numbers instead of expressions, bytes instead of names, and what forbids the launch."""
+"""Binds a launch plan to one case: expressions become numbers, arguments become bytes; or a finding says why not."""
 
 from __future__ import annotations
 
@@ -6,25 +6,20 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.execution.runner.job import Argument as LaunchArgument
-from amdkernel_mcp.execution.runner.job import Launch as RunnerLaunch
+from amdkernel_mcp.expressions import Expression, ExpressionError
+from amdkernel_mcp.hardware.limits import LARGEST_BLOCK, LARGEST_GRID, lds_limit
 from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter, find_kernel
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan
 from amdkernel_mcp.problems.dtypes import DTYPES, DType
-from amdkernel_mcp.problems.expressions import Expression, ExpressionError
 from amdkernel_mcp.problems.problem import Case, Number, Problem
 from amdkernel_mcp.results.kernels import Finding, FindingKind
+from amdkernel_mcp.runner_protocol.job import RunnerArgument, RunnerLaunch
 
-# Source: HIP hardware features table; CDNA4 raised the size of the LDS.
-_LDS_BYTES = {"gfx950": 160 << 10}
-_DEFAULT_LDS_BYTES = 64 << 10
-_LARGEST_BLOCK = 1024
-_LARGEST_GRID = 2**31 - 1
 _LARGEST_WORKSPACE = 2 << 30  # bytes
 
 
 @dataclass(frozen=True)
-class Placement:
+class BoundPlan:
     """The launches of one case, or why there are none."""
 
     launches: tuple[RunnerLaunch, ...] = ()
@@ -38,23 +33,18 @@ class _Refused(Exception):
         self.finding = Finding(kind=kind, message=message, line=line)
 
 
-def lds_limit(arch: str) -> int:
-    """Bytes of LDS that one workgroup may take."""
-    return _LDS_BYTES.get(arch, _DEFAULT_LDS_BYTES)
-
-
-def place(plan: LaunchPlan, problem: Problem, case: Case, *, kernels: Sequence[KernelSymbol], arch: str) -> Placement:
-    """`plan` on `case`; `finding` says what forbids it."""
+def bind(plan: LaunchPlan, problem: Problem, case: Case, *, kernels: Sequence[KernelSymbol], arch: str) -> BoundPlan:
+    """The launches of `plan` for `case`; `finding` says why there are none."""
     values: dict[str, Number] = {**plan.constants(), **case.values}
     try:
         workspaces = tuple(
             (space.name, _bytes(space.name, space.dtype, space.shape, values, case, space.line))
             for space in plan.workspaces
         )
-        launches = tuple(_place_launch(launch, problem, case, values, kernels, arch, plan) for launch in plan.launches)
+        launches = tuple(_bind_launch(launch, problem, case, values, kernels, arch, plan) for launch in plan.launches)
     except _Refused as refused:
-        return Placement(finding=refused.finding)
-    return Placement(launches, workspaces)
+        return BoundPlan(finding=refused.finding)
+    return BoundPlan(launches, workspaces)
 
 
 def _bytes(
@@ -78,7 +68,7 @@ def _value(where: str, expression: Expression, values: Mapping[str, Number], cas
         raise _Refused(f"{where}: {error.message}, in case {case.name}", line) from None
 
 
-def _place_launch(
+def _bind_launch(
     launch: Launch,
     problem: Problem,
     case: Case,
@@ -93,15 +83,15 @@ def _place_launch(
     grid = _dimensions("grid", launch, launch.grid, values, case)
     block = _dimensions("block", launch, launch.block, values, case)
     threads = block[0] * block[1] * block[2]
-    if threads > _LARGEST_BLOCK:
+    if threads > LARGEST_BLOCK:
         raise _Refused(
-            f"launch {launch.kernel}: a block of {threads} threads in case {case.name}; the limit is {_LARGEST_BLOCK}",
+            f"launch {launch.kernel}: a block of {threads} threads in case {case.name}; the limit is {LARGEST_BLOCK}",
             launch.line,
         )
     if threads > kernel.max_block:
         raise _Refused(
             f"launch {launch.kernel}: a block of {threads} threads in case {case.name},"
-            f" but __launch_bounds__ promises at most {kernel.max_block}",
+            f" but __launch_bounds__ allows at most {kernel.max_block}",
             launch.line,
         )
     return RunnerLaunch(
@@ -115,7 +105,7 @@ def _place_launch(
 
 def _no_kernel(name: str, found: Sequence[str]) -> str:
     if any(other.partition("<")[0] == name.partition("<")[0] for other in found):
-        return f"launch {name}: several kernels fit: {', '.join(found)}"
+        return f"launch {name}: several kernels match: {', '.join(found)}"
     there = ", ".join(found) or "none"
     return (
         f"launch {name}: the code object has no such kernel (kernels: {there});"
@@ -128,7 +118,7 @@ def _dimensions(
 ) -> tuple[int, int, int]:
     sizes = [_value(f"launch {launch.kernel}: {key}", e, values, case, launch.line) for e in expressions]
     for expression, size in zip(expressions, sizes, strict=True):
-        if not 1 <= size <= _LARGEST_GRID:
+        if not 1 <= size <= LARGEST_GRID:
             raise _Refused(
                 f"launch {launch.kernel}: {key} {expression.text} is {size} in case {case.name}, not 1 to 2**31 - 1",
                 launch.line,
@@ -159,18 +149,18 @@ def _arguments(
     values: Mapping[str, Number],
     plan: LaunchPlan,
     case: Case,
-) -> tuple[LaunchArgument, ...]:
+) -> tuple[RunnerArgument, ...]:
     given = launch.args if launch.args is not None else tuple(argument.name for argument in problem.arguments)
     if len(given) != len(kernel.parameters):
         names = ", ".join(item if isinstance(item, str) else item.text for item in given)
-        advice = "" if launch.args is not None else "; `args=[..]` chooses others than the problem's arguments"
+        advice = "" if launch.args is not None else "; set `args=[..]` if they are not the problem's arguments"
         raise _Refused(
             f"launch {launch.kernel}: the kernel takes {len(kernel.parameters)} parameters, the plan gives"
             f" {len(given)} ({names}){advice}",
             launch.line,
         )
     buffers = {argument.name for argument in problem.arrays} | {space.name for space in plan.workspaces}
-    placed = []
+    bound = []
     for number, (item, parameter) in enumerate(zip(given, kernel.parameters, strict=True), start=1):
         name = item if isinstance(item, str) else item.text
         where = f"launch {launch.kernel}: parameter {number}"
@@ -178,7 +168,7 @@ def _arguments(
             kinds = ("a pointer", "a scalar") if parameter.is_pointer else ("a scalar", "an array")
             raise _Refused(f"{where} of the kernel is {kinds[0]}, but `{name}` is {kinds[1]}", launch.line)
         if name in buffers:
-            placed.append(LaunchArgument(buffer=name, scalar=None))
+            bound.append(RunnerArgument(buffer=name, scalar=None))
             continue
         if isinstance(item, str):
             if item not in values:
@@ -187,8 +177,8 @@ def _arguments(
         else:
             value, argument = _value(where, item, values, case, launch.line), None
         dtype = argument.dtype if argument else None
-        placed.append(LaunchArgument(buffer=None, scalar=_scalar(where, name, value, dtype, parameter, launch.line)))
-    return tuple(placed)
+        bound.append(RunnerArgument(buffer=None, scalar=_scalar(where, name, value, dtype, parameter, launch.line)))
+    return tuple(bound)
 
 
 def _scalar(where: str, name: str, value: Number, dtype: DType | None, parameter: Parameter, line: int) -> bytes:
@@ -204,7 +194,7 @@ def _scalar(where: str, name: str, value: Number, dtype: DType | None, parameter
         return numpy.array(value).astype(dtype.numpy).tobytes()
     bits = 8 * parameter.bytes
     if bits not in (8, 16, 32, 64):
-        raise _Refused(f"{where} takes {parameter.bytes} bytes: `{name}` is an integer and no struct", line)
+        raise _Refused(f"{where} takes {parameter.bytes} bytes: `{name}` is an integer, not a struct", line)
     if not -(1 << (bits - 1)) <= value < 1 << bits:
         raise _Refused(f"{where} takes {parameter.bytes} bytes, and `{name}` = {value} does not fit", line)
     return struct.pack("<Q", value & 0xFFFF_FFFF_FFFF_FFFF)[: parameter.bytes]

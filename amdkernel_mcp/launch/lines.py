@@ -1,4 +1,4 @@
-"""Reads the `// amdkernel:` lines; what cannot be understood becomes a mistake with its line."""
+"""Reads the `// amdkernel:` lines; a line that cannot be parsed is reported with its number."""
 
 from __future__ import annotations
 
@@ -10,22 +10,32 @@ from dataclasses import replace
 
 from amdkernel_mcp.compiler.flags import parse_flags
 from amdkernel_mcp.errors import FlagError
+from amdkernel_mcp.expressions import Expression, ExpressionError, parse_expression
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan, Workspace
 from amdkernel_mcp.problems.dtypes import DTYPES, suggest_dtype
-from amdkernel_mcp.problems.expressions import Expression, ExpressionError, parse_expression
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.results.kernels import Finding
 
 _LINE = re.compile(r"^[ \t]*//[ \t]*amdkernel[ \t]*:(.*)$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_LONGEST_MESSAGE = 500
+_MOST_DIMENSIONS = 8
 _VERBS = ("launch", "workspace", "build", "tune")
+
+
+def read_launch_plan(source: str, problem: Problem | None = None) -> LaunchPlan:
+    """What the `// amdkernel:` lines of `source` say, and what is wrong with them.
+
+    Without a problem (to compile only) no launch is needed and names are not checked.
+    """
+    return _PlanReader(source, problem).plan()
 
 
 class _Mistake(Exception):
     """What is wrong with one line."""
 
 
-class PlanReader:
+class _PlanReader:
     """Reads one candidate's text."""
 
     def __init__(self, source: str, problem: Problem | None) -> None:
@@ -43,7 +53,7 @@ class PlanReader:
             try:
                 if verb not in readers:
                     near = difflib.get_close_matches(verb, _VERBS, n=1)
-                    raise _Mistake(f"`{verb}` is no plan line" + (f"; did you mean `{near[0]}`?" if near else ""))
+                    raise _Mistake(f"`{verb}` is not a plan line" + (f"; did you mean `{near[0]}`?" if near else ""))
                 readers[verb](rest.strip(), line)
             except _Mistake as mistake:
                 self._wrong(str(mistake), line)
@@ -58,7 +68,8 @@ class PlanReader:
             yield self._source.count("\n", 0, match.start(1)) + 1, match[1]
 
     def _wrong(self, message: str, line: int | None) -> None:
-        self._mistakes.append(Finding(kind="launch_plan", message=message, line=line))
+        shown = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
+        self._mistakes.append(Finding(kind="launch_plan", message=shown, line=line))
 
     # ---- one line each ----
 
@@ -89,6 +100,8 @@ class PlanReader:
         shape = tuple(map(parse_expression, _items(settings["shape"])))
         if not shape:
             raise _Mistake(f"workspace {name} has an empty shape")
+        if len(shape) > _MOST_DIMENSIONS:
+            raise _Mistake(f"workspace {name} has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}")
         workspace = Workspace(name, DTYPES[dtype], shape, line)
         self._plan = replace(self._plan, workspaces=(*self._plan.workspaces, workspace))
 
@@ -138,7 +151,7 @@ class PlanReader:
                 elif argument not in arrays and argument not in scalars:
                     known = ", ".join([*sorted(arrays), *sorted(scalars)])
                     self._wrong(
-                        f"launch {launch.kernel}: args names {argument!r}, which is no argument and no workspace"
+                        f"launch {launch.kernel}: args names {argument!r}, which is neither an argument nor a workspace"
                         f" (known: {known})",
                         launch.line,
                     )
@@ -158,7 +171,7 @@ class PlanReader:
                 known = ", ".join(sorted(scalars)) or "none"
                 near = difflib.get_close_matches(name, scalars, n=1)
                 meant = f"; did you mean {near[0]!r}?" if near else ""
-                self._wrong(f"{where} uses {name!r}, which is no scalar{meant} (scalars: {known})", line)
+                self._wrong(f"{where} uses {name!r}, which is not a scalar{meant} (scalars: {known})", line)
 
 
 def _name_and_settings(verb: str, rest: str, known: tuple[str, ...]) -> tuple[str, dict[str, str]]:
@@ -175,7 +188,7 @@ def _name_and_settings(verb: str, rest: str, known: tuple[str, ...]) -> tuple[st
 
 
 def _settings(verb: str, text: str) -> dict[str, str]:
-    """`a=[x, y] b=z` as a dict; a value reaches to the next `key=` that stands outside brackets."""
+    """`a=[x, y] b=z` as a dict; a value ends at the next `key=` outside brackets."""
     starts: list[tuple[int, int, str]] = []
     depth = 0
     for match in re.finditer(r"[\[(]|[\])]|(?<![\w=])(\w+)\s*=(?!=)", text):
@@ -187,7 +200,7 @@ def _settings(verb: str, text: str) -> dict[str, str]:
             starts.append((match.start(), match.end(), match[1]))
     stray = text[: starts[0][0] if starts else len(text)].strip()
     if stray or depth != 0:
-        raise _Mistake(f"{verb}: {stray!r} is no setting" if stray else f"{verb}: a bracket is not closed")
+        raise _Mistake(f"{verb}: {stray!r} is not a setting" if stray else f"{verb}: a bracket is not closed")
     ends = [start for start, _, _ in starts[1:]] + [len(text)] * bool(starts)
     settings: dict[str, str] = {}
     for (_, begin, key), end in zip(starts, ends, strict=True):
@@ -204,7 +217,7 @@ def _items(text: str) -> list[str]:
     if not text.startswith("["):
         return [text]
     if not text.endswith("]"):
-        raise _Mistake(f"{text!r} lacks a closing bracket or has something after it")
+        raise _Mistake(f"{text!r} has no closing bracket at its end")
     items, depth = [""], 0
     for character in text[1:-1]:
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)

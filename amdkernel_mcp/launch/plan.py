@@ -1,17 +1,19 @@
 """The `// amdkernel:` lines of a candidate: what is launched, on which grid, with which flags.
 
-Source: DESIGN, "A candidate file"; docs/kernels.md.
+Described in docs/kernels.md.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from amdkernel_mcp.expressions import Expression
 from amdkernel_mcp.problems.dtypes import DType
-from amdkernel_mcp.problems.expressions import Expression
-from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.results.kernels import Finding
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}")  # within 64 bits
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A scratch array that lives as long as one run of the launches; poisoned before."""
+    """A scratch array for one run of all launches, filled with a pattern before."""
 
     name: str
     dtype: DType
@@ -38,7 +40,7 @@ class Workspace:
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """All that the `// amdkernel:` lines say. `mistakes` is empty when the candidate can be launched."""
+    """The content of the `// amdkernel:` lines. `mistakes` is empty when the candidate can be launched."""
 
     launches: tuple[Launch, ...] = ()
     workspaces: tuple[Workspace, ...] = ()
@@ -59,7 +61,7 @@ class LaunchPlan:
     def constants(self, tuning: Mapping[str, str] | None = None) -> dict[str, int]:
         """The integers that `-D` flags define; launch expressions may use them."""
         defined = _defines(self.flags(tuning))
-        return {name: int(value) for name, value in defined.items() if value.lstrip("-").isdecimal()}
+        return {name: int(value) for name, value in defined.items() if _INTEGER.fullmatch(value)}
 
 
 def _name_defined(flag: str) -> str:
@@ -69,13 +71,3 @@ def _name_defined(flag: str) -> str:
 def _defines(flags: tuple[str, ...]) -> dict[str, str]:
     pairs = (flag[2:].partition("=") for flag in flags if flag.startswith("-D"))
     return {name: value if equals else "1" for name, equals, value in pairs}
-
-
-def read_launch_plan(source: str, problem: Problem | None = None) -> LaunchPlan:
-    """What the `// amdkernel:` lines of `source` say, and what is wrong with them.
-
-    Without a problem (to compile only) no launch is needed and names are not checked.
-    """
-    from amdkernel_mcp.launch.lines import PlanReader
-
-    return PlanReader(source, problem).plan()

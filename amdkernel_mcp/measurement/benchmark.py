@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from amdkernel_mcp.hardware.specs import Gpu
-from amdkernel_mcp.measurement.counters import CaseRun, Dispatch
+from amdkernel_mcp.measurement.counters import CaseRun
 from amdkernel_mcp.measurement.roofline import Model, model_case
 from amdkernel_mcp.measurement.statistics import Estimate, geometric_mean, noise_floor, speedup
 from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict
@@ -21,25 +21,26 @@ OTHER_LIMITER_UNCERTAINTY = 0.30
 
 LATENCY_US = 1.5
 """Three dependent accesses (arguments, data, result), which every dispatch takes at least and the model leaves out. One
-took about 0.5 us on a recorded MI300X, the fabric alone 845 cycles. Smaller differences cannot be told from counts."""
+took about 0.5 us on a recorded MI300X, the fabric alone 845 cycles. Counts cannot resolve smaller differences."""
 
 LEAST_DIFFERENCE = 0.02
-"""A measured difference below this is nothing to act on, however narrow the interval."""
+"""A smaller measured difference does not count, however narrow the interval."""
 FEW_SAMPLES = 7
 SUSPICIOUS_SPEEDUP = 10.0
 IMPOSSIBLE_SPEEDUP = 50.0
 LAUNCH_US = 5.0
-"""The order of what starting a kernel costs: modelled times below it would hardly show on a GPU."""
+"""About the cost of a launch: shorter modelled times are hardly visible on a GPU."""
 SHORT_US = 20.0
 """Below this, event times are mostly the cost of a launch."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One kernel's runs, a `CaseRun` per case, and the occupancy limit of each of its kernels."""
+    """One candidate's runs, a `CaseRun` per case; the occupancy limit of each of its kernels; its main counters."""
 
     runs: tuple[CaseRun, ...]
     waves_per_simd: Mapping[str, int] = field(default_factory=dict)
+    counters: Mapping[str, Metric] = field(default_factory=dict)
 
 
 def benchmark(
@@ -81,7 +82,7 @@ def _modelled(candidate: Side, baseline: Side | None, *, gpu: Gpu, target: str) 
         time_us=_modelled_us(sum(model.time_us for model in ours)),
         flags=flags,
         limits_us={name: _modelled_us(us) for name, us in _sum_bounds(ours).items()},
-        counters=_counters(candidate, gpu),
+        counters=dict(candidate.counters),
     )
     if baseline is None:
         reason = f"modelled on {gpu.name}: {_limiters(ours)} bounds the time; no baseline to compare with"
@@ -129,7 +130,7 @@ def _modelled_reason(
         return f"modelled on {gpu.name}: {estimate.value:.2f} times as fast as the baseline; {change}"
     return (
         f"modelled on {gpu.name}: the difference ({estimate.value:.2f} times as fast) is within the model's"
-        f" uncertainty; {change}; only a measurement on a GPU can tell"
+        f" uncertainty; {change}; only a measurement on a GPU can decide"
     )
 
 
@@ -143,14 +144,6 @@ def _sum_bounds(models: Sequence[Model]) -> dict[str, float]:
         for resource, us in model.bounds_us.items():
             total[resource] = total.get(resource, 0.0) + us
     return dict(sorted(total.items(), key=lambda item: -item[1]))
-
-
-def _counters(side: Side, gpu: Gpu) -> dict[str, Metric]:
-    """The main counts, summed over all dispatches of all cases."""
-    from amdkernel_mcp.profiling.metrics.emulated import main_counters
-
-    dispatches: list[Dispatch] = [dispatch for run in side.runs for dispatch in run.dispatches]
-    return main_counters(dispatches, gpu.gfx)
 
 
 def _modelled_us(value: float) -> Quantity:
@@ -194,7 +187,7 @@ def _compared(
         f"a difference counts from {margin:.1%}"
     )
     if estimate.value > IMPOSSIBLE_SPEEDUP:
-        verdict, reason = "invalid", f"{estimate.value:.0f} times as fast is not credible: show why it can be"
+        verdict, reason = "invalid", f"{estimate.value:.0f} times as fast is not credible without an explanation"
     if estimate.value > SUSPICIOUS_SPEEDUP:
         flags.append("over_10x")
     return answer.model_copy(

@@ -9,6 +9,9 @@ from math import prod
 
 Counters = Mapping[str, float]
 
+MATRIX_TYPES = ("F16", "BF16", "F32", "F64", "I8", "F8", "XF32", "F6F4")
+"""The types in the names of the emulator's counters of matrix instructions."""
+
 
 @dataclass(frozen=True)
 class Footprint:
@@ -31,7 +34,7 @@ class PcCounts:
     lanes: int = 0
     """Active lanes, summed over the executions."""
     bytes: int = 0
-    """That active lanes asked of any memory."""
+    """Requested by active lanes from any memory."""
     divergent: int = 0
     lines: int = 0
     l1_hits: int = 0

@@ -4,7 +4,7 @@ Every bound is a lower bound of the time, from the emulator's counts and the GPU
 largest of them. What the model leaves out makes real kernels slower: latency of dependent instructions, contention of
 atomics, clocks below the peak, the cost of a launch. Traffic is that of the emulator's cache model.
 
-Sources: the GPU's figures in profiling/gpus.toml; CDNA3 instruction set manual and ROCm Compute Profiler, "Compute
+Sources: the GPU's figures in hardware/gpus.toml; CDNA3 instruction set manual and ROCm Compute Profiler, "Compute
 unit", "Local data share" and "Vector L1 cache" for the rates per CU of CDNA; for RDNA the AMD RDNA white paper ("Dual
 compute unit") and LLVM, SISchedule.td (from GFX11 on there is a unit of its own for transcendentals). docs/metrics.md
 explains each bound.
@@ -16,8 +16,7 @@ from math import ceil, prod
 from typing import Literal, get_args
 
 from amdkernel_mcp.hardware.specs import Gpu
-from amdkernel_mcp.measurement.counters import Dispatch
-from amdkernel_mcp.profiling.metrics.emulator_counters import MATRIX_TYPES
+from amdkernel_mcp.measurement.counters import MATRIX_TYPES, Dispatch
 
 Resource = Literal[
     "memory", "infinity_cache", "l2_cache", "l1_cache", "lds", "vector_alu", "matrix_cores", "scalar_unit", "wave_issue"
@@ -31,7 +30,7 @@ MOPS_FLOPS = 512  # one unit of SQ_INSTS_VALU_MFMA_MOPS_*
 
 @dataclass(frozen=True)
 class Pipelines:
-    """How the units of a CU differ between CDNA and RDNA, beside what gpus.toml says."""
+    """How the units of a CU differ between CDNA and RDNA, besides the figures of gpus.toml."""
 
     issue_clocks: int
     """Between two instructions of a wave."""
@@ -59,7 +58,7 @@ WHAT_IT_IS: dict[str, str] = {
     "lines of 128 B that an instruction touches",
     "lds": "max(SQ_LDS_IDX_ACTIVE, lds_bytes / 128) clocks per busy CU: bank conflicts are in it",
     "vector_alu": "CDNA: 4 clocks per VALU instruction of a wave, 16 per transcendental, per busy SIMD; RDNA: 1 for 32 "
-    "lanes, 4 in a unit beside it per transcendental; f64 as its peak says",
+    "lanes, 4 in a separate unit per transcendental; f64 as its peak says",
     "matrix_cores": "512 * MFMA_MOPS of each type / (peak flop per clock and CU) per busy CU",
     "scalar_unit": "one SALU, SMEM or branch instruction per clock and busy CU; RDNA: and busy SIMD",
     "wave_issue": "4 clocks (RDNA: 1) per instruction of a wave, with the waves that are resident at once",

@@ -81,7 +81,7 @@ _OTHER_NAMES = {dtype.numpy_name: dtype.name for dtype in DTYPES.values() if dty
 
 
 def suggest_dtype(name: str) -> str:
-    """A hint for a name that is no dtype: the one that was probably meant, and all names."""
+    """A hint for a name that is not a dtype: the one that was probably meant, and all names."""
     meant = _OTHER_NAMES.get(name.lower()) or next(iter(difflib.get_close_matches(name.lower(), DTYPES, n=1)), None)
     known = "known are " + ", ".join(DTYPES)
     return f"did you mean {meant}? {known}" if meant else known

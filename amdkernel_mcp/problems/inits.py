@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import re
+from math import isfinite
 from typing import Literal
 
+from amdkernel_mcp.expressions import Expression, ExpressionError, parse_expression
 from amdkernel_mcp.problems.dtypes import DType
-from amdkernel_mcp.problems.expressions import Expression, ExpressionError, parse_expression
 from amdkernel_mcp.problems.problem import Init
 
 _INIT = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*$", re.DOTALL)
@@ -40,7 +41,7 @@ def parse_init(text: str, dtype: DType) -> Init:
         bounds = _expressions(inner)
         return Init(kind="integers", text=text, low=bounds[0], high=bounds[1])
     raise InitError(
-        f"{text!r} is no init; known are normal, uniform, zeros, ones, arange, integers(low, high),"
+        f"{text!r} is not an init; known are normal, uniform, zeros, ones, arange, integers(low, high),"
         " normal(mean, deviation), uniform(low, high)"
     )
 
@@ -51,6 +52,8 @@ def _numbers(kind: str, inner: str) -> tuple[float, float]:
         first, second = (float(part) for part in inner.split(","))
     except ValueError:
         raise InitError(f"{kind} takes two numbers {names}, not ({inner})") from None
+    if not (isfinite(first) and isfinite(second)):
+        raise InitError(f"{kind} takes finite numbers")
     if second < (0 if kind == "normal" else first):
         raise InitError(f"{kind}({inner}): the second number of {names} is too small")
     return first, second
@@ -67,7 +70,7 @@ def _expressions(inner: str | None) -> tuple[Expression, Expression]:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between the commas that stand in no parentheses."""
+    """The parts between the commas outside parentheses."""
     parts, depth = [""], 0
     for character in text:
         depth += {"(": 1, ")": -1}.get(character, 0)

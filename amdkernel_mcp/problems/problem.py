@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from amdkernel_mcp.expressions import Expression
 from amdkernel_mcp.problems.dtypes import DType
-from amdkernel_mcp.problems.expressions import Expression
 
 Role = Literal["in", "out", "inout", "scalar"]
 Number = int | float

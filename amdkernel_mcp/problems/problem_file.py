@@ -9,24 +9,31 @@ import re
 import tomllib
 import warnings
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import Any, NoReturn
 
 from amdkernel_mcp.bundled import folder as bundled_folder
 from amdkernel_mcp.errors import ProblemFileError
+from amdkernel_mcp.expressions import Expression, ExpressionError, parse_expression
+from amdkernel_mcp.problems import toml_limits
 from amdkernel_mcp.problems.dtypes import DTYPES, DType, suggest_dtype
-from amdkernel_mcp.problems.expressions import Expression, ExpressionError, parse_expression
 from amdkernel_mcp.problems.inits import InitError, default_init, parse_init
 from amdkernel_mcp.problems.problem import Argument, Case, Init, Number, Problem, Role
 from amdkernel_mcp.problems.toml_lines import TomlLines
 
-_LARGEST_FILE = 1 << 20
-_LARGEST_ARRAY = 2 << 30  # bytes
+_LARGEST_REFERENCE = 1 << 20  # bytes
+_LARGEST_ARRAY = 2 << 30
+_LARGEST_TOGETHER = 4 << 30  # all arrays of all cases
+_MOST = {"arguments": 64, "cases": 256}
+_MOST_VALUES = 64  # in a case
+_MOST_DIMENSIONS = 8
+_LONGEST_NAME = 100
 _ROLES: dict[str, Role] = {"in": "in", "out": "out", "inout": "inout"}
 
 
 def bundled_problems() -> list[str]:
-    """The names of the problems that travel with the package."""
+    """The names of the bundled problems."""
     return sorted(path.parent.name for path in bundled_folder("examples").glob("*/problem.toml"))
 
 
@@ -46,27 +53,31 @@ def load_problem(name_or_path: str | Path) -> Problem:
     reference = path / "reference.py"
     if not reference.is_file():
         raise ProblemFileError(
-            f"{file} has no reference.py beside it", file=str(reference), hint="docs/problems.md shows one"
+            f"{file} has no reference.py next to it", file=str(reference), hint="docs/problems.md shows one"
         )
-    text = _read(reference)
+    declared = _ProblemReader(file, _read(file, toml_limits.MAX_BYTES))
+    text = _read(reference, _LARGEST_REFERENCE)
     line = _find_reference(reference, text)
-    return _ProblemReader(file, _read(file)).problem(text, str(reference), line)
+    return declared.problem(text, str(reference), line)
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, limit: int) -> str:
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise ProblemFileError(f"{path.name} is larger than 1 MiB", file=str(path))
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
     except OSError as error:
         raise ProblemFileError(f"{path.name} cannot be read: {error.strerror}", file=str(path)) from None
+    if len(data) > limit:
+        raise ProblemFileError(f"{path.name} is larger than {limit >> 10} KiB", file=str(path), line=1)
+    try:
+        return data.decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        line = data[: error.start].count(b"\n") + 1
         raise ProblemFileError(f"{path.name} is not UTF-8", file=str(path), line=line) from None
 
 
 def _find_reference(path: Path, text: str) -> int:
-    """The line of `def reference`. The text is parsed here, and run in a sandbox only."""
+    """The line of `def reference`. The text is only parsed here; it runs in a sandbox."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about escapes in the user's strings
@@ -96,13 +107,16 @@ class _ProblemReader:
 
     def __init__(self, file: Path, text: str) -> None:
         self._file = file
-        self._lines = TomlLines(text)
         try:
+            toml_limits.check_text(text)
             self._data = tomllib.loads(text)
+        except toml_limits.TooMuch as error:
+            raise ProblemFileError(error.message, file=str(file), line=error.line) from None
         except tomllib.TOMLDecodeError as error:
             found = re.search(r"at line (\d+)", str(error))
             line = int(found[1]) if found else len(text.splitlines())
             raise ProblemFileError(f"problem.toml is not TOML: {error}", file=str(file), line=line) from None
+        self._lines = TomlLines(text)
 
     def problem(self, reference: str, reference_file: str, reference_line: int) -> Problem:
         data = self._data
@@ -114,6 +128,7 @@ class _ProblemReader:
         if not any(argument.role in ("out", "inout") for argument in arguments):
             self._fail("no argument has the role out or inout: there is nothing to compare", "arguments", 0)
         cases = [self._case(table, ("cases", index), arguments) for index, table in enumerate(self._tables("cases"))]
+        self._check_total(cases, arguments)
         name = self._file.resolve().parent.name
         return Problem(
             name=name,
@@ -137,6 +152,8 @@ class _ProblemReader:
             self._fail(f"`{key}` must be tables: [[{key}]]", key)
         if not tables:
             self._fail(f"the problem has no [[{key}]]", key)
+        if len(tables) > _MOST[key]:
+            self._fail(f"the problem has {len(tables)} [[{key}]], more than {_MOST[key]}", key, 0)
         return tables
 
     def _known_keys(self, table: dict[str, Any], path: tuple[str | int, ...], known: Sequence[str]) -> None:
@@ -144,7 +161,7 @@ class _ProblemReader:
             if key not in known:
                 near = difflib.get_close_matches(key, known, n=1)
                 self._fail(
-                    f"unknown key `{key}`" + (f"; did you mean `{near[0]}`?" if near else ""),
+                    f"unknown key `{key[:_LONGEST_NAME]}`" + (f"; did you mean `{near[0]}`?" if near else ""),
                     *path,
                     key,
                     hint="known here are " + ", ".join(known),
@@ -153,7 +170,7 @@ class _ProblemReader:
     def _text(self, table: dict[str, Any], key: str, default: str) -> str:
         value = table.get(key, default)
         if not isinstance(value, str):
-            self._fail(f"`{key}` must be a text", key)
+            self._fail(f"`{key}` must be a string", key)
         return value
 
     def _rtol(self) -> float | None:
@@ -163,7 +180,7 @@ class _ProblemReader:
         self._known_keys(table, ("tolerance",), ("rtol",))
         rtol = table.get("rtol")
         if rtol is not None and (not isinstance(rtol, Number) or isinstance(rtol, bool) or not 0 <= rtol < 1):
-            self._fail(f"`rtol` must be a number from 0 to below 1, not {rtol!r}", "tolerance", "rtol")
+            self._fail(f"`rtol` must be a number from 0 to below 1, not {_shown(rtol)}", "tolerance", "rtol")
         return None if rtol is None else float(rtol)
 
     # ---- [[arguments]] ----
@@ -182,9 +199,11 @@ class _ProblemReader:
         if name is None:
             self._fail("an argument has no `name`", *path)
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or keyword.iskeyword(name):
-            self._fail(f"{name!r} cannot be the name of an argument: a parameter of C and Python is", *path, "name")
+            self._fail(f"{_shown(name)} cannot be the name of a parameter in C and Python", *path, "name")
+        if len(name) > _LONGEST_NAME:
+            self._fail(f"the name of an argument has more than {_LONGEST_NAME} characters", *path, "name")
         if name in ("held_out", "min", "max", "ceil_div"):
-            self._fail(f"{name!r} has a meaning of its own and cannot be the name of an argument", *path, "name")
+            self._fail(f"{name!r} is reserved and cannot be the name of an argument", *path, "name")
         return name
 
     def _dtype(self, name: str, table: dict[str, Any], path: tuple[str, int]) -> DType:
@@ -192,7 +211,9 @@ class _ProblemReader:
         if dtype is None:
             self._fail(f"argument `{name}` has no `dtype`", *path)
         if not isinstance(dtype, str) or dtype not in DTYPES:
-            self._fail(f"argument `{name}`: unknown dtype {dtype!r}", *path, "dtype", hint=suggest_dtype(str(dtype)))
+            self._fail(
+                f"argument `{name}`: unknown dtype {_shown(dtype)}", *path, "dtype", hint=suggest_dtype(str(dtype))
+            )
         return DTYPES[dtype]
 
     def _shape(self, name: str, table: dict[str, Any], path: tuple[str, int]) -> tuple[Expression, ...] | None:
@@ -206,9 +227,15 @@ class _ProblemReader:
                 "shape",
                 hint="leave `shape` out for a scalar argument",
             )
+        if len(shape) > _MOST_DIMENSIONS:
+            self._fail(
+                f"argument `{name}`: `shape` has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}", *path, "shape"
+            )
         for dimension in shape:
             if not isinstance(dimension, int | str) or isinstance(dimension, bool):
-                self._fail(f"argument `{name}`: {dimension!r} in `shape` is no integer expression", *path, "shape")
+                self._fail(
+                    f"argument `{name}`: {_shown(dimension)} in `shape` is not an integer expression", *path, "shape"
+                )
         try:
             return tuple(parse_expression(dimension) for dimension in shape)
         except ExpressionError as error:
@@ -217,7 +244,7 @@ class _ProblemReader:
     def _role(self, name: str, table: dict[str, Any], path: tuple[str, int], *, is_array: bool) -> Role:
         role = table.get("role")
         if role is not None and role not in _ROLES:
-            self._fail(f"argument `{name}`: unknown role {role!r}; known are in, out, inout", *path, "role")
+            self._fail(f"argument `{name}`: unknown role {_shown(role)}; known are in, out, inout", *path, "role")
         if is_array:
             if role is None:
                 self._fail(f"argument `{name}` is an array and has no `role`: in, out or inout", *path)
@@ -241,7 +268,7 @@ class _ProblemReader:
         if init is None:
             return default_init(dtype)
         if not isinstance(init, str):
-            self._fail(f'argument `{name}`: `init` must be a text such as "normal"', *path, "init")
+            self._fail(f'argument `{name}`: `init` must be a string such as "normal"', *path, "init")
         try:
             return parse_init(init, dtype)
         except InitError as error:
@@ -251,7 +278,7 @@ class _ProblemReader:
         seen: set[str] = set()
         for index, argument in enumerate(arguments):
             if argument.name in seen:
-                self._fail(f"two arguments are called `{argument.name}`", "arguments", index, "name")
+                self._fail(f"two arguments are named `{argument.name}`", "arguments", index, "name")
             seen.add(argument.name)
 
     # ---- [[cases]] ----
@@ -261,6 +288,8 @@ class _ProblemReader:
         if not isinstance(held_out, bool):
             self._fail("`held_out` must be true or false", *path, "held_out")
         given = {key: value for key, value in table.items() if key != "held_out"}
+        if len(given) > _MOST_VALUES:
+            self._fail(f"case {path[1] + 1} has {len(given)} values, more than {_MOST_VALUES}", *path)
         arrays = {argument.name for argument in arguments if argument.role != "scalar"}
         dtypes = {argument.name: argument.dtype for argument in arguments if argument.role == "scalar"}
         values: dict[str, Number] = {}
@@ -279,15 +308,24 @@ class _ProblemReader:
 
     def _number(self, key: str, value: Any, dtype: DType | None, path: tuple[str, int]) -> Number:
         if not re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII):
-            self._fail(f"{key!r} cannot be the name of a scalar", *path, key)
+            self._fail(f"{_shown(key)} cannot be the name of a scalar", *path, key)
         if not isinstance(value, Number) or isinstance(value, bool):
-            self._fail(f"`{key}` must be a number, not {value!r}", *path, key)
+            self._fail(f"`{key}` must be a number, not {_shown(value)}", *path, key)
         if dtype and dtype.kind == "int" and not isinstance(value, int):
-            self._fail(f"`{key}` is {dtype.name} and must be a whole number, not {value!r}", *path, key)
+            self._fail(f"`{key}` is {dtype.name} and must be a whole number, not {_shown(value)}", *path, key)
         limits = (dtype.smallest, dtype.largest) if dtype else (-(2**63), 2**63 - 1)
         if not limits[0] <= value <= limits[1]:
             self._fail(f"`{key}` = {value} does not fit into {dtype.name if dtype else 'i64'}", *path, key)
         return value
+
+    def _check_total(self, cases: Sequence[Case], arguments: Sequence[Argument]) -> None:
+        """Inputs and outputs of all cases are held at the same time."""
+        total = 0
+        for index, case in enumerate(cases):
+            total += sum(a.dtype.bytes * prod(case.shape_of(a)) for a in arguments if a.shape is not None)
+            if total > _LARGEST_TOGETHER:
+                limit = _LARGEST_TOGETHER >> 20
+                self._fail(f"the arrays of cases 1 to {index + 1} together take more than {limit} MiB", "cases", index)
 
     def _check_size(self, case: Case, argument: Argument, path: tuple[str, int]) -> None:
         bounds = (argument.init.low, argument.init.high) if argument.init else ()
@@ -298,9 +336,7 @@ class _ProblemReader:
             self._fail(f"case {path[1] + 1}, argument `{argument.name}`: {error.message}", *path)
         if any(size < 1 for size in shape):
             self._fail(f"case {path[1] + 1}: `{argument.name}` has the empty shape {list(shape)}", *path)
-        size = argument.dtype.bytes
-        for dimension in shape:
-            size *= dimension
+        size = argument.dtype.bytes * prod(shape)
         if size > _LARGEST_ARRAY:
             self._fail(f"case {path[1] + 1}: `{argument.name}` takes {size >> 20} MiB, more than 2048", *path)
         if argument.init and argument.init.kind == "integers":
@@ -308,3 +344,9 @@ class _ProblemReader:
             if low >= high or not inside:
                 why = "do not fit into " + argument.dtype.name if low < high else "hold no integer: high is exclusive"
                 self._fail(f"argument `{argument.name}`: the bounds {low} and {high} of `init` {why}", *path)
+
+
+def _shown(value: object) -> str:
+    """The value as the file may have it, cut to a readable length."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"

@@ -1,4 +1,4 @@
-"""Where things stand in a TOML file; tomllib tells values only."""
+"""The lines of tables and keys in a TOML file; tomllib gives values only."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 Path = tuple[str | int, ...]
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\-\"' ]+?)\s*\]\]?\s*(?:#.*)?$")
+_LOOKED_AT = 300  # characters of a line: patterns over blanks take the square of their number
 _KEY = re.compile(r"\s*([\w.\-\"']+)\s*=(.*)")
 
 
@@ -21,7 +22,7 @@ class TomlLines:
         in_string = False
         for number, line in enumerate(text.splitlines(), start=1):
             if not in_string:
-                self._read(line, number)
+                self._read(line[:_LOOKED_AT], number)
             in_string ^= (line.count('"""') + line.count("'''")) % 2 == 1
 
     def line_of(self, *path: str | int) -> int:

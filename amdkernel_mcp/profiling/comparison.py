@@ -1,4 +1,4 @@
-"""By which figures one kernel is better than another."""
+"""The figures by which two kernels differ."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
 from amdkernel_mcp.results.quantity import Evidence, Metric
 
-TELLING = 1.1
+NOTICEABLE = 1.1
 """Figures that differ by less than this factor are left out."""
 
-# True: less is better. Order: what decides first.
+# True: less is better. The most decisive first.
 _LESS_IS_BETTER: dict[str, bool] = {
     "Modelled Time": True,
     "Kernel Time": True,
@@ -47,7 +47,7 @@ _SUMMED = {name for name in _LESS_IS_BETTER if name.startswith(("SQ", "bytes_", 
 
 @dataclass(frozen=True)
 class Difference:
-    """One figure of both kernels; `better`: the second kernel's is."""
+    """One figure of both kernels; `better` says that the second kernel's is the better one."""
 
     metric: str
     unit: str
@@ -64,31 +64,31 @@ class Difference:
     @property
     def _change(self) -> str:
         if not self.after or not self.before:
-            return "none any more" if not self.after else "new"
+            return "now 0" if not self.after else "new"
         factor = max(self.after, self.before) / min(self.after, self.before)
         return f"{factor:.3g} times {'less' if self.after < self.before else 'more'}"
 
 
 def compare(before: ProfileResult, after: ProfileResult) -> list[Difference]:
-    """The figures that tell the two apart, what decides first; counts are summed over all kernels of a profile.
+    """The figures that differ, the most decisive first. Counts are summed over all kernels of a profile.
 
-    Figures that only the largest kernel has (shares, registers) are those of the kernel with most time.
+    Figures that cannot be summed (shares, registers) are those of the kernel with most time.
     """
     differences = []
     for name, less_is_better in _LESS_IS_BETTER.items():
         one, other = _figure(before.kernels, name), _figure(after.kernels, name)
         if one is None or other is None or one.value is None or other.value is None:
             continue
-        if not _tells(one.value, other.value):
+        if not _differs(one.value, other.value):
             continue
         better = (other.value < one.value) == less_is_better
         differences.append(Difference(name, other.unit, other.evidence, one.value, other.value, better))
     return differences
 
 
-def _tells(one: float, other: float) -> bool:
+def _differs(one: float, other: float) -> bool:
     small, large = sorted((one, other))
-    return large > 0 and (small <= 0 or large / small >= TELLING)
+    return large > 0 and (small <= 0 or large / small >= NOTICEABLE)
 
 
 def _figure(kernels: Sequence[KernelProfile], name: str) -> Metric | None:

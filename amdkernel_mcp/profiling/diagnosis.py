@@ -1,15 +1,15 @@
-"""What an emulated kernel could do better, and what is not its trouble."""
+"""The diagnosis of emulated kernels: what to improve, and what is ruled out."""
 
 from collections.abc import Sequence
 
-from amdkernel_mcp.profiling.rules.emulated import RULES, RuledOut
+from amdkernel_mcp.profiling.rules.answer import RuledOut, finding
+from amdkernel_mcp.profiling.rules.emulated import RULES
 from amdkernel_mcp.profiling.rules.facts import Facts
-from amdkernel_mcp.profiling.rules.finding import finding
 from amdkernel_mcp.results.kernels import Diagnosis
 
 
 def diagnose(kernels: Sequence[Facts]) -> list[Diagnosis]:
-    """Findings, the kernel with most modelled time first; the last of each kernel says what was ruled out, and why."""
+    """Findings, the kernel with most modelled time first; the last row of each lists what is ruled out, and why."""
     named = len(kernels) > 1
     found: list[Diagnosis] = []
     for facts in sorted(kernels, key=lambda facts: -facts.model.time_us):
@@ -17,13 +17,13 @@ def diagnose(kernels: Sequence[Facts]) -> list[Diagnosis]:
         answers = [answer for rule in RULES if (answer := rule(facts)) is not None]
         found += [a.model_copy(update={"finding": prefix + a.finding}) for a in answers if isinstance(a, Diagnosis)]
         if ruled_out := [answer for answer in answers if isinstance(answer, RuledOut)]:
-            found.append(_why_not(prefix, ruled_out))
+            found.append(_ruled_out(prefix, ruled_out))
     return found
 
 
-def _why_not(prefix: str, ruled_out: Sequence[RuledOut]) -> Diagnosis:
+def _ruled_out(prefix: str, answers: Sequence[RuledOut]) -> Diagnosis:
     return finding(
-        f"{prefix}Not the trouble: {', '.join(answer.what for answer in ruled_out)}",
-        because="\n".join(f"{answer.what}: {answer.because}" for answer in ruled_out),
-        advice="look elsewhere first",
+        f"{prefix}Ruled out: {', '.join(answer.what for answer in answers)}",
+        because="\n".join(f"{answer.what}: {answer.because}" for answer in answers),
+        advice="nothing here: these do not limit this kernel",
     )

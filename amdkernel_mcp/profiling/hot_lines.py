@@ -1,4 +1,4 @@
-"""Where the executed instructions and the memory traffic come from in the source."""
+"""Which source lines execute the most instructions and cause the most memory traffic."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -9,7 +9,7 @@ from amdkernel_mcp.results.kernels import HotLine, LineMemory
 LONGEST_LINE = 120
 LINE_BYTES = 128
 MOST_HOT, MOST_BUSY = 10, 5
-"""Lines of a profile: those with most instructions, and of the others those that move most."""
+"""Lines in a profile: those with most instructions, and of the others those that move most data."""
 
 Counts = Mapping[int, PcCounts]
 """What the instructions of each source line did."""
@@ -30,17 +30,17 @@ class LineTable:
     source: tuple[str, ...] = ()
 
     def text(self, line: int) -> str:
-        """The source of a line, without what is behind its first characters."""
+        """The source of a line, cut to LONGEST_LINE characters."""
         return self.source[line - 1].strip()[:LONGEST_LINE] if 0 < line <= len(self.source) else ""
 
     @property
     def most_conflicting_line(self) -> int | None:
-        """The line that loses most LDS cycles, or None where no line loses any."""
+        """The line that loses most LDS cycles to conflicts; None where no line loses any."""
         return _most(self.lds, lambda counts: counts.lds_conflicts)
 
 
 def most_wasteful_line(counts_of: Counts) -> int | None:
-    """Of the lines that touch more bytes than they ask for, the one that wastes most."""
+    """The line that touches most bytes beyond those that it requests; None where no line does."""
     return _most(counts_of, lambda counts: LINE_BYTES * counts.lines - counts.bytes)
 
 
@@ -56,8 +56,8 @@ NO_LINES = LineTable({}, {}, {}, {}, NONE)
 def line_table(dispatches: Iterable[Dispatch], *, line_of: Callable[[int], int | None], source: str) -> LineTable:
     """Counts by line of `source`, all dispatches together.
 
-    `line_of` gives the user's line of a virtual address, or None. Instructions without a line count in the whole, so
-    that the shares say what part of everything a line is.
+    `line_of` returns the user's line of a virtual address, or None. Instructions without a line count in the whole, so
+    that a line's share is its share of all instructions.
     """
     whole = NONE
     by_line, loads, stores, lds = (dict[int, PcCounts]() for _ in range(4))
@@ -68,14 +68,14 @@ def line_table(dispatches: Iterable[Dispatch], *, line_of: Callable[[int], int |
             if line is None:
                 continue
             kinds = ((counts.lines and not counts.lines_stored, loads), (counts.lines_stored, stores))
-            for there, table in ((True, by_line), *kinds, (counts.lds_cycles, lds)):
-                if there:
+            for touched, table in ((True, by_line), *kinds, (counts.lds_cycles, lds)):
+                if touched:
                     table[line] = _sum(table.get(line, NONE), counts)
     return LineTable(by_line, loads, stores, lds, whole, tuple(source.splitlines()))
 
 
 def hot_lines(table: LineTable) -> list[HotLine]:
-    """The lines with most wave-instructions, hottest first, then others that move much; empty without counts.
+    """The lines with most wave-instructions, hottest first, then others that move much data; empty without counts.
 
     Shares are shares of instructions, not of time: few instructions can move most of the data.
     """
@@ -106,7 +106,7 @@ def _hot_line(table: LineTable, line: int) -> HotLine:
 
 
 def _line_memory(table: LineTable, line: int) -> LineMemory | None:
-    """What the line's instructions asked of memory, and what a model says was moved for it; None if they did not."""
+    """What the line's instructions requested from memory and what the model moves for it; None if they access none."""
     loads, stores, lds = (counts.get(line, NONE) for counts in (table.loads, table.stores, table.lds))
     moved = _sum(loads, stores)
     if not moved.lines and not lds.lds_cycles:

@@ -1,31 +1,31 @@
-"""From a recording on disk to a profile: metrics with notes, warnings, and a diagnosis where the data allow one."""
+"""The profile of a recording on disk: metrics with notes, warnings, and a diagnosis where the data allows one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, median
 
 from amdkernel_mcp.hardware.specs import Gpu, gpu_by_name, lookup
-from amdkernel_mcp.profiling.metrics.evaluation import DILUTED, Aggregation, constants, counted, evaluate, kernel_ns
+from amdkernel_mcp.profiling.metrics.evaluation import Aggregation, constants, counted, evaluate, kernel_ns
 from amdkernel_mcp.profiling.metrics.metric import quantity
 from amdkernel_mcp.profiling.metrics.recorded import definitions
 from amdkernel_mcp.profiling.readers.read import read_recording
 from amdkernel_mcp.profiling.readers.recording import KernelTotals, RecordedDispatch, Recording
+from amdkernel_mcp.profiling.report import reason, warnings
 from amdkernel_mcp.profiling.rules.recorded import bound_of, diagnose_recording
 from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
 from amdkernel_mcp.results.quantity import Metric
 
-SHORT_NS = 20_000
 MOST_RAW_COUNTERS = 64
-"""A workload folder has hundreds; above this only the counters that say most are repeated beside the metrics."""
-_SAYS_MOST = ("SQ_WAVES", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_VMEM_RD",
+"""A workload folder has hundreds; above this number a profile lists only the most important counters."""
+_MOST_IMPORTANT = ("SQ_WAVES", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_VMEM_RD",
               "SQ_INSTS_VMEM_WR", "SQ_INSTS_MFMA", "SQ_LDS_BANK_CONFLICT", "GRBM_GUI_ACTIVE")  # fmt: skip
 
 
 def import_recording(path: Path, *, gpu: str | None = None, rule: Aggregation = "mean_of_ratios") -> ProfileResult:
     """The profile of what a profiler wrote to `path`, kernels with most time first.
 
-    `gpu` names the part when the recording does not, or is wrong about it. `rule` says how dispatches are averaged.
-    Raises ProfileFileError for what cannot be read or must not be believed, UnknownTargetError for an unknown `gpu`.
+    `gpu` names the GPU where the recording does not, or names a wrong one. `rule` says how dispatches are averaged.
+    Raises ProfileFileError for a recording that is damaged or inconsistent, UnknownTargetError for an unknown `gpu`.
     """
     given = gpu_by_name(gpu) if gpu else None
     recording = read_recording(path)
@@ -38,24 +38,24 @@ def import_recording(path: Path, *, gpu: str | None = None, rule: Aggregation = 
     return ProfileResult(
         kernels=kernels,
         diagnosis=diagnose_recording(kernels),
-        reason=_reason(recording, part, rule),
-        warnings=[*recording.warnings, *about_gpu, *_warnings(recording, kernels)],
+        reason=reason(recording, part, rule),
+        warnings=[*recording.warnings, *about_gpu, *warnings(recording, kernels)],
     )
 
 
 def _part(recording: Recording, given: Gpu | None) -> tuple[Gpu | None, list[str]]:
-    """The GPU whose figures are used, and what the recording says that does not fit it."""
+    """The GPU whose figures are used, and where the recording contradicts them."""
     device = recording.device
     found = given or lookup(device.name, cus=device.cus) or lookup(device.gfx, cus=device.cus) or lookup(device.name)
     if found is None:
-        what = f"{device.gfx} with {device.cus} CUs" if device.gfx else "which the recording does not name"
-        return None, [f"no figures are known for this GPU, {what}: with --gpu percentages are computed"]
+        what = f"{device.gfx} with {device.cus} CUs" if device.gfx else "the recording does not name it"
+        return None, [f"unknown GPU ({what}): no percentages of peaks; name it with --gpu"]
     odd = []
     if device.gfx and device.gfx.split(":")[0] != found.gfx:
-        odd.append(f"the recording says {device.gfx}, the figures are of {found.name} ({found.gfx})")
+        odd.append(f"the recording names {device.gfx}, but the figures used are those of {found.name} ({found.gfx})")
     for what, theirs, ours in (("CUs", device.cus, found.cus), ("XCDs", device.xcds, found.xcds)):
         if theirs and theirs != ours:
-            odd.append(f"the recording says {theirs} {what}; used are {ours}, the figure of {found.name}")
+            odd.append(f"the recording says {theirs} {what}; the {ours} of {found.name} are used")
     return found, odd
 
 
@@ -94,7 +94,7 @@ def _times(dispatches: Sequence[RecordedDispatch]) -> dict[str, Metric]:
 
 
 def _shape(dispatch: RecordedDispatch) -> dict[str, Metric]:
-    """Launch and resources as the profiler printed them, registers rounded up to what is allocated."""
+    """Launch and resources as the profiler printed them; it rounds registers up to what is allocated."""
     shape = dispatch.shape
     rows = (
         ("Grid", shape.grid_items, "work-items"), ("Workgroup", shape.workgroup_items, "work-items"),
@@ -105,7 +105,7 @@ def _shape(dispatch: RecordedDispatch) -> dict[str, Metric]:
 
 
 def _raw(dispatches: Sequence[RecordedDispatch]) -> dict[str, Metric]:
-    """Each counter as it was recorded, the mean over the dispatches that have it; the first pass counts."""
+    """Each counter as recorded: the mean over the dispatches that have it, from the first pass that has it."""
     values: dict[str, list[float]] = {}
     for dispatch in dispatches:
         first: dict[str, float] = {}
@@ -113,7 +113,7 @@ def _raw(dispatches: Sequence[RecordedDispatch]) -> dict[str, Metric]:
             first |= one.counters
         for name, value in first.items():
             values.setdefault(name, []).append(value)
-    shown = values if len(values) <= MOST_RAW_COUNTERS else {n: values[n] for n in _SAYS_MOST if n in values}
+    shown = values if len(values) <= MOST_RAW_COUNTERS else {n: values[n] for n in _MOST_IMPORTANT if n in values}
     return {name: quantity(fmean(found), "count", "measured") for name, found in shown.items()}
 
 
@@ -127,39 +127,3 @@ def _totals(row: KernelTotals) -> KernelProfile:
     metrics = {name: quantity(value, "ns", "measured") for name, value in rows.items()}
     metrics["Dispatches"] = quantity(row.calls, "count", "measured")
     return KernelProfile(name=row.kernel, dispatches=row.calls, metrics=metrics, bound=None)
-
-
-def _reason(recording: Recording, gpu: Gpu | None, rule: Aggregation) -> str:
-    where = gpu.name if gpu else "an unknown GPU"
-    how = "means over dispatches" if rule == "mean_of_ratios" else "sums over dispatches"
-    return f"{recording.format} from {where}; ratios are {how} ({rule})"
-
-
-def _warnings(recording: Recording, kernels: Sequence[KernelProfile]) -> list[str]:
-    warnings = []
-    has_counters = any(dispatch.passes for dispatch in recording.dispatches)
-    if has_counters and not recording.timed_apart and any(kernel_ns(d) for d in recording.dispatches):
-        warnings.append("times are of runs that counted, which slows kernels down: add a --kernel-trace run for time")
-    if recording.dispatches and not all(kernel_ns(dispatch) for dispatch in recording.dispatches):
-        warnings.append("some dispatches have no duration: their rates are not_measured")
-    for kernel in kernels[:5]:
-        warnings += _about(kernel)
-    return warnings
-
-
-def _about(kernel: KernelProfile) -> list[str]:
-    name, metrics = kernel.name[:60], kernel.metrics
-    found = []
-    time_ns = metrics["Kernel Time"].value
-    if time_ns and time_ns < SHORT_NS:
-        found.append(f"{name}: {time_ns / 1000:.1f} us is too short for a verdict on what bounds it")
-    dilution = metrics.get("GUI_ACTIVE time / Kernel Time")
-    if dilution and dilution.value and dilution.value > DILUTED:
-        found.append(
-            f"{name}: GRBM_GUI_ACTIVE is {dilution.value:.1f} times the kernel's time, so percentages of it are lower "
-            "bounds"
-        )
-    longest, middle = metrics.get("Kernel Time, longest"), metrics.get("Kernel Time, median")
-    if longest and middle and longest.value and middle.value and longest.value > 2 * middle.value:
-        found.append(f"{name}: the longest dispatch took {longest.value / middle.value:.1f} times the median")
-    return found

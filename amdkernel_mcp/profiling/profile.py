@@ -13,7 +13,7 @@ from amdkernel_mcp.results.kernels import KernelProfile, KernelResources, Profil
 
 
 class Lines(Protocol):
-    """A code object's line table."""
+    """The line table of a code object."""
 
     def line_of(self, address: int, /) -> int | None:
         """The user's line of a virtual address, or None."""
@@ -40,12 +40,12 @@ def profile(
     kernels.sort(key=lambda facts: -facts.model.time_us)
     profiles = [_kernel(facts) for facts in kernels]
     if not profiles:
-        return ProfileResult(target=target, reason="no dispatch was recorded")
+        return ProfileResult(target=target, reason="the kernel was not launched: no dispatch was recorded")
     return ProfileResult(
         target=target,
         kernels=profiles,
         diagnosis=diagnose(kernels),
-        reason=f"exact counts of the emulator; times and bounds are modelled on an {gpu.name}, nothing was measured",
+        reason=f"exact counts of the emulator; times and bounds are modelled for an {gpu.name}, not measured",
     )
 
 

@@ -1,8 +1,8 @@
 """How rocprofv3 is called on a GPU: which counters go into which pass, and the command lines. Nothing is run here.
 
 Limits per pass by hardware block: rocprofiler-sdk, gfx9. GRBM_GUI_ACTIVE is in every pass, since a denominator of
-another pass has been up to seven times too large; time comes from a pass of its own that counts nothing. Unproven on
-hardware: this code was written without a GPU at hand.
+another pass has been up to seven times too large; time comes from a pass of its own that counts nothing. Not tested on
+hardware: no GPU was available.
 """
 
 from collections import Counter

@@ -26,7 +26,7 @@ CardKind = Literal["api", "isa", "counter", "error", "arch"]
 
 
 class Card(Result):
-    """What is known of one exact name."""
+    """The facts about one exact name."""
 
     ref: str = Field(description="Give this to read_doc")
     kind: CardKind
@@ -42,7 +42,7 @@ class SearchResult(Result):
     """The sections that answer a query best."""
 
     query: str
-    exact: list[Card] = Field(default=[], description="Cards of the very names in the query; the surest answer")
+    exact: list[Card] = Field(default=[], description="Cards of the exact names in the query; the most reliable answer")
     results: list[Hit]
     applied: list[str] = Field(default=[], description="Aliases and spelling corrections that were applied")
     note: str | None = None
@@ -70,4 +70,4 @@ class ReadResult(Result):
     next_start: int | None = Field(description="Give this as `start` to read on; null at the end")
     total_chars: int
     sections: list[SectionRef] = []
-    note: str | None = Field(default=None, description="Says so where the page is of another version than this node")
+    note: str | None = Field(default=None, description="Set where the page is for another version than this node")

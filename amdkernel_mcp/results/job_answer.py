@@ -1,4 +1,4 @@
-"""What answers that may take longer than a caller waits have in common."""
+"""The keys of answers that may take longer than a caller waits."""
 
 from typing import Literal
 
@@ -26,8 +26,9 @@ class JobAnswer(Result):
 
     status: JobStatus = Field(default="done", description="`running`: call get_job with job_id")
     job_id: str | None = None
-    progress: str | None = Field(default=None, description="What is being done at the moment")
+    progress: str | None = Field(default=None, description="The current step")
     isolation: Isolation | None = Field(default=None, description="`none`: the code ran without a container")
     target: str | None = None
+    not_cached: list[str] = Field(default=[], description="What could not be kept for the next call, and why")
     artefacts: list[Artefact] = []
-    left_out: list[str] = Field(default=[], description="What did not fit; the artefact `whole answer` has it")
+    left_out: list[str] = Field(default=[], description="What did not fit; the artefact `whole answer` contains it")

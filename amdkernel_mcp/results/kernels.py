@@ -47,11 +47,11 @@ class Diagnostic(Result):
 
 
 class KernelResources(Result):
-    """What one kernel of a code object takes, read off the code object."""
+    """The resources of one kernel, read from the code object."""
 
     name: str
     vgpr: int = Field(description="Vector registers of the unified file, AGPRs included, as `.vgpr_count` says")
-    agpr: int = Field(description="Of these the accumulation registers")
+    agpr: int = Field(description="Of these, accumulation registers")
     sgpr: int
     lds_bytes: int
     scratch_bytes: int
@@ -87,7 +87,7 @@ class Worst(Result):
 
 
 class CaseResult(Result):
-    """How a kernel did on one case, over all seeds and repeats."""
+    """The result of one case, over all seeds and repeats."""
 
     case: str
     held_out: bool
@@ -100,24 +100,24 @@ class CaseResult(Result):
 
 
 class Finding(Result):
-    """One thing that is wrong with a kernel, with the line of its source where it is known."""
+    """One mistake in a kernel, with its source line where it is known."""
 
     kind: FindingKind
     message: str
     line: int | None = None
-    called_from: list[int] = Field(default=[], description="Lines of the calls that lead to `line`, outwards")
+    called_from: list[int] = Field(default=[], description="Lines of the calls around `line`, innermost first")
     other_line: int | None = Field(
-        default=None, description="Of a race: the other access. Of an unset value: where it is used"
+        default=None, description="Of a race: the other access. Of an uninitialised value: where it is used"
     )
 
 
-class Coverage(Result):
-    """What the checks of the emulator looked at, in cases. What was left out is told in `note`, with the reason."""
+class CheckScope(Result):
+    """In how many cases the emulator checked what. `note` names the cases that were left out, with the reason."""
 
     cases: int
-    memory: int = Field(description="In which every access was checked: bounds, alignment, unset memory, inputs")
-    races: int = Field(description="In which races were looked for")
-    races_in_part: int = Field(default=0, description="Of these, where too much memory was shared to follow all of it")
+    memory: int = Field(description="Cases with every access checked: bounds, alignment, uninitialised memory, inputs")
+    races: int = Field(description="Cases checked for races")
+    races_in_part: int = Field(default=0, description="Of these, cases that share too much memory to check all of it")
     orders: int = Field(default=0, description="Cases that ran in other orders of waves and workgroups as well")
     note: str
 
@@ -130,8 +130,8 @@ class CheckResult(JobAnswer):
     evidence: Evidence = "not_measured"
     cases: list[CaseResult] = []
     findings: list[Finding] = []
-    notes: list[str] = Field(default=[], description="Worth knowing, and no mistake")
-    coverage: Coverage | None = Field(default=None, description="What was checked and what was not; null on a GPU")
+    notes: list[str] = Field(default=[], description="Observations that are not mistakes")
+    coverage: CheckScope | None = Field(default=None, description="What was checked and what was not; null on a GPU")
     seconds: float = 0.0
     code_object: str | None = None
     diagnostics: list[Diagnostic] = []
@@ -145,7 +145,7 @@ class BenchmarkResult(JobAnswer):
     speedup: Interval = Interval()
     time_us: Quantity = NOT_MEASURED
     baseline_time_us: Quantity = NOT_MEASURED
-    noise_floor: float | None = Field(default=None, description="Relative; what identical code differs by")
+    noise_floor: float | None = Field(default=None, description="Relative difference between runs of identical code")
     flags: list[str] = []
     limits_us: dict[str, Quantity] = Field(default={}, description="Lower bounds of the time, by resource")
     counters: dict[str, Metric] = {}
@@ -154,15 +154,15 @@ class BenchmarkResult(JobAnswer):
 
 
 class LineMemory(Result):
-    """What a source line asked of memory (exact), and what a model says was moved for it."""
+    """Bytes that a source line requested (exact), and the traffic that a model estimates for it."""
 
-    bytes_asked: int = Field(description="By active lanes, of any memory")
-    lds_bytes: int = Field(default=0, description="Of these, of LDS")
+    bytes_asked: int = Field(description="Requested by active lanes from any memory")
+    lds_bytes: int = Field(default=0, description="Of these, from LDS")
     bytes_touched: int = Field(description="128 B for each cache line that each instruction touches")
-    l1_hit: float | None = Field(default=None, description="Of the lines that loads touch, 0 to 1")
-    l2_hit: float | None = Field(default=None, description="Of what went on to the L2, 0 to 1")
+    l1_hit: float | None = Field(default=None, description="Share of the cache lines of loads that hit, 0 to 1")
+    l2_hit: float | None = Field(default=None, description="Share of the requests to the L2 that hit, 0 to 1")
     lds_cycles: int = 0
-    lds_conflicts: int = Field(default=0, description="Of these, lost to bank conflicts and atomics on one word")
+    lds_conflicts: int = Field(default=0, description="Of these, lost to bank conflicts and to atomics on one word")
     evidence: Evidence = "modelled"
 
 
@@ -174,8 +174,8 @@ class HotLine(Result):
     share: float = Field(description="Of all wave-instructions, 0 to 1")
     evidence: Evidence
     executions: int | None = Field(default=None, description="Wave-instructions")
-    active_lanes: float | None = Field(default=None, description="In a mean instruction")
-    divergent: int | None = Field(default=None, description="Times that a wave's active lanes parted")
+    active_lanes: float | None = Field(default=None, description="Mean over the instructions")
+    divergent: int | None = Field(default=None, description="Times that the active lanes of a wave diverged")
     memory: LineMemory | None = None
 
 
@@ -185,7 +185,7 @@ class KernelProfile(Result):
     name: str
     dispatches: int
     metrics: dict[str, Metric]
-    bound: str | None = Field(description="The resource that bounds the time, or null where the data do not tell")
+    bound: str | None = Field(description="The resource that bounds the time; null where the data do not show it")
     hot_lines: list[HotLine] = []
 
 

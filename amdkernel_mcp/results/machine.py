@@ -27,10 +27,10 @@ class TargetsResult(Result):
 
 
 class MissingInstruction(Result):
-    """One instruction that the emulator does not know, in one function of a code object."""
+    """One instruction that the emulator does not implement, in one function of a code object."""
 
     mnemonic: str
-    count: int = Field(description="How often it stands in the function")
+    count: int = Field(description="How often the function contains it")
     function: str | None = Field(description="Symbol of the kernel or device function")
     line: str | None = Field(description="`FILE:LINE` of the first one, where there is debug data")
     offset: int = Field(description="Virtual address of the first one in the code object")
@@ -38,7 +38,7 @@ class MissingInstruction(Result):
 
 
 class ImageCoverage(Result):
-    """One code object: how many instructions it has, and which of them the emulator does not know."""
+    """One code object: how many instructions it has, and which of them the emulator does not implement."""
 
     arch: str
     instructions: int
@@ -62,7 +62,7 @@ class CoverageResult(Result):
 
 
 class ArchCoverage(Result):
-    """What the emulator knows of all instructions of an architecture."""
+    """Which instructions of an architecture the emulator implements."""
 
     arch: str
     complete: bool

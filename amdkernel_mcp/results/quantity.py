@@ -8,7 +8,7 @@ Evidence = Literal["measured", "emulated", "modelled", "static", "not_measured"]
 
 
 class Result(BaseModel):
-    """Base of all answers: frozen, and no key that is not declared."""
+    """Base of all answers: frozen, declared keys only."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
 

@@ -1,4 +1,4 @@
-"""All that search and read draw on: the index, the declarations of this node's HIP headers, and the bundled facts."""
+"""Search and read over one index, the declarations of this node's HIP headers, and the bundled facts."""
 
 import re
 import threading
@@ -7,9 +7,12 @@ from pathlib import Path
 
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError
 from amdkernel_mcp.results.documentation import Card, ReadResult, SearchResult
-from amdkernel_mcp.search.cards.headers import Declarations, open_declarations
+from amdkernel_mcp.search.cards.declarations import Declarations, open_declarations
 from amdkernel_mcp.search.cards.lookup import KINDS, Lookup
+from amdkernel_mcp.search.checksum import damage_reported
+from amdkernel_mcp.search.formats.page import visible
 from amdkernel_mcp.search.index.index import Index, open_index
+from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.query import Query
 from amdkernel_mcp.search.query.search import search
 from amdkernel_mcp.search.quoting import fenced
@@ -18,16 +21,17 @@ from amdkernel_mcp.search.versions import Cited, Node, difference
 
 CARDS_CHARS = 2_200
 PAGE_CHARS = 20_000
+LONGEST_TEXT_CHARS = 10_000  # of a query or ref; longer ones are not written by hand
 _HIP_NAME = re.compile(r"\b(?:hip|HIP|cuda|CUDA|cu[A-Z]|__|atomic)\w+")
 _CARD_REF = re.compile(rf"^(?:{'|'.join(KINDS)}):.")
 _SHORTENED = "\n… read_doc({ref!r}) shows all of it."
 
 
 class Library:
-    """Opens what it needs on first use; `close` gives it free. Thread-safe as far as opening goes."""
+    """Opens what it needs on first use; `close` closes it. Opening is thread-safe."""
 
     def __init__(self, index_path: Path, declarations_path: Path, collect: Callable[[], object]) -> None:
-        """`collect` makes the file at `declarations_path`; it is called once, when a HIP name is first asked for."""
+        """`collect` writes the file at `declarations_path`; it is called once, with the first query for a HIP name."""
         self._index_path = index_path
         self._declarations_path = declarations_path
         self._collect = collect
@@ -41,11 +45,14 @@ class Library:
         query: str,
         *,
         limit: int = 5,
-        source: str | None = None,
-        arch: str | None = None,
-        rocm_version: str | None = None,
+        filters: SearchFilters = ANYTHING,
     ) -> SearchResult:
         """Cards of the names in the query, then the sections that answer it best. Raises DocumentationError."""
+        query = visible(query[:LONGEST_TEXT_CHARS])
+        with damage_reported(self._index_path):
+            return self._search(query, limit, filters)
+
+    def _search(self, query: str, limit: int, filters: SearchFilters) -> SearchResult:
         wants_hip = bool(_HIP_NAME.search(query))
         try:
             index = self.index()
@@ -55,9 +62,9 @@ class Library:
         lookup = Lookup(declarations, index)
 
         def cards(understood: Query) -> list[Card]:
-            return [] if source else fitted(lookup.cards_in(understood.text, also=understood.names))
+            return [] if filters.sources else fitted(lookup.cards_in(understood.text, also=understood.names))
 
-        result = search(index, query, limit, source=source, arch=arch, rocm_version=rocm_version, cards=cards)
+        result = search(index, query, limit, filters=filters, cards=cards)
         cited = [Cited(hit.source, hit.version, hit.url) for hit in result.results]
         return result.model_copy(update={"note": _joined(result.note, difference(_node(declarations), cited))})
 
@@ -71,7 +78,11 @@ class Library:
         find: str | None = None,
     ) -> ReadResult:
         """A card, or a piece of a page. Raises DocumentationError, naming the nearest refs."""
-        ref = ref.strip()
+        ref = visible(ref[:LONGEST_TEXT_CHARS]).strip()
+        with damage_reported(self._index_path):
+            return self._read(ref, section, start, max_chars, find)
+
+    def _read(self, ref: str, section: str | None, start: int, max_chars: int, find: str | None) -> ReadResult:
         names_card = bool(_CARD_REF.match(ref))
         declarations = self.declarations(make=bool(_HIP_NAME.search(ref)) and (names_card or "/" not in ref))
         index = self._index_or_none()
@@ -88,7 +99,7 @@ class Library:
             if near:
                 kind, _, name = ref.rpartition(":")
                 raise DocumentationError(
-                    f"nothing is known of {name[:100]!r}" + (f" as {kind}" if kind else ""),
+                    f"there is no card of {name[:100]!r}" + (f" as {kind}" if kind else ""),
                     hint=f"did you mean {', '.join(near)}?",
                 ) from None
             raise error
@@ -99,18 +110,18 @@ class Library:
         """The beginning of a page between fences that its text cannot close, and how to read on."""
         found = self.read(f"{source}/{path}", max_chars=PAGE_CHARS)
         about = ", ".join(filter(None, [f"{found.source}/{found.path}", found.version, found.url]))
-        more = f"\nThe page goes on: read_doc({found.ref!r}, start={found.next_start})." if found.next_start else ""
+        more = f"\nThe page continues: read_doc({found.ref!r}, start={found.next_start})." if found.next_start else ""
         return f"{fenced(found.text, about)}{more}"
 
     def index(self) -> Index:
-        """The index. Raises DocumentationError where there is none."""
+        """The index. Raises DocumentationError where it cannot be used."""
         with self._lock:
             if self._index is None:
                 self._index = open_index(self._index_path)
             return self._index
 
     def declarations(self, *, make: bool = False) -> Declarations | None:
-        """The declarations of this node's HIP headers; with `make` they are collected if they never were."""
+        """The declarations of this node's HIP headers; with `make` they are collected where there is no file."""
         with self._lock:
             if self._declarations is None:
                 self._declarations = open_declarations(self._declarations_path)
@@ -119,7 +130,7 @@ class Library:
                 try:
                     self._collect()
                 except AmdkernelError:
-                    return None  # no sandbox here: the index and the bundled facts must do
+                    return None  # no sandbox here: the index and the bundled facts remain
                 self._declarations = open_declarations(self._declarations_path)
             return self._declarations
 
@@ -139,7 +150,7 @@ class Library:
             return None
 
     def _without_index(self, query: str, lookup: Lookup, missing: DocumentationError) -> SearchResult:
-        """What can be said with the bundled facts alone; raises `missing` where that is nothing."""
+        """The answer of the bundled facts alone; raises `missing` where they have none."""
         cards, applied = lookup.cards_in(query), []
         if not cards and re.fullmatch(r"\w{5,80}", query.strip()):
             meant = lookup.correction(query.strip())

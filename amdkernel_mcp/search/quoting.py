@@ -1,7 +1,7 @@
 """Makes foreign text safe to hand to a model: nothing unseen in it, nothing that poses as part of the conversation.
 
 Documentation is data. A page may hold text that was written to be obeyed; what we can take from it are its disguises:
-characters that nobody sees, terminal sequences, and the marks by which chat templates and clients tell who speaks.
+invisible characters, terminal sequences, and the marks of speakers in chat templates and clients.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Reads a page or a section of the documentation, piece by piece, from the index."""
+"""Reads a page or a section of the documentation from the index, in pieces."""
 
 import difflib
 import re
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.results.documentation import Card, ReadResult, SectionRef
-from amdkernel_mcp.search.corpus.sources import slug
-from amdkernel_mcp.search.formats.page import one_line, visible
+from amdkernel_mcp.search.formats.page import one_line, slug, visible
 from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
 from amdkernel_mcp.search.quoting import QUOTED, harmless
 
@@ -51,7 +50,7 @@ def read(
 
     ref: `source/path`, `source/path#anchor` (a hit's ref) or a page's URL. section: a heading or anchor of that page.
     find: only the lines that hold all of these words, with the heading of their table; for long tables and lists.
-    Raises DocumentationError, with what there is instead, for a ref or section that nobody knows.
+    Raises DocumentationError, with the nearest that exist, for an unknown ref or section.
     """
     _check_span(start, max_chars)
     page, anchor = _open(index, ref.replace("\0", "").strip())
@@ -153,7 +152,7 @@ def _without_suffix(index: Index, source: str, path: str) -> int | None:
 
 
 def _as_shown(index: Index, source: str, path: str) -> int | None:
-    """The page whose path is shown as `path`: without the characters that nobody sees."""
+    """The page whose path is shown as `path`: without invisible characters."""
     rows = index.connection.execute("SELECT id, path FROM pages WHERE source = ?", (source,))
     return next((page for page, full in rows if visible(full) == path), None)
 
@@ -165,8 +164,8 @@ def _close_to(index: Index, name: str) -> str:
     near += difflib.get_close_matches(name[:200], pages, n=5, cutoff=0.5)
     shown = list(dict.fromkeys(near))[:5]
     if not shown:
-        return f"search_docs gives refs; sources are {', '.join(index.versions)}"
-    return f"did you mean {', '.join(shown)}? search_docs gives refs"
+        return f"search_docs returns refs; sources are {', '.join(index.versions)}"
+    return f"did you mean {', '.join(shown)}? search_docs returns refs"
 
 
 def _anchored(page: _Opened, anchor: str) -> _Part:
@@ -188,7 +187,7 @@ def _named(page: _Opened, section: str) -> _Part:
         found = next((part for part in page.parts if fits(part)), None)
         if found:
             return found
-    # A heading without text of its own is no section, but those below it are.
+    # A heading without text of its own is not a section, but those below it are.
     found = next((part for part in page.parts if wanted in map(_plain, part.breadcrumb)), None)
     if found is None:
         raise DocumentationError(f"the page has no section {section[:100]!r}", hint=_available(page, section))

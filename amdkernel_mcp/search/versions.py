@@ -1,4 +1,4 @@
-"""Says so where documentation is of another version than the ROCm and LLVM that this node compiles with."""
+"""Reports documentation of another version than the ROCm and LLVM that this node compiles with."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _VERSION = re.compile(r"~(\d{1,2})\.(\d+)|^(?:\d+:)?(?:clang |llvm |rocm |hip )?
 
 @dataclass(frozen=True)
 class Node:
-    """What kernels on this node are compiled with: versions as `6.4.43484` and `hipcc 7.0.2 with clang 21.1.8`."""
+    """The HIP headers and compiler of this node: versions as `6.4.43484` and `hipcc 7.0.2 with clang 21.1.8`."""
 
     hip: str
     compiler: str

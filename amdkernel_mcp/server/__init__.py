@@ -1,1 +1,1 @@
-"""The MCP server: app, callers, errors, tokens."""
+"""The MCP server: app, transports, session, errors, tokens, truncation."""

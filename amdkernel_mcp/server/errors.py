@@ -1,7 +1,7 @@
-"""How an exception becomes what a model reads: one place for all tools.
+"""Turns exceptions into errors that a model reads, for all tools.
 
-Our own errors are told in full; a wrong argument is named without the validator's noise; of anything else the model
-learns only that it happened, and the operator reads one line on stderr (the traceback with AMDKERNEL_DEBUG=1).
+Our own errors are reported in full, wrong arguments without the validator's noise. Any other exception is reported as
+an internal error without details; the operator gets one line on stderr (the traceback with AMDKERNEL_DEBUG=1).
 """
 
 import logging
@@ -17,18 +17,18 @@ from pydantic import ValidationError as PydanticValidationError
 
 from amdkernel_mcp.errors import AmdkernelError
 
-INTERNAL = "internal error: the server failed in a way it should not; its log has one line about it"
+INTERNAL = "internal error of the server, not of your call; its log has one line about it"
 
 
 def describe(error: AmdkernelError) -> str:
-    """`FILE:LINE: message`, and the hint on a line of its own."""
+    """`FILE:LINE: message`, and the hint on a separate line."""
     place = ":".join(str(part) for part in (error.file, error.line) if part is not None)
     text = f"{place}: {error.message}" if place else error.message
     return f"{text}\nHint: {error.hint}" if error.hint else text
 
 
 def describe_arguments(error: PydanticValidationError) -> str:
-    """One line for each argument that is wrong: its name, what is wrong, what was given."""
+    """One line per wrong argument: its name, what is wrong, the value."""
     lines = []
     for problem in error.errors(include_url=False):
         name = ".".join(str(part) for part in problem["loc"]) or "arguments"
@@ -40,7 +40,7 @@ def describe_arguments(error: PydanticValidationError) -> str:
     return "\n".join(lines)
 
 
-class TellErrors(Middleware):
+class ReportErrors(Middleware):
     """Turns every exception of a tool into a tool error that the model can act on."""
 
     async def on_call_tool(
@@ -76,7 +76,7 @@ class TellErrors(Middleware):
 
 
 class OneLine(logging.Filter):
-    """Drops the log record of an error of ours, which is the caller's to read, and the traceback of any other."""
+    """Drops the log record of an error of ours, since the caller reads it, and the traceback of any other."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info and not os.environ.get("AMDKERNEL_DEBUG"):

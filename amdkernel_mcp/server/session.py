@@ -1,7 +1,7 @@
-"""What a tool file calls: who asks, what they may name, and waiting for work that takes long.
+"""What a tool file calls: the identity of the caller, what it may name, and the wait for long work.
 
-A local user (stdio) may name files. Over HTTP a path would be one on the server's disk, so there only text and bundled
-problems are accepted; `local` is False unless somebody says otherwise.
+A local user (stdio) may name files. Over HTTP a path would be a path of the server, so only text and bundled problems
+are accepted there; `local` is False by default.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.jobs import JobResult
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
 from amdkernel_mcp.results.quantity import Result
-from amdkernel_mcp.server.truncate import shrink
+from amdkernel_mcp.server.truncate import truncate
 
 if TYPE_CHECKING:
     from fastmcp import Context
@@ -39,11 +39,11 @@ class Caller(Protocol):
     def report_progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> Awaitable[None]:
-        """Tell the client how far its call is."""
+        """Report the progress of a call to the client."""
 
 
 class Session:
-    """One per server: turns the calls of tools into calls of the engine."""
+    """Turns calls of tools into calls of the engine. One per server."""
 
     def __init__(self, engine: Engine, jobs: JobStore, *, results_dir: Path, local: bool = False) -> None:
         self.engine = engine
@@ -52,9 +52,9 @@ class Session:
         self._local = local
 
     def candidate(self, *, path: str | None, source: str | None, what: str = "the kernel") -> KernelSource:
-        """The kernel. Raises InputError unless exactly one of the two is given and this caller may give it."""
+        """The kernel. Raises InputError unless exactly one is given and this caller may give it."""
         if (path is None) == (source is None):
-            raise InputError(f"give either a path or the source text of {what}, and not both")
+            raise InputError(f"give either a path or the source text of {what}, not both")
         if source is not None:
             return sent_kernel(source)
         assert path is not None
@@ -76,20 +76,20 @@ class Session:
                 return str(folder)  # not the bare name, which might also be a folder where the server was started
         names = ", ".join(sorted(file.parent.name for file in bundled.folder("examples").glob("*/problem.toml")))
         raise InputError(
-            f"this server knows no problem {problem!r}; it has {names or 'none'}",
-            hint="over HTTP only bundled problems can be named; start amdkernel-mcp on your machine for your own",
+            f"unknown problem {problem!r}; this server has {names or 'none'}",
+            hint="over HTTP only bundled problems can be used; for your own, start amdkernel-mcp on your machine",
         )
 
     async def short(self, work: Callable[[], _R]) -> _R:
-        """The result of work of a few seconds at most, cut to size."""
+        """The result of work of a few seconds at most, truncated to what a model reads at once."""
         return self._fit(await asyncio.to_thread(work))
 
     async def text(self, work: Callable[[], str]) -> str:
-        """The text of a resource, which is no tool's answer and so has no keys to cut."""
+        """The text of a resource. It is not truncated: a client attaches it as a whole."""
         return await asyncio.to_thread(work)
 
     async def long(self, ctx: Context, answer: type[_J], work: Callable[[Progress], _J], *, wait_s: float) -> _J:
-        """The result of a new job, or, when it takes longer than `wait_s`, its id for get_job."""
+        """The result of a new job, or its id for get_job when it takes longer than `wait_s`."""
         job = self._jobs.submit(owner(), work)
         try:
             await self._wait(ctx, job, wait_s)
@@ -105,7 +105,7 @@ class Session:
         return self._fit(job.answer)
 
     async def job(self, ctx: Context, job_id: str, *, wait_s: float, cancel: bool) -> JobResult:
-        """The state of a job, and its answer as soon as it has one; waits for it up to `wait_s`."""
+        """The state of a job and, once it has ended, its answer; waits up to `wait_s`."""
         job = self._jobs.find(job_id, owner())
         if cancel:
             self._jobs.cancel(job)
@@ -136,7 +136,7 @@ class Session:
                 await ctx.report_progress(round(loop.time() - start, 3), message=job.progress or job.status)
 
     def _fit(self, result: _R) -> _R:
-        result = shrink(result, self._results_dir)
+        result = truncate(result, self._results_dir)
         return result if self._local else _without_paths(result)
 
     def _may_name(self, path: str) -> Path:
@@ -148,7 +148,7 @@ class Session:
 
 
 def wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
-    """Set `event` from another thread; nothing when the loop has been closed meanwhile: then nobody waits."""
+    """Set `event` from another thread; does nothing when the loop was closed meanwhile, since then no call waits."""
     try:
         loop.call_soon_threadsafe(event.set)
     except RuntimeError:
@@ -156,14 +156,14 @@ def wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
 
 
 def session_of(ctx: Context) -> Session:
-    """The session of the server that serves this call."""
+    """The session of the server that handles this call."""
     session = ctx.lifespan_context["session"]
     assert isinstance(session, Session)
     return session
 
 
 def owner() -> str:
-    """Who asks: the user that the bearer token names, or `local`."""
+    """The caller: the user that the bearer token names, or `local`."""
     from fastmcp.server.dependencies import get_access_token
 
     token = get_access_token()
@@ -179,7 +179,7 @@ def _why(error: BaseException | None) -> str | None:
 
 
 def _without_paths(result: _R) -> _R:
-    """The result without the places of files on this server, which its caller cannot read."""
+    """The result without paths of this server, which its caller cannot read."""
     if isinstance(result, JobResult):
         inner = ("compile", "check", "benchmark", "profile")
         parts = {name: getattr(result, name) for name in inner}

@@ -1,10 +1,11 @@
-"""Makes an answer fit into what a model should be given at once; the whole goes to a file that the answer names."""
+"""Truncates an answer to what a model should read at once; the whole goes to a file that the answer names."""
 
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from amdkernel_mcp.cache_folder import CacheFolder
 from amdkernel_mcp.results.documentation import ReadResult, SearchResult
 from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
 from amdkernel_mcp.results.jobs import JobResult
@@ -12,6 +13,8 @@ from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileR
 from amdkernel_mcp.results.quantity import Result
 
 LIMIT_BYTES = 8000
+ANSWERS_BYTES = 256 << 20
+ANSWERS_AGE_S = 7 * 86400.0
 
 _R = TypeVar("_R", bound=Result)
 _GOOD = frozenset({"correct", "warning", "note", "remark"})
@@ -19,7 +22,7 @@ _GOOD = frozenset({"correct", "warning", "note", "remark"})
 
 @dataclass(frozen=True)
 class Keep:
-    """Keep the `most` most telling items of the list `field`: what is wrong before what is right, else the first."""
+    """Keep the `most` most important items of the list `field`: failures before successes, else the first."""
 
     field: str
     most: int
@@ -112,22 +115,22 @@ _STEPS: dict[type[Result], tuple[Step, ...]] = {
 
 
 def size(result: Result) -> int:
-    """Bytes of the answer as it goes over the wire, once."""
+    """Bytes of the answer as JSON."""
     return len(result.model_dump_json(by_alias=True).encode())
 
 
-def shrink(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
-    """`result` when it fits into `limit` bytes; else its most telling part, with `left_out` and a file in `folder`."""
+def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
+    """`result` if it fits into `limit` bytes; else its most important part, with `left_out` and a file in `folder`."""
     if size(result) <= limit:
         return result
     if isinstance(result, JobResult):
         room = limit - 500  # the job's own fields
         inner = {name: getattr(result, name) for name in ("compile", "check", "benchmark", "profile")}
         return result.model_copy(
-            update={name: part and shrink(part, folder, limit=room) for name, part in inner.items()}
+            update={name: part and truncate(part, folder, limit=room) for name, part in inner.items()}
         )
     if isinstance(result, ReadResult):
-        return _shorter_reading(result, limit)  # type: ignore[return-value]  # a ReadResult again, which mypy cannot see
+        return _truncate_reading(result, limit)  # type: ignore[return-value]  # a ReadResult again, which mypy cannot see
     whole = result
     left_out: dict[str, str] = {}
     for step in _STEPS.get(type(result), ()):
@@ -197,14 +200,17 @@ def _with_artefact(result: _R, whole: Result, folder: Path) -> _R:
         return result
     data = whole.model_dump_json(by_alias=True, indent=1).encode()
     digest = hashlib.sha256(data).hexdigest()
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{digest[:16]}.json"
-    file.write_bytes(data)
-    entry = Artefact(name="whole answer", path=str(file), sha256=f"sha256:{digest}", bytes=len(data))
+    kept = CacheFolder(folder, max_total_bytes=ANSWERS_BYTES, max_age_s=ANSWERS_AGE_S)
+    name = f"{digest[:16]}.json"
+    if reason := kept.write(name, data):
+        return result.model_copy(
+            update={"not_cached": [*result.not_cached, f"the whole answer was not kept: {reason}"]}
+        )
+    entry = Artefact(name="whole answer", path=str(kept.path(name)), sha256=f"sha256:{digest}", bytes=len(data))
     return result.model_copy(update={"artefacts": [*result.artefacts, entry]})
 
 
-def _shorter_reading(result: ReadResult, limit: int) -> ReadResult:
+def _truncate_reading(result: ReadResult, limit: int) -> ReadResult:
     """Fewer sections, then less text; `next_start` moves so that nothing is skipped."""
     sections = _cut(result.sections, 160)
     while sum(size(section) for section in sections) > _SECTIONS_BYTES:

@@ -1,1 +1,1 @@
-"""The stdio transport: what editors start."""
+"""`amdkernel-mcp`, the process that editors start, and its relay."""

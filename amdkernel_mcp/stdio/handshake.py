@@ -1,45 +1,99 @@
-"""The server's answers to a client's opening requests, kept in the package so that the client gets them at once.
+"""The server's answers to a client's opening requests, recorded in the package so that the client gets them at once.
 
-Regenerate the file with `python -m amdkernel_mcp.stdio.handshake`; a test compares it with what the server says.
-Only light imports here: `amdkernel-mcp` reads it before it has told its client anything.
+Clients open a connection in one of two eras of the protocol. In the handshake era they send `initialize` first; since
+version 2026-07-28 they send no handshake, but an envelope (`params._meta`) with each request, and may ask
+`server/discover`. Regenerate handshake.json with `python -m amdkernel_mcp.stdio.handshake`; a test compares it with the
+server's answers. Only light imports here: `amdkernel-mcp` reads it before it answers its client.
 """
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from amdkernel_mcp import __version__
 
 FILE = Path(__file__).with_name("handshake.json")
 
-# Protocol versions whose clients start with `initialize`; newer ones ask `server/discover`, the server's own affair.
+Era = Literal["handshake", "envelope"]
+
+# Versions whose clients start with `initialize`.
 PROTOCOL_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+ENVELOPE_VERSION = "2026-07-28"
 # Claude Code asks all of these before its first turn, and leaves a server out whose answers take a few seconds.
 LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
-_MODERN_KEY = "io.modelcontextprotocol/protocolVersion"
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+_UNSUPPORTED_VERSION = -32022
+
+
+def era_of(request: dict[str, Any]) -> Era:
+    """The era that the server serves when `request` is the first that it receives."""
+    return "envelope" if request.get("method") != "initialize" and VERSION_KEY in _meta(request) else "handshake"
 
 
 class Handshake:
-    """Answers to the requests with which a client opens a session."""
+    """Answers to the requests with which a client opens a connection."""
 
     def __init__(self, answers: dict[str, Any]) -> None:
-        self._initialize: dict[str, Any] = answers["initialize"]
-        self._lists: dict[str, dict[str, Any]] = {method: answers[method] for method in LISTS if method in answers}
+        shared: dict[str, Any] = answers.get("handshake", {})
+        more: dict[str, dict[str, Any]] = answers.get("envelope", {})
+        self._answers: dict[Era, dict[str, Any]] = {
+            "handshake": shared,
+            "envelope": {method: shared.get(method, {}) | result for method, result in more.items()},
+        }
 
-    def answer(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        """The result for `request`, or None when only the server can tell."""
-        method, params = str(request.get("method")), request.get("params") or {}
-        if method == "initialize":
-            version = params.get("protocolVersion")
-            known = version if version in PROTOCOL_VERSIONS else PROTOCOL_VERSIONS[0]
-            return {**self._initialize, "protocolVersion": known}
-        if "cursor" in params or _MODERN_KEY in (params.get("_meta") or {}):
+    def answer(self, request: dict[str, Any], era: Era | None) -> dict[str, Any] | None:
+        """The member `result` or `error` that answers `request`, or None when only the server can answer.
+
+        `era` is the era that the server has been bound to by an earlier request, None before the first. A request of
+        the other era is refused by the server, in its own words.
+        """
+        asked = era_of(request)
+        if era not in (None, asked):
             return None
-        return self._lists.get(method)
+        method = str(request.get("method"))
+        if asked == "envelope":
+            return self._answer_envelope(method, request)
+        if method == "initialize" and "initialize" in self._answers["handshake"]:
+            version = _params(request).get("protocolVersion")
+            known = version if version in PROTOCOL_VERSIONS else PROTOCOL_VERSIONS[0]
+            return {"result": {**self._answers["handshake"]["initialize"], "protocolVersion": known}}
+        return self._listed("handshake", method, request)
+
+    def _answer_envelope(self, method: str, request: dict[str, Any]) -> dict[str, Any] | None:
+        meta = _meta(request)
+        if CAPABILITIES_KEY not in meta:
+            return None
+        discovered = self._answers["envelope"].get("server/discover")
+        supported = discovered["supportedVersions"] if discovered else [ENVELOPE_VERSION]
+        asked = meta[VERSION_KEY]
+        if asked in supported and method == "server/discover":
+            return {"result": discovered} if discovered else None
+        if asked in supported:
+            return self._listed("envelope", method, request)
+        if method != "server/discover" or not isinstance(asked, str) or not discovered:
+            return None
+        # The server would refuse this too, and then also the `initialize` to which the client falls back.
+        data = {"supported": supported, "requested": asked}
+        return {"error": {"code": _UNSUPPORTED_VERSION, "message": "Unsupported protocol version", "data": data}}
+
+    def _listed(self, era: Era, method: str, request: dict[str, Any]) -> dict[str, Any] | None:
+        found = self._answers[era].get(method) if method in LISTS and "cursor" not in _params(request) else None
+        return None if found is None else {"result": found}
+
+
+def _params(request: dict[str, Any]) -> dict[str, Any]:
+    params = request.get("params")
+    return params if isinstance(params, dict) else {}
+
+
+def _meta(request: dict[str, Any]) -> dict[str, Any]:
+    meta = _params(request).get("_meta")
+    return meta if isinstance(meta, dict) else {}
 
 
 def read(file: Path = FILE) -> Handshake | None:
-    """The kept answers, or None when there are none of exactly this version of the package."""
+    """The recorded answers, or None when there are none of exactly this version of the package."""
     try:
         answers = json.loads(file.read_bytes())
     except (OSError, ValueError):
@@ -48,32 +102,46 @@ def read(file: Path = FILE) -> Handshake | None:
 
 
 def record() -> str:
-    """What the file must hold: the answers of a server started now, as JSON text."""
+    """What the file must hold: the answers of a server started now, as JSON text.
+
+    `envelope` holds only what its lists have beyond those of `handshake`: the tools are the same.
+    """
+    client = {"name": "amdkernel-handshake", "version": __version__}
+    opening = {"protocolVersion": PROTOCOL_VERSIONS[0], "capabilities": {}, "clientInfo": client}
+    envelope = {"_meta": {VERSION_KEY: ENVELOPE_VERSION, CAPABILITIES_KEY: {}}}
+    shared = _ask([("initialize", opening), ("notifications/initialized", None), *((method, {}) for method in LISTS)])
+    full = _ask([(method, envelope) for method in ("server/discover", *LISTS)])
+    more = {
+        method: {key: value for key, value in result.items() if shared.get(method, {}).get(key) != value}
+        for method, result in full.items()
+    }
+    answers = {"version": __version__, "handshake": shared, "envelope": more}
+    return json.dumps(answers, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _ask(messages: list[tuple[str, dict[str, Any] | None]]) -> dict[str, Any]:
+    """Results by method of a server that is started for them. A message without params is a notification."""
     import os
     import subprocess
     import sys
 
-    command = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio.main", "--no-shim"]
+    command = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio.main", "--no-relay"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AMDKERNEL_", "FASTMCP_"))}
     environment["AMDKERNEL_CONFIG"] = os.devnull
-    client = {"name": "amdkernel-handshake", "version": __version__}
-    opening = {"protocolVersion": PROTOCOL_VERSIONS[0], "capabilities": {}, "clientInfo": client}
-    messages: list[dict[str, Any]] = [
-        {"id": 1, "method": "initialize", "params": opening},
-        {"method": "notifications/initialized"},
-        *({"id": number, "method": method, "params": {}} for number, method in enumerate(LISTS, 2)),
-    ]
-    answers: dict[str, Any] = {"version": __version__}
+    results: dict[str, Any] = {}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as server:
         assert server.stdin is not None
         assert server.stdout is not None
-        for message in messages:
-            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        for number, (method, params) in enumerate(messages):
+            message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+            if params is not None:
+                message |= {"id": number, "params": params}
+            server.stdin.write(json.dumps(message).encode() + b"\n")
             server.stdin.flush()
-            if "id" in message:
-                answers[message["method"]] = json.loads(server.stdout.readline())["result"]
+            if params is not None:
+                results[method] = json.loads(server.stdout.readline())["result"]
         server.stdin.close()
-    return json.dumps(answers, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    return results
 
 
 if __name__ == "__main__":

@@ -10,16 +10,17 @@ from amdkernel_mcp import __version__
 
 HELP = f"""amdkernel-mcp {__version__}: the MCP server for AMD GPU kernels, over stdin and stdout.
 
-Usage: amdkernel-mcp [--no-shim]
+Usage: amdkernel-mcp [--no-relay]
 
 An MCP client starts it; `amdkernel install CLIENT` writes the client's configuration.
 
-  --no-shim   be the server itself, without the process that answers the client's first requests at once
+  --no-relay  run only the server, without the process that answers the client's first requests at once
   --version   print the version
   --help      print this
 
-Settings: environment AMDKERNEL_... and ~/.config/amdkernel/config.toml. `amdkernel doctor` tells what is missing.
+Settings: environment AMDKERNEL_... and ~/.config/amdkernel/config.toml. `amdkernel doctor` reports what is missing.
 """
+DIRECT = (["--no-relay"], ["--no-shim"])  # the second is the flag's old name
 
 
 def main() -> None:
@@ -29,11 +30,11 @@ def main() -> None:
         sys.stdout.write(HELP)
     elif "--version" in arguments:
         sys.stdout.write(f"amdkernel-mcp {__version__}\n")
-    elif arguments == ["--no-shim"]:
+    elif arguments in DIRECT:
         import gc
 
-        gc.disable()  # the imports make many objects, all of which stay: no use to look for garbage among them
-        from amdkernel_mcp.server.app import serve_stdio
+        gc.disable()  # the imports make many objects, all of which stay: collecting would find nothing
+        from amdkernel_mcp.server.transports import serve_stdio
 
         gc.freeze()
         gc.enable()
@@ -46,7 +47,7 @@ def main() -> None:
         from amdkernel_mcp.stdio.relay import Relay
 
         # -P: the editor's folder, where this process was started, must not be imported from.
-        server = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio.main", "--no-shim"]
+        server = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio.main", "--no-relay"]
         sys.exit(Relay(server, handshake.read()).run())
 
 

@@ -1,10 +1,13 @@
 #!/bin/sh
-# Makes the precompiled headers and whatever else compile/ wants ready. Runs as root in a container of the base image,
+# Makes the precompiled headers and the list of Debian packages. Runs as root in a container of the base image,
 # without network.
 set -eu
 umask 022
 cd "${AMDKERNEL_HOME:-/opt/amdkernel}"
 sh check.sh > toolchain
+if command -v dpkg-query >/dev/null; then
+    dpkg-query --show --showformat '${Package} ${Version} ${Architecture}\n' | LC_ALL=C sort > packages
+fi
 for script in compile/make_*.sh; do
     [ -f "$script" ] || continue
     echo "running $(basename "$script")"

@@ -1,6 +1,6 @@
 """One case from its data to its report; runs in a process of its own, for a fault may end the process.
 
-What is found out goes into the report at once, so that the repeats before a fault are still told.
+Each result goes into the report at once, so that the repeats before a fault are still reported.
 """
 
 import time
@@ -155,7 +155,7 @@ def _launch_and_wait(launch: BoundLaunch) -> None:
     try:
         launch()
     except hip_calls.HipError as error:
-        # A fault of an earlier launch would have been told by its wait: this one was refused.
+        # A fault of an earlier launch is reported by its own wait: this launch was refused.
         status = "not_emulated" if error.code == hip_calls.NOT_SUPPORTED else "launch_error"
         raise Failure(status, f"{what} was not launched: {error}") from error
     try:

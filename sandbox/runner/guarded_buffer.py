@@ -1,4 +1,4 @@
-"""A buffer between two guard bands, so that a kernel which writes beside its buffer is found out.
+"""A buffer between two guard bands, so that a write outside the buffer is found.
 
     | guard 64 KiB | shift | payload | guard 64 KiB |
 
@@ -50,7 +50,7 @@ class GuardedBuffer:
     def _describe(self) -> None:
         describe = hip_calls.memory_describer()
         if describe is not None:
-            # A store to an `in` buffer is found and told, but not stopped: a GPU would go on as well.
+            # A store to an `in` buffer is found and reported, but not stopped: a GPU does not stop either.
             given = hip_calls.INPUT if self.buffer.role == "in" else hip_calls.WRITABLE
             use = hip_calls.UNSET if self._data is None else given
             describe(self.address, self.buffer.bytes, self.buffer.name.encode(), use)
@@ -69,7 +69,7 @@ class GuardedBuffer:
         return self._data is not None and self.contents() != self._data
 
     def damage(self) -> list[Damage]:
-        """What was written beside the payload: at most one entry per side. Raises HipError."""
+        """What was written outside the payload: at most one entry per side. Raises HipError."""
         start = GUARD_BYTES + self._shift
         end = start + self.buffer.bytes
         before = hip_calls.read(self._block, start)

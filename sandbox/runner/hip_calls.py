@@ -38,7 +38,7 @@ def call(function: Any, *arguments: Any) -> Any:
 
 
 def device_description() -> dict[str, object]:
-    """Name, architecture and ROCm version of device 0, as the library tells them."""
+    """Name, architecture and ROCm version of device 0, as the library reports them."""
     properties = call(hip.hipGetDeviceProperties, 0)
     version = call(hip.hipRuntimeGetVersion)
     return {

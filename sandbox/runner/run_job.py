@@ -4,7 +4,7 @@
 
 Each case runs in a child process: a fault, a hang or a crash in one leaves the others alone. stderr gets one JSON
 object a line for progress. $OUT gets `report.json`, `case-C.repeat-R.buffer-B.bin` for each output, and on the emulator
-`case-C.dispatches.jsonl`. The job's format stands in job_plan.py.
+`case-C.dispatches.jsonl`. The job's format is in job_plan.py.
 """
 
 import json

@@ -43,7 +43,7 @@ def load() -> Callable[..., Any]:
     spec.loader.exec_module(module)
     function: Callable[..., Any] = module.reference
     if not callable(function):
-        raise Unusable("`reference` is no function")
+        raise Unusable("`reference` is not a function")
     return function
 
 
@@ -65,11 +65,11 @@ def as_array(name: str, value: Any) -> np.ndarray[Any, np.dtype[Any]]:
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
-        raise Unusable(f"`{name}` is no array: {error}") from None
+        raise Unusable(f"`{name}` is not an array: {error}") from None
     if array.dtype == np.bool_:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iuf":
-        raise Unusable(f"`{name}` has the element type {array.dtype}, which is no number that can be compared")
+        raise Unusable(f"`{name}` has the element type {array.dtype}, which cannot be compared")
     return array.astype(np.float64 if array.dtype.kind == "f" else array.dtype)
 
 
@@ -88,7 +88,7 @@ def run(job: dict[str, Any], out: Path, answer: dict[str, Any]) -> None:
         folder.mkdir()
         for name, value in result.items():
             if name not in job["outputs"]:
-                raise Unusable(f"it returned {name!r}, which is no output (outputs: {', '.join(job['outputs'])})")
+                raise Unusable(f"it returned {name!r}, which is not an output (outputs: {', '.join(job['outputs'])})")
             np.save(folder / f"{name}.npy", as_array(name, value), allow_pickle=False)
 
 
@@ -100,9 +100,13 @@ def main() -> None:
     try:
         run(json.loads(Path("job.json").read_text()), out, answer)
     except Unusable as error:
-        answer["error"] = {"kind": "result", "message": str(error), "line": None}
+        answer["error"] = {"kind": "result", "message": str(error)[:500], "line": None}
     except ModuleNotFoundError as error:
-        answer["error"] = {"kind": "module", "message": error.name or str(error), "line": line_in_reference(error)}
+        answer["error"] = {
+            "kind": "module",
+            "message": (error.name or str(error))[:500],
+            "line": line_in_reference(error),
+        }
     except BaseException as error:  # the user's code may raise anything, SystemExit included
         answer["error"] = {
             "kind": "exception",

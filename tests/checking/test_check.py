@@ -3,10 +3,11 @@
 import pytest
 
 from amdkernel_mcp.checking.check import check
+from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.compiler.compile import Compiler
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.execution.targets import find_target
-from amdkernel_mcp.launch.plan import read_launch_plan
+from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import load_problem
 
 pytestmark = pytest.mark.sandbox
@@ -40,7 +41,14 @@ def verdict_of(sandbox, settings, tmp_path):
         plan = read_launch_plan(source, problem)
         target = find_target("emulator:gfx942", settings)
         compiled = Compiler(sandbox, settings.cache_dir).compile(source, arch=target.arch, flags=plan.flags())
-        return check(sandbox=sandbox, compiled=compiled, problem=problem, plan=plan, target=target, **options)
+        return check(
+            sandbox=sandbox,
+            compiled=compiled,
+            problem=problem,
+            plan=plan,
+            target=target,
+            options=CheckOptions(**options),
+        )
 
     return run
 

@@ -5,14 +5,16 @@ hostile.hip marks that line (`//! VERDICT KIND`). Those that hang have a job of 
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from amdkernel_mcp.compiler.compile import Compiler
-from amdkernel_mcp.execution.runner.job import Argument, Buffer, Launch, RunCase, RunnerJob, run_job
+from amdkernel_mcp.execution.runner.job import run_job
 from amdkernel_mcp.execution.targets import find_target
 from amdkernel_mcp.findings.faults import explain_stop
 from amdkernel_mcp.findings.mistakes import explain_mistakes
+from amdkernel_mcp.runner_protocol.job import Buffer, RunCase, RunnerArgument, RunnerJob, RunnerLaunch
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
 
@@ -23,7 +25,9 @@ GRIDS = {"takes_two_thousand_million_workgroups": (2**31 - 1, 1, 1)}
 
 def marks():
     """By kernel: what is expected, as (verdict, kind, line). A line before the first kernel's belongs to the next."""
-    known, waiting, kernel = {}, [], None
+    known: dict[str, list[Any]] = {}
+    waiting: list[Any] = []
+    kernel = None
     for number, line in enumerate(HOSTILE.splitlines(), 1):
         if found := re.match(r"KERNEL\((\w+)\)", line):
             kernel = found[1]
@@ -50,10 +54,10 @@ def compiled(sandbox, settings):
 def run(sandbox, settings, compiled, kernels, timeout_s):
     """What became of each kernel, in one job."""
     y = Buffer("y", 64 * 4 * 8, "out")
-    arguments = (Argument(buffer="y"), Argument(scalar=(2048).to_bytes(8, "little")))
+    arguments = (RunnerArgument(buffer="y"), RunnerArgument(scalar=(2048).to_bytes(8, "little")))
     cases = []
     for kernel in kernels:
-        launch = Launch(kernel, GRIDS.get(kernel, (2, 1, 1)), (1 if kernel in GRIDS else 128, 1, 1), 0, arguments)
+        launch = RunnerLaunch(kernel, GRIDS.get(kernel, (2, 1, 1)), (1 if kernel in GRIDS else 128, 1, 1), 0, arguments)
         cases.append(RunCase((y,), (launch,), repeats=1, emulator_options=("races=1,schedule_seed=0",)))
     job = RunnerJob("gfx942", compiled.code_object, tuple(cases), "check", timeout_s)
     return dict(zip(kernels, run_job(sandbox, find_target("emulator:gfx942", settings), job).cases, strict=True))

@@ -1,12 +1,14 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from problem_text import TOML, changed, write_problem
 
 from amdkernel_mcp.checking.judge import judge_case, judge_run, rtol_of
-from amdkernel_mcp.execution.runner.answer import DispatchFault, DispatchRecord, GuardDamage, StandingWaves
-from amdkernel_mcp.execution.runner.job import CaseReport
 from amdkernel_mcp.findings.faults import Layout
 from amdkernel_mcp.problems.problem_file import load_problem
+from amdkernel_mcp.runner_protocol.records import DispatchFault, DispatchRecord, GuardDamage, StandingWaves
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 EXPECTED = np.linspace(1, 2, 40).reshape(4, 10)
 RIGHT = EXPECTED.astype(np.float32)
@@ -74,7 +76,7 @@ def test_elements_that_still_hold_the_poison_were_never_written(problem):
     mask = np.zeros((4, 10), bool)
     mask[3, 7:] = True
     run = judged(problem, poisoned(mask, 0xFF), poisoned(mask, 0x3F), poisoned(mask, 0xFF))
-    assert run.reason == "3 of 40 elements of y were never written, the first is y[3, 7]"
+    assert run.reason == "3 of 40 elements of y were never written; the first is y[3, 7]"
     assert run.worst.got == "never written"
     assert kinds(run) == ["not_written"]
     assert "y[3, 7] was never written" in run.findings[0].message
@@ -116,7 +118,7 @@ def test_a_kernel_that_writes_its_input_is_incorrect_though_its_output_is_right(
 
 @pytest.mark.parametrize(
     ("side", "offset", "said"),
-    [("after", 0, "1 element behind its end"), ("before", -8, "2 elements before its start")],
+    [("after", 0, "1 element past its end"), ("before", -8, "2 elements before its start")],
 )
 def test_damage_beside_an_array_is_incorrect_though_the_output_is_right(problem, side, offset, said):
     damage = GuardDamage(buffer="y", side=side, offset=offset, bytes=4, repeat=0)
@@ -126,7 +128,7 @@ def test_damage_beside_an_array_is_incorrect_though_the_output_is_right(problem,
 
 
 def stopped_by(problem, status="fault", arch="gfx942", **fault):
-    place = {
+    place: dict[str, Any] = {
         "pc": 0x1900,
         "workgroup": (1, 0, 0),
         "wave": 0,
@@ -165,7 +167,7 @@ def test_what_lies_far_from_all_arrays_is_not_put_down_to_one(problem, region, o
         problem, kind="out_of_bounds", space="global", store=False, bytes=4, address=0x7F0000001000, region=region,
         offset=offset, region_bytes=160, region_live=True,
     )  # fmt: skip
-    assert "reads 4 bytes at an address that belongs to no array (0x7f0000001000)" in run.findings[0].message
+    assert "reads 4 bytes at an address outside every array (0x7f0000001000)" in run.findings[0].message
 
 
 @pytest.mark.parametrize(
@@ -180,25 +182,25 @@ def test_what_lies_far_from_all_arrays_is_not_put_down_to_one(problem, region, o
                    "region_bytes": 400, "instruction": "flat_store_dword v[0:1], v2"},
          "crashed", "out_of_bounds", "writes 4 bytes at byte 512 of LDS"),
         ("fault", {"kind": "out_of_bounds", "space": "lds", "store": True, "bytes": 4, "address": 0, "region_bytes": 0},
-         "incorrect", "out_of_bounds", "third in <<<>>>, `lds=` in a launch line"),
+         "incorrect", "out_of_bounds", "third in <<<>>>, or `lds=` in a launch"),
         ("fault", {"kind": "out_of_bounds", "space": "global", "store": True, "bytes": 4, "address": 0},
-         "crashed", "out_of_bounds", "let the pointer lead to memory"),
+         "crashed", "out_of_bounds", "set the pointer before it is used"),
         ("fault", {"kind": "out_of_bounds", "space": "global", "store": True, "bytes": 4, "address": 0x7F0000001000,
                    "host": True},
-         "crashed", "out_of_bounds", "at 0x7f0000001000, memory of the host that was neither allocated"),
+         "crashed", "out_of_bounds", "at 0x7f0000001000, host memory that HIP neither allocated"),
         ("fault", {"kind": "read_only", "space": "global", "store": True, "bytes": 4, "region": "x", "offset": 8,
                    "region_bytes": 160, "region_live": True},
-         "incorrect", "input_modified", "writes x[0, 2], an input"),
+         "incorrect", "input_modified", "writes x[0, 2], which is an input"),
         ("fault", {"kind": "misaligned", "space": "global", "store": False, "bytes": 16},
-         "crashed", "misaligned", "no multiple"),
+         "crashed", "misaligned", "not aligned as"),
         ("not_emulated", {"kind": "not_emulated", "instruction": "v_new_thing v0, v1"},
          "not_emulated", "not_emulated", "v_new_thing"),
-        ("timeout", {"kind": "step_limit"}, "timeout", "timeout", "had not ended after"),
+        ("timeout", {"kind": "step_limit"}, "timeout", "timeout", "was still running after"),
         ("timeout", {"kind": "deadlock", "standing": [StandingWaves(
             pc=0x1900, workgroup=(0, 0, 0), wave=1, waves=1, at_barrier=True)]},
          "timeout", "timeout", "1 at the barrier of line 7"),
         ("fault", {"kind": "trap", "instruction": "s_trap 2"}, "crashed", "crashed", "s_trap"),
-        ("fault", {"kind": "bad_pc"}, "crashed", "crashed", "no code"),
+        ("fault", {"kind": "bad_pc"}, "crashed", "crashed", "without code"),
     ],
 )  # fmt: skip
 def test_each_way_to_stop_has_its_verdict_and_line(problem, status, fault, verdict, kind, said):

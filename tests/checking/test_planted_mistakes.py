@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from amdkernel_mcp.compiler.compile import Compiler
-from amdkernel_mcp.execution.runner.job import Argument, Buffer, Launch, RunCase, RunnerJob, run_job
+from amdkernel_mcp.execution.runner.job import run_job
 from amdkernel_mcp.execution.targets import find_target
 from amdkernel_mcp.findings.faults import explain_stop
 from amdkernel_mcp.findings.mistakes import explain_mistakes
+from amdkernel_mcp.runner_protocol.job import Buffer, RunCase, RunnerArgument, RunnerJob, RunnerLaunch
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
@@ -72,9 +73,9 @@ def case(kernel, options, n=N):
         Buffer("w", 4 * n, "workspace"),
         Buffer("c", n // 4, "inout", bytes(n // 4)),
     )
-    arguments = (*(Argument(buffer=b.name) for b in buffers), Argument(scalar=n.to_bytes(4, "little")))
+    arguments = (*(RunnerArgument(buffer=b.name) for b in buffers), RunnerArgument(scalar=n.to_bytes(4, "little")))
     lds = 512 if kernel == "behind_lds" else 0
-    launch = Launch(kernel, (n // 256, 1, 1), (256, 1, 1), lds, arguments)
+    launch = RunnerLaunch(kernel, (n // 256, 1, 1), (256, 1, 1), lds, arguments)
     return RunCase(buffers, (launch,), repeats=1, emulator_options=(options,))
 
 
@@ -130,6 +131,7 @@ def test_no_right_kernel_is_accused(found, kernel, arch, level, seed):
 
 def test_many_workgroups_that_wait_for_one_not_yet_begun_end_in_a_shuffled_order(sandbox, settings):
     compiled = Compiler(sandbox, settings.cache_dir).compile(SOUND, arch="gfx942", flags=["-O3", "-w"])
+    assert compiled.code_object
     waiting = case("look_back_with_value_and_flag_in_one_word", "schedule_seed=1", n=160 * 256)
     target = find_target("emulator:gfx942", settings)
     answer = run_job(sandbox, target, RunnerJob("gfx942", compiled.code_object, (waiting,))).cases[0]

@@ -17,7 +17,7 @@ def expect(sandbox, tmp_path):
     def run(reference, toml=TOML, *, cache_dir=None, timeout_s=60.0):
         problem = load_problem(write_problem(tmp_path / "softmax", toml, reference))
         calls = [Call(case, 0, make_inputs(problem, case, seed=0)) for case in problem.cases]
-        return calls, expected_outputs(sandbox, problem, calls, cache_dir=cache_dir, timeout_s=timeout_s)
+        return calls, expected_outputs(sandbox, problem, calls, cache_dir=cache_dir, timeout_s=timeout_s).outputs
 
     return run
 
@@ -34,12 +34,12 @@ def test_the_reference_gets_exactly_the_kernels_values_in_float64(expect):
     [
         ("    y = x\n    return {'y': z}\n", 6, "NameError: name 'z' is not defined"),
         ("    return x\n", 4, "it returned ndarray, not a dict"),
-        ("    return {'z': x}\n", 4, "'z', which is no output"),
+        ("    return {'z': x}\n", 4, "'z', which is not an output"),
         ("    return {}\n", 4, "`y` is missing"),
         ("    return {'y': x[0]}\n", 4, "has the shape [10] instead of [4, 10]"),
         ("    return {'y': x * np.nan}\n", 4, "`y` is NaN at [0, 0]"),
-        ("    return {'y': x + 1j}\n", 4, "no number that can be compared"),
-        ("    return {'y': [[1], [1, 2]]}\n", 4, "`y` is no array"),
+        ("    return {'y': x + 1j}\n", 4, "which cannot be compared"),
+        ("    return {'y': [[1], [1, 2]]}\n", 4, "`y` is not an array"),
         ("    import torch\n    return {'y': x}\n", 5, "imports torch, which the sandbox does not have"),
         ("    raise SystemExit(3)\n", 5, "SystemExit: 3"),
         ("    import os\n    os._exit(3)\n", 4, "ended the interpreter"),
@@ -69,7 +69,8 @@ def test_an_inout_array_that_is_not_returned_stays_as_it_was(expect):
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [("2.5", "is no integer"), ("-1", "does not fit into u8"), ("np.inf", "does not fit into u8")]
+    ("value", "said"),
+    [("2.5", "is not an integer"), ("-1", "does not fit into u8"), ("np.inf", "does not fit into u8")],
 )
 def test_what_an_integer_output_cannot_hold_is_an_error_of_the_problem(expect, value, said):
     toml = changed('name = "y"\ndtype = "f32"', 'name = "y"\ndtype = "u8"')
@@ -91,3 +92,34 @@ def test_what_was_computed_is_remembered_until_the_reference_changes(expect, tmp
     )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+FORGERIES = {
+    "an answer that nests": ("b'[' * 1_000_000", "b''", "overwrote its own answer"),
+    "an answer of NaN": ("b'NaN'", "b''", "overwrote its own answer"),
+    "an error that is no object": ("""b'{"error": 7, "call": 0, "seconds": []}'""", "b''", "overwrote its own answer"),
+    "no array": ("""b'{"error": null, "call": 0, "seconds": []}'""", "b'rubbish'", "`y` cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("answer", "array", "said"), FORGERIES.values(), ids=FORGERIES)
+def test_a_reference_that_forges_its_answer_is_an_error_of_the_problem(expect, answer, array, said):
+    body = f"""
+    import os, pathlib
+    out = pathlib.Path(os.environ["OUT"])
+    (out / "0" / "y.npy").parent.mkdir(exist_ok=True)
+    (out / "0" / "y.npy").write_bytes({array})
+    (out / "answer.json").write_bytes({answer})
+    os._exit(0)
+"""
+    with pytest.raises(ProblemFileError, match=said):
+        expect(BODY + body)
+
+
+def test_a_cache_that_cannot_be_written_costs_no_answer(sandbox, tmp_path):
+    (tmp_path / "file").write_text("")
+    problem = load_problem(write_problem(tmp_path / "softmax"))
+    calls = [Call(problem.cases[0], 0, make_inputs(problem, problem.cases[0], seed=0))]
+    expected = expected_outputs(sandbox, problem, calls, cache_dir=tmp_path / "file")
+    assert expected.outputs[0]["y"].shape == (4, 10)
+    assert "Not a directory" in expected.not_cached

@@ -58,10 +58,10 @@ def test_the_entries_used_longest_ago_go_first(tmp_path: Path) -> None:
     assert [cache.get(key) is not None for key in keys] == [True, False, True, True]
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_says_why(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = CompileCache(tmp_path / "file" / "compile")
-    cache.put(KEY, ENTRY)
+    assert "Not a directory" in (cache.put(KEY, ENTRY) or "")
     assert cache.get(KEY) is None
 
 

@@ -9,7 +9,7 @@ from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.checking.check import check
 from amdkernel_mcp.compiler.compile import Compiler
 from amdkernel_mcp.execution.targets import EMULATED, find_target
-from amdkernel_mcp.launch.plan import read_launch_plan
+from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
 
 EXPECTED = tomllib.loads((Path(__file__).parent / "expected.toml").read_text())

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.compiler.toolchain import find_toolchain, rocm_environment
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.bare.sandbox import BareSandbox, read_folder
+from amdkernel_mcp.execution.bare.toolchain import find_toolchain, rocm_environment
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 

@@ -1,8 +1,10 @@
-"""The job store: order, waiting, cancelling, forgetting, and who may see what."""
+"""The job store: order, waiting, cancelling, eviction, and which owner sees which job."""
 
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -47,7 +49,7 @@ def gate() -> Iterator[threading.Event]:
     opened.set()
 
 
-def waits_for(gate: threading.Event) -> object:
+def waits_for(gate: threading.Event) -> Callable[[Progress], CompileResult]:
     def work(progress: Progress) -> CompileResult:
         while not gate.wait(0.01):
             progress("waiting at the gate")
@@ -81,6 +83,37 @@ def test_no_more_jobs_run_than_there_are_workers(store: JobStore, gate: threadin
     assert [finished(job).status for job in jobs] == ["done"] * 3
 
 
+def test_a_second_call_right_after_the_first_runs_at_the_same_time(clock: Clock) -> None:
+    store = JobStore(2, clock=clock)
+    finished(store.submit("ann", done))  # from here on one worker exists and is idle
+    second_has_run = threading.Event()
+
+    def waits_for_the_second(_: Progress) -> CompileResult:
+        assert second_has_run.wait(5), "the second job waits behind the first though a worker is idle"
+        return DONE
+
+    def second(_: Progress) -> CompileResult:
+        second_has_run.set()
+        return DONE
+
+    jobs = [store.submit("ann", waits_for_the_second), store.submit("ann", second)]
+    assert [(finished(job).status, job.error) for job in jobs] == [("done", None)] * 2
+    store.close()
+
+
+def test_a_job_that_hangs_does_not_keep_the_process_of_a_closed_store_alive() -> None:
+    program = (
+        "import threading\n"
+        "from amdkernel_mcp.execution.jobs import JobStore\n"
+        "begun = threading.Event()\n"
+        "store = JobStore(1)\n"
+        "store.submit('ann', lambda progress: begun.set() or threading.Event().wait())\n"
+        "begun.wait()\n"
+        "store.close()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
 def test_another_owner_does_not_see_a_job_and_cannot_tell_that_it_exists(store: JobStore) -> None:
     job = finished(store.submit("ann", done))
     with pytest.raises(JobError) as others:
@@ -99,9 +132,14 @@ def test_a_cancelled_job_stops_at_its_next_progress_report(store: JobStore, gate
 
 def test_a_waiting_job_is_cancelled_at_once_and_never_runs(store: JobStore, gate: threading.Event) -> None:
     ran = threading.Event()
+
+    def sets_ran(_: Progress) -> CompileResult:
+        ran.set()
+        return DONE
+
     for _ in range(2):
         store.submit("ann", waits_for(gate))
-    job = store.submit("ann", lambda _: ran.set() or DONE)
+    job = store.submit("ann", sets_ran)
     store.cancel(job)
     assert job.status == "cancelled"
     gate.set()

@@ -8,25 +8,19 @@ from typing import Any
 import pytest
 
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.runner.job import (
-    Argument,
-    Buffer,
-    Launch,
-    RunCase,
-    RunnerJob,
-    job_files,
-    read_answer,
-    runner_command,
-)
+from amdkernel_mcp.execution.runner.job import job_files, read_answer, runner_command
 from amdkernel_mcp.execution.sandbox import Completed
-from amdkernel_mcp.execution.targets import Target
+from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.runner_protocol.job import Buffer, RunCase, RunnerArgument, RunnerJob, RunnerLaunch
 
 EMULATOR = Target("emulator:gfx942", "emulator", "gfx942", "MI300X")
 GPU = Target("local:0", "gpu", "gfx942", "MI300X", index=0)
 DEVICE = {"name": "AMD Instinct MI300X (emulated)", "arch": "gfx942", "rocm": "6.4.43484", "emulated": True}
 Y = b"12345678"
 
-LAUNCH = Launch("k", (1, 1, 1), (64, 1, 1), 0, (Argument("x"), Argument("y"), Argument(scalar=b"\7\0\0\0")))
+LAUNCH = RunnerLaunch(
+    "k", (1, 1, 1), (64, 1, 1), 0, (RunnerArgument("x"), RunnerArgument("y"), RunnerArgument(scalar=b"\7\0\0\0"))
+)
 CASE = RunCase((Buffer("x", 4, "in", b"abcd"), Buffer("y", 8, "out")), (LAUNCH,), repeats=2)
 JOB = RunnerJob("gfx942", b"ELF", (CASE,))
 RECORD = {

@@ -1,7 +1,7 @@
-"""Of the places where a limit stopped waves, the line with most of them is told."""
+"""Of the places where a limit stopped waves, the line with most of them is reported."""
 
-from amdkernel_mcp.execution.runner.answer import StandingWaves
 from amdkernel_mcp.findings.hangs import commonest_place, describe_hang
+from amdkernel_mcp.runner_protocol.records import StandingWaves
 
 CHAINS = {16: [5, 30], 20: [5, 30], 24: [6], 28: []}  # by pc: the line, and that of the call
 
@@ -34,12 +34,14 @@ def test_waves_at_a_barrier_are_told_beside_those_that_keep_them_there():
     places = (standing(24, 1), standing(16, 3, at_barrier=True), standing(28, 1, at_barrier=True))
     running, waiting = place_of(*places), place_of(*places, at_barrier=True)
     said = describe_hang("k", 2.94, running, waiting)
-    assert said.startswith("k had not ended after 2.9 s: 1 of 5 waves was at line 6 (wave 1 of workgroup [0, 0, 0])")
-    assert ", 3 at the barrier of line 5. Either a loop" in said
-    assert "keeps threads from that __syncthreads(), or the kernel is slow" in said
+    assert said.startswith(
+        "k was still running after 2.9 s: 1 of 5 waves was at line 6 (wave 1 of workgroup [0, 0, 0])"
+    )
+    assert ", 3 at the barrier of line 5. A loop or a wait" in said
+    assert "keeps threads from that __syncthreads(), or the kernel is only slow" in said
 
 
 def test_without_waves_at_a_barrier_none_is_spoken_of():
     said = describe_hang("k", 2.94, place_of(standing(24, 2)), None)
-    assert "Either a loop has no end or waits for what never comes, or the kernel is slow" in said
+    assert "A loop never ends, a wait is never satisfied, or the kernel is only slow" in said
     assert "barrier" not in said

@@ -1,8 +1,8 @@
-"""Sentences for what the emulator's checks saw: unset values that a race let through, moved loads, other work."""
+"""Sentences for what the emulator's checks saw: uninitialised reads that a race causes, moved loads, other work."""
 
-from amdkernel_mcp.execution.runner.answer import DispatchFinding, DispatchRecord, RacePartner
-from amdkernel_mcp.execution.runner.job import CaseReport
 from amdkernel_mcp.findings.mistakes import explain_mistakes
+from amdkernel_mcp.runner_protocol.records import DispatchFinding, DispatchRecord, RacePartner
+from amdkernel_mcp.runner_protocol.report import CaseReport
 
 LINES = {0x10: 5, 0x14: 5, 0x20: 9, 0x30: 12}
 
@@ -10,6 +10,8 @@ LINES = {0x10: 5, 0x14: 5, 0x20: 9, 0x30: 12}
 class Lines:
     def lines_of(self, address):
         return (LINES[address],) if address in LINES else ()
+
+    lines_near = lines_of
 
     def is_opening(self, _address):
         return False
@@ -39,7 +41,9 @@ def test_an_unset_value_that_a_race_let_through_points_to_the_race():
     race, unset = explained(seen("uninitialised_read", 0x10, use=[0x30]), seen("race", 0x10, writer()))
     assert (race.kind, race.line, race.other_line) == ("race", 5, 9)
     assert unset.kind == "uninitialised_read"
-    assert unset.message.endswith("lane 0: this read races, see above, and may only have come before what writes it")
+    assert unset.message.endswith(
+        "lane 0: this read is part of the race above, and may only have come before the write"
+    )
 
 
 def test_how_often_counts_what_waves_executed_and_the_lanes_of_overruns_beside_it():
@@ -51,10 +55,10 @@ def test_how_often_counts_what_waves_executed_and_the_lanes_of_overruns_beside_i
         for count, lanes, off in ((1, 1, 0), (3, 70, 8))
     )  # fmt: skip
     assert "reads 4 bytes at byte 4 after `table` (12 bytes); k, workgroup" in explained(one)[0].message
-    assert "lane 0: compare" in explained(one)[0].message
-    assert "lane 0; 3 times in all, by 70 lanes: compare" in explained(more)[0].message
+    assert "lane 0: check the index" in explained(one)[0].message
+    assert "lane 0; 3 times in all, by 70 lanes: check the index" in explained(more)[0].message
     near = more.model_copy(update={"region": "x", "off": 1, "count": 1})
-    assert "lane 0; by 70 lanes, up to 1 byte beyond: compare" in explained(near)[0].message
+    assert "lane 0; by 70 lanes, up to 1 byte beyond: check the index" in explained(near)[0].message
 
 
 def test_an_unset_value_without_a_race_says_nothing_of_one():
@@ -100,10 +104,10 @@ def test_a_line_whose_loads_and_stores_race_with_its_stores_is_a_counter_and_wan
     load, store = seen("race", 0x10, writer(0x14)), stored(0x14, writer(0x14))
     (race,) = explained(load, store)
     assert "which wave 0 of the same workgroup writes in the same line" in race.message
-    assert race.message.endswith("make it one atomic, as atomicAdd, or let waves take turns with __syncthreads()")
+    assert race.message.endswith("use one atomic such as atomicAdd, or let waves take turns with __syncthreads()")
     elsewhere = writer(0x14).model_copy(update={"workgroup": (1, 0, 0)})
     (race,) = explained(load.model_copy(update={"partner": elsewhere}), stored(0x14, elsewhere))
-    assert race.message.endswith("make it one atomic, as atomicAdd")
+    assert race.message.endswith("use one atomic such as atomicAdd")
 
 
 def test_a_line_that_reads_what_its_neighbour_writes_wants_a_barrier():
@@ -113,6 +117,4 @@ def test_a_line_that_reads_what_its_neighbour_writes_wants_a_barrier():
 
 def test_two_stores_of_one_line_want_one_writer_or_turns():
     (race,) = explained(stored(0x14, writer(0x14)))
-    assert race.message.endswith(
-        "let one thread alone write it, use an atomic, or let waves take turns with __syncthreads()"
-    )
+    assert race.message.endswith("let one thread write it, use an atomic, or let waves take turns with __syncthreads()")

@@ -3,9 +3,9 @@ import struct
 import pytest
 from problem_text import changed, write_problem
 
-from amdkernel_mcp.launch.bind import place
+from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter, find_kernel, source_name
-from amdkernel_mcp.launch.plan import read_launch_plan
+from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import load_problem
 
 POINTER, INT, LONG = Parameter(True, 8), Parameter(False, 4), Parameter(False, 8)
@@ -20,25 +20,25 @@ def problem(tmp_path):
     return load_problem(write_problem(tmp_path))
 
 
-def placed(problem, line, *kernels, arch="gfx942", case=0):
+def bound(problem, line, *kernels, arch="gfx942", case=0):
     plan = read_launch_plan(f"// amdkernel: {line}", problem)
     assert not plan.mistakes, plan.mistakes
-    return place(plan, problem, problem.cases[case], kernels=kernels, arch=arch)
+    return bind(plan, problem, problem.cases[case], kernels=kernels, arch=arch)
 
 
 def test_arguments_are_buffers_and_the_bytes_of_scalars(problem):
-    placement = placed(problem, "launch softmax grid=[rows, 2] block=[64]", kernel(POINTER, POINTER, INT, INT))
-    (launch,) = placement.launches
+    launched = bound(problem, "launch softmax grid=[rows, 2] block=[64]", kernel(POINTER, POINTER, INT, INT))
+    (launch,) = launched.launches
     assert (launch.grid, launch.block) == ((4, 2, 1), (64, 1, 1))
     assert [argument.buffer for argument in launch.arguments] == ["x", "y", None, None]
     assert [argument.scalar for argument in launch.arguments[2:]] == [struct.pack("<i", 4), struct.pack("<i", 10)]
 
 
 def test_an_integer_takes_the_width_of_the_parameter(problem):
-    placement = placed(
+    launched = bound(
         problem, "launch softmax grid=[1] block=[1] args=[x, y, rows, 0 - cols]", kernel(POINTER, POINTER, LONG, LONG)
     )
-    assert [a.scalar for a in placement.launches[0].arguments[2:]] == [struct.pack("<q", 4), struct.pack("<q", -10)]
+    assert [a.scalar for a in launched.launches[0].arguments[2:]] == [struct.pack("<q", 4), struct.pack("<q", -10)]
 
 
 def test_a_float_scalar_has_the_bits_of_its_dtype(tmp_path):
@@ -49,11 +49,11 @@ def test_a_float_scalar_has_the_bits_of_its_dtype(tmp_path):
     problem = load_problem(write_problem(tmp_path, text))
     half = kernel(POINTER, POINTER, INT, INT, Parameter(False, 2))
     scalars = [
-        placed(problem, "launch softmax grid=[1] block=[1]", half, case=case).launches[0].arguments[4].scalar
+        bound(problem, "launch softmax grid=[1] block=[1]", half, case=case).launches[0].arguments[4].scalar
         for case in (0, 1)
     ]
     assert scalars == [struct.pack("<e", 0.5), struct.pack("<e", 1.0)]
-    refused = placed(problem, "launch softmax grid=[1] block=[1]", kernel(POINTER, POINTER, INT, INT, INT))
+    refused = bound(problem, "launch softmax grid=[1] block=[1]", kernel(POINTER, POINTER, INT, INT, INT))
     assert "takes 4 bytes, but `eps` is f16" in refused.finding.message
 
 
@@ -64,7 +64,7 @@ REFUSED = [
     ("launch softmax grid=[1] block=[1]", (POINTER, INT, POINTER, INT), "parameter 2 of the kernel is a scalar"),
     ("launch softmax grid=[1] block=[1] args=[x, rows, rows, cols]", RIGHT, "`rows` is a scalar"),
     ("launch softmax grid=[1] block=[33, 32]", RIGHT, "1056 threads"),
-    ("launch softmax grid=[1] block=[1024]", RIGHT, "__launch_bounds__ promises at most 512"),
+    ("launch softmax grid=[1] block=[1024]", RIGHT, "__launch_bounds__ allows at most 512"),
     ("launch softmax grid=[rows // 100] block=[64]", RIGHT, "rows // 100 is 0"),
     ("launch softmax grid=[rows - 9] block=[64]", RIGHT, "is -5"),
     ("launch softmax grid=[1] block=[64] lds=rows - 9", RIGHT, "lds is -5"),
@@ -76,15 +76,15 @@ REFUSED = [
 
 @pytest.mark.parametrize(("line", "parameters", "said"), REFUSED, ids=[said for _, _, said in REFUSED])
 def test_what_cannot_be_launched_is_refused_with_line_and_reason(problem, line, parameters, said):
-    refused = placed(problem, line, kernel(*parameters, max_block=512, lds=512)).finding
-    assert refused is not None, "it was placed"
+    refused = bound(problem, line, kernel(*parameters, max_block=512, lds=512)).finding
+    assert refused is not None, "it was bound"
     assert said in refused.message
     assert (refused.kind, refused.line) == ("lds_over_limit" if "LDS" in said else "launch_plan", 1)
 
 
 def test_gfx950_has_more_lds(problem):
     line = "launch softmax grid=[1] block=[64] lds=100000"
-    assert not placed(problem, line, kernel(POINTER, POINTER, INT, INT), arch="gfx950").finding
+    assert not bound(problem, line, kernel(POINTER, POINTER, INT, INT), arch="gfx950").finding
 
 
 def test_a_workspace_has_its_bytes_in_each_case(tmp_path):
@@ -94,7 +94,7 @@ def test_a_workspace_has_its_bytes_in_each_case(tmp_path):
         problem,
     )
     sizes = [
-        place(plan, problem, case, kernels=[kernel(POINTER, symbol="k")], arch="gfx942").workspaces
+        bind(plan, problem, case, kernels=[kernel(POINTER, symbol="k")], arch="gfx942").workspaces
         for case in problem.cases
     ]
     assert sizes == [(("w", 24),), (("w", 42),)]

@@ -1,7 +1,7 @@
 import pytest
 from problem_text import write_problem
 
-from amdkernel_mcp.launch.plan import read_launch_plan
+from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import load_problem
 
 GOOD = "// amdkernel: launch softmax grid=[rows] block=[256]\n"
@@ -49,17 +49,17 @@ def test_a_plan_says_launches_workspaces_flags_and_tunables(problem):
         ("// amdkernel: launch k grid=[] block=[1]", "grid has 0 items"),
         ("// amdkernel: launch k grid=[rows block=[1]", "not closed"),
         ("// amdkernel: launch k grid=[rows/2] block=[1]", "use // or ceil_div"),
-        ("// amdkernel: launch k grid=[lines] block=[1]", "'lines', which is no scalar"),
-        ("// amdkernel: launch k grid=[x] block=[1]", "'x', which is no scalar"),
+        ("// amdkernel: launch k grid=[lines] block=[1]", "'lines', which is not a scalar"),
+        ("// amdkernel: launch k grid=[x] block=[1]", "'x', which is not a scalar"),
         ("// amdkernel: launch k grid=[1] block=[1] smem=4", "no setting 'smem'"),
         ("// amdkernel: launch k grid=[1] block=[1] grid=[2]", "given twice"),
-        ("// amdkernel: launch k 4 grid=[1] block=[1]", "'4' is no setting"),
+        ("// amdkernel: launch k 4 grid=[1] block=[1]", "'4' is not a setting"),
         ("// amdkernel: launch k grid=[1] block=[1] lds=", "lds has no value"),
-        ("// amdkernel: launch k grid=[1] block=[1] args=[x, z]", "'z', which is no argument and no workspace"),
+        ("// amdkernel: launch k grid=[1] block=[1] args=[x, z]", "'z', which is neither an argument nor a workspace"),
         (GOOD + "// amdkernel: workspace x dtype=f32 shape=[1]", "already taken"),
         (GOOD + "// amdkernel: workspace w dtype=float shape=[1]", "unknown dtype 'float'"),
         (GOOD + "// amdkernel: workspace w shape=[1]", "has no dtype"),
-        (GOOD + "// amdkernel: workspace w dtype=f32 shape=[k]", "'k', which is no scalar"),
+        (GOOD + "// amdkernel: workspace w dtype=f32 shape=[k]", "'k', which is not a scalar"),
         (GOOD + "// amdkernel: tune TILE=[]", "a list of numbers"),
         (GOOD + "// amdkernel: tune", "names nothing"),
         (GOOD + "// amdkernel: build -O3 -fplugin=x.so", "'-fplugin=x.so' is not allowed"),

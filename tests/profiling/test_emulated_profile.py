@@ -1,13 +1,15 @@
 """Profiles of emulated kernels: what the counts say, what is modelled, and what the diagnosis makes of it."""
 
+from typing import Any
+
 import pytest
 
 from amdkernel_mcp.hardware.specs import gpu_by_name
-from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint, PcCounts
+from amdkernel_mcp.measurement.counters import MATRIX_TYPES, CaseRun, Dispatch, Footprint, PcCounts
 from amdkernel_mcp.profiling.comparison import compare
 from amdkernel_mcp.profiling.hot_lines import hot_lines, line_table
 from amdkernel_mcp.profiling.metrics.emulated import DERIVED
-from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS, MATRIX_TYPES
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 from amdkernel_mcp.profiling.profile import profile
 from amdkernel_mcp.results.kernels import KernelResources
 
@@ -58,7 +60,7 @@ class Lines:
 
 def run(
     *, groups: int = 4096, block: int = 256, of: KernelResources | None = None, pcs: dict[int, PcCounts] | None = None,
-    footprint: Footprint | None = None, **changed: float,
+    footprint: Footprint | None = None, **changed: Any,
 ):  # fmt: skip
     at = footprint or Footprint(4 * MIB, 4 * MIB)
     dispatch = Dispatch("k", (groups, 1, 1), (block, 1, 1), counts(**changed), at, pcs or {})
@@ -69,11 +71,11 @@ def run(
 
 
 def findings(result) -> list[str]:
-    return [row.finding for row in result.diagnosis if not row.finding.startswith("Not the trouble")]
+    return [row.finding for row in result.diagnosis if not row.finding.startswith("Ruled out")]
 
 
 def ruled_out(result) -> str:
-    return next(row.because for row in result.diagnosis if row.finding.startswith("Not the trouble"))
+    return next(row.because for row in result.diagnosis if row.finding.startswith("Ruled out"))
 
 
 def test_counts_are_emulated_and_what_a_cost_model_adds_is_modelled():
@@ -110,7 +112,7 @@ def test_scattered_loads_are_found_with_their_figures():
     assert "64.0 lines" in row.because
     pcs = {0x10: PcCounts(WAVES, 64 * WAVES, 256 * WAVES, lines=64 * WAVES)}
     because = run(cache_lines_loaded=64 * WAVES, memory_bytes_read=0, pcs=pcs).diagnosis[0].because
-    assert "line 2 asks for 256 B an instruction and touches 64.0 lines" in because
+    assert "line 2 requests 256 B per instruction and touches 64.0 lines" in because
     assert row.docs
     assert row.try_
 
@@ -120,14 +122,18 @@ def test_scattered_stores_are_found():
 
 
 def test_scattered_loads_that_do_not_weigh_are_no_finding():
-    flops = {"SQ_INSTS_VALU": 3000 * WAVES, "active_lanes_valu": 3000 * 64 * WAVES, "SQ_INSTS": 3020 * WAVES}
+    flops: dict[str, Any] = {
+        "SQ_INSTS_VALU": 3000 * WAVES,
+        "active_lanes_valu": 3000 * 64 * WAVES,
+        "SQ_INSTS": 3020 * WAVES,
+    }
     result = run(cache_lines_loaded=64 * WAVES, **flops)
     assert "Loads are not coalesced" not in findings(result)
     assert "of the modelled time" in ruled_out(result)
 
 
 def test_bank_conflicts_need_both_the_conflicts_and_the_weight():
-    lds = {"SQ_INSTS_LDS": 32 * WAVES, "lds_bytes": 32 * 256 * WAVES}
+    lds: dict[str, Any] = {"SQ_INSTS_LDS": 32 * WAVES, "lds_bytes": 32 * 256 * WAVES}
     slow = run(SQ_LDS_IDX_ACTIVE=32 * 64 * WAVES, SQ_LDS_BANK_CONFLICT=31 * 64 * WAVES, **lds)
     assert "LDS bank conflicts" in findings(slow)
     rare = run(SQ_LDS_IDX_ACTIVE=4 * WAVES, SQ_LDS_BANK_CONFLICT=2 * WAVES, SQ_INSTS_LDS=WAVES, lds_bytes=256 * WAVES)
@@ -136,9 +142,13 @@ def test_bank_conflicts_need_both_the_conflicts_and_the_weight():
 
 
 def test_a_block_that_is_no_multiple_of_64_is_named_as_the_cause_of_idle_lanes():
-    busy = {"SQ_INSTS_VALU": 800 * WAVES, "SQ_INSTS": 820 * WAVES, "active_lanes_valu": 800 * 24 * WAVES}
+    busy: dict[str, Any] = {
+        "SQ_INSTS_VALU": 800 * WAVES,
+        "SQ_INSTS": 820 * WAVES,
+        "active_lanes_valu": 800 * 24 * WAVES,
+    }
     result = run(groups=WAVES, block=24, **busy)
-    row = next(row for row in result.diagnosis if row.finding == "Many lanes are switched off")
+    row = next(row for row in result.diagnosis if row.finding == "Many lanes are inactive")
     assert "40 lanes" in row.because
 
 
@@ -154,9 +164,9 @@ def test_a_small_problem_is_not_blamed_on_its_launch():
     assert "too small for this GPU" in ruled_out(result)
 
 
-def test_spills_and_a_local_array_are_told_apart():
+def test_spills_and_a_local_array_are_distinguished():
     assert "Registers spill to scratch memory" in findings(run(of=resources(scratch_bytes=64, vgpr_spills=9)))
-    assert "A local array lives in scratch memory" in findings(run(of=resources(scratch_bytes=64)))
+    assert "A local array is in scratch memory" in findings(run(of=resources(scratch_bytes=64)))
 
 
 def test_low_occupancy_names_what_limits_it():
@@ -165,22 +175,28 @@ def test_low_occupancy_names_what_limits_it():
     assert "lds" in row.because
 
 
-def test_a_matrix_product_on_the_vector_alu_is_told_about_matrix_cores():
-    fma = {"SQ_INSTS_VALU": 1000 * WAVES, "active_lanes_valu": 64000 * WAVES, "SQ_INSTS_VALU_FMA_F32": 700 * WAVES}
+def test_a_matrix_product_on_the_vector_alu_gets_the_advice_to_use_matrix_cores():
+    fma: dict[str, Any] = {
+        "SQ_INSTS_VALU": 1000 * WAVES,
+        "active_lanes_valu": 64000 * WAVES,
+        "SQ_INSTS_VALU_FMA_F32": 700 * WAVES,
+    }
     assert "A matrix product without matrix instructions" in findings(run(**fma))
     with_mfma = fma | {"SQ_INSTS_MFMA": 10 * WAVES, "SQ_INSTS_VALU_MFMA_MOPS_F16": 160 * WAVES}
     assert "A matrix product without matrix instructions" not in findings(run(**with_mfma))
 
 
 def test_loading_the_same_data_again_and_again_is_found():
-    again = {"bytes_loaded": 64 * 256 * WAVES, "cache_lines_loaded": 128 * WAVES, "SQ_INSTS_VMEM_RD": 64 * WAVES,
-             "memory_bytes_read": 4 * MIB}  # fmt: skip
-    assert "The same data are loaded many times" in findings(run(**again))
+    again: dict[str, Any] = {
+        "bytes_loaded": 64 * 256 * WAVES, "cache_lines_loaded": 128 * WAVES, "SQ_INSTS_VMEM_RD": 64 * WAVES,
+        "memory_bytes_read": 4 * MIB,
+    }  # fmt: skip
+    assert "The same data is loaded many times" in findings(run(**again))
 
 
 def test_data_that_leave_the_caches_and_come_back_are_found():
     result = run(memory_bytes_read=200 * MIB, TCC_HIT_sum=1, TCC_MISS_sum=3)
-    row = next(row for row in result.diagnosis if row.finding.startswith("Data leave the caches"))
+    row = next(row for row in result.diagnosis if row.finding.startswith("Data leaves the caches"))
     assert "25.5 times the compulsory" in row.because
     assert "25 %" in row.because
 
@@ -210,11 +226,15 @@ def test_a_hot_line_says_what_it_asked_and_where_it_was_found():
     assert lines[1].memory is None
 
 
-def test_conflicts_of_atomics_are_not_told_to_pad_rows():
-    lds = {"SQ_LDS_IDX_ACTIVE": 32 * 64 * WAVES, "SQ_LDS_BANK_CONFLICT": 31 * 64 * WAVES, "SQ_INSTS_LDS": 64 * WAVES}
+def test_conflicts_of_atomics_are_not_advised_to_pad_rows():
+    lds: dict[str, Any] = {
+        "SQ_LDS_IDX_ACTIVE": 32 * 64 * WAVES,
+        "SQ_LDS_BANK_CONFLICT": 31 * 64 * WAVES,
+        "SQ_INSTS_LDS": 64 * WAVES,
+    }
     rows, bins = run(**lds).diagnosis[0], run(SQ_INSTS_LDS_ATOMIC=60 * WAVES, **lds).diagnosis[0]
     assert rows.finding == bins.finding == "LDS bank conflicts"
-    assert "pad the rows" in rows.try_
+    assert "pad each row" in rows.try_
     assert "copy" in bins.try_
     assert "pad" not in bins.try_
 
@@ -237,7 +257,7 @@ def test_scattered_stores_are_blamed_on_a_line_that_stores():
     }
     result = run(cache_lines_stored=64 * WAVES, pcs=pcs)
     stores = next(row for row in result.diagnosis if row.finding == "Stores are not coalesced")
-    assert "line 3 asks for 256 B an instruction and touches 64.0 lines" in stores.because
+    assert "line 3 requests 256 B per instruction and touches 64.0 lines" in stores.because
 
 
 def test_a_line_of_few_instructions_that_moves_much_is_shown_after_the_hot_ones():
@@ -253,8 +273,12 @@ def test_narrow_loads_of_one_line_are_not_called_scattered():
     assert "Loads are not coalesced" not in findings(result)
 
 
-def test_rdna_is_told_of_wmma():
-    fma = {"SQ_INSTS_VALU": 1000 * WAVES, "SQ_INSTS_VALU_FMA_F16": 500 * WAVES, "SQ_INSTS": 1100 * WAVES}
+def test_rdna_gets_the_advice_to_use_wmma():
+    fma: dict[str, Any] = {
+        "SQ_INSTS_VALU": 1000 * WAVES,
+        "SQ_INSTS_VALU_FMA_F16": 500 * WAVES,
+        "SQ_INSTS": 1100 * WAVES,
+    }
     dispatch = Dispatch("k", (4096, 1, 1), (256, 1, 1), counts(**fma), Footprint(MIB, MIB))
     result = profile(
         runs=[CaseRun("n", (dispatch,))], resources=[resources(wavefront_size=32)], source="", lines=None,
@@ -267,9 +291,9 @@ def test_rdna_is_told_of_wmma():
 
 def test_the_better_kernel_is_better_by_named_counters():
     naive, better = run(cache_lines_loaded=64 * WAVES), run()
-    told = compare(naive, better)
-    assert told[0].metric == "Modelled Time"
-    lines = next(one for one in told if one.metric == "cache_lines_loaded")
+    differences = compare(naive, better)
+    assert differences[0].metric == "Modelled Time"
+    lines = next(one for one in differences if one.metric == "cache_lines_loaded")
     assert lines.better
     assert lines.sentence.startswith("cache_lines_loaded: 32 times less")
     assert not any(one.better for one in compare(better, naive))

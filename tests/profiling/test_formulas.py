@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.errors import UnknownTargetError
+from amdkernel_mcp.expressions import Formula
 from amdkernel_mcp.hardware.specs import all_gpus, gpu_by_name, lookup
-from amdkernel_mcp.profiling.metrics.formula import Formula
 from amdkernel_mcp.profiling.metrics.recorded import ARCHITECTURES, CDNA, definitions
 from amdkernel_mcp.profiling.metrics.reference import filled
 from amdkernel_mcp.profiling.rocprofv3 import ALONE, LIMITS, block_of, commands, plan_passes, wanted_counters
@@ -29,7 +29,7 @@ def test_an_absent_name_and_a_zero_denominator_have_no_value():
 
 @pytest.mark.parametrize("text", ["a +", "a ** 2", "a.b", "[a]", "a if b else c", "'a'", "f(a)", "lambda: 0"])
 def test_what_is_no_arithmetic_is_refused(text):
-    with pytest.raises(ValueError, match="formula"):
+    with pytest.raises(ValueError, match=r"expected|ends too early|cannot be a name|no function"):
         Formula(text).value({"a": 1, "b": 1, "c": 1})
 
 

@@ -6,16 +6,20 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.errors import ProfileFileError
-from amdkernel_mcp.execution.runner.gpu_profile import import_files, profile_commands, script
-from amdkernel_mcp.execution.runner.job import RunnerJob
-from amdkernel_mcp.execution.targets import Target
+from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, script
+from amdkernel_mcp.execution.runner.job import runner_command
+from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.profiling.import_files import import_files
+from amdkernel_mcp.profiling.rocprofv3 import commands
+from amdkernel_mcp.runner_protocol.job import RunnerJob
 
 COUNTERS = (Path(__file__).parent / "recordings" / "rocprofv3" / "counter_collection.csv").read_bytes()
 GPU = Target("local:0", "gpu", "gfx942", "MI300X", index=0)
 
 
 def test_every_pass_runs_our_runner_under_rocprofv3():
-    runs = profile_commands(GPU, RunnerJob("gfx942", b"", ()), kernels=["softmax", "scale<int>"])
+    program = runner_command(GPU, RunnerJob("gfx942", b"", ()))
+    runs = commands(GPU.arch, folder=FOLDER, program=program, kernels=["softmax", "scale<int>"])
     assert len(runs) > 2
     for run in runs:
         program = run[run.index("--") + 1 :]
@@ -26,11 +30,11 @@ def test_every_pass_runs_our_runner_under_rocprofv3():
 
 def test_the_script_gives_each_word_to_the_program_as_it_is(tmp_path):
     words = ["printf", "%s\\n", "@OUT@/profile/pass_1", "k<float>(int*)", "it's", ""]
-    told = subprocess.run(
+    printed = subprocess.run(
         ["sh", "-c", script([words]).split(" ", 4)[4]], env={"OUT": str(tmp_path / "o u t"), "PATH": "/usr/bin:/bin"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert told.stdout.splitlines() == [f"{tmp_path}/o u t/profile/pass_1", "k<float>(int*)", "it's", ""]
+    assert printed.stdout.splitlines() == [f"{tmp_path}/o u t/profile/pass_1", "k<float>(int*)", "it's", ""]
 
 
 def test_what_comes_back_is_imported():
@@ -39,6 +43,6 @@ def test_what_comes_back_is_imported():
 
 
 def test_names_from_the_sandbox_do_not_leave_the_folder(tmp_path):
-    with pytest.raises(ProfileFileError, match="holds no"):
+    with pytest.raises(ProfileFileError, match="has no"):
         import_files({"../x.csv": COUNTERS, f"{tmp_path}/y.csv": COUNTERS}, gpu="MI300X")
     assert not list(tmp_path.iterdir())

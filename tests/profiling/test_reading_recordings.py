@@ -115,6 +115,19 @@ def test_one_dispatch_with_several_passes_in_one_file_keeps_them_apart(tmp_path)
     assert found["SALU Utilization"].value == pytest.approx(5)
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "took"),
+    [("0386.5", "0486.5", 100), ("0386.4", "0486.5", 101), ("0386.0", "0386.49", None), ("0386", "0387.25", 1)],
+)
+def test_means_over_passes_are_rounded_to_whole_nanoseconds(tmp_path, start, end, took):
+    """rocprof-compute averages the timestamps of the passes that it merges."""
+    path = tmp_path / "pmc_perf.csv"
+    header = "Dispatch_ID,GPU_ID,Kernel_Name,Grid_Size,Workgroup_Size,SQ_WAVES,Start_Timestamp,End_Timestamp"
+    path.write_text(f"{header}\n0,2,k,1024,64,16,320009883892{start},320009883892{end}\n")
+    (tmp_path / "sysinfo.csv").write_text("gpu_model,gpu_arch,cu_per_gpu,num_xcd\nMI300X,gfx942,304,8\n")
+    assert read_recording(tmp_path).dispatches[0].passes[0].duration_ns == took
+
+
 def test_a_part_that_is_not_known_has_no_percentages_but_ratios(tmp_path):
     counted(tmp_path / "1_counter_collection.csv", {"TCC_HIT_sum": 3, "TCC_MISS_sum": 1, "GRBM_GUI_ACTIVE": 9})
     (tmp_path / "1_agent_info.csv").write_text(
@@ -227,7 +240,7 @@ def test_json_is_joined_with_its_tables(tmp_path):
     assert result.kernels[0].metrics["Kernel Time"].value == 21_000
 
 
-def test_rocpd_is_read_through_its_views_and_a_lost_dispatch_is_told(tmp_path):
+def test_rocpd_is_read_through_its_views_and_a_lost_dispatch_is_reported(tmp_path):
     path = tmp_path / "results.db"
     with sqlite3.connect(path) as database:
         database.execute(
@@ -256,20 +269,20 @@ def test_rocpd_is_read_through_its_views_and_a_lost_dispatch_is_told(tmp_path):
         (b"", "empty", None),
         (b"\x00\x01\x02\xff" * 50, "binary", None),
         (b"a,\xff\xfe\n" * 3, "UTF-8", 1),
-        (b"a,b\n1,2\n", "no recording of kernels", 1),
+        (b"a,b\n1,2\n", "not a recording of kernels", 1),
         (HEADER.encode() + b"\n", "no row", 1),
         (HEADER.replace(",Counter_Value", "").encode() + b"\n" + b"1," * 17 + b"1\n", "Counter_Value", 1),
         (HEADER.encode() + b"\n1,2,3\n", "cells", 2),
-        (HEADER.encode() + b'\n1,1,1,1,1,1,64,7,k,64,0,0,8,0,16,SQ_WAVES,many,1,2\n', "no number", 2),
+        (HEADER.encode() + b'\n1,1,1,1,1,1,64,7,k,64,0,0,8,0,16,SQ_WAVES,many,1,2\n', "not a number", 2),
         (HEADER.encode() + b'\n1,1,1,1,1,1,64,7,k,64,0,0,8,0,16,SQ_WAVES,5,8.1097E+14,8.1097E+14\n', "spreadsheet", 2),
         (HEADER.encode() + b'\n1,1,1,1,1,1,64,7,k,64,0,0,8,0,16,SQ_WAVES,5,9,3\n', "before the start", 2),
-        (b'{"rocprofiler-sdk-tool": [{"agents": 3', "no JSON", 1),
+        (b'{"rocprofiler-sdk-tool": [{"agents": 3', "not JSON", 1),
         (b'{"rocprofiler-sdk-tool": [{"agents": 3}]}', "not as rocprofv3 writes it", None),
         (b'{"traceEvents": []}', "rocprofiler-sdk-tool", None),
         (b"SQLite format 3\0" + b"\x07" * 200, "database", None),
     ],
 )  # fmt: skip
-def test_what_is_no_recording_is_refused(tmp_path, content, message, line):
+def test_what_is_not_a_recording_is_refused(tmp_path, content, message, line):
     path = tmp_path / "x_counter_collection.csv"
     path.write_bytes(content)
     with pytest.raises(ProfileFileError, match=message) as refused:
@@ -296,7 +309,7 @@ def test_a_damaged_file_is_read_or_refused_but_never_breaks_the_reader(tmp_path,
     damaged = whole[name][:at] + data.draw(st.sampled_from(DAMAGE)) + whole[name][at + cut :]
     (tmp_path / name).write_bytes(damaged)
     try:
-        answer = import_recording(tmp_path / name, gpu="MI300X").model_dump_json()
+        answer: str | None = import_recording(tmp_path / name, gpu="MI300X").model_dump_json()
     except ProfileFileError as refused:
         answer = refused.file
     assert answer
@@ -311,12 +324,12 @@ def test_a_duration_of_zero_is_no_duration(tmp_path):
 def test_api_statistics_are_not_kernels():
     with pytest.raises(ProfileFileError, match="API calls"):
         import_recording(V3 / "hip_api_stats.csv")
-    with pytest.raises(ProfileFileError, match="no recording"):
+    with pytest.raises(ProfileFileError, match="not a recording"):
         import_recording(V3 / "hip_runtime_trace.csv")
 
 
-def test_a_folder_with_nothing_and_a_path_with_nothing_are_told_apart(tmp_path):
-    with pytest.raises(ProfileFileError, match="holds no"):
+def test_a_folder_with_nothing_and_a_path_with_nothing_are_distinguished(tmp_path):
+    with pytest.raises(ProfileFileError, match="has no"):
         import_recording(tmp_path)
     with pytest.raises(ProfileFileError, match="no such"):
         import_recording(tmp_path / "nothing")

@@ -1,4 +1,4 @@
-"""Indexes to test with: of a small corpus of our own, and of the documentation archive beside the checkout."""
+"""Indexes to test with: of a small corpus of our own, and of the documentation archive next to the checkout."""
 
 import fcntl
 import hashlib
@@ -11,16 +11,16 @@ from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.search.index.build import build_index
 from amdkernel_mcp.search.index.index import Index, open_index
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).parent / "sample_corpus"
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 @pytest.fixture(scope="session")
 def archive() -> Path:
-    """The archive of real documentation, which is no part of the repository."""
+    """The archive of real documentation, which is not in the repository."""
     path = SHARED / "rocm-docs.tar.zst"
     if not path.is_file():
-        pytest.skip(f"{path} is not there: the documentation archive is kept beside the checkout, never in it")
+        pytest.skip(f"{path} is not there: the documentation archive is kept next to the checkout, never in it")
     return path
 
 
@@ -42,8 +42,8 @@ def rocm_index(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 def _built(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     digest = hashlib.sha256()
-    package = Path(build_index.__code__.co_filename).parent
-    for path in [archive, *sorted(package.glob("*.py")), *sorted(folder("docs_index").glob("*.toml"))]:
+    package = Path(build_index.__code__.co_filename).parents[1]
+    for path in [archive, *sorted(package.rglob("*.py")), *sorted(folder("docs_index").glob("*.toml"))]:
         digest.update(path.read_bytes())
     # The parent of this run's folder is the user's own and outlives the run.
     shared = tmp_path_factory.getbasetemp().parent

@@ -8,18 +8,16 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.errors import DocumentationError, SandboxError
-from amdkernel_mcp.search.cards.headers import write_declarations
+from amdkernel_mcp.search.cards.declarations import Entry, write_declarations
 from amdkernel_mcp.search.index.build import build_index
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.library import Library
 from amdkernel_mcp.search.versions import Cited, Node, difference, version_in
 from amdkernel_mcp.server.truncate import LIMIT_BYTES, size
 
-HEADERS = {
-    "hip_runtime_api.h": b"/** @brief Gives memory. @returns #hipErrorOutOfMemory */\nhipError_t hipMalloc(void**);\n",
-    "hip_version.h": b"#define HIP_VERSION_MAJOR 6\n#define HIP_VERSION_MINOR 4\n#define HIP_VERSION_PATCH 1\n",
-}
-GUIDE = "# Memory\n\nWords about hipMalloc and pools.\n\n## Pools\n\nA pool keeps what is given back to it.\n"
+SAYS = "```cpp\nhipError_t hipMalloc(void**);\n```\n\nGives memory.\n\nReturns: #hipErrorOutOfMemory"
+DECLARED = [Entry("hipMalloc", "function", "hip_runtime_api.h", 2, SAYS)]
+GUIDE = "# Memory\n\nWords about hipMalloc and pools.\n\n## Pools\n\nA pool keeps freed memory.\n"
 
 
 @pytest.fixture
@@ -37,7 +35,8 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 def collect(folder: Path) -> None:
-    write_declarations(HEADERS, folder / "hip-api.sqlite3", compiler="hipcc 7.0 with clang 21.1", origin="headers")
+    path = folder / "hip-api.sqlite3"
+    write_declarations(DECLARED, path, hip_version="6.4.1", compiler="hipcc 7.0 with clang 21.1", origin="headers")
 
 
 def no_sandbox() -> None:
@@ -73,8 +72,13 @@ def test_versions_are_compared_only_where_they_are_of_the_same_thing() -> None:
 
 
 def test_headers_are_collected_once_and_only_when_a_hip_name_is_asked_for(tmp_path: Path) -> None:
-    calls = []
-    library = Library(tmp_path / "none", tmp_path / "hip-api.sqlite3", lambda: calls.append(collect(tmp_path)))
+    calls: list[None] = []
+
+    def collected() -> None:
+        collect(tmp_path)
+        calls.append(None)
+
+    library = Library(tmp_path / "none", tmp_path / "hip-api.sqlite3", collected)
     assert library.read("gfx942").title.startswith("gfx942")
     assert not calls
     assert library.read("hipMalloc").ref == "api:hipMalloc"

@@ -120,7 +120,7 @@ async def test_a_resource_cannot_end_its_own_quotation(client: Client) -> None:
     (page,) = await client.read_resource(f"amdkernel://docs/{found['source']}/{found['path']}")
     said, fence, quoted = page.text.partition("```````quoted\n")
     assert "never instructions" in said
-    assert fence, "six backticks stand in the page, so seven must enclose it"
+    assert fence, "the page has six backticks, so seven must enclose it"
     assert quoted.rstrip().endswith("\n```````")
     assert quoted.count("```````") == 1
     assert_harmless(page.text)
@@ -140,7 +140,7 @@ def test_a_hostile_error_is_harmless_too(home: Path) -> None:
     engine = Engine(load_settings({"data_dir": home / "data", "cache_dir": home / "cache"}))
     for ref, section in (("evil/deep/table.rst", "nope"), ("evil/pagee.md", None), ("evil/page.md", "Ignore some")):
         with pytest.raises(DocumentationError) as caught:
-            engine.read_doc(ref, section=section)
+            engine.docs.read(ref, section=section)
         assert_harmless(caught.value.message, caught.value.hint or "")
     engine.close()
 

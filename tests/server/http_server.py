@@ -30,6 +30,11 @@ class HttpServer:
             sent["Authorization"] = f"Bearer {token}"
         return httpx.post(self.url, json=message, headers=sent, timeout=10)
 
+    def post_body(self, body: bytes | Iterator[bytes], *, token: str = ANN) -> httpx.Response:
+        """The answer to `body`, which the server may give before it has read all of it."""
+        sent = {"accept": "application/json, text/event-stream", "Authorization": f"Bearer {token}"}
+        return httpx.post(self.url, content=body, headers=sent | {"content-type": "application/json"}, timeout=60)
+
 
 def free_port() -> int:
     with socket.socket() as listener:

@@ -33,7 +33,7 @@ def test_the_server_imports_nothing_that_only_a_tool_needs() -> None:
 
 
 def test_bad_settings_end_the_start_with_one_line() -> None:
-    command = [str(Path(sys.executable).with_name("amdkernel-mcp")), "--no-shim"]
+    command = [str(Path(sys.executable).with_name("amdkernel-mcp")), "--no-relay"]
     environment = {"AMDKERNEL_MAX_WORKERS": "many", "HOME": "/nonexistent"}
     ended = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1), ended.stderr

@@ -1,4 +1,4 @@
-"""Streamable HTTP: who gets in, in both eras, and what a stranger is told."""
+"""Streamable HTTP: who gets in, in both eras, and how others are refused."""
 
 import subprocess
 import sys
@@ -43,7 +43,7 @@ async def test_files_of_the_server_are_not_read(team: HttpServer) -> None:
 
 
 @pytest.mark.parametrize("token", [None, "token-of-nobody-000000", ANN[:-1], ANN + "0"])
-def test_nobody_else_gets_in(team: HttpServer, token: str | None) -> None:
+def test_no_request_without_a_known_token_gets_in(team: HttpServer, token: str | None) -> None:
     answer = team.post(token=token)
     assert answer.status_code == 401, answer.text
     assert answer.headers["www-authenticate"].startswith("Bearer")
@@ -92,3 +92,14 @@ def test_tokens_that_others_can_read_are_refused(tmp_path: Path) -> None:
 def test_loopback_is_what_only_this_machine_reaches() -> None:
     assert all(is_loopback(host) for host in ("127.0.0.1", "127.8.0.1", "::1", "localhost"))
     assert not any(is_loopback(host) for host in ("0.0.0.0", "::", "10.0.0.1", "localhost.example", "gpu1", ""))
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["declared", "chunked"])
+def test_a_body_of_50_mb_is_a_json_rpc_error(team: HttpServer, chunked: bool) -> None:
+    piece = b"x" * (1 << 20)
+    answer = team.post_body((piece for _ in range(50)) if chunked else piece * 50)
+    assert answer.status_code == 413
+    error = answer.json()["error"]
+    assert error["code"] == -32600
+    assert "longer than 4 MiB" in error["message"]
+    assert team.post().status_code == 200, "the server continues"

@@ -24,7 +24,7 @@ extern "C" __global__ void vector_add(const float* x, const float* y, float* z, 
 """
 
 
-async def test_a_client_is_told_the_line_then_the_verdict_then_the_counters(
+async def test_a_client_gets_the_line_then_the_verdict_then_the_counters(
     sandbox: Sandbox, settings: Settings, tmp_path: Path
 ) -> None:
     assert sandbox

@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(params=["stdio", "stdio without shim", "http"])
+@pytest.fixture(params=["stdio", "stdio without relay", "http"])
 async def client(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Client]:
     if request.param == "http":
         with http_server(folder, tokens=f"{ANN} ann\n") as server:
@@ -37,7 +37,7 @@ async def client(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[
                 yield opened
         return
     environment = dict(os.environ) | {"AMDKERNEL_DATA_DIR": str(folder / "data")}
-    arguments = ["--no-shim"] if "without" in request.param else []
+    arguments = ["--no-relay"] if "without" in request.param else []
     async with Client(StdioTransport(COMMAND, arguments, env=environment, keep_alive=False)) as opened:
         yield opened
 

@@ -35,7 +35,7 @@ def test_settings_and_file_are_joined(settings: Settings, file: Path) -> None:
         (f"\n{BOB} bob smith\n", "`TOKEN NAME`", 2),
         ("short bob\n", "shorter than 16", 1),
         (f"{ANN} ann\n{ANN} bob\n", "have the same token", 2),
-        ("# nobody\n", "names nobody", None),
+        ("# no users yet\n", "has no users", None),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_without_showing_a_token(
@@ -49,6 +49,6 @@ def test_a_file_that_is_wrong_is_refused_without_showing_a_token(
     assert BOB not in str(raised.value)
 
 
-def test_a_file_that_is_missing_is_refused_and_not_taken_for_no_tokens(settings: Settings, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="cannot be read"):
+def test_a_file_that_is_missing_is_an_error_and_does_not_mean_no_tokens(settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot read"):
         tokens(settings, tmp_path / "none")

@@ -1,6 +1,7 @@
 """Every answer fits, keeps what matters most, and says what it left out."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from amdkernel_mcp.results.kernels import (
     Worst,
 )
 from amdkernel_mcp.results.quantity import Metric, Result
-from amdkernel_mcp.server.truncate import LIMIT_BYTES, shrink, size
+from amdkernel_mcp.server.truncate import LIMIT_BYTES, size, truncate
 
 LONG = "λ" * 3000
 DIAGNOSTICS = [Diagnostic(severity="warning", message=f"{number} {LONG}", line=number) for number in range(100)]
@@ -85,7 +86,7 @@ READING = ReadResult(
     total_chars=40000,
     sections=[SectionRef(heading=LONG, ref="r")] * 60,
 )
-HUGE: list[Result] = [
+HUGE: list[Any] = [
     CompileResult(ok=True, isa=LONG * 5, diagnostics=DIAGNOSTICS, kernels=RESOURCES),
     CheckResult(verdict="incorrect", reason=LONG, cases=CASES, findings=FINDINGS, diagnostics=DIAGNOSTICS),
     BenchmarkResult(diagnostics=DIAGNOSTICS, findings=FINDINGS, counters=METRICS, flags=[LONG] * 20, reason=LONG),
@@ -103,35 +104,44 @@ HUGE += [
 
 @pytest.mark.parametrize("huge", HUGE, ids=lambda huge: type(huge).__name__)
 def test_the_largest_answer_fits_and_is_still_a_valid_one(huge: Result, tmp_path: Path) -> None:
-    small = shrink(huge, tmp_path)
+    small = truncate(huge, tmp_path)
     assert size(small) <= LIMIT_BYTES, f"{size(small)} bytes"
     assert type(huge).model_validate_json(small.model_dump_json(by_alias=True)) == small
 
 
 def test_an_answer_that_fits_is_left_alone(tmp_path: Path) -> None:
     answer = CompileResult(ok=True, diagnostics=DIAGNOSTICS[:1])
-    assert shrink(answer, tmp_path) is answer
+    assert truncate(answer, tmp_path) is answer
     assert not list(tmp_path.iterdir())
 
 
 def test_what_is_wrong_is_kept_before_what_is_right(tmp_path: Path) -> None:
-    small = shrink(CheckResult(verdict="incorrect", cases=CASES), tmp_path)
+    small = truncate(CheckResult(verdict="incorrect", cases=CASES), tmp_path)
     assert "incorrect" in {case.verdict for case in small.cases}
     error = Diagnostic(severity="error", message="the one error", line=1)
-    compiled = shrink(CompileResult(diagnostics=[*DIAGNOSTICS, error]), tmp_path)
+    compiled = truncate(CompileResult(diagnostics=[*DIAGNOSTICS, error]), tmp_path)
     assert "the one error" in {diagnostic.message for diagnostic in compiled.diagnostics}
 
 
 def test_it_says_how_much_was_left_out_and_where_the_whole_is(tmp_path: Path) -> None:
     whole = CheckResult(verdict="incorrect", cases=CASES)
-    small = shrink(whole, tmp_path)
+    small = truncate(whole, tmp_path)
     assert any(note.endswith("of 100 cases") for note in small.left_out), small.left_out
     artefact = small.artefacts[-1]
     assert CheckResult.model_validate_json(Path(artefact.path).read_text()) == whole
 
 
 def test_reading_on_after_a_cut_skips_nothing(tmp_path: Path) -> None:
-    small = shrink(READING, tmp_path)
+    small = truncate(READING, tmp_path)
     assert small.next_start == READING.start + len(small.text)
     assert READING.text.startswith(small.text)
     assert len(small.text) > 1500
+
+
+def test_an_answer_whose_whole_cannot_be_written_is_returned_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = truncate(CompileResult(ok=True, diagnostics=DIAGNOSTICS), tmp_path / "file" / "answers")
+    assert result.diagnostics
+    assert not result.artefacts
+    assert result.not_cached == ["the whole answer was not kept: the cache folder cannot be written: Not a directory"]
+    assert size(result) <= LIMIT_BYTES

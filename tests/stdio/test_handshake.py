@@ -1,13 +1,30 @@
-"""The answers that are kept in the package are those that the server gives."""
+"""The recorded answers are those of the server, and only requests that they answer are answered with them."""
 
 import json
 import os
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from amdkernel_mcp.stdio import handshake
+from amdkernel_mcp.stdio.handshake import Era, Handshake
+
+ENVELOPE = {handshake.VERSION_KEY: "2026-07-28", handshake.CAPABILITIES_KEY: {}}
 
 
-def test_the_kept_answers_are_those_of_a_server_started_now() -> None:
+def enveloped(method: str, **params: Any) -> dict[str, Any]:
+    return {"method": method, "params": {"_meta": ENVELOPE, **params}}
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Handshake:
+    found = handshake.read()
+    assert found is not None
+    return found
+
+
+def test_the_recorded_answers_are_those_of_a_server_started_now() -> None:
     now = handshake.record()
     if os.environ.get("ACCEPT_SNAPSHOTS"):
         handshake.FILE.write_text(now, encoding="utf-8")
@@ -22,34 +39,59 @@ def test_answers_of_another_version_are_not_used(tmp_path: Path) -> None:
     file.write_text("{")
     assert handshake.read(file) is None
     assert handshake.read(tmp_path / "none.json") is None
-    assert handshake.read() is not None
 
 
-def test_a_client_is_answered_in_its_version_and_a_stranger_in_the_newest() -> None:
-    kept = handshake.read()
-    assert kept is not None
-    for asked, told in (("2024-11-05", "2024-11-05"), ("2025-06-18", "2025-06-18"), ("2031-01-01", "2025-11-25")):
-        answer = kept.answer({"method": "initialize", "params": {"protocolVersion": asked}})
-        assert answer is not None
-        assert answer["protocolVersion"] == told
+@pytest.mark.parametrize(
+    ("asked", "answered"), [("2024-11-05", "2024-11-05"), ("2025-06-18", "2025-06-18"), ("2031-01-01", "2025-11-25")]
+)
+def test_initialize_is_answered_in_the_clients_version_if_known_else_in_the_newest(
+    recorded: Handshake, asked: str, answered: str
+) -> None:
+    answer = recorded.answer({"method": "initialize", "params": {"protocolVersion": asked}}, None)
+    assert answer is not None
+    assert answer["result"]["protocolVersion"] == answered
 
 
-def test_all_lists_that_clients_ask_for_before_their_first_turn_are_kept() -> None:
-    kept = handshake.read()
-    assert kept is not None
-    assert all(kept.answer({"method": method}) is not None for method in handshake.LISTS)
+@pytest.mark.parametrize("method", handshake.LISTS)
+def test_every_list_is_answered_in_both_eras_and_names_the_same_things(recorded: Handshake, method: str) -> None:
+    old = recorded.answer({"method": method}, "handshake")
+    new = recorded.answer(enveloped(method), "envelope")
+    assert old is not None
+    assert new is not None
+    assert new["result"]["resultType"] == "complete"
+    assert {key: new["result"][key] for key in old["result"]} == old["result"]
 
 
-def test_what_only_the_server_can_tell_is_left_to_it() -> None:
-    kept = handshake.read()
-    assert kept is not None
-    modern = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
-    for request in (
-        {"method": "server/discover"},
-        {"method": "tools/call", "params": {"name": "get_job"}},
-        {"method": "tools/list", "params": {"cursor": "x"}},
-        {"method": "tools/list", "params": modern},
-        {"method": "ping"},
-        {"method": None},
-    ):
-        assert kept.answer(request) is None, request
+def test_discover_is_answered_with_the_servers_versions(recorded: Handshake) -> None:
+    answer = recorded.answer(enveloped("server/discover"), None)
+    assert answer is not None
+    assert answer["result"]["supportedVersions"] == ["2026-07-28"]
+
+
+def test_discover_in_an_unknown_version_names_the_versions_that_are_served(recorded: Handshake) -> None:
+    request = {"method": "server/discover", "params": {"_meta": {**ENVELOPE, handshake.VERSION_KEY: "2031-01-01"}}}
+    answer = recorded.answer(request, None)
+    assert answer is not None
+    assert answer["error"]["code"] == -32022
+    assert answer["error"]["data"] == {"supported": ["2026-07-28"], "requested": "2031-01-01"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "era"),
+    [
+        ({"method": "server/discover"}, None),
+        ({"method": "server/discover", "params": {"_meta": {handshake.VERSION_KEY: "2026-07-28"}}}, None),
+        ({"method": "tools/call", "params": {"name": "get_job"}}, None),
+        ({"method": "tools/list", "params": {"cursor": "x"}}, None),
+        ({"method": "ping"}, None),
+        ({"method": None}, None),
+        ({"method": "tools/list", "params": ["x"]}, "envelope"),
+        (enveloped("server/discover"), "handshake"),
+        (enveloped("tools/list"), "handshake"),
+        ({"method": "initialize", "params": {"protocolVersion": "2025-06-18"}}, "envelope"),
+    ],
+)
+def test_what_only_the_server_can_answer_is_left_to_it(
+    recorded: Handshake, request_: dict[str, Any], era: Era | None
+) -> None:
+    assert recorded.answer(request_, era) is None

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastmcp import Client
@@ -15,7 +16,7 @@ COMMAND = str(Path(sys.executable).with_name("amdkernel-mcp"))
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-@pytest.mark.parametrize("arguments", [[], ["--no-shim"]], ids=["shim", "no-shim"])
+@pytest.mark.parametrize("arguments", [[], ["--no-relay"], ["--no-shim"]], ids=["relay", "direct", "old-flag"])
 async def test_a_client_lists_and_calls_tools_in_both_eras(mode: str, arguments: list[str]) -> None:
     transport = StdioTransport(COMMAND, arguments, keep_alive=False)
     async with Client(transport, mode=mode) as client:
@@ -28,7 +29,7 @@ async def test_a_client_lists_and_calls_tools_in_both_eras(mode: str, arguments:
 def test_stdout_carries_nothing_but_protocol_and_the_end_is_clean() -> None:
     opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
     call = {"name": "get_job", "arguments": {"job_id": "job-0"}}
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"id": 0, "method": "initialize", "params": opening},
         {"method": "notifications/initialized"},
         {"id": 1, "method": "tools/list", "params": {}},
@@ -45,3 +46,23 @@ def test_stdout_carries_nothing_but_protocol_and_the_end_is_clean() -> None:
     assert [answer["id"] for answer in answers] == [0, 1, 2]
     assert answers[2]["result"]["isError"]
     assert (rest, errors, process.returncode) == (b"", b"", 0)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--no-relay"]], ids=["relay", "direct"])
+def test_a_message_of_50_mb_is_an_error_and_the_connection_continues(arguments: list[str]) -> None:
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    long = {"name": "compile_kernel", "arguments": {"source": "x" * 50_000_000}}
+    call = {"name": "get_job", "arguments": {"job_id": "job-0"}}
+    with subprocess.Popen([COMMAND, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        answers = []
+        for identity, method, params in ((0, "initialize", opening), (1, "tools/call", long), (2, "tools/call", call)):
+            message = {"method": method, "params": params, "jsonrpc": "2.0", "id": identity}  # as the official clients
+            process.stdin.write(json.dumps(message).encode() + b"\n")
+            process.stdin.flush()
+            answers.append(json.loads(process.stdout.readline()))
+        process.stdin.close()
+    assert [answer["id"] for answer in answers] == [0, 1, 2]
+    assert "longer than 4 MiB" in answers[1]["error"]["message"]
+    assert "there is no job" in answers[2]["result"]["content"][0]["text"]

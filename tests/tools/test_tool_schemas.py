@@ -1,4 +1,4 @@
-"""What a client is told about the tools. Any change is seen here first; ACCEPT_SNAPSHOTS=1 accepts it."""
+"""What a client sees of the tools. Any change fails here first; ACCEPT_SNAPSHOTS=1 accepts it."""
 
 import json
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Commands about the documentation: search, read, build, eval."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -34,15 +34,16 @@ def search(
     """
     from amdkernel_mcp.cli.commands.queries import answer_queries
     from amdkernel_mcp.cli.show.documentation import show_search
+    from amdkernel_mcp.search.query.filters import SearchFilters
 
     if (query is None) == (queries is None):
         raise typer.BadParameter("give either a query or --queries FILE")
-    wanted: dict[str, Any] = {"limit": limit, "source": source, "arch": arch, "rocm_version": rocm_version}
+    filters = SearchFilters.of(source, arch, rocm_version)
     with open_engine() as engine:
         if queries is not None:
-            answer_queries(queries, lambda text: engine.search_docs(text, **wanted))
+            answer_queries(queries, lambda text: engine.docs.search(text, limit=limit, filters=filters))
             return GOOD
-        result = engine.search_docs(" ".join(query or []), **wanted)
+        result = engine.docs.search(" ".join(query or []), limit=limit, filters=filters)
     return finish(
         result, good=bool(result.results or result.exact), json=json, show=lambda console: show_search(console, result)
     )
@@ -67,7 +68,7 @@ def read(
     from amdkernel_mcp.cli.show.documentation import show_reading
 
     with open_engine() as engine:
-        result = engine.read_doc(ref, section=section, start=start, max_chars=max_chars, find=find)
+        result = engine.docs.read(ref, section=section, start=start, max_chars=max_chars, find=find)
     return finish(result, good=True, json=json, show=lambda console: show_reading(console, result))
 
 
@@ -84,7 +85,7 @@ def build(
     Example: amdkernel docs build --from ~/rocm-docs
     """
     with open_engine() as engine, progress(lines=True) as report:
-        skipped = engine.docs_build(from_ or [], online=online, on_progress=report)
+        skipped = engine.docs.build(from_ or [], online=online, on_progress=report)
     for reason in skipped:
         typer.echo(f"skipped {reason}", err=True)
     return GOOD
@@ -97,7 +98,7 @@ def refresh() -> int:
     Example: amdkernel docs refresh
     """
     with open_engine() as engine, progress(lines=True) as report:
-        refreshed = engine.docs_refresh(on_progress=report)
+        refreshed = engine.docs.refresh(report)
     for reason in refreshed.skipped:
         typer.echo(f"skipped {reason}", err=True)
     typer.echo(f"changed: {', '.join(refreshed.changed) or 'nothing'}")
@@ -116,7 +117,7 @@ def evaluate(
     from amdkernel_mcp.cli.show.documentation import show_evaluation
 
     with open_engine() as engine:
-        evaluation = engine.docs_eval(queries)
+        evaluation = engine.docs.evaluate(queries)
     if json:
         import json as encoder
         from dataclasses import asdict

@@ -39,9 +39,9 @@ def coverage(
     with open_engine() as engine, progress() as report:
         report("decoding")
         if arch:
-            known = engine.emulator_instructions(arch)
+            known = engine.machine.instructions(arch)
             return finish(
                 known, good=known.complete, json=json, show=lambda console: show_arch_coverage(console, known)
             )
-        result = engine.emulator_coverage(files or [])
+        result = engine.machine.coverage(files or [])
     return finish(result, good=result.complete, json=json, show=lambda console: show_coverage(console, result))

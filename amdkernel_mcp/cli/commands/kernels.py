@@ -65,6 +65,7 @@ def check(
 
     Example: amdkernel check row_softmax softmax.hip
     """
+    from amdkernel_mcp.checking.options import CheckOptions
     from amdkernel_mcp.cli.show.check import show_check
     from amdkernel_mcp.kernel_source import read_kernel
 
@@ -75,8 +76,7 @@ def check(
             kernel.source,
             file_name=kernel.file_name,
             target=target,
-            schedules=schedules,
-            order=order,
+            options=CheckOptions(schedules=schedules, order=order),
             on_progress=report,
         )
     good = result.verdict == "correct"

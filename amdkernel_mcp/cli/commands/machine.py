@@ -15,7 +15,7 @@ def targets(json: Json = False) -> int:
     from amdkernel_mcp.cli.show.machine import show_targets
 
     with open_engine() as engine:
-        result = engine.targets()
+        result = engine.machine.targets()
     return finish(result, good=True, json=json, show=lambda console: show_targets(console, result))
 
 
@@ -30,7 +30,7 @@ def doctor(json: Json = False) -> int:
 
     with open_engine() as engine, progress() as report:
         report("looking at this machine")
-        result = engine.doctor()
+        result = engine.machine.doctor()
     return finish(result, good=result.ok, json=json, show=lambda console: show_doctor(console, result))
 
 
@@ -48,5 +48,6 @@ def setup(
     Example: amdkernel setup
     """
     with open_engine() as engine, progress(lines=True) as report:
-        engine.setup(report, host=host, prune=prune)
+        engine.machine.setup(report, host=host, prune=prune)
+        engine.docs.remake(report)
     return 0

@@ -24,14 +24,14 @@ def serve(
     Example: amdkernel serve --host 0.0.0.0 --allow-host gpu1.example.com
     """
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.server.tokens import read_tokens, refuse_strangers
+    from amdkernel_mcp.server.tokens import read_tokens, require_tokens
 
     settings = load_settings()
     tokens = read_tokens(settings)
-    refuse_strangers(host, tokens)
+    require_tokens(host, tokens)
     who = f"{len(set(tokens.values()))} named users" if tokens else "every user of this machine, without a token"
     typer.echo(f"amdkernel-mcp serves http://{host}:{port}/mcp to {who}; Ctrl-C ends it", err=True)
-    from amdkernel_mcp.server.app import serve_http  # takes two seconds to import
+    from amdkernel_mcp.server.transports import serve_http  # takes two seconds to import
 
     serve_http(settings, tokens, host=host, port=port, allowed_hosts=allow_host or [])
     return 0

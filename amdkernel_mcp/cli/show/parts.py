@@ -66,6 +66,8 @@ def footer(console: Console, answer: JobAnswer) -> None:
     """What a reader must know besides: no isolation, and the files that hold more."""
     if answer.isolation == "none":
         console.print(Text("isolation: none (the code ran without a container)", "yellow"))
+    for note in answer.not_cached:
+        console.print(Text(note, "dim"))
     for artefact in answer.artefacts:
         console.print(_artefact(artefact))
 

@@ -9,10 +9,10 @@ from functools import reduce
 from pathlib import Path
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.compiler.toolchain import Toolchain, find_toolchain, rocm_environment
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.bare.sandbox import BareSandbox
+from amdkernel_mcp.execution.bare.toolchain import Toolchain, find_toolchain, rocm_environment
 from amdkernel_mcp.execution.docker.image import SETUP_HINT, STEPS, Step, step_files, step_name
 from amdkernel_mcp.execution.setup.hip_python import hip_python
 

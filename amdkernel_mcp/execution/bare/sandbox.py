@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from amdkernel_mcp.compiler.toolchain import rocm_environment
 from amdkernel_mcp.errors import SandboxError
+from amdkernel_mcp.execution.bare.toolchain import rocm_environment
 from amdkernel_mcp.execution.docker.archive import MAX_DEPTH, MAX_MEMBERS
 from amdkernel_mcp.execution.docker.container import COMPILE_LIMITS, ENVIRONMENT, RUN_LIMITS, Limits
 from amdkernel_mcp.execution.docker.stream import HeadAndTail

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from docker.models.images import Image
 
 SETUP_HINT = "`amdkernel setup` builds it"
-_BASE_FILES = ("packages.txt", "leave-out.txt")
+# Labels of the base image: the date of the newest of its Debian suites, and all of them as text.
+DATE, SUITES = "amdkernel.date", "amdkernel.suites"
+# The HIP releases that Debian has; the first is taken where the settings leave the choice and the mirror has it.
+HIP_RELEASES = ("7.2", "6.4")
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,27 @@ STEPS = (
 )
 
 
+def hip_release(settings: Settings) -> str:
+    """The HIP release that these settings ask for; the newest where they leave the choice."""
+    return HIP_RELEASES[0] if settings.hip == "auto" else settings.hip
+
+
+def settled(daemon: Daemon, settings: Settings) -> Settings:
+    """The settings with `hip` decided: with `auto`, the newest release whose base image is on the daemon."""
+    if settings.image or settings.hip != "auto":
+        return settings
+    choices = [settings.model_copy(update={"hip": hip}) for hip in HIP_RELEASES]
+    return next((choice for choice in choices if find_image(daemon, base_name(choice))), choices[0])
+
+
 def base_name(settings: Settings) -> str:
     """Name of the base image: the user's, or that of the one built from Debian packages."""
     if settings.image:
         return settings.image
-    digest = hashlib.sha256(settings.debian_suite.encode())
-    for name in _BASE_FILES:
-        digest.update((folder("sandbox") / "image" / name).read_bytes())
+    hip = hip_release(settings)
+    digest = hashlib.sha256(f"{settings.debian_suite} {hip}".encode())
+    for name in ("packages.txt", "leave-out.txt", f"hip-{hip}.txt", f"hip-{hip}.pref"):
+        digest.update((folder("sandbox") / "image" / "debian" / name).read_bytes())
     return f"amdkernel-base:{digest.hexdigest()[:16]}"
 
 
@@ -95,9 +112,10 @@ def find_image(daemon: Daemon, name: str) -> "Image | None":
 
 def sandbox_image_id(daemon: Daemon, settings: Settings) -> str:
     """Id of the sandbox image. Raises ToolchainError when it has not been built for this version."""
-    image = find_image(daemon, image_name(settings))
+    name = image_name(settled(daemon, settings))
+    image = find_image(daemon, name)
     if image is None:
-        raise ToolchainError(f"the sandbox image {image_name(settings)} is not there", hint=SETUP_HINT)
+        raise ToolchainError(f"the sandbox image {name} has not been built", hint=SETUP_HINT)
     return str(image.id)
 
 

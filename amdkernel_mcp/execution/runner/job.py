@@ -1,127 +1,30 @@
-"""What the runner in the sandbox is asked, and what it answers: the host's side of sandbox/runner/job_plan.py.
+"""Runs a job in a sandbox and reads the report: the host's side of sandbox/runner/job_plan.py.
 
-The answer comes from where a candidate's kernels ran, so nothing in it is believed before it has been looked at: names
-of files are made here and never read there, lengths must be those that were asked for, and all else is validated.
+The report comes from where a candidate's kernels ran, so all of it is validated: file names are made here and never
+read there, and lengths must be those of the job.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.runner.answer import (
-    CaseAnswer,
-    CaseStatus,
-    DeviceAnswer,
-    DispatchRecord,
-    GuardDamage,
-    read_dispatches,
-    read_report,
-)
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
-from amdkernel_mcp.execution.targets import Target
-
-Role = Literal["in", "out", "inout", "workspace"]
-Mode = Literal["check", "time", "profile"]
-Content = bytes  # under a name that a field called `bytes` does not hide
+from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.runner_protocol.job import Buffer, Mode, RunCase, RunnerArgument, RunnerJob, RunnerLaunch
+from amdkernel_mcp.runner_protocol.records import CaseAnswer, CaseStatus, read_dispatches, read_report
+from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 
 FORMAT = 1
 RUNNER = "/opt/amdkernel/runner/run_job.py"
 EMULATOR = "/opt/amdkernel/emulator"
 
-# A kernel that does not end is stopped with its place in the code told, if it meets this before its case's time ends.
+# A kernel that reaches this before its case's time ends is stopped, and its place in the code is reported.
 EMULATED_STEPS_PER_S = 50_000_000
 # Python, NumPy and hip-python start, files are written: what a run takes besides its cases.
 START_ALLOWANCE_S = 30.0
 REPORT_ALLOWANCE_BYTES = 32 << 20
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """A block of device memory. `data` are its contents before the first launch; without them it is poisoned."""
-
-    name: str
-    bytes: int
-    role: Role
-    data: Content | None = None
-
-
-@dataclass(frozen=True)
-class Argument:
-    """One argument of a kernel: a buffer's name, or the bytes of a scalar as the kernel's parameter holds them."""
-
-    buffer: str | None = None
-    scalar: bytes | None = None
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One kernel launch; `grid` counts workgroups."""
-
-    kernel: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    lds_bytes: int
-    arguments: tuple[Argument, ...]
-
-
-@dataclass(frozen=True)
-class Timing:
-    """How launches are timed. `buffer_sets`: copies of all buffers, which samples take in turn to find caches cold."""
-
-    warmups: int = 3
-    samples: int = 20
-    buffer_sets: int = 1
-
-
-@dataclass(frozen=True)
-class RunCase:
-    """Buffers, and the launches that work on them in order. `timing` is used in mode `time` only.
-
-    `emulator_options`: of each repeat, as in AMDKERNEL_EMULATOR_OPTIONS; a GPU does not see them. Where the launches of
-    the first repeat take longer than `close_look_within_s`, its options serve for all.
-    """
-
-    buffers: tuple[Buffer, ...]
-    launches: tuple[Launch, ...]
-    repeats: int = 3
-    timing: Timing = Timing()
-    emulator_options: tuple[str, ...] = ()
-    close_look_within_s: float = 1.0
-
-
-@dataclass(frozen=True)
-class RunnerJob:
-    """What one call of the runner does."""
-
-    arch: str
-    code_object: bytes
-    cases: tuple[RunCase, ...]
-    mode: Mode = "check"
-    case_timeout_s: float = 60.0
-
-
-@dataclass(frozen=True)
-class CaseReport:
-    """How one case went. Only `ok` has all repeats; the others have those that came before the failure."""
-
-    status: CaseStatus
-    message: str
-    outputs: tuple[Mapping[str, bytes], ...]  # per repeat, by buffer; mode `time`: one more, from the last timed sample
-    guard_damage: tuple[GuardDamage, ...] = ()
-    inputs_modified: tuple[str, ...] = ()
-    events_us: tuple[tuple[float, ...], ...] = ()  # per sample and launch; of the emulator: wall time, not a GPU's
-    dispatches: tuple[DispatchRecord, ...] = ()  # of the emulator, in order; empty on a GPU
-
-
-@dataclass(frozen=True)
-class RunnerReport:
-    """What the runner answered. `device` is None when no case got as far as asking."""
-
-    device: DeviceAnswer | None
-    cases: tuple[CaseReport, ...]
 
 
 def run_job(
@@ -196,7 +99,7 @@ def _buffer_plan(buffer: Buffer, files: dict[str, bytes]) -> dict[str, Any]:
     return {"name": buffer.name, "bytes": buffer.bytes, "role": buffer.role, "file": name}
 
 
-def _launch_plan(launch: Launch, index_of: Mapping[str, int]) -> dict[str, Any]:
+def _launch_plan(launch: RunnerLaunch, index_of: Mapping[str, int]) -> dict[str, Any]:
     return {
         "kernel": launch.kernel,
         "grid": launch.grid,
@@ -206,7 +109,7 @@ def _launch_plan(launch: Launch, index_of: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _argument_plan(argument: Argument, index_of: Mapping[str, int]) -> dict[str, Any]:
+def _argument_plan(argument: RunnerArgument, index_of: Mapping[str, int]) -> dict[str, Any]:
     if argument.buffer is not None:
         return {"buffer": index_of[argument.buffer]}
     if argument.scalar is None:
@@ -252,7 +155,7 @@ def read_answer(job: RunnerJob, target: Target, completed: Completed) -> RunnerR
 
 
 def _without_report(job: RunnerJob, completed: Completed) -> RunnerReport:
-    """The runner was ended from outside, or could not start: the latter is no fault of a kernel."""
+    """The runner was ended from outside, or could not start: the latter is not the kernel's fault."""
     status: CaseStatus = "crashed"
     if completed.timed_out:
         status, message = "timeout", "the run passed its time"

@@ -17,16 +17,15 @@ from amdkernel_mcp.errors import InputError, SandboxError
 from amdkernel_mcp.execution.docker.container import RUN_LIMITS
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.stdin_stream import StdinStream
-from amdkernel_mcp.execution.targets import Target
+from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.kernels import Finding
+from amdkernel_mcp.runner_protocol.records import PROGRAM, REPORT
 
 RUNNER = "/opt/amdkernel/runner/run_program.py"
 EMULATOR = "/opt/amdkernel/emulator"
 SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".cu")
-PROGRAM = "program"
 COMPILE_TIMEOUT_S = 300.0
 MAX_INPUT_BYTES = 1 << 30
-REPORT = "dispatches.jsonl"
 VISIBLE = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # the caller's own count on the emulator
 _OURS = re.compile(r"(AMDKERNEL_|LD_|PYTHON).*|OUT")  # say which library is loaded, and where the report goes
 _SHOWN = 80  # characters of a line that differs

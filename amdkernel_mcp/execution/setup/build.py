@@ -1,4 +1,7 @@
-"""`amdkernel setup`: make the sandbox image on a daemon, from what is there already as far as possible."""
+"""`amdkernel setup`: builds the layers of the sandbox image that a daemon lacks.
+
+Each layer is reproducible: built twice from the same parent, it has the same bytes.
+"""
 
 import contextlib
 import fcntl
@@ -7,6 +10,7 @@ import tarfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.bundled import folder
@@ -14,12 +18,22 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.bare.runtime import make_runtime
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
-from amdkernel_mcp.execution.docker.image import STEPS, Step, base_name, find_image, image_name, step_files, step_name
+from amdkernel_mcp.execution.docker.image import (
+    DATE,
+    HIP_RELEASES,
+    STEPS,
+    SUITES,
+    Step,
+    base_name,
+    find_image,
+    step_files,
+    step_name,
+)
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.reaper import remove
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 from amdkernel_mcp.execution.setup.hip_python import hip_python
-from amdkernel_mcp.execution.setup.rootfs import root_file_system
+from amdkernel_mcp.execution.setup.rootfs import debian_system, root_file_system
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -28,63 +42,94 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 _HOME = "/opt/amdkernel"
 _BUILD_TIMEOUT_S = 900.0
+# The times of files and folders that the build touched would differ from build to build. What cannot be changed here
+# (/proc, /dev, files that Docker mounts) is no part of the layer.
+_SAME_TIMES = (
+    'find / -xdev -newermt "@$SOURCE_DATE_EPOCH" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} + '
+    "2>/dev/null || true"
+)
 
 
 @dataclass(frozen=True)
 class SetupReport:
-    """What setup made or found; `built` names the layers that were made."""
+    """What setup made or found. `built` names the layers that were made, `suites` the Debian suites and their dates."""
 
     image: str
     image_id: str
     built: tuple[str, ...]
     seconds: float
+    suites: str | None = None
 
 
 def setup(settings: Settings, progress: Progress, *, host: str | None = None) -> SetupReport:
     """Make the sandbox image where it is missing. Raises SandboxError or ToolchainError with the remedy."""
     started = time.monotonic()
     if host is None and uses_no_containers(settings):
-        kit = make_runtime(settings, progress)
-        return SetupReport(str(kit), f"none:{kit.name}", (), time.monotonic() - started)
+        runtime = make_runtime(settings, progress)
+        return SetupReport(str(runtime), f"none:{runtime.name}", (), time.monotonic() - started)
     daemon = connect(docker_url(settings, host))
     built: list[str] = []
     try:
         with _only_one_at_a_time(settings):
-            name = image_name(settings)
-            image = find_image(daemon, name) or _build(daemon, settings, progress, built)
-        return SetupReport(name, str(image.id), tuple(built), time.monotonic() - started)
+            name, base = _base_image(daemon, settings, progress, built)
+            name, image = _layers(daemon, name, base, settings, progress, built)
+        seconds = time.monotonic() - started
+        return SetupReport(name, str(image.id), tuple(built), seconds, image.labels.get(SUITES))
     finally:
         daemon.close()
 
 
-def _build(daemon: Daemon, settings: Settings, progress: Progress, built: list[str]) -> "Image":
-    name = base_name(settings)
-    image = find_image(daemon, name)
-    if image is None:
-        image = _base(daemon, settings, progress)
-        built.append(name)
+def _base_image(daemon: Daemon, settings: Settings, progress: Progress, built: list[str]) -> "tuple[str, Image]":
+    """The base image and its name, built or pulled where the daemon lacks it."""
+    choices = [settings]
+    if settings.hip == "auto" and not settings.image:
+        choices = [settings.model_copy(update={"hip": hip}) for hip in HIP_RELEASES]
+    for choice in choices:
+        name = base_name(choice)
+        image = find_image(daemon, name)
+        if image is not None:
+            return name, image
+        try:
+            image = _base(daemon, choice, progress)
+        except ToolchainError as error:
+            if choice is choices[-1]:
+                raise
+            progress(f"HIP {choice.hip} cannot be installed, so HIP {HIP_RELEASES[-1]} is: {error.message}")
+        else:
+            built.append(name)
+            return name, image
+    raise AssertionError("the last choice returns or raises")
+
+
+def _layers(
+    daemon: Daemon, name: str, image: "Image", settings: Settings, progress: Progress, built: list[str]
+) -> "tuple[str, Image]":
+    """The sandbox image and its name: the layers of `STEPS` on the base image."""
     for step in STEPS:
         name = step_name(step, name)
         found = find_image(daemon, name)
         if found is None:
-            found = _add_layer(daemon, image, step, name, settings, progress)
+            found = add_layer(daemon, image, step, name, settings, progress)
             built.append(name)
         image = found
-    return image
+    return name, image
 
 
 def _base(daemon: Daemon, settings: Settings, progress: Progress) -> "Image":
     name = base_name(settings)
     if settings.image:
         progress(f"pulling {name}")
-        with docker_errors(f"the image {name} is neither here nor can it be pulled"):
+        with docker_errors(f"the image {name} is not on this machine and cannot be pulled"):
             return daemon.client.images.pull(*_name_and_tag(name))
-    with root_file_system(settings, progress) as pieces, docker_errors("the root file system cannot be imported"):
-        repository, _, tag = name.partition(":")
-        daemon.client.api.import_image_from_stream(_announced(pieces, progress), repository=repository, tag=tag)
+    system = debian_system(settings)
+    labels = [f'LABEL {DATE}="{system.date.isoformat()}" {SUITES}="{system.described}"']
+    repository, _, tag = name.partition(":")
+    with root_file_system(system, progress) as pieces, docker_errors("the root file system cannot be imported"):
+        stream = _announced(pieces, progress)
+        daemon.client.api.import_image_from_stream(stream, repository=repository, tag=tag, changes=labels)
     image = find_image(daemon, name)
     if image is None:
-        raise SandboxError("Docker did not take the root file system")
+        raise SandboxError("Docker did not accept the root file system")
     return image
 
 
@@ -101,29 +146,25 @@ def _announced(pieces: Iterator[bytes], progress: Progress) -> Iterator[bytes]:
         yield piece
 
 
-def _add_layer(
+def add_layer(
     daemon: Daemon, parent: "Image", step: Step, name: str, settings: Settings, progress: Progress
 ) -> "Image":
-    files = {path: (source.read_bytes(), source.stat().st_mode & 0o755) for path, source in step_files(step).items()}
-    files["build.sh"] = ((folder("sandbox") / step.script).read_bytes(), 0o755)
-    if step.hip_python:
-        files |= {
-            f"python/{path}": (content, 0o644)
-            for path, content in hip_python(settings.cache_dir / "wheels", (3, 12), progress).items()
-        }
+    """The image that `step` makes from `parent`, tagged `name`. Raises SandboxError or ToolchainError."""
+    epoch = _epoch(parent)
     labels = ownership_labels("setup")
     with docker_errors("the sandbox image cannot be built"):
         container = daemon.client.containers.create(
             image=str(parent.id),
             entrypoint=[],
-            command=["/bin/sh", f"{_HOME}/build.sh"],
+            command=["/bin/sh", "-c", f"sh {_HOME}/build.sh && {{ {_SAME_TIMES}; }}"],
+            environment={"SOURCE_DATE_EPOCH": str(epoch), "PYTHONDONTWRITEBYTECODE": "1"},
             network_mode="none",
             user="0:0",
             working_dir="/",
             labels=labels,
         )
         try:
-            container.put_archive("/", _tar(files))
+            container.put_archive("/", _tar(_step_contents(step, settings, progress), epoch))
             container.start()
             _follow(container, progress)
             changes = ["ENTRYPOINT []", "CMD []", "USER 65532:65532", *(f"LABEL {label}=" for label in labels)]
@@ -131,6 +172,22 @@ def _add_layer(
         finally:
             remove(container)
     return image
+
+
+def _step_contents(step: Step, settings: Settings, progress: Progress) -> dict[str, tuple[bytes, int]]:
+    """Content and mode of the files that a step puts into /opt/amdkernel."""
+    files = {path: (source.read_bytes(), source.stat().st_mode & 0o755) for path, source in step_files(step).items()}
+    files["build.sh"] = ((folder("sandbox") / step.script).read_bytes(), 0o755)
+    if step.hip_python:
+        wheels = hip_python(settings.cache_dir / "wheels", (3, 12), progress)
+        files |= {f"python/{path}": (content, 0o644) for path, content in wheels.items()}
+    return files
+
+
+def _epoch(image: "Image") -> int:
+    """The time that every file of a further layer gets: the date of the Debian suites, or when the image was made."""
+    date = image.labels.get(DATE) or image.attrs["Created"]
+    return int(datetime.fromisoformat(date).timestamp())
 
 
 def _follow(container: "Container", progress: Progress) -> None:
@@ -145,19 +202,19 @@ def _follow(container: "Container", progress: Progress) -> None:
         raise ToolchainError(f"building the sandbox image failed with status {status}:\n" + "\n".join(last))
 
 
-def _tar(files: Mapping[str, tuple[bytes, int]]) -> bytes:
+def _tar(files: Mapping[str, tuple[bytes, int]], epoch: int) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for path, (content, mode) in files.items():
+        for path, (content, mode) in sorted(files.items()):
             member = tarfile.TarInfo(f"{_HOME.lstrip('/')}/{path}")
-            member.size, member.mode, member.mtime = len(content), mode | 0o644, int(time.time())
+            member.size, member.mode, member.mtime = len(content), mode | 0o644, epoch
             archive.addfile(member, io.BytesIO(content))
     return buffer.getvalue()
 
 
 @contextlib.contextmanager
 def _only_one_at_a_time(settings: Settings) -> Iterator[None]:
-    """Two set-ups of one user would do the same work twice."""
+    """Hold a lock, so that two set-ups of one user do not do the same work twice."""
     settings.cache_dir.mkdir(parents=True, exist_ok=True)
     with (settings.cache_dir / "setup.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -8,7 +8,7 @@ from pathlib import Path
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import AmdkernelError
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, local_socket
-from amdkernel_mcp.execution.docker.image import find_image, image_name
+from amdkernel_mcp.execution.docker.image import SUITES, find_image, image_name, settled
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
 from amdkernel_mcp.results.machine import DoctorCheck, DoctorResult
@@ -89,7 +89,7 @@ def _docker_remedy() -> str:
 def _image(settings: Settings) -> DoctorCheck:
     daemon = connect(settings.docker_host)
     try:
-        name = image_name(settings)
+        name = image_name(settled(daemon, settings))
         image = find_image(daemon, name)
     except AmdkernelError as error:
         return DoctorCheck(name="image", status="missing", found=error.message, remedy=error.hint)
@@ -98,7 +98,10 @@ def _image(settings: Settings) -> DoctorCheck:
     if image is None:
         return DoctorCheck(name="image", status="missing", found=f"no {name}", remedy=_SETUP)
     size = image.attrs["Size"] / 1e9
-    return DoctorCheck(name="image", status="ok", found=f"{name}, {str(image.id)[:19]}, {size:.1f} GB")
+    found = f"{name}, {str(image.id)[:19]}, {size:.1f} GB"
+    if suites := image.labels.get(SUITES):
+        found += f", Debian {suites}"
+    return DoctorCheck(name="image", status="ok", found=found)
 
 
 def _parts(settings: Settings) -> Iterator[DoctorCheck]:

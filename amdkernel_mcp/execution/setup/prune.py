@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
-from amdkernel_mcp.execution.docker.image import STEPS, base_name, step_name
+from amdkernel_mcp.execution.docker.image import STEPS, base_name, settled, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 
 REPOSITORIES = ("amdkernel-base", *(step.repository for step in STEPS))
@@ -16,7 +16,7 @@ def prune(settings: Settings, progress: Callable[[str], None], *, host: str | No
         return ()
     daemon = connect(docker_url(settings, host))
     try:
-        removed = remove_images(daemon, REPOSITORIES, keep=layer_names(settings))
+        removed = remove_images(daemon, REPOSITORIES, keep=layer_names(settled(daemon, settings)))
     finally:
         daemon.close()
     for name in removed:

@@ -1,64 +1,119 @@
-"""The Debian root file system of the sandbox image, as a tar stream from mmdebstrap or debootstrap."""
+"""The Debian root file system of the sandbox image, as a tar stream from mmdebstrap or debootstrap.
+
+Two builds from the same mirror state give the same bytes: no file is newer than the mirror's Release files, and the
+tar is sorted by name.
+"""
 
 import contextlib
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.debian import Release, find_release, host_allows_expired, keyring
 from amdkernel_mcp.errors import ToolchainError
-from amdkernel_mcp.execution.setup.mirror import Release, find_release, host_allows_expired, keyring
+from amdkernel_mcp.execution.docker.image import hip_release
 
 _CHUNK = 1 << 20
 _NEEDED_BYTES = 2 << 30
+# The suites that have a HIP release besides the suite of the settings.
+_FURTHER_SUITES = {"7.2": ("experimental",), "6.4": ()}
 
 
-def packages() -> list[str]:
-    """The Debian packages of the image."""
-    return _lines("packages.txt")
+@dataclass(frozen=True)
+class DebianSystem:
+    """What the root file system is made from: a HIP release and the suites; the first suite is the base."""
+
+    hip: str
+    releases: tuple[Release, ...]
+
+    @property
+    def packages(self) -> list[str]:
+        """The Debian packages to install."""
+        return [*_lines("packages.txt"), *_lines(f"hip-{self.hip}.txt")]
+
+    @property
+    def preferences(self) -> Path:
+        """apt's preferences file, which takes HIP from this release and everything else from the base suite."""
+        return _file(f"hip-{self.hip}.pref")
+
+    @property
+    def sources(self) -> list[str]:
+        """The lines of apt's sources.list."""
+        return [f"deb {release.mirror} {release.suite} main" for release in self.releases]
+
+    @property
+    def date(self) -> datetime:
+        """When the newest of the suites was made; the start of Unix time where no Release file has a date."""
+        return max((release.date for release in self.releases if release.date), default=datetime.fromtimestamp(0, UTC))
+
+    @property
+    def described(self) -> str:
+        """The suites and their dates, as in `forky 2026-10-30T08:08:01Z, experimental …`."""
+        return ", ".join(
+            f"{release.suite} {release.date:%Y-%m-%dT%H:%M:%SZ}" if release.date else release.suite
+            for release in self.releases
+        )
+
+
+def debian_system(settings: Settings) -> DebianSystem:
+    """The system that these settings ask for. Raises ToolchainError when a suite cannot be had or has expired."""
+    hip = hip_release(settings)
+    suites = dict.fromkeys((settings.debian_suite, *_FURTHER_SUITES[hip]))
+    releases = tuple(find_release(suite, settings.debian_mirror) for suite in suites)
+    for release in releases:
+        _refuse_expired(release, settings)
+    return DebianSystem(hip, releases)
 
 
 @contextlib.contextmanager
-def root_file_system(settings: Settings, progress: Callable[[str], None]) -> Iterator[Iterator[bytes]]:
-    """An uncompressed tar of it, in pieces. Raises ToolchainError with the last words of the tool that made it."""
-    release = find_release(settings.debian_suite, settings.debian_mirror)
-    apt_options = _apt_options(release, settings)
+def root_file_system(system: DebianSystem, progress: Callable[[str], None]) -> Iterator[Iterator[bytes]]:
+    """An uncompressed tar of it, in pieces. Raises ToolchainError with the last lines of the tool that made it."""
+    apt_options = _apt_options(system)
     scratch = Path(tempfile.mkdtemp(prefix="amdkernel-", dir=_scratch_folder()))
     try:
         if shutil.which("mmdebstrap"):
-            command = mmdebstrap(release, apt_options)
+            command = mmdebstrap(system, apt_options)
         elif shutil.which("debootstrap") and os.geteuid() == 0:
-            command = debootstrap(release, apt_options, scratch)
+            command = debootstrap(system, apt_options, scratch)
         else:
             raise ToolchainError("mmdebstrap is not installed", hint="`sudo apt-get install mmdebstrap uidmap`")
-        progress(f"installing {len(packages())} packages of Debian {release.suite} and what they need (about 250 MB)")
-        with _pieces(command, scratch, progress) as pieces:
+        progress(
+            f"installing HIP {system.hip} from Debian {system.described}: {len(system.packages)} packages "
+            "and their dependencies (about 250 MB)"
+        )
+        with _pieces(command, scratch, system.date, progress) as pieces:
             yield pieces
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def mmdebstrap(release: Release, apt_options: list[str]) -> list[str]:
+def mmdebstrap(system: DebianSystem, apt_options: list[str]) -> list[str]:
     """The command that writes the tar to stdout; without root it uses user namespaces."""
     mode = "root" if os.geteuid() == 0 else "unshare"
     command = ["mmdebstrap", f"--mode={mode}", "--variant=essential", "--format=tar"]
-    command += [f"--include={','.join(packages())}"]
+    command += [f"--include={','.join(system.packages)}"]
     command += [f"--aptopt={option}" for option in apt_options]
-    command += ["--dpkgopt=force-unsafe-io"]  # thrown away when it fails, so there is nothing to keep safe
+    command += ["--dpkgopt=force-unsafe-io"]  # a failed build is thrown away, so nothing needs to be synced
     command += [f"--dpkgopt=path-exclude={pattern}" for pattern in _lines("leave-out.txt")]
+    # mmdebstrap's `upload FILE PATH`: the file is read outside, where a user namespace cannot get in the way.
+    command += [f"--setup-hook=upload {shlex.quote(str(system.preferences))} /etc/apt/preferences.d/amdkernel.pref"]
     if key := keyring():
         command += [f"--keyring={key}"]
-    return [*command, release.suite, "-", f"deb {release.mirror} {release.suite} main"]
+    return [*command, system.releases[0].suite, "-", *system.sources]
 
 
-def debootstrap(release: Release, apt_options: list[str], scratch: Path) -> list[str]:
+def debootstrap(system: DebianSystem, apt_options: list[str], scratch: Path) -> list[str]:
     """The same with debootstrap for the base and the new system's own apt for the rest; needs root."""
+    release = system.releases[0]
     script = Path("/usr/share/debootstrap/scripts") / release.suite
     first = ["debootstrap", "--variant=minbase", *([f"--keyring={key}"] if (key := keyring()) else [])]
     first += [release.suite, '"$root"', release.mirror]
@@ -67,32 +122,40 @@ def debootstrap(release: Release, apt_options: list[str], scratch: Path) -> list
     quoted = " ".join(word if word == '"$root"' else f"'{word}'" for word in first)
     apt = " ".join(f"-o '{option.rstrip(';').replace(' ', '=', 1).replace(chr(34), '')}'" for option in apt_options)
     excludes = "\n".join(f"path-exclude={pattern}" for pattern in _lines("leave-out.txt"))
+    sources = "\n".join(system.sources)
     steps = f"""set -eu
 root='{scratch}/root'
 {quoted} >&2
 printf '%s\\n' '{excludes}' force-unsafe-io > "$root/etc/dpkg/dpkg.cfg.d/amdkernel"
+printf '%s\\n' '{sources}' > "$root/etc/apt/sources.list"
+cp {shlex.quote(str(system.preferences))} "$root/etc/apt/preferences.d/amdkernel.pref"
 cp -f /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
 export DEBIAN_FRONTEND=noninteractive
 chroot "$root" apt-get {apt} update >&2
-chroot "$root" apt-get {apt} --yes install {" ".join(packages())} >&2
+chroot "$root" apt-get {apt} --yes install {" ".join(system.packages)} >&2
 chroot "$root" apt-get clean
 rm -rf "$root"/var/lib/apt/lists/* "$root"/etc/resolv.conf "$root"/usr/share/doc "$root"/usr/share/man
-tar -C "$root" --one-file-system -cf - .
+rm -rf "$root"/var/log/* "$root"/var/cache/ldconfig/aux-cache "$root"/etc/machine-id
+tar -C "$root" --one-file-system --sort=name --clamp-mtime --mtime="@$SOURCE_DATE_EPOCH" -cf - .
 """
     return ["sh", "-c", steps]
 
 
-def _apt_options(release: Release, settings: Settings) -> list[str]:
-    options = ['Acquire::Languages "none"', 'APT::Install-Recommends "false"', 'Acquire::Retries "3"']
-    if not release.is_expired(datetime.now(UTC)):
-        return options
-    if not (settings.allow_expired_release or host_allows_expired()):
+def _refuse_expired(release: Release, settings: Settings) -> None:
+    accepted = settings.allow_expired_release or host_allows_expired()
+    if release.is_expired(datetime.now(UTC)) and not accepted:
         raise ToolchainError(
             f"the Release file of Debian {release.suite} at {release.mirror} expired on "
-            f"{release.valid_until:%Y-%m-%d}, as that of a frozen mirror does",
+            f"{release.valid_until:%Y-%m-%d}: the mirror is frozen or out of date",
             hint="if you trust this mirror: `AMDKERNEL_ALLOW_EXPIRED_RELEASE=1 amdkernel setup`",
         )
-    return [*options, 'Acquire::Check-Valid-Until "false"']
+
+
+def _apt_options(system: DebianSystem) -> list[str]:
+    options = ['Acquire::Languages "none"', 'APT::Install-Recommends "false"', 'Acquire::Retries "3"']
+    if any(release.is_expired(datetime.now(UTC)) for release in system.releases):
+        options.append('Acquire::Check-Valid-Until "false"')
+    return options
 
 
 def _scratch_folder() -> str | None:
@@ -106,20 +169,27 @@ def _scratch_folder() -> str | None:
 
 
 @contextlib.contextmanager
-def _pieces(command: list[str], scratch: Path, progress: Callable[[str], None]) -> Iterator[Iterator[bytes]]:
+def _pieces(
+    command: list[str], scratch: Path, date: datetime, progress: Callable[[str], None]
+) -> Iterator[Iterator[bytes]]:
+    """What the command prints to stdout. A failure is raised while the pieces are read: a cut tar must not count."""
     scratch.chmod(0o755)
-    environment = os.environ | {"TMPDIR": str(scratch)}
+    environment = os.environ | {"TMPDIR": str(scratch), "SOURCE_DATE_EPOCH": str(int(date.timestamp()))}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
-    assert process.stdout is not None
-    assert process.stderr is not None
     last: list[str] = []
     listener = threading.Thread(target=_listen, args=(process.stderr, last, progress), daemon=True)
     listener.start()
-    try:
-        yield iter(lambda: process.stdout.read(_CHUNK) if process.stdout else b"", b"")
+
+    def pieces() -> Iterator[bytes]:
+        assert process.stdout is not None
+        while piece := process.stdout.read(_CHUNK):
+            yield piece
         listener.join()
         if process.wait() != 0:
             raise ToolchainError(f"{Path(command[0]).name} failed: {' / '.join(last[-4:])}")
+
+    try:
+        yield pieces()
     finally:
         if process.poll() is None:
             process.terminate()  # it removes what it mounted
@@ -137,6 +207,9 @@ def _listen(stderr: "Iterator[bytes]", last: list[str], progress: Callable[[str]
             progress(line.removeprefix("I: "))
 
 
+def _file(name: str) -> Path:
+    return folder("sandbox") / "image" / "debian" / name
+
+
 def _lines(name: str) -> list[str]:
-    text = (folder("sandbox") / "image" / name).read_text()
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
+    return [line for line in _file(name).read_text().splitlines() if line and not line.startswith("#")]

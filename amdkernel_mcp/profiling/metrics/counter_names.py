@@ -1,13 +1,14 @@
-"""What a counter of the emulator is called on a GPU: as rocprofv3 calls it there, else by a name of ours.
+"""The name of an emulator counter on each GPU: rocprofv3's name there, else one of ours.
 
-The emulator and all formulas use one name for a count on every GPU, that of gfx942 where it has one. rocprof has not
-all of them everywhere, and calls some otherwise: a name in capitals in an answer is one that rocprofv3 knows on that
-GPU, a name in lower case is ours. Source: rocprofiler-sdk, counter_defs.yaml of ROCm 7.
+The emulator and all formulas use one name for a count on every GPU: the name on gfx942 where it has one. On other GPUs
+rocprof lacks some of them and names some differently. In an answer, a name in capitals is one that rocprofv3 knows on
+that GPU; a name in lower case is ours. Source: rocprofiler-sdk, counter_defs.yaml of ROCm 7.
 """
 
 from collections.abc import Mapping
 
-from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS, MATRIX_TYPES
+from amdkernel_mcp.measurement.counters import MATRIX_TYPES
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 
 _RDNA = {
     "SQ_LDS_BANK_CONFLICT": "SQC_LDS_BANK_CONFLICT",
@@ -34,7 +35,7 @@ _ROCPROF: dict[str, Mapping[str, str]] = {
     },
     "gfx1201": _RDNA | {"TCC_EA0_WRREQ_sum": "GL2C_EA_WRREQ_sum"},
 }
-"""Where rocprof's name is another one; on RDNA all that it has."""
+"""Where rocprof's name differs; for RDNA, all that it has."""
 
 _UNKNOWN_TO_ROCPROF: dict[str, frozenset[str]] = {
     "gfx90a": frozenset(
@@ -48,10 +49,10 @@ _UNKNOWN_TO_ROCPROF: dict[str, frozenset[str]] = {
     ),
     "gfx950": frozenset({"SQ_INSTS_FLAT_LDS_ONLY"}),
 }
-"""On CDNA; rocprof has all other counters there, under our name or that of `_ROCPROF`."""
+"""On CDNA. rocprof has all other counters there, under our name or that of `_ROCPROF`."""
 
 _OF_RDNA = frozenset({"SQ_WAVE32_INSTS", "SQ_WAVE64_INSTS"})
-"""RDNA's alone: on CDNA SQ_INSTS says the same."""
+"""Only on RDNA: on CDNA SQ_INSTS is the same."""
 
 _OURS: dict[str, str] = {
     "SQ_ITEMS": "work_items",
@@ -84,11 +85,11 @@ _OURS: dict[str, str] = {
         for width in ("F16", "F32", "F64")
     },
 }
-"""Where rocprof has no name. What has none here either says nothing there: it is left out."""
+"""Where rocprof has no name. A counter without a name here either is left out: it says nothing on that GPU."""
 
 
 def shown_name(name: str, gfx: str) -> str | None:
-    """The name under which an answer for `gfx` has the emulator's counter `name`; None where it is left out."""
+    """The name of the emulator's counter `name` in an answer for `gfx`; None where it is left out."""
     if name not in COUNTERS or not name[0].isupper():
         return name
     cdna = gfx in _UNKNOWN_TO_ROCPROF
@@ -113,7 +114,7 @@ ARCHITECTURES = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 
 
 def other_names(name: str) -> dict[str, tuple[str, ...]]:
-    """Names other than `name`, each with the architectures that have it; what is left out stands under ``."""
+    """Names other than `name`, each with its architectures; those that leave it out are under ``."""
     found: dict[str, tuple[str, ...]] = {}
     for gfx in ARCHITECTURES:
         shown = shown_name(name, gfx) or ""

@@ -1,12 +1,12 @@
-"""Metrics of a kernel from the emulator's counts: exact counts are `emulated`, what a cost model adds is `modelled`."""
+"""Metrics of a kernel from the emulator's counts: exact counts are `emulated`, figures of a cost model `modelled`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from amdkernel_mcp.hardware.specs import Gpu
-from amdkernel_mcp.measurement.counters import Dispatch, moved_bytes
+from amdkernel_mcp.measurement.counters import MATRIX_TYPES, Dispatch, moved_bytes
 from amdkernel_mcp.measurement.roofline import model_case
 from amdkernel_mcp.profiling.metrics.counter_names import shown_name
-from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS, MATRIX_TYPES
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 from amdkernel_mcp.profiling.metrics.metric import Definition, quantity
 from amdkernel_mcp.results.kernels import KernelResources
 from amdkernel_mcp.results.quantity import Metric
@@ -34,26 +34,26 @@ _FLOP = f"(wave_size * ({_VALU_FLOP}) + 512 * ({_MFMA_FLOP}))"
 
 DERIVED: tuple[Definition, ...] = (
     Definition("VALU Active Threads", "threads", "active_lanes_valu / (SQ_INSTS_VALU - SQ_INSTS_MFMA)", "emulated",
-               PROFILER, "lanes that work in a mean VALU instruction that is no MFMA or WMMA, of 64 or 32"),
+               PROFILER, "active lanes in a mean VALU instruction other than MFMA and WMMA, of 64 or 32"),
     Definition("VALU Lane Utilization", "%", "100 * active_lanes_valu / (wave_size * (SQ_INSTS_VALU - SQ_INSTS_MFMA))",
                "emulated", EMULATOR,
                "the same as a share; the rest is divergence or unused threads"),
     Definition("FLOP", "flop", _FLOP, "emulated", PROFILER,
-               "floating-point operations (I8: integer); lanes that are switched off count too, as on the GPU"),
+               "floating-point operations (I8: integer); inactive lanes count too, as on the GPU"),
     Definition("Bytes Requested", "B", "bytes_loaded + bytes_stored", "emulated", EMULATOR,
-               "global bytes that active lanes asked for"),
+               "global bytes that active lanes request"),
     Definition("Compulsory Bytes", "B", "compulsory_bytes", "emulated", ROOFLINE,
-               "each buffer once, at most what was asked for: no kernel for this problem moves less"),
+               "each buffer once, at most what was requested: no kernel for this problem moves less"),
     Definition("Request Amplification", "ratio", "(bytes_loaded + bytes_stored) / compulsory_bytes", "emulated",
-               EMULATOR, "how often the mean byte is asked for; above 1 the caches or the LDS must give reuse"),
+               EMULATOR, "how often the mean byte is requested; above 1, caches or LDS must provide reuse"),
     Definition("Arithmetic Intensity", "flop/B", f"{_FLOP} / compulsory_bytes", "emulated", ROOFLINE,
                "flop per compulsory byte: the best that this algorithm can have at the memory roof"),
     Definition("Arithmetic Intensity L1", "flop/B", f"{_FLOP} / (bytes_loaded + bytes_stored)", "emulated", EMULATOR,
-               "flop per byte that lanes asked for"),
+               "flop per requested byte"),
     Definition("Load Coalescing", "%", "100 * bytes_loaded / (128 * cache_lines_loaded)", "modelled", COST_MODEL,
-               "bytes asked for, of the lines that the loads touch; may pass 100 where lanes read the same bytes"),
+               "requested bytes as a share of the lines that loads touch; above 100 where lanes read the same bytes"),
     Definition("Store Coalescing", "%", "100 * bytes_stored / (128 * cache_lines_stored)", "modelled", COST_MODEL,
-               "bytes stored, of the lines that the stores touch"),
+               "stored bytes as a share of the lines that stores touch"),
     Definition("Lines per Load", "lines", "cache_lines_loaded / SQ_INSTS_VMEM_RD", "modelled", COST_MODEL,
                "128-byte lines that a mean load instruction of a wave touches: 2 for one float per lane in order"),
     Definition("Lines per Store", "lines", "cache_lines_stored / SQ_INSTS_VMEM_WR", "modelled", COST_MODEL,
@@ -62,16 +62,16 @@ DERIVED: tuple[Definition, ...] = (
                "SQ_LDS_BANK_CONFLICT / (SQ_LDS_IDX_ACTIVE - SQ_LDS_BANK_CONFLICT)", "modelled", PROFILER,
                "extra LDS cycles per cycle without conflict"),
     Definition("L1 Hit Rate", "%", "100 * l1_line_hits / cache_lines_loaded", "modelled", CACHE_MODEL,
-               "lines of loads that the vL1D had; lanes of one instruction that share a line are one"),
+               "lines of loads found in the vL1D; lanes of one instruction that share a line count once"),
     Definition("vL1D Hit Rate", "%", "100 * (1 - (TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum + "
                "TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum) / TCP_TOTAL_CACHE_ACCESSES_sum)",
-               "modelled", PROFILER, "50 or 62.5 % for a copy without any reuse: the profiler's way to count"),
+               "modelled", PROFILER, "50 or 62.5 % for a copy without any reuse, as the profiler counts"),
     Definition("Graphics L1 Hit Rate", "%", "100 * gl1_hits / (gl1_hits + gl1_misses)", "modelled", CACHE_MODEL,
-               "of the lines that L0 and scalar cache had not (gfx1100)"),
+               "of the lines that missed in L0 or scalar cache (gfx1100)"),
     Definition("L2 Hit Rate", "%", "100 * TCC_HIT_sum / (TCC_HIT_sum + TCC_MISS_sum)", "modelled", PROFILER,
-               "a third for a copy without any reuse: the second half of each line that is stored counts as a hit"),
+               "a third for a copy without any reuse: the second half of each stored line counts as a hit"),
     Definition("Infinity Cache Hit Rate", "%", "100 * mall_hits / (mall_hits + mall_misses)", "modelled", CACHE_MODEL,
-               "of the lines that the L2 reads; earlier dispatches of the run left theirs"),
+               "of the lines that the L2 reads; holds lines of earlier dispatches of the run"),
     Definition("FETCH_SIZE", "KiB", "(128 * TCC_BUBBLE_sum + 64 * (TCC_EA0_RDREQ_sum - TCC_BUBBLE_sum)) / 1024",
                "modelled", "rocprofiler-sdk, derived counters", "read through the fabric"),
     Definition("WRITE_SIZE", "KiB",
@@ -81,11 +81,11 @@ DERIVED: tuple[Definition, ...] = (
                "from and to memory, behind all caches"),
     Definition("Instructions per Wave", "instructions", "SQ_INSTS / SQ_WAVES", "emulated", EMULATOR),
     Definition("Instructions per Byte", "instructions/B", "SQ_INSTS * wave_size / (bytes_loaded + bytes_stored)",
-               "emulated", EMULATOR, "wave instructions * lanes of a wave per byte asked for"),
+               "emulated", EMULATOR, "wave instructions * lanes of a wave per requested byte"),
     Definition("Bytes per Load", "B", "bytes_loaded / SQ_INSTS_VMEM_RD", "emulated", EMULATOR,
                "bytes of a mean load instruction of a wave: 256 for one float per lane, 1024 for 16 bytes per lane"),
     Definition("Waves per SIMD Slot", "waves", "SQ_WAVES / simds", "emulated", ROOFLINE,
-               "waves of the launch for each SIMD of the GPU; below 1 a part of the machine stays idle"),
+               "waves of the launch per SIMD of the GPU; below 1 a part of the GPU is idle"),
 )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ FIRST = (
     "SQ_INSTS_VMEM_RD",
     "SQ_INSTS_VMEM_WR",
 )
-"""What everybody asks for: the time and the exact counts by instruction family."""
+"""Shown first: the time and the exact counts by instruction family."""
 
 
 def total_counters(dispatches: Iterable[Dispatch]) -> dict[str, float]:
@@ -113,7 +113,7 @@ def total_counters(dispatches: Iterable[Dispatch]) -> dict[str, float]:
 
 
 def raw_counters(dispatches: Sequence[Dispatch], gfx: str) -> dict[str, Metric]:
-    """The counters as metrics, under the names of `gfx`. Left out are zeros of what a kernel mostly does not do."""
+    """The counters as metrics, under the names of `gfx`, without zeros of rare events."""
     total = total_counters(dispatches)
     return {
         shown: quantity(total[name], unit, how)
@@ -123,7 +123,7 @@ def raw_counters(dispatches: Sequence[Dispatch], gfx: str) -> dict[str, Metric]:
 
 
 def main_counters(dispatches: Sequence[Dispatch], gfx: str) -> dict[str, Metric]:
-    """Those that tell most, for an answer that has no room for all."""
+    """The most important counters, for an answer without room for all."""
     counted = raw_counters(dispatches, gfx)
     return {shown: counted[shown] for name in MAIN_COUNTERS if (shown := shown_name(name, gfx)) in counted and shown}
 
@@ -131,18 +131,18 @@ def main_counters(dispatches: Sequence[Dispatch], gfx: str) -> dict[str, Metric]
 def emulated_metrics(
     dispatches: Sequence[Dispatch], gpu: Gpu, *, resources: KernelResources | None = None
 ) -> dict[str, Metric]:
-    """All metrics of one kernel over its dispatches, in the order in which an answer that must be short keeps them."""
+    """All metrics of one kernel over its dispatches, in the order in which a truncated answer keeps them."""
     values = formula_inputs(dispatches, gpu, resources)
     modelled = model_metrics(dispatches, gpu, resources)
-    cannot_be = "vL1D Hit Rate" if gpu.family.startswith("RDNA") else "Graphics L1 Hit Rate"
-    metrics = {definition.name: definition.metric(values) for definition in DERIVED if definition.name != cannot_be}
+    absent = "vL1D Hit Rate" if gpu.family.startswith("RDNA") else "Graphics L1 Hit Rate"
+    metrics = {definition.name: definition.metric(values) for definition in DERIVED if definition.name != absent}
     metrics |= modelled | static_metrics(resources) | raw_counters(dispatches, gpu.gfx)
     first = (shown_name(name, gpu.gfx) for name in FIRST)
     return {name: metrics[name] for name in first if name in metrics} | metrics
 
 
 def formula_inputs(dispatches: Sequence[Dispatch], gpu: Gpu, resources: KernelResources | None) -> dict[str, float]:
-    """The counters, and what the formulas need beside them. Cache-line counts of 0 with traffic were not counted."""
+    """The counters and the other inputs of the formulas."""
     values = total_counters(dispatches)
     values["compulsory_bytes"] = sum(moved_bytes(dispatch) for dispatch in dispatches)
     values["wave_size"] = resources.wavefront_size if resources else gpu.wave_size

@@ -3,11 +3,10 @@
 Names in capitals are rocprof's. Sums over all waves, units and channels of all dispatches of a kernel.
 """
 
+from amdkernel_mcp.measurement.counters import MATRIX_TYPES
 from amdkernel_mcp.results.quantity import Evidence
 
 Row = tuple[str, Evidence, str]
-
-MATRIX_TYPES = ("F16", "BF16", "F32", "F64", "I8", "F8", "XF32", "F6F4")
 
 
 def _exact(unit: str, **meanings: str) -> dict[str, Row]:
@@ -30,12 +29,12 @@ _WAVES = _exact(
 
 _INSTRUCTIONS = _exact(
     "instructions",
-    SQ_INSTS="instructions of all kinds, waits and the end of the program included",
+    SQ_INSTS="all instructions, including waits and the end of the program",
     SQ_WAVE32_INSTS="the same, of waves of 32 lanes",
     SQ_WAVE64_INSTS="the same, of waves of 64 lanes",
-    SQ_INSTS_VALU="vector ALU, MFMA and WMMA included",
+    SQ_INSTS_VALU="vector ALU, including MFMA and WMMA",
     SQ_INSTS_SALU="scalar ALU",
-    SQ_INSTS_SMEM="scalar memory, clocks included",
+    SQ_INSTS_SMEM="scalar memory, including reads of clocks",
     SQ_INSTS_LDS="LDS, and flat instructions with a lane in LDS",
     SQ_INSTS_VMEM="vector memory",
     SQ_INSTS_VMEM_RD="vector memory loads, and atomics that return a value",
@@ -48,7 +47,7 @@ _INSTRUCTIONS = _exact(
     SQ_INSTS_LDS_LOAD="LDS reads and lane exchanges (rocprof: from gfx950 on)",
     SQ_INSTS_LDS_STORE="LDS writes (rocprof: from gfx950 on)",
     SQ_INSTS_LDS_ATOMIC="LDS atomics (rocprof: from gfx950 on)",
-    SQ_INSTS_VALU_INT32="vector instructions with i32 or u32 in their name; bit operations and shifts of b32 are none",
+    SQ_INSTS_VALU_INT32="vector instructions with i32 or u32 in their name; not bit operations and shifts of b32",
     SQ_INSTS_VALU_INT64="vector instructions with i64 or u64 in their name",
     SQ_INSTS_VALU_CVT="vector conversions (v_cvt_)",
     **{
@@ -88,7 +87,7 @@ _MEMORY_INSTRUCTIONS = _exact(
 _OURS = (
     _exact(
         "B",
-        bytes_loaded="global bytes that active lanes asked for, atomics included",
+        bytes_loaded="global bytes that active lanes request, including atomics",
         bytes_stored="global bytes that active lanes stored, atomics included",
         bytes_atomic="global bytes that atomics changed",
         scratch_bytes_loaded="scratch bytes that active lanes asked for",
@@ -118,14 +117,14 @@ _LDS = _modelled(
 _CACHES = (
     _modelled(
         "requests",
-        SQC_DCACHE_HITS="scalar cache lines that were there",
-        SQC_DCACHE_MISSES="scalar cache lines that were not there",
+        SQC_DCACHE_HITS="scalar cache lines that hit",
+        SQC_DCACHE_MISSES="scalar cache lines that miss",
         TCP_TOTAL_ACCESSES_sum="accesses that the address unit makes of vector memory instructions: one for an active "
         "lane, or for four lanes whose bytes lie within 16",
         TCP_TOTAL_READ_sum="loads of these",
         TCP_TOTAL_WRITE_sum="stores of these",
         TCP_TOTAL_CACHE_ACCESSES_sum="tag lookups of the vL1D: lines in each group of 16 coalesced or 4 other lanes",
-        TCP_TCC_READ_REQ_sum="lines that the vL1D asks of the L2 (64 B on gfx90a, else 128 B)",
+        TCP_TCC_READ_REQ_sum="lines that the vL1D requests from the L2 (64 B on gfx90a, else 128 B)",
         TCP_TCC_WRITE_REQ_sum="stores of the vL1D to the L2, of up to 64 B",
         TCP_TCC_ATOMIC_WITH_RET_REQ_sum="atomics that return a value, of up to 64 B",
         TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum="atomics that return nothing, of up to 64 B",
@@ -133,27 +132,27 @@ _CACHES = (
         TCC_READ_sum="reads of these, of up to 128 B",
         TCC_WRITE_sum="stores of these, of up to 64 B",
         TCC_ATOMIC_sum="atomics of these, of up to 64 B",
-        TCC_HIT_sum="L2 requests whose line was there",
-        TCC_MISS_sum="L2 requests whose line was not there",
+        TCC_HIT_sum="L2 requests that hit",
+        TCC_MISS_sum="L2 requests that miss",
         TCC_BUBBLE_sum="reads of 128 B from the fabric (gfx942 and later)",
         TCC_EA0_RDREQ_sum="reads of the L2 from the fabric: 128 B; on gfx90a (TCC_EA_RDREQ_sum) 64 B",
         TCC_EA0_WRREQ_sum="writes of the L2 to the fabric",
-        TCC_EA0_WRREQ_64B_sum="of these with 64 B; the others have 32 B",
+        TCC_EA0_WRREQ_64B_sum="those with 64 B; the others have 32 B",
     )
     | _modelled(
         "lines",
         cache_lines_loaded="distinct 128-byte lines per load instruction, summed",
         cache_lines_stored="distinct 128-byte lines per store or atomic instruction, summed",
-        l1_line_hits="of the lines loaded, those that were in the vL1D",
-        gl1_hits="misses of the L0 and the scalar cache whose line was in the graphics L1 (gfx1100)",
-        gl1_misses="those whose line was not there",
-        mall_hits="L2 misses whose line was in the Infinity Cache",
-        mall_misses="L2 misses whose line had to come from memory",
+        l1_line_hits="loaded lines that hit in the vL1D",
+        gl1_hits="misses of the L0 and the scalar cache that hit in the graphics L1 (gfx1100)",
+        gl1_misses="those that miss in it too",
+        mall_hits="L2 misses that hit in the Infinity Cache",
+        mall_misses="L2 misses that are read from memory",
     )
     | _modelled(
         "B",
         memory_bytes_read="bytes read from memory",
-        memory_bytes_written="bytes that became dirty in the last cache before memory: they must get there some day",
+        memory_bytes_written="bytes that became dirty in the last cache before memory, and are written to memory later",
     )
 )
 

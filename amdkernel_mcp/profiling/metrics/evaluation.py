@@ -19,7 +19,7 @@ Aggregation = Literal["mean_of_ratios", "ratio_of_sums"]
 DILUTED = 1.3
 """From this factor on a percentage of GRBM_GUI_ACTIVE is only a lower bound."""
 _NEWER = {"SQ_INSTS_VALU_MFMA_MOPS_F8", "SQ_INSTS_VALU_MFMA_MOPS_F6F4"}
-"""Counters that profilers before 2025 did not know: without them a sum of flop is noted, not refused."""
+"""Counters that profilers before 2025 lack: without them a sum of flop gets a note and is not refused."""
 _ALWAYS_SUMS = {"GUI_ACTIVE time / Kernel Time"}
 _DENOMINATORS = {"GUI", "GUI_MERGED", "T"}
 _PER_INSTANCE = re.compile(r"(TCP|TCC|TA|TD)_[A-Z0-9_]+")
@@ -54,7 +54,7 @@ def canonical(counters: Mapping[str, float]) -> dict[str, float]:
 
 
 def constants(gpu: Gpu | None) -> dict[str, float]:
-    """What formulas need of the GPU; empty for an unknown one, so that nothing is computed with wrong peaks."""
+    """The GPU's figures that formulas use; empty for an unknown GPU, so that nothing is computed with wrong peaks."""
     if gpu is None:
         return {}
     values = {
@@ -85,7 +85,7 @@ def counted(dispatch: RecordedDispatch) -> Counted:
 def inputs(definition: Definition, dispatch: Counted, known: Mapping[str, float]) -> Inputs | None:
     """What the formula is computed from: the first pass that has all counters, else all passes together.
 
-    None when a counter is nowhere to be found.
+    None when a counter is missing.
     """
     names = definition.formula.names
     newer = dict.fromkeys((names & _NEWER) - dispatch.together.keys(), 0.0)
@@ -160,16 +160,20 @@ def _summed(rows: Sequence[Mapping[str, float]], known: Mapping[str, float]) -> 
 
 
 def _note(definition: Definition, value: float, rows: Sequence[Mapping[str, float]], *, mixed: bool) -> str | None:
-    """Why the figure must be read with care; None when nothing speaks against it."""
+    """Why the figure must be read with care; None when it can be trusted."""
     names = definition.formula.names
     if definition.unit == "%" and value > 100.0001:
-        return "above the peak of the memory: cache traffic" if "HBM_GBPS" in names else "above 100 %: not to be used"
+        return (
+            "above the peak of the memory: part of it is cache traffic"
+            if "HBM_GBPS" in names
+            else "above 100 %: do not use it"
+        )
     if value < 0:
         return "negative: its counters come from different runs"
     if "GUI_MERGED" in names:
         worst = max((_apart(row.get("GUI"), row.get("GUI_MERGED")) for row in rows), default=1.0)
         if worst > 1.1:
-            return f"the denominator is of another pass, {worst:.1f} times that of its own: use the same-pass figure"
+            return f"its denominator is from another pass, off by {worst:.1f} times: use the same-pass figure"
     elif "GUI" in names and "MHZ" not in names and (factor := dilution(rows)) > DILUTED:
         return f"lower bound: GRBM_GUI_ACTIVE is {factor:.1f} times the kernel's time"
     return "its counters come from different passes" if mixed else None

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from amdkernel_mcp.profiling.metrics.formula import Formula
+from amdkernel_mcp.expressions import Formula
 from amdkernel_mcp.results.quantity import Evidence, Metric
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A metric as docs/metrics.md prints it. `evidence` is that of its value when all inputs are there."""
+    """A metric as docs/metrics.md prints it. `evidence` is that of its value when no input is missing."""
 
     name: str
     unit: str
@@ -21,7 +21,7 @@ class Definition:
 
     @cached_property
     def formula(self) -> Formula:
-        """The text, parsed. Raises ValueError when it is no formula."""
+        """The text, parsed. Raises ExpressionError when it is not a formula."""
         return Formula(self.text)
 
     def metric(self, values: Mapping[str, float]) -> Metric:

@@ -113,15 +113,15 @@ _MEANINGS = {
     "Wavefront Occupancy": "as the tool prints it: in a merged recording the denominator comes from another pass",
     "vL1D Cache Hit Rate": "counts several requests to one line as hits: 50 % and more without any reuse",
     "L2 Cache Hit Rate": "counts writes as hits",
-    "HBM read+write, % of peak": "fabric traffic, of which Infinity Cache may serve a part",
-    "VALU FLOPs": "lanes that are switched off count too",
-    "GUI_ACTIVE time / Kernel Time": "how much every percentage of GUI is diluted by work outside the kernel",
+    "HBM read+write, % of peak": "fabric traffic; Infinity Cache may serve a part of it",
+    "VALU FLOPs": "inactive lanes count too",
+    "GUI_ACTIVE time / Kernel Time": "by how much work outside the kernel dilutes each percentage of GUI",
 }
 
 
 @cache
 def definitions(gfx: str | None) -> tuple[Definition, ...]:
-    """The metrics of an architecture, in the order of a report; for an unknown one none."""
+    """The metrics of an architecture, in the order of a report; none for an unknown one."""
     gfx = _SAME_AS.get(gfx or "", gfx or "")
     if gfx == "gfx1151":
         return tuple(_definition(*row) for row in _RDNA35)

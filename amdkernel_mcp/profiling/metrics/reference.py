@@ -1,6 +1,6 @@
 """The tables of docs/metrics.md: `python -m amdkernel_mcp.profiling.metrics.reference docs/metrics.md`.
 
-The page's prose is written by hand; what stands between `<!-- NAME -->` and `<!-- end NAME -->` is replaced.
+The prose is written by hand; the text between `<!-- NAME -->` and `<!-- end NAME -->` is replaced.
 """
 
 import re
@@ -20,7 +20,7 @@ _BLOCK = re.compile(r"<!-- (?P<name>[\w-]+) -->\n.*?<!-- end (?P=name) -->", re.
 
 
 def filled(page: str) -> str:
-    """The page with all its tables as they are now. Raises KeyError for a table that there is not."""
+    """The page with all its tables as they are now. Raises KeyError for an unknown table."""
     return _BLOCK.sub(lambda block: _fill(block["name"]), page)
 
 
@@ -47,7 +47,7 @@ def _limits() -> list[str]:
     rows = [
         ("modelled difference that counts, same bound", f"{benchmark.SAME_LIMITER_UNCERTAINTY:.0%}"),
         ("modelled difference that counts, different bounds", f"{benchmark.OTHER_LIMITER_UNCERTAINTY:.0%}"),
-        ("left out of a modelled time, per dispatch: up to", f"{benchmark.LATENCY_US:g} us"),
+        ("time per dispatch that the model leaves out: up to", f"{benchmark.LATENCY_US:g} us"),
         ("measured difference that counts", f"max({benchmark.LEAST_DIFFERENCE:.0%}, noise floor)"),
         ("`few_samples` below", str(benchmark.FEW_SAMPLES)),
         ("`shorter_than_20_us`: median below", f"{benchmark.SHORT_US:g} us"),

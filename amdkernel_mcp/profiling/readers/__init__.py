@@ -1,1 +1,1 @@
-"""Reading what AMD's profilers wrote: one module per format, all giving the same `Recording`."""
+"""Readers of the files of AMD's profilers: one module per format, all return a `Recording`."""

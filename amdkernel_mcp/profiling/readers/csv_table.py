@@ -1,4 +1,4 @@
-"""CSV files of profilers: columns found by name whatever their case, and errors with file and line."""
+"""CSV files of profilers: columns by name in any case, errors with file and line."""
 
 import csv
 import re
@@ -9,13 +9,16 @@ from math import isfinite
 from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
+from amdkernel_mcp.profiling.readers.recording import LARGEST_WHOLE, visible
 
 LARGEST_BYTES = 512 * 2**20
+MOST_COLUMNS = 10_000  # a workload folder has hundreds
 _LONGEST_FIELD = 1 << 20  # demangled names of templates are long
+_LONGEST_NUMBER = 400
 
 
 class NothingRecorded(ProfileFileError):
-    """A file with a header and no row: an error on its own, of no matter in a folder with other files."""
+    """A file with a header and no row: an error for a single file, ignored in a folder with other files."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Row:
     cells: Mapping[str, str]
 
     def text(self, *names: str) -> str:
-        """The first cell that is there and not empty; an empty string when none is."""
+        """The first of these cells that is not empty; an empty string if all are."""
         for name in names:
             if value := self.cells.get(name, "").strip():
                 return value
@@ -41,12 +44,14 @@ class Row:
     def integer(self, *names: str) -> int | None:
         """The cell as a whole number: `454139` and `454139.0` alike."""
         value = self.number(*names)
+        if value is not None and abs(value) >= LARGEST_WHOLE:
+            raise ProfileFileError(f"{names[0]} is {value:g}: not a number of 64 bits", file=self.file, line=self.line)
         return None if value is None else int(value)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file: its header as written, and its rows. `rows` can be run through once."""
+    """A CSV file: its header as written, and its rows. `rows` can be read once."""
 
     file: str
     header: tuple[str, ...]
@@ -62,13 +67,13 @@ class Table:
         missing = [name for name in names if name.lower() not in self.columns]
         if missing:
             raise ProfileFileError(
-                f"{what} lacks the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
-                file=self.file, line=1, hint="give the file as the profiler wrote it",
+                f"{what} must have the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
+                file=self.file, line=1, hint="use the file as the profiler wrote it",
             )  # fmt: skip
 
 
 def open_table(path: Path) -> Table:
-    """The header and the rows of a CSV file. Raises ProfileFileError for what is none, is empty or is too large."""
+    """The header and the rows of a CSV file. Raises ProfileFileError for a file that is not CSV, empty or too large."""
     file = str(path)
     check_size(path)
     start = first_bytes(path, 4096)
@@ -79,26 +84,28 @@ def open_table(path: Path) -> Table:
     lines = _lines(path)
     header = next(lines, (0, []))[1]
     if not header:
-        raise ProfileFileError("there is no header", file=file, line=1, hint=READABLE)
-    names = tuple(name.strip() for name in header)
+        raise ProfileFileError("the file has no header", file=file, line=1, hint=READABLE)
+    if len(header) > MOST_COLUMNS:
+        raise ProfileFileError(f"the header has {len(header)} columns", file=file, line=1, hint=READABLE)
+    names = tuple(visible(name.strip()) for name in header)
     return Table(file, names, _rows(file, [name.lower() for name in names], lines))
 
 
 READABLE = (
-    "readable are rocprofv3's CSV (counter_collection, kernel_trace, kernel_stats), JSON and rocpd .db files, "
+    "supported: rocprofv3's CSV (counter_collection, kernel_trace, kernel_stats), JSON and rocpd .db files, "
     "results.csv of rocprof v1 and v2, and workload folders of rocprof-compute"
 )
 
 
 def check_size(path: Path) -> None:
-    """Raises ProfileFileError when the file cannot be read or is larger than we read."""
+    """Raises ProfileFileError when the file cannot be read or is too large."""
     try:
         size = path.stat().st_size
     except OSError as error:
         raise ProfileFileError(f"cannot read it: {error.strerror}", file=str(path)) from error
     if size > LARGEST_BYTES:
         raise ProfileFileError(
-            f"the file has {size >> 20} MiB; at most {LARGEST_BYTES >> 20} MiB are read", file=str(path),
+            f"the file is {size >> 20} MiB; the limit is {LARGEST_BYTES >> 20} MiB", file=str(path),
             hint="record fewer dispatches: rocprofv3 --kernel-include-regex or --kernel-iteration-range",
         )  # fmt: skip
 
@@ -125,7 +132,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     except UnicodeDecodeError as error:
         raise ProfileFileError("this is not text in UTF-8", file=str(path), line=line + 1, hint=READABLE) from error
     except csv.Error as error:
-        raise ProfileFileError(f"this is no CSV: {error}", file=str(path), line=line + 1, hint=READABLE) from error
+        raise ProfileFileError(f"this is not CSV: {error}", file=str(path), line=line + 1, hint=READABLE) from error
     except OSError as error:
         raise ProfileFileError(f"cannot read it: {error.strerror}", file=str(path)) from error
 
@@ -135,27 +142,27 @@ def _rows(file: str, names: list[str], lines: Iterator[tuple[int, list[str]]]) -
         if len(cells) != len(names):
             raise ProfileFileError(
                 f"the line has {len(cells)} cells, the header {len(names)}", file=file, line=line,
-                hint="the file was cut off or changed after the profiler wrote it",
+                hint="the file was truncated or changed after the profiler wrote it",
             )  # fmt: skip
         yield Row(file, line, dict(zip(names, cells, strict=True)))
 
 
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
 def parse_number(text: str, *, file: str, line: int, column: str) -> float:
     """A finite number. Raises ProfileFileError for anything else."""
-    if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
-        raise ProfileFileError(f"{column} is {text[:40]!r}, which is no number", file=file, line=line)
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text) or not isfinite(float(text)):
+        raise ProfileFileError(f"{column} is {text[:40]!r}, which is not a number", file=file, line=line)
     return float(text)
 
 
 def peek(table: Table) -> Table:
-    """The same table after its first row has been looked at. Raises NothingRecorded when it has only a header."""
+    """The same table, known to have a row. Raises NothingRecorded when it has only a header."""
     first = next(table.rows, None)
     if first is None:
         raise NothingRecorded(
-            "there is a header but no row: nothing was recorded", file=table.file, line=1,
-            hint="did a kernel run on the GPU, and does the filter name it?",
+            "the file has a header but no row: nothing was recorded", file=table.file, line=1,
+            hint="check that a kernel ran on the GPU and that the filter matches it",
         )  # fmt: skip
     return Table(table.file, table.header, chain([first], table.rows))

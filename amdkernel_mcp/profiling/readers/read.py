@@ -1,4 +1,4 @@
-"""Which format a path holds, by content and not by name, and its recording."""
+"""The recording at a path; its format is found from the content, not from the name."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from amdkernel_mcp.profiling.readers.csv_table import (
     open_table,
     peek,
 )
-from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording
+from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording, visible
 from amdkernel_mcp.profiling.readers.rocprofv3_csv import (
     LONG,
     STATS,
@@ -33,9 +33,9 @@ MOST_FILES = 2000
 
 
 def read_recording(path: Path) -> Recording:
-    """The recording at `path`, a file or a folder. Raises ProfileFileError with what is wrong and what to give."""
+    """The recording at `path`, a file or a folder. Raises ProfileFileError, with what to use instead."""
     if not path.exists():
-        raise ProfileFileError("there is no such file or folder", file=str(path))
+        raise ProfileFileError("no such file or folder", file=str(path))
     if path.is_dir():
         if is_workload(path):
             return read_workload(path)
@@ -51,16 +51,16 @@ def read_recording(path: Path) -> Recording:
 def _files(folder: Path) -> list[Path]:
     found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in (".csv", ".json", ".db") and p.is_file())
     if not found:
-        raise ProfileFileError("the folder holds no CSV, JSON or .db file", file=str(folder), hint=READABLE)
+        raise ProfileFileError("the folder has no CSV, JSON or .db file", file=str(folder), hint=READABLE)
     if len(found) > MOST_FILES:
         raise ProfileFileError(
-            f"the folder holds {len(found)} files", file=str(folder), hint="give the folder of one recording"
+            f"the folder has {len(found)} files", file=str(folder), hint="use the folder of one recording"
         )
     return found
 
 
 class _Parts:
-    """What has been found so far."""
+    """The parts of a recording found so far."""
 
     def __init__(self) -> None:
         self.counted: list[CounterFile] = []
@@ -114,7 +114,9 @@ def _read_csv(table: Table, path: Path, parts: _Parts, *, alone: bool) -> None:
     elif columns >= STATS and alone:
         totals = read_stats(table)
         if any(row.kernel.startswith(("hip", "hsa", "HIP_", "HSA_")) for row in totals):
-            raise ProfileFileError("these are statistics of API calls, not of kernels", file=str(path), hint=READABLE)
+            raise ProfileFileError(
+                "this file has statistics of API calls, not of kernels", file=str(path), hint=READABLE
+            )
         parts.whole.append(Recording("rocprofv3 kernel_stats", totals=totals, timed_apart=True))
     elif alone:
         _refuse(table, path)
@@ -129,7 +131,7 @@ def _refuse(table: Table, path: Path) -> None:
         table.require(wanted, what="a counter_collection file")
     what = ", ".join(table.header[:6])[:120]
     raise ProfileFileError(
-        f"this CSV is no recording of kernels; its columns are {what}", file=str(path), line=1, hint=READABLE
+        f"this CSV is not a recording of kernels; its columns are {what}", file=str(path), line=1, hint=READABLE
     )
 
 
@@ -138,7 +140,7 @@ def _device(table: Table) -> Device:
     for row in peek(table).rows:
         if row.text("agent_type").upper() == "GPU":
             return Device(
-                row.text("name") or None, row.text("product_name") or None,
+                visible(row.text("name")) or None, visible(row.text("product_name")) or None,
                 row.integer("cu_count"), row.integer("num_xcc"),
             )  # fmt: skip
     return Device()
@@ -155,13 +157,13 @@ def _put_together(parts: _Parts, *, where: str) -> Recording:
             timed_apart=bool(parts.traced),
         )  # fmt: skip
         others = [recording for recording in parts.whole if recording.dispatches]
-        extra = (f"{len(others)} other recordings beside the CSV were not read",) if others else ()
+        extra = (f"{len(others)} other recordings next to the CSV were not read",) if others else ()
         return replace(csv, warnings=csv.warnings + extra)
     if not parts.whole:
         if parts.empty is not None:
             raise parts.empty
-        raise ProfileFileError("nothing here is a recording of kernels", file=where, hint=READABLE)
-    parts.whole.sort(key=lambda recording: not recording.dispatches)  # what has dispatches says more than totals
+        raise ProfileFileError("no file here is a recording of kernels", file=where, hint=READABLE)
+    parts.whole.sort(key=lambda recording: not recording.dispatches)  # dispatches say more than totals
     first = parts.whole[0]
     if len(parts.whole) == 1:
         return first

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from math import isfinite
 
 from amdkernel_mcp.errors import ProfileFileError
 
@@ -11,7 +13,7 @@ from amdkernel_mcp.errors import ProfileFileError
 class Pass:
     """What one run of the application counted for one dispatch.
 
-    `merged`: a tool has already mixed several passes into one row, so that counters may come from different runs.
+    `merged`: a tool has merged several passes into one row, so counters may come from different runs.
     """
 
     counters: Mapping[str, float]
@@ -21,7 +23,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Shape:
-    """Launch and resources as the profiler prints them; None where it does not. Registers are rounded up by it."""
+    """Launch and resources as the profiler prints them, None where it does not. It rounds registers up."""
 
     grid_items: int | None = None
     workgroup_items: int | None = None
@@ -55,7 +57,7 @@ class KernelTotals:
 
 @dataclass(frozen=True)
 class Device:
-    """What the recording says of the GPU; None where it does not."""
+    """What the recording says about the GPU; None where it does not say."""
 
     gfx: str | None = None
     name: str | None = None
@@ -65,7 +67,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Recording:
-    """All of one recording, in the order of the launches, with what its reader found odd."""
+    """One recording, in the order of the launches, with the warnings of its reader."""
 
     format: str
     dispatches: tuple[RecordedDispatch, ...] = ()
@@ -80,32 +82,54 @@ _KERNEL_SUFFIX = re.compile(r"\s*(\[clone \.kd\]|\(\.kd\)|\.kd)\s*$")
 
 
 def kernel_name(text: str) -> str:
-    """The kernel's name without what rocprof v1 (` [clone .kd]`) and v2 (` (.kd)`) add."""
-    return _KERNEL_SUFFIX.sub("", text.strip())
+    """The kernel's name, fit to print, without what rocprof v1 (` [clone .kd]`) and v2 (` (.kd)`) add."""
+    return visible(_KERNEL_SUFFIX.sub("", text.strip()))
+
+
+def visible(text: str) -> str:
+    """The text with each character that a terminal acts on or does not show as its escape, `\\x1b`; else unchanged.
+
+    Names in a recording are untrusted: they must not colour a terminal, move its cursor or reverse a line.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+LARGEST_WHOLE = 1 << 63
+
+
+def finite(value: object) -> float:
+    """A number from a database or JSON. Raises ValueError for anything else, infinities and NaN included."""
+    if not isinstance(value, int | float) or not isfinite(value):
+        raise ValueError(f"{str(value)[:40]!r} is not a finite number")
+    return float(value)
 
 
 def whole(value: object) -> int | None:
-    """A whole number from a database or JSON, None for none. Raises ValueError for anything else."""
+    """A whole number from a database or JSON, rounded; None for none. Raises ValueError for anything else."""
     if value is None:
         return None
-    if not isinstance(value, int | float):
-        raise ValueError(f"{value!r} is no number"[:100])
-    return int(value)
+    number = round(value) if isinstance(value, int | float) else None
+    if number is None or abs(number) >= LARGEST_WHOLE:
+        raise ValueError(f"{str(value)[:40]!r} is not a number of 64 bits")
+    return number
 
 
 def timestamp_ns(text: str, *, file: str, line: int) -> int:
-    """A timestamp as an integer. Raises ProfileFileError for no number, or one that a spreadsheet has rounded."""
+    """A timestamp, rounded to a nanosecond: rocprof-compute prints means over passes, such as `386.5`.
+
+    Raises ProfileFileError for text, or for a number that a spreadsheet has rounded.
+    """
     text = text.strip()
-    if re.fullmatch(r"\d{1,20}", text):
-        return int(text)
-    if re.fullmatch(r"\d{1,20}\.0+", text):
-        return int(text.split(".")[0])
-    if re.fullmatch(r"\d+([.,]\d+)?[eE]\+?\d+", text):
+    if re.fullmatch(r"\d{1,20}(\.\d{1,20})?", text):
+        return int(Decimal(text).to_integral_value(ROUND_HALF_UP))
+    if re.fullmatch(r"\d+([.,]\d+)?[eE]\+?\d+", text[:100]):
         raise ProfileFileError(
-            f"the timestamp {text} was rounded by a spreadsheet: every duration of this file is lost",
+            f"the timestamp {text[:40]} was rounded by a spreadsheet: all durations in this file are lost",
             file=file, line=line, hint="use the file as the profiler wrote it; do not save it from a spreadsheet",
         )  # fmt: skip
-    raise ProfileFileError(f"the timestamp {text[:40]!r} is not a whole number of nanoseconds", file=file, line=line)
+    raise ProfileFileError(f"the timestamp {text[:40]!r} is not a number of nanoseconds", file=file, line=line)
 
 
 def duration_ns(start: str, end: str, *, file: str, line: int) -> int | None:
@@ -114,5 +138,5 @@ def duration_ns(start: str, end: str, *, file: str, line: int) -> int | None:
         return None
     begin, finish = timestamp_ns(start, file=file, line=line), timestamp_ns(end, file=file, line=line)
     if finish < begin:
-        raise ProfileFileError(f"the end {finish} lies before the start {begin}", file=file, line=line)
+        raise ProfileFileError(f"the end {finish} is before the start {begin}", file=file, line=line)
     return finish - begin or None

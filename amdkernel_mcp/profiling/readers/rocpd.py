@@ -1,17 +1,26 @@
 """rocpd databases, the default output of rocprofv3 since ROCm 7.0.
 
-Only the views are read: the tables behind them carry a uuid in their names and change with the schema.
+Only the views are read: the tables behind them have a uuid in their names and change with the schema.
 Source: rocprofiler-sdk, rocpd schema 3.
 """
 
 import sqlite3
 from collections import defaultdict
-from contextlib import closing
 from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.readers.csv_table import NothingRecorded, check_size
-from amdkernel_mcp.profiling.readers.recording import Pass, RecordedDispatch, Recording, Shape, kernel_name, whole
+from amdkernel_mcp.profiling.readers.recording import (
+    Pass,
+    RecordedDispatch,
+    Recording,
+    Shape,
+    finite,
+    kernel_name,
+    visible,
+    whole,
+)
+from amdkernel_mcp.profiling.readers.untrusted_sqlite import UntrustedDatabase, open_untrusted
 
 _KERNELS = """
     SELECT guid, dispatch_id, name, start, "end", grid_x * grid_y * grid_z, workgroup_x * workgroup_y * workgroup_z,
@@ -29,48 +38,50 @@ _Key = tuple[str, int]
 def read_rocpd(path: Path) -> Recording:
     """The dispatches of the views `kernels` and `counters_collection`. Raises ProfileFileError."""
     check_size(path)
-    uri = f"{path.resolve().as_uri()}?mode=ro"
     try:
-        with closing(sqlite3.connect(uri, uri=True)) as database:
-            views = {
-                row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type IN ('view','table')")
-            }
+        with open_untrusted(path) as database:
+            views = database.tables()
             if not views & {"kernels", "counters_collection"}:
                 raise ProfileFileError(
-                    "this database has no view `kernels`: it is not from rocprofv3", file=str(path),
-                    hint="of rocprof v1 give results.csv, not results.db",
+                    "the database has no view `kernels`: rocprofv3 did not write it", file=str(path),
+                    hint="for rocprof v1 use results.csv, not results.db",
                 )  # fmt: skip
             found, lost = _dispatches(database, views)
     except (sqlite3.Error, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ProfileFileError(f"cannot read the database: {error}", file=str(path)) from error
+        raise ProfileFileError(f"cannot read the database: {visible(str(error))[:200]}", file=str(path)) from error
     if not found:
-        raise NothingRecorded("there is no kernel dispatch in it: nothing was recorded", file=str(path))
+        raise NothingRecorded("the database has no kernel dispatch: nothing was recorded", file=str(path))
     warnings = (f"{lost} dispatches are in the database but not in its view `kernels`",) if lost > 0 else ()
     return Recording("rocpd", tuple(found), warnings=warnings)
 
 
-def _dispatches(database: sqlite3.Connection, views: set[str]) -> tuple[list[RecordedDispatch], int]:
-    """The dispatches, and how many the inner joins of the view have dropped."""
+def _dispatches(database: UntrustedDatabase, views: frozenset[str]) -> tuple[list[RecordedDispatch], int]:
+    """The dispatches, and how many the inner joins of the view drop."""
     names: dict[_Key, tuple[str, Shape, int | None]] = {}
     passes: dict[_Key, dict[int | None, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     if "counters_collection" in views:
-        for guid, number, name, start, end, *shape, counter, value in database.execute(_COUNTERS):
+        for guid, number, name, start, end, *shape, counter, value in database.rows(_COUNTERS):
             key = (guid, number)
             names.setdefault(key, (kernel_name(name), Shape(*map(whole, shape)), None))
-            passes[key][_took(start, end)][counter] = float(value)
+            passes[key][_took(start, end)][visible(counter)] = finite(value)
     timed = 0
     if "kernels" in views:
-        for guid, number, name, start, end, *shape in database.execute(_KERNELS):
+        for guid, number, name, start, end, *shape in database.rows(_KERNELS):
             names[guid, number] = (kernel_name(name), Shape(*map(whole, shape)), _took(start, end))
             timed += 1
     lost = 0
     if "rocpd_kernel_dispatch" in views:
-        lost = database.execute("SELECT count(*) FROM rocpd_kernel_dispatch").fetchone()[0] - timed
+        lost = next(database.rows("SELECT count(*) FROM rocpd_kernel_dispatch"))[0] - timed
     return [
         RecordedDispatch(name, shape, took, tuple(Pass(c, t) for t, c in passes[key].items()))
         for key, (name, shape, took) in names.items()
     ], lost
 
 
-def _took(start: int, end: int) -> int | None:
-    return int(end) - int(start) or None
+def _took(start: object, end: object) -> int | None:
+    begin, finish = whole(start), whole(end)
+    if begin is None or finish is None:
+        return None
+    if finish < begin:
+        raise ValueError(f"the end {finish} is before the start {begin}")
+    return finish - begin or None

@@ -19,6 +19,8 @@ from amdkernel_mcp.profiling.readers.recording import (
     Shape,
     duration_ns,
     kernel_name,
+    timestamp_ns,
+    visible,
 )
 
 LONG = {"counter_name", "counter_value", "kernel_name"}
@@ -31,7 +33,7 @@ class _Counted:
     kernel: str
     shape: Shape
     passes: dict[tuple[str, str], Pass] = field(default_factory=dict)
-    """By start and end: when a dispatch stands there once per pass, each pass has its own times."""
+    """By start and end: when a file has a dispatch once per pass, each pass has its own times."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class CounterFile:
 
 
 def read_counters(table: Table, path: Path) -> CounterFile:
-    """One row per dispatch and counter, put together to dispatches. Raises ProfileFileError."""
+    """The dispatches of a table with one row per dispatch and counter. Raises ProfileFileError."""
     table.require(["Dispatch_Id", "Kernel_Name", "Counter_Name", "Counter_Value"], what="a counter_collection file")
     dispatches: dict[tuple[str, ...], _Counted] = {}
     repeated: set[str] = set()
@@ -54,7 +56,7 @@ def read_counters(table: Table, path: Path) -> CounterFile:
         if key not in dispatches:
             dispatches[key] = _Counted(_kernel_of(row), _shape(row))
         counters = _pass_of(row, dispatches[key])
-        name, value = row.text("counter_name"), row.number("counter_value")
+        name, value = visible(row.text("counter_name")), row.number("counter_value")
         if not name or value is None:
             raise ProfileFileError("a counter without a name or a value", file=row.file, line=row.line)
         if name in counters:
@@ -72,7 +74,7 @@ def read_counters(table: Table, path: Path) -> CounterFile:
 
 
 def _pass_of(row: Row, counted: _Counted) -> dict[str, float]:
-    """The counters of the pass that the row belongs to, to be added to."""
+    """The counters of the pass that the row belongs to; the caller adds to them."""
     start, end = row.text("start_timestamp"), row.text("end_timestamp")
     if (start, end) not in counted.passes:
         took = duration_ns(start, end, file=row.file, line=row.line)
@@ -83,10 +85,10 @@ def _pass_of(row: Row, counted: _Counted) -> dict[str, float]:
 
 
 def join_passes(files: Sequence[CounterFile]) -> tuple[RecordedDispatch, ...]:
-    """Dispatches of all files; files that counted different things in the same launches become passes of them.
+    """Dispatches of all files; files with different counters of the same launches become their passes.
 
-    Files with the same counters come from different processes (ranks, children) and are put one after the other. A
-    launch is found again by its kernel and its turn, since dispatch numbers change from run to run.
+    Files with the same counters come from different processes (ranks, children): their dispatches are concatenated. A
+    launch is identified by its kernel and its position, since dispatch numbers change from run to run.
     """
     runs: list[tuple[frozenset[str], list[RecordedDispatch]]] = []
     for file in files:
@@ -97,7 +99,7 @@ def join_passes(files: Sequence[CounterFile]) -> tuple[RecordedDispatch, ...]:
             run[1].extend(file.dispatches)
     joined: dict[tuple[str, int], RecordedDispatch] = {}
     for _, dispatches in runs:
-        for key, dispatch in _by_turn(dispatches):
+        for key, dispatch in _by_position(dispatches):
             known = joined.get(key)
             joined[key] = dispatch if known is None else replace(known, passes=known.passes + dispatch.passes)
     return tuple(joined.values())
@@ -106,19 +108,19 @@ def join_passes(files: Sequence[CounterFile]) -> tuple[RecordedDispatch, ...]:
 def add_durations(
     counted: Sequence[RecordedDispatch], timed: Sequence[RecordedDispatch]
 ) -> tuple[RecordedDispatch, ...]:
-    """The counted dispatches with the times of a trace; a traced launch that was not counted is kept as well."""
-    joined = dict(_by_turn(counted))
-    for key, dispatch in _by_turn(timed):
+    """The counted dispatches with the times of a trace; a traced launch without counters is kept as well."""
+    joined = dict(_by_position(counted))
+    for key, dispatch in _by_position(timed):
         known = joined.get(key)
         joined[key] = dispatch if known is None else replace(known, duration_ns=dispatch.duration_ns)
     return tuple(joined.values())
 
 
-def _by_turn(dispatches: Iterable[RecordedDispatch]) -> Iterable[tuple[tuple[str, int], RecordedDispatch]]:
-    turns: dict[str, int] = defaultdict(int)
+def _by_position(dispatches: Iterable[RecordedDispatch]) -> Iterable[tuple[tuple[str, int], RecordedDispatch]]:
+    positions: dict[str, int] = defaultdict(int)
     for dispatch in dispatches:
-        yield (dispatch.kernel, turns[dispatch.kernel]), dispatch
-        turns[dispatch.kernel] += 1
+        yield (dispatch.kernel, positions[dispatch.kernel]), dispatch
+        positions[dispatch.kernel] += 1
 
 
 def read_trace(table: Table) -> tuple[RecordedDispatch, ...]:
@@ -130,7 +132,8 @@ def read_trace(table: Table) -> tuple[RecordedDispatch, ...]:
         if not start or not end:
             raise ProfileFileError("a dispatch without timestamps", file=row.file, line=row.line)
         took = duration_ns(start, end, file=row.file, line=row.line)
-        timed.append((int(start.split(".")[0]), RecordedDispatch(_kernel_of(row), _shape(row), took)))
+        begin = timestamp_ns(start, file=row.file, line=row.line)
+        timed.append((begin, RecordedDispatch(_kernel_of(row), _shape(row), took)))
     return tuple(dispatch for _, dispatch in sorted(timed, key=lambda item: item[0]))
 
 

@@ -1,4 +1,4 @@
-"""rocprofv3's JSON (`-f json`): numbers in records, names in tables beside them.
+"""rocprofv3's JSON (`-f json`): numbers in records, names in separate tables.
 
 Source: rocprofv3-schema.json of the rocprofiler-sdk documentation.
 """
@@ -17,7 +17,9 @@ from amdkernel_mcp.profiling.readers.recording import (
     RecordedDispatch,
     Recording,
     Shape,
+    finite,
     kernel_name,
+    visible,
     whole,
 )
 
@@ -30,24 +32,26 @@ def read_json(path: Path, *, alone: bool) -> Recording | None:
     try:
         document = json.loads(path.read_bytes(), parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        hint = "the file was cut off: let the profiler end by itself"
-        raise ProfileFileError(f"this is no JSON: {error.msg}", file=str(path), line=error.lineno, hint=hint) from error
+        hint = "the file was truncated: wait for the profiler to end"
+        raise ProfileFileError(
+            f"this is not JSON: {error.msg}", file=str(path), line=error.lineno, hint=hint
+        ) from error
     except (ValueError, RecursionError) as error:  # not UTF-8, NaN, a number of thousands of digits
-        raise ProfileFileError(f"this is no JSON: {error}"[:200], file=str(path), hint=READABLE) from error
+        raise ProfileFileError(f"this is not JSON: {error}"[:200], file=str(path), hint=READABLE) from error
     processes = document.get("rocprofiler-sdk-tool") if isinstance(document, dict) else None
     if not isinstance(processes, list):
         if alone:
-            raise ProfileFileError("the JSON has no key rocprofiler-sdk-tool", file=str(path), hint=READABLE)
+            raise ProfileFileError("the JSON has no key `rocprofiler-sdk-tool`", file=str(path), hint=READABLE)
         return None
     try:
         return _recording(processes, path)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError) as error:
-        what = f"{type(error).__name__} {error}"
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError, RecursionError) as error:
+        what = visible(f"{type(error).__name__} {error}")[:200]
         raise ProfileFileError(f"the JSON is not as rocprofv3 writes it: {what}", file=str(path)) from error
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _recording(processes: list[Json], path: Path) -> Recording:
@@ -59,7 +63,7 @@ def _recording(processes: list[Json], path: Path) -> Recording:
         if found:
             device = _device(process)
     if not dispatches:
-        raise NothingRecorded("there is no kernel dispatch in it: nothing was recorded", file=str(path))
+        raise NothingRecorded("the file has no kernel dispatch: nothing was recorded", file=str(path))
     return Recording("rocprofv3 JSON", tuple(dispatches), device=device)
 
 
@@ -73,7 +77,7 @@ def _dispatches(process: Json) -> list[RecordedDispatch]:
         info = data["dispatch_info"]
         counters: dict[str, float] = defaultdict(float)
         for value in record["records"]:
-            counters[str(names[value["counter_id"]["handle"]])] += float(value["value"])
+            counters[visible(str(names[value["counter_id"]["handle"]]))] += finite(value["value"])
         counted[info["dispatch_id"]] = dict(counters)
         infos[info["dispatch_id"]] = (info, _took(data))
     for record in process["buffer_records"].get("kernel_dispatch", []):
@@ -89,9 +93,10 @@ def _took(record: Json) -> int | None:
     start, end = record.get("start_timestamp"), record.get("end_timestamp")
     if start is None or end is None:
         return None
-    if not isinstance(start, int) or not isinstance(end, int) or end < start:
-        raise ValueError(f"timestamps {start} and {end}")
-    return end - start or None
+    begin, finish = whole(start), whole(end)
+    if begin is None or finish is None or finish < begin:
+        raise ValueError(f"timestamps {begin} and {finish}")
+    return finish - begin or None
 
 
 def _dispatch(info: Json, took: int | None, symbol: Json, counters: dict[str, float] | None) -> RecordedDispatch:
@@ -109,8 +114,8 @@ def _dispatch(info: Json, took: int | None, symbol: Json, counters: dict[str, fl
     return RecordedDispatch(kernel_name(name), shape, took, passes)
 
 
-def _items(size: Json) -> int:
-    return int(size["x"]) * int(size["y"]) * int(size["z"])
+def _items(size: Json) -> int | None:
+    return whole((whole(size["x"]) or 0) * (whole(size["y"]) or 0) * (whole(size["z"]) or 0))
 
 
 def _device(process: Json) -> Device:
@@ -120,7 +125,7 @@ def _device(process: Json) -> Device:
     for agent in process.get("agents", []):
         if agent["id"]["handle"] == first["agent_id"]["handle"]:
             return Device(
-                str(agent.get("name") or "") or None, str(agent.get("product_name") or "") or None,
+                visible(str(agent.get("name") or "")) or None, visible(str(agent.get("product_name") or "")) or None,
                 whole(agent.get("cu_count")), whole(agent.get("num_xcc")),
             )  # fmt: skip
     return Device()

@@ -25,7 +25,7 @@ _CHANNEL = re.compile(r"(.+)\[\d+\]")
 
 @dataclass(frozen=True)
 class WideTable:
-    """The dispatches of one file and whether it has timestamps."""
+    """The dispatches of one file, and the counters that it has."""
 
     dispatches: tuple[RecordedDispatch, ...]
     counters: frozenset[str]

@@ -6,7 +6,7 @@ from statistics import median
 
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.readers.csv_table import open_table, peek
-from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording
+from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording, visible
 from amdkernel_mcp.profiling.readers.rocprofv3_csv import LONG, CounterFile, join_passes, read_counters
 from amdkernel_mcp.profiling.readers.wide_csv import is_wide, read_wide
 
@@ -48,7 +48,7 @@ def _read(path: Path, *, merged: bool) -> tuple[CounterFile, bool]:
         long = read_counters(table, path)
         return replace(long, dispatches=tuple(_one_time(dispatch) for dispatch in join_passes([long]))), True
     if not is_wide(table):
-        raise ProfileFileError("this is no counter file of rocprof-compute", file=str(path), line=1)
+        raise ProfileFileError("this is not a counter file of rocprof-compute", file=str(path), line=1)
     wide = read_wide(table, merged=merged)
     return CounterFile(path, wide.dispatches, wide.counters), False
 
@@ -64,7 +64,7 @@ def _add_pass(dispatches: list[RecordedDispatch], file: CounterFile) -> list[Rec
     """Joined by order: Dispatch_ID starts at 0 in some files of a folder and at 1 in others."""
     if [d.kernel for d in dispatches] != [d.kernel for d in file.dispatches]:
         raise ProfileFileError(
-            f"its dispatches are not those of pmc_perf.csv ({len(file.dispatches)} and {len(dispatches)})",
+            f"its {len(file.dispatches)} dispatches are not the {len(dispatches)} of pmc_perf.csv",
             file=str(file.path), hint="the folder mixes files of two recordings",
         )  # fmt: skip
     return [
@@ -83,9 +83,9 @@ def _add_times(
 
 def _device(path: Path) -> Device:
     row = next(peek(open_table(path)).rows)
-    name = row.text("gpu_model", "gpu_name")
+    name = visible(row.text("gpu_model", "gpu_name"))
     return Device(
-        gfx=row.text("gpu_arch") or None,
+        gfx=visible(row.text("gpu_arch")) or None,
         name=name or None,
         cus=row.integer("cu_per_gpu"),
         xcds=row.integer("num_xcd"),

@@ -1,4 +1,4 @@
-"""What the rules of the diagnosis may ask of an emulated kernel."""
+"""What a rule can read about an emulated kernel."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Facts:
         return model_case(self.dispatches, self.gpu, waves_per_simd=limits)
 
     def metric(self, name: str) -> float:
-        """A derived metric; 0 where it does not exist, so a rule must ask for something above 0."""
+        """A derived metric; 0 where it does not exist, so a rule must require a value above 0."""
         return self._derived[name] or 0.0
 
     def known(self, name: str) -> bool:
@@ -53,7 +53,7 @@ class Facts:
         return self._inputs.get(name, 0.0)
 
     def share(self, *resources: Resource) -> float:
-        """The largest of the resources' bounds as a part of the modelled time, 0 to 1."""
+        """The largest of the resources' bounds as a share of the modelled time, 0 to 1."""
         if not self.model.time_us:
             return 0.0
         return max(self.model.bounds_us.get(name, 0.0) for name in resources) / self.model.time_us
@@ -65,5 +65,5 @@ class Facts:
 
     @cached_property
     def busy(self) -> BusyUnits:
-        """How much of the machine the largest dispatch can use."""
+        """How much of the GPU the largest dispatch can use."""
         return busy_units(self.largest_dispatch, self.gpu)

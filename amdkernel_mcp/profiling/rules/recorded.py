@@ -1,13 +1,13 @@
-"""What bounds a recorded kernel, and why: every finding needs a counter of the load and one of its share of the time.
+"""What bounds a recorded kernel, and why. A finding needs a counter of the load and one of its share of the time.
 
-Conflicts per access, occupancy or a low utilisation alone prove nothing: kernels have got slower when their bank
-conflicts went away, and the fastest of several variants ran at 11 % occupancy.
+Conflicts per access, occupancy or low utilisation alone prove nothing: kernels have become slower when their bank
+conflicts were removed, and the fastest of several variants ran at 11 % occupancy.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.profiling.rules.finding import finding
+from amdkernel_mcp.profiling.rules.answer import finding
 from amdkernel_mcp.results.kernels import Diagnosis, KernelProfile
 from amdkernel_mcp.results.quantity import Metric
 
@@ -17,7 +17,7 @@ _Metrics = Mapping[str, Metric]
 
 @dataclass(frozen=True)
 class _Rule:
-    """Fires when every witness is within its limits; `bound` is what the kernel is then bound by, if anything."""
+    """Fires when every witness is within its limits; `bound` is what the kernel is then bound by, None if nothing."""
 
     finding: str
     witnesses: tuple[tuple[str, Callable[[float], bool]], ...]
@@ -34,51 +34,51 @@ def _below(limit: float) -> Callable[[float], bool]:
     return lambda value: value < limit
 
 
-# The memory's roof begins at 70 to 85 % of the theoretical peak, by part.
+# The memory roof begins at 70 to 85 % of the theoretical peak, by part.
 _RULES = (
     _Rule("The kernel is bound by memory bandwidth",
           (("HBM read+write, % of peak", _at_least(70)), ("VALU Utilization", _below(70))),
-          "move fewer bytes: fuse kernels, use a narrower type, keep what is used twice in LDS or registers",
+          "move fewer bytes: fuse kernels, use a narrower type, keep data that is used twice in LDS or registers",
           ("memory coalescing global memory bandwidth", "roofline arithmetic intensity"), "memory"),
     _Rule("The kernel is bound by the matrix cores",
           (("MFMA Utilization", _at_least(70)), ("HBM read+write, % of peak", _below(70))),
-          "use a narrower type if the tolerance allows; the rest of the peak is a matter of scheduling",
+          "use a narrower type if the tolerance allows; otherwise better scheduling is what is left",
           ("MFMA matrix core programming",), "matrix_cores"),
     _Rule("The kernel is bound by the vector ALU",
           (("VALU Utilization", _at_least(70)), ("HBM read+write, % of peak", _below(70))),
-          "do fewer instructions: packed FP32, MFMA for products, cheaper index arithmetic, fewer transcendentals",
+          "execute fewer instructions: packed FP32, MFMA for products, cheaper index arithmetic, fewer transcendentals",
           ("VALU instruction throughput optimization", "packed FP32 instructions"), "vector_alu"),
-    _Rule("LDS bank conflicts hold the kernel up",
+    _Rule("LDS bank conflicts slow the kernel down",
           (("LDS Bank Conflicts/Access", _at_least(0.5)), ("LDS Utilization", _at_least(50))),
-          "pad or swizzle the LDS array so that the lanes of a phase fall into different banks",
+          "pad or swizzle the LDS array so that lanes that access LDS together hit different banks",
           ("LDS bank conflicts padding",), "lds"),
     _Rule("Waves wait for data: the kernel is bound by latency",
           (("Dependency Wait", _at_least(60)), ("HBM read+write, % of peak", _below(40)),
            ("VALU Utilization", _below(40))),
-          "have more loads in flight: unroll, prefetch into registers, wider loads, or more waves if registers allow",
+          "keep more loads in flight: unroll, prefetch into registers, load wider, or run more waves",
           ("latency hiding occupancy", "s_waitcnt memory latency"), "latency"),
-    _Rule("Lanes are switched off while the vector ALU is busy",
+    _Rule("Lanes are inactive while the vector ALU is busy",
           (("VALU Active Threads", _below(48)), ("VALU Utilization", _at_least(30))),
-          "make the branch condition uniform over 64 lanes, or let a wave share the work of its long lanes",
+          "make the branch condition uniform over 64 lanes, or share the work of long lanes among the wave",
           ("warp divergence branch wavefront",)),
     _Rule("Uncoalesced accesses stall the L1 cache",
           (("vL1D Coalescing", _below(50)), ("vL1D Stalled on L2 Data", _at_least(25))),
-          "let neighbouring lanes touch neighbouring addresses; transpose through LDS where the layout forbids it",
+          "make neighbouring lanes touch neighbouring addresses; where the layout forbids it, transpose through LDS",
           ("coalesced memory access",)),
     _Rule("Registers spill to scratch memory",
           (("Scratch", _at_least(1)), ("TA_BUFFER_WAVEFRONTS_sum", _at_least(1))),
-          "lower the register need: smaller tiles, less unrolling, __launch_bounds__",
+          "use fewer registers: smaller tiles, less unrolling, __launch_bounds__",
           ("register spilling scratch launch bounds",)),
 )  # fmt: skip
 
 
 def too_uncertain(metrics: _Metrics) -> str | None:
-    """Why no verdict may rest on the figures, or None."""
+    """Why the figures allow no verdict, or None."""
     time_ns = metrics["Kernel Time"].value
     if time_ns is None:
-        return "it has no duration"
+        return "the recording has no duration for it"
     if time_ns < SHORT_NS:
-        return f"it takes {time_ns / 1000:.1f} us, and below 20 us start and end of the launch weigh too much"
+        return f"it takes {time_ns / 1000:.1f} us; below 20 us the start and end of the launch dominate"
     return None
 
 
@@ -87,19 +87,19 @@ def _fires(rule: _Rule, metrics: _Metrics) -> bool:
 
 
 def _holds(metric: Metric | None, test: Callable[[float], bool]) -> bool:
-    """A figure with a note against it is no witness."""
+    """A figure with a note is not a witness."""
     return metric is not None and metric.value is not None and metric.note is None and test(metric.value)
 
 
 def bound_of(metrics: _Metrics) -> str | None:
-    """What bounds the kernel; None where the recording does not tell."""
+    """What bounds the kernel; None where the recording does not show it."""
     if too_uncertain(metrics):
         return None
     return next((rule.bound for rule in _RULES if rule.bound and _fires(rule, metrics)), None)
 
 
 def diagnose_recording(kernels: Sequence[KernelProfile], *, most: int = 5) -> list[Diagnosis]:
-    """Findings on the kernels that take most time, and for each one why no other class fits."""
+    """Findings on the kernels that take most time; for a kernel without one, the figures that rule the classes out."""
     found: list[Diagnosis] = []
     for kernel in kernels[:most]:
         if not any(name in kernel.metrics for name, _ in _RULES[0].witnesses):
@@ -125,7 +125,7 @@ def _figures(rule: _Rule, metrics: _Metrics) -> str:
 
 
 def _nothing(name: str, metrics: _Metrics) -> Diagnosis:
-    """Which figures speak against each class, or are missing or doubtful."""
+    """The figures that rule out each class, and those that are missing or doubtful."""
     against, missing = [], []
     for witness in dict.fromkeys(w for rule in _RULES if rule.bound for w, _ in rule.witnesses):
         metric = metrics.get(witness)
@@ -137,10 +137,10 @@ def _nothing(name: str, metrics: _Metrics) -> Diagnosis:
             missing.append(f"{witness} ({metric.note})")
     because = "no unit is near its peak" + (f": {', '.join(against)}" if against else "")
     if missing:
-        because += f"; not known: {', '.join(missing)}"
+        because += f"; unknown: {', '.join(missing)}"
     return finding(
         f"{name}: the recording does not show what bounds it",
         because=because,
-        advice="collect what is missing, with GRBM_GUI_ACTIVE in every pass",
+        advice="collect the missing counters, with GRBM_GUI_ACTIVE in every pass",
         docs=("rocprofv3 counter collection",),
     )

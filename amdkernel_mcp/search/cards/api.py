@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from amdkernel_mcp.results.documentation import Card
-from amdkernel_mcp.search.cards.headers import Declarations, Entry
+from amdkernel_mcp.search.cards.declarations import Declarations, Entry
 from amdkernel_mcp.search.quoting import harmless
 
 _DEFAULT = re.compile(r"\s*__dparm\(([^()]*(?:\([^()]*\))?)\)")
@@ -60,7 +60,7 @@ def _text(entries: Sequence[Entry]) -> str:
     if parameters:
         parts.append("\n".join(["Parameters:", *parameters]))
     if returns:
-        parts.append(f"Returns: {returns}" + (" (`error:NAME` tells causes)" if errors else ""))
+        parts.append(f"Returns: {returns}" + (" (`error:NAME` names causes)" if errors else ""))
     parts += [prose, f"See also: {see}" if see else ""]
     return "\n\n".join(part for part in parts if part)
 

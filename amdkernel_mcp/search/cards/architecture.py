@@ -50,7 +50,7 @@ def _by_name() -> dict[str, str]:
 
 
 def gfx_of(name: str) -> str | None:
-    """The gfx name for `gfx942`, `MI300X`, `CDNA3`, `RX 7900 XTX`; None for what is no architecture with a card."""
+    """The gfx name for `gfx942`, `MI300X`, `CDNA3`, `RX 7900 XTX`; None where no card has it."""
     folded = _folded(name)
     return _by_name().get(folded) or _by_name().get(folded.removeprefix("amd").removeprefix("instinct"))
 
@@ -80,7 +80,7 @@ def architecture_card(name: str) -> Card | None:
         name=gfx,
         title=f"{gfx}: {one.family}, {', '.join(gpu.name for gpu in parts) or ', '.join(one.names)}",
         text="\n".join(lines),
-        origin="docs_index/architectures.toml, profiling/gpus.toml, compiler/occupancy.py; a source beside each figure",
+        origin="docs_index/architectures.toml, hardware/gpus.toml, hardware/occupancy.py; a source next to each figure",
     )
 
 

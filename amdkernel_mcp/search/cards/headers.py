@@ -1,204 +1,171 @@
-"""HIP's headers to a small file of declarations: functions, types, enumerators and macros, with their comments."""
+"""HIP's headers to entries: functions, types and enumerators where clang's AST finds them, macros by a pattern.
 
-import os
+The AST says what is declared, where it stands and what its comment says; the text is the header's own, so that default
+arguments and attributes read as they are written. Macros are not part of an AST.
+"""
+
+import json
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from amdkernel_mcp.errors import DocumentationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from amdkernel_mcp.search.cards.declarations import Entry
+from amdkernel_mcp.search.formats.builtins import parse_builtins
+from amdkernel_mcp.search.formats.doxygen import description
 from amdkernel_mcp.search.formats.page import visible
 
-FORMAT = "3"
+AST_SCRIPT = Path(__file__).with_name("header_ast.py")
 LONGEST_ENTRY_CHARS = 20_000
-# Tables for profilers, redirections and headers for other compilers: they repeat names without saying more of them.
-_LEAVE = re.compile(
+# Tables for profilers, redirections and headers for other compilers: they repeat names without saying more about them.
+_LEFT_OUT = re.compile(
     r"(?:^|/)(?:hip_prof_str|hip_api_trace|hip_runtime_prof|amd_hip_runtime_pt_api|functional_grid_launch|macro_based_\w+"
     r"|hip_fp16_gcc|hip_assert)\.(?:h|hpp)$"
 )
-# Overloads for one narrow type, which come after the function's general form.
+# Overloads for one narrow type come after the function's general form.
 _NARROW = re.compile(r"bf16|bfloat16|fp8|fp16|cooperative")
-_WRAPPED = re.compile(
-    r"^[ \t]*((?:static|inline|__device__|__DEVICE__|__HOST_DEVICE__|__host__)[ \t]*)\n\s*", re.MULTILINE
-)
-_INDENT = re.compile(r"^[ \t]+(?=(?:static|inline|__device__|__DEVICE__)\b)", re.MULTILINE)
-_ENUM = re.compile(r"^typedef\s+enum\b[^{;]*\{(?P<body>[^}]*)\}\s*(?P<name>\w+)\s*;", re.MULTILINE)
-_ENUMERATOR = re.compile(r"^\s*(?P<name>[A-Za-z]\w+)\s*(?:=\s*(?P<value>[^,/]+?))?\s*,?\s*(?:///?<?\s*(?P<says>.*))?$")
 _MACRO = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>(?:hip|HIP|hiprtc|HIPRTC|__launch|__AMDGCN|__HIP)\w*)"
     r"(?P<parameters>\([^)]*\))?"
     r"(?P<body>(?:[^\n\\]|\\\n|\\.)*)",
     re.MULTILINE,
 )
-_TYPEDEF = re.compile(
-    r"^typedef\s+(?P<what>(?:struct|const|unsigned|void|int)\b[^;{}()]*?[\s*])(?P<name>hip\w+|hiprtc\w+)\s*;",
-    re.MULTILINE,
-)
-_CALLABLE_TYPEDEF = re.compile(
-    r"^typedef\s+void\s*\(\s*(?:HIPRT_CB\s*)?\*\s*(?P<name>hip\w+)\)\([^)]*\);", re.MULTILINE
-)
 _GUARD = re.compile(r"_H(?:PP)?_*$")
 _VERSION = re.compile(r"#define\s+HIP_VERSION_(MAJOR|MINOR|PATCH)\s+(\d+)")
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE entries (
-    folded TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, header TEXT NOT NULL, line INTEGER NOT NULL,
-    text TEXT NOT NULL
-);
-CREATE INDEX entries_by_name ON entries (folded);
-"""
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_GROUP_MARK = re.compile(r"^(?:.*@ ?[{}].*|[Ee]nd (?:of )?[\w ]+\.?)$\n*", re.MULTILINE)
+_CALLED = re.compile(r"(\w+)\s*\(")
+_NOT_DECLARING = re.compile(r"^\s*(?:#|DEPRECATED\(|template\b)")
+_MOST_COMMENT_BYTES = 8_000
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A declaration; `text` is Markdown: the declaration as code, then what its comment says."""
+class Declared(BaseModel):
+    """A line of header_ast.py: what stands at `begin` to `end` of a file, in bytes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     kind: str
-    header: str
-    line: int
-    text: str
+    file: str
+    begin: int
+    end: int
+    comment: str
+    value: int | None = None
+    type: str = ""
+
+    @property
+    def header(self) -> str:
+        """The path below include/hip, as the files are named."""
+        return self.file.rpartition("/hip/")[2] if "/hip/" in self.file else self.file.rpartition("/")[2]
 
 
-@dataclass(frozen=True)
-class Declarations:
-    """The open file of declarations. One thread at a time may use it."""
-
-    connection: sqlite3.Connection
-    hip_version: str
-    compiler: str
-    origin: str
-
-    def named(self, word: str) -> list[Entry]:
-        """The declarations of a name; those with the very spelling where there are any."""
-        rows = self.connection.execute(
-            "SELECT name, kind, header, line, text FROM entries WHERE folded = ? ORDER BY rowid", (word.lower(),)
-        )
-        found = [Entry(*row) for row in rows]
-        return [one for one in found if one.name == word] or found
-
-    def names(self) -> Iterator[str]:
-        """Every name, once."""
-        return (row[0] for row in self.connection.execute("SELECT DISTINCT name FROM entries"))
-
-    def close(self) -> None:
-        """Gives the file free."""
-        self.connection.close()
+def entries_of(headers: Mapping[str, bytes], ast: bytes, builtins: bytes = b"") -> list[Entry]:
+    """The entries of `headers` (path below include/hip to content): the lines of header_ast.py, macros, builtins."""
+    declared = _by_header(ast)
+    made: list[Entry] = []
+    for name in sorted(headers, key=lambda one: (bool(_NARROW.search(one)), one.startswith("amd_detail/"), one)):
+        if not _LEFT_OUT.search(name):
+            entries = [_entry(row, headers[name]) for row in declared.get(name, ())]
+            made += _one_each(entry for entry in entries if entry)
+            made += _macros(name, visible(headers[name].decode("utf-8", "replace")))
+    return [*made, *_builtins(builtins.decode("utf-8", "replace"))] if made else []
 
 
-def open_declarations(path: Path) -> Declarations | None:
-    """The file at `path`; None where there is none, or one of another release."""
-    if not path.is_file():
-        return None
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
-    try:
-        meta = dict(connection.execute("SELECT key, value FROM meta"))
-    except sqlite3.DatabaseError:
-        meta = {}
-    if meta.get("format") != FORMAT:
-        connection.close()
-        return None
-    return Declarations(connection, meta["hip_version"], meta["compiler"], meta["origin"])
-
-
-def write_declarations(
-    headers: Mapping[str, bytes], path: Path, *, compiler: str, origin: str, builtins: bytes = b""
-) -> int:
-    """Makes the file of what `headers` (path below include/hip to content) and clang's table of builtins declare.
-
-    Returns how many entries it has.
-    A file that is there stays until the new one is whole. Raises DocumentationError where nothing is declared.
-    """
-    order = sorted(headers, key=lambda name: (bool(_NARROW.search(name)), name.startswith("amd_detail/"), name))
-    texts = {name: visible(headers[name].decode("utf-8", "replace")) for name in order}
-    entries = [entry for name, text in texts.items() if not _LEAVE.search(name) for entry in entries_of(name, text)]
-    if not entries:
-        raise DocumentationError(f"{origin} has no HIP headers")
-    entries += _builtins(builtins.decode("utf-8", "replace"))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.unlink(missing_ok=True)
-    try:
-        with closing(sqlite3.connect(partial)) as connection:
-            connection.executescript(_SCHEMA)
-            meta = {"format": FORMAT, "hip_version": hip_version(texts), "compiler": compiler, "origin": origin}
-            connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-            rows = ((e.name.lower(), e.name, e.kind, e.header, e.line, e.text) for e in entries)
-            connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", rows)
-            connection.commit()
-        os.replace(partial, path)
-    except (OSError, sqlite3.OperationalError) as error:
-        raise DocumentationError(f"{path} cannot be written: {error}") from None
-    finally:
-        partial.unlink(missing_ok=True)
-    return len(entries)
-
-
-def _builtins(table: str) -> Iterator[Entry]:
-    from amdkernel_mcp.search.formats.builtins import parse_builtins
-
-    for page in parse_builtins("clang", table) if table else ():
-        for section in page.sections:
-            yield Entry(section.heading, "builtin", "clang", section.line, section.text)
-
-
-def hip_version(texts: Mapping[str, str]) -> str:
+def hip_version(headers: Mapping[str, bytes]) -> str:
     """The version that hip_version.h states; `unknown` without one."""
-    found = dict(_VERSION.findall(texts.get("hip_version.h", "")))
+    found = dict(_VERSION.findall(headers.get("hip_version.h", b"").decode("utf-8", "replace")))
     return ".".join(found[part] for part in ("MAJOR", "MINOR", "PATCH")) if len(found) == 3 else "unknown"
 
 
-def entries_of(header: str, text: str) -> Iterator[Entry]:
-    """All declarations of a header."""
-    from amdkernel_mcp.search.formats.doxygen import parse_header  # only where the file is made, which is seldom
-
-    names = set()
-    if re.search(r"fp16|__clang_hip", header):
-        text = _unwrapped(text)
-    for page in parse_header(header, text):
-        for section in page.sections:
-            kind = "type" if page.path.endswith("/Types") else "function"
-            if not page.path.endswith("/Error_codes"):  # an enumerator, which comes below
-                names.add(section.heading)
-                yield Entry(section.heading, kind, header, section.line, section.text[:LONGEST_ENTRY_CHARS])
-    for entry in (*_enumerators(header, text), *_macros(header, text), *_typedefs(header, text)):
-        if entry.name not in names:
-            yield entry
+def _by_header(ast: bytes) -> dict[str, list[Declared]]:
+    found: dict[str, list[Declared]] = {}
+    for line in ast.decode("utf-8", "replace").splitlines():
+        try:
+            row = Declared.model_validate(json.loads(line))
+        except (ValueError, ValidationError, RecursionError):
+            continue  # the last line of an output that was cut short
+        found.setdefault(row.header, []).append(row)
+    return found
 
 
-def _unwrapped(text: str) -> str:
-    """Device functions written over several indented lines, and behind macros, in the usual form."""
-    while _WRAPPED.search(text):
-        text = _WRAPPED.sub(r"\1 ", text)
-    return _INDENT.sub("", text.replace("__DEVICE__", "__device__").replace("__HOST_DEVICE__", "__device__"))
+def _entry(row: Declared, header: bytes) -> Entry | None:
+    """The entry; None where nothing stands at its place."""
+    text = visible(header[row.begin : row.end].decode("utf-8", "replace")).strip()
+    if not text or row.begin < 0:
+        return None
+    if row.kind == "function":
+        declared = f"{_signature(text)};"
+    elif row.kind == "enumerator":
+        value = text.partition("=")[2].strip() or str(row.value)
+        declared = f"{row.name} = {value}  // a value of {row.type}"
+    else:
+        declared = f"{text};"
+    name = _written_name(row, declared)
+    # A macro may write the name: `__MAKE_VECTOR_TYPE__(int, int)`.
+    declared += "" if name in declared else f"  // declares {name}"
+    said = _GROUP_MARK.sub("", visible(row.comment)).strip() or _comment_before(header, row.begin)
+    shown = f"```cpp\n{declared}\n```" + (f"\n\n{said}" if said else "")
+    line = header.count(b"\n", 0, row.begin) + 1
+    return Entry(name, row.kind, row.header, line, shown[:LONGEST_ENTRY_CHARS])
 
 
-def _enumerators(header: str, text: str) -> Iterator[Entry]:
-    for enum in _ENUM.finditer(text):
-        before: Entry | None = None
-        for at, line in enumerate(enum["body"].split("\n")):
-            more = re.match(r"^\s*///?<\s*(.*)$", line)
-            if more and before:  # a comment that goes on over lines
-                before = replace(before, text=f"{before.text} {more[1]}")
-                continue
-            if before:
-                yield before
-            found = _ENUMERATOR.match(line)
-            before = found and _enumerator(
-                found, enum["name"], header, text.count("\n", 0, enum.start("body")) + at + 1
-            )
-        if before:
-            yield before
-
-
-def _enumerator(found: re.Match[str], enum: str, header: str, line: int) -> Entry:
-    value = f" = {found['value'].strip()}" if found["value"] else ""
-    says = f"\n\n{found['says'].strip()}" if found["says"] else ""
-    return Entry(
-        found["name"], "enumerator", header, line, f"```cpp\n{found['name']}{value}  // a value of {enum}\n```{says}"
+def _written_name(row: Declared, declared: str) -> str:
+    """The name that callers write: the AST has the one that a macro puts in its place (`hipGetDeviceProperties`)."""
+    found = _CALLED.search(declared)
+    return (
+        found[1]
+        if row.kind == "function"
+        and found
+        and row.name.startswith("hip")
+        and not re.search(rf"\b{row.name}\b", declared)
+        else row.name
     )
+
+
+def _comment_before(header: bytes, at: int) -> str:
+    """The documentation comment that directives separate from its declaration, where clang does not attach it."""
+    lines = header[max(0, at - _MOST_COMMENT_BYTES) : at].decode("utf-8", "replace").split("\n")[:-1]
+    while lines and (not lines[-1].strip() or _NOT_DECLARING.match(lines[-1])):
+        lines.pop()
+    above = "\n".join(lines).rstrip()
+    begin = max(above.rfind("/**"), above.rfind("/*!"))
+    if not above.endswith("*/") or begin < 0 or "*/" in above[begin:-2]:
+        return ""
+    return description(visible(above[begin + 3 : -2]))
+
+
+def _signature(text: str) -> str:
+    """A function's declaration in one line: without its body and the comments inside it."""
+    depth = 0
+    text = _COMMENT.sub(" ", text)
+    for at, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character in "{;" and depth == 0:
+            text = text[:at]
+            break
+    return " ".join(text.split())
+
+
+def _one_each(entries: Iterator[Entry]) -> list[Entry]:
+    """Overloads, and the parts of `typedef struct name {} name`, as one entry each."""
+    merged: dict[tuple[str, str], Entry] = {}
+    for entry in entries:
+        key = (entry.name, entry.kind)
+        known = merged.get(key)
+        if known is None or (entry.kind == "type" and len(entry.text) > len(known.text)):
+            merged[key] = replace(entry, line=known.line) if known else entry
+        elif entry.text not in known.text and entry.kind == "function":
+            text = f"{known.text}\n\n{entry.text}".replace("\n```\n\n```cpp\n", "\n")
+            merged[key] = replace(known, text=text[:LONGEST_ENTRY_CHARS])
+    return list(merged.values())
+
+
+def _builtins(table: str) -> Iterator[Entry]:
+    for page in parse_builtins("clang", table) if table else ():
+        for section in page.sections:
+            yield Entry(section.heading, "builtin", "clang", section.line, section.text)
 
 
 def _macros(header: str, text: str) -> Iterator[Entry]:
@@ -211,13 +178,13 @@ def _macros(header: str, text: str) -> Iterator[Entry]:
         code, _, says = body.partition("///<")
         declared = f"#define {found['name']}{found['parameters'] or ''} {code.strip()}"
         above = _comment_above(text, found.start())
-        told = "\n\n".join(part for part in (says.strip(), above) if part)
+        said = "\n\n".join(part for part in (says.strip(), above) if part)
         line = text.count("\n", 0, found.start()) + 1
-        yield Entry(found["name"], "macro", header, line, f"```cpp\n{declared}\n```" + (f"\n\n{told}" if told else ""))
+        yield Entry(found["name"], "macro", header, line, f"```cpp\n{declared}\n```" + (f"\n\n{said}" if said else ""))
 
 
 def _comment_above(text: str, at: int) -> str:
-    """The `//` lines or the end of the doxygen comment right above a definition."""
+    """The `//` lines directly above a definition."""
     lines: list[str] = []
     for line in reversed(text[max(0, at - 600) : at].rstrip("\n").split("\n")):
         found = re.match(r"^\s*//[/!]?<?\s?(.*)$", line)
@@ -225,10 +192,3 @@ def _comment_above(text: str, at: int) -> str:
             break
         lines.insert(0, found[1])
     return "\n".join(lines).strip()
-
-
-def _typedefs(header: str, text: str) -> Iterator[Entry]:
-    for pattern in (_TYPEDEF, _CALLABLE_TYPEDEF):
-        for found in pattern.finditer(text):
-            line = text.count("\n", 0, found.start()) + 1
-            yield Entry(found["name"], "type", header, line, f"```cpp\n{' '.join(found[0].split())}\n```")

@@ -45,7 +45,7 @@ def _by_folded_name() -> dict[str, HipError]:
 
 def error_cards(word: str, header_says: str = "") -> list[Card]:
     """The cards of an error's name, or of its number: one for each enum. `header_says`: the comment in HIP's header."""
-    if word.isdigit():
+    if word.isascii() and word.isdecimal() and len(word) < 10:
         found = [error for error in hip_errors().values() if error.code == int(word) and not error.same]
     else:
         found = [error for error in (_by_folded_name().get(word.lower()),) if error]

@@ -10,8 +10,6 @@ from amdkernel_mcp.search.cards.matrix import Form, MatrixInstruction, by_spelli
 from amdkernel_mcp.search.cards.matrix_layout import layout_lines
 
 _ENCODING = re.compile(r"_(?:e32|e64|dpp8|dpp|sdwa|e64_dpp|vi|gfx\d+)$")
-# A row of the emulator's tables: `ROW(v_add_f32, ...)`, `READ("ds_read_b32", 4)`, `{.mnemonic = "s_barrier", ...}`.
-_ROW = re.compile(r'(?:\b[A-Z][A-Z0-9_]*\(\s*"?|\.mnemonic = ")((?:v|s|ds|global|flat|scratch|buffer)_\w+)')
 # Source: clang's BuiltinsAMDGPU and LLVM's AMDGPUUsage; those of scaled and integer forms differ and stay unnamed.
 _ARGUMENTS = {
     "mfma": ("A", "B", "C", "cbsz", "abid", "blgp"),
@@ -33,9 +31,7 @@ _FAMILIES = (
 @cache
 def architectures_of() -> dict[str, tuple[str, ...]]:
     """The architectures of every mnemonic, as the assembler says (docs_index/mnemonics.tsv)."""
-    text = (folder("docs_index") / "mnemonics.tsv").read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
-    return {name: tuple(archs.split()) for name, archs in rows}
+    return _table("mnemonics.tsv")
 
 
 @cache
@@ -47,11 +43,15 @@ def assembler() -> str:
 
 
 @cache
-def emulated() -> frozenset[str]:
-    """The mnemonics that have a row of their own in the emulator's instruction tables."""
-    rows = (folder("sandbox") / "emulator" / "isa").glob("*.[cd]*")
-    named = {name for table in rows for name in _ROW.findall(table.read_text(encoding="utf-8"))}
-    return frozenset(named & set(architectures_of()))
+def emulated() -> dict[str, tuple[str, ...]]:
+    """The targets on which the emulator has each mnemonic (docs_index/emulated.tsv)."""
+    return _table("emulated.tsv")
+
+
+def _table(name: str) -> dict[str, tuple[str, ...]]:
+    text = (folder("docs_index") / name).read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
+    return {mnemonic: tuple(archs.split()) for mnemonic, archs in rows}
 
 
 def plain_mnemonic(word: str) -> str:
@@ -101,7 +101,7 @@ def _in_a_line(one: MatrixInstruction, name: str) -> str:
 
 
 def mnemonic_card(name: str) -> Card:
-    """What is certain of an instruction that is no matrix instruction."""
+    """The card of an instruction that is not a matrix instruction."""
     archs = architectures_of()[name]
     family = next((what for prefix, what in _FAMILIES if name.startswith(prefix)), "other")
     lines = [
@@ -110,7 +110,7 @@ def mnemonic_card(name: str) -> Card:
         " An older name for the same encoding is taken too, so another name may be printed.",
     ]
     if name in emulated():
-        lines.append("The emulator has a row for it (its targets: `list_targets`).")
+        lines.append(f"Emulated on: {', '.join(emulated()[name])}.")
     siblings = _siblings(name)
     if siblings:
         lines.append(f"Near it: {', '.join(f'`{one}`' for one in siblings)}.")
@@ -150,14 +150,15 @@ def matrix_card(one: MatrixInstruction) -> Card:
         "|---|---|---|---|---|---|",
     ]
     rows = [_row(form) for form in forms]
-    unknown = " not_measured: no source at hand says it." if any("not_measured" in row for row in rows) else ""
+    unknown = " not_measured: no source states it." if any("not_measured" in row for row in rows) else ""
     lines += [*rows, "", f"Passes: LLVM's scheduling model; one is 4 cycles.{unknown}"]
     if one.a_type == "f8f6f4":
         lines.append("A and B take 8 VGPRs as FP8 or BF8, 6 as FP6 or BF6, 4 as FP4; CBSZ and BLGP say the format.")
     lines += [f"- {told}" for told in dict.fromkeys(_prototype(one, form) for form in forms if form.builtin)]
     lines += ["", *_layouts(one)]
-    if set(one.spellings) & emulated():
-        lines += ["", "The emulator knows it, and computes with this layout where one is told."]
+    targets = sorted({gfx for name in one.spellings for gfx in emulated().get(name, ())})
+    if targets:
+        lines += ["", f"Emulated on: {', '.join(targets)}."]
     return Card(
         ref=f"isa:{one.name}",
         kind="isa",
@@ -214,4 +215,4 @@ def _layouts(one: MatrixInstruction) -> list[str]:
 
 
 def _asked() -> str:
-    return f"asked of the assembler, the compiler and the scheduling model of {assembler()}"
+    return f"from the assembler, the compiler and the scheduling model of {assembler()}"

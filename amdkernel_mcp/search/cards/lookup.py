@@ -11,7 +11,7 @@ from amdkernel_mcp.results.documentation import Card, CardKind
 from amdkernel_mcp.search.cards.api import api_card
 from amdkernel_mcp.search.cards.architecture import architecture_card, architectures, gfx_of
 from amdkernel_mcp.search.cards.counters import Documented, counter_card, counter_name, counter_names
-from amdkernel_mcp.search.cards.headers import Declarations
+from amdkernel_mcp.search.cards.declarations import Declarations
 from amdkernel_mcp.search.cards.hip_errors import error_cards, hip_errors
 from amdkernel_mcp.search.cards.instructions import architectures_of, instruction_cards, wildcard_card
 from amdkernel_mcp.search.formats.page import visible
@@ -40,13 +40,13 @@ _COUNTER_TABLES = (
 
 @dataclass(frozen=True)
 class Lookup:
-    """What exact look-ups can draw on: the headers of this node and the index, where there are any."""
+    """The sources of exact look-ups: the headers of this node and the index, where they exist."""
 
     declarations: Declarations | None = None
     index: Index | None = None
 
     def cards_in(self, query: str, *, also: Sequence[str] = ()) -> list[Card]:
-        """At most two cards of names that stand in `query`; `also`: names that aliases and corrections added."""
+        """At most two cards of names in `query`; `also`: names that aliases and corrections added."""
         number = _ERROR_NUMBER.match(query)
         if number:
             return error_cards(number[1])[:MOST_CARDS]
@@ -137,7 +137,7 @@ class Lookup:
         return [card.model_copy(update={"text": said + card.text}) for card in found]
 
     def _errors(self, word: str) -> list[Card]:
-        """With what this node's own headers say of it."""
+        """With the comment of this node's own headers."""
         declared = self.declarations.named(word) if self.declarations and not word.isdigit() else []
         says = declared[0].text.rpartition("```")[2].strip() if declared else ""
         return error_cards(word, says)

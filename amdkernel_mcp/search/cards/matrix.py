@@ -2,7 +2,7 @@
 
 The table's rows (name, arch, wave size, registers of D, A and B, passes, other spellings, builtin, prototype) are what
 the assembler, the scheduling model and the compiler of LLVM say; see scripts/list_instructions.py. Shape and types
-stand in an instruction's name; the number of blocks follows from the registers of D.
+are in an instruction's name; the number of blocks follows from the registers of D.
 """
 
 import re
@@ -41,7 +41,7 @@ class Form:
 
     @property
     def cycles(self) -> int | None:
-        """Cycles for which the matrix core of a SIMD is busy; None where no source says it."""
+        """Cycles for which the matrix core of a SIMD is busy; None where no source states it."""
         return None if self.passes is None else self.passes * CYCLES_PER_PASS
 
 
@@ -62,7 +62,7 @@ class MatrixInstruction:
 
     @property
     def sparse(self) -> bool:
-        """Whether A is stored compressed, with an index register beside it."""
+        """Whether A is stored compressed, with an index register next to it."""
         return self.kind in ("smfmac", "swmmac")
 
     @property

@@ -2,7 +2,7 @@
 
 Sources: CDNA3 ISA, "Matrix Arithmetic Instructions" and AMD's matrix instruction calculator (MFMA, the same rule that
 sandbox/emulator/isa/mfma.c computes with); RDNA3 and RDNA4 ISA, "Wave Matrix Multiply Accumulate" (wave32).
-What these do not say plainly - sparse WMMA, 6- and 4-bit formats, wave64 of RDNA4 - is not told.
+What these do not say plainly - sparse WMMA, 6- and 4-bit formats, wave64 of RDNA4 - is left out.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ class Place:
 
 
 def place_of_input(one: MatrixInstruction, form: Form, row: int, k: int, block: int = 0) -> Place | None:
-    """The place of A[row][k] of a block, and of B[k][row] alike; None where no source says it."""
+    """The place of A[row][k] of a block, and of B[k][row] alike; None where no source states it."""
     if one.sparse or one.a_type == "f8f6f4":
         return None
     bits = BITS[one.a_type]
@@ -99,7 +99,7 @@ def layout_lines(one: MatrixInstruction, form: Form) -> Iterator[str]:
         yield f"- index of A: in the same lane, 2 bits a stored element: k%4, from bit 4*((k%{per_lane})/4) on"
         yield f"- B[k][j]: lane j + {one.m}*(k/{per_lane}), {element}"
     elif place_of_input(one, form, 0, 0) is None:
-        yield "- A and B: no source that is at hand says it plainly; see the ISA document"
+        yield "- A and B: no available source states it; see the ISA document"
     else:
         lane, element = _input_formula(one, form)
         yield f"- A[i][k]{block}: lane {lane.format('i')}, {element}"
@@ -130,7 +130,7 @@ def _element(per_lane: int, bits: int) -> str:
 
 def _result_formula(one: MatrixInstruction, form: Form) -> str:
     if place_of_result(one, form, 0, 0) is None:
-        return "no source that is at hand says it plainly; see the ISA document"
+        return "no available source states it; see the ISA document"
     if one.kind in ("mfma", "smfmac"):
         if one.d_type == "f64":
             if one.m == 4:

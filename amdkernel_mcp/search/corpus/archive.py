@@ -1,4 +1,4 @@
-"""Unpacks an archive of documents that somebody else made: text files only, inside one folder, of bounded size."""
+"""Unpacks an archive of documents from elsewhere: regular files only, inside one folder, of bounded size."""
 
 import shutil
 import tarfile
@@ -17,7 +17,7 @@ _SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tar.zst
 
 
 def is_archive(path: Path) -> bool:
-    """Whether `path` is a file that bears the name of a tar archive."""
+    """Whether `path` is a file with the name of a tar archive."""
     return path.is_file() and path.name.lower().endswith(_SUFFIXES)
 
 
@@ -48,13 +48,13 @@ def extract_text(
     wanted: the path below `target` that a file gets, None for a file that is not wanted.
 
     Links and devices are left out: no document needs them, and a link is how an archive reaches out of its folder.
-    Raises DocumentationError for a path that leaves `target`, and for more than documentation ever is.
+    Raises DocumentationError for a path that leaves `target`, and for an archive over the limits.
     """
     files = total = 0
     for member in tar:
         path = PurePosixPath(member.name)
         if path.is_absolute() or ".." in path.parts:
-            raise DocumentationError(f"a file of the archive wants to lie outside of it: {member.name!r}", file=name)
+            raise DocumentationError(f"a file of the archive has a path outside it: {member.name!r}", file=name)
         place = wanted(path) if member.isfile() else None
         if place is None:
             continue

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.debian import Release, find_release, host_allows_expired, keyring
 from amdkernel_mcp.errors import DocumentationError, ToolchainError
-from amdkernel_mcp.execution.setup.mirror import Release, find_release, host_allows_expired, keyring
 
 UPDATE_TIMEOUT_S = 180
 DOWNLOAD_TIMEOUT_S = 300
@@ -39,7 +39,7 @@ class Archive:
         return found
 
     def fetch(self, wanted: Sequence[tuple[str, str]]) -> None:
-        """Downloads (package, version) pairs that are not there yet, as far as they can be had."""
+        """Downloads (package, version) pairs that are missing, where they are available."""
         missing = [f"{package}={version}" for package, version in wanted if not self._file(package, version)]
         into = self.folder / "packages"
         into.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ class Archive:
         """The .deb file of this version. Raises DocumentationError where it could not be fetched."""
         if found := self._file(package, version):
             return found
-        # One package that cannot be had ends apt's whole download: asked for alone, each other one can.
+        # One package that is not available ends apt's whole download; alone, each other one can be fetched.
         command = ["apt-get", "download", f"{package}={version}"]
         done = _apt(self.folder, command, timeout_s=DOWNLOAD_TIMEOUT_S, cwd=self.folder / "packages")
         found = self._file(package, version)
@@ -63,7 +63,7 @@ class Archive:
 
 
 def open_archive(settings: Settings, suites: Sequence[str], on_progress: Callable[[str], None]) -> Archive:
-    """A private apt with the package lists of `suites`. A suite that cannot be had is reported and left out.
+    """A private apt with the package lists of `suites`. A suite that is not available is reported and left out.
 
     Raises DocumentationError where none is left.
     """

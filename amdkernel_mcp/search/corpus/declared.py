@@ -1,4 +1,4 @@
-"""The sources that are declared: those of docs_index/sources.toml, and a file of one's own beside them."""
+"""The sources that are declared: those of docs_index/sources.toml, and those of the user's own file."""
 
 import tomllib
 from fnmatch import fnmatchcase
@@ -90,7 +90,7 @@ def _read(file: Path) -> list[SourceSpec]:
     except (OSError, UnicodeDecodeError) as error:
         raise DocumentationError(f"the declared sources cannot be read: {error}", file=str(file)) from None
     except tomllib.TOMLDecodeError as error:
-        raise DocumentationError(f"the declared sources are no TOML: {error}", file=str(file)) from None
+        raise DocumentationError(f"the declared sources are not TOML: {error}", file=str(file)) from None
     except (KeyError, TypeError):
         raise DocumentationError("the file declares no [[source]]", file=str(file)) from None
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Fetches documents over HTTP: only from declared hosts, only what changed, and a little at a time.
+"""Fetches documents over HTTP: only from declared hosts, only what changed, with pauses.
 
 A body is written to a `.part` file beside its place and moved there when it is whole. Where the connection ends early
 the next attempt, or the next run, asks for the rest (RFC 9110: Range with If-Range); what the server says of a copy
@@ -55,7 +55,7 @@ class NotThereError(DocumentationError):
 
 
 class UnreachableError(DocumentationError):
-    """No connection to the host can be made: to ask it for other files is waiting for nothing."""
+    """No connection to the host can be made; it is not asked for other files."""
 
 
 class _TryAgain(Exception):
@@ -90,9 +90,9 @@ class Fetcher:
     def fetch(
         self, url: str, into: Path, *, known: Validators | None = None, most_bytes: int = LARGEST_BYTES
     ) -> Fetched:
-        """Brings the body of `url` to the file `into`, unless `known` tells that what is there is the newest.
+        """Brings the body of `url` to the file `into`, unless the server answers that the copy `known` is the newest.
 
-        Raises DocumentationError for an address that may not be asked, an answer other than the file, a body of more
+        Raises DocumentationError for an address that is not allowed, an answer other than the file, a body of more
         than `most_bytes`, and a server that still fails after ATTEMPTS.
         """
         reason = ""
@@ -105,11 +105,11 @@ class Fetcher:
                 if attempt + 1 < ATTEMPTS:
                     self._sleep(min(wait, LONGEST_WAIT_S))
         raise DocumentationError(
-            f"{url} cannot be fetched: {reason}", hint="`amdkernel docs refresh` goes on from here"
+            f"{url} cannot be fetched: {reason}", hint="`amdkernel docs refresh` continues from here"
         )
 
     def allows_robots(self, url: str) -> bool:
-        """Whether the site's robots.txt lets programs read `url`; asked for pages that nobody named one by one."""
+        """Whether the site's robots.txt lets programs read `url`; asked for pages that are not declared one by one."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
         if site not in self._robots:
@@ -149,7 +149,7 @@ class Fetcher:
                         out.write(piece)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise UnreachableError(
-                f"{urlsplit(url).hostname} cannot be reached: {error}", hint="it is asked again by the next refresh"
+                f"{urlsplit(url).hostname} cannot be reached: {error}", hint="the next refresh asks it again"
             ) from None
         except httpx.TransportError as error:
             raise _TryAgain(f"the connection failed ({type(error).__name__}: {error})") from None
@@ -169,7 +169,7 @@ class Fetcher:
             return begun
         if status in (206, 416):
             _forget(part)
-            raise _TryAgain("the server sent another part of the file than was asked for", after_s=0)
+            raise _TryAgain("the server sent another part of the file than requested", after_s=0)
         if status in _TRY_AGAIN:
             raise _TryAgain(f"the server answers {status}", _retry_after(response.headers.get("retry-after")))
         kind = NotThereError if status in (404, 410) else DocumentationError
@@ -177,7 +177,7 @@ class Fetcher:
 
     @contextmanager
     def _answer(self, url: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
-        """The answer to a request, redirects followed as far as they lead to declared hosts."""
+        """The answer to a request, redirects to declared hosts followed."""
         for _ in range(MOST_REDIRECTS + 1):
             self._check_address(url)
             self._wait_for_turn(url)
@@ -194,14 +194,14 @@ class Fetcher:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
         except ValueError:
-            raise DocumentationError(f"{url!r} is no address") from None
+            raise DocumentationError(f"{url!r} is not an address") from None
         local = host in _LOCAL
         if parts.scheme != "https" and not (parts.scheme == "http" and local):
             raise DocumentationError(f"{url}: documents are fetched over https only")
         if parts.username or parts.password or (port not in (None, 443) and not local):
             raise DocumentationError(f"{url}: an address with a user or a port of its own is not fetched")
         if host not in self._hosts:
-            raise DocumentationError(f"{url}: {host} is no host that the source declares")
+            raise DocumentationError(f"{url}: {host} is not a host that the source declares")
 
     def _wait_for_turn(self, url: str) -> None:
         host = urlsplit(url).netloc
@@ -214,7 +214,7 @@ class Fetcher:
 def _limited(response: httpx.Response, most_bytes: int, url: str) -> Iterator[bytes]:
     """The body in pieces. Raises for one that is too large, or encoded although that was not asked for."""
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise DocumentationError(f"{url}: the server sends it compressed, which was not asked for")
+        raise DocumentationError(f"{url}: the server sends it compressed, which was not requested")
     left = most_bytes
     for piece in response.iter_raw():
         left -= len(piece)

@@ -38,7 +38,7 @@ class State(BaseModel):
 
 @dataclass(frozen=True)
 class Refreshed:
-    """The sources that changed, those that did not, and what could not be had, with the reason."""
+    """The sources that changed, those that did not, and what could not be fetched, with the reason."""
 
     changed: tuple[str, ...]
     unchanged: tuple[str, ...]
@@ -60,7 +60,7 @@ class Online:
     def refresh(
         self, specs: Sequence[SourceSpec], on_progress: Progress = lambda _: None, make_fetcher: MakeFetcher = Fetcher
     ) -> Refreshed:
-        """Asks for every online source of `specs` what changed. What cannot be had stays as it is."""
+        """Asks for every online source of `specs` what changed. What cannot be fetched stays as it is."""
         for name in ("pages", "state", "raw"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         unreachable: set[str] = set()
@@ -119,7 +119,7 @@ class Online:
     ) -> bool:
         there = self.folder / "pages" / spec.name
         made = self.folder / "pages" / f".{spec.name}.new"
-        # What one place said of its files says nothing of another's.
+        # The validators of one place are not valid at another.
         known = old.files if old and old.url == place.url and there.is_dir() else {}
         raw = self.folder / "raw"
         request = Request(spec.name, place, spec.wants, fetcher, known, there, made, raw, on_progress, skipped)
@@ -180,7 +180,7 @@ def _replace(made: Path, there: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Writes a file whole or not at all."""
+    """Writes a file completely or not at all."""
     partial = path.with_name(f".{path.name}.partial")
     partial.write_text(text, encoding="utf-8")
     os.replace(partial, path)

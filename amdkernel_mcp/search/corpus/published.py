@@ -89,7 +89,7 @@ def read_archive(request: Request) -> Published:
             files = extract_text(tar, request.made, raw.name, wanted=wanted)
             commit = str(tar.pax_headers.get("comment", ""))  # where `git archive` leaves it
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
-        raise DocumentationError(f"{url} is no archive: {error}") from None
+        raise DocumentationError(f"{url} is not an archive: {error}") from None
     if not files:
         raise DocumentationError(f"{url} holds none of the documents that the source takes")
     return Published(True, commit[:12] if _COMMIT.fullmatch(commit) else "", {url: asked.validators})
@@ -110,7 +110,7 @@ def read_sphinx(request: Request) -> Published:
             if name in request.known:
                 files[name] = request.known[name]
     if len(reasons) > len(names) // 2 or not files:
-        raise DocumentationError(f"{request.place.url}: {len(reasons)} of {len(names)} pages could not be had")
+        raise DocumentationError(f"{request.place.url}: {len(reasons)} of {len(names)} pages could not be fetched")
     request.skipped.extend(reasons)
     return Published(files != request.known, _version(request.place.base), files)
 

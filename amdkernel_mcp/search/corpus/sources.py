@@ -1,19 +1,16 @@
-"""Which documents a folder holds, and what is known of each source: version, licence, address, weight.
+"""Which documents a folder holds, and the version, licence and address of each source.
 
 A corpus folder has a `SOURCES.json` and one folder per source; any other folder is one source by itself.
 """
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.formats.builtins import parse_builtins
 from amdkernel_mcp.search.formats.doxygen import parse_header
@@ -30,11 +27,10 @@ _HEADERS = frozenset(("h", "hpp", "hip", "cuh"))
 _BUILTINS = frozenset(("BuiltinsAMDGPU.def", "BuiltinsAMDGPU.inc"))
 _TABLES = frozenset(("yaml", "yml"))
 _FIELD = re.compile(r"\{\w+\}")
-_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 class SourceEntry(BaseModel):
-    """One entry of a `SOURCES.json`; keys that search does not need are let through unread."""
+    """One entry of a `SOURCES.json`; keys that search does not need are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -59,7 +55,7 @@ class Source:
     commit: str | None = None
 
     def address(self, path: str) -> str | None:
-        """The canonical URL of a page, or None where nobody publishes it."""
+        """The canonical URL of a page, or None where it is not published."""
         if not self.url:
             return None
         page = _SUFFIX.sub("", path).removesuffix(".rendered")
@@ -68,40 +64,8 @@ class Source:
 
     @property
     def has_anchors(self) -> bool:
-        """Whether a page of its own is published for each of our pages, so that headings are anchors there."""
+        """Whether each of our pages is published as a page of its own, so that headings are anchors there."""
         return "{page}" in (self.url or "") or "{path}" in (self.url or "")
-
-
-@dataclass(frozen=True)
-class Priors:
-    """How much a document's score counts, by its name; and the sources whose pages are lists of short entries."""
-
-    factors: tuple[tuple[str, float], ...]
-    api_sources: frozenset[str]
-    spelled: dict[str, str]
-
-    def factor(self, source: str, path: str) -> float:
-        """The product of all factors whose pattern matches `source/path`."""
-        product = 1.0
-        for pattern, factor in self.factors:
-            if fnmatchcase(f"{source}/{path}", pattern):
-                product *= factor
-        return product
-
-
-def load_priors() -> Priors:
-    """The priors of docs_index/vocabulary.toml."""
-    table = tomllib.loads((folder("docs_index") / "vocabulary.toml").read_text(encoding="utf-8"))
-    return Priors(
-        tuple((row["match"], float(row["factor"])) for row in table["prior"]),
-        frozenset(table["api_sources"]),
-        table["spelled"],
-    )
-
-
-def slug(heading: str) -> str:
-    """The anchor that Sphinx makes of a heading."""
-    return _SLUG.sub("-", heading.lower()).strip("-")
 
 
 def sources_in(root: Path) -> list[Source]:
@@ -153,7 +117,7 @@ def document_paths(source: Source) -> Iterator[str]:
 
 
 def read_pages(source: Source, path: str) -> Sequence[Page]:
-    """The pages of one file. Raises DocumentationError for a file that is no text or too large."""
+    """The pages of one file. Raises DocumentationError for a file that is not text or too large."""
     file = source.folder / path
     try:
         size = file.stat().st_size
@@ -163,7 +127,7 @@ def read_pages(source: Source, path: str) -> Sequence[Page]:
     except OSError as error:
         raise DocumentationError(f"cannot be read: {error.strerror}", file=str(file)) from None
     if b"\0" in raw[:4096]:
-        raise DocumentationError("this is no text", file=str(file))
+        raise DocumentationError("this is not text", file=str(file))
     text = raw.decode("utf-8", errors="replace")
     if file.name in _BUILTINS:
         return parse_builtins(path, text)

@@ -39,7 +39,7 @@ def parse_builtins(path: str, text: str) -> list[Page]:
         line = text.count("\n", 0, found.start()) + 1
         groups.setdefault(group, []).append(Section((title, name), said, (name,), line))
     if not groups:
-        raise DocumentationError("no row of a table of AMDGPU builtins was understood", file=path)
+        raise DocumentationError("the file has no row of a table of AMDGPU builtins", file=path)
     return [Page(f"{path}/{group}", f"AMDGPU clang builtins: {group}", tuple(rows)) for group, rows in groups.items()]
 
 
@@ -52,7 +52,7 @@ def _prototype(name: str, types: str) -> str:
 
 
 def _decoded(types: str) -> Iterator[str | None]:
-    """Each type in words; None, and no more, for what is not understood."""
+    """Each type in words; None, and no more, for letters that cannot be parsed."""
     at = 0
     while at < len(types):
         found = _TYPE.match(types, at)

@@ -100,7 +100,7 @@ def _functions(text: str) -> Iterator[_Entry]:
         ):
             signature = f"{' '.join((declared[1] + declared[2] + declared[3]).split())};"
             line = text.count("\n", 0, comment.end()) + 2
-            described = f"```cpp\n{signature}\n```\n\n{_description(body)}".rstrip()
+            described = f"```cpp\n{signature}\n```\n\n{description(body)}".rstrip()
             yield _Entry(declared[2], joined[1] if joined else group, described, line)
 
 
@@ -121,7 +121,7 @@ def _without_conditionals(text: str) -> str:
     )
 
 
-def _description(comment: str) -> str:
+def description(comment: str) -> str:
     """The comment as text: parameters as a list, returns and see-also as sentences."""
     text = _STRUCTURE.sub("", _STAR.sub("", comment))
     lines = _COMMAND.sub(_command, text)

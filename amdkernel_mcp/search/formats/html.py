@@ -19,21 +19,29 @@ def parse_html(path: str, text: str) -> Page:
     """The page that the HTML `text` holds; only its `<main>` or `role="main"` where there is one.
 
     A signature of Sphinx's domains (`<dt class="sig">`) is a heading of its own, called by its name: the entries of a
-    library's reference are found like functions. Raises DocumentationError for text that is no HTML.
+    library's reference are found like functions. Raises DocumentationError for text that is not HTML.
     """
     reader = _Reader(has_main='role="main"' in text or "<main" in text)
     try:
-        reader.feed(visible(text))
+        reader.feed(_closed(visible(text)))
         reader.close()
     except AssertionError as error:  # how Python's parser ends at a broken `<![`
-        raise DocumentationError(f"this is no HTML: {error}", file=path) from None
+        raise DocumentationError(f"this is not HTML: {error}", file=path) from None
     reader.flush()
     return page_from_blocks(path, reader.blocks)
 
 
+def _closed(text: str) -> str:
+    """`text` with what is opened and never closed as plain text: Python's parser reads the rest again for each."""
+    end = text.rfind(">") + 1
+    text = text[:end] + text[end:].replace("<", "&lt;")
+    end = text.rfind("-->") + 1
+    return text[:end] + text[end:].replace("<!--", "&lt;!--")
+
+
 @dataclass
 class _Signature:
-    """The `<dt>` of a declaration; `name_begins` is where its name stands in the running text."""
+    """The `<dt>` of a declaration; `name_begins` is where its name is in the running text."""
 
     anchor: str
     line: int
@@ -111,7 +119,7 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._seen():
-            self._text.append(visible(data))  # a character reference may stand for what nobody sees
+            self._text.append(visible(data))  # a character reference may stand for an invisible character
 
     def _end_signature(self, signature: "_Signature") -> None:
         declared = one_line("".join(self._text)).rstrip("¶#").strip()

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from amdkernel_mcp.errors import DocumentationError
 
-# A rule before it: `Source:` may stand in a page's own text, below a figure for instance.
+# A rule before it: `Source:` may occur in a page's own text, below a figure for instance.
 _PAGE = re.compile(r"(?:\A\s*|^---[ \t]*\n\s*\n)Source:[ \t]+(https?://\S+)[ \t]*\n\s*\n", re.MULTILINE)
 _SAFE_PATH = re.compile(r"[\w.+-]+(?:/[\w.+-]+)*")
 
@@ -32,7 +32,7 @@ def pages_of_llms(text: str, base: str, skipped: list[str]) -> Iterator[LlmsPage
     text = text.replace("\r\n", "\n")
     marks = list(_PAGE.finditer(text))
     if not marks:
-        raise DocumentationError("this is no llms-full.txt: no line begins with `Source: https://`")
+        raise DocumentationError("this is not an llms-full.txt: no line begins with `Source: https://`")
     for at, mark in enumerate(marks):
         end = marks[at + 1].start() if at + 1 < len(marks) else len(text)
         path = _path(mark[1], base)

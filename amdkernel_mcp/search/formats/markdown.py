@@ -1,18 +1,20 @@
-"""Markdown and MyST to sections."""
+"""Markdown and MyST to sections: markdown-it-py finds headings and fences; MyST's directives become plain text."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from markdown_it import MarkdownIt
 
 from amdkernel_mcp.search.formats.page import Block, Page, one_line, page_from_blocks, visible
 from amdkernel_mcp.search.formats.rst import rst_lines
 
-_ATX = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
-_SETEXT = re.compile(r"^ {0,3}(=+|-{2,})\s*$")
-_FENCE = re.compile(r"^(\s*)(`{3,}|~{3,}|:{3,})\s*(?:\{([\w:-]+)\})?\s*([^`~]*)$")
+_FENCE = re.compile(r"^\s*(?P<marks>`{3,}|~{3,}|:{3,})\s*(?:\{(?P<name>[\w:-]+)\})?\s*(?P<argument>[^`~]*)$")
 _LABEL = re.compile(r"^\(([\w:. -]+)\)=\s*$")
 _META = re.compile(r"<meta\s+name=\"(?:description|keywords)\"\s+content=\"([^\"]*)\"", re.IGNORECASE)
 _FRONT_META = re.compile(r"^\s*\"?(?:description|keywords)[\w =\"]*:\s*(.*)$")
-_HTML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_HEAD_ELEMENT = re.compile(r"<(head|style|script)\b.*?</\1>", re.DOTALL | re.IGNORECASE)
+_HEAD_ELEMENT = re.compile(r"<(head|style|script)\b", re.IGNORECASE)
 _LAYOUT_TAG = re.compile(
     r"</?(?:div|span|p|br|hr|img|a|b|i|em|strong|center|table|tbody|thead|tr|td|th|ul|ol|li|sub|sup|details|summary"
     r"|small|picture|source|video|figure|figcaption|h[1-6]|kbd|u|font|pre|code|tt|dl|dt|dd|section|meta)\b[^>]*>",
@@ -26,24 +28,49 @@ _WIDE = re.compile(r"(?<=\S) {3,}")
 _OPTION = re.compile(r"^\s*:[\w-]+:(\s.*)?$")
 _CODE = frozenset(("code-block", "code", "sourcecode", "parsed-literal", "math", "code-cell", "literalinclude"))
 _UNFENCED = frozenset(("toctree", "contents", "raw", "image", "figure", "include", "highlight"))
+_UNTITLED = frozenset(("", "list-table", "table", "tab-set", "tab-item", "grid"))
+MOST_NESTED = 20  # directives in directives; what is deeper is kept as it is written
+_PARSER = MarkdownIt("commonmark", {"maxNesting": MOST_NESTED}).enable("table")
+_PARSER.core.ruler.enableOnly(["normalize", "block"])
 
 
 def parse_markdown(path: str, text: str) -> Page:
     """The page that the Markdown `text` holds."""
     text = visible(text)
     keywords = _META.findall(text)
-    text = _HEAD_ELEMENT.sub("", _HTML_COMMENT.sub(_keep_lines, text))
-    lines = text.expandtabs(4).split("\n")
+    lines = _without_elements(_without_comments(text)).expandtabs(4).split("\n")
     start = _after_front_matter(lines)
     keywords += [found[1] for found in map(_FRONT_META.match, lines[:start]) if found]
-    blocks = _blocks(lines, start)
-    for block in blocks:
+    reader = _Reader(lines)
+    reader.read(start, len(lines))
+    for block in reader.blocks:
         block.heading = one_line(_inline(block.heading))
-    return page_from_blocks(path, blocks, keywords=" ".join(keywords))
+    return page_from_blocks(path, reader.blocks, keywords=" ".join(keywords))
 
 
-def _keep_lines(found: re.Match[str]) -> str:
-    return "\n" * found[0].count("\n")
+def _without_comments(text: str) -> str:
+    """`text` with the line ends of its HTML comments alone; a comment that never ends is text."""
+    kept, at = [], 0
+    while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
+        kept += [text[at:begin], "\n" * text.count("\n", begin, end)]
+        at = end + 3
+    return "".join([*kept, text[at:]])
+
+
+def _without_elements(text: str) -> str:
+    """`text` without <head>, <style> and <script>; one that never ends is text."""
+    kept, at = [], 0
+    folded = text.lower() if "<" in text else ""
+    ends: dict[str, int] = {}
+    for found in _HEAD_ELEMENT.finditer(text):
+        name = found[1].lower()
+        if found.start() < at or ends.get(name) == -1:
+            continue
+        ends[name] = folded.find(f"</{name}>", found.end())
+        if ends[name] >= 0:
+            kept.append(text[at : found.start()])
+            at = ends[name] + len(name) + 3
+    return "".join([*kept, text[at:]])
 
 
 def _after_front_matter(lines: list[str]) -> int:
@@ -54,73 +81,112 @@ def _after_front_matter(lines: list[str]) -> int:
     return 0
 
 
-def _blocks(lines: list[str], at: int) -> list[Block]:
-    blocks = [Block(0, "", 1)]
-    labels: list[str] = []
-    while at < len(lines):
-        line = lines[at]
-        fence, atx, label = _FENCE.match(line), _ATX.match(line), _LABEL.match(line)
-        if fence:
-            at = _fenced(lines, at, fence, blocks[-1].lines)
+@dataclass
+class _Reader:
+    """Collects blocks from the lines of a page."""
+
+    lines: list[str]
+    blocks: list[Block] = field(default_factory=lambda: [Block(0, "", 1)])
+    labels: list[str] = field(default_factory=list)
+    depth: int = 0
+
+    def read(self, start: int, end: int) -> None:
+        """Reads the lines from `start` to before `end`: the page, or the text of a directive."""
+        headings, fences = _structure(self.lines[start:end], start)
+        at = start
+        while at < end:
+            line = self.lines[at]
+            label = _LABEL.match(line)
+            if at in headings:
+                level, heading, after = headings[at]
+                self.blocks.append(Block(level, heading, at + 1, self.labels))
+                self.labels, at = [], after
+            elif at in fences:
+                self._fence(at, fences[at])
+                at = fences[at]
+            elif line.lstrip().startswith(":::"):
+                at = self._colon_fence(at, end)
+            else:
+                if label:
+                    self.labels.append(label[1])
+                else:
+                    self._keep(_inline(_WIDE.sub("  ", line) if "   " in line else line))
+                at += 1
+
+    def _keep(self, *lines: str) -> None:
+        self.blocks[-1].lines += lines
+
+    def _fence(self, at: int, after: int) -> None:
+        """Code with its fence, a directive as text. Its text may hold headings, tables and code."""
+        opening = _FENCE.match(self.lines[at])
+        name = (opening["name"] or "").lower() if opening else ""
+        closed = after - 1 > at and set(self.lines[after - 1].strip()) <= {"`"} | {"~"}
+        last = after - 1 if closed else after
+        if name == "eval-rst":
+            self._keep(*rst_lines(self.lines[at + 1 : last]))
+        elif opening is None or not name or name in _CODE or self.depth >= MOST_NESTED:
+            self._keep(*self.lines[at:after])
+        elif name not in _UNFENCED:
+            self._keep(*_title(name, opening["argument"]))
+            self.depth += 1
+            self.read(_after_options(self.lines, at + 1, last), last)
+            self.depth -= 1
+
+    def _colon_fence(self, at: int, end: int) -> int:
+        """The same for MyST's `:::`, which is not Markdown: its lines go, and what is between is read as Markdown."""
+        opening = _FENCE.match(self.lines[at])
+        if opening is None:
+            self._keep(self.lines[at])
+            return at + 1
+        name = (opening["name"] or "").lower()
+        if name in _UNFENCED or name == "eval-rst" or name in _CODE:
+            closing = _colons_close(self.lines, at, end, opening["marks"])
+            inside = self.lines[at + 1 : closing]
+            if name not in _UNFENCED:
+                self._keep(*(rst_lines(inside) if name == "eval-rst" else inside))
+            return closing + 1
+        if name or opening["argument"]:
+            self._keep(*_title(name, opening["argument"]))
+            return _after_options(self.lines, at + 1, end)
+        return at + 1
+
+
+def _structure(lines: list[str], first: int) -> tuple[dict[int, tuple[int, str, int]], dict[int, int]]:
+    """By line: (level, heading, line after it) of each heading, and the line after each fence."""
+    headings: dict[int, tuple[int, str, int]] = {}
+    fences: dict[int, int] = {}
+    tokens = _PARSER.parse("\n".join(lines))
+    for token, following in zip_longest(tokens, tokens[1:]):
+        if token.map is None:
             continue
-        if label:
-            labels.append(label[1])
-        elif atx:
-            blocks.append(Block(len(atx[1]), atx[2], at + 1, labels))
-            labels = []
-        elif _is_setext(lines, at):
-            blocks.append(Block(1 if lines[at + 1].lstrip()[0] == "=" else 2, line.strip(), at + 1, labels))
-            labels = []
-            at += 1
-        else:
-            blocks[-1].lines.append(_inline(_WIDE.sub("  ", line) if "   " in line else line))
+        begin, end = token.map[0] + first, token.map[1] + first
+        if token.type == "heading_open" and token.level == 0 and following:
+            headings[begin] = int(token.tag[1:]), following.content.replace("\n", " "), end
+        elif token.type == "fence":
+            fences[begin] = end
+    return headings, fences
+
+
+def _title(name: str, argument: str) -> Iterator[str]:
+    """What remains of the opening line of a directive."""
+    if name not in _UNTITLED:
+        yield f"{name.capitalize()}: {_inline(argument)}".rstrip()
+    elif argument and name:
+        yield _inline(argument)
+
+
+def _after_options(lines: list[str], at: int, end: int) -> int:
+    while at < end and _OPTION.match(lines[at]):
         at += 1
-    return blocks
+    return at
 
 
-def _is_setext(lines: list[str], at: int) -> bool:
-    if at + 1 >= len(lines) or not _SETEXT.match(lines[at + 1]):
-        return False
-    line = lines[at]
-    starts_paragraph = at == 0 or not lines[at - 1].strip()
-    plain = line.strip() and not line.startswith(("    ", "|", "-", "*", ">", "#"))
-    return bool(plain and starts_paragraph)
-
-
-def _fenced(lines: list[str], at: int, fence: re.Match[str], kept: list[str]) -> int:
-    """Keeps the fenced block at `at`: code with its fence, a directive as text. The line after it."""
-    indent, marks, directive, argument = fence[1], fence[2], fence[3], fence[4]
-    name = (directive or "").lower()
-    if name == "eval-rst":
-        end = _closing(lines, at, marks)
-        kept += rst_lines(lines[at + 1 : end])
-        return end + 1
-    if (marks[0] == ":" or directive) and name not in _CODE:
-        # The text of an admonition may hold headings, tables and code: only its fence goes.
-        end = _closing(lines, at, marks)
-        if name in _UNFENCED:
-            return end + 1
-        if name:
-            lines[end] = ""
-        if name not in ("", "list-table", "table", "tab-set", "tab-item", "grid"):
-            kept.append(f"{indent}{name.capitalize()}: {_inline(argument)}".rstrip())
-        elif argument and directive:
-            kept.append(f"{indent}{_inline(argument)}")
-        at += 1
-        while at < len(lines) and _OPTION.match(lines[at]):
-            at += 1
-        return at
-    end = _closing(lines, at, marks)
-    kept += lines[at : end + 1]
-    return end + 1
-
-
-def _closing(lines: list[str], at: int, marks: str) -> int:
-    for end in range(at + 1, len(lines)):
-        line = lines[end].strip()
-        if line.startswith(marks) and not line.strip(marks[0]):
-            return end
-    return len(lines) - 1
+def _colons_close(lines: list[str], at: int, end: int, marks: str) -> int:
+    for closing in range(at + 1, end):
+        line = lines[closing].strip()
+        if line.startswith(marks) and not line.strip(":"):
+            return closing
+    return end - 1
 
 
 def _inline(text: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+_NOT_IN_AN_ANCHOR = re.compile(r"[^a-z0-9]+")
 _SPACE = re.compile(r"\s+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 # Control characters, zero-width and bidirectional marks, fillers, tags, private use: unseen by us, read by a model.
@@ -67,6 +68,11 @@ def one_line(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
+def slug(heading: str) -> str:
+    """The anchor that Sphinx makes of a heading."""
+    return _NOT_IN_AN_ANCHOR.sub("-", heading.lower()).strip("-")
+
+
 def page_from_blocks(path: str, blocks: Iterable[Block], *, title: str | None = None, keywords: str = "") -> Page:
     """The page that `blocks` make: the first heading is its title, unless `title` says otherwise."""
     made = [block for block in blocks if block.heading or any(line.strip() for line in block.lines)]
@@ -86,7 +92,7 @@ def page_from_blocks(path: str, blocks: Iterable[Block], *, title: str | None = 
 
 
 def _join_preface(sections: list[Section]) -> tuple[Section, ...]:
-    """Text that stands before the title belongs to the title's section."""
+    """Text before the title belongs to the title's section."""
     if len(sections) > 1 and sections[0].breadcrumb == sections[1].breadcrumb:
         preface, head = sections[:2]
         text = "\n\n".join(part for part in (preface.text, head.text) if part)

@@ -1,7 +1,7 @@
-"""reStructuredText to sections, by regular expressions.
+"""reStructuredText to sections, by hand.
 
-docutils drops the text of directives that only Sphinx knows and stops at the errors of half-built pages; most of
-what is worth finding stands in such directives.
+By hand, because docutils drops the text of directives that only Sphinx knows and stops at the errors of half-built
+pages; most of what is worth finding is in such directives.
 """
 
 import re
@@ -69,7 +69,7 @@ def rst_lines(lines: list[str]) -> list[str]:
 
 
 def _operand_title(path: str) -> str | None:
-    """LLVM has hundreds of pages that all bear the heading `vdata` or `waitcnt`: the file's name says of which GPU."""
+    """LLVM has hundreds of pages that all have the heading `vdata` or `waitcnt`: the file's name says of which GPU."""
     name = path.rsplit("/", 1)[-1].split(".", 1)[0]
     return f"{name} assembler operand" if re.fullmatch(r"gfx[0-9a-f]+_\w+", name) else None
 
@@ -173,7 +173,7 @@ def _directive(
 
 
 def _head_of_table(lines: list[str], at: int, name: str, options: dict[str, str], kept: list[str]) -> int:
-    """Keeps the head of a list-table or csv-table with a rule below it, so that its rows can be told apart."""
+    """Keeps the head of a list-table or csv-table with a rule below it, so that the head is not taken for a row."""
     if name == "csv-table" and options.get("header"):
         kept += [options["header"], _RULE]
     elif name == "list-table" and options.get("header-rows", "0") != "0":
@@ -220,7 +220,7 @@ def _table_row(lines: list[str], at: int, kept: list[str]) -> int:
 
 
 def _characters(argument: str) -> str:
-    """The characters that a `unicode` directive names, without those that nobody sees."""
+    """The characters that a `unicode` directive names, without invisible ones."""
     codes = (int(code, 16) for code in _CODE_POINT.findall(argument.split("..")[0]))
     return visible("".join(chr(code) for code in codes if code <= sys.maxunicode))
 
@@ -230,7 +230,7 @@ def _narrow(line: str) -> str:
 
 
 def _ends_head(lines: list[str], at: int) -> bool:
-    """Whether the table rule at `at` stands between the head of a table and its rows."""
+    """Whether the table rule at `at` separates the head of a table from its rows."""
     line = lines[at].strip()
     if line.startswith("+"):
         return "=" in line

@@ -16,17 +16,17 @@ _DERIVED = "derived"
 
 
 def parse_yaml(path: str, text: str) -> list[Page]:
-    """A page per hardware block or group of metrics. Raises DocumentationError for YAML that is no such table."""
+    """A page per hardware block or group of metrics. Raises DocumentationError for other YAML."""
     try:
         # libyaml reads the counters of all architectures in a tenth of the time.
         table = yaml.load(visible(text), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, RecursionError) as error:
-        raise DocumentationError(f"no YAML: {one_line(str(error))[:200]}", file=path) from None
+        raise DocumentationError(f"not YAML: {one_line(str(error))[:200]}", file=path) from None
     if isinstance(table, dict) and isinstance(table.get("rocprofiler-sdk"), dict):
         return _counters(path, table["rocprofiler-sdk"].get("counters"))
     if isinstance(table, dict) and all(isinstance(group, dict) for group in table.values()):
         return _metrics(path, table)
-    raise DocumentationError("YAML that is no table of counters or metrics", file=path)
+    raise DocumentationError("the YAML is not a table of counters or metrics", file=path)
 
 
 def _counters(path: str, rows: object) -> list[Page]:

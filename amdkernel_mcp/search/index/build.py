@@ -12,26 +12,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.checksum import write_checksum
 from amdkernel_mcp.search.corpus.archive import is_archive, unpacked
 from amdkernel_mcp.search.corpus.sources import (
-    Priors,
     Source,
     document_paths,
-    load_priors,
     read_pages,
-    slug,
     sources_in,
 )
-from amdkernel_mcp.search.formats.page import Page, Section
+from amdkernel_mcp.search.formats.page import Page, Section, slug
 from amdkernel_mcp.search.index.chunk import chunks_of
 from amdkernel_mcp.search.index.embeddings import EMBEDDED_CHARS, Model, load_model
 from amdkernel_mcp.search.index.families import families_in
 from amdkernel_mcp.search.index.index import FORMAT, NO_INDEX_HINT, SCHEMA, pack_text
 from amdkernel_mcp.search.index.postings import SCHEMA as POSTINGS_SCHEMA
 from amdkernel_mcp.search.index.postings import PostingsWriter
-from amdkernel_mcp.search.index.section_summary import gist
+from amdkernel_mcp.search.index.priors import Priors, load_priors
+from amdkernel_mcp.search.index.section_summary import section_summary
 from amdkernel_mcp.search.index.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
-from amdkernel_mcp.search.query.weights import Weights, chosen_weights
+from amdkernel_mcp.search.index.weights import Weights, chosen_weights
 
 Progress = Callable[[str], None]
 Documents = Path | Source
@@ -50,7 +49,7 @@ _IDENTIFIER = re.compile(r"^[\w-]+$")
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What an index was made of. `skipped` says of each page that could not be used why."""
+    """What an index was made of. `skipped` says why a page could not be used."""
 
     index: Path
     sources: tuple[str, ...]
@@ -65,10 +64,10 @@ class BuildReport:
 def build_index(
     documents: Sequence[Documents], index_path: Path, on_progress: Progress = lambda _: None, *, recipe: str = "{}"
 ) -> BuildReport:
-    """Makes the index of all `documents` at `index_path`. Of two sources of one name the first is taken.
+    """Builds the index of all `documents` at `index_path`. Of two sources of one name the first is taken.
 
-    An index that is there stays in place until the new one is whole. `recipe` is kept in it for the next refresh.
-    Raises DocumentationError where nothing can be read at all; a single bad page is skipped and reported.
+    An existing index stays in place until the new one is complete. `recipe` is stored in it for the next refresh.
+    Raises DocumentationError where nothing can be read at all; a page that cannot be read is skipped and reported.
     """
     began = time.monotonic()
     try:
@@ -91,6 +90,7 @@ def build_index(
                 )
             on_progress("writing the index")
             writer.finish(recipe)
+        write_checksum(partial)
         os.replace(partial, index_path)
     except (OSError, sqlite3.OperationalError) as error:
         raise DocumentationError(f"the index {index_path} cannot be written: {error}", hint=NO_INDEX_HINT) from None
@@ -178,7 +178,7 @@ class _Writer:
         self.connection.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", row)
 
     def add_page(self, source: Source, page: Page) -> None:
-        """Adds the sections of a page that say something."""
+        """Adds the sections of a page that have text of their own."""
         kept = [section for section in page.sections if self._says_something(source.name, section, page)]
         if not kept:
             return
@@ -246,10 +246,10 @@ class _Writer:
                 "INSERT INTO headings VALUES (?, ?)", (section.heading.strip("_").lower(), self.sections)
             )
         title = tokens(f"{page.title} {page.path}")
-        # The section's own heading counts twice, or the sections below it, which bear it too, would crowd it out.
+        # The section's own heading counts twice, or the sections below it, which have it too, would displace it.
         head = tokens(" ".join([*below, *below[1:][-1:]]) or section.heading)
         self._count_words(words(f"{page.title} {' '.join(below)}"))
-        about = tokens(gist(section.heading, text, self.priors.spelled))
+        about = tokens(section_summary(section.heading, text, self.priors.spelled))
         weights = self.weights
         for chunk in chunks_of(text):
             self.chunks += 1
@@ -258,7 +258,7 @@ class _Writer:
             self._count_words(shown)
             row = (self.chunks, self.sections, chunk.start, chunk.end)
             self.connection.execute("INSERT INTO chunks VALUES (?, ?, ?, ?)", row)
-            columns = ((weights.title, title), (weights.head, head), (weights.gist, about), (weights.body, body))
+            columns = ((weights.title, title), (weights.head, head), (weights.summary, about), (weights.body, body))
             self._postings.add(columns)
             about = []  # counts for the first chunk only
 

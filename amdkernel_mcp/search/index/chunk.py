@@ -1,4 +1,4 @@
-"""Sections to chunks of a size that ranking likes: at most 2,000 characters, cut between paragraphs or rows."""
+"""Sections to chunks of at most 2,000 characters, cut between paragraphs or rows."""
 
 import re
 from collections.abc import Iterator
@@ -83,7 +83,7 @@ def _starts_table(heads: list[tuple[int, int, str]], start: int, end: int) -> bo
 
 
 def _head_above(text: str, heads: list[tuple[int, int, str]], start: int, end: int) -> str:
-    """The head of the table that the span goes on with; empty where it holds the head itself, or no rows."""
+    """The head of the table that the span continues; empty where it holds the head itself, or no rows."""
     above = [head for _, rule_end, head in heads if rule_end <= start]
     lines = [line for line in text[start:end].split("\n") if line.strip()]
     rows = sum(1 for line in lines if _LIKE_A_ROW.search(line))

@@ -1,4 +1,4 @@
-"""How near a section's meaning is to a question's, by word vectors that the extra `[embeddings]` brings.
+"""How similar a section is to a question, by word vectors that the extra `[embeddings]` installs.
 
 WordLlama (MIT) ships its vectors and its tokenizer inside its wheel: 32,000 word pieces of 256 numbers each. A text's
 vector is the mean of those of its pieces, so a section takes a fraction of a millisecond, and no network is run. Only
@@ -61,7 +61,7 @@ def load_model() -> Model | None:
     return Model(_matrix(folder / _WEIGHTS), Tokenizer.from_file(str(folder / _TOKENIZER)))
 
 
-def likeness(
+def similarity(
     connection: sqlite3.Connection, words: Iterable[str], sections: Iterable[int]
 ) -> Mapping[int, float] | None:
     """The cosine of the question that `words` make and each of the sections; None for an index without vectors."""

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.search.query.vocabulary import Vocabulary, load_vocabulary
+from amdkernel_mcp.search.checksum import DAMAGED_HINT, checksum_holds, open_read_only
 
-FORMAT = "7"
+FORMAT = "8"
 NO_INDEX_HINT = "run `amdkernel setup`, or `amdkernel docs build --from DIR` for a folder of your own"
 
 SCHEMA = """
@@ -46,11 +46,10 @@ class Index:
 
     path: Path
     connection: sqlite3.Connection
-    vocabulary: Vocabulary
     memory: dict[str, Any] = field(default_factory=dict)
 
     def close(self) -> None:
-        """Gives the file free."""
+        """Closes the file."""
         self.connection.close()
 
     def __enter__(self) -> "Index":
@@ -71,20 +70,23 @@ class Index:
 
 
 def open_index(path: Path) -> Index:
-    """The index at `path`. Raises DocumentationError where there is none, or one that another release made."""
+    """The index at `path`. Raises DocumentationError where it is missing, damaged or of another release."""
     if not path.is_file():
         raise DocumentationError(f"there is no documentation index at {path}", hint=NO_INDEX_HINT)
-    # immutable: the file is replaced as a whole and never written to, so no lock and no -wal file is needed.
-    uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     try:
-        connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        connection = open_read_only(path)
         found = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
-    except sqlite3.DatabaseError as error:
-        raise DocumentationError(f"{path} is no documentation index: {error}", hint=NO_INDEX_HINT) from None
-    if found is None or found[0] != FORMAT:
-        connection.close()
-        raise DocumentationError(f"the documentation index {path} was made by another release", hint=NO_INDEX_HINT)
-    return Index(path, connection, load_vocabulary())
+        intact = checksum_holds(path)
+    except (OSError, sqlite3.Error):
+        found, intact = None, False
+    if intact and found and found[0] == FORMAT:
+        return Index(path, connection)
+    # A file of an older release has no checksum, but a format that can be read.
+    if found and found[0] != FORMAT and isinstance(found[0], str) and found[0].isdigit():
+        raise DocumentationError(
+            f"the documentation index {path} was made by another release", hint="`amdkernel setup` rebuilds it"
+        )
+    raise DocumentationError(f"the documentation index {path} is damaged", hint=DAMAGED_HINT)
 
 
 def pack_text(text: str) -> bytes:

@@ -14,7 +14,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n\s*\n")
 _A_NAME = re.compile(r"\w*(?:_\w|[a-z][A-Z])\w*")
 
 
-def gist(heading: str, text: str, spelled: Mapping[str, str]) -> str:
+def section_summary(heading: str, text: str, spelled: Mapping[str, str]) -> str:
     """The lead of `text` and what the identifier in `heading` says; `spelled` maps its parts to plain words."""
     return " ".join([lead(text), *(word for name in _A_NAME.findall(heading) for word in spell_out(name, spelled))])
 

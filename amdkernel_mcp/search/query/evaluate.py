@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.index.index import Index
+from amdkernel_mcp.search.index.weights import Weights
 from amdkernel_mcp.search.query.query import ALL_ON, Switches
 from amdkernel_mcp.search.query.search import Found, find
-from amdkernel_mcp.search.query.weights import Weights
 
 UNITS = 10
 ASKED_RESULTS = 50
@@ -112,7 +112,7 @@ def score_all(asked: Sequence[Question], answer: Callable[[str], Sequence[Found]
 
 
 def _answered(query: str, answer: Callable[[str], Sequence[Found]]) -> Sequence[Found]:
-    """The answer; none to a query that cannot be asked."""
+    """The answer; empty where the query is refused."""
     try:
         return answer(query)
     except DocumentationError:

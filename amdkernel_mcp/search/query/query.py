@@ -9,6 +9,7 @@ from amdkernel_mcp.search.formats.page import visible
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.index.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
 from amdkernel_mcp.search.query.spelling import is_known, likely_slip, nearest_word
+from amdkernel_mcp.search.query.vocabulary import load_vocabulary
 from amdkernel_mcp.search.query.wildcards import names_like
 
 LONGEST_QUERY_CHARS = 2_000
@@ -44,7 +45,7 @@ class Switches:
     headings: bool = True
     priors: bool = True
     gpus: bool = True
-    meaning: bool = True
+    embeddings: bool = True
     twins: bool = True
     spread: bool = True
 
@@ -87,7 +88,7 @@ def understand(index: Index, text: str, switches: Switches = ALL_ON) -> Query:
         # A correction stands where the word stood that it corrects: the glossary goes by the order of words.
         meant_words = ["-".join(repaired.get(piece, piece) for piece in pieces(word)) for word in asked_words]
         said = [token for word in [*meant_words, *added] for token in _all_tokens(word)]
-        meant = (token for means in index.vocabulary.meanings(said) for token in tokens(means))
+        meant = (token for means in load_vocabulary().meanings(said) for token in tokens(means))
         related = [token for token in dict.fromkeys(meant) if token not in asked]
     folded = tuple(dict.fromkeys(word.strip("_").lower() for word in [*names, *added, *matched]))
     return Query(shown, tuple(asked), tuple(related), folded, tuple(dict.fromkeys(applied)))

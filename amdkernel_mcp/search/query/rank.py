@@ -5,32 +5,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.search.index.embeddings import likeness
+from amdkernel_mcp.search.index.embeddings import similarity
 from amdkernel_mcp.search.index.families import families_in
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.index.postings import best_passages
 from amdkernel_mcp.search.index.tokens import words
+from amdkernel_mcp.search.index.weights import Weights, chosen_weights
+from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches
-from amdkernel_mcp.search.query.weights import Weights, chosen_weights
 from amdkernel_mcp.search.versions import Cited, rocm_version
 
 CANDIDATES = 150
 MOST_REPEATS = 4
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the asker wants the answer to be about; empty is anything.
-
-    sources: only these. arch: a target or product (`gfx942`, `MI300X`). rocm_version: as in `6.4` or `7.0.2`.
-    """
-
-    sources: tuple[str, ...] = ()
-    arch: str = ""
-    rocm_version: str = ""
-
-
-ANYTHING = Wanted()
 
 
 @dataclass(frozen=True)
@@ -47,14 +33,14 @@ def rank(
     index: Index,
     query: Query,
     *,
-    wanted: Wanted = ANYTHING,
+    filters: SearchFilters = ANYTHING,
     switches: Switches = ALL_ON,
     weights: Weights | None = None,
 ) -> list[Passage]:
     """The passages that answer `query` best, best first, one for each section that says something of its own."""
     weights = weights or chosen_weights()
     tokens = dict.fromkeys(query.related, weights.related) | dict.fromkeys(query.asked, 1.0)
-    within = _ranges(index, wanted.sources)
+    within = _ranges(index, filters.sources)
     scores = best_passages(index.connection, index.passages, tokens, CANDIDATES, within)
     if not scores:
         return []
@@ -64,16 +50,16 @@ def rank(
         f" WHERE chunks.id IN ({','.join(map(str, scores))})"
     ).fetchall()
     named = _sections_named(index, query) if switches.headings else frozenset()
-    asked_gpus = families_in(wanted.arch or query.text) if switches.gpus else frozenset()
+    asked_gpus = families_in(filters.arch or query.text) if switches.gpus else frozenset()
     found = []
     for chunk, section, page, twin, prior, gpus, api, version, source, url in rows:
         score = scores[chunk] * (prior if switches.priors else 1.0) * (1 + weights.heading * (section in named))
         score *= _fits_gpu(gpus, asked_gpus, weights) * _fits_version(
-            Cited(source, version, url), wanted.rocm_version, weights
+            Cited(source, version, url), filters.rocm_version, weights
         )
         found.append(_Candidate(score, chunk, section, page, twin, bool(api)))
-    if switches.meaning:
-        _add_meaning(index, query, found, weights.meaning)
+    if switches.embeddings:
+        _add_similarity(index, query, found, weights.embeddings)
     return _spread(_best_of_each(found, twins=switches.twins), weights.repeat if switches.spread else 1.0)
 
 
@@ -89,9 +75,9 @@ class _Candidate:
     api: bool
 
 
-def _add_meaning(index: Index, query: Query, found: Sequence[_Candidate], share: float) -> None:
-    """Makes a share of each score how near the section's meaning is to the question's, in an index with vectors."""
-    near = likeness(index.connection, words(query.text), {one.section for one in found})
+def _add_similarity(index: Index, query: Query, found: Sequence[_Candidate], share: float) -> None:
+    """Replaces a share of each score by the similarity of section and question, in an index with vectors."""
+    near = similarity(index.connection, words(query.text), {one.section for one in found})
     if near is None:
         return
     best = max(one.score for one in found)
@@ -100,14 +86,14 @@ def _add_meaning(index: Index, query: Query, found: Sequence[_Candidate], share:
 
 
 def _fits_gpu(gpus: str, asked: frozenset[str], weights: Weights) -> float:
-    """A page about one GPU is worth less to somebody who asks about another; one about none is as good as ever."""
+    """A page about one GPU counts less for a query about another GPU; one about no GPU counts in full."""
     if not gpus or not asked:
         return 1.0
     return 1 + weights.same_gpu if asked & set(gpus.split()) else weights.other_gpu
 
 
 def _fits_version(page: Cited, asked: str, weights: Weights) -> float:
-    """A source of another ROCm version yields; one that names none, or counts otherwise (LLVM), is not judged."""
+    """A source of another ROCm version counts less; one without a version, or with LLVM's, counts in full."""
     version = rocm_version(page) if asked else None
     wanted = tuple(int(part) for part in re.findall(r"\d+", asked)[:2])
     return 1.0 if version is None or version[: len(wanted)] == wanted else weights.other_version

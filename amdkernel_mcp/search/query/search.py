@@ -9,16 +9,18 @@ from amdkernel_mcp.results.documentation import Card, Hit, SearchResult
 from amdkernel_mcp.search.formats.page import visible
 from amdkernel_mcp.search.index.families import families_in
 from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
+from amdkernel_mcp.search.index.weights import Weights
+from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches, understand
-from amdkernel_mcp.search.query.rank import Passage, Wanted, rank
+from amdkernel_mcp.search.query.rank import Passage, rank
 from amdkernel_mcp.search.query.snippet import WHOLE_CHARS, snippet
-from amdkernel_mcp.search.query.weights import Weights
 from amdkernel_mcp.search.quoting import QUOTED, harmless
 
 MOST_RESULTS = 50
 ANSWER_CHARS = 5_000
 API_ENTRY_CHARS = 1_500
 LEAST_CHARS = 300
+SHOWN_CHARS = 100
 
 
 @dataclass(frozen=True)
@@ -55,25 +57,16 @@ def search(
     query: str,
     limit: int = 5,
     *,
-    source: str | None = None,
-    arch: str | None = None,
-    rocm_version: str | None = None,
+    filters: SearchFilters = ANYTHING,
     cards: Callable[[Query], list[Card]] = lambda _: [],
 ) -> SearchResult:
-    """At most `limit` sections (1 to 50), the best of each page; of one source (or several, with commas) if named.
+    """At most `limit` sections (1 to 50), best first.
 
-    arch, rocm_version: pages of another GPU or version come later, but they do come.
-    cards: gives the cards of the names in the understood query; they come first and take of the room.
+    cards: returns the cards of the names in the understood query; they come first and take part of the room.
     Raises DocumentationError for an unknown source, a limit out of range and a query without words.
     """
-    findings = find(
-        index,
-        query,
-        limit=limit,
-        sources=_sources(index, source),
-        arch=_arch(arch),
-        rocm_version=_rocm_version(rocm_version),
-    )
+    _check(index, filters)
+    findings = find(index, query, limit=limit, filters=filters)
     exact = cards(findings.query)
     hits: list[Hit] = []
     shown = [card.name for card in exact]
@@ -86,7 +79,7 @@ def search(
         whole_chars = 0 if found.breadcrumb[-1] in shown else min(room, API_ENTRY_CHARS)
         hits.append(_hit(index, findings.query, found, at, whole_chars=whole_chars))
         left -= len(hits[-1].snippet)
-    note = _note(index, hits, source)
+    note = _note(index, hits, filters)
     return SearchResult(
         query=findings.query.text, exact=exact, results=hits, applied=list(findings.query.applied), note=note
     )
@@ -97,9 +90,7 @@ def find(
     query: str,
     *,
     limit: int,
-    sources: Sequence[str] = (),
-    arch: str = "",
-    rocm_version: str = "",
+    filters: SearchFilters = ANYTHING,
     switches: Switches = ALL_ON,
     weights: Weights | None = None,
 ) -> Findings:
@@ -107,8 +98,7 @@ def find(
     if not 1 <= limit <= MOST_RESULTS:
         raise DocumentationError(f"limit is {limit}", hint=f"ask for 1 to {MOST_RESULTS} results")
     understood = understand(index, query, switches)
-    wanted = Wanted(tuple(sources), arch, rocm_version)
-    ranked = rank(index, understood, wanted=wanted, switches=switches, weights=weights)
+    ranked = rank(index, understood, filters=filters, switches=switches, weights=weights)
     return Findings(understood, tuple(found_of(index, passage) for passage in ranked[:limit]))
 
 
@@ -143,33 +133,25 @@ def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: in
     )
 
 
-def _sources(index: Index, source: str | None) -> list[str]:
-    wanted = [name.strip() for name in (source or "").split(",") if name.strip()]
-    for name in wanted:
+def _check(index: Index, filters: SearchFilters) -> None:
+    """Raises DocumentationError for a source that the index does not have, an unknown GPU and an odd version."""
+    for name in filters.sources:
         if name not in index.versions:
-            raise DocumentationError(f"no source is called {name!r}", hint=f"there are: {', '.join(index.versions)}")
-    return wanted
-
-
-def _arch(arch: str | None) -> str:
-    """The GPU family that is asked for. Raises DocumentationError for a name that means none."""
-    if not arch:
-        return ""
-    if not families_in(arch):
+            known = ", ".join(index.versions)
+            raise DocumentationError(f"no source is called {name[:SHOWN_CHARS]!r}", hint=f"there are: {known}")
+    if filters.arch and not families_in(filters.arch):
         known = "gfx90a, gfx942, gfx950, gfx1100, gfx1201, or a product such as MI300X"
-        raise DocumentationError(f"no architecture is called {arch[:100]!r}", hint=f"there are: {known}")
-    return arch
+        raise DocumentationError(
+            f"no architecture is called {filters.arch[:SHOWN_CHARS]!r}", hint=f"there are: {known}"
+        )
+    if filters.rocm_version and not re.fullmatch(r"\d{1,2}\.\d{1,2}(\.\d{1,5})?", filters.rocm_version):
+        shown = filters.rocm_version[:SHOWN_CHARS]
+        raise DocumentationError(f"{shown!r} is not a version of ROCm", hint="write it as `7.0` or `7.0.2`")
 
 
-def _rocm_version(version: str | None) -> str:
-    if version and not re.fullmatch(r"\d{1,2}\.\d{1,2}(\.\d{1,5})?", version):
-        raise DocumentationError(f"{version[:100]!r} is no version of ROCm", hint="give it as `7.0` or `7.0.2`")
-    return version or ""
-
-
-def _note(index: Index, hits: Sequence[Hit], source: str | None) -> str:
+def _note(index: Index, hits: Sequence[Hit], filters: SearchFilters) -> str:
     if not hits:
-        where = f" in {source}" if source else f" in {', '.join(index.versions)}"
+        where = ", ".join(filters.sources or index.versions)
         advice = "Try the exact name of an API, instruction or counter, or plainer words"
-        return f"Nothing was found{where}. {advice}{'; or leave `source` out' if source else ''}."
+        return f"Nothing was found in {where}. {advice}{'; or leave `source` out' if filters.sources else ''}."
     return f"{QUOTED} read_doc(ref) shows the section."

@@ -18,7 +18,7 @@ def snippet(text: str, start: int, finish: int, query: Query) -> str:
     """The part of `text[start:finish]` that holds most of the query's words; all of a short section."""
     if len(text) <= WHOLE_CHARS:
         return text.strip()
-    if finish - start < LEAST_CHARS:  # the short rest of a long section says little without what stands before it
+    if finish - start < LEAST_CHARS:  # the short rest of a long section says little without the text before it
         start = max(0, finish - WINDOW_CHARS)
     passage = text[start:finish]
     if len(passage) <= WINDOW_CHARS:
@@ -57,7 +57,7 @@ def _line_start(passage: str, at: int) -> int:
 
 
 def _marked(text: str, start: int, finish: int) -> str:
-    """The span cut at words, with an ellipsis at each end where the section goes on."""
+    """The span cut at words, with an ellipsis at each end where the section continues."""
     if finish < len(text):
         space = max(text.rfind(" ", start, finish), text.rfind("\n", start, finish))
         finish = space if space > start + 200 else finish

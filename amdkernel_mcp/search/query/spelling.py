@@ -1,4 +1,4 @@
-"""The word that was meant: unknown words of a query set right against the words of the index."""
+"""Corrects the unknown words of a query by the words of the index."""
 
 from collections.abc import Iterable
 
@@ -66,7 +66,7 @@ def nearest_word(index: Index, word: str, *, least: float = LEAST_LIKENESS, othe
 
 
 def _words_of_length(index: Index, length: int) -> dict[str, int]:
-    """Candidates of this length with the number of passages they stand in; read once."""
+    """Candidates of this length with the number of passages that hold them; read once."""
     tables: dict[int, dict[str, int]] | None = index.memory.get("words_by_length")
     if tables is None:
         tables = {}

@@ -12,7 +12,7 @@ from amdkernel_mcp.search.index.tokens import stem
 
 @dataclass(frozen=True)
 class Phrase:
-    """A row of the glossary: when all words of one of `said` stand in a query, in order, `means` is searched too."""
+    """A row of the glossary: when a query has all words of one of `said`, in order, `means` is searched too."""
 
     said: tuple[tuple[str, ...], ...]
     means: str

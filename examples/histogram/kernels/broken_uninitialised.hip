@@ -1,4 +1,4 @@
-// Broken: nobody sets the counts to zero.
+// Broken: the counts are never set to zero.
 // amdkernel: launch histogram grid=[ceil_div(n, 256)] block=[256]
 #include <hip/hip_runtime.h>
 

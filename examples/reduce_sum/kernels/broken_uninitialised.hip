@@ -1,4 +1,4 @@
-// Broken: adds to y, which nobody has set to zero.
+// Broken: adds to y, which was never set to zero.
 // amdkernel: launch reduce_sum grid=[ceil_div(n, 1024)] block=[256]
 #include <hip/hip_runtime.h>
 

@@ -1,4 +1,4 @@
-// Broken: every wave adds to the shared sum without an atomic, and nobody waits for the others.
+// Broken: every wave adds to the shared sum without an atomic, and no wave waits for the others.
 // amdkernel: launch rmsnorm grid=[rows] block=[256]
 #include <hip/hip_fp16.h>
 #include <hip/hip_runtime.h>

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from runner_cases import three_buffers
 
-from amdkernel_mcp.execution.runner.job import CaseReport, RunCase, RunnerJob, RunnerReport, run_job
+from amdkernel_mcp.execution.runner.job import run_job
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.execution.targets import Target
+from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.runner_protocol.job import RunCase, RunnerJob
+from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 
 EMULATOR = Target("emulator:gfx942", "emulator", "gfx942", "MI300X")
 

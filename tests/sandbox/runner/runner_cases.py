@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from amdkernel_mcp.execution.runner.job import Argument, Buffer, Launch, RunCase
+from amdkernel_mcp.runner_protocol.job import Buffer, RunCase, RunnerArgument, RunnerLaunch
 
 N = 1000
 A = np.arange(N, dtype="f4")
@@ -13,13 +13,18 @@ B = np.ones(N, dtype="f4")
 
 def three_buffers(kernel: str, *, block: int = 256, lds_bytes: int = 0, repeats: int = 2) -> RunCase:
     """c = kernel(a, b), in as many workgroups as N needs."""
-    arguments = (Argument("a"), Argument("b"), Argument("c"), Argument(scalar=struct.pack("<i", N)))
+    arguments = (
+        RunnerArgument("a"),
+        RunnerArgument("b"),
+        RunnerArgument("c"),
+        RunnerArgument(scalar=struct.pack("<i", N)),
+    )
     return RunCase(
         buffers=(
             Buffer("a", A.nbytes, "in", A.tobytes()),
             Buffer("b", B.nbytes, "in", B.tobytes()),
             Buffer("c", A.nbytes, "out"),
         ),
-        launches=(Launch(kernel, (-(-N // block), 1, 1), (block, 1, 1), lds_bytes, arguments),),
+        launches=(RunnerLaunch(kernel, (-(-N // block), 1, 1), (block, 1, 1), lds_bytes, arguments),),
         repeats=repeats,
     )

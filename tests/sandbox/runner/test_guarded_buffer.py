@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from amdkernel_mcp.execution.runner.job import RunnerJob, runner_command
+from amdkernel_mcp.execution.runner.job import runner_command
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.execution.targets import Target
+from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.runner_protocol.job import RunnerJob
 
 pytestmark = pytest.mark.sandbox
 

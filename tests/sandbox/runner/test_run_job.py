@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from runner_cases import A, N, three_buffers
 
-from amdkernel_mcp.execution.runner.job import Argument, Buffer, CaseReport, Launch, RunCase, RunnerReport, Timing
+from amdkernel_mcp.runner_protocol.job import Buffer, RunCase, RunnerArgument, RunnerLaunch, Timing
+from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 
 pytestmark = pytest.mark.sandbox
 
@@ -22,8 +23,8 @@ def c_of(case: CaseReport, repeat: int = 0) -> Any:
     return np.frombuffer(case.outputs[repeat]["c"], "f4")
 
 
-def scalar(n: int) -> Argument:
-    return Argument(scalar=struct.pack("<i", n))
+def scalar(n: int) -> RunnerArgument:
+    return RunnerArgument(scalar=struct.pack("<i", n))
 
 
 def test_a_right_kernel_gives_the_same_outputs_in_every_repeat(run: Run) -> None:
@@ -122,7 +123,7 @@ def test_a_fault_in_one_case_leaves_the_others_alone(run_cases: RunCases) -> Non
 
 
 def in_place(n: int, *, repeats: int = 2) -> RunCase:
-    launch = Launch("doubles_in_place", (-(-n // 256), 1, 1), (256, 1, 1), 0, (Argument("c"), scalar(n)))
+    launch = RunnerLaunch("doubles_in_place", (-(-n // 256), 1, 1), (256, 1, 1), 0, (RunnerArgument("c"), scalar(n)))
     data = np.arange(n, dtype="f4").tobytes()
     return RunCase((Buffer("c", 4 * n, "inout", data),), (launch, launch), repeats=repeats)
 
@@ -150,13 +151,13 @@ def test_a_profile_tells_how_often_each_instruction_ran(run_cases: RunCases) -> 
 def test_scalars_of_all_widths_arrive(run_cases: RunCases) -> None:
     data = np.arange(64, dtype="f8")
     arguments = (
-        Argument("a"),
-        Argument("c"),
-        Argument(scalar=struct.pack("<d", 0.5)),
-        Argument(scalar=struct.pack("<b", -3)),
+        RunnerArgument("a"),
+        RunnerArgument("c"),
+        RunnerArgument(scalar=struct.pack("<d", 0.5)),
+        RunnerArgument(scalar=struct.pack("<b", -3)),
         scalar(64),
     )
-    launch = Launch("double_precision", (1, 1, 1), (64, 1, 1), 0, arguments)
+    launch = RunnerLaunch("double_precision", (1, 1, 1), (64, 1, 1), 0, arguments)
     case = run_cases(RunCase((Buffer("a", 512, "in", data.tobytes()), Buffer("c", 512, "out")), (launch,))).cases[0]
     assert case.status == "ok", case.message
     assert np.array_equal(np.frombuffer(case.outputs[0]["c"], "f8"), data * 0.5 - 3)
@@ -164,7 +165,7 @@ def test_scalars_of_all_widths_arrive(run_cases: RunCases) -> None:
 
 def test_large_outputs_come_back_whole(run_cases: RunCases) -> None:
     n = 4 << 20
-    launch = Launch("doubles_in_place", (1, 1, 1), (64, 1, 1), 0, (Argument("c"), scalar(64)))
+    launch = RunnerLaunch("doubles_in_place", (1, 1, 1), (64, 1, 1), 0, (RunnerArgument("c"), scalar(64)))
     data = np.random.default_rng(0).random(n, dtype="f4")
     case = run_cases(RunCase((Buffer("c", 4 * n, "inout", data.tobytes()),), (launch,), repeats=2)).cases[0]
     data[:64] *= 2

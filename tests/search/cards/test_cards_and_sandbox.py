@@ -9,12 +9,13 @@ import pytest
 
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.search.cards.api import api_card
-from amdkernel_mcp.search.cards.collect import BUILTINS, collect_declarations
-from amdkernel_mcp.search.cards.headers import Declarations, open_declarations
+from amdkernel_mcp.search.cards.collect import COMMAND, TIMEOUT_S, Collected, command_files, keep_declarations
+from amdkernel_mcp.search.cards.declarations import Declarations, open_declarations
 from amdkernel_mcp.search.cards.hip_errors import hip_errors
 from amdkernel_mcp.search.cards.instructions import architectures_of
 from amdkernel_mcp.search.cards.lookup import Lookup
 from amdkernel_mcp.search.cards.matrix import matrix_instructions
+from amdkernel_mcp.search.corpus.sandbox_documents import BUILTINS
 
 ASSEMBLE = """
 mc=$(ls /usr/lib/llvm-*/bin/llvm-mc | tail -n 1)
@@ -31,7 +32,9 @@ $clang -x c -target amdgcn-amd-amdhsa -mcpu=gfx942 -O1 -S a.c -o $OUT/a.s
 def declarations(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Declarations]:
     folder = tmp_path_factory.mktemp("headers")
     path = folder / "hip-api.sqlite3"
-    assert collect_declarations(sandbox, path, folder / "documents") > 2_000
+    completed = sandbox.run("compile", COMMAND, command_files(), timeout_s=TIMEOUT_S)
+    collected = Collected(completed.files, completed.stderr, in_sandbox=True)
+    assert keep_declarations(collected, path, folder / "documents") > 2_000, completed.stderr
     assert (folder / "documents" / "hip" / "hip_runtime_api.h").is_file()
     assert (
         "__builtin_amdgcn_mfma_f32_32x32x8f16" in (folder / "documents" / "clang" / "builtins" / BUILTINS).read_text()
@@ -68,7 +71,7 @@ def test_the_assembler_takes_every_matrix_instruction_with_the_registers_of_its_
             right[key].append(operands(form.name, form.d, form.a, form.b))
             wrong[key].append(operands(form.name, form.d * 2, form.a, form.b))
             wrong[key].append(operands(form.name, form.d, form.a, form.b * 4))
-    sources = {}
+    sources: dict[str, tuple[list[str], str]] = {}
     for key in right:
         arch, _, wave = key.partition("-")
         options = f"-triple=amdgcn -mcpu={arch}" + (

@@ -1,5 +1,6 @@
 """Which words of a query are names, and what the cards of each kind say; without an index and without a sandbox."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,14 +10,15 @@ import pytest
 from amdkernel_mcp.hardware.occupancy import SIMDS, occupancy
 from amdkernel_mcp.search.cards.architecture import architecture_card, architectures
 from amdkernel_mcp.search.cards.counters import counter_card
-from amdkernel_mcp.search.cards.headers import open_declarations, write_declarations
+from amdkernel_mcp.search.cards.declarations import open_declarations, write_declarations
+from amdkernel_mcp.search.cards.headers import entries_of, hip_version
 from amdkernel_mcp.search.cards.hip_errors import hip_errors
 from amdkernel_mcp.search.cards.instructions import architectures_of, instruction_cards, wildcard_card
 from amdkernel_mcp.search.cards.lookup import MOST_CARDS, Lookup
 
 HEADER = b"""
 /**
- *  @brief Copies bytes while the host goes on.
+ *  @brief Copies bytes while the host continues.
  *
  *  @param [out] dst  Where to
  *  @param [in] bytes How many,
@@ -42,11 +44,39 @@ DEVICE = b"__device__ inline unsigned long long __ballot(int predicate) { return
 VERSION = b"#define HIP_VERSION_MAJOR 6\n#define HIP_VERSION_MINOR 4\n#define HIP_VERSION_PATCH 43484\n"
 
 
+COPY = """Copies bytes while the host continues.
+- param [out] dst Where to
+- param [in] bytes How many, of both
+
+Returns: #hipSuccess, #hipErrorInvalidValue
+
+See: hipMemcpy"""
+API, WARP = "hip_runtime_api.h", "amd_detail/amd_warp_functions.h"
+# Name, kind, header, text in it, comment, and of an enumerator its value: what header_ast.py reports.
+DECLARED = (
+    ("hipMemcpyAsync", "function", API, "hipError_t hipMemcpyAsync(void* dst, size_t bytes,"
+     " hipStream_t stream __dparm(0))", COPY, None),
+    ("hipMemcpyDefault", "enumerator", API, "hipMemcpyDefault = 4", "By the pointers, where the system allows it", 4),
+    ("hipStream_t", "type", API, "typedef struct ihipStream_t* hipStream_t", "", None),
+    ("__ballot", "function", WARP, "__device__ inline unsigned long long __ballot(int predicate) {", "", None),
+)  # fmt: skip
+
+
+def _lines(headers: dict[str, bytes]) -> Iterator[str]:
+    for name, kind, header, text, comment, value in DECLARED:
+        begin = headers[header].index(text.encode())
+        place = {"file": f"/sandbox/out/hip/{header}", "begin": begin, "end": begin + len(text)}
+        said = {"name": name, "kind": kind, "comment": comment, "value": value, "type": "hipMemcpyKind"}
+        yield json.dumps(place | said)
+
+
 @pytest.fixture(scope="module")
 def lookup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lookup]:
     path = tmp_path_factory.mktemp("declared") / "hip-api.sqlite3"
     headers = {"hip_runtime_api.h": HEADER, "amd_detail/amd_warp_functions.h": DEVICE, "hip_version.h": VERSION}
-    write_declarations(headers, path, compiler="hipcc 7.0 with clang 21.1.8", origin="a test's headers")
+    entries = entries_of(headers, "\n".join(_lines(headers)).encode())
+    compiler = "hipcc 7.0 with clang 21.1.8"
+    write_declarations(entries, path, hip_version=hip_version(headers), compiler=compiler, origin="a test's headers")
     declarations = open_declarations(path)
     assert declarations
     yield Lookup(declarations)
@@ -117,7 +147,7 @@ def test_enumerators_and_macros_say_their_value_and_their_comment(lookup: Lookup
 
 
 @pytest.mark.parametrize(
-    "word", ["", "x" * 5000, "api:", "error:", "isa:*", "counter:%", "arch:gfx", "api:\x00", "nobody"]
+    "word", ["", "x" * 5000, "api:", "error:", "isa:*", "counter:%", "arch:gfx", "api:\x00", "nothing_known"]
 )
 def test_a_ref_to_nothing_has_no_card_or_a_harmless_one(lookup: Lookup, word: str) -> None:
     card = lookup.card(word)

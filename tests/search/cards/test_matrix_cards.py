@@ -74,7 +74,7 @@ def test_the_formulas_of_a_card_say_where_the_layout_puts_things(one: MatrixInst
 
 
 def computed(what: str, line: str, **values: int) -> int:
-    """The value of the formula that stands behind `what`."""
+    """The value of the formula that is behind `what`."""
     formula = re.search(rf"\b{what} ([\w+*/%() ]+?)(?:, | of |$| and| or| on)", line)
     assert formula, line
     return int(eval(formula[1].replace("/", "//"), {}, values))

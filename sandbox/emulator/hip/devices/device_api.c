@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* HIP 6.4.3. A driver has the same number, as on Linux. */
-static const int hip_version = 60443484;
+/* That of the headers which programs are built with. A driver has the same number, as on Linux. */
+static const int hip_version = HIP_VERSION;
 
 hipError_t hipInit(unsigned flags) { return answer(flags ? hipErrorInvalidValue : hipSuccess); }
 

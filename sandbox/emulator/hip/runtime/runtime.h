@@ -13,11 +13,7 @@
 
 #include <pthread.h>
 
-#ifndef __HIP_PLATFORM_AMD__
-#define __HIP_PLATFORM_AMD__
-#endif
-#include <hip/hip_runtime_api.h>
-#include <hip/hip_deprecated.h>
+#include "hip/runtime/amd_headers.h"
 
 #pragma GCC visibility push(default) /* what is exported is decided by libamdhip64.map */
 

@@ -1,0 +1,60 @@
+"""What this machine has: targets, set-up, doctor, and what the emulator knows. `engine.machine` is one of these."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.execution.sandboxes import Sandboxes
+from amdkernel_mcp.results.machine import ArchCoverage, CoverageResult, DoctorResult, TargetsResult
+
+Progress = Callable[[str], None]
+
+
+class Machine:
+    """The verbs about the machine. Thread-safe."""
+
+    def __init__(self, settings: Settings, sandboxes: Sandboxes, hip_version: Callable[[], str | None]) -> None:
+        """`hip_version`: of the headers that this machine's kernels are compiled with, None where it is not known."""
+        self._settings = settings
+        self._sandboxes = sandboxes
+        self._hip_version = hip_version
+
+    def targets(self) -> TargetsResult:
+        """Where code can run."""
+        from amdkernel_mcp.execution.targets import list_targets
+
+        version = self._hip_version()
+        return TargetsResult(
+            targets=[
+                one if one.name.partition(":")[0] in self._settings.hosts else one.model_copy(update={"rocm": version})
+                for one in list_targets(self._settings)
+            ]
+        )
+
+    def doctor(self) -> DoctorResult:
+        """What is installed, what is missing, and the command that fixes it."""
+        from amdkernel_mcp.execution.setup.doctor import doctor
+
+        return doctor(self._settings)
+
+    def setup(self, on_progress: Progress, *, host: str | None = None, prune: bool = False) -> None:
+        """Build the sandbox image where it is missing or of another release; `prune`: remove images not used."""
+        from amdkernel_mcp.execution.setup.build import setup
+        from amdkernel_mcp.execution.setup.prune import prune as remove_unused_images
+
+        setup(self._settings, on_progress, host=host)
+        if prune:
+            remove_unused_images(self._settings, on_progress, host=host)
+
+    def coverage(self, paths: Sequence[Path]) -> CoverageResult:
+        """Which instructions of code objects, bundles and programs the emulator does not know."""
+        from amdkernel_mcp.execution.runner.coverage import coverage_of_files, read_files
+
+        files = read_files(paths)
+        return coverage_of_files(self._sandboxes.without_gpu(), files)
+
+    def instructions(self, arch: str) -> ArchCoverage:
+        """Which instructions of an architecture the emulator does not know."""
+        from amdkernel_mcp.execution.runner.coverage import coverage_of_arch
+
+        return coverage_of_arch(self._sandboxes.without_gpu(), arch)

@@ -1,0 +1,39 @@
+"""The sandboxes of one configuration, each opened on first use."""
+
+import threading
+
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.hardware.target import Target
+
+
+class Sandboxes:
+    """One sandbox per machine and GPU; `close` ends them all. Thread-safe."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._opened: dict[tuple[str | None, int | None], Sandbox] = {}
+
+    def of(self, target: Target) -> Sandbox:
+        """The sandbox for work on `target`. Raises SandboxError, ToolchainError, TargetError."""
+        from amdkernel_mcp.execution.open_sandbox import open_sandbox
+
+        key = (target.host, target.index)
+        with self._lock:
+            if key not in self._opened:
+                self._opened[key] = open_sandbox(self._settings, host=target.host, gpu=target.index)
+            return self._opened[key]
+
+    def without_gpu(self) -> Sandbox:
+        """The sandbox of this machine for work that needs no GPU."""
+        from amdkernel_mcp.execution.targets import find_target
+
+        return self.of(find_target("emulator:gfx942", self._settings))
+
+    def close(self) -> None:
+        """Remove all containers."""
+        with self._lock:
+            for sandbox in self._opened.values():
+                sandbox.close()
+            self._opened.clear()

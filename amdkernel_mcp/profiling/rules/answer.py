@@ -1,0 +1,26 @@
+"""What a rule answers: a diagnosis, or why its class of problem is ruled out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from amdkernel_mcp.results.kernels import Diagnosis
+
+WEIGHS = 0.5
+"""A bound that is at least this share of the modelled time is worth acting on."""
+
+
+@dataclass(frozen=True)
+class RuledOut:
+    """A class of problem that this kernel does not have, and the figures that show it."""
+
+    what: str
+    because: str
+
+
+Answer = Diagnosis | RuledOut | None
+"""None: the question does not apply to this kernel."""
+
+
+def finding(what: str, *, because: str, advice: str, docs: Sequence[str] = ()) -> Diagnosis:
+    """A diagnosis; `docs` are queries that search_docs answers. (Its key `try` is a keyword of Python.)"""
+    return Diagnosis.model_validate({"finding": what, "because": because, "try": advice, "docs": list(docs)})

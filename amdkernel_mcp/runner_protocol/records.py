@@ -1,0 +1,210 @@
+"""The runner's report and the emulator's records, validated: they come from where untrusted kernels ran."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from amdkernel_mcp.errors import TargetError
+
+CaseStatus = Literal["ok", "launch_error", "fault", "timeout", "not_emulated", "crashed", "not_run"]
+
+MAX_DISPATCHES = 100_000
+PROGRAM = "program"  # what the executable of a whole program is called in the sandbox
+REPORT = "dispatches.jsonl"  # the emulator's records of a whole program
+_Text = Annotated[str, Field(max_length=8192)]
+_Name = Annotated[str, Field(max_length=1024)]
+_Count = Annotated[int, Field(ge=0, lt=1 << 64)]
+_Three = tuple[_Count, _Count, _Count]
+_Microseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class DeviceAnswer(_Answer):
+    """The device that ran the cases, in its library's words."""
+
+    name: _Name
+    arch: _Name
+    rocm: _Name
+    emulated: bool
+
+
+class GuardDamage(_Answer):
+    """Writes outside a buffer: the first one's `offset` counts from the buffer's start (before) or its end (after)."""
+
+    buffer: _Name
+    side: Literal["before", "after"]
+    offset: int
+    bytes: _Count
+    repeat: _Count
+
+
+class CaseAnswer(_Answer):
+    """How one case went, as sandbox/runner/case_run.py writes it."""
+
+    status: CaseStatus
+    message: _Text
+    device: DeviceAnswer | None
+    repeats: list[dict[str, int]]
+    guard_damage: list[GuardDamage]
+    inputs_modified: list[_Name]
+    events_us: list[list[_Microseconds]]
+
+
+class StandingWaves(_Answer):
+    """One of so many waves that stood at an instruction when a limit stopped the kernel."""
+
+    pc: int
+    workgroup: _Three
+    wave: _Count
+    waves: _Count
+    callers: list[int] = []
+    at_barrier: bool = False
+
+
+class DispatchFault(_Answer):
+    """What an emulated kernel did wrong, and where. `pc` is a virtual address of the code object as it was linked."""
+
+    kind: Literal[
+        "out_of_bounds",
+        "misaligned",
+        "not_emulated",
+        "step_limit",
+        "deadlock",
+        "trap",
+        "bad_pc",
+        "read_only",
+        "use_after_free",
+        "uninitialised_read",
+        "input_modified",
+        "race",
+    ]
+    pc: int
+    workgroup: _Three
+    wave: _Count
+    lane: _Count
+    instruction: _Name
+    callers: list[int] = []  # of the calls that led there, innermost first
+    space: Literal["global", "lds", "scratch", "scalar"] | None = None
+    address: _Count | None = None
+    bytes: _Count | None = None
+    store: bool | None = None
+    host: bool = False  # the address is one of the host's own memory
+    region: _Name | None = None  # the nearest buffer; a variable's symbol is in backticks
+    made_at: list[int] = []  # return addresses of the program's calls that asked for that buffer, innermost first
+    offset: int | None = None  # from that buffer's start
+    region_bytes: _Count | None = None
+    region_live: bool | None = None
+    standing: list[StandingWaves] = []  # of a limit: where the waves were
+
+
+# address, executions, lanes, bytes, divergent, lines, L1 hits, L2 hits, L2 misses, LDS cycles, LDS conflicts
+_PcRow = tuple[
+    _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count, _Count
+]  # fmt: skip
+
+
+class RacePartner(_Answer):
+    """The other access of a race; `update` is a read-modify-write. `atomic`: or volatile."""
+
+    pc: int
+    workgroup: _Three
+    wave: _Count
+    lane: _Count
+    access: Literal["load", "store", "update"]
+    atomic: bool
+    callers: list[int] = []
+    work: _Name | None = None  # of work of another stream: the kernel, or `copy`, `fill`, `release`
+    object: _Count | None = None  # the code object of that kernel, to which `pc` belongs
+
+
+class CallRecord(_Answer):
+    """What is wrong with a copy, a fill or a release of memory by the program itself. `partner`: work of another stream
+    that may touch the same bytes at the same time. `at`: the return address of the call in the program, or 0."""
+
+    call: Literal["copy", "fill", "release"]
+    kind: Literal["race", "use_after_free", "out_of_bounds"]
+    store: bool
+    region: _Name
+    made_at: list[int] = []
+    offset: _Count
+    region_bytes: _Count
+    bytes: _Count
+    at: _Count
+    partner: RacePartner | None
+
+
+class DispatchFinding(DispatchFault):
+    """What the checks reported at one instruction while the kernel continued. `count`: executions by a wave, with any
+    number of lanes. `partner`: of races only."""
+
+    count: _Count
+    lanes: _Count = 0  # of accesses beyond a buffer: of all these executions
+    off: _Count = 0  # of accesses beyond a buffer: the most bytes that one of them reached beyond it
+    partner: RacePartner | None
+    use: list[int] = []  # the instruction that depends on an uninitialised value, and the calls that led there
+
+
+class DispatchRecord(_Answer):
+    """One dispatch on the emulator: exact counts, and executions per instruction where they were asked for."""
+
+    kernel: _Name
+    grid: _Three
+    block: _Three
+    lds_bytes: _Count
+    seconds: _Microseconds  # of the emulation on the host: says nothing about a GPU
+    counters: dict[str, _Count]
+    pcs: list[_PcRow] | None
+    fault: DispatchFault | None
+    findings: list[DispatchFinding] = []
+    races_checked: bool = False
+    schedule_seed: _Count = 0
+    object: _Count = 0  # number of the code object, where those are kept
+    races_in_part: bool = False  # too much memory was touched to look for races in all of it
+
+
+class _Report(_Answer):
+    format: Literal[1]
+    cases: list[CaseAnswer]
+
+
+_record = TypeAdapter(DispatchRecord)
+_call = TypeAdapter(CallRecord)
+_CALL = b'{"call":'
+
+
+def read_report(raw: bytes, *, cases: int, target: str) -> list[CaseAnswer]:
+    """The answers to `cases` cases. Raises TargetError."""
+    try:
+        report = _Report.model_validate_json(raw)
+    except ValidationError as error:
+        raise TargetError(f"{target} answered with a report that is not our runner's: {_first(error)}") from error
+    if len(report.cases) != cases:
+        raise TargetError(f"{target} answered for {len(report.cases)} cases, it was asked for {cases}")
+    return report.cases
+
+
+def read_dispatches(raw: bytes, *, target: str) -> tuple[DispatchRecord, ...]:
+    """The emulator's records, one a line; a last line that was cut off by a kill is left out. Raises TargetError."""
+    lines = [line for line in raw.split(b"\n")[:-1] if not line.startswith(_CALL)]
+    if len(lines) > MAX_DISPATCHES:
+        raise TargetError(f"{target} answered with {len(lines)} dispatches, more than can be believed")
+    try:
+        return tuple(_record.validate_json(line) for line in lines)
+    except ValidationError as error:
+        raise TargetError(f"{target} answered with a record that is not the emulator's: {_first(error)}") from error
+
+
+def read_calls(raw: bytes, *, target: str) -> tuple[CallRecord, ...]:
+    """The emulator's records of the program's own calls. Raises TargetError."""
+    try:
+        return tuple(_call.validate_json(line) for line in raw.split(b"\n")[:-1] if line.startswith(_CALL))
+    except ValidationError as error:
+        raise TargetError(f"{target} answered with a record that is not the emulator's: {_first(error)}") from error
+
+
+def _first(error: ValidationError) -> str:
+    problem = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"

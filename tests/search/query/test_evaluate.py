@@ -1,0 +1,82 @@
+"""The rule by which answers are scored, and that search reaches its bars on the development questions."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.index.index import Index
+from amdkernel_mcp.search.query.evaluate import Gold, Question, evaluate, load_questions
+
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
+LDS = {"source": "guide", "path": "how-to/lds.rst"}
+
+
+def first_hit(index: Index, *gold: dict[str, str], query: str = "avoiding bank conflicts") -> int:
+    question = Question(id="q", query=query, gold=[Gold.model_validate(one) for one in gold])
+    return evaluate(index, [question]).first["q"]
+
+
+def test_any_gold_section_its_sub_sections_and_an_empty_heading_count(index: Index) -> None:
+    assert first_hit(index, {**LDS, "heading": "avoiding  **bank** `conflicts`"}) == 1
+    assert first_hit(index, {**LDS, "heading": ""}) == 1
+    assert first_hit(index, {**LDS, "heading": "Avoiding bank conflicts"}, query="nt hint data not read again") == 1
+    assert first_hit(index, {**LDS, "heading": "no such heading"}) == 0
+    assert first_hit(index, {"source": "notes", "path": "how-to/lds.rst", "heading": ""}) == 0
+
+
+def test_the_title_counts_only_for_text_before_the_first_heading(index: Index) -> None:
+    rank = first_hit(index, {**LDS, "heading": "Local data share"})
+    assert rank != 1, "the best section is below a heading of its own"
+
+
+def test_scores_are_means_by_kind(index: Index) -> None:
+    questions = [
+        Question(id="a", query="avoiding bank conflicts", kind="x", gold=[Gold(**LDS, heading="")]),
+        Question(id="b", query="avoiding bank conflicts", kind="y", gold=[Gold(source="a", path="b")]),
+    ]
+    result = evaluate(index, questions)
+    assert (result.overall.questions, result.overall.at1, result.overall.mrr) == (2, 0.5, 0.5)
+    assert (result.kinds["x"].ndcg, result.kinds["y"].ndcg) == (1.0, 0.0)
+
+
+def test_a_bad_line_of_a_question_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"id": "a", "query": "x"}\n\n{"id": 3, "query": "y"}\n{"query": }\n')
+    with pytest.raises(DocumentationError) as caught:
+        load_questions(tmp_path / "q.jsonl")
+    assert caught.value.line == 4
+    with pytest.raises(DocumentationError):
+        load_questions(tmp_path / "none.jsonl")
+
+
+def test_search_reaches_its_bars_on_the_development_questions(rocm_index: Index) -> None:
+    result = evaluate(rocm_index, SHARED / "docs_eval_dev.jsonl")
+    overall = result.overall
+    missed = sorted(name for name, rank in result.first.items() if not 0 < rank <= 5)
+    assert overall.questions == 70
+    assert overall.at1 >= 0.80, f"{overall}"
+    assert overall.at5 >= 0.95, f"not among the first five: {missed}"
+    assert overall.at10 >= 0.97, f"{overall}"
+    assert overall.ndcg >= 0.73, f"{overall}"
+    for kind in ("typo", "para"):
+        assert result.kinds[kind].at5 >= 0.85, kind
+
+
+@pytest.mark.parametrize(("name", "at1", "at5"), [("questions", 0.6, 0.8), ("questions_check", 0.58, 0.78)])
+def test_questions_of_our_own_are_answered(rocm_index: Index, name: str, at1: float, at5: float) -> None:
+    overall = evaluate(rocm_index, folder("docs_index") / f"{name}.jsonl").overall
+    assert overall.at1 >= at1, f"{overall}"
+    assert overall.at5 >= at5, f"{overall}"
+
+
+def test_every_gold_section_of_the_archive_is_in_the_index(rocm_index: Index) -> None:
+    rows = rocm_index.connection.execute("SELECT source, path FROM pages").fetchall()
+    pages = set(rows)
+    lines = (SHARED / "docs_eval_dev.jsonl").read_text().splitlines()
+    lines += (folder("docs_index") / "questions.jsonl").read_text().splitlines()
+    lines += (folder("docs_index") / "questions_check.jsonl").read_text().splitlines()
+    gold = {(one["source"], one["path"]) for line in lines for one in json.loads(line)["gold"]}
+    missing = {one for one in gold - pages if one[0] != "rocm-blogs"}
+    assert not missing, "pages that the archive has and the index lacks"
