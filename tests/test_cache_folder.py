@@ -65,7 +65,11 @@ def test_entries_beyond_their_age_go_with_the_next_write(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["young"]
 
 
-@pytest.mark.parametrize("damaged", [b"", b"cut"[:1], seal(b"content")[:-1], seal(b"content") + b"x", os.urandom(100)])
+@pytest.mark.parametrize(
+    "damaged",
+    [b"", b"cut"[:1], seal(b"content")[:-1], seal(b"content") + b"x", os.urandom(100)],
+    ids=["empty", "one byte", "cut", "longer", "random"],
+)
 def test_only_whole_contents_are_unsealed(damaged):
     assert unseal(seal(b"content")) == b"content"
     assert unseal(damaged) is None

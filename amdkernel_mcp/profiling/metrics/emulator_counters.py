@@ -1,4 +1,4 @@
-"""The emulator's counters: unit, evidence and meaning of each name in sandbox/emulator/model/counters.h.
+"""The emulator's counters: unit, evidence and meaning of each name in sandbox/emulator/model/counter_names.h.
 
 Names in capitals are rocprof's. Sums over all waves, units and channels of all dispatches of a kernel.
 """
