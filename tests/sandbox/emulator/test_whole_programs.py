@@ -9,7 +9,7 @@ import pytest
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.execution.targets import EMULATED
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 COMMAND = str(Path(sys.executable).with_name("amdkernel"))
 FOLDER = Path(__file__).parent / "programs"
