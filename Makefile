@@ -3,18 +3,24 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Versions and hashes are fixed in requirements/; our own package is linked into the environment without a download.
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+EDITABLE := --no-deps --no-build-isolation --editable .
+LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+          --no-emit-index-url --no-annotate --no-header
 
-.PHONY: demo test lint setup docs bench conformance clean
+.PHONY: demo test lint setup docs site sbom lock dist bench conformance clean
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml requirements/product.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (set PYTHON=...)"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { echo "the venv module is missing: sudo apt-get install python3-venv"; exit 1; }
 	@echo "Installing the Python packages into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(PIP) --require-hashes --requirement requirements/product.txt
+	@$(PIP) $(EDITABLE)
 	@touch $@
 
-$(STAMP)-dev: $(STAMP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(STAMP)-dev: $(STAMP) requirements/dev.txt
+	@$(PIP) --require-hashes --requirement requirements/dev.txt
 	@touch $@
 
 setup: $(STAMP)  ## everything the product needs: packages, Docker, sandbox image, documentation index
@@ -24,10 +30,15 @@ setup: $(STAMP)  ## everything the product needs: packages, Docker, sandbox imag
 demo: setup  ## an MCP client takes a kernel through the whole loop
 	@$(BIN)/python scripts/demo.py
 
-lint: $(STAMP)-dev
+lint: $(STAMP)-dev  ## style, types, import rules, includes, English, links
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_includes.py
+	$(BIN)/python scripts/check_english.py
+	$(BIN)/python scripts/check_links.py
 
 test: setup $(STAMP)-dev lint
 	$(BIN)/pytest -n 2
@@ -37,6 +48,21 @@ conformance: setup  ## the MCP conformance suite against the HTTP server
 
 docs: $(STAMP)-dev  ## regenerate the references of the command line and the tools
 	$(BIN)/python scripts/generate_docs.py
+
+site: $(STAMP)-dev  ## the documentation as a web site, in build/site; a broken link is an error
+	$(BIN)/python scripts/generate_docs.py --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+lock: $(STAMP)-dev  ## newest versions that pyproject.toml allows, with hashes, into requirements/ and the image's lock
+	$(LOCK) pyproject.toml requirements/build.in --output-file requirements/product.txt
+	$(LOCK) pyproject.toml requirements/build.in --extra dev --constraint requirements/product.txt --output-file requirements/dev.txt
+	$(LOCK) requirements/image.in --output-file sandbox/image/hip-python.txt
+
+sbom: $(STAMP)-dev  ## what the product consists of, as CycloneDX, in dist/
+	$(BIN)/python scripts/sbom.py
+
+dist: $(STAMP)-dev  ## wheel and source archive, in dist/
+	$(BIN)/python -m build --no-isolation
 
 bench: setup $(STAMP)-dev
 	for benchmark in benchmarks/[a-z]*.py; do $(BIN)/python $$benchmark || exit 1; done

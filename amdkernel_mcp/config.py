@@ -52,8 +52,7 @@ class Settings(BaseModel):
     debian_suite: str = Field(default="forky", description="Debian suite for that root file system")
     hip: Literal["auto", "7.2", "6.4"] = Field(
         default="auto",
-        description="HIP release of that root file system; `auto`: 7.2 where the mirror has it, "
-        "else 6.4",
+        description="HIP release of that root file system; `auto`: 7.2 where the mirror has it, else 6.4",
     )
     allow_expired_release: bool = Field(
         default=False,

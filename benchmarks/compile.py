@@ -1,8 +1,8 @@
 """Sandboxed compile against bare `hipcc -c`: `make bench`.
 
-Ours is all that the engine waits for: sandbox, compile, link, disassembly, reading of the code object. The anchor is
-`hipcc -c --offload-arch=gfx942 -O3` on the same file in a running container of the same image, timed inside it, so
-without any cost of Docker.
+Ours is all that the engine waits for: sandbox, compile, link, disassembly, reading the code object. The anchor is
+`hipcc -c --offload-arch=gfx942 -O3` on the same file in a running container of the same image, timed inside the
+container and so without the cost of Docker.
 """
 
 import argparse
@@ -32,7 +32,7 @@ echo $((end - start)) > "$OUT/ns"
 
 
 def bare_hipcc(sandbox: Sandbox, name: str, source: bytes) -> float:
-    """Seconds that plain hipcc took, measured beside it."""
+    """Seconds that plain hipcc takes inside the container."""
     done = sandbox.run("compile", ["sh", "-c", BARE, name], {name: source}, timeout_s=120)
     if done.exit_code:
         raise SystemExit(f"hipcc failed: {done.stderr}")

@@ -1,8 +1,8 @@
-"""Documentation search next to plain FTS5 and bm25s on the same passages: `benchmarks/docs.py CORPUS QUESTIONS.jsonl`.
+"""Documentation search compared with FTS5 and bm25s on the same passages: `benchmarks/docs.py CORPUS QUESTIONS.jsonl`.
 
-Ours is all that an agent waits for: aliases, spelling, glossary, ranking, snippets. The anchors are as they come: the
-same passages in one column; FTS5 with tokenizer `unicode61`, bm25s with its English stop words and the Porter2 stemmer;
-the text of the best five read.
+Ours is all that an agent waits for: aliases, spelling, glossary, ranking, snippets. The anchors have their default
+settings: the same passages in one column, FTS5 with the tokenizer `unicode61`, bm25s with its English stop words and
+the Porter2 stemmer, and the text of the best five is read.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def passages_of(index: Index) -> list[tuple[int, int, str]]:
 
 
 def plain_fts5(passages: list[tuple[int, int, str]]) -> Anchor:
-    """FTS5 as it comes."""
+    """FTS5 with its defaults."""
     plain = sqlite3.connect(":memory:")
     plain.execute("CREATE VIRTUAL TABLE passages USING fts5 (text)")
     plain.executemany("INSERT INTO passages (rowid, text) VALUES (?, ?)", ((one[0], one[2]) for one in passages))

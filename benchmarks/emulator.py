@@ -1,13 +1,14 @@
 """How fast the emulated GPU runs: `make bench`.
 
-Each kernel is launched with one thread and with the memory model, a process each, and then in turns with one thread,
-in two processes at once, and with two threads. The anchor, timed beside every launch, is one wave's multiply-add as
-compiled C: what it costs without an interpreter. Rates are per second of CPU time. Another tenant of a core still slows
-them, by half and more, and nothing makes them faster than they are: so the best launch tells what the code does, and
-the quartiles what this machine let it do. What two threads gain is told by wall time, and beside what two processes
-gain that share nothing, which is twice as much as one only where the machine has two cores to offer. Every bar is
-printed with what was measured and whether the median meets it, the best launch alone, or neither; a bar that is missed
-fails nothing.
+Each kernel is launched in one process with one thread and in another with the memory model, then alternately with one
+thread, in two processes at once, and with two threads. The anchor, timed before every launch, is the multiply-add of
+one wave as compiled C: its cost without an interpreter.
+
+Rates are per second of CPU time. Other tenants of a core can halve them and never raise them, so the best launch shows
+what the code can do, and the quartiles what this machine allowed. The gain of two threads is measured in wall time and
+compared with the gain of two processes, which share nothing and double the rate only where two cores are free. Each bar
+is printed with the measured value and whether the median, the best launch alone, or neither meets it. A bar that is
+missed does not make the benchmark fail.
 """
 
 import argparse
@@ -29,7 +30,7 @@ WAYS = {"bare": "threads=1", "modelled": "threads=1,memory=1"}
 TIMED = 5  # launches of a kernel in a process
 DECODED = 10_000  # instructions
 
-# What the emulator is to reach: million wave-instructions per second and core, times as fast, seconds.
+# The bars: million wave-instructions per second and core, times as fast, seconds.
 BARE_RATE = 60  # of gemm_f32 512x512x512
 MODELLED_RATE = 15  # of every kernel
 SCALING = 1.8  # of two threads, on two cores
@@ -105,7 +106,7 @@ s_and_saveexec_b64 s[{s}:{s1}], vcc
 
 
 def assembly(count: int) -> str:
-    """A kernel that holds, and skips, `count` instructions as different as those of real kernels."""
+    """A kernel with `count` instructions as varied as those of real kernels; it skips them all."""
     chosen = random.Random(1)
     lines = []
     for _ in range(count):
@@ -145,8 +146,8 @@ def compiled(sandbox: Sandbox) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class Turn:
-    """Wall seconds of a launch with one thread, in two processes at once, with two threads; CPU seconds of the last by
-    those of the first."""
+    """Wall seconds of a launch with one thread, in two processes at once and with two threads; and the CPU seconds of
+    the last divided by those of the first."""
 
     one: float
     processes: float
@@ -163,13 +164,13 @@ class Turn:
 
     @property
     def beside_processes(self) -> float:
-        """Times as fast as half of what two processes do, so 2 if threads lose nothing to what they share."""
+        """Speed of two threads relative to half of two processes: 2 if sharing costs nothing."""
         return self.processes / self.two
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What every launch took, by way, and every turn, by kernel; seconds of llvm-objdump."""
+    """The times of every launch by mode, of every turn by kernel, and of llvm-objdump."""
 
     times: dict[str, list[dict[str, Any]]]
     turns: dict[str, list[Turn]]
@@ -209,14 +210,14 @@ def turns_of(printed: bytes) -> dict[str, list[Turn]]:
 
 
 def instructions(report: bytes) -> dict[str, int]:
-    """Wave-instructions of a launch: the report has as many lines of each kernel, in the order of the launches."""
+    """Wave-instructions of a launch; the report has one line for each launch, in their order."""
     counts = [json.loads(line)["counters"]["SQ_INSTS"] for line in report.splitlines()][:: 1 + TIMED]
     return dict(zip([*LAUNCHES, "straight code"], counts, strict=False))
 
 
 @dataclass(frozen=True)
 class Bar:
-    """Something that the emulator is to reach: at least `bound`, or at most where `least` is false."""
+    """A bar for the emulator: at least `bound`, or at most where `least` is false."""
 
     what: str
     values: list[float]

@@ -1,6 +1,6 @@
 """What a tool call costs besides its work, over stdio and in memory: `make bench`.
 
-The call asks for a job that does not exist: the way to a tool and back, and no work. Client included.
+The call asks for a job that does not exist, so it measures the way to a tool and back without work, client included.
 """
 
 import asyncio

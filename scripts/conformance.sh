@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The MCP conformance suite against `amdkernel serve`; what may fail, and why, stands in tests/conformance/expected.yml.
+# The MCP conformance suite against `amdkernel serve`; tests/conformance/expected.yml lists what may fail, and why.
 # The suite needs Node 22 or newer: it comes from npm, with the suite, into a cache folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."

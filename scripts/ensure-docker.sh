@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that a Docker daemon answers and that the root file system of the sandbox can be built.
-# Installs packages only as root; tells everybody else what to type.
+# Installs packages as root; prints the commands for other users.
 set -euo pipefail
 
 need=()
@@ -41,7 +41,7 @@ if [ -d /run/systemd/system ]; then
 fi
 log="${TMPDIR:-/tmp}/amdkernel-dockerd.log"
 for attempt in 1 2; do
-    # A daemon that is being stopped still holds its containerd, and a new one could not start beside it.
+    # A daemon that is being stopped still holds its containerd, so a new one could not start.
     for _ in $(seq 60); do pgrep -x dockerd >/dev/null || break; sleep 0.5; docker_answers && exit 0; done
     rm -f /var/run/docker.pid
     setsid nohup dockerd >"$log" 2>&1 </dev/null &

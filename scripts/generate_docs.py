@@ -40,7 +40,7 @@ def cli_reference() -> str:
 
 
 def _commands(root: Any) -> list[tuple[str, Any]]:
-    found = []
+    found: list[tuple[str, Any]] = []
     for name, command in root.commands.items():
         inner = getattr(command, "commands", None)
         found += [(f"{name} {sub}", each) for sub, each in inner.items()] if inner else [(name, command)]

@@ -109,7 +109,7 @@ def spellings(names: "list[str]", arch: str, wave: int) -> "dict[tuple[str, tupl
     good = [line for number, line in enumerate(lines, 1) if number not in refused]
     printed = run("llvm-mc", *options, text="".join(f"{assembly(*line)}\n" for line in good)).stdout.split("\n")
     canonical = [line.split()[0] for line in printed if _MATRIX.match(line.strip())]
-    found = defaultdict(set)
+    found: dict[tuple[str, tuple[int, ...]], set[str]] = defaultdict(set)
     for (name, widths), shown in zip(good, canonical, strict=True):
         found[shown, widths].add(name)
     return found
@@ -118,7 +118,8 @@ def spellings(names: "list[str]", arch: str, wave: int) -> "dict[tuple[str, tupl
 def assembly(name: str, widths: "tuple[int, ...]") -> str:
     """The instruction with operands of that many registers."""
     d, a, b = (_registers(first, width) for first, width in zip((0, 64, 128), widths, strict=True))
-    last = "v200" if _MATRIX.match(name)[1] in ("smfmac", "swmmac") else d
+    kind = _MATRIX.match(name)
+    last = "v200" if kind is not None and kind[1] in ("smfmac", "swmmac") else d
     scales = ", v200, v201" if "_scale_" in name else ""
     return f"{name} {d}, {a}, {b}, {last}{scales}"
 

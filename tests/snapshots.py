@@ -1,4 +1,4 @@
-"""Texts that must not change by accident: compared with files beside the test, accepted with ACCEPT_SNAPSHOTS=1."""
+"""Texts that must not change by accident: compared with files next to the test, accepted with ACCEPT_SNAPSHOTS=1."""
 
 import os
 from pathlib import Path

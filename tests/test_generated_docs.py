@@ -1,4 +1,4 @@
-"""The references say what the code does, and the pages of the clients show what `amdkernel install` writes."""
+"""The references are up to date, and the pages of the clients show what `amdkernel install` writes."""
 
 import json
 import subprocess

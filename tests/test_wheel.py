@@ -1,4 +1,4 @@
-"""The wheel carries all that the product needs, and works far from a checkout."""
+"""The wheel has everything that the product needs, and works without a checkout."""
 
 import json
 import os

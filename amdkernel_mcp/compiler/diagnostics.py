@@ -1,4 +1,4 @@
-"""What clang, its back end and the linker said, as diagnostics with lines of the user's file.
+"""The messages of clang, its back end and the linker as diagnostics, with lines of the user's file.
 
 The text comes from a sandbox and quotes the candidate: it is cut, counted and cleaned of control characters here.
 """

@@ -23,7 +23,7 @@ class Instruction:
 
 
 def parse_disassembly(text: str) -> Iterator[Instruction]:
-    """All instructions in the order of their addresses; lines that are none are skipped."""
+    """All instructions in the order of their addresses; other lines are skipped."""
     for line in _LINE.finditer(text):
         goal = f" {line['goal']}" if line["goal"] else ""
         yield Instruction(int(line["address"], 16), line["text"] + goal)

@@ -106,7 +106,7 @@ def _joined(flags: Sequence[str]) -> Iterator[str]:
         if item in ("-mllvm", "-D", "-U"):
             value = next(items, None)
             if value is None:
-                raise FlagError(f"the compiler flag {item} lacks its value")
+                raise FlagError(f"the compiler flag {item} has no value")
             flag = f"{item} {value}" if item == "-mllvm" else item + value
         if not _is_allowed(flag):
             raise FlagError(f"the compiler flag {flag[:200]!r} is not allowed{_reason(flag)}", hint=ALLOWED_IN_SHORT)

@@ -41,7 +41,7 @@ class _Call(NamedTuple):
 
 @dataclass(frozen=True)
 class LineTable:
-    """Made at once, read on first use: most compiles are never asked for a line."""
+    """Reads the debug data on first use: most compiles need no line."""
 
     code_object: bytes
 
@@ -53,9 +53,9 @@ class LineTable:
         return next(iter(self.lines_of(address)), None)
 
     def lines_of(self, address: int) -> tuple[int, ...]:
-        """The line of the user's file, then those of the inlined calls that led there, outwards. Raises ToolchainError.
+        """The line of the user's file, then the lines of the inlined calls around it, innermost first.
 
-        What lies in headers is left out; empty outside the debug data.
+        Code of headers is left out; empty outside the debug data. Raises ToolchainError.
         """
         index = bisect_right(self._starts, address) - 1
         if index < 0 or address >= self.spans[index].end:
@@ -68,7 +68,7 @@ class LineTable:
         return tuple(calls if own is None else [own, *calls])
 
     def lines_near(self, address: int) -> tuple[int, ...]:
-        """As lines_of; of an instruction that has no line, those of the nearest one before it in its function."""
+        """As lines_of; for an instruction without a line, the lines of the nearest one before it in its function."""
         function = next((f for f in self._functions if f[0] <= address < f[1]), None)
         index = bisect_right(self._starts, address) - 1
         lines = self.lines_of(address)
@@ -78,7 +78,7 @@ class LineTable:
         return lines
 
     def is_opening(self, address: int) -> bool:
-        """Whether the line is the one where the function begins: compilers put there what they moved."""
+        """Whether the line is the first of the function: compilers give it to instructions that they moved."""
         start = next((start for start, end in self._functions if start <= address < end), None)
         return start is not None and self.lines_of(address)[:1] == (self._read[2].get(start),)
 
@@ -121,7 +121,7 @@ class LineTable:
 
 
 def _users_files(unit: "CompileUnit", program: "LineProgram") -> frozenset[int]:
-    """The numbers under which the line program knows the file that was compiled."""
+    """The numbers of the compiled file in the line program."""
     name = unit.get_top_DIE().attributes["DW_AT_name"].value
     base = 0 if program.header["version"] >= 5 else 1
     return frozenset(

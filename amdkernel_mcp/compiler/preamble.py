@@ -1,4 +1,4 @@
-"""What a source decides before it reads the HIP headers: whether it includes them, and with which macros set."""
+"""What a source sets before it reads the HIP headers: whether it includes them, and which macros it defines."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Preamble:
 
 
 def read_preamble(source: str) -> Preamble:
-    """Read off the directives, those in comments and in untaken branches too: a name too many costs only time."""
+    """Read from all directives, also in comments and branches not taken: one name too many costs only time."""
     macros: list[str] = []
     before_header: list[str] = []
     includes_runtime = False

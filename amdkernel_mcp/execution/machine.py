@@ -32,7 +32,7 @@ class Machine:
         )
 
     def doctor(self) -> DoctorResult:
-        """What is there, what is missing, and the command that fixes it."""
+        """What is installed, what is missing, and the command that fixes it."""
         from amdkernel_mcp.execution.setup.doctor import doctor
 
         return doctor(self._settings)

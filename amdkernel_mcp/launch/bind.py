@@ -1,4 +1,4 @@
-"""A launch plan on one case: numbers instead of expressions, bytes instead of names, and what forbids the launch."""
+"""Binds a launch plan to one case: expressions become numbers, arguments become bytes; or a finding says why not."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.expressions import Expression, ExpressionError
+from amdkernel_mcp.hardware.limits import LARGEST_BLOCK, LARGEST_GRID, lds_limit
 from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter, find_kernel
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan
 from amdkernel_mcp.problems.dtypes import DTYPES, DType
@@ -14,11 +15,6 @@ from amdkernel_mcp.problems.problem import Case, Number, Problem
 from amdkernel_mcp.results.kernels import Finding, FindingKind
 from amdkernel_mcp.runner_protocol.job import RunnerArgument, RunnerLaunch
 
-# Source: HIP hardware features table; CDNA4 raised the size of the LDS.
-_LDS_BYTES = {"gfx950": 160 << 10}
-_DEFAULT_LDS_BYTES = 64 << 10
-_LARGEST_BLOCK = 1024
-_LARGEST_GRID = 2**31 - 1
 _LARGEST_WORKSPACE = 2 << 30  # bytes
 
 
@@ -37,13 +33,8 @@ class _Refused(Exception):
         self.finding = Finding(kind=kind, message=message, line=line)
 
 
-def lds_limit(arch: str) -> int:
-    """Bytes of LDS that one workgroup may take."""
-    return _LDS_BYTES.get(arch, _DEFAULT_LDS_BYTES)
-
-
 def bind(plan: LaunchPlan, problem: Problem, case: Case, *, kernels: Sequence[KernelSymbol], arch: str) -> BoundPlan:
-    """`plan` on `case`; `finding` says what forbids it."""
+    """The launches of `plan` for `case`; `finding` says why there are none."""
     values: dict[str, Number] = {**plan.constants(), **case.values}
     try:
         workspaces = tuple(
@@ -92,15 +83,15 @@ def _bind_launch(
     grid = _dimensions("grid", launch, launch.grid, values, case)
     block = _dimensions("block", launch, launch.block, values, case)
     threads = block[0] * block[1] * block[2]
-    if threads > _LARGEST_BLOCK:
+    if threads > LARGEST_BLOCK:
         raise _Refused(
-            f"launch {launch.kernel}: a block of {threads} threads in case {case.name}; the limit is {_LARGEST_BLOCK}",
+            f"launch {launch.kernel}: a block of {threads} threads in case {case.name}; the limit is {LARGEST_BLOCK}",
             launch.line,
         )
     if threads > kernel.max_block:
         raise _Refused(
             f"launch {launch.kernel}: a block of {threads} threads in case {case.name},"
-            f" but __launch_bounds__ promises at most {kernel.max_block}",
+            f" but __launch_bounds__ allows at most {kernel.max_block}",
             launch.line,
         )
     return RunnerLaunch(
@@ -114,7 +105,7 @@ def _bind_launch(
 
 def _no_kernel(name: str, found: Sequence[str]) -> str:
     if any(other.partition("<")[0] == name.partition("<")[0] for other in found):
-        return f"launch {name}: several kernels fit: {', '.join(found)}"
+        return f"launch {name}: several kernels match: {', '.join(found)}"
     there = ", ".join(found) or "none"
     return (
         f"launch {name}: the code object has no such kernel (kernels: {there});"
@@ -127,7 +118,7 @@ def _dimensions(
 ) -> tuple[int, int, int]:
     sizes = [_value(f"launch {launch.kernel}: {key}", e, values, case, launch.line) for e in expressions]
     for expression, size in zip(expressions, sizes, strict=True):
-        if not 1 <= size <= _LARGEST_GRID:
+        if not 1 <= size <= LARGEST_GRID:
             raise _Refused(
                 f"launch {launch.kernel}: {key} {expression.text} is {size} in case {case.name}, not 1 to 2**31 - 1",
                 launch.line,
@@ -162,7 +153,7 @@ def _arguments(
     given = launch.args if launch.args is not None else tuple(argument.name for argument in problem.arguments)
     if len(given) != len(kernel.parameters):
         names = ", ".join(item if isinstance(item, str) else item.text for item in given)
-        advice = "" if launch.args is not None else "; `args=[..]` chooses others than the problem's arguments"
+        advice = "" if launch.args is not None else "; set `args=[..]` if they are not the problem's arguments"
         raise _Refused(
             f"launch {launch.kernel}: the kernel takes {len(kernel.parameters)} parameters, the plan gives"
             f" {len(given)} ({names}){advice}",
@@ -203,7 +194,7 @@ def _scalar(where: str, name: str, value: Number, dtype: DType | None, parameter
         return numpy.array(value).astype(dtype.numpy).tobytes()
     bits = 8 * parameter.bytes
     if bits not in (8, 16, 32, 64):
-        raise _Refused(f"{where} takes {parameter.bytes} bytes: `{name}` is an integer and no struct", line)
+        raise _Refused(f"{where} takes {parameter.bytes} bytes: `{name}` is an integer, not a struct", line)
     if not -(1 << (bits - 1)) <= value < 1 << bits:
         raise _Refused(f"{where} takes {parameter.bytes} bytes, and `{name}` = {value} does not fit", line)
     return struct.pack("<Q", value & 0xFFFF_FFFF_FFFF_FFFF)[: parameter.bytes]

@@ -90,7 +90,7 @@ def _whole(value: object, default: int) -> int:
 
 
 def find_kernel(kernels: Sequence[KernelSymbol], name: str) -> KernelSymbol | list[str]:
-    """The kernel that a plan calls `name`; or, where none or several fit, the names that could be called."""
+    """The kernel that a plan calls `name`; or, where none or several match, the names to choose from."""
     wanted = _tidy(name.rpartition("::")[2] if "<" not in name else name)
     for fits in (
         [kernel for kernel in kernels if kernel.symbol == name],
@@ -144,7 +144,7 @@ def source_name(symbol: str) -> str:
 
 
 def _inner_name(symbol: str) -> str | None:
-    """Of a static in a function, or of a static member of a template: the last name, which ends the symbol."""
+    """The last name in the symbol of a static in a function, or of a static member of a template."""
     tail = {"_ZZ": r"(_\d|__\d+_)?", "_ZN": "E"}.get(symbol[:3])
     if tail is None:
         return None

@@ -188,7 +188,7 @@ def _name_and_settings(verb: str, rest: str, known: tuple[str, ...]) -> tuple[st
 
 
 def _settings(verb: str, text: str) -> dict[str, str]:
-    """`a=[x, y] b=z` as a dict; a value reaches to the next `key=` that stands outside brackets."""
+    """`a=[x, y] b=z` as a dict; a value ends at the next `key=` outside brackets."""
     starts: list[tuple[int, int, str]] = []
     depth = 0
     for match in re.finditer(r"[\[(]|[\])]|(?<![\w=])(\w+)\s*=(?!=)", text):
@@ -217,7 +217,7 @@ def _items(text: str) -> list[str]:
     if not text.startswith("["):
         return [text]
     if not text.endswith("]"):
-        raise _Mistake(f"{text!r} lacks a closing bracket or has something after it")
+        raise _Mistake(f"{text!r} has no closing bracket at its end")
     items, depth = [""], 0
     for character in text[1:-1]:
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)

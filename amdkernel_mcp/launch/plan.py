@@ -1,6 +1,6 @@
 """The `// amdkernel:` lines of a candidate: what is launched, on which grid, with which flags.
 
-Source: DESIGN, "A candidate file"; docs/kernels.md.
+Described in docs/kernels.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A scratch array that lives as long as one run of the launches; poisoned before."""
+    """A scratch array for one run of all launches, filled with a pattern before."""
 
     name: str
     dtype: DType
@@ -40,7 +40,7 @@ class Workspace:
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """All that the `// amdkernel:` lines say. `mistakes` is empty when the candidate can be launched."""
+    """The content of the `// amdkernel:` lines. `mistakes` is empty when the candidate can be launched."""
 
     launches: tuple[Launch, ...] = ()
     workspaces: tuple[Workspace, ...] = ()

@@ -24,12 +24,12 @@ LATENCY_US = 1.5
 took about 0.5 us on a recorded MI300X, the fabric alone 845 cycles. Counts cannot resolve smaller differences."""
 
 LEAST_DIFFERENCE = 0.02
-"""A measured difference below this is nothing to act on, however narrow the interval."""
+"""A smaller measured difference does not count, however narrow the interval."""
 FEW_SAMPLES = 7
 SUSPICIOUS_SPEEDUP = 10.0
 IMPOSSIBLE_SPEEDUP = 50.0
 LAUNCH_US = 5.0
-"""The order of what starting a kernel costs: modelled times below it would hardly show on a GPU."""
+"""About the cost of a launch: shorter modelled times are hardly visible on a GPU."""
 SHORT_US = 20.0
 """Below this, event times are mostly the cost of a launch."""
 
@@ -187,7 +187,7 @@ def _compared(
         f"a difference counts from {margin:.1%}"
     )
     if estimate.value > IMPOSSIBLE_SPEEDUP:
-        verdict, reason = "invalid", f"{estimate.value:.0f} times as fast is not credible: show why it can be"
+        verdict, reason = "invalid", f"{estimate.value:.0f} times as fast is not credible without an explanation"
     if estimate.value > SUSPICIOUS_SPEEDUP:
         flags.append("over_10x")
     return answer.model_copy(

@@ -12,7 +12,7 @@ _VERDICT_OF: dict[FindingKind, BenchmarkVerdict] = {
 
 
 def incorrect(checked: CheckResult, role: str) -> BenchmarkResult:
-    """What is not correct is not timed. `role`: "this kernel" or "the baseline"."""
+    """The answer for a kernel that is not correct, and so is not timed. `role`: "this kernel" or "the baseline"."""
     return BenchmarkResult(
         verdict=checked.verdict if checked.verdict != "correct" else None,
         reason=f"not timed, because {role} is {checked.verdict}: {checked.reason}",
@@ -24,7 +24,7 @@ def incorrect(checked: CheckResult, role: str) -> BenchmarkResult:
 
 
 def stopped(finding: Finding, role: str, target: str, isolation: Isolation) -> BenchmarkResult:
-    """It was correct, and then a run for the time did not come to its end."""
+    """The answer for a correct kernel whose timed run did not finish."""
     return BenchmarkResult(
         verdict=_VERDICT_OF.get(finding.kind, "crashed"),
         reason=f"{role} could not be measured: {finding.message}",

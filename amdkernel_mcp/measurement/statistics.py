@@ -1,4 +1,4 @@
-"""What two sets of times say about each other: medians of paired log-ratios and bootstrap intervals.
+"""The ratio of two sets of times: medians of paired log-ratios and bootstrap intervals.
 
 Times of a GPU are skewed and drift together, so means and unpaired tests mislead. A ratio is taken per
 interleaved pair, and its interval by resampling whole pairs.

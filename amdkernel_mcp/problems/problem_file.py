@@ -33,7 +33,7 @@ _ROLES: dict[str, Role] = {"in": "in", "out": "out", "inout": "inout"}
 
 
 def bundled_problems() -> list[str]:
-    """The names of the problems that travel with the package."""
+    """The names of the bundled problems."""
     return sorted(path.parent.name for path in bundled_folder("examples").glob("*/problem.toml"))
 
 
@@ -77,7 +77,7 @@ def _read(path: Path, limit: int) -> str:
 
 
 def _find_reference(path: Path, text: str) -> int:
-    """The line of `def reference`. The text is parsed here, and run in a sandbox only."""
+    """The line of `def reference`. The text is only parsed here; it runs in a sandbox."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about escapes in the user's strings
@@ -203,7 +203,7 @@ class _ProblemReader:
         if len(name) > _LONGEST_NAME:
             self._fail(f"the name of an argument has more than {_LONGEST_NAME} characters", *path, "name")
         if name in ("held_out", "min", "max", "ceil_div"):
-            self._fail(f"{name!r} has a meaning of its own and cannot be the name of an argument", *path, "name")
+            self._fail(f"{name!r} is reserved and cannot be the name of an argument", *path, "name")
         return name
 
     def _dtype(self, name: str, table: dict[str, Any], path: tuple[str, int]) -> DType:
@@ -278,7 +278,7 @@ class _ProblemReader:
         seen: set[str] = set()
         for index, argument in enumerate(arguments):
             if argument.name in seen:
-                self._fail(f"two arguments are called `{argument.name}`", "arguments", index, "name")
+                self._fail(f"two arguments are named `{argument.name}`", "arguments", index, "name")
             seen.add(argument.name)
 
     # ---- [[cases]] ----

@@ -1,7 +1,7 @@
-"""Inside the container: launches each kernel of launches.json once to warm up and then timed, beside the anchor.
+"""Inside the container: launches each kernel of launches.json once to warm up, then several times with the anchor.
 
-Prints one JSON line a timed launch: seconds of CPU and of wall time, seconds of one multiply-add of the anchor, and
-what the first launch took more, which is the decoding of its code object.
+Prints one JSON line for each timed launch: seconds of CPU and of wall time, seconds of one multiply-add of the anchor,
+and how much longer the first launch took, which is the time to decode its code object.
 """
 
 import array

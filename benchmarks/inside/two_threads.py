@@ -1,9 +1,9 @@
-"""Inside the container: what a second thread gains a launch, beside what a second process gains.
+"""Inside the container: the gain of a second thread, compared with that of a second process.
 
 Each kernel of launches.json is launched in turn by a process with one thread, by two such processes at once, and by a
-process with two threads. Two processes share nothing, so they do twice the work in the time of one where two cores are
-free, and show what the machine gives to two where it shares the cores with others. Prints one JSON line a turn:
-seconds of CPU and of wall time of one thread ("one"), of the two processes ("processes") and of two threads ("two").
+process with two threads. Two processes share nothing: with two free cores they do twice the work in the same time, and
+with busy cores they show what the machine can give. Prints one JSON line for each turn: seconds of CPU and of wall
+time of one thread ("one"), of the two processes ("processes") and of two threads ("two").
 """
 
 import json

@@ -5,6 +5,7 @@ hostile.hip marks that line (`//! VERDICT KIND`). Those that hang have a job of 
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,9 @@ GRIDS = {"takes_two_thousand_million_workgroups": (2**31 - 1, 1, 1)}
 
 def marks():
     """By kernel: what is expected, as (verdict, kind, line). A line before the first kernel's belongs to the next."""
-    known, waiting, kernel = {}, [], None
+    known: dict[str, list[Any]] = {}
+    waiting: list[Any] = []
+    kernel = None
     for number, line in enumerate(HOSTILE.splitlines(), 1):
         if found := re.match(r"KERNEL\((\w+)\)", line):
             kernel = found[1]

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from problem_text import TOML, changed, write_problem
@@ -126,7 +128,7 @@ def test_damage_beside_an_array_is_incorrect_though_the_output_is_right(problem,
 
 
 def stopped_by(problem, status="fault", arch="gfx942", **fault):
-    place = {
+    place: dict[str, Any] = {
         "pc": 0x1900,
         "workgroup": (1, 0, 0),
         "wave": 0,

@@ -138,6 +138,7 @@ def test_no_right_kernel_is_accused(found, kernel, arch, level, seed):
 
 def test_many_workgroups_that_wait_for_one_not_yet_begun_end_in_a_shuffled_order(sandbox, settings):
     compiled = Compiler(sandbox, settings.cache_dir).compile(SOUND, arch="gfx942", flags=["-O3", "-w"])
+    assert compiled.code_object
     waiting = case("look_back_with_value_and_flag_in_one_word", "schedule_seed=1", n=160 * 256)
     target = find_target("emulator:gfx942", settings)
     answer = run_job(sandbox, target, RunnerJob("gfx942", compiled.code_object, (waiting,))).cases[0]

@@ -1,10 +1,12 @@
+from typing import Any
+
 from amdkernel_mcp.checking.scope import scope_of
 from amdkernel_mcp.runner_protocol.records import DispatchRecord
 from amdkernel_mcp.runner_protocol.report import CaseReport
 
 
 def dispatch(**seen):
-    empty = {"counters": {}, "pcs": None, "fault": None, "seconds": 0.1}
+    empty: dict[str, Any] = {"counters": {}, "pcs": None, "fault": None, "seconds": 0.1}
     return DispatchRecord(kernel="k", grid=(1, 1, 1), block=(64, 1, 1), lds_bytes=0, **empty, **seen)
 
 

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -116,7 +117,7 @@ SHOWS: dict[str, Callable[[Console], None]] = {
 }
 
 
-def seen(name: str, width: int = 100, **options: bool) -> str:
+def seen(name: str, width: int = 100, **options: Any) -> str:
     out = io.StringIO()
     SHOWS[name](Console(file=out, width=width, highlight=False, emoji=False, **options))
     return out.getvalue()

@@ -53,7 +53,7 @@ def test_a_listed_llvm_option_reaches_clang_as_two_words() -> None:
 
 @pytest.mark.parametrize("flag", ["-mllvm", "-D"])
 def test_a_flag_without_its_value_is_refused(flag: str) -> None:
-    with pytest.raises(FlagError, match="lacks its value"):
+    with pytest.raises(FlagError, match="has no value"):
         parse_flags([flag])
 
 

@@ -1,5 +1,7 @@
 """What the emulator cannot run is named before anything runs, whatever file the device code comes in."""
 
+from typing import Any
+
 import pytest
 
 from amdkernel_mcp.errors import InputError, SandboxError, UnknownTargetError
@@ -128,7 +130,8 @@ def test_a_file_that_cannot_be_read_is_wrong_input(tmp_path):
 class _Answers:
     """A sandbox that gives one answer."""
 
-    isolation, image_id = "none", ""
+    isolation: Any = "none"
+    image_id = ""
 
     def __init__(self, line: bytes, exit_code: int = 0) -> None:
         self.done = Completed(exit_code, {"coverage.jsonl": line}, "out of luck", False, False, False, 0.1)

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -49,7 +49,7 @@ def gate() -> Iterator[threading.Event]:
     opened.set()
 
 
-def waits_for(gate: threading.Event) -> object:
+def waits_for(gate: threading.Event) -> Callable[[Progress], CompileResult]:
     def work(progress: Progress) -> CompileResult:
         while not gate.wait(0.01):
             progress("waiting at the gate")
@@ -132,9 +132,14 @@ def test_a_cancelled_job_stops_at_its_next_progress_report(store: JobStore, gate
 
 def test_a_waiting_job_is_cancelled_at_once_and_never_runs(store: JobStore, gate: threading.Event) -> None:
     ran = threading.Event()
+
+    def sets_ran(_: Progress) -> CompileResult:
+        ran.set()
+        return DONE
+
     for _ in range(2):
         store.submit("ann", waits_for(gate))
-    job = store.submit("ann", lambda _: ran.set() or DONE)
+    job = store.submit("ann", sets_ran)
     store.cancel(job)
     assert job.status == "cancelled"
     gate.set()

@@ -96,7 +96,7 @@ def test_the_reaper_never_touches_a_container_that_is_not_ours(daemon: Daemon, s
 
 def _containers(daemon: Daemon, pid: int, *, running: bool) -> list[str]:
     listed = daemon.client.containers.list(all=not running, filters={"label": OWNER}, ignore_removed=True)
-    return [c.name for c in listed if c.labels[PROCESS].startswith(f"{pid}:")]
+    return [str(c.name) for c in listed if c.labels[PROCESS].startswith(f"{pid}:")]
 
 
 def test_the_daemon_is_asked_without_a_look_at_the_environment(

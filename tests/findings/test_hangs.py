@@ -1,4 +1,4 @@
-"""Of the places where a limit stopped waves, the line with most of them is told."""
+"""Of the places where a limit stopped waves, the line with most of them is reported."""
 
 from amdkernel_mcp.findings.hangs import commonest_place, describe_hang
 from amdkernel_mcp.runner_protocol.records import StandingWaves

@@ -1,4 +1,4 @@
-"""Sentences for what the emulator's checks saw: unset values that a race let through, moved loads, other work."""
+"""Sentences for what the emulator's checks saw: uninitialised reads that a race causes, moved loads, other work."""
 
 from amdkernel_mcp.findings.mistakes import explain_mistakes
 from amdkernel_mcp.runner_protocol.records import DispatchFinding, DispatchRecord, RacePartner
@@ -10,6 +10,8 @@ LINES = {0x10: 5, 0x14: 5, 0x20: 9, 0x30: 12}
 class Lines:
     def lines_of(self, address):
         return (LINES[address],) if address in LINES else ()
+
+    lines_near = lines_of
 
     def is_opening(self, _address):
         return False

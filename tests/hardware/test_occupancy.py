@@ -1,5 +1,7 @@
 """Waves per SIMD against the figures that LLVM publishes."""
 
+from typing import Any
+
 import pytest
 
 from amdkernel_mcp.errors import InputError
@@ -73,7 +75,7 @@ def test_a_large_work_group_leaves_slots_empty() -> None:
     [({}, "wave_slots"), ({"vgprs": 200}, "vgpr"), ({"sgprs": 100}, "sgpr"), ({"lds_bytes": 40_000}, "lds")],
 )
 def test_the_limit_is_named(resources: dict[str, int], limit: Limit) -> None:
-    given = {"vgprs": 8, "sgprs": 8, "lds_bytes": 0, **resources}
+    given: dict[str, Any] = {"vgprs": 8, "sgprs": 8, "lds_bytes": 0, **resources}
     assert occupancy("gfx942", workgroup_size=256, wave_size=64, **given).limit == limit
 
 

@@ -64,7 +64,7 @@ REFUSED = [
     ("launch softmax grid=[1] block=[1]", (POINTER, INT, POINTER, INT), "parameter 2 of the kernel is a scalar"),
     ("launch softmax grid=[1] block=[1] args=[x, rows, rows, cols]", RIGHT, "`rows` is a scalar"),
     ("launch softmax grid=[1] block=[33, 32]", RIGHT, "1056 threads"),
-    ("launch softmax grid=[1] block=[1024]", RIGHT, "__launch_bounds__ promises at most 512"),
+    ("launch softmax grid=[1] block=[1024]", RIGHT, "__launch_bounds__ allows at most 512"),
     ("launch softmax grid=[rows // 100] block=[64]", RIGHT, "rows // 100 is 0"),
     ("launch softmax grid=[rows - 9] block=[64]", RIGHT, "is -5"),
     ("launch softmax grid=[1] block=[64] lds=rows - 9", RIGHT, "lds is -5"),

@@ -1,5 +1,7 @@
 """The time model: each bound against a figure worked out by hand for an MI300X (304 CUs, 2100 MHz, 5324.8 GB/s)."""
 
+from typing import Any
+
 import pytest
 
 from amdkernel_mcp.hardware.specs import gpu_by_name
@@ -147,5 +149,6 @@ def test_bounds_without_a_source_are_left_out():
 def test_every_type_of_matrix_work_has_its_peak(gpu: str, kind: str):
     part = gpu_by_name(gpu)
     flops = part.peak_flops(f"matrix_{kind.lower()}") * 1e-6
-    many = dispatch(groups=part.cus, **{f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": flops / 512})
+    counted: dict[str, Any] = {f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": flops / 512}
+    many = dispatch(groups=part.cus, **counted)
     assert dispatch_bounds(many, part)["matrix_cores"] == pytest.approx(1.0)

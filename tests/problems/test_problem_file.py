@@ -62,7 +62,7 @@ MISTAKES = [
     ('name = "x"\n', "", 3, "no `name`"),
     ('name = "x"', 'name = "2x"', 4, "cannot be the name"),
     ('name = "x"', 'name = "lambda"', 4, "cannot be the name"),
-    ('name = "x"', 'name = "y"', 11, "two arguments are called `y`"),
+    ('name = "x"', 'name = "y"', 11, "two arguments are named `y`"),
     ('shape = ["rows", "cols"]', 'shape = ["rows", "colls"]', 24, "'colls', which is not a scalar"),
     ('shape = ["rows", "cols"]', 'shape = ["rows", "cols / 2"]', 6, "use // or ceil_div"),
     ('shape = ["rows", "cols"]', "shape = []", 6, "must be a list"),

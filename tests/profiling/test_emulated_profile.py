@@ -1,5 +1,7 @@
 """Profiles of emulated kernels: what the counts say, what is modelled, and what the diagnosis makes of it."""
 
+from typing import Any
+
 import pytest
 
 from amdkernel_mcp.hardware.specs import gpu_by_name
@@ -58,7 +60,7 @@ class Lines:
 
 def run(
     *, groups: int = 4096, block: int = 256, of: KernelResources | None = None, pcs: dict[int, PcCounts] | None = None,
-    footprint: Footprint | None = None, **changed: float,
+    footprint: Footprint | None = None, **changed: Any,
 ):  # fmt: skip
     at = footprint or Footprint(4 * MIB, 4 * MIB)
     dispatch = Dispatch("k", (groups, 1, 1), (block, 1, 1), counts(**changed), at, pcs or {})
@@ -120,14 +122,18 @@ def test_scattered_stores_are_found():
 
 
 def test_scattered_loads_that_do_not_weigh_are_no_finding():
-    flops = {"SQ_INSTS_VALU": 3000 * WAVES, "active_lanes_valu": 3000 * 64 * WAVES, "SQ_INSTS": 3020 * WAVES}
+    flops: dict[str, Any] = {
+        "SQ_INSTS_VALU": 3000 * WAVES,
+        "active_lanes_valu": 3000 * 64 * WAVES,
+        "SQ_INSTS": 3020 * WAVES,
+    }
     result = run(cache_lines_loaded=64 * WAVES, **flops)
     assert "Loads are not coalesced" not in findings(result)
     assert "of the modelled time" in ruled_out(result)
 
 
 def test_bank_conflicts_need_both_the_conflicts_and_the_weight():
-    lds = {"SQ_INSTS_LDS": 32 * WAVES, "lds_bytes": 32 * 256 * WAVES}
+    lds: dict[str, Any] = {"SQ_INSTS_LDS": 32 * WAVES, "lds_bytes": 32 * 256 * WAVES}
     slow = run(SQ_LDS_IDX_ACTIVE=32 * 64 * WAVES, SQ_LDS_BANK_CONFLICT=31 * 64 * WAVES, **lds)
     assert "LDS bank conflicts" in findings(slow)
     rare = run(SQ_LDS_IDX_ACTIVE=4 * WAVES, SQ_LDS_BANK_CONFLICT=2 * WAVES, SQ_INSTS_LDS=WAVES, lds_bytes=256 * WAVES)
@@ -136,7 +142,11 @@ def test_bank_conflicts_need_both_the_conflicts_and_the_weight():
 
 
 def test_a_block_that_is_no_multiple_of_64_is_named_as_the_cause_of_idle_lanes():
-    busy = {"SQ_INSTS_VALU": 800 * WAVES, "SQ_INSTS": 820 * WAVES, "active_lanes_valu": 800 * 24 * WAVES}
+    busy: dict[str, Any] = {
+        "SQ_INSTS_VALU": 800 * WAVES,
+        "SQ_INSTS": 820 * WAVES,
+        "active_lanes_valu": 800 * 24 * WAVES,
+    }
     result = run(groups=WAVES, block=24, **busy)
     row = next(row for row in result.diagnosis if row.finding == "Many lanes are inactive")
     assert "40 lanes" in row.because
@@ -165,16 +175,22 @@ def test_low_occupancy_names_what_limits_it():
     assert "lds" in row.because
 
 
-def test_a_matrix_product_on_the_vector_alu_is_differences_about_matrix_cores():
-    fma = {"SQ_INSTS_VALU": 1000 * WAVES, "active_lanes_valu": 64000 * WAVES, "SQ_INSTS_VALU_FMA_F32": 700 * WAVES}
+def test_a_matrix_product_on_the_vector_alu_gets_the_advice_to_use_matrix_cores():
+    fma: dict[str, Any] = {
+        "SQ_INSTS_VALU": 1000 * WAVES,
+        "active_lanes_valu": 64000 * WAVES,
+        "SQ_INSTS_VALU_FMA_F32": 700 * WAVES,
+    }
     assert "A matrix product without matrix instructions" in findings(run(**fma))
     with_mfma = fma | {"SQ_INSTS_MFMA": 10 * WAVES, "SQ_INSTS_VALU_MFMA_MOPS_F16": 160 * WAVES}
     assert "A matrix product without matrix instructions" not in findings(run(**with_mfma))
 
 
 def test_loading_the_same_data_again_and_again_is_found():
-    again = {"bytes_loaded": 64 * 256 * WAVES, "cache_lines_loaded": 128 * WAVES, "SQ_INSTS_VMEM_RD": 64 * WAVES,
-             "memory_bytes_read": 4 * MIB}  # fmt: skip
+    again: dict[str, Any] = {
+        "bytes_loaded": 64 * 256 * WAVES, "cache_lines_loaded": 128 * WAVES, "SQ_INSTS_VMEM_RD": 64 * WAVES,
+        "memory_bytes_read": 4 * MIB,
+    }  # fmt: skip
     assert "The same data is loaded many times" in findings(run(**again))
 
 
@@ -211,7 +227,11 @@ def test_a_hot_line_says_what_it_asked_and_where_it_was_found():
 
 
 def test_conflicts_of_atomics_are_not_advised_to_pad_rows():
-    lds = {"SQ_LDS_IDX_ACTIVE": 32 * 64 * WAVES, "SQ_LDS_BANK_CONFLICT": 31 * 64 * WAVES, "SQ_INSTS_LDS": 64 * WAVES}
+    lds: dict[str, Any] = {
+        "SQ_LDS_IDX_ACTIVE": 32 * 64 * WAVES,
+        "SQ_LDS_BANK_CONFLICT": 31 * 64 * WAVES,
+        "SQ_INSTS_LDS": 64 * WAVES,
+    }
     rows, bins = run(**lds).diagnosis[0], run(SQ_INSTS_LDS_ATOMIC=60 * WAVES, **lds).diagnosis[0]
     assert rows.finding == bins.finding == "LDS bank conflicts"
     assert "pad each row" in rows.try_
@@ -253,8 +273,12 @@ def test_narrow_loads_of_one_line_are_not_called_scattered():
     assert "Loads are not coalesced" not in findings(result)
 
 
-def test_rdna_is_differences_of_wmma():
-    fma = {"SQ_INSTS_VALU": 1000 * WAVES, "SQ_INSTS_VALU_FMA_F16": 500 * WAVES, "SQ_INSTS": 1100 * WAVES}
+def test_rdna_gets_the_advice_to_use_wmma():
+    fma: dict[str, Any] = {
+        "SQ_INSTS_VALU": 1000 * WAVES,
+        "SQ_INSTS_VALU_FMA_F16": 500 * WAVES,
+        "SQ_INSTS": 1100 * WAVES,
+    }
     dispatch = Dispatch("k", (4096, 1, 1), (256, 1, 1), counts(**fma), Footprint(MIB, MIB))
     result = profile(
         runs=[CaseRun("n", (dispatch,))], resources=[resources(wavefront_size=32)], source="", lines=None,

@@ -309,7 +309,7 @@ def test_a_damaged_file_is_read_or_refused_but_never_breaks_the_reader(tmp_path,
     damaged = whole[name][:at] + data.draw(st.sampled_from(DAMAGE)) + whole[name][at + cut :]
     (tmp_path / name).write_bytes(damaged)
     try:
-        answer = import_recording(tmp_path / name, gpu="MI300X").model_dump_json()
+        answer: str | None = import_recording(tmp_path / name, gpu="MI300X").model_dump_json()
     except ProfileFileError as refused:
         answer = refused.file
     assert answer

@@ -72,8 +72,13 @@ def test_versions_are_compared_only_where_they_are_of_the_same_thing() -> None:
 
 
 def test_headers_are_collected_once_and_only_when_a_hip_name_is_asked_for(tmp_path: Path) -> None:
-    calls = []
-    library = Library(tmp_path / "none", tmp_path / "hip-api.sqlite3", lambda: calls.append(collect(tmp_path)))
+    calls: list[None] = []
+
+    def collected() -> None:
+        collect(tmp_path)
+        calls.append(None)
+
+    library = Library(tmp_path / "none", tmp_path / "hip-api.sqlite3", collected)
     assert library.read("gfx942").title.startswith("gfx942")
     assert not calls
     assert library.read("hipMalloc").ref == "api:hipMalloc"

@@ -1,5 +1,7 @@
 """Reading pages and sections."""
 
+from typing import Any
+
 import pytest
 
 from amdkernel_mcp.errors import DocumentationError
@@ -85,14 +87,16 @@ def test_a_ref_to_nothing_is_a_clear_error(index: Index, ref: str) -> None:
 
 
 def test_an_unknown_section_lists_those_there_are(index: Index) -> None:
-    for wrong in ({"ref": "guide/how-to/lds.rst#nope"}, {"ref": "guide/how-to/lds.rst", "section": "nope"}):
+    wrongs: list[dict[str, Any]]
+    wrongs = [{"ref": "guide/how-to/lds.rst#nope"}, {"ref": "guide/how-to/lds.rst", "section": "nope"}]
+    for wrong in wrongs:
         with pytest.raises(DocumentationError) as caught:
             read(index, **wrong)
         assert "Bank widths" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("span", [{"start": -1}, {"start": 10**9}, {"max_chars": 0}, {"max_chars": 10**9}])
-def test_a_span_out_of_range_is_refused(index: Index, span: dict[str, int]) -> None:
+def test_a_span_out_of_range_is_refused(index: Index, span: dict[str, Any]) -> None:
     with pytest.raises(DocumentationError):
         read(index, "guide/how-to/lds.rst", **span)
 

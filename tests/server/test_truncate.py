@@ -1,6 +1,7 @@
 """Every answer fits, keeps what matters most, and says what it left out."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,7 @@ READING = ReadResult(
     total_chars=40000,
     sections=[SectionRef(heading=LONG, ref="r")] * 60,
 )
-HUGE: list[Result] = [
+HUGE: list[Any] = [
     CompileResult(ok=True, isa=LONG * 5, diagnostics=DIAGNOSTICS, kernels=RESOURCES),
     CheckResult(verdict="incorrect", reason=LONG, cases=CASES, findings=FINDINGS, diagnostics=DIAGNOSTICS),
     BenchmarkResult(diagnostics=DIAGNOSTICS, findings=FINDINGS, counters=METRICS, flags=[LONG] * 20, reason=LONG),

@@ -132,9 +132,12 @@ def test_a_message_over_the_limit_is_an_error_and_takes_no_memory(log: Path) -> 
 def test_many_messages_for_a_server_that_does_not_read_wait_at_the_client(log: Path, gate: Path) -> None:
     session = Session(ECHO, str(gate), str(log))
     count = 20
-    sender = threading.Thread(
-        target=lambda: [session.send(identity, "ping", source="x" * 3_000_000) for identity in range(count)]
-    )
+
+    def send_all() -> None:
+        for identity in range(count):
+            session.send(identity, "ping", source="x" * 3_000_000)
+
+    sender = threading.Thread(target=send_all)
     sender.start()
     sender.join(3)
     assert sender.is_alive(), "60 MB were taken"

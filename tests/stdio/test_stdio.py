@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastmcp import Client
@@ -28,7 +29,7 @@ async def test_a_client_lists_and_calls_tools_in_both_eras(mode: str, arguments:
 def test_stdout_carries_nothing_but_protocol_and_the_end_is_clean() -> None:
     opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
     call = {"name": "get_job", "arguments": {"job_id": "job-0"}}
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"id": 0, "method": "initialize", "params": opening},
         {"method": "notifications/initialized"},
         {"id": 1, "method": "tools/list", "params": {}},

@@ -123,7 +123,8 @@ async def test_progress_arrives_while_a_call_waits(client: Client, monkeypatch: 
     monkeypatch.setattr("amdkernel_mcp.server.session.PROGRESS_EVERY_S", 0.05)
     seen: list[tuple[float, str | None]] = []
 
-    async def note(progress: float, _: float | None, message: str | None) -> None:
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        del total  # a client may not know it
         seen.append((progress, message))
 
     await client.call_tool("compile_kernel", {"source": "wait", "wait_s": 0.4}, progress_handler=note)

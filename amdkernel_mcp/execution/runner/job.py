@@ -1,7 +1,7 @@
-"""What the runner in the sandbox is asked, and what it answers: the host's side of sandbox/runner/job_plan.py.
+"""Runs a job in a sandbox and reads the report: the host's side of sandbox/runner/job_plan.py.
 
-The answer comes from where a candidate's kernels ran, so nothing in it is believed before it has been looked at: names
-of files are made here and never read there, lengths must be those that were asked for, and all else is validated.
+The report comes from where a candidate's kernels ran, so all of it is validated: file names are made here and never
+read there, and lengths must be those of the job.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ FORMAT = 1
 RUNNER = "/opt/amdkernel/runner/run_job.py"
 EMULATOR = "/opt/amdkernel/emulator"
 
-# A kernel that does not end is stopped with its place in the code told, if it meets this before its case's time ends.
+# A kernel that reaches this before its case's time ends is stopped, and its place in the code is reported.
 EMULATED_STEPS_PER_S = 50_000_000
 # Python, NumPy and hip-python start, files are written: what a run takes besides its cases.
 START_ALLOWANCE_S = 30.0
@@ -155,7 +155,7 @@ def read_answer(job: RunnerJob, target: Target, completed: Completed) -> RunnerR
 
 
 def _without_report(job: RunnerJob, completed: Completed) -> RunnerReport:
-    """The runner was ended from outside, or could not start: the latter is no fault of a kernel."""
+    """The runner was ended from outside, or could not start: the latter is not the kernel's fault."""
     status: CaseStatus = "crashed"
     if completed.timed_out:
         status, message = "timeout", "the run passed its time"

@@ -102,16 +102,26 @@ def _entry(row: Declared, header: bytes) -> Entry | None:
         declared = f"{row.name} = {value}  // a value of {row.type}"
     else:
         declared = f"{text};"
+    name = _written_name(row, declared)
+    # A macro may write the name: `__MAKE_VECTOR_TYPE__(int, int)`.
+    declared += "" if name in declared else f"  // declares {name}"
     said = _GROUP_MARK.sub("", visible(row.comment)).strip() or _comment_before(header, row.begin)
     shown = f"```cpp\n{declared}\n```" + (f"\n\n{said}" if said else "")
     line = header.count(b"\n", 0, row.begin) + 1
-    return Entry(_written_name(row, declared), row.kind, row.header, line, shown[:LONGEST_ENTRY_CHARS])
+    return Entry(name, row.kind, row.header, line, shown[:LONGEST_ENTRY_CHARS])
 
 
 def _written_name(row: Declared, declared: str) -> str:
     """The name that callers write: the AST has the one that a macro puts in its place (`hipGetDeviceProperties`)."""
     found = _CALLED.search(declared)
-    return found[1] if row.kind == "function" and found and not re.search(rf"\b{row.name}\b", declared) else row.name
+    return (
+        found[1]
+        if row.kind == "function"
+        and found
+        and row.name.startswith("hip")
+        and not re.search(rf"\b{row.name}\b", declared)
+        else row.name
+    )
 
 
 def _comment_before(header: bytes, at: int) -> str:

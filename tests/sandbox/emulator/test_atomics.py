@@ -202,6 +202,9 @@ def results(sandbox: Sandbox) -> dict[str, list[tuple[State, State]]]:
 def columns(case: Case, before: State) -> tuple[Array, Array, Array]:
     """Old values, data and second data of all lanes, as unsigned integers."""
     pairs = WORDS[: 2 * LANES].reshape(LANES, 2)
+    old: Array
+    v: Array
+    c: Array
     if case.bytes == 8:
         old, v, c = np.ascontiguousarray(pairs).view("u8")[:, 0], before.u64(16), before.u64(18)
     else:

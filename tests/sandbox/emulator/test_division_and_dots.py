@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -176,7 +177,7 @@ def bits16(x: Array) -> Array:
     return raw
 
 
-def unfused(a: Array, b: Array, c: Array) -> Array:
+def unfused(a: Array, b: Any, c: Any) -> Array:
     return ((a.astype(np.float64) * b).astype(np.float16).astype(np.float64) + c).astype(np.float16)
 
 
@@ -345,7 +346,7 @@ def test_packed_halves_accumulate(lines: Lines, case: Case) -> None:
 # ---- what gfx90a or gfx950 alone has, and results beside v20 ----
 
 
-def mad(a: Array, b: Array, c: Array) -> Array:
+def mad(a: Any, b: Any, c: Any) -> Array:
     """Two roundings, and no denormals anywhere."""
 
     def flush(x: Array) -> Array:

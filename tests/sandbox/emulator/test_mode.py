@@ -6,6 +6,7 @@ Rounding is done anew here with whole numbers and fractions. Source: CDNA3 ISA, 
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,11 @@ pytestmark = pytest.mark.sandbox
 
 Array = np.ndarray
 TARGETS = ("gfx942", "gfx1100")
-FORMATS = {"f32": (np.float32, 24, -149), "f64": (np.float64, 53, -1074), "f16": (np.float16, 11, -24)}
+FORMATS: dict[str, tuple[Any, int, int]] = {
+    "f32": (np.float32, 24, -149),
+    "f64": (np.float64, 53, -1074),
+    "f16": (np.float16, 11, -24),
+}
 ROUND: list[Callable[[Fraction], int]] = [round, math.ceil, math.floor, math.trunc]  # as MODE's two bits say
 IEEE, DX10_CLAMP, FP16_OVFL = 9, 8, 23
 
@@ -67,9 +72,7 @@ def check_line(line: str, kind: str, expected: Callable[[State], Array], before:
     assert not len(bad), f"{line}: lanes {bad[:4]}: {got[bad[:4]]} instead of {numbers[bad[:4]]}"
 
 
-def of_fractions(
-    kind: str, how: int, function: Callable[..., Fraction], *sources: Callable[[State], Array]
-) -> Callable[[State], Array]:
+def of_fractions(kind: str, how: int, function: Any, *sources: Callable[[State], Array]) -> Callable[[State], Array]:
     """Lane by lane; None where a source is no number or the exact result is zero, whose sign is another matter."""
 
     def lane(values: tuple[float, ...]) -> float | None:

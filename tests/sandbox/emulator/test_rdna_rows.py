@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def or_nan(x: Array, y: Array, pick: Pick) -> Array:
     return np.where(np.isnan(x) | np.isnan(y), x.dtype.type(np.nan), pick(x, y)).astype(x.dtype)
 
 
-Join = Callable[[Array, Array, Pick], Array]
+Join = Callable[..., Array]
 
 
 def three(join: Join, first: Pick, second: Pick, kind: str) -> Callable[[State], Array]:
@@ -46,7 +47,7 @@ def two(join: Join, pick: Pick, kind: str) -> Callable[[State], Array]:
     return lambda s: join(*(getattr(s, kind)(r) for r in registers), pick)
 
 
-def fma16(a: Array, b: Array, c: Array) -> Array:
+def fma16(a: Array, b: Array, c: Any) -> Array:
     """Halves multiply and add exactly enough in 80 bits."""
     return (a.astype(np.longdouble) * b + c).astype(np.float16)
 

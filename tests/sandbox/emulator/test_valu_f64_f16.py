@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def fma16(x: float, y: float, z: float) -> np.float16:
     return np.float16(value) if value else np.float16(math.copysign(0.0, exact))
 
 
-def lanewise(function: Callable[..., float], *columns: Array) -> Array:
+def lanewise(function: Callable[..., Any], *columns: Array) -> Array:
     return np.array([function(*map(float, row)) for row in zip(*columns, strict=True)])
 
 

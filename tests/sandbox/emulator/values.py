@@ -17,7 +17,7 @@ def _fill(
     rng: np.random.Generator, special: list[float], random: NDArray[np.floating], dtype: type
 ) -> NDArray[np.generic]:
     """Special values in the first half of the lanes, in random order; the given ones in the other half."""
-    out = random.astype(dtype)
+    out: NDArray[np.generic] = random.astype(dtype)
     with np.errstate(over="ignore"):
         out[: LANES // 2] = rng.permutation(np.array(special * 2, dtype=dtype))
     return out

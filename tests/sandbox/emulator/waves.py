@@ -9,6 +9,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -305,6 +306,8 @@ def run_waves(
     )
     assert done.exit_code == 0, done.stderr
     size = (V_OUT + SCALARS) * 256 + MEMORY_BYTES
+    compiled: list[Any]
+    interpreted: list[Any]
     compiled, interpreted = (
         [
             (done.files[f"{way}.results"][n * size :][:size], *told)
@@ -316,7 +319,7 @@ def run_waves(
     )
     differing = [line for (line, _), one, other in zip(cases, compiled, interpreted, strict=True) if one != other]
     assert not differing, f"compiled runs and the interpreter differ: {differing[:5]}"
-    return [state_of(*left, target) for left in compiled]
+    return [state_of(*left, target=target) for left in compiled]
 
 
 def state_of(left: bytes, fault: bytes, counters: bytes, target: str) -> State:

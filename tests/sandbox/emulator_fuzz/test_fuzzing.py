@@ -29,7 +29,8 @@ exit ${{failed:-0}}
 WORDS = """
 bin=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
 export TMPDIR=$OUT
-$bin/clang -O1 -march=x86-64-v3 -I/opt/amdkernel/emulator random_words.c /opt/amdkernel/emulator/decode/disassembler.c \\
+$bin/clang -O1 -march=x86-64-v3 -I/opt/amdkernel/emulator random_words.c \\
+    /opt/amdkernel/emulator/decode/disassembler.c \\
     /opt/amdkernel/emulator/decode/crash_recovery.c -o words -ldl -pthread || exit 1
 for arch in gfx90a gfx942 gfx950 gfx1100 gfx1201; do
     ./words $arch {count} >>$OUT/said || exit 1

@@ -149,10 +149,10 @@ class Program:
             value = self.pick(SPECIAL[kind]) if self.random.random() < 0.5 else f"{self.random.uniform(-100, 100):.6f}"
             return f"({kind}){value}"
         bits = int(kind[1:])
-        value = self.random.choice(
+        whole = self.random.choice(
             [0, 1, 2, 3, (1 << bits) - 1, 1 << (bits - 1), self.random.getrandbits(bits), 7, 31, 64]
         )
-        return f"({kind}){value & ((1 << bits) - 1)}ull"
+        return f"({kind}){whole & ((1 << bits) - 1)}ull"
 
     def expression(self, kind: str, depth: int) -> str:
         if depth == 0 or self.random.random() < 0.1:

@@ -71,7 +71,7 @@ def test_the_assembler_takes_every_matrix_instruction_with_the_registers_of_its_
             right[key].append(operands(form.name, form.d, form.a, form.b))
             wrong[key].append(operands(form.name, form.d * 2, form.a, form.b))
             wrong[key].append(operands(form.name, form.d, form.a, form.b * 4))
-    sources = {}
+    sources: dict[str, tuple[list[str], str]] = {}
     for key in right:
         arch, _, wave = key.partition("-")
         options = f"-triple=amdgcn -mcpu={arch}" + (
