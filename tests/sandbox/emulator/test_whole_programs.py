@@ -29,14 +29,14 @@ for arch in {" ".join(OTHER_ARCHS)}; do build grid_sync grid_sync_$arch --offloa
 
 
 def amdkernel_run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([COMMAND, "run", *arguments], capture_output=True, text=True, timeout=110, check=False)
+    return subprocess.run([COMMAND, "run", *arguments], capture_output=True, text=True, timeout=350, check=False)
 
 
 @pytest.fixture(scope="session")
 def built(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all programs."""
     files = {file.name: file.read_bytes() for file in FOLDER.iterdir()}
-    done = sandbox.run("compile", ["sh", "-c", BUILD], files, timeout_s=300)
+    done = sandbox.run("compile", ["sh", "-c", BUILD], files, timeout_s=380)
     assert done.exit_code == 0, done.stderr
     folder = tmp_path_factory.mktemp("programs")
     for name, content in done.files.items():
