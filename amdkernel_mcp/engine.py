@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.execution.machine import Machine
-    from amdkernel_mcp.execution.runner.program import Look, Program, ProgramRun, Stream
+    from amdkernel_mcp.execution.runner.program import Look, ProgramRun, Stream
+    from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.hardware.target import Target
     from amdkernel_mcp.launch.plan import LaunchPlan
@@ -247,7 +248,7 @@ class Engine:
             on_progress=on_progress,
         )
         closely = (look or NO_LOOK).closely
-        found = findings_in_orders(ran.reports, where)
+        found = findings_in_orders(ran.reports, where, program.name_file)
         failures = [each.finding for each in found if closely or each.finding.kind == "timeout"]
         rest = [each for each in found if each.finding not in failures]
         return replace(

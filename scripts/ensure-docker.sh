@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that a Docker daemon answers and that the root file system of the sandbox can be built.
-# Installs packages as root; prints the commands for other users.
+# Installs packages only as root; other users get the command to type.
 set -euo pipefail
 
 need=()
@@ -22,7 +22,7 @@ command -v mmdebstrap >/dev/null || command -v debootstrap >/dev/null || need+=(
 if [ ${#need[@]} -gt 0 ]; then
     if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
         echo "Please install: sudo apt-get install ${need[*]}" >&2
-        exit 0 # `amdkernel setup` says what cannot be done without them
+        exit 0 # `amdkernel setup` reports what fails without them
     fi
     echo "Installing ${need[*]} ..."
     export DEBIAN_FRONTEND=noninteractive
@@ -41,7 +41,7 @@ if [ -d /run/systemd/system ]; then
 fi
 log="${TMPDIR:-/tmp}/amdkernel-dockerd.log"
 for attempt in 1 2; do
-    # A daemon that is being stopped still holds its containerd, so a new one could not start.
+    # A daemon that is stopping still holds its containerd, and a new one cannot start until it has ended.
     for _ in $(seq 60); do pgrep -x dockerd >/dev/null || break; sleep 0.5; docker_answers && exit 0; done
     rm -f /var/run/docker.pid
     setsid nohup dockerd >"$log" 2>&1 </dev/null &
@@ -52,6 +52,6 @@ for attempt in 1 2; do
         sleep 0.5
     done
 done
-echo "The Docker daemon does not start; its last words:" >&2
+echo "The Docker daemon does not start; its log ends:" >&2
 tail -n 5 "$log" >&2
 exit 0

@@ -79,7 +79,7 @@ def _string_before(data: bytes, at: int) -> "int | None":
 
 
 def there(names: "list[str]", arch: str) -> "list[str]":
-    """The names that the assembler knows for `arch`: it complains of their operands, not of them."""
+    """The names that the assembler knows for `arch`: its errors are about the operands, not the name."""
     ended = run("llvm-mc", "-triple=amdgcn", f"-mcpu={arch}", "-o", "/dev/null", text="\n".join(names) + "\n")
     absent = {int(line) for line, why in _ERROR.findall(ended.stderr) if any(one in why for one in _ABSENT)}
     return [name for line, name in enumerate(names, 1) if line not in absent]

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from amdkernel_mcp.debian import Release, sources
-from amdkernel_mcp.execution.setup.rootfs import mmdebstrap, packages
 
 
 def test_mirrors_are_read_from_both_formats_of_apt_sources(tmp_path: Path) -> None:
@@ -30,10 +29,3 @@ def test_a_release_without_an_end_never_expires() -> None:
     now = datetime(2026, 1, 2, tzinfo=UTC)
     assert not Release("m", "s", None).is_expired(now)
     assert Release("m", "s", datetime(2026, 1, 1, tzinfo=UTC)).is_expired(now)
-
-
-def test_the_command_names_suite_mirror_and_every_package() -> None:
-    command = mmdebstrap(Release("http://one.example/debian", "forky", None), ['Acquire::Retries "3"'])
-    assert command[-3:] == ["forky", "-", "deb http://one.example/debian forky main"]
-    assert f"--include={','.join(packages())}" in command
-    assert {"hipcc", "python3-numpy"} <= set(packages())

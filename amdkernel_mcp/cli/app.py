@@ -7,6 +7,7 @@ import typer
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.cli.commands import documentation, emulator, kernels, machine, programs, servers
+from amdkernel_mcp.cli.commands.run_parser import RunCommand
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,6 +48,6 @@ _COMMANDS: tuple[Callable[..., int], ...] = (
 )
 for command in _COMMANDS:
     app.command()(command)
-app.command(context_settings=programs.PASS_ON)(programs.run)
+app.command(cls=RunCommand, context_settings=programs.CONTEXT)(programs.run)
 app.add_typer(documentation.app, name="docs")
 app.add_typer(emulator.app, name="emulator")

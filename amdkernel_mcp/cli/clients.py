@@ -1,4 +1,4 @@
-"""The configuration files of MCP clients: which file, which entry, and how to add ours without touching another."""
+"""The configuration files of MCP clients: which file, which entry, and how to add ours without changing others."""
 
 import json
 import shutil
@@ -36,11 +36,11 @@ CLIENTS = {
 
 @dataclass(frozen=True)
 class Change:
-    """One entry for one file; nothing has happened yet."""
+    """One entry for one file, not yet written."""
 
     file: Path
     snippet: str
-    text: str | None  # what the file is to hold; None: it does so already
+    text: str | None  # the new text of the file; None: the entry is there already
 
     def write(self) -> str:
         """`updated`, `created` or `unchanged`. The file is replaced in one step and keeps its mode."""
@@ -64,7 +64,7 @@ class Change:
 def configure(client: str, *, folder: Path | None, url: str | None) -> Change:
     """What to change so that `client` has our server: in `folder`, or for the user where the client allows that.
 
-    Raises InputError for a client nobody knows and for a file that is not what the client writes: it stays as it is.
+    Raises InputError for an unknown client and for a file that is not what the client writes; the file is not changed.
     """
     known = CLIENTS.get(client)
     if known is None:
@@ -96,7 +96,7 @@ def server_command(*, shared: bool) -> str:
 
 
 def entry_for(client: str, *, command: str, url: str | None) -> dict[str, Any]:
-    """The entry as this client spells it; with `url` for the team's server. No token ever stands in it."""
+    """The entry in this client's format; with `url` for the team's server. It never contains a token."""
     if url:
         return _team_entry(client, url)
     match client:

@@ -1,4 +1,4 @@
-"""The outer door of the command line: every way to leave ends here in an exit code and at most one line."""
+"""The entry point of the command line: every way to leave ends here in an exit code and at most one error."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ import sys
 import typer
 
 from amdkernel_mcp.cli.app import app
-from amdkernel_mcp.cli.report import BROKEN, INTERRUPTED, USAGE, complain
+from amdkernel_mcp.cli.report import BROKEN, GOOD, INTERRUPTED, USAGE, ProgramCode, complain, deliver, discard
 from amdkernel_mcp.errors import AmdkernelError
 
 # typer carries its own copy of click and does not export the class that all errors of usage have in common.
@@ -15,6 +15,7 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 def main() -> None:
     """Run the command that the arguments name, and exit with its code."""
+    _open_streams()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -23,10 +24,10 @@ def run(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
         code = typer.main.get_command(app).main(arguments, prog_name="amdkernel", standalone_mode=False)
-        sys.stdout.flush()
-        if code == INTERRUPTED:  # typer has turned a Ctrl-C into this
+        deliver(lambda: None)
+        if code == INTERRUPTED and not isinstance(code, ProgramCode):  # typer has turned a Ctrl-C into this
             complain("interrupted", as_json=as_json)
-        return code if isinstance(code, int) else 0
+        return code if isinstance(code, int) else GOOD
     except AmdkernelError as error:
         complain(error.message, file=error.file, line=error.line, hint=error.hint, as_json=as_json)
         return error.exit_code
@@ -36,15 +37,25 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted", as_json=as_json)
         return INTERRUPTED
-    except BrokenPipeError:  # `amdkernel ... | head`: nobody reads any more, and Python must not complain at its exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except (BrokenPipeError, SystemExit):  # `amdkernel --help | true`: typer turns the one into the other
+        discard(sys.__stdout__.fileno() if sys.__stdout__ else 1)
+        return GOOD
     except Exception as error:
         if os.environ.get("AMDKERNEL_DEBUG"):
             raise
         what = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
         complain(what, hint="AMDKERNEL_DEBUG=1 shows where", as_json=as_json)
         return BROKEN
+
+
+def _open_streams() -> None:
+    """Open a stream that the caller has closed (`>&-`), and let no text fail for its encoding."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
 def _usage_message(error: Exception) -> str:

@@ -1,104 +1,108 @@
-"""What every command shares: settings and engine on the way in, printing and the exit code on the way out."""
+"""Printing and exit codes: answers on stdout, everything else on stderr.
+
+A reader that goes away changes no exit code, and a stream that is closed or broken causes no traceback.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from amdkernel_mcp.cli.escape import visible
+from amdkernel_mcp.errors import InfrastructureError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from amdkernel_mcp.engine import Engine
     from amdkernel_mcp.results.quantity import Result
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
-Target = Annotated[str | None, typer.Option(help="Where it runs; see `amdkernel targets`.", show_default=False)]
 
 GOOD, BAD, USAGE, BROKEN = 0, 1, 2, 3
 INTERRUPTED = 130
-PIPE_WIDTH = 100
 
 
-@contextlib.contextmanager
-def open_engine() -> Iterator[Engine]:
-    """An engine over the settings in force; closed, with its containers, however the command ends."""
-    from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.engine import Engine
+class ProgramCode(int):
+    """An exit code that is the user's program's own, whatever it means for us."""
 
-    engine = Engine(load_settings())
+
+def finish(result: Result, *, good: bool, json: bool, show: Callable[[Console], None]) -> int:
+    """Print the result, as JSON or by `show`. Returns the exit code. Raises InfrastructureError: a full disk."""
+    from amdkernel_mcp.cli.console import stdout_console
+
+    if json:
+        deliver(lambda: print_line(result.model_dump_json(by_alias=True)))
+    else:
+        deliver(lambda: show(stdout_console()))
+    return GOOD if good else BAD
+
+
+def deliver(write: Callable[[], None]) -> None:
+    """Write to stdout, all of it. A reader that has gone away has seen enough: that is not an error."""
     try:
-        yield engine
-    finally:
-        engine.close()
+        write()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard(sys.stdout.fileno())
+    except OSError as error:
+        discard(sys.stdout.fileno())
+        raise InfrastructureError(f"the answer cannot be written: {error.strerror}") from None
+
+
+def discard(descriptor: int) -> None:
+    """Send what is still written to this descriptor to nowhere, so that Python does not complain when it exits."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def print_line(text: str) -> None:
+    """One line on stdout, as it is: for JSON and for files."""
+    sys.stdout.write(f"{text}\n")
+
+
+def note(text: str) -> None:
+    """One line for a person, on stderr."""
+    with contextlib.suppress(OSError, ValueError):  # closed, or its reader is gone
+        sys.stderr.write(f"{visible(text)}\n")
+        sys.stderr.flush()
+
+
+def complain(
+    message: str, *, file: str | None = None, line: int | None = None, hint: str | None = None, as_json: bool = False
+) -> None:
+    """Print an error on stderr, as `amdkernel: FILE:LINE: MESSAGE`; with `as_json` also as JSON on stdout."""
+    if as_json:
+        error = {"message": message, "file": file, "line": line, "hint": hint}
+        with contextlib.suppress(InfrastructureError):  # the error itself goes to stderr
+            deliver(lambda: print_line(json.dumps({"error": error})))
+    place = ":".join(str(part) for part in (file, line) if part is not None)
+    prefix = f"{place}: " if place and not message.startswith(place) else ""
+    note(f"amdkernel: {prefix}{message}")
+    if hint:
+        note(f"  {hint}")
 
 
 @contextlib.contextmanager
 def progress(*, lines: bool = False) -> Iterator[Callable[[str], None]]:
-    """A progress report for a person: a spinner on a terminal; elsewhere nothing, or `lines` on stderr."""
+    """A function that reports progress: a spinner on a terminal; elsewhere nothing, or `lines` on stderr."""
     if not sys.stderr.isatty():
-        yield _line if lines else lambda _: None
+        yield note if lines else lambda _: None
         return
+    from rich.text import Text
+
+    from amdkernel_mcp.cli.console import stderr_console
+
     console = stderr_console()
     with console.status("starting", spinner="dots") as status:
         done: list[str] = []
 
         def show(message: str) -> None:
             if lines and done:
-                console.print(f"[green]✓[/] {done.pop()}")
+                console.print(Text.assemble(("✓ ", "green"), done.pop()))
             done.append(message)
-            status.update(message)
+            status.update(Text(message))
 
         yield show
-
-
-def finish(result: Result, *, good: bool, json: bool, show: Callable[[Console], None]) -> int:
-    """Print the result, as JSON or by `show`; the exit code."""
-    if json:
-        sys.stdout.write(result.model_dump_json(by_alias=True) + "\n")
-    else:
-        show(stdout_console())
-    return GOOD if good else BAD
-
-
-def complain(
-    message: str, *, file: str | None = None, line: int | None = None, hint: str | None = None, as_json: bool
-) -> None:
-    """Print an error: with `as_json` as the one JSON document on stdout, and always for a person on stderr."""
-    if as_json:
-        error = {"message": message, "file": file, "line": line, "hint": hint}
-        sys.stdout.write(json.dumps({"error": error}, ensure_ascii=False) + "\n")
-    place = ":".join(str(part) for part in (file, line) if part is not None)
-    prefix = f"{place}: " if place and not message.startswith(place) else ""
-    sys.stderr.write(f"amdkernel: {prefix}{message}\n")
-    if hint:
-        sys.stderr.write(f"  {hint}\n")
-
-
-def stdout_console() -> Console:
-    """Where answers for a person go. Honours NO_COLOR, FORCE_COLOR and COLUMNS."""
-    return _console(stderr=False)
-
-
-def stderr_console() -> Console:
-    """Where everything else goes."""
-    return _console(stderr=True)
-
-
-def _console(*, stderr: bool) -> Console:
-    import os
-
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    return Console(stderr=stderr, highlight=False, width=width, soft_wrap=False, emoji=False, markup=True)
-
-
-def _line(message: str) -> None:
-    sys.stderr.write(f"{message}\n")
-    sys.stderr.flush()

@@ -1,17 +1,21 @@
-"""From an address in a code object to the line of the user's file, through inlined calls.
+"""From an address in a code object or a program to the line of the user's file, through inlined calls.
 
 Source: DWARF 5, sections 6.2 (line numbers) and 3.3.8 (inlined subroutines). clang writes both for -gline-tables-only.
 """
 
+import posixpath
 from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from amdkernel_mcp.compiler.code_object import open_code_object, read_functions
+from amdkernel_mcp.results.source_line import SourceLine
 
 if TYPE_CHECKING:
+    from elftools.construct.lib.container import Container
     from elftools.dwarf.compileunit import CompileUnit
     from elftools.dwarf.die import DIE
     from elftools.dwarf.dwarfinfo import DWARFInfo
@@ -21,6 +25,9 @@ MAX_UNITS = 64
 MAX_ENTRIES = 300_000  # of DWARF's tree: damaged links could make it endless
 MAX_RANGES = 10_000
 _MAX_DEBUG_BYTES = 16 << 20
+
+
+NameFile = Callable[[str, str], str | None]
 
 
 class Span(NamedTuple):
@@ -41,9 +48,15 @@ class _Call(NamedTuple):
 
 @dataclass(frozen=True)
 class LineTable:
-    """Reads the debug data on first use: most compiles need no line."""
+    """Reads the debug data on first use: most compiles need no line.
+
+    name_file: for programs of several files. It gets a path as the debug data has it and the folder of the compilation,
+    and returns the user's name of the file, or None for a file that is not the user's; lines are then SourceLines.
+    Without it, only lines of the compiled file count.
+    """
 
     code_object: bytes
+    name_file: "NameFile | None" = None
 
     def line_of(self, address: int) -> int | None:
         """The line that the instruction at this virtual address comes from. Raises ToolchainError.
@@ -113,25 +126,61 @@ class LineTable:
                 program = dwarf.line_program_for_CU(unit)
                 if program is None:
                     continue
-                users = _users_files(unit, program)
+                users = _named_files(unit, program, self.name_file) if self.name_file else _users_files(unit, program)
                 spans += _spans(program, users)
                 calls += _inlined_calls(dwarf, unit, users)
                 openings |= _openings(program, users)
         return tuple(sorted(spans, key=lambda span: span[:2])), tuple(calls), openings
 
 
-def _users_files(unit: "CompileUnit", program: "LineProgram") -> frozenset[int]:
-    """The numbers of the compiled file in the line program."""
+Files = Mapping[int, str | None]
+"""The user's files by their number in the line program; the name is None where there is only one."""
+
+
+def _users_files(unit: "CompileUnit", program: "LineProgram") -> Files:
+    """The numbers under which the line program knows the file that was compiled."""
     name = unit.get_top_DIE().attributes["DW_AT_name"].value
-    base = 0 if program.header["version"] >= 5 else 1
-    return frozenset(
-        number
-        for number, entry in enumerate(program["file_entry"], start=base)
-        if entry.name == name and entry.dir_index == 0
-    )
+    return {
+        number: None for number, entry in _file_entries(program).items() if entry.name == name and entry.dir_index == 0
+    }
 
 
-def _spans(program: "LineProgram", users: frozenset[int]) -> list[Span]:
+def _named_files(unit: "CompileUnit", program: "LineProgram", name_file: NameFile) -> Files:
+    """All files that `name_file` has a name for."""
+    attributes = unit.get_top_DIE().attributes
+    built_in = _text(attributes["DW_AT_comp_dir"].value) if "DW_AT_comp_dir" in attributes else ""
+    found: dict[int, str | None] = {}
+    for number, entry in _file_entries(program).items():
+        path = posixpath.normpath(posixpath.join(_folder(program, entry.dir_index), _text(entry.name)))
+        name = name_file(path, built_in)
+        if name is not None:
+            found[number] = name
+    return found
+
+
+def _file_entries(program: "LineProgram") -> dict[int, "Container"]:
+    return dict(enumerate(program["file_entry"], start=0 if program.header["version"] >= 5 else 1))
+
+
+def _folder(program: "LineProgram", index: int) -> str:
+    """Folder 0 is that of the compilation, which DWARF 4 leaves out of the list."""
+    folders = program["include_directory"]
+    return _text(folders[index if program.header["version"] >= 5 else index - 1]) if index else ""
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")
+
+
+def _line(number: int, file: int, users: Files) -> int | None:
+    """None for a line of a file that is not the user's, and for line 0: code that belongs to no line."""
+    if file not in users or number <= 0:
+        return None
+    name = users[file]
+    return number if name is None else SourceLine(number, name)
+
+
+def _spans(program: "LineProgram", users: Files) -> list[Span]:
     spans: list[Span] = []
     last = None
     for row in program.get_entries():
@@ -139,31 +188,29 @@ def _spans(program: "LineProgram", users: frozenset[int]) -> list[Span]:
         if state is None:
             continue
         if last is not None and state.address > last.address:
-            line = last.line if last.file in users and last.line > 0 else None
-            spans.append(Span(last.address, state.address, line))
+            spans.append(Span(last.address, state.address, _line(last.line, last.file, users)))
         last = None if state.end_sequence else state
     return spans
 
 
-def _inlined_calls(dwarf: "DWARFInfo", unit: "CompileUnit", users: frozenset[int]) -> list[_Call]:
+def _inlined_calls(dwarf: "DWARFInfo", unit: "CompileUnit", users: Files) -> list[_Call]:
     calls: list[_Call] = []
     for die in islice(unit.iter_DIEs(), MAX_ENTRIES):
         if die.tag != "DW_TAG_inlined_subroutine":
             continue
         file, line = die.attributes.get("DW_AT_call_file"), die.attributes.get("DW_AT_call_line")
-        in_users_file = file is not None and file.value in users
-        number = int(line.value) if in_users_file and line is not None else None
+        number = _line(int(line.value), file.value, users) if file is not None and line is not None else None
         calls += [_Call(start, end, number) for start, end in _ranges(dwarf, unit, die)]
     return calls
 
 
-def _openings(program: "LineProgram", users: frozenset[int]) -> dict[int, int | None]:
+def _openings(program: "LineProgram", users: Files) -> dict[int, int | None]:
     """The line of the first row at each address, however short: at a function's start, where its body begins."""
     lines: dict[int, int | None] = {}
     for row in program.get_entries():
         state = row.state
         if state is not None and not state.end_sequence:
-            lines.setdefault(state.address, state.line if state.file in users else None)
+            lines.setdefault(state.address, _line(state.line, state.file, users))
     return lines
 
 

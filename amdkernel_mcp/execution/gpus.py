@@ -1,4 +1,4 @@
-"""The AMD GPUs of this machine, as the kernel driver lists them; no ROCm is needed to read them.
+"""The AMD GPUs of this machine, as the kernel driver lists them; this needs no ROCm.
 
 Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, "properties" of a node.
 """
@@ -6,8 +6,6 @@ Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, "properties" of a node
 import re
 from dataclasses import dataclass
 from pathlib import Path
-
-from amdkernel_mcp.execution.docker.container import GpuDevice
 
 _TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
 
@@ -23,6 +21,17 @@ class Gpu:
     arch: str
     name: str
     render_node: str
+
+
+@dataclass(frozen=True)
+class GpuDevice:
+    """The one GPU that a run container sees, and the group on the host that may open it."""
+
+    render_node: str
+    host_gid: int
+
+    # A process that is killed inside a HIP call can leak VRAM, so the driver gets time to take its queues down.
+    grace_s: float = 60
 
 
 def local_gpus(topology: Path = _TOPOLOGY, devices: Path = Path("/dev")) -> list[Gpu]:
@@ -45,7 +54,7 @@ def gpus_of(nodes: list[dict[str, int]], devices: str = "/dev") -> list[Gpu]:
 
 
 def gpu_device(gpu: Gpu) -> GpuDevice:
-    """What a run container needs of it."""
+    """What a run container needs to open it."""
     return GpuDevice(render_node=gpu.render_node, host_gid=Path(gpu.render_node).stat().st_gid)
 
 

@@ -9,12 +9,12 @@ from amdkernel_mcp.errors import SandboxError, TargetError
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.execution.docker.container import GpuDevice
     from amdkernel_mcp.execution.docker.daemon import Daemon
+    from amdkernel_mcp.execution.gpus import GpuDevice
 
 
 def open_sandbox(settings: Settings, *, host: str | None = None, gpu: int | None = None) -> Sandbox:
-    """Containers on the local daemon or on the one of `host`; where Docker is not installed, the fallback without.
+    """Containers on the local daemon or on that of `host`; where Docker is not installed, the fallback without.
 
     gpu: index of the one GPU that run containers see. Raises SandboxError or ToolchainError with the remedy.
     """
@@ -39,7 +39,7 @@ def open_sandbox(settings: Settings, *, host: str | None = None, gpu: int | None
 
 
 def uses_no_containers(settings: Settings) -> bool:
-    """Whether jobs run as plain subprocesses. A Docker that is installed but stopped is not passed by."""
+    """Whether jobs run as plain subprocesses. A Docker that is installed but stopped is an error."""
     if settings.isolation != "auto":
         return settings.isolation == "none"
     if settings.docker_host or os.environ.get("DOCKER_HOST"):

@@ -1,24 +1,23 @@
-"""The AMD GPUs of another machine, asked through its Docker daemon: nothing of ours need be installed there.
+"""The AMD GPUs of another machine, read through its Docker daemon: nothing of ours need be installed there.
 
-A container sees the host's sysfs, and with it the topology. The group that may open a render node is only seen by a
-container that has the device.
+A container sees the host's sysfs, and with it the topology. Only a container that has the
+device sees the group that may open it.
 """
 
 from functools import cache
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.docker.container import GpuDevice
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect
 from amdkernel_mcp.execution.docker.image import sandbox_image_id
 from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
-from amdkernel_mcp.execution.gpus import Gpu, gpus_of, read_properties
+from amdkernel_mcp.execution.gpus import Gpu, GpuDevice, gpus_of, read_properties
 
 _TOPOLOGY = "cat /sys/class/kfd/kfd/topology/nodes/*/properties 2>/dev/null | sed 's/^cpu_cores_count/\\n&/'"
 
 
 def remote_gpus(settings: Settings, host: str) -> tuple[Gpu, ...]:
-    """The GPUs of a configured host. Raises SandboxError or ToolchainError; asked once per process."""
+    """The GPUs of a configured host. Raises SandboxError or ToolchainError; read once per process."""
     return _ask(settings.hosts[host], sandbox_id_of(settings, host))
 
 

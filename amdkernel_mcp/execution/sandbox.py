@@ -1,4 +1,4 @@
-"""What a sandbox is: a place that gets a few files, runs one command on them, and gives a few files back."""
+"""What a sandbox is: it gets a few files, runs one command on them, and returns a few files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,21 @@ from typing import Literal, Protocol
 
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.results.job_answer import Isolation
+
+# The output folder of a job: more files, or deeper ones, are left out.
+MAX_MEMBERS = 4096
+MAX_DEPTH = 16
+
+ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin:/opt/rocm/bin:/opt/rocm/llvm/bin",
+    "HOME": "/tmp",
+    "TMPDIR": "/tmp",
+    "LANG": "C.UTF-8",
+    "PYTHONPATH": "/opt/amdkernel/python",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "HSA_XNACK": "0",  # a retried fault would let a kernel touch any host page
+}
+"""The environment of every job; `OUT` is added to it."""
 
 SandboxKind = Literal["compile", "run"]
 """`compile` has no GPU and holds nothing secret; `run` is where kernels are launched (a GPU's render node, or none)."""
@@ -39,14 +54,14 @@ class Sandbox(Protocol):
         timeout_s: float,
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
-        feed: StdinStream | None = None,
+        stdin_stream: StdinStream | None = None,
     ) -> Completed:
         """Unpack `files` (relative path to content) into a fresh working folder, run `command`, return what it left.
 
         The command finds its output folder in the environment variable `OUT`; only regular files in it come back.
-        `on_stderr` gets each whole line of stderr as it comes. The command's stdin is the lines of `feed`, or empty. A
-        command that fails, is killed for memory or passes `timeout_s` is a value; SandboxError is raised only when the
-        sandbox itself cannot do its work.
+        `on_stderr` gets each whole line of stderr as it comes. The command's stdin is the lines of `stdin_stream`, or
+        empty. A command that fails, is killed for memory or passes `timeout_s` is a value; SandboxError is raised only
+        when the sandbox itself fails.
         """
         ...
 

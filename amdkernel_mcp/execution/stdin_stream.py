@@ -1,7 +1,7 @@
-"""What a job reads on its stdin while it runs, from a descriptor of ours: lines for sandbox/runner/run_program.py.
+"""What a job reads on its stdin while it runs, from a file descriptor: lines for sandbox/runner/run_program.py.
 
-A line is a piece in base64; the line `.` says that no more come. So the end of the input is told apart from a client
-that is gone.
+A line is a piece in base64; the line `.` marks the end, so that the end of the input differs from a client that died.
+By hand: one descriptor and a poll loop that the stream of a container has anyway.
 """
 
 import base64
@@ -12,7 +12,7 @@ _END = b".\n"
 
 
 class StdinStream:
-    """Reads `descriptor` as the job gets ready for more; None: there is nothing but what is `already` known."""
+    """Reads `descriptor` when the job is ready for more; with None there is only what is `already` known."""
 
     def __init__(self, descriptor: int | None, *, already: bytes = b"") -> None:
         self.seen = bytearray(already)
@@ -20,7 +20,7 @@ class StdinStream:
 
     @property
     def descriptor(self) -> int | None:
-        """What to wait for; None once all has been read."""
+        """What to wait for; None at the end of the input."""
         return self._descriptor
 
     def begin(self) -> bytes:

@@ -18,9 +18,9 @@ EMULATED = {
 
 
 def find_target(name: str | None, settings: Settings) -> Target:
-    """The target of this name, or the default one. Asks another host only for a target of its own.
+    """The target of this name, or the default one. Contacts another host only for a target of that host.
 
-    Raises UnknownTargetError with the names that there are; SandboxError when the host does not answer.
+    Raises UnknownTargetError with the known names; SandboxError when the host does not answer.
     """
     name = name or settings.default_target
     host, _, index = name.partition(":")
@@ -33,7 +33,7 @@ def find_target(name: str | None, settings: Settings) -> Target:
 
 
 def list_targets(settings: Settings) -> list[TargetInfo]:
-    """All targets, the default one marked; a host that does not answer stands there with the reason."""
+    """All targets, the default one marked; a host that does not answer is listed with the reason."""
     listed = [_info(target, settings) for target in _here()]
     for host in settings.hosts:
         try:

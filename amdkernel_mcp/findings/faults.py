@@ -24,7 +24,7 @@ _ACCESS_KINDS: dict[str, FindingKind] = {
 }
 
 
-ARGUMENTS = "the kernel's arguments"  # as sandbox/emulator/hip/report/report.c names the segment
+ARGUMENTS = "the kernel's arguments"  # as sandbox/emulator/hip/report/region.h names the segment
 _NULL_PAGE = 1 << 16
 _FARTHEST = 1 << 36  # bytes from an array that a wrong index can reach; beyond this the pointer was wrong
 _FARTHEST_ARGUMENT = 1 << 12

@@ -1,15 +1,17 @@
-"""The emulator's report on the kernels of a whole program → findings, with lines from the program's debug data."""
+"""From the emulator's report of a whole program to findings, with files and lines from the program's debug data."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from amdkernel_mcp.compiler.line_table import LineTable
+from amdkernel_mcp.compiler.line_table import LineTable, NameFile
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.findings.faults import explain_stop, line_at, region_name
 from amdkernel_mcp.findings.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.kernels import Finding
+from amdkernel_mcp.results.source_line import SourceLine
 from amdkernel_mcp.runner_protocol.records import (
     PROGRAM,
     REPORT,
@@ -25,18 +27,23 @@ _Seen = TypeVar("_Seen", bound=DispatchFault)
 
 
 class ProgramFinding(NamedTuple):
-    """What is wrong with a launch or a call, and whether it stopped the kernel."""
+    """A mistake in a launch or a call, and whether it stopped the kernel."""
 
     finding: Finding
     stopped: bool
 
 
-def findings_in_orders(reports: Mapping[int, Mapping[str, bytes]], target: Target) -> list[ProgramFinding]:
-    """The findings of the first report, then those that only other orders (by seed) show. Raises TargetError."""
+def findings_in_orders(
+    reports: Mapping[int, Mapping[str, bytes]], target: Target, name_file: NameFile
+) -> list[ProgramFinding]:
+    """Those of the first report, then those that only other orders, by their seeds, show. Raises TargetError.
+
+    name_file: the user's names of the files in debug data; the lines of the findings carry them.
+    """
     found: dict[tuple[str, int | None], ProgramFinding] = {}
     first: list[ProgramFinding] = []
     for number, (seed, files) in enumerate(reports.items()):
-        seen = findings_of(files, target)
+        seen = findings_of(files, target, name_file)
         first += seen if number == 0 else []
         for each in seen:
             known = each if number == 0 else _in_order(each, seed)
@@ -44,15 +51,15 @@ def findings_in_orders(reports: Mapping[int, Mapping[str, bytes]], target: Targe
     return first + [each for each in found.values() if each not in first]
 
 
-def _in_order(each: ProgramFinding, seed: int) -> ProgramFinding:
-    message = f"{each.finding.message}; in the order of seed {seed}: replay it with --order {seed}"
-    return each._replace(finding=each.finding.model_copy(update={"message": message}))
+def _in_order(seen: ProgramFinding, seed: int) -> ProgramFinding:
+    message = f"{seen.finding.message}; in the order of seed {seed}: replay it with --order {seed}"
+    return seen._replace(finding=seen.finding.model_copy(update={"message": message}))
 
 
-def findings_of(files: Mapping[str, bytes], target: Target) -> list[ProgramFinding]:
+def findings_of(files: Mapping[str, bytes], target: Target, name_file: NameFile) -> list[ProgramFinding]:
     """The findings of all launches, one for each kind and line. Raises TargetError."""
-    tables = _Tables(files)
-    program = _Program(LineTable(files[PROGRAM]) if PROGRAM in files else None)
+    tables = _Tables(files, name_file)
+    program = _Program(LineTable(files[PROGRAM], name_file) if PROGRAM in files else None)
     raw = files.get(REPORT, b"")
     found: dict[tuple[str, int | None, str], ProgramFinding] = {}
     for record in read_dispatches(raw, target=target.name):
@@ -73,7 +80,16 @@ def findings_of(files: Mapping[str, bytes], target: Target) -> list[ProgramFindi
         theirs = tables[call.partner.object] if call.partner and call.partner.object is not None else None
         finding = _of_call(call, program, theirs)
         found.setdefault((finding.kind, finding.line, call.call), ProgramFinding(finding, stopped=False))
-    return list(found.values())
+    return [each._replace(finding=_without_own_file(each.finding)) for each in found.values()]
+
+
+def _without_own_file(finding: Finding) -> Finding:
+    """The finding names its file once: `line 12 of FILE` in its text is `line 12` where FILE is its own."""
+    if not isinstance(finding.line, SourceLine):
+        return finding
+    own = re.escape(finding.line.file)
+    message = re.sub(rf"\b(\d+) of {own}(?![\w/-]|\.\w)", r"\1", finding.message)
+    return finding.model_copy(update={"message": message})
 
 
 def _with_remedy(finding: Finding) -> Finding:
@@ -91,7 +107,7 @@ class _Program:
     def line_of_call(self, return_address: int) -> int | None:
         try:
             return line_at(self.lines, return_address - 1) if return_address else None
-        except ToolchainError:  # a program may have more sections than a code object
+        except ToolchainError:  # the limits are those of code objects; a script has no lines at all
             return None
 
     def region(self, name: str, made_at: Sequence[int]) -> str:
@@ -110,15 +126,16 @@ class _Program:
 
 
 class _Tables(dict[int, LineTable | None]):
-    """The lines of each code object, by its number; None where it is missing."""
+    """The lines of each code object, by its number; None where the code object was not kept."""
 
-    def __init__(self, files: Mapping[str, bytes]) -> None:
+    def __init__(self, files: Mapping[str, bytes], name_file: NameFile) -> None:
         super().__init__()
         self._files = files
+        self._name_file = name_file
 
     def __missing__(self, number: int) -> LineTable | None:
         code_object = self._files.get(f"{number}.co")
-        self[number] = LineTable(code_object) if code_object else None
+        self[number] = LineTable(code_object, self._name_file) if code_object else None
         return self[number]
 
 

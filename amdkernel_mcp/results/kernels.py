@@ -1,11 +1,12 @@
 """What compile, check, benchmark and profile return."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, WrapValidator
 
 from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.quantity import NOT_MEASURED, Evidence, Interval, Metric, Quantity, Result
+from amdkernel_mcp.results.source_line import keep_file
 
 CheckVerdict = Literal["correct", "incorrect", "invalid", "crashed", "timeout", "not_emulated", "not_measured"]
 
@@ -104,7 +105,7 @@ class Finding(Result):
 
     kind: FindingKind
     message: str
-    line: int | None = None
+    line: Annotated[int | None, WrapValidator(keep_file)] = None
     called_from: list[int] = Field(default=[], description="Lines of the calls around `line`, innermost first")
     other_line: int | None = Field(
         default=None, description="Of a race: the other access. Of an uninitialised value: where it is used"

@@ -52,6 +52,7 @@ class FileCoverage(Result):
 
     file: str
     images: list[ImageCoverage]
+    note: str | None = Field(default=None, description="Why there are none")
 
 
 class CoverageResult(Result):
@@ -84,3 +85,4 @@ class DoctorResult(Result):
 
     ok: bool
     checks: list[DoctorCheck]
+    packages: list[str] = Field(default=[], description="Debian packages of the sandbox: name, version, architecture")

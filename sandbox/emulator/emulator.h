@@ -1,5 +1,5 @@
 /*
- * The face of the interpreter: the HIP front end (hip/) calls what stands here and nothing else.
+ * The public interface of the interpreter: the HIP front end (hip/) calls only what is declared here.
  *
  * Device memory is one arena of host memory, and a device address is the host address: a copy is a memcpy.
  * Nothing outside the arena can be reached by emulated code.
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/counters.h"
+#include "model/counter_names.h"
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -20,7 +20,7 @@ typedef uint64_t u64;
 typedef int32_t i32;
 typedef int64_t i64;
 
-/* ---- memory.c ---- */
+/* ---- memory/arena.c, memory/unset.c ---- */
 
 typedef struct Memory Memory;
 
@@ -30,7 +30,7 @@ void memory_destroy(Memory *m);
 /* 0 when the arena is full. Blocks are 256-byte aligned and lie in unmapped-like gaps of at least 4 KiB. */
 u64 memory_allocate(Memory *m, u64 bytes);
 /* The same where hardware maps `granule` bytes at once, a power of two: what kernels touch beyond the block and within
- * what is mapped with it is a finding and no fault. Above a page, the page before it is mapped as well. Nothing else
+ * what is mapped with it is a finding, not a fault. Above a page, the page before it is mapped as well. Nothing else
  * lies there. */
 u64 memory_allocate_mapped(Memory *m, u64 bytes, u64 granule);
 bool memory_release(Memory *m, u64 address);
@@ -46,51 +46,51 @@ bool memory_mapped(Memory *m, u64 address, u64 bytes, bool store, u64 *off);
  * a block without regions may be touched everywhere. */
 bool memory_describe(Memory *m, u64 address, u64 bytes, const char *name, bool writable);
 
-/* Kernels should not store to the region that begins at `address`: a finding, where checks look on. */
+/* Marks the region that begins at `address` as an input: a store of a kernel to it is a finding, where memory is checked. */
 bool memory_is_input(Memory *m, u64 address);
 
-/* Which bytes nothing has written yet is known from here on. Fresh blocks count as written until they are said not to
- * be; kernels' stores write. False: no address space. */
+/* Tracks from here on which bytes nothing has written. New blocks count as written until memory_set_unset() says otherwise;
+ * stores of kernels set bytes. False: no address space. */
 bool memory_track_unset(Memory *m);
 void memory_set_unset(Memory *m, u64 address, u64 bytes, bool unset);
 void memory_copy_unset(Memory *m, u64 to, u64 from, u64 bytes);
-/* Likewise of the bits of one byte; those of a byte that memory_unset() tells of. */
+/* Likewise for the bits of one byte; memory_unset_bits() applies to a byte that memory_unset() reports. */
 void memory_set_unset_bits(Memory *m, u64 address, u8 bits);
 u8 memory_unset_bits(Memory *m, u64 address);
 /* A bit for each of at most 64 bytes. */
 u64 memory_unset(const Memory *m, u64 address, u32 bytes);
-/* False: no byte of the range. True: one of it, or one less than eight bytes beside it. */
+/* False: no byte of the range. True: a byte of the range, or one less than eight bytes away from it. */
 bool memory_any_unset(const Memory *m, u64 address, u64 bytes);
 
 void memory_arena(const Memory *m, u64 *address, u64 *bytes);
 
-/* While somebody is within, kernels may run and the memory be changed at the same time. */
+/* Between these two calls kernels may run while the memory is changed. */
 void memory_enter(Memory *m);
 void memory_leave(Memory *m);
 
-/* The block that holds `address`, or with which it would collide soonest. `number` counts what was handed out. */
+/* The block that holds `address`, or the nearest one. `number` counts allocations. */
 typedef struct { u64 address, bytes; const char *name; bool live; u32 number; } Block;
 bool memory_nearest(Memory *m, u64 address, Block *out);
 bool memory_in_block(Memory *m, u64 address, u64 bytes);
 
-/* ---- decode.c ---- */
+/* ---- decode/decode.c ---- */
 
 typedef struct Program Program; /* a decoded .text section, or one kernel's part of it */
 
 /* Decode `bytes` of machine code that lie at device address `address`. `arch` is "gfx942" and the like, `wave_size` 32
- * or 64: what one and the same code means depends on it (masks of lanes take one register or two); 0 stands for the
- * size that hipcc chooses for the architecture.
+ * or 64, on which the meaning of the code depends (masks of lanes take one register or two); 0: the size that hipcc chooses
+ * for the architecture.
  * NULL and a sentence in `error` when the architecture is not emulated or no disassembler can be loaded.
- * An instruction that is not known is no error here: executing it is (OUTCOME_NOT_EMULATED). */
+ * An unknown instruction is an error only when it is executed (OUTCOME_NOT_EMULATED). */
 Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes, char *error, size_t error_bytes);
-/* The same of one kernel's code, from `address` on, in a section of the device addresses text..text_end-1. NULL, and no
- * word in `error`, when the kernel calls or branches out of its own code. Should it jump to other code of the section by an
- * address that it works out, that is not emulated. */
+/* The same for one kernel's code, from `address` on, in a section of the device addresses text..text_end-1. NULL, and
+ * nothing in `error`, when the kernel calls or branches out of its own code. A computed jump to other code of the section
+ * is not emulated. */
 Program *program_decode_kernel(const char *arch, u32 wave_size, u64 text, u64 text_end, u64 address, u64 bytes, char *error,
                                size_t error_bytes);
 void program_destroy(Program *p);
 
-/* ---- replay.c: modelled caches that outlive a dispatch ---- */
+/* ---- model/caches.c: modelled caches that outlive a dispatch ---- */
 
 typedef struct Caches Caches;
 typedef struct Overlap Overlap;
@@ -99,7 +99,7 @@ typedef struct Overlap Overlap;
 Caches *caches_create(const char *arch);
 void caches_destroy(Caches *c);
 
-/* ---- dispatch.c ---- */
+/* ---- run/dispatch.c ---- */
 
 typedef struct {
     u64 entry;            /* device address of the first instruction */
@@ -127,7 +127,7 @@ typedef struct {
     double time_limit_s;  /* of the whole dispatch, by the clock on the wall; 0: none */
     double end_at;        /* when the process will be ended, in seconds of CLOCK_MONOTONIC; 0: not known */
     u64 clock;            /* what the clocks of the device start from */
-    void (*interrupt)(void *context); /* s_sendmsg of an interrupt; called by several threads. NULL: nobody listens */
+    void (*interrupt)(void *context); /* s_sendmsg of an interrupt; called by several threads; or NULL */
     void *interrupt_context;
     u32 threads;          /* 0: one per core */
     bool deterministic;   /* one thread, fixed order */
@@ -137,13 +137,13 @@ typedef struct {
     Caches *caches;       /* count_memory: what earlier dispatches left in them; NULL: nothing did */
     bool check_memory;    /* look for uses of unset memory, stores to inputs, misaligned scalar loads */
     bool check_races;     /* and for races: one thread */
-    bool last_waves_first; /* as a rule, where no seed says otherwise: for races with what the first one prepares */
-    u64 heap, heap_bytes; /* whose blocks kernels allocate themselves: no races are looked for there */
+    bool last_waves_first; /* usually, unless a seed decides: finds races with what the first wave prepares */
+    u64 heap, heap_bytes; /* whose blocks kernels allocate themselves: not checked for races */
     Overlap *overlap;     /* check_races: what other dispatches touched, and the place of this one among them; or NULL */
     struct Turn *turn;
-    u64 code_base;        /* what places in the code are counted from there */
-    bool interpreted;     /* code of the host that decoding made is left alone */
-    bool overruns;        /* LDS as hardware gives it out, and what lies beyond is dropped: findings and no faults */
+    u64 code_base;        /* places in the code are offsets from here */
+    bool interpreted;     /* do not use the host code that decoding made */
+    bool overruns;        /* LDS as hardware allocates it; accesses beyond it are dropped: findings instead of faults */
 } Dispatch;
 
 typedef enum {
@@ -157,7 +157,7 @@ typedef enum {
     OUTCOME_BAD_PC,
     OUTCOME_READ_ONLY,    /* a store to a region described as not writable */
     OUTCOME_USE_AFTER_FREE,
-    /* The following are findings: the dispatch goes on. */
+    /* The following are findings: the dispatch continues. */
     OUTCOME_UNINITIALISED_READ,
     OUTCOME_INPUT_MODIFIED,
     OUTCOME_RACE,
@@ -181,7 +181,7 @@ typedef struct {
     char instruction[96]; /* disassembly */
 } Fault;
 
-/* What an instruction did: `lanes` were active in its `executions`, and asked for `bytes` of any memory. In lines of 128
+/* What an instruction did: `lanes` were active in its `executions`, and requested `bytes` from any memory. In lines of 128
  * bytes where they were found; cycles as SQ_LDS_IDX_ACTIVE and its conflicts. */
 typedef struct {
     u64 address, executions, lanes, bytes, divergent;
@@ -189,7 +189,7 @@ typedef struct {
     u64 lines_stored; /* of `lines`, by stores and atomics */
 } PcCounts;
 
-/* Another access, with which one of the fault races. */
+/* The other access of a race. */
 typedef struct {
     u64 pc, caller;       /* of the kernel's own call that led there; 0: none */
     u32 workgroup[3];
@@ -204,7 +204,7 @@ typedef struct {
     Partner partner;      /* races only */
     u64 use;              /* of what was loaded: the instruction that depends on it; 0: not known */
     u64 use_callers[CALLERS];
-    u64 count;            /* how many times it was told: 1 while it is new */
+    u64 count;            /* how many times it was reported: 1 while it is new */
     u64 times;            /* how many times a wave executed an instruction that did it, with however many lanes */
     u64 lanes;            /* of accesses beyond a block: of all these waves; else 0 */
     u64 off;              /* of accesses beyond a block: the most bytes that one of them reached beyond it */
@@ -212,7 +212,7 @@ typedef struct {
 
 enum { MAX_FINDINGS = 64, MAX_STANDING = 64 };
 
-/* Where waves stood, one of them and how many, when a limit stopped the dispatch. */
+/* Where waves were when a limit stopped the dispatch: one of them, and how many were there. */
 typedef struct {
     u64 pc, callers[CALLERS];
     u32 workgroup[3];
@@ -230,7 +230,7 @@ typedef struct {
     bool memory_counted;  /* else those of MEMORY_COUNTERS are not known */
     PcCounts *pcs;        /* count_pcs: one per instruction of the program, to be freed by the caller */
     u64 pc_count;
-    u64 clock;            /* where the clocks of the device stand */
+    u64 clock;            /* the value of the device's clocks */
     Finding *findings;    /* to be freed by the caller */
     u32 finding_count;
     bool races_in_part;   /* too much memory was touched to follow all of it */
@@ -240,8 +240,9 @@ typedef struct {
 /* 32 or 64, as the descriptor says. */
 u32 kernel_wave_size(const KernelCode *k);
 
-/* A dispatch goes in steps: it begins (NULL: no memory), goes on for so many seconds or, below 0, to its end (true: it
- * is there), by whatever thread, and then its end is told. What it computes is the same in one step or in many. */
+/* A dispatch runs in steps. dispatch_begin() prepares it (NULL: no memory). dispatch_continue() runs it for that many
+ * seconds or, below 0, to its end, and returns true when it has ended; any thread may call it. dispatch_end() reports the
+ * outcome. The result does not depend on the number of steps. */
 typedef struct DispatchRun DispatchRun;
 DispatchRun *dispatch_begin(Memory *m, const Dispatch *d);
 bool dispatch_continue(DispatchRun *r, double patience_s);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the emulator; the runner and hip-python need nothing but their files. Runs as root, without network.
+# Builds the emulator; the runner and hip-python are only copied. Runs as root, without network.
 set -eu
 umask 022
 cd "${AMDKERNEL_HOME:-/opt/amdkernel}"
@@ -17,4 +17,4 @@ for directory in emulator emulator/glibc-hwcaps/x86-64-v4; do
             ln -s libamdhip64.so "$directory/libhiprtc.so.$version"
     done
 done
-chmod -R a+rX . # pip's wheels keep what their authors had
+chmod -R a+rX . # files of wheels have their authors' modes

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints one line that names the toolchain, or says what a sandbox lacks and exits 1.
-# The Debian image has all of it; an image that a user names, or a host without containers, may not.
+# Prints one line that names the toolchain, or prints what a sandbox lacks and exits 1.
+# The Debian image lacks nothing; an image that a user names, or a host without containers, may.
 set -eu
 lacks() {
     echo "$*" >&2

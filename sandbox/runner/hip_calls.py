@@ -14,7 +14,7 @@ from hip import hip
 HOST_TO_DEVICE = hip.hipMemcpyKind.hipMemcpyHostToDevice
 DEVICE_TO_HOST = hip.hipMemcpyKind.hipMemcpyDeviceToHost
 
-# What a region is for. Source: sandbox/emulator/hip/memory/memory_api.c, amdkernelDescribeMemory.
+# What a region is for. Source: sandbox/emulator/hip/memory/api.c, amdkernelDescribeMemory.
 WRITABLE, INPUT, UNSET = 1, 2, 3
 
 ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, NOT_SUPPORTED = 700, 702, 801

@@ -1,4 +1,4 @@
-"""`amdkernel install`: our entry appears, nobody else's changes, and what we cannot read stays as it is."""
+"""`amdkernel install`: our entry appears, no other changes, and a file that we cannot read stays as it is."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The outer door: exit codes, JSON errors, no traceback, whatever happens inside."""
+"""The entry point: exit codes, JSON errors, no traceback, whatever happens inside."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import pytest
 from amdkernel_mcp.cli.main import run
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import InputError, SandboxError
+from amdkernel_mcp.execution.machine import Machine
 
 COMMAND = str(Path(sys.executable).with_name("amdkernel"))
 ERROR_KEYS = ["message", "file", "line", "hint"]
@@ -99,7 +100,7 @@ def test_the_engine_is_closed_however_a_command_ends(monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Engine, "close", lambda _: closed.append(True))
-    monkeypatch.setattr(Engine, "targets", fail)
+    monkeypatch.setattr(Machine, "targets", fail)
     assert run(["targets"]) == 130
     assert closed == [True]
 
@@ -128,7 +129,7 @@ def test_a_bad_setting_is_wrong_input_with_its_file_and_line(tmp_path: Path) -> 
     assert (error["file"], error["line"]) == (str(file), 2)
 
 
-def test_a_traceback_is_shown_to_who_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_traceback_is_shown_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 

@@ -1,4 +1,4 @@
-"""What `amdkernel run` tells of a program's kernels: hangs, races, overruns, mistakes in variables and arguments."""
+"""What `amdkernel run` reports of kernels: hangs, races, overruns, mistakes in variables and arguments."""
 
 import re
 from pathlib import Path
@@ -31,8 +31,8 @@ int main() {
 
 
 @pytest.mark.parametrize("look", [[], pytest.param(["--check"], marks=pytest.mark.thorough)])
-def test_a_kernel_that_hangs_is_told_with_its_line_before_the_program_is_ended(tmp_path: Path, look: list[str]) -> None:
-    """Lanes of one wave wait for a lock that another of them would give back after the loop."""
+def test_a_kernel_that_hangs_is_reported_with_its_line_before_the_time_is_up(tmp_path: Path, look: list[str]) -> None:
+    """Lanes of one wave wait for a lock that another of them releases only after the loop."""
     (tmp_path / "locked.hip").write_text(HANG)
     ended = amdkernel_run(tmp_path / "locked.hip", "--timeout", "6", *look, "--target", "emulator:gfx942")
     assert (ended.returncode, ended.stdout) == (124, "launched\n"), ended.stderr
@@ -40,7 +40,7 @@ def test_a_kernel_that_hangs_is_told_with_its_line_before_the_program_is_ended(t
     assert "locked.hip:5: timeout: locked<int> was still running after " in ended.stderr
     assert "2 of 2 waves were at line 5 (wave 0 of workgroup [" in ended.stderr
     assert "or the kernel is only slow: try a larger --timeout" in ended.stderr
-    assert "lets this pass" not in ended.stderr
+    assert "does not stop for this" not in ended.stderr
 
 
 HANDSHAKE = """
@@ -70,7 +70,7 @@ int main() {
     ("arch", "level"),
     [("gfx942", "-O3"), ("gfx1201", "-O3"), pytest.param("gfx950", "-O0", marks=pytest.mark.thorough)],
 )
-def test_waves_at_a_barrier_and_in_a_loop_are_told_with_their_lines(tmp_path: Path, arch: str, level: str) -> None:
+def test_waves_at_a_barrier_and_in_a_loop_are_reported_with_their_lines(tmp_path: Path, arch: str, level: str) -> None:
     """At -O0 gfx950's code of the loop has instructions without a line, and the loop is in a function of its own."""
     (tmp_path / "handshake.hip").write_text(HANDSHAKE)
     words = ("--timeout", "5", f"--flag={level}", "--target", f"emulator:{arch}")
@@ -100,7 +100,7 @@ int main() {
 """
 
 
-def test_mistakes_of_a_program_are_told_with_their_lines(tmp_path: Path) -> None:
+def test_mistakes_of_a_program_are_reported_with_their_lines(tmp_path: Path) -> None:
     (tmp_path / "turn.hip").write_text(RACE)
     ended = amdkernel_run(tmp_path / "turn.hip", "--races", "--target", "emulator:gfx942")
     assert ended.returncode == 1
@@ -124,7 +124,7 @@ int main() {
 """
 
 
-def test_a_program_whose_output_hangs_on_the_order_is_told_and_an_order_replayed(tmp_path: Path) -> None:
+def test_a_program_whose_output_depends_on_the_order_is_reported_and_an_order_replayed(tmp_path: Path) -> None:
     (tmp_path / "last.hip").write_text(LAST)
     ended = amdkernel_run(tmp_path / "last.hip", "--schedules", "4", "--target", "emulator:gfx942")
     assert ended.returncode == 1
@@ -190,19 +190,19 @@ int main() {
 """
 
 
-def test_races_are_looked_for_in_the_other_orders_too(tmp_path: Path) -> None:
+def test_races_are_checked_in_the_other_orders_too(tmp_path: Path) -> None:
     (tmp_path / "late.hip").write_text(LATE)
     how = [tmp_path / "late.hip", "--races", "--target", "emulator:gfx942"]
     plain = amdkernel_run(*how)
     assert (plain.returncode, plain.stderr) == (0, ""), "the wave that clears the counter has always been the first"
     ended = amdkernel_run(*how, "--schedules", "4")
     assert ended.returncode == 1
-    told = re.search(r"late.hip:[56]: race: .*; in the order of seed (\d): --order \1 runs it again", ended.stderr)
-    assert told, ended.stderr
-    assert ": race: " in amdkernel_run(*how, "--order", told[1]).stderr
+    seen = re.search(r"late.hip:[56]: race: .*; in the order of seed (\d): replay it with --order \1", ended.stderr)
+    assert seen, ended.stderr
+    assert ": race: " in amdkernel_run(*how, "--order", seen[1]).stderr
 
 
-def test_a_program_that_overruns_its_memory_goes_on_as_on_a_gpu_and_is_told(overrun: Path) -> None:
+def test_a_program_that_overruns_its_memory_continues_as_on_a_gpu_and_is_reported(overrun: Path) -> None:
     ended = amdkernel_run(overrun, "24", "--target", "emulator:gfx942")
     assert ended.stdout == "7168 127 0\n", ended.stderr
     assert ended.returncode == 3
@@ -242,7 +242,7 @@ int main() {
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (["--flag=-DRACE", "--races"], "of `counts` (32 bytes), which workgroup"),
         (["--flag=-DPAST"], "writes 4 bytes at byte 0 after `table` (12 bytes); act, workgroup"),
@@ -252,10 +252,10 @@ int main() {
     ],
     ids=["race", "overrun", "how often", "stopped", "constant"],
 )
-def test_a_mistake_in_a_variable_tells_its_name(tmp_path: Path, arguments: list[str], told: str) -> None:
+def test_a_mistake_in_a_variable_names_it(tmp_path: Path, arguments: list[str], expected: str) -> None:
     (tmp_path / "variables.hip").write_text(VARIABLES)
     ended = amdkernel_run(tmp_path / "variables.hip", *arguments, "--target", "emulator:gfx942")
-    assert told in ended.stderr
+    assert expected in ended.stderr
 
 
 WEIGHTS = """#include <hip/hip_runtime.h>
@@ -294,11 +294,11 @@ def test_an_overrun_reaches_as_far_as_the_memory_that_a_gpu_maps_at_once(overrun
     assert beyond.returncode == 92
     assert "out_of_bounds in kernel fill(int*)" in beyond.stderr
     assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 2097152 of allocation" in beyond.stderr
-    assert "lets this pass" not in beyond.stderr
+    assert "does not stop for this" not in beyond.stderr
 
 
 @pytest.mark.parametrize("level", [[], ["--flag=-O0"]])
-def test_an_overrun_is_a_failure_where_the_emulator_looks_on(overrun: Path, level: list[str]) -> None:
+def test_an_overrun_is_a_failure_with_check(overrun: Path, level: list[str]) -> None:
     ended = amdkernel_run(overrun, "24", "--check", *level)
     assert ended.returncode == 92
     assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr
@@ -318,12 +318,12 @@ int main() {
 
 
 @pytest.mark.parametrize("look", [[], ["--check"]])
-def test_a_pointer_of_the_host_is_told_as_one_with_the_line_that_follows_it(tmp_path: Path, look: list[str]) -> None:
+def test_a_pointer_of_the_host_is_reported_with_the_line_that_follows_it(tmp_path: Path, look: list[str]) -> None:
     (tmp_path / "host.hip").write_text(HOST_POINTER)
     ended = amdkernel_run(tmp_path / "host.hip", *look)
     assert ended.returncode == 92
     assert "host.hip:4: out_of_bounds: writes 4 bytes at 0x" in ended.stderr
-    assert "host memory that HIP neither allocated by HIP nor registered; set, workgroup" in ended.stderr
+    assert "host memory that HIP neither allocated nor registered; set, workgroup" in ended.stderr
 
 
 FLAT = """
@@ -357,7 +357,7 @@ int main(int, char** words) {
 
 @pytest.mark.parametrize("arch", ["gfx942", pytest.param("gfx1100", marks=pytest.mark.thorough)])
 def test_a_flat_access_beyond_lds_stops_a_program_and_one_of_ds_does_not(tmp_path: Path, arch: str) -> None:
-    """LDS of 400 bytes is given out as 512: up to there both go on."""
+    """LDS of 400 bytes is allocated as 512: up to there both continue."""
     (tmp_path / "reach.hip").write_text(FLAT)
     reach = lambda at, how: amdkernel_run(tmp_path / "reach.hip", at, how, "--target", f"emulator:{arch}")  # noqa: E731
     for at, how in ((100, "flat"), (100, "ds"), (128, "ds")):

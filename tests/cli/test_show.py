@@ -159,7 +159,7 @@ def test_a_diagnostic_points_at_its_column_and_brackets_are_no_markup() -> None:
     assert "no [member] 'x'" in seen("compile")
 
 
-def test_spills_and_zero_families_are_told_apart() -> None:
+def test_spills_and_zero_families_differ() -> None:
     text = seen("compile")
     assert "valu 1,200 · lds 7" in text
     assert "mfma" not in text

@@ -188,7 +188,7 @@ def test_fast_math_uses_its_own(sandbox: Sandbox) -> None:
     [
         ("", ("-std=c++20",)),
         ("", ("-DNDEBUG",)),
-        ("#define HIP_ENABLE_WARP_SYNC_BUILTINS\n#include <hip/hip_runtime.h>\n", ()),
+        ("#define __HIP_NO_IMAGE_SUPPORT 1\n#include <hip/hip_runtime.h>\n", ()),
     ],
     ids=["flag", "macro of the header by flag", "macro of the header in the source"],
 )
@@ -340,9 +340,9 @@ def test_a_compile_that_takes_too_long_is_a_diagnostic_and_not_remembered(sandbo
 
 @pytest.fixture(scope="module")
 def small_sandbox(sandbox: Sandbox, settings: Settings) -> Iterator[Sandbox]:
-    from amdkernel_mcp.execution.docker.container import COMPILE_LIMITS
     from amdkernel_mcp.execution.docker.daemon import connect
     from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
+    from amdkernel_mcp.execution.limits import COMPILE_LIMITS
 
     limits = replace(COMPILE_LIMITS, memory_bytes=400 << 20, work_bytes=64 << 20, out_bytes=64 << 20)
     small = DockerSandbox(

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.execution.docker.container import COMPILE_LIMITS, MIB
 from amdkernel_mcp.execution.docker.daemon import connect
 from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
+from amdkernel_mcp.execution.limits import COMPILE_LIMITS, MIB
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 
 CRAMPED = replace(

@@ -6,7 +6,8 @@ import tarfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amdkernel_mcp.execution.docker.archive import MAX_MEMBERS, pack, unpack
+from amdkernel_mcp.execution.docker.archive import pack, unpack
+from amdkernel_mcp.execution.sandbox import MAX_MEMBERS
 
 
 def test_what_is_packed_comes_back() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from amdkernel_mcp.execution.docker.archive import MAX_MEMBERS
 from amdkernel_mcp.execution.docker.sandbox import DockerSandbox
+from amdkernel_mcp.execution.sandbox import MAX_MEMBERS
 from tests.execution.conftest import Attack
 
 pytestmark = pytest.mark.sandbox

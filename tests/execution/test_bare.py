@@ -15,12 +15,12 @@ from amdkernel_mcp.execution.stdin_stream import StdinStream
 
 
 @pytest.fixture
-def kit() -> Iterator[Path]:
-    """An empty kit that any user may read; pytest's own folders are closed to others."""
+def runtime() -> Iterator[Path]:
+    """An empty runtime that any user may read; pytest's own folders are closed to others."""
     import shutil
     import tempfile
 
-    folder = Path(tempfile.mkdtemp(prefix="amdkernel-kit-"))
+    folder = Path(tempfile.mkdtemp(prefix="amdkernel-runtime-"))
     folder.chmod(0o755)
     (folder / "toolchain").write_text("none")
     yield folder
@@ -28,29 +28,29 @@ def kit() -> Iterator[Path]:
 
 
 @pytest.fixture
-def bare(kit: Path) -> BareSandbox:
-    return BareSandbox(kit, kit)
+def bare(runtime: Path) -> BareSandbox:
+    return BareSandbox(runtime, runtime)
 
 
 def test_a_job_gets_its_files_and_gives_its_output_folder_back(bare: BareSandbox) -> None:
-    told: list[str] = []
+    lines: list[str] = []
     command = ["sh", "-c", 'cat in/word > "$OUT/word"; echo said; ls /opt/amdkernel']
-    done = bare.run("compile", command, {"in/word": b"hip"}, timeout_s=60, on_stderr=told.append)
+    done = bare.run("compile", command, {"in/word": b"hip"}, timeout_s=60, on_stderr=lines.append)
     assert (done.exit_code, dict(done.files)) == (0, {"word": b"hip"})
-    assert told[0] == "said"
-    assert "toolchain" in done.stderr, "what the image has in /opt/amdkernel is found in the kit"
+    assert lines[0] == "said"
+    assert "toolchain" in done.stderr, "what the image has in /opt/amdkernel is found in the runtime"
     assert bare.isolation == "none"
 
 
-def test_a_job_reads_what_it_is_fed_and_then_the_end(bare: BareSandbox) -> None:
+def test_a_job_reads_its_stdin_stream_and_then_the_end(bare: BareSandbox) -> None:
     reader, writer = os.pipe()
     os.write(writer, b"more")
     os.close(writer)
-    feed = StdinStream(reader, already=b"first")
-    done = bare.run("run", ["sh", "-c", 'cat > "$OUT/fed"'], {}, timeout_s=60, feed=feed)
+    stdin_stream = StdinStream(reader, already=b"first")
+    done = bare.run("run", ["sh", "-c", 'cat > "$OUT/read"'], {}, timeout_s=60, stdin_stream=stdin_stream)
     os.close(reader)
-    assert dict(done.files) == {"fed": b"Zmlyc3Q=\nbW9yZQ==\n.\n"}
-    assert bytes(feed.seen) == b"firstmore"
+    assert dict(done.files) == {"read": b"Zmlyc3Q=\nbW9yZQ==\n.\n"}
+    assert bytes(stdin_stream.seen) == b"firstmore"
 
 
 def test_a_job_of_root_is_not_root(bare: BareSandbox) -> None:
@@ -60,12 +60,12 @@ def test_a_job_of_root_is_not_root(bare: BareSandbox) -> None:
     assert os.geteuid() != 0 or groups == uid
 
 
-def test_root_refuses_a_kit_that_only_root_can_read(kit: Path) -> None:
+def test_root_refuses_a_kit_that_only_root_can_read(runtime: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root changes users")
-    kit.chmod(0o700)
+    runtime.chmod(0o700)
     with pytest.raises(SandboxError, match="cannot read"):
-        BareSandbox(kit, kit)
+        BareSandbox(runtime, runtime)
 
 
 def test_a_late_job_is_ended_and_so_is_its_daemonised_child(bare: BareSandbox) -> None:
@@ -87,7 +87,7 @@ def test_links_and_fifos_in_the_output_folder_are_not_followed(tmp_path: Path) -
     assert read_folder(tmp_path, 4)[0] == {"good": b"good"} or read_folder(tmp_path, 4)[0] == {"deep/file": b"x"}
 
 
-def test_it_is_used_only_when_asked_for_or_where_there_is_no_docker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_used_only_on_request_or_where_docker_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert uses_no_containers(load_settings({"isolation": "none"}, {}))
     assert not uses_no_containers(load_settings({"isolation": "docker"}, {}))
     assert not uses_no_containers(load_settings({"docker_host": "ssh://gpu1"}, {}))
@@ -108,7 +108,7 @@ def test_without_a_compiler_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     ("says", "verdict"),
     [("clang version 17.0.1", "its clang is 17.0.1, and 18 is needed"), ("gcc", "names no clang")],
 )
-def test_a_compiler_that_cannot_be_used_is_passed_by_with_the_reason(tmp_path: Path, says: str, verdict: str) -> None:
+def test_a_compiler_that_cannot_be_used_is_rejected_with_the_reason(tmp_path: Path, says: str, verdict: str) -> None:
     _fake_hipcc(tmp_path, says)
     with pytest.raises(ToolchainError, match=verdict):
         find_toolchain({"ROCM_PATH": str(tmp_path), "PATH": ""})
@@ -133,6 +133,6 @@ def _read(path: Path) -> bytes:
         return b""
 
 
-def test_a_distributions_hipcc_is_not_told_where_amd_would_keep_its_parts() -> None:
+def test_a_distributions_hipcc_gets_no_rocm_path() -> None:
     assert rocm_environment(Path("/usr")) == {}
     assert rocm_environment(Path("/opt/rocm-7.0.2")) == {"ROCM_PATH": "/opt/rocm-7.0.2"}

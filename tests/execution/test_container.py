@@ -1,17 +1,19 @@
-"""The whole of what Docker is asked for, read without Docker."""
+"""All options of a container, read without Docker."""
 
 import json
 
 import pytest
 
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.docker.container import GpuDevice, container_options, limits_for
+from amdkernel_mcp.execution.docker.container import container_options
+from amdkernel_mcp.execution.gpus import GpuDevice
+from amdkernel_mcp.execution.limits import limits_for
 
 IMAGE = "sha256:" + "0" * 64
 LIMITS = limits_for("compile", memory_bytes=8 << 30, cpus=4)
 
 
-def test_every_protection_is_asked_for() -> None:
+def test_every_protection_is_requested() -> None:
     options = container_options(IMAGE, LIMITS, {})
     assert options["network_mode"] == "none"
     assert options["read_only"] is True

@@ -1,11 +1,18 @@
-"""A job's way through the sandbox."""
+"""What a job gets, may do and returns."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import pytest
 
-from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.errors import SandboxError
+from amdkernel_mcp.execution.docker.daemon import connect
+from amdkernel_mcp.execution.sandbox import Sandbox, SandboxKind
+
+if TYPE_CHECKING:
+    from docker.models.containers import Container
 
 pytestmark = pytest.mark.sandbox
 
@@ -33,13 +40,13 @@ def test_a_command_that_is_not_there_fails_as_in_a_shell(sandbox: Sandbox) -> No
     assert sandbox.run("compile", ["no-such-command"], {}, timeout_s=60).exit_code == 127
 
 
-def test_lines_are_told_as_they_come(sandbox: Sandbox) -> None:
-    told: list[tuple[float, str]] = []
+def test_lines_are_reported_as_they_come(sandbox: Sandbox) -> None:
+    lines: list[tuple[float, str]] = []
     started = time.monotonic()
-    command = ["sh", "-c", "echo one; sleep 0.6; echo two"]
-    sandbox.run("compile", command, {}, timeout_s=10, on_stderr=lambda line: told.append((time.monotonic(), line)))
-    assert [line for _, line in told] == ["one", "two"]
-    assert told[1][0] - told[0][0] > 0.3, f"both came at the end, after {told[0][0] - started:.2f} s"
+    command = ["sh", "-c", "echo one; sleep 5; echo two"]
+    sandbox.run("compile", command, {}, timeout_s=60, on_stderr=lambda line: lines.append((time.monotonic(), line)))
+    assert [line for _, line in lines] == ["one", "two"]
+    assert lines[1][0] - lines[0][0] > 0.3, f"both came at the end, after {lines[0][0] - started:.2f} s"
 
 
 def test_large_inputs_and_outputs_pass_whole(sandbox: Sandbox) -> None:
@@ -61,3 +68,29 @@ def test_jobs_run_at_the_same_time_and_never_share_a_container(sandbox: Sandbox)
 
     with ThreadPoolExecutor(6) as threads:
         assert list(threads.map(job, range(12))) == [str(number) for number in range(12)]
+
+
+PRINT_OWN_ID = "sed -n 's#.*/containers/\\([0-9a-f]\\{64\\}\\)/.*#\\1#p' /proc/self/mountinfo | head -n 1 >&2"
+
+
+@pytest.mark.parametrize("kind", ["compile", "run"])
+@pytest.mark.parametrize("end", ["remove", "kill"])
+def test_a_container_that_is_ended_from_outside_is_an_error_and_no_result(
+    sandbox: Sandbox, kind: SandboxKind, end: str
+) -> None:
+    daemon = connect(load_settings().docker_host)
+
+    with ThreadPoolExecutor(1) as thread:  # so that the job's end is read while the container goes
+
+        def end_container(line: str) -> None:
+            container: Container = daemon.client.containers.get(line)
+            thread.submit(container.kill if end == "kill" else lambda: container.remove(force=True))
+
+        with pytest.raises(SandboxError, match="the sandbox container vanished"):
+            sandbox.run(kind, ["sh", "-c", f"{PRINT_OWN_ID}; sleep 30"], {}, timeout_s=30, on_stderr=end_container)
+    daemon.close()
+
+
+def test_a_job_that_kills_everything_in_its_container_has_an_exit_code(sandbox: Sandbox) -> None:
+    done = sandbox.run("run", ["sh", "-c", "kill -KILL -1"], {}, timeout_s=30)
+    assert (done.exit_code, done.timed_out, dict(done.files)) == (137, False, {})

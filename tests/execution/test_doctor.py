@@ -14,9 +14,10 @@ def test_a_machine_that_is_set_up_lacks_nothing_but_the_index_of_this_test(setti
     status = {check.name: check.status for check in result.checks}
     assert [name for name, value in status.items() if value == "missing"] == ["docs index"], result
     assert {"Docker", "image", "toolchain", "emulator", "runner", "GPU", "disk"} <= set(status)
+    assert "hipcc" in {package.split()[0] for package in result.packages}, "the image lists its Debian packages"
 
 
-def test_every_missing_part_comes_with_the_command_that_mends_it(tmp_path: Path) -> None:
+def test_every_missing_part_comes_with_the_command_that_fixes_it(tmp_path: Path) -> None:
     settings = load_settings({"docker_host": f"unix://{tmp_path}/none.sock", "data_dir": tmp_path}, {})
     result = doctor(settings)
     missing = [check for check in result.checks if check.status == "missing"]
@@ -25,7 +26,7 @@ def test_every_missing_part_comes_with_the_command_that_mends_it(tmp_path: Path)
     assert [check for check in missing if not check.remedy] == []
 
 
-def test_an_image_that_was_not_built_is_mended_by_setup(tmp_path: Path) -> None:
+def test_an_image_that_was_not_built_is_fixed_by_setup(tmp_path: Path) -> None:
     settings = load_settings({"image": "no-such-image:1", "data_dir": tmp_path})
     image = next(check for check in doctor(settings).checks if check.name == "image")
     assert (image.status, image.remedy) == ("missing", "amdkernel setup")

@@ -43,7 +43,7 @@ compile --offload-arch=gfx1030 --offload-device-only --no-gpu-bundle-output -DST
 
 @pytest.fixture(scope="module")
 def built(sandbox) -> dict[str, bytes]:
-    done = sandbox.run("compile", ["sh", "-c", BUILD], {"program.hip": SOURCE.encode()}, timeout_s=100)
+    done = sandbox.run("compile", ["sh", "-c", BUILD], {"program.hip": SOURCE.encode()}, timeout_s=500)
     assert done.exit_code == 0, done.stderr
     return dict(done.files)
 
@@ -80,10 +80,19 @@ def test_a_code_object_of_another_architecture_says_which_are_emulated(sandbox, 
     assert image.note == "gfx1030 is not emulated; gfx90a, gfx942, gfx950, gfx1100 and gfx1201 are"
 
 
-def test_a_file_without_device_code_is_wrong_input(sandbox, built):
-    for content in (b"", b"text", built["bare.co"][:40], b"\x7fELF" + bytes(200)):
-        with pytest.raises(InputError, match="no device code"):
-            coverage_of_files(sandbox, {"bare.co": built["bare.co"], "other": content})
+@pytest.mark.parametrize("content", [b"", b"text", b"\x7fELF" + bytes(200), None], ids=["empty", "text", "ELF", "cut"])
+def test_a_file_without_device_code_is_reported_and_the_others_are_still_decoded(sandbox, built, content):
+    content = built["bare.co"][:40] if content is None else content
+    files = {"first.co": built["complete.co"], "other": content, "bare.co": built["bare.co"]}
+    result = coverage_of_files(sandbox, files)
+    assert not result.complete
+    assert [(file.file, len(file.images), bool(file.note)) for file in result.files] == [
+        ("first.co", 1, False),
+        ("other", 0, True),
+        ("bare.co", 1, False),
+    ]
+    with pytest.raises(InputError, match="no device code"):
+        coverage_of_files(sandbox, {"other": content})
 
 
 def test_a_damaged_code_object_is_incomplete_with_a_reason(sandbox, built):

@@ -23,7 +23,7 @@ def daemon() -> Iterator[Daemon]:
 
 @pytest.fixture
 def repository(daemon: Daemon, sandbox: Sandbox) -> Iterator[str]:
-    """A repository of our own with an image of two versions, so that nobody else's images are at stake."""
+    """A repository of our own with an image of two versions, so that no other images are at stake."""
     name = f"amdkernel-prune-{secrets.token_hex(4)}"
     for version in ("old", "current"):
         container = daemon.client.containers.create(sandbox.image_id, command=["true"])

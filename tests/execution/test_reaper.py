@@ -1,4 +1,4 @@
-"""What a killed client leaves, and who removes it."""
+"""What a killed client leaves, and what removes it."""
 
 import os
 import signal
@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import pytest
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.execution.docker.container import container_options, limits_for
+from amdkernel_mcp.execution.docker.container import container_options
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect
 from amdkernel_mcp.execution.docker.ownership import DEADLINE, OWNER, PROCESS, is_abandoned, ownership_labels
 from amdkernel_mcp.execution.docker.reaper import reap
+from amdkernel_mcp.execution.limits import limits_for
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -23,9 +24,9 @@ import sys
 from amdkernel_mcp.execution.docker.daemon import connect
 from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
 sandbox = DockerSandbox(connect(None), sys.argv[1], pool=PoolSizes(1, 0))
-def tell(line):
+def show(line):
     print(line, flush=True)
-sandbox.run("compile", ["sh", "-c", "echo started; sleep 600"], {}, timeout_s=900, on_stderr=tell)
+sandbox.run("compile", ["sh", "-c", "echo started; sleep 600"], {}, timeout_s=900, on_stderr=show)
 """
 
 
@@ -52,7 +53,7 @@ def test_a_killed_client_leaves_nothing_that_runs_and_the_reaper_removes_the_res
     deadline = time.monotonic() + 120
     while _containers(daemon, client.pid, running=True) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert _containers(daemon, client.pid, running=True) == [], "the job went on without its client"
+    assert _containers(daemon, client.pid, running=True) == [], "the job outlived its client"
 
     while _containers(daemon, client.pid, running=False) and time.monotonic() < deadline:
         reap(daemon)

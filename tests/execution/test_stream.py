@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amdkernel_mcp.execution.docker.stream import HeadAndTail
+from amdkernel_mcp.execution.head_and_tail import HeadAndTail
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(1, 9), max_size=40))

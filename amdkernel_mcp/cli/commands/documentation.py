@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.report import GOOD, Json, finish, open_engine, progress, stdout_console
+from amdkernel_mcp.cli.open_engine import open_engine
+from amdkernel_mcp.cli.options import Json
+from amdkernel_mcp.cli.report import GOOD, deliver, finish, note, print_line, progress
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Search and read the documentation; build its index."
@@ -87,7 +89,7 @@ def build(
     with open_engine() as engine, progress(lines=True) as report:
         skipped = engine.docs.build(from_ or [], online=online, on_progress=report)
     for reason in skipped:
-        typer.echo(f"skipped {reason}", err=True)
+        note(f"skipped {reason}")
     return GOOD
 
 
@@ -100,8 +102,8 @@ def refresh() -> int:
     with open_engine() as engine, progress(lines=True) as report:
         refreshed = engine.docs.refresh(report)
     for reason in refreshed.skipped:
-        typer.echo(f"skipped {reason}", err=True)
-    typer.echo(f"changed: {', '.join(refreshed.changed) or 'nothing'}")
+        note(f"skipped {reason}")
+    print_line(f"changed: {', '.join(refreshed.changed) or 'nothing'}")
     return GOOD
 
 
@@ -114,6 +116,7 @@ def evaluate(
 
     Example: amdkernel docs eval docs_index/eval.jsonl
     """
+    from amdkernel_mcp.cli.console import stdout_console
     from amdkernel_mcp.cli.show.documentation import show_evaluation
 
     with open_engine() as engine:
@@ -122,7 +125,7 @@ def evaluate(
         import json as encoder
         from dataclasses import asdict
 
-        typer.echo(encoder.dumps(asdict(evaluation)))
+        deliver(lambda: print_line(encoder.dumps(asdict(evaluation))))
     else:
-        show_evaluation(stdout_console(), evaluation)
+        deliver(lambda: show_evaluation(stdout_console(), evaluation))
     return GOOD

@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.report import Json, finish, open_engine, progress
+from amdkernel_mcp.cli.open_engine import open_engine
+from amdkernel_mcp.cli.options import Json
+from amdkernel_mcp.cli.report import USAGE, complain, finish, progress
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Ask what the emulator can run.")
 
@@ -27,8 +29,8 @@ def coverage(
 ) -> int:
     """List the instructions that the emulator does not know.
 
-    Each with its function, its count and its first source line or address. The files are decoded in
-    the sandbox. Exit code 1: something is missing; 2: a file has no device code.
+    Each with its function, its count and its first source line or address. The files are decoded in the sandbox. Exit
+    code 1: an instruction is missing; 2: a file has no device code (the others are reported all the same).
 
     Example: amdkernel emulator coverage a.out kernels.co
     """
@@ -44,4 +46,8 @@ def coverage(
                 known, good=known.complete, json=json, show=lambda console: show_arch_coverage(console, known)
             )
         result = engine.machine.coverage(files or [])
-    return finish(result, good=result.complete, json=json, show=lambda console: show_coverage(console, result))
+    code = finish(result, good=result.complete, json=json, show=lambda console: show_coverage(console, result))
+    without = [file for file in result.files if not file.images]
+    for file in without:
+        complain(file.note or "", file=file.file)
+    return USAGE if without else code

@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.report import Json, Target, finish, open_engine, progress
+from amdkernel_mcp.cli.open_engine import open_engine
+from amdkernel_mcp.cli.options import Json, Target
+from amdkernel_mcp.cli.report import finish, progress
 
 Problem = Annotated[str, typer.Argument(help="Name of a bundled problem, or a folder with problem.toml.")]
 Kernel = Annotated[Path, typer.Argument(help="File with HIP device code.", show_default=False)]

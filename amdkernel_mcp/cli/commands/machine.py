@@ -4,7 +4,9 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.report import Json, finish, open_engine, progress
+from amdkernel_mcp.cli.open_engine import open_engine
+from amdkernel_mcp.cli.options import Json
+from amdkernel_mcp.cli.report import finish, progress
 
 
 def targets(json: Json = False) -> int:
@@ -20,7 +22,7 @@ def targets(json: Json = False) -> int:
 
 
 def doctor(json: Json = False) -> int:
-    """Tell what is missing and what mends it.
+    """Report what is missing and the command that fixes it.
 
     Exit code 1: something is missing.
 
@@ -29,7 +31,7 @@ def doctor(json: Json = False) -> int:
     from amdkernel_mcp.cli.show.machine import show_doctor
 
     with open_engine() as engine, progress() as report:
-        report("looking at this machine")
+        report("checking this machine")
         result = engine.machine.doctor()
     return finish(result, good=result.ok, json=json, show=lambda console: show_doctor(console, result))
 
@@ -40,10 +42,10 @@ def setup(
     ] = None,
     prune: Annotated[bool, typer.Option("--prune", help="Remove sandbox images of other versions.")] = False,
 ) -> int:
-    """Install what kernels need.
+    """Install the sandbox and the documentation index.
 
-    The HIP compiler, the sandbox image, the emulator and the documentation index. What is there
-    already is kept; running it again is quick.
+    The HIP compiler, the sandbox image, the emulator and the documentation index. Parts that
+    exist are kept, so running it again is quick.
 
     Example: amdkernel setup
     """

@@ -3,84 +3,149 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from amdkernel_mcp.cli.report import Target, open_engine, progress
+from amdkernel_mcp.cli.commands.run_parser import SEPARATOR
+from amdkernel_mcp.cli.open_engine import open_engine
+from amdkernel_mcp.cli.options import Target
+from amdkernel_mcp.cli.report import ProgramCode, progress
 
-# The program's own options are passed on; ours are known wherever they stand, and `--` ends them.
-PASS_ON = {"ignore_unknown_options": True, "help_option_names": ["--help"], "max_content_width": 100}
+if TYPE_CHECKING:
+    from amdkernel_mcp.execution.runner.program import Stream
+    from amdkernel_mcp.execution.runner.program_files import ProjectBuild
+
+CONTEXT = {"help_option_names": ["--help"], "max_content_width": 100}  # -h is the program's
+_SIGPIPE = 128 + 13  # as a shell reports a program whose reader is gone
 
 
 def run(
-    program: Annotated[Path, typer.Argument(help="A program built by hipcc, or its source.", show_default=False)],
-    arguments: Annotated[
-        list[str] | None, typer.Argument(help="What the program gets; after `--` also options that are ours.")
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="{program | sources...} [arguments]...",
+            help="A program built by hipcc, or its source files; then the program's arguments, all after `--`.",
+            show_default=False,
+        ),
     ] = None,
     target: Target = None,
-    devices: Annotated[int, typer.Option(min=1, max=16, help="How many emulated GPUs it sees.")] = 1,
+    devices: Annotated[int, typer.Option(min=1, max=16, help="How many emulated GPUs the program sees.")] = 1,
     file: Annotated[
         list[Path] | None,
-        typer.Option(help="A file that lies beside the program; may be repeated.", show_default=False),
+        typer.Option(help="A file to put next to the program; may be repeated.", show_default=False),
+    ] = None,
+    include: Annotated[
+        list[Path] | None,
+        typer.Option("-I", help="A folder of headers for the sources; may be repeated.", show_default=False),
+    ] = None,
+    dir: Annotated[  # noqa: A002 - the option's name
+        Path | None,
+        typer.Option(help="A folder to run in; the program's path is one in this folder.", show_default=False),
+    ] = None,
+    make: Annotated[
+        str | None,
+        typer.Option(help="With --dir: build this target with its Makefile or CMakeLists.txt.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A new or empty folder for the files that are built and written.", show_default=False),
     ] = None,
     env: Annotated[
         list[str] | None,
         typer.Option(help="NAME=VALUE in the program's environment; may be repeated.", show_default=False),
     ] = None,
     flag: Annotated[
-        list[str] | None, typer.Option(help="Compiler flag for a source, e.g. --flag=-O3; may be repeated.")
+        list[str] | None, typer.Option(help="Compiler flag for the sources, e.g. --flag=-O3; may be repeated.")
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Look for uses of unset memory and stray accesses.")] = False,
-    races: Annotated[bool, typer.Option("--races", help="Look for races as well: some ten times slower.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check for uses of unset memory and stray accesses.")] = False,
+    races: Annotated[bool, typer.Option("--races", help="Check for races as well: about ten times slower.")] = False,
     schedules: Annotated[
-        int, typer.Option(min=0, max=32, help="Run it in so many other orders, and compare what it prints.")
+        int, typer.Option(min=0, max=32, help="Run it in this many other orders too, and compare its output.")
     ] = 0,
     order: Annotated[
         int, typer.Option(min=0, help="Run it in one of them: the seed that a finding names.", show_default=False)
     ] = 0,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds until it is ended.")] = 600,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds after which the program is ended.")] = 600,
 ) -> int:
     """Run an unmodified HIP program.
 
-    In the sandbox, on the emulated GPU or a real one. Its stdin is yours, its output is passed on and its exit code is
-    that of the command: 124 where it took too long, 1 where its source does not compile. Accesses beyond an allocation
-    that a GPU would not notice are told at the end. With --check, --races or --schedules the emulator looks on: what it
-    finds goes to stderr, with lines where the program was built with -g or is a source, and the exit code is 1 where
-    the program's own is 0. Of your environment it sees HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES, and only on the
-    emulator.
+    It runs in the sandbox, on the emulated GPU or a real one. Its stdin is yours, its output is passed on, and its exit
+    code is that of the command, but for: 124 it took too long, 1 its sources do not compile or its project does not
+    build, 2 and 3 as everywhere. Sources are compiled by hipcc; --dir brings a whole folder, and --make builds it there
+    first. Nothing is executed outside the sandbox.
+
+    Accesses beyond an allocation that stop no kernel on a GPU are reported at the end. With --check, --races or
+    --schedules findings go to stderr, with file and line where the program has debug data, and the exit code is 1 where
+    the program's own is 0. The program sees no variable of your environment but HIP_VISIBLE_DEVICES and
+    ROCR_VISIBLE_DEVICES, and these only on the emulator.
+
+    Options of this command may stand anywhere before `--`. Other options go to the program, after its name.
 
     Example: amdkernel run ./a.out --size 1024 --target emulator:gfx942
 
-    Example: amdkernel run saxpy.hip --file input.bin --races
-    """
-    from amdkernel_mcp.cli.report import complain
-    from amdkernel_mcp.execution.runner.program import Look, read_program
+    Example: amdkernel run main.hip solver.hip -I include --file input.bin --races -- --size 1024
 
-    wanted = read_program(program, arguments or [], file or [], flag or [], environment=env or [], caller=os.environ)
-    with open_engine() as engine, progress() as report:
-        ended = engine.run(
-            wanted,
-            target=target,
-            devices=devices,
-            timeout_s=timeout,
-            look=Look(memory=check or races, races=races, schedules=schedules, order=order),
-            stdin=_stdin(),
-            on_output=_show,
-            on_progress=report,
-        )
-    if ended.ended:
-        complain(ended.ended, file=None if ended.compiled else str(program), as_json=False)
-    for finding in (*ended.findings, *ended.stops, *ended.overruns):
-        name = str(program) if wanted.source else None
-        complain(f"{finding.kind}: {finding.message}", file=name, line=finding.line, as_json=False)
-    if ended.overruns:
-        complain("a GPU lets this pass and goes on, and so did this run; with --check it fails", as_json=False)
-    return ended.code or int(bool(ended.findings))
+    Example: amdkernel run --dir nbody --make nbody --out results ./nbody 4096
+    """
+    from amdkernel_mcp.cli.show.run import show_run, write_files
+    from amdkernel_mcp.execution.runner.program import Look
+    from amdkernel_mcp.execution.runner.program_files import read_program
+
+    before, after = _at_separator(words or [])
+    wanted = read_program(
+        before,
+        after=after,
+        files=file or [],
+        include=include or [],
+        flags=flag or [],
+        project=_project(dir, make),
+        environment=env or [],
+        caller=os.environ,
+        keep=_is_new(out),
+    )
+    try:
+        with open_engine() as engine, progress() as report:
+            ended = engine.run(
+                wanted,
+                target=target,
+                devices=devices,
+                timeout_s=timeout,
+                look=Look(memory=check or races, races=races, schedules=schedules, order=order),
+                stdin=_stdin(),
+                on_output=_pass_on,
+                on_progress=report,
+            )
+    except BrokenPipeError:
+        return _reader_is_gone()
+    if out and ended.compiled:
+        write_files(out, ended.files)
+    show_run(wanted, ended)
+    return ProgramCode(ended.code or int(bool(ended.findings)))
+
+
+def _at_separator(words: list[str]) -> tuple[list[str], list[str]]:
+    cut = words.index(SEPARATOR) if SEPARATOR in words else len(words)
+    return words[:cut], words[cut + 1 :]
+
+
+def _project(folder: Path | None, target: str | None) -> "ProjectBuild | None":
+    from amdkernel_mcp.execution.runner.program_files import ProjectBuild
+
+    if folder is None and target is not None:
+        raise typer.BadParameter("--make needs the project's folder: --dir PROJECT")
+    return ProjectBuild(folder, target) if folder is not None else None
+
+
+def _is_new(out: Path | None) -> bool:
+    """Whether files are to be kept. In a folder with files of the user, a program could replace what it likes."""
+    if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise typer.BadParameter(f"--out needs a new or empty folder, and {out} is none")
+    return out is not None
 
 
 def _stdin() -> int | None:
-    """Our stdin, for the program; None where there is none, or reading a terminal would stop us in the background."""
+    """Our stdin, for the program; None where there is none, or where reading a terminal would stop us."""
     try:
         descriptor = sys.stdin.fileno()
         ours = not os.isatty(descriptor) or os.tcgetpgrp(descriptor) == os.getpgrp()
@@ -89,7 +154,23 @@ def _stdin() -> int | None:
     return descriptor if ours else None
 
 
-def _show(stream: str, piece: bytes) -> None:
+def _pass_on(stream: "Stream", piece: bytes) -> None:
+    """The program's output as it is; what compilers print is escaped, for they quote foreign text."""
+    from amdkernel_mcp.cli.escape import visible
+
+    if stream == "build":
+        piece = visible(piece.decode(errors="replace")).encode()
     out = sys.stdout.buffer if stream == "stdout" else sys.stderr.buffer
     out.write(piece)
     out.flush()
+
+
+def _reader_is_gone() -> int:
+    from amdkernel_mcp.cli.report import discard
+
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            discard(stream.fileno())
+    return _SIGPIPE

@@ -12,8 +12,8 @@ from amdkernel_mcp.results.documentation import SearchResult
 def answer_queries(file: Path, search: Callable[[str], SearchResult]) -> None:
     """Print, for each `{"id", "query"}` line of `file`, the search's answer with that id, as one line.
 
-    A line that is not of this form, or a query that cannot be asked, is answered with no results and the reason; the
-    lines after it are answered all the same. Raises InputError for a file that cannot be read.
+    A line that cannot be parsed and a query that cannot be searched get no results and the reason; the lines after
+    them are answered all the same. Raises InputError for a file that cannot be read.
     """
     for identity, query, reason in _read(file):
         answer: dict[str, object] = {"query": query, "results": []}
@@ -33,11 +33,11 @@ def _read(file: Path) -> Iterator[tuple[object, str, str]]:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"the queries cannot be read: {error.strerror}", file=str(file)) from None
-    # Not splitlines: JSON may hold U+2028 and its kin inside a string.
+    # Not splitlines: JSON strings may contain U+2028 and other separators.
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if not line.strip():
             continue
-        wrong = f'line {number} is no JSON object with "id" and "query"'
+        wrong = f'line {number} is not a JSON object with "id" and "query"'
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):

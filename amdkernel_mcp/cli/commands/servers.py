@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from amdkernel_mcp.cli.report import GOOD, note, print_line
+
 
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -30,7 +32,7 @@ def serve(
     tokens = read_tokens(settings)
     require_tokens(host, tokens)
     who = f"{len(set(tokens.values()))} named users" if tokens else "every user of this machine, without a token"
-    typer.echo(f"amdkernel-mcp serves http://{host}:{port}/mcp to {who}; Ctrl-C ends it", err=True)
+    note(f"amdkernel-mcp serves http://{host}:{port}/mcp to {who}; Ctrl-C ends it")
     from amdkernel_mcp.server.transports import serve_http  # takes two seconds to import
 
     serve_http(settings, tokens, host=host, port=port, allowed_hosts=allow_host or [])
@@ -57,8 +59,8 @@ def install(
 
     change = configure(client, folder=Path.cwd() if project else None, url=url)
     if print_:
-        typer.echo(change.snippet)
-        typer.echo(f"goes into {change.file}", err=True)
-        return 0
-    typer.echo(f"{change.write()} {change.file}", err=True)
-    return 0
+        print_line(change.snippet)
+        note(f"goes into {change.file}")
+    else:
+        note(f"{change.write()} {change.file}")
+    return GOOD

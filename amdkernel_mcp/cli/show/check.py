@@ -16,7 +16,7 @@ def show_check(console: Console, result: CheckResult, kernel: KernelSource) -> N
     verdict = result.verdict or "not_measured"
     where = f"{kernel.file_name} on {result.target} ({result.evidence})" if result.target else kernel.file_name
     parts.headline(console, verdict, where, f"{result.seconds:.1f} s")
-    if not any(finding.message in result.reason for finding in result.findings):  # else it is told below, with the line
+    if not any(finding.message in result.reason for finding in result.findings):  # else shown below, with the line
         console.print(Text(result.reason))
     worst = next((case for case in result.cases if case.worst), None)
     if worst and worst.worst:

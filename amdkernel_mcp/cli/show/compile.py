@@ -9,7 +9,7 @@ from amdkernel_mcp.results.kernels import CompileResult, KernelResources
 
 
 def show_compile(console: Console, result: CompileResult, kernel: KernelSource) -> None:
-    """Verdict, messages, then what each kernel takes."""
+    """Verdict, messages, then the resources of each kernel."""
     time = f"{result.seconds:.2f} s{' (cached)' if result.cached else ''}"
     verdict = "ok" if result.ok else "does not compile"
     parts.headline(console, verdict, f"{kernel.file_name} for {result.arch}", time, result.toolchain or "")

@@ -45,7 +45,7 @@ def show_card(console: Console, card: Card) -> None:
 
 
 def show_reading(console: Console, result: ReadResult) -> None:
-    """The text as it is, and how to go on."""
+    """The text as it is, and the command for the next piece."""
     console.print(Text(result.heading or result.title, "bold"))
     where = result.url or f"{result.source}:{result.path}"
     console.print(Text("  ".join(filter(None, [where, result.version])), "dim"))

@@ -10,7 +10,7 @@ _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "missing": ("✗",
 
 
 def show_targets(console: Console, result: TargetsResult) -> None:
-    """One row a target; the default one is marked."""
+    """One row for each target; the default one is marked."""
     table = parts.table("", "target", "GPU", "arch", "ROCm", "")
     for target in result.targets:
         mark = Text("✓", "green") if target.ready else Text("✗", "red")
@@ -22,7 +22,7 @@ def show_targets(console: Console, result: TargetsResult) -> None:
 
 
 def show_doctor(console: Console, result: DoctorResult) -> None:
-    """One row a thing, and below them the commands that mend what is missing."""
+    """One row for each part, and below them the commands that fix what is missing."""
     table = parts.table("", "what", "found")
     for check in result.checks:
         mark, style = _MARKS[check.status]

@@ -63,7 +63,7 @@ def findings(console: Console, found: Sequence[Finding], kernel: KernelSource) -
 
 
 def footer(console: Console, answer: JobAnswer) -> None:
-    """What a reader must know besides: no isolation, and the files that hold more."""
+    """Where the code ran without isolation, and the files with more of the answer."""
     if answer.isolation == "none":
         console.print(Text("isolation: none (the code ran without a container)", "yellow"))
     for note in answer.not_cached:
@@ -82,7 +82,7 @@ def table(*headings: str, numbers: Iterable[int] = ()) -> Table:
 
 
 def number(value: float | int | str | None, unit: str = "") -> str:
-    """A figure a person reads at a glance: whole numbers with separators, others with four digits; `-` for none."""
+    """A short figure: whole numbers with separators, others with four digits; `-` for none."""
     if value is None:
         return "-"
     if isinstance(value, str):

@@ -53,7 +53,7 @@ def _waste(line: HotLine) -> str:
 
 
 def _kernel(console: Console, profile: KernelProfile) -> None:
-    bound = f"bound by {profile.bound}" if profile.bound else "the data do not tell what bounds it"
+    bound = f"bound by {profile.bound}" if profile.bound else "the data do not show what bounds it"
     dispatches = f"{profile.dispatches:,} dispatch{'' if profile.dispatches == 1 else 'es'}"
     console.print(Text.assemble("\n", (profile.name, "bold underline"), f"  {bound}", (f"  {dispatches}", "dim")))
     for line in profile.hot_lines:

@@ -1,4 +1,4 @@
-"""What the image has in /opt/amdkernel, made on this host for the fallback without containers."""
+"""The bare runtime: what the image has in /opt/amdkernel, built on this host for jobs without containers."""
 
 import os
 import shutil
@@ -13,55 +13,55 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.bare.sandbox import BareSandbox
 from amdkernel_mcp.execution.bare.toolchain import Toolchain, find_toolchain, rocm_environment
-from amdkernel_mcp.execution.docker.image import SETUP_HINT, STEPS, Step, step_files, step_name
+from amdkernel_mcp.execution.layers import SETUP_HINT, STEPS, Step, step_files, step_name
 from amdkernel_mcp.execution.setup.hip_python import hip_python
 
 
 def open_bare(settings: Settings) -> BareSandbox:
-    """The fallback, with this host's own compiler. Raises ToolchainError when there is none, or no kit for it."""
+    """The fallback, with this host's own compiler. Raises ToolchainError when there is none, or no runtime for it."""
     toolchain = find_toolchain()
-    kit = runtime_folder(settings, toolchain)
-    if not (kit / "ready").exists():
+    runtime = runtime_folder(settings, toolchain)
+    if not (runtime / "ready").exists():
         raise ToolchainError("the emulator and the runner have not been built on this host", hint=SETUP_HINT)
-    return BareSandbox(kit, toolchain.rocm_path)
+    return BareSandbox(runtime, toolchain.rocm_path)
 
 
 def runtime_folder(settings: Settings, toolchain: Toolchain) -> Path:
-    """Where the kit for this compiler and this version of sandbox/ is, or would be."""
+    """Where the runtime for this compiler and this version of sandbox/ is, or would be."""
     start = f"{toolchain.hipcc} {toolchain.hip_version} {toolchain.clang_version} {sys.version_info[:2]}"
     name = reduce(lambda parent, step: step_name(step, parent), STEPS, start)
-    return settings.data_dir / "kits" / name.rpartition(":")[2]
+    return settings.data_dir / "runtimes" / name.rpartition(":")[2]
 
 
 def make_runtime(settings: Settings, progress: Callable[[str], None]) -> Path:
-    """Make the kit where it is missing. Raises ToolchainError."""
+    """Make the runtime where it is missing. Raises ToolchainError."""
     toolchain = find_toolchain()
-    kit = runtime_folder(settings, toolchain)
-    if (kit / "ready").exists():
-        return kit
-    shutil.rmtree(kit, ignore_errors=True)
+    runtime = runtime_folder(settings, toolchain)
+    if (runtime / "ready").exists():
+        return runtime
+    shutil.rmtree(runtime, ignore_errors=True)
     for step in STEPS:
-        _make(step, kit, toolchain, settings, progress)
-    (kit / "ready").touch()
-    return kit
+        _make(step, runtime, toolchain, settings, progress)
+    (runtime / "ready").touch()
+    return runtime
 
 
-def _make(step: Step, kit: Path, toolchain: Toolchain, settings: Settings, progress: Callable[[str], None]) -> None:
+def _make(step: Step, runtime: Path, toolchain: Toolchain, settings: Settings, progress: Callable[[str], None]) -> None:
     for path, source in step_files(step).items():
-        (kit / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, kit / path)
+        (runtime / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, runtime / path)
     if step.hip_python:
         python = (sys.version_info[0], sys.version_info[1])
         for path, content in hip_python(settings.cache_dir / "wheels", python, progress).items():
-            (kit / "python" / path).parent.mkdir(parents=True, exist_ok=True)
-            (kit / "python" / path).write_bytes(content)
+            (runtime / "python" / path).parent.mkdir(parents=True, exist_ok=True)
+            (runtime / "python" / path).write_bytes(content)
     progress(f"running {step.script} on this host")
     search = (
         f"{Path(sys.executable).parent}:{toolchain.rocm_path}/bin:{toolchain.rocm_path}/llvm/bin:{os.environ['PATH']}"
     )
     done = subprocess.run(
         ["/bin/sh", str(folder("sandbox") / step.script)],
-        env=os.environ | {"AMDKERNEL_HOME": str(kit), "PATH": search} | rocm_environment(toolchain.rocm_path),
+        env=os.environ | {"AMDKERNEL_HOME": str(runtime), "PATH": search} | rocm_environment(toolchain.rocm_path),
         capture_output=True,
         text=True,
         check=False,

@@ -1,6 +1,6 @@
 """The fallback without containers: a subprocess with resource limits, of an unprivileged user. `isolation: none`.
 
-It bounds accidents, not attacks: the network and the files that the user may read are open to the job.
+It stops accidents, not attacks: the job may use the network and read the files that its user may read.
 """
 
 import contextlib
@@ -19,10 +19,9 @@ from pathlib import Path
 
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.bare.toolchain import rocm_environment
-from amdkernel_mcp.execution.docker.archive import MAX_DEPTH, MAX_MEMBERS
-from amdkernel_mcp.execution.docker.container import COMPILE_LIMITS, ENVIRONMENT, RUN_LIMITS, Limits
-from amdkernel_mcp.execution.docker.stream import HeadAndTail
-from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
+from amdkernel_mcp.execution.head_and_tail import HeadAndTail
+from amdkernel_mcp.execution.limits import COMPILE_LIMITS, RUN_LIMITS, Limits
+from amdkernel_mcp.execution.sandbox import ENVIRONMENT, MAX_DEPTH, MAX_MEMBERS, Completed, SandboxKind
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.results.job_answer import Isolation
 
@@ -33,20 +32,20 @@ USER_IDS = range(65500, 65532)
 
 
 class BareSandbox:
-    """Implements `Sandbox` with subprocesses. `kit` holds what the image has in /opt/amdkernel. Thread-safe."""
+    """Implements `Sandbox` with subprocesses. `runtime` holds what the image has in /opt/amdkernel. Thread-safe."""
 
     isolation: Isolation = "none"
 
-    def __init__(self, kit: Path, rocm_path: Path) -> None:
-        self.image_id = f"none:{kit.name}"
-        self._kit = kit
+    def __init__(self, runtime: Path, rocm_path: Path) -> None:
+        self.image_id = f"none:{runtime.name}"
+        self._runtime = runtime
         self._rocm_path = rocm_path
         self._free_ids = list(USER_IDS)
         self._freed = threading.Condition()
         user = USER_IDS[0] if os.geteuid() == 0 else None
-        if not _can(user, "-r", kit / "toolchain"):
+        if not _can(user, "-r", runtime / "toolchain"):
             raise SandboxError(
-                f"jobs run as user {user or os.geteuid()}, and that one cannot read {kit}",
+                f"jobs run as user {user or os.geteuid()}, and that one cannot read {runtime}",
                 hint="run as an ordinary user, or set AMDKERNEL_DATA_DIR to a folder that all may read",
             )
         python = Path(sys.executable)  # the one that has NumPy; root's own may be closed to others
@@ -62,7 +61,7 @@ class BareSandbox:
         timeout_s: float,
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
-        feed: StdinStream | None = None,
+        stdin_stream: StdinStream | None = None,
     ) -> Completed:
         """See `Sandbox.run`."""
         limits = COMPILE_LIMITS if kind == "compile" else RUN_LIMITS
@@ -70,11 +69,11 @@ class BareSandbox:
         user = self._borrow_user()
         try:
             work, out = _lay_out(folder, files, user)
-            words = [word.replace(IN_IMAGE, str(self._kit)) for word in command]
+            words = [word.replace(IN_IMAGE, str(self._runtime)) for word in command]
             started = time.monotonic()
-            process = self._start(_limited(words, limits, user), work, out, user, fed=feed is not None)
-            if feed:
-                threading.Thread(target=_pump, args=(feed, process), daemon=True).start()
+            process = self._start(_limited(words, limits, user), work, out, user, has_stdin=stdin_stream is not None)
+            if stdin_stream:
+                threading.Thread(target=_pump, args=(stdin_stream, process), daemon=True).start()
             said, timed_out = _watch(process, HeadAndTail(on_stderr), timeout_s, limits.grace_s)
             _end(process, user)
             outputs, complete = read_folder(out, output_limit_bytes)
@@ -95,18 +94,18 @@ class BareSandbox:
         """Nothing is kept between jobs."""
 
     def _start(
-        self, command: list[str], work: Path, out: Path, user: int | None, *, fed: bool
+        self, command: list[str], work: Path, out: Path, user: int | None, *, has_stdin: bool
     ) -> "subprocess.Popen[bytes]":
-        environment = {name: value.replace(IN_IMAGE, str(self._kit)) for name, value in ENVIRONMENT.items()}
+        environment = {name: value.replace(IN_IMAGE, str(self._runtime)) for name, value in ENVIRONMENT.items()}
         environment |= {"OUT": str(out), "HOME": str(work), "TMPDIR": str(work)} | rocm_environment(self._rocm_path)
-        environment["AMDKERNEL_COMPILE_KIT"] = f"{self._kit}/compile"
+        environment["AMDKERNEL_COMPILE_HOME"] = f"{self._runtime}/compile"
         environment["PATH"] = ":".join(self._search)
         try:
             return subprocess.Popen(
                 command,
                 cwd=work,
                 env=environment,
-                stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
+                stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -132,7 +131,7 @@ class BareSandbox:
 
 
 def _can(user: int | None, test: str, path: Path) -> bool:
-    """What test(1) says about a path, asked as that user."""
+    """What test(1) says about a path when that user runs it."""
     extra_groups: list[int] | None = None if user is None else []
     asked = subprocess.run(
         ["/usr/bin/test", test, str(path)], cwd="/", user=user, group=user, extra_groups=extra_groups, check=False
@@ -140,20 +139,20 @@ def _can(user: int | None, test: str, path: Path) -> bool:
     return asked.returncode == 0
 
 
-def _pump(feed: StdinStream, process: "subprocess.Popen[bytes]") -> None:
-    """Hand on what `feed` brings until it or the process ends."""
+def _pump(stdin_stream: StdinStream, process: "subprocess.Popen[bytes]") -> None:
+    """Copy `stdin_stream` to the process until either ends."""
     assert process.stdin is not None
     with contextlib.suppress(OSError), process.stdin as pipe:
-        pipe.write(feed.begin())
+        pipe.write(stdin_stream.begin())
         pipe.flush()
-        while feed.descriptor is not None and process.poll() is None:
-            if select.select([feed.descriptor], [], [], PUMP_PERIOD_S)[0]:
-                pipe.write(feed.take())
+        while stdin_stream.descriptor is not None and process.poll() is None:
+            if select.select([stdin_stream.descriptor], [], [], PUMP_PERIOD_S)[0]:
+                pipe.write(stdin_stream.take())
                 pipe.flush()
 
 
 def read_folder(folder: Path, limit_bytes: int) -> tuple[dict[str, bytes], bool]:
-    """The regular files below `folder`, and whether that was all that it held."""
+    """The regular files below `folder`, and whether it held nothing else."""
     files: dict[str, bytes] = {}
     complete, room = True, limit_bytes
     for path in _walk(folder):
@@ -211,7 +210,7 @@ def _limited(command: Sequence[str], limits: Limits, user: int | None) -> list[s
 def _watch(
     process: "subprocess.Popen[bytes]", said: HeadAndTail, timeout_s: float, grace_s: float
 ) -> tuple[HeadAndTail, bool]:
-    """Take in what it prints until it ends; at the deadline SIGTERM, then SIGKILL. Returns also whether it was late."""
+    """What the process printed until it ended, and whether it was late; at the deadline SIGTERM, then SIGKILL."""
     assert process.stdout is not None
     deadline, late = time.monotonic() + timeout_s, False
     while process.poll() is None:
@@ -227,12 +226,12 @@ def _watch(
 
 
 def _end(process: "subprocess.Popen[bytes]", user: int | None) -> None:
-    """Kill what the job left running, as far as it can be found."""
+    """Kill what the job left running, where it can be found."""
     _signal_group(process, signal.SIGKILL)
     if process.stdout:
         process.stdout.close()
     if user is not None:
-        # As that user, so that it can hit nobody else.
+        # As that user, so that it cannot hit any other process.
         subprocess.run(["/bin/sh", "-c", "kill -KILL -1"], user=user, group=user, extra_groups=[], check=False)
 
 

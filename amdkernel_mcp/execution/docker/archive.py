@@ -1,6 +1,6 @@
-"""Tar, both ways. What comes out of a sandbox is read as an enemy's: never unpacked, only regular files, all bounded.
+"""Tar, both ways. What comes out of a sandbox is hostile: it is never unpacked; only regular files, all bounded.
 
-Our own reader, because Python's follows links, GNU sparse maps and PAX headers, any of which can claim what is not
+By hand, because Python's reader follows links, GNU sparse maps and PAX headers, any of which can claim what is not
 there. Source of the format: POSIX pax, "ustar Interchange Format", and GNU tar's manual, "Basic Tar Format".
 """
 
@@ -9,10 +9,10 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from amdkernel_mcp.execution.sandbox import MAX_DEPTH, MAX_MEMBERS
+
 BLOCK = 512
-MAX_MEMBERS = 4096
 MAX_NAME_BYTES = 512
-MAX_DEPTH = 16
 
 _REGULAR = (b"0", b"\0")
 _LONG_NAME = b"L"

@@ -5,96 +5,22 @@ each flag is for, and tests/execution/ tries them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.sandbox import SandboxKind
+from amdkernel_mcp.execution.gpus import GpuDevice
+from amdkernel_mcp.execution.limits import MIB, Limits
+from amdkernel_mcp.execution.sandbox import ENVIRONMENT
 
-MIB = 1 << 20
-GIB = 1 << 30
 USER = "65532:65532"
 # Folders that no image has: a tmpfs over an existing folder takes on its mode.
 WORK, OUT = "/sandbox/work", "/sandbox/out"
 
-# The warm container knows nothing of its job: it reads the length of a shell program, then the program, and runs it.
-# When the client goes away, `read` sees the end of stdin and the container ends by itself.
+# The warm container reads the length of a shell program, then the program, and runs it. When the client goes away,
+# `read` sees the end of stdin and the container ends by itself.
 WAIT_FOR_JOB = ("/bin/sh", "-c", 'read -r bytes && eval "$(head -c "$bytes")"')
-
-ENVIRONMENT = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin:/opt/rocm/bin:/opt/rocm/llvm/bin",
-    "HOME": "/tmp",
-    "TMPDIR": "/tmp",
-    "LANG": "C.UTF-8",
-    "OUT": OUT,
-    "PYTHONPATH": "/opt/amdkernel/python",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "HSA_XNACK": "0",  # a retried fault would let a kernel touch any host page
-}
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a container may use. `grace_s`: between SIGTERM and SIGKILL when a job passes its time."""
-
-    processes: int
-    memory_bytes: int
-    cpus: float
-    file_bytes: int
-    work_bytes: int
-    out_bytes: int
-    scratch_bytes: int
-    grace_s: float
-
-
-COMPILE_LIMITS = Limits(
-    processes=128,
-    memory_bytes=8 * GIB,
-    cpus=2,
-    file_bytes=512 * MIB,
-    work_bytes=GIB,
-    out_bytes=512 * MIB,
-    scratch_bytes=512 * MIB,
-    grace_s=1,
-)
-RUN_LIMITS = Limits(
-    processes=256,
-    memory_bytes=16 * GIB,
-    cpus=8,
-    file_bytes=GIB,
-    work_bytes=2 * GIB,
-    out_bytes=GIB,
-    scratch_bytes=512 * MIB,
-    grace_s=2,
-)
-
-
-@dataclass(frozen=True)
-class GpuDevice:
-    """The one GPU that a run container sees, and the group on the host that may open it."""
-
-    render_node: str
-    host_gid: int
-
-    # A process that is killed inside a HIP call can leak VRAM, so the driver gets time to take its queues down.
-    grace_s: float = 60
-
-
-def limits_for(kind: SandboxKind, *, memory_bytes: int, cpus: int) -> Limits:
-    """The limits of a kind on a daemon whose machine has this much memory and so many CPUs."""
-    from dataclasses import replace
-
-    limits = COMPILE_LIMITS if kind == "compile" else RUN_LIMITS
-    memory = min(limits.memory_bytes, memory_bytes * 3 // 4)
-    return replace(
-        limits,
-        memory_bytes=memory,
-        cpus=min(limits.cpus, float(cpus)),
-        work_bytes=min(limits.work_bytes, memory // 2),
-        out_bytes=min(limits.out_bytes, memory // 2),
-    )
 
 
 def container_options(
@@ -107,7 +33,7 @@ def container_options(
         "image": image_id,
         "command": list(WAIT_FOR_JOB),
         "entrypoint": [],
-        "environment": ENVIRONMENT,
+        "environment": ENVIRONMENT | {"OUT": OUT},
         "labels": dict(labels),
         "working_dir": "/",
         "hostname": "sandbox",

@@ -1,4 +1,4 @@
-"""One Docker daemon: a docker-py client for what is asked once, attached streams for what a job sends and receives."""
+"""One Docker daemon: a docker-py client for single requests, attached streams for what a job sends and receives."""
 
 import contextlib
 import os
@@ -46,13 +46,13 @@ class Daemon:
 
     def ping(self) -> None:
         """Raises SandboxError with the remedy when nothing answers."""
-        self._connect().close()  # docker-py would leave a socket open where there is nobody
+        self._connect().close()  # docker-py would leave a socket open where no daemon answers
         _ = self.client
 
     @cached_property
     def info(self) -> dict[str, Any]:
         """`docker info`: memory, CPUs, cgroup version, storage."""
-        with docker_errors("the Docker daemon does not say what it is"):
+        with docker_errors("the Docker daemon does not describe itself"):
             info: dict[str, Any] = self.client.info()
             return info
 
@@ -82,7 +82,7 @@ class Daemon:
         return Stream(connection, rest)
 
     def close(self) -> None:
-        """Let go of the connections; ends the tunnel if there is one."""
+        """Close the connections, and the tunnel if there is one."""
         if "client" in self.__dict__:
             self.client.close()
         if self._tunnel:

@@ -1,7 +1,7 @@
 """The shell program that a warm container gets for its one job, and the last line that the program prints.
 
 stdin: the job's files as a tar. stdout: the output folder as a tar, then the last line. stderr: what the
-command prints.
+command prints. By hand: an image need only have a shell, so nothing of ours has to be installed in it.
 """
 
 import re
@@ -26,12 +26,12 @@ cd {out} && tar -cf - --format=gnu . <&- 2>/dev/null
 printf '%s %d %d\\n' {token} $status ${{oom:-0}}
 kill -KILL $!
 """
-# fd 3 is the job's stdin and fd 4 the result's pipe: the command gets neither.
-# The watcher in line 5 ends the job when the client goes away; SIGTERM first, because a HIP process that is killed
+# fd 3 is the job's stdin and fd 4 the pipe of the result: the command gets neither.
+# The watcher in line 5 ends the job when the client goes away. SIGTERM first, because a HIP process that is killed
 # outright can leak VRAM. `trap :` keeps the shell alive through that, and is undone in the command.
-# A job that is fed reads what comes after its files, by fd 5: a pipe that is open for both ends, so that none waits for
-# the other.
-# The token on stderr says that all of stderr has come.
+# A job with a stdin stream reads what comes after its files through fd 5, a pipe that is open at both ends, so that
+# neither side waits for the other.
+# The token on stderr marks the end of stderr.
 
 _MEMORY_EVENTS = "/sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control"  # cgroup v2, v1
 
@@ -53,19 +53,19 @@ def job_script(
     token: str,
     work: str,
     out: str,
-    fed: bool = False,
+    has_stdin: bool = False,
 ) -> bytes:
     """The program, preceded by the line with its length that the waiting shell reads.
 
-    fed: what comes after the files is the command's stdin, see feed.py.
+    has_stdin: what comes after the files is the command's stdin, see stdin_stream.py.
     """
     program = _SCRIPT.format(
         work=work,
         out=out,
         tar_bytes=tar_bytes,
-        prepare="mkfifo .stdin && exec 5<>.stdin && rm .stdin || exit 125" if fed else ":",
-        to=" >&5" if fed else "",
-        stdin="&5 5<&-" if fed else "/dev/null",
+        prepare="mkfifo .stdin && exec 5<>.stdin && rm .stdin || exit 125" if has_stdin else ":",
+        to=" >&5" if has_stdin else "",
+        stdin="&5 5<&-" if has_stdin else "/dev/null",
         grace=f"{grace_s:.3f}",
         timeout=f"{timeout_s:.3f}",
         command=shlex.join(command),

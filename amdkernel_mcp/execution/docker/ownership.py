@@ -23,12 +23,12 @@ def ownership_labels(kind: str) -> dict[str, str]:
 
 
 def is_abandoned(labels: Mapping[str, str], *, now: float) -> bool:
-    """Whether the deadline has passed, or the owner ran on this machine and does so no more."""
+    """Whether the deadline has passed, or the owner was a process of this machine that has ended."""
     deadline = labels.get(DEADLINE, "")
     if deadline.isdigit() and now > int(deadline):
         return True
     if labels.get(OWNER) != _machine():
-        return False  # a process of another machine or pid namespace: only the deadline can tell
+        return False  # a process of another machine or pid namespace: only the deadline counts
     pid, _, started = labels.get(PROCESS, "").partition(":")
     return pid.isdigit() and _started(int(pid)) != started
 
@@ -41,7 +41,7 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process started, in clock ticks since boot, so that a pid used again is not taken for the old one."""
+    """When a process started, in clock ticks since boot, so that a reused pid is not mistaken for the old process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

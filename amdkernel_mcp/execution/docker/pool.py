@@ -22,7 +22,7 @@ MAX_IDLE_S = 1800.0
 
 @dataclass(frozen=True)
 class WarmContainer:
-    """A container that waits for its job, and the streams through which it gets it."""
+    """A container that waits for its job, and the streams that the job comes through."""
 
     container: "Container"
     stream: Stream
@@ -39,7 +39,10 @@ class WarmContainer:
 
 
 class Background:
-    """A few daemon threads for work that nobody waits for: starting and destroying containers."""
+    """A few daemon threads for work that no job waits for: starting and destroying containers.
+
+    Not a ThreadPoolExecutor: Python joins its threads at exit, and a daemon that hangs would keep the process alive.
+    """
 
     def __init__(self, threads: int = 2) -> None:
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -48,7 +51,7 @@ class Background:
             thread.start()
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Do it some time soon. A SandboxError is dropped: the next job meets the same and reports it."""
+        """Do it soon. A SandboxError is dropped: the next job meets the same error and reports it."""
         self._work.put(work)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Remove what a killed client left behind: containers whose deadline has passed or whose process is no more."""
+"""Remove what a killed client left behind: containers whose deadline has passed or whose process has ended."""
 
 import time
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ def reap(daemon: Daemon) -> list[str]:
     """Remove abandoned containers, ours only; the names of those removed. Raises SandboxError."""
     with docker_errors("the containers cannot be listed"):
         ours = daemon.client.containers.list(all=True, filters={"label": OWNER}, ignore_removed=True)
-    # The images that setup makes say `amdkernel.owner=`: a container that somebody else starts from one inherits that.
+    # The images that setup makes say `amdkernel.owner=`: a container that a user starts from one inherits that.
     labelled = [container for container in ours if container.labels.get(OWNER)]
     abandoned = [container for container in labelled if is_abandoned(container.labels, now=time.time())]
     for container in abandoned:
@@ -25,7 +25,7 @@ def reap(daemon: Daemon) -> list[str]:
 
 
 def remove(container: "Container") -> None:
-    """Kill a container and remove it; one that is already going is left to that."""
+    """Kill a container and remove it; no effect on one whose removal has begun."""
     import docker.errors
 
     with docker_errors("a container cannot be removed"):

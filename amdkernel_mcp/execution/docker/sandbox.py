@@ -5,27 +5,26 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.docker.archive import pack, unpack
-from amdkernel_mcp.execution.docker.container import OUT, WORK, GpuDevice, Limits, container_options, limits_for
+from amdkernel_mcp.execution.docker.container import OUT, WORK, container_options
 from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
+from amdkernel_mcp.execution.docker.ending import ending_of_running, ending_of_stopped
 from amdkernel_mcp.execution.docker.job_script import LAST_LINE_BYTES, Ending, job_script, read_ending
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.pool import Background, WarmContainer, WarmPool
 from amdkernel_mcp.execution.docker.reaper import PERIOD_S, reap, remove
 from amdkernel_mcp.execution.docker.stream import Received
+from amdkernel_mcp.execution.gpus import GpuDevice
+from amdkernel_mcp.execution.limits import Limits, limits_for
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.results.job_answer import Isolation
 
-if TYPE_CHECKING:
-    from docker.models.containers import Container
-
 # stderr is cut to head and tail; past this the job is a log bomb and is ended.
 STDERR_LIMIT_BYTES = 16 << 20
-# Tar headers and padding of as many members as are read, beside the outputs themselves.
+# Tar headers and padding of as many members as are read, besides the outputs themselves.
 ARCHIVE_OVERHEAD_BYTES = 4 << 20
 # For moving the data and for the shell around the command, on a busy machine.
 TRANSFER_ALLOWANCE_S = 20.0
@@ -84,7 +83,7 @@ class DockerSandbox:
         timeout_s: float,
         output_limit_bytes: int = 256 << 20,
         on_stderr: Callable[[str], None] | None = None,
-        feed: StdinStream | None = None,
+        stdin_stream: StdinStream | None = None,
     ) -> Completed:
         """See `Sandbox.run`."""
         if self._closed.is_set():
@@ -100,28 +99,28 @@ class DockerSandbox:
             token=token,
             work=WORK,
             out=OUT,
-            fed=feed is not None,
+            has_stdin=stdin_stream is not None,
         )
         pool = self._pools[kind]
         warm = pool.take()
         try:
             received = warm.stream.exchange(
-                script + archive + (feed.begin() if feed else b""),
+                script + archive + (stdin_stream.begin() if stdin_stream else b""),
                 deadline=time.monotonic() + timeout_s + grace_s + TRANSFER_ALLOWANCE_S + len(archive) / 20e6,
                 stdout_limit=output_limit_bytes + ARCHIVE_OVERHEAD_BYTES,
                 stderr_limit=STDERR_LIMIT_BYTES,
                 finished=lambda stdout: read_ending(bytes(stdout[-LAST_LINE_BYTES:]), token) is not None,
                 stderr_mark=token.encode(),
                 on_line=on_stderr,
-                feed=feed,
+                stdin_stream=stdin_stream,
             )
-            ending = read_ending(bytes(received.stdout[-LAST_LINE_BYTES:]), token) or _ending_of(warm.container)
+            ending = self._ending(warm, received, token)
         finally:
             pool.destroy(warm)
         return _completed(received, ending, seconds=time.monotonic() - started, timeout_s=timeout_s)
 
     def close(self, *, keep_daemon: bool = False) -> None:
-        """Remove every container that this object started, and let go of the daemon."""
+        """Remove every container that this object started, and close the daemon's connections."""
         if self._closed.is_set():
             return
         self._closed.set()
@@ -147,6 +146,14 @@ class DockerSandbox:
                 raise
         return WarmContainer(container, stream)
 
+    def _ending(self, warm: WarmContainer, received: Received, token: str) -> Ending:
+        """How the job ended: as its last line says, else as Docker reports it. Raises SandboxError."""
+        if ending := read_ending(bytes(received.stdout[-LAST_LINE_BYTES:]), token):
+            return ending
+        if received.ended:
+            return ending_of_stopped(self._daemon, warm.container)
+        return ending_of_running(warm.container)
+
     def _reap_now_and_then(self) -> None:
         while not self._closed.is_set():
             try:
@@ -154,14 +161,6 @@ class DockerSandbox:
             except SandboxError:
                 return  # the daemon is gone; the next job says so
             self._closed.wait(PERIOD_S)
-
-
-def _ending_of(container: "Container") -> Ending:
-    """How a container ended that did not get to say so itself: killed for memory, or by us."""
-    with docker_errors("a sandbox container has vanished"):
-        container.reload()
-    state = container.attrs["State"]
-    return Ending(exit_code=int(state["ExitCode"]) or 137, out_of_memory=bool(state["OOMKilled"]))
 
 
 def _completed(received: Received, ending: Ending, *, seconds: float, timeout_s: float) -> Completed:

@@ -1,7 +1,7 @@
-"""Another machine's Docker socket, brought here by our own `ssh -N -L`; with the user's ssh settings, agent and jumps.
+"""Another machine's Docker socket, forwarded by `ssh -N -L` with the user's ssh settings, agent and jump hosts.
 
-docker-py's `ssh://` opens an ssh session per request and fails under load (sshd's MaxSessions); forwarded sockets are
-not counted.
+By hand, because docker-py's `ssh://` opens an ssh session per request and fails under load (sshd's MaxSessions);
+forwarded sockets are not counted.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from amdkernel_mcp.errors import SandboxError
 
 CONNECT_TIMEOUT_S = 30.0
 
-# ssh in the foreground of a shell whose watcher sees our end of a pipe close: also a killed server leaves no tunnel.
+# ssh in the foreground of a shell whose watcher sees our end of a pipe close: even a killed server leaves no tunnel.
 _UNTIL_STDIN_ENDS = 'exec 3<&0; (cat <&3 >/dev/null 2>&1; kill $$) 2>/dev/null & exec "$@" </dev/null 3<&-'
 
 
@@ -29,7 +29,7 @@ class Tunnel:
         self.url = f"unix://{folder / 'docker.sock'}"
 
     def close(self) -> None:
-        """End it."""
+        """End the ssh process and remove the socket."""
         self._process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=10)
@@ -55,10 +55,10 @@ def ssh_command(url: str, socket: Path) -> list[str]:
 
 
 def open_tunnel(url: str) -> Tunnel:
-    """A tunnel through which a daemon can be asked. Raises SandboxError with ssh's own words."""
+    """A tunnel to a daemon. Raises SandboxError with ssh's own message."""
     if shutil.which("ssh") is None:
         raise SandboxError("ssh is not installed", hint="`sudo apt-get install openssh-client`")
-    folder = Path(tempfile.mkdtemp(prefix="amdkernel-ssh-"))  # readable by us only: who opens the socket is root there
+    folder = Path(tempfile.mkdtemp(prefix="amdkernel-ssh-"))  # for us only: whoever opens the socket is root there
     socket = folder / "docker.sock"
     process = subprocess.Popen(
         ["/bin/sh", "-c", _UNTIL_STDIN_ENDS, "sh", *ssh_command(url, socket)],
@@ -75,9 +75,7 @@ def open_tunnel(url: str) -> Tunnel:
             process.terminate()
             said = process.stderr.read().strip()[-300:] if process.stderr else ""
             tunnel.close()
-            raise SandboxError(
-                f"ssh to {url} does not come up: {said or 'no answer'}", hint=f"try `ssh {_plain(url)} true`"
-            )
+            raise SandboxError(f"ssh to {url} fails: {said or 'no answer'}", hint=f"try `ssh {_plain(url)} true`")
         time.sleep(0.02)
     return tunnel
 

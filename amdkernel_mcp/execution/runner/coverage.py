@@ -18,6 +18,7 @@ REPORTER = "/opt/amdkernel/runner/report_coverage.py"
 TIMEOUT_S = 120
 MAX_FILE_BYTES = 256 << 20
 OUTPUT_LIMIT_BYTES = 64 << 20
+NO_DEVICE_CODE = "no device code in this file"
 
 
 class _Missing(BaseModel):
@@ -62,7 +63,10 @@ def read_files(paths: Sequence[Path]) -> dict[str, bytes]:
 
 
 def coverage_of_files(sandbox: Sandbox, files: Mapping[str, bytes]) -> CoverageResult:
-    """The report for each file, by name. Raises InputError for a file without device code, SandboxError."""
+    """The report for each file, by name; one without device code has a note.
+
+    Raises InputError where no file has device code, SandboxError.
+    """
     names = list(files)
     command = ["python3", "-s", REPORTER, TOOL, str(len(names))]
     inputs = {str(number): files[name] for number, name in enumerate(names)}
@@ -72,15 +76,17 @@ def coverage_of_files(sandbox: Sandbox, files: Mapping[str, bytes]) -> CoverageR
     for image in images:
         if not 0 <= image.file < len(names):
             raise SandboxError("the report is about a file that was not sent")
-        if image.image is None:
-            raise InputError(
-                "no device code in this file",
-                file=names[image.file],
-                hint="a code object, an offload bundle or a program that hipcc linked is wanted",
-            )
-        by_file[image.file].append(_image_coverage(image))
-    found = [FileCoverage(file=name, images=found) for name, found in zip(names, by_file, strict=True)]
-    complete = all(image.complete for file in found for image in file.images)
+        if image.image is not None:
+            by_file[image.file].append(_image_coverage(image))
+    found = [
+        FileCoverage(file=name, images=images, note=None if images else NO_DEVICE_CODE)
+        for name, images in zip(names, by_file, strict=True)
+    ]
+    if names and not any(by_file):
+        raise InputError(
+            NO_DEVICE_CODE, file=names[0], hint="name a code object, an offload bundle or a program that hipcc linked"
+        )
+    complete = all(file.images and all(image.complete for image in file.images) for file in found)
     return CoverageResult(complete=complete, files=found)
 
 
@@ -104,7 +110,7 @@ def coverage_of_arch(sandbox: Sandbox, arch: str) -> ArchCoverage:
 def _answer(done: Completed) -> list[str]:
     raw = done.files.get("coverage.jsonl")
     if raw is None or done.exit_code:
-        reason = "it passed its time" if done.timed_out else done.stderr.strip()[-500:] or f"exit code {done.exit_code}"
+        reason = "it took too long" if done.timed_out else done.stderr.strip()[-500:] or f"exit code {done.exit_code}"
         raise SandboxError(f"the files could not be decoded: {reason}")
     return raw.decode(errors="replace").splitlines()
 
@@ -113,7 +119,7 @@ def _parse(model: type[Line], line: str) -> Line:
     try:
         return model.model_validate(json.loads(line))
     except (ValueError, ValidationError):
-        raise SandboxError("the report of the sandbox has a line that is no report") from None
+        raise SandboxError("the report of the sandbox has a line that cannot be parsed") from None
 
 
 def _image_coverage(image: _Image) -> ImageCoverage:

@@ -1,20 +1,19 @@
-"""Runs somebody's HIP program, whole: on the emulator or a GPU, always in a sandbox, its output passed on as it comes.
+"""Runs a whole HIP program on the emulator or a GPU, always in a sandbox, and passes its output on as it comes.
 
 Nothing that such a program prints or returns is a measurement of ours.
 """
 
 import base64
 import binascii
-import posixpath
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from pathlib import Path
 from typing import Literal
 
 from amdkernel_mcp.errors import InputError, SandboxError
-from amdkernel_mcp.execution.docker.container import RUN_LIMITS
+from amdkernel_mcp.execution.limits import RUN_LIMITS
+from amdkernel_mcp.execution.runner.program_build import BUILT_FILES, build_program
+from amdkernel_mcp.execution.runner.program_files import Program
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.hardware.target import Target
@@ -22,55 +21,41 @@ from amdkernel_mcp.results.kernels import Finding
 from amdkernel_mcp.runner_protocol.records import PROGRAM, REPORT
 
 RUNNER = "/opt/amdkernel/runner/run_program.py"
+KEEPER = "/opt/amdkernel/runner/keep_files.py"
 EMULATOR = "/opt/amdkernel/emulator"
-SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".cu")
-COMPILE_TIMEOUT_S = 300.0
-MAX_INPUT_BYTES = 1 << 30
-VISIBLE = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # the caller's own count on the emulator
-_OURS = re.compile(r"(AMDKERNEL_|LD_|PYTHON).*|OUT")  # say which library is loaded, and where the report goes
 _SHOWN = 80  # characters of a line that differs
-_TELLING_S = 3.0  # of a program's time, at most: for telling of a kernel that did not end
+_REPORTING_S = 3.0  # of a program's time, at most: for the report of a kernel that did not end
 # libomp starts a thread per CPU of the host, and gives up where the sandbox has no room for one.
 _OPENMP = (
     f"OMP_NUM_THREADS=$(n=$(nproc); echo $((n < {RUN_LIMITS.cpus:.0f} ? n : {RUN_LIMITS.cpus:.0f})))",
     f"OMP_THREAD_LIMIT={RUN_LIMITS.processes // 2}",
 )
 
-Stream = Literal["stdout", "stderr"]
+Stream = Literal["stdout", "stderr", "build"]
+"""The program's own two, and what its compiler or its build prints before."""
+
 _STREAM_OF: Mapping[str, Stream] = {"o": "stdout", "e": "stderr"}
-
-
-@dataclass(frozen=True)
-class Program:
-    """What is to run. `files` lie beside it, by name; `source` tells that it must be compiled first."""
-
-    name: str
-    content: bytes
-    source: bool
-    arguments: tuple[str, ...] = ()
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    flags: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-    visible: Mapping[str, str] = field(default_factory=dict)  # the caller's variables of VISIBLE
+_EXIT_CODE = "x"  # the letter of the runner's last line
 
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """How it ended. `code` is the program's own, or 128 + N for signal N; `ended` is why it has none of its own."""
+    """How it ended. `code` is the program's own, or 128 + N for signal N; `ended` says why it has none of its own."""
 
     code: int
     ended: str | None = None
     compiled: bool = True
     findings: tuple[Finding, ...] = ()
-    stops: tuple[Finding, ...] = ()  # what stopped a kernel where nobody asked for a close look: no failure of ours
-    overruns: tuple[Finding, ...] = ()  # accesses beyond memory's blocks, which a GPU lets pass: no failure
+    stops: tuple[Finding, ...] = ()  # what stopped a kernel without a check being asked for: not our verdict
+    overruns: tuple[Finding, ...] = ()  # accesses beyond an allocation that stop no GPU: no failure
     reports: Mapping[int, Mapping[str, bytes]] = field(default_factory=dict)  # the emulator's, by order
+    files: Mapping[str, bytes] = field(default_factory=dict)  # that were built or written, where they are kept
 
 
 @dataclass(frozen=True)
 class Look:
-    """How closely the emulator looks on: `schedules` are other orders of waves and workgroups whose output is compared,
-    `order` is the seed of the one to run in."""
+    """What the emulator checks. `schedules`: how many other orders of waves and workgroups are compared; `order`: the
+    seed of the one to run in."""
 
     memory: bool = False
     races: bool = False
@@ -91,54 +76,6 @@ class Look:
 NO_LOOK = Look()
 
 
-def read_environment(given: Sequence[str]) -> dict[str, str]:
-    """Variables for the program, from NAME=VALUE each; a later one wins. Raises InputError."""
-    variables: dict[str, str] = {}
-    for item in given:
-        name, equals, value = item.partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            raise InputError(f"{item!r} is not of the form NAME=VALUE")
-        if _OURS.fullmatch(name):
-            raise InputError(f"{name} is the sandbox's own: the program cannot be given another one")
-        variables[name] = value
-    return variables
-
-
-def read_program(
-    path: Path,
-    arguments: Sequence[str],
-    files: Sequence[Path],
-    flags: Sequence[str] = (),
-    *,
-    environment: Sequence[str] = (),
-    caller: Mapping[str, str] | None = None,
-) -> Program:
-    """The program at `path`, or the source of one, with the files and variables that it wants.
-
-    caller: the environment of who runs it, of which the variables in VISIBLE are kept. Raises InputError.
-    """
-    variables = read_environment(environment)
-    visible = {name: (caller or {})[name] for name in VISIBLE if name in (caller or {})}
-    content = _read(path)
-    source = path.suffix in SOURCES
-    if not source and not content.startswith(b"\x7fELF"):
-        raise InputError(
-            "this is neither an x86-64 program nor a source file",
-            file=str(path),
-            hint=f"sources end in {', '.join(SOURCES)}",
-        )
-    if flags and not source:
-        raise InputError("compiler flags go with a source file only", file=str(path))
-    beside: dict[str, bytes] = {}
-    for file in files:
-        if file.name in beside or file.name in (path.name, PROGRAM):
-            raise InputError(f"two files would be called {file.name} beside the program", file=str(file))
-        beside[file.name] = _read(file)
-    if sum(map(len, beside.values())) + len(content) > MAX_INPUT_BYTES:
-        raise InputError(f"program and files together may have {MAX_INPUT_BYTES >> 30} GiB at most", file=str(path))
-    return Program(path.name, content, source, tuple(arguments), beside, tuple(flags), variables, visible)
-
-
 def run_program(
     sandbox: Sandbox,
     target: Target,
@@ -151,50 +88,95 @@ def run_program(
     look: Look = NO_LOOK,
     stdin: int | None = None,
 ) -> ProgramRun:
-    """Compile `program` if it is a source, and run it on `target`; on the emulator, `look` at what its kernels do.
+    """Build `program` where it is not built, and run it on `target`; on the emulator, with the checks of `look`.
 
     stdin: a descriptor that the program's own is read from; None: it is empty. Further runs get what the first one got.
 
-    Raises SandboxError when the sandbox cannot, InputError where a GPU should be looked at.
+    Raises SandboxError when the sandbox fails, InputError for checks on a GPU.
     """
     if target.kind != "emulator" and look != NO_LOOK:
         raise InputError("only the emulator can look for mistakes", hint="--target emulator:gfx942")
-    executable = program.content
-    if program.source:
-        on_progress(f"compiling {program.name} for {target.arch}")
-        compiled = _compile(sandbox, target, program)
-        on_output("stderr", compiled.stderr.encode())
-        if compiled.exit_code or PROGRAM not in compiled.files:
-            return ProgramRun(code=1, ended=_why_not_compiled(compiled), compiled=False)
-        executable = compiled.files[PROGRAM]
+    built = build_program(sandbox, target.arch, program, lambda piece: on_output("build", piece), on_progress)
+    if built.failed:
+        return ProgramRun(code=1, ended=built.failed, compiled=False)
+    program = replace(program, path=built.path)
+    files = {**program.files, **built.files}
+    stdin_stream = StdinStream(stdin)
 
-    feed = StdinStream(stdin)
-
-    def once(how: Look, show: Callable[[Stream, bytes], None], feed: StdinStream) -> Completed:
-        return sandbox.run(
+    def once(how: Look, show: Callable[[Stream, bytes], None], stdin_stream: StdinStream) -> _Run:
+        exit_code = _ExitCode()
+        done = sandbox.run(
             "run",
             run_command(target, program, devices, how, timeout_s),
-            {**program.files, PROGRAM: executable},
+            files,
             timeout_s=timeout_s,
-            on_stderr=_reader(show),
-            feed=feed,
+            on_stderr=_reader(show, exit_code),
+            stdin_stream=stdin_stream,
         )
+        return _Run(done, exit_code)
 
     on_progress(f"running {program.name}")
     printed = bytearray()
-    done = once(look, _recorder(printed, on_output), feed)
+    first = once(look, _recorder(printed, on_output), stdin_stream)
     findings: list[Finding] = []
-    reports = {look.order: {**done.files, PROGRAM: executable}}
+    reports = {look.order: first.report(files[program.path])}
     for seed in range(1, look.schedules + 1):
         on_progress(f"running {program.name} in the order of seed {seed}")
         again = bytearray()
-        same = StdinStream(None, already=bytes(feed.seen))
+        same = StdinStream(None, already=bytes(stdin_stream.seen))
         other = once(replace(look, order=seed), _recorder(again, None), same)
-        reports[seed] = {**other.files, PROGRAM: executable}
-        if (other.exit_code, again) != (done.exit_code, printed):
-            findings.append(_differs(seed, done.exit_code, printed, other.exit_code, again))
+        reports[seed] = other.report(files[program.path])
+        if (other.done.exit_code, again) != (first.done.exit_code, printed):
+            findings.append(_differs(seed, first.done.exit_code, printed, other.done.exit_code, again))
             break
-    return replace(_ending(done, timeout_s), findings=tuple(findings), reports=reports)
+    kept = {**built.files, **first.written()} if program.keep else {}
+    return replace(first.ending(timeout_s), findings=tuple(findings), reports=reports, files=kept)
+
+
+@dataclass
+class _ExitCode:
+    """What the runner in the sandbox records last: whether the program has `ended`, and its exit code.
+
+    None: it could not be started. So 124 to 127 are the program's own where the record says so, and those of the
+    sandbox's shell where there is none.
+    """
+
+    ended: bool = False
+    code: int | None = None
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One run of the program in a sandbox."""
+
+    done: Completed
+    exit_code: _ExitCode
+
+    def report(self, executable: bytes) -> dict[str, bytes]:
+        """The emulator's files, and the program for its lines."""
+        ours = {name: content for name, content in self.done.files.items() if not name.startswith(BUILT_FILES)}
+        return {**ours, PROGRAM: executable}
+
+    def written(self) -> dict[str, bytes]:
+        """The files that the program made or changed."""
+        files = self.done.files.items()
+        return {name.removeprefix(BUILT_FILES): content for name, content in files if name.startswith(BUILT_FILES)}
+
+    def ending(self, timeout_s: float) -> ProgramRun:
+        """Raises SandboxError where the program was neither run nor ended for a limit."""
+        done, record = self.done, self.exit_code
+        if done.out_of_memory:
+            return ProgramRun(137, "the program was ended: it needed more memory than the sandbox has")
+        if record.ended and record.code is not None:
+            return ProgramRun(record.code)
+        if record.ended:
+            return ProgramRun(127, "the program cannot be started")
+        if done.timed_out:
+            return ProgramRun(124, f"the program was ended: it ran for more than {timeout_s:g} s")
+        if done.truncated:
+            return ProgramRun(137, "the program was ended: it printed more than the sandbox passes on")
+        why = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.exit_code}"
+        raise SandboxError(f"the sandbox did not run the program: {why}")
 
 
 def _recorder(into: bytearray, show: Callable[[Stream, bytes], None] | None) -> Callable[[Stream, bytes], None]:
@@ -232,76 +214,40 @@ def run_command(target: Target, program: Program, devices: int, look: Look, time
         options = f"arch={target.arch},devices={devices},{look.options()}"
         environment += [f"AMDKERNEL_EMULATOR_OPTIONS={options}"]
         environment += [f'AMDKERNEL_EMULATOR_REPORT="$OUT/{REPORT}"', 'AMDKERNEL_EMULATOR_OBJECTS="$OUT"']
-    script = f'chmod u+x {PROGRAM} && exec env {" ".join(environment)} "$@"'
+    script = f'chmod u+x "$0" && exec env {" ".join(environment)} "$@"'
     variables = [f"{name}={value}" for name, value in own.items()]
-    ending = [f"--end-in={timeout_s - min(_TELLING_S, timeout_s / 2):g}"] if target.kind == "emulator" else []
+    ending = [f"--end-in={timeout_s - min(_REPORTING_S, timeout_s / 2):g}"] if target.kind == "emulator" else []
     return [
         "sh",
         "-c",
         script,
-        PROGRAM,
+        f"./{program.path}",
         *variables,
+        *(["python3", "-s", KEEPER] if program.keep else []),
         "python3",
         "-s",
         RUNNER,
         *ending,
         "--fed",
-        f"./{PROGRAM}",
+        f"./{program.path}",
         *program.arguments,
     ]
 
 
-def _compile(sandbox: Sandbox, target: Target, program: Program) -> Completed:
-    # -x hip, because hipcc takes .cpp for HIP and .cc, .cxx for plain C++.
-    script = f'exec hipcc -x hip --offload-arch={target.arch} -gline-tables-only -O2 -I. -o "$OUT/{PROGRAM}" "$@"'
-    names = [program.name, *(name for name in program.files if posixpath.splitext(name)[1] in SOURCES)]
-    return sandbox.run(
-        "compile",
-        ["sh", "-c", script, "compile", *names, *program.flags],
-        {program.name: program.content, **program.files},
-        timeout_s=COMPILE_TIMEOUT_S,
-    )
-
-
-def _why_not_compiled(done: Completed) -> str:
-    if done.timed_out:
-        return f"the compiler did not end within {COMPILE_TIMEOUT_S:.0f} s"
-    return "it does not compile"
-
-
-def _ending(done: Completed, timeout_s: float) -> ProgramRun:
-    if done.timed_out:
-        return ProgramRun(124, f"the program was ended: it ran for more than {timeout_s:g} s")
-    if done.out_of_memory:
-        return ProgramRun(137, "the program was ended: it needed more memory than the sandbox has")
-    if done.exit_code and done.truncated:
-        return ProgramRun(137, "the program was ended: it printed more than the sandbox lets through")
-    if done.exit_code == 125:
-        raise SandboxError("the sandbox could not take the program and its files")
-    return ProgramRun(done.exit_code)
-
-
-def _reader(on_output: Callable[[Stream, bytes], None]) -> Callable[[str], None]:
+def _reader(on_output: Callable[[Stream, bytes], None], exit_code: _ExitCode) -> Callable[[str], None]:
     """Takes the lines of sandbox/runner/run_program.py apart; anything else is shown as it is."""
 
     def read(line: str) -> None:
-        stream = _STREAM_OF.get(line[:1])
+        kind = line[:1]
         try:
-            piece = base64.b64decode(line[1:], validate=True) if stream else None
+            piece = base64.b64decode(line[1:], validate=True) if kind in (*_STREAM_OF, _EXIT_CODE) else None
         except binascii.Error:
             piece = None
-        if stream and piece is not None:
-            on_output(stream, piece)
-        else:
+        if piece is None:
             on_output("stderr", f"{line}\n".encode())
+        elif kind == _EXIT_CODE:
+            exit_code.ended, exit_code.code = True, int(piece) if piece.isdigit() else None
+        else:
+            on_output(_STREAM_OF[kind], piece)
 
     return read
-
-
-def _read(path: Path) -> bytes:
-    try:
-        if not path.is_file():
-            raise InputError("there is no such file", file=str(path))
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None

@@ -21,16 +21,14 @@ from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
 from amdkernel_mcp.execution.docker.image import (
     DATE,
     HIP_RELEASES,
-    STEPS,
     SUITES,
-    Step,
     base_name,
     find_image,
-    step_files,
-    step_name,
+    image_name,
 )
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.reaper import remove
+from amdkernel_mcp.execution.layers import STEPS, Step, step_files, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 from amdkernel_mcp.execution.setup.hip_python import hip_python
 from amdkernel_mcp.execution.setup.rootfs import debian_system, root_file_system
@@ -43,7 +41,7 @@ Progress = Callable[[str], None]
 _HOME = "/opt/amdkernel"
 _BUILD_TIMEOUT_S = 900.0
 # The times of files and folders that the build touched would differ from build to build. What cannot be changed here
-# (/proc, /dev, files that Docker mounts) is no part of the layer.
+# (/proc, /dev, files that Docker mounts) is not in the layer.
 _SAME_TIMES = (
     'find / -xdev -newermt "@$SOURCE_DATE_EPOCH" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} + '
     "2>/dev/null || true"
@@ -70,9 +68,12 @@ def setup(settings: Settings, progress: Progress, *, host: str | None = None) ->
     daemon = connect(docker_url(settings, host))
     built: list[str] = []
     try:
-        with _only_one_at_a_time(settings):
-            name, base = _base_image(daemon, settings, progress, built)
-            name, image = _layers(daemon, name, base, settings, progress, built)
+        name = image_name(settings)
+        image = find_image(daemon, name)
+        if image is None:
+            with _only_one_at_a_time(settings):
+                name, base = _base_image(daemon, settings, progress, built)
+                name, image = _layers(daemon, name, base, settings, progress, built)
         seconds = time.monotonic() - started
         return SetupReport(name, str(image.id), tuple(built), seconds, image.labels.get(SUITES))
     finally:

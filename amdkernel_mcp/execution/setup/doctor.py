@@ -1,4 +1,4 @@
-"""`amdkernel doctor`: what is there, what is missing, and the one command that mends it."""
+"""`amdkernel doctor`: what works, what is missing, and the one command that fixes it."""
 
 import os
 import shutil
@@ -11,13 +11,14 @@ from amdkernel_mcp.execution.docker.daemon import Daemon, connect, local_socket
 from amdkernel_mcp.execution.docker.image import SUITES, find_image, image_name, settled
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
+from amdkernel_mcp.execution.setup.packages import debian_packages
 from amdkernel_mcp.results.machine import DoctorCheck, DoctorResult
 
 _SETUP = "amdkernel setup"
 _NEEDED_BYTES = 3 << 30
 
-# One job that looks at all the parts; a part that is missing prints nothing after its name.
-_LOOK = """cd /opt/amdkernel
+# One job that inspects all parts; a part that is missing prints nothing after its name.
+_INSPECT = """cd /opt/amdkernel
 echo "toolchain $(cat toolchain)"
 echo "emulator $(ls emulator/libamdhip64.so)"
 echo "runner $(PYTHONPATH=python:runner LD_LIBRARY_PATH=emulator python3 -c 'from hip import hip; print("hip-python")')"
@@ -25,12 +26,14 @@ echo "runner $(PYTHONPATH=python:runner LD_LIBRARY_PATH=emulator python3 -c 'fro
 
 
 def doctor(settings: Settings) -> DoctorResult:
-    """All checks, in the order in which they depend on each other. Starts nothing and mends nothing."""
-    checks = [*_sandbox(settings), _docs_index(settings), _gpu(), _disk(settings)]
-    return DoctorResult(ok=all(check.status != "missing" for check in checks), checks=checks)
+    """All checks, in the order in which they depend on each other. Starts nothing and fixes nothing."""
+    packages: list[str] = []
+    checks = [*_sandbox(settings, packages), _docs_index(settings), _gpu(), _disk(settings)]
+    return DoctorResult(ok=all(check.status != "missing" for check in checks), checks=checks, packages=packages)
 
 
-def _sandbox(settings: Settings) -> Iterator[DoctorCheck]:
+def _sandbox(settings: Settings, packages: list[str]) -> Iterator[DoctorCheck]:
+    """The checks of the sandbox; `packages` gets what is installed in it."""
     if uses_no_containers(settings):
         remedy = None if settings.isolation == "none" else "sudo apt-get install docker.io"
         found = "not used: jobs run as subprocesses, isolation none"
@@ -46,7 +49,7 @@ def _sandbox(settings: Settings) -> Iterator[DoctorCheck]:
         if image.status == "missing":
             yield from (_unknown(name) for name in ("toolchain", "emulator", "runner"))
             return
-    yield from _parts(settings)
+    yield from _parts(settings, packages)
 
 
 def _docker(settings: Settings) -> DoctorCheck:
@@ -77,7 +80,7 @@ def _describe(daemon: Daemon) -> DoctorCheck:
 
 
 def _docker_remedy() -> str:
-    """The command that mends a daemon that does not answer: install, start, or join its group."""
+    """The command that fixes a daemon that does not answer: install, start, or join its group."""
     socket = local_socket()
     if socket and not os.access(socket.removeprefix("unix://"), os.W_OK):
         return "sudo usermod -aG docker $USER, then log in again"
@@ -104,15 +107,16 @@ def _image(settings: Settings) -> DoctorCheck:
     return DoctorCheck(name="image", status="ok", found=found)
 
 
-def _parts(settings: Settings) -> Iterator[DoctorCheck]:
-    """What a job in the sandbox finds there: proves the sandbox itself as well."""
+def _parts(settings: Settings, packages: list[str]) -> Iterator[DoctorCheck]:
+    """The parts that a job in the sandbox finds, which also proves that the sandbox works."""
     try:
         sandbox = open_sandbox(settings)
     except AmdkernelError as error:
         yield DoctorCheck(name="sandbox", status="missing", found=error.message, remedy=error.hint)
         return
     try:
-        done = sandbox.run("run", ["sh", "-c", _LOOK], {}, timeout_s=60)
+        done = sandbox.run("run", ["sh", "-c", _INSPECT], {}, timeout_s=60)
+        packages += [f"{found.name} {found.version} {found.architecture}" for found in debian_packages(sandbox)]
     except AmdkernelError as error:
         yield DoctorCheck(name="sandbox", status="missing", found=error.message, remedy=error.hint)
         return
@@ -129,7 +133,7 @@ def _parts(settings: Settings) -> Iterator[DoctorCheck]:
 
 
 def _unknown(name: str) -> DoctorCheck:
-    return DoctorCheck(name=name, status="missing", found="cannot be looked at before that", remedy=_SETUP)
+    return DoctorCheck(name=name, status="missing", found="not checked: it needs the above", remedy=_SETUP)
 
 
 def _docs_index(settings: Settings) -> DoctorCheck:

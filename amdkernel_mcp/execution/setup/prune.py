@@ -1,17 +1,21 @@
-"""`amdkernel setup --prune`: give back the disk space of sandbox images that other versions of amdkernel-mcp left."""
+"""`amdkernel setup --prune`: remove the sandbox images that other versions of amdkernel-mcp left."""
 
 from collections.abc import Callable, Iterable
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
-from amdkernel_mcp.execution.docker.image import STEPS, base_name, settled, step_name
+from amdkernel_mcp.execution.docker.image import base_name, settled
+from amdkernel_mcp.execution.layers import STEPS, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 
 REPOSITORIES = ("amdkernel-base", *(step.repository for step in STEPS))
 
 
 def prune(settings: Settings, progress: Callable[[str], None], *, host: str | None = None) -> tuple[str, ...]:
-    """Remove our images that these settings and this version do not use; those removed. Raises SandboxError."""
+    """The names of our images that were removed because these settings and this version do not use them.
+
+    Raises SandboxError.
+    """
     if host is None and uses_no_containers(settings):
         return ()
     daemon = connect(docker_url(settings, host))
@@ -25,7 +29,7 @@ def prune(settings: Settings, progress: Callable[[str], None], *, host: str | No
 
 
 def layer_names(settings: Settings) -> frozenset[str]:
-    """The base image of these settings and all that stands on it."""
+    """The base image of these settings and the layers on it."""
     names = [base_name(settings)]
     for step in STEPS:
         names.append(step_name(step, names[-1]))
@@ -44,7 +48,7 @@ def remove_images(daemon: Daemon, repositories: Iterable[str], *, keep: frozense
             try:
                 daemon.client.images.remove(name)
             except docker.errors.APIError as refusal:
-                if refusal.status_code not in (404, 409):  # 404: somebody else was quicker; 409: a container uses it
+                if refusal.status_code not in (404, 409):  # 404: it has been removed already; 409: a container uses it
                     raise
             else:
                 removed.append(name)

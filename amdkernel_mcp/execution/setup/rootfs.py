@@ -65,7 +65,7 @@ class DebianSystem:
 
 
 def debian_system(settings: Settings) -> DebianSystem:
-    """The system that these settings ask for. Raises ToolchainError when a suite cannot be had or has expired."""
+    """The system that these settings ask for. Raises ToolchainError when a suite is not available or has expired."""
     hip = hip_release(settings)
     suites = dict.fromkeys((settings.debian_suite, *_FURTHER_SUITES[hip]))
     releases = tuple(find_release(suite, settings.debian_mirror) for suite in suites)
@@ -90,7 +90,7 @@ def root_file_system(system: DebianSystem, progress: Callable[[str], None]) -> I
             f"installing HIP {system.hip} from Debian {system.described}: {len(system.packages)} packages "
             "and their dependencies (about 250 MB)"
         )
-        with _pieces(command, scratch, system.date, progress) as pieces:
+        with byte_stream(command, scratch, system.date, progress) as pieces:
             yield pieces
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -169,7 +169,7 @@ def _scratch_folder() -> str | None:
 
 
 @contextlib.contextmanager
-def _pieces(
+def byte_stream(
     command: list[str], scratch: Path, date: datetime, progress: Callable[[str], None]
 ) -> Iterator[Iterator[bytes]]:
     """What the command prints to stdout. A failure is raised while the pieces are read: a cut tar must not count."""
@@ -194,6 +194,10 @@ def _pieces(
         if process.poll() is None:
             process.terminate()  # it removes what it mounted
             process.wait()
+        listener.join()
+        for pipe in (process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
 
 
 def _listen(stderr: "Iterator[bytes]", last: list[str], progress: Callable[[str], None]) -> None:

@@ -1,57 +1,17 @@
 /*
- * Checks that look on while waves run: uses of unset memory, stores to inputs, races.
+ * Checks of running waves: uses of unset memory, stores to inputs, races.
  *
- * A finding does not stop a wave. Findings are told once for each instruction (of races: for each pair), with a count.
+ * A finding does not stop a wave. Each instruction (for races: each pair) has one finding with a count.
  */
 #ifndef AMDKERNEL_CHECKS_H
 #define AMDKERNEL_CHECKS_H
 
 #include "machine/machine.h"
 
-#include "checks/races/annotations.h"
-
-typedef struct Races Races;
-
-/* What one worker has found. */
-struct Findings {
-    Finding found[MAX_FINDINGS];
-    u64 at[MAX_FINDINGS]; /* the instruction that did it last, by its number among those that the worker has run */
-    u32 count;
-};
-
-struct Checks {
-    const Note *notes; /* of each instruction */
-    Races *races; /* NULL: not looked for */
-    u8 *reads_arguments; /* of each instruction: it has read one of the kernel's own */
-};
-
 bool checks_create(Worker *k, Memory *m, const Dispatch *d);
 void checks_destroy(Worker *k);
-/* The worker's findings are added to those of others. */
-void findings_gather(const Worker *k, Outcome *out);
-
-/* races.c */
-bool races_in_part(const Races *r);
-
-/* ---- findings.c ---- */
-
-/* The finding of this kind at this instruction (and, for races, with this partner), counted once more; the first time
- * it is empty but for its key. NULL when there is no room for another. Without checks there are findings as well:
- * accesses beyond a block that hardware lets pass. */
-Finding *finding_at(Worker *k, OutcomeKind kind, u64 pc, u64 partner_pc);
-
-/* The place of an access, as a fault tells it, but for the instruction's text, which is added in the end. */
-Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
-               bool store);
-/* An instruction, and the calls that led there. */
-typedef struct { u64 at, callers[CALLERS]; } Place;
-Place place_in_code(const Wave *w, const Inst *i);
-/* `use`: of an unset value that was loaded at `f`; else NULL. */
-void report_finding(Wave *w, const Fault *f, const Place *use);
-/* `lanes` reach beyond a block or LDS, the one that `lane` and `address` name first; by `off` bytes at most. */
-void report_overrun(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, bool store, u32 lanes,
-                    u64 off);
-
+/* Adds what the worker's checks know of the dispatch to its outcome. */
+void checks_gather(const Worker *k, Outcome *out);
 /* ---- the loop of a wave that is followed step by step ---- */
 
 /* True while every instruction of the wave must be looked at. */
@@ -59,5 +19,12 @@ bool checks_follow(const Wave *w);
 /* Around one instruction. */
 void checks_before(Wave *w, const Inst *i);
 void checks_after(Wave *w, const Inst *i);
+
+/* ---- what is known of a workgroup; nothing without checks ---- */
+
+bool checks_group_create(GroupShadow **out, const Worker *k, u32 lds_bytes);
+void checks_group_destroy(GroupShadow **shadow);
+void checks_group_start(GroupShadow *g, const Worker *k, u64 number, u32 waves);
+void checks_group_barrier(GroupShadow *g, const Worker *k);
 
 #endif

@@ -1,9 +1,10 @@
 /* The list of what checks found: one entry for each kind and instruction. */
+#include "checks/findings.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "checks/checks.h"
-#include "checks/races/overlap.h"
+#include "machine/fault.h"
 
 static Finding *find_or_add(Findings *c, OutcomeKind kind, u64 pc, u64 partner_pc)
 {
@@ -20,7 +21,7 @@ static Finding *find_or_add(Findings *c, OutcomeKind kind, u64 pc, u64 partner_p
     return &c->found[c->count++];
 }
 
-/* An instruction tells lane by lane, or register by register, as it comes: that is one time. */
+/* An instruction reports lane by lane or register by register: that counts as one time. */
 static void count_time(Worker *k, Finding *f)
 {
     u64 *last = &k->findings->at[f - k->findings->found], now = k->clock - k->budget;
@@ -29,7 +30,7 @@ static void count_time(Worker *k, Finding *f)
     *last = now;
 }
 
-Finding *finding_at(Worker *k, OutcomeKind kind, u64 pc, u64 partner_pc)
+Finding *findings_at(Worker *k, OutcomeKind kind, u64 pc, u64 partner_pc)
 {
     if (!k->findings)
         k->findings = calloc(1, sizeof *k->findings);
@@ -46,26 +47,26 @@ static u64 address_of(const Wave *w, const Inst *i)
     return p->address + p->offset_of[at];
 }
 
-Fault place_of(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
+Fault findings_place(const Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
                bool store)
 {
     Fault f = {.kind = kind, .pc = address_of(w, i), .wave = w->index, .lane = lane, .space = space,
                .address = address, .bytes = bytes, .store = store};
     memcpy(f.workgroup, w->workgroup, sizeof f.workgroup);
-    list_callers(w, f.callers);
+    fault_callers(w, f.callers);
     return f;
 }
 
-Place place_in_code(const Wave *w, const Inst *i)
+Place findings_code_place(const Wave *w, const Inst *i)
 {
     Place p = {.at = address_of(w, i)};
-    list_callers(w, p.callers);
+    fault_callers(w, p.callers);
     return p;
 }
 
-void report_finding(Wave *w, const Fault *fault, const Place *use)
+void findings_report(Wave *w, const Fault *fault, const Place *use)
 {
-    Finding *f = finding_at(w->worker, fault->kind, fault->pc, 0);
+    Finding *f = findings_at(w->worker, fault->kind, fault->pc, 0);
     if (!f || f->count > 1)
         return;
     f->fault = *fault;
@@ -75,14 +76,14 @@ void report_finding(Wave *w, const Fault *fault, const Place *use)
     }
 }
 
-void report_overrun(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, bool store, u32 lanes,
+void findings_report_overrun(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, bool store, u32 lanes,
                     u64 off)
 {
-    Finding *f = finding_at(w->worker, OUTCOME_OUT_OF_BOUNDS, address_of(w, i), 0);
+    Finding *f = findings_at(w->worker, OUTCOME_OUT_OF_BOUNDS, address_of(w, i), 0);
     if (!f)
         return;
     if (f->count == 1)
-        f->fault = place_of(w, i, OUTCOME_OUT_OF_BOUNDS, space, lane, address, bytes, store);
+        f->fault = findings_place(w, i, OUTCOME_OUT_OF_BOUNDS, space, lane, address, bytes, store);
     f->lanes += lanes;
     f->off = off > f->off ? off : f->off;
 }
@@ -96,8 +97,6 @@ static void name_instruction(const Program *p, Fault *f)
 
 void findings_gather(const Worker *k, Outcome *out)
 {
-    if (k->checks)
-        out->races_in_part |= races_in_part(k->checks->races) || overlap_in_part(k->dispatch->overlap);
     if (!k->findings)
         return;
     if (!out->findings)

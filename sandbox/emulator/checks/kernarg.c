@@ -1,9 +1,10 @@
 /*
  * Arguments of a kernel that are read beyond their end. Behind them lie the hidden ones, which kernels read as well, so
- * that bounds alone do not tell. But an instruction that reads an argument has no business there.
+ * that bounds alone do not find the mistake. But an instruction that reads an argument must not read a hidden one.
  */
-#include "checks/checks.h"
-#include "checks/observers.h"
+#include "checks/kernarg.h"
+
+#include "checks/shadow.h"
 
 static bool is_argument(const Dispatch *d, u64 address) { return address - d->kernarg < d->kernarg_bytes; }
 static bool is_hidden(const Dispatch *d, u64 address)
@@ -11,7 +12,7 @@ static bool is_hidden(const Dispatch *d, u64 address)
     return is_argument(d, address) && address - d->kernarg >= d->explicit_bytes;
 }
 
-void check_arguments(Wave *w, const Inst *i, AddressSpace space, const u64 *address, u64 active, u32 bytes)
+void kernarg_check(Wave *w, const Inst *i, AddressSpace space, const u64 *address, u64 active, u32 bytes)
 {
     const Dispatch *d = w->worker->dispatch;
     if (!d->explicit_bytes || !active || !is_argument(d, address[__builtin_ctzll(active)]))
@@ -21,8 +22,8 @@ void check_arguments(Wave *w, const Inst *i, AddressSpace space, const u64 *addr
         *reads |= active >> l & 1 && is_argument(d, address[l]) && !is_hidden(d, address[l]);
     for (u32 l = 0; *reads && l < LANES; l++)
         if (active >> l & 1 && is_hidden(d, address[l])) {
-            Fault f = place_of(w, i, OUTCOME_OUT_OF_BOUNDS, space, l, address[l], bytes, false);
-            report_finding(w, &f, NULL);
+            Fault f = findings_place(w, i, OUTCOME_OUT_OF_BOUNDS, space, l, address[l], bytes, false);
+            findings_report(w, &f, NULL);
             return;
         }
 }

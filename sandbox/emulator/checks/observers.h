@@ -1,35 +1,32 @@
 /*
- * Who looks on while waves touch memory: models that count, checks that find mistakes.
+ * Observers of memory accesses: models that count, and checks that find mistakes.
  *
- * access.c and the LDS and scalar handlers tell each access once, after its bounds were checked and before it takes
- * effect. Without a watcher that costs one predictable branch.
+ * access.c and the LDS and scalar handlers report each access once, after its bounds were checked and before it takes
+ * effect. Without an observer that costs one predictable branch.
  */
 #ifndef AMDKERNEL_WATCH_H
 #define AMDKERNEL_WATCH_H
 
 #include "machine/machine.h"
 
-typedef enum { WATCH_COUNTERS = 1, WATCH_MEMORY = 2, WATCH_RACES = 4 } Watcher;
+typedef enum { OBSERVE_COUNTERS = 1, OBSERVE_MEMORY = 2, OBSERVE_RACES = 4 } Observer;
 
-/* What a memory instruction's row says in detail[2]. */
-typedef enum { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC } AccessKind;
-
-u32 watchers_of(const Dispatch *d);
+u32 observers_of(const Dispatch *d);
 
 /* `bytes` at address[l] for each lane l of `active`. */
-void watch_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
+void observe_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
 /* Likewise at offsets within the workgroup's LDS. */
-void watch_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+void observe_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
 /* These lanes load from beyond LDS, and get zero. */
-void watch_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes);
+void observe_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes);
 /* Likewise within each lane's scratch. */
-void watch_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+void observe_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
 /* A scalar load of `bytes` for the wave as a whole. */
-void watch_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
+void observe_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
 /* The wave has come to a barrier. */
-void watch_barrier(Wave *w);
+void observe_barrier(Wave *w);
 
 /* A scalar load whose two low address bits are ignored, though they are set. */
-void watch_misaligned(Wave *w, const Inst *i, u64 address, u32 bytes);
+void observe_misaligned(Wave *w, const Inst *i, u64 address, u32 bytes);
 
 #endif

@@ -1,32 +1,33 @@
-/* What the checks know of a resident workgroup and its waves. */
+/* What the checks know of a resident workgroup, its waves and the worker: types only. */
 #ifndef AMDKERNEL_SHADOW_H
 #define AMDKERNEL_SHADOW_H
 
-#include "checks/checks.h"
+#include "checks/findings.h"
 
 enum { REGISTER_NUMBERS = FIRST_VGPR + VECTOR_REGISTERS, MAX_ORIGINS = 32, MAX_GROUP_WAVES = 32 };
 
-/* ---- taint.c, taint_flow.c, taint_compute.c: unset values on their way through registers ---- */
+/* ---- uninit/: uninitialised values on their way through registers ---- */
 
-/* Where unset values were loaded, one for each instruction that did, and where they were first computed with (0: nowhere). */
+/* Where uninitialised values were loaded, one for each loading instruction, and where they were first used in a
+ * computation (0: nowhere). */
 typedef struct { Fault load; Place use; } Origin;
 typedef struct { Origin known[MAX_ORIGINS]; u32 count; } Origins;
 
-/* What is known of a lane's register beside its unset bits. */
+/* Flags of a lane's register, in addition to its unset bits. */
 enum {
-    BLANK = 16, /* nothing but constants and unset values went into the whole register */
-    PLACED = 64, /* its bits are where they were in the memory that Taint.placed tells of */
-    MIXED = 32, /* it is as it was loaded, together with bytes that are set: a struct's padding, or a member not in use */
+    UNDEFINED = 16, /* only constants and uninitialised values went into the whole register */
+    PLACED = 64, /* its bits are where they were in the memory named by Uninit.placed */
+    PARTLY_DEFINED = 32, /* it is as it was loaded, together with bytes that are set: a struct's padding, or an unused member */
     ALL_BYTES = 15,
 };
 
-/* A value of `width` bytes of which every bit is unset has nothing set in it. */
-static inline u32 blank_if_all(u32 bits, u32 flags, u32 width)
+/* Adds UNDEFINED if every bit of a value of `width` bytes is unset. */
+static inline u32 undefined_if_all(u32 bits, u32 flags, u32 width)
 {
-    return bits == (width < 4 ? (1u << 8 * width) - 1 : ~0u) ? flags | BLANK : flags;
+    return bits == (width < 4 ? (1u << 8 * width) - 1 : ~0u) ? flags | UNDEFINED : flags;
 }
 
-/* What is known of a byte of memory: 0, or an origin + 1 with BLANK and MIXED as kept_mark() puts them, and its unset
+/* What is known of a byte of memory: 0, or an origin + 1 with UNDEFINED and PARTLY_DEFINED as kept_mark() puts them, and its unset
  * bits. */
 typedef struct { u16 mark; u8 bits; } Kept;
 
@@ -37,7 +38,7 @@ typedef struct {
     u32 vector[VECTOR_REGISTERS][LANES]; /* a bit for each that is unset */
     u32 scalar[FIRST_VGPR];      /* likewise; SOURCE_SCC as well */
     u64 lanes[REGISTER_NUMBERS]; /* with such bits; of a scalar register all or none */
-    u64 blank[REGISTER_NUMBERS], mixed[REGISTER_NUMBERS], placed[REGISTER_NUMBERS];
+    u64 undefined[REGISTER_NUMBERS], partly_defined[REGISTER_NUMBERS], placed[REGISTER_NUMBERS];
     u8 origin[REGISTER_NUMBERS];
     Origins origins;
     Loaded loaded[MAX_ORIGINS];  /* by origin */
@@ -45,29 +46,29 @@ typedef struct {
     u64 loaded_end[LANES], copied_end[LANES]; /* of what a lane last loaded or stored so with something set in it, too */
     Kept *scratch;               /* of each byte, lane after lane */
     bool spilled;                /* something in `scratch` is not 0 */
-} Taint;
+} Uninit;
 
-/* ---- order.c: what happened before what ---- */
+/* ---- happens_before.c: a vector clock for each wave ---- */
 
-/* Accesses are stamped with their wave's epoch, of which a new one begins where others may learn of the old ones. */
-typedef enum { SURELY, PERHAPS, CERTAINTIES } Certainty; /* of a release; PERHAPS: it counts for those who acquire */
+/* Accesses are stamped with their wave's epoch. A new epoch begins where other waves may acquire the old ones. */
+typedef enum { DEFINITE, POSSIBLE, CERTAINTIES } Certainty; /* of a release; POSSIBLE: it counts for those who acquire */
 
 typedef struct {
-    u32 own;                         /* the last own epoch that other workgroups may learn of; 0: none */
+    u32 own;                         /* the last own epoch that other workgroups may acquire; 0: none */
     u32 sibling[MAX_GROUP_WAVES];    /* Order.sibling at that time */
 } Released;
 
 typedef struct {
     u32 stamp;                       /* of accesses from now on */
     Released released[CERTAINTIES];
-    u32 before_signals;              /* the last own epoch of which its signals tell */
+    u32 before_signals;              /* the last own epoch that its signals publish */
     u32 sibling[MAX_GROUP_WAVES];    /* the last epoch of each wave of the workgroup that this one knows */
     u32 *foreign[CERTAINTIES];       /* likewise of waves of other workgroups, by bucket; NULL: nothing */
     bool learnt;                     /* `foreign` changed since the last barrier */
     bool stores_pending;             /* some that no wait has covered */
-} Order;
+} HappensBefore;
 
-typedef struct WaveShadow { Taint *taint; Order order; } WaveShadow;
+typedef struct WaveShadow { Uninit *uninit; HappensBefore happens_before; } WaveShadow;
 
 /* ---- races.c ---- */
 
@@ -76,7 +77,7 @@ typedef struct {
     u32 time, wave;              /* epoch (0: none); wave of the dispatch */
     u32 inst : 22, mask : 4, how : 6; /* bytes of the dword; bits of races.h */
     u32 caller : 22, lane : 6;   /* the kernel's call that led here, or NO_CALLER */
-    u32 : 3, published : 1;      /* by MAY_SIGNAL: what it tells others is in the table of signals */
+    u32 : 3, published : 1;      /* by MAY_SIGNAL: what it publishes is in the table of signals */
 } Entry;
 enum { NO_CALLER = (1 << 22) - 1 };
 /* Two stores, for halves of a dword often belong to different waves. */
@@ -86,15 +87,15 @@ typedef struct SyncTable SyncTable;
 
 enum { LDS_NEVER_WRITTEN = 1, LDS_CARRIED = 2 };
 
-/* BLANK and MIXED in a byte of memory, above an origin's number. */
+/* UNDEFINED and PARTLY_DEFINED in a byte of memory, above an origin's number. */
 enum { KEPT_NUMBER = 63, KEPT_SHIFT = 2 };
 static inline u16 kept_mark(u32 number, u32 flags) { return (u16)(number | flags << KEPT_SHIFT); }
-static inline u32 kept_flags(u16 mark) { return mark >> KEPT_SHIFT & (BLANK | MIXED | PLACED); }
+static inline u32 kept_flags(u16 mark) { return mark >> KEPT_SHIFT & (UNDEFINED | PARTLY_DEFINED | PLACED); }
 
 struct GroupShadow {
     u64 number;                  /* of the workgroup */
     u8 *lds_unset;               /* a byte for each byte of LDS: 1 until something writes it, 0 then, or LDS_CARRIED and
-                                    an origin as kept_mark() puts them, where what was written depends on an unset value */
+                                    an origin as kept_mark() puts them, where what was written depends on an uninitialised value */
     u8 *lds_bits;                /* and its unset bits then */
     u32 lds_left;                /* of these that are not 0 */
     Origins lds_origins;
@@ -105,38 +106,12 @@ struct GroupShadow {
     WaveShadow wave[MAX_GROUP_WAVES];
 };
 
-bool shadow_create(GroupShadow **out, const Worker *k, u32 lds_bytes);
-void shadow_destroy(GroupShadow **shadow);
-void shadow_start(GroupShadow *g, const Worker *k, u64 number, u32 waves);
-
-void shadow_barrier(GroupShadow *g, const Worker *k);
-
 static inline WaveShadow *shadow_of(const Wave *w) { return &w->shadow->wave[w->index]; }
 
-/* What a lane's load brought of a register: unset bits of `width` bytes, at most 4, of those that lie at `address`; 0: not
- * in global memory. */
-typedef struct { u32 bits, flags, width; u64 address; u32 bytes; } Part;
-void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p);
-void taint_before(Wave *w, const Inst *i, const Note *n);
-/* Of lanes that load what is unset: those that load parts of a struct, and `mixed` is known already. */
-u64 taint_parts(Wave *w, const u64 *address, u64 unset, u64 mixed, u32 bytes);
-void taint_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes);
-/* After it: the unset bits of each of the lane's bytes that are as unset in memory as they were where they come from. */
-void taint_copied(const Wave *w, const Inst *i, u16 reg, u64 address, u32 bytes, u32 lane, u8 *bits);
-/* The same of a store to LDS, which passes the value on. */
-void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes);
-void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
-void taint_destroy(Taint *t);
-bool taint_pending(const Wave *w);
-
-/* unset.c */
-void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store);
-void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
-/* What was loaded for `lanes` from beyond LDS: it is a mistake to use it. */
-void check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes);
-void check_unset_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
-
-/* arguments.c */
-void check_arguments(Wave *w, const Inst *i, AddressSpace space, const u64 *address, u64 active, u32 bytes);
+struct Checks {
+    const struct Annotation *annotations; /* of each instruction */
+    struct Races *races; /* NULL: not looked for */
+    u8 *reads_arguments; /* of each instruction: it has read one of the kernel's own */
+};
 
 #endif

@@ -10,6 +10,8 @@
 
 #include "coverage/encodings.h"
 #include "coverage/images.h"
+#include "isa/rows.h"
+#include "machine/fault.h"
 
 /* ---- JSON ---- */
 
@@ -71,7 +73,7 @@ static void add(Report *r, const char *text, u64 address)
     memcpy(m->mnemonic, mnemonic, sizeof mnemonic);
 }
 
-/* The linker fills with zeros between sections of functions; on RDNA a zero is no instruction. */
+/* The linker fills the space between functions with zeros; on RDNA a zero is not an instruction. */
 static bool is_padding(const Report *r, const Code *code, u32 offset)
 {
     static const u8 zero[4];
@@ -91,7 +93,7 @@ static void look_at_code(const Code *code, void *context)
         if (is_padding(r, code, p->offset_of[n]))
             continue;
         r->instructions++;
-        if (p->code[n].run == run_not_emulated)
+        if (p->code[n].run == fault_not_emulated)
             add(r, p->text + p->code[n].text, code->address + p->offset_of[n]);
     }
     program_destroy(p);
@@ -198,7 +200,7 @@ static void report_form(const Program *p, const Inst *i)
     for (; text; text = second, second = NULL) { /* each half of a dual instruction */
         const char *name = strncmp(text, ":: ", 3) ? text : text + 3;
         mnemonic_of(name, mnemonic, sizeof mnemonic);
-        print_form(mnemonic, i->run != run_not_emulated, p->wave32 ? 32 : 64, p->text + i->text);
+        print_form(mnemonic, i->run != fault_not_emulated, p->wave32 ? 32 : 64, p->text + i->text);
     }
 }
 
@@ -219,8 +221,8 @@ static int report_arch(const char *arch)
 {
     Samples s;
     bool one_size = !strncmp(arch, "gfx9", 4);
-    bool done = samples_create(arch, &s) && (one_size || report_forms(arch, 32, &s)) && report_forms(arch, 64, &s);
-    samples_destroy(&s);
+    bool done = encodings_create(arch, &s) && (one_size || report_forms(arch, 32, &s)) && report_forms(arch, 64, &s);
+    encodings_destroy(&s);
     return done ? 0 : 2;
 }
 

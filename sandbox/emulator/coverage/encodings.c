@@ -117,7 +117,7 @@ static void add_formats(Samples *s, const Format *formats, size_t count)
         add_format(s, &formats[k]);
 }
 
-bool samples_create(const char *arch, Samples *out)
+bool encodings_create(const char *arch, Samples *out)
 {
     enum { MOST_SAMPLES = 16384, MOST_WORDS = MOST_SAMPLES * (PADDING + 4) };
     *out = (Samples){.words = malloc(MOST_WORDS * sizeof(u32)), .starts = malloc(MOST_SAMPLES * sizeof(u32))};
@@ -135,7 +135,7 @@ bool samples_create(const char *arch, Samples *out)
     return true;
 }
 
-void samples_destroy(Samples *s)
+void encodings_destroy(Samples *s)
 {
     free(s->words);
     free(s->starts);

@@ -8,7 +8,7 @@
 typedef struct { u32 *words; u32 *starts; u32 word_count, count; } Samples;
 
 /* False when there is no memory. An architecture without a list gives none. */
-bool samples_create(const char *arch, Samples *out);
-void samples_destroy(Samples *s);
+bool encodings_create(const char *arch, Samples *out);
+void encodings_destroy(Samples *s);
 
 #endif

@@ -49,7 +49,7 @@ void crash_recovery_end(CrashRecovery *r)
     pthread_mutex_unlock(&lock);
 }
 
-bool survives(void (*work)(void *context), void *context)
+bool crash_recovery_survives(void (*work)(void *context), void *context)
 {
     sigjmp_buf here;
     if (sigsetjmp(here, 0)) {

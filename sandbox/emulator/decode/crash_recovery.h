@@ -1,4 +1,4 @@
-/* Calls into code of others that may crash on input that nobody trusts: the call is given up, the process goes on. */
+/* Calls into foreign code that may crash on untrusted input: the call is abandoned, the process continues. */
 #ifndef AMDKERNEL_CRASH_RECOVERY_H
 #define AMDKERNEL_CRASH_RECOVERY_H
 
@@ -14,6 +14,6 @@ void crash_recovery_begin(CrashRecovery *r);
 void crash_recovery_end(CrashRecovery *r);
 
 /* Calls work(context); false when it crashed. What it held then is lost: its memory leaks, its objects are not to be used. */
-bool survives(void (*work)(void *context), void *context);
+bool crash_recovery_survives(void (*work)(void *context), void *context);
 
 #endif

@@ -1,22 +1,23 @@
-/* A .text section to pre-decoded instructions, by way of LLVM's disassembler and the rows of isa/. */
+/* Decodes a .text section with LLVM's disassembler and the rows of isa/. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "machine/all_active.h"
 #include "decode/disassembler.h"
 #include "decode/dual.h"
+#include "decode/modifiers.h"
+#include "decode/row_index.h"
+#include "isa/control.h"
+#include "machine/all_active.h"
 #include "machine/exec.h"
-#include "machine/machine.h"
+#include "machine/fault.h"
 #include "model/shapes.h"
 #include "native/compile.h"
-#include "decode/operands.h"
-#include "decode/row_index.h"
 
 enum { TEXT_BYTES = 256 };
 
 /* ---- one instruction ---- */
 
-static const Row unknown_row = {.mnemonic = "?", .run = run_not_emulated, .layout = "*", .family = FAMILY_MISC};
+static const Row unknown_row = {.mnemonic = "?", .run = fault_not_emulated, .layout = "*", .family = FAMILY_MISC};
 
 static bool is_packed(u8 type) { return type == TYPE_PKF16 || type == TYPE_PKU16 || type == TYPE_PKF32; }
 
@@ -27,13 +28,13 @@ static u8 how_to_read(const Inst *i, int k)
     if (i->source[k] == SOURCE_OFF)
         return READ_UNIFORM;
     if (r->source[k] == TYPE_PKF32)
-        return i->source[k] >= FIRST_VGPR && !((i->neg | i->neg_hi) & bit) ? READ_PLAIN : READ_BENT;
+        return i->source[k] >= FIRST_VGPR && !((i->neg | i->neg_hi) & bit) ? READ_PLAIN : READ_MODIFIED;
     if (is_packed(r->source[k])) {
         bool straight = !(i->op_sel & bit) && (i->op_sel_hi & bit) && !(i->neg & bit) && !(i->neg_hi & bit);
-        return i->source[k] >= FIRST_VGPR && straight ? READ_PLAIN : READ_BENT;
+        return i->source[k] >= FIRST_VGPR && straight ? READ_PLAIN : READ_MODIFIED;
     }
     if ((i->neg | i->abs | i->sext | (i->half & 7)) & bit || (k == 0 && i->dpp) || (i->sdwa && k < 2))
-        return READ_BENT;
+        return READ_MODIFIED;
     if (i->source[k] == SOURCE_CONSTANT)
         return READ_CONSTANT;
     return i->source[k] >= FIRST_VGPR ? READ_PLAIN : READ_UNIFORM;
@@ -49,7 +50,7 @@ static u32 source_count(const Row *r)
 
 static bool is_vector(const Inst *i, int k) { return i->source[k] >= FIRST_VGPR; }
 
-/* Bodies that go straight to registers trust this: machine code may say anything. */
+/* Bodies that access registers directly rely on this check: machine code may hold anything. */
 static bool operands_fit(const Inst *i)
 {
     bool first = is_vector(i, 0), off = i->source[0] == SOURCE_OFF;
@@ -98,7 +99,7 @@ static bool settle_halves(Inst *i, bool rdna)
     return true;
 }
 
-/* What the operands alone do not settle: which paths through source() and put() this instruction takes. */
+/* Chooses the paths through source() and put() for this instruction. */
 static bool settle(Inst *i, bool rdna)
 {
     const Row *r = i->row;
@@ -114,7 +115,7 @@ static bool settle(Inst *i, bool rdna)
             i->source[k] = (u16)(i->source[k] + (i->op_sel >> k & 1));
         }
     }
-    i->bent = i->clamp || i->omod || i->sdwa || i->dpp || i->half & (HALF_RESULT_UPPER | HALF_RESULT_ALONE);
+    i->modified = i->clamp || i->omod || i->sdwa || i->dpp || i->half & (HALF_RESULT_UPPER | HALF_RESULT_ALONE);
     return true;
 }
 
@@ -128,16 +129,16 @@ static void run_nothing(Wave *w, const Inst *i)
 static bool decode_single(Program *p, const RowIndex *rows, const char *text, Inst *i)
 {
     Words words;
-    if (!split_words(text, &words))
+    if (!operands_split(text, &words))
         return false;
     words.rdna = p->generation >= GFX11;
     i->row = row_index_find(rows, words.mnemonic);
     if (!i->row)
         return false;
     i->run = i->row->run;
-    if (*i->row->layout != '*' && !(read_operands(&words, i) && read_modifiers(&words, i) && settle(i, words.rdna)))
+    if (*i->row->layout != '*' && !(operands_read(&words, i) && modifiers_read(&words, i) && settle(i, words.rdna)))
         return false;
-    if (!settle_exec(p, i))
+    if (!exec_settle(p, i))
         return false;
     if (words.rdna && i->row->family == FAMILY_SALU && i->sdst == SGPR_NULL)
         i->run = run_nothing;
@@ -177,7 +178,7 @@ static void decode_one(Program *p, const RowIndex *rows, const char *text, Inst 
     if (strstr(text, " :: ") ? decode_dual(p, rows, text, i) : decode_single(p, rows, text, i))
         return;
     i->row = &unknown_row;
-    i->run = run_not_emulated;
+    i->run = fault_not_emulated;
 }
 
 /* ---- the section ---- */
@@ -214,31 +215,31 @@ static void resolve_branches(Program *p)
     }
 }
 
-/* ---- straight runs: what the loop need not look after one by one ---- */
+/* ---- straight runs: instructions that the loop need not check one by one ---- */
 
 static bool goes_on(const Inst *i)
 {
     const Row *r = i->row;
     u32 loaded = r->family == FAMILY_SMEM ? r->bytes / 4 : 0, end = i->sdst + (loaded > 1 ? loaded : 1);
-    bool exec = writes_exec(i) || (i->sdst <= SGPR_EXEC + 1 && end > SGPR_EXEC);
+    bool exec = exec_written_by(i) || (i->sdst <= SGPR_EXEC + 1 && end > SGPR_EXEC);
     bool control = r->family == FAMILY_BRANCH || r->family == FAMILY_BARRIER || r->family == FAMILY_MISC;
-    return i->run == no_effect || !(exec || control || r->alone);
+    return i->run == control_no_effect || !(exec || control || r->alone);
 }
 
-/* `straight` says how many instructions from this one on run one after the other with the same EXEC, unless one of them
- * faults; `steps`, how far the next of them is that has an effect. */
+/* `straight`: the number of instructions from this one on that run in sequence with the same EXEC, unless one faults.
+ * `steps`: the distance to the next of them that has an effect. */
 static void link_runs(Program *p)
 {
     p->code[p->count].steps = 1;
     for (u32 n = p->count; n-- > 0;) {
         Inst *i = &p->code[n], *next = i + 1;
-        bool on = goes_on(i), skip = on && next->run == no_effect;
+        bool on = goes_on(i), skip = on && next->run == control_no_effect;
         i->straight = !on ? 0 : next->straight < UINT16_MAX ? (u16)(next->straight + 1) : UINT16_MAX;
         i->steps = skip && next->steps < UINT16_MAX ? (u16)(next->steps + 1) : 1;
     }
 }
 
-/* Instructions of one or two words that were met lately. The first word tells whether there is a second, and the two
+/* Recently decoded instructions of one or two words. The first word determines whether there is a second, and the two
  * whether there is a third; but a row that is not known may be the beginning of something longer. */
 enum { REMEMBERED = 1 << 14, LONGEST_REMEMBERED = 8 };
 typedef struct { u64 words; u32 index, bytes; } Remembered;
@@ -275,7 +276,7 @@ static bool decode_all(Program *p, Disassembler *d, const RowIndex *rows, TextSt
         memcpy(&words, code + at, p->bytes - at < sizeof words ? 4 : sizeof words);
         n = recall(p, lately, words, i);
         if (!n) {
-            n = disassemble(d, code + at, p->bytes - at, p->address + at, text, sizeof text);
+            n = disassembler_read(d, code + at, p->bytes - at, p->address + at, text, sizeof text);
             i->raw = (u32)words;
             decode_one(p, rows, n ? text : "(no instruction)", i);
             if (!keep_text(store, n ? text + strspn(text, " \t") : "(no instruction)", &i->text))
@@ -289,7 +290,7 @@ static bool decode_all(Program *p, Disassembler *d, const RowIndex *rows, TextSt
     return true;
 }
 
-/* Give each constant that is read as 64 lanes a place of its own, while there are few. */
+/* Gives each constant that is read as 64 lanes its own row, while there are few. */
 enum { MOST_CONSTANTS = 256 };
 
 static u32 place_of_constant(u64 *values, u32 *count, u64 value)
@@ -334,7 +335,7 @@ static const Row end_row = {.mnemonic = "(end of the section)", .run = NULL, .la
 
 static void run_off_the_end(Wave *w, const Inst *i)
 {
-    wave_fault(w, i, OUTCOME_BAD_PC, SPACE_GLOBAL, 0, w->program->address + w->program->bytes, 4, false);
+    fault_record(w, i, OUTCOME_BAD_PC, SPACE_GLOBAL, 0, w->program->address + w->program->bytes, 4, false);
 }
 
 static Inst *instructions(u64 count)
@@ -366,8 +367,8 @@ static bool build(Program *p, const char *arch, char *error, size_t error_bytes)
         p->code[p->count].run = run_off_the_end;
         resolve_branches(p);
         link_runs(p);
-        settle_awake(p);
-        program_compile(p);
+        all_active_settle(p);
+        compile_program(p);
     } else if (d && error && error_bytes) {
         snprintf(error, error_bytes, "out of memory while decoding %llu bytes", (unsigned long long)p->bytes);
     }
@@ -405,20 +406,20 @@ Program *program_decode(const char *arch, u32 wave_size, u64 address, u64 bytes,
     p->bytes = bytes / 4 * 4;
     p->text_start = address;
     p->text_end = address + p->bytes;
-    p->shape = memory_shape(arch);
+    p->shape = shapes_find(arch);
     p->flushes_halves = strcmp(arch, "gfx90a") == 0;
     p->wave32 = wave_size == 32;
     p->generation = emulated[known].generation;
     p->ocp_float8 = emulated[known].ocp_float8;
-    p->notes = calloc(1, sizeof *p->notes);
+    p->annotations = calloc(1, sizeof *p->annotations);
     snprintf(p->arch, sizeof p->arch, "%s", arch);
-    if (p->notes && build(p, arch, error, error_bytes))
+    if (p->annotations && build(p, arch, error, error_bytes))
         return p;
     program_destroy(p);
     return NULL;
 }
 
-/* Whether it goes to code outside of its own by other ways than a jump to an address that it works out. */
+/* Whether it leaves its own code by a direct call or branch; computed jumps do not count. */
 static bool leaves(const Program *p)
 {
     for (u32 k = 0; k < p->count; k++) {
@@ -450,10 +451,10 @@ void program_destroy(Program *p)
 {
     if (!p)
         return;
-    program_forget_compiled(p);
-    if (p->notes)
-        free(*p->notes);
-    free(p->notes);
+    compile_forget(p);
+    if (p->annotations)
+        free(*p->annotations);
+    free(p->annotations);
     free(p->code);
     free(p->halves);
     free(p->index_of);

@@ -1,11 +1,11 @@
 #include "decode/disassembler.h"
 
-#include "decode/crash_recovery.h"
-
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "decode/crash_recovery.h"
 
 struct Disassembler {
     void *library, *context;
@@ -69,7 +69,7 @@ static bool start(Disassembler *d, const char *arch, u32 wave_size, char *error,
     if (!d->create || !d->instruction || !d->dispose)
         return fail(error, error_bytes, "the LLVM library lacks %s", "LLVMCreateDisasmCPUFeatures");
     snprintf(d->arch, sizeof d->arch, "%s", arch);
-    /* With "real-true16" halves of registers are told as such, whichever way the compiler thought of them. */
+    /* With "real-true16" the text names halves of registers, however the compiler treated them. */
     d->features = strncmp(arch, "gfx9", 4) == 0 ? "" : wave_size == 32 ? "+wavefrontsize32,+real-true16"
                                                                       : "+wavefrontsize64,+real-true16";
     open_context(d);
@@ -107,7 +107,7 @@ static void put_question(void *question)
 }
 
 /*
- * LLVM crashes on some words that no compiler makes. They are no instruction then, and the next words get a new context.
+ * LLVM crashes on some words that no compiler makes. Such words are not instructions, and the next words get a new context.
  * As each crash leaks one, bytes with very many of them are taken for no code at all.
  */
 enum { MOST_CRASHES = 1000 };
@@ -117,7 +117,7 @@ static size_t ask_llvm(Disassembler *d, u8 *code, u64 bytes, u64 address, char *
     Question q = {.d = d, .code = code, .bytes = bytes, .address = address, .text = text, .text_bytes = text_bytes};
     if (!d->context || d->crashes > MOST_CRASHES)
         return 0;
-    if (survives(put_question, &q))
+    if (crash_recovery_survives(put_question, &q))
         return q.size;
     *text = 0;
     d->crashes++;
@@ -159,7 +159,7 @@ static size_t disassemble_whole(Disassembler *d, u8 *code, u64 bytes, u64 addres
 }
 
 /* LLVM reads freed memory where a literal is cut off by the end of the section: the last dwords get company. */
-size_t disassemble(Disassembler *d, u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes)
+size_t disassembler_read(Disassembler *d, u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes)
 {
     enum { LONGEST = 16 };
     u8 padded[2 * LONGEST] = {0};

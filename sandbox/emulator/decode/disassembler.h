@@ -10,7 +10,7 @@ typedef struct Disassembler Disassembler;
 Disassembler *disassembler_open(const char *arch, u32 wave_size, char *error, size_t error_bytes);
 void disassembler_close(Disassembler *d);
 
-/* The size of the instruction at `code` in bytes and its text; 0 when these bytes are no instruction. */
-size_t disassemble(Disassembler *d, u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes);
+/* The size of the instruction at `code` in bytes, and its text; 0 when these bytes are not an instruction. */
+size_t disassembler_read(Disassembler *d, u8 *code, u64 bytes, u64 address, char *text, size_t text_bytes);
 
 #endif

@@ -1,5 +1,7 @@
 #include "decode/dual.h"
 
+#include "machine/lanes.h"
+
 static bool reads(const Inst *i, u16 reg)
 {
     return i->source[0] == reg || i->source[1] == reg || i->source[2] == reg;
@@ -11,11 +13,11 @@ static void run_dual(Wave *w, const Inst *i)
     half[0].run(w, &half[0]);
     half[1].run(w, &half[1]);
 }
-static void run_dual_awake(Wave *w, const Inst *i)
+static void run_dual_all_active(Wave *w, const Inst *i)
 {
     const Inst *half = &w->program->halves[i->target];
-    half[0].awake(w, &half[0]);
-    half[1].awake(w, &half[1]);
+    half[0].all_active(w, &half[0]);
+    half[1].all_active(w, &half[1]);
 }
 /* Each reads what the other writes. */
 static void run_crossed(Wave *w, const Inst *i)
@@ -30,7 +32,7 @@ static void run_crossed(Wave *w, const Inst *i)
     memcpy(vector(w, x->dst), result, sizeof result);
 }
 
-static const Row dual_row = {.mnemonic = "v_dual", .run = run_dual, .awake = run_dual_awake, .layout = "*",
+static const Row dual_row = {.mnemonic = "v_dual", .run = run_dual, .all_active = run_dual_all_active, .layout = "*",
                              .family = FAMILY_VALU, .result = TYPE_F32, .source = {TYPE_F32}};
 
 void dual_join(Inst *i, Inst half[2])

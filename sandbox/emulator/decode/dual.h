@@ -4,7 +4,7 @@
 
 #include "machine/machine.h"
 
-/* Makes `i` run both, and orders them so that the second reads nothing that the first writes, where that can be had. */
+/* Makes `i` run both, ordered so that the second reads nothing that the first writes, where possible. */
 void dual_join(Inst *i, Inst half[2]);
 
 #endif

@@ -1,8 +1,8 @@
-/* The modifiers of an instruction's text: what stands after its operands. */
+/* The modifiers of an instruction's text: what follows its operands. */
+#include "decode/modifiers.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "decode/operands.h"
 
 /* "[1,0,1]" to bits 0, 1, 2. */
 static bool bit_list(const char *s, u8 *out)
@@ -221,7 +221,7 @@ static bool read_modifier(char *word, Inst *i, bool rdna)
     return (used & ~honoured(i, rdna)) == 0;
 }
 
-bool read_modifiers(const Words *words, Inst *i)
+bool modifiers_read(const Words *words, Inst *i)
 {
     char text[sizeof words->modifiers];
     strcpy(text, words->modifiers);
@@ -232,7 +232,7 @@ bool read_modifiers(const Words *words, Inst *i)
     char *rest = text;
     for (;;) {
         rest += strspn(rest, " ");
-        size_t n = operand_length(rest);
+        size_t n = operands_length(rest);
         if (!n)
             break;
         bool more = rest[n] != 0;

@@ -24,7 +24,7 @@ static void strip_encoding(Words *out)
             }
 }
 
-size_t operand_length(const char *s)
+size_t operands_length(const char *s)
 {
     int depth = 0;
     size_t n = 0;
@@ -39,7 +39,7 @@ size_t operand_length(const char *s)
     return n;
 }
 
-bool split_words(const char *text, Words *out)
+bool operands_split(const char *text, Words *out)
 {
     memset(out, 0, sizeof *out);
     while (isspace((unsigned char)*text))
@@ -53,7 +53,7 @@ bool split_words(const char *text, Words *out)
     while (isspace((unsigned char)*text))
         text++;
     while (*text) {
-        n = operand_length(text);
+        n = operands_length(text);
         if (out->operands == MAX_OPERANDS || n >= OPERAND_BYTES)
             return false;
         memcpy(out->operand[out->operands++], text, n);
@@ -163,7 +163,10 @@ static bool aperture(const char *s, u64 *out)
     return true;
 }
 
-/* Peel -x, |x|, neg(x), abs(x) and sext(x) off; the flags go to bit k of the instruction. */
+/*
+ * Peel -x, |x|, neg(x), abs(x) and sext(x) off; the flags go to bit k of the instruction. lit(x) is a literal whose
+ * value an inline constant has as well: LLVM 22 prints it so.
+ */
 static bool peel(char *s, int k, Inst *i)
 {
     for (;;) {
@@ -179,6 +182,8 @@ static bool peel(char *s, int k, Inst *i)
             drop = 4, i->neg |= (u8)(1 << k);
         else if (strncmp(s, "abs(", 4) == 0)
             drop = 4, i->abs |= (u8)(1 << k);
+        else if (strncmp(s, "lit(", 4) == 0)
+            drop = 4;
         else if (strncmp(s, "sext(", 5) == 0)
             drop = 5, i->sext |= (u8)(1 << k);
         else
@@ -262,7 +267,7 @@ static const char *layout_for(const char *layout, u32 operands)
     }
 }
 
-bool read_operands(const Words *words, Inst *i)
+bool operands_read(const Words *words, Inst *i)
 {
     const char *layout = layout_for(i->row->layout, words->operands);
     if (!layout)

@@ -16,15 +16,12 @@ typedef struct {
 } Words;
 
 /* Take the text apart; the encoding suffix (_e32, _dpp …) leaves the mnemonic. False: it does not fit. */
-bool split_words(const char *text, Words *out);
+bool operands_split(const char *text, Words *out);
 
 /* Length of the operand at `s`: up to a comma, or a blank, outside brackets. */
-size_t operand_length(const char *s);
+size_t operands_length(const char *s);
 
 /* Fill operands of `i` by the layout of its row. False when an operand is not understood. */
-bool read_operands(const Words *words, Inst *i);
-
-/* modifiers.c: fill modifiers. False when one is unknown or the row does not honour it. */
-bool read_modifiers(const Words *words, Inst *i);
+bool operands_read(const Words *words, Inst *i);
 
 #endif

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "isa/names.h"
+#include "isa/rows.h"
+
 struct RowSlot { const char *mnemonic; const Row *row; };
 
 static u32 hash(const char *s)

@@ -1,5 +1,5 @@
 /*
- * libFuzzer's way in: bytes that nobody trusts go to the loader, to the report, and as machine code to decoder and wave.
+ * libFuzzer's entry point: untrusted bytes go to the loader, to the coverage report, and as machine code to decoder and wave.
  * The first byte chooses: bits 0-2 the architecture, bits 3-4 what the rest is. FUZZ_ONLY=files or FUZZ_ONLY=code in the
  * environment leaves the other one out.
  */

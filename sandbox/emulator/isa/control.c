@@ -1,5 +1,8 @@
-/* Branches, barriers, the MODE register and what a functional emulator need not do. */
+/* Branches, barriers, the MODE register, and instructions without a functional effect. */
+#include "isa/control.h"
+
 #include "checks/observers.h"
+#include "machine/fault.h"
 
 static void jump(Wave *w, const Inst *i) { w->pc = i->target; w->worker->events.taken++; }
 
@@ -26,11 +29,11 @@ static void go_to(Wave *w, const Inst *i, u64 address)
     u64 offset = address - p->address;
     bool elsewhere = offset >= p->bytes && address >= p->text_start && address < p->text_end;
     if (elsewhere) { /* in code that was not decoded */
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     if (offset % 4 || offset >= p->bytes || p->index_of[offset / 4] == ~0u) {
-        wave_fault(w, i, OUTCOME_BAD_PC, SPACE_GLOBAL, 0, address, 4, false);
+        fault_record(w, i, OUTCOME_BAD_PC, SPACE_GLOBAL, 0, address, 4, false);
         return;
     }
     w->pc = p->index_of[offset / 4];
@@ -70,8 +73,8 @@ static void s_barrier(Wave *w, const Inst *i)
 {
     (void)i;
     w->worker->events.barriers++;
-    if (unlikely(w->worker->watchers))
-        watch_barrier(w);
+    if (unlikely(w->worker->observers))
+        observe_barrier(w);
     w->signalled = true;
     ++*w->signals;
     w->stop = STOP_BARRIER;
@@ -92,21 +95,21 @@ static void s_barrier_signal(Wave *w, const Inst *i)
     if (!number)
         return;
     if (number != -1 || w->signalled) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     w->worker->events.barriers++;
-    if (unlikely(w->worker->watchers))
-        watch_barrier(w);
+    if (unlikely(w->worker->observers))
+        observe_barrier(w);
     w->signalled = true;
     ++*w->signals;
 }
-/* What a wave that is its workgroup's only one gets told is not clear: it may be in no workgroup at all. */
+/* What the hardware returns to the only wave of a workgroup is not clear: it may be in no workgroup at all. */
 static void s_barrier_signal_isfirst(Wave *w, const Inst *i)
 {
     const u32 *block = w->worker->dispatch->block;
     if (block[0] * block[1] * block[2] <= wave_lanes(w)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     u32 first = barrier_number(w, i) && !*w->signals;
@@ -116,7 +119,7 @@ static void s_barrier_signal_isfirst(Wave *w, const Inst *i)
 static void s_barrier_wait(Wave *w, const Inst *i)
 {
     if ((int16_t)i->raw != -1 || !(w->signalled || w->barrier_open)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     if (!w->barrier_open)
@@ -128,7 +131,7 @@ static void s_endpgm(Wave *w, const Inst *i)
     (void)i;
     w->stop = STOP_END;
 }
-/* Who sleeps waits for another wave: let it run. */
+/* A wave that executes s_sleep waits for another one: let that run. */
 static void s_sleep(Wave *w, const Inst *i)
 {
     (void)i;
@@ -136,13 +139,13 @@ static void s_sleep(Wave *w, const Inst *i)
 }
 static void s_trap(Wave *w, const Inst *i)
 {
-    wave_fault(w, i, OUTCOME_TRAP, SPACE_GLOBAL, 0, i->raw & 0xff, 0, false);
+    fault_record(w, i, OUTCOME_TRAP, SPACE_GLOBAL, 0, i->raw & 0xff, 0, false);
 }
 /* A halted wave waits for a debugger, of which there is none.  CDNA3 ISA, "S_SETHALT": bit 0 halts. */
 static void s_sethalt(Wave *w, const Inst *i)
 {
     if (i->raw & 1)
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
 }
 
 /* ---- hardware registers.  CDNA3 ISA, "Hardware registers". ---- */
@@ -191,20 +194,20 @@ static void s_getreg_b32(Wave *w, const Inst *i)
 {
     u32 value, at = i->raw >> 6 & 31, size = (i->raw >> 11 & 31) + 1;
     if (!hardware_register(w, i->raw & 63, &value)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     w->s[i->sdst] = (u32)((u64)value >> at & ((1ull << size) - 1));
 }
 
-/* Traps on exceptions, skipped vector instructions, and what debuggers and shaders of pixels want, are not there. */
+/* Not emulated: traps on exceptions, skipped vector instructions, and bits for debuggers and pixel shaders. */
 static void s_setreg(Wave *w, const Inst *i)
 {
     enum { KNOWN = 0x3ff | MODE_FP16_OVERFLOW };
     u32 at = i->raw >> 6 & 31, size = (i->raw >> 11 & 31) + 1;
     u32 mask = (u32)(((1ull << size) - 1) << at), value = scalar32(w, i, 0) << at & mask;
     if ((i->raw & 63) != HWREG_MODE || (value & ~w->mode & ~KNOWN)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     w->mode = (w->mode & ~mask) | value;
@@ -239,7 +242,7 @@ static bool moved_register(Wave *w, const Inst *i, u32 operand, u32 words, u32 *
     *at = operand + w->s[SGPR_M0];
     if (operand < 102 && w->s[SGPR_M0] < 102 && *at + words <= 102)
         return true;
-    run_not_emulated(w, i);
+    fault_not_emulated(w, i);
     return false;
 }
 static void s_movrels_b32(Wave *w, const Inst *i)
@@ -267,7 +270,7 @@ static void s_movreld_b64(Wave *w, const Inst *i)
         put_scalar_pair(w, at, scalar64(w, i, 0));
 }
 
-/* Messages to the host: interrupts are for whoever listens, the others of these are hints. */
+/* Messages to the host: an interrupt calls Dispatch.interrupt, the others are hints. */
 static void s_sendmsg(Wave *w, const Inst *i)
 {
     enum { INTERRUPT = 1, RDNA_DEALLOCATE_VGPRS = 3, SAVE_WAVE = 4, EARLY_PRIMITIVE_DEALLOCATION = 6 };
@@ -277,7 +280,7 @@ static void s_sendmsg(Wave *w, const Inst *i)
         d->interrupt(d->interrupt_context);
     else if (id != INTERRUPT && id != SAVE_WAVE && id != EARLY_PRIMITIVE_DEALLOCATION &&
              !(id == RDNA_DEALLOCATE_VGPRS && w->program->generation >= GFX11))
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
 }
 
 /* RDNA's messages with an answer: the clock, and the doorbell that a trap wants.  RDNA3 ISA, "S_SENDMSG_RTN". */
@@ -287,7 +290,7 @@ static void s_sendmsg_rtn(Wave *w, const Inst *i)
     u32 id = i->raw & 0xff;
     bool wide = i->row->result == TYPE_U64;
     if (id != GET_DOORBELL && !(id == GET_REALTIME && wide)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     u64 answer = id == GET_REALTIME ? real_clock(w->worker) : 0;
@@ -305,7 +308,13 @@ static void set_mode_field(Wave *w, u32 at, u32 value)
 static void s_round_mode(Wave *w, const Inst *i) { set_mode_field(w, 0, i->raw); }
 static void s_denorm_mode(Wave *w, const Inst *i) { set_mode_field(w, 4, i->raw); }
 
-#define MISC(name) {.mnemonic = #name, .run = no_effect, .layout = "*", .family = FAMILY_MISC}
+void control_no_effect(Wave *w, const Inst *i)
+{
+    (void)w;
+    (void)i;
+}
+
+#define MISC(name) {.mnemonic = #name, .run = control_no_effect, .layout = "*", .family = FAMILY_MISC}
 #define JUMP(name) {.mnemonic = #name, .run = name, .layout = "*", .family = FAMILY_BRANCH}
 #define SCALAR(name, in, body) {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_SALU, .source = {TYPE_U64}}
 #define ALONE(name, in, body) \

@@ -5,7 +5,10 @@
  * half or the byte that one or two narrow values fill or are read from; what is not written stays.
  * Source: CDNA4 ISA, "VOP3 instructions", V_CVT_SCALEF32_* and V_CVT_SR_*.
  */
+#include "isa/convert.h"
+
 #include "isa/lane_types.h"
+#include "machine/fault.h"
 
 /* ---- 8-bit floats ---- */
 
@@ -18,7 +21,7 @@ static bool saturates(const Wave *w) { return w->mode & MODE_FP16_OVERFLOW; }
 #define FROM_F8(name, format) \
     HANDLER(name) \
     { \
-        SOURCE_32(0) ROOM_32 \
+        SOURCE_32(0) SCRATCH_ROW_32 \
         EACH_LANE r[l] = bits_f32(f8_of((u8)p0[l], format(w))); \
         put(w, i, r); \
     }
@@ -44,7 +47,7 @@ PAIR_FROM_F8(v_cvt_pk_f32_bf8, bf8)
 #define PAIR_TO_F8(name, format) \
     HANDLER(name) \
     { \
-        SOURCE_32(0) SOURCE_32(1) ROOM_32 \
+        SOURCE_32(0) SOURCE_32(1) SCRATCH_ROW_32 \
         EACH_LANE r[l] = bits_f8(f32_of(p0[l]), format(w), saturates(w)) | \
                          (u32)bits_f8(f32_of(p1[l]), format(w), saturates(w)) << 8; \
         put(w, i, r); \
@@ -141,7 +144,7 @@ HANDLER(narrow)
     int at = all == 8 ? 8 * (int)op_sel(i, 2, 2) : all == 16 ? 16 * (int)op_sel(i, 3, 1) : 0;
     u32 result[NARROW_WORDS][LANES];
     if (!constant_is_clear(i)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     for (int l = 0; l < LANES; l++) {
@@ -152,7 +155,7 @@ HANDLER(narrow)
         for (int e = 0; e < count; e++, how.random = next_random(how.random)) {
             double x = value[e] / factor;
             if (x != x && f.kind == FINITE && lane_active(w, (u32)l)) {
-                run_not_emulated(w, i); /* what a NaN becomes where there is none is not documented */
+                fault_not_emulated(w, i); /* what a NaN becomes where there is none is not documented */
                 return;
             }
             put_field(words, at + e * bits, bits, x == x || f.kind != FINITE ? round_f8(x, f, saturates(w), how) : 0);
@@ -174,7 +177,7 @@ HANDLER(widen)
     int first = count == 1 ? (int)op_sel(i, 3, 1) : 0, words = r->detail[1] == WIDE_F32 ? count : (count + 1) / 2;
     u32 result[MOST_VALUES][LANES];
     if (!constant_is_clear(i)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     for (int l = 0; l < LANES; l++) {
@@ -227,7 +230,7 @@ HANDLER(narrow_unscaled)
     put_masked(vector(w, i->dst), result, exec_mask(w));
 }
 
-u32 converted_part(const Inst *i)
+u32 convert_written_bits(const Inst *i)
 {
     static const u8 width[] = {[NARROW_FP8] = 8, [NARROW_BF8] = 8, [NARROW_FP6] = 6, [NARROW_BF6] = 6, [NARROW_FP4] = 4,
                                [NARROW_F16] = 16, [NARROW_BF16] = 16};
@@ -242,7 +245,7 @@ u32 converted_part(const Inst *i)
 
 HANDLER(v_prng_b32)
 {
-    SOURCE_32(0) ROOM_32
+    SOURCE_32(0) SCRATCH_ROW_32
     EACH_LANE r[l] = next_random(p0[l]);
     put(w, i, r);
 }

@@ -1,6 +1,9 @@
 /* Vector memory: global, flat, scratch and buffer loads, stores and atomics. Cache control is without effect. */
-#include "machine/access.h"
-#include "checks/observers.h"
+#include "isa/control.h"
+#include "machine/atomics.h"
+#include "machine/fault.h"
+#include "machine/lanes.h"
+#include "machine/transfer.h"
 
 enum { MOST_WORDS_MOVED = 4 };
 
@@ -16,7 +19,7 @@ static void load_split(Wave *w, const Inst *i)
         if (!access_resolve(w, &one, 4, false, &a))
             return;
         memcpy(before, vector(w, one.dst), sizeof before);
-        load_dwords(w, &a, one.dst, 1);
+        transfer_load(w, &a, one.dst, 1);
         memcpy(out[k], vector(w, one.dst), sizeof before);
         memcpy(vector(w, one.dst), before, sizeof before);
     }
@@ -31,13 +34,13 @@ static void load(Wave *w, const Inst *i)
     if (a.split)
         load_split(w, i);
     else
-        load_dwords(w, &a, i->dst, i->row->bytes / 4);
+        transfer_load(w, &a, i->dst, i->row->bytes / 4);
 }
 static void load_part(Wave *w, const Inst *i)
 {
     Access a;
     if (access_resolve(w, i, i->row->bytes, false, &a))
-        load_small(w, &a, i->dst, i->row->bytes, i->row->detail[1]);
+        transfer_load_small(w, &a, i->dst, i->row->bytes, i->row->detail[1]);
 }
 static void store_split(Wave *w, const Inst *i)
 {
@@ -48,7 +51,7 @@ static void store_split(Wave *w, const Inst *i)
         one.source[2] = (u16)(i->source[2] + k);
         if (!access_resolve(w, &one, 4, true, &a))
             return;
-        store_dwords(w, &a, one.source[2], 1);
+        transfer_store(w, &a, one.source[2], 1);
     }
 }
 static void store(Wave *w, const Inst *i)
@@ -59,13 +62,13 @@ static void store(Wave *w, const Inst *i)
     if (a.split)
         store_split(w, i);
     else
-        store_dwords(w, &a, i->source[2], i->row->bytes / 4);
+        transfer_store(w, &a, i->source[2], i->row->bytes / 4);
 }
 static void store_part(Wave *w, const Inst *i)
 {
     Access a;
     if (access_resolve(w, i, i->row->bytes, true, &a))
-        store_small(w, &a, i->source[2], i->row->bytes, i->row->detail[1]);
+        transfer_store_small(w, &a, i->source[2], i->row->bytes, i->row->detail[1]);
 }
 
 /* Compare and swap has the new value first, then the one to compare with. */
@@ -78,7 +81,7 @@ static void atomic(Wave *w, const Inst *i)
         return;
     u16 compare = op == ATOMIC_CMPSWAP || op == ATOMIC_FCMPSWAP ? (u16)(i->source[2] + bytes / 4) : 0xffff;
     u16 dst = i->row->detail[0] == SEGMENT_BUFFER ? (i->sc0 ? i->source[2] : 0xffff) : i->dst;
-    run_atomic(w, i, &a, op, bytes, i->source[2], compare, dst);
+    atomics_run(w, i, &a, op, bytes, i->source[2], compare, dst);
 }
 
 /* M0 as an offset in LDS. Global and scratch loads take whole dwords of it, gfx950 has 160 KiB. */
@@ -142,7 +145,7 @@ static u32 transposed_lane(u32 l, u32 n, bool halves)
     return halves ? (l & ~7u) + n : (l & ~15u) + 8 * (n / 4) + (l & 8) / 2 + n % 4;
 }
 
-/* All lanes must be awake. A wave of 64 takes the addresses of the first 32, and parts their registers among all. */
+/* All lanes must be active. A wave of 64 uses the addresses of the first 32 lanes, and spreads their data over all lanes. */
 static void load_transposed(Wave *w, const Inst *i)
 {
     u32 bytes = i->row->bytes, width = bytes / 8, words = bytes / 4 / (w->wave32 ? 1 : 2), out[4][LANES] = {{0}};
@@ -151,7 +154,7 @@ static void load_transposed(Wave *w, const Inst *i)
     if (!exec_mask(w))
         return;
     if (exec_mask(w) != w->all_lanes) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     w->s[SGPR_EXEC + 1] = 0;
@@ -182,9 +185,9 @@ static void move_block(Wave *w, const Inst *i, u16 first, bool store)
         if (!(w->s[SGPR_M0] >> k & 1) || !access_resolve(w, &one, 4, store, &a))
             continue;
         if (store)
-            store_dwords(w, &a, (u16)(first + k), 1);
+            transfer_store(w, &a, (u16)(first + k), 1);
         else
-            load_dwords(w, &a, (u16)(first + k), 1);
+            transfer_load(w, &a, (u16)(first + k), 1);
     }
 }
 static void load_block(Wave *w, const Inst *i) { move_block(w, i, i->dst, false); }
@@ -215,7 +218,7 @@ static void store_block(Wave *w, const Inst *i) { move_block(w, i, i->source[2],
 #define TO_LDS_ALSO_SCRATCH(suffix, size, extend) \
     TO_LDS(suffix, size, extend) \
     ROW("scratch_load_lds_" #suffix, load_to_lds, "01", FAMILY_SCRATCH, size, SEGMENT_SCRATCH, extend, ACCESS_LOAD)
-#define CACHE(name) {.mnemonic = #name, .run = no_effect, .layout = "*", .family = FAMILY_MISC, .modifiers = MOD_CACHE},
+#define CACHE(name) {.mnemonic = #name, .run = control_no_effect, .layout = "*", .family = FAMILY_MISC, .modifiers = MOD_CACHE},
 
 static const Row rows[] = {
 #include "isa/global.def"

@@ -1,13 +1,15 @@
 /*
- * Global wave sync: barriers for waves of all workgroups. On gfx90a the grid's synchronisation rests on them.
+ * Global wave sync: barriers for waves of all workgroups. On gfx90a grid synchronisation uses them.
  *
- * Each resource counts down. The wave that finds it at 0 passes, lets all that wait pass with it, and sets the count
- * anew. The runtime sets resource 0 to the workgroups that a cooperative launch has, less one.
+ * Each resource counts down. The wave that finds it at 0 passes, releases all waiting waves, and resets the count.
+ * The runtime sets resource 0 to the workgroups that a cooperative launch has, less one.
  * CDNA2 ISA, "DS_GWS_INIT", "DS_GWS_BARRIER"; which resource: LLVM AMDGPUUsage and "GWS" of the ISA's data share chapter.
  */
 #include "isa/gws.h"
 
-#include "checks/races/races.h"
+#include "checks/races/happens_before.h"
+#include "machine/fault.h"
+#include "machine/lanes.h"
 
 enum { RESOURCE_BITS = 6, M0_AT = 16 };
 
@@ -17,17 +19,17 @@ static u32 missing_of(u64 state) { return (u32)state; }
 
 void gws_start(Gws *g, u64 workgroups) { *g = (Gws){.state = {workgroups - 1}}; }
 
-/* Of no meaning unless the launch was cooperative: else nobody set the resources up. */
+/* Meaningless unless the launch was cooperative: otherwise the resources are not set up. */
 static u64 *resource(Wave *w, const Inst *i, u32 *number)
 {
     Gws *g = w->worker->gws;
     *number = ((u32)i->offset + (w->s[SGPR_M0] >> M0_AT)) & ((1u << RESOURCE_BITS) - 1);
     if (!g)
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
     return g ? &g->state[*number] : NULL;
 }
 
-/* The first lane that is awake says it. */
+/* The first active lane decides. */
 static u32 value_of(Wave *w, const Inst *i)
 {
     u64 active = exec_mask(w);
@@ -52,8 +54,8 @@ static void pass(Wave *w, u32 number)
     Races *r = races_of(w);
     if (!r)
         return;
-    order_learn(r, w, r->sync, place_of_resource(number), false);
-    order_acquire(r, w);
+    happens_before_learn(r, w, r->sync, place_of_resource(number), false);
+    happens_before_acquire(r, w);
 }
 
 static void arrive(Wave *w, u32 number)
@@ -61,9 +63,9 @@ static void arrive(Wave *w, u32 number)
     Races *r = races_of(w);
     if (!r)
         return;
-    order_release(r, w, SURELY);
-    order_publish(r, w, r->sync, place_of_resource(number), true);
-    order_new_epoch(r, w);
+    happens_before_release(r, w, DEFINITE);
+    happens_before_publish(r, w, r->sync, place_of_resource(number), true);
+    happens_before_new_epoch(r, w);
 }
 
 static void ds_gws_barrier(Wave *w, const Inst *i)

@@ -1,16 +1,16 @@
 /*
  * How the bodies of vector rows read a lane of each type and put one back.
- * SOURCE_T(k) declares pk, the 64 lanes of source k; GET_T(pk, l) is lane l. ROOM_T declares r, the result;
+ * SOURCE_T(k) declares pk, the 64 lanes of source k; GET_T(pk, l) is lane l. SCRATCH_ROW_T declares r, the result;
  * PUT_T(l, x) sets lane l of it; STORE_T puts it where it belongs, STORE_MASK a bit per lane.
  */
 #ifndef AMDKERNEL_LANE_TYPES_H
 #define AMDKERNEL_LANE_TYPES_H
 
-#include "machine/machine.h"
-#include "isa/lane_math.h"
+#include "machine/lane_math.h"
+#include "machine/lanes.h"
 
-#define SOURCE_32(k) const u32 *p##k = awake ? source_row(w, i, k) : source(w, i, k, w->worker->room[k]);
-#define SOURCE_64(k) const u32 *p##k = awake ? source_row(w, i, k) : source64(w, i, k, w->worker->room[k]);
+#define SOURCE_32(k) const u32 *p##k = all_active ? source_row(w, i, k) : source(w, i, k, w->worker->scratch_row[k]);
+#define SOURCE_64(k) const u32 *p##k = all_active ? source_row(w, i, k) : source64(w, i, k, w->worker->scratch_row[k]);
 #define SOURCE_U32 SOURCE_32
 #define SOURCE_I32 SOURCE_32
 #define SOURCE_F32 SOURCE_32
@@ -47,17 +47,17 @@
 #define GET_I64(p, l) ((i64)pair(p[l], p[LANES + l]))
 #define GET_F64(p, l) f64_of(pair(p[l], p[LANES + l]))
 
-#define ROOM_32 u32 *r = awake ? result_row(w, i) : w->worker->room[LANE_SOURCES];
-#define ROOM_64 ROOM_32
-#define ROOM_U32 ROOM_32
-#define ROOM_I32 ROOM_32
-#define ROOM_F32 ROOM_32
-#define ROOM_U16 ROOM_32
-#define ROOM_I16 ROOM_32
-#define ROOM_F16 ROOM_32
-#define ROOM_U64 ROOM_64
-#define ROOM_I64 ROOM_64
-#define ROOM_F64 ROOM_64
+#define SCRATCH_ROW_32 u32 *r = all_active ? result_row(w, i) : w->worker->scratch_row[LANE_SOURCES];
+#define SCRATCH_ROW_64 SCRATCH_ROW_32
+#define SCRATCH_ROW_U32 SCRATCH_ROW_32
+#define SCRATCH_ROW_I32 SCRATCH_ROW_32
+#define SCRATCH_ROW_F32 SCRATCH_ROW_32
+#define SCRATCH_ROW_U16 SCRATCH_ROW_32
+#define SCRATCH_ROW_I16 SCRATCH_ROW_32
+#define SCRATCH_ROW_F16 SCRATCH_ROW_32
+#define SCRATCH_ROW_U64 SCRATCH_ROW_64
+#define SCRATCH_ROW_I64 SCRATCH_ROW_64
+#define SCRATCH_ROW_F64 SCRATCH_ROW_64
 
 #define PUT_U32(l, x) r[l] = (x)
 #define PUT_I32(l, x) r[l] = (u32)(x)
@@ -86,9 +86,9 @@ static inline u64 gather_bits(const u8 *flags)
     return half[0] | half[1] << 32;
 }
 
-#define STORE_32 if (!awake) put(w, i, r)
-#define STORE_64 if (!awake) put64(w, i, r)
-#define STORE_MASK(mask) if (awake) put_lane_bits(w, i->sdst, (mask) & w->all_lanes); else put_mask(w, i, mask)
+#define STORE_32 if (!all_active) put(w, i, r)
+#define STORE_64 if (!all_active) put64(w, i, r)
+#define STORE_MASK(mask) if (all_active) put_lane_bits(w, i->sdst, (mask) & w->all_lanes); else put_mask(w, i, mask)
 #define STORE_U32 STORE_32
 #define STORE_I32 STORE_32
 #define STORE_F32 STORE_32
@@ -128,13 +128,13 @@ static inline u64 gather_bits(const u8 *flags)
 #pragma clang diagnostic ignored "-Wpass-failed" /* bodies that call the maths library stay loops */
 #define HANDLER(name) static void name(Wave *w, const Inst *i)
 
-/* A body that is built twice: as `name`, for every case; as `name`_awake, where all lanes are awake, every source lies
+/* A body that is built twice: as `name`, for every case; as `name`_all_active, where all lanes are active, every source lies
  * ready in a row and the result is stored as it is. */
 #define LANE_HANDLER(name) \
-    static inline __attribute__((always_inline)) void name##_body(Wave *w, const Inst *i, const bool awake); \
+    static inline __attribute__((always_inline)) void name##_body(Wave *w, const Inst *i, const bool all_active); \
     HANDLER(name) { name##_body(w, i, false); } \
-    HANDLER(name##_awake) { name##_body(w, i, true); } \
-    static inline __attribute__((always_inline)) void name##_body(Wave *w, const Inst *i, const bool awake)
-enum { awake = false }; /* of bodies that are built once */
+    HANDLER(name##_all_active) { name##_body(w, i, true); } \
+    static inline __attribute__((always_inline)) void name##_body(Wave *w, const Inst *i, const bool all_active)
+enum { all_active = false }; /* of bodies that are built once */
 
 #endif

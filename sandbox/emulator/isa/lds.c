@@ -1,7 +1,11 @@
 /* LDS: reads, writes, atomics, and the exchanges between lanes that go through its crossbar. */
-#include "machine/access.h"
-#include "machine/gather.h"
 #include "checks/observers.h"
+#include "isa/control.h"
+#include "machine/atomics.h"
+#include "machine/fault.h"
+#include "machine/lanes.h"
+#include "machine/transfer.h"
+#include "machine/gather.h"
 
 #define HANDLER(name) static void name(Wave *w, const Inst *i)
 #define EACH_LANE for (int l = 0; l < LANES; l++)
@@ -12,53 +16,53 @@ HANDLER(ds_read)
 {
     Access a;
     if (access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, false, &a))
-        load_dwords(w, &a, i->dst, i->row->bytes / 4);
+        transfer_load(w, &a, i->dst, i->row->bytes / 4);
 }
 
-/* The usual case, which needs no word on each lane: all are awake, all within LDS, and nobody checks. How long it takes
- * depends on the distances between lanes, so what each access adds to all addresses is of no matter. */
-static inline __attribute__((always_inline)) void read_awake(Wave *w, const Inst *i, u32 count, u32 words, Handler *otherwise)
+/* The usual case, which needs no check of each lane: all are active, all within LDS, and there is no observer. How long it takes
+ * depends on the distances between lanes, so what each access adds to all addresses does not matter. */
+static inline __attribute__((always_inline)) void read_all_active(Wave *w, const Inst *i, u32 count, u32 words, Handler *otherwise)
 {
     const u32 *address = (const u32 *)((const u8 *)w->v + i->read.address_place);
     const u8 *const bases[] = {w->lds + i->read.at[0], w->lds + i->read.at[1]};
-    u32 watchers = w->worker->watchers;
-    if (unlikely(!all_within(w, LANES, address, i->read.reach) || watchers & ~(u32)WATCH_COUNTERS)) {
+    u32 observers = w->worker->observers;
+    if (unlikely(!all_within(w, LANES, address, i->read.reach) || observers & ~(u32)OBSERVE_COUNTERS)) {
         otherwise(w, i);
         return;
     }
-    for (u32 n = 0; unlikely(watchers) && n < count; n++)
-        watch_lds(w, i, address, w->all_lanes, 4 * words, false);
+    for (u32 n = 0; unlikely(observers) && n < count; n++)
+        observe_lds(w, i, address, w->all_lanes, 4 * words, false);
     gather_all(LANES, bases, count, address, words, result_row(w, i));
 }
-HANDLER(ds_read_1_awake) { read_awake(w, i, 1, 1, ds_read); }
-HANDLER(ds_read_2_awake) { read_awake(w, i, 1, 2, ds_read); }
-HANDLER(ds_read_3_awake) { read_awake(w, i, 1, 3, ds_read); }
-HANDLER(ds_read_4_awake) { read_awake(w, i, 1, 4, ds_read); }
+HANDLER(ds_read_1_all_active) { read_all_active(w, i, 1, 1, ds_read); }
+HANDLER(ds_read_2_all_active) { read_all_active(w, i, 1, 2, ds_read); }
+HANDLER(ds_read_3_all_active) { read_all_active(w, i, 1, 3, ds_read); }
+HANDLER(ds_read_4_all_active) { read_all_active(w, i, 1, 4, ds_read); }
 
 HANDLER(ds_read_part)
 {
     Access a;
     if (access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, false, &a))
-        load_small(w, &a, i->dst, i->row->bytes, i->row->detail[1]);
+        transfer_load_small(w, &a, i->dst, i->row->bytes, i->row->detail[1]);
 }
 HANDLER(ds_write)
 {
     Access a;
     if (access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, true, &a))
-        store_dwords(w, &a, i->source[1], i->row->bytes / 4);
+        transfer_store(w, &a, i->source[1], i->row->bytes / 4);
 }
 HANDLER(ds_write_part)
 {
     Access a;
     if (access_lds(w, i, addresses(w, i), i->offset, i->row->bytes, true, &a))
-        store_small(w, &a, i->source[1], i->row->bytes, i->row->detail[1]);
+        transfer_store_small(w, &a, i->source[1], i->row->bytes, i->row->detail[1]);
 }
 
 /* Addresses that the first of two results, of `words` registers, must not overwrite. */
-static const u32 *kept_addresses(Wave *w, const Inst *i, u32 words, u32 *room)
+static const u32 *kept_addresses(Wave *w, const Inst *i, u32 words, u32 *scratch_row)
 {
     bool overwritten = i->source[0] >= i->dst && i->source[0] < i->dst + words;
-    return overwritten ? memcpy(room, addresses(w, i), LANES * sizeof *room) : addresses(w, i);
+    return overwritten ? memcpy(scratch_row, addresses(w, i), LANES * sizeof *scratch_row) : addresses(w, i);
 }
 
 /* Two accesses of `bytes` each at offsets counted in elements, or in 64 of them (detail[1]). */
@@ -67,15 +71,15 @@ HANDLER(ds_read2)
     Access a, b;
     u32 bytes = i->row->bytes;
     i32 unit = (i32)bytes * i->row->detail[1];
-    u32 room[LANES];
-    const u32 *address = kept_addresses(w, i, bytes / 4, room);
+    u32 scratch_row[LANES];
+    const u32 *address = kept_addresses(w, i, bytes / 4, scratch_row);
     if (access_lds_two(w, i, address, i->offset * unit, i->offset1 * unit, bytes, false, &a, &b)) {
-        load_dwords(w, &a, i->dst, bytes / 4);
-        load_dwords(w, &b, (u16)(i->dst + bytes / 4), bytes / 4);
+        transfer_load(w, &a, i->dst, bytes / 4);
+        transfer_load(w, &b, (u16)(i->dst + bytes / 4), bytes / 4);
     }
 }
-HANDLER(ds_read2_1_awake) { read_awake(w, i, 2, 1, ds_read2); }
-HANDLER(ds_read2_2_awake) { read_awake(w, i, 2, 2, ds_read2); }
+HANDLER(ds_read2_1_all_active) { read_all_active(w, i, 2, 1, ds_read2); }
+HANDLER(ds_read2_2_all_active) { read_all_active(w, i, 2, 2, ds_read2); }
 
 HANDLER(ds_write2)
 {
@@ -83,8 +87,8 @@ HANDLER(ds_write2)
     u32 bytes = i->row->bytes;
     i32 unit = (i32)bytes * i->row->detail[1];
     if (access_lds_two(w, i, addresses(w, i), i->offset * unit, i->offset1 * unit, bytes, true, &a, &b)) {
-        store_dwords(w, &a, i->source[1], bytes / 4);
-        store_dwords(w, &b, i->source[2], bytes / 4);
+        transfer_store(w, &a, i->source[1], bytes / 4);
+        transfer_store(w, &b, i->source[2], bytes / 4);
     }
 }
 
@@ -102,7 +106,7 @@ HANDLER(ds_atomic)
         other = i->source[1];
     else if (compares || op == ATOMIC_WRAP)
         other = i->source[2];
-    run_atomic(w, i, &a, op, i->row->bytes, data, other, i->dst);
+    atomics_run(w, i, &a, op, i->row->bytes, data, other, i->dst);
 }
 
 HANDLER(ds_wrxchg2)
@@ -110,11 +114,11 @@ HANDLER(ds_wrxchg2)
     Access a, b;
     u32 bytes = i->row->bytes;
     i32 unit = (i32)bytes * i->row->detail[1];
-    u32 room[LANES];
-    const u32 *address = kept_addresses(w, i, bytes / 4, room);
+    u32 scratch_row[LANES];
+    const u32 *address = kept_addresses(w, i, bytes / 4, scratch_row);
     if (access_lds_two(w, i, address, i->offset * unit, i->offset1 * unit, bytes, true, &a, &b)) {
-        run_atomic(w, i, &a, ATOMIC_SWAP, bytes, i->source[1], 0xffff, i->dst);
-        run_atomic(w, i, &b, ATOMIC_SWAP, bytes, i->source[2], 0xffff, (u16)(i->dst + bytes / 4));
+        atomics_run(w, i, &a, ATOMIC_SWAP, bytes, i->source[1], 0xffff, i->dst);
+        atomics_run(w, i, &b, ATOMIC_SWAP, bytes, i->source[2], 0xffff, (u16)(i->dst + bytes / 4));
     }
 }
 
@@ -128,9 +132,9 @@ HANDLER(ds_addtid)
     if (!access_lds(w, i, address, i->offset, 4, write, &a))
         return;
     if (write)
-        store_dwords(w, &a, i->source[0], 1);
+        transfer_store(w, &a, i->source[0], 1);
     else
-        load_dwords(w, &a, i->dst, 1);
+        transfer_load(w, &a, i->dst, 1);
 }
 
 /* The active lanes' number is added to one counter, or taken from it; all get the old value. */
@@ -139,11 +143,11 @@ HANDLER(ds_count)
     u32 address = (w->s[SGPR_M0] >> 16) + (u32)i->offset, old, r[LANES];
     u32 n = (u32)__builtin_popcountll(exec_mask(w));
     if (address + 4 > w->lds_bytes) {
-        wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_LDS, 0, address, 4, true);
+        fault_record(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_LDS, 0, address, 4, true);
         return;
     }
-    if (unlikely(w->worker->watchers))
-        watch_lds(w, i, &address, exec_mask(w) ? 1 : 0, 4, true);
+    if (unlikely(w->worker->observers))
+        observe_lds(w, i, &address, exec_mask(w) ? 1 : 0, 4, true);
     memcpy(&old, w->lds + address, 4);
     u32 new = i->row->detail[1] ? old + n : old - n;
     memcpy(w->lds + address, &new, 4);
@@ -173,16 +177,16 @@ HANDLER(ds_read_transposed)
     u32 result[3][LANES] = {{0}};
     u64 exec = exec_mask(w);
     for (int first = 0; first < LANES; first += COLUMNS) {
-        u64 awake = exec >> first & 0xffff;
-        if (awake && awake != 0xffff) { /* what comes from a lane that sleeps is not documented */
-            run_not_emulated(w, i);
+        u64 all_active = exec >> first & 0xffff;
+        if (all_active && all_active != 0xffff) { /* what an inactive lane sends is not documented */
+            fault_not_emulated(w, i);
             return;
         }
     }
     if (!access_lds(w, i, addresses(w, i), i->offset, address_bytes, false, &a))
         return;
     if (a.outside) { /* whose zeros lanes would get is not documented */
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     EACH_LANE {
@@ -207,7 +211,7 @@ HANDLER(ds_read_transposed)
         put_masked(vector(w, i->dst + n), result[n], exec);
 }
 
-/* ---- lane exchanges; a sleeping lane sends zero ---- */
+/* ---- lane exchanges; an inactive lane sends zero ---- */
 
 /* The lane that an address names. RDNA3 serves the halves of a wave of 64 one by one.
  * Source: LLVM, GCNSubtarget::supportsWaveWideBPermute. */
@@ -217,7 +221,7 @@ static u32 addressed_lane(const Wave *w, const Inst *i, u32 address, u32 lane)
     return w->program->generation == GFX11 ? (lane & 32) + n % 32 : n % wave_lanes(w);
 }
 
-/* detail[1]: sleeping lanes send what they have. */
+/* detail[1]: inactive lanes send what they have. */
 HANDLER(ds_bpermute_b32)
 {
     const u32 *address = vector(w, i->source[0]), *data = vector(w, i->source[1]);
@@ -260,7 +264,7 @@ HANDLER(ds_swizzle_b32)
     const u32 *data = vector(w, i->source[0]);
     u32 r[LANES], pattern = i->raw & 0xffff;
     if ((pattern & 0x8000) && (pattern & 0xff00) != 0x8000 && pattern < 0xc000) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     EACH_LANE {
@@ -274,7 +278,7 @@ HANDLER(ds_swizzle_b32)
     {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_LDS, .source = {TYPE_U32, TYPE_U64, TYPE_U64}, \
      .modifiers = mods, .bytes = size, .detail = {0, how, kind}}
 #define READ_ROW(name, body, words, how, mods) \
-    {.mnemonic = name, .run = body, .awake = body##_##words##_awake, .layout = "d0", .family = FAMILY_LDS, \
+    {.mnemonic = name, .run = body, .all_active = body##_##words##_all_active, .layout = "d0", .family = FAMILY_LDS, \
      .source = {TYPE_U32, TYPE_U64, TYPE_U64}, .modifiers = mods, .bytes = 4 * words, .detail = {0, how, ACCESS_LOAD}}
 #define READ(name, words) READ_ROW(name, ds_read, words, 0, MOD_OFFSET)
 #define READ_PART(name, size, how) ROW(name, ds_read_part, "d0", size, how, MOD_OFFSET, ACCESS_LOAD)
@@ -342,7 +346,7 @@ static const Row rows[] = {
     ROW("ds_read_b64_tr_b8", ds_read_transposed, "d0", 8, 8, MOD_OFFSET, ACCESS_LOAD),
     ROW("ds_read_b64_tr_b16", ds_read_transposed, "d0", 8, 16, MOD_OFFSET, ACCESS_LOAD),
     ROW("ds_read_b96_tr_b6", ds_read_transposed, "d0", 12, 6, MOD_OFFSET, ACCESS_LOAD),
-    ROW("ds_nop", no_effect, "*", 0, 0, 0, ACCESS_LOAD),
+    ROW("ds_nop", control_no_effect, "*", 0, 0, 0, ACCESS_LOAD),
 };
 
 const RowTable isa_lds = {rows, sizeof rows / sizeof *rows};

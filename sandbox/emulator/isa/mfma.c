@@ -8,8 +8,9 @@
  *   D in f64             16x16: register i/4, lane j + 16*(i%4)                4x4: lane j + 4*b + 16*i
  * Source: CDNA3 ISA, "Matrix Arithmetic Instructions"; AMD matrix instruction calculator.
  */
+#include "machine/fault.h"
 #include "machine/formats.h"
-#include "machine/machine.h"
+#include "machine/lanes.h"
 
 typedef enum { IN_F32, IN_F16, IN_BF16, IN_XF32, IN_FP8, IN_BF8, IN_I8, IN_F64 } InType;
 
@@ -194,12 +195,12 @@ static void list_columns(const Inst *i, Shape s, int block, const Elements *e, c
     }
 }
 
-/* A broadcast of blocks that this shape has not is a reserved encoding. */
+/* A broadcast of blocks that this shape lacks is a reserved encoding. */
 static bool reserved(Wave *w, const Inst *i, Shape s)
 {
     if (1 << i->cbsz <= s.blocks && i->abid < 1 << i->cbsz)
         return false;
-    run_not_emulated(w, i);
+    fault_not_emulated(w, i);
     return true;
 }
 
@@ -275,7 +276,7 @@ static void run_mfma_f64(Wave *w, const Inst *i)
     Shape s = shape_of(i);
     int pairs = result_registers(s);
     if (i->cbsz || i->abid || i->blgp) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     expand_doubles(w, i, 0, 0, a);
@@ -327,7 +328,7 @@ static void run_smfmac(Wave *w, const Inst *i)
     Shape s = shape_of(i);
     int per = s.m * s.k / LANES;
     if (i->blgp || i->abid * per >= 32 || i->source[2] < FIRST_VGPR) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     read_sparse_a(w, i, s, a, held);

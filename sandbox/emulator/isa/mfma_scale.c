@@ -11,8 +11,9 @@
  * Source: LLVM AMDGPUUsage and its tests for gfx950, "mfma.scale"; OCP Microscaling Formats 1.0, section 6; the register
  * mappings in Composable Kernel's test/mx_mfma_op, which AMD runs on the hardware.
  */
+#include "machine/fault.h"
 #include "machine/formats.h"
-#include "machine/machine.h"
+#include "machine/lanes.h"
 
 enum { BLOCK = 32, CHUNK = 16, LARGEST = 32, MAX_K = 128 };
 
@@ -97,7 +98,7 @@ static void run_f8f6f4(Wave *w, const Inst *i)
     u32 d[LARGEST * LARGEST / LANES][LANES];
     int m = i->row->bytes, registers = m * m / LANES;
     if (i->abid || !format_of(i->cbsz, &format_a) || !format_of(i->blgp, &format_b)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     read_elements(w, i->source[0], format_a, m, &a);

@@ -1,5 +1,5 @@
 /* The other names of rows, see names.def. */
-#include "machine/machine.h"
+#include "isa/names.h"
 
 #define SAME(other, mnemonic) {#other, #mnemonic},
 #define ATOMICS(other, suffix) \

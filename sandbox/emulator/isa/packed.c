@@ -5,7 +5,7 @@
 
 /* The halves of 64 lanes are 128 values in a row. */
 #define SOURCE_PAIR(k) \
-    const u32 *p##k = awake ? source_row(w, i, k) : source_packed(w, i, k, w->worker->room[k]); \
+    const u32 *p##k = all_active ? source_row(w, i, k) : source_packed(w, i, k, w->worker->scratch_row[k]); \
     u16 h##k[2 * LANES] __attribute__((aligned(64))); \
     memcpy(h##k, p##k, sizeof h##k);
 #define EACH_HALF for (int l = 0; l < 2 * LANES; l++)
@@ -14,7 +14,7 @@
 #define PUT_HALF_U16(x) (u16)(x)
 #define PUT_HALF_I16(x) (u16)(x)
 #define STORE_HALVES \
-    ROOM_32 \
+    SCRATCH_ROW_32 \
     memcpy(r, out, sizeof out); \
     STORE_32;
 
@@ -41,7 +41,7 @@
 #define PAIR3(name, T, value) PAIR3_BODY(name, T, PUT_HALF_##T, value)
 #define PAIR3B(name, T, value) PAIR3_BODY(name, T, PUT_HALF_U16, value)
 #define SOURCE_HALVES(k) \
-    const Halves p##k = awake ? source_rows(w, i, k) : source_halves(w, i, k, w->worker->room[k]);
+    const Halves p##k = all_active ? source_rows(w, i, k) : source_halves(w, i, k, w->worker->scratch_row[k]);
 #define PAIR2F(name, value) \
     static inline u32 name##_lane(u32 x, u32 y) \
     { \
@@ -50,7 +50,7 @@
     } \
     LANE_HANDLER(name) \
     { \
-        SOURCE_HALVES(0) SOURCE_HALVES(1) ROOM_64 \
+        SOURCE_HALVES(0) SOURCE_HALVES(1) SCRATCH_ROW_64 \
         EACH_LANE { \
             u32 low = name##_lane(p0.low[l], p1.low[l]); \
             u32 high = name##_lane(p0.high[l], p1.high[l]); \
@@ -67,7 +67,7 @@
     } \
     LANE_HANDLER(name) \
     { \
-        SOURCE_HALVES(0) SOURCE_HALVES(1) SOURCE_HALVES(2) ROOM_64 \
+        SOURCE_HALVES(0) SOURCE_HALVES(1) SOURCE_HALVES(2) SCRATCH_ROW_64 \
         EACH_LANE { \
             u32 low = name##_lane(p0.low[l], p1.low[l], p2.low[l]); \
             u32 high = name##_lane(p0.high[l], p1.high[l], p2.high[l]); \
@@ -87,7 +87,7 @@
 
 HANDLER(v_pk_fmac_f16)
 {
-    SOURCE_32(0) SOURCE_32(1) ROOM_32
+    SOURCE_32(0) SOURCE_32(1) SCRATCH_ROW_32
     const u32 *d = vector(w, i->dst);
     EACH_LANE r[l] = fma_f16(f16_of((u16)p0[l]), f16_of((u16)p1[l]), f16_of((u16)d[l])) |
                      (u32)fma_f16(f16_of((u16)(p0[l] >> 16)), f16_of((u16)(p1[l] >> 16)), f16_of((u16)(d[l] >> 16))) << 16;
@@ -129,7 +129,7 @@ static u32 dot_integer(u32 a, u32 b, u32 c, int bits, bool sign, bool clamp)
 #define DOT(name, bits, sign) \
     HANDLER(name) \
     { \
-        SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32 \
+        SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) SCRATCH_ROW_32 \
         EACH_LANE r[l] = dot_integer(p0[l], p1[l], p2[l], bits, sign, i->clamp); \
         put(w, i, r); \
     }
@@ -143,7 +143,7 @@ DOT(v_dot8_u32_u4, 4, false)
     { \
         u32 t0[LANES], t1[LANES]; \
         const u32 *p0 = source_packed(w, i, 0, t0), *p1 = source_packed(w, i, 1, t1); \
-        SOURCE_32(2) ROOM_32 \
+        SOURCE_32(2) SCRATCH_ROW_32 \
         EACH_LANE r[l] = dot_integer(p0[l], p1[l], p2[l], 16, sign, i->clamp); \
         put(w, i, r); \
     }
@@ -174,13 +174,13 @@ static float dot_bf16_then_add(const Wave *w, u32 a, u32 b, float c)
     { \
         u32 t0[LANES], t1[LANES]; \
         const u32 *p0 = source_packed(w, i, 0, t0), *p1 = source_packed(w, i, 1, t1); \
-        SOURCE_32(2) ROOM_32 \
+        SOURCE_32(2) SCRATCH_ROW_32 \
         EACH_LANE r[l] = bits_f32(body(w, p0[l], p1[l], f32_of(p2[l]))); \
         put(w, i, r); \
     } \
     HANDLER(name##_accumulating) \
     { \
-        SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32 \
+        SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) SCRATCH_ROW_32 \
         EACH_LANE r[l] = bits_f32(accumulate(w, p0[l], p1[l], f32_of(p2[l]))); \
         put(w, i, r); \
     }
@@ -244,7 +244,7 @@ HANDLER(v_fma_mixhi_f16) { mix_half(w, i, 16); }
     {.mnemonic = #name, .run = name, .layout = in, .family = FAMILY_VALU, .result = D, .source = {A, B, C}, \
      .modifiers = mods},
 #define LANE_ROW(name, in, D, A, B, C, mods) \
-    {.mnemonic = #name, .run = name, .awake = name##_awake, .layout = in, .family = FAMILY_VALU, .result = D, \
+    {.mnemonic = #name, .run = name, .all_active = name##_all_active, .layout = in, .family = FAMILY_VALU, .result = D, \
      .source = {A, B, C}, .lane_sources = 2 + ((C) != TYPE_NONE), .modifiers = mods},
 #define PAIR2(name, T, value) \
     LANE_ROW(name, "d01", TYPE_HALVES_##T, TYPE_HALVES_##T, TYPE_HALVES_##T, 0, SELECTS | MOD_NEG_LO_HI | MOD_CLAMP)

@@ -4,6 +4,7 @@
  * Source: RDNA3 ISA and RDNA4 ISA, the pseudocode of each; LLVM AMDGPUUsage, llvm.amdgcn.permlane16.
  */
 #include "isa/lane_types.h"
+#include "machine/fault.h"
 
 HANDLER(v_cndmask_b16)
 {
@@ -16,7 +17,7 @@ HANDLER(v_cndmask_b16)
 
 /* ---- permutes ---- */
 
-/* op_sel[0] lets sleeping lanes be read; else op_sel[1] says that they give 0, or else that the result stays. */
+/* op_sel[0]: inactive lanes can be read. Else op_sel[1] decides whether they give 0 or the result stays. */
 static void permute_rows(Wave *w, const Inst *i, const u32 *from)
 {
     const u32 *data = vector(w, i->source[0]);
@@ -53,7 +54,7 @@ static bool in_vectors(Wave *w, const Inst *i, int sources)
 {
     for (int k = 0; k < sources; k++)
         if (i->source[k] < FIRST_VGPR) {
-            run_not_emulated(w, i);
+            fault_not_emulated(w, i);
             return false;
         }
     return true;
@@ -98,7 +99,7 @@ static u16 moved(Wave *w, const Inst *i, u16 operand, u32 by)
 {
     if (operand >= FIRST_VGPR && (u64)operand + by < FIRST_AGPR)
         return (u16)(operand + by);
-    run_not_emulated(w, i);
+    fault_not_emulated(w, i);
     return 0;
 }
 static void move(Wave *w, const Inst *i, u32 from_by, u32 to_by)
@@ -168,7 +169,7 @@ static u32 dot_mixed(const Inst *i, u32 a, u32 b, u32 c, int bits)
         u32 t[3][LANES], r[LANES]; \
         const u32 *p[3]; \
         for (int k = 0; k < 3; k++) { \
-            plain.how[k] = i->source[k] < FIRST_VGPR ? READ_UNIFORM : k == 0 && i->dpp ? READ_BENT : READ_PLAIN; \
+            plain.how[k] = i->source[k] < FIRST_VGPR ? READ_UNIFORM : k == 0 && i->dpp ? READ_MODIFIED : READ_PLAIN; \
             p[k] = source(w, &plain, k, t[k]); \
         } \
         for (int l = 0; l < LANES; l++) \
@@ -204,7 +205,7 @@ DOT4_F8(v_dot4_f32_bf8_bf8, BF8_OCP, BF8_OCP)
         SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) \
         u32 r[LANES]; \
         if (i->source[0] == SOURCE_CONSTANT || i->source[1] == SOURCE_CONSTANT || (i->neg | i->abs) & 3) { \
-            run_not_emulated(w, i); /* what these do to pairs of halves is not told */ \
+            fault_not_emulated(w, i); /* what these do to pairs of halves is not documented */ \
             return; \
         } \
         for (int l = 0; l < LANES; l++) { \

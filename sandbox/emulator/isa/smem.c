@@ -1,6 +1,9 @@
 /* Scalar memory: loads through the constant cache, and the clocks. */
-#include "machine/access.h"
 #include "checks/observers.h"
+#include "isa/control.h"
+#include "machine/access.h"
+#include "machine/fault.h"
+#include "memory/arena.h"
 
 /* address = base + offset register or immediate; the two low bits are ignored.  CDNA3 ISA, "Scalar memory". */
 static u64 scalar_offset(const Wave *w, const Inst *i)
@@ -15,41 +18,41 @@ static void load_words(Wave *w, const Inst *i, u64 address, u32 words)
 {
     Span span;
     if (i->sdst + words > SGPR_EXEC) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
-    if (!reachable(w, address, 4 * words, &span) && !scalar_overrun(w, i, address, 4 * words)) {
-        wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, 4 * words, false);
+    if (!access_reachable(w, address, 4 * words, &span) && !access_scalar_overrun(w, i, address, 4 * words)) {
+        fault_record(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, 4 * words, false);
         return;
     }
-    if (unlikely(w->worker->watchers))
-        watch_scalar(w, i, address, 4 * words);
+    if (unlikely(w->worker->observers))
+        observe_scalar(w, i, address, 4 * words);
     memcpy(&w->s[i->sdst], (const void *)address, 4 * words);
 }
 
 static void s_load(Wave *w, const Inst *i)
 {
     u64 address = scalar64(w, i, 0) + scalar_offset(w, i);
-    if (unlikely(address & 3 && w->worker->watchers))
-        watch_misaligned(w, i, address, i->row->bytes);
+    if (unlikely(address & 3 && w->worker->observers))
+        observe_misaligned(w, i, address, i->row->bytes);
     load_words(w, i, address & ~3ull, i->row->bytes / 4);
 }
 
-/* RDNA4: one or two bytes, extended to a register. Whether a fault comes for half words at odd addresses is not told. */
+/* RDNA4: one or two bytes, extended to a register. Whether half words at odd addresses fault is not documented. */
 static void load_bytes(Wave *w, const Inst *i, u64 address)
 {
     u32 bytes = i->row->bytes, x = 0;
     Span span;
     if (i->sdst >= SGPR_EXEC || address % bytes) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
-    if (!memory_span(w->worker->memory, address, bytes, &span) && !scalar_overrun(w, i, address, bytes)) {
-        wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, bytes, false);
+    if (!memory_span(w->worker->memory, address, bytes, &span) && !access_scalar_overrun(w, i, address, bytes)) {
+        fault_record(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, bytes, false);
         return;
     }
-    if (unlikely(w->worker->watchers))
-        watch_scalar(w, i, address, bytes);
+    if (unlikely(w->worker->observers))
+        observe_scalar(w, i, address, bytes);
     memcpy(&x, (const void *)address, bytes);
     if (i->row->detail[1])
         x = bytes == 1 ? (u32)(i32)(int8_t)x : (u32)(i32)(int16_t)x;
@@ -62,7 +65,7 @@ static void s_buffer_load(Wave *w, const Inst *i)
 {
     u32 at = i->source[0], words = i->row->bytes / 4;
     if (at + 3 >= SCALAR_FILE) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     u64 base = scalar_pair(w, at) & 0xffffffffffffull, offset = scalar_offset(w, i) & ~3ull;
@@ -73,7 +76,7 @@ static void s_buffer_load(Wave *w, const Inst *i)
         one.sdst = (u16)(i->sdst + k);
         u64 address = base + offset + 4 * k;
         if (one.sdst >= SGPR_EXEC)
-            run_not_emulated(w, i);
+            fault_not_emulated(w, i);
         else if (offset + 4 * k + 4 > size)
             w->s[one.sdst] = 0;
         else
@@ -86,7 +89,7 @@ static void s_buffer_load_part(Wave *w, const Inst *i)
 {
     u32 at = i->source[0], bytes = i->row->bytes;
     if (at + 3 >= SCALAR_FILE) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     u64 base = scalar_pair(w, at) & 0xffffffffffffull & ~(u64)(bytes - 1), offset = scalar_offset(w, i) & ~(u64)(bytes - 1);
@@ -120,12 +123,12 @@ static const Row rows[] = {
     LOAD_PART("s_buffer_load_u8", s_buffer_load_part, 1, false), LOAD_PART("s_buffer_load_i8", s_buffer_load_part, 1, true),
     LOAD_PART("s_buffer_load_u16", s_buffer_load_part, 2, false),
     LOAD_PART("s_buffer_load_i16", s_buffer_load_part, 2, true),
-    SIMPLE("s_prefetch_inst", "*", no_effect), SIMPLE("s_prefetch_data", "*", no_effect),
-    SIMPLE("s_prefetch_inst_pc_rel", "*", no_effect), SIMPLE("s_prefetch_data_pc_rel", "*", no_effect),
-    SIMPLE("s_buffer_prefetch_data", "*", no_effect),
+    SIMPLE("s_prefetch_inst", "*", control_no_effect), SIMPLE("s_prefetch_data", "*", control_no_effect),
+    SIMPLE("s_prefetch_inst_pc_rel", "*", control_no_effect), SIMPLE("s_prefetch_data_pc_rel", "*", control_no_effect),
+    SIMPLE("s_buffer_prefetch_data", "*", control_no_effect),
     CLOCK("s_memtime", s_memtime), CLOCK("s_memrealtime", s_memrealtime),
-    SIMPLE("s_dcache_inv", "*", no_effect), SIMPLE("s_dcache_wb", "*", no_effect),
-    SIMPLE("s_dcache_inv_vol", "*", no_effect), SIMPLE("s_dcache_wb_vol", "*", no_effect),
+    SIMPLE("s_dcache_inv", "*", control_no_effect), SIMPLE("s_dcache_wb", "*", control_no_effect),
+    SIMPLE("s_dcache_inv_vol", "*", control_no_effect), SIMPLE("s_dcache_wb_vol", "*", control_no_effect),
 };
 
 const RowTable isa_smem = {rows, sizeof rows / sizeof *rows};

@@ -1,6 +1,6 @@
 /* Scalar ALU: SOP1, SOP2, SOPC and SOPK. */
-#include "machine/machine.h"
-#include "isa/lane_math.h"
+#include "machine/lanes.h"
+#include "machine/lane_math.h"
 
 /* Bit k of the result: any bit of quad k. */
 static u64 quad_mask(u64 x)

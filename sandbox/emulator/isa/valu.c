@@ -1,5 +1,6 @@
 /* Vector ALU, the regular part: bodies and rows of valu.def. */
 #include "isa/lane_types.h"
+#include "machine/trig_preop.h"
 
 #pragma clang diagnostic ignored "-Wshift-op-parentheses"
 #pragma clang diagnostic ignored "-Wbitwise-op-parentheses"
@@ -7,21 +8,21 @@
 #define LANE1(name, D, A, value) \
     LANE_HANDLER(name) \
     { \
-        SOURCE_##A(0) ROOM_##D \
+        SOURCE_##A(0) SCRATCH_ROW_##D \
         EACH_LANE { C_##A a = GET_##A(p0, l); PUT_##D(l, value); } \
         STORE_##D; \
     }
 #define LANE2(name, D, A, B, value) \
     LANE_HANDLER(name) \
     { \
-        SOURCE_##A(0) SOURCE_##B(1) ROOM_##D \
+        SOURCE_##A(0) SOURCE_##B(1) SCRATCH_ROW_##D \
         EACH_LANE { C_##A a = GET_##A(p0, l); C_##B b = GET_##B(p1, l); PUT_##D(l, value); } \
         STORE_##D; \
     }
 #define LANE2S(name, D, A, B, value) \
     LANE_HANDLER(name) \
     { \
-        SOURCE_##A(0) SOURCE_##B(1) ROOM_##D \
+        SOURCE_##A(0) SOURCE_##B(1) SCRATCH_ROW_##D \
         const bool clamp = i->clamp; \
         EACH_LANE { C_##A a = GET_##A(p0, l); C_##B b = GET_##B(p1, l); PUT_##D(l, value); } \
         STORE_##D; \
@@ -29,7 +30,7 @@
 #define LANE3S(name, D, A, B, C, value) \
     LANE_HANDLER(name) \
     { \
-        SOURCE_##A(0) SOURCE_##B(1) SOURCE_##C(2) ROOM_##D \
+        SOURCE_##A(0) SOURCE_##B(1) SOURCE_##C(2) SCRATCH_ROW_##D \
         const bool clamp = i->clamp; \
         EACH_LANE { \
             C_##A a = GET_##A(p0, l); \
@@ -81,7 +82,7 @@
 #undef HALF3B
 
 #define ROW(name, in, D, A, B, C, mods, keeps) \
-    {.mnemonic = #name, .run = name, .awake = name##_awake, .layout = in, .family = FAMILY_VALU, .result = D, \
+    {.mnemonic = #name, .run = name, .all_active = name##_all_active, .layout = in, .family = FAMILY_VALU, .result = D, \
      .source = {A, B, C}, .lane_sources = 1 + ((B) != TYPE_NONE) + ((C) != TYPE_NONE), .modifiers = mods, \
      .detail = {keeps}},
 #define ANYWHERE (MOD_SDWA | MOD_DPP)

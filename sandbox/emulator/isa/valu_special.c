@@ -1,17 +1,18 @@
 /* Vector ALU, the irregular part: carries, masks, lanes as scalars, division scaling. */
 #include "isa/lane_types.h"
+#include "machine/fault.h"
 
 /* ---- masks and lanes ---- */
 
 LANE_HANDLER(v_cndmask_b32)
 {
-    SOURCE_32(0) SOURCE_32(1) ROOM_32
+    SOURCE_32(0) SOURCE_32(1) SCRATCH_ROW_32
     u64 mask = i->operands == 3 ? lane_bits(w, SGPR_VCC) : mask_source(w, i, 2); /* half of a dual one */
     choose(r, p0, p1, mask);
     STORE_32;
 }
 
-/* The lowest active lane, or lane 0 when all sleep. */
+/* The lowest active lane, or lane 0 when none is. */
 HANDLER(v_readfirstlane_b32)
 {
     u64 exec = exec_mask(w);
@@ -28,13 +29,13 @@ HANDLER(v_writelane_b32) { vector(w, i->dst)[scalar32(w, i, 1) % wave_lanes(w)] 
 /* Bits of a mask below each lane, counted on top of b. */
 LANE_HANDLER(v_mbcnt_lo_u32_b32)
 {
-    SOURCE_32(0) SOURCE_32(1) ROOM_32
+    SOURCE_32(0) SOURCE_32(1) SCRATCH_ROW_32
     EACH_LANE r[l] = (u32)__builtin_popcount(p0[l] & (u32)(l < 32 ? (1ull << l) - 1 : 0xffffffff)) + p1[l];
     STORE_32;
 }
 LANE_HANDLER(v_mbcnt_hi_u32_b32)
 {
-    SOURCE_32(0) SOURCE_32(1) ROOM_32
+    SOURCE_32(0) SOURCE_32(1) SCRATCH_ROW_32
     EACH_LANE r[l] = (u32)__builtin_popcount(p0[l] & (u32)(l < 32 ? 0 : (1ull << (l - 32)) - 1)) + p1[l];
     STORE_32;
 }
@@ -42,7 +43,7 @@ LANE_HANDLER(v_mbcnt_hi_u32_b32)
 HANDLER(v_swap_b32)
 {
     if (i->source[0] < FIRST_VGPR) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     u32 *x = vector(w, i->dst), *y = vector(w, i->source[0]), old[LANES];
@@ -56,7 +57,7 @@ HANDLER(v_swap_b32)
 static void swap_rows(Wave *w, const Inst *i, int distance)
 {
     if (i->source[0] < FIRST_VGPR) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
     u32 *low = vector(w, i->source[0]), *high = vector(w, i->dst);
@@ -64,8 +65,8 @@ static void swap_rows(Wave *w, const Inst *i, int distance)
         if (l & distance)
             continue;
         bool here = lane_active(w, (u32)l), there = lane_active(w, (u32)(l + distance));
-        if (here != there) { /* what a lane gets from one that sleeps is not documented */
-            run_not_emulated(w, i);
+        if (here != there) { /* what a lane gets from an inactive one is not documented */
+            fault_not_emulated(w, i);
             return;
         }
         u32 old = low[l];
@@ -79,7 +80,7 @@ HANDLER(v_permlane32_swap_b32) { swap_rows(w, i, 32); }
 /* A byte of the old result, the one that b names, becomes a. */
 HANDLER(v_cvt_pkaccum_u8_f32)
 {
-    SOURCE_32(0) SOURCE_32(1) ROOM_32
+    SOURCE_32(0) SOURCE_32(1) SCRATCH_ROW_32
     const u32 *old = vector(w, i->dst);
     EACH_LANE {
         u32 at = 8 * (p1[l] & 3);
@@ -105,7 +106,7 @@ LANE_FUNCTION u32 bitop3(u32 a, u32 b, u32 c, u32 table)
 }
 LANE_HANDLER(v_bitop3_b32)
 {
-    SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32
+    SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) SCRATCH_ROW_32
     EACH_LANE r[l] = bitop3(p0[l], p1[l], p2[l], i->bitop3);
     STORE_32;
 }
@@ -125,8 +126,8 @@ static inline void take_bytes(const u32 *a, const u32 *b, u32 selectors, u32 *r)
 }
 LANE_HANDLER(v_perm_b32)
 {
-    enum { BEYOND_BYTES = 0xf8f8f8f8 }; /* selectors from 8 on stand for signs and constants */
-    SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32
+    enum { BEYOND_BYTES = 0xf8f8f8f8 }; /* selectors from 8 on mean signs and constants */
+    SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) SCRATCH_ROW_32
     if (i->source[2] < FIRST_VGPR && !(p2[0] & BEYOND_BYTES))
         take_bytes(p0, p1, p2[0], r);
     else
@@ -139,7 +140,7 @@ LANE_HANDLER(v_perm_b32)
 #define CARRY(name, sum, carry) \
     LANE_HANDLER(name) \
     { \
-        SOURCE_32(0) SOURCE_32(1) ROOM_32 \
+        SOURCE_32(0) SOURCE_32(1) SCRATCH_ROW_32 \
         u64 in = i->source[2] == SOURCE_OFF ? 0 : mask_source(w, i, 2); \
         u8 out[LANES]; \
         EACH_LANE { \
@@ -156,7 +157,7 @@ CARRY(v_subrev_co_u32, b - a - c, b < (u64)a + c)
 
 LANE_HANDLER(v_mad_u64_u32)
 {
-    SOURCE_32(0) SOURCE_32(1) SOURCE_64(2) ROOM_64
+    SOURCE_32(0) SOURCE_32(1) SOURCE_64(2) SCRATCH_ROW_64
     u8 out[LANES];
     EACH_LANE {
         u64 product = (u64)p0[l] * p1[l];
@@ -172,7 +173,7 @@ LANE_HANDLER(v_mad_u64_u32)
 }
 LANE_HANDLER(v_mad_i64_i32)
 {
-    SOURCE_32(0) SOURCE_32(1) SOURCE_64(2) ROOM_64
+    SOURCE_32(0) SOURCE_32(1) SOURCE_64(2) SCRATCH_ROW_64
     u64 out = 0;
     EACH_LANE {
         i64 sum;
@@ -183,10 +184,10 @@ LANE_HANDLER(v_mad_i64_i32)
     STORE_MASK(out);
 }
 
-/* In halves, as registers hold them: address arithmetic is frequent, and putting 64-bit lanes together is dear. */
+/* In halves, as registers hold them: address arithmetic is frequent, and joining halves to 64-bit lanes is slow. */
 LANE_HANDLER(v_lshl_add_u64)
 {
-    SOURCE_64(0) SOURCE_32(1) SOURCE_64(2) ROOM_64
+    SOURCE_64(0) SOURCE_32(1) SOURCE_64(2) SCRATCH_ROW_64
     EACH_LANE {
         u32 n = p1[l] & 63, low = p0[l], high = p0[LANES + l];
         u32 crossing = n < 32 ? low >> 1 >> (31 - n) : low << (n - 32);
@@ -264,7 +265,7 @@ LANE_FUNCTION double div_scale_f64(double a, double b, double c, bool *undo)
 #define DIV_SCALE(name, T) \
     LANE_HANDLER(name) \
     { \
-        SOURCE_##T(0) SOURCE_##T(1) SOURCE_##T(2) ROOM_##T \
+        SOURCE_##T(0) SOURCE_##T(1) SOURCE_##T(2) SCRATCH_ROW_##T \
         u64 out = 0; \
         EACH_LANE { \
             bool undo; \
@@ -282,7 +283,7 @@ DIV_SCALE(v_div_scale_f64, F64)
 /* fma, and the scale of DIV_SCALE undone where VCC says so: down if the estimate c is small. */
 LANE_HANDLER(v_div_fmas_f32)
 {
-    SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) ROOM_32
+    SOURCE_32(0) SOURCE_32(1) SOURCE_32(2) SCRATCH_ROW_32
     u64 vcc = lane_bits(w, SGPR_VCC);
     EACH_LANE {
         float a = GET_F32(p0, l), b = GET_F32(p1, l), c = GET_F32(p2, l);
@@ -299,7 +300,7 @@ LANE_FUNCTION double scaled_sum(double a, double b, double c, int n)
 }
 LANE_HANDLER(v_div_fmas_f64)
 {
-    SOURCE_64(0) SOURCE_64(1) SOURCE_64(2) ROOM_64
+    SOURCE_64(0) SOURCE_64(1) SOURCE_64(2) SCRATCH_ROW_64
     u64 vcc = lane_bits(w, SGPR_VCC);
     EACH_LANE {
         double a = GET_F64(p0, l), b = GET_F64(p1, l), c = GET_F64(p2, l);
@@ -316,7 +317,7 @@ LANE_HANDLER(v_div_fmas_f64)
      .source = {TYPE_##A, TYPE_##B, TYPE_##C}, .modifiers = mods}
 /* Bodies that are built twice; of `n` sources a row of lanes each. */
 #define LANE_ROW(text, name, n, in, D, A, B, C, mods) \
-    {.mnemonic = text, .run = name, .awake = name##_awake, .layout = in, .family = FAMILY_VALU, .result = TYPE_##D, \
+    {.mnemonic = text, .run = name, .all_active = name##_all_active, .layout = in, .family = FAMILY_VALU, .result = TYPE_##D, \
      .source = {TYPE_##A, TYPE_##B, TYPE_##C}, .lane_sources = n, .modifiers = mods}
 #define SIGNS (MOD_NEG | MOD_ABS)
 enum { KEEPS_HALF = 0xff }; /* detail[0]: the other half of the result stays */
@@ -333,7 +334,7 @@ static const Row rows[] = {
     ROW(v_permlane16_swap_b32, "d0", U32, U32, NONE, NONE, 0), ROW(v_permlane32_swap_b32, "d0", U32, U32, NONE, NONE, 0),
     ROW(v_cvt_pkaccum_u8_f32, "d01", U32, F32, U32, NONE, SIGNS),
     LANE_ROW("v_bitop3_b32", v_bitop3_b32, 3, "d012", U32, U32, U32, U32, MOD_BITOP3),
-    {.mnemonic = "v_bitop3_b16", .run = v_bitop3_b32, .awake = v_bitop3_b32_awake, .lane_sources = 3, .layout = "d012", .family = FAMILY_VALU, .result = TYPE_U16,
+    {.mnemonic = "v_bitop3_b16", .run = v_bitop3_b32, .all_active = v_bitop3_b32_all_active, .lane_sources = 3, .layout = "d012", .family = FAMILY_VALU, .result = TYPE_U16,
      .source = {TYPE_U16, TYPE_U16, TYPE_U16}, .modifiers = MOD_BITOP3 | MOD_OP_SEL, .detail = {KEEPS_HALF}},
     LANE_ROW("v_add_co_u32", v_add_co_u32, 2, "ds01", U32, U32, U32, NONE, ANYWHERE), LANE_ROW("v_sub_co_u32", v_sub_co_u32, 2, "ds01", U32, U32, U32, NONE, ANYWHERE),
     LANE_ROW("v_subrev_co_u32", v_subrev_co_u32, 2, "ds01", U32, U32, U32, NONE, ANYWHERE),

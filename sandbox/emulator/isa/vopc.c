@@ -5,9 +5,9 @@
 #include "isa/lane_types.h"
 
 /* RDNA's v_cmpx has no result but EXEC. */
-static inline void finish(Wave *w, const Inst *i, u64 mask, bool to_exec, bool awake)
+static inline void finish(Wave *w, const Inst *i, u64 mask, bool to_exec, bool all_active)
 {
-    mask &= awake ? w->all_lanes : write_mask(w, i);
+    mask &= all_active ? w->all_lanes : write_mask(w, i);
     if (i->sdst < SCALAR_FILE)
         put_lane_bits(w, i->sdst, mask);
     if (to_exec)
@@ -20,7 +20,7 @@ static inline void finish(Wave *w, const Inst *i, u64 mask, bool to_exec, bool a
         SOURCE_##T(0) SOURCE_##T(1) \
         u8 flags[LANES]; \
         EACH_LANE { C_##T a = GET_##T(p0, l), b = GET_##T(p1, l); (void)a, (void)b, flags[l] = (relation) != 0; } \
-        finish(w, i, gather_bits(flags), to_exec, awake); \
+        finish(w, i, gather_bits(flags), to_exec, all_active); \
     }
 
 /* Bits of a class mask. */
@@ -56,7 +56,7 @@ static u32 class_F64(u64 x)
         SOURCE_##T(0) SOURCE_32(1) \
         u64 mask = 0; \
         EACH_LANE mask |= (u64)((class_##T(GET_##BITS(p0, l)) & p1[l]) != 0) << l; \
-        finish(w, i, mask, to_exec, awake); \
+        finish(w, i, mask, to_exec, all_active); \
     }
 
 /* Every relation, in the order of the opcodes. */
@@ -82,7 +82,7 @@ ALL(BODIES)
 CLASSES(CLASS_BODIES)
 
 #define ROW(name, in, A, B, mods) \
-    {.mnemonic = #name, .run = name, .awake = name##_awake, .layout = in, .family = FAMILY_VALU, .source = {A, B}, \
+    {.mnemonic = #name, .run = name, .all_active = name##_all_active, .layout = in, .family = FAMILY_VALU, .source = {A, B}, \
      .lane_sources = 2, \
      .modifiers = (mods) | MOD_SDWA | MOD_DPP},
 #define ROWS(relation, T, t, value) \

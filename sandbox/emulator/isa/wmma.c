@@ -16,8 +16,9 @@
  * Source: RDNA3 ISA and RDNA4 ISA, "Wave Matrix Multiply Accumulate", "Matrix element storage in VGPRs" and
  * "Structured sparse matrices"; for pairs and chunks of sparse matrices the public emulator of ROCm agrees.
  */
+#include "machine/fault.h"
 #include "machine/formats.h"
-#include "machine/machine.h"
+#include "machine/lanes.h"
 
 typedef enum { IN_F16, IN_BF16, IN_IU8, IN_IU4, IN_FP8, IN_BF8 } InType;
 typedef enum { OUT_F32, OUT_F16, OUT_BF16, OUT_I32 } OutType;
@@ -111,7 +112,7 @@ static void gather_beside_sparse(Wave *w, const Inst *i, u32 n, Element *out)
     }
 }
 
-/* RDNA3 asks for the same data in every sixteen lanes, and does not say what comes of others. */
+/* RDNA3 requires the same data in every sixteen lanes; other data is not documented. */
 static bool copies_differ(Wave *w, const Inst *i, int operand)
 {
     u32 registers = (depth_of(i) * width_of[type_of(i, operand)] + 31) / 32;
@@ -178,15 +179,15 @@ static u32 sum_integers(Wave *w, const Inst *i, const Element *a, const Element 
 
 static bool supported(Wave *w, const Inst *i)
 {
-    bool rdna3 = w->program->generation == GFX11, bent;
+    bool rdna3 = w->program->generation == GFX11, modified;
     if (is_integer(i))
-        bent = i->neg >> C & 1 || i->neg_hi;
+        modified = i->neg >> C & 1 || i->neg_hi;
     else
-        bent = i->clamp || (!has_signs(type_of(i, A)) && ((i->neg | i->neg_hi) & 3)) || (is_sparse(i) && (i->neg | i->neg_hi));
+        modified = i->clamp || (!has_signs(type_of(i, A)) && ((i->neg | i->neg_hi) & 3)) || (is_sparse(i) && (i->neg | i->neg_hi));
     bool index = !is_sparse(i) || i->source[INDEX] >= FIRST_VGPR;
-    if (index && !bent && !(i->op_sel & 3) && !(rdna3 && (copies_differ(w, i, A) || copies_differ(w, i, B))))
+    if (index && !modified && !(i->op_sel & 3) && !(rdna3 && (copies_differ(w, i, A) || copies_differ(w, i, B))))
         return true;
-    run_not_emulated(w, i);
+    fault_not_emulated(w, i);
     return false;
 }
 

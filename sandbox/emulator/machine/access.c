@@ -1,8 +1,11 @@
 #include "machine/access.h"
 
-#include "checks/checks.h"
-#include "model/shapes.h"
+#include "checks/findings.h"
 #include "checks/observers.h"
+#include "machine/fault.h"
+#include "machine/lanes.h"
+#include "memory/arena.h"
+#include "model/shapes.h"
 
 /* ---- checks ---- */
 
@@ -18,7 +21,7 @@ static u64 lanes_outside(const u64 *address, u64 active, u64 low, u64 limit)
     return bad & 1;
 }
 
-bool reachable(const Wave *w, u64 address, u64 bytes, Span *out)
+bool access_reachable(const Wave *w, u64 address, u64 bytes, Span *out)
 {
     const Dispatch *d = w->worker->dispatch;
     if (!memory_span(w->worker->memory, address, bytes, out))
@@ -32,7 +35,7 @@ bool reachable(const Wave *w, u64 address, u64 bytes, Span *out)
     return address >= out->low && address + bytes <= out->high;
 }
 
-/* What an instruction's lanes touched beyond blocks, where hardware has memory all the same. */
+/* What an instruction's lanes touched beyond blocks, where hardware maps memory. */
 typedef struct { u32 lanes, first; u64 off; } Overrun;
 
 static bool tolerated(const Wave *w, u32 lane, u64 address, u32 bytes, bool store, Overrun *o)
@@ -46,12 +49,12 @@ static bool tolerated(const Wave *w, u32 lane, u64 address, u32 bytes, bool stor
     return true;
 }
 
-bool scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes)
+bool access_scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes)
 {
     Overrun o = {0};
     if (!tolerated(w, 0, address, bytes, false, &o))
         return false;
-    report_overrun(w, i, SPACE_SCALAR, 0, address, bytes, false, 1, o.off);
+    findings_report_overrun(w, i, SPACE_SCALAR, 0, address, bytes, false, 1, o.off);
     return true;
 }
 
@@ -65,24 +68,24 @@ static bool check_each(Wave *w, const Inst *i, const u64 *address, u64 active, u
             continue;
         if (address[l] >= cached->low && address[l] + bytes <= cached->high && (!store || cached->writable))
             continue;
-        if (!reachable(w, address[l], bytes, &span)) {
+        if (!access_reachable(w, address[l], bytes, &span)) {
             if (tolerated(w, l, address[l], bytes, store, &o))
                 continue;
-            wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_GLOBAL, l, address[l], bytes, store);
+            fault_record(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_GLOBAL, l, address[l], bytes, store);
             return false;
         }
         if (store && !span.writable) {
-            wave_fault(w, i, OUTCOME_READ_ONLY, SPACE_GLOBAL, l, address[l], bytes, store);
+            fault_record(w, i, OUTCOME_READ_ONLY, SPACE_GLOBAL, l, address[l], bytes, store);
             return false;
         }
         *cached = span;
     }
     if (o.lanes)
-        report_overrun(w, i, SPACE_GLOBAL, o.first, address[o.first], bytes, store, o.lanes, o.off);
+        findings_report_overrun(w, i, SPACE_GLOBAL, o.first, address[o.first], bytes, store, o.lanes, o.off);
     return true;
 }
 
-/* The block that an instruction met last; it nearly always meets it again. */
+/* The block that an instruction accessed last; it nearly always accesses it again. */
 static Span *span_of(Wave *w, const Inst *i) { return &w->worker->cache[(u64)(i - w->program->code) % SPAN_CACHE]; }
 
 /* Offsets from the span's start, if all lanes lie in it. */
@@ -99,7 +102,7 @@ static bool narrow(const Span *s, const u64 *address, u64 active, u32 bytes, boo
     return true;
 }
 
-/* All lanes lie in one block nearly always, and in the one of the time before, or else in that of the first lane. */
+/* Nearly always all lanes are in one block: that of the previous access, or else that of the first lane. */
 static bool check_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store, Access *a)
 {
     Span *cached = span_of(w, i);
@@ -111,8 +114,8 @@ static bool check_global(Wave *w, const Inst *i, const u64 *address, u64 active,
         a->base = NULL;
         memcpy(a->at, address, sizeof a->at);
     }
-    if (unlikely(w->worker->watchers))
-        watch_global(w, i, address, active, bytes, store);
+    if (unlikely(w->worker->observers))
+        observe_global(w, i, address, active, bytes, store);
     return true;
 }
 
@@ -135,26 +138,26 @@ static bool check_offsets(Wave *w, const Inst *i, const u32 *offset, u64 active,
     if (likely(!bad))
         return true;
     u32 lane = (u32)__builtin_ctzll(bad);
-    wave_fault(w, i, OUTCOME_OUT_OF_BOUNDS, space, lane, offset[lane], bytes, store);
+    fault_record(w, i, OUTCOME_OUT_OF_BOUNDS, space, lane, offset[lane], bytes, store);
     return false;
 }
 
 /* ---- addresses by segment ---- */
 
-/* `x`, where lanes that sleep hold what lane `first` does: then all 64 can be looked at alike. */
-static const u32 *awake_only(const Wave *w, const u32 *x, u64 active, u32 first, u32 *room)
+/* `x`, with inactive lanes holding the value of lane `first`, so that all 64 can be treated alike. */
+static const u32 *active_only(const Wave *w, const u32 *x, u64 active, u32 first, u32 *scratch_row)
 {
     if (likely(active == ~0ull))
         return x;
     if (active == w->all_lanes) {
-        memcpy(room, x, 32 * sizeof *x); /* of 32 lanes: the others never wake up */
-        memcpy(room + 32, x, 32 * sizeof *x);
-        return room;
+        memcpy(scratch_row, x, 32 * sizeof *x); /* of 32 lanes: the others are never active */
+        memcpy(scratch_row + 32, x, 32 * sizeof *x);
+        return scratch_row;
     }
     for (int l = 0; l < LANES; l++)
-        room[l] = x[first];
-    choose(room, room, x, active);
-    return room;
+        scratch_row[l] = x[first];
+    choose(scratch_row, scratch_row, x, active);
+    return scratch_row;
 }
 
 static bool all_equal(const u32 *x)
@@ -178,15 +181,15 @@ static bool all_in_span(const Span *s, u64 base, const u32 *offset, u32 bytes, b
            highest - lowest <= s->high - bytes - start && (!store || s->writable);
 }
 
-/* The usual way: all lanes in one block and, if they hold whole addresses, with one upper half. The register of the
+/* The fast path: all lanes in one block and, if they hold whole addresses, with one upper half. The register of the
  * lower halves then serves as the offsets. */
 static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
     const u32 *low = vector(w, i->source[0]);
-    u32 first = a->active ? (u32)__builtin_ctzll(a->active) : 0, room[LANES];
+    u32 first = a->active ? (u32)__builtin_ctzll(a->active) : 0, scratch_row[LANES];
     u64 base = (u64)(i64)i->offset;
     if (i->source[1] == SOURCE_OFF) {
-        const u32 *high = awake_only(w, low + LANES, a->active, first, room);
+        const u32 *high = active_only(w, low + LANES, a->active, first, scratch_row);
         if (!all_equal(high))
             return false;
         base += pair(0, high[0]);
@@ -194,15 +197,15 @@ static bool resolve_at_once(Wave *w, const Inst *i, u32 bytes, bool store, Acces
         base += scalar64(w, i, 1);
     }
     a->base = (u8 *)base;
-    a->offset = awake_only(w, low, a->active, first, a->own);
+    a->offset = active_only(w, low, a->active, first, a->own);
     Span *cached = span_of(w, i);
     return likely(all_in_span(cached, base, a->offset, bytes, store)) ||
            (memory_span(w->worker->memory, base + a->offset[0], bytes, cached) &&
             all_in_span(cached, base, a->offset, bytes, store));
 }
 
-/* In a loop, addresses mostly move on by as much as the time before. The host's prefetcher sees too many of them to learn
- * that, and a load that misses its caches costs as much as several instructions. */
+/* In a loop, addresses mostly advance by a constant. The host's prefetcher sees too many streams to learn that, and a load
+ * that misses its caches costs as much as several instructions. */
 static void fetch_ahead(Wave *w, const Inst *i, const Access *a)
 {
     u64 *met = &w->worker->met[span_of(w, i) - w->worker->cache], here = (u64)a->base + a->offset[0], step = here - *met;
@@ -218,7 +221,7 @@ static bool resolve_global(Wave *w, const Inst *i, u32 bytes, bool store, Access
     bool quick = resolve_at_once(w, i, bytes, store, a);
     if (quick)
         fetch_ahead(w, i, a);
-    if (likely(quick && !w->worker->watchers))
+    if (likely(quick && !w->worker->observers))
         return true;
     if (i->source[1] == SOURCE_OFF) {
         for (int l = 0; l < LANES; l++)
@@ -230,7 +233,7 @@ static bool resolve_global(Wave *w, const Inst *i, u32 bytes, bool store, Access
     }
     if (!quick)
         return check_global(w, i, address, a->active, bytes, store, a);
-    watch_global(w, i, address, a->active, bytes, store);
+    observe_global(w, i, address, a->active, bytes, store);
     return true;
 }
 
@@ -238,8 +241,8 @@ static bool resolve_private(Wave *w, const Inst *i, const u32 *offset, u64 activ
 {
     if (!check_offsets(w, i, offset, active, bytes, w->scratch_bytes, store, SPACE_SCRATCH))
         return false;
-    if (unlikely(w->worker->watchers))
-        watch_private(w, i, offset, active, bytes, store);
+    if (unlikely(w->worker->observers))
+        observe_private(w, i, offset, active, bytes, store);
     a->base = NULL;
     for (u32 l = 0; l < LANES; l++)
         if (active >> l & 1)
@@ -257,14 +260,14 @@ static bool resolve_scratch(Wave *w, const Inst *i, u32 bytes, bool store, Acces
     return resolve_private(w, i, offset, a->active, bytes, store, a);
 }
 
-/* What the workgroup has of LDS on hardware: it is given out in whole granules. */
+/* The workgroup's LDS on hardware, which allocates whole granules. */
 static u32 lds_given_out(const Wave *w)
 {
     u32 granule = w->program->shape ? w->program->shape->lds_granule : 1;
     return (w->lds_bytes + granule - 1) / granule * granule;
 }
 
-/* Stores of lanes that reach beyond LDS go on, but are told: `over` are those lanes. */
+/* Stores of lanes that reach beyond LDS continue and are reported: `over` are those lanes. */
 static void tell_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 over, u32 bytes)
 {
     u64 farthest = 0;
@@ -272,13 +275,13 @@ static void tell_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 over,
         if (over >> l & 1 && (u64)offset[l] + bytes > farthest)
             farthest = (u64)offset[l] + bytes;
     u32 first = (u32)__builtin_ctzll(over);
-    report_overrun(w, i, SPACE_LDS, first, offset[first], bytes, true, (u32)__builtin_popcountll(over),
+    findings_report_overrun(w, i, SPACE_LDS, first, offset[first], bytes, true, (u32)__builtin_popcountll(over),
                    farthest - w->lds_bytes);
 }
 
 /* A flat access beyond what the workgroup has of LDS is a memory violation, which stops the wave, whereas ds_read and
- * ds_write go on (lds_slowly). Source: RDNA3 and RDNA4 ISA, 11.3 "Memory Error Checking"; what CDNA does is taken to be
- * the same, for AMD's driver lets no wave mask a memory violation. */
+ * ds_write continue (access_lds_slowly). Source: RDNA3 and RDNA4 ISA, 11.3 "Memory Error Checking"; CDNA is assumed to
+ * do the same, as AMD's driver lets no wave mask a memory violation. */
 static bool resolve_flat_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes, bool store, Access *a)
 {
     u32 size = w->worker->dispatch->overruns ? lds_given_out(w) : w->lds_bytes;
@@ -292,8 +295,8 @@ static bool resolve_flat_lds(Wave *w, const Inst *i, const u32 *offset, u64 lane
         }
     if (over && store)
         tell_beyond_lds(w, i, offset, over, bytes);
-    if (unlikely(w->worker->watchers))
-        watch_lds(w, i, offset, lanes & ~over, bytes, store);
+    if (unlikely(w->worker->observers))
+        observe_lds(w, i, offset, lanes & ~over, bytes, store);
     return true;
 }
 
@@ -332,7 +335,7 @@ static bool resolve_private_buffer(Wave *w, const Inst *i, u32 bytes, bool store
 {
     u32 offset[LANES], scalar = scalar32(w, i, 3), base = (u32)i->offset + scalar / LANES;
     if (i->idxen || scalar % (4 * LANES)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return false;
     }
     const u32 *v = i->offen ? vector(w, i->source[0]) : NULL;
@@ -343,14 +346,14 @@ static bool resolve_private_buffer(Wave *w, const Inst *i, u32 bytes, bool store
 
 /* ---- buffers ---- */
 
-/* What is compared with what: record and offset within it, the record alone, nothing, or the offset with all bytes. */
+/* What the range check compares: record and offset within it, the record alone, nothing, or the offset with all bytes. */
 typedef enum { CHECK_BOTH, CHECK_RECORD, CHECK_NOTHING, CHECK_BYTES } RangeCheck;
 
 typedef struct { u64 base, bytes; u32 stride, records; RangeCheck check; } Buffer;
 
 static u32 beyond(u32 records, u32 scalar) { return records > scalar ? records - scalar : 0; }
 
-/* CDNA chooses the check by what the instruction has. Of a raw buffer the scalar offset is taken away: AMD's matrix
+/* CDNA chooses the check by what the instruction has. The size of a raw buffer is reduced by the scalar offset: AMD's matrix
  * products rely on it where they step through rows by that offset. */
 static void cdna_check(const Inst *i, u32 scalar, Buffer *b)
 {
@@ -358,7 +361,7 @@ static void cdna_check(const Inst *i, u32 scalar, Buffer *b)
     b->bytes = b->stride ? (u64)b->stride * b->records : beyond(b->records, scalar);
 }
 
-/* RDNA has it from the descriptor; RDNA4 a factor for the stride as well. */
+/* RDNA encodes it in the descriptor; RDNA4 has a factor for the stride as well. */
 static void rdna_check(const Wave *w, u32 word, u32 scalar, Buffer *b)
 {
     static const u8 scale[] = {1, 4, 8, 32};
@@ -392,7 +395,7 @@ static bool within_buffer(const Buffer *b, u64 record, u64 offset, u32 bytes)
     }
 }
 
-/* What a buffer's range check refuses loads zero and stores nothing. Each dword is checked by itself, but of atomics.
+/* Out of a buffer's range, loads return zero and stores do nothing. Each dword is checked by itself, except for atomics.
  * Source: CDNA4 ISA, 9.1.5.1 "Range Checking"; RDNA4 ISA, 9.4.1 "Range Checking" and 9.6 "Buffer Resource". */
 static bool resolve_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
@@ -402,7 +405,7 @@ static bool resolve_buffer(Wave *w, const Inst *i, u32 bytes, bool store, Access
     if (!memcmp(&w->s[at], private_buffer, sizeof private_buffer))
         return resolve_private_buffer(w, i, bytes, store, a);
     if (!read_buffer(w, i, at, scalar, &b)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return false;
     }
     const u32 *v = i->source[0] == SOURCE_OFF ? NULL : vector(w, i->source[0]);
@@ -436,9 +439,9 @@ bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
     }
 }
 
-/* Lanes that load from beyond LDS get zero, as on hardware: compilers load before the branch that asks whether there is
+/* Lanes that load from beyond LDS get zero, as on hardware: compilers load before the branch that tests whether there is
  * anything to load. Checks follow the value to its use. A store or an atomic there, and a load across the end, is a
- * fault. Source: RDNA3 ISA, "LDS: out of range"; what CDNA does is taken to be the same. */
+ * fault. Source: RDNA3 ISA, "LDS: out of range"; CDNA is assumed to do the same. */
 static void leave_out_beyond(Wave *w, const Inst *i, u32 bytes, Access *a)
 {
     u64 beyond = 0;
@@ -449,11 +452,11 @@ static void leave_out_beyond(Wave *w, const Inst *i, u32 bytes, Access *a)
         return;
     a->outside = beyond;
     a->active &= ~beyond;
-    if (w->worker->watchers)
-        watch_beyond_lds(w, i, a->own, beyond, bytes);
+    if (w->worker->observers)
+        observe_beyond_lds(w, i, a->own, beyond, bytes);
 }
 
-/* As hardware has it: the rest of the last granule is there, stores and atomics beyond are dropped, loads bring zero. */
+/* As on hardware: the rest of the last granule exists, stores and atomics beyond are dropped, loads return zero. */
 static void leave_out_as_hardware(Wave *w, const Inst *i, u32 bytes, bool store, Access *a)
 {
     u64 over = 0, dropped = 0, given_out = lds_given_out(w);
@@ -469,7 +472,7 @@ static void leave_out_as_hardware(Wave *w, const Inst *i, u32 bytes, bool store,
         tell_beyond_lds(w, i, a->own, over, bytes);
 }
 
-bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a)
+bool access_lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a)
 {
     for (int l = 0; l < LANES; l++)
         a->own[l] = address[l] + (u32)offset;
@@ -485,7 +488,7 @@ bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 byte
         if (!check_offsets(w, i, a->own, a->active, bytes, w->lds_bytes, store, SPACE_LDS))
             return false;
     }
-    if (unlikely(w->worker->watchers))
-        watch_lds(w, i, a->own, a->active, bytes, store);
+    if (unlikely(w->worker->observers))
+        observe_lds(w, i, a->own, a->active, bytes, store);
     return true;
 }

@@ -31,18 +31,18 @@ enum { KERNARG_SPARE = 64 };
 
 /* The memory around `address` that a kernel may touch, or false: a span, of a launch's record only the part that is
  * meant. */
-bool reachable(const Wave *w, u64 address, u64 bytes, Span *out);
+bool access_reachable(const Wave *w, u64 address, u64 bytes, Span *out);
 
 /* Where that fails: true, and a finding, if hardware would have memory there. */
-bool scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes);
+bool access_scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes);
 
 /* Where the lanes of a vector memory instruction go. False: a fault was recorded. */
 bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a);
 
-/* LDS at address + offset of each lane, lane by lane unless all are known to be `within`, and watchers are told. */
-bool lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a);
+/* LDS at address + offset of each lane, lane by lane unless all are known to be `within`, and reported to observers. */
+bool access_lds_slowly(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, bool within, Access *a);
 
-/* True when `reach` bytes from the address of each of so many lanes on lie within LDS, sleeping ones as well. */
+/* True when `reach` bytes from the address of each of the first `lanes` lanes lie within LDS, including inactive lanes. */
 static inline __attribute__((always_inline)) bool all_within(const Wave *w, u32 lanes, const u32 *address, u32 reach)
 {
     u32 limit = w->lds_bytes - reach, beyond = 0;
@@ -56,7 +56,7 @@ static inline bool wave_within(const Wave *w, const u32 *address, u32 reach)
     return likely(all_within(w, LANES, address, reach)) || (w->wave32 && all_within(w, 32, address, reach));
 }
 
-/* The same, in short where there is nothing to tell. */
+/* The same, with a fast path where there is nothing to report. */
 static inline bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 offset, u32 bytes, bool store, Access *a)
 {
     a->active = exec_mask(w);
@@ -64,7 +64,7 @@ static inline bool access_lds(Wave *w, const Inst *i, const u32 *address, i32 of
     a->base = w->lds + offset;
     a->offset = address;
     bool within = wave_within(w, address, (u32)offset + bytes);
-    return likely(within && !w->worker->watchers) || lds_slowly(w, i, address, offset, bytes, store, within, a);
+    return likely(within && !w->worker->observers) || access_lds_slowly(w, i, address, offset, bytes, store, within, a);
 }
 
 /* Two at once, at `offset` and `other` from one address: `a` and `b`. */
@@ -78,29 +78,9 @@ static inline bool access_lds_two(Wave *w, const Inst *i, const u32 *address, i3
     b->base = w->lds + other;
     a->offset = b->offset = address;
     bool within = wave_within(w, address, (u32)farther + bytes);
-    return likely(within && !w->worker->watchers) ||
-           (lds_slowly(w, i, address, offset, bytes, store, within, a) &&
-            lds_slowly(w, i, address, other, bytes, store, within, b));
+    return likely(within && !w->worker->observers) ||
+           (access_lds_slowly(w, i, address, offset, bytes, store, within, a) &&
+            access_lds_slowly(w, i, address, other, bytes, store, within, b));
 }
-
-/* One lane's 64-byte-at-most copies between registers and memory. */
-void load_dwords(Wave *w, const Access *a, u16 dst, u32 words);
-void store_dwords(Wave *w, const Access *a, u16 source, u32 words);
-
-/* ---- small loads: how one to two bytes fill a register ---- */
-enum { EXTEND_ZERO, EXTEND_SIGN, EXTEND_LOW, EXTEND_HIGH, EXTEND_SIGN_LOW, EXTEND_SIGN_HIGH };
-void load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend);
-void store_small(Wave *w, const Access *a, u16 source, u32 bytes, bool high);
-
-/* ---- atomics ---- */
-typedef enum {
-    ATOMIC_ADD, ATOMIC_SUB, ATOMIC_RSUB, ATOMIC_SMIN, ATOMIC_UMIN, ATOMIC_SMAX, ATOMIC_UMAX, ATOMIC_AND, ATOMIC_OR,
-    ATOMIC_XOR, ATOMIC_INC, ATOMIC_DEC, ATOMIC_SWAP, ATOMIC_CMPSWAP, ATOMIC_FADD, ATOMIC_FMIN, ATOMIC_FMAX,
-    ATOMIC_FCMPSWAP, ATOMIC_PK_FADD, ATOMIC_PK_BFADD, ATOMIC_MSKOR, ATOMIC_WRAP,
-    ATOMIC_SUB_CLAMP, ATOMIC_COND_SUB, ATOMIC_FMIN_NUM, ATOMIC_FMAX_NUM, ATOMIC_CONDXCHG,
-} AtomicOp;
-
-/* Lane after lane; `data` and `compare` are registers (compare may be 0xffff), `dst` 0xffff: nothing is returned. */
-void run_atomic(Wave *w, const Inst *i, const Access *a, AtomicOp op, u32 bytes, u16 data, u16 compare, u16 dst);
 
 #endif

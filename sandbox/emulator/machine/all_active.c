@@ -1,42 +1,44 @@
 /*
- * While no lane sleeps: bodies that ask nothing about their operands. Decoding says where each row of 64 lanes lies, and
- * what lies in none, a scalar or a value that modifiers change, is put into one just before.
+ * While all lanes are active: bodies that check nothing about their operands. Decoding determines where each
+ * row of 64 lanes lies. A scalar or a modified value has no row: it is written to a scratch row just before.
  */
 #include "machine/all_active.h"
 
+#include "machine/lanes.h"
+
 static void fill_row(Wave *w, const Inst *i, int k)
 {
-    u32 *room = w->worker->room[k];
+    u32 *scratch_row = w->worker->scratch_row[k];
     switch (i->row->source[k]) {
     case TYPE_U64:
     case TYPE_I64:
-    case TYPE_F64: source64_slow(w, i, k, room); return;
-    case TYPE_PKF32: source_halves_slow(w, i, k, room); return;
+    case TYPE_F64: source64_slow(w, i, k, scratch_row); return;
+    case TYPE_PKF32: source_halves_slow(w, i, k, scratch_row); return;
     case TYPE_PKF16:
-    case TYPE_PKU16: source_packed_slow(w, i, k, room); return;
+    case TYPE_PKU16: source_packed_slow(w, i, k, scratch_row); return;
     default:
         if (i->how[k] == READ_UNIFORM)
-            source_uniform(w, i, k, room);
+            source_uniform(w, i, k, scratch_row);
         else
-            source_slow(w, i, k, room);
+            source_slow(w, i, k, scratch_row);
     }
 }
 
 /* The most frequent: one scalar of 32 bits. */
 static void fill_scalar_then_run(Wave *w, const Inst *i)
 {
-    u32 k = i->filled, x = w->s[i->source[k]], *room = w->worker->room[k];
+    u32 k = i->filled, x = w->s[i->source[k]], *scratch_row = w->worker->scratch_row[k];
     for (int l = 0; l < LANES; l++)
-        room[l] = x;
-    i->row->awake(w, i);
+        scratch_row[l] = x;
+    i->row->all_active(w, i);
 }
 
 static void fill_rows_then_run(Wave *w, const Inst *i)
 {
     for (int k = 0; k < i->row->lane_sources; k++)
-        if (i->base[k] == BASE_ROOM)
+        if (i->base[k] == BASE_SCRATCH_ROWS)
             fill_row(w, i, k);
-    i->row->awake(w, i);
+    i->row->all_active(w, i);
 }
 
 enum { ROW_BYTES = 4 * LANES };
@@ -55,7 +57,7 @@ static void place_source(Inst *i, int k)
         i->place[k] = 2u * i->splat[k] * ROW_BYTES;
         return;
     default:
-        i->base[k] = BASE_ROOM;
+        i->base[k] = BASE_SCRATCH_ROWS;
         i->place[k] = 2u * (u32)k * ROW_BYTES;
         i->upper_place[k] = i->place[k] + ROW_BYTES;
     }
@@ -67,13 +69,13 @@ static bool is_wide(u8 type)
            type == TYPE_PKU16;
 }
 
-/* How to run an instruction of which `filled` sources are no rows. */
+/* How to run an instruction with `filled` sources that are not rows. */
 static Handler *runner(const Inst *i, u32 filled)
 {
     u32 k = i->filled;
     bool scalar = i->how[k] == READ_UNIFORM && i->source[k] < SCALAR_FILE && !is_wide(i->row->source[k]);
     if (!filled)
-        return i->row->awake;
+        return i->row->all_active;
     return filled == 1 && scalar ? fill_scalar_then_run : fill_rows_then_run;
 }
 
@@ -82,12 +84,12 @@ static void settle_lanes(Inst *i)
     u32 filled = 0;
     for (int k = 0; k < i->row->lane_sources; k++) {
         place_source(i, k);
-        if (i->base[k] == BASE_ROOM) {
+        if (i->base[k] == BASE_SCRATCH_ROWS) {
             i->filled = (u8)k;
             filled++;
         }
     }
-    i->awake = runner(i, filled);
+    i->all_active = runner(i, filled);
 }
 
 static void settle_lds(Inst *i)
@@ -100,13 +102,13 @@ static void settle_lds(Inst *i)
     i->read.at[1] = (u32)i->offset1 * unit;
     i->read.reach = (two && i->read.at[1] > i->read.at[0] ? i->read.at[1] : i->read.at[0]) + bytes;
     if (i->read.at[0] % 4 == 0 && i->read.at[1] % 4 == 0) /* else the memory model looks at each lane's word */
-        i->awake = i->row->awake;
+        i->all_active = i->row->all_active;
 }
 
 static void settle(Inst *i)
 {
-    i->awake = i->run;
-    if (!i->row->awake || i->run != i->row->run || i->bent)
+    i->all_active = i->run;
+    if (!i->row->all_active || i->run != i->row->run || i->modified)
         return;
     i->result_place = ((u32)i->dst - FIRST_VGPR) * ROW_BYTES;
     if (i->row->family == FAMILY_LDS)
@@ -115,7 +117,7 @@ static void settle(Inst *i)
         settle_lanes(i);
 }
 
-void settle_awake(Program *p)
+void all_active_settle(Program *p)
 {
     for (u32 n = 0; n <= p->count; n++)
         settle(&p->code[n]);

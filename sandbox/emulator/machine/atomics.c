@@ -1,6 +1,9 @@
 /* Read-modify-write, lane after lane. Other workgroups run on other threads, so in memory each one is a host atomic. */
-#include "machine/access.h"
-#include "isa/lane_math.h"
+#include "machine/atomics.h"
+
+#include "machine/fault.h"
+#include "machine/lane_math.h"
+#include "machine/lanes.h"
 
 static u32 add_halves(u32 a, u32 b, float (*value)(u16), u16 (*bits)(float))
 {
@@ -113,7 +116,7 @@ static const u32 *operand(Wave *w, u16 at) { return at == 0xffff ? no_operand : 
 
 static bool in_lds(const Wave *w, const u8 *at) { return (u64)at - (u64)w->lds < w->lds_bytes; }
 
-/* All lanes at multiples of their size; what sleeping ones hold may deny it. */
+/* All lanes at multiples of their size. Inactive lanes may make this false. */
 static bool all_aligned(const Access *a, u32 bytes)
 {
     u32 bits = (u32)(u64)a->base;
@@ -133,7 +136,7 @@ static bool aligned(Wave *w, const Inst *i, const Access *a, u32 bytes)
         if (likely(!((u64)at & (bytes - 1))))
             continue;
         bool lds = in_lds(w, at);
-        wave_fault(w, i, OUTCOME_MISALIGNED, lds ? SPACE_LDS : SPACE_GLOBAL, lane,
+        fault_record(w, i, OUTCOME_MISALIGNED, lds ? SPACE_LDS : SPACE_GLOBAL, lane,
                    lds ? (u64)(at - w->lds) : (u64)at, bytes, true);
         return false;
     }
@@ -173,7 +176,7 @@ static bool add_in_lds(Wave *w, const Access *a, AtomicOp op, const u32 *v, u32 
     return true;
 }
 
-void run_atomic(Wave *w, const Inst *i, const Access *a, AtomicOp op, u32 bytes, u16 data, u16 compare, u16 dst)
+void atomics_run(Wave *w, const Inst *i, const Access *a, AtomicOp op, u32 bytes, u16 data, u16 compare, u16 dst)
 {
     u32 old[2 * LANES]; /* kept back: the result may lie in the registers of the operands */
     const u32 *v = operand(w, data), *c = operand(w, compare);

@@ -1,16 +1,18 @@
 #include "machine/exec.h"
 
-/* Runs an instruction that may change EXEC. It is divergent when it parts the active lanes: some go on, some do not. */
+#include "model/counters.h"
+
+/* Runs an instruction that may change EXEC. It is divergent when it splits the active lanes: some continue, some do not. */
 static void run_exec_writer(Wave *w, const Inst *i)
 {
     u64 before = exec_mask(w);
     i->row->run(w, i);
     u64 after = exec_mask(w);
     if (after && after != before && !(after & ~before))
-        count_divergence(w, i);
+        counters_divergence(w, i);
 }
 
-bool writes_exec(const Inst *i)
+bool exec_written_by(const Inst *i)
 {
     const char *m = i->row->mnemonic;
     bool scalar = i->row->family == FAMILY_SALU || i->row->family == FAMILY_SMEM;
@@ -18,7 +20,7 @@ bool writes_exec(const Inst *i)
            !strncmp(m, "v_cmpx", 6);
 }
 
-/* A wave of 32 lanes uses only the lower half of EXEC; what is read from the upper one alone is not told. LLVM's
+/* A wave of 32 lanes uses only the lower half of EXEC; what is read from the upper one alone is not documented. LLVM's
  * 64-bit ballot copies the whole register and needs it to be zero there (AMDGPU, SIISelLowering, ballot of true). */
 static bool reads_missing_lanes(const Program *p, const Inst *i)
 {
@@ -41,11 +43,11 @@ static void run_without_upper_lanes(Wave *w, const Inst *i)
     w->s[SGPR_EXEC + 1] = 0;
 }
 
-bool settle_exec(const Program *p, Inst *i)
+bool exec_settle(const Program *p, Inst *i)
 {
     if (reads_missing_lanes(p, i))
         return false;
-    if (i->run == i->row->run && writes_exec(i))
+    if (i->run == i->row->run && exec_written_by(i))
         i->run = writes_missing_lanes(p, i) ? run_without_upper_lanes : run_exec_writer;
     return true;
 }

@@ -6,9 +6,9 @@
 
 /* Gives an instruction that changes EXEC a handler that counts divergence. False: it reads a part of EXEC of which no
  * document says what it holds. */
-bool settle_exec(const Program *p, Inst *i);
+bool exec_settle(const Program *p, Inst *i);
 
 /* By its name or by its first result. */
-bool writes_exec(const Inst *i);
+bool exec_written_by(const Inst *i);
 
 #endif

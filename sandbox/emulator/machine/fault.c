@@ -1,9 +1,9 @@
-/* The one exit of a wave that cannot go on. */
+/* The one exit of a wave that cannot continue. */
+#include "machine/fault.h"
+
 #include <stdio.h>
 
-#include "machine/machine.h"
-
-void list_callers(const Wave *w, u64 *callers)
+void fault_callers(const Wave *w, u64 *callers)
 {
     u32 n = 0, depth = w->call_depth < CALLS ? w->call_depth : CALLS;
     for (u32 k = depth; k-- > 1 && n < CALLERS - 1;)
@@ -12,7 +12,7 @@ void list_callers(const Wave *w, u64 *callers)
         callers[n] = w->calls[0] - 4;
 }
 
-void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
+void fault_record(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
                 bool store)
 {
     const Program *p = w->program;
@@ -24,13 +24,13 @@ void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u3
     *f = (Fault){.kind = kind, .pc = p->address + p->offset_of[at], .wave = w->index, .lane = lane,
                  .space = space, .address = address, .bytes = bytes, .store = store};
     memcpy(f->workgroup, w->workgroup, sizeof f->workgroup);
-    list_callers(w, f->callers);
+    fault_callers(w, f->callers);
     snprintf(f->instruction, sizeof f->instruction, "%s", p->text + i->text);
 }
 
-void run_not_emulated(Wave *w, const Inst *i)
+void fault_not_emulated(Wave *w, const Inst *i)
 {
-    wave_fault(w, i, OUTCOME_NOT_EMULATED, SPACE_GLOBAL, 0, 0, 0, false);
+    fault_record(w, i, OUTCOME_NOT_EMULATED, SPACE_GLOBAL, 0, 0, 0, false);
 }
 
 const char *outcome_name(OutcomeKind kind)

@@ -1,6 +1,7 @@
 /* The slow halves of operand access: modifiers, SDWA and DPP. */
+#include "machine/lanes.h"
+
 #include "machine/formats.h"
-#include "machine/machine.h"
 
 /* ---- DPP: which lane a lane reads, -1 for none.  CDNA3 ISA, RDNA3 ISA, "DPP_CTRL"; row_share is row_newbcast. ---- */
 
@@ -27,7 +28,7 @@ static int dpp_lane(const Inst *i, int lane)
     }
 }
 
-/* A sleeping lane cannot be read: it counts as out of range. */
+/* An inactive lane cannot be read: it counts as out of range. */
 static int dpp_source(const Wave *w, const Inst *i, int lane)
 {
     int from = dpp_lane(i, lane);
@@ -88,61 +89,61 @@ static u32 sign_bit(u8 type)
     return 0x80000000;
 }
 
-static void broadcast(u32 x, u32 *room)
+static void broadcast(u32 x, u32 *scratch_row)
 {
     for (int l = 0; l < LANES; l++)
-        room[l] = x;
+        scratch_row[l] = x;
 }
 
-SELDOM const u32 *source_uniform(const Wave *w, const Inst *i, int k, u32 *room)
+SELDOM const u32 *source_uniform(const Wave *w, const Inst *i, int k, u32 *scratch_row)
 {
-    broadcast(scalar32(w, i, k), room);
-    return room;
+    broadcast(scalar32(w, i, k), scratch_row);
+    return scratch_row;
 }
 
-SELDOM const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room)
+SELDOM const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *scratch_row)
 {
     if (i->source[k] >= FIRST_VGPR)
-        memcpy(room, vector(w, i->source[k]), LANES * sizeof *room);
+        memcpy(scratch_row, vector(w, i->source[k]), LANES * sizeof *scratch_row);
     else
-        broadcast(scalar32(w, i, k), room);
+        broadcast(scalar32(w, i, k), scratch_row);
     u32 sign = sign_bit(i->row->source[k]);
     u32 clear = i->abs >> k & 1 ? sign : 0, flip = i->neg >> k & 1 ? sign : 0;
     if (i->dpp && k == 0)
-        permute(w, i, room);
+        permute(w, i, scratch_row);
     if (i->sdwa && k < 2)
         for (int l = 0; l < LANES; l++)
-            room[l] = select_bits(room[l], i->select[k], i->sext >> k & 1);
+            scratch_row[l] = select_bits(scratch_row[l], i->select[k], i->sext >> k & 1);
     if (i->half >> k & 1)
         for (int l = 0; l < LANES; l++)
-            room[l] >>= 16;
+            scratch_row[l] >>= 16;
     for (int l = 0; l < LANES; l++)
-        room[l] = (room[l] & ~clear) ^ flip;
-    return room;
+        scratch_row[l] = (scratch_row[l] & ~clear) ^ flip;
+    return scratch_row;
 }
 
-SELDOM const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room)
+SELDOM const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *scratch_row)
 {
     if (i->source[k] >= FIRST_VGPR) {
-        memcpy(room, vector(w, i->source[k]), 2 * LANES * sizeof *room);
+        memcpy(scratch_row, vector(w, i->source[k]), 2 * LANES * sizeof *scratch_row);
     } else {
         u64 x = scalar64(w, i, k);
-        broadcast((u32)x, room);
-        broadcast((u32)(x >> 32), room + LANES);
+        broadcast((u32)x, scratch_row);
+        broadcast((u32)(x >> 32), scratch_row + LANES);
     }
     if (i->how[k] == READ_UNIFORM)
-        return room;
+        return scratch_row;
     if (i->dpp && k == 0) {
-        permute(w, i, room);
-        permute(w, i, room + LANES);
+        permute(w, i, scratch_row);
+        permute(w, i, scratch_row + LANES);
     }
     u32 clear = i->abs >> k & 1 ? 0x80000000 : 0, flip = i->neg >> k & 1 ? 0x80000000 : 0;
     for (int l = LANES; l < 2 * LANES; l++)
-        room[l] = (room[l] & ~clear) ^ flip;
-    return room;
+        scratch_row[l] = (scratch_row[l] & ~clear) ^ flip;
+    return scratch_row;
 }
 
-SELDOM const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room)
+SELDOM const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *scratch_row)
 {
     bool low_from_high = i->op_sel >> k & 1, high_from_high = i->op_sel_hi >> k & 1;
     u32 flip = 0;
@@ -157,12 +158,12 @@ SELDOM const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room)
     }
     for (int l = 0; l < LANES; l++) {
         u32 low = low_from_high ? from[l] >> 16 : from[l] & 0xffff, high = high_from_high ? from[l] >> 16 : from[l];
-        room[l] = (low | high << 16) ^ flip;
+        scratch_row[l] = (low | high << 16) ^ flip;
     }
-    return room;
+    return scratch_row;
 }
 
-SELDOM Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *room)
+SELDOM Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *scratch_row)
 {
     u32 part[2] = {i->op_sel >> k & 1, i->op_sel_hi >> k & 1};
     u32 flip[2] = {i->neg >> k & 1 ? 0x80000000u : 0, i->neg_hi >> k & 1 ? 0x80000000u : 0};
@@ -171,9 +172,9 @@ SELDOM Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *room)
     for (u32 half = 0; half < 2; half++)
         for (int l = 0; l < LANES; l++) {
             u32 x = in_vector ? vector(w, i->source[k] + part[half])[l] : (u32)(uniform >> 32 * part[half]);
-            room[half * LANES + l] = x ^ flip[half];
+            scratch_row[half * LANES + l] = x ^ flip[half];
         }
-    return (Halves){room, room + LANES};
+    return (Halves){scratch_row, scratch_row + LANES};
 }
 
 /* ---- results ---- */
@@ -226,44 +227,44 @@ static u32 sdwa_merge(const Inst *i, u32 x, u32 old)
 
 SELDOM void put_slow(Wave *w, const Inst *i, const u32 *result)
 {
-    u32 room[LANES], *to = vector(w, i->dst);
+    u32 scratch_row[LANES], *to = vector(w, i->dst);
     bool upper = i->half & HALF_RESULT_UPPER, alone = i->half & HALF_RESULT_ALONE;
-    memcpy(room, result, sizeof room);
+    memcpy(scratch_row, result, sizeof scratch_row);
     u8 omod = working_omod(w, i);
     for (int l = 0; (i->clamp || omod) && l < LANES; l++)
-        room[l] = modified32(w, i, omod, room[l]);
+        scratch_row[l] = modified32(w, i, omod, scratch_row[l]);
     if (i->sdwa)
         for (int l = 0; l < LANES; l++)
-            room[l] = sdwa_merge(i, room[l], to[l]);
+            scratch_row[l] = sdwa_merge(i, scratch_row[l], to[l]);
     else if (upper)
         for (int l = 0; l < LANES; l++)
-            room[l] = (to[l] & 0xffff) | room[l] << 16;
+            scratch_row[l] = (to[l] & 0xffff) | scratch_row[l] << 16;
     else if (alone)
         for (int l = 0; l < LANES; l++)
-            room[l] = (to[l] & 0xffff0000) | (room[l] & 0xffff);
-    put_masked(to, room, write_mask(w, i));
+            scratch_row[l] = (to[l] & 0xffff0000) | (scratch_row[l] & 0xffff);
+    put_masked(to, scratch_row, write_mask(w, i));
 }
 
 SELDOM void put64_slow(Wave *w, const Inst *i, const u32 *result)
 {
-    u32 room[2 * LANES];
-    memcpy(room, result, sizeof room);
+    u32 scratch_row[2 * LANES];
+    memcpy(scratch_row, result, sizeof scratch_row);
     u8 omod = working_omod(w, i);
     for (int l = 0; (i->clamp || omod) && l < LANES; l++) {
         if (i->row->result == TYPE_F64) {
-            double x = scaled(f64_of(pair(room[l], room[LANES + l])), omod);
+            double x = scaled(f64_of(pair(scratch_row[l], scratch_row[LANES + l])), omod);
             u64 bits = bits_f64(i->clamp ? clamped(w, x) : x);
-            room[l] = (u32)bits;
-            room[LANES + l] = (u32)(bits >> 32);
+            scratch_row[l] = (u32)bits;
+            scratch_row[LANES + l] = (u32)(bits >> 32);
         } else if (i->row->result == TYPE_PKF32 && i->clamp) {
-            room[l] = bits_f32((float)clamped(w, f32_of(room[l])));
-            room[LANES + l] = bits_f32((float)clamped(w, f32_of(room[LANES + l])));
+            scratch_row[l] = bits_f32((float)clamped(w, f32_of(scratch_row[l])));
+            scratch_row[LANES + l] = bits_f32((float)clamped(w, f32_of(scratch_row[LANES + l])));
         }
     }
     u64 mask = write_mask(w, i);
-    put_masked(vector(w, i->dst), room, mask);
-    put_masked(vector(w, i->dst + 1), room + LANES, mask);
+    put_masked(vector(w, i->dst), scratch_row, mask);
+    put_masked(vector(w, i->dst + 1), scratch_row + LANES, mask);
 }
 
-/* A compare's mask: sleeping lanes give 0. */
+/* A compare's mask: inactive lanes give 0. */
 void put_mask(Wave *w, const Inst *i, u64 mask) { put_lane_bits(w, i->sdst, mask & write_mask(w, i)); }

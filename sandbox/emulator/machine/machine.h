@@ -12,10 +12,11 @@
 #include <string.h>
 
 #include "emulator.h"
+#include "memory/span.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-/* What bodies call seldom saves their registers, so that they need not. */
+/* Functions that bodies call rarely save the registers, so that the bodies need not. */
 #define SELDOM __attribute__((preserve_most, noinline))
 
 typedef struct Wave Wave;
@@ -29,7 +30,7 @@ enum {
     SGPR_VCC = 106,
     SGPR_M0 = 124,
     SGPR_EXEC = 126,
-    SGPR_NULL = 128,       /* takes results that nobody wants, up to 16 words of them; as a source it is the constant 0 */
+    SGPR_NULL = 128,       /* takes unused results of up to 16 words; as a source it is the constant 0 */
     SCALAR_FILE = 144,     /* operands below: words of the scalar file */
     SOURCE_VCCZ = 251,
     SOURCE_EXECZ = 252,
@@ -75,7 +76,7 @@ enum {
 typedef struct {
     const char *mnemonic;
     Handler *run;
-    Handler *awake;        /* the same for Inst.awake, or NULL */
+    Handler *all_active;        /* the same for Inst.all_active, or NULL */
     const char *layout;    /* text operands in order, see decode.c; alternatives split by '|' */
     u8 family;
     u8 result;             /* Type of the vector or scalar result */
@@ -84,21 +85,31 @@ typedef struct {
     u16 bytes;             /* memory: per lane; mfma: M */
     u8 detail[6];          /* meaning belongs to the family's body */
     bool alone;            /* SALU, SMEM: jumps or reads the clock, so that it is part of no straight run */
-    u8 lane_sources;       /* how many sources `awake` reads as rows of lanes, the first ones */
+    u8 lane_sources;       /* how many sources `all_active` reads as rows of lanes, the first ones */
 } Row;
+
+/* What a memory instruction's row says in detail[2]. */
+typedef enum { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC } AccessKind;
+
+typedef enum {
+    ATOMIC_ADD, ATOMIC_SUB, ATOMIC_RSUB, ATOMIC_SMIN, ATOMIC_UMIN, ATOMIC_SMAX, ATOMIC_UMAX, ATOMIC_AND, ATOMIC_OR,
+    ATOMIC_XOR, ATOMIC_INC, ATOMIC_DEC, ATOMIC_SWAP, ATOMIC_CMPSWAP, ATOMIC_FADD, ATOMIC_FMIN, ATOMIC_FMAX,
+    ATOMIC_FCMPSWAP, ATOMIC_PK_FADD, ATOMIC_PK_BFADD, ATOMIC_MSKOR, ATOMIC_WRAP,
+    ATOMIC_SUB_CLAMP, ATOMIC_COND_SUB, ATOMIC_FMIN_NUM, ATOMIC_FMAX_NUM, ATOMIC_CONDXCHG,
+} AtomicOp;
 
 typedef struct { const Row *rows; u32 count; } RowTable;
 
 /* How a source is to be read. */
-enum { READ_PLAIN, READ_CONSTANT, READ_UNIFORM, READ_BENT };
+enum { READ_PLAIN, READ_CONSTANT, READ_UNIFORM, READ_MODIFIED };
 
 /* Where rows of 64 lanes lie: Wave.bases. */
-enum { BASE_REGISTERS, BASE_CONSTANTS, BASE_ROOM, BASES };
-enum { LANE_SOURCES = 3 }; /* the most that Row.awake reads */
+enum { BASE_REGISTERS, BASE_CONSTANTS, BASE_SCRATCH_ROWS, BASES };
+enum { LANE_SOURCES = 3 }; /* the most that Row.all_active reads */
 
-/* What most handlers read while all lanes are awake stands in the first 64 bytes, a line of the host's cache. */
+/* The first 64 bytes, a line of the host's cache, hold what most handlers read while all lanes are active. */
 struct Inst {
-    Handler *awake;         /* what to run where no lane sleeps: `run`, or what is quicker then */
+    Handler *all_active;         /* what to run while all lanes are active: `run` or something faster */
     u32 result_place;       /* bytes from the registers */
     union {
         struct { u32 place[LANE_SOURCES], upper_place[LANE_SOURCES]; }; /* bytes from a base */
@@ -107,7 +118,7 @@ struct Inst {
     i32 offset;
     i32 offset1;
     u8 base[LANE_SOURCES];
-    u8 filled;              /* a source at BASE_ROOM */
+    u8 filled;              /* a source at BASE_SCRATCH_ROWS */
     u16 straight, steps;    /* see link_runs() */
     u16 sdst;               /* scalar result */
     u16 dst;                /* vector result */
@@ -117,7 +128,7 @@ struct Inst {
     u16 upper[LANE_SOURCES]; /* READ_PLAIN of two f32: register of the upper one, `source` being that of the lower */
     u8 splat[SOURCES];      /* READ_CONSTANT: which of Program.constants */
     u8 how[SOURCES];
-    bool bent;              /* the result needs more than EXEC: clamp, omod, SDWA or DPP */
+    bool modified;              /* the result needs more than EXEC: clamp, omod, SDWA or DPP */
     u32 raw;                /* first dword of the machine code: SOPP/SOPK immediates */
     u32 target;             /* index of a branch target; of a dual instruction's first half in Program.halves */
     u8 neg, abs, sext;      /* a bit per source */
@@ -128,7 +139,7 @@ struct Inst {
     bool sdwa;
     u8 select[2], dst_select, dst_unused;
     u8 dpp, row_mask, bank_mask, bound_zero; /* dpp: Dpp kind */
-    bool fetch_inactive;    /* DPP may read sleeping lanes */
+    bool fetch_inactive;    /* DPP may read inactive lanes */
     u8 operands;            /* in the text */
     u8 sc0, lds, offen, idxen;
     u8 cbsz, abid, blgp;
@@ -158,7 +169,7 @@ struct Program {
     u32 (*constants)[2 * LANES]; /* of operands: 64 low words, 64 high words */
     u64 address, bytes;
     u32 count, constant_count;
-    const struct MemoryShape *shape; /* NULL: no memory model */
+    const struct GpuShape *shape; /* NULL: no memory model */
     Inst *halves;           /* of dual instructions (VOPD), two by two */
     u32 duals;
     CompiledRun **compiled; /* by the run's first instruction; NULL, or of it, where the loop interprets */
@@ -168,7 +179,7 @@ struct Program {
     bool wave32;            /* decoded for waves of 32 lanes, else of 64 */
     u64 text_start, text_end; /* of the section, of which this may be one kernel's part */
     char arch[16];          /* "gfx942" */
-    struct Note **notes;    /* what the checks know of each instruction: points to NULL at first, see notes.h */
+    struct Annotation **annotations;    /* what the checks know of each instruction: points to NULL at first, see annotations.h */
     bool ocp_float8;        /* gfx950 and later; gfx942 has the FNUZ formats */
     bool flushes_halves;    /* gfx90a: matrix and dot products take and give no denormal f16 or bf16 */
 };
@@ -176,15 +187,13 @@ struct Program {
 /* Why a wave came back to the scheduler. */
 typedef enum { STOP_NONE, STOP_BARRIER, STOP_END, STOP_FAULT, STOP_YIELD, STOP_MODE } Stop;
 
-typedef struct { u64 executions, lanes; } Tally;
-
-typedef struct { u64 low, high; bool writable, input; } Span;  /* addresses low..high-1 */
+typedef struct { u64 executions, lanes; } PcExecutions;
 
 typedef struct Worker Worker;
-typedef struct Gws Gws;                 /* gws.h */
-typedef struct Checks Checks;           /* checks.h */
+typedef struct Gws Gws;                 /* isa/gws.h */
+typedef struct Checks Checks;           /* checks/shadow.h */
 typedef struct Findings Findings;
-typedef struct GroupShadow GroupShadow; /* shadow.h */
+typedef struct GroupShadow GroupShadow; /* checks/shadow.h */
 
 /* At a barrier of the grid: its resource, and how often that had been passed. */
 typedef struct { bool waits; u32 number, passes; } GwsWait;
@@ -213,8 +222,8 @@ struct Wave {
     GroupShadow *shadow;    /* what the checks know of the workgroup; NULL without checks */
     const Program *program;
     CompiledRun **compiled; /* Program.compiled, or NULL */
-    bool wave32;            /* lanes 32 to 63 never wake up; their registers may hold anything */
-    u64 all_lanes;          /* EXEC when no lane sleeps */
+    bool wave32;            /* lanes 32 to 63 are never active; their registers may hold anything */
+    u64 all_lanes;          /* EXEC when all lanes are active */
     bool ended, at_barrier;
     u32 *signals;           /* of the workgroup's waves at its barrier, since that was last passed */
     bool signalled;         /* has arrived at the barrier, and may be on its way still */
@@ -224,7 +233,7 @@ struct Wave {
 
 enum { SPAN_CACHE = 64 };
 
-/* What the tally of instructions cannot tell: it happened to some of their executions only. */
+/* Counts that do not follow from the executions of instructions: they apply to some executions only. */
 typedef struct {
     u64 taken, divergent, barriers;
     u64 items, waves_under[4];    /* lanes at the start; waves with fewer than 64, 48, 32, 16 of them */
@@ -239,24 +248,24 @@ typedef struct { u64 active, bank_conflicts, address_conflicts; } LdsCycles;
 struct Worker {
     Memory *memory;
     const Dispatch *dispatch;
-    Tally *tally;           /* one per instruction */
+    PcExecutions *pc_counts;           /* one per instruction */
     Span cache[SPAN_CACHE]; /* last span hit, by instruction */
     u64 met[SPAN_CACHE];    /* the address that its first lane had */
     u64 budget;             /* wave-instructions until the wave must yield */
     u64 clock;              /* what s_memtime reads */
     Events events;
     LdsCycles lds;
-    PcCounts *pcs;          /* NULL, or one per instruction; see watch.h */
-    struct MemoryView *view;
-    u32 watchers;           /* Watcher bits: who looks on at memory instructions, see watch.h */
+    PcCounts *pcs;          /* NULL, or one per instruction */
+    struct L1View *view;
+    u32 observers;           /* Observer bits: what is reported of memory accesses, see observers.h */
     Checks *checks;         /* NULL without checks */
     Findings *findings;     /* NULL: none yet */
     Gws *gws;               /* NULL: not a cooperative launch */
     Fault fault;
-    u32 room[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
+    u32 scratch_row[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
 };
 
-/* Wave-instructions that this thread has run: a clock that moves, and no statement about time on a GPU. */
+/* Wave-instructions that this thread has run: a clock that advances, not a measure of time on a GPU. */
 static inline u64 shader_clock(Worker *k)
 {
     k->clock++;
@@ -268,48 +277,6 @@ static inline u64 real_clock(Worker *k)
     k->clock += 6;
     return (k->clock - k->budget) / 5;
 }
-
-/* ---- fault.c: the one exit ---- */
-
-/* The calls that led to where the wave is, as Fault tells them. */
-void list_callers(const Wave *w, u64 *callers);
-
-void wave_fault(Wave *w, const Inst *i, OutcomeKind kind, AddressSpace space, u32 lane, u64 address, u32 bytes,
-                bool store);
-void run_not_emulated(Wave *w, const Inst *i);
-
-/* ---- wave.c ---- */
-
-/* What hints and waits do here; the loop passes them by. */
-void no_effect(Wave *w, const Inst *i);
-
-/* ---- memory.c, inside the emulator ---- */
-
-/* The span that holds address..address+bytes-1, or false. */
-bool memory_span(const Memory *m, u64 address, u64 bytes, Span *out);
-
-/* ---- rows.c, names.c ---- */
-
-/* Another spelling of a row's mnemonic: RDNA renamed many instructions. */
-typedef struct { const char *name, *row; } OtherName;
-
-extern const OtherName isa_other_names[];
-extern const u32 isa_other_name_count;
-
-extern const RowTable *const isa_tables[];
-extern const u32 isa_table_count;
-
-/* ---- isa/convert.c ---- */
-
-/* The bits of its first register that an instruction writes, where it may be a conversion that leaves the others. */
-u32 converted_part(const Inst *i);
-
-/* ---- counters.c ---- */
-
-void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *counters);
-void counters_add_worker(const Worker *k, u64 *counters);
-void count_divergence(Wave *w, const Inst *i);
-u64 bytes_asked(const Inst *i, Tally t);
 
 /* ---- scalar operands ---- */
 
@@ -376,108 +343,5 @@ static inline u64 mask_source(const Wave *w, const Inst *i, int k)
     return likely(i->source[k] < SCALAR_FILE) ? lane_bits(w, i->source[k]) : scalar64(w, i, k);
 }
 static inline u32 wave_lanes(const Wave *w) { return w->wave32 ? 32 : 64; }
-
-/* ---- vector operands (lanes.c holds the slow halves) ---- */
-
-SELDOM const u32 *source_uniform(const Wave *w, const Inst *i, int k, u32 *room);
-SELDOM const u32 *source_slow(Wave *w, const Inst *i, int k, u32 *room);
-SELDOM const u32 *source64_slow(Wave *w, const Inst *i, int k, u32 *room);
-SELDOM const u32 *source_packed_slow(Wave *w, const Inst *i, int k, u32 *room);
-/* Two f32 of each lane, wherever they lie. */
-typedef struct { const u32 *low, *high; } Halves;
-SELDOM Halves source_halves_slow(Wave *w, const Inst *i, int k, u32 *room);
-SELDOM void put_slow(Wave *w, const Inst *i, const u32 *result);
-SELDOM void put64_slow(Wave *w, const Inst *i, const u32 *result);
-void put_mask(Wave *w, const Inst *i, u64 mask);
-u64 write_mask(const Wave *w, const Inst *i);
-/* The lanes that DPP lets read one of `lanes`. */
-u64 dpp_moved(const Wave *w, const Inst *i, u64 lanes);
-
-static inline u32 *vector(Wave *w, u32 operand) { return w->v[operand - FIRST_VGPR]; }
-
-/* 64 values of a source of up to 32 bits; `room` holds 64 words. */
-static inline const u32 *source(Wave *w, const Inst *i, int k, u32 *room)
-{
-    if (likely(i->how[k] == READ_PLAIN))
-        return vector(w, i->source[k]);
-    if (i->how[k] == READ_CONSTANT)
-        return w->constants[i->splat[k]];
-    return i->how[k] == READ_UNIFORM ? source_uniform(w, i, k, room) : source_slow(w, i, k, room);
-}
-/* 64 low words, then 64 high words; `room` holds 128. */
-static inline const u32 *source64(Wave *w, const Inst *i, int k, u32 *room)
-{
-    if (likely(i->how[k] == READ_PLAIN))
-        return vector(w, i->source[k]);
-    return i->how[k] == READ_CONSTANT ? w->constants[i->splat[k]] : source64_slow(w, i, k, room);
-}
-static inline const u32 *source_packed(Wave *w, const Inst *i, int k, u32 *room)
-{
-    return likely(i->how[k] == READ_PLAIN) ? vector(w, i->source[k]) : source_packed_slow(w, i, k, room);
-}
-
-static inline Halves source_halves(Wave *w, const Inst *i, int k, u32 *room)
-{
-    if (likely(i->how[k] == READ_PLAIN))
-        return (Halves){vector(w, i->source[k]), vector(w, i->upper[k])};
-    return source_halves_slow(w, i, k, room);
-}
-
-/* All ones for each of the eight lanes whose bit is set. */
-static inline __m256i lane_mask(u64 eight_bits)
-{
-    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)eight_bits), bit), bit);
-}
-
-/* `set` where a lane's bit is 1, else `clear`. */
-static inline void choose(u32 *to, const u32 *clear, const u32 *set, u64 mask)
-{
-    for (int l = 0; l < LANES; l += 8) {
-        __m256i x = _mm256_loadu_si256((const __m256i *)(clear + l)), y = _mm256_loadu_si256((const __m256i *)(set + l));
-        _mm256_storeu_si256((__m256i *)(to + l), _mm256_blendv_epi8(x, y, lane_mask(mask >> l)));
-    }
-}
-
-/* Store what active lanes computed. */
-static inline void put_masked(u32 *to, const u32 *result, u64 mask)
-{
-    if (likely(mask == ~0ull))
-        memcpy(to, result, LANES * sizeof *to);
-    else
-        choose(to, to, result, mask);
-}
-
-/* Store a result of one register, or of two, where it belongs. */
-static inline void put(Wave *w, const Inst *i, const u32 *result)
-{
-    if (!i->bent)
-        put_masked(vector(w, i->dst), result, exec_mask(w));
-    else
-        put_slow(w, i, result);
-}
-static inline void put64(Wave *w, const Inst *i, const u32 *result)
-{
-    if (!i->bent) {
-        put_masked(vector(w, i->dst), result, exec_mask(w));
-        put_masked(vector(w, i->dst + 1), result + LANES, exec_mask(w));
-    } else {
-        put64_slow(w, i, result);
-    }
-}
-
-/* ---- the same where all lanes are awake: rows that are where decoding said ---- */
-
-static inline const u32 *source_row(const Wave *w, const Inst *i, int k)
-{
-    return (const u32 *)(w->bases[i->base[k]] + i->place[k]);
-}
-static inline Halves source_rows(const Wave *w, const Inst *i, int k)
-{
-    const u8 *base = w->bases[i->base[k]];
-    return (Halves){(const u32 *)(base + i->place[k]), (const u32 *)(base + i->upper_place[k])};
-}
-/* A body computes straight into it, so it writes a lane only after it has read all that it needs of that lane. */
-static inline u32 *result_row(const Wave *w, const Inst *i) { return (u32 *)((u8 *)w->v + i->result_place); }
 
 #endif

@@ -1,5 +1,7 @@
-/* The MODE register: how the host is to round and to flush, and what it cannot do for us. */
+/* The MODE register: the host's rounding and flushing, and what the host cannot do. */
 #include "machine/mode.h"
+
+#include "machine/lanes.h"
 
 bool mode_is_plain(const Wave *w)
 {
@@ -24,8 +26,8 @@ static bool handles_halves(const Wave *w, const Inst *i)
 static bool is_wide_or_half(u8 type) { return type == TYPE_F64 || is_half_float(type); }
 
 /* MODE has two fields of each kind: for f32, and for f64 and f16. Sources and result each have their own denormals, and
- * what touches both kinds rounds as the second says.  LLVM, SIModeRegister. */
-u32 host_mode(const Wave *w, const Inst *i)
+ * instructions on both kinds round by the second field.  LLVM, SIModeRegister. */
+u32 mode_of_host(const Wave *w, const Inst *i)
 {
     static const u32 rounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
     bool from = is_wide_or_half(i->row->source[0]), to = is_wide_or_half(i->row->result);
@@ -51,7 +53,7 @@ static bool signals_nan(u8 type, const u32 *p, int lane)
     return type == TYPE_F16 ? low : type == TYPE_PKF16 && (low || high);
 }
 
-/* Without IEEE's rules a minimum of a number and a signalling NaN is another one. */
+/* Without IEEE's rules a minimum of a number and a signalling NaN has another result. */
 static bool wants_other_minimum(Wave *w, const Inst *i)
 {
     const char *name = i->row->mnemonic;
@@ -62,8 +64,8 @@ static bool wants_other_minimum(Wave *w, const Inst *i)
         bool packed = type == TYPE_PKF16;
         if (!packed && type != TYPE_F16 && type != TYPE_F32 && type != TYPE_F64)
             continue;
-        u32 *room = w->worker->room[k];
-        const u32 *p = packed ? source_packed(w, i, k, room) : type == TYPE_F64 ? source64(w, i, k, room) : source(w, i, k, room);
+        u32 *scratch_row = w->worker->scratch_row[k];
+        const u32 *p = packed ? source_packed(w, i, k, scratch_row) : type == TYPE_F64 ? source64(w, i, k, scratch_row) : source(w, i, k, scratch_row);
         for (int l = 0; l < LANES; l++)
             if (lane_active(w, (u32)l) && signals_nan(type, p, l))
                 return true;
@@ -71,7 +73,7 @@ static bool wants_other_minimum(Wave *w, const Inst *i)
     return false;
 }
 
-/* FP16_OVFL makes the largest half of an overflow, but leaves a true infinity: which of them one is, is not kept here. */
+/* FP16_OVFL turns an overflow into the largest half but keeps a true infinity: the two cannot be distinguished here. */
 bool mode_spoils_result(Wave *w, const Inst *i)
 {
     bool packed = i->row->result == TYPE_PKF16, upper = i->half & HALF_RESULT_UPPER;

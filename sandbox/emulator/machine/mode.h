@@ -10,9 +10,9 @@ enum { HOST_MODE = 0x1f80 }; /* MXCSR: round to nearest, keep denormals */
 bool mode_is_plain(const Wave *w);
 
 /* MXCSR for this instruction. */
-u32 host_mode(const Wave *w, const Inst *i);
+u32 mode_of_host(const Wave *w, const Inst *i);
 
-/* What the host cannot be told: to be asked before the instruction, and after it. */
+/* Modes that the host does not have: to be called before the instruction, and after it. */
 bool mode_is_beyond_us(Wave *w, const Inst *i);
 bool mode_spoils_result(Wave *w, const Inst *i);
 

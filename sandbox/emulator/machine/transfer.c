@@ -1,6 +1,8 @@
 /* Data between lanes and memory, once access.c has said where it lies. */
-#include "machine/access.h"
+#include "machine/transfer.h"
+
 #include "machine/gather.h"
+#include "machine/lanes.h"
 
 static void zero_outside(Wave *w, const Access *a, u16 dst, u32 words)
 {
@@ -33,7 +35,7 @@ static inline __attribute__((always_inline)) void store_all(u8 *base, const u32 
         scatter_group(base, offset + first, words, rows + first);
 }
 
-enum { ALL_AWAKE = (1 << GROUP) - 1 };
+enum { ALL_ACTIVE = (1 << GROUP) - 1 };
 
 static inline __attribute__((always_inline)) void load_all(u32 lanes, const Access *a, u32 words, u32 *rows)
 {
@@ -55,11 +57,11 @@ static void load_some(Wave *w, const Access *a, u16 dst, u32 words)
         return;
     }
     for (int first = 0; first < LANES; first += GROUP) {
-        u32 awake = a->active >> first & ALL_AWAKE;
-        if (awake == ALL_AWAKE && a->base)
+        u32 all_active = a->active >> first & ALL_ACTIVE;
+        if (all_active == ALL_ACTIVE && a->base)
             gather_group((const u8 *const[]){a->base}, 1, a->offset + first, words, vector(w, dst) + first);
         else
-            for (int l = first; awake && l < first + GROUP; l++)
+            for (int l = first; all_active && l < first + GROUP; l++)
                 if (a->active >> l & 1)
                     load_lane(w, a, dst, words, l);
     }
@@ -67,7 +69,7 @@ static void load_some(Wave *w, const Access *a, u16 dst, u32 words)
         zero_outside(w, a, dst, words);
 }
 
-void load_dwords(Wave *w, const Access *a, u16 dst, u32 words)
+void transfer_load(Wave *w, const Access *a, u16 dst, u32 words)
 {
     if (unlikely(a->active != ~0ull || !a->base))
         load_some(w, a, dst, words);
@@ -78,17 +80,17 @@ void load_dwords(Wave *w, const Access *a, u16 dst, u32 words)
 static void store_some(Wave *w, const Access *a, u16 source, u32 words)
 {
     for (int first = 0; first < LANES; first += GROUP) {
-        u32 awake = a->active >> first & ALL_AWAKE;
-        if (awake == ALL_AWAKE && a->base)
+        u32 all_active = a->active >> first & ALL_ACTIVE;
+        if (all_active == ALL_ACTIVE && a->base)
             scatter_group(a->base, a->offset + first, words, vector(w, source) + first);
         else
-            for (int l = first; awake && l < first + GROUP; l++)
+            for (int l = first; all_active && l < first + GROUP; l++)
                 if (a->active >> l & 1)
                     store_lane(w, a, source, words, l);
     }
 }
 
-void store_dwords(Wave *w, const Access *a, u16 source, u32 words)
+void transfer_store(Wave *w, const Access *a, u16 source, u32 words)
 {
     const u32 *rows = vector(w, source);
     if (unlikely(a->active != ~0ull || !a->base))
@@ -130,7 +132,7 @@ static inline __attribute__((always_inline)) void read_small_group(const u8 *bas
     }
 }
 
-static void read_small_awake(const u8 *base, const u32 *offset, u32 bytes, u32 *out)
+static void read_small_all_active(const u8 *base, const u32 *offset, u32 bytes, u32 *out)
 {
     for (int first = 0; first < LANES; first += GROUP)
         if (bytes == 1)
@@ -143,7 +145,7 @@ static void read_small_awake(const u8 *base, const u32 *offset, u32 bytes, u32 *
 static void read_small(const Access *a, u32 bytes, u32 *out)
 {
     if (likely(a->base && a->active == ~0ull)) {
-        read_small_awake(a->base, a->offset, bytes, out);
+        read_small_all_active(a->base, a->offset, bytes, out);
         return;
     }
     for (int l = 0; l < LANES; l++) {
@@ -167,7 +169,7 @@ static void extend_sign(u32 *x, u32 bits)
 /* Where registers have ECC, a load into one half clears the other: it cannot write 16 bits alone. LLVM counts on no more
  * than that the other half is lost (GCNSubtarget, d16PreservesUnusedBits, with sramecc), AMD's assembly kernels on zeros
  * (Tensile, HasEccHalf). */
-void load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend)
+void transfer_load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend)
 {
     u32 x[LANES], *d = vector(w, dst), kept = w->program->generation == GFX9 ? 0 : 0xffff;
     read_small(a, bytes, x);
@@ -182,7 +184,7 @@ void load_small(Wave *w, const Access *a, u16 dst, u32 bytes, u8 extend)
     put_masked(d, x, a->active | a->outside);
 }
 
-void store_small(Wave *w, const Access *a, u16 source, u32 bytes, bool high)
+void transfer_store_small(Wave *w, const Access *a, u16 source, u32 bytes, bool high)
 {
     const u32 *s = vector(w, source);
     for (int l = 0; l < LANES; l++) {

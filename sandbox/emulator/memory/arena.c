@@ -1,12 +1,12 @@
 /* Device memory: one arena, blocks with gaps between them, and named regions within blocks. */
+#include "memory/arena.h"
+
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "memory/arena.h"
-
 enum { ALIGNMENT = 256, PAGE = 4096, GAP = PAGE, WIDE_GAP = 4 << 20, MOST_IN_BLOCKS = 1024 };
 
-/* Asked for, not insisted on: with the same addresses in every run, modelled caches find the same sets. */
+/* A hint: with the same addresses in every run, modelled caches use the same sets. */
 static const uintptr_t FIRST_ARENA = 1ull << 45;
 
 Memory *memory_create(u64 arena_bytes)
@@ -84,7 +84,7 @@ static Allocation *live_block(const Memory *m, u64 address)
     return &m->blocks[k];
 }
 
-/* An empty list with room for so many: the present one, when nobody looks at it. */
+/* An empty list with room for so many: the present one, when no kernel reads it. */
 static SpanList *fresh_spans(Memory *m, u32 wanted)
 {
     if (!m->within && m->spans && m->spans->room >= wanted)
@@ -144,7 +144,7 @@ void memory_leave(Memory *m)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* Forget released blocks, so that their place can be handed out again. */
+/* Forget released blocks, so that their place can be reused. */
 static void drop_released(Memory *m)
 {
     u32 kept = 0;
@@ -157,7 +157,7 @@ static void drop_released(Memory *m)
     m->count = kept;
 }
 
-/* Where accesses are checked, what misses a block by far should not hit its neighbour; half of the arena serves that. */
+/* Where accesses are checked, an access far beyond a block should not hit its neighbour; half of the arena is used for gaps. */
 static u64 gap_behind_top(const Memory *m, u64 gap) { return m->unset && m->top < m->bytes / 2 ? WIDE_GAP : gap; }
 
 /* Offset of a place for `bytes`, behind the last block while there is room, else in the first hole. 0: none. */
@@ -198,8 +198,8 @@ static bool insert(Memory *m, Allocation b)
     return true;
 }
 
-/* Bytes from a block's start to the end of what hardware maps there. Whole blocks of its heap need much room: they are
- * for the first ones, and pages for the others. */
+/* Bytes from a block's start to the end of what hardware maps there. Whole granules need much space: the first blocks get
+ * granules, the others pages. */
 static u64 mapped_bytes(const Memory *m, u64 bytes, u64 granule)
 {
     bool room = m->in_blocks < MOST_IN_BLOCKS && m->top + bytes + granule <= m->bytes / 2;
@@ -210,7 +210,7 @@ static u64 allocate(Memory *m, u64 bytes, u64 granule)
 {
     if (bytes >= m->bytes)
         return 0;
-    u64 gap = granule > 1 ? 2 * PAGE : GAP; /* one that faults, and one that the next block may reach back to */
+    u64 gap = granule > 1 ? 2 * PAGE : GAP; /* one page that faults, and one that may be mapped with the next block */
     u64 own = bytes ? bytes : 1, mapped = mapped_bytes(m, own, granule), at = find_place(m, mapped, gap);
     u64 address = (u64)m->arena + at;
     Allocation b = {.address = address, .bytes = own, .mapped_low = address - (granule > PAGE ? PAGE : 0),

@@ -1,10 +1,11 @@
-/* What memory.c and unset_bytes.c share: the arena, its blocks, and what kernels may touch of them. */
-#ifndef AMDKERNEL_MEMORY_STATE_H
-#define AMDKERNEL_MEMORY_STATE_H
+/* The arena, its blocks, and what kernels may touch of them: what arena.c and unset.c share. */
+#ifndef AMDKERNEL_MEMORY_ARENA_H
+#define AMDKERNEL_MEMORY_ARENA_H
 
 #include <pthread.h>
+#include <string.h>
 
-#include "machine/machine.h"
+#include "memory/span.h"
 
 enum { NAME_BYTES = 64 };
 
@@ -40,16 +41,14 @@ struct Memory {
     u32 within;               /* dispatches that run */
     u32 handed_out;
     u32 in_blocks;            /* how many were handed out with room to a whole block */
-    PartialByte *partial;     /* unset_bits.c */
+    PartialByte *partial;     /* see unset.c */
     u32 partial_count, partial_room;
     pthread_mutex_t partial_lock;
     u8 *unset;                /* a bit for each byte of the arena that nothing has written yet; NULL: not tracked */
     pthread_mutex_t lock;
 };
 
-/* unset_bytes.c: as memory_set_unset(m, address, bytes, true), of bytes in the table of partial ones as well. */
-void memory_mark_unset(Memory *m, u64 address, u64 bytes);
-/* unset_bits.c: the range is unset as a whole. */
-void memory_forget_unset_bits(Memory *m, u64 address, u64 bytes);
+/* The span that holds address..address+bytes-1, or false. */
+bool memory_span(const Memory *m, u64 address, u64 bytes, Span *out);
 
 #endif

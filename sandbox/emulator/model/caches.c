@@ -81,62 +81,54 @@ void cache_empty(Cache *c, void (*tell)(void *context, const CacheLine *line), v
     }
 }
 
-/* ---- vL1D: the time of the last use of each line, and buckets to find a line in ---- */
+/* ---- caches of the process ---- */
 
-enum { NOBODY = 0xffff, L1_SETS = 4 };
+u32 caches_scalar_count(const GpuShape *s) { return s->clusters * ((s->cus_per_cluster + 1) / 2); }
 
-static u32 bucket_of(u64 line) { return (u32)(line * 0x9e3779b97f4a7c15ull >> 55); }
-
-void l1_reset(L1 *c, u32 ways)
+static void destroy_kind(Cache *c, u32 count)
 {
-    memset(c->bucket, 0xff, sizeof c->bucket);
-    memset(c->line, 0xff, sizeof c->line);
-    memset(c->used, 0, sizeof c->used);
-    memset(c->expected, 0, sizeof c->expected);
-    c->ways = ways;
-    c->now = 0;
+    for (u32 n = 0; c && n < count; n++)
+        cache_destroy(&c[n]);
+    free(c);
 }
 
-static void forget(L1 *c, u32 slot)
+static Cache *caches_of_a_kind(u32 count, u64 bytes, u32 ways)
 {
-    if (c->line[slot] == ~0ull)
-        return;
-    u16 *link = &c->bucket[bucket_of(c->line[slot])];
-    while (*link != slot)
-        link = &c->chain[*link];
-    *link = c->chain[slot];
-}
-
-/* The slot of the set that was used longest ago: in streams, the one after the last that was taken. */
-static u32 oldest(L1 *c, u32 set)
-{
-    const u32 *used = &c->used[set * L1_WAYS];
-    u32 earliest = used[0], way = c->expected[set];
-    for (u32 k = 1; k < c->ways; k++)
-        earliest = used[k] < earliest ? used[k] : earliest;
-    while (used[way] != earliest)
-        way = way + 1 < c->ways ? way + 1 : 0;
-    c->expected[set] = way + 1 < c->ways ? way + 1 : 0;
-    return set * L1_WAYS + way;
-}
-
-bool l1_touch(L1 *c, u64 line)
-{
-    if (++c->now == 0) { /* after four thousand million uses all count as equally old */
-        memset(c->used, 0, sizeof c->used);
-        c->now = 1;
-    }
-    u16 *bucket = &c->bucket[bucket_of(line)];
-    for (u32 slot = *bucket; slot != NOBODY; slot = c->chain[slot])
-        if (c->line[slot] == line) {
-            c->used[slot] = c->now;
-            return true;
+    Cache *c = calloc(count, sizeof *c);
+    for (u32 n = 0; c && n < count; n++)
+        if (!cache_create(&c[n], bytes, ways)) {
+            destroy_kind(c, count);
+            return NULL;
         }
-    u32 slot = oldest(c, (u32)(line ^ line >> 7) % L1_SETS);
-    forget(c, slot);
-    c->line[slot] = line;
-    c->used[slot] = c->now;
-    c->chain[slot] = *bucket;
-    *bucket = (u16)slot;
-    return false;
+    return c;
+}
+
+Caches *caches_create(const char *arch)
+{
+    const GpuShape *s = shapes_find(arch);
+    Caches *c = s ? calloc(1, sizeof *c) : NULL;
+    if (!c)
+        return NULL;
+    c->shape = s;
+    c->l2 = caches_of_a_kind(s->l2_count, s->l2_bytes, L2_WAYS);
+    c->scalar = caches_of_a_kind(caches_scalar_count(s), SCALAR_CACHE_BYTES, L2_WAYS);
+    c->gl1 = s->gl1_bytes ? caches_of_a_kind(s->clusters, s->gl1_bytes, GL1_WAYS) : NULL;
+    bool ok = c->l2 && c->scalar && (c->gl1 || !s->gl1_bytes);
+    if (ok && s->mall_mib)
+        ok = cache_create(&c->mall, (u64)s->mall_mib << 20, MALL_WAYS);
+    if (ok)
+        return c;
+    caches_destroy(c);
+    return NULL;
+}
+
+void caches_destroy(Caches *c)
+{
+    if (!c)
+        return;
+    destroy_kind(c->l2, c->shape->l2_count);
+    destroy_kind(c->gl1, c->shape->clusters);
+    destroy_kind(c->scalar, caches_scalar_count(c->shape));
+    cache_destroy(&c->mall);
+    free(c);
 }

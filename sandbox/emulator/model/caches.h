@@ -1,6 +1,6 @@
 /*
  * Caches behind the CUs: who holds which line, and what had to be fetched or written for it.
- * A line has 128 bytes and four sectors; a mask tells sectors. Least recently used goes first.
+ * A line has 128 bytes and four sectors; a mask has a bit for each sector. The least recently used line is replaced first.
  */
 #ifndef AMDKERNEL_CACHES_H
 #define AMDKERNEL_CACHES_H
@@ -34,20 +34,17 @@ void cache_prefetch(const Cache *c, u64 line);
 /* Calls `tell` for each dirty line and forgets all lines. */
 void cache_empty(Cache *c, void (*tell)(void *context, const CacheLine *line), void *context);
 
-/* ---- the vL1D of a CU: reads only ---- */
+/* ---- what stays from dispatch to dispatch: Caches of emulator.h ---- */
 
-enum { L1_LINES = 256, L1_BUCKETS = 512 };
+struct Caches {
+    const GpuShape *shape;
+    Cache *l2;      /* one for each XCD */
+    Cache *gl1;     /* graphics L1, one for each shader array; NULL: there is none */
+    Cache *scalar;  /* sL1D: one for two CUs */
+    Cache mall;
+};
 
-typedef struct {
-    u64 line[L1_LINES];
-    u32 used[L1_LINES]; /* when; 0: not yet */
-    u16 chain[L1_LINES], bucket[L1_BUCKETS];
-    u32 ways, now;
-    u32 expected[4];    /* of each set: the way that is likely to be the oldest */
-} L1;
-
-/* `ways` of the 64 are this workgroup's. */
-void l1_reset(L1 *c, u32 ways);
-bool l1_touch(L1 *c, u64 line);
+/* How many scalar caches a GPU has. */
+u32 caches_scalar_count(const GpuShape *s);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Tallies of executed instructions to the exact counters.
+ * From the executions of each instruction to the exact counters.
  *
  * What an instruction counts as follows from its row: its family, its mnemonic and, for matrix instructions, its shape.
  * Packed arithmetic counts twice, so that 64 * (ADD + MUL + TRANS + 2 * FMA) is the number of operations.
@@ -7,8 +7,9 @@
  * vecCopy on MI200 and MI300X against its disassembly: s_endpgm counts as SENDMSG, s_waitcnt in SQ_INSTS only, global_
  * instructions as FLAT, and integer kinds go by the type in the mnemonic (v_lshlrev_b64 is neither INT32 nor INT64).
  */
+#include "model/counters.h"
+
 #include "model/pc_counts.h"
-#include "checks/observers.h"
 
 static bool has(const char *s, const char *part) { return strstr(s, part) != NULL; }
 static bool starts(const char *s, const char *part) { return strncmp(s, part, strlen(part)) == 0; }
@@ -42,7 +43,7 @@ static void count_integer(const char *m, u64 executions, u64 *counters)
         counters[COUNTER_SQ_INSTS_VALU_INT32] += executions;
 }
 
-/* The four counters of a type stand in the order of Kind. */
+/* The four counters of a type are in the order of Kind. */
 static void count_arithmetic(const char *m, u64 executions, u64 *counters)
 {
     Kind kind = kind_of(m);
@@ -81,7 +82,7 @@ static void count_matrix(const Row *r, u64 executions, u64 *counters)
 static bool encoded_as_flat(const Row *r) { return r->family != FAMILY_BUFFER; }
 
 /* TA and TD see an atomic as such; the SQ sees one that returns a value as a read, another as a write. */
-static void count_vector_memory(const Inst *i, Tally t, u64 *counters)
+static void count_vector_memory(const Inst *i, PcExecutions t, u64 *counters)
 {
     const Row *r = i->row;
     AccessKind kind = r->detail[2];
@@ -99,7 +100,7 @@ static void count_vector_memory(const Inst *i, Tally t, u64 *counters)
     counters[COUNTER_bytes_atomic] += kind == ACCESS_ATOMIC ? bytes : 0;
 }
 
-static void count_lds(const Row *r, Tally t, u64 *counters)
+static void count_lds(const Row *r, PcExecutions t, u64 *counters)
 {
     bool two = has(r->mnemonic, "read2") || has(r->mnemonic, "write2") || has(r->mnemonic, "wrxchg2");
     counters[COUNTER_SQ_INSTS_LDS] += t.executions;
@@ -107,7 +108,7 @@ static void count_lds(const Row *r, Tally t, u64 *counters)
     counters[COUNTER_lds_bytes] += t.lanes * r->bytes * (two ? 2 : 1);
 }
 
-static void count_scalar_memory(const Row *r, Tally t, u64 *counters)
+static void count_scalar_memory(const Row *r, PcExecutions t, u64 *counters)
 {
     counters[COUNTER_SQ_INSTS_SMEM] += t.executions;
     u32 dwords = r->bytes / 4u;
@@ -129,7 +130,7 @@ static void count_misc(const char *m, u64 executions, u64 *counters)
         counters[COUNTER_SQ_INSTS_SENDMSG] += executions;
 }
 
-static void count(const Inst *i, Tally t, u64 *counters)
+static void count(const Inst *i, PcExecutions t, u64 *counters)
 {
     const Row *r = i->row;
     counters[COUNTER_SQ_INSTS] += t.executions;
@@ -156,8 +157,8 @@ static void count(const Inst *i, Tally t, u64 *counters)
     }
 }
 
-/* What one instruction asked of any memory. */
-u64 bytes_asked(const Inst *i, Tally t)
+/* The bytes that one instruction requested from any memory. */
+u64 counters_bytes_asked(const Inst *i, PcExecutions t)
 {
     u64 counters[COUNTER_COUNT] = {0};
     count(i, t, counters);
@@ -167,7 +168,7 @@ u64 bytes_asked(const Inst *i, Tally t)
 
 typedef struct { const Program *program; u64 *counters; } Gathering;
 
-static void count_instruction(void *context, u32 n, Tally t)
+static void count_instruction(void *context, u32 n, PcExecutions t)
 {
     const Gathering *g = context;
     const Inst *i = &g->program->code[n];
@@ -176,12 +177,12 @@ static void count_instruction(void *context, u32 n, Tally t)
         count_arithmetic(g->program->halves[i->target + half].row->mnemonic, t.executions, g->counters);
 }
 
-void counters_gather(const Program *p, const Tally *tally, u64 waves, u64 *counters)
+void counters_gather(const Program *p, const PcExecutions *pc_counts, u64 waves, u64 *counters)
 {
     Gathering g = {p, counters};
     counters[COUNTER_SQ_WAVES] = waves;
     counters[COUNTER_SQ_WAVES_EQ_64] = waves - counters[COUNTER_SQ_WAVES_LT_64];
-    tallies_visit(tally, p->count, count_instruction, &g);
+    pc_counts_visit(pc_counts, p->count, count_instruction, &g);
     counters[p->wave32 ? COUNTER_SQ_WAVE32_INSTS : COUNTER_SQ_WAVE64_INSTS] = counters[COUNTER_SQ_INSTS];
 }
 
@@ -216,7 +217,7 @@ void counters_add_worker(const Worker *k, u64 *counters)
     counters[COUNTER_SQ_LDS_IDX_ACTIVE] += k->lds.active;
 }
 
-void count_divergence(Wave *w, const Inst *i)
+void counters_divergence(Wave *w, const Inst *i)
 {
     w->worker->events.divergent++;
     if (w->worker->pcs)

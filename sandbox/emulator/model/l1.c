@@ -3,61 +3,134 @@
  *
  * The waves of a workgroup take turns, a vector memory instruction each, and wait for each other at barriers. The vL1D
  * is empty when a workgroup starts, and the workgroups that fit on a CU together have equal parts of its ways. Stores
- * and atomics pass it by (it writes through and does not allocate); a line that is stored to stays readable.
+ * and atomics bypass it (it writes through and does not allocate); a line that is stored to stays readable.
  */
 #include "model/l1.h"
 
 #include <stdlib.h>
 
-#include "model/l2.h"
+#include "model/lds.h"
+
+/* ---- the vL1D of a CU, which is only read: the time of the last use of each line, and buckets to find a line in ---- */
+
+enum { L1_LINES = 256, L1_BUCKETS = 512 };
+
+typedef struct {
+    u64 line[L1_LINES];
+    u32 used[L1_LINES]; /* when; 0: not yet */
+    u16 chain[L1_LINES], bucket[L1_BUCKETS];
+    u32 ways, now;
+    u32 expected[4];    /* of each set: the way that is likely to be the oldest */
+} L1;
+
+enum { NOBODY = 0xffff, L1_SETS = 4 };
+
+static u32 bucket_of(u64 line) { return (u32)(line * 0x9e3779b97f4a7c15ull >> 55); }
+
+/* `ways` of the 64 are this workgroup's. */
+static void l1_reset(L1 *c, u32 ways)
+{
+    memset(c->bucket, 0xff, sizeof c->bucket);
+    memset(c->line, 0xff, sizeof c->line);
+    memset(c->used, 0, sizeof c->used);
+    memset(c->expected, 0, sizeof c->expected);
+    c->ways = ways;
+    c->now = 0;
+}
+
+static void forget(L1 *c, u32 slot)
+{
+    if (c->line[slot] == ~0ull)
+        return;
+    u16 *link = &c->bucket[bucket_of(c->line[slot])];
+    while (*link != slot)
+        link = &c->chain[*link];
+    *link = c->chain[slot];
+}
+
+/* The slot of the set that was used longest ago: in streams, the one after the last that was taken. */
+static u32 oldest(L1 *c, u32 set)
+{
+    const u32 *used = &c->used[set * L1_WAYS];
+    u32 earliest = used[0], way = c->expected[set];
+    for (u32 k = 1; k < c->ways; k++)
+        earliest = used[k] < earliest ? used[k] : earliest;
+    while (used[way] != earliest)
+        way = way + 1 < c->ways ? way + 1 : 0;
+    c->expected[set] = way + 1 < c->ways ? way + 1 : 0;
+    return set * L1_WAYS + way;
+}
+
+static bool l1_touch(L1 *c, u64 line)
+{
+    if (++c->now == 0) { /* after 2^32 uses all count as equally old */
+        memset(c->used, 0, sizeof c->used);
+        c->now = 1;
+    }
+    u16 *bucket = &c->bucket[bucket_of(line)];
+    for (u32 slot = *bucket; slot != NOBODY; slot = c->chain[slot])
+        if (c->line[slot] == line) {
+            c->used[slot] = c->now;
+            return true;
+        }
+    u32 slot = oldest(c, (u32)(line ^ line >> 7) % L1_SETS);
+    forget(c, slot);
+    c->line[slot] = line;
+    c->used[slot] = c->now;
+    c->chain[slot] = *bucket;
+    *bucket = (u16)slot;
+    return false;
+}
+
+/* ---- threads and workgroups ---- */
 
 enum { DRAIN_REQUESTS = 1 << 20 };
 
-struct MemoryView {
-    MemoryModel *model;
+struct L1View {
+    L2Model *model;
     LdsModel *lds;
-    LineModel *lines;
+    TraceLines *lines;
     TcpCounts tcp;
     u64 read_requests, l1_hits;
     bool whole_lines; /* a line of the vL1D is one of the L2, and not half of it */
 };
 
-struct GroupTrace {
+struct L1Group {
     u32 waves;
     Trace *wave;
     u64 *at;       /* how far each wave's trace has been read */
-    L1 l1[2];      /* this workgroup's part of the CU's vL1D, or of those of both CUs of a WGP */
+    L1 l1[2];      /* this workgroup's part of the vL1D of its CU, or of both CUs of its WGP */
     Log misses;
     bool begun;
 };
 
 /* ---- a thread ---- */
 
-MemoryView *memory_view_create(MemoryModel *m)
+L1View *l1_view_create(L2Model *m)
 {
-    MemoryView *v = calloc(1, sizeof *v);
+    L1View *v = calloc(1, sizeof *v);
     if (!v)
         return NULL;
     v->model = m;
-    v->lds = lds_model_create(memory_model_shape(m), memory_model_lanes(m));
-    v->lines = line_model_create(memory_model_shape(m), memory_model_lanes(m));
-    v->whole_lines = memory_model_shape(m)->l1_line_bytes == LINE_BYTES;
+    v->lds = lds_model_create(l2_shape(m), l2_lanes(m));
+    v->lines = trace_lines_create(l2_shape(m), l2_lanes(m));
+    v->whole_lines = l2_shape(m)->l1_line_bytes == LINE_BYTES;
     if (v->lds && v->lines)
         return v;
-    memory_view_destroy(v);
+    l1_view_destroy(v);
     return NULL;
 }
 
-void memory_view_destroy(MemoryView *v)
+void l1_view_destroy(L1View *v)
 {
     if (!v)
         return;
     lds_model_destroy(v->lds);
-    line_model_destroy(v->lines);
+    trace_lines_destroy(v->lines);
     free(v);
 }
 
-void memory_view_count(const MemoryView *v, u64 *counters)
+void l1_view_count(const L1View *v, u64 *counters)
 {
     const TcpCounts *n = &v->tcp;
     counters[COUNTER_TCP_TOTAL_READ_sum] += n->accesses[ACCESS_LOAD];
@@ -76,9 +149,9 @@ void memory_view_count(const MemoryView *v, u64 *counters)
 
 /* ---- a workgroup ---- */
 
-GroupTrace *group_trace_create(u32 waves)
+L1Group *l1_group_create(u32 waves)
 {
-    GroupTrace *t = calloc(1, sizeof *t);
+    L1Group *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
     t->waves = waves;
@@ -86,11 +159,11 @@ GroupTrace *group_trace_create(u32 waves)
     t->at = calloc(waves, sizeof *t->at);
     if (t->wave && t->at)
         return t;
-    group_trace_destroy(t);
+    l1_group_destroy(t);
     return NULL;
 }
 
-void group_trace_destroy(GroupTrace *t)
+void l1_group_destroy(L1Group *t)
 {
     if (!t)
         return;
@@ -102,12 +175,12 @@ void group_trace_destroy(GroupTrace *t)
     free(t);
 }
 
-Trace *group_trace_wave(GroupTrace *t, u32 wave) { return t ? &t->wave[wave] : NULL; }
+Trace *l1_group_wave(L1Group *t, u32 wave) { return t ? &t->wave[wave] : NULL; }
 
 /* ---- through the vL1D ---- */
 
 /* The sectors of a read that the vL1D does not have. */
-static u8 l1_misses(const MemoryView *v, L1 *l1, Request r)
+static u8 l1_misses(const L1View *v, L1 *l1, Request r)
 {
     if (v->whole_lines)
         return l1_touch(l1, r.line) ? 0 : r.sectors;
@@ -120,7 +193,7 @@ static u8 l1_misses(const MemoryView *v, L1 *l1, Request r)
     return missing;
 }
 
-static void read_line(MemoryView *v, GroupTrace *t, L1 *l1, Request r, PcCounts *pcs)
+static void read_line(L1View *v, L1Group *t, L1 *l1, Request r, PcCounts *pcs)
 {
     u8 missing = l1_misses(v, l1, r);
     u32 halves = (u32)!!(missing & 3) + (u32)!!(missing & 12);
@@ -136,10 +209,10 @@ static void read_line(MemoryView *v, GroupTrace *t, L1 *l1, Request r, PcCounts 
 }
 
 /* All lines of a wave's next instruction. False when the wave is at a barrier or has no more. */
-static bool next_turn(MemoryView *v, GroupTrace *t, u32 wave, PcCounts *pcs)
+static bool next_turn(L1View *v, L1Group *t, u32 wave, PcCounts *pcs)
 {
     const Trace *w = &t->wave[wave];
-    L1 *l1 = &t->l1[wave % memory_model_l1_count(v->model)];
+    L1 *l1 = &t->l1[wave % l2_l1_count(v->model)];
     u64 first = t->at[wave], at = first;
     for (; at < w->count; at++) {
         Request r = w->request[at];
@@ -154,14 +227,14 @@ static bool next_turn(MemoryView *v, GroupTrace *t, u32 wave, PcCounts *pcs)
     return at > first;
 }
 
-static void pass_barriers(GroupTrace *t)
+static void pass_barriers(L1Group *t)
 {
     for (u32 n = 0; n < t->waves; n++)
         if (t->at[n] < t->wave[n].count)
             t->at[n]++;
 }
 
-static bool requests_left(const GroupTrace *t)
+static bool requests_left(const L1Group *t)
 {
     bool left = false;
     for (u32 n = 0; n < t->waves; n++)
@@ -169,10 +242,10 @@ static bool requests_left(const GroupTrace *t)
     return left;
 }
 
-static void drain(MemoryView *v, GroupTrace *t, Worker *k)
+static void drain(L1View *v, L1Group *t, Worker *k)
 {
-    for (u32 n = 0; !t->begun && n < memory_model_l1_count(v->model); n++)
-        l1_reset(&t->l1[n], memory_model_l1_ways(v->model));
+    for (u32 n = 0; !t->begun && n < l2_l1_count(v->model); n++)
+        l1_reset(&t->l1[n], l2_l1_ways(v->model));
     t->begun = true;
     while (requests_left(t)) {
         for (bool turns = true; turns;) {
@@ -186,7 +259,7 @@ static void drain(MemoryView *v, GroupTrace *t, Worker *k)
         t->at[n] = t->wave[n].count = 0;
 }
 
-void group_trace_relieve(MemoryView *v, GroupTrace *t, Worker *k)
+void l1_group_relieve(L1View *v, L1Group *t, Worker *k)
 {
     u64 requests = 0;
     for (u32 n = 0; n < t->waves; n++)
@@ -195,18 +268,18 @@ void group_trace_relieve(MemoryView *v, GroupTrace *t, Worker *k)
         drain(v, t, k);
 }
 
-void group_trace_end(MemoryView *v, GroupTrace *t, u64 number, Worker *k)
+void l1_group_end(L1View *v, L1Group *t, u64 number, Worker *k)
 {
     drain(v, t, k);
     t->begun = false;
-    memory_model_group(v->model, number, &t->misses);
+    l2_group(v->model, number, &t->misses);
 }
 
 /* ---- an instruction ---- */
 
-void memory_view_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, AccessKind kind)
+void l1_view_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, AccessKind kind)
 {
-    MemoryView *v = w->worker->view;
+    L1View *v = w->worker->view;
     u32 inst = instruction_number(w, i);
     u32 lines = trace_access(w->trace, &v->tcp, v->lines, inst, address, active, bytes, kind, i->sc0);
     if (!w->worker->pcs)
@@ -215,7 +288,7 @@ void memory_view_global(Wave *w, const Inst *i, const u64 *address, u64 active, 
     w->worker->pcs[inst].lines_stored += kind == ACCESS_LOAD ? 0 : lines;
 }
 
-void memory_view_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, AccessKind kind)
+void l1_view_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, AccessKind kind)
 {
     u32 inst = instruction_number(w, i);
     LdsCycles c = lds_model_cycles(w->worker->view->lds, inst, offset, active, bytes, kind), *sum = &w->worker->lds;
@@ -228,7 +301,7 @@ void memory_view_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 
     w->worker->pcs[inst].lds_conflicts += c.bank_conflicts + c.address_conflicts;
 }
 
-void memory_view_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
+void l1_view_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
 {
     trace_scalar(w->trace, instruction_number(w, i), address, bytes);
 }

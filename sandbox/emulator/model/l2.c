@@ -1,14 +1,14 @@
 /*
  * The requests of workgroups through scalar cache, graphics L1, L2, Infinity Cache and memory.
  *
- * placement.c says where a workgroup runs, and which make a round; those of a round take turns of TURN lines in the order of their numbers, and the next round begins when the
- * round before has ended. So the order follows from the numbers alone, and a thread that completes a round can replay
- * it while the others go on.
+ * residency.c determines where a workgroup runs, and which workgroups form a round. The workgroups of a round take turns
+ * of TURN lines in the order of their numbers, and the next round begins when the round before has ended. So the order
+ * depends on the numbers only, and a thread that completes a round can replay it while the others continue.
  *
- * The graphics L1 is read only: stores and atomics pass it by and throw their line out of it; a dispatch finds it empty.
+ * The graphics L1 is read only: stores and atomics bypass it and evict their line; it is empty when a dispatch starts.
  * The L2 writes back and allocates on stores without fetching. Requests to it have 128 bytes if they read and 64 if they
- * write (TCP_TCC_*_REQ; taken for RDNA as well). The Infinity Cache holds reads and writes alike. A sector counts as written to memory when it
- * becomes dirty in the last cache before memory: it must get there some day.
+ * write (TCP_TCC_*_REQ; assumed for RDNA as well). The Infinity Cache holds reads and writes alike. A sector counts as written
+ * to memory when it becomes dirty in the last cache before memory: it will be written at some time.
  */
 #include "model/l2.h"
 
@@ -30,11 +30,11 @@ typedef struct {
     u64 scalar_hits, scalar_misses, gl1_hits, gl1_misses;
 } Traffic;
 
-struct MemoryModel {
-    const MemoryShape *shape;
+struct L2Model {
+    const GpuShape *shape;
     Caches *caches;
     bool own_caches;
-    Placement placement;
+    Residency residency;
     u64 total;
     pthread_mutex_t lock; /* of what follows */
     Round *rounds;        /* open, in order */
@@ -45,69 +45,17 @@ struct MemoryModel {
     u32 pc_count;
 };
 
-/* ---- caches of the process ---- */
-
-static u32 scalar_caches(const MemoryShape *s) { return s->clusters * ((s->cus_per_cluster + 1) / 2); }
-
-static void destroy_kind(Cache *c, u32 count)
-{
-    for (u32 n = 0; c && n < count; n++)
-        cache_destroy(&c[n]);
-    free(c);
-}
-
-static Cache *caches_of_a_kind(u32 count, u64 bytes, u32 ways)
-{
-    Cache *c = calloc(count, sizeof *c);
-    for (u32 n = 0; c && n < count; n++)
-        if (!cache_create(&c[n], bytes, ways)) {
-            destroy_kind(c, count);
-            return NULL;
-        }
-    return c;
-}
-
-Caches *caches_create(const char *arch)
-{
-    const MemoryShape *s = memory_shape(arch);
-    Caches *c = s ? calloc(1, sizeof *c) : NULL;
-    if (!c)
-        return NULL;
-    c->shape = s;
-    c->l2 = caches_of_a_kind(s->l2_count, s->l2_bytes, L2_WAYS);
-    c->scalar = caches_of_a_kind(scalar_caches(s), SCALAR_CACHE_BYTES, L2_WAYS);
-    c->gl1 = s->gl1_bytes ? caches_of_a_kind(s->clusters, s->gl1_bytes, GL1_WAYS) : NULL;
-    bool ok = c->l2 && c->scalar && (c->gl1 || !s->gl1_bytes);
-    if (ok && s->mall_mib)
-        ok = cache_create(&c->mall, (u64)s->mall_mib << 20, MALL_WAYS);
-    if (ok)
-        return c;
-    caches_destroy(c);
-    return NULL;
-}
-
-void caches_destroy(Caches *c)
-{
-    if (!c)
-        return;
-    destroy_kind(c->l2, c->shape->l2_count);
-    destroy_kind(c->gl1, c->shape->clusters);
-    destroy_kind(c->scalar, scalar_caches(c->shape));
-    cache_destroy(&c->mall);
-    free(c);
-}
-
 /* ---- a dispatch ---- */
 
-MemoryModel *memory_model_create(const Dispatch *d)
+L2Model *l2_create(const Dispatch *d)
 {
-    const MemoryShape *s = d->program->shape;
-    MemoryModel *m = s ? calloc(1, sizeof *m) : NULL;
+    const GpuShape *s = d->program->shape;
+    L2Model *m = s ? calloc(1, sizeof *m) : NULL;
     if (!m)
         return NULL;
     m->shape = s;
     m->total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2];
-    m->placement = place_workgroups(d, s);
+    m->residency = residency_of(d, s);
     m->caches = d->caches ? d->caches : caches_create(s->arch);
     m->own_caches = !d->caches;
     m->pc_count = d->program->count;
@@ -115,7 +63,7 @@ MemoryModel *memory_model_create(const Dispatch *d)
     pthread_mutex_init(&m->lock, NULL);
     if (m->caches && (m->pcs || !d->count_pcs))
         return m;
-    memory_model_destroy(m);
+    l2_destroy(m);
     return NULL;
 }
 
@@ -128,7 +76,7 @@ static void round_destroy(Round *r)
     free(r);
 }
 
-void memory_model_destroy(MemoryModel *m)
+void l2_destroy(L2Model *m)
 {
     if (!m)
         return;
@@ -144,13 +92,13 @@ void memory_model_destroy(MemoryModel *m)
     free(m);
 }
 
-const MemoryShape *memory_model_shape(const MemoryModel *m) { return m->shape; }
-u32 memory_model_lanes(const MemoryModel *m) { return m->placement.lanes; }
-u32 memory_model_l1_count(const MemoryModel *m) { return m->placement.cus_per_unit; }
+const GpuShape *l2_shape(const L2Model *m) { return m->shape; }
+u32 l2_lanes(const L2Model *m) { return m->residency.lanes; }
+u32 l2_l1_count(const L2Model *m) { return m->residency.cus_per_unit; }
 
-u32 memory_model_l1_ways(const MemoryModel *m)
+u32 l2_l1_ways(const L2Model *m)
 {
-    u32 ways = L1_WAYS / m->placement.groups_per_unit;
+    u32 ways = L1_WAYS / m->residency.groups_per_unit;
     return ways ? ways : 1;
 }
 
@@ -158,15 +106,15 @@ u32 memory_model_l1_ways(const MemoryModel *m)
 
 static u32 sectors_of(u8 mask) { return (u32)__builtin_popcount(mask); }
 
-static void write_to_memory(MemoryModel *m, u8 dirty_before, u8 sectors)
+static void write_to_memory(L2Model *m, u8 dirty_before, u8 sectors)
 {
     m->traffic.memory_bytes_written += SECTOR_BYTES * sectors_of((u8)(sectors & ~dirty_before));
 }
 
 /* What became dirty in an L2 that outlives the dispatch may reach the Infinity Cache in a later one. */
-static bool counted_at_l2(const MemoryModel *m) { return m->shape->l2_survives || !m->caches->mall.lines; }
+static bool counted_at_l2(const L2Model *m) { return m->shape->l2_survives || !m->caches->mall.lines; }
 
-static void fabric_read(MemoryModel *m, u64 line)
+static void fabric_read(L2Model *m, u64 line)
 {
     CacheLine out;
     m->traffic.fabric_reads++;
@@ -180,7 +128,7 @@ static void fabric_read(MemoryModel *m, u64 line)
 
 static void fabric_write(void *context, const CacheLine *line)
 {
-    MemoryModel *m = context;
+    L2Model *m = context;
     for (u32 half = 0; half < 2; half++) {
         u32 sectors = sectors_of(line->dirty >> 2 * half & 3);
         m->traffic.fabric_writes_64 += sectors == 2;
@@ -196,7 +144,7 @@ static void fabric_write(void *context, const CacheLine *line)
 
 /* ---- the L2 ---- */
 
-static bool l2_touch(MemoryModel *m, Cache *l2, u64 line, u8 sectors, bool written)
+static bool l2_touch(L2Model *m, Cache *l2, u64 line, u8 sectors, bool written)
 {
     CacheLine out, before = cache_touch(l2, line, sectors, written, &out);
     if (out.dirty)
@@ -206,7 +154,7 @@ static bool l2_touch(MemoryModel *m, Cache *l2, u64 line, u8 sectors, bool writt
     return written ? before.valid != 0 : (before.valid & sectors) == sectors;
 }
 
-static void count_l2(MemoryModel *m, Request r, bool hit)
+static void count_l2(L2Model *m, Request r, bool hit)
 {
     m->traffic.hits += hit;
     m->traffic.misses += !hit;
@@ -217,14 +165,14 @@ static void count_l2(MemoryModel *m, Request r, bool hit)
 }
 
 /* A line of 256 bytes brings the other half along. */
-static void l2_fetch(MemoryModel *m, Cache *l2, u64 line)
+static void l2_fetch(L2Model *m, Cache *l2, u64 line)
 {
     fabric_read(m, line);
     if (m->shape->l2_line_bytes > LINE_BYTES && !l2_touch(m, l2, line ^ 1, ALL_SECTORS, false))
         fabric_read(m, line ^ 1);
 }
 
-static void l2_read(MemoryModel *m, Cache *l2, Request r)
+static void l2_read(L2Model *m, Cache *l2, Request r)
 {
     bool hit = l2_touch(m, l2, r.line, r.sectors, false);
     m->traffic.reads++;
@@ -234,7 +182,7 @@ static void l2_read(MemoryModel *m, Cache *l2, Request r)
 }
 
 /* A request of 64 bytes for each half of the line. */
-static void l2_modify(MemoryModel *m, Cache *l2, Request r)
+static void l2_modify(L2Model *m, Cache *l2, Request r)
 {
     for (u32 half = 0; half < 2; half++) {
         u8 sectors = r.sectors & (half ? 12 : 3);
@@ -259,16 +207,16 @@ static void l2_modify(MemoryModel *m, Cache *l2, Request r)
 
 typedef struct { Cache *l2, *gl1, *scalar; } Path;
 
-static Path path_of(const MemoryModel *m, u64 group)
+static Path path_of(const L2Model *m, u64 group)
 {
-    const MemoryShape *s = m->shape;
-    u32 cluster = cluster_of(s, group), cu = cu_of(&m->placement, s, group);
+    const GpuShape *s = m->shape;
+    u32 cluster = residency_cluster(s, group), cu = residency_cu(&m->residency, s, group);
     return (Path){.l2 = &m->caches->l2[cluster % s->l2_count],
                   .gl1 = m->caches->gl1 ? &m->caches->gl1[cluster] : NULL,
                   .scalar = &m->caches->scalar[cluster * ((s->cus_per_cluster + 1) / 2) + cu / 2]};
 }
 
-static void read_line(MemoryModel *m, const Path *p, Request r)
+static void read_line(L2Model *m, const Path *p, Request r)
 {
     CacheLine out;
     bool hit = p->gl1 && cache_touch(p->gl1, r.line, r.sectors, false, &out).valid;
@@ -278,14 +226,14 @@ static void read_line(MemoryModel *m, const Path *p, Request r)
         l2_read(m, p->l2, r);
 }
 
-static void modify_line(MemoryModel *m, const Path *p, Request r)
+static void modify_line(L2Model *m, const Path *p, Request r)
 {
     if (p->gl1)
         cache_forget(p->gl1, r.line);
     l2_modify(m, p->l2, r);
 }
 
-static void scalar_read(MemoryModel *m, const Path *p, Request r)
+static void scalar_read(L2Model *m, const Path *p, Request r)
 {
     Cache *c = p->scalar;
     CacheLine out, before = cache_touch(c, r.line, r.sectors, false, &out);
@@ -298,7 +246,7 @@ static void scalar_read(MemoryModel *m, const Path *p, Request r)
 
 /* ---- a round ---- */
 
-static bool take_turn(MemoryModel *m, Round *r, u32 n)
+static bool take_turn(L2Model *m, Round *r, u32 n)
 {
     u64 at = r->at[n], end = at + TURN;
     Path p = path_of(m, r->first + n);
@@ -320,7 +268,7 @@ static bool take_turn(MemoryModel *m, Round *r, u32 n)
     return at < r->log[n].count;
 }
 
-static void replay(MemoryModel *m, Round *r)
+static void replay(L2Model *m, Round *r)
 {
     for (bool left = true; left;) {
         left = false;
@@ -329,8 +277,8 @@ static void replay(MemoryModel *m, Round *r)
     }
 }
 
-/* The open round that begins at `first`. Rounds stand in order. */
-static Round *open_round(MemoryModel *m, u64 first)
+/* The open round that begins at `first`. Rounds are in order. */
+static Round *open_round(L2Model *m, u64 first)
 {
     Round **at = &m->rounds;
     while (*at && (*at)->first < first)
@@ -341,7 +289,7 @@ static Round *open_round(MemoryModel *m, u64 first)
     if (!r)
         return NULL;
     u64 left = m->total - first;
-    *r = (Round){.first = first, .size = (u32)(left < m->placement.round_size ? left : m->placement.round_size), .next = *at};
+    *r = (Round){.first = first, .size = (u32)(left < m->residency.round_size ? left : m->residency.round_size), .next = *at};
     r->log = calloc(r->size, sizeof *r->log);
     r->at = calloc(r->size, sizeof *r->at);
     if (!r->log || !r->at) {
@@ -351,20 +299,20 @@ static Round *open_round(MemoryModel *m, u64 first)
     return *at = r;
 }
 
-static Round *take_ready(MemoryModel *m)
+static Round *take_ready(L2Model *m)
 {
     Round *r = m->rounds;
     if (!r || r->first != m->next_first || r->done < r->size)
         return NULL;
     m->rounds = r->next;
-    m->next_first += m->placement.round_size;
+    m->next_first += m->residency.round_size;
     return r;
 }
 
-void memory_model_group(MemoryModel *m, u64 number, Log *log)
+void l2_group(L2Model *m, u64 number, Log *log)
 {
     pthread_mutex_lock(&m->lock);
-    Round *r = open_round(m, number / m->placement.round_size * m->placement.round_size), *ready;
+    Round *r = open_round(m, number / m->residency.round_size * m->residency.round_size), *ready;
     if (r) {
         r->log[number - r->first] = *log;
         *log = (Log){0};
@@ -386,19 +334,19 @@ void memory_model_group(MemoryModel *m, u64 number, Log *log)
 
 /* ---- the end ---- */
 
-static void empty_caches(MemoryModel *m)
+static void empty_caches(L2Model *m)
 {
     Caches *c = m->caches;
     for (u32 n = 0; !m->shape->l2_survives && n < m->shape->l2_count; n++)
         cache_empty(&c->l2[n], fabric_write, m);
-    for (u32 n = 0; n < scalar_caches(m->shape); n++)
+    for (u32 n = 0; n < caches_scalar_count(m->shape); n++)
         cache_empty(&c->scalar[n], fabric_write, m);
     for (u32 n = 0; c->gl1 && n < m->shape->clusters; n++)
         cache_empty(&c->gl1[n], fabric_write, m);
 }
 
-/* Fabric reads are counted as the part does: 128-byte requests on gfx942 (TCC_BUBBLE tells them), two of 64 on gfx90a. */
-void memory_model_finish(MemoryModel *m, u64 *counters, PcCounts *pcs)
+/* Fabric reads are counted as the part does: 128-byte requests on gfx942 (counted by TCC_BUBBLE), two of 64 on gfx90a. */
+void l2_finish(L2Model *m, u64 *counters, PcCounts *pcs)
 {
     empty_caches(m);
     const Traffic *t = &m->traffic;

@@ -57,7 +57,7 @@ static void serve(const Phase *p, u32 banks, bool atomic, LdsCycles *sum)
     sum->address_conflicts += waits;
 }
 
-static LdsCycles lds_cycles(const MemoryShape *shape, u32 lanes, const u32 *offset, u64 active, u32 bytes, AccessKind kind)
+static LdsCycles lds_cycles(const GpuShape *shape, u32 lanes, const u32 *offset, u64 active, u32 bytes, AccessKind kind)
 {
     u32 banks = shape->lds_banks;
     u32 words = bytes > BANK_BYTES ? (bytes + BANK_BYTES - 1) / BANK_BYTES : 1;
@@ -91,9 +91,9 @@ typedef struct {
 } Known;
 
 enum { KNOWN = 256 };
-struct LdsModel { const MemoryShape *shape; u32 lanes; Known known[KNOWN] __attribute__((aligned(64))); };
+struct LdsModel { const GpuShape *shape; u32 lanes; Known known[KNOWN] __attribute__((aligned(64))); };
 
-LdsModel *lds_model_create(const MemoryShape *shape, u32 lanes)
+LdsModel *lds_model_create(const GpuShape *shape, u32 lanes)
 {
     LdsModel *m = aligned_alloc(64, sizeof *m);
     if (m) {

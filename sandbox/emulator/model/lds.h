@@ -1,15 +1,15 @@
-/* LDS cycles of one instruction, see lds_model.c. */
+/* LDS cycles of one instruction. */
 #ifndef AMDKERNEL_LDS_MODEL_H
 #define AMDKERNEL_LDS_MODEL_H
 
 #include "model/shapes.h"
-#include "checks/observers.h"
+#include "machine/machine.h"
 
 /* Remembers what it found; one for each thread. */
 typedef struct LdsModel LdsModel;
 
 /* `lanes` of a wave. */
-LdsModel *lds_model_create(const MemoryShape *shape, u32 lanes);
+LdsModel *lds_model_create(const GpuShape *shape, u32 lanes);
 void lds_model_destroy(LdsModel *m);
 
 /* `hint`: the same number for the same instruction. */

@@ -13,7 +13,7 @@ static u32 at_most(u64 x, u32 most) { return x < most ? (u32)x : most; }
 static bool in_wgp_mode(const KernelCode *k) { return k->rsrc1 >> 29 & 1; }
 
 /* Waves of the kernel on a SIMD, by registers and slots. The same document, GRANULATED_WORKITEM_VGPR_COUNT. */
-static u32 waves_per_simd(const KernelCode *k, const MemoryShape *s)
+static u32 waves_per_simd(const KernelCode *k, const GpuShape *s)
 {
     u32 wider = LANES / kernel_wave_size(k), granule = s->vgprs.granule * wider;
     u32 told = ((k->rsrc1 & 63) + 1) * s->vgprs.encoded * wider;
@@ -21,7 +21,7 @@ static u32 waves_per_simd(const KernelCode *k, const MemoryShape *s)
     return at_most(s->vgprs.of_simd * wider / needed, s->waves_per_simd);
 }
 
-static u32 groups_that_fit(const Dispatch *d, const MemoryShape *s, u32 cus)
+static u32 groups_that_fit(const Dispatch *d, const GpuShape *s, u32 cus)
 {
     u32 lanes = kernel_wave_size(&d->kernel), waves = (d->block[0] * d->block[1] * d->block[2] + lanes - 1) / lanes;
     u32 lds = d->kernel.lds_bytes + d->dynamic_lds_bytes;
@@ -29,9 +29,9 @@ static u32 groups_that_fit(const Dispatch *d, const MemoryShape *s, u32 cus)
     return lds ? at_most(fit, at_least(cus * s->lds_bytes / lds, 1)) : fit;
 }
 
-Placement place_workgroups(const Dispatch *d, const MemoryShape *s)
+Residency residency_of(const Dispatch *d, const GpuShape *s)
 {
-    Placement p = {.lanes = kernel_wave_size(&d->kernel), .cus_per_unit = in_wgp_mode(&d->kernel) ? 2 : 1};
+    Residency p = {.lanes = kernel_wave_size(&d->kernel), .cus_per_unit = in_wgp_mode(&d->kernel) ? 2 : 1};
     p.units_per_cluster = s->cus_per_cluster / p.cus_per_unit;
     u64 total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2];
     u64 units = (u64)s->clusters * p.units_per_cluster;
@@ -40,9 +40,9 @@ Placement place_workgroups(const Dispatch *d, const MemoryShape *s)
     return p;
 }
 
-u32 cluster_of(const MemoryShape *s, u64 number) { return (u32)(number % s->clusters); }
+u32 residency_cluster(const GpuShape *s, u64 number) { return (u32)(number % s->clusters); }
 
-u32 cu_of(const Placement *p, const MemoryShape *s, u64 number)
+u32 residency_cu(const Residency *p, const GpuShape *s, u64 number)
 {
     return (u32)(number / s->clusters % p->units_per_cluster) * p->cus_per_unit;
 }

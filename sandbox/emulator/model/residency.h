@@ -10,12 +10,12 @@ typedef struct {
     u32 cus_per_unit, units_per_cluster;
     u32 groups_per_unit;   /* at once; no more than the dispatch has for each unit */
     u64 round_size;        /* workgroups that fit on all units together */
-} Placement;
+} Residency;
 
-Placement place_workgroups(const Dispatch *d, const MemoryShape *s);
+Residency residency_of(const Dispatch *d, const GpuShape *s);
 
 /* Of workgroup `number`: its cluster, and its first CU there. */
-u32 cluster_of(const MemoryShape *s, u64 number);
-u32 cu_of(const Placement *p, const MemoryShape *s, u64 number);
+u32 residency_cluster(const GpuShape *s, u64 number);
+u32 residency_cu(const Residency *p, const GpuShape *s, u64 number);
 
 #endif

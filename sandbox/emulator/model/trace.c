@@ -2,7 +2,7 @@
  * From the addresses of an instruction's lanes to lines and sectors.
  *
  * CDNA's address unit takes a wave in groups: 16 lanes a time when each four neighbours lie within 16 bytes in order, else
- * 4. A tag lookup is a line in a group. So recorded runs say for 8 bytes a lane (16 lookups and 64 accesses a wave:
+ * 4. A tag lookup is a line in a group. This agrees with recorded runs of 8 bytes a lane (16 lookups and 64 accesses a wave:
  * vecCopy on MI100, MI200 and MI300X) and the definition of coalescing in ROCm Compute Profiler ("Address processing
  * unit": 16 accesses for 64 lanes at best).
  */
@@ -52,7 +52,7 @@ static void note(Lines *s, u64 line, u8 sectors)
     s->sectors[s->slot[h] - 1] |= sectors;
 }
 
-static void note_bytes(Lines *s, u64 first, u64 last)
+static void annotate_bytes(Lines *s, u64 first, u64 last)
 {
     for (u64 line = first / LINE_BYTES; line <= last / LINE_BYTES; line++) {
         u64 from = line * LINE_BYTES, to = from + LINE_BYTES - 1;
@@ -66,19 +66,19 @@ static void lines_of(Lines *s, const u64 *address, u64 active, u32 bytes)
     memset(s->slot, 0, sizeof s->slot);
     for (u64 left = active; left; left &= left - 1) {
         u64 first = address[__builtin_ctzll(left)];
-        note_bytes(s, first, first + bytes - 1);
+        annotate_bytes(s, first, first + bytes - 1);
     }
 }
 
 /* ---- groups of lanes ---- */
 
-static bool quad_is_coalesced(const u64 *address, u32 awake, u32 bytes)
+static bool quad_is_coalesced(const u64 *address, u32 all_active, u32 bytes)
 {
     u64 low = ~0ull, high = 0;
     for (u32 l = 0; l < 4; l++) {
-        u64 at = awake >> l & 1 ? address[l] : low;
+        u64 at = all_active >> l & 1 ? address[l] : low;
         low = at < low ? at : low;
-        high = (awake >> l & 1) && at + bytes > high ? at + bytes : high;
+        high = (all_active >> l & 1) && at + bytes > high ? at + bytes : high;
     }
     return low / 16 == (high - 1) / 16;
 }
@@ -89,10 +89,10 @@ static u64 group_lanes(const u64 *address, u64 active, u32 bytes, u32 line_bytes
     u64 accesses = 0;
     bool coalesced = true;
     for (u32 q = 0; q < LANES; q += 4) {
-        u32 awake = active >> q & 15;
-        bool one = awake && quad_is_coalesced(address + q, awake, bytes);
-        coalesced &= !awake || one;
-        accesses += one ? 1 : (u64)__builtin_popcount(awake);
+        u32 all_active = active >> q & 15;
+        bool one = all_active && quad_is_coalesced(address + q, all_active, bytes);
+        coalesced &= !all_active || one;
+        accesses += one ? 1 : (u64)__builtin_popcount(all_active);
     }
     for (u32 first = 0, size = coalesced ? 16 : 4; first < LANES; first += size) {
         u64 lines[32];
@@ -149,11 +149,11 @@ typedef struct {
     u8 sectors[MOST_LINES];
 } Known;
 
-struct LineModel { const MemoryShape *shape; u32 lanes; Known known[KNOWN]; };
+struct TraceLines { const GpuShape *shape; u32 lanes; Known known[KNOWN]; };
 
-LineModel *line_model_create(const MemoryShape *shape, u32 lanes)
+TraceLines *trace_lines_create(const GpuShape *shape, u32 lanes)
 {
-    LineModel *m = calloc(1, sizeof *m);
+    TraceLines *m = calloc(1, sizeof *m);
     if (m) {
         m->shape = shape;
         m->lanes = lanes;
@@ -161,7 +161,7 @@ LineModel *line_model_create(const MemoryShape *shape, u32 lanes)
     return m;
 }
 
-void line_model_destroy(LineModel *m) { free(m); }
+void trace_lines_destroy(TraceLines *m) { free(m); }
 
 static u32 halves(u8 sectors) { return (u32)!!(sectors & 3) + (u32)!!(sectors & 12); }
 
@@ -181,7 +181,7 @@ static bool distances_of(const u64 *address, u64 active, u32 *distance)
     return !far;
 }
 
-static void find(Known *k, const u64 *address, u64 active, u32 bytes, const MemoryShape *shape)
+static void find(Known *k, const u64 *address, u64 active, u32 bytes, const GpuShape *shape)
 {
     Lines s;
     u64 lookups = 0;
@@ -200,7 +200,7 @@ static void find(Known *k, const u64 *address, u64 active, u32 bytes, const Memo
     memcpy(k->sectors, s.sectors, s.count);
 }
 
-static const Known *known(LineModel *m, u32 hint, const u64 *address, u64 active, u32 bytes, Known *room)
+static const Known *known(TraceLines *m, u32 hint, const u64 *address, u64 active, u32 bytes, Known *room)
 {
     u32 distance[LANES] __attribute__((aligned(64))), within = address[0] % LINE_BYTES;
     if (!distances_of(address, active, distance)) {
@@ -233,8 +233,8 @@ static void add_lines(Trace *t, Request r, u64 first, const Known *k)
     t->count += k->count;
 }
 
-/* What an access in order comes to is told by its first byte and its size. */
-static void find_in_order(Known *k, const LineModel *m, u64 first, u32 bytes)
+/* The result of an access in order depends on its first byte and its size. */
+static void find_in_order(Known *k, const TraceLines *m, u64 first, u32 bytes)
 {
     u64 end = first + m->lanes * (u64)bytes, line = first / LINE_BYTES;
     k->count = (u32)((end - 1) / LINE_BYTES - line + 1);
@@ -250,7 +250,7 @@ static void find_in_order(Known *k, const LineModel *m, u64 first, u32 bytes)
     k->lookups = known ? (u32)lookups_in_order(first, bytes, m->shape->l1_line_bytes) : 0;
 }
 
-u32 trace_access(Trace *t, TcpCounts *n, LineModel *m, u32 inst, const u64 *address, u64 active, u32 bytes,
+u32 trace_access(Trace *t, TcpCounts *n, TraceLines *m, u32 inst, const u64 *address, u64 active, u32 bytes,
                  AccessKind kind, bool returns)
 {
     static const u8 kinds[] = {REQUEST_READ, REQUEST_WRITE, REQUEST_ATOMIC};

@@ -6,7 +6,6 @@
 
 #include "machine/machine.h"
 #include "model/shapes.h"
-#include "checks/observers.h"
 
 typedef enum { REQUEST_READ, REQUEST_WRITE, REQUEST_ATOMIC, REQUEST_SCALAR } RequestKind;
 
@@ -32,14 +31,14 @@ static inline void trace_add(Trace *t, Request r)
 typedef struct { u64 accesses[3], tag_lookups, lines[3], write_requests, atomic_requests[2]; } TcpCounts;
 
 /* Remembers the lines it found; one for each thread. */
-typedef struct LineModel LineModel;
+typedef struct TraceLines TraceLines;
 
 /* `lanes` of a wave. */
-LineModel *line_model_create(const MemoryShape *shape, u32 lanes);
-void line_model_destroy(LineModel *m);
+TraceLines *trace_lines_create(const GpuShape *shape, u32 lanes);
+void trace_lines_destroy(TraceLines *m);
 
 /* Adds instruction number `inst` to a trace and to the counts. `returns`: an atomic that does. Returns its lines. */
-u32 trace_access(Trace *t, TcpCounts *n, LineModel *m, u32 inst, const u64 *address, u64 active, u32 bytes,
+u32 trace_access(Trace *t, TcpCounts *n, TraceLines *m, u32 inst, const u64 *address, u64 active, u32 bytes,
                  AccessKind kind, bool returns);
 
 void trace_scalar(Trace *t, u32 inst, u64 address, u32 bytes);

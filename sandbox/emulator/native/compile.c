@@ -1,9 +1,10 @@
 #include "native/compile.h"
 
-#include "native/lower.h"
-
 #include <stdlib.h>
 #include <sys/mman.h>
+
+#include "isa/control.h"
+#include "native/lower.h"
 
 typedef struct {
     const Inst *inst;
@@ -13,7 +14,7 @@ typedef struct {
 typedef struct {
     Program *program;
     Code code;
-    u64 stopped;       /* where code goes on when a handler stopped the wave */
+    u64 stopped;       /* where code continues when a handler stopped the wave */
     bool *starts;      /* by instruction: a run may begin here */
     Piece (*pieces)[2]; /* by instruction: itself, or the halves of a dual one; none: its handler is called */
 } Compiler;
@@ -22,12 +23,12 @@ static u32 number_of(const Compiler *c, const Inst *i) { return (u32)(i - c->pro
 
 /* ---- one run ---- */
 
-/* Whether code for 16 lanes at a time may go on with this instruction after those that used scalars so. */
+/* Whether code for 16 lanes at a time can include this instruction after those that used scalars in these ways. */
 static bool can_follow(const Piece *pieces, ScalarUse *uses)
 {
     bool ok = pieces[0].inst;
     for (u32 k = 0; k < 2 && pieces[k].inst; k++)
-        ok = note_scalars(uses, pieces[k].inst, pieces[k].how) && ok;
+        ok = lower_record_scalars(uses, pieces[k].inst, pieces[k].how) && ok;
     return ok;
 }
 
@@ -50,23 +51,23 @@ static const Inst *compile_lanes(Compiler *c, const Inst *first, const Inst *end
         }
         rows_end(&rows);
     }
-    vzeroupper(&c->code);
+    x86_vzeroupper(&c->code);
     return i;
 }
 
 static void compile_run(Compiler *c, const Inst *i, const Inst *end)
 {
-    run_begin(&c->code, c->program->code);
+    x86_run_begin(&c->code, c->program->code);
     while (i < end) {
         if (c->pieces[number_of(c, i)]->inst) {
             i = compile_lanes(c, i, end);
             continue;
         }
-        if (i->run != no_effect)
-            run_call(&c->code, i, c->program->code, c->stopped);
+        if (i->run != control_no_effect)
+            x86_run_call(&c->code, i, c->program->code, c->stopped);
         i += i->steps;
     }
-    run_end(&c->code, i);
+    x86_run_end(&c->code, i);
 }
 
 /* ---- all of them ---- */
@@ -78,14 +79,14 @@ static void find_pieces(Compiler *c, u32 n)
     ScalarUse own[SCALAR_FILE] = {UNUSED};
     bool ok = first == i || i->run == i->row->run; /* else both halves read what the other writes */
     for (u32 k = 0; k <= is_dual(i) && ok; k++) {
-        pieces[k] = (Piece){first + k, lowering_of(first + k)};
+        pieces[k] = (Piece){first + k, lower_find(first + k)};
         ok = pieces[k].how;
     }
     if (!ok || !can_follow(pieces, own))
         memset(pieces, 0, sizeof *c->pieces);
 }
 
-/* Where the loop may come to: after what ends a run, and where branches lead. Wherever else it comes to, it interprets. */
+/* Where the loop may enter a run: after the end of another, and at branch targets. Everywhere else it interprets. */
 static void find_starts(Compiler *c)
 {
     const Program *p = c->program;
@@ -110,7 +111,7 @@ static void compile_all(Compiler *c)
 {
     enum { ALIGNMENT = 16 };
     Program *p = c->program;
-    c->stopped = runs_stopped(&c->code);
+    c->stopped = x86_runs_stopped(&c->code);
     for (u32 n = 0; n < p->count && !c->code.full; n++) {
         if (!c->starts[n] || !p->code[n].straight)
             continue;
@@ -120,7 +121,7 @@ static void compile_all(Compiler *c)
     }
 }
 
-/* Gives back the room that the code did not need. What can be written is never run. */
+/* Frees the memory that the code did not need. Memory is never writable and executable at the same time. */
 static bool publish(Program *p, const Code *code)
 {
     enum { PAGE = 4096 };
@@ -148,7 +149,7 @@ static bool compile(Program *p)
     return done && !c.code.full && publish(p, &c.code);
 }
 
-void program_compile(Program *p)
+void compile_program(Program *p)
 {
     enum { BYTES_EACH = 2048, MOST = 1 << 20 };
     if (!__builtin_cpu_supports("avx512f") || p->count > MOST)
@@ -159,10 +160,10 @@ void program_compile(Program *p)
     if (p->machine_code == MAP_FAILED)
         p->machine_code = NULL;
     if (!p->machine_code || !compile(p))
-        program_forget_compiled(p);
+        compile_forget(p);
 }
 
-void program_forget_compiled(Program *p)
+void compile_forget(Program *p)
 {
     free(p->compiled);
     if (p->machine_code)

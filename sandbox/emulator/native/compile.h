@@ -1,11 +1,11 @@
-/* Straight runs of instructions as code of the host, for waves of which no lane sleeps. */
+/* Straight runs of instructions as code of the host, for waves whose lanes are all active. */
 #ifndef AMDKERNEL_NATIVE_COMPILE_H
 #define AMDKERNEL_NATIVE_COMPILE_H
 
 #include "machine/machine.h"
 
 /* Sets Program.compiled of the instructions at which runs begin; of none where the host cannot. */
-void program_compile(Program *p);
-void program_forget_compiled(Program *p);
+void compile_program(Program *p);
+void compile_forget(Program *p);
 
 #endif

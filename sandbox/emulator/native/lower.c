@@ -48,7 +48,7 @@ static u8 to_register(Rows *r, Operand x)
     if (x.place == IN_REGISTER)
         return x.reg;
     u8 reg = rows_fresh(r);
-    vector_op(r->code, VPBROADCASTD, reg, NO_OPERAND, x, 0);
+    x86_vector(r->code, VPBROADCASTD, reg, NO_OPERAND, x, 0);
     return reg;
 }
 static u8 source_register(Rows *r, const Inst *i, int k) { return to_register(r, source_operand(r, i, k)); }
@@ -56,14 +56,14 @@ static u8 source_register(Rows *r, const Inst *i, int k) { return to_register(r,
 static u8 literal(Rows *r, u32 x)
 {
     u8 reg = rows_fresh(r);
-    set_general(r->code, RAX, x);
-    vector_op(r->code, VPBROADCASTD_FROM_GENERAL, reg, NO_OPERAND, in_register(RAX), 0);
+    x86_set(r->code, RAX, x);
+    x86_vector(r->code, VPBROADCASTD_FROM_GENERAL, reg, NO_OPERAND, in_register(RAX), 0);
     return reg;
 }
 static u8 all_ones(Rows *r)
 {
     u8 reg = rows_fresh(r);
-    vector_op_by(r->code, VPTERNLOGD, reg, reg, in_register(reg), 0, 0xff);
+    x86_vector_by(r->code, VPTERNLOGD, reg, reg, in_register(reg), 0, 0xff);
     return reg;
 }
 
@@ -71,7 +71,7 @@ static u8 all_ones(Rows *r)
 static u8 computed(Rows *r, u32 op, u8 a, Operand b)
 {
     u8 to = rows_fresh(r);
-    vector_op(r->code, op, to, a, b, 0);
+    x86_vector(r->code, op, to, a, b, 0);
     return to;
 }
 static u8 copied(Rows *r, Operand x)
@@ -90,7 +90,7 @@ static void give_pair(Rows *r, const Inst *i, u8 low, u8 high)
 enum { K_CARRY = 1, K_OTHER, K_IN, K_ODD };
 
 static u64 mask_place(const Rows *r, u32 scalar) { return offsetof(Wave, s) + 4u * scalar + 2u * r->chunk; }
-static void give_mask(Rows *r, const Inst *i, u8 mask) { mask_store(r->code, mask, AT_WAVE, mask_place(r, i->sdst)); }
+static void give_mask(Rows *r, const Inst *i, u8 mask) { x86_mask_store(r->code, mask, AT_WAVE, mask_place(r, i->sdst)); }
 
 /* ---- bodies; the sources are a, b, c ---- */
 
@@ -113,7 +113,7 @@ static void invert(Rows *r, const Inst *i, const Lowering *how)
 {
     (void)how;
     u8 to = copied(r, source_operand(r, i, 0));
-    vector_op_by(r->code, VPTERNLOGD, to, to, in_register(to), 0, (u8)~TRUTH_C);
+    x86_vector_by(r->code, VPTERNLOGD, to, to, in_register(to), 0, (u8)~TRUTH_C);
     give(r, i, to);
 }
 
@@ -127,10 +127,10 @@ static void two(Rows *r, const Inst *i, const Lowering *how)
 static u8 shifted_by(Rows *r, u8 x, u8 way, u32 count)
 {
     u8 to = rows_fresh(r);
-    vector_op_by(r->code, VPSHIFTD_BY, way, to, in_register(x), 0, (u8)count);
+    x86_vector_by(r->code, VPSHIFTD_BY, way, to, in_register(x), 0, (u8)count);
     return to;
 }
-/* x shifted by source k, of which only the lower five bits count. */
+/* x shifted by the lower five bits of source k. */
 static u8 shifted(Rows *r, const Inst *i, Operand x, int k, u32 op)
 {
     u8 value = to_register(r, x), way = op == VPSLLVD ? SHIFT_LEFT : op == VPSRLVD ? SHIFT_RIGHT : SHIFT_RIGHT_SIGNED;
@@ -167,7 +167,7 @@ static void two_then(Rows *r, const Inst *i, const Lowering *how)
 static void ternary(Rows *r, const Inst *i, const Lowering *how)
 {
     u8 to = copied(r, source_operand(r, i, 0)), b = source_register(r, i, 1);
-    vector_op_by(r->code, VPTERNLOGD, to, b, source_operand(r, i, 2), 0, (u8)how->detail);
+    x86_vector_by(r->code, VPTERNLOGD, to, b, source_operand(r, i, 2), 0, (u8)how->detail);
     give(r, i, to);
 }
 
@@ -204,7 +204,7 @@ static void multiply_add_24(Rows *r, const Inst *i, const Lowering *how)
 static u8 fused(Rows *r, Operand a, Operand b, Operand c, bool in_place)
 {
     u8 factor = to_register(r, a), to = in_place && c.place == IN_REGISTER ? c.reg : copied(r, c);
-    vector_op(r->code, VFMADD231PS, to, factor, b, 0);
+    x86_vector(r->code, VFMADD231PS, to, factor, b, 0);
     return to;
 }
 static void fma_one(Rows *r, const Inst *i, const Lowering *how)
@@ -239,7 +239,7 @@ static void fma_halves(Rows *r, const Inst *i, const Lowering *how)
 static void compare(Rows *r, const Inst *i, const Lowering *how)
 {
     u8 a = source_register(r, i, 0);
-    vector_op_by(r->code, how->op, K_CARRY, a, source_operand(r, i, 1), 0, (u8)how->detail);
+    x86_vector_by(r->code, how->op, K_CARRY, a, source_operand(r, i, 1), 0, (u8)how->detail);
     give_mask(r, i, K_CARRY);
 }
 
@@ -248,26 +248,26 @@ static void choose_by_mask(Rows *r, const Inst *i, const Lowering *how)
 {
     (void)how;
     u8 a = source_register(r, i, 0), to = rows_fresh(r);
-    mask_load(r->code, K_IN, AT_WAVE, mask_place(r, selector_of(i)));
-    vector_op(r->code, VPBLENDMD, to, a, source_operand(r, i, 1), K_IN);
+    x86_mask_load(r->code, K_IN, AT_WAVE, mask_place(r, selector_of(i)));
+    x86_vector(r->code, VPBLENDMD, to, a, source_operand(r, i, 1), K_IN);
     give(r, i, to);
 }
 
-/* x + 1 where K_IN says so, in place; K_OTHER: where that came to nothing. */
+/* x + 1 in lanes selected by K_IN, in place; K_OTHER: lanes whose result is zero. */
 static void add_one(Rows *r, u8 x, u8 in)
 {
-    vector_op(r->code, VPSUBD, x, x, in_register(all_ones(r)), in);
-    vector_op(r->code, VPTESTNMD, K_OTHER, x, in_register(x), in);
+    x86_vector(r->code, VPSUBD, x, x, in_register(all_ones(r)), in);
+    x86_vector(r->code, VPTESTNMD, K_OTHER, x, in_register(x), in);
 }
 
 static void add_carry(Rows *r, const Inst *i, const Lowering *how)
 {
     u8 a = source_register(r, i, 0), sum = computed(r, VPADDD, a, source_operand(r, i, 1));
-    vector_op_by(r->code, VPCMPUD, K_CARRY, sum, in_register(a), 0, ASK_LESS);
+    x86_vector_by(r->code, VPCMPUD, K_CARRY, sum, in_register(a), 0, ASK_LESS);
     if (how->flags & CARRY_IN) {
-        mask_load(r->code, K_IN, AT_WAVE, mask_place(r, i->source[2]));
+        x86_mask_load(r->code, K_IN, AT_WAVE, mask_place(r, i->source[2]));
         add_one(r, sum, K_IN);
-        mask_or(r->code, K_CARRY, K_CARRY, K_OTHER);
+        x86_mask_or(r->code, K_CARRY, K_CARRY, K_OTHER);
     }
     give(r, i, sum);
     give_mask(r, i, K_CARRY);
@@ -278,12 +278,12 @@ static void subtract_borrow(Rows *r, const Inst *i, const Lowering *how)
     int first = (how->flags & REVERSED) != 0;
     u8 a = source_register(r, i, first), b = source_register(r, i, !first);
     u8 left = computed(r, VPSUBD, a, in_register(b));
-    vector_op_by(r->code, VPCMPUD, K_CARRY, a, in_register(b), 0, ASK_LESS);
+    x86_vector_by(r->code, VPCMPUD, K_CARRY, a, in_register(b), 0, ASK_LESS);
     if (how->flags & CARRY_IN) {
-        mask_load(r->code, K_IN, AT_WAVE, mask_place(r, i->source[2]));
-        vector_op(r->code, VPTESTNMD, K_OTHER, left, in_register(left), K_IN);
-        vector_op(r->code, VPADDD, left, left, in_register(all_ones(r)), K_IN);
-        mask_or(r->code, K_CARRY, K_CARRY, K_OTHER);
+        x86_mask_load(r->code, K_IN, AT_WAVE, mask_place(r, i->source[2]));
+        x86_vector(r->code, VPTESTNMD, K_OTHER, left, in_register(left), K_IN);
+        x86_vector(r->code, VPADDD, left, left, in_register(all_ones(r)), K_IN);
+        x86_mask_or(r->code, K_CARRY, K_CARRY, K_OTHER);
     }
     give(r, i, left);
     give_mask(r, i, K_CARRY);
@@ -291,16 +291,16 @@ static void subtract_borrow(Rows *r, const Inst *i, const Lowering *how)
 
 /* ---- 64 bits ---- */
 
-/* low, high = low, high + source k; K_CARRY: what is carried out of it, if that is asked for. */
+/* low, high = low, high + source k; K_CARRY: the carry, if it is wanted. */
 static void add_wide(Rows *r, const Inst *i, int k, u8 *low, u8 *high, bool carry)
 {
     u8 sum = computed(r, VPADDD, *low, source_operand(r, i, k)), upper = computed(r, VPADDD, *high, upper_operand(r, i, k));
-    vector_op_by(r->code, VPCMPUD, K_IN, sum, in_register(*low), 0, ASK_LESS);
+    x86_vector_by(r->code, VPCMPUD, K_IN, sum, in_register(*low), 0, ASK_LESS);
     if (carry)
-        vector_op_by(r->code, VPCMPUD, K_CARRY, upper, in_register(*high), 0, ASK_LESS);
+        x86_vector_by(r->code, VPCMPUD, K_CARRY, upper, in_register(*high), 0, ASK_LESS);
     add_one(r, upper, K_IN);
     if (carry)
-        mask_or(r->code, K_CARRY, K_CARRY, K_OTHER);
+        x86_mask_or(r->code, K_CARRY, K_CARRY, K_OTHER);
     *low = sum;
     *high = upper;
 }
@@ -331,20 +331,20 @@ static void shift_pair(Rows *r, const Inst *i, const Lowering *how)
     give_pair(r, i, low, high);
 }
 
-/* The host multiplies every second lane: so twice, and the results of odd lanes are put between the others'. */
+/* The host multiplies every second lane, so this runs twice, and interleaves the results of odd and even lanes. */
 static void multiply_wide(Rows *r, u8 a, u8 b, u8 *low, u8 *high)
 {
     enum { ODD_LANES = 0xaaaa, LOW_TWICE = 0xa0, HIGH_TWICE = 0xf5 };
     u8 odd_a = rows_fresh(r), odd_b = rows_fresh(r);
-    vector_op_by(r->code, VPSHIFTQ_BY, SHIFT_RIGHT, odd_a, in_register(a), 0, 32);
-    vector_op_by(r->code, VPSHIFTQ_BY, SHIFT_RIGHT, odd_b, in_register(b), 0, 32);
+    x86_vector_by(r->code, VPSHIFTQ_BY, SHIFT_RIGHT, odd_a, in_register(a), 0, 32);
+    x86_vector_by(r->code, VPSHIFTQ_BY, SHIFT_RIGHT, odd_b, in_register(b), 0, 32);
     u8 even = computed(r, VPMULUDQ, a, in_register(b)), odd = computed(r, VPMULUDQ, odd_a, in_register(odd_b));
-    mask_set(r->code, K_ODD, ODD_LANES);
+    x86_mask_set(r->code, K_ODD, ODD_LANES);
     *high = rows_fresh(r);
-    vector_op_by(r->code, VPSHUFD, *high, NO_OPERAND, in_register(even), 0, HIGH_TWICE);
-    vector_op(r->code, VMOVDQA32_LOAD, *high, NO_OPERAND, in_register(odd), K_ODD);
+    x86_vector_by(r->code, VPSHUFD, *high, NO_OPERAND, in_register(even), 0, HIGH_TWICE);
+    x86_vector(r->code, VMOVDQA32_LOAD, *high, NO_OPERAND, in_register(odd), K_ODD);
     *low = even;
-    vector_op_by(r->code, VPSHUFD, *low, NO_OPERAND, in_register(odd), K_ODD, LOW_TWICE);
+    x86_vector_by(r->code, VPSHUFD, *low, NO_OPERAND, in_register(odd), K_ODD, LOW_TWICE);
 }
 static void multiply_add_wide(Rows *r, const Inst *i, const Lowering *how)
 {
@@ -370,7 +370,7 @@ static void multiply_high(Rows *r, const Inst *i, const Lowering *how)
     {"v_cmp_lt_" type, compare, op, MASK_OUT, ASK_LESS}, {"v_cmp_eq_" type, compare, op, MASK_OUT, ASK_EQUAL}, \
     {"v_cmp_le_" type, compare, op, MASK_OUT, ASK_LESS_OR_EQUAL}, {"v_cmp_gt_" type, compare, op, MASK_OUT, ASK_GREATER}, \
     {"v_cmp_ne_" type, compare, op, MASK_OUT, ASK_NOT_EQUAL}, {"v_cmp_ge_" type, compare, op, MASK_OUT, ASK_NOT_LESS}
-/* The predicate of VCMPPS that tells no NaN. Intel SDM vol. 2, "CMPPD", table of comparison predicates. */
+/* The predicate of VCMPPS for "not a NaN". Intel SDM vol. 2, "CMPPD", table of comparison predicates. */
 #define COMPARE_F32(relation, predicate) {"v_cmp_" relation "_f32", compare, VCMPPS, MASK_OUT, predicate}
 
 static const Lowering lowerings[] = {
@@ -422,37 +422,37 @@ static bool source_fits(const Inst *i, int k, u32 flags)
 
 void lower(Rows *r, const Inst *i, const Lowering *how) { how->lower(r, i, how); }
 
-static bool note(ScalarUse *uses, u32 scalar, ScalarUse use)
+static bool record_use(ScalarUse *uses, u32 scalar, ScalarUse use)
 {
     bool same = uses[scalar] == UNUSED || uses[scalar] == use;
     uses[scalar] = use;
     return same;
 }
-static bool note_mask(ScalarUse *uses, u32 scalar)
+static bool annotate_mask(ScalarUse *uses, u32 scalar)
 {
-    bool low = note(uses, scalar, MASK_LOW);
-    return note(uses, scalar + 1, MASK_HIGH) && low;
+    bool low = record_use(uses, scalar, MASK_LOW);
+    return record_use(uses, scalar + 1, MASK_HIGH) && low;
 }
 
-bool note_scalars(ScalarUse *uses, const Inst *i, const Lowering *how)
+bool lower_record_scalars(ScalarUse *uses, const Inst *i, const Lowering *how)
 {
     bool ok = true;
     for (int k = 0; k < i->row->lane_sources; k++)
         if (i->how[k] == READ_UNIFORM)
             for (u32 n = 0; n <= is_pair(i->row->source[k]); n++)
-                ok &= note(uses, i->source[k] + n, READ_WHOLE);
+                ok &= record_use(uses, i->source[k] + n, READ_WHOLE);
     if (how->flags & MASK_OUT)
-        ok &= note_mask(uses, i->sdst);
+        ok &= annotate_mask(uses, i->sdst);
     if (how->flags & CARRY_IN)
-        ok &= note_mask(uses, i->source[2]);
+        ok &= annotate_mask(uses, i->source[2]);
     if (how->lower == choose_by_mask)
-        ok &= note_mask(uses, selector_of(i));
+        ok &= annotate_mask(uses, selector_of(i));
     return ok;
 }
 
 static bool fits(const Inst *i, const Lowering *how)
 {
-    bool ok = i->row->awake && i->run == i->row->run && !i->bent && !i->clamp;
+    bool ok = i->row->all_active && i->run == i->row->run && !i->modified && !i->clamp;
     for (int k = 0; ok && k < i->row->lane_sources; k++)
         ok = source_fits(i, k, how->flags);
     if (how->flags & MASK_OUT)
@@ -462,10 +462,10 @@ static bool fits(const Inst *i, const Lowering *how)
     if (how->lower == choose_by_mask)
         ok = ok && selector_of(i) + 1 < SCALAR_FILE;
     ScalarUse own[SCALAR_FILE] = {UNUSED};
-    return ok && note_scalars(own, i, how);
+    return ok && lower_record_scalars(own, i, how);
 }
 
-const Lowering *lowering_of(const Inst *i)
+const Lowering *lower_find(const Inst *i)
 {
     if (i->row->family != FAMILY_VALU)
         return NULL;

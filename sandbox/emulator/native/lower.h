@@ -6,8 +6,8 @@
 
 typedef struct Lowering Lowering;
 
-/* NULL: there is none for this instruction with these operands, or sleeping lanes would matter to it. */
-const Lowering *lowering_of(const Inst *i);
+/* NULL: there is none for this instruction with these operands, or inactive lanes would matter to it. */
+const Lowering *lower_find(const Inst *i);
 /* Its code for the lanes of `r`. */
 void lower(Rows *r, const Inst *i, const Lowering *how);
 
@@ -15,6 +15,6 @@ void lower(Rows *r, const Inst *i, const Lowering *how);
 typedef enum { UNUSED, READ_WHOLE, MASK_LOW, MASK_HIGH } ScalarUse;
 /* Notes its use of scalars; false if it would use one otherwise than an instruction before it did: code for 16 lanes
  * at a time would then see a mask that is half done. */
-bool note_scalars(ScalarUse *uses, const Inst *i, const Lowering *how);
+bool lower_record_scalars(ScalarUse *uses, const Inst *i, const Lowering *how);
 
 #endif

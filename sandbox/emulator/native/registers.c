@@ -8,7 +8,7 @@ void rows_start(Rows *r, Code *code, u32 chunk)
 
 void rows_next(Rows *r) { r->kept = 0; }
 
-static Operand place_of(const Rows *r, u32 row)
+static Operand location_of(const Rows *r, u32 row)
 {
     return in_memory(AT_ROWS, 4 * (row * LANES + r->chunk * CHUNK_LANES));
 }
@@ -16,7 +16,7 @@ static Operand place_of(const Rows *r, u32 row)
 static void write_back(Rows *r, u8 reg)
 {
     if (r->changed >> reg & 1)
-        vector_op(r->code, VMOVDQA32_STORE, reg, NO_OPERAND, place_of(r, r->row[reg]), 0);
+        x86_vector(r->code, VMOVDQA32_STORE, reg, NO_OPERAND, location_of(r, r->row[reg]), 0);
     r->changed &= ~(1u << reg);
 }
 
@@ -67,7 +67,7 @@ u8 rows_read(Rows *r, u32 row)
     u8 reg = r->holder[row];
     if (reg == NO_REGISTER) {
         reg = rows_fresh(r);
-        vector_op(r->code, VMOVDQA32_LOAD, reg, NO_OPERAND, place_of(r, row), 0);
+        x86_vector(r->code, VMOVDQA32_LOAD, reg, NO_OPERAND, location_of(r, row), 0);
         stand_for(r, reg, row);
     }
     keep(r, reg);

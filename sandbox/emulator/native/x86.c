@@ -34,7 +34,7 @@ static void emit_operand(Code *c, u8 to, Operand b)
     }
 }
 
-void vector_op(Code *c, u32 op, u8 to, u8 a, Operand b, u8 mask)
+void x86_vector(Code *c, u32 op, u8 to, u8 a, Operand b, u8 mask)
 {
     enum { BITS_512 = 2 };
     bool splat = b.place == IN_SPLAT && op != VPBROADCASTD, memory = b.place != IN_REGISTER;
@@ -46,13 +46,13 @@ void vector_op(Code *c, u32 op, u8 to, u8 a, Operand b, u8 mask)
     emit_operand(c, to, b);
 }
 
-void vector_op_by(Code *c, u32 op, u8 to, u8 a, Operand b, u8 mask, u8 immediate)
+void x86_vector_by(Code *c, u32 op, u8 to, u8 a, Operand b, u8 mask, u8 immediate)
 {
-    vector_op(c, op, to, a, b, mask);
+    x86_vector(c, op, to, a, b, mask);
     EMIT(c, immediate);
 }
 
-void vzeroupper(Code *c) { EMIT(c, 0xc5, 0xf8, 0x77); }
+void x86_vzeroupper(Code *c) { EMIT(c, 0xc5, 0xf8, 0x77); }
 
 /* ---- masks ---- */
 
@@ -61,22 +61,22 @@ static void mask_move(Code *c, u8 opcode, u8 mask, u8 base, u64 offset)
     EMIT(c, 0xc5, 0xf8, opcode, (u8)(0x80 | mask << 3 | base));
     emit32(c, (u32)offset);
 }
-void mask_load(Code *c, u8 mask, u8 base, u64 offset) { mask_move(c, 0x90, mask, base, offset); }
-void mask_store(Code *c, u8 mask, u8 base, u64 offset) { mask_move(c, 0x91, mask, base, offset); }
+void x86_mask_load(Code *c, u8 mask, u8 base, u64 offset) { mask_move(c, 0x90, mask, base, offset); }
+void x86_mask_store(Code *c, u8 mask, u8 base, u64 offset) { mask_move(c, 0x91, mask, base, offset); }
 
-void mask_set(Code *c, u8 mask, u32 bits)
+void x86_mask_set(Code *c, u8 mask, u32 bits)
 {
     EMIT(c, 0xb8); /* mov eax, bits */
     emit32(c, bits);
     EMIT(c, 0xc5, 0xf8, 0x92, (u8)(0xc0 | mask << 3)); /* kmovw mask, eax */
 }
 
-void mask_or(Code *c, u8 to, u8 a, u8 b)
+void x86_mask_or(Code *c, u8 to, u8 a, u8 b)
 {
     EMIT(c, 0xc5, (u8)(0x84 | (~a & 15) << 3), 0x45, (u8)(0xc0 | to << 3 | b)); /* korw */
 }
 
-void set_general(Code *c, u8 reg, u64 value)
+void x86_set(Code *c, u8 reg, u64 value)
 {
     EMIT(c, (u8)(0x48 | reg >> 3), (u8)(0xb8 | (reg & 7)));
     emit64(c, value);
@@ -89,7 +89,7 @@ static void restore_and_return(Code *c)
     EMIT(c, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x5d, 0x5b, 0xc3); /* pop r15, r14, r13, rbp, rbx; ret */
 }
 
-void run_begin(Code *c, const Inst *first)
+void x86_run_begin(Code *c, const Inst *first)
 {
     EMIT(c, 0x53, 0x55, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57); /* push rbx, rbp, r13, r14, r15: so the stack is aligned */
     EMIT(c, 0x48, 0x89, 0xfb);                               /* mov rbx, rdi */
@@ -97,17 +97,17 @@ void run_begin(Code *c, const Inst *first)
     emit32(c, offsetof(Wave, v));
     EMIT(c, 0x4c, 0x8b, 0xaf);                               /* mov r13, [rdi + constants] */
     emit32(c, offsetof(Wave, constants));
-    set_general(c, AT_CODE, (u64)first);
+    x86_set(c, AT_CODE, (u64)first);
 }
 
-void run_call(Code *c, const Inst *i, const Inst *first, u64 stopped)
+void x86_run_call(Code *c, const Inst *i, const Inst *first, u64 stopped)
 {
     EMIT(c, 0x49, 0x8d, 0xb6); /* lea rsi, [r14 + i - first] */
     emit32(c, (u32)((u64)i - (u64)first));
     EMIT(c, 0x48, 0x89, 0xb3); /* mov [rbx + at], rsi */
     emit32(c, offsetof(Wave, at));
     EMIT(c, 0x48, 0x89, 0xdf); /* mov rdi, rbx */
-    set_general(c, RAX, (u64)i->awake);
+    x86_set(c, RAX, (u64)i->all_active);
     EMIT(c, 0xff, 0xd0);       /* call rax */
     EMIT(c, 0x83, 0xbb);       /* cmp dword [rbx + stop], 0 */
     emit32(c, offsetof(Wave, stop));
@@ -115,13 +115,13 @@ void run_call(Code *c, const Inst *i, const Inst *first, u64 stopped)
     emit32(c, (u32)(stopped - c->used - 4));
 }
 
-void run_end(Code *c, const Inst *next)
+void x86_run_end(Code *c, const Inst *next)
 {
-    set_general(c, RAX, (u64)next);
+    x86_set(c, RAX, (u64)next);
     restore_and_return(c);
 }
 
-u64 runs_stopped(Code *c)
+u64 x86_runs_stopped(Code *c)
 {
     u64 start = c->used;
     EMIT(c, 0x48, 0x8b, 0x83); /* mov rax, [rbx + at] */

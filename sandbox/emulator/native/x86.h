@@ -43,25 +43,25 @@ enum { TRUTH_A = 0xf0, TRUTH_B = 0xcc, TRUTH_C = 0xaa };
 /* `to` = op(a, b) of 16 lanes; those of which `mask`'s bit is 0 stay as they were, no mask is 0. One-operand forms have
  * a = NO_OPERAND. */
 enum { NO_OPERAND = 0 };
-void vector_op(Code *c, u32 op, u8 to, u8 a, Operand b, u8 mask);
-void vector_op_by(Code *c, u32 op, u8 to, u8 a, Operand b, u8 mask, u8 immediate);
+void x86_vector(Code *c, u32 op, u8 to, u8 a, Operand b, u8 mask);
+void x86_vector_by(Code *c, u32 op, u8 to, u8 a, Operand b, u8 mask, u8 immediate);
 
 /* A mask of 16 lanes from and to memory, and the union of two. */
-void mask_load(Code *c, u8 mask, u8 base, u64 offset);
-void mask_store(Code *c, u8 mask, u8 base, u64 offset);
-void mask_set(Code *c, u8 mask, u32 bits);
-void mask_or(Code *c, u8 to, u8 a, u8 b);
+void x86_mask_load(Code *c, u8 mask, u8 base, u64 offset);
+void x86_mask_store(Code *c, u8 mask, u8 base, u64 offset);
+void x86_mask_set(Code *c, u8 mask, u32 bits);
+void x86_mask_or(Code *c, u8 to, u8 a, u8 b);
 
-void set_general(Code *c, u8 reg, u64 value);
-void vzeroupper(Code *c);
+void x86_set(Code *c, u8 reg, u64 value);
+void x86_vzeroupper(Code *c);
 
 /* ---- the frame of a CompiledRun; `first` is the instruction that others are found from ---- */
 
-void run_begin(Code *c, const Inst *first);
-/* Calls the handler of `i`, and goes on at `stopped` if that stops the wave. */
-void run_call(Code *c, const Inst *i, const Inst *first, u64 stopped);
+void x86_run_begin(Code *c, const Inst *first);
+/* Calls the handler of `i`, and continues at `stopped` if that stops the wave. */
+void x86_run_call(Code *c, const Inst *i, const Inst *first, u64 stopped);
 /* Where a run ends: by itself, before `next`; or since the wave stopped, of all runs the same code. */
-void run_end(Code *c, const Inst *next);
-u64 runs_stopped(Code *c);
+void x86_run_end(Code *c, const Inst *next);
+u64 x86_runs_stopped(Code *c);
 
 #endif

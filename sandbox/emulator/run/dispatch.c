@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "machine/access.h"
-#include "run/worker.h"
-#include "checks/shadow.h"
-#include "model/pc_counts.h"
+#include "checks/checks.h"
 #include "checks/observers.h"
+#include "machine/access.h"
+#include "machine/fault.h"
+#include "model/counters.h"
+#include "model/pc_counts.h"
+#include "run/kernel_code.h"
+#include "run/worker.h"
 
 enum { MAX_THREADS = 64 };
 
@@ -24,10 +27,10 @@ static u32 thread_count(const Dispatch *d, u64 workgroups)
     return n > workgroups ? (u32)workgroups : n;
 }
 
-static void add_tally(void *sum, u32 n, Tally t)
+static void add_pc_counts(void *sum, u32 n, PcExecutions t)
 {
-    ((Tally *)sum)[n].executions += t.executions;
-    ((Tally *)sum)[n].lanes += t.lanes;
+    ((PcExecutions *)sum)[n].executions += t.executions;
+    ((PcExecutions *)sum)[n].lanes += t.lanes;
 }
 
 static u64 number_of(const Dispatch *d, const u32 *workgroup)
@@ -35,22 +38,22 @@ static u64 number_of(const Dispatch *d, const u32 *workgroup)
     return workgroup[0] + d->workgroups[0] * (workgroup[1] + (u64)d->workgroups[1] * workgroup[2]);
 }
 
-static void gather_worker(const Worker *k, Tally *sum, const Dispatch *d, Outcome *out)
+static void gather_worker(const Worker *k, PcExecutions *sum, const Dispatch *d, Outcome *out)
 {
-    tallies_sum(k->tally, d->program->count);
-    tallies_visit(k->tally, d->program->count, add_tally, sum);
+    pc_counts_sum(k->pc_counts, d->program->count);
+    pc_counts_visit(k->pc_counts, d->program->count, add_pc_counts, sum);
     counters_add_worker(k, out->counters);
-    findings_gather(k, out);
+    checks_gather(k, out);
     if (k->clock > out->clock)
         out->clock = k->clock;
     if (k->view)
-        memory_view_count(k->view, out->counters);
+        l1_view_count(k->view, out->counters);
     bool earlier = out->fault.kind == OUTCOME_OK || number_of(d, k->fault.workgroup) < number_of(d, out->fault.workgroup);
     if (k->fault.kind != OUTCOME_OK && earlier)
         out->fault = k->fault;
 }
 
-/* An address that nobody owns any more is told as what it was. */
+/* An address in a released block is reported as a use after free. */
 static void name_freed(Memory *m, Fault *f)
 {
     Block near;
@@ -71,7 +74,7 @@ static void add_pcs(PcCounts *sum, const PcCounts *k)
 }
 
 /* What each instruction did, over all threads. */
-static void list_pcs(const Program *p, const Tally *sum, const Crew *crews, u32 crew_count, Outcome *out)
+static void list_pcs(const Program *p, const PcExecutions *sum, const WorkerThread *workers, u32 worker_count, Outcome *out)
 {
     out->pcs = calloc(p->count + 1, sizeof *out->pcs);
     if (!out->pcs)
@@ -79,19 +82,19 @@ static void list_pcs(const Program *p, const Tally *sum, const Crew *crews, u32 
     out->pc_count = p->count;
     for (u32 n = 0; n < p->count; n++) {
         out->pcs[n] = (PcCounts){.address = p->address + p->offset_of[n], .executions = sum[n].executions,
-                                 .lanes = sum[n].lanes, .bytes = bytes_asked(&p->code[n], sum[n])};
-        for (u32 k = 0; k < crew_count; k++)
-            add_pcs(&out->pcs[n], &crews[k].worker.pcs[n]);
+                                 .lanes = sum[n].lanes, .bytes = counters_bytes_asked(&p->code[n], sum[n])};
+        for (u32 k = 0; k < worker_count; k++)
+            add_pcs(&out->pcs[n], &workers[k].worker.pcs[n]);
     }
 }
 
-static void run_crews(Crew *crews, u32 count)
+static void run_workers(WorkerThread *workers, u32 count)
 {
     pthread_t threads[MAX_THREADS];
     bool started[MAX_THREADS] = {false};
     for (u32 n = 1; n < count; n++)
-        started[n] = pthread_create(&threads[n], NULL, crew_work, &crews[n]) == 0;
-    crew_work(&crews[0]);
+        started[n] = pthread_create(&threads[n], NULL, worker_run, &workers[n]) == 0;
+    worker_run(&workers[0]);
     for (u32 n = 1; n < count; n++)
         if (started[n])
             pthread_join(threads[n], NULL);
@@ -108,34 +111,34 @@ struct DispatchRun {
     Memory *memory;
     Dispatch dispatch;
     Queue queue;
-    Crew *crews;
+    WorkerThread *workers;
     u32 made;
     Fault refused;   /* why it does not run at all */
     double seconds;
 };
 
-/* Nothing to do, or no way to do it: no crew is made. */
-static void make_crews(DispatchRun *r)
+/* Nothing to do, or no way to do it: no worker is made. */
+static void make_workers(DispatchRun *r)
 {
     const Dispatch *d = &r->dispatch;
     Queue *q = &r->queue;
-    if (!q->total || !group_wave_count(d))
+    if (!q->total || !kernel_group_waves(d))
         return;
     if (!entry_is_code(d) || d->program->wave32 != (kernel_wave_size(&d->kernel) == 32)) {
         r->refused = (Fault){.kind = OUTCOME_BAD_PC, .pc = d->kernel.entry, .address = d->kernel.entry};
         return;
     }
-    if (d->kernarg_bytes) { /* what a wide load brings along behind the arguments is there, but unset */
+    if (d->kernarg_bytes) { /* wide loads may read beyond the arguments: that memory exists, but is unset */
         memory_set_unset(r->memory, d->kernarg, d->kernarg_bytes, false);
         memory_set_unset(r->memory, d->kernarg + d->kernarg_bytes, KERNARG_SPARE, true);
     }
-    q->model = watchers_of(d) & WATCH_COUNTERS ? memory_model_create(d) : NULL;
+    q->model = observers_of(d) & OBSERVE_COUNTERS ? l2_create(d) : NULL;
     u32 count = thread_count(d, q->total);
-    r->crews = calloc(count, sizeof *r->crews);
-    while (r->crews && r->made < count && crew_create(&r->crews[r->made], r->memory, d, q))
+    r->workers = calloc(count, sizeof *r->workers);
+    while (r->workers && r->made < count && worker_create(&r->workers[r->made], r->memory, d, q))
         r->made++;
-    if (r->crews && r->made < count)
-        crew_destroy(&r->crews[r->made], d);
+    if (r->workers && r->made < count)
+        worker_destroy(&r->workers[r->made], d);
 }
 
 DispatchRun *dispatch_begin(Memory *m, const Dispatch *d)
@@ -149,23 +152,23 @@ DispatchRun *dispatch_begin(Memory *m, const Dispatch *d)
                          .total = (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2]};
     gws_start(&r->queue.gws, r->queue.total);
     memory_enter(m);
-    make_crews(r);
+    make_workers(r);
     return r;
 }
 
 bool dispatch_continue(DispatchRun *r, double patience_s)
 {
-    double start = monotonic_s(), limit = r->dispatch.time_limit_s, end_at = r->dispatch.end_at;
+    double start = worker_monotonic_s(), limit = r->dispatch.time_limit_s, end_at = r->dispatch.end_at;
     double own_end = limit > 0 ? start + limit - r->seconds : end_at;
     bool ended = true;
     r->queue.pause_at = patience_s < 0 ? 0 : start + patience_s;
     r->queue.end_at = end_at > 0 && end_at < own_end ? end_at : own_end;
     if (r->made)
-        run_crews(r->crews, r->made);
+        run_workers(r->workers, r->made);
     for (u32 n = 0; n < r->made; n++)
-        ended &= !r->crews[n].busy;
-    r->seconds += monotonic_s() - start;
-    return ended || queue_stopped(&r->queue);
+        ended &= !r->workers[n].busy;
+    r->seconds += worker_monotonic_s() - start;
+    return ended || worker_queue_stopped(&r->queue);
 }
 
 /* ---- where a limit stopped it ---- */
@@ -178,7 +181,7 @@ static void add_standing(const Wave *w, Outcome *out)
     u64 at = w->at_barrier ? w->pc - 1 : w->pc; /* it has executed the barrier */
     Standing here = {.pc = p->address + p->offset_of[at], .wave = w->index, .at_barrier = w->at_barrier, .waves = 1};
     memcpy(here.workgroup, w->workgroup, sizeof here.workgroup);
-    list_callers(w, here.callers);
+    fault_callers(w, here.callers);
     for (u32 k = 0; k < out->standing_count; k++) {
         Standing *s = &out->standing[k];
         if (s->pc == here.pc && s->at_barrier == here.at_barrier && !memcmp(s->callers, here.callers, sizeof s->callers)) {
@@ -190,7 +193,7 @@ static void add_standing(const Wave *w, Outcome *out)
         out->standing[out->standing_count++] = here;
 }
 
-static void list_standing(const Crew *c, Outcome *out)
+static void list_standing(const WorkerThread *c, Outcome *out)
 {
     for (u32 n = 0; n < c->resident; n++)
         for (u32 k = 0; c->groups[n]->busy && k < c->groups[n]->wave_count; k++) {
@@ -203,37 +206,37 @@ static void list_standing(const Crew *c, Outcome *out)
 static void gather(DispatchRun *r, Outcome *out)
 {
     const Dispatch *d = &r->dispatch;
-    Tally *sum = tallies_create(d->program->count + 1);
+    PcExecutions *sum = pc_counts_create(d->program->count + 1);
     if (!sum)
         return;
     for (u32 n = 0; n < r->made; n++)
-        gather_worker(&r->crews[n].worker, sum, d, out);
+        gather_worker(&r->workers[n].worker, sum, d, out);
     for (u32 n = 0; is_limit(out->fault.kind) && n < r->made; n++)
-        list_standing(&r->crews[n], out);
-    out->process_ends = is_limit(out->fault.kind) && d->end_at > 0 && monotonic_s() >= d->end_at;
+        list_standing(&r->workers[n], out);
+    out->process_ends = is_limit(out->fault.kind) && d->end_at > 0 && worker_monotonic_s() >= d->end_at;
     name_freed(r->memory, &out->fault);
     counters_gather(d->program, sum, r->queue.waves, out->counters);
     if (d->count_pcs)
-        list_pcs(d->program, sum, r->crews, r->made, out);
+        list_pcs(d->program, sum, r->workers, r->made, out);
     if (r->queue.model)
-        memory_model_finish(r->queue.model, out->counters, out->pcs);
+        l2_finish(r->queue.model, out->counters, out->pcs);
     out->memory_counted = r->queue.model != NULL;
-    tallies_destroy(sum, d->program->count + 1);
+    pc_counts_destroy(sum, d->program->count + 1);
 }
 
 const Dispatch *dispatch_of_run(const DispatchRun *r) { return &r->dispatch; }
 
 void dispatch_end(DispatchRun *r, Outcome *out)
 {
-    double start = monotonic_s();
+    double start = worker_monotonic_s();
     *out = (Outcome){.fault = r->refused, .clock = r->dispatch.clock};
-    if (r->crews)
+    if (r->workers)
         gather(r, out);
-    memory_model_destroy(r->queue.model);
+    l2_destroy(r->queue.model);
     for (u32 n = 0; n < r->made; n++)
-        crew_destroy(&r->crews[n], &r->dispatch);
-    free(r->crews);
+        worker_destroy(&r->workers[n], &r->dispatch);
+    free(r->workers);
     memory_leave(r->memory);
-    out->seconds = r->seconds + monotonic_s() - start;
+    out->seconds = r->seconds + worker_monotonic_s() - start;
     free(r);
 }

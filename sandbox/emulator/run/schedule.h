@@ -7,7 +7,7 @@
 typedef struct { u64 seed, state, total; } Schedule;
 
 Schedule schedule_create(u64 seed, u64 workgroups);
-/* The workgroup whose turn is `turn`: every one has one. */
+/* The workgroup that runs at position `turn`; each workgroup has one position. */
 u64 schedule_workgroup(const Schedule *s, u64 turn);
 /* A number below `below`. */
 u32 schedule_draw(Schedule *s, u32 below);

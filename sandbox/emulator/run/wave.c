@@ -1,36 +1,22 @@
 #include "run/wave.h"
 
-#include "model/l1.h"
-
-#include "machine/access.h"
-#include "machine/mode.h"
-#include "checks/shadow.h"
-
 #include <immintrin.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+
+#include "checks/checks.h"
+#include "machine/access.h"
+#include "machine/fault.h"
+#include "machine/mode.h"
+#include "memory/arena.h"
+#include "model/l1.h"
+#include "run/kernel_code.h"
 
 /* One wave's registers: 512 rows, and a skew so that the same register of several waves shares no cache set. */
 enum { REGISTER_BYTES = VECTOR_REGISTERS * LANES * 4, REGISTER_STRIDE = REGISTER_BYTES + 17 * 256 };
 enum { POISON = 0xff }; /* LDS holds garbage at first on hardware; all ones is a NaN in every format but FP8 */
 
-static u32 threads_of(const Dispatch *d) { return d->block[0] * d->block[1] * d->block[2]; }
-
-u32 kernel_wave_size(const KernelCode *k)
-{
-    enum { ENABLE_WAVEFRONT_SIZE32 = 1 << 10 };
-    return k->properties & ENABLE_WAVEFRONT_SIZE32 ? 32 : 64;
-}
-
-static u32 waves_for(const Dispatch *d, u32 threads)
-{
-    u32 lanes = kernel_wave_size(&d->kernel);
-    return (threads + lanes - 1) / lanes;
-}
-
-u32 group_wave_count(const Dispatch *d) { return waves_for(d, threads_of(d)); }
-
-/* A kernel that recurses, or calls what the compiler cannot see, does not know its need. */
+/* A kernel that recurses or calls unknown functions has no static size. */
 static u32 scratch_bytes(const Dispatch *d)
 {
     enum { USES_DYNAMIC_STACK = 1 << 11, DYNAMIC_STACK_BYTES = 16384 };
@@ -46,10 +32,10 @@ static u8 *reserve(u64 bytes)
 
 enum { LDS_SPARE = 1280 }; /* the largest granule of LDS */
 
-bool group_create(Group *g, const Worker *k)
+bool wave_group_create(Group *g, const Worker *k)
 {
     const Dispatch *d = k->dispatch;
-    u64 waves = group_wave_count(d);
+    u64 waves = kernel_group_waves(d);
     *g = (Group){.registers_bytes = waves * REGISTER_STRIDE,
                  .lds_room = (u64)d->kernel.lds_bytes + d->dynamic_lds_bytes,
                  .scratch_room = waves * LANES * scratch_bytes(d)};
@@ -58,19 +44,19 @@ bool group_create(Group *g, const Worker *k)
     g->lds = reserve(g->lds_room + LDS_SPARE);
     g->scratch = reserve(g->scratch_room);
     bool traced = k->view != NULL;
-    g->trace = traced ? group_trace_create((u32)waves) : NULL;
-    bool shadowed = shadow_create(&g->shadow, k, (u32)g->lds_room);
+    g->trace = traced ? l1_group_create((u32)waves) : NULL;
+    bool shadowed = checks_group_create(&g->shadow, k, (u32)g->lds_room);
     if (g->waves && g->registers && g->lds && g->scratch && shadowed && (g->trace || !traced))
         return true;
-    group_destroy(g, d);
+    wave_group_destroy(g, d);
     return false;
 }
 
-void group_destroy(Group *g, const Dispatch *d)
+void wave_group_destroy(Group *g, const Dispatch *d)
 {
     (void)d;
-    group_trace_destroy(g->trace);
-    shadow_destroy(&g->shadow);
+    l1_group_destroy(g->trace);
+    checks_group_destroy(&g->shadow);
     free(g->waves);
     if (g->registers)
         munmap(g->registers, g->registers_bytes);
@@ -165,10 +151,10 @@ static void set_work_items(Wave *w, const u32 *size)
         w->v[0][l] = t % size[0] | t / size[0] % size[1] << 10 | t / size[0] / size[1] << 20;
     }
     put_scalar_pair(w, SGPR_EXEC, exec);
-    u32 awake = (u32)__builtin_popcountll(exec);
-    w->worker->events.items += awake;
+    u32 all_active = (u32)__builtin_popcountll(exec);
+    w->worker->events.items += all_active;
     for (u32 k = 0; k < 4; k++)
-        w->worker->events.waves_under[k] += awake < LANES - 16 * k;
+        w->worker->events.waves_under[k] += all_active < LANES - 16 * k;
 }
 
 static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, const u32 *size)
@@ -186,14 +172,14 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     w->signals = &g->signals;
     memcpy(w->workgroup, workgroup, sizeof w->workgroup);
     w->worker = k;
-    w->trace = group_trace_wave(g->trace, index);
+    w->trace = l1_group_wave(g->trace, index);
     w->shadow = g->shadow;
     w->program = d->program;
     w->compiled = d->interpreted ? NULL : d->program->compiled;
     w->constants = (const u32(*)[2 * LANES])d->program->constants;
     w->bases[BASE_REGISTERS] = (const u8 *)w->v;
     w->bases[BASE_CONSTANTS] = (const u8 *)w->constants;
-    w->bases[BASE_ROOM] = (const u8 *)k->room;
+    w->bases[BASE_SCRATCH_ROWS] = (const u8 *)k->scratch_row;
     w->wave32 = d->program->wave32;
     w->all_lanes = w->wave32 ? 0xffffffff : ~0ull;
     w->mode = initial_mode(d);
@@ -207,7 +193,7 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     set_work_items(w, size);
 }
 
-u32 group_start(Group *g, Worker *k, u64 number)
+u32 wave_group_start(Group *g, Worker *k, u64 number)
 {
     const Dispatch *d = k->dispatch;
     u64 plane = (u64)d->workgroups[0] * d->workgroups[1];
@@ -219,8 +205,8 @@ u32 group_start(Group *g, Worker *k, u64 number)
     }
     memset(g->lds, POISON, g->lds_room);
     g->number = number;
-    g->wave_count = waves_for(d, size[0] * size[1] * size[2]);
-    shadow_start(g->shadow, k, number, g->wave_count);
+    g->wave_count = kernel_waves_for(d, size[0] * size[1] * size[2]);
+    checks_group_start(g->shadow, k, number, g->wave_count);
     for (u32 n = 0; n < g->wave_count; n++)
         wave_start(g, k, n, workgroup, size);
     g->live = g->wave_count;
@@ -231,29 +217,23 @@ u32 group_start(Group *g, Worker *k, u64 number)
 
 /* ---- the loop ---- */
 
-/* Count instructions first..end-1 once, with this EXEC. The tally holds differences, see tallies_sum(). */
+/* Count instructions first..end-1 once, with this EXEC. The counts hold differences, see pc_counts_sum(). */
 static void count_run(Worker *k, u32 first, u32 end, u64 exec)
 {
     u64 lanes = (u64)__builtin_popcountll(exec);
-    k->tally[first].executions++;
-    k->tally[first].lanes += lanes;
-    k->tally[end].executions--;
-    k->tally[end].lanes -= lanes;
-}
-
-void no_effect(Wave *w, const Inst *i)
-{
-    (void)w;
-    (void)i;
+    k->pc_counts[first].executions++;
+    k->pc_counts[first].lanes += lanes;
+    k->pc_counts[end].executions--;
+    k->pc_counts[end].lanes -= lanes;
 }
 
 /* From `i` to `end`, or until one of them stops the wave. Returns the next one. */
 static inline __attribute__((always_inline)) const Inst *run_straight(Wave *w, const Inst *i, const Inst *end,
-                                                                      const bool awake)
+                                                                      const bool all_active)
 {
     do {
         w->at = i;
-        (awake ? i->awake : i->run)(w, i);
+        (all_active ? i->all_active : i->run)(w, i);
         i += i->steps;
     } while (i < end && likely(w->stop == STOP_NONE));
     return i;
@@ -261,14 +241,14 @@ static inline __attribute__((always_inline)) const Inst *run_straight(Wave *w, c
 
 static inline const Inst *end_of_run(const Inst *i, i64 left) { return i + (i->straight < left ? i->straight : left); }
 
-static inline const Inst *run_awake(Wave *w, const Inst *i, i64 left)
+static inline const Inst *run_all_active(Wave *w, const Inst *i, i64 left)
 {
     CompiledRun *run = w->compiled && i->straight <= left ? w->compiled[i - w->program->code] : NULL;
     return likely(run != NULL) ? run(w) : run_straight(w, i, end_of_run(i, left), true);
 }
 
 /* Instructions follow each other, and are counted together, until a branch is taken or EXEC changes. The budget is
- * looked at once a straight run: the last one may overdraw it by the waits that it passes by. */
+ * checked once per straight run: the last one may exceed it by the waits that it skips. */
 static void run_plain(Wave *w)
 {
     Worker *k = w->worker;
@@ -279,7 +259,7 @@ static void run_plain(Wave *w)
     while (w->stop == STOP_NONE && left > 0) {
         if (likely(i->straight)) {
             const Inst *start = i;
-            i = exec == w->all_lanes ? run_awake(w, i, left) : run_straight(w, i, end_of_run(i, left), false);
+            i = exec == w->all_lanes ? run_all_active(w, i, left) : run_straight(w, i, end_of_run(i, left), false);
             left -= i - start;
             continue;
         }
@@ -309,7 +289,7 @@ static bool is_scalar_float(const Row *r)
     return r->family == FAMILY_SALU && floats;
 }
 
-/* The registers that M0 says, for an instruction that is indexed; false when they would lie outside the file. */
+/* The registers that M0 selects for an indexed instruction; false when they are outside the file. */
 static bool indexed(const Wave *w, const Inst *i, Inst *out)
 {
     u32 offset = w->s[SGPR_M0] & 0xff;
@@ -336,21 +316,21 @@ static void run_vector(Wave *w, const Inst *i)
     else if (indexed(w, i, &moved))
         moved.run(w, &moved);
     else
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
 }
 
 /* Vector instructions under another MODE than the host's own, or with indexed registers. */
 static void run_special(Wave *w, const Inst *i)
 {
     if (mode_is_beyond_us(w, i)) {
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
         return;
     }
-    _mm_setcsr(host_mode(w, i));
+    _mm_setcsr(mode_of_host(w, i));
     run_vector(w, i);
     _mm_setcsr(HOST_MODE);
     if (mode_spoils_result(w, i))
-        run_not_emulated(w, i);
+        fault_not_emulated(w, i);
 }
 
 static void run_in_mode(Wave *w)

@@ -1,4 +1,4 @@
-/* Waves and workgroups in the making, and the loop that runs a wave. */
+/* Sets up waves and workgroups; the loop that runs a wave. */
 #ifndef AMDKERNEL_WAVE_H
 #define AMDKERNEL_WAVE_H
 
@@ -9,7 +9,7 @@ typedef struct {
     Wave *waves;
     u8 *registers, *lds, *scratch;
     u64 registers_bytes, lds_room, scratch_room;
-    struct GroupTrace *trace; /* NULL: the memory model does not look on */
+    struct L1Group *trace; /* NULL: no memory model */
     u64 number;
     GroupShadow *shadow; /* NULL without checks */
     u32 wave_count, live, signals;
@@ -17,13 +17,12 @@ typedef struct {
     bool busy;
 } Group;
 
-u32 group_wave_count(const Dispatch *d);
 /* Its waves record what they ask of memory if the worker has a view of the memory model. */
-bool group_create(Group *g, const Worker *k);
-void group_destroy(Group *g, const Dispatch *d);
+bool wave_group_create(Group *g, const Worker *k);
+void wave_group_destroy(Group *g, const Dispatch *d);
 
 /* Set the waves of workgroup `number` (x fastest) up. Returns how many there are. */
-u32 group_start(Group *g, Worker *k, u64 number);
+u32 wave_group_start(Group *g, Worker *k, u64 number);
 
 /* Run a wave until it stops or the worker's budget is spent. */
 void wave_run(Wave *w);

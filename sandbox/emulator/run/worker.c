@@ -4,29 +4,30 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "checks/shadow.h"
-#include "model/pc_counts.h"
+#include "checks/checks.h"
 #include "checks/observers.h"
+#include "machine/fault.h"
+#include "model/pc_counts.h"
 
 enum {
-    QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group gets its turn */
-    SHORT_QUANTUM = 1 << 10, /* the same where workgroups have been seen to wait: who spins keeps the others from running */
-    CHECKED_QUANTUM = 1 << 11, /* the same where every step is looked at, and polling is slow */
-    PATIENCE = 64,       /* rounds without an end or a barrier until another workgroup gets its turn */
+    QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group runs */
+    SHORT_QUANTUM = 1 << 10, /* the same where workgroups have waited before: a wave that spins keeps the others from running */
+    CHECKED_QUANTUM = 1 << 11, /* the same where every step is checked, and polling is slow */
+    PATIENCE = 64,       /* rounds without an end or a barrier until another workgroup runs */
     SLEEP = 16,          /* as many rounds count for one in which all waves chose to wait */
     WAITING_STEPS = 1 << 14, /* of each workgroup, without an end or a barrier of any, until more of them begin */
     MAX_RESIDENT = 1 << 14, /* workgroups of one worker that may wait for each other: more than any GPU holds */
     SHUFFLED_RESIDENT = 6, /* workgroups that take turns where a seed shuffles them */
     SHUFFLED_ROUNDS = 8,   /* at most, in one turn */
-    LOOK_STEPS = 64,       /* a wave that waits for others of the grid costs them no more */
-    MEAN_SLICE = 512,      /* wave-instructions, about, where a seed shuffles workgroups of more than few */
+    LOOK_STEPS = 64,       /* steps at most that a wave uses while it waits for others of the grid */
+    MEAN_SLICE = 512,      /* about so many wave-instructions, where a seed shuffles more than a few workgroups */
     LAST_ROUNDS = 1024,    /* of workgroups that began before the one with a fault */
 };
 
 static u64 stop_at(Queue *q) { return __atomic_load_n(&q->stop_at, __ATOMIC_RELAXED); }
-bool queue_stopped(Queue *q) { return stop_at(q) != ~0ull; }
+bool worker_queue_stopped(Queue *q) { return stop_at(q) != ~0ull; }
 
-/* Workgroups before this one go on: if one of them faults too, that is told, whichever thread was the faster. */
+/* Workgroups before this one continue: if one of them faults too, its fault is reported, whichever thread was faster. */
 static void stop(Queue *q, u64 workgroup)
 {
     u64 at = stop_at(q);
@@ -36,47 +37,47 @@ static void stop(Queue *q, u64 workgroup)
 
 static bool may_run(Queue *q, const Group *g) { return g->number < stop_at(q); }
 
-double monotonic_s(void)
+double worker_monotonic_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What comes next is the same whether there was a pause or not: it is taken where no turn has begun, or kept its place. */
-static bool shall_pause(Crew *c)
+/* A pause does not change the order: it is taken between turns, or keeps the position within one. */
+static bool shall_pause(WorkerThread *c)
 {
-    if (c->queue->pause_at > 0 && monotonic_s() >= c->queue->pause_at)
+    if (c->queue->pause_at > 0 && worker_monotonic_s() >= c->queue->pause_at)
         c->paused = true;
     return c->paused;
 }
 
 /* ---- one workgroup ---- */
 
-static u64 slice(Crew *c, const Group *g)
+static u64 slice(WorkerThread *c, const Group *g)
 {
     u64 limit = c->queue->dispatch->step_limit, done = __atomic_load_n(&c->queue->steps, __ATOMIC_RELAXED);
     u64 quantum = c->worker.checks ? CHECKED_QUANTUM : c->resident > 1 ? SHORT_QUANTUM : QUANTUM;
     if (c->schedule.seed)
         quantum = schedule_slice(&c->schedule, g->number);
-    if (c->queue->end_at > 0 && monotonic_s() >= c->queue->end_at)
+    if (c->queue->end_at > 0 && worker_monotonic_s() >= c->queue->end_at)
         return 0;
     if (!limit)
         return quantum;
     return done >= limit ? 0 : limit - done < quantum ? limit - done : quantum;
 }
 
-static void limit_reached(Crew *c, Group *g, Wave *w)
+static void limit_reached(WorkerThread *c, Group *g, Wave *w)
 {
     bool others_wait = false;
     for (u32 n = 0; n < g->wave_count; n++)
         others_wait |= g->waves[n].at_barrier;
-    wave_fault(w, &w->program->code[w->pc], others_wait ? OUTCOME_DEADLOCK : OUTCOME_STEP_LIMIT, SPACE_GLOBAL, 0, 0, 0,
+    fault_record(w, &w->program->code[w->pc], others_wait ? OUTCOME_DEADLOCK : OUTCOME_STEP_LIMIT, SPACE_GLOBAL, 0, 0, 0,
                false);
     stop(c->queue, 0);
 }
 
-static void run_slice(Crew *c, Group *g, Wave *w)
+static void run_slice(WorkerThread *c, Group *g, Wave *w)
 {
     Worker *k = &c->worker;
     u64 steps = slice(c, g);
@@ -92,8 +93,8 @@ static void run_slice(Crew *c, Group *g, Wave *w)
     __atomic_fetch_add(&c->queue->steps, steps - k->budget, __ATOMIC_RELAXED);
 }
 
-/* A look at a barrier of the grid costs steps too, so that a wave which nobody joins there comes to the limit. */
-static bool waits_for_grid(Crew *c, Group *g, Wave *w)
+/* Polling a barrier of the grid costs steps too, so that a wave that no other joins there reaches the limit. */
+static bool waits_for_grid(WorkerThread *c, Group *g, Wave *w)
 {
     if (!gws_waits(w))
         return false;
@@ -104,7 +105,7 @@ static bool waits_for_grid(Crew *c, Group *g, Wave *w)
     return true;
 }
 
-/* Waves that have ended do not hold a barrier up, as on hardware. */
+/* A barrier does not wait for waves that have ended, as on hardware. */
 static bool all_signalled(const Group *g)
 {
     for (u32 n = 0; n < g->wave_count; n++)
@@ -113,10 +114,10 @@ static bool all_signalled(const Group *g)
     return g->live > 0;
 }
 
-/* Who waits goes on; who has signalled and not yet waited will not wait. */
-static void pass_barrier(Crew *c, Group *g)
+/* Waves that wait continue; a wave that has signalled and not yet waited will not wait. */
+static void pass_barrier(WorkerThread *c, Group *g)
 {
-    shadow_barrier(g->shadow, &c->worker);
+    checks_group_barrier(g->shadow, &c->worker);
     g->signals = 0;
     g->passed++;
     for (u32 n = 0; n < g->wave_count; n++) {
@@ -126,11 +127,11 @@ static void pass_barrier(Crew *c, Group *g)
     }
 }
 
-typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_ASLEEP } Round; /* asleep: every wave that could run chose to wait */
+typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_INACTIVE } Round; /* inactive: every wave that could run chose to wait */
 
-/* A trap ends the queue, not the waves beside it: they go on to their own, so that each tells of its failed assert. What
- * is told as the dispatch's fault is the first. */
-static void run_beside_trap(Crew *c, Group *g)
+/* A trap ends the queue but not the other waves of the workgroup: they continue to their own trap, so that each prints its
+ * failed assert. The first one is reported as the dispatch's fault. */
+static void run_beside_trap(WorkerThread *c, Group *g)
 {
     const Fault first = c->worker.fault;
     bool any = true;
@@ -142,7 +143,7 @@ static void run_beside_trap(Crew *c, Group *g)
                 continue;
             run_slice(c, g, w);
             if (g->trace)
-                group_trace_relieve(c->worker.view, g->trace, &c->worker);
+                l1_group_relieve(c->worker.view, g->trace, &c->worker);
             w->ended = w->stop == STOP_END || w->stop == STOP_FAULT;
             w->at_barrier = w->stop == STOP_BARRIER;
             any = true;
@@ -151,9 +152,9 @@ static void run_beside_trap(Crew *c, Group *g)
     c->worker.fault = first;
 }
 
-/* The `n`th wave to have its turn. The first work-item often prepares what all use: where its wave always comes first,
- * who uses such a thing too early never does so before it is there. */
-static Wave *wave_in_turn(const Crew *c, Group *g, u32 first, u32 n)
+/* The `n`th wave to run. The first work-item often prepares what all use: if its wave always runs first, a use that comes
+ * too early is never seen. */
+static Wave *wave_in_turn(const WorkerThread *c, Group *g, u32 first, u32 n)
 {
     enum { EVERY = 4 };
     if (c->queue->dispatch->last_waves_first && !c->schedule.seed && (g->number + g->passed) % EVERY != EVERY - 1)
@@ -162,9 +163,9 @@ static Wave *wave_in_turn(const Crew *c, Group *g, u32 first, u32 n)
 }
 
 /* Let every wave that can run do so once. Progress: one of them ended or reached a barrier. */
-static Round run_round(Crew *c, Group *g)
+static Round run_round(WorkerThread *c, Group *g)
 {
-    Round round = ROUND_ASLEEP;
+    Round round = ROUND_INACTIVE;
     u32 first = c->schedule.seed ? schedule_draw(&c->schedule, g->wave_count) : 0;
     for (u32 n = 0; n < g->wave_count && may_run(c->queue, g); n++) {
         Wave *w = wave_in_turn(c, g, first, n);
@@ -173,7 +174,7 @@ static Round run_round(Crew *c, Group *g)
         if (likely(!waits_for_grid(c, g, w)))
             run_slice(c, g, w);
         if (g->trace)
-            group_trace_relieve(c->worker.view, g->trace, &c->worker);
+            l1_group_relieve(c->worker.view, g->trace, &c->worker);
         if (w->stop == STOP_FAULT) {
             if (c->worker.fault.kind == OUTCOME_TRAP) {
                 w->ended = true;
@@ -186,7 +187,7 @@ static Round run_round(Crew *c, Group *g)
         } else if (w->stop == STOP_BARRIER) {
             w->at_barrier = true;
         } else {
-            if (round == ROUND_ASLEEP && !c->worker.budget)
+            if (round == ROUND_INACTIVE && !c->worker.budget)
                 round = ROUND_BUSY;
             continue;
         }
@@ -200,27 +201,27 @@ static Round run_round(Crew *c, Group *g)
 /* ---- the workgroups of one worker ---- */
 
 /* True while there is a workgroup left and a place to run it. */
-static bool start_next(Crew *c, Group *g)
+static bool start_next(WorkerThread *c, Group *g)
 {
     Queue *q = c->queue;
     u64 number = __atomic_fetch_add(&q->next, 1, __ATOMIC_RELAXED);
     if (number >= q->total)
         return g->busy = false;
     u64 workgroup = schedule_workgroup(&c->schedule, number);
-    __atomic_fetch_add(&q->waves, group_start(g, &c->worker, workgroup), __ATOMIC_RELAXED);
+    __atomic_fetch_add(&q->waves, wave_group_start(g, &c->worker, workgroup), __ATOMIC_RELAXED);
     return true;
 }
 
-static void note_idle(Crew *c, Round round)
+static void annotate_idle(WorkerThread *c, Round round)
 {
     if (round == ROUND_PROGRESS)
         c->idle_steps = 0;
-    else if (round == ROUND_ASLEEP)
+    else if (round == ROUND_INACTIVE)
         c->idle_steps += MEAN_SLICE;
 }
 
 /* Run a group until it ends (true) or seems to wait for another one, or it is time for a pause. */
-static bool run_group(Crew *c, Group *g)
+static bool run_group(WorkerThread *c, Group *g)
 {
     u32 limit = c->resident > 1 ? 1 : PATIENCE;
     while (g->live && c->idle < limit && may_run(c->queue, g)) {
@@ -228,23 +229,23 @@ static bool run_group(Crew *c, Group *g)
             return false;
         Round round = run_round(c, g);
         c->idle = round == ROUND_PROGRESS ? 0 : c->idle + (round == ROUND_BUSY ? 1 : SLEEP);
-        note_idle(c, round);
+        annotate_idle(c, round);
     }
     c->idle = 0;
     if (g->live == 0 && g->trace)
-        group_trace_end(c->worker.view, g->trace, g->number, &c->worker);
+        l1_group_end(c->worker.view, g->trace, g->number, &c->worker);
     return g->live == 0;
 }
 
-/* A few rounds: the others are to come between. True at the group's end. */
-static bool run_turn(Crew *c, Group *g)
+/* A few rounds, so that the other workgroups run in between. True at the group's end. */
+static bool run_turn(WorkerThread *c, Group *g)
 {
     for (u32 left = 1 + schedule_draw(&c->schedule, SHUFFLED_ROUNDS); left && g->live && may_run(c->queue, g); left--)
-        note_idle(c, run_round(c, g));
+        annotate_idle(c, run_round(c, g));
     return g->live == 0;
 }
 
-static bool make_room(Crew *c)
+static bool make_room(WorkerThread *c)
 {
     if (c->resident < c->room)
         return true;
@@ -257,19 +258,19 @@ static bool make_room(Crew *c)
     return groups != NULL;
 }
 
-static bool admit_another(Crew *c)
+static bool admit_another(WorkerThread *c)
 {
     const Dispatch *d = c->queue->dispatch;
     bool none_left = __atomic_load_n(&c->queue->next, __ATOMIC_RELAXED) >= c->queue->total;
     if (none_left || c->resident == MAX_RESIDENT || !make_room(c))
         return false;
     Group *g = malloc(sizeof *g);
-    if (!g || !group_create(g, &c->worker)) {
+    if (!g || !wave_group_create(g, &c->worker)) {
         free(g);
         return false;
     }
     if (!start_next(c, g)) {
-        group_destroy(g, d);
+        wave_group_destroy(g, d);
         free(g);
         return false;
     }
@@ -278,17 +279,17 @@ static bool admit_another(Crew *c)
     return true;
 }
 
-/* All that run wait for workgroups that have not begun: as many again begin, so that a few steps reach thousands. */
-static void double_resident(Crew *c)
+/* All running workgroups wait for others that have not begun: the number of running ones doubles. */
+static void double_resident(WorkerThread *c)
 {
     c->idle_steps = 0;
     for (u32 more = c->resident; more && admit_another(c); more--)
         ;
 }
 
-static void work_shuffled(Crew *c, Group *g)
+static void work_shuffled(WorkerThread *c, Group *g)
 {
-    if (g->busy && run_turn(c, g) && !queue_stopped(c->queue))
+    if (g->busy && run_turn(c, g) && !worker_queue_stopped(c->queue))
         c->busy -= !start_next(c, g);
     if (c->resident < SHUFFLED_RESIDENT)
         admit_another(c);
@@ -296,18 +297,18 @@ static void work_shuffled(Crew *c, Group *g)
         double_resident(c);
 }
 
-static void work_in_order(Crew *c, Group *g)
+static void work_in_order(WorkerThread *c, Group *g)
 {
-    while (g->busy && run_group(c, g) && !queue_stopped(c->queue))
+    while (g->busy && run_group(c, g) && !worker_queue_stopped(c->queue))
         c->busy -= !start_next(c, g);
     bool all_wait = c->resident == 1 || c->idle_steps > (u64)WAITING_STEPS * c->resident;
-    if (g->busy && all_wait && !c->paused && !queue_stopped(c->queue))
+    if (g->busy && all_wait && !c->paused && !worker_queue_stopped(c->queue))
         double_resident(c);
 }
 
-/* After a fault: the workgroups before the one that has it, until they end; not for ever, for they may wait for it.
-   A fault that is found now is an earlier one, and replaces it. */
-static void finish_earlier(Crew *c)
+/* After a fault: runs the workgroups before the faulting one until they end, or for a limited time, as they may wait for
+ * it. A fault that is found now is an earlier one, and replaces it. */
+static void finish_earlier(WorkerThread *c)
 {
     u32 left = LAST_ROUNDS;
     for (u32 n = 0; n < c->resident; n++) {
@@ -321,13 +322,13 @@ static void finish_earlier(Crew *c)
     }
 }
 
-void *crew_work(void *argument)
+void *worker_run(void *argument)
 {
-    Crew *c = argument;
+    WorkerThread *c = argument;
     c->paused = false;
     if (!c->resident && !admit_another(c))
         return NULL;
-    while (c->busy && !queue_stopped(c->queue)) {
+    while (c->busy && !worker_queue_stopped(c->queue)) {
         Group *g = c->groups[c->at];
         if (!c->schedule.seed)
             work_in_order(c, g);
@@ -337,34 +338,34 @@ void *crew_work(void *argument)
             break;
         c->at = (c->at + 1) % c->resident;
     }
-    if (queue_stopped(c->queue))
+    if (worker_queue_stopped(c->queue))
         finish_earlier(c);
     return NULL;
 }
 
-bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q)
+bool worker_create(WorkerThread *c, Memory *m, const Dispatch *d, Queue *q)
 {
-    *c = (Crew){.queue = q, .schedule = schedule_create(d->schedule_seed, q->total)};
+    *c = (WorkerThread){.queue = q, .schedule = schedule_create(d->schedule_seed, q->total)};
     c->worker.memory = m;
     c->worker.dispatch = d;
-    c->worker.tally = tallies_create(d->program->count + 2);
+    c->worker.pc_counts = pc_counts_create(d->program->count + 2);
     c->worker.clock = d->clock;
     c->worker.gws = d->cooperative ? &q->gws : NULL;
     c->worker.pcs = d->count_pcs ? calloc(d->program->count + 1, sizeof(PcCounts)) : NULL;
-    c->worker.view = q->model ? memory_view_create(q->model) : NULL;
-    c->worker.watchers = watchers_of(d) & ~(c->worker.view ? 0u : WATCH_COUNTERS);
-    return checks_create(&c->worker, m, d) && c->worker.tally && (c->worker.pcs || !d->count_pcs) && (c->worker.view || !q->model);
+    c->worker.view = q->model ? l1_view_create(q->model) : NULL;
+    c->worker.observers = observers_of(d) & ~(c->worker.view ? 0u : OBSERVE_COUNTERS);
+    return checks_create(&c->worker, m, d) && c->worker.pc_counts && (c->worker.pcs || !d->count_pcs) && (c->worker.view || !q->model);
 }
 
-void crew_destroy(Crew *c, const Dispatch *d)
+void worker_destroy(WorkerThread *c, const Dispatch *d)
 {
     for (u32 n = 0; n < c->resident; n++) {
-        group_destroy(c->groups[n], d);
+        wave_group_destroy(c->groups[n], d);
         free(c->groups[n]);
     }
     free(c->groups);
     checks_destroy(&c->worker);
-    tallies_destroy(c->worker.tally, d->program->count + 2);
+    pc_counts_destroy(c->worker.pc_counts, d->program->count + 2);
     free(c->worker.pcs);
-    memory_view_destroy(c->worker.view);
+    l1_view_destroy(c->worker.view);
 }

@@ -11,10 +11,10 @@ typedef struct {
     const Dispatch *dispatch;
     u64 next, total;     /* workgroups handed out, and in all */
     u64 steps, waves;
-    u64 stop_at;         /* the first workgroup that shall not go on: ~0 until one faults */
-    double pause_at;     /* when the workers shall return though they have not ended; 0: never */
+    u64 stop_at;         /* the first workgroup that must not continue: ~0 until one faults */
+    double pause_at;     /* when the workers must return even if they have not ended; 0: never */
     double end_at;       /* when the time limit is reached; 0: never */
-    MemoryModel *model;  /* or NULL */
+    L2Model *model;  /* or NULL */
     Gws gws;             /* of a cooperative launch */
 } Queue;
 
@@ -23,18 +23,18 @@ typedef struct {
     Queue *queue;
     Group **groups;
     u32 resident, room, busy;
-    u32 at, idle;        /* whose turn it is, and its rounds without an end or a barrier */
+    u32 at, idle;        /* the workgroup that runs, and its rounds without an end or a barrier */
     bool paused;
     Schedule schedule;
     u64 idle_steps;      /* since a wave ended or reached a barrier */
-} Crew;
+} WorkerThread;
 
-bool crew_create(Crew *c, Memory *m, const Dispatch *d, Queue *q);
-void crew_destroy(Crew *c, const Dispatch *d);
+bool worker_create(WorkerThread *c, Memory *m, const Dispatch *d, Queue *q);
+void worker_destroy(WorkerThread *c, const Dispatch *d);
 /* The work of one thread: until all workgroups of the queue have ended, one faults, or it is time for a pause; then
-   the next call goes on. */
-void *crew_work(void *crew);
-bool queue_stopped(Queue *q);
-double monotonic_s(void);
+   the next call continues. */
+void *worker_run(void *thread);
+bool worker_queue_stopped(Queue *q);
+double worker_monotonic_s(void);
 
 #endif

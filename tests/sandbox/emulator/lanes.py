@@ -29,7 +29,7 @@ def table(kind: str, rows: Sequence[tuple[Any, ...]], **options: bool) -> list[C
 
 
 class Lines:
-    """All cases of a module, run once, in lanes that are all awake and in lanes that partly sleep."""
+    """All cases of a module, run once, with all lanes active and with some inactive."""
 
     def __init__(self, sandbox: Sandbox, cases: Sequence[Case], target: str = TARGET) -> None:
         before = [(line, state) for line in dict.fromkeys(case.line for case in cases) for state in both_masks()]
@@ -53,7 +53,7 @@ class Lines:
             self._check_rest(case, before, after, active)
 
     def _check_rest(self, case: Case, before: State, after: State, active: np.ndarray) -> None:
-        assert (after.u32(20)[~active] == POISON).all(), f"{case.line} writes lanes that sleep"
+        assert (after.u32(20)[~active] == POISON).all(), f"{case.line} writes inactive lanes"
         assert after.exec == before.exec, f"{case.line} changes EXEC"
         if case.kind.endswith("16"):
             upper = after.u32(20)[active] >> 16

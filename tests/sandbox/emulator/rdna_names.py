@@ -1,6 +1,6 @@
 """Lines of CDNA's assembly in RDNA's words, so that one table of expectations serves both.
 
-Source: RDNA3 ISA and RDNA4 ISA beside CDNA3 ISA, instruction by instruction.
+Source: RDNA3 ISA and RDNA4 ISA compared with CDNA3 ISA, instruction by instruction.
 """
 
 import re

@@ -24,7 +24,7 @@ def allocate(size: int) -> ctypes.c_void_p:
 
 
 class Device:
-    """The module and its three buffers; made anew after a fault, which a process keeps until it resets the device."""
+    """The module and its three buffers; created again after a fault, which a process keeps until it resets the device."""
 
     def __init__(self) -> None:
         image = Path(OUT, "lines.co").read_bytes()

@@ -276,9 +276,9 @@ def test_append_and_consume_count_the_active_lanes(sandbox: Sandbox) -> None:
         "ds_append v20 offset:4\nds_consume v21 offset:4\nds_consume v23 offset:4\ns_waitcnt 0"
     )
     (after,) = run_waves(sandbox, [(line, state(SOME))])
-    awake = bin(SOME).count("1")
+    active = bin(SOME).count("1")
     first = int(np.flatnonzero(after.active())[0])
-    assert [int(after.u32(n)[first]) for n in (20, 21, 23)] == [100, 100 + awake, 100]
+    assert [int(after.u32(n)[first]) for n in (20, 21, 23)] == [100, 100 + active, 100]
 
 
 def test_lanes_find_their_own_words_by_m0(sandbox: Sandbox) -> None:

@@ -115,7 +115,7 @@ v_add_co_ci_u32_e64 v, m, v, v, m
 v_xor3_b32 v, v, x, v
 v_lshlrev_b64 w, n, w
 """
-# The second half reads what the first writes, the other way round, both, neither; a mask beside its register as a scalar.
+# The second half reads what the first writes, the other way round, both, neither; a mask next to its register as a scalar.
 DUAL = """
 v_dual_add_f32 v0, v1, v2 :: v_dual_mov_b32 v3, v0
 v_dual_mov_b32 v2, v3 :: v_dual_mul_f32 v3, v4, v1

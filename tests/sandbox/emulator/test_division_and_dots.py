@@ -343,7 +343,7 @@ def test_packed_halves_accumulate(lines: Lines, case: Case) -> None:
         assert np.array_equal(canonical(after)[active], expected[active])
 
 
-# ---- what gfx90a or gfx950 alone has, and results beside v20 ----
+# ---- what gfx90a or gfx950 alone has, and results other than v20 ----
 
 
 def mad(a: Any, b: Any, c: Any) -> Array:
@@ -446,4 +446,4 @@ def test_rows_change_places_between_two_registers(sandbox: Sandbox, line: str, d
     assert np.array_equal(after.u32(20), dst)
     assert np.array_equal(after.u32(21), src)
     (mixed,) = run_waves(sandbox, [(line, prepared(exec_mask=1))], "gfx950")
-    assert mixed.fault.startswith("not_emulated"), "a lane that sleeps beside one that does not"
+    assert mixed.fault.startswith("not_emulated"), "inactive lanes next to active ones"

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 HERE = Path(__file__).parent
 LEVELS = ("0", "1", "3")
-ARCHS = {"gfx90a": "", "gfx942": "", "gfx950": "", "gfx1100": "-DWAVE=32 -DOCP", "gfx1201": "-DWAVE=32 -DOCP"}
+ARCHS = {"gfx90a": "", "gfx942": "", "gfx950": "-DOCP", "gfx1100": "-DWAVE=32 -DOCP", "gfx1201": "-DWAVE=32 -DOCP"}
 # HIP's headers refuse waves of 64 lanes on RDNA unless they take it for GFX9; the compiler makes them all the same.
 WIDE = "-mwavefrontsize64 -DWAVE=64 -DOCP -D__GFX9__"
 TARGETS = ARCHS | {"gfx1100/64": WIDE, "gfx1201/64": WIDE}

@@ -57,7 +57,7 @@ DUMP = "\ns_waitcnt 0\ns_mov_b64 exec, -1\n" + "".join(
 
 
 def run(sandbox: Sandbox, lines: list[str], target: str = "gfx942") -> list[tuple[State, State]]:
-    """Each line with all lanes awake and with some, one after the other."""
+    """Each line with all lanes active and with some, one after the other."""
     given = [
         (line, replace(prepared(exec_mask=mask), memory=MEMORY.tobytes())) for line in lines for mask in (ALL, SOME)
     ]
@@ -94,8 +94,8 @@ def check_read(reads, number: int, keeps_half: bool) -> None:
             raw = np.concatenate([LDS[16 * lane + at :][:size] for at, size in spans])
             expected = filled(how, raw, int(before.u32(10)[lane]) * keeps_half)
             assert [int(after.v[24 + n][lane]) for n in range(len(expected))] == expected, f"{line}: lane {lane}"
-        asleep = ~before.active()
-        assert np.array_equal(after.v[24][asleep], before.u32(10)[asleep]), line
+        inactive = ~before.active()
+        assert np.array_equal(after.v[24][inactive], before.u32(10)[inactive]), line
 
 
 @pytest.fixture(scope="module")

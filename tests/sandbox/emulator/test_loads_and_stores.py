@@ -161,7 +161,7 @@ def check_load(results, case: Case, keeps_half: bool) -> None:
         got = after.v[RESULT : RESULT + expected.shape[1]].T
         active = before.active()
         assert np.array_equal(got[active], expected[active]), case.line
-        assert np.array_equal(after.v[RESULT][~active], before.v[RESULT][~active]), "a sleeping lane changed"
+        assert np.array_equal(after.v[RESULT][~active], before.v[RESULT][~active]), "an inactive lane changed"
 
 
 @pytest.mark.parametrize("case", STORE_CASES, ids=lambda case: f"{case.segment}-{case.bytes}-{case.shift}")

@@ -296,7 +296,7 @@ def place_by_the_calculator(shape: Shape, i: int, k: int, block: int) -> tuple[i
 
 
 def cell_by_the_calculator(shape: Shape, block: int, i: int, j: int) -> tuple[int, int]:
-    """Register and lane of D[i][j]: strips of four rows (one of f64) lie beside each other until a register is full."""
+    """Register and lane of D[i][j]: strips of four rows (one of f64) lie next to each other until a register is full."""
     strip = 1 if shape.a == "f64" else 4
     strips = LANES // shape.m
     beside = max(1, LANES * strip // shape.m**2)  # blocks that share a register

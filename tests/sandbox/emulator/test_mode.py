@@ -1,6 +1,6 @@
 """What MODE changes: rounding, denormals, output modifiers, NaN in clamps and minima; and what is refused of it.
 
-Rounding is done anew here with whole numbers and fractions. Source: CDNA3 ISA, "MODE register" and "Output modifiers".
+Rounding is computed here independently, with whole numbers and fractions. Source: CDNA3 ISA, "MODE register" and "Output modifiers".
 """
 
 import math
@@ -72,8 +72,10 @@ def check_line(line: str, kind: str, expected: Callable[[State], Array], before:
     assert not len(bad), f"{line}: lanes {bad[:4]}: {got[bad[:4]]} instead of {numbers[bad[:4]]}"
 
 
-def of_fractions(kind: str, how: int, function: Any, *sources: Callable[[State], Array]) -> Callable[[State], Array]:
-    """Lane by lane; None where a source is no number or the exact result is zero, whose sign is another matter."""
+def of_fractions(
+    kind: str, how: int, function: Callable[..., Fraction], *sources: Callable[[State], Array]
+) -> Callable[[State], Array]:
+    """Lane by lane; None where a source is not a number or the exact result is zero, whose sign is another matter."""
 
     def lane(values: tuple[float, ...]) -> float | None:
         if not all(math.isfinite(v) for v in values):

@@ -21,7 +21,7 @@ KEEP = (POISON >> 16) << 16
 
 
 def from_lane(source: Array, *, fetch: bool = False) -> Callable[[State], Array]:
-    """v10 of the lane that is read; v11 where that lane sleeps."""
+    """v10 of the lane that is read; v11 where that lane is inactive."""
     return lambda s: np.where(s.active()[source] | fetch, s.u32(10)[source], s.u32(11))
 
 
@@ -158,7 +158,7 @@ def test_a_line_computes_what_the_manual_says(lines: dict[str, Lines], arch: str
         active, got = before.active(), getattr(after, case.kind)(20)
         wrong = np.flatnonzero(active & ~same(got, expected))
         assert not len(wrong), f"lanes {wrong[:4]}: {got[wrong[:4]]} instead of {expected[wrong[:4]]}"
-        assert (after.u32(20)[~active] == POISON).all(), "writes lanes that sleep"
+        assert (after.u32(20)[~active] == POISON).all(), "writes inactive lanes"
 
 
 @pytest.mark.parametrize("arch", BOTH)

@@ -363,7 +363,7 @@ def test_a_matrix_is_transposed_on_its_way(sandbox: Sandbox, target: str, line: 
         got = [after.v[20 + n % words][lane + 32 * (n // words)] for n in range(2 * size)]
         assert [int(x) for x in got] == [int(x) for x in expected], lane
     (mixed,) = run_waves(sandbox, [(text, replace(before, exec=SOME))], target)
-    assert mixed.fault.startswith("not_emulated"), "lanes that sleep"
+    assert mixed.fault.startswith("not_emulated"), "inactive lanes"
 
 
 BLOCKS = {

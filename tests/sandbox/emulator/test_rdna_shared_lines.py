@@ -39,7 +39,7 @@ TARGETS = ("gfx1100", "gfx1201", *WIDE)
 BY_TARGET = [
     pytest.param(target, marks=[pytest.mark.thorough] * (target in ("gfx1201", "gfx1100/64"))) for target in TARGETS
 ]
-# What only CDNA has: SDWA, accumulators, packed f32, whole-wave DPP, unfused products and their kin.
+# What only CDNA has: SDWA, accumulators, packed f32, whole-wave DPP, unfused products and related ones.
 GONE = re.compile(
     r"_sdwa|accvgpr|v_pk_(add|mul|fma|mov)_[fb]32|v_mov_b64|v_lshl_add_u64|v_fmac_f64|v_dot2_[iu]32|v_dot[248]c_i32|"
     r"v_pk_m\w+3_f16|v_ma[cd]_f|v_mad[am]k_f|_legacy_[fiu]16|v_mad_legacy|v_cvt_pkaccum|v_subrev_u16|wave_|row_bcast|s_mem(real)?time|"
@@ -75,7 +75,7 @@ LANE_LINES = {target: [renamed(case.line, target) for case in cases] for target,
 
 
 def check_all(checks: Iterable[tuple[str, Callable[[], None]]]) -> None:
-    """Run each check and tell what all of them complain of."""
+    """Runs each check and reports all failures."""
     found = []
     for name, check in checks:
         try:

@@ -58,6 +58,7 @@ CASES = [
     Case("s_mov_b32 s10, -1\ns_bitset0_b32 s10, s6", ~(1 << 5) & MASK),
     Case("s_mov_b32 s10, 7\ns_cmov_b32 s10, s4", 7, 0, 0), Case("s_mov_b32 s10, 7\ns_cmov_b32 s10, s4", A, 1, 1),
     Case("s_add_u32 s10, s4, s4", 2, 1), Case("s_add_u32 s10, s4, s5", A + B, 0),
+    Case("s_add_u32 s10, s4, lit(0x0)", A, 0), Case("s_addc_u32 s10, s4, lit(0xffffffff)", A, 1, 1),
     Case("s_addc_u32 s10, s4, s5", A + B + 1, 0, 1), Case("s_addc_u32 s10, -1, 0", 0, 1, 1),
     Case("s_sub_u32 s10, s5, s4", B - A & MASK, 1), Case("s_subb_u32 s10, s5, s5", MASK, 1, 1),
     Case("s_add_i32 s10, s4, s4", 2, 1), Case("s_add_i32 s10, s5, s5", 2 * B, 0),

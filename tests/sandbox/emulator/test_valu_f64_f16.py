@@ -319,4 +319,4 @@ def test_packed_halves_are_computed_side_by_side(lines: Lines, case: Case) -> No
         expected = halves[:, 0].astype(np.uint32) | halves[:, 1].astype(np.uint32) << 16
         active = before.active()
         assert (canonical(after)[active] == expected[active]).all(), case.line
-        assert (after.u32(20)[~active] == POISON).all(), f"{case.line} writes lanes that sleep"
+        assert (after.u32(20)[~active] == POISON).all(), f"{case.line} writes inactive lanes"

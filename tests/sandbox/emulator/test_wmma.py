@@ -126,7 +126,7 @@ def dense_lanes(shape: Shape, matrices: Array) -> Array:
 
 
 def beside_sparse_lanes(shape: Shape, matrices: Array) -> Array:
-    """Columns of B, each of k rows, where A is sparse: 4-bit ones of 32 rows stand in the order of {row[3], row[4]}."""
+    """Columns of B, each of k rows, where A is sparse: 4-bit ones of 32 rows are in the order of {row[3], row[4]}."""
     chunks = shape.lanes // 16
     per = shape.k // chunks
     out = np.zeros((64, per), dtype=int)
@@ -146,7 +146,7 @@ def cell(shape: Shape, i: int, j: int) -> tuple[int, int]:
 
 
 def result_registers(shape: Shape, values: Array, rest: Array) -> Array:
-    """C or D, (waves, 16, 16), as registers; `rest` holds what lies beside results of 16 bits."""
+    """C or D, (waves, 16, 16), as registers; `rest` holds the other half of results of 16 bits."""
     out = rest.copy()
     for wave, i, j in np.ndindex(values.shape):
         register, lane = cell(shape, i, j)

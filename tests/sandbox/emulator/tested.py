@@ -49,7 +49,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _written_in(path: Path) -> Iterator[str]:
-    """String constants of the source that are no docstrings."""
+    """String constants of the source that are not docstrings."""
     tree = ast.parse(path.read_text())
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):

@@ -61,7 +61,7 @@ def prepared(*, exec_mask: int = ALL, scc: int = 0, vcc: int = 0xF0F0_1234_5678_
 
 
 def both_masks() -> list[State]:
-    """With all lanes awake, and with some: two paths through the interpreter."""
+    """With all lanes active, and with some: two paths through the interpreter."""
     return [prepared(), prepared(exec_mask=SOME, seed=1)]
 
 

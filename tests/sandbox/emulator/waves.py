@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 TARGET = "gfx942"
 STORED_SCALARS = [*range(4, 20), 44, 45, 46, 47, 48, 49]
 
-# Lanes stand in the order of threads. The masks of lanes are set last and read first, as a line may turn lanes off.
+# Lanes are in the order of threads. The masks of lanes are set last and read first, as a line may turn lanes off.
 KERNEL = """
 .globl line_{n}
 .p2align 8
@@ -105,7 +105,7 @@ METADATA = """  - .name: line_{n}
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands around a line. A target is an architecture, or one of RDNA and its wave size: `gfx1100/64`.
+    """The code around a line. A target is an architecture, or one of RDNA and its wave size: `gfx1100/64`.
 
     In waves of 32 lanes two waves stand for one of 64: the first has lanes 0 to 31 of a state, the second the others, each
     with its half of EXEC and VCC. So a line that keeps lanes apart leaves the state that NumPy computes for 64 lanes, and

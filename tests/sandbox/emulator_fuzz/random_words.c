@@ -19,8 +19,8 @@ static int recovers(const char *arch)
     char text[512] = "", error[256];
     Disassembler *d = disassembler_open(arch, 0, error, sizeof error);
     for (int k = 0; k < 20; k++)
-        disassemble(d, (u8 *)bad, sizeof bad, 0, text, sizeof text);
-    size_t n = disassemble(d, (u8 *)good, sizeof good, 0, text, sizeof text);
+        disassembler_read(d, (u8 *)bad, sizeof bad, 0, text, sizeof text);
+    size_t n = disassembler_read(d, (u8 *)good, sizeof good, 0, text, sizeof text);
     disassembler_close(d);
     return n == 4;
 }
@@ -40,7 +40,7 @@ int main(int count, char **arguments)
             word[j] = (u32)next_random(&state);
         if (k & 1) /* the encodings with three operands, among which the crashes are */
             word[0] = (word[0] & 0x0fffffff) | 0xd0000000;
-        known += disassemble(d, (u8 *)word, sizeof word, 0, text, sizeof text) != 0;
+        known += disassembler_read(d, (u8 *)word, sizeof word, 0, text, sizeof text) != 0;
     }
     disassembler_close(d);
     if (!recovers(arguments[1]))

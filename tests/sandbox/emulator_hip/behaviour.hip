@@ -65,7 +65,7 @@ static void device() {
   (void)hipDeviceGetAttribute(&value, hipDeviceAttributeMultiprocessorCount, 0);
   SHOW("attribute_units", value);
   (void)hipRuntimeGetVersion(&value);
-  SHOW("version", value / 100000);
+  SHOW("version_is_the_headers", value == HIP_VERSION);
 }
 
 static void memory() {
@@ -180,7 +180,7 @@ static hipError_t after(hipError_t launch) {
   return launch == last ? launch : hipErrorUnknown;
 }
 
-static void refusals() {
+static void rejected() {
   int* out;
   (void)hipMalloc(&out, 1 << 20);
   void* arguments[] = {&out};
@@ -268,7 +268,7 @@ int main(int argc, char** argv) {
   if (!std::strcmp(scenario, "memory")) memory();
   if (!std::strcmp(scenario, "launch")) launch();
   if (!std::strcmp(scenario, "symbols")) symbols();
-  if (!std::strcmp(scenario, "refusals")) refusals();
+  if (!std::strcmp(scenario, "rejected")) rejected();
   if (!std::strcmp(scenario, "fault")) fault();
   if (!std::strcmp(scenario, "hang")) hang();
   if (!std::strcmp(scenario, "module") && argc > 3) module(argv[2], argv[3]);

@@ -11,7 +11,7 @@ SCENARIOS = {
     "memory": "",
     "launch": "",
     "symbols": "",
-    "refusals": "",
+    "rejected": "",
     "fault": "",
     "hang": "",
     "module": "triple-gfx942.co triple-gfx90a.co",

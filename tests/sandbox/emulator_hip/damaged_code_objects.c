@@ -2,7 +2,8 @@
  * Loads a code object thousands of times, each time damaged in another way: argv[1] times argv[2]. The file ends at an
  * unmapped page, so that reading past it is a crash. Prints how many were still accepted.
  */
-#include "hip/launch.h"
+#include "hip/launch/kernarg.h"
+#include "hip/runtime/runtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,9 +57,9 @@ static void use(CodeObject *object)
     LaunchShape shape = {.grid = {64, 1, 1}, .block = {64, 1, 1}};
     for (int i = 0; i < 64; i++)
         parameters[i] = value;
-    for (u32 k = 0; k < object->kernel_count; k++) {
+    for (u32 k = 0; k < object->metadata.kernel_count; k++) {
         Function *f = NULL;
-        const KernelMetadata *kernel = &object->kernels[k];
+        const KernelMetadata *kernel = &object->metadata.kernels[k];
         if (function_make(object, kernel->name, &f) != hipSuccess)
             continue;
         if (kernel->argument_count < 64 && kernel->kernarg_bytes < sizeof value) {

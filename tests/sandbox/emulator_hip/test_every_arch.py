@@ -21,7 +21,7 @@ hipcc -O{level} --offload-arch={arch} {narrow} -Wno-unused-result -Wno-unused-co
 RUN = """
 chmod +x {program}
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_OPTIONS=arch={arch},arena_mb=4096{checks}
-timeout 200 ./{program} >$OUT/told 2>&1
+timeout 200 ./{program} >$OUT/printed 2>&1
 """
 
 
@@ -33,16 +33,16 @@ def run(sandbox: Sandbox, program: str, arch: str, level: int, checks: str = "")
     made = sandbox.run("compile", ["sh", "-c", script], files, timeout_s=200)
     assert made.exit_code == 0, made.stderr
     script = RUN.format(program=program, arch=arch, checks=checks)
-    return sandbox.run("run", ["sh", "-c", script], dict(made.files), timeout_s=300).files["told"].decode()
+    return sandbox.run("run", ["sh", "-c", script], dict(made.files), timeout_s=300).files["printed"].decode()
 
 
 @pytest.mark.parametrize(("arch", "level"), BUILDS)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_device_code_does_what_it_does_on_the_host(sandbox: Sandbox, program: str, arch: str, level: int) -> None:
-    told = run(sandbox, program, arch, level)
-    assert "\nPASS\n" in f"\n{told}", told
+    printed = run(sandbox, program, arch, level)
+    assert "\nPASS\n" in f"\n{printed}", printed
 
 
 def test_a_grid_that_meets_in_global_wave_sync_has_no_races(sandbox: Sandbox) -> None:
-    told = run(sandbox, "cooperative_groups", "gfx90a", 3, ",check=1,races=1")
-    assert told.strip().splitlines() == ["PASS"]
+    printed = run(sandbox, "cooperative_groups", "gfx90a", 3, ",check=1,races=1")
+    assert printed.strip().splitlines() == ["PASS"]

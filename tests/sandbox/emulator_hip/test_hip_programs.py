@@ -31,7 +31,7 @@ def test_the_device_is_an_emulated_mi300x(seen: Seen) -> None:
         revision_is_last=0,
         attribute_warp=64,
         attribute_units=304,
-        version=604,
+        version_is_the_headers=1,
         other_device=INVALID_DEVICE,
     )
 
@@ -42,7 +42,7 @@ def test_memory_is_allocated_copied_and_filled(seen: Seen) -> None:
     check(seen["memory"], pinned_type=1, device_type=1, free=0, free_null=0, host_free=0)
 
 
-def test_misuse_of_memory_is_an_error_and_the_last_error_is_told_once(seen: Seen) -> None:
+def test_misuse_of_memory_is_an_error_and_the_last_error_is_returned_once(seen: Seen) -> None:
     check(seen["memory"], too_much=INVALID_VALUE, no_device_memory=INVALID_VALUE, huge=OUT_OF_MEMORY)
     check(seen["memory"], last_error=OUT_OF_MEMORY, last_error_again=0)
     check(seen["memory"], free_twice=INVALID_VALUE)
@@ -69,17 +69,17 @@ def test_device_constant_and_managed_variables_are_shared_with_the_host(seen: Se
     check(seen["symbols"], address=0, size_error=0, size=16)
 
 
-def test_a_copy_past_a_symbol_and_an_unknown_symbol_are_refused(seen: Seen) -> None:
+def test_a_copy_past_a_symbol_and_an_unknown_symbol_are_errors(seen: Seen) -> None:
     check(seen["symbols"], past_symbol=INVALID_VALUE, no_symbol=INVALID_SYMBOL)
 
 
-def test_functions_tell_their_bounds_and_occupancy(seen: Seen) -> None:
+def test_functions_report_their_bounds_and_occupancy(seen: Seen) -> None:
     check(seen["symbols"], function=0, bounds=64, occupancy=0, blocks=2, potential=0, potential_block=1)
 
 
-def test_launches_that_a_gpu_refuses_are_refused_with_its_codes(seen: Seen) -> None:
+def test_launches_that_a_gpu_rejects_return_its_codes(seen: Seen) -> None:
     check(
-        seen["refusals"],
+        seen["rejected"],
         no_grid=INVALID_CONFIGURATION,
         no_block=INVALID_CONFIGURATION,
         block_1025=INVALID_CONFIGURATION,
@@ -91,20 +91,20 @@ def test_launches_that_a_gpu_refuses_are_refused_with_its_codes(seen: Seen) -> N
     )
 
 
-def test_launches_at_the_limit_run_and_refused_ones_do_no_harm(seen: Seen) -> None:
-    check(seen["refusals"], block_1024=0, lds_64k=0, still_well=0)
+def test_launches_at_the_limit_run_and_rejected_ones_do_no_harm(seen: Seen) -> None:
+    check(seen["rejected"], block_1024=0, lds_64k=0, still_well=0)
 
 
-def test_a_fault_is_told_by_the_next_wait_and_stays_until_a_reset(seen: Seen) -> None:
+def test_a_fault_is_returned_by_the_next_wait_and_stays_until_a_reset(seen: Seen) -> None:
     check(seen["fault"], launch=0, synchronize=ILLEGAL_ADDRESS, last_error=ILLEGAL_ADDRESS, copy=ILLEGAL_ADDRESS)
     check(seen["fault"], launch_after=ILLEGAL_ADDRESS, reset=0, launch_after_reset=0)
 
 
 def test_a_person_reads_where_a_fault_was(raw_output: dict[str, str]) -> None:
-    told = raw_output["fault.stderr"]
-    assert "out_of_bounds in kernel" in told
-    assert "store of 4 bytes of global memory at offset 4096" in told
-    assert "which has 4096 bytes" in told
+    stderr = raw_output["fault.stderr"]
+    assert "out_of_bounds in kernel" in stderr
+    assert "store of 4 bytes of global memory at offset 4096" in stderr
+    assert "which has 4096 bytes" in stderr
 
 
 def test_a_kernel_without_end_is_ended_by_the_step_limit(seen: Seen) -> None:
@@ -125,5 +125,5 @@ def test_what_a_module_does_not_have_is_not_found(seen: Seen) -> None:
     check(seen["module"], no_function=NOT_FOUND, no_global=NOT_FOUND, no_file=FILE_NOT_FOUND, both=INVALID_VALUE)
 
 
-def test_a_module_for_another_gpu_or_of_garbage_is_refused(seen: Seen) -> None:
+def test_a_module_for_another_gpu_or_of_garbage_is_an_error(seen: Seen) -> None:
     check(seen["module"], other_arch=NO_BINARY_FOR_GPU, garbage=INVALID_IMAGE)

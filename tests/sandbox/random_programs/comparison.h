@@ -1,4 +1,4 @@
-/* Runs each kernel on the GPU and its twin on the host from the same numbers, and tells where they part. */
+/* Runs each kernel on the GPU and its twin on the host from the same numbers, and reports where they differ. */
 #pragma once
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-/* The widths of operands stand in the disassembly (`v[2:3]`), so it is read here once more: rows do not say them. */
+/* Rows do not give the widths of operands, but the disassembly does (`v[2:3]`), so its text is parsed here again. */
 #include "checks/races/annotation_operands.h"
 
 #include <ctype.h>
@@ -10,16 +10,16 @@ static const struct { const char *name; u16 first; u8 count; } named[] = {
 };
 
 /* `v[2:3]`, `a5`, `s7`, `vcc`, also within neg(), abs() and bars; constants have no registers. */
-static NotedOperand read_operand(const char *s)
+static AnnotatedOperand read_operand(const char *s)
 {
-    NotedOperand o = {0};
+    AnnotatedOperand o = {0};
     s += strspn(s, "-|");
     for (const char *open = strchr(s, '('); open && isalpha((unsigned char)*s) && open - s <= 4; open = NULL)
         s = open + 1;
     s += strspn(s, "-|");
     for (size_t k = 0; k < sizeof named / sizeof *named; k++)
         if (!strncmp(s, named[k].name, strlen(named[k].name)))
-            return (NotedOperand){.first = named[k].first, .count = named[k].count};
+            return (AnnotatedOperand){.first = named[k].first, .count = named[k].count};
     u32 base = *s == 'v' ? FIRST_VGPR : *s == 'a' ? FIRST_AGPR : 0, low = 0, high = 0;
     if (*s != 'v' && *s != 'a' && *s != 's')
         return o;
@@ -29,17 +29,17 @@ static NotedOperand read_operand(const char *s)
         high = low;
     }
     bool fits = high >= low && high < 256 && (base || high < SCALAR_FILE);
-    return fits ? (NotedOperand){.first = (u16)(base + low), .count = (u8)(high - low + 1)} : o;
+    return fits ? (AnnotatedOperand){.first = (u16)(base + low), .count = (u8)(high - low + 1)} : o;
 }
 
-static void note_words(const Words *words, const Inst *i, Note *n)
+static void annotate_words(const Words *words, const Inst *i, Annotation *n)
 {
     const char *layout = i->row->layout;
     while (strcspn(layout, "|") != words->operands && layout[strcspn(layout, "|")])
         layout += strcspn(layout, "|") + 1;
     bool known = strcspn(layout, "|") == words->operands && *layout != '*';
-    for (u32 k = 0; k < words->operands && k < NOTE_OPERANDS; k++) {
-        NotedOperand o = read_operand(words->operand[k]);
+    for (u32 k = 0; k < words->operands && k < ANNOTATED_OPERANDS; k++) {
+        AnnotatedOperand o = read_operand(words->operand[k]);
         char role = known ? layout[k] : k ? '0' : 'd';
         o.result = role == 'd' || role == 's' || role == 'x';
         o.read = !o.result || role == 'x';
@@ -48,27 +48,27 @@ static void note_words(const Words *words, const Inst *i, Note *n)
     }
 }
 
-static void note_register(Note *n, u16 reg, bool result)
+static void annotate_register(Annotation *n, u16 reg, bool result)
 {
     bool is_register = reg < SCALAR_FILE || (reg >= FIRST_VGPR && reg < FIRST_VGPR + VECTOR_REGISTERS);
-    if (is_register && n->operands < NOTE_OPERANDS)
-        n->operand[n->operands++] = (NotedOperand){.first = reg, .count = 1, .read = !result, .result = result};
+    if (is_register && n->operands < ANNOTATED_OPERANDS)
+        n->operand[n->operands++] = (AnnotatedOperand){.first = reg, .count = 1, .read = !result, .result = result};
 }
 
 /* The text of a dual instruction is that of two; all their registers have 32 bits. */
-static void note_halves(const Inst half[2], Note *n)
+static void annotate_halves(const Inst half[2], Annotation *n)
 {
     for (u32 h = 0; h < 2; h++) {
-        note_register(n, half[h].dst, true);
+        annotate_register(n, half[h].dst, true);
         for (u32 k = 0; k < SOURCES && half[h].row->source[k] != TYPE_NONE; k++)
-            note_register(n, half[h].source[k], false);
+            annotate_register(n, half[h].source[k], false);
     }
 }
 
-void note_operands(const Program *p, const Words *words, const Inst *i, Note *n)
+void annotation_operands_add(const Program *p, const Words *words, const Inst *i, Annotation *n)
 {
     if (is_dual(i))
-        note_halves(&p->halves[i->target], n);
+        annotate_halves(&p->halves[i->target], n);
     else
-        note_words(words, i, n);
+        annotate_words(words, i, n);
 }

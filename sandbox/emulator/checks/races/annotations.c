@@ -1,15 +1,12 @@
-/* What is known of each instruction beforehand: how an unset value fares in it, and what it orders. */
+/* What is known of each instruction before it runs: what it does with an uninitialised value, and which accesses it orders. */
 #include "checks/races/annotations.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "machine/access.h"
 #include "checks/races/coherence.h"
-#include "checks/races/annotation_operands.h"
-#include "checks/observers.h"
 
-/* How the names of vector and scalar instructions begin that do not compute. */
+/* Prefixes of vector and scalar instructions that do not compute. */
 static const struct { const char *with; Passage passage; } passages[] = {
     {"v_mov_b16", PASS_COMPUTED}, {"v_mov_b", PASS_CARRIED}, {"v_accvgpr", PASS_CARRIED}, {"s_mov_b", PASS_CARRIED},
     {"v_pk_mov_b32", PASS_CARRIED}, {"s_lsh", PASS_COMPUTED}, {"s_ashr", PASS_COMPUTED}, {"s_bfe", PASS_COMPUTED},
@@ -41,39 +38,39 @@ static Passage passage_of(const Inst *i, const char *name)
         return PASS_MASK;
     if (i->row->family == FAMILY_VALU)
         return PASS_COMPUTED;
-    return touches_memory(i->row) && i->row->detail[2] == ACCESS_STORE ? PASS_STORED : PASS_USED;
+    return coherence_touches_memory(i->row) && i->row->detail[2] == ACCESS_STORE ? PASS_STORED : PASS_USED;
 }
 
 /*
  * ---- releases that are mere waits ----
  *
  * gfx90a and RDNA have no instruction for a release: it is a wait for stores, which other code needs as well. What
- * follows tells them apart: the fence's other half, the signal itself, or a barrier, which on RDNA waits anyway.
+ * follows distinguishes them: the fence's other half, the signal itself, or a barrier, which on RDNA waits anyway.
  */
 
-/* Likewise acquires: on RDNA3 what stands behind a load tells how far its own one reaches. */
-static void note_near_acquires(const Program *p, Note *notes)
+/* Likewise acquires: on RDNA3 the instructions after a load determine the scope of its acquire. */
+static void annotate_near_acquires(const Program *p, Annotation *annotations)
 {
     for (u32 k = 0; k < p->count; k++) {
-        bool loads = p->code[k].row->detail[2] == ACCESS_LOAD || notes[k].sync & SYNC_RETURNS;
-        if (notes[k].sync & SYNC_ACCESS && loads && acquires_nearby(p, k))
-            notes[k].sync |= SYNC_NEAR;
+        bool loads = p->code[k].row->detail[2] == ACCESS_LOAD || annotations[k].sync & SYNC_RETURNS;
+        if (annotations[k].sync & SYNC_ACCESS && loads && coherence_acquires_nearby(p, k))
+            annotations[k].sync |= SYNC_NEAR;
     }
 }
 
-static bool waits(const char *text) { return starts(text, "s_wait"); }
+static bool waits(const char *text) { return text_starts(text, "s_wait"); }
 
 static bool waits_for_stores(const Program *p, const char *text)
 {
     if (p->generation >= GFX12)
-        return starts(text, "s_wait_storecnt") && has(text, " 0x0");
+        return text_starts(text, "s_wait_storecnt") && text_has(text, " 0x0");
     if (p->generation >= GFX11)
-        return starts(text, "s_waitcnt_vscnt") && has(text, " 0x0");
-    return starts(text, "s_waitcnt") && has(text, "vmcnt(0)");
+        return text_starts(text, "s_waitcnt_vscnt") && text_has(text, " 0x0");
+    return text_starts(text, "s_waitcnt") && text_has(text, "vmcnt(0)");
 }
 
 /* `n` reads a register that `of` loads. */
-static bool reads_any(const Note *n, const Note *of)
+static bool reads_any(const Annotation *n, const Annotation *of)
 {
     for (u32 k = 0; k < of->operands; k++)
         for (u32 r = 0; of->operand[k].result && r < n->operands; r++)
@@ -84,7 +81,7 @@ static bool reads_any(const Note *n, const Note *of)
 }
 
 /* Likewise, where it is not known what an instruction reads and what it writes. */
-static bool names_any(const Note *n, const Note *of)
+static bool names_any(const Annotation *n, const Annotation *of)
 {
     for (u32 k = 0; k < of->operands; k++)
         for (u32 r = 0; of->operand[k].result && r < n->operands; r++)
@@ -95,29 +92,29 @@ static bool names_any(const Note *n, const Note *of)
 }
 
 /* The wait is for a value that the next instruction reads. */
-static bool awaits_a_load(const Program *p, const Note *notes, u32 wait, u32 next)
+static bool awaits_a_load(const Program *p, const Annotation *annotations, u32 wait, u32 next)
 {
     enum { BACK = 32 };
     for (u32 k = wait; k-- > 0 && wait - k < BACK;) {
         const char *text = p->text + p->code[k].text;
         if (p->code[k].row->family == FAMILY_BRANCH || (k + 1 < wait && waits_for_stores(p, text)))
             return false;
-        if (touches_memory(p->code[k].row) && p->code[k].row->detail[2] != ACCESS_STORE &&
-            names_any(&notes[next], &notes[k]))
+        if (coherence_touches_memory(p->code[k].row) && p->code[k].row->detail[2] != ACCESS_STORE &&
+            names_any(&annotations[next], &annotations[k]))
             return true;
     }
     return false;
 }
 
-/* The first instruction from `at` on that has to do with memory, or ends the search. */
+/* The first instruction from `at` on that accesses memory or ends the search. */
 static u32 next_of_memory(const Program *p, u32 at)
 {
     enum { AHEAD = 12 };
     for (u32 k = at; k < p->count && k < at + AHEAD; k++) {
         const Row *r = p->code[k].row;
         bool plain = r->family == FAMILY_VALU || r->family == FAMILY_SALU || r->family == FAMILY_SMEM ||
-                     waits(p->text + p->code[k].text) || starts(p->text + p->code[k].text, "s_nop") ||
-                     starts(p->text + p->code[k].text, "s_delay_alu");
+                     waits(p->text + p->code[k].text) || text_starts(p->text + p->code[k].text, "s_nop") ||
+                     text_starts(p->text + p->code[k].text, "s_delay_alu");
         if (!plain)
             return k;
     }
@@ -125,16 +122,16 @@ static u32 next_of_memory(const Program *p, u32 at)
 }
 
 /* A call's first wait, or that behind a volatile store. */
-static bool belongs_elsewhere(const Program *p, const Note *notes, u32 wait)
+static bool belongs_elsewhere(const Program *p, const Annotation *annotations, u32 wait)
 {
     const char *text = p->text + p->code[wait].text, *before = wait ? p->text + p->code[wait - 1].text : "";
-    bool called = has(text, "expcnt(0)") || (waits(before) && has(before, "expcnt(0)"));
-    bool after_volatile = wait && touches_memory(p->code[wait - 1].row) &&
-                          p->code[wait - 1].row->detail[2] == ACCESS_STORE && notes[wait - 1].sync & SYNC_SYSTEM;
+    bool called = text_has(text, "expcnt(0)") || (waits(before) && text_has(before, "expcnt(0)"));
+    bool after_volatile = wait && coherence_touches_memory(p->code[wait - 1].row) &&
+                          p->code[wait - 1].row->detail[2] == ACCESS_STORE && annotations[wait - 1].sync & SYNC_SYSTEM;
     return called || after_volatile;
 }
 
-static u16 release_by_waiting(const Program *p, const Note *notes, u32 wait)
+static u16 release_by_waiting(const Program *p, const Annotation *annotations, u32 wait)
 {
     u32 next = wait + 1, memory;
     while (next < p->count && waits(p->text + p->code[next].text))
@@ -144,32 +141,32 @@ static u16 release_by_waiting(const Program *p, const Note *notes, u32 wait)
         return SYNC_WEAK;
     const char *text = p->text + p->code[memory].text;
     const Inst *i = &p->code[memory];
-    if (notes[memory].sync & SYNC_ACQUIRE)
+    if (annotations[memory].sync & SYNC_ACQUIRE)
         return SYNC_RELEASE;
-    if (starts(text, "buffer_gl0_inv") || starts(text, "global_inv")) /* RDNA3 has gl1 first where that is meant */
+    if (text_starts(text, "buffer_gl0_inv") || text_starts(text, "global_inv")) /* RDNA3 puts gl1 first in that case */
         return 0;
-    bool chance = p->generation < GFX11 && awaits_a_load(p, notes, wait, next);
-    if (chance && !has(p->text + p->code[wait].text, "lgkmcnt(0)")) /* a fence waits for that as well */
+    bool chance = p->generation < GFX11 && awaits_a_load(p, annotations, wait, next);
+    if (chance && !text_has(p->text + p->code[wait].text, "lgkmcnt(0)")) /* a fence waits for that as well */
         return SYNC_WEAK | SYNC_CHANCE;
-    if (chance || belongs_elsewhere(p, notes, wait))
+    if (chance || belongs_elsewhere(p, annotations, wait))
         return SYNC_WEAK;
-    bool signal = touches_memory(i->row) && i->row->family != FAMILY_SCRATCH && i->row->family != FAMILY_LDS &&
-                  i->row->detail[2] != ACCESS_LOAD && !(notes[memory].sync & (SYNC_GROUP | SYNC_SYSTEM));
+    bool signal = coherence_touches_memory(i->row) && i->row->family != FAMILY_SCRATCH && i->row->family != FAMILY_LDS &&
+                  i->row->detail[2] != ACCESS_LOAD && !(annotations[memory].sync & (SYNC_GROUP | SYNC_SYSTEM));
     return signal ? SYNC_RELEASE : SYNC_WEAK;
 }
 
-static void note_releases(const Program *p, Note *notes, Coherence c)
+static void annotate_releases(const Program *p, Annotation *annotations, Coherence c)
 {
     for (u32 k = 0; c != COHERENCE_SC && k < p->count; k++)
         if (waits_for_stores(p, p->text + p->code[k].text))
-            notes[k].sync = release_by_waiting(p, notes, k);
+            annotations[k].sync = release_by_waiting(p, annotations, k);
 }
 
 /* ---- loops that wait for a flag in LDS ---- */
 
 enum { LONGEST_POLL = 24, LONGEST_SPILLING = 160 }; /* instructions; without optimisation loops spill registers */
 
-static bool writes_any(const Note *n, NotedOperand o)
+static bool writes_any(const Annotation *n, AnnotatedOperand o)
 {
     for (u32 k = 0; k < n->operands; k++)
         if (n->operand[k].result && n->operand[k].first < o.first + o.count &&
@@ -179,78 +176,77 @@ static bool writes_any(const Note *n, NotedOperand o)
 }
 
 /* Without optimisation what an atomic loads goes through a variable of its own on the stack, by a flat address. */
-static bool keeps_a_load(const Program *p, const Note *notes, u32 first, u32 store)
+static bool keeps_a_load(const Program *p, const Annotation *annotations, u32 first, u32 store)
 {
     const Row *r = p->code[store].row;
-    if (r->family != FAMILY_FLAT || r->detail[2] != ACCESS_STORE || notes[store].operands != 2 ||
-        notes[store].sync & SYNC_ACCESS)
+    if (r->family != FAMILY_FLAT || r->detail[2] != ACCESS_STORE || annotations[store].operands != 2 ||
+        annotations[store].sync & SYNC_ACCESS)
         return false;
     for (u32 n = store; n-- > first;)
-        if (writes_any(&notes[n], notes[store].operand[1]))
+        if (writes_any(&annotations[n], annotations[store].operand[1]))
             return p->code[n].row->family == FAMILY_FLAT && p->code[n].row->detail[2] == ACCESS_LOAD;
     return false;
 }
 
-static bool only_waits(const Program *p, const Note *notes, u32 first, u32 last, bool *spills)
+static bool only_waits(const Program *p, const Annotation *annotations, u32 first, u32 last, bool *spills)
 {
     *spills = false;
     for (u32 k = first; k <= last; k++) {
         const Row *r = p->code[k].row;
-        bool private = r->family == FAMILY_SCRATCH || r->family == FAMILY_BUFFER || keeps_a_load(p, notes, first, k);
+        bool private = r->family == FAMILY_SCRATCH || r->family == FAMILY_BUFFER || keeps_a_load(p, annotations, first, k);
         if (r->family == FAMILY_BARRIER || r->family == FAMILY_MFMA ||
-            (touches_memory(r) && !private && r->detail[2] != ACCESS_LOAD))
+            (coherence_touches_memory(r) && !private && r->detail[2] != ACCESS_LOAD))
             return false;
-        *spills |= private || starts(p->text + p->code[k].text, "v_writelane"); /* masks of lanes, in turn spilled */
+        *spills |= private || text_starts(p->text + p->code[k].text, "v_writelane"); /* masks of lanes, in turn spilled */
     }
     return *spills || last - first <= LONGEST_POLL;
 }
 
-/* What the load at `k` brings is compared or put aside, and nothing else is done with it first. */
-static bool only_compared(const Program *p, const Note *notes, u32 k, u32 last)
+/* The value of the load at `k` is compared or saved before anything else is done with it. */
+static bool only_compared(const Program *p, const Annotation *annotations, u32 k, u32 last)
 {
     for (u32 n = k + 1; n <= last; n++)
-        if (reads_any(&notes[n], &notes[k]))
-            return starts(p->text + p->code[n].text, "v_cmp") || keeps_a_load(p, notes, k, n);
+        if (reads_any(&annotations[n], &annotations[k]))
+            return text_starts(p->text + p->code[n].text, "v_cmp") || keeps_a_load(p, annotations, k, n);
     return false;
 }
 
-/* The register holds the same at `at` in every turn of the loop: nothing in it writes the register, or what does works
- * from such registers alone. */
-static bool steady(const Program *p, const Note *notes, u32 first, u32 last, u16 reg, u32 at, u32 depth)
+/* The register is loop-invariant at `at`: the loop does not write it, or writes it from such registers only. */
+static bool steady(const Program *p, const Annotation *annotations, u32 first, u32 last, u16 reg, u32 at, u32 depth)
 {
-    const NotedOperand o = {.first = reg, .count = 1};
+    const AnnotatedOperand o = {.first = reg, .count = 1};
     for (u32 n = at; n-- > first;) {
-        if (!writes_any(&notes[n], o))
+        if (!writes_any(&annotations[n], o))
             continue;
         u8 family = p->code[n].row->family;
         bool same = depth && (family == FAMILY_VALU || family == FAMILY_SALU);
-        for (u32 k = 0; same && k < notes[n].operands; k++)
-            for (u32 r = 0; same && notes[n].operand[k].read && r < notes[n].operand[k].count; r++)
-                same = steady(p, notes, first, last, (u16)(notes[n].operand[k].first + r), n, depth - 1);
+        for (u32 k = 0; same && k < annotations[n].operands; k++)
+            for (u32 r = 0; same && annotations[n].operand[k].read && r < annotations[n].operand[k].count; r++)
+                same = steady(p, annotations, first, last, (u16)(annotations[n].operand[k].first + r), n, depth - 1);
         return same;
     }
     for (u32 n = at; n <= last; n++)
-        if (writes_any(&notes[n], o))
+        if (writes_any(&annotations[n], o))
             return false;
     return true;
 }
 
-static bool steady_address(const Program *p, const Note *notes, u32 first, u32 last, u32 load)
+static bool steady_address(const Program *p, const Annotation *annotations, u32 first, u32 last, u32 load)
 {
     enum { STEPS = 4 };
-    NotedOperand address = notes[load].operand[1];
+    AnnotatedOperand address = annotations[load].operand[1];
     for (u32 r = 0; r < address.count; r++)
-        if (!steady(p, notes, first, last, (u16)(address.first + r), load, STEPS))
+        if (!steady(p, annotations, first, last, (u16)(address.first + r), load, STEPS))
             return false;
     return true;
 }
 
-static void mark_poll(const Program *p, Note *notes, u32 k)
+static void annotate_poll(const Program *p, Annotation *annotations, u32 k)
 {
-    notes[k].sync |= p->code[k].row->family == FAMILY_LDS ? SYNC_ACCESS | SYNC_POLL : SYNC_POLL;
+    annotations[k].sync |= p->code[k].row->family == FAMILY_LDS ? SYNC_ACCESS | SYNC_POLL : SYNC_POLL;
 }
 
-/* Where control comes to from `at` on, past jumps alone. */
+/* Where execution arrives from `at` on, following jumps only. */
 static u32 past_jumps(const Program *p, u32 at)
 {
     for (u32 n = 0; n < 4 && at < p->count && !strcmp(p->code[at].row->mnemonic, "s_branch"); n++)
@@ -260,81 +256,81 @@ static u32 past_jumps(const Program *p, u32 at)
 
 /* Compilers make `while (c) wait` into `if (c) do wait while (c)`: the same load before the loop, and a branch that
  * leaves the loop out. */
-static void note_first_look(const Program *p, Note *notes, u32 first, u32 last, u32 poll)
+static void annotate_first_look(const Program *p, Annotation *annotations, u32 first, u32 last, u32 poll)
 {
     bool skips = false, spills;
     for (u32 k = first; k-- > 0 && first - k <= LONGEST_POLL;) {
         const Inst *i = &p->code[k];
-        if (!only_waits(p, notes, k, k, &spills))
+        if (!only_waits(p, annotations, k, k, &spills))
             return;
         skips |= i->row->family == FAMILY_BRANCH && past_jumps(p, i->target) == past_jumps(p, last + 1);
-        if (skips && i->row == p->code[poll].row && notes[k].operands == 2) {
-            mark_poll(p, notes, k);
+        if (skips && i->row == p->code[poll].row && annotations[k].operands == 2) {
+            annotate_poll(p, annotations, k);
             return;
         }
     }
 }
 
-static bool may_poll(const Program *p, const Note *notes, u32 k)
+static bool may_poll(const Program *p, const Annotation *annotations, u32 k)
 {
     u8 family = p->code[k].row->family;
     return (family == FAMILY_LDS || family == FAMILY_FLAT) && p->code[k].row->detail[2] == ACCESS_LOAD &&
-           notes[k].operands == 2;
+           annotations[k].operands == 2;
 }
 
-/* A loop that also loads from elsewhere in every turn does more than wait. */
-static bool moves_on(const Program *p, const Note *notes, u32 first, u32 last)
+/* A loop that also loads from elsewhere in every iteration does more than wait. */
+static bool moves_on(const Program *p, const Annotation *annotations, u32 first, u32 last)
 {
     for (u32 k = first; k < last; k++)
-        if (may_poll(p, notes, k) && !steady_address(p, notes, first, last, k))
+        if (may_poll(p, annotations, k) && !steady_address(p, annotations, first, last, k))
             return true;
     return false;
 }
 
 /* The compiler leaves a plain LDS load in a loop that changes neither memory nor its address only where the program
  * polls: an atomic load of LDS looks like any other. Without optimisation the address comes from memory each time. */
-static void note_polls(const Program *p, Note *notes)
+static void annotate_polls(const Program *p, Annotation *annotations)
 {
     for (u32 last = 0; last < p->count; last++) {
         const Inst *branch = &p->code[last];
         u32 first = branch->target;
         bool spills;
         if (branch->row->family != FAMILY_BRANCH || first > last || last - first > LONGEST_SPILLING ||
-            !only_waits(p, notes, first, last, &spills) || (!spills && moves_on(p, notes, first, last)))
+            !only_waits(p, annotations, first, last, &spills) || (!spills && moves_on(p, annotations, first, last)))
             continue;
         for (u32 k = first; k < last; k++) {
-            bool spilled = spills && (notes[k].sync & SYNC_SYSTEM || only_compared(p, notes, k, last));
-            if (!may_poll(p, notes, k) || !(spilled || steady_address(p, notes, first, last, k)))
+            bool spilled = spills && (annotations[k].sync & SYNC_SYSTEM || only_compared(p, annotations, k, last));
+            if (!may_poll(p, annotations, k) || !(spilled || steady_address(p, annotations, first, last, k)))
                 continue;
-            mark_poll(p, notes, k);
-            note_first_look(p, notes, first, last, k);
+            annotate_poll(p, annotations, k);
+            annotate_first_look(p, annotations, first, last, k);
         }
     }
 }
 
-static Note *make_notes(const Program *p)
+static Annotation *make_annotations(const Program *p)
 {
-    Note *notes = calloc(p->count + 1, sizeof *notes);
+    Annotation *annotations = calloc(p->count + 1, sizeof *annotations);
     Coherence c = coherence_of(p->arch);
-    for (u32 k = 0; notes && k < p->count; k++) {
+    for (u32 k = 0; annotations && k < p->count; k++) {
         const char *text = p->text + p->code[k].text;
         Words words;
-        if (split_words(text, &words))
-            note_operands(p, &words, &p->code[k], &notes[k]);
-        notes[k].passage = (u8)passage_of(&p->code[k], words.mnemonic);
-        notes[k].sync = sync_of(c, &p->code[k], text);
+        if (operands_split(text, &words))
+            annotation_operands_add(p, &words, &p->code[k], &annotations[k]);
+        annotations[k].passage = (u8)passage_of(&p->code[k], words.mnemonic);
+        annotations[k].sync = coherence_sync_of(c, &p->code[k], text);
     }
-    if (notes) {
-        note_polls(p, notes);
-        note_releases(p, notes, c);
+    if (annotations) {
+        annotate_polls(p, annotations);
+        annotate_releases(p, annotations, c);
         if (c == COHERENCE_DLC)
-            note_near_acquires(p, notes);
+            annotate_near_acquires(p, annotations);
     }
-    return notes;
+    return annotations;
 }
 
 /* `n` writes all that `of` does. */
-static bool rewrites(const Note *n, const Note *of)
+static bool rewrites(const Annotation *n, const Annotation *of)
 {
     for (u32 k = 0; k < of->operands; k++)
         for (u32 r = 0; of->operand[k].result && r < n->operands; r++)
@@ -344,32 +340,32 @@ static bool rewrites(const Note *n, const Note *of)
     return false;
 }
 
-/* The search goes on where branches lead, and ends where something else takes the registers. */
-u32 first_use(const Program *p, const Note *notes, u32 load)
+/* The search follows branches, and ends where something else overwrites the registers. */
+u32 annotations_first_use(const Program *p, const Annotation *annotations, u32 load)
 {
     enum { MOST_STEPS = 256, MOST_PATHS = 16 };
     u32 path[MOST_PATHS] = {load + 1}, paths = 1;
     for (u32 n = 0, steps = 0; n < paths; n++)
         for (u32 k = path[n]; k < p->count && steps < MOST_STEPS; steps++) {
             const Inst *i = &p->code[k];
-            if (reads_any(&notes[k], &notes[load]))
+            if (reads_any(&annotations[k], &annotations[load]))
                 return k;
-            if (rewrites(&notes[k], &notes[load]) || starts(i->row->mnemonic, "s_endpgm") ||
-                starts(i->row->mnemonic, "s_setpc"))
+            if (rewrites(&annotations[k], &annotations[load]) || text_starts(i->row->mnemonic, "s_endpgm") ||
+                text_starts(i->row->mnemonic, "s_setpc"))
                 break;
             if (i->row->family == FAMILY_BRANCH && paths < MOST_PATHS)
                 path[paths++] = i->target;
-            k = starts(i->row->mnemonic, "s_branch") ? p->count : k + 1;
+            k = text_starts(i->row->mnemonic, "s_branch") ? p->count : k + 1;
         }
     return p->count;
 }
 
-const Note *notes_of(const Program *p)
+const Annotation *annotations_of(const Program *p)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
-    if (!*p->notes)
-        *p->notes = make_notes(p);
+    if (!*p->annotations)
+        *p->annotations = make_annotations(p);
     pthread_mutex_unlock(&lock);
-    return *p->notes;
+    return *p->annotations;
 }

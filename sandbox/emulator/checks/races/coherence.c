@@ -4,10 +4,6 @@
  */
 #include "checks/races/coherence.h"
 
-#include "machine/access.h"
-#include "checks/races/annotations.h"
-#include "checks/observers.h"
-
 Coherence coherence_of(const char *arch)
 {
     if (!strncmp(arch, "gfx94", 5) || !strncmp(arch, "gfx95", 5))
@@ -17,33 +13,33 @@ Coherence coherence_of(const char *arch)
     return strncmp(arch, "gfx12", 5) ? COHERENCE_DLC : COHERENCE_SCOPE;
 }
 
-/* A load or store (not an atomic) that carries the marks of an atomic or a volatile one. */
+/* A load or store (not an atomic) that has the cache bits of an atomic or a volatile one. */
 static bool marked(Coherence c, const char *text, bool store)
 {
     switch (c) {
-    case COHERENCE_SC: return has(text, " sc0") || has(text, " sc1");
-    case COHERENCE_SCOPE: return has(text, " scope:");
-    default: return !has(text, " slc") && (store ? has(text, " dlc") && !has(text, " glc") : has(text, " glc"));
+    case COHERENCE_SC: return text_has(text, " sc0") || text_has(text, " sc1");
+    case COHERENCE_SCOPE: return text_has(text, " scope:");
+    default: return !text_has(text, " slc") && (store ? text_has(text, " dlc") && !text_has(text, " glc") : text_has(text, " glc"));
     }
 }
 
-/* Marks of volatile accesses, beside those of atomics. */
+/* How volatile accesses are marked, in addition to atomics. */
 static bool system_wide(Coherence c, const char *text)
 {
     switch (c) {
-    case COHERENCE_SC: return has(text, " sc0") && has(text, " sc1");
-    case COHERENCE_SCOPE: return has(text, " scope:SCOPE_SYS");
-    case COHERENCE_DLC: return has(text, " dlc");
-    default: return has(text, " glc") && !has(text, " slc"); /* so are atomics of all scopes but the smallest */
+    case COHERENCE_SC: return text_has(text, " sc0") && text_has(text, " sc1");
+    case COHERENCE_SCOPE: return text_has(text, " scope:SCOPE_SYS");
+    case COHERENCE_DLC: return text_has(text, " dlc");
+    default: return text_has(text, " glc") && !text_has(text, " slc"); /* so are atomics of all scopes but the smallest */
     }
 }
 
-/* An atomic whose scope is the workgroup. gfx90a and RDNA3 do not tell. */
+/* An atomic whose scope is the workgroup. gfx90a and RDNA3 do not encode it. */
 static bool for_group(Coherence c, const char *text, bool atomic)
 {
     switch (c) {
-    case COHERENCE_SC: return !atomic && has(text, " sc0") && !has(text, " sc1");
-    case COHERENCE_SCOPE: return !has(text, " scope:SCOPE_DEV") && !has(text, " scope:SCOPE_SYS");
+    case COHERENCE_SC: return !atomic && text_has(text, " sc0") && !text_has(text, " sc1");
+    case COHERENCE_SCOPE: return !text_has(text, " scope:SCOPE_DEV") && !text_has(text, " scope:SCOPE_SYS");
     default: return false;
     }
 }
@@ -51,20 +47,20 @@ static bool for_group(Coherence c, const char *text, bool atomic)
 static bool acquires(Coherence c, const char *text)
 {
     switch (c) {
-    case COHERENCE_SC: return starts(text, "buffer_inv") && has(text, " sc1");
-    case COHERENCE_SCOPE: return starts(text, "global_inv") && !for_group(c, text, false);
-    default: return starts(text, "buffer_wbinvl1") || starts(text, "buffer_gl1_inv");
+    case COHERENCE_SC: return text_starts(text, "buffer_inv") && text_has(text, " sc1");
+    case COHERENCE_SCOPE: return text_starts(text, "global_inv") && !for_group(c, text, false);
+    default: return text_starts(text, "buffer_wbinvl1") || text_starts(text, "buffer_gl1_inv");
     }
 }
 
-u16 sync_of(Coherence c, const Inst *i, const char *text)
+u16 coherence_sync_of(Coherence c, const Inst *i, const char *text)
 {
     u8 family = i->row->family, kind = i->row->detail[2];
-    if (c == COHERENCE_SC && starts(text, "buffer_wbl2") && has(text, " sc1"))
+    if (c == COHERENCE_SC && text_starts(text, "buffer_wbl2") && text_has(text, " sc1"))
         return SYNC_RELEASE;
     if (acquires(c, text))
         return SYNC_ACQUIRE;
-    if (!touches_memory(i->row) || family == FAMILY_SCRATCH)
+    if (!coherence_touches_memory(i->row) || family == FAMILY_SCRATCH)
         return 0;
     if (kind == ACCESS_ATOMIC) {
         u8 op = i->row->detail[1];
@@ -82,13 +78,13 @@ u16 sync_of(Coherence c, const Inst *i, const char *text)
 }
 
 /* RDNA3's L1 serves several workgroups. An acquire of a wider scope than the workgroup empties it as well as the L0,
- * right behind the access that it belongs to. A fence stands where the source has it, and one of a barrier waits for
- * stores first: of an access that none follows at once nothing is known. */
-bool acquires_nearby(const Program *p, u32 k)
+ * directly after its access. A fence is where the source has it, and one of a barrier waits for stores first: an access
+ * that is not directly followed by one stays unknown. */
+bool coherence_acquires_nearby(const Program *p, u32 k)
 {
     u32 next = k + 1;
-    while (next < p->count && starts(p->text + p->code[next].text, "s_waitcnt "))
+    while (next < p->count && text_starts(p->text + p->code[next].text, "s_waitcnt "))
         next++;
-    return next + 1 < p->count && starts(p->text + p->code[next].text, "buffer_gl0_inv") &&
-           !starts(p->text + p->code[next + 1].text, "buffer_gl1_inv");
+    return next + 1 < p->count && text_starts(p->text + p->code[next].text, "buffer_gl0_inv") &&
+           !text_starts(p->text + p->code[next + 1].text, "buffer_gl1_inv");
 }

@@ -1,7 +1,7 @@
 /*
  * For each dword the last two stores (to its parts) and two loads since, of all work so far. Work is in order where a
- * stream, an event or a wait of the host puts it in order (hip/order_of_work.c); it is not looked at how it came to run.
- * What cannot be known hides a race and never makes one: signs that work gives through memory, and pages past the most.
+ * stream, an event or a wait of the host orders it (hip/streams/stream_order.c); how it happened to run is not considered.
+ * What is not known can hide a race but never invents one: signals through memory, and pages beyond the limit.
  */
 #include "checks/races/overlap.h"
 
@@ -84,7 +84,7 @@ static bool comes_before(const Overlap *o, const Touch *then, const Turn *now)
     return !then->id || then->id == now->id || now->known[p->stream] >= p->count;
 }
 
-/* Both touch the same bytes, not both atomically, and nothing puts one first. */
+/* Both touch the same bytes, not both atomically, and nothing orders them. */
 static bool meets(const Overlap *o, const Touch *then, const Touch *now, const Turn *t)
 {
     return then->mask & now->mask && !(then->signal && now->signal) && !comes_before(o, then, t);
@@ -114,7 +114,7 @@ static void keep_store(Cell *c, const Touch *now)
         c->load[k].mask &= ~now->mask;
 }
 
-/* One of two gives a sign, and the other looks for one: it may wait for it, before or after this moment. */
+/* One of two stores a signal and the other polls: it may wait for the signal, before or after this moment. */
 static void listen(Overlap *o, Turn *t, const Touch *then, const Touch *now)
 {
     bool sign = then->signal && now->signal && (then->learns || now->learns);

@@ -12,8 +12,8 @@ enum { MOST_STREAMS = 256 };
 typedef struct Turn {
     u32 stream, count, id;      /* id: as overlap_begin() gave it */
     u32 known[MOST_STREAMS];
-    bool talks;                 /* it gave a sign that the host may see, or saw one of other work: then nothing that
-                                 * comes after it is taken to be without order */
+    bool talks;                 /* it stored a signal that the host may see, or saw one of other work: then nothing that
+                                 * comes after it counts as unordered */
     bool (*host_sees)(u64 address);
 } Turn;
 

@@ -2,29 +2,29 @@
  * Who touched which dword last, and whether it is known to have happened before.
  *
  * For each dword: the last stores to its parts, or an atomic and the plain store before it, and two reads since, the
- * second one by another wave; so a store meets at least one read that is not its own wave's. Not looked at: scratch,
- * inputs, which nobody stores to, and the heap of malloc in kernels.
+ * second one by another wave; so a store is compared with at least one read of another wave. Not checked: scratch,
+ * inputs, to which no kernel stores, and the heap of malloc in kernels.
  */
 #include "checks/races/races.h"
-#include "checks/races/coherence.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "checks/observers.h"
-#include "run/wave.h"
+#include "checks/races/coherence.h"
+#include "checks/races/happens_before.h"
+#include "machine/lanes.h"
+#include "memory/arena.h"
+#include "run/kernel_code.h"
 
 enum {
     PAGE_BYTES = 4096, CELLS = PAGE_BYTES / 4,
-    MOST_PAGES = 8192,     /* 32 MiB of memory that kernels share, whose cells take sixteen times that */
+    MOST_PAGES = 8192,     /* 32 MiB of shared memory, whose cells take sixteen times as much */
     MOST_BUCKETS = 1024, MOST_PLACES = 4096,
 };
 
-/*
- * Sizes, as bits, of the atomic and volatile loads of a kernel: stores of that size which carry no marks may be atomic.
- * A kernel ends where nothing jumps beyond; of one that calls functions all of the program counts.
- */
-static u32 signal_sizes(const Program *p, const Note *notes, u64 entry)
+/* Sizes, as bits, of the atomic and volatile loads of a kernel: unmarked stores of that size may be atomic. A kernel ends
+ * after the last branch target; a kernel that calls functions counts as the whole program. */
+static u32 signal_sizes(const Program *p, const Annotation *annotations, u64 entry)
 {
     u32 first = p->index_of[(entry - p->address) / 4], last = first, sizes = 0;
     bool calls = false;
@@ -37,12 +37,12 @@ static u32 signal_sizes(const Program *p, const Note *notes, u64 entry)
             last++;
     }
     for (u32 k = calls ? 0 : first; k < p->count && (calls || k <= last); k++)
-        if (notes[k].sync & SYNC_ACCESS && p->code[k].row->detail[2] == ACCESS_LOAD)
+        if (annotations[k].sync & SYNC_ACCESS && p->code[k].row->detail[2] == ACCESS_LOAD)
             sizes |= p->code[k].row->bytes;
     return sizes;
 }
 
-Races *races_create(Memory *m, const Dispatch *d, const Note *notes)
+Races *races_create(Memory *m, const Dispatch *d, const Annotation *annotations)
 {
     Races *r = calloc(1, sizeof *r);
     if (!r)
@@ -53,16 +53,16 @@ Races *races_create(Memory *m, const Dispatch *d, const Note *notes)
     r->heap_bytes = d->heap_bytes;
     memory_arena(m, &r->base, &r->bytes);
     r->page_count = r->bytes / PAGE_BYTES + 1;
-    r->waves_per_group = group_wave_count(d);
+    r->waves_per_group = kernel_group_waves(d);
     u64 waves = groups * r->waves_per_group;
     r->buckets = waves < MOST_BUCKETS ? (u32)waves : MOST_BUCKETS;
     void *pages = mmap(NULL, r->page_count * sizeof *r->pages, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     r->pages = pages == MAP_FAILED ? NULL : pages;
-    r->sync = sync_table_create(MOST_PLACES);
-    r->notes = notes;
+    r->sync = happens_before_table_create(MOST_PLACES);
+    r->annotations = annotations;
     r->waits_release = coherence_of(d->program->arch) != COHERENCE_SC;
-    r->signal_sizes = signal_sizes(d->program, notes, d->kernel.entry);
+    r->signal_sizes = signal_sizes(d->program, annotations, d->kernel.entry);
     if (r->pages && r->sync)
         return r;
     races_destroy(r);
@@ -80,7 +80,7 @@ void races_destroy(Races *r)
         }
     if (r->pages)
         munmap(r->pages, r->page_count * sizeof *r->pages);
-    sync_table_destroy(r->sync);
+    happens_before_table_destroy(r->sync);
     free(r);
 }
 
@@ -101,18 +101,18 @@ static Partner partner_of(const Wave *w, const Races *r, const Entry *e)
         .load = e->how & BY_LOAD, .store = e->how & BY_STORE, .atomic = e->how & BY_SIGNAL};
 }
 
-/* Compilers move loads to where no line is; what the value is for still has one. */
+/* Compilers move loads to places without a line number; the use of the value still has one. */
 static void tell_use(const Wave *w, Finding *found)
 {
     const Program *p = w->program;
-    u32 use = first_use(p, w->worker->checks->notes, p->index_of[(found->fault.pc - p->address) / 4]);
+    u32 use = annotations_first_use(p, w->worker->checks->annotations, p->index_of[(found->fault.pc - p->address) / 4]);
     if (use == p->count)
         return;
     found->use = p->address + p->offset_of[use];
     memcpy(found->use_callers, found->fault.callers, sizeof found->use_callers);
 }
 
-/* A race is told at its read, if it has one, with the store as its partner. */
+/* A race is reported at its read, if it has one, with the store as its partner. */
 static void tell(Wave *w, const Fault *here, u8 how, const Entry *other)
 {
     Fault f = *here;
@@ -132,7 +132,7 @@ static void tell(Wave *w, const Fault *here, u8 how, const Entry *other)
         memcpy(f.workgroup, p.workgroup, sizeof f.workgroup);
         p = store;
     }
-    Finding *found = finding_at(w->worker, OUTCOME_RACE, f.pc, p.pc);
+    Finding *found = findings_at(w->worker, OUTCOME_RACE, f.pc, p.pc);
     if (found && found->count == 1) {
         found->fault = f;
         found->partner = p;
@@ -164,7 +164,7 @@ static u32 outermost_call(const Wave *w)
     return offset < p->bytes ? p->index_of[offset / 4] & NO_CALLER : NO_CALLER;
 }
 
-/* In LDS nothing marks an atomic load or store, unless it came by a flat address; volatile ones are no atomics there. */
+/* In LDS atomic loads and stores look like plain ones, unless they use a flat address; volatile ones are not atomics there. */
 static u16 sync_in_lds(const Inst *i, u16 sync, bool store)
 {
     if (i->row->family != FAMILY_FLAT || i->row->detail[2] == ACCESS_ATOMIC)
@@ -177,15 +177,15 @@ static u16 sync_in_lds(const Inst *i, u16 sync, bool store)
 static Act act_of(Wave *w, const Inst *i, AddressSpace space, u32 bytes, bool store)
 {
     Races *r = w->worker->checks->races;
-    const Order *o = &shadow_of(w)->order;
+    const HappensBefore *o = &shadow_of(w)->happens_before;
     u64 at = (u64)(i - w->program->code) <= w->program->count ? (u64)(i - w->program->code) : (u64)(w->at - w->program->code);
     bool lds = space == SPACE_LDS;
-    Act a = {.w = w, .i = i, .r = r, .space = space, .sync = r->notes[at].sync, .bytes = bytes,
+    Act a = {.w = w, .i = i, .r = r, .space = space, .sync = r->annotations[at].sync, .bytes = bytes,
              .began = lds ? w->shadow->began : 0, .table = lds ? w->shadow->lds_sync : r->sync};
     if (lds)
         a.sync = sync_in_lds(i, a.sync, store);
     bool atomic = store && i->row->detail[2] == ACCESS_ATOMIC;
-    a.entry = (Entry){.time = o->stamp, .wave = wave_number(r, w), .inst = (u32)at & NO_CALLER,
+    a.entry = (Entry){.time = o->stamp, .wave = happens_before_wave(r, w), .inst = (u32)at & NO_CALLER,
                       .caller = outermost_call(w)};
     a.entry.how = atomic ? BY_LOAD | BY_STORE : store ? BY_STORE : BY_LOAD;
     if (a.sync & SYNC_ACCESS) {
@@ -208,7 +208,7 @@ static bool harmless(u8 a, u8 b, bool same_group)
     return plain_load && (a | b) & BY_HABIT;
 }
 
-/* Two flags, as far as one can see: each stored by one lane, in a kernel that loads such ones atomically. */
+/* Probably two flags: each is stored by one lane, in a kernel that loads values of this size atomically. */
 static bool both_may_be_flags(const Act *a, const Entry *now, const Entry *other)
 {
     return now->how & other->how & MAY_SIGNAL && now->published && other->published && a->bytes & a->r->signal_sizes;
@@ -222,12 +222,12 @@ static void conflict(const Act *a, const Entry *now, u64 address, const Entry *o
     bool polls = (now->how & (BY_LOAD | BY_STORE | BY_SIGNAL)) == (BY_LOAD | BY_SIGNAL);
     if (polls && other->how & MAY_SIGNAL) {
         if (!other->published)
-            order_learn_from(r, a->w, other, is_near(a));
+            happens_before_learn_from(r, a->w, other, is_near(a));
         return;
     }
     if (both_may_be_flags(a, now, other))
         return;
-    Fault f = place_of(a->w, a->i, OUTCOME_RACE, a->space, now->lane, address, a->bytes, now->how & BY_STORE);
+    Fault f = findings_place(a->w, a->i, OUTCOME_RACE, a->space, now->lane, address, a->bytes, now->how & BY_STORE);
     if (!is_store(now->how) || !is_store(other->how)) {
         tell(a->w, &f, now->how, other);
     } else if (r->pending_count < MAX_PENDING) {
@@ -249,11 +249,11 @@ static void keep_read(const Act *a, Cell *c, const Entry *now)
             c->read[k].mask |= mask;
             return;
         }
-    bool first = order_knows(a->r, a->w, &c->read[0], a->began);
+    bool first = happens_before_knows(a->r, a->w, &c->read[0], a->began);
     c->read[first ? 0 : 1] = *now;
 }
 
-/* An atomic leaves a plain store in its place beside it: who was not told of that store still is not. */
+/* An atomic does not replace the record of a plain store: waves that do not know of that store still race with it. */
 static void keep_store(Cell *c, const Entry *now)
 {
     Entry *first = &c->write[0], *second = &c->write[1];
@@ -279,7 +279,7 @@ static inline bool meets(const Act *a, const Entry *now, const Entry *other)
     u32 waves = a->r->waves_per_group;
     return other->time > a->began && other->wave != now->wave && other->mask & now->mask &&
            !harmless(now->how, other->how, other->wave / waves == now->wave / waves) &&
-           !order_knows(a->r, a->w, other, a->began);
+           !happens_before_knows(a->r, a->w, other, a->began);
 }
 
 static void touch(const Act *a, Cell *c, const Entry *now, u64 address)
@@ -315,7 +315,7 @@ static void touch_lane(Act *a, u32 lane, u64 address)
 {
     bool loads = a->entry.how & BY_LOAD, signals = a->sync & SYNC_ACCESS;
     if (signals && loads && (!(a->entry.how & BY_STORE) || a->sync & SYNC_RETURNS))
-        order_learn(a->r, a->w, a->table, address, is_near(a));
+        happens_before_learn(a->r, a->w, a->table, address, is_near(a));
     for (u64 dword = address & ~3ull; dword < address + a->bytes; dword += 4) {
         Cell *c = a->space == SPACE_LDS ? &a->w->shadow->lds_cells[dword / 4] : global_cell(a->r, dword);
         Entry now = a->entry;
@@ -327,10 +327,10 @@ static void touch_lane(Act *a, u32 lane, u64 address)
             touch(a, c, &now, dword < address ? address : dword);
     }
     if (a->signals && a->entry.how & BY_STORE)
-        order_publish(a->r, a->w, a->table, address, !(a->sync & SYNC_GROUP));
+        happens_before_publish(a->r, a->w, a->table, address, !(a->sync & SYNC_GROUP));
 }
 
-/* Where stores carry no marks, one by a single lane may well be a flag. */
+/* Where atomic stores are not marked, a store by a single lane may be a flag. */
 static bool may_be_a_flag(const Act *a, u64 active)
 {
     return a->sync & SYNC_BUFFERED && a->space == SPACE_GLOBAL && !(active & (active - 1));
@@ -340,7 +340,7 @@ static bool may_be_a_flag(const Act *a, u64 active)
 
 static void tell_of_work(Wave *w, const Fault *f, const Overlapping *other)
 {
-    Finding *found = finding_at(w->worker, OUTCOME_RACE, f->pc, (u64)(uintptr_t)other->label + other->code);
+    Finding *found = findings_at(w->worker, OUTCOME_RACE, f->pc, (u64)(uintptr_t)other->label + other->code);
     if (!found || found->count > 1)
         return;
     found->fault = *f;
@@ -365,7 +365,7 @@ static void look_at_work(const Act *a, const u64 *address, u64 active)
         if (!(active >> l & 1) || address[l] - a->r->heap < a->r->heap_bytes || address[l] - d->dispatch_packet < record ||
             !overlap_touch(d->overlap, d->turn, address[l], a->bytes, how, code, &other))
             continue;
-        Fault f = place_of(a->w, a->i, OUTCOME_RACE, a->space, l, address[l], a->bytes, how.store);
+        Fault f = findings_place(a->w, a->i, OUTCOME_RACE, a->space, l, address[l], a->bytes, how.store);
         if (how.load || other.load || a->r->pending_count == MAX_PENDING) {
             tell_of_work(a->w, &f, &other);
             continue;
@@ -381,18 +381,18 @@ static void touch_all(Act *a, const u64 *address, u64 active)
 {
     a->signals = a->sync & SYNC_ACCESS || may_be_a_flag(a, active);
     a->entry.published = a->signals;
-    Order *o = &shadow_of(a->w)->order;
+    HappensBefore *o = &shadow_of(a->w)->happens_before;
     if (a->signals && a->entry.how & BY_STORE)
-        order_release_idle(a->r, o);
+        happens_before_release_idle(a->r, o);
     a->entry.time = o->stamp;
     u32 released = o->before_signals;
-    if (a->signals && a->entry.how & BY_STORE && released) /* who learns of the release knows of the signal as well */
+    if (a->signals && a->entry.how & BY_STORE && released) /* a wave that acquires the release knows the signal as well */
         a->entry.time = released;
     for (u32 l = 0; l < LANES; l++)
         if (active >> l & 1)
             touch_lane(a, l, address[l]);
     if (a->signals && a->entry.how & BY_STORE)
-        order_new_epoch(a->r, a->w);
+        happens_before_new_epoch(a->r, a->w);
 }
 
 void races_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
@@ -410,7 +410,7 @@ void races_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 by
     Act a = act_of(w, i, SPACE_GLOBAL, bytes, store);
     touch_all(&a, address, active);
     if (store && !(a.sync & SYNC_RETURNS))
-        shadow_of(w)->order.stores_pending = true;
+        shadow_of(w)->happens_before.stores_pending = true;
     if (w->worker->dispatch->turn)
         look_at_work(&a, address, active);
     if (is_store(a.entry.how) && !(a.sync & SYNC_ACCESS) && i->row->detail[2] == ACCESS_STORE) {
@@ -445,7 +445,7 @@ void races_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
 
 /* ---- after an instruction ---- */
 
-/* Lanes of one store whose value another lane of it replaced. */
+/* Lanes of a store whose value was overwritten by another lane of the same store. */
 static void lost_values(Wave *w, const Inst *i, Races *r)
 {
     u16 reg = r->stored_from;
@@ -466,7 +466,7 @@ static void lost_values(Wave *w, const Inst *i, Races *r)
                 continue;
             Act a = act_of(w, i, SPACE_GLOBAL, r->stored_bytes, true);
             a.entry.lane = (u8)winner;
-            Fault f = place_of(w, i, OUTCOME_RACE, SPACE_GLOBAL, l, r->stored[l], r->stored_bytes, true);
+            Fault f = findings_place(w, i, OUTCOME_RACE, SPACE_GLOBAL, l, r->stored[l], r->stored_bytes, true);
             tell(w, &f, a.entry.how, &a.entry);
             return;
         }
@@ -490,11 +490,11 @@ void races_after(Wave *w, const Inst *i)
     if (r->stored_lanes && w->stop != STOP_FAULT)
         lost_values(w, i, r);
     r->stored_lanes = 0;
-    u16 sync = r->notes[i - w->program->code].sync;
+    u16 sync = r->annotations[i - w->program->code].sync;
     if (sync & (SYNC_RELEASE | SYNC_WEAK) && !(sync & SYNC_CHANCE))
-        shadow_of(w)->order.before_signals = shadow_of(w)->order.stamp;
+        shadow_of(w)->happens_before.before_signals = shadow_of(w)->happens_before.stamp;
     if (sync & (SYNC_RELEASE | SYNC_WEAK))
-        order_release(r, w, sync & SYNC_RELEASE ? SURELY : PERHAPS);
+        happens_before_release(r, w, sync & SYNC_RELEASE ? DEFINITE : POSSIBLE);
     if (sync & SYNC_ACQUIRE)
-        order_acquire(r, w);
+        happens_before_acquire(r, w);
 }

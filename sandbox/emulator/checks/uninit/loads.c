@@ -1,10 +1,13 @@
 /* Loads of bytes that nothing has written, and stores that write them: global memory, LDS, scalar loads. */
-#include "checks/shadow.h"
-#include "checks/observers.h"
+#include "checks/uninit/loads.h"
+
+#include "checks/kernarg.h"
+#include "checks/uninit/registers.h"
+#include "memory/arena.h"
 
 static bool has_two_places(const Inst *i) { return i->row->family == FAMILY_LDS && i->row->modifiers & MOD_OFFSET01; }
 
-/* Loads and stores of two places in LDS come in two steps. */
+/* Loads and stores of two places in LDS are reported in two steps. */
 static bool is_second_place(const Wave *w, const Inst *i, const u32 *offset, u32 bytes)
 {
     u32 lane = exec_mask(w) ? (u32)__builtin_ctzll(exec_mask(w)) : 0, unit = bytes * i->row->detail[1];
@@ -32,16 +35,16 @@ static u16 stored_register(const Wave *w, const Inst *i, const u32 *offset, u32 
 /* What a lane's load brought. */
 typedef struct {
     u64 unset;         /* a bit for each byte */
-    bool mixed;        /* as part of a struct of which something is set */
-    const u8 *carried; /* the marks of its bytes, if what is unset was stored to LDS as it is */
-    const u8 *bits;    /* their unset bits then, or of bytes of which some bits are set; NULL: all of them */
+    bool partly_defined;        /* as part of a partly set struct */
+    const u8 *carried; /* the record of its bytes, if the uninitialised value was stored to LDS as it is */
+    const u8 *bits;    /* their unset bits then, or those of partly set bytes; NULL: all bits */
 } Brought;
 
 /* The unset bits of a dword, and what else is known of it. */
 static u32 dword_brought(const Brought *b, u32 k, u32 bytes, u32 *flags)
 {
     u32 bits = 0;
-    *flags = b->mixed && !b->carried ? MIXED : 0;
+    *flags = b->partly_defined && !b->carried ? PARTLY_DEFINED : 0;
     for (u32 n = 0; n < bytes; n++) {
         u32 at = 4 * k + n;
         if (!(b->unset >> at & 1))
@@ -55,7 +58,7 @@ static u32 dword_brought(const Brought *b, u32 k, u32 bytes, u32 *flags)
 
 static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 address, u32 bytes, u16 reg, Brought b)
 {
-    Origin from = {.load = place_of(w, i, OUTCOME_UNINITIALISED_READ, space, lane, address, bytes, false)};
+    Origin from = {.load = findings_place(w, i, OUTCOME_UNINITIALISED_READ, space, lane, address, bytes, false)};
     u32 first = (u32)__builtin_ctzll(b.unset), width = bytes < 4 ? bytes : 4, run = 1;
     while ((first + run) % width && b.unset >> (first + run) & 1)
         run++;
@@ -63,15 +66,15 @@ static void loaded(Wave *w, const Inst *i, AddressSpace space, u32 lane, u64 add
     from.load.bytes = run;
     if (b.carried)
         from = w->shadow->lds_origins.known[(b.carried[first] & KEPT_NUMBER) - LDS_CARRIED];
-    if (reg == 0xffff) { /* computed with at once (atomics), or moved to LDS */
-        report_finding(w, &from.load, NULL);
+    if (reg == 0xffff) { /* used in a computation at once (atomics), or moved to LDS */
+        findings_report(w, &from.load, NULL);
         return;
     }
     for (u32 k = 0; 4 * k < bytes; k++) {
         u32 flags, bits = dword_brought(&b, k, width, &flags);
-        Part p = {bits, blank_if_all(bits, flags, width), width, space == SPACE_GLOBAL ? address : 0, bytes};
+        Part p = {bits, undefined_if_all(bits, flags, width), width, space == SPACE_GLOBAL ? address : 0, bytes};
         if (bits)
-            taint_load(w, i, &from, (u16)(reg + k), 1ull << lane, p);
+            uninit_load(w, i, &from, (u16)(reg + k), 1ull << lane, p);
     }
 }
 
@@ -93,7 +96,7 @@ static void extent(const u64 *address, u64 active, u32 bytes, u64 *low, u64 *siz
     *size = high + bytes - *low;
 }
 
-enum { AT_ONCE = 4096 }; /* bytes that are looked at as one range */
+enum { AT_ONCE = 4096 }; /* bytes that are checked as one range */
 
 static void store_to_input(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes)
 {
@@ -103,8 +106,8 @@ static void store_to_input(Wave *w, const Inst *i, const u64 *address, u64 activ
     bool argument = address[lane] - d->kernarg < d->kernarg_bytes;
     if (!argument && (!memory_span(w->worker->memory, address[lane], bytes, &span) || !span.input))
         return;
-    Fault f = place_of(w, i, OUTCOME_INPUT_MODIFIED, SPACE_GLOBAL, lane, address[lane], bytes, true);
-    report_finding(w, &f, NULL);
+    Fault f = findings_place(w, i, OUTCOME_INPUT_MODIFIED, SPACE_GLOBAL, lane, address[lane], bytes, true);
+    findings_report(w, &f, NULL);
 }
 
 static bool some_bit_set(Memory *m, u64 word)
@@ -116,29 +119,29 @@ static bool some_bit_set(Memory *m, u64 word)
     return unset != 15;
 }
 
-/* Lanes that loaded what is unset with what is set, as from structs; bytes and halves count as part of their word. Where
- * one lane alone did so, at the end of what others found set, it is an array that ends there. */
-static u64 mixed_lanes(Memory *m, const u64 *unset, const u64 *address, u64 active, u32 bytes)
+/* Lanes that loaded unset bytes together with set ones, as from structs; bytes and halves count as part of their word. If
+ * only one lane did, at the end of what other lanes found set, then an array ends there. */
+static u64 partly_defined_lanes(Memory *m, const u64 *unset, const u64 *address, u64 active, u32 bytes)
 {
-    u64 whole = bytes < 64 ? (1ull << bytes) - 1 : ~0ull, mixed = 0, set = 0;
+    u64 whole = bytes < 64 ? (1ull << bytes) - 1 : ~0ull, partly_defined = 0, set = 0;
     for (u32 l = 0; bytes < 4 && l < LANES; l++)
-        mixed |= (u64)(unset[l] && some_bit_set(m, address[l] & ~3ull)) << l;
+        partly_defined |= (u64)(unset[l] && some_bit_set(m, address[l] & ~3ull)) << l;
     if (bytes < 4)
-        return mixed;
+        return partly_defined;
     for (u32 l = 0; l < LANES; l++) {
-        mixed |= (u64)(unset[l] && unset[l] != whole) << l;
+        partly_defined |= (u64)(unset[l] && unset[l] != whole) << l;
         set |= (u64)(active >> l & 1 && !unset[l]) << l;
     }
-    if (!set || !mixed || mixed & (mixed - 1))
-        return mixed;
-    u32 last = (u32)__builtin_ctzll(mixed);
+    if (!set || !partly_defined || partly_defined & (partly_defined - 1))
+        return partly_defined;
+    u32 last = (u32)__builtin_ctzll(partly_defined);
     bool ends = ((unset[last] | (unset[last] - 1)) & whole) == whole;
     for (u32 l = 0; l < LANES; l++)
         ends &= !(set >> l & 1) || address[l] < address[last];
-    return ends ? 0 : mixed;
+    return ends ? 0 : partly_defined;
 }
 
-/* Of each unset byte its unset bits. False: all of all. */
+/* The unset bits of each unset byte. False: all bits of all of them. */
 static bool bits_unset(Memory *m, u64 address, u64 unset, u32 bytes, u8 *bits)
 {
     bool partial = false;
@@ -149,7 +152,7 @@ static bool bits_unset(Memory *m, u64 address, u64 unset, u32 bytes, u8 *bits)
     return partial;
 }
 
-/* What is loaded may be unset; what is stored is set. */
+/* A load may read unset bytes; a store sets them. */
 static void unset_touched(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
 {
     Memory *m = w->worker->memory;
@@ -164,43 +167,43 @@ static void unset_touched(Wave *w, const Inst *i, const u64 *address, u64 active
         unset[l] = active >> l & 1 ? memory_unset(m, address[l], bytes) : 0;
         lanes |= (u64)(unset[l] != 0) << l;
     }
-    u64 mixed = load && lanes ? taint_parts(w, address, lanes, mixed_lanes(m, unset, address, active, bytes), bytes) : 0;
+    u64 partly_defined = load && lanes ? uninit_parts(w, address, lanes, partly_defined_lanes(m, unset, address, active, bytes), bytes) : 0;
     for (u32 l = 0; l < LANES; l++) {
         u8 bits[64];
         bool partial = unset[l] && load && bits_unset(m, address[l], unset[l], bytes, bits);
         if (unset[l] && load)
             loaded(w, i, SPACE_GLOBAL, l, address[l], bytes, reg,
-                   (Brought){unset[l], mixed >> l & 1 || partial, NULL, partial ? bits : NULL});
+                   (Brought){unset[l], partly_defined >> l & 1 || partial, NULL, partial ? bits : NULL});
         if (unset[l] && store)
             memory_set_unset(m, address[l], bytes, false);
     }
 }
 
-/* What is copied as it is stays as unset as it was. */
+/* A plain copy keeps the unset bits of its source. */
 static void copy_unset(Wave *w, const Inst *i, u16 reg, const u64 *address, u64 active, u32 bytes)
 {
     for (u32 l = 0; l < LANES; l++) {
         u8 copied[64] = {0};
         if (active >> l & 1)
-            taint_copied(w, i, reg, address[l], bytes, l, copied);
+            uninit_copied(w, i, reg, address[l], bytes, l, copied);
         for (u32 b = 0; b < bytes; b++)
             if (copied[b])
                 memory_set_unset_bits(w->worker->memory, address[l] + b, copied[b]);
     }
 }
 
-void check_unset_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
+void uninit_check_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
 {
     if (!active)
         return;
     if (store)
         store_to_input(w, i, address, active, bytes);
     else
-        check_arguments(w, i, SPACE_GLOBAL, address, active, bytes);
-    bool carries = store && i->row->detail[2] == ACCESS_STORE && taint_pending(w);
+        kernarg_check(w, i, SPACE_GLOBAL, address, active, bytes);
+    bool carries = store && i->row->detail[2] == ACCESS_STORE && uninit_pending(w);
     u16 from = carries ? stored_register(w, i, NULL, bytes) : 0;
     if (carries)
-        taint_stored(w, i, from, address, bytes, active);
+        uninit_stored(w, i, from, address, bytes, active);
     unset_touched(w, i, address, active, bytes, store);
     if (carries)
         copy_unset(w, i, from, address, active, bytes);
@@ -224,15 +227,15 @@ static void set_in_lds(GroupShadow *g, u32 offset, u32 bytes)
     memset(g->lds_unset + offset, 0, bytes);
 }
 
-/* The marks of these bytes, if the first that is unset was stored here so; else NULL. */
-static const u8 *carried_marks(const GroupShadow *g, u32 offset, u64 unset)
+/* The record of these bytes, if the first unset one was stored to LDS as it is; else NULL. */
+static const u8 *carried_bits(const GroupShadow *g, u32 offset, u64 unset)
 {
-    const u8 *marks = &g->lds_unset[offset];
-    return (marks[__builtin_ctzll(unset)] & KEPT_NUMBER) >= LDS_CARRIED ? marks : NULL;
+    const u8 *bits_known = &g->lds_unset[offset];
+    return (bits_known[__builtin_ctzll(unset)] & KEPT_NUMBER) >= LDS_CARRIED ? bits_known : NULL;
 }
 
-/* Some of what the lane loads is set, of two places side by side as well. */
-static bool mixed_in_lds(const GroupShadow *g, const Inst *i, u32 offset, u32 bytes, bool second)
+/* The lane loads some set bytes; two adjacent places count as one. */
+static bool partly_defined_in_lds(const GroupShadow *g, const Inst *i, u32 offset, u32 bytes, bool second)
 {
     bool side_by_side = has_two_places(i) && i->row->detail[1] == 1 && i->offset1 == i->offset + 1;
     u32 size = side_by_side ? 2 * bytes : bytes < 4 ? 4 : bytes;
@@ -241,13 +244,13 @@ static bool mixed_in_lds(const GroupShadow *g, const Inst *i, u32 offset, u32 by
     return (u32)__builtin_popcountll(unset_in_lds(g, offset, size)) < size;
 }
 
-void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store)
+void uninit_check_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store)
 {
     GroupShadow *g = w->shadow;
     bool load = !store || computes(i);
     if (!active)
         return;
-    bool carries = store && i->row->detail[2] == ACCESS_STORE && taint_pending(w);
+    bool carries = store && i->row->detail[2] == ACCESS_STORE && uninit_pending(w);
     if (!g->lds_left && !carries)
         return;
     u16 reg = load ? loaded_register(w, i, offset, bytes) : 0xffff;
@@ -258,35 +261,35 @@ void check_unset_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 
         u64 unset = load ? unset_in_lds(g, offset[l], bytes) : 0;
         if (unset)
             loaded(w, i, SPACE_LDS, l, offset[l], bytes, reg,
-                   (Brought){unset, mixed_in_lds(g, i, offset[l], bytes, second), carried_marks(g, offset[l], unset),
-                             carried_marks(g, offset[l], unset) ? &g->lds_bits[offset[l]] : NULL});
+                   (Brought){unset, partly_defined_in_lds(g, i, offset[l], bytes, second), carried_bits(g, offset[l], unset),
+                             carried_bits(g, offset[l], unset) ? &g->lds_bits[offset[l]] : NULL});
         if (store)
             set_in_lds(g, offset[l], bytes);
     }
     if (carries)
-        taint_shared(w, i, stored_register(w, i, offset, bytes), offset, active, bytes);
+        uninit_shared(w, i, stored_register(w, i, offset, bytes), offset, active, bytes);
 }
 
-void check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes)
+void uninit_check_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u32 bytes)
 {
     u16 reg = loaded_register(w, i, offset, bytes);
     for (u32 l = 0; l < LANES; l++) {
         if (!(lanes >> l & 1))
             continue;
-        Origin from = {.load = place_of(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_LDS, l, offset[l], bytes, false)};
+        Origin from = {.load = findings_place(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_LDS, l, offset[l], bytes, false)};
         for (u32 k = 0; k < (bytes + 3) / 4; k++)
-            taint_load(w, i, &from, (u16)(reg + k), 1ull << l, (Part){.bits = ~0u, .flags = BLANK, .width = 4});
+            uninit_load(w, i, &from, (u16)(reg + k), 1ull << l, (Part){.bits = ~0u, .flags = UNDEFINED, .width = 4});
     }
 }
 
-void check_unset_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
+void uninit_check_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
 {
     const Memory *m = w->worker->memory;
-    check_arguments(w, i, SPACE_SCALAR, (u64[LANES]){address}, 1, bytes);
+    kernarg_check(w, i, SPACE_SCALAR, (u64[LANES]){address}, 1, bytes);
     if (!memory_any_unset(m, address, bytes))
         return;
     u64 unset = memory_unset(m, address, bytes);
     if (unset)
         loaded(w, i, SPACE_SCALAR, 0, address, bytes, i->sdst,
-               (Brought){.unset = unset, .mixed = (u32)__builtin_popcountll(unset) < bytes});
+               (Brought){.unset = unset, .partly_defined = (u32)__builtin_popcountll(unset) < bytes});
 }

@@ -1,34 +1,38 @@
 /*
- * Unset values on their way between memory and registers. What instructions make of them: taint_flow.c.
+ * Uninitialised values on their way between memory and registers. What instructions do with them: propagate.c.
  *
- * That a load brings unset bytes along is no mistake: vectors have spare elements, structures padding, compilers load
+ * Loading unset bytes is not a mistake: vectors have spare elements, structures padding, compilers load
  * early what only some lanes need, and block-wide scans compute on lanes beyond their last item. It is one as soon as
- * something that shows depends on such a value: a branch, an address, a store to memory, an atomic. Until then what is
- * computed with it is as unset as it is itself, lane by lane, in registers, LDS and scratch.
- * What was told once counts as set, so that one mistake is one finding.
+ * early what only some lanes need, and block-wide scans compute on lanes beyond their last item. It is a mistake when an
+ * observable effect depends on such a value: a branch, an address, a store to memory, an atomic. Until then, what is
+ * computed from it is unset too, lane by lane, in registers, LDS and scratch.
+ * early what only some lanes need, and block-wide scans compute on lanes beyond their last item. It is one as soon as
+ * What was reported once counts as set, so that one mistake is one finding.
  */
 #include "checks/uninit/registers.h"
 
 #include <stdlib.h>
 
-static Taint *taint_of(Wave *w)
+#include "machine/lanes.h"
+
+static Uninit *uninit_of(Wave *w)
 {
     WaveShadow *s = shadow_of(w);
-    if (!s->taint)
-        s->taint = calloc(1, sizeof *s->taint);
-    return s->taint;
+    if (!s->uninit)
+        s->uninit = calloc(1, sizeof *s->uninit);
+    return s->uninit;
 }
 
-void taint_destroy(Taint *t)
+void uninit_destroy(Uninit *t)
 {
     if (t)
         free(t->scratch);
     free(t);
 }
 
-bool taint_pending(const Wave *w)
+bool uninit_pending(const Wave *w)
 {
-    const Taint *t = shadow_of(w)->taint;
+    const Uninit *t = shadow_of(w)->uninit;
     return t && (t->live || t->spilled);
 }
 
@@ -46,7 +50,7 @@ static u8 origin_for(Origins *o, const Origin *from)
     return (u8)k;
 }
 
-/* ---- marks ---- */
+/* ---- unset bits ---- */
 
 static u64 marked_lanes(const u32 *row)
 {
@@ -58,17 +62,17 @@ static u64 marked_lanes(const u32 *row)
     return lanes;
 }
 
-void settle(Taint *t, u32 reg)
+void uninit_settle(Uninit *t, u32 reg)
 {
     u64 lanes = is_scalar(reg) ? (t->scalar[reg] ? ~0ull : 0) : marked_lanes(t->vector[reg - FIRST_VGPR]);
     t->live += (lanes != 0) - (t->lanes[reg] != 0);
     t->lanes[reg] = lanes;
-    t->blank[reg] &= lanes;
-    t->mixed[reg] &= lanes;
+    t->undefined[reg] &= lanes;
+    t->partly_defined[reg] &= lanes;
     t->placed[reg] &= lanes;
 }
 
-void mark(Taint *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin)
+void uninit_set(Uninit *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin)
 {
     if (!bits || !lanes)
         return;
@@ -76,14 +80,14 @@ void mark(Taint *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin)
         t->scalar[reg] |= bits;
     for (u32 l = 0; !is_scalar(reg) && l < LANES; l++)
         t->vector[reg - FIRST_VGPR][l] |= lanes >> l & 1 ? bits : 0;
-    t->blank[reg] |= flags & BLANK ? lanes : 0;
-    t->mixed[reg] |= flags & MIXED ? lanes : 0;
+    t->undefined[reg] |= flags & UNDEFINED ? lanes : 0;
+    t->partly_defined[reg] |= flags & PARTLY_DEFINED ? lanes : 0;
     t->placed[reg] |= flags & PLACED ? lanes : 0;
     t->origin[reg] = origin;
-    settle(t, reg);
+    uninit_settle(t, reg);
 }
 
-void clear(Taint *t, u32 reg, u32 bits, u64 lanes)
+void uninit_clear(Uninit *t, u32 reg, u32 bits, u64 lanes)
 {
     if (!lanes_of(t, reg))
         return;
@@ -91,23 +95,23 @@ void clear(Taint *t, u32 reg, u32 bits, u64 lanes)
         t->scalar[reg] &= ~bits;
     for (u32 l = 0; !is_scalar(reg) && l < LANES; l++)
         t->vector[reg - FIRST_VGPR][l] &= lanes >> l & 1 ? ~bits : ~0u;
-    t->blank[reg] &= ~lanes;
-    t->mixed[reg] &= ~lanes;
+    t->undefined[reg] &= ~lanes;
+    t->partly_defined[reg] &= ~lanes;
     t->placed[reg] &= ~lanes;
-    settle(t, reg);
+    uninit_settle(t, reg);
 }
 
-void take_marks(const Taint *t, u32 reg, Marks *m)
+void uninit_take(const Uninit *t, u32 reg, DefinedBits *m)
 {
     for (u32 l = 0; l < LANES; l++)
         m->bits[l] = bits_of_lane(t, reg, l);
-    m->blank = t->blank[reg];
-    m->mixed = t->mixed[reg];
+    m->undefined = t->undefined[reg];
+    m->partly_defined = t->partly_defined[reg];
     m->placed = t->placed[reg];
     m->origin = t->origin[reg];
 }
 
-void put_marks(Taint *t, u32 reg, u64 lanes, const Marks *m)
+void uninit_put(Uninit *t, u32 reg, u64 lanes, const DefinedBits *m)
 {
     u64 unset = marked_lanes(m->bits) & lanes;
     if (!unset && !lanes_of(t, reg))
@@ -116,47 +120,47 @@ void put_marks(Taint *t, u32 reg, u64 lanes, const Marks *m)
         t->scalar[reg] = m->bits[0];
     else
         put_masked(t->vector[reg - FIRST_VGPR], m->bits, lanes);
-    t->blank[reg] = (t->blank[reg] & ~lanes) | (m->blank & lanes);
-    t->mixed[reg] = (t->mixed[reg] & ~lanes) | (m->mixed & lanes);
+    t->undefined[reg] = (t->undefined[reg] & ~lanes) | (m->undefined & lanes);
+    t->partly_defined[reg] = (t->partly_defined[reg] & ~lanes) | (m->partly_defined & lanes);
     t->placed[reg] = (t->placed[reg] & ~lanes) | (m->placed & lanes);
     t->origin[reg] = unset ? m->origin : t->origin[reg];
-    settle(t, reg);
+    uninit_settle(t, reg);
 }
 
-u64 mask_marks(const Wave *w, const Taint *t, u32 reg)
+u64 uninit_mask_bits(const Wave *w, const Uninit *t, u32 reg)
 {
     return w->wave32 ? t->scalar[reg] : pair(t->scalar[reg], t->scalar[reg + 1]);
 }
 
-void put_mask_marks(const Wave *w, Taint *t, u32 reg, u64 lanes, u8 origin)
+void uninit_put_mask(const Wave *w, Uninit *t, u32 reg, u64 lanes, u8 origin)
 {
     for (u32 k = 0; k < (w->wave32 ? 1u : 2u); k++) {
         t->scalar[reg + k] = (u32)(lanes >> 32 * k);
-        t->blank[reg + k] = t->mixed[reg + k] = t->placed[reg + k] = 0;
+        t->undefined[reg + k] = t->partly_defined[reg + k] = t->placed[reg + k] = 0;
         t->origin[reg + k] = origin;
-        settle(t, reg + k);
+        uninit_settle(t, reg + k);
     }
 }
 
-void used(Wave *w, const Inst *i, Taint *t, u32 reg)
+void uninit_used(Wave *w, const Inst *i, Uninit *t, u32 reg)
 {
     const Origin *from = &t->origins.known[t->origin[reg]];
-    Place here = place_in_code(w, i);
-    report_finding(w, &from->load, from->use.at ? &from->use : &here);
-    clear(t, reg, ~0u, ~0ull);
+    Place here = findings_code_place(w, i);
+    findings_report(w, &from->load, from->use.at ? &from->use : &here);
+    uninit_clear(t, reg, ~0u, ~0ull);
 }
 
-void note_use(const Wave *w, const Inst *i, Taint *t, u8 origin)
+void uninit_record_use(const Wave *w, const Inst *i, Uninit *t, u8 origin)
 {
     Origin *from = &t->origins.known[origin];
     if (!from->use.at)
-        from->use = place_in_code(w, i);
+        from->use = findings_code_place(w, i);
 }
 
 /* ---- loads ---- */
 
-/* What came into a register, of `width` bytes. A sign goes on above them; a half of a register does not fill it. */
-static void mark_loaded(Taint *t, const Inst *i, u32 reg, u64 lanes, u32 bits, u32 flags, u32 width, u8 origin)
+/* What was loaded into a register, of `width` bytes. A sign fills the bytes above them; a half does not fill the register. */
+static void set_loaded(Uninit *t, const Inst *i, u32 reg, u64 lanes, u32 bits, u32 flags, u32 width, u8 origin)
 {
     const char *name = i->row->mnemonic;
     bool sign = width < 4 && (strstr(name, "_sbyte") || strstr(name, "_sshort") || strstr(name, "_i8") ||
@@ -164,12 +168,12 @@ static void mark_loaded(Taint *t, const Inst *i, u32 reg, u64 lanes, u32 bits, u
     bool half = strstr(name, "d16");
     if (sign && bits >> (8 * width - 1) & 1)
         bits |= (half ? 0xffff : ~0u) & ~((1u << 8 * width) - 1);
-    mark(t, reg, lanes, strstr(name, "d16_hi") ? bits << 16 : bits, half ? flags & ~(u32)BLANK : flags, origin);
+    uninit_set(t, reg, lanes, strstr(name, "d16_hi") ? bits << 16 : bits, half ? flags & ~(u32)UNDEFINED : flags, origin);
 }
 
-void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p)
+void uninit_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p)
 {
-    Taint *t = taint_of(w);
+    Uninit *t = uninit_of(w);
     if (!t || !is_register(reg))
         return;
     u8 origin = origin_for(&t->origins, from);
@@ -178,24 +182,24 @@ void taint_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bi
         t->loaded[origin].bytes = p.bytes;
         p.flags |= PLACED;
     }
-    mark_loaded(t, i, reg, is_scalar(reg) ? ~0ull : lane_bit, p.bits, p.flags, p.width, origin);
+    set_loaded(t, i, reg, is_scalar(reg) ? ~0ull : lane_bit, p.bits, p.flags, p.width, origin);
     if (w->stop == STOP_NONE)
-        w->stop = STOP_MODE; /* to the loop that looks at every instruction */
+        w->stop = STOP_MODE; /* to the loop that checks every instruction */
 }
 
 /* ---- stores to global memory ---- */
 
-/* Lanes of which nothing that was set is in a register. */
-static u64 unset_alone(const Taint *t, u32 reg)
+/* Lanes whose register holds no set bits. */
+static u64 unset_alone(const Uninit *t, u32 reg)
 {
-    u64 lanes = t->blank[reg];
+    u64 lanes = t->undefined[reg];
     for (u32 l = 0; l < LANES; l++)
         lanes |= (u64)(bytes_of(bits_of_lane(t, reg, l)) == ALL_BYTES) << l;
     return lanes;
 }
 
-/* Lanes of which one of these bytes is unset. */
-static u64 unset_in(const Taint *t, u32 reg, u32 bytes)
+/* Lanes in which one of these bytes is unset. */
+static u64 unset_in(const Uninit *t, u32 reg, u32 bytes)
 {
     u64 lanes = 0;
     for (u32 l = 0; l < LANES; l++)
@@ -204,23 +208,23 @@ static u64 unset_in(const Taint *t, u32 reg, u32 bytes)
 }
 
 /* Lanes that store something set. */
-static u64 stores_set(const Taint *t, u32 reg, u32 bytes)
+static u64 stores_set(const Uninit *t, u32 reg, u32 bytes)
 {
     u64 lanes = 0;
     for (u32 k = 0; 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++)
         for (u32 l = 0; l < LANES; l++)
-            lanes |= (u64)(bits_of_lane(t, reg + k, l) != ~0u && !(t->blank[reg + k] >> l & 1)) << l;
+            lanes |= (u64)(bits_of_lane(t, reg + k, l) != ~0u && !(t->undefined[reg + k] >> l & 1)) << l;
     return lanes;
 }
 
 static bool goes_on(u64 end, u64 address, u32 bytes)
 {
-    enum { BLOCK = 16 };         /* structs are aligned to that at most, as a rule */
+    enum { BLOCK = 16 };         /* the largest usual alignment of structs */
     return address <= end && address + bytes >= end && address / BLOCK == (end - 1) / BLOCK;
 }
 
-/* Lanes of which this follows on the last that had something set and something unset in it: compilers take structs
- * apart, also where what is left is padding alone. */
+/* Lanes whose access directly follows a partly set one: compilers split structs, even when the remainder is only
+ * padding. */
 static u64 lanes_going_on(const u64 *ends, const u64 *address, u32 bytes)
 {
     u64 lanes = 0;
@@ -229,39 +233,39 @@ static u64 lanes_going_on(const u64 *ends, const u64 *address, u32 bytes)
     return lanes;
 }
 
-static void note_ends(u64 *ends, const u64 *address, u64 lanes, u32 bytes)
+static void annotate_ends(u64 *ends, const u64 *address, u64 lanes, u32 bytes)
 {
     for (u32 l = 0; l < LANES; l++)
         ends[l] = lanes >> l & 1 ? address[l] + bytes : ends[l];
 }
 
-u64 taint_parts(Wave *w, const u64 *address, u64 unset, u64 mixed, u32 bytes)
+u64 uninit_parts(Wave *w, const u64 *address, u64 unset, u64 partly_defined, u32 bytes)
 {
-    Taint *t = bytes < 4 ? NULL : taint_of(w);
+    Uninit *t = bytes < 4 ? NULL : uninit_of(w);
     if (!t)
-        return mixed;
-    mixed |= unset & lanes_going_on(t->loaded_end, address, bytes);
-    note_ends(t->loaded_end, address, mixed, bytes);
-    return mixed;
+        return partly_defined;
+    partly_defined |= unset & lanes_going_on(t->loaded_end, address, bytes);
+    annotate_ends(t->loaded_end, address, partly_defined, bytes);
+    return partly_defined;
 }
 
-static u64 mixed_in_any(const Taint *t, u16 reg, u32 bytes)
+static u64 partly_defined_in_any(const Uninit *t, u16 reg, u32 bytes)
 {
     u64 lanes = 0;
     for (u32 k = 0; 4 * k < bytes; k++)
-        lanes |= t->mixed[reg + k];
+        lanes |= t->partly_defined[reg + k];
     return lanes;
 }
 
-/* What is stored where it was loaded, with bits of it changed, or lanes of the instruction alone, shows nothing: so do
- * bit-fields come to be. */
-static bool in_place(const Taint *t, u32 reg, u32 lane, u64 address)
+/* A store to the place of the load, with some bits changed or some lanes only, is not a use: this is how bit-fields are
+ * written. */
+static bool in_place(const Uninit *t, u32 reg, u32 lane, u64 address)
 {
     const Loaded *from = &t->loaded[t->origin[reg]];
     return t->placed[reg] >> lane & 1 && address - from->address[lane] < from->bytes;
 }
 
-static u64 lanes_in_place(const Taint *t, u32 reg, const u64 *address, u32 offset)
+static u64 lanes_in_place(const Uninit *t, u32 reg, const u64 *address, u32 offset)
 {
     u64 lanes = 0;
     for (u32 l = 0; t->placed[reg] && l < LANES; l++)
@@ -269,26 +273,26 @@ static u64 lanes_in_place(const Taint *t, u32 reg, const u64 *address, u32 offse
     return lanes;
 }
 
-/* Structs are copied as they are: what was loaded with something set, and is stored so again, is padding or a member that
- * is not in use. Compilers copy the gaps between members that change in pieces of their own. */
-void taint_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes)
+/* Structs are copied as they are: a value that was loaded partly set and is stored unchanged is padding or an unused
+ * member. Compilers copy the gaps between changed members separately. */
+void uninit_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes)
 {
-    Taint *t = shadow_of(w)->taint;
+    Uninit *t = shadow_of(w)->uninit;
     if (!t || !t->live || reg + (bytes + 3) / 4 > REGISTER_NUMBERS)
         return;
     u64 copied = stores_set(t, reg, bytes) | lanes_going_on(t->copied_end, address, bytes);
     if (bytes >= 4)
-        note_ends(t->copied_end, address, copied & lanes & mixed_in_any(t, reg, bytes), bytes);
+        annotate_ends(t->copied_end, address, copied & lanes & partly_defined_in_any(t, reg, bytes), bytes);
     for (u32 k = 0; 4 * k < bytes; k++) {
         u64 unset = bytes < 4 ? unset_in(t, reg, moved_bytes(i, bytes)) : unset_alone(t, reg + k);
-        unset &= ~(t->mixed[reg + k] & (bytes < 4 ? ~0ull : copied)) & ~lanes_in_place(t, reg + k, address, 4 * k);
+        unset &= ~(t->partly_defined[reg + k] & (bytes < 4 ? ~0ull : copied)) & ~lanes_in_place(t, reg + k, address, 4 * k);
         if (unset & lanes)
-            used(w, i, t, reg + k);
+            uninit_used(w, i, t, reg + k);
     }
 }
 
-/* The unset bits of a lane's dword as far as it is stored, `width` bytes of it. */
-static u32 bits_stored(const Taint *t, const Inst *i, u32 reg, u32 lane, u32 width)
+/* The unset bits of the part of a lane's dword that is stored, `width` bytes of it. */
+static u32 bits_stored(const Uninit *t, const Inst *i, u32 reg, u32 lane, u32 width)
 {
     u32 stored = moved_bytes(i, width);
     return (bits_of_lane(t, reg, lane) & bits_of(stored)) >> (stored & 1 ? 0 : 16);
@@ -296,11 +300,11 @@ static u32 bits_stored(const Taint *t, const Inst *i, u32 reg, u32 lane, u32 wid
 
 static u32 width_at(u32 k, u32 bytes) { return bytes - 4 * k < 4 ? bytes - 4 * k : 4; }
 
-void taint_copied(const Wave *w, const Inst *i, u16 reg, u64 address, u32 bytes, u32 lane, u8 *bits)
+void uninit_copied(const Wave *w, const Inst *i, u16 reg, u64 address, u32 bytes, u32 lane, u8 *bits)
 {
-    const Taint *t = shadow_of(w)->taint;
+    const Uninit *t = shadow_of(w)->uninit;
     for (u32 k = 0; t && t->live && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
-        if (!(flags_of_lane(t, reg + k, lane) & MIXED) && !in_place(t, reg + k, lane, address + 4 * k))
+        if (!(flags_of_lane(t, reg + k, lane) & PARTLY_DEFINED) && !in_place(t, reg + k, lane, address + 4 * k))
             continue;
         u32 unset = bits_stored(t, i, reg + k, lane, width_at(k, bytes));
         memcpy(bits + 4 * k, &unset, width_at(k, bytes));
@@ -309,10 +313,10 @@ void taint_copied(const Wave *w, const Inst *i, u16 reg, u64 address, u32 bytes,
 
 /* ---- LDS ---- */
 
-void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes)
+void uninit_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes)
 {
     GroupShadow *g = w->shadow;
-    const Taint *t = shadow_of(w)->taint;
+    const Uninit *t = shadow_of(w)->uninit;
     for (u32 k = 0; t && t->live && 4 * k < bytes && reg + k < REGISTER_NUMBERS; k++) {
         u64 lanes = lanes_of(t, reg + k) & active;
         if (!lanes)
@@ -334,14 +338,14 @@ void taint_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active
 
 /* ---- scratch ---- */
 
-static Kept *kept_in_scratch(Wave *w, Taint *t, u32 lane, u64 at)
+static Kept *kept_in_scratch(Wave *w, Uninit *t, u32 lane, u64 at)
 {
     if (!t->scratch)
         t->scratch = calloc(LANES * (size_t)w->scratch_bytes + 1, sizeof *t->scratch);
     return t->scratch && at < w->scratch_bytes ? &t->scratch[lane * (u64)w->scratch_bytes + at] : NULL;
 }
 
-static void spill_lane(Wave *w, const Inst *i, Taint *t, u32 reg, u32 lane, u64 at, u32 width)
+static void spill_lane(Wave *w, const Inst *i, Uninit *t, u32 reg, u32 lane, u64 at, u32 width)
 {
     u32 unset = bits_stored(t, i, reg, lane, width), flags = flags_of_lane(t, reg, lane);
     for (u32 b = 0; b < width; b++) {
@@ -352,7 +356,7 @@ static void spill_lane(Wave *w, const Inst *i, Taint *t, u32 reg, u32 lane, u64 
     }
 }
 
-static void spill(Wave *w, const Inst *i, Taint *t, const u32 *offset, u64 active, u32 bytes)
+static void spill(Wave *w, const Inst *i, Uninit *t, const u32 *offset, u64 active, u32 bytes)
 {
     u16 reg = i->source[2];
     for (u32 k = 0; 4 * k < bytes && reg < REGISTER_NUMBERS && reg + k < REGISTER_NUMBERS; k++) {
@@ -366,7 +370,7 @@ static void spill(Wave *w, const Inst *i, Taint *t, const u32 *offset, u64 activ
     }
 }
 
-static void reload(Wave *w, const Inst *i, Taint *t, u32 reg, u32 lane, u64 at, u32 width)
+static void reload(Wave *w, const Inst *i, Uninit *t, u32 reg, u32 lane, u64 at, u32 width)
 {
     u32 bits = 0, flags = 0;
     u8 origin = 0;
@@ -379,12 +383,12 @@ static void reload(Wave *w, const Inst *i, Taint *t, u32 reg, u32 lane, u64 at, 
         }
     }
     if (bits)
-        mark_loaded(t, i, reg, 1ull << lane, bits, blank_if_all(bits, flags, width), width, origin);
+        set_loaded(t, i, reg, 1ull << lane, bits, undefined_if_all(bits, flags, width), width, origin);
 }
 
-void taint_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store)
+void uninit_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store)
 {
-    Taint *t = shadow_of(w)->taint;
+    Uninit *t = shadow_of(w)->uninit;
     if (!t || !(t->live || t->spilled))
         return;
     if (store) {

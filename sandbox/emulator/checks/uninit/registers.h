@@ -1,16 +1,15 @@
-/* Marks on registers: which bits of which lanes of them are unset. */
-#ifndef AMDKERNEL_TAINT_H
-#define AMDKERNEL_TAINT_H
+/* Which bits of registers are unset, lane by lane. */
+#ifndef AMDKERNEL_CHECKS_UNINIT_REGISTERS_H
+#define AMDKERNEL_CHECKS_UNINIT_REGISTERS_H
 
 #include "checks/shadow.h"
-#include "checks/observers.h"
 
 /* What is known of one register; of a scalar, every lane says the same. */
 typedef struct {
     u32 bits[LANES];
-    u64 blank, mixed, placed;    /* lanes */
+    u64 undefined, partly_defined, placed;    /* lanes */
     u8 origin;
-} Marks;
+} DefinedBits;
 
 static inline bool is_scalar(u32 reg) { return reg < FIRST_VGPR; }
 static inline bool is_register(u32 operand)
@@ -18,20 +17,20 @@ static inline bool is_register(u32 operand)
     return operand < SCALAR_FILE || (operand >= FIRST_VGPR && operand < REGISTER_NUMBERS);
 }
 
-/* Lanes of which some bit is unset. */
-static inline u64 lanes_of(const Taint *t, u32 reg) { return t->lanes[reg]; }
+/* Lanes with an unset bit. */
+static inline u64 lanes_of(const Uninit *t, u32 reg) { return t->lanes[reg]; }
 
-static inline u32 bits_of_lane(const Taint *t, u32 reg, u32 lane)
+static inline u32 bits_of_lane(const Uninit *t, u32 reg, u32 lane)
 {
     return is_scalar(reg) ? t->scalar[reg] : t->vector[reg - FIRST_VGPR][lane];
 }
-static inline u32 flags_of_lane(const Taint *t, u32 reg, u32 lane)
+static inline u32 flags_of_lane(const Uninit *t, u32 reg, u32 lane)
 {
-    return (t->blank[reg] >> lane & 1 ? BLANK : 0) | (t->mixed[reg] >> lane & 1 ? MIXED : 0) |
+    return (t->undefined[reg] >> lane & 1 ? UNDEFINED : 0) | (t->partly_defined[reg] >> lane & 1 ? PARTLY_DEFINED : 0) |
            (t->placed[reg] >> lane & 1 ? PLACED : 0);
 }
 
-/* A bit for each byte of which some bit is unset, and back. */
+/* A bit for each byte that has an unset bit, and back. */
 static inline u32 bytes_of(u32 bits)
 {
     return (bits & 0xff ? 1u : 0) | (bits & 0xff00 ? 2u : 0) | (bits & 0xff0000 ? 4u : 0) | (bits & 0xff000000 ? 8u : 0);
@@ -42,20 +41,20 @@ static inline u32 bits_of(u32 bytes)
 }
 
 /* The bits of a register changed. */
-void settle(Taint *t, u32 reg);
+void uninit_settle(Uninit *t, u32 reg);
 /* Bits of lanes that become unset, with these flags. */
-void mark(Taint *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin);
-/* Bits of lanes that are set now; what is set in part is no longer what it was. */
-void clear(Taint *t, u32 reg, u32 bits, u64 lanes);
-void take_marks(const Taint *t, u32 reg, Marks *m);
-/* In place of what was known of these lanes; of a scalar register, lane 0 counts. */
-void put_marks(Taint *t, u32 reg, u64 lanes, const Marks *m);
+void uninit_set(Uninit *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin);
+/* Bits of lanes become set; the flags of partly set lanes are dropped. */
+void uninit_clear(Uninit *t, u32 reg, u32 bits, u64 lanes);
+void uninit_take(const Uninit *t, u32 reg, DefinedBits *m);
+/* Replaces what was known of these lanes; for a scalar register, lane 0 counts. */
+void uninit_put(Uninit *t, u32 reg, u64 lanes, const DefinedBits *m);
 /* Bits of a mask of lanes, in one register or two. */
-u64 mask_marks(const Wave *w, const Taint *t, u32 reg);
-void put_mask_marks(const Wave *w, Taint *t, u32 reg, u64 lanes, u8 origin);
-/* Something depends on a register: tell where it was loaded. */
-void used(Wave *w, const Inst *i, Taint *t, u32 reg);
-void note_use(const Wave *w, const Inst *i, Taint *t, u8 origin);
+u64 uninit_mask_bits(const Wave *w, const Uninit *t, u32 reg);
+void uninit_put_mask(const Wave *w, Uninit *t, u32 reg, u64 lanes, u8 origin);
+/* Something depends on a register: reports where it was loaded. */
+void uninit_used(Wave *w, const Inst *i, Uninit *t, u32 reg);
+void uninit_record_use(const Wave *w, const Inst *i, Uninit *t, u8 origin);
 
 static inline bool is_half_type(u8 type)
 {
@@ -69,29 +68,19 @@ static inline u32 moved_bytes(const Inst *i, u32 bytes)
     return strstr(i->row->mnemonic, "d16_hi") ? lower << 2 & ALL_BYTES : lower;
 }
 
-/* ---- taint_rules.c: unset bits of results ---- */
-
-/* A source as the instruction sees it, after modifiers. */
-typedef struct { u64 value, unset; } Seen;
-
-typedef struct Rule Rule;
-struct Rule {
-    const char *with;            /* how mnemonics begin */
-    u64 (*unset)(const Rule *r, const Inst *i, const Seen *s, u32 lane);
-    u32 detail;
-    u32 selects;                 /* sources, a bit each, that choose from the others and do not come into the result */
-};
-
-/* For instructions that are not in the table: all depends on all. */
-const Rule *rule_of(const Inst *i);
-/* Sources, a bit each, of which bits of the result depend on those in the same place alone. */
-u32 sources_in_place(const Rule *r);
-
-/* ---- taint_compute.c ---- */
-
-/* What is computed from registers, lane by lane or of scalars. */
-void compute(Wave *w, const Inst *i, Taint *t, const Note *n);
-void compute_dual(Wave *w, const Inst *i, Taint *t);
-void compute_scalar(Wave *w, const Inst *i, Taint *t, const Note *n);
+/* What a lane's load brought of a register: unset bits of `width` bytes, at most 4, of those that lie at `address`; 0: not
+ * in global memory. */
+typedef struct { u32 bits, flags, width; u64 address; u32 bytes; } Part;
+void uninit_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p);
+/* Of lanes that load what is unset: those that load parts of a struct; `partly_defined` is known already. */
+u64 uninit_parts(Wave *w, const u64 *address, u64 unset, u64 partly_defined, u32 bytes);
+void uninit_stored(Wave *w, const Inst *i, u16 reg, const u64 *address, u32 bytes, u64 lanes);
+/* After it: the unset bits of each of the lane's bytes that are as unset in memory as they were where they come from. */
+void uninit_copied(const Wave *w, const Inst *i, u16 reg, u64 address, u32 bytes, u32 lane, u8 *bits);
+/* The same of a store to LDS, which passes the value on. */
+void uninit_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 active, u32 bytes);
+void uninit_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
+void uninit_destroy(Uninit *t);
+bool uninit_pending(const Wave *w);
 
 #endif

@@ -1,16 +1,18 @@
 /*
- * Which bits of a result are unset, given those of its sources: one row for each kind of instruction that lets bits pass,
- * chooses among them, or mixes them upwards only. Of every other one all bits of a result depend on all of its sources.
+ * Which bits of a result are unset, given those of its sources: one row for each kind of instruction that passes bits on,
+ * chooses among them, or mixes them upwards only. For all others every bit of the result depends on all sources.
  *
  * Meanings: CDNA3 ISA and RDNA3 ISA, chapters of the vector and scalar ALU. The rules for logic and sums are those of
  * Nethercote and Seward, "How to shadow every byte of memory used by a program" (2007), 3.
  */
+#include "checks/uninit/rules.h"
+
 #include "checks/uninit/registers.h"
 
 static u64 any(u64 bits, u64 whole) { return bits ? whole : 0; }
 static u64 sources(const Seen *s) { return s[0].unset | s[1].unset | s[2].unset; }
 
-/* Sums and products: a bit of theirs depends on those of sources up to it. */
+/* Sums and products: each bit depends on the source bits up to it. */
 static u64 upwards(u64 bits) { return bits | (0 - bits); }
 
 static u32 width_of(u8 type)
@@ -34,7 +36,7 @@ static u64 of_all(const Rule *r, const Inst *i, const Seen *s, u32 lane)
 
 static u64 may_be(Seen x, bool one) { return (one ? x.value : ~x.value) | x.unset; }
 
-/* Unset is what may be both. Bits of the table: 4a + 2b + c. */
+/* A bit is unset if it can be both 0 and 1. Bits of the table: 4a + 2b + c. */
 static u64 by_table(u32 table, const Seen *s)
 {
     u64 may[2] = {0};
@@ -205,7 +207,7 @@ static u64 of_short_product(const Rule *r, const Inst *i, const Seen *s, u32 lan
     return of_sum(r, i, taken, lane);
 }
 
-/* Integers of which a set bit differs are not equal, whatever else they hold. */
+/* Integers that differ in a defined bit are not equal, whatever else they hold. */
 static u64 of_equality(const Rule *r, const Inst *i, const Seen *s, u32 lane)
 {
     u64 known = ~sources(s) & (width_of(i->row->source[0]) == 64 ? ~0ull : 0xffffffff);
@@ -231,7 +233,7 @@ static u64 of_packed(const Rule *r, const Inst *i, const Seen *s, u32 lane)
     return any(bits & part, part) | any(bits & part << width, part << width);
 }
 
-/* ---- the table; a row stands before those that begin likewise ---- */
+/* ---- the table; a longer name comes before its prefixes ---- */
 
 enum { A = 1, B = 2, C = 4 };
 
@@ -271,7 +273,7 @@ static const Rule rules[] = {
     {"v_mbcnt_lo", of_count_below, 0, A}, {"v_mbcnt_hi", of_count_below, 32, A},
 };
 
-const Rule *rule_of(const Inst *i)
+const Rule *uninit_rule_of(const Inst *i)
 {
     static const Rule packed = {"", of_packed, 0, 0}, all = {"", of_all, 0, 0};
     u8 type = i->row->result;
@@ -283,7 +285,7 @@ const Rule *rule_of(const Inst *i)
     return &all;
 }
 
-u32 sources_in_place(const Rule *r)
+u32 uninit_sources_in_place(const Rule *r)
 {
     return r->unset == of_logic || r->unset == of_bitop3 ? A | B | C : r->unset == of_shift_or ? C : 0;
 }

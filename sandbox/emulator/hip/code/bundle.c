@@ -2,7 +2,7 @@
  * Containers of code objects: "__CLANG_OFFLOAD_BUNDLE__" and its compressed form "CCOB".
  * Source: clang documentation, "Clang Offload Bundler", "Bundled Code Object Layout" and "Compressed Offload Bundle".
  */
-#include "hip/code/code_object.h"
+#include "hip/code/bundle.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 enum { MAGIC_BYTES = sizeof MAGIC - 1 };
 
-/* What is told of each entry: its triple, which is not terminated, and its file. */
+/* Called for each entry of a bundle, with its triple, which is not terminated, and its file. */
 typedef void Entry(void *context, const char *triple, size_t length, const u8 *elf, size_t bytes);
 
 typedef struct {
@@ -62,7 +62,7 @@ static bool walk(const u8 *file, size_t bytes, Entry *entry_is, void *context)
     return true;
 }
 
-/* The libraries are those that clang itself needs, so they are there; they have no headers in the image. */
+/* clang requires these libraries, so the image has them, but not their headers. */
 static void *symbol_of(const char *library, const char *name)
 {
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);

@@ -3,7 +3,8 @@
  * Source: the ELF-64 specification; LLVM AMDGPUUsage, "ELF Code Object" and "Relocation Records".
  */
 #include "hip/code/code_object.h"
-#include "hip/streams/stream_order.h"
+
+#include "hip/runtime/runtime.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -25,13 +26,13 @@ typedef struct {
     size_t why_bytes;
 } Loader;
 
-static hipError_t refuse(Loader *l, hipError_t error, const char *reason)
+static hipError_t reject(Loader *l, hipError_t error, const char *reason)
 {
     snprintf(l->why, l->why_bytes, "%s", reason);
     return error;
 }
 
-/* `count` records of `size` bytes at `offset` of the file; NULL when they are not there. */
+/* `bytes` at `offset` of the file; NULL when they are not in it. */
 static const u8 *part(const Loader *l, u64 offset, u64 bytes)
 {
     return offset <= l->bytes && bytes <= l->bytes - offset ? l->file + offset : NULL;
@@ -57,29 +58,29 @@ static hipError_t read_header(Loader *l)
 {
     const u8 *at = part(l, 0, sizeof l->header);
     if (!at)
-        return refuse(l, hipErrorInvalidImage, "the ELF file is cut off");
+        return reject(l, hipErrorInvalidImage, "the ELF file is cut off");
     memcpy(&l->header, at, sizeof l->header);
     const Elf64_Ehdr *h = &l->header;
     if (memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != MACHINE_AMDGPU)
-        return refuse(l, hipErrorInvalidImage, "the ELF file is not one for an AMD GPU");
+        return reject(l, hipErrorInvalidImage, "the ELF file is not one for an AMD GPU");
     if (h->e_type != ET_DYN || h->e_phentsize != sizeof(Elf64_Phdr) || h->e_shentsize != sizeof(Elf64_Shdr))
-        return refuse(l, hipErrorInvalidImage, "the ELF file is not a linked code object");
+        return reject(l, hipErrorInvalidImage, "the ELF file is not a linked code object");
     for (u32 i = 0; i < h->e_phnum; i++) {
         Elf64_Phdr p;
         if (!segment(l, i, &p))
-            return refuse(l, hipErrorInvalidImage, "the ELF file is cut off");
+            return reject(l, hipErrorInvalidImage, "the ELF file is cut off");
         if (p.p_type != PT_LOAD)
             continue;
         if (p.p_vaddr > LARGEST_IMAGE || p.p_memsz > LARGEST_IMAGE || p.p_filesz > p.p_memsz ||
             !part(l, p.p_offset, p.p_filesz))
-            return refuse(l, hipErrorInvalidImage, "a segment of the code object lies outside the file");
+            return reject(l, hipErrorInvalidImage, "a segment of the code object lies outside the file");
         if (p.p_vaddr + p.p_memsz > l->span)
             l->span = p.p_vaddr + p.p_memsz;
     }
-    return l->span ? hipSuccess : refuse(l, hipErrorInvalidImage, "the code object is empty");
+    return l->span ? hipSuccess : reject(l, hipErrorInvalidImage, "the code object is empty");
 }
 
-/* A file that was linked from several objects has a note of each: theirs are all its kernels. */
+/* A file that was linked from several objects has a note for each of them. */
 static hipError_t read_segment_notes(Loader *l, const Elf64_Phdr *p, u32 *found)
 {
     for (u64 at = 0; at <= p->p_filesz && p->p_filesz - at >= sizeof(Elf64_Nhdr);) {
@@ -89,8 +90,8 @@ static hipError_t read_segment_notes(Loader *l, const Elf64_Phdr *p, u32 *found)
         if (start > p->p_filesz || n.n_descsz > p->p_filesz - start)
             break;
         if (n.n_type == NOTE_AMDGPU_METADATA) {
-            if (!metadata_read(l->file + p->p_offset + start, n.n_descsz, l->out))
-                return refuse(l, hipErrorInvalidImage, "the metadata of the code object are malformed");
+            if (!metadata_read(l->file + p->p_offset + start, n.n_descsz, &l->out->metadata))
+                return reject(l, hipErrorInvalidImage, "the metadata of the code object are malformed");
             ++*found;
         }
         at = start + ((n.n_descsz + 3ull) & ~3ull);
@@ -107,7 +108,7 @@ static hipError_t read_notes(Loader *l)
         if (segment(l, i, &p) && p.p_type == PT_NOTE && part(l, p.p_offset, p.p_filesz))
             error = read_segment_notes(l, &p, &found);
     }
-    return found || error != hipSuccess ? error : refuse(l, hipErrorInvalidImage, "the code object has no metadata");
+    return found || error != hipSuccess ? error : reject(l, hipErrorInvalidImage, "the code object has no metadata");
 }
 
 static hipError_t place_segments(Loader *l)
@@ -115,7 +116,7 @@ static hipError_t place_segments(Loader *l)
     Memory *memory = runtime()->memory;
     l->out->block = memory_allocate_mapped(memory, l->span + PAGE, runtime()->options.overruns ? PAGE : 1);
     if (!l->out->block)
-        return refuse(l, hipErrorOutOfMemory, "no device memory for the code object");
+        return reject(l, hipErrorOutOfMemory, "no device memory for the code object");
     l->out->base = (l->out->block + PAGE - 1) & ~(u64)(PAGE - 1);
     memset((void *)(uintptr_t)l->out->block, 0, l->span + PAGE);
     for (u32 i = 0; i < l->header.e_phnum; i++) {
@@ -144,17 +145,17 @@ static hipError_t read_symbols(Loader *l, const Elf64_Shdr *dynsym)
     Elf64_Shdr strings;
     u64 count = dynsym->sh_size / sizeof(Elf64_Sym);
     if (!part(l, dynsym->sh_offset, dynsym->sh_size) || !section(l, dynsym->sh_link, &strings))
-        return refuse(l, hipErrorInvalidImage, "the symbols lie outside the file");
+        return reject(l, hipErrorInvalidImage, "the symbols lie outside the file");
     l->out->symbols = calloc(count ? count : 1, sizeof *l->out->symbols);
     if (!l->out->symbols)
-        return refuse(l, hipErrorOutOfMemory, "no memory for the symbols");
+        return reject(l, hipErrorOutOfMemory, "no memory for the symbols");
     for (u64 i = 0; i < count; i++) {
         Elf64_Sym s;
         memcpy(&s, l->file + dynsym->sh_offset + i * sizeof s, sizeof s);
         const char *name = string(l, &strings, s.st_name);
         if (!name || s.st_value > l->span || s.st_size > l->span - s.st_value)
-            return refuse(l, hipErrorInvalidImage, "a symbol lies outside the code object");
-        Symbol *entry = &l->out->symbols[l->out->symbol_count++]; /* in the file's order: relocations count on it */
+            return reject(l, hipErrorInvalidImage, "a symbol lies outside the code object");
+        Symbol *entry = &l->out->symbols[l->out->symbol_count++]; /* in the file's order: relocations use the index */
         entry->name = strdup(name);
         entry->address = s.st_shndx == SHN_UNDEF ? 0 : l->out->base + s.st_value;
         entry->bytes = s.st_size;
@@ -163,7 +164,7 @@ static hipError_t read_symbols(Loader *l, const Elf64_Shdr *dynsym)
     return hipSuccess;
 }
 
-/* Whether reports may name it: no kernel's descriptor, and none of hipcc's own marks. */
+/* Whether reports may name it: kernel descriptors and hipcc's own symbols are not in the source. */
 static bool is_of_the_source(const char *name)
 {
     size_t length = strlen(name);
@@ -171,7 +172,7 @@ static bool is_of_the_source(const char *name)
     return length && !descriptor && strncmp(name, "__hip_cuid_", 11) != 0;
 }
 
-/* For reports only: what is wrong in it is left out. */
+/* For reports only: invalid entries are skipped. */
 static void read_variables(Loader *l, const Elf64_Shdr *symtab)
 {
     Elf64_Shdr strings;
@@ -199,7 +200,7 @@ static hipError_t relocate_one(Loader *l, const Elf64_Rela *r)
     if (type == RELOCATION_NONE)
         return hipSuccess;
     if (r->r_offset > l->span || width > l->span - r->r_offset || (index && index >= l->out->symbol_count))
-        return refuse(l, hipErrorInvalidImage, "a relocation lies outside the code object");
+        return reject(l, hipErrorInvalidImage, "a relocation lies outside the code object");
     u64 symbol = 0;
     if (index && !(symbol = l->out->symbols[index].address)) {
         snprintf(l->why, l->why_bytes, "the symbol %s is not defined", l->out->symbols[index].name);
@@ -211,7 +212,7 @@ static hipError_t relocate_one(Loader *l, const Elf64_Rela *r)
     case ABS32_HI: value >>= 32; break;
     case REL32: case REL64: value -= place; break;
     case RELATIVE64: value = l->out->base + (u64)r->r_addend; break;
-    default: return refuse(l, hipErrorInvalidImage, "the code object has a relocation of an unknown kind");
+    default: return reject(l, hipErrorInvalidImage, "the code object has a relocation of an unknown kind");
     }
     memcpy((void *)(uintptr_t)place, &value, width);
     return hipSuccess;
@@ -220,7 +221,7 @@ static hipError_t relocate_one(Loader *l, const Elf64_Rela *r)
 static hipError_t relocate(Loader *l, const Elf64_Shdr *rela)
 {
     if (!part(l, rela->sh_offset, rela->sh_size))
-        return refuse(l, hipErrorInvalidImage, "the relocations lie outside the file");
+        return reject(l, hipErrorInvalidImage, "the relocations lie outside the file");
     for (u64 at = 0; at + sizeof(Elf64_Rela) <= rela->sh_size; at += sizeof(Elf64_Rela)) {
         Elf64_Rela r;
         memcpy(&r, l->file + rela->sh_offset + at, sizeof r);
@@ -244,7 +245,7 @@ static hipError_t read_sections(Loader *l)
             l->out->text_bytes = s.sh_size;
         }
     }
-    for (u32 wanted = SHT_SYMTAB, turn = 0; turn < 2; wanted = SHT_DYNSYM, turn++) /* stripped files have the latter only */
+    for (u32 wanted = SHT_SYMTAB, pass = 0; pass < 2; wanted = SHT_DYNSYM, pass++) /* stripped files have only the second */
         for (u32 i = 0; error == hipSuccess && !l->out->variables && section(l, i, &s); i++)
             if (s.sh_type == wanted)
                 read_variables(l, &s);
@@ -254,7 +255,7 @@ static hipError_t read_sections(Loader *l)
     return error;
 }
 
-/* Programs may bring hundreds; a report of so many findings that the last ones have no lines is long enough. */
+/* Programs may load hundreds of code objects. Beyond this limit reports have no source lines. */
 static void keep_file(Loader *l)
 {
     enum { MOST_KEPT = 256 };
@@ -278,8 +279,8 @@ hipError_t code_object_load(const void *file, size_t bytes, CodeObject **out, ch
         error = read_header(&l);
     if (error == hipSuccess)
         error = read_notes(&l);
-    if (error == hipSuccess && strcmp(l.out->arch, arch)) {
-        snprintf(why, why_bytes, "the code object is for %s, but the device is a %s", l.out->arch, arch);
+    if (error == hipSuccess && strcmp(l.out->metadata.arch, arch)) {
+        snprintf(why, why_bytes, "the code object is for %s, but the device is a %s", l.out->metadata.arch, arch);
         error = hipErrorNoBinaryForGpu;
     }
     if (error == hipSuccess)
@@ -297,26 +298,17 @@ hipError_t code_object_load(const void *file, size_t bytes, CodeObject **out, ch
 
 void code_object_unload(CodeObject *c)
 {
-    order_forget_object(c);
-    for (u32 i = 0; i < c->kernel_count; i++) {
-        free(c->kernels[i].name);
-        free(c->kernels[i].symbol);
-        free(c->kernels[i].arguments);
-    }
+    metadata_free(&c->metadata);
     for (u32 i = 0; i < c->symbol_count; i++)
         free(c->symbols[i].name);
     for (u32 i = 0; i < c->variable_count; i++)
         free(c->variables[i].name);
     free(c->variables);
-    for (u32 i = 0; i < c->printf_format_count; i++)
-        free(c->printf_formats[i]);
-    free(c->printf_formats);
     free(c->file);
     program_destroy(c->program[0]);
     program_destroy(c->program[1]);
     if (c->block)
         memory_release(runtime()->memory, c->block);
-    free(c->kernels);
     free(c->symbols);
     free(c);
 }
@@ -353,8 +345,8 @@ u64 code_object_text_after(const CodeObject *c, u64 address)
 
 const KernelMetadata *code_object_kernel(const CodeObject *c, const char *name)
 {
-    for (u32 i = 0; i < c->kernel_count; i++)
-        if (!strcmp(c->kernels[i].name, name))
-            return &c->kernels[i];
+    for (u32 i = 0; i < c->metadata.kernel_count; i++)
+        if (!strcmp(c->metadata.kernels[i].name, name))
+            return &c->metadata.kernels[i];
     return NULL;
 }

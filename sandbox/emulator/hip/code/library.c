@@ -1,8 +1,9 @@
 /*
- * Libraries of HIP 7: code objects whose kernels are had by name, without a module's ties to a context. A kernel's handle
- * is a hipFunction_t. Code is read when it is loaded, so what is wrong with it is told then, and not at first use.
+ * Libraries of HIP 7: code objects whose kernels are found by name, without a context as for modules. A kernel's handle
+ * is a hipFunction_t. Code is read when it is loaded, so errors in it are returned then, and not at first use.
  */
-#include "hip/launch/launch.h"
+#include "hip/code/module.h"
+#include "hip/runtime/answer.h"
 
 #include <stdlib.h>
 
@@ -34,12 +35,12 @@ static void library_end(Library *l)
 static hipError_t list_kernels(Library *l)
 {
     const CodeObject *c = module_object(l->module);
-    l->kernels = calloc(c->kernel_count + 1, sizeof *l->kernels);
+    l->kernels = calloc(c->metadata.kernel_count + 1, sizeof *l->kernels);
     if (!l->kernels)
         return hipErrorOutOfMemory;
-    for (u32 k = 0; k < c->kernel_count; k++) {
+    for (u32 k = 0; k < c->metadata.kernel_count; k++) {
         hipFunction_t f;
-        hipError_t error = hipModuleGetFunction(&f, l->module, c->kernels[k].name);
+        hipError_t error = hipModuleGetFunction(&f, l->module, c->metadata.kernels[k].name);
         if (error != hipSuccess)
             return error;
         l->kernels[l->count++] = (Function *)f;
@@ -70,7 +71,7 @@ static hipError_t keep(hipError_t loaded, hipModule_t module, void **out)
     return hipSuccess;
 }
 
-/* Options for compilation are refused, as by AMD's runtime; those of the library change nothing. */
+/* Options for compilation are an error, as in AMD's runtime; options of the library have no effect. */
 hipError_t hipLibraryLoadData(void **library, const void *code, hipJitOption *options, void **values, unsigned count,
                               int *library_options, void **library_values, unsigned library_count);
 hipError_t hipLibraryLoadData(void **library, const void *code, hipJitOption *options, void **values, unsigned count,
@@ -133,7 +134,7 @@ hipError_t hipLibraryGetKernelCount(unsigned *count, void *library)
     return answer(l ? hipSuccess : hipErrorInvalidValue);
 }
 
-/* As many as there is room for. */
+/* Up to `room` of them. */
 hipError_t hipLibraryEnumerateKernels(void **kernels, unsigned room, void *library);
 hipError_t hipLibraryEnumerateKernels(void **kernels, unsigned room, void *library)
 {

@@ -1,5 +1,6 @@
-/* Linking of bitcode at run time: hipRTC's linker, which AMD's libhiprtc has, under the driver API's names. */
-#include "hip/runtime/refuse.h"
+/* Linking bitcode at run time: the linker of AMD's libhiprtc under the driver API's names. */
+#include "hip/runtime/answer.h"
+#include "hip/runtime/unsupported.h"
 
 #include <hip/hiprtc.h>
 
@@ -10,7 +11,7 @@ static hipError_t error_of(const char *call, hiprtcResult result)
     case HIPRTC_ERROR_OUT_OF_MEMORY: return answer(hipErrorOutOfMemory);
     case HIPRTC_ERROR_INVALID_INPUT: case HIPRTC_ERROR_INVALID_OPTION: return answer(hipErrorInvalidValue);
     case HIPRTC_ERROR_INVALID_PROGRAM: return answer(hipErrorInvalidHandle);
-    case HIPRTC_ERROR_INTERNAL_ERROR: return refuse(call, "it needs libhiprtc.so, whose linker did not answer");
+    case HIPRTC_ERROR_INTERNAL_ERROR: return unsupported(call, "it requires libhiprtc.so, whose linker did not answer");
     default: return answer(hipErrorInvalidConfiguration);
     }
 }

@@ -1,8 +1,8 @@
 /*
- * What the compiler says of its kernels: msgpack in the ELF note NT_AMDGPU_METADATA (32).
+ * What the compiler says about its kernels: msgpack in the ELF note NT_AMDGPU_METADATA (32).
  * Source: LLVM AMDGPUUsage, "Code Object V3 and later Metadata"; the msgpack specification.
  */
-#include "hip/code/code_object.h"
+#include "hip/code/metadata.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,8 +96,8 @@ static void skip(Reader *r, int depth)
         skip(r, depth + 1);
 }
 
-/* Rooms for `count` more things, zeroed, each of which takes at least a byte of the note: a lying count is not believed.
- * NULL, and `list` is as it was, when there are none. */
+/* Room for `count` more items, zeroed. Each takes at least a byte of the note, so a larger count is an error. NULL: an
+ * error, and `list` is unchanged. */
 static void *more_rooms(Reader *r, void *list, u64 used, u64 count, size_t bytes)
 {
     void *memory = count <= (u64)(r->end - r->at) ? realloc(list, (used + count + 1) * bytes) : NULL;
@@ -200,7 +200,7 @@ static void read_kernel(Reader *r, KernelMetadata *k)
     r->bad |= !k->name || !k->symbol;
 }
 
-static void read_kernels(Reader *r, CodeObject *out)
+static void read_kernels(Reader *r, Metadata *out)
 {
     Item list = next(r);
     r->bad |= list.kind != ITEM_ARRAY;
@@ -212,7 +212,7 @@ static void read_kernels(Reader *r, CodeObject *out)
         read_kernel(r, &out->kernels[out->kernel_count++]);
 }
 
-static void read_printf(Reader *r, CodeObject *out)
+static void read_printf(Reader *r, Metadata *out)
 {
     Item list = next(r);
     r->bad |= list.kind != ITEM_ARRAY;
@@ -226,7 +226,7 @@ static void read_printf(Reader *r, CodeObject *out)
 }
 
 /* "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-" to "gfx942" */
-static void read_target(Reader *r, CodeObject *out)
+static void read_target(Reader *r, Metadata *out)
 {
     char *target = text(r), *arch = target ? strstr(target, "--") : NULL; /* features may end with a minus too */
     if (arch) {
@@ -237,7 +237,7 @@ static void read_target(Reader *r, CodeObject *out)
     free(target);
 }
 
-bool metadata_read(const u8 *note, size_t bytes, CodeObject *out)
+bool metadata_read(const u8 *note, size_t bytes, Metadata *out)
 {
     Reader r = {.at = note, .end = note + bytes};
     Item map = next(&r);
@@ -254,4 +254,17 @@ bool metadata_read(const u8 *note, size_t bytes, CodeObject *out)
             skip(&r, 0);
     }
     return !r.bad && out->arch[0];
+}
+
+void metadata_free(Metadata *m)
+{
+    for (u32 i = 0; i < m->kernel_count; i++) {
+        free(m->kernels[i].name);
+        free(m->kernels[i].symbol);
+        free(m->kernels[i].arguments);
+    }
+    for (u32 i = 0; i < m->printf_format_count; i++)
+        free(m->printf_formats[i]);
+    free(m->kernels);
+    free(m->printf_formats);
 }

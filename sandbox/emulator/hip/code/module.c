@@ -1,6 +1,11 @@
 /* Modules: code objects that the program loads itself, and questions about their functions. */
+#include "hip/code/module.h"
+
+#include "hip/code/registered.h"
 #include "hip/devices/device.h"
+#include "hip/runtime/answer.h"
 #include "hip/streams/queue.h"
+#include "hip/work/work_races.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,75 +16,6 @@ struct ihipModule_t {
     Function **functions; /* made so far; a handle lives as long as its module */
     u32 function_count;
 };
-
-static Function *functions; /* all that there are, of modules and of fat binaries */
-
-/* The 64 bytes of a kernel descriptor. Source: LLVM AMDGPUUsage, "Kernel Descriptor". */
-static bool read_descriptor(const CodeObject *c, const Symbol *s, KernelCode *out)
-{
-    u8 raw[64];
-    i64 entry;
-    u16 properties, preload;
-    if (s->bytes < sizeof raw)
-        return false;
-    memcpy(raw, (const void *)(uintptr_t)s->address, sizeof raw);
-    memset(out, 0, sizeof *out);
-    memcpy(&out->lds_bytes, raw, 4);
-    memcpy(&out->scratch_bytes, raw + 4, 4);
-    memcpy(&entry, raw + 16, 8);
-    memcpy(&out->rsrc3, raw + 44, 4);
-    memcpy(&out->rsrc1, raw + 48, 4);
-    memcpy(&out->rsrc2, raw + 52, 4);
-    memcpy(&properties, raw + 56, 2);
-    memcpy(&preload, raw + 58, 2);
-    out->entry = s->address + (u64)entry;
-    out->properties = properties;
-    out->kernarg_preload = preload;
-    return out->entry - c->text < c->text_bytes;
-}
-
-hipError_t function_make(CodeObject *object, const char *name, Function **out)
-{
-    const KernelMetadata *kernel = code_object_kernel(object, name);
-    const Symbol *symbol = kernel ? code_object_symbol(object, kernel->symbol) : NULL;
-    KernelCode code;
-    if (!symbol)
-        return hipErrorNotFound;
-    if (!read_descriptor(object, symbol, &code))
-        return hipErrorInvalidImage;
-    *out = malloc(sizeof **out);
-    if (!*out)
-        return hipErrorOutOfMemory;
-    **out = (Function){.object = object, .kernel = kernel, .code = code};
-    runtime_lock();
-    (*out)->next = functions;
-    functions = *out;
-    runtime_unlock();
-    return hipSuccess;
-}
-
-void function_end(Function *f)
-{
-    runtime_lock();
-    Function **link = &functions;
-    while (*link && *link != f)
-        link = &(*link)->next;
-    if (*link)
-        *link = f->next;
-    runtime_unlock();
-    program_destroy(f->program);
-    free(f);
-}
-
-bool function_exists(const void *pointer)
-{
-    runtime_lock();
-    const Function *f = functions;
-    while (f && f != pointer)
-        f = f->next;
-    runtime_unlock();
-    return f != NULL;
-}
 
 static hipError_t load(hipModule_t *module, const void *image, size_t bytes)
 {
@@ -106,7 +42,7 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
 {
     if (!module || !image)
         return answer(hipErrorInvalidValue);
-    return answer(load(module, image, SIZE_MAX)); /* HIP does not say how long the image is */
+    return answer(load(module, image, SIZE_MAX)); /* HIP does not pass the size of the image */
 }
 
 hipError_t hipModuleLoadDataEx(hipModule_t *module, const void *image, unsigned count, hipJitOption *options,
@@ -149,6 +85,7 @@ hipError_t hipModuleUnload(hipModule_t module)
     for (u32 i = 0; i < module->function_count; i++)
         function_end(module->functions[i]);
     free(module->functions);
+    work_races_forget_object(module->object);
     code_object_unload(module->object);
     free(module);
     runtime_unlock();
@@ -272,7 +209,7 @@ hipError_t hipModuleGetFunctionCount(unsigned *count, hipModule_t module)
 {
     if (!count || !module)
         return answer(count ? hipErrorInvalidHandle : hipErrorInvalidValue);
-    *count = module->object->kernel_count;
+    *count = module->object->metadata.kernel_count;
     return hipSuccess;
 }
 

@@ -1,6 +1,6 @@
 /*
- * hipRTC, which AMD's libamdhip64.so exports as well: handed on to AMD's libhiprtc.so, which compiles with libamd_comgr
- * and needs no GPU. It asks this library for the device's architecture.
+ * hipRTC, which AMD's libamdhip64.so exports as well: every call is passed to AMD's libhiprtc.so, which compiles with
+ * libamd_comgr and needs no GPU. It gets the device's architecture from this library.
  */
 #include "hip/runtime/runtime.h"
 
@@ -19,7 +19,7 @@ static void open_library(void)
             library = NULL;
     }
     if (!library)
-        fputs("amdkernel emulator: hipRTC is not there: no libhiprtc.so can be loaded\n", stderr);
+        fputs("amdkernel emulator: hipRTC is not available: no libhiprtc.so can be loaded\n", stderr);
 }
 
 static void *entry(const char *name)

@@ -1,9 +1,8 @@
-/* Copies and prefetches in batches (HIP 7): in the order of the list, as the stream comes to them. */
-#include "hip/devices/device.h"
-#include "hip/runtime/refuse.h"
-#include "hip/streams/stream.h"
+/* Copies and prefetches in batches (HIP 7). A stream does them in the order of the list. */
+#include "hip/runtime/answer.h"
+#include "hip/runtime/unsupported.h"
 
-static const size_t no_index = SIZE_MAX; /* what went wrong belongs to none of the batch */
+static const size_t no_index = SIZE_MAX; /* the error belongs to no item of the batch */
 
 /* Source: driver_types.h of HIP 7.1. The headers of HIP 6 do not have these. */
 enum { ORDER_STREAM = 1, ORDER_DURING_CALL = 2, ORDER_ANY = 3 };
@@ -32,7 +31,7 @@ typedef struct {
 
 static bool is_order(int order) { return order >= ORDER_STREAM && order <= ORDER_ANY; }
 
-/* Attribute k belongs to copies from indices[k] up to the next one's: they begin with 0, and grow. */
+/* Attribute k applies to the copies from indices[k] up to indices[k + 1]: indices begin with 0, and increase. */
 static bool are_attributes(const CopyAttributes *attributes, const size_t *indices, size_t number, size_t count)
 {
     if (number && (!attributes || !indices || number > count || indices[0]))
@@ -71,7 +70,7 @@ hipError_t hipMemcpyBatchAsync(void **to, void **from, size_t *bytes, size_t cou
     return hipSuccess;
 }
 
-/* Rows and layers of a length of 0 are as long as those of the copy. */
+/* A row length or layer height of 0 means that of the copy. */
 static hipPitchedPtr pitched(const Operand3D *o, hipExtent e)
 {
     size_t pitch = o->pointer.row_length ? o->pointer.row_length : e.width;
@@ -81,7 +80,7 @@ static hipPitchedPtr pitched(const Operand3D *o, hipExtent e)
 static hipError_t check_3d(const Copy3D *c)
 {
     if (c->from.type != OPERAND_POINTER || c->to.type != OPERAND_POINTER)
-        return refuse("hipMemcpy3DBatchAsync", "arrays need image instructions, which are not emulated");
+        return unsupported("hipMemcpy3DBatchAsync", "arrays need image instructions, which are not emulated");
     return is_order(c->order) ? hipSuccess : hipErrorInvalidValue;
 }
 

@@ -1,30 +1,17 @@
 /*
- * Copies. A device address is a host address, so each is a memmove once it is known that the part of it that lies in
- * device memory lies in one live block. (A copy out of bounds is an error here; AMD's runtime may let it pass when the
- * pages happen to be mapped.)
+ * Copies. A device address is a host address, so a copy is a memmove, after a check that its part in device memory is in
+ * one live block. (A copy out of bounds is an error here; AMD's runtime may accept it if the pages are mapped.)
  */
-#include "hip/memory/allocation.h"
-#include "hip/devices/device.h"
-#include "hip/streams/stream_order.h"
-#include "hip/streams/stream.h"
+#include "hip/copies/copy.h"
+
+#include "hip/memory/range.h"
+#include "hip/report/call_report.h"
+#include "hip/runtime/fault.h"
+#include "hip/work/work_races.h"
 
 #include <string.h>
 
-#if HIP_VERSION_MAJOR >= 7
-typedef const void *HostSource;
-#else
-typedef void *HostSource; /* the headers of HIP 6 lack the const */
-#endif
-
-hipError_t check_range(const void *pointer, size_t bytes, bool must_be_device)
-{
-    u64 address = (u64)(uintptr_t)pointer;
-    if (memory_in_block(runtime()->memory, address, bytes))
-        return hipSuccess;
-    return must_be_device || memory_in_block(runtime()->memory, address, 1) ? hipErrorInvalidValue : hipSuccess;
-}
-
-static hipError_t check_copy(const CopyWork *w)
+hipError_t copy_check(const CopyWork *w)
 {
     hipMemcpyKind kind = w->kind;
     if (kind > hipMemcpyDefault && kind != hipMemcpyDeviceToDeviceNoCU)
@@ -32,12 +19,12 @@ static hipError_t check_copy(const CopyWork *w)
     if (!w->to || !w->from)
         return hipErrorInvalidValue;
     bool device = kind == hipMemcpyDeviceToDevice || kind == hipMemcpyDeviceToDeviceNoCU;
-    hipError_t error = check_range(w->to, w->bytes, device || kind == hipMemcpyHostToDevice);
+    hipError_t error = range_check(w->to, w->bytes, device || kind == hipMemcpyHostToDevice);
     if (error != hipSuccess) {
         report_bad_range("copy", w->to, w->bytes, true);
         return error;
     }
-    error = check_range(w->from, w->bytes, device || kind == hipMemcpyDeviceToHost);
+    error = range_check(w->from, w->bytes, device || kind == hipMemcpyDeviceToHost);
     if (error != hipSuccess)
         report_bad_range("copy", w->from, w->bytes, false);
     return error;
@@ -45,154 +32,15 @@ static hipError_t check_copy(const CopyWork *w)
 
 hipError_t copy_run(const CopyWork *w)
 {
-    hipError_t error = device_fault();
+    hipError_t error = fault_latched();
     if (error != hipSuccess || w->bytes == 0)
         return error;
-    error = check_copy(w);
+    error = copy_check(w);
     if (error == hipSuccess) {
-        order_touch("copy", w->from, w->bytes, false);
-        order_touch("copy", w->to, w->bytes, true);
+        work_races_touch("copy", w->from, w->bytes, false);
+        work_races_touch("copy", w->to, w->bytes, true);
         memmove(w->to, w->from, w->bytes);
         memory_copy_unset(runtime()->memory, (u64)(uintptr_t)w->to, (u64)(uintptr_t)w->from, w->bytes);
     }
     return error;
-}
-
-bool is_pageable(const void *pointer) { return !memory_in_block(runtime()->memory, (u64)(uintptr_t)pointer, 1); }
-
-/* What is wrong with it is said now, though its turn may come later. A copy of pageable memory has been done when the
- * call returns, as AMD's runtime does it; one from device to device need not be, whatever the call. */
-static hipError_t submit_copy(const CopyWork *w, bool wait, hipStream_t stream)
-{
-    const Work work = {.kind = WORK_COPY, .copy = *w};
-    const Stream *s = stream_find(stream);
-    hipError_t error = s ? device_fault() : hipErrorInvalidHandle;
-    if (error == hipSuccess && !s->capture && w->bytes)
-        error = check_copy(w);
-    if (error != hipSuccess || !w->bytes)
-        return answer(error);
-    bool within = w->kind == hipMemcpyDeviceToDevice || w->kind == hipMemcpyDeviceToDeviceNoCU;
-    bool done = within ? false : wait || is_pageable(w->to) || is_pageable(w->from);
-    return answer(done && !s->capture ? stream_submit_and_wait(stream, &work) : stream_submit(stream, &work));
-}
-
-static hipError_t copy(void *to, const void *from, size_t bytes, hipMemcpyKind kind)
-{
-    const CopyWork w = {to, from, bytes, kind};
-    hipError_t error = capture_forbids_copies();
-    if (error != hipSuccess)
-        return answer(error);
-    error = submit_copy(&w, true, NULL);
-    order_call_returns(NULL);
-    return error;
-}
-
-static hipError_t submit(void *to, const void *from, size_t bytes, hipMemcpyKind kind, hipStream_t stream)
-{
-    const CopyWork w = {to, from, bytes, kind};
-    return submit_copy(&w, false, stream);
-}
-
-hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kind)
-{
-    return copy(to, from, bytes, kind);
-}
-
-hipError_t hipMemcpyAsync(void *to, const void *from, size_t bytes, hipMemcpyKind kind, hipStream_t stream)
-{
-    return submit(to, from, bytes, kind, stream);
-}
-
-hipError_t hipMemcpyWithStream(void *to, const void *from, size_t bytes, hipMemcpyKind kind, hipStream_t stream)
-{
-    const CopyWork w = {to, from, bytes, kind};
-    return submit_copy(&w, true, stream);
-}
-
-hipError_t hipMemcpyHtoD(hipDeviceptr_t to, HostSource from, size_t bytes)
-{
-    return copy(to, from, bytes, hipMemcpyHostToDevice);
-}
-
-hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t to, HostSource from, size_t bytes, hipStream_t stream)
-{
-    return submit(to, from, bytes, hipMemcpyHostToDevice, stream);
-}
-
-hipError_t hipMemcpyDtoH(void *to, hipDeviceptr_t from, size_t bytes)
-{
-    return copy(to, from, bytes, hipMemcpyDeviceToHost);
-}
-
-hipError_t hipMemcpyDtoHAsync(void *to, hipDeviceptr_t from, size_t bytes, hipStream_t stream)
-{
-    return submit(to, from, bytes, hipMemcpyDeviceToHost, stream);
-}
-
-hipError_t hipMemcpyDtoD(hipDeviceptr_t to, hipDeviceptr_t from, size_t bytes)
-{
-    return copy(to, from, bytes, hipMemcpyDeviceToDevice);
-}
-
-hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t to, hipDeviceptr_t from, size_t bytes, hipStream_t stream)
-{
-    return submit(to, from, bytes, hipMemcpyDeviceToDevice, stream);
-}
-
-hipError_t hipMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
-{
-    if (!is_device(to_device) || !is_device(from_device))
-        return answer(hipErrorInvalidDevice);
-    return copy(to, from, bytes, hipMemcpyDeviceToDevice);
-}
-
-hipError_t hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
-                              hipStream_t stream)
-{
-    if (!is_device(to_device) || !is_device(from_device))
-        return answer(hipErrorInvalidDevice);
-    return submit(to, from, bytes, hipMemcpyDeviceToDevice, stream);
-}
-
-/* ---- device variables ---- */
-
-static hipError_t symbol_copy(const void *symbol, void *memory, size_t bytes, size_t offset, hipMemcpyKind kind,
-                              bool to_symbol, CopyWork *out)
-{
-    void *address;
-    hipError_t error = symbol_range(symbol, bytes, offset, &address);
-    if (error == hipSuccess && kind == (to_symbol ? hipMemcpyDeviceToHost : hipMemcpyHostToDevice))
-        error = hipErrorInvalidMemcpyDirection;
-    *out = to_symbol ? (CopyWork){address, memory, bytes, kind} : (CopyWork){memory, address, bytes, kind};
-    return error;
-}
-
-hipError_t hipMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, hipMemcpyKind kind)
-{
-    CopyWork w;
-    hipError_t error = symbol_copy(symbol, (void *)(uintptr_t)from, bytes, offset, kind, true, &w);
-    return error != hipSuccess ? answer(error) : copy(w.to, w.from, bytes, kind);
-}
-
-hipError_t hipMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind)
-{
-    CopyWork w;
-    hipError_t error = symbol_copy(symbol, to, bytes, offset, kind, false, &w);
-    return error != hipSuccess ? answer(error) : copy(w.to, w.from, bytes, kind);
-}
-
-hipError_t hipMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes, size_t offset,
-                                  hipMemcpyKind kind, hipStream_t stream)
-{
-    CopyWork w;
-    hipError_t error = symbol_copy(symbol, (void *)(uintptr_t)from, bytes, offset, kind, true, &w);
-    return error != hipSuccess ? answer(error) : submit(w.to, w.from, bytes, kind, stream);
-}
-
-hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind,
-                                    hipStream_t stream)
-{
-    CopyWork w;
-    hipError_t error = symbol_copy(symbol, to, bytes, offset, kind, false, &w);
-    return error != hipSuccess ? answer(error) : submit(w.to, w.from, bytes, kind, stream);
 }

@@ -1,7 +1,9 @@
-/* hipMemset and its kin. */
-#include "hip/memory/allocation.h"
-#include "hip/streams/stream_order.h"
-#include "hip/streams/stream.h"
+#include "hip/copies/fill.h"
+
+#include "hip/memory/range.h"
+#include "hip/report/call_report.h"
+#include "hip/runtime/fault.h"
+#include "hip/work/work_races.h"
 
 #include <string.h>
 
@@ -10,12 +12,12 @@ static hipError_t fill_row(char *to, u32 value, size_t element_bytes, size_t cou
     size_t bytes;
     if (__builtin_mul_overflow(element_bytes, count, &bytes))
         return hipErrorInvalidValue;
-    hipError_t error = check_range(to, bytes, true);
+    hipError_t error = range_check(to, bytes, true);
     if (error != hipSuccess) {
         report_bad_range("fill", to, bytes, true);
         return error;
     }
-    order_touch("fill", to, bytes, true);
+    work_races_touch("fill", to, bytes, true);
     memory_set_unset(runtime()->memory, (u64)(uintptr_t)to, bytes, false);
     if (element_bytes == 1)
         memset(to, (int)(value & 0xff), count);
@@ -26,7 +28,7 @@ static hipError_t fill_row(char *to, u32 value, size_t element_bytes, size_t cou
 
 hipError_t fill_run(const FillWork *w)
 {
-    hipError_t error = device_fault();
+    hipError_t error = fault_latched();
     if (error != hipSuccess || !w->width || !w->height || !w->depth)
         return error;
     if (!w->to)
@@ -45,119 +47,4 @@ hipError_t fill_from_parameters(const hipMemsetParams *p, FillWork *out)
     *out = (FillWork){.to = p->dst, .value = p->value, .element_bytes = p->elementSize, .width = p->width,
                       .height = p->height, .depth = 1, .pitch = p->pitch};
     return hipSuccess;
-}
-
-static bool is_on_device(const void *pointer)
-{
-    Allocation a;
-    return allocation_find(pointer, &a) && a.kind == ALLOCATION_DEVICE;
-}
-
-/* `wait`: the call may not be captured, and what the host can see is filled when it returns. */
-static hipError_t fill(FillWork w, bool wait, hipStream_t stream)
-{
-    const Work work = {.kind = WORK_FILL, .fill = w};
-    hipError_t error = wait ? capture_forbids_copies() : hipSuccess;
-    if (error != hipSuccess)
-        return answer(error);
-    bool done = wait && !is_on_device(w.to);
-    error = done ? stream_submit_and_wait(stream, &work) : stream_submit(stream, &work);
-    if (wait)
-        order_call_returns(stream);
-    return answer(error);
-}
-
-static FillWork line(void *to, u32 value, size_t element_bytes, size_t count)
-{
-    return (FillWork){.to = to, .value = value, .element_bytes = element_bytes, .width = count, .height = 1, .depth = 1};
-}
-
-hipError_t hipMemset(void *to, int value, size_t bytes) { return fill(line(to, (u32)value, 1, bytes), true, NULL); }
-
-hipError_t hipMemsetAsync(void *to, int value, size_t bytes, hipStream_t stream)
-{
-    return fill(line(to, (u32)value, 1, bytes), false, stream);
-}
-
-hipError_t hipMemsetD8(hipDeviceptr_t to, unsigned char value, size_t count)
-{
-    return fill(line(to, value, 1, count), true, NULL);
-}
-
-hipError_t hipMemsetD8Async(hipDeviceptr_t to, unsigned char value, size_t count, hipStream_t stream)
-{
-    return fill(line(to, value, 1, count), false, stream);
-}
-
-hipError_t hipMemsetD16(hipDeviceptr_t to, unsigned short value, size_t count)
-{
-    return fill(line(to, value, 2, count), true, NULL);
-}
-
-hipError_t hipMemsetD16Async(hipDeviceptr_t to, unsigned short value, size_t count, hipStream_t stream)
-{
-    return fill(line(to, value, 2, count), false, stream);
-}
-
-hipError_t hipMemsetD32(hipDeviceptr_t to, int value, size_t count)
-{
-    return fill(line(to, (u32)value, 4, count), true, NULL);
-}
-
-hipError_t hipMemsetD32Async(hipDeviceptr_t to, int value, size_t count, hipStream_t stream)
-{
-    return fill(line(to, (u32)value, 4, count), false, stream);
-}
-
-static hipError_t fill_rows(void *to, size_t pitch, u32 value, size_t element, size_t width, size_t height, bool wait,
-                            hipStream_t stream)
-{
-    if (width * element > pitch)
-        return answer(hipErrorInvalidPitchValue);
-    return fill((FillWork){.to = to, .value = value, .element_bytes = element, .width = width, .height = height,
-                           .depth = 1, .pitch = pitch}, wait, stream);
-}
-
-hipError_t hipMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
-{
-    return fill_rows(to, pitch, (u32)value, 1, width, height, true, NULL);
-}
-
-hipError_t hipMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, hipStream_t stream)
-{
-    return fill_rows(to, pitch, (u32)value, 1, width, height, false, stream);
-}
-
-/* HIP 7.1 has these; the headers of HIP 6 do not. */
-#define FILL_2D(bits, Type)                                                                                           \
-    hipError_t hipMemsetD2D##bits(hipDeviceptr_t to, size_t pitch, Type value, size_t width, size_t height);          \
-    hipError_t hipMemsetD2D##bits(hipDeviceptr_t to, size_t pitch, Type value, size_t width, size_t height)           \
-    {                                                                                                                 \
-        return fill_rows(to, pitch, (u32)value, bits / 8, width, height, true, NULL);                                 \
-    }                                                                                                                 \
-    hipError_t hipMemsetD2D##bits##Async(hipDeviceptr_t to, size_t pitch, Type value, size_t width, size_t height,    \
-                                         hipStream_t stream);                                                         \
-    hipError_t hipMemsetD2D##bits##Async(hipDeviceptr_t to, size_t pitch, Type value, size_t width, size_t height,    \
-                                         hipStream_t stream)                                                          \
-    {                                                                                                                 \
-        return fill_rows(to, pitch, (u32)value, bits / 8, width, height, false, stream);                              \
-    }
-FILL_2D(8, unsigned char)
-FILL_2D(16, unsigned short)
-FILL_2D(32, unsigned)
-
-static hipError_t fill_box(hipPitchedPtr to, int value, hipExtent extent, bool wait, hipStream_t stream)
-{
-    if (extent.width > to.pitch)
-        return answer(hipErrorInvalidPitchValue);
-    return fill((FillWork){.to = to.ptr, .value = (u32)value, .element_bytes = 1, .width = extent.width,
-                           .height = extent.height, .depth = extent.depth, .pitch = to.pitch,
-                           .slice_bytes = to.pitch * to.ysize}, wait, stream);
-}
-
-hipError_t hipMemset3D(hipPitchedPtr to, int value, hipExtent extent) { return fill_box(to, value, extent, true, NULL); }
-
-hipError_t hipMemset3DAsync(hipPitchedPtr to, int value, hipExtent extent, hipStream_t stream)
-{
-    return fill_box(to, value, extent, false, stream);
 }

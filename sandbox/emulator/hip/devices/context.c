@@ -1,5 +1,6 @@
 /* Contexts of the driver API: one for each device. Each thread has a stack of them, whose top is current. */
 #include "hip/devices/device.h"
+#include "hip/runtime/answer.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -10,7 +11,7 @@ static _Thread_local struct { int device[16]; int depth; } stack; /* below the c
 static int device_of(hipCtx_t context)
 {
     const char *c = (const char *)(void *)context;
-    return c >= contexts && c < contexts + MAX_DEVICES && is_device((int)(c - contexts)) ? (int)(c - contexts) : -1;
+    return c >= contexts && c < contexts + MAX_DEVICES && runtime_has_device((int)(c - contexts)) ? (int)(c - contexts) : -1;
 }
 
 static hipError_t give(hipCtx_t *context, int ordinal)
@@ -22,7 +23,7 @@ static hipError_t give(hipCtx_t *context, int ordinal)
 }
 
 static hipError_t check(hipCtx_t context) { return answer(device_of(context) >= 0 ? hipSuccess : hipErrorInvalidContext); }
-static hipError_t check_device(hipDevice_t device) { return answer(is_device(device) ? hipSuccess : hipErrorInvalidDevice); }
+static hipError_t check_device(hipDevice_t device) { return answer(runtime_has_device(device) ? hipSuccess : hipErrorInvalidDevice); }
 
 hipError_t hipCtxPushCurrent(hipCtx_t context)
 {
@@ -30,24 +31,24 @@ hipError_t hipCtxPushCurrent(hipCtx_t context)
     int ordinal = device_of(context);
     if (ordinal < 0 || stack.depth == ROOM)
         return answer(ordinal < 0 ? hipErrorInvalidContext : hipErrorOutOfMemory);
-    stack.device[stack.depth++] = current_device();
-    set_current_device(ordinal);
+    stack.device[stack.depth++] = runtime_device();
+    runtime_set_device(ordinal);
     return hipSuccess;
 }
 
 hipError_t hipCtxPopCurrent(hipCtx_t *context)
 {
     if (context)
-        give(context, current_device());
+        give(context, runtime_device());
     if (stack.depth)
-        set_current_device(stack.device[--stack.depth]);
+        runtime_set_device(stack.device[--stack.depth]);
     return hipSuccess;
 }
 
 hipError_t hipCtxCreate(hipCtx_t *context, unsigned flags, hipDevice_t device)
 {
     (void)flags;
-    if (!context || !is_device(device))
+    if (!context || !runtime_has_device(device))
         return answer(context ? hipErrorInvalidDevice : hipErrorInvalidValue);
     give(context, device);
     return hipCtxPushCurrent(*context);
@@ -59,25 +60,25 @@ hipError_t hipCtxSetCurrent(hipCtx_t context)
         return hipCtxPopCurrent(NULL);
     if (device_of(context) < 0)
         return answer(hipErrorInvalidContext);
-    set_current_device(device_of(context));
+    runtime_set_device(device_of(context));
     return hipSuccess;
 }
 
 hipError_t hipCtxDestroy(hipCtx_t context)
 {
-    if (device_of(context) == current_device())
+    if (device_of(context) == runtime_device())
         hipCtxPopCurrent(NULL);
     return check(context);
 }
 
 hipError_t hipDevicePrimaryCtxRetain(hipCtx_t *context, hipDevice_t device)
 {
-    return is_device(device) ? give(context, device) : check_device(device);
+    return runtime_has_device(device) ? give(context, device) : check_device(device);
 }
 
 hipError_t hipDevicePrimaryCtxRelease(hipDevice_t device) { return check_device(device); }
 hipError_t hipDevicePrimaryCtxReset(hipDevice_t device) { return check_device(device); }
-hipError_t hipCtxGetCurrent(hipCtx_t *context) { return give(context, current_device()); }
+hipError_t hipCtxGetCurrent(hipCtx_t *context) { return give(context, runtime_device()); }
 hipError_t hipCtxSynchronize(void) { return hipDeviceSynchronize(); }
 hipError_t hipCtxGetCacheConfig(hipFuncCache_t *config) { return hipDeviceGetCacheConfig(config); }
 hipError_t hipCtxSetCacheConfig(hipFuncCache_t config) { return hipDeviceSetCacheConfig(config); }
@@ -89,13 +90,13 @@ hipError_t hipCtxGetApiVersion(hipCtx_t context, int *version)
 {
     if (!version)
         return answer(hipErrorInvalidValue);
-    *version = 4; /* as AMD's runtime says */
+    *version = 4; /* as in AMD's runtime */
     return context ? check(context) : hipSuccess;
 }
 
 hipError_t hipCtxGetDevice(hipDevice_t *device)
 {
-    return device ? hipDeviceGet(device, current_device()) : answer(hipErrorInvalidValue);
+    return device ? hipDeviceGet(device, runtime_device()) : answer(hipErrorInvalidValue);
 }
 
 hipError_t hipCtxEnablePeerAccess(hipCtx_t peer, unsigned flags)
@@ -119,10 +120,10 @@ hipError_t hipDevicePrimaryCtxGetState(hipDevice_t device, unsigned *flags, int 
 
 hipError_t hipDevicePrimaryCtxSetFlags(hipDevice_t device, unsigned flags)
 {
-    return is_device(device) && flags ? answer(hipErrorContextAlreadyInUse) : check_device(device);
+    return runtime_has_device(device) && flags ? answer(hipErrorContextAlreadyInUse) : check_device(device);
 }
 
-/* The address of one of our functions; hipErrorInvalidValue for one that we do not have. */
+/* The address of a function of this library; hipErrorInvalidValue if it has none of that name. */
 hipError_t hipGetProcAddress(const char *name, void **address, int version, uint64_t flags,
                              hipDriverProcAddressQueryResult *result)
 {

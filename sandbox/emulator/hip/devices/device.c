@@ -1,7 +1,7 @@
 /*
- * The one device of the process. Memory size is the arena's: what the product page of the card says would be a lie.
+ * The emulated GPUs. The size of their memory is the arena's, not that of the product.
  * Source of the figures: AMD product pages and "Hardware specifications" of the ROCm documentation; the clocks and the
- * bus are as hipGetDeviceProperties gives them (kHz, bits).
+ * bus are in the units of hipGetDeviceProperties (kHz, bits).
  */
 #include "hip/devices/device.h"
 

@@ -1,4 +1,4 @@
-/* The GPU that is emulated: what HIP tells of it, and its limits for a launch. */
+/* The emulated GPU: its properties, and its limits for a launch. */
 #ifndef AMDKERNEL_HIP_DEVICE_H
 #define AMDKERNEL_HIP_DEVICE_H
 
@@ -13,19 +13,9 @@ typedef struct {
     int clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes;
 } Device;
 
-/* That of option arch. Ends the process when there is no such device. */
+/* The device of option `arch`. Ends the process if there is no such device. */
 const Device *device(void);
 
-/* visible_devices.c: how many of the machine's devices the environment leaves to the process; at its start. */
-int visible_devices(int of_machine);
-/* The machine's number of a device of the process. */
-int machine_device(int ordinal);
-
-/* What identifies a device: it differs from one to the next, and is the same whichever of them are visible. */
-hipUUID machine_uuid(int device_of_machine);
-#define BUS_OF(ordinal) (machine_device(ordinal) + 1)
-
 enum { MAX_WORKGROUP = 1024 };
-enum { DEVICE_HEAP_BYTES = 1 << 28 }; /* of malloc in kernels; address space only, until it is used */
 
 #endif

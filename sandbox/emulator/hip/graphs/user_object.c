@@ -1,8 +1,9 @@
-/* Objects of the program that graphs keep alive: destroyed with the last who holds them. */
-#include "hip/graphs/graph.h"
+/* Objects of the program that graphs keep alive: destroyed with the last reference. */
+#include "hip/graphs/user_object.h"
+
+#include "hip/runtime/answer.h"
 
 #include <stdlib.h>
-
 
 struct UserObject {
     void *data;
@@ -10,7 +11,7 @@ struct UserObject {
     u32 references;
 };
 
-static void let_go(UserObject *o, u32 count)
+static void drop_references(UserObject *o, u32 count)
 {
     o->references -= count < o->references ? count : o->references;
     if (o->references)
@@ -19,11 +20,11 @@ static void let_go(UserObject *o, u32 count)
     free(o);
 }
 
-void user_objects_release(Retained *list)
+void user_object_release_all(Retained *list)
 {
     while (list) {
         Retained *next = list->next;
-        let_go(list->object, list->count);
+        drop_references(list->object, list->count);
         free(list);
         list = next;
     }
@@ -46,7 +47,7 @@ hipError_t hipUserObjectRelease(hipUserObject_t object, unsigned count)
 {
     if (!object || !count || count > INT32_MAX)
         return answer(hipErrorInvalidValue);
-    let_go((UserObject *)(void *)object, count);
+    drop_references((UserObject *)(void *)object, count);
     return hipSuccess;
 }
 
@@ -58,38 +59,32 @@ hipError_t hipUserObjectRetain(hipUserObject_t object, unsigned count)
     return hipSuccess;
 }
 
-hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count, unsigned flags)
+bool user_object_keep(Retained **list, UserObject *o, u32 count, bool new_references)
 {
-    if (!graph || !object || !count || count > INT32_MAX || flags > hipGraphUserObjectMove)
-        return answer(hipErrorInvalidValue);
-    UserObject *o = (UserObject *)(void *)object;
     Retained *r = malloc(sizeof *r);
     if (!r)
-        return answer(hipErrorOutOfMemory);
-    *r = (Retained){o, count, graph->retained};
-    graph->retained = r;
-    if (flags != hipGraphUserObjectMove)
+        return false;
+    *r = (Retained){o, count, *list};
+    *list = r;
+    if (new_references)
         o->references += count;
-    return hipSuccess;
+    return true;
 }
 
-hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count)
+bool user_object_release(Retained **list, UserObject *o, u32 count)
 {
-    UserObject *o = (UserObject *)(void *)object;
-    if (!graph || !object || !count)
-        return answer(hipErrorInvalidValue);
-    for (Retained **link = &graph->retained; *link; link = &(*link)->next) {
+    for (Retained **link = list; *link; link = &(*link)->next) {
         Retained *r = *link;
         if (r->object != o)
             continue;
-        u32 given = count < r->count ? count : r->count;
-        r->count -= given;
+        u32 released = count < r->count ? count : r->count;
+        r->count -= released;
         if (!r->count) {
             *link = r->next;
             free(r);
         }
-        let_go(o, given);
-        return hipSuccess;
+        drop_references(o, released);
+        return true;
     }
-    return answer(hipErrorInvalidValue);
+    return false;
 }

@@ -1,11 +1,11 @@
 /*
  * The heap of malloc in kernels: the device libraries manage it, and ask for blocks by hostcall.
  * Source: ROCm device libraries, ockl/src/dm.cl: a heap structure of all zeros is an empty heap; large allocations are
- * told from small ones by being aligned to a page, slabs are aligned to 2 MiB.
+ * aligned to a page, which distinguishes them from small ones, and slabs to 2 MiB.
  */
-#include "hip/devices/device.h"
-#include "hip/launch/launch.h"
+#include "hip/launch/device_heap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ typedef struct {
     u64 address, bytes;
 } Piece;
 
-static u64 start, end;  /* of the region that blocks come from; its structure lies before it */
+static u64 start, end;  /* of the region that blocks come from; its structure is in front of it */
 static Piece *blocks;   /* in use, by address */
 static size_t block_count, block_room;
 
@@ -26,7 +26,7 @@ u64 device_heap(void)
     u64 bytes = runtime()->options.arena_bytes / 4 < DEVICE_HEAP_BYTES ? runtime()->options.arena_bytes / 4 : DEVICE_HEAP_BYTES;
     u64 block = memory_allocate(runtime()->memory, bytes);
     if (!block) {
-        fputs("amdkernel emulator: no device memory for the heap of kernels that allocate\n", stderr);
+        fputs("amdkernel emulator: no device memory for the heap of malloc in kernels\n", stderr);
         return 0;
     }
     start = (block + STRUCTURE_BYTES + SLAB - 1) / SLAB * SLAB;
@@ -41,7 +41,7 @@ void device_heap_bounds(u64 *address, u64 *bytes)
     *bytes = start ? end - *address : 0;
 }
 
-/* The first place between two blocks that is wide enough. */
+/* The first gap between two blocks that is large enough. */
 static u64 find_place(u64 bytes, u64 alignment, size_t *before)
 {
     u64 at = start;
@@ -72,7 +72,7 @@ u64 device_heap_allocate(u64 bytes)
     }
     memmove(&blocks[i + 1], &blocks[i], (block_count++ - i) * sizeof *blocks);
     blocks[i] = (Piece){address, bytes};
-    if (bytes >= SLAB) /* a slab's list of free blocks begins as zeros */
+    if (bytes >= SLAB) /* a slab's list of free blocks must start as zeros */
         memset((void *)(uintptr_t)address, 0, bytes);
     return address;
 }

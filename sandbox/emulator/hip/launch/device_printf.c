@@ -2,7 +2,7 @@
  * printf as kernels call it: a format and its arguments as words of 64 bits.
  * Source: ROCm device libraries, ockl/src/services.cl: a number or pointer takes a word, a text as many as it needs.
  */
-#include "hip/launch/launch.h"
+#include "hip/launch/device_printf.h"
 
 #include <string.h>
 
@@ -49,7 +49,7 @@ static Conversion read_conversion(Printer *p, const char **format)
             c.flags[n++] = **format;
     if (**format == '*' || (**format >= '1' && **format <= '9')) {
         c.width = read_number(p, format);
-        if (c.width < 0) { /* as C has it: a flag, and its absolute value */
+        if (c.width < 0) { /* as in C: the flag `-`, and its absolute value */
             c.flags[n] = '-';
             c.width = c.width == INT32_MIN ? INT32_MAX : -c.width;
         }
@@ -67,7 +67,7 @@ static Conversion read_conversion(Printer *p, const char **format)
     return c;
 }
 
-/* The conversion for the host's printf, with the length of what is passed to it. */
+/* The conversion for the host's printf, with the length modifier of the value that is passed to it. */
 static const char *written(const Conversion *c, const char *length, char *room, size_t bytes)
 {
     int n = snprintf(room, bytes, "%%%s", c->flags);
@@ -91,7 +91,7 @@ static i64 narrowed(u64 value, const Conversion *c)
     return (i64)value;
 }
 
-/* The text that lies at the next words; empty when it is not terminated before their end. */
+/* The text in the next words; empty if it is not terminated before their end. */
 static const char *take_text(Printer *p)
 {
     const char *text = (const char *)p->at;

@@ -1,10 +1,13 @@
 /*
- * Hostcall: a wave leaves a packet in a buffer, rings a doorbell, and waits for the answer in the packet.
+ * Hostcall: a wave writes a packet to a buffer, rings a doorbell, and waits for the answer in the packet.
  * Source: ROCm device libraries, ockl/src/hostcall_impl.cl; AMD's runtime, devhostcall.hpp and devhcmessages.hpp.
  *
- * The doorbell's interrupt is served by the thread that runs the wave, so the answer is there when the wave looks.
+ * The thread that runs the wave serves the doorbell's interrupt, so the answer is complete before the wave reads it.
  */
-#include "hip/launch/launch.h"
+#include "hip/launch/hostcall.h"
+
+#include "hip/launch/device_heap.h"
+#include "hip/launch/device_printf.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +30,7 @@ typedef struct {
 /* amd_signal_t of the HSA runtime. Source: HSA Runtime Specification; amd_hsa_signal.h. */
 typedef struct {
     i64 kind, value;
-    u64 mailbox; /* when there is one, ringing the doorbell sends an interrupt */
+    u64 mailbox; /* not 0: ringing the doorbell sends an interrupt */
     u32 event, reserved;
     u64 start, end, queue, reserved2;
 } Signal;
@@ -61,7 +64,7 @@ u64 hostcall_buffer(void)
         .free_packets = PACKETS - 1,
         .index_mask = PACKETS - 1,
     };
-    for (u32 i = 1; i < PACKETS; i++) /* 0 would end the list, so packet 0 goes by the tag 1 */
+    for (u32 i = 1; i < PACKETS; i++) /* 0 would end the list, so packet 0 has the tag 1 */
         hostcall->headers[i].next = i == 1 ? PACKETS : i - 1;
     return block;
 }
@@ -74,7 +77,7 @@ typedef struct {
     bool used;
 } Message;
 
-static Message *messages; /* the index is the message's number, which the lane gets with the first answer */
+static Message *messages; /* the index is the message's number, which the first answer gives to the lane */
 static size_t message_count;
 
 enum { MESSAGE_BEGINS = 1, MESSAGE_ENDS = 2, LENGTH_SHIFT = 5, LENGTH_MASK = 7, NUMBER_SHIFT = 8 };
@@ -112,7 +115,7 @@ static bool message_add(Message *m, const u64 *words, size_t count)
     return true;
 }
 
-/* The first word says where the text goes: to stderr when bit 0 is set. */
+/* Bit 0 of the first word: print to stderr. */
 static void print_message(Message *m, u64 *answer)
 {
     bool known = m->count && !(m->words[0] & ~1ull);
@@ -144,7 +147,7 @@ static void serve_memory(u64 *words)
         words[0] = device_heap_allocate(words[1]);
 }
 
-/* A pointer to host code, from a kernel: only the program's own process is at risk, and AMD's runtime calls it too. */
+/* Calls a host function that a kernel names. AMD's runtime does so too, and only the program's own process is at risk. */
 static void serve_function(u64 *words)
 {
     u64 answer[2] = {0};
@@ -168,12 +171,12 @@ static void serve_packet(u32 at)
         else if (h->service == SERVICE_FUNCTION)
             serve_function(words);
         else
-            fprintf(stderr, "amdkernel emulator: a kernel asks for hostcall service %u, which is not there\n", h->service);
+            fprintf(stderr, "amdkernel emulator: a kernel requests hostcall service %u, which is not supported\n", h->service);
     }
     __atomic_and_fetch(&h->control, ~1u, __ATOMIC_RELEASE);
 }
 
-/* The list is in reverse, and a wave has one packet at most: served backwards, output comes in the order of asking. */
+/* The list is in reverse, and a wave has one packet at most: served backwards, output is in the order of the requests. */
 void hostcall_serve(void *unused)
 {
     (void)unused;

@@ -1,8 +1,8 @@
 /*
- * The kernel's argument segment: the program's values, and those that the compiler asks for besides.
+ * The kernel's argument segment: the program's values, and the hidden arguments that the compiler adds.
  * Source: LLVM AMDGPUUsage, "Code Object V5 Kernel Argument Metadata" (hidden arguments).
  */
-#include "hip/launch/launch.h"
+#include "hip/launch/kernarg.h"
 
 #include <string.h>
 
@@ -31,7 +31,7 @@ static u64 hidden_value(ArgumentKind kind, const LaunchShape *s, const HiddenBlo
 {
     switch (kind) {
     case ARGUMENT_BLOCK_COUNT_X: case ARGUMENT_BLOCK_COUNT_Y: case ARGUMENT_BLOCK_COUNT_Z: {
-        int d = kind - ARGUMENT_BLOCK_COUNT_X; /* whole workgroups: the partial one is told by the remainder */
+        int d = kind - ARGUMENT_BLOCK_COUNT_X; /* whole workgroups: the remainder describes the partial one */
         return s->grid[d] / s->block[d];
     }
     case ARGUMENT_GROUP_SIZE_X: case ARGUMENT_GROUP_SIZE_Y: case ARGUMENT_GROUP_SIZE_Z:
@@ -50,7 +50,7 @@ static u64 hidden_value(ArgumentKind kind, const LaunchShape *s, const HiddenBlo
     }
 }
 
-/* AMD's runtime does not mind a buffer that is too short: libraries leave out what the kernel will not use. */
+/* A buffer may be too short, as in AMD's runtime: libraries leave out what the kernel will not use. */
 static void copy_packed(u8 *out, const u8 *packed, u64 packed_bytes, const KernelArgument *a)
 {
     u64 there = packed_bytes > a->offset ? packed_bytes - a->offset : 0;

@@ -2,10 +2,19 @@
  * From a launch to a dispatch. The checks and their order are those of AMD's runtime (clr 6.4, ihipLaunchKernel_validate),
  * with one addition: static and dynamic LDS together beyond the workgroup's limit are hipErrorLaunchOutOfResources.
  */
-#include "hip/devices/device.h"
 #include "hip/launch/launch.h"
-#include "hip/streams/stream_order.h"
 
+#include "hip/devices/device.h"
+#include "hip/launch/device_heap.h"
+#include "hip/launch/hostcall.h"
+#include "hip/launch/kernarg.h"
+#include "hip/launch/occupancy.h"
+#include "hip/launch/printf_buffer.h"
+#include "hip/report/dispatch_report.h"
+#include "hip/runtime/fault.h"
+#include "hip/work/work_races.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,14 +37,14 @@ typedef struct {
 } GridSync;
 _Static_assert(sizeof(GridSync) == 48, "the device libraries' structure");
 
-/* What lies in device memory for a launch: the packet, the arguments, and how the grid synchronises. */
+/* What a launch needs in device memory: the packet, the arguments, and how the grid synchronises. */
 typedef struct Record {
     u64 block, bytes;
-    u64 printf;           /* a buffer, once a kernel wanted one */
+    u64 printf;           /* a buffer, once a kernel needed one */
     struct Record *next;
 } Record;
 
-static Record *free_records; /* most launches follow one another, and use the same again */
+static Record *free_records; /* launches that follow one another use the same record again */
 
 static Record *record_take(void)
 {
@@ -67,16 +76,6 @@ static bool record_make(Record *r, u32 kernarg_bytes)
 static u64 sync_of(const Record *r) { return r->block + sizeof(DispatchPacket); }
 static u64 kernarg_of(const Record *r) { return sync_of(r) + sizeof(GridSync) + 16; }
 
-static u64 workgroup_items(const LaunchShape *s) { return (u64)s->block[0] * s->block[1] * s->block[2]; }
-
-static u64 workgroup_count(const LaunchShape *s)
-{
-    u64 count = 1;
-    for (int d = 0; d < 3; d++)
-        count *= ((u64)s->grid[d] + s->block[d] - 1) / s->block[d];
-    return count;
-}
-
 static hipError_t validate(const Function *f, const LaunchShape *s, void **parameters, void **extra)
 {
     if (!f)
@@ -89,7 +88,7 @@ static hipError_t validate(const Function *f, const LaunchShape *s, void **param
     if (s->dynamic_lds_bytes > device()->lds_bytes)
         return hipErrorInvalidValue;
     u64 plane = (u64)s->block[0] * s->block[1];
-    u64 workgroup = plane > MAX_WORKGROUP ? plane : workgroup_items(s);
+    u64 workgroup = plane > MAX_WORKGROUP ? plane : launch_shape_items(s);
     if (workgroup > MAX_WORKGROUP)
         return hipErrorInvalidConfiguration;
     if (!parameters && !extra && f->kernel->argument_count && f->kernel->arguments[0].kind == ARGUMENT_EXPLICIT)
@@ -98,24 +97,24 @@ static hipError_t validate(const Function *f, const LaunchShape *s, void **param
         return hipErrorLaunchFailure; /* beyond __launch_bounds__ */
     if (s->dynamic_lds_bytes + (u64)f->code.lds_bytes > device()->lds_bytes)
         return hipErrorLaunchOutOfResources;
-    if (s->cooperative && workgroup_count(s) > occupancy_resident(f, (u32)workgroup, s->dynamic_lds_bytes))
+    if (s->cooperative && launch_shape_workgroups(s) > occupancy_resident(f, (u32)workgroup, s->dynamic_lds_bytes))
         return hipErrorCooperativeLaunchTooLarge;
     return hipSuccess;
 }
 
 hipError_t launch_check(const Function *f, const LaunchShape *shape, void **parameters, void **extra)
 {
-    hipError_t error = device_fault();
+    hipError_t error = fault_latched();
     return error != hipSuccess ? error : validate(f, shape, parameters, extra);
 }
 
-/* Kernels of one file may have waves of both sizes, and the same code means another thing to each. */
+/* Kernels of one file may have waves of both sizes, and the code is decoded differently for each. */
 static Program **whole_program(const Function *f) { return &f->object->program[kernel_wave_size(&f->code) == 32]; }
 
 static const Program *program_of(const Function *f) { return f->program ? f->program : *whole_program(f); }
 
-/* Files with hundreds of kernels are common, and decoding all of them takes long: one is decoded from its entry to the
- * next symbol, and all of them only if it goes elsewhere. */
+/* Files with hundreds of kernels are common, and decoding all of them is slow. So a kernel is decoded from its entry to
+ * the next symbol, and the whole file only if the kernel jumps elsewhere. */
 static hipError_t decode(Function *f)
 {
     char error[256] = "";
@@ -124,10 +123,10 @@ static hipError_t decode(Function *f)
     if (program_of(f))
         return hipSuccess;
     u64 entry = f->code.entry, bytes = code_object_text_after(c, entry) - entry;
-    f->program = program_decode_kernel(c->arch, wave_size, c->text, c->text + c->text_bytes, entry, bytes, error,
+    f->program = program_decode_kernel(c->metadata.arch, wave_size, c->text, c->text + c->text_bytes, entry, bytes, error,
                                        sizeof error);
     if (!f->program && !*error)
-        *whole_program(f) = program_decode(c->arch, wave_size, c->text, c->text_bytes, error, sizeof error);
+        *whole_program(f) = program_decode(c->metadata.arch, wave_size, c->text, c->text_bytes, error, sizeof error);
     if (program_of(f))
         return hipSuccess;
     fprintf(stderr, "amdkernel emulator: %s\n", error);
@@ -143,8 +142,8 @@ static hipError_t fault_code(OutcomeKind kind)
         return hipErrorIllegalAddress;
     case OUTCOME_NOT_EMULATED: return hipErrorNotSupported;
     case OUTCOME_STEP_LIMIT: case OUTCOME_DEADLOCK: return hipErrorLaunchTimeOut;
-    case OUTCOME_TRAP: return hipErrorAssert;
-    case OUTCOME_UNINITIALISED_READ: case OUTCOME_INPUT_MODIFIED: case OUTCOME_RACE: return hipSuccess; /* told only */
+    case OUTCOME_TRAP: return hipErrorLaunchFailure; /* assert, abort() and __builtin_trap(): one trap to the runtime */
+    case OUTCOME_UNINITIALISED_READ: case OUTCOME_INPUT_MODIFIED: case OUTCOME_RACE: return hipSuccess; /* findings */
     }
     return hipErrorUnknown;
 }
@@ -175,7 +174,7 @@ static bool wants(const Function *f, ArgumentKind kind)
     return false;
 }
 
-/* The blocks that the kernel asks for: most kernels ask for none, though the compiler may list them all. */
+/* The blocks for the kernel's hidden arguments. Most kernels have none of these arguments. */
 static HiddenBlocks hidden_blocks(const Function *f, const LaunchShape *s, Record *r)
 {
     return (HiddenBlocks){
@@ -186,7 +185,7 @@ static HiddenBlocks hidden_blocks(const Function *f, const LaunchShape *s, Recor
     };
 }
 
-/* Decode the program, and write what lies in device memory for the launch. */
+/* Decodes the program, and writes the launch's record in device memory. */
 static hipError_t prepare(Function *f, const LaunchShape *s, void **parameters, void **extra, const GridSync *sync,
                           Record *r)
 {
@@ -240,7 +239,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .explicit_bytes = explicit_bytes(f->kernel),
     };
     device_heap_bounds(&d.heap, &d.heap_bytes);
-    order_dispatch(f, &d);
+    work_races_dispatch(f, &d);
     for (int i = 0; i < 3; i++) {
         d.grid[i] = s->grid[i];
         d.block[i] = s->block[i];
@@ -249,7 +248,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
     return d;
 }
 
-/* A launch that has begun. */
+/* A launch that has started. */
 struct Launch {
     const Function *function;
     Record *record;
@@ -257,7 +256,7 @@ struct Launch {
     DispatchRun *run;
 };
 
-/* Called with the lock of the runtime, as is the next one. */
+/* Called with the lock of the runtime, as conclude() is. */
 static hipError_t begin(Function *f, const LaunchShape *s, void **parameters, void **extra, const GridSync *sync, Launch *l)
 {
     *l = (Launch){.function = f, .record = record_take()};
@@ -277,8 +276,8 @@ static hipError_t begin(Function *f, const LaunchShape *s, void **parameters, vo
     return error;
 }
 
-/* The kernel was told of just before the process is ended for its time: the program is not to see an error that it would
- * have no time to deal with. */
+/* The fault is the time limit of the process, which is killed in a moment: the program must not see an error that it has
+ * no time to handle. */
 static void await_the_end(void)
 {
     for (;;)
@@ -303,7 +302,7 @@ static void conclude(Launch *l)
     if (l->caches)
         runtime()->caches = l->caches;
     record_give_back(l->record);
-    latch_fault(fault_code(outcome.fault.kind));
+    fault_latch(fault_code(outcome.fault.kind));
 }
 
 hipError_t launch_begin(Function *f, const LaunchShape *s, void **parameters, void **extra, Launch **out)
@@ -315,7 +314,7 @@ hipError_t launch_begin(Function *f, const LaunchShape *s, void **parameters, vo
     Launch *l = malloc(sizeof *l);
     if (!l)
         return hipErrorOutOfMemory;
-    const GridSync sync = {.items = workgroup_count(s) * workgroup_items(s), .workgroups = (u32)workgroup_count(s)};
+    const GridSync sync = {.items = launch_shape_workgroups(s) * launch_shape_items(s), .workgroups = (u32)launch_shape_workgroups(s)};
     runtime_lock();
     error = begin(f, s, parameters, extra, &sync, l);
     runtime_unlock();
@@ -356,11 +355,11 @@ static hipError_t begin_members(const GridOfMany *grids, u32 count, u64 barrier,
 {
     u64 items[MAX_DEVICES] = {0}, all = 0, before = 0;
     for (u32 i = 0; i < count; i++)
-        all += items[i] = workgroup_count(&grids[i].shape) * workgroup_items(&grids[i].shape);
+        all += items[i] = launch_shape_workgroups(&grids[i].shape) * launch_shape_items(&grids[i].shape);
     for (u32 i = 0; i < count; i++) {
         const GridOfMany *g = &grids[i];
         const GridSync sync = {.grids_barrier = barrier, .grid = i, .grids = count, .items_before = before, .items = all,
-                               .workgroups = (u32)workgroup_count(&g->shape)};
+                               .workgroups = (u32)launch_shape_workgroups(&g->shape)};
         before += items[i];
         hipError_t error = launch_check(g->function, &g->shape, g->parameters, NULL);
         if (error == hipSuccess)
@@ -394,17 +393,4 @@ hipError_t launch_together(const GridOfMany *grids, u32 count)
         memory_release(runtime()->memory, barrier);
     runtime_unlock();
     return error;
-}
-
-hipError_t launch_shape(dim3 blocks, dim3 block, size_t dynamic_lds_bytes, LaunchShape *out)
-{
-    u64 items[3] = {(u64)blocks.x * block.x, (u64)blocks.y * block.y, (u64)blocks.z * block.z};
-    *out = (LaunchShape){.block = {block.x, block.y, block.z}};
-    for (int d = 0; d < 3; d++) {
-        if (items[d] > UINT32_MAX)
-            return hipErrorInvalidConfiguration;
-        out->grid[d] = (u32)items[d];
-    }
-    out->dynamic_lds_bytes = dynamic_lds_bytes > UINT32_MAX ? UINT32_MAX : (u32)dynamic_lds_bytes;
-    return hipSuccess;
 }

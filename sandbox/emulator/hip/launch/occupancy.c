@@ -1,6 +1,9 @@
 /* How many workgroups of a kernel a compute unit holds. Source: LLVM AMDGPUUsage and the CDNA3 ISA, "Occupancy". */
+#include "hip/launch/occupancy.h"
+
+#include "hip/code/registered.h"
 #include "hip/devices/device.h"
-#include "hip/launch/launch.h"
+#include "hip/runtime/answer.h"
 
 static int at_most(int value, int limit)
 {
@@ -33,7 +36,7 @@ static hipError_t active_blocks(int *count, const Function *f, int block, size_t
     return hipSuccess;
 }
 
-/* The largest block among those that fill a compute unit best. */
+/* The largest of the blocks with the best occupancy of a compute unit. */
 static hipError_t best_block(int *grid, int *block, const Function *f, size_t dynamic_lds_bytes, int limit)
 {
     if (!grid || !block)
@@ -99,8 +102,8 @@ hipError_t hipOccupancyMaxPotentialBlockSize(int *grid, int *block, const void *
     return answer(f ? best_block(grid, block, f, lds_bytes, limit) : error);
 }
 
-/* HIP 7. As AMD's runtime has it (clr 7.2, hip_platform.cpp): LDS that is left for each of so many workgroups on a compute
- * unit, and no less than what each has when as many are there as its threads allow. */
+/* HIP 7. As in AMD's runtime (clr 7.2, hip_platform.cpp): the LDS that remains for each of so many workgroups on a compute
+ * unit, but at least what each has when a compute unit holds as many as its threads allow. */
 hipError_t hipOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *host, int blocks, int block);
 hipError_t hipOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *host, int blocks, int block)
 {

@@ -2,7 +2,9 @@
  * printf of kernels that were compiled with -mprintf-kind=buffered: records in a buffer, printed after the dispatch.
  * Source: LLVM AMDGPUUsage, hidden_printf_buffer; llvm/lib/Transforms/Utils/AMDGPUEmitPrintf.cpp (the records).
  */
-#include "hip/launch/launch.h"
+#include "hip/launch/printf_buffer.h"
+
+#include "hip/launch/device_printf.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +32,8 @@ u64 printf_buffer(u64 *block)
 /* The format of "0:0:HASH,FORMAT" whose hash this is; NULL when there is none. */
 static const char *format_of(const CodeObject *c, u64 hash)
 {
-    for (u32 i = 0; i < c->printf_format_count; i++) {
-        const char *at = c->printf_formats[i];
+    for (u32 i = 0; i < c->metadata.printf_format_count; i++) {
+        const char *at = c->metadata.printf_formats[i];
         for (int colon = 0; at && colon < 2; colon++)
             at = (at = strchr(at, ':')) ? at + 1 : NULL;
         char *end = NULL;
@@ -41,7 +43,7 @@ static const char *format_of(const CodeObject *c, u64 hash)
     return NULL;
 }
 
-/* A record is a word of 32 bits (bit 0: to stderr; bit 1: a constant format; from bit 2: its bytes) and what is printed. */
+/* A record is a word of 32 bits (bit 0: to stderr; bit 1: a constant format; from bit 2: its bytes), then the values. */
 static void print_constant(const CodeObject *c, FILE *out, const u8 *at, size_t bytes)
 {
     u64 hash;
@@ -50,7 +52,7 @@ static void print_constant(const CodeObject *c, FILE *out, const u8 *at, size_t 
     memcpy(&hash, at, sizeof hash);
     const char *format = format_of(c, hash);
     if (!format) {
-        fputs("amdkernel emulator: a kernel prints with a format that its code object does not hold\n", stderr);
+        fputs("amdkernel emulator: a kernel prints with a format that its code object does not have\n", stderr);
         return;
     }
     size_t head = strlen(format) / 8 + 1, rest = (bytes - sizeof hash) / 8;

@@ -1,11 +1,12 @@
 /*
- * Advice on managed memory, and its prefetching. All memory is in one place, so neither changes what a program
- * computes: what was said of pages is told back as AMD's driver does, and as AMD's runtime passes it on.
+ * Advice on managed memory, and prefetching. All memory is in one place, so neither changes what a program computes:
+ * they are kept per page, and read back as from AMD's driver and runtime.
  * Source: rocm-systems, projects/clr: hipamd/src/hip_hmm.cpp, rocclr/device/rocm/rocdevice.cpp (GetSvmAttributes);
  * ROCR-Runtime, runtime.cpp (GetSvmAttrib); Linux, drivers/gpu/drm/amd/amdkfd/kfd_svm.c (svm_range_get_attr).
  */
 #include "hip/memory/allocation.h"
-#include "hip/devices/device.h"
+#include "hip/runtime/answer.h"
+#include "hip/streams/capture.h"
 #include "hip/streams/stream.h"
 
 #include <stdlib.h>
@@ -27,8 +28,8 @@ static Pages pages_of(const Allocation *a, const void *pointer, size_t bytes)
 
 static Pages all_pages(const Allocation *a) { return pages_of(a, (const void *)(uintptr_t)a->address, a->bytes); }
 
-/* The advice of the first of so many pages that have it one by one; all of a block share one until something is said of
- * a part. NULL: no memory. */
+/* The advice of the first of these pages, which follow each other. All pages of a block share one advice until a part of
+ * the block gets its own; *pages is then {0, 1}. NULL: no memory. */
 static Advice *advice_of(Allocation *a, Pages *pages)
 {
     Pages all = all_pages(a);
@@ -42,9 +43,9 @@ static Advice *advice_of(Allocation *a, Pages *pages)
     return a->page_advice ? a->page_advice + pages->first : NULL;
 }
 
-/* ---- saying ---- */
+/* ---- giving advice ---- */
 
-/* Taking the host's access back takes that of the first device: AMD's runtime does so. */
+/* Unsetting the host's access unsets that of the first device, as in AMD's runtime. */
 static bool follow(Advice *a, hipMemoryAdvise advice, int ordinal)
 {
     u32 bit = ordinal >= 0 ? 1u << ordinal : 0;
@@ -88,19 +89,19 @@ hipError_t hipMemAdvise(const void *pointer, size_t bytes, hipMemoryAdvise advic
     hipError_t error = capture_forbids();
     if (error != hipSuccess)
         return answer(error);
-    if (!of_any_device && ordinal != hipCpuDeviceId && !is_device(ordinal))
+    if (!of_any_device && ordinal != hipCpuDeviceId && !runtime_has_device(ordinal))
         return answer(hipErrorInvalidDevice);
     bool done = !leaves_its_block(pointer, bytes) && follow_all(pointer, bytes, advice, ordinal);
     return answer(done ? hipSuccess : hipErrorInvalidValue);
 }
 
-/* What is no block is the host's own memory, which devices do not reach (hipDeviceAttributePageableMemoryAccess). */
+/* Memory outside all blocks is the host's own, which devices cannot access (hipDeviceAttributePageableMemoryAccess). */
 hipError_t hipMemPrefetchAsync(const void *pointer, size_t bytes, int ordinal, hipStream_t stream)
 {
     Allocation a;
     if (!pointer || !bytes || leaves_its_block(pointer, bytes))
         return answer(hipErrorInvalidValue);
-    if (ordinal != hipCpuDeviceId && !is_device(ordinal))
+    if (ordinal != hipCpuDeviceId && !runtime_has_device(ordinal))
         return answer(hipErrorInvalidDevice);
     if (!stream_find(stream))
         return answer(hipErrorInvalidHandle);
@@ -116,9 +117,9 @@ hipError_t hipMemPrefetchAsync(const void *pointer, size_t bytes, int ordinal, h
     return hipSuccess;
 }
 
-/* ---- telling ---- */
+/* ---- reading it ---- */
 
-/* What holds for all pages of a range. */
+/* What applies to all pages of a range. */
 typedef struct {
     Advice advice;
     bool any_coarse;
@@ -134,7 +135,7 @@ static void add_page(Common *c, const Advice *a)
     c->any_coarse |= a->coarse;
 }
 
-/* False where the pages are not all of one block. */
+/* False if the pages are not all in one block. */
 static bool common_of(const void *pointer, size_t bytes, Common *out)
 {
     runtime_lock();
@@ -151,7 +152,7 @@ static bool common_of(const void *pointer, size_t bytes, Common *out)
     return known;
 }
 
-/* Memory that is not managed is what it was made as. */
+/* Memory that is not managed keeps the coherence of its allocation. */
 static int coherency(const void *pointer, const Common *c)
 {
     static const int coherence[] = {hipMemRangeCoherencyModeFineGrain, hipMemRangeCoherencyModeCoarseGrain};
@@ -167,7 +168,7 @@ static int coherency(const void *pointer, const Common *c)
 
 static int place(u8 kept) { return kept == NO_PLACE ? hipInvalidDeviceId : (int)kept - PLACE_OF(0); }
 
-/* As many devices as there is room for, never the host; the rest of the room says that there are no more. */
+/* Up to as many devices as there is room for, never the host; the rest of the room is filled with hipInvalidDeviceId. */
 static void list_accessing(u32 devices, int *out, size_t room)
 {
     size_t n = 0;
@@ -199,7 +200,7 @@ hipError_t hipMemRangeGetAttribute(void *out, size_t out_bytes, hipMemRangeAttri
     }
 }
 
-/* Of memory that is neither managed nor the host's AMD's runtime tells one attribute, but not several. */
+/* As in AMD's runtime, several attributes can only be read of managed memory and the host's, one of any memory. */
 hipError_t hipMemRangeGetAttributes(void **out, size_t *out_bytes, hipMemRangeAttribute *which, size_t count,
                                     const void *pointer, size_t bytes)
 {

@@ -1,10 +1,7 @@
-/* The list of blocks: device, pinned host and managed memory all lie in the arena; registered memory is the program's. */
+/* The list of blocks. Device, pinned host and managed memory are in the arena; registered memory is the program's. */
 #include "hip/memory/allocation.h"
 
-#include "hip/devices/device.h"
-#include "hip/memory/ipc.h"
-#include "hip/launch/launch.h"
-#include "hip/streams/stream_order.h"
+#include "hip/report/program_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +9,8 @@
 static Allocation *blocks;
 static size_t block_count, block_room;
 static u64 in_use[MAX_DEVICES], last_id;
+enum { LISTENERS = 2 }; /* ipc.c and work_races.c */
+static AllocationEnded *listeners[LISTENERS];
 
 static bool make_room(void)
 {
@@ -30,7 +29,7 @@ static bool is_ours(AllocationKind kind) { return kind != ALLOCATION_REGISTERED 
 
 static void add(u64 address, size_t bytes, AllocationKind kind, u32 flags)
 {
-    int owner = current_device();
+    int owner = runtime_device();
     blocks[block_count++] = (Allocation){.address = address, .bytes = bytes, .kind = kind, .flags = flags,
                                          .device = owner, .id = ++last_id};
     if (is_ours(kind))
@@ -38,8 +37,8 @@ static void add(u64 address, size_t bytes, AllocationKind kind, u32 flags)
 }
 
 /*
- * What hardware maps at once. Device memory comes from blocks of the HSA runtime's heap, all else in pages, each with a
- * page behind it that faults. Blocks are shared by allocations, so that in front of one there mostly lies another.
+ * What hardware maps at once. Device memory comes from blocks of the HSA runtime's heap, other memory in pages with a page
+ * behind them that faults. Allocations share blocks, so another allocation is usually in front of each one.
  * Source: ROCR-Runtime 6.4, hsa-runtime/core/inc/amd_memory_region.h (BlockAllocator: 2 MiB), util/simple_heap.h,
  * driver/kfd/amd_kfd_driver.cpp (AllocateMemory), libhsakmt/src/fmm.c (guard_pages).
  */
@@ -62,11 +61,11 @@ hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32
         return hipSuccess;
     hipError_t error = hipErrorOutOfMemory;
     runtime_lock();
-    u64 left = runtime()->options.arena_bytes - in_use[current_device()];
+    u64 left = runtime()->options.arena_bytes - in_use[runtime_device()];
     u64 address = bytes <= left && make_room() ? memory_allocate_mapped(runtime()->memory, bytes, mapping_granule(kind)) : 0;
     if (address) {
         add(address, bytes, kind, flags);
-        if (kind == ALLOCATION_DEVICE) /* what the host can see it may have set */
+        if (kind == ALLOCATION_DEVICE) /* the host may have written other memory */
             memory_set_unset(runtime()->memory, address, bytes, true);
         *pointer = (void *)(uintptr_t)address;
         error = hipSuccess;
@@ -90,7 +89,7 @@ hipError_t allocation_adopt(void *host, size_t bytes, AllocationKind kind, u32 f
     return error;
 }
 
-/* Index of the block that holds `address`; block_count when there is none. The newest come first: they are freed first. */
+/* Index of the block that holds `address`; block_count: none. The newest are tried first, as they are freed first. */
 static size_t find(u64 address)
 {
     for (size_t i = block_count; i-- > 0;)
@@ -123,6 +122,17 @@ void allocation_count(int ordinal, i64 bytes)
     runtime_unlock();
 }
 
+void allocation_on_end(AllocationEnded *listener)
+{
+    size_t k = 0;
+    runtime_lock();
+    while (k < LISTENERS && listeners[k] && listeners[k] != listener)
+        k++;
+    if (k < LISTENERS)
+        listeners[k] = listener;
+    runtime_unlock();
+}
+
 bool allocation_end(void *pointer)
 {
     u64 address = (u64)(uintptr_t)pointer;
@@ -130,11 +140,10 @@ bool allocation_end(void *pointer)
     size_t i = find(address);
     bool known = i < block_count && blocks[i].address == address && memory_release(runtime()->memory, address);
     if (known) {
-        order_forget_memory(pointer, blocks[i].bytes);
-        if (is_ours(blocks[i].kind)) {
+        for (size_t k = 0; k < LISTENERS && listeners[k]; k++)
+            listeners[k](address, blocks[i].bytes);
+        if (is_ours(blocks[i].kind))
             in_use[blocks[i].device] -= blocks[i].bytes;
-            ipc_block_ends(address);
-        }
         free(blocks[i].page_advice);
         memmove(&blocks[i], &blocks[i + 1], (--block_count - i) * sizeof *blocks);
     }

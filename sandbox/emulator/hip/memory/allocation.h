@@ -1,4 +1,4 @@
-/* Blocks that the program asked for. Code objects and launch records lie in the arena as well, but are not here. */
+/* Blocks that the program allocated. Code objects and launch records are in the arena too, but not in this list. */
 #ifndef AMDKERNEL_HIP_ALLOCATION_H
 #define AMDKERNEL_HIP_ALLOCATION_H
 
@@ -6,7 +6,7 @@
 
 typedef enum { ALLOCATION_DEVICE, ALLOCATION_HOST, ALLOCATION_MANAGED, ALLOCATION_REGISTERED, ALLOCATION_MAPPED } AllocationKind;
 
-/* What hipMemAdvise and hipMemPrefetchAsync said of a page. */
+/* What hipMemAdvise and hipMemPrefetchAsync set for a page. */
 typedef struct {
     u8 preferred, prefetched; /* PLACE_OF(ordinal), NO_PLACE */
     u32 accessed_by;          /* a bit for each device */
@@ -19,21 +19,24 @@ typedef struct {
     u64 address, bytes;
     AllocationKind kind;
     u32 flags;
-    int device;       /* that was current */
+    int device;       /* which was current */
     u64 id;           /* hipPointerGetAttribute's buffer id */
-    void *pool;       /* hipMemPool_t, NULL when it comes from none */
-    Advice advice, *page_advice; /* of all pages; of each, where something was said of a part of them, or NULL */
+    void *pool;       /* hipMemPool_t; NULL: none */
+    Advice advice, *page_advice; /* of all pages; or of each page, if not NULL */
 } Allocation;
 
 /* hipSuccess and *pointer, NULL for 0 bytes; hipErrorInvalidValue, hipErrorOutOfMemory. */
 hipError_t allocation_new(void **pointer, size_t bytes, AllocationKind kind, u32 flags);
 /* Forget a block that begins at `pointer`, of whatever kind; false when there is none. */
 bool allocation_end(void *pointer);
+/* Calls `listener` from now on, with the lock of the runtime, when a block has ended. Registering twice is once. */
+typedef void AllocationEnded(u64 address, u64 bytes);
+void allocation_on_end(AllocationEnded *listener);
 /* The block that holds `pointer`, by value. */
 bool allocation_find(const void *pointer, Allocation *out);
 /* The block itself, or NULL. The caller holds the lock of the runtime. */
 Allocation *allocation_locked(const void *pointer);
-/* The bytes in use of a device; those of memory that is no block, which hipMemCreate made. */
+/* The bytes in use of a device; and a change of them by hipMemCreate, whose memory is not a block. */
 u64 allocation_in_use(int device);
 void allocation_count(int device, i64 bytes);
 /* The bytes in use of those that came from a pool. */

@@ -7,7 +7,7 @@
 #include "hip/memory/ipc.h"
 
 #include "hip/memory/allocation.h"
-#include "hip/devices/device.h"
+#include "hip/runtime/answer.h"
 #include "hip/streams/queue.h"
 
 #include <fcntl.h>
@@ -71,24 +71,9 @@ static int move_to_file(u64 address, u64 bytes)
     return -1;
 }
 
-static Shared *share(const Allocation *a)
+static void block_ended(u64 address, u64 bytes)
 {
-    for (Shared *s = shared; s; s = s->next)
-        if (s->address == a->address)
-            return s;
-    Shared *s = malloc(sizeof *s);
-    int file = s ? move_to_file(a->address, a->bytes) : -1;
-    if (file < 0) {
-        free(s);
-        return NULL;
-    }
-    memory_set_unset(runtime()->memory, a->address, a->bytes, false); /* others may set it, unseen */
-    *s = (Shared){a->address, a->bytes, file, shared};
-    return shared = s;
-}
-
-void ipc_block_ends(u64 address)
-{
+    (void)bytes;
     for (Shared **link = &shared; *link; link = &(*link)->next) {
         Shared *s = *link;
         if (s->address != address)
@@ -100,6 +85,23 @@ void ipc_block_ends(u64 address)
         free(s);
         return;
     }
+}
+
+static Shared *share(const Allocation *a)
+{
+    for (Shared *s = shared; s; s = s->next)
+        if (s->address == a->address)
+            return s;
+    Shared *s = malloc(sizeof *s);
+    int file = s ? move_to_file(a->address, a->bytes) : -1;
+    if (file < 0) {
+        free(s);
+        return NULL;
+    }
+    allocation_on_end(block_ended);
+    memory_set_unset(runtime()->memory, a->address, a->bytes, false); /* another process may set it */
+    *s = (Shared){a->address, a->bytes, file, shared};
+    return shared = s;
 }
 
 hipError_t ipc_export(void *pointer, void *out)

@@ -11,7 +11,5 @@ hipError_t ipc_export(void *pointer, void *handle);
 hipError_t ipc_import(const void *handle, void **pointer);
 /* False when it was not imported. */
 bool ipc_close(void *pointer);
-/* allocation.c: a block of ours is freed. */
-void ipc_block_ends(u64 address);
 
 #endif

@@ -1,8 +1,10 @@
-/* Memory pools and allocation in stream order. A pool keeps nothing back: freed memory goes to the device at once. */
+/* Memory pools and stream-ordered allocation. A pool keeps no freed memory: it returns to the device at once. */
 #include "hip/memory/allocation.h"
-#include "hip/devices/device.h"
 #include "hip/memory/ipc.h"
+#include "hip/report/call_report.h"
+#include "hip/runtime/answer.h"
 #include "hip/streams/stream.h"
+#include "hip/streams/submit.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,7 +14,7 @@ struct Pool {
     int device;
     bool shareable, imported;
     u64 release_threshold, used_high;
-    int reuse[3]; /* hipMemPoolReuseFollowEventDependencies and the two that follow: told back, without effect */
+    int reuse[3]; /* hipMemPoolReuseFollowEventDependencies and the next two: kept to be read, without effect */
     struct Pool *next;
 };
 typedef struct Pool Pool;
@@ -50,10 +52,10 @@ hipError_t hipMemPoolCreate(hipMemPool_t *pool, const hipMemPoolProps *p)
 {
     if (!pool || !p || p->allocType != hipMemAllocationTypePinned || p->location.type != hipMemLocationTypeDevice)
         return answer(hipErrorInvalidValue);
-    if (!is_device(p->location.id))
+    if (!runtime_has_device(p->location.id))
         return answer(hipErrorInvalidDevice);
     if (p->handleTypes != hipMemHandleTypeNone && p->handleTypes != hipMemHandleTypePosixFileDescriptor)
-        return answer(hipErrorInvalidValue); /* the other kinds are those of Windows */
+        return answer(hipErrorInvalidValue); /* the other kinds are for Windows */
     Pool *made = malloc(sizeof *made);
     if (!made)
         return answer(hipErrorOutOfMemory);
@@ -87,7 +89,7 @@ static hipError_t give(hipMemPool_t *pool, int ordinal, bool current)
 {
     if (!pool)
         return answer(hipErrorInvalidValue);
-    if (!is_device(ordinal))
+    if (!runtime_has_device(ordinal))
         return answer(hipErrorInvalidDevice);
     *pool = (hipMemPool_t)(void *)(current ? current_pool(ordinal) : default_pool(ordinal));
     return hipSuccess;
@@ -99,7 +101,7 @@ hipError_t hipDeviceGetMemPool(hipMemPool_t *pool, int ordinal) { return give(po
 hipError_t hipDeviceSetMemPool(int ordinal, hipMemPool_t pool)
 {
     Pool *p = pool_find(pool);
-    if (!is_device(ordinal))
+    if (!runtime_has_device(ordinal))
         return answer(hipErrorInvalidDevice);
     if (!p || p->device != ordinal)
         return answer(hipErrorInvalidValue);
@@ -143,27 +145,27 @@ hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, hipMemPoolAttr which, void 
     case hipMemPoolReuseAllowOpportunistic: p->reuse[1] = *(int *)value; return hipSuccess;
     case hipMemPoolReuseAllowInternalDependencies: p->reuse[2] = *(int *)value; return hipSuccess;
     case hipMemPoolAttrReleaseThreshold: p->release_threshold = *(u64 *)value; return hipSuccess;
-    case hipMemPoolAttrReservedMemHigh: case hipMemPoolAttrUsedMemHigh: /* can only be set back */
+    case hipMemPoolAttrReservedMemHigh: case hipMemPoolAttrUsedMemHigh: /* can only be reset */
         p->used_high = 0;
         return answer(*(u64 *)value ? hipErrorInvalidValue : hipSuccess);
     default: return answer(hipErrorInvalidValue);
     }
 }
 
-/* Every device reaches all memory. */
+/* Every device can access all memory. */
 hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc *list, size_t count)
 {
     if (!pool_find(pool) || (count && !list))
         return answer(hipErrorInvalidValue);
     for (size_t i = 0; i < count; i++)
-        if (!is_device(list[i].location.id))
+        if (!runtime_has_device(list[i].location.id))
             return answer(hipErrorInvalidDevice);
     return hipSuccess;
 }
 
 hipError_t hipMemPoolGetAccess(hipMemAccessFlags *flags, hipMemPool_t pool, hipMemLocation *location)
 {
-    if (!flags || !location || !pool_find(pool) || !is_device(location->id))
+    if (!flags || !location || !pool_find(pool) || !runtime_has_device(location->id))
         return answer(hipErrorInvalidValue);
     *flags = hipMemAccessFlagsProtReadWrite;
     return hipSuccess;
@@ -194,7 +196,7 @@ static hipError_t allocate(void **pointer, size_t bytes, Pool *p, hipStream_t st
 
 hipError_t hipMallocAsync(void **pointer, size_t bytes, hipStream_t stream)
 {
-    return allocate(pointer, bytes, current_pool(current_device()), stream);
+    return allocate(pointer, bytes, current_pool(runtime_device()), stream);
 }
 
 hipError_t hipMallocFromPoolAsync(void **pointer, size_t bytes, hipMemPool_t pool, hipStream_t stream)
@@ -208,7 +210,7 @@ hipError_t hipFreeAsync(void *pointer, hipStream_t stream)
     const Stream *s = stream_find(stream);
     if (!pointer || !s)
         return answer(s ? hipErrorInvalidValue : hipErrorInvalidHandle);
-    if (allocation_find(pointer, &a) && a.kind == ALLOCATION_MAPPED) /* of another process: this one's view of it ends */
+    if (allocation_find(pointer, &a) && a.kind == ALLOCATION_MAPPED) /* of another process: only our mapping ends */
         return answer(ipc_close(pointer) ? hipSuccess : hipErrorInvalidValue);
     const Work w = {.kind = s->capture ? WORK_RELEASE : WORK_FREE, .released = pointer};
     bool known = allocation_find(pointer, &a) && a.address == (u64)(uintptr_t)pointer && a.kind == ALLOCATION_DEVICE;
@@ -220,7 +222,7 @@ hipError_t hipFreeAsync(void *pointer, hipStream_t stream)
 /*
  * ---- between processes ----
  *
- * What is shared is blocks; a pool's descriptor says no more than that the pool exists, and for which device.
+ * Only blocks are shared; a pool's descriptor says no more than that the pool exists, and for which device.
  */
 
 typedef struct { u64 magic; int device; } PoolFile;
@@ -238,7 +240,7 @@ hipError_t hipMemPoolExportToShareableHandle(void *out, hipMemPool_t pool, hipMe
             close(file);
         return answer(hipErrorOutOfMemory);
     }
-    *(int *)out = file; /* the program's to close or to send to another process */
+    *(int *)out = file; /* the program closes it or sends it to another process */
     return hipSuccess;
 }
 
@@ -249,7 +251,7 @@ hipError_t hipMemPoolImportFromShareableHandle(hipMemPool_t *pool, void *os_hand
     if (!pool || type != hipMemHandleTypePosixFileDescriptor || flags ||
         pread((int)(intptr_t)os_handle, &content, sizeof content, 0) != sizeof content || content.magic != pool_magic)
         return answer(hipErrorInvalidValue);
-    if (!is_device(content.device))
+    if (!runtime_has_device(content.device))
         return answer(hipErrorInvalidDevice);
     Pool *made = malloc(sizeof *made);
     if (!made)
@@ -262,7 +264,7 @@ hipError_t hipMemPoolImportFromShareableHandle(hipMemPool_t *pool, void *os_hand
     return hipSuccess;
 }
 
-/* As AMD's runtime, which asks of no block whether it is a pool's, and has one code for all that it cannot share. */
+/* As in AMD's runtime: the block need not be a pool's, and one code is returned for all that cannot be shared. */
 hipError_t hipMemPoolExportPointer(hipMemPoolPtrExportData *out, void *pointer)
 {
     if (!out || !pointer)

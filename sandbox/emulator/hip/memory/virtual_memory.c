@@ -1,11 +1,10 @@
 /*
- * Addresses apart from memory. Memory is an anonymous file of the host, mapped where the program says; kernels may touch a
- * mapping once a device has access to it. Every device has the same view: the widest right that any of them was given.
+ * Virtual memory: addresses and memory are allocated separately. Memory is an anonymous file of the host, mapped where the
+ * program says; kernels can access a mapping once a device may. All devices get the widest access that one of them has.
  */
 #include "hip/memory/allocation.h"
-#include "hip/devices/device.h"
+#include "hip/runtime/answer.h"
 #include "hip/streams/queue.h"
-#include "hip/runtime/refuse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +17,9 @@ enum { GRANULE = 4096, LARGE_GRANULE = 2 << 20 };
 /* hipMemGenericAllocationHandle_t */
 typedef struct Physical {
     int file;
-    u64 bytes, counted; /* of the device's memory: nothing for what another process counts */
+    u64 bytes, counted; /* of the device's memory; 0 for memory of another process, which counts it */
     hipMemAllocationProp properties;
-    u32 handles, mappings; /* it lives while there is one */
+    u32 handles, mappings; /* it exists while one of them does */
     struct Physical *next;
 } Physical;
 
@@ -66,7 +65,7 @@ static bool any_mapped(u64 address, u64 bytes)
     return false;
 }
 
-/* Whole mappings, one after the other, fill the range. */
+/* Whole mappings fill the range. */
 static bool all_mapped(u64 address, u64 bytes)
 {
     u64 filled = 0;
@@ -102,7 +101,7 @@ static hipError_t check_properties(const hipMemAllocationProp *p)
         return hipErrorInvalidValue;
     if (p->requestedHandleType != hipMemHandleTypeNone && !shared)
         return hipErrorNotSupported;
-    return is_device(p->location.id) ? hipSuccess : hipErrorInvalidDevice;
+    return runtime_has_device(p->location.id) ? hipSuccess : hipErrorInvalidDevice;
 }
 
 hipError_t hipMemGetAllocationGranularity(size_t *granule, const hipMemAllocationProp *p,
@@ -186,7 +185,7 @@ hipError_t hipMemGetAllocationPropertiesFromHandle(hipMemAllocationProp *out, hi
     return answer(p && out ? hipSuccess : hipErrorInvalidValue);
 }
 
-/* A file descriptor, which is the program's to close or to send to another process. */
+/* A file descriptor, which the program closes or sends to another process. */
 hipError_t hipMemExportToShareableHandle(void *out, hipMemGenericAllocationHandle_t handle,
                                          hipMemAllocationHandleType type, unsigned long long flags)
 {
@@ -210,14 +209,14 @@ hipError_t hipMemImportFromShareableHandle(hipMemGenericAllocationHandle_t *hand
     if (!handle || type != hipMemHandleTypePosixFileDescriptor || fstat(file, &known) || known.st_size <= 0)
         return answer(hipErrorInvalidValue);
     const hipMemAllocationProp p = {.type = hipMemAllocationTypePinned, .requestedHandleType = type,
-                                    .location = {hipMemLocationTypeDevice, current_device()}};
+                                    .location = {hipMemLocationTypeDevice, runtime_device()}};
     file = dup(file);
     return answer(file < 0 ? hipErrorOutOfMemory : keep(file, (u64)known.st_size, 0, &p, handle));
 }
 
 /* ---- addresses ---- */
 
-/* Room for the alignment is taken, and what is too much of it given back. */
+/* Reserves more for the alignment, and frees what is not needed. */
 static void *reserve(size_t bytes, size_t alignment, void *wish)
 {
     char *raw = mmap(wish, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -310,7 +309,7 @@ static hipMemAccessFlags widest(const Mapping *m)
     return most;
 }
 
-/* Let kernels and copies touch it as far as it may be. */
+/* Makes the mapping accessible to kernels and copies, if its access allows. */
 static hipError_t show(const Mapping *m, hipMemAccessFlags before)
 {
     void *start = (void *)(uintptr_t)m->address;
@@ -368,7 +367,7 @@ hipError_t hipMemSetAccess(void *pointer, size_t bytes, const hipMemAccessDesc *
         bool known = f == hipMemAccessFlagsProtNone || f == hipMemAccessFlagsProtRead || f == hipMemAccessFlagsProtReadWrite;
         if (!known || list[i].location.type != hipMemLocationTypeDevice)
             error = hipErrorInvalidValue;
-        else if (!is_device(list[i].location.id))
+        else if (!runtime_has_device(list[i].location.id))
             error = hipErrorInvalidDevice;
     }
     runtime_lock();
@@ -383,7 +382,7 @@ hipError_t hipMemSetAccess(void *pointer, size_t bytes, const hipMemAccessDesc *
 
 hipError_t hipMemGetAccess(unsigned long long *flags, const hipMemLocation *location, void *pointer)
 {
-    bool asked = flags && location && location->type == hipMemLocationTypeDevice && is_device(location->id);
+    bool asked = flags && location && location->type == hipMemLocationTypeDevice && runtime_has_device(location->id);
     runtime_lock();
     const Mapping *m = asked ? mapping_at((u64)(uintptr_t)pointer) : NULL;
     if (m)

@@ -1,88 +1,15 @@
 /*
- * What is told of the program's own calls: copies, fills and releases that leave a block, touch one that was freed, or
- * meet work of another stream. A line of the program is found by the first frame on the stack that is its own; so is that of
- * the call that asked for a block.
+ * The program's own calls: copies, fills and releases that leave a block, touch one that was freed, or race with work of
+ * another stream.
  */
-#include "hip/launch/launch.h"
-#include "hip/streams/stream_order.h"
+#include "hip/report/call_report.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <execinfo.h>
+#include "hip/report/output.h"
+#include "hip/report/program_calls.h"
+#include "hip/report/region.h"
+#include "hip/report/work_label.h"
+
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
-
-enum { DEPTH_OF_CALLS = 4 }; /* at -O0 HIP's header has calls of its own between the program and the library */
-
-static const void *base_of(const void *address)
-{
-    Dl_info info;
-    return dladdr(address, &info) ? info.dli_fbase : NULL;
-}
-
-typedef struct { u64 from[DEPTH_OF_CALLS]; } Calls; /* return addresses as the program's debug data count them, then 0 */
-
-/* The program's call and those that led there; none: another thread or a library called. */
-static Calls calls_in_program(void)
-{
-    enum { DEEPEST = 32 };
-    Calls calls = {{0}};
-    void *frame[DEEPEST];
-    const void *ours = base_of((const void *)(uintptr_t)calls_in_program);
-    const void *program = base_of((const void *)getauxval(AT_PHDR));
-    int count = backtrace(frame, DEEPEST), k = 0;
-    while (k < count && base_of(frame[k]) == ours)
-        k++;
-    bool moved = program && ((const Elf64_Ehdr *)program)->e_type == ET_DYN;
-    for (int n = 0; n < DEPTH_OF_CALLS && program && k < count && base_of(frame[k]) == program; n++, k++)
-        calls.from[n] = (u64)(uintptr_t)frame[k] - (moved ? (u64)(uintptr_t)program : 0);
-    return calls;
-}
-
-/* By the number of a block: the calls that asked for it. */
-static Calls *asked_for;
-static u32 asked_for_room;
-static pthread_mutex_t asked_for_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static bool make_room_for(u32 number)
-{
-    if (number < asked_for_room)
-        return true;
-    u32 room = 2 * number + 64;
-    Calls *more = realloc(asked_for, room * sizeof *more);
-    if (!more)
-        return false;
-    memset(more + asked_for_room, 0, (room - asked_for_room) * sizeof *more);
-    asked_for = more;
-    asked_for_room = room;
-    return true;
-}
-
-void report_note_allocation(u64 address)
-{
-    Block block;
-    if (!runtime()->report_path || !memory_nearest(runtime()->memory, address, &block))
-        return;
-    Calls calls = calls_in_program();
-    pthread_mutex_lock(&asked_for_lock);
-    if (make_room_for(block.number))
-        asked_for[block.number] = calls;
-    pthread_mutex_unlock(&asked_for_lock);
-}
-
-void report_allocation_calls(FILE *out, u32 number)
-{
-    pthread_mutex_lock(&asked_for_lock);
-    Calls calls = number < asked_for_room ? asked_for[number] : (Calls){{0}};
-    pthread_mutex_unlock(&asked_for_lock);
-    fputs(",\"made_at\":[", out);
-    for (int n = 0; n < DEPTH_OF_CALLS && calls.from[n]; n++)
-        fprintf(out, "%s%" PRIu64, n ? "," : "", calls.from[n]);
-    fputc(']', out);
-}
 
 static void write_call(FILE *out, const char *what, const char *kind, u64 address, const Block *block, u64 bytes, bool store,
                        const Overlapping *other)
@@ -90,9 +17,9 @@ static void write_call(FILE *out, const char *what, const char *kind, u64 addres
     fprintf(out, "{\"call\":\"%s\",\"kind\":\"%s\",\"store\":%s", what, kind, store ? "true" : "false");
     report_region(out, block);
     fprintf(out, ",\"offset\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"at\":%" PRIu64 ",\"partner\":",
-            address - block->address, bytes, calls_in_program().from[0]);
+            address - block->address, bytes, report_program_call());
     if (other)
-        report_work(out, other->label, other);
+        report_work_label(out, other->label, other);
     else
         fputs("null", out);
     fputs("}\n", out);
@@ -113,7 +40,7 @@ void report_call(const char *what, const char *kind, u64 address, u64 bytes, boo
         write_call(out, what, kind, address, &block, bytes, store, other);
         fclose(out);
         if (other)
-            report_objects_of(other->label);
+            report_work_object(other->label);
     }
     runtime_unlock();
 }

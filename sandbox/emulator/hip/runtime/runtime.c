@@ -1,5 +1,7 @@
-/* The state of the process: made at first use from the environment, never torn down. */
-#include "hip/devices/device.h"
+/* The state of the process: made from the environment at first use, and never destroyed. */
+#include "hip/runtime/runtime.h"
+
+#include "hip/runtime/visible_devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,65 +21,14 @@ static void make_lock(void)
     pthread_mutexattr_destroy(&recursive);
 }
 
-static void read_option(Options *o, const char *key, const char *value)
-{
-    u64 number = strtoull(value, NULL, 0);
-    if (!strcmp(key, "step_limit"))
-        o->step_limit = number;
-    else if (!strcmp(key, "time_limit_ms"))
-        o->time_limit_ms = number;
-    else if (!strcmp(key, "end_at_ms"))
-        o->end_at_ms = number;
-    else if (!strcmp(key, "arena_mb"))
-        o->arena_bytes = number << 20;
-    else if (!strcmp(key, "devices"))
-        o->devices = number < 1 ? 1 : number > MAX_DEVICES ? MAX_DEVICES : (int)number;
-    else if (!strcmp(key, "threads"))
-        o->threads = (u32)number;
-    else if (!strcmp(key, "memory"))
-        o->count_memory = number != 0;
-    else if (!strcmp(key, "pcs"))
-        o->count_pcs = number != 0;
-    else if (!strcmp(key, "deterministic"))
-        o->deterministic = number != 0;
-    else if (!strcmp(key, "check"))
-        o->check_memory = number != 0;
-    else if (!strcmp(key, "overruns"))
-        o->overruns = number != 0;
-    else if (!strcmp(key, "interpreted"))
-        o->interpreted = number != 0;
-    else if (!strcmp(key, "races"))
-        o->check_races = number != 0;
-    else if (!strcmp(key, "last_waves_first"))
-        o->last_waves_first = number != 0;
-    else if (!strcmp(key, "schedule_seed"))
-        o->schedule_seed = number;
-    else if (!strcmp(key, "arch"))
-        snprintf(o->arch, sizeof o->arch, "%s", value);
-    else
-        fprintf(stderr, "amdkernel emulator: AMDKERNEL_EMULATOR_OPTIONS has no option `%s`\n", key);
-}
-
-static void read_list(Options *o, const char *text)
-{
-    char *copy = strdup(text ? text : ""), *rest = NULL;
-    for (char *item = strtok_r(copy, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
-        char *equals = strchr(item, '=');
-        if (equals)
-            *equals = 0;
-        read_option(o, item, equals ? equals + 1 : "1");
-    }
-    free(copy);
-}
-
 static void start(void)
 {
     the_runtime.options = (Options){.arena_bytes = default_arena_bytes, .devices = 1, .arch = "gfx942"};
-    read_list(&the_runtime.options, getenv("AMDKERNEL_EMULATOR_OPTIONS"));
+    options_read(&the_runtime.options, getenv("AMDKERNEL_EMULATOR_OPTIONS"));
     the_runtime.report_path = getenv("AMDKERNEL_EMULATOR_REPORT");
     the_runtime.objects_path = getenv("AMDKERNEL_EMULATOR_OBJECTS");
     the_runtime.memory = memory_create(the_runtime.options.arena_bytes * (u64)the_runtime.options.devices);
-    the_runtime.options.devices = visible_devices(the_runtime.options.devices);
+    the_runtime.options.devices = visible_devices_find(the_runtime.options.devices, the_runtime.options.arch);
     if (the_runtime.options.count_memory)
         the_runtime.caches = caches_create(the_runtime.options.arch);
     if (!the_runtime.memory) {
@@ -86,7 +37,7 @@ static void start(void)
         exit(1);
     }
     if (the_runtime.options.check_memory && !memory_track_unset(the_runtime.memory))
-        fprintf(stderr, "amdkernel emulator: no address space to tell which memory is set: its use is not checked\n");
+        fprintf(stderr, "amdkernel emulator: no address space to track uninitialised memory: its use is not checked\n");
     make_lock();
     pthread_atfork(runtime_lock, runtime_unlock, make_lock);
 }
@@ -107,12 +58,12 @@ void runtime_unlock(void)
     pthread_mutex_unlock(&runtime()->lock);
 }
 
-/* Not HIP's: options of the launches from here on, as in the environment. What shapes the device stays as it began. */
+/* Not part of HIP: sets options for the launches that follow. Those that shape the devices keep their first value. */
 void amdkernelSetOptions(const char *text)
 {
     runtime_lock();
     Options *o = &the_runtime.options, was = *o;
-    read_list(o, text);
+    options_read(o, text);
     o->arena_bytes = was.arena_bytes;
     o->devices = was.devices;
     memcpy(o->arch, was.arch, sizeof o->arch);
@@ -121,19 +72,6 @@ void amdkernelSetOptions(const char *text)
 
 static _Thread_local int chosen_device;
 
-int current_device(void) { return chosen_device; }
-void set_current_device(int ordinal) { chosen_device = ordinal; }
-bool is_device(int ordinal) { return ordinal >= 0 && ordinal < runtime()->options.devices; }
-
-hipError_t device_fault(void)
-{
-    if (!runtime()->options.devices)
-        return hipErrorNoDevice;
-    return (hipError_t)__atomic_load_n(&runtime()->fault, __ATOMIC_ACQUIRE);
-}
-
-void latch_fault(hipError_t error)
-{
-    int none = hipSuccess;
-    __atomic_compare_exchange_n(&runtime()->fault, &none, (int)error, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-}
+int runtime_device(void) { return chosen_device; }
+void runtime_set_device(int ordinal) { chosen_device = ordinal; }
+bool runtime_has_device(int ordinal) { return ordinal >= 0 && ordinal < runtime()->options.devices; }

@@ -1,16 +1,25 @@
-/*
- * Calls that exist, so that programs link and start, and that say no. This file sees no header of HIP: what a call gets
- * does not matter, and one definition serves them all.
- */
-int refuse(const char *call, const char *why);
+#include "hip/runtime/unsupported.h"
 
-#pragma GCC visibility push(default)
+#include "hip/runtime/answer.h"
 
-#define REFUSE(name) int name(void); int name(void) { return refuse(#name, reason); }
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#define reason "textures, surfaces and arrays need image instructions, which are not emulated"
-#include "hip/runtime/unsupported_images.def"
-#undef reason
-#define reason "there are no graphics and no kernel driver to share with"
-#include "hip/runtime/unsupported_sharing.def"
-#undef reason
+/* The calls that were reported already, so that a loop does not flood stderr. */
+static const char *reported[1024];
+
+hipError_t unsupported(const char *call, const char *why)
+{
+    size_t n = 0;
+    runtime_lock();
+    while (n < sizeof reported / sizeof *reported && reported[n] && strcmp(reported[n], call))
+        n++;
+    bool first = n < sizeof reported / sizeof *reported && !reported[n];
+    if (first)
+        reported[n] = call;
+    runtime_unlock();
+    if (first)
+        fprintf(stderr, "amdkernel emulator: %s is not supported: %s\n", call, why);
+    return answer(hipErrorNotSupported);
+}

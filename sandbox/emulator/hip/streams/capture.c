@@ -1,11 +1,15 @@
-/* Capture: what streams are asked to do becomes the nodes of a graph. */
+/* Capture: the work of streams becomes the nodes of a graph. */
+#include "hip/streams/capture.h"
+
+#include "hip/runtime/answer.h"
+#include "hip/streams/event.h"
 #include "hip/streams/stream.h"
 
 #include <stdlib.h>
 
 static u64 last_capture;
-static u32 capturing;  /* captures that there are */
-static u32 forbidding; /* captures of mode global: while there is one, calls that would wait are an error everywhere */
+static u32 capturing;  /* the number of captures */
+static u32 forbidding; /* global captures: while one exists, calls that would wait are an error in every thread */
 static _Thread_local u32 forbidding_here;
 static _Thread_local hipStreamCaptureMode mode_here = hipStreamCaptureModeGlobal;
 
@@ -16,8 +20,8 @@ hipError_t capture_add(Stream *s, const Work *w)
         return hipErrorStreamCaptureInvalidated;
     hipError_t error = graph_add(s->capture->graph, &s->tail, w, &node);
     if (error == hipSuccess) {
-        list_clear(&s->tail);
-        error = list_add(&s->tail, node) ? hipSuccess : hipErrorOutOfMemory;
+        node_list_clear(&s->tail);
+        error = node_list_add(&s->tail, node) ? hipSuccess : hipErrorOutOfMemory;
     }
     s->capture->broken |= error != hipSuccess;
     return error;
@@ -39,7 +43,7 @@ hipError_t capture_forbids_stream(Stream *s)
 }
 
 typedef struct {
-    const Stream *null; /* whose captures are meant: of streams that it waits for. NULL: all */
+    const Stream *null; /* only captures of streams that it waits for; NULL: all */
     bool found;
 } Break;
 
@@ -51,11 +55,18 @@ static void break_capture(Stream *s, void *context)
     s->capture->broken = b->found = true;
 }
 
+static void each_stream(void (*visit)(Stream *s, void *context), void *context)
+{
+    stream_list_lock();
+    stream_list_each(visit, context);
+    stream_list_unlock();
+}
+
 static hipError_t break_captures(const Stream *null)
 {
     Break b = {.null = null};
     if (__atomic_load_n(&capturing, __ATOMIC_RELAXED))
-        stream_each(break_capture, &b);
+        each_stream(break_capture, &b);
     return b.found ? hipErrorStreamCaptureImplicit : hipSuccess;
 }
 
@@ -80,7 +91,7 @@ static hipError_t begin(hipStream_t stream, Graph *graph, const hipGraphNode_t *
     if (!c)
         return hipErrorOutOfMemory;
     *c = (Capture){.graph = graph, .owns_graph = !graph, .mode = mode, .thread = pthread_self(), .origin = s};
-    if (!graph && hipGraphCreate(&c->graph, 0) != hipSuccess) {
+    if (!graph && !(c->graph = calloc(1, sizeof *c->graph))) {
         free(c);
         return hipErrorOutOfMemory;
     }
@@ -88,7 +99,7 @@ static hipError_t begin(hipStream_t stream, Graph *graph, const hipGraphNode_t *
     __atomic_add_fetch(&capturing, 1, __ATOMIC_RELAXED);
     s->capture = c;
     for (size_t i = 0; i < count; i++)
-        list_add(&s->tail, needs[i]);
+        node_list_add(&s->tail, needs[i]);
     if (mode == hipStreamCaptureModeGlobal)
         __atomic_add_fetch(&forbidding, 1, __ATOMIC_RELAXED);
     else if (mode == hipStreamCaptureModeThreadLocal)
@@ -115,13 +126,13 @@ typedef struct {
     bool unjoined, end;
 } Sweep;
 
-/* A stream has come back to the origin when the origin depends on all that it has come to. */
+/* A stream is joined when the origin depends on all nodes of the stream's tail. */
 static bool is_joined(const Stream *s, const Stream *origin)
 {
     Graph *g = origin->capture->graph;
     for (u32 i = 0; i < g->nodes.count; i++)
-        g->nodes.items[i]->mark = list_has(&origin->tail, g->nodes.items[i]);
-    for (u32 i = g->nodes.count; i-- > 0;) { /* a node comes after those it needs, as captures add them in order */
+        g->nodes.items[i]->mark = node_list_has(&origin->tail, g->nodes.items[i]);
+    for (u32 i = g->nodes.count; i-- > 0;) { /* captures add a node after those it needs */
         const Node *n = g->nodes.items[i];
         for (u32 k = 0; n->mark && k < n->needs.count; k++)
             n->needs.items[k]->mark = 1;
@@ -142,7 +153,7 @@ static void sweep(Stream *s, void *context)
         return;
     }
     s->capture = NULL;
-    list_clear(&s->tail);
+    node_list_clear(&s->tail);
 }
 
 static void stop_forbidding(const Capture *c)
@@ -166,10 +177,10 @@ hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t *graph)
     if (c->mode != hipStreamCaptureModeRelaxed && !pthread_equal(c->thread, pthread_self()))
         return answer(hipErrorStreamCaptureWrongThread);
     Sweep w = {.capture = c};
-    stream_each(sweep, &w);
+    each_stream(sweep, &w);
     hipError_t error = c->broken ? hipErrorStreamCaptureInvalidated : w.unjoined ? hipErrorStreamCaptureUnjoined : hipSuccess;
     w.end = true;
-    stream_each(sweep, &w);
+    each_stream(sweep, &w);
     event_forget_capture(c);
     __atomic_sub_fetch(&capturing, 1, __ATOMIC_RELAXED);
     stop_forbidding(c);
@@ -229,9 +240,9 @@ hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream, hipGraphNode_t
     if ((count && !needs) || flags > hipStreamSetCaptureDependencies)
         return answer(hipErrorInvalidValue);
     if (flags == hipStreamSetCaptureDependencies)
-        list_clear(&s->tail);
+        node_list_clear(&s->tail);
     for (size_t i = 0; i < count; i++)
-        if (!list_add(&s->tail, needs[i]))
+        if (!node_list_add(&s->tail, needs[i]))
             return answer(hipErrorOutOfMemory);
     return hipSuccess;
 }

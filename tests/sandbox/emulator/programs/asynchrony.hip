@@ -123,7 +123,7 @@ static void events_order_streams(int* list) {
     Held held(apart);
     HIP(hipEventRecord(event, apart));
     HIP(hipStreamWaitEvent(other, event, 0));
-    HIP(hipEventRecord(event, blocking));  // who waits already waits for the earlier record
+    HIP(hipEventRecord(event, blocking));  // a stream that waits already waits for the earlier record
     append<<<1, 1, 0, other>>>(list, 1);
     EXPECT_ERROR(hipErrorNotReady, hipStreamQuery(other));
     HIP(hipEventSynchronize(event));

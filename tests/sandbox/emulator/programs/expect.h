@@ -1,4 +1,4 @@
-// What every program here uses: it prints PASS and ends with 0, or tells the first thing that is wrong and ends with 1.
+// For every program here: it prints PASS and ends with 0, or prints the first failure and ends with 1.
 #pragma once
 
 #include <hip/hip_runtime.h>

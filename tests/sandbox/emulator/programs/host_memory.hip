@@ -1,4 +1,4 @@
-// Memory that host and device share: managed, pinned, registered; what is told of pointers; pools.
+// Memory that host and device share: managed, pinned, registered; attributes of pointers; pools.
 #include "expect.h"
 
 #include <cstdint>

@@ -29,7 +29,7 @@ static void all_are(const int* device, int value) {
   for (int i = 0; i < n; i++) EXPECT(host[i] == value);
 }
 
-// The other process: sees what the first one stored, adds to it, and lets its waiting kernel go on.
+// The other process: sees what the first one stored, adds to it, and releases its waiting kernel.
 static int child(int descriptor) {
   Message m;
   EXPECT(read(STDIN_FILENO, &m, sizeof m) == sizeof m);
@@ -111,7 +111,7 @@ int main(int count, char** arguments) {
   HIP(hipDeviceSynchronize());
   all_are(block, 7);
   all_are(pooled, 12);
-  for (int k = 0; k < 3; k++) {  // its place may be had again
+  for (int k = 0; k < 3; k++) {  // the address may be used again
     HIP(hipFree(block));
     HIP(hipMalloc(&block, n * sizeof(int)));
     HIP(hipMemsetD32(reinterpret_cast<hipDeviceptr_t>(block), k, n));

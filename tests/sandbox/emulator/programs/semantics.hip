@@ -1,4 +1,4 @@
-// The answers of the runtime to what is wrong, and its words on pointers, events and memory, as AMD's gives them.
+// Error codes of wrong calls, and attributes of pointers, events and memory, as AMD's runtime returns them.
 #include "expect.h"
 
 #include <sys/mman.h>
@@ -89,7 +89,7 @@ static void last_errors() {
   EXPECT(hipPeekAtLastError() == hipErrorInvalidConfiguration && hipGetLastError() == hipErrorInvalidConfiguration);
 }
 
-// ---- what is told of pointers ----
+// ---- attributes of pointers ----
 
 __device__ int variable[16];
 

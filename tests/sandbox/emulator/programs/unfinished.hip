@@ -1,4 +1,4 @@
-// The process ends though a kernel does not: what others printed comes out.
+// The process ends before a kernel does: what other kernels printed is not lost.
 #include "expect.h"
 
 __global__ void never_ends(volatile int* flag) {

@@ -272,7 +272,7 @@ int main() {
   HIP(hipMallocManaged(&out, sizeof *out));
   for (int how = 0; how < 2; how++) {
     stop<<<1, 64>>>(how, out);
-    EXPECT_ERROR(hipErrorAssert, hipDeviceSynchronize());
+    EXPECT_ERROR(hipErrorLaunchFailure, hipDeviceSynchronize());
     HIP(hipDeviceReset());
   }
   stop<<<1, 64>>>(2, out);

@@ -1,0 +1,208 @@
+/* The JSON line of a dispatch. */
+#include "hip/report/dispatch_report.h"
+
+#include "hip/report/output.h"
+#include "hip/report/region.h"
+#include "hip/report/sentences.h"
+#include "hip/report/work_label.h"
+#include "hip/runtime/runtime.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Addresses of the process do not help a reader: those of memory are reported as an offset in a region. */
+static void write_place(FILE *out, const CodeObject *c, const Dispatch *d, const Fault *f)
+{
+    Block near;
+    fprintf(out, ",\"space\":\"%s\",\"address\":%" PRIu64 ",\"bytes\":%u,\"store\":%s", report_space[f->space], f->address,
+            f->bytes, f->store ? "true" : "false");
+    if (f->space == SPACE_LDS)
+        fprintf(out, ",\"region_bytes\":%u", d->kernel.lds_bytes + d->dynamic_lds_bytes);
+    if (report_is_in_memory(f) && report_is_host_memory(f->address))
+        fputs(",\"host\":true", out);
+    if (!report_nearest(c, d, f, &near))
+        return;
+    report_region(out, &near);
+    fprintf(out, ",\"offset\":%" PRId64 ",\"region_live\":%s", (i64)(f->address - near.address),
+            near.live ? "true" : "false");
+}
+
+static void write_callers(FILE *out, const CodeObject *c, const u64 *callers)
+{
+    fputs(",\"callers\":[", out);
+    for (u32 k = 0; k < CALLERS && callers[k]; k++)
+        fprintf(out, "%s%" PRIu64, k ? "," : "", callers[k] - c->base);
+    fputc(']', out);
+}
+
+static void write_event(FILE *out, const CodeObject *c, const Dispatch *d, const Fault *f)
+{
+    fputs("{\"kind\":", out);
+    report_string(out, outcome_name(f->kind));
+    fprintf(out, ",\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"lane\":%u", f->pc - c->base,
+            f->workgroup[0], f->workgroup[1], f->workgroup[2], f->wave, f->lane);
+    write_callers(out, c, f->callers);
+    if (report_touches_memory(f))
+        write_place(out, c, d, f);
+    fputs(",\"instruction\":", out);
+    report_string(out, f->instruction);
+}
+
+static void write_standing(FILE *out, const CodeObject *c, const Outcome *o)
+{
+    fputs(",\"standing\":[", out);
+    for (u32 k = 0; k < o->standing_count; k++) {
+        const Standing *s = &o->standing[k];
+        fprintf(out, "%s{\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"waves\":%" PRIu64, k ? "," : "",
+                s->pc - c->base, s->workgroup[0], s->workgroup[1], s->workgroup[2], s->wave, s->waves);
+        write_callers(out, c, s->callers);
+        fprintf(out, ",\"at_barrier\":%s}", s->at_barrier ? "true" : "false");
+    }
+    fputc(']', out);
+}
+
+static void write_fault(FILE *out, const CodeObject *c, const Dispatch *d, const Outcome *o)
+{
+    fputs(",\"fault\":", out);
+    if (o->fault.kind == OUTCOME_OK) {
+        fputs("null", out);
+        return;
+    }
+    write_event(out, c, d, &o->fault);
+    if (o->standing_count)
+        write_standing(out, c, o);
+    fputc('}', out);
+}
+
+static void write_partner(FILE *out, const CodeObject *c, const Partner *p)
+{
+    if (p->work) {
+        const Overlapping o = {p->work, p->pc - (u64)(uintptr_t)p->work, p->load, p->store};
+        report_work_label(out, p->work, &o);
+        return;
+    }
+    fprintf(out, "{\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"lane\":%u,\"access\":\"%s\",\"atomic\":%s,\"callers\":[%" PRIu64 "]}",
+            p->pc - c->base, p->workgroup[0], p->workgroup[1], p->workgroup[2], p->wave, p->lane, report_access(p->load, p->store),
+            p->atomic ? "true" : "false", (p->caller ? p->caller : p->pc) - c->base);
+}
+
+static void write_use(FILE *out, const CodeObject *c, const Finding *f)
+{
+    fprintf(out, ",\"use\":[%" PRIu64, f->use - c->base);
+    for (u32 k = 0; k < CALLERS && f->use_callers[k]; k++)
+        fprintf(out, ",%" PRIu64, f->use_callers[k] - c->base);
+    fputc(']', out);
+}
+
+static void write_finding(FILE *out, const CodeObject *c, const Dispatch *d, const Finding *f)
+{
+    write_event(out, c, d, &f->fault);
+    fprintf(out, ",\"count\":%" PRIu64 ",\"lanes\":%" PRIu64 ",\"off\":%" PRIu64 ",\"partner\":", f->times, f->lanes, f->off);
+    if (f->fault.kind == OUTCOME_RACE)
+        write_partner(out, c, &f->partner);
+    else
+        fputs("null", out);
+    if (f->use)
+        write_use(out, c, f);
+    fputc('}', out);
+}
+
+static void write_findings(FILE *out, const CodeObject *c, const Dispatch *d, const Outcome *o)
+{
+    fputs(",\"findings\":[", out);
+    for (u32 k = 0; k < o->finding_count; k++) {
+        if (k)
+            fputc(',', out);
+        write_finding(out, c, d, &o->findings[k]);
+    }
+    fprintf(out, "],\"races_checked\":%s,\"races_in_part\":%s,\"schedule_seed\":%" PRIu64, d->check_races ? "true" : "false",
+            o->races_in_part ? "true" : "false", d->schedule_seed);
+}
+
+/* One row per instruction that ran, in the columns that amdkernel_mcp/execution/runner/answer.py reads. */
+static void write_pcs(FILE *out, const CodeObject *c, const Outcome *o)
+{
+    const char *comma = "";
+    fputc('[', out);
+    for (u64 i = 0; i < o->pc_count; i++) {
+        const PcCounts *p = &o->pcs[i];
+        const u64 columns[] = {p->address - c->base, p->executions, p->lanes, p->bytes, p->divergent, p->lines,
+                               p->l1_hits, p->l2_hits, p->l2_misses, p->lds_cycles, p->lds_conflicts, p->lines_stored};
+        if (!p->executions)
+            continue;
+        fprintf(out, "%s[", comma);
+        for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
+            fprintf(out, "%s%" PRIu64, k ? "," : "", columns[k]);
+        fputc(']', out);
+        comma = ",";
+    }
+    fputc(']', out);
+}
+
+static void write_counts(FILE *out, const CodeObject *c, const Outcome *o)
+{
+    fputs(",\"counters\":{", out);
+    for (int i = 0; i < (o->memory_counted ? COUNTER_COUNT : FIRST_MEMORY_COUNTER); i++)
+        fprintf(out, "%s\"%s\":%" PRIu64, i ? "," : "", counter_name(i), o->counters[i]);
+    fputs("},\"pcs\":", out);
+    if (o->pcs)
+        write_pcs(out, c, o);
+    else
+        fputs("null", out);
+}
+
+static void write_line(FILE *out, const Function *f, const Dispatch *d, const Outcome *o)
+{
+    fputs("{\"kernel\":", out);
+    report_string(out, f->kernel->name);
+    fprintf(out, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"lds_bytes\":%u,\"seconds\":%.6f", d->workgroups[0],
+            d->workgroups[1], d->workgroups[2], d->block[0], d->block[1], d->block[2],
+            d->kernel.lds_bytes + d->dynamic_lds_bytes, o->seconds);
+    write_counts(out, f->object, o);
+    write_fault(out, f->object, d, o);
+    write_findings(out, f->object, d, o);
+    fprintf(out, ",\"object\":%u}\n", f->object->number);
+}
+
+/* A program that overruns its memory does so in each of a thousand launches: a place is reported once. */
+static void drop_reported(Outcome *o)
+{
+    enum { MOST = 64 };
+    static u64 reported[MOST];
+    static u32 reported_count;
+    u32 kept = 0;
+    for (u32 k = 0; k < o->finding_count; k++) {
+        u64 pc = o->findings[k].fault.pc;
+        u32 at = 0;
+        while (at < reported_count && reported[at] != pc)
+            at++;
+        if (at < reported_count || reported_count == MOST)
+            continue;
+        reported[reported_count++] = pc;
+        o->findings[kept++] = o->findings[k];
+    }
+    o->finding_count = kept;
+}
+
+void report_dispatch(const Function *f, const Dispatch *d, Outcome *o)
+{
+    if (d->overruns)
+        drop_reported(o);
+    if (!runtime()->report_path) {
+        report_sentences(f, d, o);
+        return;
+    }
+    if (d->overruns && o->fault.kind != OUTCOME_OK && !o->standing_count)
+        report_fault_sentence(f, d, &o->fault);
+    if (d->overruns && !o->finding_count && o->fault.kind == OUTCOME_OK)
+        return;
+    FILE *out = report_open();
+    if (!out)
+        return;
+    write_line(out, f, d, o);
+    fclose(out);
+    if (o->fault.kind != OUTCOME_OK || o->finding_count)
+        report_object(f->object);
+    for (u32 k = 0; k < o->finding_count; k++)
+        report_work_object(o->findings[k].partner.work);
+}

@@ -1,0 +1,12 @@
+/* The report of a dispatch. */
+#ifndef AMDKERNEL_HIP_DISPATCH_REPORT_H
+#define AMDKERNEL_HIP_DISPATCH_REPORT_H
+
+#include "hip/code/function.h"
+
+/* One JSON line in the report file, or sentences on stderr for a fault when there is none. With the option `overruns`
+ * faults other than limits go to stderr as well, and the file gets only launches with a fault, or with findings that no
+ * earlier launch had. */
+void report_dispatch(const Function *f, const Dispatch *d, Outcome *o);
+
+#endif

@@ -1,0 +1,44 @@
+"""`amdkernel run`: what a program printed before its time was up is passed on, without its help."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run_command import amdkernel_run
+
+pytestmark = pytest.mark.sandbox
+
+WITHOUT_HIP = """
+#include <cstdio>
+#include <iostream>
+int main() {
+  std::printf("by printf\\n");
+  std::cout << "by iostream\\n";
+  for (;;) {}
+}
+"""
+WITH_HIP = """
+#include <hip/hip_runtime.h>
+#include <iostream>
+__global__ void print() { printf("by a kernel\\n"); }
+struct Early { Early() { std::cout << "before main\\n"; } } early;
+int main() {
+  print<<<1, 1>>>();
+  (void)hipDeviceSynchronize();
+  for (;;) {}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "printed"),
+    [(WITHOUT_HIP, "by printf\nby iostream\n"), (WITH_HIP, "before main\nby a kernel\n")],
+    ids=["without HIP", "with HIP"],
+)
+def test_lines_that_a_program_printed_before_its_time_was_up_are_passed_on(
+    tmp_path: Path, program: str, printed: str
+) -> None:
+    source = tmp_path / "forever.hip"
+    source.write_text(program)
+    ended = amdkernel_run(source, "--timeout", "4")
+    assert (ended.returncode, ended.stdout) == (124, printed), ended.stderr
