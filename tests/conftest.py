@@ -21,7 +21,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
-    """The open sandbox, shared by all tests of a process; the image's own layers are made anew if sandbox/ changed.
+    """The open sandbox, shared by all tests of a process; the image's own layers are rebuilt if sandbox/ changed.
 
     Fails, never skips, when there is no Docker or no base image.
     """

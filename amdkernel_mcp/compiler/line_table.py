@@ -51,7 +51,7 @@ class LineTable:
     """Reads the debug data on first use: most compiles need no line.
 
     name_file: for programs of several files. It gets a path as the debug data has it and the folder of the compilation,
-    and returns the user's name of the file, or None for a file that is not the user's; lines are then SourceLines.
+    and returns the user's name of the file; None means a file that is not the user's. Lines are then SourceLines.
     Without it, only lines of the compiled file count.
     """
 

@@ -2,7 +2,7 @@
 
 
 class SourceLine(int):
-    """Line `int(self)` of `file`; as text `12 of util.h`. Lines of different files are different."""
+    """Line `int(self)` of `file`; as text `12 of FILE`. Lines of different files are different."""
 
     file: str
 

@@ -352,7 +352,7 @@ KERNEL(branch_on_what_came_of_an_unset_value)
         y[ITEM] = 2;
 }
 
-// ---- unset values that are narrower than what is stored, or stored beside others ----
+// ---- uninitialised values that are narrower than what is stored, or stored next to others ----
 
 KERNEL(byte_never_written_stored_as_a_word)
 {

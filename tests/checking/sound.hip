@@ -1,4 +1,4 @@
-// Right kernels of the families that a race checker is tempted to accuse.
+// Right kernels that look like races.
 #include <hip/hip_cooperative_groups.h>
 #include <hip/hip_runtime.h>
 
@@ -510,7 +510,7 @@ KERNEL(flag_that_one_wave_passes_on_to_its_workgroup)
     y[ITEM] = w[255 - threadIdx.x];
 }
 
-// The same by atomics that change the flag, of which each tells something.
+// The same by atomics that change the flag; each of them releases.
 KERNEL(counter_that_one_wave_passes_on_to_its_workgroup)
 {
     int *all = &c[0], *own = &c[blockIdx.x];
@@ -581,8 +581,8 @@ KERNEL(look_back_of_which_every_wave_tells)
     y[ITEM] = x[ITEM];
 }
 
-// Block-wide scans are made like this: a few lanes take several items each, also where there are none left. What comes
-// of those goes up to lanes that nobody asks.
+// Block-wide scans are made like this: a few lanes take several items each, also where none are left. Their
+// results go up to lanes whose values are not used.
 template <typename T> static __device__ T from_below(T v, int lanes) { return (T)__shfl_up(v, lanes, 32); }
 static __device__ _Float16 from_below(_Float16 v, int lanes) { return (_Float16)__shfl_up((float)v, lanes, 32); }
 
@@ -653,7 +653,7 @@ KERNEL(scan_for_the_largest_narrow_item_beyond_the_last)
     y[ITEM] = scanned(s, x[ITEM], larger_of);
 }
 
-// Four bytes come in one load, of which the last ones may be nobody's.
+// One load brings four bytes; the last of them may lie in no buffer.
 KERNEL(bytes_that_are_loaded_with_others)
 {
     __shared__ unsigned char s[256];
@@ -678,7 +678,7 @@ KERNEL(bytes_that_are_loaded_with_others)
     }
 }
 
-// Padding, and members that nobody sets, go along when structs are copied.
+// Padding, and members that are never set, are copied with their struct.
 struct Gapped {
     char c;
     double d;
@@ -787,7 +787,7 @@ KERNEL(pixels_of_which_one_channel_is_not_in_use)
     to[ITEM] = from[ITEM ^ 5];
 }
 
-// Where a member changes, the compiler copies the gaps beside it in pieces of their own.
+// Where a member changes, the compiler copies the gaps next to it in pieces of their own.
 struct Counted {
     int count;
     unsigned char kind;

@@ -356,7 +356,7 @@ __global__ void relay(const int* x, int* y, int n)
 
 @pytest.fixture
 def relay_verdict(verdict_of):
-    """The producer of RELAY does not wait until its slot was read: who sees the flag late learns of all its stores."""
+    """The producer of RELAY does not wait for its reader: a wave that sees the flag late sees all its stores."""
     parts = [argument("x", "i32", '["n"]', "in"), argument("y", "i32", '["n"]', "out"), argument("n", "i32")]
     reference = "def reference(x, *, n):\n    return {'y': x.reshape(-1, 64)[:, ::-1].reshape(-1)}\n"
     return lambda **options: verdict_of([*parts, case(n=1024)], reference, RELAY, **options)

@@ -1,7 +1,7 @@
 """Kernels with one mistake each, and right ones that look suspicious, through the compiler, the runner and the checks.
 
 planted.hip marks the line of each mistake (`//! KIND`); sound.hip has none. Both run at -O0, -O1 and -O3, and at -O3 on
-every architecture, for each tells other waves of memory in its own way.
+every architecture, because each releases memory to other waves in its own way.
 """
 
 import re

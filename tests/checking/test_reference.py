@@ -97,7 +97,11 @@ def test_what_was_computed_is_remembered_until_the_reference_changes(expect, tmp
 FORGERIES = {
     "an answer that nests": ("b'[' * 1_000_000", "b''", "overwrote its own answer"),
     "an answer of NaN": ("b'NaN'", "b''", "overwrote its own answer"),
-    "an error that is no object": ("""b'{"error": 7, "call": 0, "seconds": []}'""", "b''", "overwrote its own answer"),
+    "an error of a wrong type": (
+        """b'{"error": 7, "call": 0, "seconds": []}'""",
+        "b''",
+        "overwrote its own answer",
+    ),
     "no array": ("""b'{"error": null, "call": 0, "seconds": []}'""", "b'rubbish'", "`y` cannot be read"),
 }
 

@@ -5,7 +5,7 @@ import typer
 
 from amdkernel_mcp.cli.app import app
 
-OURS = {"target": None, "include": [], "check": False, "timeout": 600.0}
+OURS: dict[str, object] = {"target": None, "include": [], "check": False, "timeout": 600.0}
 
 
 def parsed(*arguments: str) -> tuple[list[str], dict[str, object]]:

@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,10 +26,11 @@ HOSTILE = "\x1b[2J\x1b]0;title\x07\x9b31m\u202egnp.exe\ud800"
 SHELL = ["bash", "-c"]
 
 
-def shown(show: object) -> str:
+def shown(*shows: Callable[[SafeConsole], object]) -> str:
     out = io.StringIO()
     console = SafeConsole(file=out, width=100, highlight=False, emoji=False, markup=False)
-    show(console)  # type: ignore[operator]
+    for show in shows:
+        show(console)
     return out.getvalue()
 
 
@@ -62,7 +65,9 @@ def test_source_lines_names_and_messages_are_escaped() -> None:
     checked = CheckResult(
         verdict="incorrect", reason=HOSTILE, findings=[Finding(kind="race", message=HOSTILE, line=1)], notes=[HOSTILE]
     )
-    text = shown(lambda console: (show_compile(console, compiled, kernel), show_check(console, checked, kernel)))
+    text = shown(
+        partial(show_compile, result=compiled, kernel=kernel), partial(show_check, result=checked, kernel=kernel)
+    )
     assert is_plain(text), repr(text)
     assert text.count("\\x1b") >= 8
 
@@ -77,7 +82,8 @@ def test_errors_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_file_name_that_is_no_text_is_an_error_like_any_other() -> None:
-    for command in (["compile", b"\xff\x1b.hip"], ["compile", b"\xff\x1b.hip", "--json"]):
+    commands: list[list[str | bytes]] = [["compile", b"\xff\x1b.hip"], ["compile", b"\xff\x1b.hip", "--json"]]
+    for command in commands:
         ended = subprocess.run([COMMAND, *command], capture_output=True)
         assert ended.returncode == 2
         assert ended.stderr.startswith(b"amdkernel: \\udcff\\x1b.hip: there is no such file"), ended.stderr

@@ -16,6 +16,6 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(400)]
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
 def test_a_program_builds_and_runs_with_the_headers_of_the_image(sandbox: Sandbox, program: Path) -> None:
     assert sandbox.isolation == "docker", "the image is up to date"
-    command = [Path(sys.executable).parent / "amdkernel", "run", str(program)]
+    command = [str(Path(sys.executable).parent / "amdkernel"), "run", str(program)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert (ended.returncode, ended.stdout) == (0, "PASS\n"), ended.stdout + ended.stderr

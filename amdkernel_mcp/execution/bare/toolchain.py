@@ -28,7 +28,7 @@ class Toolchain:
 
 
 def rocm_environment(rocm_path: Path) -> dict[str, str]:
-    """What a hipcc must be told: AMD's its root; a distribution's nothing, or it looks for parts in AMD's places."""
+    """The variables that hipcc needs: AMD's own needs its root; a distribution's finds its parts without."""
     return {} if rocm_path == Path("/usr") else {"ROCM_PATH": str(rocm_path)}
 
 

@@ -72,9 +72,7 @@ def check_line(line: str, kind: str, expected: Callable[[State], Array], before:
     assert not len(bad), f"{line}: lanes {bad[:4]}: {got[bad[:4]]} instead of {numbers[bad[:4]]}"
 
 
-def of_fractions(
-    kind: str, how: int, function: Callable[..., Fraction], *sources: Callable[[State], Array]
-) -> Callable[[State], Array]:
+def of_fractions(kind: str, how: int, function: Any, *sources: Callable[[State], Array]) -> Callable[[State], Array]:
     """Lane by lane; None where a source is not a number or the exact result is zero, whose sign is another matter."""
 
     def lane(values: tuple[float, ...]) -> float | None:

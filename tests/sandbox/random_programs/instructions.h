@@ -124,7 +124,7 @@ FN u32 upper_byte_distances(u32 a, u32 b, u32 sum)
     return sum;
 #endif
 }
-/* Four windows of four bytes, each beside the same four bytes; sums of 16 bits. */
+/* Four windows of four bytes, each compared with the same four bytes; sums of 16 bits. */
 FN u64 window_distances(u64 a, u32 b, u64 sums)
 {
 #ifdef __HIP_DEVICE_COMPILE__

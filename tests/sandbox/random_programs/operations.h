@@ -246,7 +246,7 @@ template <class T, class S> FN T converted(S a)
 {
     if constexpr (is_float<T>) {
         if constexpr (std::is_same_v<S, f64> || sizeof(T) > 2) return (T)a;
-        else return (T)(f32)a; /* by way of float, lest it be rounded in one step here and in two there */
+        else return (T)(f32)a; /* by way of float, so that both sides round twice */
     } else if constexpr (!is_float<S>) {
         return (T)a;
     } else {

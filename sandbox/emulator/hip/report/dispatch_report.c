@@ -119,7 +119,7 @@ static void write_findings(FILE *out, const CodeObject *c, const Dispatch *d, co
             o->races_in_part ? "true" : "false", d->schedule_seed);
 }
 
-/* One row per instruction that ran, in the columns that amdkernel_mcp/execution/runner/answer.py reads. */
+/* One row per instruction that ran, in the columns that amdkernel_mcp/runner_protocol/records.py reads. */
 static void write_pcs(FILE *out, const CodeObject *c, const Outcome *o)
 {
     const char *comma = "";
