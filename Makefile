@@ -8,8 +8,10 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EDITABLE := --no-deps --no-build-isolation --editable .
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
           --no-emit-index-url --no-annotate --no-header
+# Tests that share a fixture run on one worker, in the order of tests/conftest.py: slow ones first.
+PYTEST := $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder --durations=30
 
-.PHONY: demo test lint setup docs site sbom lock dist bench conformance clean
+.PHONY: demo test test-all lint setup docs site sbom lock dist bench conformance clean
 
 $(STAMP): pyproject.toml requirements/product.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (set PYTHON=...)"; exit 1; }
@@ -40,8 +42,11 @@ lint: $(STAMP)-dev  ## style, types, import rules, includes, English, links
 	$(BIN)/python scripts/check_english.py
 	$(BIN)/python scripts/check_links.py
 
-test: setup $(STAMP)-dev lint
-	$(BIN)/pytest -n 2
+test: setup $(STAMP)-dev lint  ## the gate: all tests but those marked `thorough`
+	$(PYTEST) -m "not thorough"
+
+test-all: setup $(STAMP)-dev lint  ## every test; needed after a change of the emulator, and before a release
+	$(PYTEST)
 
 conformance: setup  ## the MCP conformance suite against the HTTP server
 	scripts/conformance.sh

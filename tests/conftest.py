@@ -1,5 +1,6 @@
-"""Fixtures that all tests share."""
+"""Fixtures that all tests share, and which tests one worker of `pytest -n` runs together."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -12,9 +13,10 @@ from amdkernel_mcp.execution.sandbox import Sandbox
 
 @pytest.fixture(scope="session")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """This machine's settings, with folders of their own so that no test sees another's cache or history."""
-    folder = tmp_path_factory.mktemp("amdkernel")
-    return load_settings({"data_dir": folder / "data", "cache_dir": folder / "cache"})
+    """This machine's settings with a data folder for each worker and a cache folder for the run."""
+    folder = tmp_path_factory.getbasetemp()
+    run = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    return load_settings({"data_dir": tmp_path_factory.mktemp("amdkernel") / "data", "cache_dir": run / "cache"})
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +46,35 @@ def _open_with_image_of_this_checkout() -> DockerSandbox:
     if find_image(daemon, base_name(mine)) is None:
         sandbox_image_id(daemon, mine)  # raises, with the remedy
     return DockerSandbox(daemon, setup(mine, print).image_id)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a fixture go to one worker, which makes it once; slow tests start first."""
+    for item in items:
+        room = _room_of_shared_fixture(item)
+        if room and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(room))
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def _room_of_shared_fixture(item: pytest.Item) -> str:
+    """The file or folder whose module or session fixture the test uses; empty when it uses only those above."""
+    fixtures = getattr(item, "_fixtureinfo", None)
+    definitions = fixtures.name2fixturedefs.values() if fixtures else ()
+    rooms = [found[-1].baseid for found in definitions if found[-1].scope in ("module", "session")]
+    return min((room for room in rooms if room.startswith("tests/")), key=len, default="")
+
+
+LONG_CALL_S = 20
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints the calls over 20 s that lack a mark; a warning only, because a busy machine makes any test slow."""
+    reports = (report for outcome in ("passed", "failed") for report in terminalreporter.getreports(outcome))
+    calls = [report for report in reports if getattr(report, "when", "") == "call"]
+    long = [call for call in calls if call.duration > LONG_CALL_S and not {"slow", "thorough"} & set(call.keywords)]
+    if long:
+        terminalreporter.section(f"calls over {LONG_CALL_S} s without the mark `slow` or `thorough`", yellow=True)
+        for report in sorted(long, key=lambda report: -report.duration):
+            terminalreporter.line(f"{report.duration:.0f} s  {report.nodeid}")

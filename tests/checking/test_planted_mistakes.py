@@ -18,7 +18,7 @@ from amdkernel_mcp.findings.faults import explain_stop
 from amdkernel_mcp.findings.mistakes import explain_mistakes
 from amdkernel_mcp.runner_protocol.job import Buffer, RunCase, RunnerArgument, RunnerJob, RunnerLaunch
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
 N = 1024
 HERE = Path(__file__).parent
@@ -112,7 +112,16 @@ def builds_of_marks():
         for arch, level in BUILDS:
             if (level == "-O0" and mark.kernel in NOT_AT_O0) or (arch, mark.kernel) in NOT_TO_BE_TOLD:
                 continue
-            yield pytest.param(mark, arch, level, id=f"{mark.kernel}-{mark.line}-{arch}{level}")
+            group = pytest.mark.xdist_group(f"planted {arch} {level}")
+            yield pytest.param(mark, arch, level, id=f"{mark.kernel}-{mark.line}-{arch}{level}", marks=group)
+
+
+def builds_of_right_kernels():
+    for arch, level in BUILDS:
+        yield pytest.param(arch, level, 0, marks=pytest.mark.xdist_group(f"sound {arch} {level}"))
+    for arch, level, seed in (*((*build, 0) for build in MORE_OF_RIGHT_KERNELS), ("gfx942", "-O3", 3)):
+        group = pytest.mark.xdist_group(f"sound {arch} {level} {seed}")
+        yield pytest.param(arch, level, seed, marks=[group, pytest.mark.thorough])
 
 
 @pytest.mark.parametrize(("mark", "arch", "level"), list(builds_of_marks()))
@@ -121,9 +130,7 @@ def test_each_planted_mistake_is_named_with_kind_and_line(found, mark, arch, lev
     assert (mark.kind, mark.line) in {(finding.kind, finding.line) for finding in seen}, seen
 
 
-@pytest.mark.parametrize(
-    ("arch", "level", "seed"), [*((*build, 0) for build in (*BUILDS, *MORE_OF_RIGHT_KERNELS)), ("gfx942", "-O3", 3)]
-)
+@pytest.mark.parametrize(("arch", "level", "seed"), list(builds_of_right_kernels()))
 @pytest.mark.parametrize("kernel", kernels_of(SOUND))
 def test_no_right_kernel_is_accused(found, kernel, arch, level, seed):
     assert found(SOUND, arch, level, seed)[kernel] == []

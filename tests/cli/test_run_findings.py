@@ -30,7 +30,7 @@ int main() {
 """
 
 
-@pytest.mark.parametrize("look", [[], ["--check"]])
+@pytest.mark.parametrize("look", [[], pytest.param(["--check"], marks=pytest.mark.thorough)])
 def test_a_kernel_that_hangs_is_reported_with_its_line_before_the_time_is_up(tmp_path: Path, look: list[str]) -> None:
     """Lanes of one wave wait for a lock that another of them releases only after the loop."""
     (tmp_path / "locked.hip").write_text(HANG)
@@ -66,7 +66,10 @@ int main() {
 """
 
 
-@pytest.mark.parametrize(("arch", "level"), [("gfx942", "-O3"), ("gfx950", "-O0"), ("gfx1201", "-O3")])
+@pytest.mark.parametrize(
+    ("arch", "level"),
+    [("gfx942", "-O3"), ("gfx1201", "-O3"), pytest.param("gfx950", "-O0", marks=pytest.mark.thorough)],
+)
 def test_waves_at_a_barrier_and_in_a_loop_are_reported_with_their_lines(tmp_path: Path, arch: str, level: str) -> None:
     """At -O0 gfx950's code of the loop has instructions without a line, and the loop is in a function of its own."""
     (tmp_path / "handshake.hip").write_text(HANDSHAKE)
@@ -352,7 +355,7 @@ int main(int, char** words) {
 """
 
 
-@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+@pytest.mark.parametrize("arch", ["gfx942", pytest.param("gfx1100", marks=pytest.mark.thorough)])
 def test_a_flat_access_beyond_lds_stops_a_program_and_one_of_ds_does_not(tmp_path: Path, arch: str) -> None:
     """LDS of 400 bytes is allocated as 512: up to there both continue."""
     (tmp_path / "reach.hip").write_text(FLAT)

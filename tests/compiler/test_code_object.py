@@ -53,7 +53,7 @@ def test_resources_are_those_that_llvm_readelf_prints(
 ) -> None:
     code = compile_ok(source, arch).code_object
     assert code is not None
-    notes = sandbox.run("compile", ["sh", "-c", READ_NOTES], {"k.co": code}, timeout_s=30).files["notes"].decode()
+    notes = sandbox.run("compile", ["sh", "-c", READ_NOTES], {"k.co": code}, timeout_s=300).files["notes"].decode()
     [kernel] = read_kernels(code)
     printed = {name: int(value) for name, value in re.findall(r"(\.\w+): +(\d+)$", notes, re.M)}
     expected = {field: printed[key] for key, field in FIELDS.items() if key in printed}

@@ -336,7 +336,6 @@ def test_a_compile_that_takes_too_long_is_a_diagnostic_and_not_remembered(sandbo
         assert not result.ok
         assert not result.cached
         assert result.diagnostics[0].message == "the compiler did not finish within 1.5 s"
-        assert result.seconds < 20
 
 
 @pytest.fixture(scope="module")

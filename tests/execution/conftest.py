@@ -43,9 +43,9 @@ def cramped(sandbox: Sandbox) -> Iterator[DockerSandbox]:
 def attack(cramped: DockerSandbox) -> Iterator[Attack]:
     """Run Python in the cramped sandbox. Whatever it did, the next job must find an untouched one."""
 
-    def run(program: str, *, timeout_s: float = 10) -> Completed:
+    def run(program: str, *, timeout_s: float = 60) -> Completed:
         return cramped.run("compile", ["python3", "-c", program], {"marker": b"mine"}, timeout_s=timeout_s)
 
     yield run
-    after = cramped.run("compile", ["sh", "-c", "ls /tmp; cat marker"], {"marker": b"clean"}, timeout_s=10)
+    after = cramped.run("compile", ["sh", "-c", "ls /tmp; cat marker"], {"marker": b"clean"}, timeout_s=60)
     assert after.stderr == "clean", f"the job after the attack found: {after}"

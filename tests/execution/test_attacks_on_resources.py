@@ -18,7 +18,7 @@ children = 0
 try:
     while True:
         if os.fork() == 0:
-            time.sleep(60)
+            time.sleep(4711)
         children += 1
 except BlockingIOError:
     print("stopped after", children)
@@ -26,7 +26,7 @@ except BlockingIOError:
     )
     assert done.stderr.startswith("stopped after"), done
     assert int(done.stderr.split()[-1]) < CRAMPED.processes
-    assert done.seconds < 8, "the children held the job up"
+    assert not done.timed_out, "the children held the job up"
 
 
 def test_a_memory_hog_is_killed_and_reported_as_such(attack: Attack) -> None:
@@ -99,18 +99,16 @@ def test_the_root_file_system_cannot_be_written(attack: Attack) -> None:
 
 
 def test_a_log_bomb_is_cut_and_ended(cramped: DockerSandbox) -> None:
-    started = time.monotonic()
     done = cramped.run("compile", ["yes", "a line of a log bomb"], {}, timeout_s=60)
     assert done.truncated
     assert len(done.stderr) < STDERR_LIMIT_BYTES / 50
     assert "bytes left out" in done.stderr
-    assert time.monotonic() - started < 15, "it ran on though its output was thrown away"
+    assert not done.timed_out, "it ran on though its output was thrown away"
 
 
 def test_a_job_that_ignores_sigterm_is_killed(attack: Attack) -> None:
-    done = attack("import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", timeout_s=0.5)
+    done = attack("import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(4711)", timeout_s=0.5)
     assert done.timed_out
-    assert done.seconds < 5
 
 
 def test_sigterm_comes_first_so_that_a_gpu_can_be_let_go(attack: Attack) -> None:
@@ -122,7 +120,7 @@ def last_words(*_):
 signal.signal(signal.SIGTERM, last_words)
 time.sleep(60)
 """,
-        timeout_s=2,
+        timeout_s=5,
     )
     assert (done.timed_out, done.stderr) == (True, "let go\n")
 
@@ -138,10 +136,10 @@ if os.fork() == 0:
         os.closerange(0, 3)
         time.sleep(4711)
 """
-    done = cramped.run("compile", ["python3", "-c", program], {}, timeout_s=10)
+    done = cramped.run("compile", ["python3", "-c", program], {}, timeout_s=60)
     assert done.exit_code == 0
-    assert done.seconds < 5, "the job ends with its command, not with its last child"
-    deadline = time.monotonic() + 10
+    assert not done.timed_out, "the job ends with its command, not with its last child"
+    deadline = time.monotonic() + 60
     while _sleepers() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert _sleepers() == []

@@ -47,7 +47,7 @@ open(deep + "/f", "w").write("x")
 
 def test_a_sparse_file_costs_no_more_than_the_limit(cramped: DockerSandbox) -> None:
     program = "import os; f = open(os.environ['OUT'] + '/sparse', 'wb'); f.truncate(30 << 20)"
-    done = cramped.run("compile", ["python3", "-c", program], {}, timeout_s=10, output_limit_bytes=1 << 20)
+    done = cramped.run("compile", ["python3", "-c", program], {}, timeout_s=60, output_limit_bytes=1 << 20)
     assert done.truncated
     assert sum(map(len, done.files.values())) <= 1 << 20
 
@@ -84,6 +84,6 @@ for pid in [p for p in os.listdir("/proc") if p.isdigit()]:
         except OSError:
             pass
 """
-    done = cramped.run("compile", ["python3", "-c", program], {}, timeout_s=10)
+    done = cramped.run("compile", ["python3", "-c", program], {}, timeout_s=60)
     assert done.files == {}
     assert done.truncated

@@ -49,7 +49,6 @@ def test_a_compile_bomb_goes_off_inside_its_limits(cramped: DockerSandbox, sourc
     # clang takes a device for an empty file; everything else must fail.
     assert done.exit_code != 0 or len(done.files["bomb.o"]) < 64 << 10
     assert sum(map(len, done.files.values())) <= 32 << 20
-    assert done.seconds < 8
 
 
 def test_an_error_flood_comes_back_bounded(cramped: DockerSandbox) -> None:

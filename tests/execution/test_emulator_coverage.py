@@ -43,7 +43,7 @@ compile --offload-arch=gfx1030 --offload-device-only --no-gpu-bundle-output -DST
 
 @pytest.fixture(scope="module")
 def built(sandbox) -> dict[str, bytes]:
-    done = sandbox.run("compile", ["sh", "-c", BUILD], {"program.hip": SOURCE.encode()}, timeout_s=100)
+    done = sandbox.run("compile", ["sh", "-c", BUILD], {"program.hip": SOURCE.encode()}, timeout_s=500)
     assert done.exit_code == 0, done.stderr
     return dict(done.files)
 

@@ -111,7 +111,7 @@ def test_a_job_that_hangs_does_not_keep_the_process_of_a_closed_store_alive() ->
         "begun.wait()\n"
         "store.close()\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
 def test_another_owner_does_not_see_a_job_and_cannot_tell_that_it_exists(store: JobStore) -> None:

@@ -28,7 +28,7 @@ class HttpServer:
         sent = {"accept": "application/json, text/event-stream"} | headers
         if token:
             sent["Authorization"] = f"Bearer {token}"
-        return httpx.post(self.url, json=message, headers=sent, timeout=10)
+        return httpx.post(self.url, json=message, headers=sent, timeout=60)
 
     def post_body(self, body: bytes | Iterator[bytes], *, token: str = ANN) -> httpx.Response:
         """The answer to `body`, which the server may give before it has read all of it."""
@@ -57,7 +57,7 @@ def http_server(folder: Path, *, tokens: str | None) -> Iterator[HttpServer]:
     command = [str(Path(sys.executable).with_name("amdkernel")), "serve", "--port", str(port)]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < deadline:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -69,4 +69,4 @@ def http_server(folder: Path, *, tokens: str | None) -> Iterator[HttpServer]:
         yield HttpServer(f"http://127.0.0.1:{port}/mcp", process)
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)

@@ -69,7 +69,7 @@ def serve(*arguments: str, tokens: Path | None = None) -> subprocess.CompletedPr
 
     environment = os.environ | ({"AMDKERNEL_TOKENS_FILE": str(tokens)} if tokens else {})
     command = [str(Path(sys.executable).with_name("amdkernel")), "serve", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "my-machine"])

@@ -42,7 +42,7 @@ def test_stdout_carries_nothing_but_protocol_and_the_end_is_clean() -> None:
             process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
         process.stdin.flush()
         answers = [json.loads(process.stdout.readline()) for _ in range(3)]
-        rest, errors = process.communicate(timeout=30)
+        rest, errors = process.communicate(timeout=120)
     assert [answer["id"] for answer in answers] == [0, 1, 2]
     assert answers[2]["result"]["isError"]
     assert (rest, errors, process.returncode) == (b"", b"", 0)

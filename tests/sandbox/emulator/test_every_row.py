@@ -17,7 +17,7 @@ ELSEWHERE = {"s_endpgm"}  # ends every line's kernel
 @pytest.fixture(scope="module")
 def reports(sandbox: Sandbox) -> dict[str, list[str]]:
     commands = [f"{COVERAGE} --rows >$OUT/rows", *(f"{COVERAGE} --arch {arch} >$OUT/{arch}" for arch in ARCHS)]
-    done = sandbox.run("run", ["sh", "-c", "\n".join(("set -e", *commands))], {}, timeout_s=60)
+    done = sandbox.run("run", ["sh", "-c", "\n".join(("set -e", *commands))], {}, timeout_s=300)
     assert done.exit_code == 0, done.stderr
     return {name: done.files[name].decode().splitlines() for name in ("rows", *ARCHS)}
 

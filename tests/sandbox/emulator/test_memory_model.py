@@ -59,7 +59,7 @@ Reports = dict[str, dict[str, Counters]]
 def reports(sandbox: Sandbox) -> Reports:
     """Counters by run and launch."""
     source = (Path(__file__).parent / "traffic.hip").read_bytes()
-    done = sandbox.run("compile", ["sh", "-c", RUN], {"traffic.hip": source}, timeout_s=110)
+    done = sandbox.run("compile", ["sh", "-c", RUN], {"traffic.hip": source}, timeout_s=500)
     assert done.exit_code == 0, done.stderr
     lines = {name: [json.loads(line) for line in text.splitlines()] for name, text in done.files.items()}
     assert all(row["fault"] is None for rows in lines.values() for row in rows)

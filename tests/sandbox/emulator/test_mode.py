@@ -48,10 +48,19 @@ def rounded(exact: Fraction, kind: str, how: int) -> float:
     return (float(largest) if inward else math.inf) * (1 if result > 0 else -1)
 
 
-def check(sandbox: Sandbox, target: str, line: str, kind: str, expected: Callable[[State], Array]) -> None:
-    """v20 of all lanes; where `expected` has a masked value (None), anything will do."""
+Check = tuple[str, str, Callable[[State], Array]]
+
+
+def check(sandbox: Sandbox, target: str, *checks: Check) -> None:
+    """Lines, each with the kind and the values of v20 of all lanes; a value of None is not checked."""
     before = prepared()
-    (after,) = run_waves(sandbox, [(line, before)], target)
+    for (line, kind, expected), after in zip(
+        checks, run_waves(sandbox, [(line, before) for line, _, _ in checks], target), strict=True
+    ):
+        check_line(line, kind, expected, before, after)
+
+
+def check_line(line: str, kind: str, expected: Callable[[State], Array], before: State, after: State) -> None:
     assert not after.fault, f"{line}: {after.fault}"
     with np.errstate(all="ignore"):
         wanted = expected(before)
@@ -106,14 +115,20 @@ ROUNDED = [
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("how", [1, 2, 3], ids=["up", "down", "to zero"])
 def test_each_rounding_mode_rounds_its_formats(sandbox: Sandbox, target: str, how: int) -> None:
-    for line, kind, field, function, sources in ROUNDED:
-        check(sandbox, target, mode(field, 2, how) + line, kind, of_fractions(kind, how, function, *sources))
+    checks: list[Check] = [
+        (mode(field, 2, how) + line, kind, of_fractions(kind, how, function, *sources))
+        for line, kind, field, function, sources in ROUNDED
+    ]
+    check(sandbox, target, *checks)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_other_formats_keep_their_rounding(sandbox: Sandbox, target: str) -> None:
-    for line, kind, field, function, sources in ROUNDED:
-        check(sandbox, target, mode(2 - field, 2, 1) + line, kind, of_fractions(kind, 0, function, *sources))
+    checks: list[Check] = [
+        (mode(2 - field, 2, 1) + line, kind, of_fractions(kind, 0, function, *sources))
+        for line, kind, field, function, sources in ROUNDED
+    ]
+    check(sandbox, target, *checks)
 
 
 def flushed(x: Array) -> Array:
@@ -133,8 +148,7 @@ FLUSHED = [
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_denormals_are_flushed_as_their_own_format_says(sandbox: Sandbox, target: str) -> None:
-    for line, kind, expected in FLUSHED:
-        check(sandbox, target, line, kind, expected)
+    check(sandbox, target, *FLUSHED)
 
 
 NO_IEEE, NO_DENORMALS_OUT = mode(IEEE, 1, 0), mode(4, 2, 1)
@@ -148,9 +162,13 @@ def doubled(s: State) -> Array:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_output_modifier_works_only_without_denormals_and_ieee(sandbox: Sandbox, target: str) -> None:
-    check(sandbox, target, f"{NO_IEEE}{NO_DENORMALS_OUT}{ADD} mul:2", "f32", doubled)
-    check(sandbox, target, f"{NO_DENORMALS_OUT}{ADD} mul:2", "f32", lambda s: flushed(s.f32(0) + s.f32(1)))
-    check(sandbox, target, f"{NO_IEEE}{ADD} div:2", "f32", lambda s: s.f32(0) + s.f32(1))
+    check(
+        sandbox,
+        target,
+        (f"{NO_IEEE}{NO_DENORMALS_OUT}{ADD} mul:2", "f32", doubled),
+        (f"{NO_DENORMALS_OUT}{ADD} mul:2", "f32", lambda s: flushed(s.f32(0) + s.f32(1))),
+        (f"{NO_IEEE}{ADD} div:2", "f32", lambda s: s.f32(0) + s.f32(1)),
+    )
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -159,7 +177,7 @@ def test_a_clamp_keeps_nan_if_mode_says_so(sandbox: Sandbox, target: str) -> Non
         total = s.f32(0) + s.f32(1)
         return np.where(np.isnan(total), np.nan, np.where(total > 0, np.minimum(total, 1), 0)).astype(np.float32)
 
-    check(sandbox, target, f"{mode(DX10_CLAMP, 1, 0)}{ADD} clamp", "f32", clamped)
+    check(sandbox, target, (f"{mode(DX10_CLAMP, 1, 0)}{ADD} clamp", "f32", clamped))
 
 
 SIGNALLING = "v_mov_b32 v3, 0x7f800001\n"

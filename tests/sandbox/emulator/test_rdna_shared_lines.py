@@ -35,6 +35,10 @@ pytestmark = pytest.mark.sandbox
 Pairs = dict[str, list[tuple[State, State]]]
 WIDE = ("gfx1100/64", "gfx1201/64")
 TARGETS = ("gfx1100", "gfx1201", *WIDE)
+# The gate takes each architecture and each wave size once.
+BY_TARGET = [
+    pytest.param(target, marks=[pytest.mark.thorough] * (target in ("gfx1201", "gfx1100/64"))) for target in TARGETS
+]
 # What only CDNA has: SDWA, accumulators, packed f32, whole-wave DPP, unfused products and related ones.
 GONE = re.compile(
     r"_sdwa|accvgpr|v_pk_(add|mul|fma|mov)_[fb]32|v_mov_b64|v_lshl_add_u64|v_fmac_f64|v_dot2_[iu]32|v_dot[248]c_i32|"
@@ -88,7 +92,7 @@ def check(lines: Lines, case: Case) -> None:
         lines.check(case)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", BY_TARGET)
 def test_lines_of_one_value_for_each_lane(sandbox: Sandbox, target: str) -> None:
     cases = LANE_CASES[target]
     assert len(cases) > 400
@@ -141,7 +145,7 @@ def atomics_of_rdna(target: str) -> list[test_atomics.Case]:
 ATOMICS = {target: [(case, renamed(case.line, target)) for case in atomic_cases(target)] for target in TARGETS}
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", BY_TARGET)
 def test_atomics_of_every_segment(sandbox: Sandbox, target: str) -> None:
     given = [(line, test_atomics.state(mask)) for _, line in ATOMICS[target] for mask in (ALL, SOME)]
     after = iter(run_waves(sandbox, given, target))
@@ -177,7 +181,7 @@ def accesses(target: str) -> list[tuple[test_loads_and_stores.Case, str]]:
 ACCESSES = {target: accesses(target) for target in TARGETS}
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", BY_TARGET)
 def test_loads_and_stores_of_every_segment(sandbox: Sandbox, target: str) -> None:
     memory = test_loads_and_stores.MEMORY.tobytes()
     states = [replace(prepared(exec_mask=mask), memory=memory) for mask in (ALL, SOME)]
@@ -241,7 +245,7 @@ def with_mask(line: str, target: str, after: State) -> State:
     return after
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", BY_TARGET)
 def test_compares_of_every_kind(sandbox: Sandbox, target: str) -> None:
     given = [(line, state) for _, line in COMPARES[target] for state in both_masks()]
     after = iter(run_waves(sandbox, given, target))
@@ -275,7 +279,7 @@ SCALARS = {
 }
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", BY_TARGET)
 def test_scalar_lines(sandbox: Sandbox, target: str) -> None:
     given = [(line, test_sop.state(case)) for case, line in SCALARS[target]]
     after = run_waves(sandbox, given, target)
@@ -291,7 +295,7 @@ SAVES = [renamed(line, "gfx1100/64") for line in (*test_sop.SAVE_LINES, *test_so
 SAVES_OF_32 = [line.replace("_b64 s[10:11], s[4:5]", "_b32 s10, s4") for line in SAVES]
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", BY_TARGET)
 def test_exec_is_saved_and_narrowed(sandbox: Sandbox, target: str) -> None:
     wide = target in WIDE
     after = run_waves(sandbox, [(line, prepared(exec_mask=SOME)) for line in (SAVES if wide else SAVES_OF_32)], target)
@@ -325,7 +329,7 @@ NO_EFFECT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", BY_TARGET)
 def test_hints_change_no_register(sandbox: Sandbox, target: str) -> None:
     before = prepared(exec_mask=SOME, scc=1)
     for line, after in zip(

@@ -302,7 +302,7 @@ def run_waves(
             ),
         ],
         files,
-        timeout_s=120,
+        timeout_s=500,
     )
     assert done.exit_code == 0, done.stderr
     size = (V_OUT + SCALARS) * 256 + MEMORY_BYTES

@@ -48,7 +48,7 @@ def built(sandbox: Sandbox) -> dict[str, bytes]:
     """The program `behaviour`, and triple.hip as code objects of two architectures and as two kinds of bundle."""
     folder = Path(__file__).parent
     files = {name: (folder / name).read_bytes() for name in ("behaviour.hip", "triple.hip")}
-    done = sandbox.run("compile", ["sh", "-c", BUILD], files, timeout_s=100)
+    done = sandbox.run("compile", ["sh", "-c", BUILD], files, timeout_s=400)
     assert done.exit_code == 0, done.stderr
     return dict(done.files)
 
@@ -59,7 +59,7 @@ def raw_output(sandbox: Sandbox, built: dict[str, bytes]) -> dict[str, str]:
     script = PREPARE + "".join(
         RUN.format(scenario=name.split("-")[0], name=name, arguments=given) for name, given in SCENARIOS.items()
     )
-    done = sandbox.run("run", ["sh", "-c", script], built, timeout_s=100)
+    done = sandbox.run("run", ["sh", "-c", script], built, timeout_s=400)
     return {name: content.decode() for name, content in done.files.items()}
 
 

@@ -31,14 +31,14 @@ for kernel in {kernels}; do ./linked $kernel >>$OUT/printed 2>>$OUT/errors; done
 @pytest.fixture(scope="module")
 def built(sandbox: Sandbox) -> dict[str, bytes]:
     source = (Path(__file__).parent / "linked.hip").read_bytes()
-    done = sandbox.run("compile", ["sh", "-c", BUILD], {"linked.hip": source}, timeout_s=100)
+    done = sandbox.run("compile", ["sh", "-c", BUILD], {"linked.hip": source}, timeout_s=500)
     assert done.exit_code == 0, done.stderr
     return dict(done.files)
 
 
 @pytest.fixture(scope="module")
 def printed(sandbox: Sandbox, built: dict[str, bytes]) -> dict[str, list[str]]:
-    done = sandbox.run("run", ["sh", "-c", RUN.format(kernels=" ".join(KERNELS))], built, timeout_s=100)
+    done = sandbox.run("run", ["sh", "-c", RUN.format(kernels=" ".join(KERNELS))], built, timeout_s=500)
     lines = [line.split() for line in done.files["printed"].decode().splitlines()]
     return {name: rest for name, *rest in lines} | {"errors": done.files["errors"].decode().splitlines()}
 

@@ -11,13 +11,12 @@ from random_programs import source
 
 from amdkernel_mcp.execution.sandbox import Sandbox
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 HERE = Path(__file__).parent
 COUNT = int(os.environ.get("RANDOM_PROGRAMS", "3"))
 FIRST = int(os.environ.get("RANDOM_SEED", "1"))
 BATCH = 16
-LEVELS = ("0", "1", "3")
 
 # What LLVM 21 miscompiles, whatever runs the code. RDNA: copies of 32 bits through halves of registers ("true16"); on
 # gfx1201 loads of bf16 from private memory, which it takes for the same in all lanes. CDNA: a constant -0 of f16 in the
@@ -27,9 +26,20 @@ FLAGS = (
     " -Wno-unused-command-line-argument"
 )
 GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "gfx942": (("gfx942",), ()),
     "all but gfx1201": (("gfx90a", "gfx942", "gfx950", "gfx1100"), ()),
     "gfx1201": (("gfx1201",), ("bf16",)),
 }
+BUILDS = [
+    ("gfx942", "0"),
+    ("gfx942", "1"),
+    ("all but gfx1201", "3"),
+    ("gfx1201", "1"),
+    pytest.param("all but gfx1201", "0", marks=pytest.mark.thorough),
+    pytest.param("all but gfx1201", "1", marks=pytest.mark.thorough),
+    pytest.param("gfx1201", "0", marks=pytest.mark.thorough),
+    pytest.param("gfx1201", "3", marks=pytest.mark.thorough),
+]
 
 RUN = """
 hipcc -O{level} {flags} {archs} programs.hip -o programs 2>errors || {{ tail -40 errors >&2; exit 1; }}
@@ -53,8 +63,7 @@ def run(sandbox: Sandbox, text: str, level: str, archs: tuple[str, ...]) -> dict
 
 
 @pytest.mark.timeout(900 * (1 + COUNT // BATCH))
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(("group", "level"), BUILDS)
 def test_gpu_and_host_agree_on_random_programs(sandbox: Sandbox, group: str, level: str) -> None:
     archs, without = GROUPS[group]
     for first in range(FIRST, FIRST + COUNT, BATCH):

@@ -26,7 +26,7 @@ Run = Callable[..., CaseReport]
 def code_object(sandbox: Sandbox) -> bytes:
     """kernels.hip, compiled for gfx942."""
     source = (Path(__file__).parent / "kernels.hip").read_bytes()
-    done = sandbox.run("compile", ["sh", "-c", BUILD], {"kernels.hip": source}, timeout_s=60)
+    done = sandbox.run("compile", ["sh", "-c", BUILD], {"kernels.hip": source}, timeout_s=300)
     assert done.exit_code == 0, done.stderr
     return done.files["kernels.co"]
 

@@ -44,7 +44,7 @@ open(os.environ["OUT"] + "/found.json", "w").write(json.dumps(found))
 @pytest.fixture(scope="module")
 def found(sandbox: Sandbox) -> dict[str, list[dict[str, object]]]:
     command = [*runner_command(EMULATOR, RunnerJob("gfx942", b"", ()))[:-1], "program.py"]
-    done = sandbox.run("run", command, {"program.py": PROGRAM.encode()}, timeout_s=30)
+    done = sandbox.run("run", command, {"program.py": PROGRAM.encode()}, timeout_s=300)
     assert done.exit_code == 0, done.stderr
     values: dict[str, list[dict[str, object]]] = json.loads(done.files["found.json"])
     return values
