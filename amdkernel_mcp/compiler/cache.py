@@ -1,4 +1,7 @@
-"""Results of compiles by content: the same source, flags, arch and toolchain give the same entry."""
+"""Results of compiles by content: the same source, flags, arch and toolchain give the same entry.
+
+By hand, because ccache hashes what a compiler on this host would read, and ours runs in a container per job.
+"""
 
 import hashlib
 import json

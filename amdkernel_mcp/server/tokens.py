@@ -1,4 +1,7 @@
-"""The bearer tokens of a team, from the settings and the file that they name; never from the repository."""
+"""The bearer tokens of a team, from the settings and the file that they name; never from the repository.
+
+By hand, because a list of random tokens needs no identity provider, and a team can put one in front.
+"""
 
 import ipaddress
 

@@ -6,6 +6,7 @@ on. So a request that is answered here is not passed on, and a client that asks 
 needs it; the server's own answer is dropped. From the server's first line on this is a pipe.
 A server that dies before its first line is explained to the client: each request is answered with an error that
 carries the last lines of the server's stderr.
+By hand, because importing an MCP library takes longer than a client waits for its tools.
 """
 
 import collections

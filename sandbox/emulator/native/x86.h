@@ -1,4 +1,5 @@
-/* The few x86-64 instructions that compiled runs are made of, as bytes. Source: Intel SDM vol. 2, "EVEX", "VEX". */
+/* The few x86-64 instructions that compiled runs are made of, as bytes. Source: Intel SDM vol. 2, "EVEX", "VEX".
+   By hand, because an assembler library is larger than the emulator and knows thousands more. */
 #ifndef AMDKERNEL_X86_H
 #define AMDKERNEL_X86_H
 
