@@ -13,8 +13,8 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.bare.sandbox import BareSandbox
 from amdkernel_mcp.execution.bare.toolchain import Toolchain, find_toolchain, rocm_environment
-from amdkernel_mcp.execution.layers import SETUP_HINT, STEPS, Step, step_files, step_name
 from amdkernel_mcp.execution.hip_python import hip_python
+from amdkernel_mcp.execution.layers import SETUP_HINT, STEPS, Step, step_files, step_name
 
 
 def open_bare(settings: Settings) -> BareSandbox:

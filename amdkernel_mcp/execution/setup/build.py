@@ -28,9 +28,9 @@ from amdkernel_mcp.execution.docker.image import (
 )
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.reaper import remove
+from amdkernel_mcp.execution.hip_python import hip_python
 from amdkernel_mcp.execution.layers import STEPS, Step, step_files, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
-from amdkernel_mcp.execution.hip_python import hip_python
 from amdkernel_mcp.execution.setup.rootfs import debian_system, root_file_system
 
 if TYPE_CHECKING:
