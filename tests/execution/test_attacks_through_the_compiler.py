@@ -7,7 +7,10 @@ from amdkernel_mcp.execution.sandbox import Completed
 
 pytestmark = pytest.mark.sandbox
 
-_CLANG = 'exec "$(ls /usr/lib/llvm-*/bin/clang | sort -V | tail -1)" -x c++ -std=c++20 -ferror-limit=20 -c bomb.cpp -o "$OUT/bomb.o"'
+_CLANG = """
+clang=$(ls /usr/lib/llvm-*/bin/clang | sort -V | tail -1)
+exec $clang -x c++ -std=c++20 -ferror-limit=20 -c bomb.cpp -o "$OUT/bomb.o"
+"""
 
 TEMPLATE_BOMB = """
 template <int n, int m> struct Bomb {
