@@ -8,8 +8,8 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EDITABLE := --no-deps --no-build-isolation --editable .
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
           --no-emit-index-url --no-annotate --no-header
-# Tests that share a fixture run on one worker, in the order of tests/conftest.py: slow ones first.
-PYTEST := $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder --durations=30
+# The tests of a file share fixtures, so one worker runs them; files with slow tests start first (tests/conftest.py).
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=30
 
 .PHONY: demo test test-all lint setup docs site sbom lock dist bench conformance clean
 

@@ -1,4 +1,4 @@
-"""Fixtures that all tests share, and which tests one worker of `pytest -n` runs together."""
+"""Fixtures that all tests share, the order of the files, and a warning about long calls."""
 
 import os
 from collections.abc import Iterator
@@ -48,22 +48,10 @@ def _open_with_image_of_this_checkout() -> DockerSandbox:
     return DockerSandbox(daemon, setup(mine, print).image_id)
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a fixture go to one worker, which makes it once; slow tests start first."""
-    for item in items:
-        room = _room_of_shared_fixture(item)
-        if room and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(room))
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
-
-
-def _room_of_shared_fixture(item: pytest.Item) -> str:
-    """The file or folder whose module or session fixture the test uses; empty when it uses only those above."""
-    fixtures = getattr(item, "_fixtureinfo", None)
-    definitions = fixtures.name2fixturedefs.values() if fixtures else ()
-    rooms = [found[-1].baseid for found in definitions if found[-1].scope in ("module", "session")]
-    return min((room for room in rooms if room.startswith("tests/")), key=len, default="")
+    """Files with slow tests start first."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 LONG_CALL_S = 20

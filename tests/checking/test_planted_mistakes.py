@@ -112,16 +112,14 @@ def builds_of_marks():
         for arch, level in BUILDS:
             if (level == "-O0" and mark.kernel in NOT_AT_O0) or (arch, mark.kernel) in NOT_TO_BE_TOLD:
                 continue
-            group = pytest.mark.xdist_group(f"planted {arch} {level}")
-            yield pytest.param(mark, arch, level, id=f"{mark.kernel}-{mark.line}-{arch}{level}", marks=group)
+            yield pytest.param(mark, arch, level, id=f"{mark.kernel}-{mark.line}-{arch}{level}")
 
 
 def builds_of_right_kernels():
     for arch, level in BUILDS:
-        yield pytest.param(arch, level, 0, marks=pytest.mark.xdist_group(f"sound {arch} {level}"))
+        yield pytest.param(arch, level, 0)
     for arch, level, seed in (*((*build, 0) for build in MORE_OF_RIGHT_KERNELS), ("gfx942", "-O3", 3)):
-        group = pytest.mark.xdist_group(f"sound {arch} {level} {seed}")
-        yield pytest.param(arch, level, seed, marks=[group, pytest.mark.thorough])
+        yield pytest.param(arch, level, seed, marks=pytest.mark.thorough)
 
 
 @pytest.mark.parametrize(("mark", "arch", "level"), list(builds_of_marks()))

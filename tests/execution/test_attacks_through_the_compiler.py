@@ -7,9 +7,10 @@ from amdkernel_mcp.execution.sandbox import Completed
 
 pytestmark = pytest.mark.sandbox
 
-_CLANG = (
-    'exec $(command -v clang-21 || command -v clang) -x c++ -std=c++20 -ferror-limit=20 -c bomb.cpp -o "$OUT/bomb.o"'
-)
+_CLANG = """
+clang=$(ls /usr/lib/llvm-*/bin/clang | sort -V | tail -1)
+exec $clang -x c++ -std=c++20 -ferror-limit=20 -c bomb.cpp -o "$OUT/bomb.o"
+"""
 
 TEMPLATE_BOMB = """
 template <int n, int m> struct Bomb {
@@ -46,6 +47,7 @@ def _compile(cramped: DockerSandbox, source: str, *, timeout_s: float = 4) -> Co
 )
 def test_a_compile_bomb_goes_off_inside_its_limits(cramped: DockerSandbox, source: str) -> None:
     done = _compile(cramped, source)
+    assert done.exit_code != 127, done.stderr
     # clang takes a device for an empty file; everything else must fail.
     assert done.exit_code != 0 or len(done.files["bomb.o"]) < 64 << 10
     assert sum(map(len, done.files.values())) <= 32 << 20

@@ -21,7 +21,7 @@ SCENARIOS = {
 
 BUILD = """
 set -e
-export PATH=$PATH:/usr/lib/llvm-21/bin:/opt/rocm/llvm/bin
+export PATH=$PATH:$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1):/opt/rocm/llvm/bin
 for arch in gfx942 gfx90a; do
     hipcc -O1 --offload-arch=$arch --offload-device-only --no-gpu-bundle-output -Wno-unused-command-line-argument \\
         triple.hip -o $OUT/triple-$arch.co
