@@ -45,6 +45,22 @@ fails:
 \t@printf 'no \\033[31mred\\033[0m\\n'; exit 125
 """
 
+CMAKE = {
+    "HIP as a language": """cmake_minimum_required(VERSION 3.21)
+project(reach LANGUAGES CXX HIP)
+add_executable(reach main.hip src/fill.hip)
+target_include_directories(reach PRIVATE inc)
+""",
+    "the package of HIP": """cmake_minimum_required(VERSION 3.21)
+project(reach LANGUAGES CXX)
+find_package(hip REQUIRED CONFIG)
+set_source_files_properties(main.hip src/fill.hip PROPERTIES LANGUAGE CXX)
+add_executable(reach main.hip src/fill.hip)
+target_include_directories(reach PRIVATE inc)
+target_link_libraries(reach hip::device)
+""",
+}
+
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -140,3 +156,11 @@ def test_a_folder_over_the_limits_is_wrong_input_and_names_the_limit(
     monkeypatch.setattr(program_files, "MAX_FOLDER_FILES", 400)
     assert run(["run", "--dir", "reach", "--make", "reach"]) == 2
     assert "secret: this link leads out of the folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("lists", CMAKE.values(), ids=CMAKE.keys())
+def test_a_project_is_built_by_its_cmake(project: Path, lists: str) -> None:
+    (project / "Makefile").unlink()
+    (project / "CMakeLists.txt").write_text(lists)
+    ended = amdkernel_run("--dir", "reach", "--make", "reach", "./reach")
+    assert (ended.returncode, ended.stdout) == (5, "done\n"), ended.stderr
