@@ -145,7 +145,7 @@ class Engine:
         """Time a kernel, against the kernel text `baseline` if given. What is not correct is not timed."""
         from amdkernel_mcp.hardware.specs import gpu_by_name
         from amdkernel_mcp.measurement.benchmark import benchmark
-        from amdkernel_mcp.measurement.not_timed import incorrect, stopped
+        from amdkernel_mcp.measurement.not_timed import incorrect, stopped, wrong_when_measured
 
         sides, checks = [], []
         for text, role in ((source, "this kernel"), (baseline, "the baseline")):
@@ -160,6 +160,8 @@ class Engine:
             measured = self._measure(prepared, _plan_measurement(prepared), on_progress)
             if measured.finding:
                 return stopped(measured.finding, role, prepared.target.name, prepared.sandbox.isolation)
+            if measured.wrong_outputs:
+                return wrong_when_measured(measured, role, prepared.target.name, prepared.sandbox.isolation)
             sides.append(_side(prepared, measured))
         where = prepared.target
         answer = benchmark(
@@ -204,9 +206,14 @@ class Engine:
             gpu=gpu_by_name(where.gpu),
             target=where.name,
         )
-        return answer.model_copy(
-            update={"isolation": prepared.sandbox.isolation, "not_cached": compiled.result.not_cached}
-        )
+        update: dict[str, object] = {
+            "isolation": prepared.sandbox.isolation,
+            "not_cached": compiled.result.not_cached,
+        }
+        if measured.wrong_outputs:
+            update["warnings"] = [f"the outputs of this run are wrong: {measured.wrong_outputs}", *answer.warnings]
+            update["findings"] = list(measured.findings)
+        return answer.model_copy(update=update)
 
     def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
         """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError."""
@@ -288,6 +295,7 @@ class Engine:
         )
 
     def _measure(self, prepared: PreparedKernel, planned: MeasurementJob | Finding, on_progress: Progress) -> Measured:
+        from amdkernel_mcp.checking.measured import judge_measured
         from amdkernel_mcp.execution.runner.job import run_job
         from amdkernel_mcp.measurement.job import Measured, read_measurement
 
@@ -295,7 +303,23 @@ class Engine:
             return Measured(finding=planned)
         on_progress(f"measuring {len(planned.cases)} cases on {prepared.target.name}")
         report = run_job(prepared.sandbox, prepared.target, planned.job, on_progress=on_progress)
-        return read_measurement(planned, report)
+        measured = read_measurement(planned, report)
+        if measured.finding:
+            return measured
+        wrong = judge_measured(
+            report,
+            cases=planned.cases,
+            seed=planned.seed,
+            sandbox=prepared.sandbox,
+            problem=prepared.problem,
+            plan=prepared.plan,
+            compiled=prepared.compiled,
+            cache_dir=self._settings.cache_dir,
+        )
+        if wrong is None:
+            return measured
+        case, judged = wrong
+        return replace(measured, wrong_outputs=f"case {case}: {judged.reason}", findings=judged.findings)
 
     def _profile_on_gpu(
         self, prepared: PreparedKernel, planned: MeasurementJob, on_progress: Progress

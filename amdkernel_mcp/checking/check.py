@@ -68,7 +68,7 @@ def check(
     report, expected = _run_both(
         sandbox, target, compiled.code_object, problem, calls, runs, cache_dir, options.case_timeout_s, on_progress
     )
-    judged = _judge(problem, plan, compiled, calls, report, expected.outputs)
+    judged = judge_calls(problem, plan, compiled, calls, report, expected.outputs)
     result = _summarise(problem, calls, judged, expected.outputs)
     evidence = "emulated" if target.kind == "emulator" else "measured"
     return result.model_copy(
@@ -207,7 +207,7 @@ def _run_both(
     return report, expected
 
 
-def _judge(
+def judge_calls(
     problem: Problem,
     plan: LaunchPlan,
     compiled: Compiled,
@@ -215,6 +215,7 @@ def _judge(
     report: RunnerReport,
     expected: Sequence[dict[str, Array]],
 ) -> list[RunJudgement]:
+    """One judgement for each call, in order."""
     from amdkernel_mcp.checking.judge import judge_run
 
     arch, lines = compiled.result.arch, compiled.lines

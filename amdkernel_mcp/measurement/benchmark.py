@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from amdkernel_mcp.hardware.specs import Gpu
+from amdkernel_mcp.measurement import interleaved as interleaved_pairs
 from amdkernel_mcp.measurement.counters import CaseRun
 from amdkernel_mcp.measurement.roofline import Model, model_case
 from amdkernel_mcp.measurement.statistics import Estimate, geometric_mean, noise_floor, speedup
@@ -23,9 +24,13 @@ LATENCY_US = 1.5
 """Three dependent accesses (arguments, data, result), which every dispatch takes at least and the model leaves out. One
 took about 0.5 us on a recorded MI300X, the fabric alone 845 cycles. Counts cannot resolve smaller differences."""
 
-LEAST_DIFFERENCE = 0.02
-"""A smaller measured difference does not count, however narrow the interval."""
+LEAST_DIFFERENCE = interleaved_pairs.LEAST_MARGIN
+"""A measured difference below this is never a verdict, however narrow the interval; `interleaved.py` says why."""
+SEPARATE_DIFFERENCE = 0.10
+"""The same where candidate and baseline were timed one after the other: settling the clock alone changed the time of
+identical code by 5.1 % on a gfx950 (GEAK, August 2026), and no interval of such samples contains that error."""
 FEW_SAMPLES = 7
+"""Fewer pairs than this do not reach a verdict."""
 SUSPICIOUS_SPEEDUP = 10.0
 IMPOSSIBLE_SPEEDUP = 50.0
 LAUNCH_US = 5.0
@@ -89,7 +94,7 @@ def _modelled(candidate: Side, baseline: Side | None, *, gpu: Gpu, target: str) 
         return answer.model_copy(update={"reason": reason})
     theirs = _models(baseline, gpu)
     estimate, same = _modelled_speedup(ours, theirs)
-    verdict = _judge(estimate, margin=0.0)
+    verdict = interleaved_pairs.judge(estimate, margin=0.0)
     return answer.model_copy(
         update={
             "verdict": verdict,
@@ -172,20 +177,24 @@ def _measured(candidate: Side, baseline: Side | None, *, gpu: Gpu, target: str, 
         return answer.model_copy(update={"verdict": "invalid", "reason": too_fast, "flags": flags})
     if theirs is None or not all(theirs):
         return answer
-    return _compared(answer, ours, theirs, floor=floor)
+    least = LEAST_DIFFERENCE if interleaved else SEPARATE_DIFFERENCE
+    return _compared(answer, ours, theirs, margin=max(least, floor or 0.0))
 
 
 def _compared(
-    answer: BenchmarkResult, ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], *, floor: float | None
+    answer: BenchmarkResult, ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], *, margin: float
 ) -> BenchmarkResult:
     each = [speedup(a, b) for a, b in zip(ours, theirs, strict=True)]
     estimate = Estimate(*(geometric_mean([getattr(e, end) for e in each]) for end in ("value", "low", "high")))
-    margin = max(LEAST_DIFFERENCE, floor or 0.0)
-    verdict, flags = _judge(estimate, margin=margin), list(answer.flags)
+    verdict: BenchmarkVerdict = interleaved_pairs.judge(estimate, margin=margin)
+    flags = list(answer.flags)
     reason = (
         f"{estimate.value:.3f} times as fast as the baseline, 95 % interval {estimate.low:.3f} to {estimate.high:.3f}; "
         f"a difference counts from {margin:.1%}"
     )
+    pairs = min(min(len(a), len(b)) for a, b in zip(ours, theirs, strict=True))
+    if pairs < FEW_SAMPLES:
+        verdict, reason = "inconclusive", f"{reason}; {pairs} pairs are too few, {FEW_SAMPLES} are required"
     if estimate.value > IMPOSSIBLE_SPEEDUP:
         verdict, reason = "invalid", f"{estimate.value:.0f} times as fast is not credible without an explanation"
     if estimate.value > SUSPICIOUS_SPEEDUP:
@@ -239,14 +248,6 @@ def _measured_us(samples: Sequence[Sequence[float]]) -> Quantity:
 
 
 # ---- both ----
-
-
-def _judge(estimate: Estimate, *, margin: float) -> BenchmarkVerdict:
-    if estimate.low > 1 + margin:
-        return "faster"
-    if estimate.high < 1 / (1 + margin):
-        return "slower"
-    return "inconclusive"
 
 
 def _interval(estimate: Estimate) -> Interval:

@@ -33,14 +33,20 @@ class MeasurementJob:
 
     cases: tuple[Case, ...]
     job: RunnerJob
+    seed: int  # of all inputs
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One run per measured case, or the finding that stopped the measurement."""
+    """One run per measured case, or the finding that stopped the measurement.
+
+    `wrong_outputs`: why the outputs of the measured run are wrong, and what was found.
+    """
 
     runs: tuple[CaseRun, ...] = ()
     finding: Finding | None = None
+    wrong_outputs: str | None = None
+    findings: tuple[Finding, ...] = ()
 
 
 def plan_measurement(
@@ -59,7 +65,7 @@ def plan_measurement(
             return bound.finding
         runs.append(runner_case(problem, case, make_inputs(problem, case, seed=_SEED), bound, repeats=1))
     mode: Mode = "profile" if target.kind == "emulator" else "time"
-    return MeasurementJob(cases, RunnerJob(target.arch, code_object, tuple(runs), mode, CASE_TIMEOUT_S))
+    return MeasurementJob(cases, RunnerJob(target.arch, code_object, tuple(runs), mode, CASE_TIMEOUT_S), _SEED)
 
 
 def read_measurement(planned: MeasurementJob, report: RunnerReport) -> Measured:

@@ -1,5 +1,6 @@
 """The answer of a benchmark whose kernel could not be timed: why, and what was found."""
 
+from amdkernel_mcp.measurement.job import Measured
 from amdkernel_mcp.results.job_answer import Isolation
 from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict, CheckResult, Finding, FindingKind
 
@@ -20,6 +21,18 @@ def incorrect(checked: CheckResult, role: str) -> BenchmarkResult:
         isolation=checked.isolation,
         findings=checked.findings,
         diagnostics=checked.diagnostics,
+    )
+
+
+def wrong_when_measured(measured: Measured, role: str, target: str, isolation: Isolation) -> BenchmarkResult:
+    """The answer for a kernel that passed its check and whose outputs are wrong in the measured run."""
+    return BenchmarkResult(
+        verdict="incorrect",
+        reason=f"no time counts: {role} is right in its check and wrong while it is measured: {measured.wrong_outputs}",
+        target=target,
+        isolation=isolation,
+        flags=["wrong_when_measured"],
+        findings=list(measured.findings),
     )
 
 

@@ -88,6 +88,27 @@ def test_a_slowed_copy_is_slower():
     assert result.verdict == "slower", result.reason
 
 
+def test_a_difference_of_one_percent_is_found_where_the_samples_are_interleaved_and_steady():
+    samples = [100.0, 100.1, 99.9, 100.05, 99.95, 100.0, 100.02, 99.98, 100.0, 100.1]
+    result = compare(timed([us / 1.01 for us in samples]), timed(samples), on_gpu=True)
+    assert result.verdict == "faster", result.reason
+
+
+def test_a_difference_that_a_rising_clock_makes_is_not_believed_of_separate_runs():
+    candidate, baseline = timed([95.0] * 10), timed([100.0] * 10)
+    assert compare(candidate, baseline, on_gpu=True).verdict == "faster"
+    result = compare(candidate, baseline, on_gpu=True, interleaved=False)
+    assert result.verdict == "inconclusive", result.reason
+    assert compare(timed([80.0] * 10), baseline, on_gpu=True, interleaved=False).verdict == "faster"
+
+
+def test_six_pairs_are_too_few_for_a_verdict():
+    result = compare(timed([50.0] * 6), timed([100.0] * 6), on_gpu=True)
+    assert (result.verdict, "few_samples" in result.flags) == ("inconclusive", True)
+    assert "6 pairs are too few" in result.reason
+    assert compare(timed([50.0] * 7), timed([100.0] * 7), on_gpu=True).verdict == "faster"
+
+
 def test_a_bandwidth_above_the_roof_is_invalid_whatever_the_ratio():
     result = compare(timed([50.0] * 9, moved=GIB), timed([200.0] * 9, moved=GIB), on_gpu=True)
     assert result.verdict == "invalid", "1 GiB in 50 us is four times the memory's peak"
