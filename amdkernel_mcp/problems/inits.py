@@ -55,7 +55,7 @@ def _numbers(kind: str, inner: str) -> tuple[float, float]:
     if not (isfinite(first) and isfinite(second)):
         raise InitError(f"{kind} takes finite numbers")
     if second < (0 if kind == "normal" else first):
-        raise InitError(f"{kind}({inner}): the second number of {names} is too small")
+        raise InitError(f"{kind}({inner}): in {names} the second number is too small")
     return first, second
 
 

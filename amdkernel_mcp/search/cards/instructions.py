@@ -215,4 +215,4 @@ def _layouts(one: MatrixInstruction) -> list[str]:
 
 
 def _asked() -> str:
-    return f"from the assembler, the compiler and the scheduling model of {assembler()}"
+    return f"the assembler, the compiler and the scheduling model of {assembler()}"
