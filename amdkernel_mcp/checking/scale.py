@@ -10,7 +10,11 @@ for the other half. Two rules find the elements that are small for another reaso
   of their own only where more of them are small than four times that explains (Poisson, at most 1 in a million).
 * Elements in a row or in a flat array: what is below rtol * RMS is not judged at all. That is fine for the few that
   cancellation leaves there. Where they are more than 1/16 of all (and more than 4 * rtol), they are judged by their own
-  RMS plus 8 roundings of the large ones: spectra, `1 + erf(x)` and differences of large numbers lose no more than that.
+  RMS plus 8 roundings of the large ones: spectra and differences of large numbers lose no more than that.
+
+Both need a gap (a factor of 1000 with hardly anything in it) between small and large. Without one the sizes are a
+continuum, as in saturated functions (`1 + erf(x)`, the gradient of softmax), whose small results carry errors of the
+constants they were computed from: there the small ones are allowed 1024 roundings of the large ones.
 
 Below 2**-40 of the largest the reference itself is rounding noise, and zeros have no magnitude: neither counts.
 """
@@ -32,7 +36,9 @@ _CHANCE = 4.0  # times the share that a flat density explains
 _SURE = math.log(1e-6)
 _LEAST_SHARE = 1 / 16
 _FEWEST = 16
+_GAP = 1000.0
 _ROUNDINGS = 8
+_ROUNDINGS_WITHOUT_GAP = 1024
 
 
 def scales(ref: Array, *, rtol: float, epsilon: float) -> Array:
@@ -40,9 +46,10 @@ def scales(ref: Array, *, rtol: float, epsilon: float) -> Array:
     finite = np.where(np.isfinite(ref), ref, 0.0)
     counted = np.isfinite(ref)  # a single infinity would let every element pass
     rows, length = row_shape(ref.shape)
-    by_row = _row_scales(finite.reshape(rows, length), counted.reshape(rows, length))
-    scale = np.repeat(by_row, length).reshape(ref.shape)
-    return _element_scales(finite, scale, rtol, epsilon) if rtol > 0 else scale
+    rounding = epsilon / rtol if rtol > 0 else 0.0
+    by_row, floors = _row_scales(finite.reshape(rows, length), counted.reshape(rows, length), rounding)
+    scale, floor = (np.repeat(each, length).reshape(ref.shape) for each in (by_row, floors))
+    return np.maximum(_element_scales(finite, scale, rtol, rounding), floor) if rtol > 0 else scale
 
 
 def row_shape(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -62,24 +69,27 @@ def rms(values: Array, counted: Mask | None = None) -> float:
     return largest * math.sqrt(float(np.mean((chosen / largest) ** 2)))  # squares of 1e200 would not be finite
 
 
-def _row_scales(table: Array, counted: Mask) -> Array:
-    """The scale of each row: the RMS of the band of rows that it belongs to."""
+def _row_scales(table: Array, counted: Mask, rounding: float) -> tuple[Array, Array]:
+    """The scale of each row: the RMS of the band of rows that it belongs to; and the least scale of its elements."""
     whole = rms(table, counted)
-    scale = np.full(len(table), whole)
+    scale, floors = np.full(len(table), whole), np.zeros(len(table))
     if len(table) < 2 or whole == 0.0:
-        return scale
+        return scale, floors
     largest = float(np.abs(table).max())
     squares = ((table / largest) ** 2).sum(axis=1) / np.maximum(counted.sum(axis=1), 1)
     size = largest * np.sqrt(squares)
-    active = size > NOISE * size.max()
-    while True:
-        band = rms(size[active])
-        small = active & (size <= _largest_unexplained(size[active], band))
-        if not small.any():
-            scale[active] = band
-            return scale
-        scale[active & ~small] = rms(size[active & ~small])
+    active = (size > NOISE * size.max()) & (np.count_nonzero(table, axis=1) >= _FEWEST)
+    floor = 0.0
+    while active.any():
+        small = active & (size <= _largest_unexplained(size[active], rms(size[active])))
+        band = active & ~small
+        own = rms(size[band])
+        floors[band] = floor
+        scale[band] = max(own, floor)
+        if small.any() and _GAP * size[small].max() > size[band].min():
+            floor = max(floor, min(1.0, _ROUNDINGS_WITHOUT_GAP * rounding) * own)
         active = small
+    return scale, floors
 
 
 def _largest_unexplained(sizes: Array, band: float) -> float:
@@ -93,7 +103,7 @@ def _largest_unexplained(sizes: Array, band: float) -> float:
     return float(unexplained[-1]) if unexplained.size else -1.0
 
 
-def _element_scales(ref: Array, scale: Array, rtol: float, epsilon: float) -> Array:
+def _element_scales(ref: Array, scale: Array, rtol: float, rounding: float) -> Array:
     """`scale`, lowered where too many elements are smaller than what it leaves unjudged."""
     relative = np.divide(np.abs(ref), scale, out=np.zeros(ref.shape), where=scale > 0)
     counted = relative > NOISE
@@ -101,5 +111,7 @@ def _element_scales(ref: Array, scale: Array, rtol: float, epsilon: float) -> Ar
     number = int(np.count_nonzero(small))
     if number < _FEWEST or number <= max(_LEAST_SHARE, 4 * rtol) * np.count_nonzero(counted):
         return scale
-    own = rms(relative[small]) + _ROUNDINGS * epsilon / rtol
+    between = np.count_nonzero((relative > rtol) & (relative <= _GAP * rtol))
+    roundings = _ROUNDINGS if between < number / 8 else _ROUNDINGS_WITHOUT_GAP
+    own = rms(relative[small]) + roundings * rounding
     return np.where(small, scale * min(1.0, own), scale)

@@ -141,7 +141,7 @@ def _rule(tolerance: Tolerance, violations: int, elements: int, error: float, ma
     allowed = [] if tolerance.rtol is None and tolerance.atol is None else [_sum(tolerance.rtol or 0.0, margin)]
     if tolerance.steps:
         allowed.append(f"{tolerance.steps} step{'s' * (tolerance.steps != 1)} of the dtype")
-    text = f"the worst is off by {error:.4g}, allowed is " + (" or ".join(allowed) or "no difference")
+    text = f"the worst is off by {error:.4g}, allowed: " + (" or ".join(allowed) or "no difference")
     if tolerance.matched_ratio < 1.0:
         share = 100 * (1 - violations / elements)
         text += f"; {share:.4g} % match, {100 * tolerance.matched_ratio:g} % must, and none of the others may exceed"

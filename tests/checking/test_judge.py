@@ -280,7 +280,7 @@ def test_a_quantised_output_may_be_one_step_off(tmp_path):
     assert quantised(tmp_path / "a", "y = {steps = 1}", got).verdict == "correct"
     run = quantised(tmp_path / "b", "", got)
     assert (run.verdict, run.violations) == ("incorrect", 4)
-    assert "the worst is off by 1, allowed is no difference" in run.findings[0].message
+    assert "the worst is off by 1, allowed: no difference" in run.findings[0].message
 
 
 def test_integers_next_to_floats_have_their_own_tolerance(tmp_path):

@@ -102,7 +102,8 @@ NARROW = [d for d in DTYPES.values() if d.kind == "float" and d.bytes <= 2]
 
 def all_values(dtype):
     values = np.arange(2 ** (8 * dtype.bytes)).astype(f"u{dtype.bytes}").view(dtype.numpy)
-    return np.unique(values[np.isfinite(values.astype(np.float64))].astype(np.float64))
+    with np.errstate(invalid="ignore"):
+        return np.unique(values.astype(np.float64)[np.isfinite(values)])
 
 
 @pytest.mark.parametrize("dtype", NARROW, ids=lambda d: d.name)
@@ -111,7 +112,7 @@ def test_a_neighbour_is_right_at_any_magnitude_and_the_value_after_it_is_not(dty
 
     def wrong(apart):
         got, expected = values[apart:].astype(dtype.numpy), values[: values.size - apart]
-        return compared(got, expected, dtype=dtype, rtol=1e-30, steps=1).violations
+        return compared(got, expected, dtype=dtype, rtol=0.0, steps=1).violations
 
     assert wrong(1) == 0
     assert wrong(2) == values.size - 2
@@ -184,13 +185,13 @@ def test_a_few_outliers_are_forgiven_up_to_their_cap():
     [
         (
             lambda: compared(f32(1, 2), f64(1, 1), steps=1),
-            "off by 1, allowed is 0.001 * |expected| + 0.001 or 1 step of",
+            "off by 1, allowed: 0.001 * |expected| + 0.001 or",
         ),
         (
             lambda: compared(np.array([3]), np.array([1]), dtype=I32, rtol=None, steps=2 - 1),
-            "off by 2, allowed is 1 step",
+            "off by 2, allowed: 1 step",
         ),
-        (lambda: compared(np.array([3]), np.array([1]), dtype=I32, rtol=None), "off by 2, allowed is no difference"),
+        (lambda: compared(np.array([3]), np.array([1]), dtype=I32, rtol=None), "off by 2, allowed: no difference"),
         (lambda: ratio([1, 2], f64(1, 1)), "50 % match, 99 % must, and none of the others may exceed max_error 0.1"),
     ],
 )
