@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from amdkernel_mcp.checking.tolerance import Comparison, compare
+from amdkernel_mcp.checking.bias import Bias, find_bias
+from amdkernel_mcp.checking.tolerance import MAX_BIAS, Comparison, Tolerance, compare
 from amdkernel_mcp.findings.faults import Layout, Lines, explain_stop
 from amdkernel_mcp.findings.mistakes import explain_mistakes
-from amdkernel_mcp.problems.problem import Argument, Case, Problem
+from amdkernel_mcp.problems.problem import Argument, Case, OutputTolerance, Problem
 from amdkernel_mcp.results.kernels import CaseResult, CheckVerdict, Finding, Worst
 from amdkernel_mcp.runner_protocol.report import CaseReport
 
@@ -42,11 +43,26 @@ class RunJudgement:
     notes: tuple[str, ...] = ()
 
 
-def rtol_of(problem: Problem, argument: Argument) -> float | None:
-    """The tolerance of an output. A problem's `rtol` applies to integers only where all outputs are integers."""
-    if argument.dtype.kind == "int" and any(output.dtype.kind == "float" for output in problem.outputs):
-        return None
-    return argument.dtype.rtol if problem.rtol is None else problem.rtol
+def tolerance_of(problem: Problem, argument: Argument) -> Tolerance:
+    """The tolerance of an output: its own table, then the problem's `rtol`, then the default of its dtype.
+
+    A problem's `rtol` applies to integers only where all outputs are integers. With `rtol = 0` no step is allowed
+    unless `steps` is given: that is how a problem requires equality.
+    """
+    given = problem.tolerances.get(argument.name, OutputTolerance())
+    rtol = given.rtol
+    if rtol is None:
+        among_floats = argument.dtype.kind == "int" and any(output.dtype.kind == "float" for output in problem.outputs)
+        rtol = argument.dtype.rtol if problem.rtol is None or among_floats else problem.rtol
+    steps = argument.dtype.steps if rtol != 0 else 0
+    return Tolerance(
+        rtol=rtol,
+        atol=given.atol,
+        steps=steps if given.steps is None else given.steps,
+        matched_ratio=1.0 if given.matched_ratio is None else given.matched_ratio,
+        max_error=given.max_error or 0.0,
+        max_bias=MAX_BIAS if given.max_bias is None else given.max_bias,
+    )
 
 
 def judge_run(
@@ -67,8 +83,8 @@ def judge_run(
         return RunJudgement(stop.verdict, _with_line(stop.finding), (stop.finding, *mistakes, *findings))
     judged = [_judge_output(problem, case, argument, report, expected[argument.name]) for argument in problem.outputs]
     findings = [*mistakes, *(finding for output in judged for finding in output.findings), *findings]
-    worst = max(judged, key=lambda output: (output.comparison.violations > 0, output.comparison.max_rel_err or 0.0))
-    wrong = [output for output in judged if output.comparison.violations]
+    worst = max(judged, key=lambda output: (output.worst is not None, output.comparison.max_rel_err or 0.0))
+    wrong = [output for output in judged if output.sentence]
     cause = next((_with_line(finding) for finding in [*mistakes, *findings] if _breaks(finding)), "")
     sentences = [output.sentence for output in wrong]
     reason = "; ".join(([cause] if mistakes or not wrong else []) + sentences)
@@ -123,7 +139,7 @@ def _with_line(finding: Finding) -> str:
 class _Output:
     comparison: Comparison
     worst: Worst | None
-    sentence: str
+    sentence: str  # why it is wrong; empty where it is right
     findings: tuple[Finding, ...]
     note: str = ""
 
@@ -132,18 +148,20 @@ def _judge_output(problem: Problem, case: Case, argument: Argument, report: Case
     shape, dtype = case.shape_of(argument), argument.dtype
     repeats = [np.frombuffer(outputs[argument.name], dtype.numpy).reshape(shape) for outputs in report.outputs]
     poisoned = argument.role == "out"
-    rtol = rtol_of(problem, argument)
+    tolerance = tolerance_of(problem, argument)
     different = [0] + [n for n in range(1, len(repeats)) if repeats[n].tobytes() != repeats[0].tobytes()]
-    compared = {n: compare(repeats[n], expected, dtype=dtype, rtol=rtol) for n in different}
-    number = max(compared, key=lambda n: compared[n].violations)
+    compared = {n: compare(repeats[n], expected, dtype=dtype, tolerance=tolerance) for n in different}
+    number = max(
+        compared, key=lambda n: (not compared[n].forgiven and compared[n].violations > 0, compared[n].violations)
+    )
     comparison, got = compared[number], repeats[number]
     unwritten = _never_written(repeats) & comparison.wrong if poisoned else np.zeros(shape, bool)
-    worst = comparison.worst
     findings = _repeat_findings(argument, repeats, orders_of(report), poisoned=poisoned)
-    if worst is None and dtype.kind == "float" and [finding.kind for finding in findings] == ["non_deterministic"]:
-        return _Output(comparison, None, "", (), f"{findings[0].message}; all are within the tolerance: {_ROUNDING}")
-    if worst is None:
-        return _Output(comparison, None, "", tuple(findings))
+    if comparison.worst is None or (comparison.forgiven and not unwritten.any()):
+        biases = (find_bias(repeats[n], expected, dtype=dtype, tolerance=tolerance) for n in different)
+        bias = next((found for found in biases if found), None)
+        return _within_tolerance(argument, comparison, findings, bias, tolerance)
+    worst = comparison.worst
     element = Worst(
         argument=argument.name,
         index=list(worst),
@@ -152,6 +170,40 @@ def _judge_output(problem: Problem, case: Case, argument: Argument, report: Case
     )
     sentence = _sentence(argument, comparison, element, int(np.count_nonzero(unwritten)))
     return _Output(comparison, element, sentence, (*_value_findings(argument, comparison, got, unwritten), *findings))
+
+
+def _fails(comparison: Comparison) -> bool:
+    return comparison.violations > 0 and not comparison.forgiven
+
+
+def _within_tolerance(
+    argument: Argument, comparison: Comparison, findings: Sequence[Finding], bias: Bias | None, tolerance: Tolerance
+) -> _Output:
+    """The output whose elements are right one by one, or are forgiven."""
+    notes = []
+    if comparison.violations:
+        count = f"{comparison.violations} of {comparison.elements} elements of {argument.name}"
+        notes.append(f"{count} are outside the tolerance, which matched_ratio allows: {comparison.rule}")
+    if bias:
+        message = _bias_sentence(argument, bias, tolerance)
+        return _Output(comparison, None, message, (Finding(kind="wrong_result", message=message), *findings))
+    if argument.dtype.kind == "float" and [finding.kind for finding in findings] == ["non_deterministic"]:
+        notes.append(f"{findings[0].message}; all are within the tolerance: {_ROUNDING}")
+        findings = ()
+    return _Output(comparison, None, "", tuple(findings), "; ".join(notes))
+
+
+def _bias_sentence(argument: Argument, bias: Bias, tolerance: Tolerance) -> str:
+    unit = f"steps of {argument.dtype.name}" if bias.in_steps else "of the tolerance"
+    if bias.towards_zero:
+        direction = "towards zero" if bias.mean < 0 else "away from zero"
+    else:
+        direction = "too low" if bias.mean < 0 else "too high"
+    cause = "truncation instead of rounding to nearest, or a missing term" if bias.in_steps else "a missing term"
+    return (
+        f"{argument.name} is biased: each error is within the tolerance, but over {bias.elements} elements they average"
+        f" {abs(bias.mean):.2g} {unit} {direction}, more than {tolerance.max_bias:g}; look for {cause}"
+    )
 
 
 def _sentence(argument: Argument, comparison: Comparison, worst: Worst, unwritten: int) -> str:
@@ -217,7 +269,7 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(rest)), rest.shape))
         count = int(np.count_nonzero(rest))
         message = f"{count} of {rest.size} elements of {argument.name} are outside the tolerance"
-        message += f", first {_at(argument, first)}"
+        message += f", first {_at(argument, first)}; {comparison.rule}"
         findings.append(Finding(kind="wrong_result", message=message))
     return findings
 

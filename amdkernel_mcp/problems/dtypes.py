@@ -22,6 +22,7 @@ class DType:
     counts_to: int  # 0, 1, 2 … up to here, exclusive, are exact
     smallest: float
     largest: float  # finite
+    steps: int = 0  # by default, the representable values that a result may be away from the rounded reference
 
     @property
     def numpy(self) -> np.dtype[Any]:
@@ -33,7 +34,7 @@ class DType:
 
 
 def _float(name: str, numpy_name: str, size: int, rtol: float, precision: int, largest: float) -> DType:
-    return DType(name, numpy_name, "float", size, rtol, 2**precision + 1, -largest, largest)
+    return DType(name, numpy_name, "float", size, rtol, 2**precision + 1, -largest, largest, steps=1)
 
 
 def _int(name: str, numpy_name: str, size: int) -> DType:
@@ -44,6 +45,8 @@ def _int(name: str, numpy_name: str, size: int) -> DType:
 
 # Tolerances: about four roundings for the narrow types, whose inputs are exact and whose sums run in f32; for f32
 # about 170 roundings, which covers sums in any order over the sizes that are checked.
+# One step: an f32 result close to the middle of two values of a narrow type may be rounded to either; in denormals of
+# every type a step is larger than any relative tolerance.
 DTYPES: dict[str, DType] = {
     dtype.name: dtype
     for dtype in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -53,6 +53,18 @@ class Case:
 
 
 @dataclass(frozen=True)
+class OutputTolerance:
+    """What `[tolerance.NAME]` says about one output. None: not given."""
+
+    rtol: float | None = None
+    atol: float | None = None  # replaces the term that follows the output's magnitude
+    steps: int | None = None  # representable values of the dtype
+    matched_ratio: float | None = None
+    max_error: float | None = None  # of elements that `matched_ratio` forgives: times (|ref| + scale)
+    max_bias: float | None = None  # mean error, in steps of the dtype (f32 and f64: in tolerances)
+
+
+@dataclass(frozen=True)
 class Problem:
     """A problem folder that was read and found complete."""
 
@@ -66,6 +78,7 @@ class Problem:
     reference: str  # the text of reference.py
     reference_file: str
     reference_line: int  # of `def reference`
+    tolerances: Mapping[str, OutputTolerance] = field(default_factory=dict)  # by the name of an output
 
     @property
     def arrays(self) -> tuple[Argument, ...]:

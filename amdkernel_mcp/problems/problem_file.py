@@ -19,7 +19,7 @@ from amdkernel_mcp.expressions import Expression, ExpressionError, parse_express
 from amdkernel_mcp.problems import toml_limits
 from amdkernel_mcp.problems.dtypes import DTYPES, DType, suggest_dtype
 from amdkernel_mcp.problems.inits import InitError, default_init, parse_init
-from amdkernel_mcp.problems.problem import Argument, Case, Init, Number, Problem, Role
+from amdkernel_mcp.problems.problem import Argument, Case, Init, Number, OutputTolerance, Problem, Role
 from amdkernel_mcp.problems.toml_lines import TomlLines
 
 _LARGEST_REFERENCE = 1 << 20  # bytes
@@ -28,6 +28,7 @@ _LARGEST_TOGETHER = 4 << 30  # all arrays of all cases
 _MOST = {"arguments": 64, "cases": 256}
 _MOST_VALUES = 64  # in a case
 _MOST_DIMENSIONS = 8
+_MOST_STEPS = 1024  # in a tolerance
 _LONGEST_NAME = 100
 _ROLES: dict[str, Role] = {"in": "in", "out": "out", "inout": "inout"}
 
@@ -138,6 +139,7 @@ class _ProblemReader:
             arguments=tuple(arguments),
             cases=tuple(cases),
             rtol=self._rtol(),
+            tolerances=self._tolerances(arguments),
             reference=reference,
             reference_file=reference_file,
             reference_line=reference_line,
@@ -173,15 +175,85 @@ class _ProblemReader:
             self._fail(f"`{key}` must be a string", key)
         return value
 
+    # ---- [tolerance] ----
+
     def _rtol(self) -> float | None:
+        return self._amount(self._tolerance_table(), ("tolerance",), "rtol", below=1)
+
+    def _tolerance_table(self) -> dict[str, Any]:
         table = self._data.get("tolerance", {})
         if not isinstance(table, dict):
             self._fail("`tolerance` must be a table: [tolerance]", "tolerance")
-        self._known_keys(table, ("tolerance",), ("rtol",))
-        rtol = table.get("rtol")
-        if rtol is not None and (not isinstance(rtol, Number) or isinstance(rtol, bool) or not 0 <= rtol < 1):
-            self._fail(f"`rtol` must be a number from 0 to below 1, not {_shown(rtol)}", "tolerance", "rtol")
-        return None if rtol is None else float(rtol)
+        return table
+
+    def _tolerances(self, arguments: Sequence[Argument]) -> dict[str, OutputTolerance]:
+        outputs = {argument.name: argument for argument in arguments if argument.role in ("out", "inout")}
+        table = self._tolerance_table()
+        self._known_keys(table, ("tolerance",), ("rtol", *outputs))
+        return {
+            name: self._tolerance(entry, outputs[name])
+            for name, entry in table.items()
+            if name in outputs and (name != "rtol" or isinstance(entry, dict))
+        }
+
+    def _tolerance(self, table: Any, output: Argument) -> OutputTolerance:
+        path = ("tolerance", output.name)
+        if not isinstance(table, dict):
+            self._fail(f"`{output.name}` must be a table: [tolerance.{output.name}]", *path)
+        self._known_keys(table, path, ("rtol", "atol", "steps", "matched_ratio", "max_error", "max_bias"))
+        ratio = self._amount(table, path, "matched_ratio", least=0.5, most=1)
+        cap = self._amount(table, path, "max_error")
+        if (ratio is None) != (cap is None):
+            given, lacks = ("matched_ratio", "max_error") if cap is None else ("max_error", "matched_ratio")
+            self._fail(f"`{given}` needs `{lacks}`", *path, given, hint="outliers are forgiven only up to a limit")
+        if ratio is not None and output.dtype.bytes > 2:
+            self._fail(f"`matched_ratio` is for types of 1 or 2 bytes, not {output.dtype.name}", *path, "matched_ratio")
+        return OutputTolerance(
+            rtol=self._amount(table, path, "rtol", below=1),
+            atol=self._amount(table, path, "atol"),
+            steps=self._steps(table, path),
+            matched_ratio=ratio,
+            max_error=cap,
+            max_bias=self._amount(table, path, "max_bias"),
+        )
+
+    def _steps(self, table: dict[str, Any], path: tuple[str, ...]) -> int | None:
+        steps = table.get("steps")
+        if steps is None:
+            return None
+        if not isinstance(steps, int) or isinstance(steps, bool) or not 0 <= steps <= _MOST_STEPS:
+            self._fail(f"`steps` must be a whole number from 0 to {_MOST_STEPS}, not {_shown(steps)}", *path, "steps")
+        return steps
+
+    def _amount(
+        self,
+        table: dict[str, Any],
+        path: tuple[str, ...],
+        key: str,
+        *,
+        least: float = 0.0,
+        most: float | None = None,
+        below: float | None = None,
+    ) -> float | None:
+        """The finite number of `key` in its range; None where it is not given."""
+        value = table.get(key)
+        if value is None or (key == "rtol" and path == ("tolerance",) and self._is_output_table(value)):
+            return None
+        limit = below if below is not None else most
+        upper = "" if limit is None else f" to below {limit:g}" if below is not None else f" to {limit:g}"
+        good = isinstance(value, Number) and not isinstance(value, bool) and least <= value < float("inf")
+        if not good or (below is not None and value >= below) or (most is not None and value > most):
+            self._fail(f"`{key}` must be a number from {least:g}{upper or ' up'}, not {_shown(value)}", *path, key)
+        try:
+            return float(value)
+        except OverflowError:
+            self._fail(f"`{key}` is too large", *path, key)
+
+    def _is_output_table(self, value: Any) -> bool:
+        """Whether `[tolerance.rtol]` belongs to an output called `rtol`."""
+        tables = self._data.get("arguments")
+        names = [table.get("name") for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
+        return isinstance(value, dict) and "rtol" in names
 
     # ---- [[arguments]] ----
 

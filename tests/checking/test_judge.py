@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from problem_text import TOML, changed, write_problem
 
-from amdkernel_mcp.checking.judge import judge_case, judge_run, rtol_of
+from amdkernel_mcp.checking.judge import judge_case, judge_run, tolerance_of
+from amdkernel_mcp.checking.tolerance import Tolerance
 from amdkernel_mcp.findings.faults import Layout
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.runner_protocol.records import DispatchFault, DispatchRecord, GuardDamage, StandingWaves
@@ -241,9 +242,103 @@ def test_a_case_is_as_bad_as_its_worst_seed(problem):
 def test_a_problems_tolerance_is_for_floats_where_there_are_any(tmp_path):
     counts = '[[arguments]]\nname = "n"\ndtype = "i32"\nshape = [3]\nrole = "out"\n\n[[cases]]'
     problem = load_problem(write_problem(tmp_path / "a", changed("[[cases]]", counts)))
-    assert [rtol_of(problem, output) for output in problem.outputs] == [1e-5, None]
+    assert [tolerance_of(problem, output).rtol for output in problem.outputs] == [1e-5, None]
     whole = changed('name = "y"\ndtype = "f32"', 'name = "y"\ndtype = "i32"')
     problem = load_problem(write_problem(tmp_path / "b", whole))
-    assert rtol_of(problem, problem.outputs[0]) == 1e-5
+    assert tolerance_of(problem, problem.outputs[0]).rtol == 1e-5
     problem = load_problem(write_problem(tmp_path / "c", TOML.replace("[tolerance]\nrtol = 1e-5\n", "")))
-    assert rtol_of(problem, problem.outputs[0]) == 1e-5
+    assert tolerance_of(problem, problem.outputs[0]).rtol == 1e-5
+
+
+def with_tolerance(tmp_path, table, *, dtype="f32"):
+    text = changed('name = "y"\ndtype = "f32"', f'name = "y"\ndtype = "{dtype}"')
+    return load_problem(write_problem(tmp_path, changed("rtol = 1e-5", table, text)))
+
+
+def test_an_outputs_own_tolerance_goes_before_the_problems(tmp_path):
+    table = "rtol = 1e-5\n[tolerance.y]\nrtol = 1e-2\nsteps = 3\nmax_bias = 1"
+    problem = with_tolerance(tmp_path, table)
+    assert tolerance_of(problem, problem.outputs[0]) == Tolerance(1e-2, steps=3, max_bias=1.0)
+
+
+@pytest.mark.parametrize(("table", "steps"), [("", 1), ("rtol = 0", 0), ("y = {rtol = 0}", 0), ("y = {steps = 0}", 0)])
+def test_a_zero_rtol_requires_equality_and_other_floats_may_be_one_step_off(tmp_path, table, steps):
+    problem = with_tolerance(tmp_path, table)
+    assert tolerance_of(problem, problem.outputs[0]).steps == steps
+
+
+def quantised(tmp_path, table, got):
+    problem = with_tolerance(tmp_path, table, dtype="i8")
+    return judged(problem, got.astype(np.int8), expected=EIGHT)
+
+
+EIGHT = np.arange(40).reshape(4, 10).astype(np.int8)
+
+
+def test_a_quantised_output_may_be_one_step_off(tmp_path):
+    got = EIGHT + (EIGHT % 10 == 3)
+    assert quantised(tmp_path / "a", "y = {steps = 1}", got).verdict == "correct"
+    run = quantised(tmp_path / "b", "", got)
+    assert (run.verdict, run.violations) == ("incorrect", 4)
+    assert "the worst is off by 1, allowed: no difference" in run.findings[0].message
+
+
+def test_integers_next_to_floats_have_their_own_tolerance(tmp_path):
+    counts = '[[arguments]]\nname = "n"\ndtype = "i8"\nshape = [3]\nrole = "out"\n\n[[cases]]'
+    text = changed("rtol = 1e-5", "rtol = 1e-5\nn = {steps = 1}", changed("[[cases]]", counts))
+    problem = load_problem(write_problem(tmp_path, text))
+    assert [tolerance_of(problem, output) for output in problem.outputs] == [
+        Tolerance(1e-5, steps=1), Tolerance(None, steps=1),
+    ]  # fmt: skip
+
+
+def large(tmp_path, dtype, table=""):
+    """A problem with 64 rows of 64 elements."""
+    text = changed('name = "y"\ndtype = "f32"', f'name = "y"\ndtype = "{dtype}"')
+    text = changed("rows = 4\ncols = 10", "rows = 64\ncols = 64", text)
+    return load_problem(write_problem(tmp_path, changed("rtol = 1e-5", table, text)))
+
+
+def test_truncation_is_incorrect_though_each_element_is_within_the_tolerance(tmp_path):
+    problem = large(tmp_path, "bf16")
+    exact = np.random.default_rng(1).standard_normal((64, 64))
+    bits = exact.astype(np.float32).view(np.uint32)
+    cut = (bits >> 16).astype(np.uint16)
+    to_nearest = exact.astype(problem.outputs[0].dtype.numpy)
+    run = judged(problem, cut, expected=exact)
+    assert (run.verdict, kinds(run), run.violations, run.worst) == ("incorrect", ["wrong_result"], 0, None)
+    assert "y is biased: each error is within the tolerance" in run.reason
+    assert "0.5 steps of bf16 towards zero, more than 0.3; look for truncation" in run.reason
+    assert judged(problem, to_nearest, expected=exact).verdict == "correct"
+
+
+def test_a_bias_in_a_later_repeat_counts(tmp_path):
+    problem = large(tmp_path, "f32")
+    exact = np.random.default_rng(1).standard_normal((64, 64)).astype(np.float32).astype(np.float64)
+    right, low = exact.astype(np.float32), (exact - 6e-6).astype(np.float32)
+    run = judged(problem, right, right, low, expected=exact)
+    assert run.verdict == "incorrect"
+    assert "of the tolerance too low, more than 0.3; look for a missing term" in run.reason
+
+
+def test_forgiven_outliers_are_a_note(tmp_path):
+    problem = large(tmp_path, "f16", "y = {matched_ratio = 0.99, max_error = 0.2}")
+    expected = np.ones((64, 64))
+    got = expected.astype(np.float16)
+    got[0, :5] = 1.1
+    run = judged(problem, got, expected=expected)
+    assert (run.verdict, run.findings, run.violations) == ("correct", (), 5)
+    assert "5 of 4096 elements of y are outside the tolerance, which matched_ratio allows" in run.notes[0]
+    got[0, 0] = 9
+    run = judged(problem, got, expected=expected)
+    assert (run.verdict, run.worst.index) == ("incorrect", [0, 0])
+    assert "none of the others may exceed max_error 0.2" in run.findings[0].message
+
+
+def test_an_element_that_was_never_written_is_not_forgiven(tmp_path):
+    problem = large(tmp_path, "i8", "y = {steps = 1, matched_ratio = 0.9, max_error = 9}")
+    expected = np.full((64, 64), 60, np.int8)
+    first, second = expected.copy(), expected.copy()
+    first[3, 3], second[3, 3] = -1, 0x3F
+    run = judged(problem, first, second, first, expected=expected)
+    assert (run.verdict, kinds(run)) == ("incorrect", ["not_written"])

@@ -2,6 +2,7 @@ import pytest
 from problem_text import REFERENCE, TOML, changed, write_problem
 
 from amdkernel_mcp.errors import ProblemFileError
+from amdkernel_mcp.problems.problem import OutputTolerance
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
 
 
@@ -91,6 +92,22 @@ MISTAKES = [
     ("held_out = true", 'held_out = "yes"', 31, "true or false"),
     ("rtol = 1e-5", "rtol = -1", 34, "`rtol` must be"),
     ("rtol = 1e-5", "atol = 1e-5", 34, "unknown key `atol`"),
+    ("rtol = 1e-5", "y = 1e-5", 34, "`y` must be a table: [tolerance.y]"),
+    ("rtol = 1e-5", "[tolerance.x]\nrtol = 1e-5", 34, "unknown key `x`"),
+    ("rtol = 1e-5", "[tolerance.rtol]\nsteps = 1", 34, "`rtol` must be a number"),
+    ("rtol = 1e-5", "[tolerance.y]\nrtoll = 1", 35, "did you mean `rtol`"),
+    ("rtol = 1e-5", "[tolerance.y]\nrtol = 1", 35, "`rtol` must be a number from 0 to below 1"),
+    ("rtol = 1e-5", "[tolerance.y]\nrtol = nan", 35, "`rtol` must be a number from 0 to below 1"),
+    ("rtol = 1e-5", "[tolerance.y]\natol = -1", 35, "`atol` must be a number from 0"),
+    ("rtol = 1e-5", "[tolerance.y]\natol = inf", 35, "`atol` must be a number from 0"),
+    ("rtol = 1e-5", "[tolerance.y]\nsteps = 1.5", 35, "`steps` must be a whole number"),
+    ("rtol = 1e-5", "[tolerance.y]\nsteps = true", 35, "`steps` must be a whole number"),
+    ("rtol = 1e-5", "[tolerance.y]\nsteps = -1", 35, "`steps` must be a whole number"),
+    ("rtol = 1e-5", "[tolerance.y]\nmax_bias = 'no'", 35, "`max_bias` must be a number from 0"),
+    ("rtol = 1e-5", "[tolerance.y]\nmatched_ratio = 0.99", 35, "`matched_ratio` needs `max_error`"),
+    ("rtol = 1e-5", "[tolerance.y]\nmax_error = 0.1", 35, "`max_error` needs `matched_ratio`"),
+    ("rtol = 1e-5", "[tolerance.y]\nmatched_ratio = 0.1\nmax_error = 1", 35, "from 0.5 to 1"),
+    ("rtol = 1e-5", "[tolerance.y]\nmax_error = 1\nmatched_ratio = 0.99", 36, "for types of 1 or 2 bytes, not f32"),
 ]
 
 
@@ -103,6 +120,20 @@ def test_a_mistake_is_one_sentence_with_file_and_line(tmp_path, old, new, line, 
     assert said in error.message, error.message
     assert error.file == str(folder / "problem.toml")
     assert error.line == line, error.message
+
+
+def test_each_output_may_have_a_tolerance_of_its_own(tmp_path):
+    whole = changed('name = "y"\ndtype = "f32"', 'name = "y"\ndtype = "f16"')
+    own = "rtol = 1e-5\ny = {rtol = 1e-3, atol = 0, steps = 2, matched_ratio = 0.99, max_error = 0.1, max_bias = 1}"
+    problem = load_problem(write_problem(tmp_path, changed("rtol = 1e-5", own, whole)))
+    assert problem.rtol == 1e-5
+    assert problem.tolerances == {"y": OutputTolerance(1e-3, 0.0, 2, 0.99, 0.1, 1.0)}
+
+
+def test_an_output_called_rtol_may_have_a_tolerance(tmp_path):
+    named = changed('name = "y"', 'name = "rtol"')
+    problem = load_problem(write_problem(tmp_path, changed("rtol = 1e-5", "[tolerance.rtol]\nsteps = 1", named)))
+    assert (problem.rtol, problem.tolerances) == (None, {"rtol": OutputTolerance(steps=1)})
 
 
 @pytest.mark.parametrize(("gone", "said"), [("[[cases]]", "no [[cases]]"), ("[[arguments]]", "no [[arguments]]")])
