@@ -8,7 +8,7 @@ from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.results.job_answer import Isolation
 
 # The output folder of a job: more files, or deeper ones, are left out.
-MAX_MEMBERS = 4096
+MAX_MEMBERS = 16384
 MAX_DEPTH = 16
 
 ENVIRONMENT = {

@@ -23,7 +23,7 @@ ENVELOPE_VERSION = "2026-07-28"
 LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
-_UNSUPPORTED_VERSION = -32022
+_UNSUPPORTED_VERSION, _INVALID_PARAMS = -32022, -32602
 
 
 def era_of(request: dict[str, Any]) -> Era:
@@ -61,25 +61,32 @@ class Handshake:
         return self._listed("handshake", method, request)
 
     def _answer_envelope(self, method: str, request: dict[str, Any]) -> dict[str, Any] | None:
-        meta = _meta(request)
-        if CAPABILITIES_KEY not in meta:
-            return None
         discovered = self._answers["envelope"].get("server/discover")
-        supported = discovered["supportedVersions"] if discovered else [ENVELOPE_VERSION]
-        asked = meta[VERSION_KEY]
-        if asked in supported and method == "server/discover":
-            return {"result": discovered} if discovered else None
-        if asked in supported:
-            return self._listed("envelope", method, request)
-        if method != "server/discover" or not isinstance(asked, str) or not discovered:
+        if not discovered or method not in ("server/discover", *LISTS):
             return None
-        # The server would refuse this too, and then also the `initialize` to which the client falls back.
-        data = {"supported": supported, "requested": asked}
-        return {"error": {"code": _UNSUPPORTED_VERSION, "message": "Unsupported protocol version", "data": data}}
+        if refused := _refusal(_meta(request), discovered["supportedVersions"]):
+            return {"error": refused}
+        return {"result": discovered} if method == "server/discover" else self._listed("envelope", method, request)
 
     def _listed(self, era: Era, method: str, request: dict[str, Any]) -> dict[str, Any] | None:
         found = self._answers[era].get(method) if method in LISTS and "cursor" not in _params(request) else None
         return None if found is None else {"result": found}
+
+
+def _refusal(meta: dict[str, Any], supported: list[str]) -> dict[str, Any] | None:
+    """The error for an opening request whose envelope is not valid, None for a valid one.
+
+    The server would refuse it too, and then also the `initialize` to which the client falls back.
+    """
+    asked = meta[VERSION_KEY]
+    if not isinstance(asked, str):
+        return {"code": _INVALID_PARAMS, "message": f"`{VERSION_KEY}` must be a string"}
+    if asked not in supported:
+        data = {"supported": supported, "requested": asked}
+        return {"code": _UNSUPPORTED_VERSION, "message": "Unsupported protocol version", "data": data}
+    if not isinstance(meta.get(CAPABILITIES_KEY), dict):
+        return {"code": _INVALID_PARAMS, "message": f"`{CAPABILITIES_KEY}` is required and must be an object"}
+    return None
 
 
 def _params(request: dict[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """`amdkernel run`: what a program printed before its time was up is passed on, without its help."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.run_command import amdkernel_run
+from tests.cli.run_command import COMMAND, amdkernel_run
 
 pytestmark = pytest.mark.sandbox
 
@@ -42,3 +43,13 @@ def test_lines_that_a_program_printed_before_its_time_was_up_are_passed_on(
     source.write_text(program)
     ended = amdkernel_run(source, "--timeout", "4")
     assert (ended.returncode, ended.stdout) == (124, printed), ended.stderr
+
+
+def test_output_that_cannot_be_written_is_the_infrastructures_fault(tmp_path: Path) -> None:
+    source = tmp_path / "print.hip"
+    source.write_text('#include <cstdio>\nint main() { std::puts("a line"); }\n')
+    script = f"exec {COMMAND} run {source} >/dev/full"
+    ended = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert ended.returncode == 3, ended.stderr
+    assert "amdkernel: the program's output cannot be written: No space left on device" in ended.stderr
+    assert "internal error" not in ended.stderr

@@ -53,9 +53,15 @@ def test_a_sparse_file_costs_no_more_than_the_limit(cramped: DockerSandbox) -> N
 
 
 def test_more_files_than_are_read_are_cut(attack: Attack) -> None:
-    done = attack("import os\nfor i in range(1020): open(f\"{os.environ['OUT']}/{i}\", 'w').close()")
+    done = attack("import os\nfor i in range(17_000): open(f\"{os.environ['OUT']}/{i}\", 'w').close()")
     assert len(done.files) <= MAX_MEMBERS
-    assert done.exit_code == 0
+    assert "No space left on device" in done.stderr
+
+
+def test_as_many_files_come_back_as_the_largest_check_has(attack: Attack) -> None:
+    count = 256 * 3 * 4  # cases, seeds, and files of each
+    done = attack(f"import os\nfor i in range({count}): open(f\"{{os.environ['OUT']}}/{{i}}\", 'w').close()")
+    assert (len(done.files), done.exit_code, done.truncated) == (count, 0, False)
 
 
 def test_a_job_that_writes_its_own_archive_gets_nothing_past_the_reader(cramped: DockerSandbox) -> None:

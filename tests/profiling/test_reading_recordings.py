@@ -346,3 +346,15 @@ def test_files_of_children_without_kernels_do_not_matter(tmp_path):
     counted(tmp_path / "1_counter_collection.csv", {"SQ_WAVES": 5})
     (tmp_path / "2_counter_collection.csv").write_text(HEADER + "\n")
     assert import_recording(tmp_path).kernels[0].dispatches == 2
+
+
+def test_a_kernel_without_a_name_in_rocpd_is_read(tmp_path):
+    path = tmp_path / "results.db"
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "CREATE TABLE kernels (guid, dispatch_id, name, start, end, grid_x, grid_y, grid_z, workgroup_x, "
+            "workgroup_y, workgroup_z, lds_size, scratch_size, vgpr_count, accum_vgpr_count, sgpr_count)"
+        )
+        database.execute(f"INSERT INTO kernels VALUES ('g',1,NULL,{START},{START + 900},64,1,1,64,1,1,0,0,8,0,16)")
+    database.close()
+    assert read_recording(path).dispatches[0].kernel == "(no name)"

@@ -76,11 +76,29 @@ def test_discover_in_an_unknown_version_names_the_versions_that_are_served(recor
     assert answer["error"]["data"] == {"supported": ["2026-07-28"], "requested": "2031-01-01"}
 
 
+@pytest.mark.parametrize("method", ["server/discover", "tools/list"])
+@pytest.mark.parametrize(
+    ("meta", "code"),
+    [
+        ({handshake.VERSION_KEY: "2026-07-28"}, -32602),
+        ({handshake.VERSION_KEY: "2026-07-28", handshake.CAPABILITIES_KEY: 7}, -32602),
+        ({**ENVELOPE, handshake.VERSION_KEY: 7}, -32602),
+        ({**ENVELOPE, handshake.VERSION_KEY: None}, -32602),
+        ({**ENVELOPE, handshake.VERSION_KEY: "2099-01-01"}, -32022),
+    ],
+)
+def test_an_opening_request_that_is_not_valid_is_refused_without_the_server(
+    recorded: Handshake, method: str, meta: dict[str, Any], code: int
+) -> None:
+    answer = recorded.answer({"method": method, "params": {"_meta": meta}}, None)
+    assert answer is not None, "the server would bind itself to this era, and refuse a later `initialize`"
+    assert answer["error"]["code"] == code
+
+
 @pytest.mark.parametrize(
     ("request_", "era"),
     [
         ({"method": "server/discover"}, None),
-        ({"method": "server/discover", "params": {"_meta": {handshake.VERSION_KEY: "2026-07-28"}}}, None),
         ({"method": "tools/call", "params": {"name": "get_job"}}, None),
         ({"method": "tools/list", "params": {"cursor": "x"}}, None),
         ({"method": "ping"}, None),

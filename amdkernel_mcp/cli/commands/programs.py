@@ -157,12 +157,18 @@ def _stdin() -> int | None:
 def _pass_on(stream: "Stream", piece: bytes) -> None:
     """The program's output as it is; what compilers print is escaped, for they quote foreign text."""
     from amdkernel_mcp.cli.escape import visible
+    from amdkernel_mcp.errors import InfrastructureError
 
     if stream == "build":
         piece = visible(piece.decode(errors="replace")).encode()
     out = sys.stdout.buffer if stream == "stdout" else sys.stderr.buffer
-    out.write(piece)
-    out.flush()
+    try:
+        out.write(piece)
+        out.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InfrastructureError(f"the program's output cannot be written: {error.strerror}") from None
 
 
 def _reader_is_gone() -> int:

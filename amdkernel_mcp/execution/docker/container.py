@@ -73,7 +73,7 @@ def _limits(limits: Limits) -> dict[str, Any]:
         "tmpfs": {
             WORK: _tmpfs(limits.work_bytes, inodes="8k", execute=True),
             "/tmp": _tmpfs(limits.scratch_bytes, inodes="8k", execute=True),
-            OUT: _tmpfs(limits.out_bytes, inodes="1k", execute=False),
+            OUT: _tmpfs(limits.out_bytes, inodes="16k", execute=False),
         },
     }
 

@@ -62,12 +62,12 @@ def _dispatches(database: UntrustedDatabase, views: frozenset[str]) -> tuple[lis
     if "counters_collection" in views:
         for guid, number, name, start, end, *shape, counter, value in database.rows(_COUNTERS):
             key = (guid, number)
-            names.setdefault(key, (kernel_name(name), Shape(*map(whole, shape)), None))
+            names.setdefault(key, (_name(name), Shape(*map(whole, shape)), None))
             passes[key][_took(start, end)][visible(counter)] = finite(value)
     timed = 0
     if "kernels" in views:
         for guid, number, name, start, end, *shape in database.rows(_KERNELS):
-            names[guid, number] = (kernel_name(name), Shape(*map(whole, shape)), _took(start, end))
+            names[guid, number] = (_name(name), Shape(*map(whole, shape)), _took(start, end))
             timed += 1
     lost = 0
     if "rocpd_kernel_dispatch" in views:
@@ -76,6 +76,11 @@ def _dispatches(database: UntrustedDatabase, views: frozenset[str]) -> tuple[lis
         RecordedDispatch(name, shape, took, tuple(Pass(c, t) for t, c in passes[key].items()))
         for key, (name, shape, took) in names.items()
     ], lost
+
+
+def _name(value: object) -> str:
+    """A column holds what its writer put there: a name may be missing."""
+    return kernel_name(value) if isinstance(value, str) else "(no name)"
 
 
 def _took(start: object, end: object) -> int | None:
