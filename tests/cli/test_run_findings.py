@@ -78,7 +78,7 @@ def test_waves_at_a_barrier_and_in_a_loop_are_reported_with_their_lines(tmp_path
     assert re.search(r"handshake.hip:[56]: timeout: handshake was still running after ", ended.stderr), ended.stderr
     running, waiting = (6, 2) if arch == "gfx1201" else (3, 1)
     assert re.search(rf" of {running + waiting} waves (was|were) at line [56] ", ended.stderr), ended.stderr
-    assert f", {waiting} at the barrier of line 12. Either a loop" in ended.stderr
+    assert f", {waiting} at the barrier of line 12. A loop or a wait that never ends" in ended.stderr
 
 
 RACE = """
@@ -246,7 +246,7 @@ int main() {
     [
         (["--flag=-DRACE", "--races"], "of `counts` (32 bytes), which workgroup"),
         (["--flag=-DPAST"], "writes 4 bytes at byte 0 after `table` (12 bytes); act, workgroup"),
-        (["--flag=-DPAST"], "2 times in all, by 2 lanes: compare"),
+        (["--flag=-DPAST"], "2 times in all, by 2 lanes: check the index"),
         (["--flag=-DPAST", "--check"], "writes 4 bytes at byte 0 after `table` (12 bytes)"),
         (["--check"], "writes 4 bytes at byte 8 of `weights` (16 bytes)"),
     ],

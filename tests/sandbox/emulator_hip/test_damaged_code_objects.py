@@ -13,7 +13,7 @@ FILES = ("triple-gfx942.co", "triple.bundle", "triple.compressed")
 
 SCRIPT = f"""
 set -e
-clang=$(command -v clang-21 || command -v clang || echo /opt/rocm/llvm/bin/clang)
+clang=$(ls -d /usr/lib/llvm-*/bin/clang /opt/rocm/llvm/bin/clang 2>/dev/null | sort -V | tail -1)
 $clang -std=gnu11 -O1 -fsanitize=undefined -fno-sanitize=alignment -fsanitize-trap=all -D__HIP_PLATFORM_AMD__ \\
     -I/opt/amdkernel/emulator damaged_code_objects.c /opt/amdkernel/emulator/hip/*/*.c -ldl -lpthread -o damaged \\
     -no-pie -Wl,--unresolved-symbols=ignore-in-object-files  # what the loader does not call
