@@ -250,9 +250,13 @@ static void memory() {
   for (int t = 0; t < threads; t++) EXPECT(out[t] == t * (t % 4) * (t % 4 + 1) / 2);
 }
 
-__global__ void stop(int how, int* out) {
-  if (how == 0) abort();
-  if (how == 1) __builtin_trap();
+// Two kernels, because clang 22 crashes for gfx1100 where one has both.
+__global__ void stop_by_abort(bool stops, int* out) {
+  if (stops) abort();
+  *out = 1;
+}
+__global__ void stop_by_trap(bool stops, int* out) {
+  if (stops) __builtin_trap();
   *out = 1;
 }
 
@@ -270,12 +274,12 @@ int main() {
   memory();
   int* out;
   HIP(hipMallocManaged(&out, sizeof *out));
-  for (int how = 0; how < 2; how++) {
-    stop<<<1, 64>>>(how, out);
+  for (auto stop : {stop_by_abort, stop_by_trap}) {
+    stop<<<1, 64>>>(true, out);
     EXPECT_ERROR(hipErrorLaunchFailure, hipDeviceSynchronize());
     HIP(hipDeviceReset());
   }
-  stop<<<1, 64>>>(2, out);
+  stop_by_trap<<<1, 64>>>(false, out);
   HIP(hipDeviceSynchronize());
   return pass();
 }
