@@ -134,7 +134,8 @@ def test_each_planted_mistake_is_named_with_kind_and_line(found, mark, arch, lev
 @pytest.mark.parametrize("kernel", kernels_of(SOUND))
 def test_no_right_kernel_is_accused(found, kernel, arch, level, seed):
     kinds = {finding.kind for finding in found(SOUND, arch, level, seed)[kernel]}
-    assert kinds == ({"race"} if (arch, level, kernel) in REPORTED_THOUGH_RIGHT else set())
+    known = {"race"} if (arch, level, kernel) in REPORTED_THOUGH_RIGHT else set()
+    assert kinds <= known
 
 
 def test_many_workgroups_that_wait_for_one_not_yet_begun_end_in_a_shuffled_order(sandbox, settings):
