@@ -24,7 +24,8 @@ typedef int64_t i64;
 
 typedef struct Memory Memory;
 
-Memory *memory_create(u64 arena_bytes);
+/* layout_seed: draws the first address and the gaps; 0: the same in every process. */
+Memory *memory_create(u64 arena_bytes, u64 layout_seed);
 void memory_destroy(Memory *m);
 
 /* 0 when the arena is full. Blocks are 256-byte aligned and lie in unmapped-like gaps of at least 4 KiB. */
@@ -61,6 +62,29 @@ u8 memory_unset_bits(Memory *m, u64 address);
 u64 memory_unset(const Memory *m, u64 address, u32 bytes);
 /* False: no byte of the range. True: a byte of the range, or one less than eight bytes away from it. */
 bool memory_any_unset(const Memory *m, u64 address, u64 bytes);
+
+/* memory/touched.c: tracks from here on which bytes kernels load, and which they store. */
+bool memory_track_touched(Memory *m);
+void memory_touch(Memory *m, u64 address, u64 bytes, bool store);
+/* `bytes` at the address of each active lane. */
+void memory_touch_lanes(Memory *m, const u64 *address, u64 active, u32 bytes, bool store);
+bool memory_all_touched(const Memory *m, u64 address, u64 bytes, bool store);
+void memory_forget_touched(Memory *m);
+/* How many bytes no kernel has loaded, or stored, and the offset of the first. False: not tracked. */
+bool memory_untouched(const Memory *m, u64 address, u64 bytes, bool store, u64 *count, u64 *first);
+
+/* memory/earlier_runs.c: what an earlier run of launches left in static memory. Without a first call of
+ * memory_begin_run() nothing is known of runs. */
+void memory_begin_run(Memory *m);
+void memory_watch_variables(Memory *m, u64 address, u64 bytes);
+/* Those that begin in the range are released. The caller has the lock of the memory. */
+void memory_forget_variables(Memory *m, u64 address, u64 bytes);
+bool memory_any_variables(const Memory *m);
+bool memory_has_variables(const Memory *m, u64 low, u64 high);
+/* Before the store. */
+void memory_stores_variable(Memory *m, u64 address, u32 bytes);
+/* A byte is what an earlier run stored, and not what it was at first. */
+bool memory_from_earlier_run(const Memory *m, u64 address, u32 bytes);
 
 void memory_arena(const Memory *m, u64 *address, u64 *bytes);
 
@@ -121,22 +145,28 @@ typedef struct {
     u32 kernarg_bytes;    /* that the kernel may read there; 0: not known */
     u32 explicit_bytes;   /* of these its own arguments, before the hidden ones; 0: not known */
     u64 dispatch_packet;  /* device address of a 64-byte AQL packet that the front end filled */
+    u64 record_bytes;     /* of the launch's own memory from the packet on, which no kernel may store to; 0: not known */
+    u64 grid_sync;        /* in it, for the barrier of the grid, 48 bytes that kernels may store to; 0: none */
+    u64 leftovers;        /* seed of what registers hold when a wave begins */
     u64 queue;            /* device address or 0 */
     bool cooperative;     /* all workgroups are resident, and may wait for each other at a barrier of the grid */
     u64 step_limit;       /* wave-instructions of the whole dispatch; 0: none */
-    double time_limit_s;  /* of the whole dispatch, by the clock on the wall; 0: none */
     double end_at;        /* when the process will be ended, in seconds of CLOCK_MONOTONIC; 0: not known */
     u64 clock;            /* what the clocks of the device start from */
     void (*interrupt)(void *context); /* s_sendmsg of an interrupt; called by several threads; or NULL */
     void *interrupt_context;
     u32 threads;          /* 0: one per core */
     bool deterministic;   /* one thread, fixed order */
+    bool reproducible;    /* one thread where workgroups may learn from each other: the outcome is the same each time */
+    bool limit_residency; /* no more workgroups at once than the GPU holds, unless a seed shuffles them */
+    bool proves_hangs;    /* nothing but the dispatch changes its memory: one that can never end is ended at once */
     u64 schedule_seed;    /* not 0: one thread, and an order of workgroups and waves of its own for each seed */
     bool count_memory;    /* also model cache-line requests and LDS bank conflicts: slower */
     bool count_pcs;       /* also count per instruction */
     Caches *caches;       /* count_memory: what earlier dispatches left in them; NULL: nothing did */
     bool check_memory;    /* look for uses of unset memory, stores to inputs, misaligned scalar loads */
     bool check_races;     /* and for races: one thread */
+    u64 races_every;      /* in one of so many workgroups, see checks/races/sample.h; 0 or 1: in all */
     bool last_waves_first; /* usually, unless a seed decides: finds races with what the first wave prepares */
     u64 heap, heap_bytes; /* whose blocks kernels allocate themselves: not checked for races */
     Overlap *overlap;     /* check_races: what other dispatches touched, and the place of this one among them; or NULL */
@@ -153,6 +183,7 @@ typedef enum {
     OUTCOME_NOT_EMULATED,
     OUTCOME_STEP_LIMIT,
     OUTCOME_DEADLOCK,     /* some waves wait at a barrier that others have left */
+    OUTCOME_RESIDENCY,    /* all workgroups that fit at once wait for one that has not begun */
     OUTCOME_TRAP,
     OUTCOME_BAD_PC,
     OUTCOME_READ_ONLY,    /* a store to a region described as not writable */
@@ -161,9 +192,11 @@ typedef enum {
     OUTCOME_UNINITIALISED_READ,
     OUTCOME_INPUT_MODIFIED,
     OUTCOME_RACE,
+    OUTCOME_STATE_BETWEEN_LAUNCHES,  /* a load from static memory that brings what an earlier run stored */
+    OUTCOME_MISSING_WAIT, /* a register is used before its load has returned, or LDS before a store has landed */
 } OutcomeKind;
 
-typedef enum { SPACE_GLOBAL, SPACE_LDS, SPACE_SCRATCH, SPACE_SCALAR } AddressSpace;
+typedef enum { SPACE_GLOBAL, SPACE_LDS, SPACE_SCRATCH, SPACE_SCALAR, SPACE_REGISTER } AddressSpace;
 
 enum { CALLERS = 4 };
 
@@ -202,12 +235,14 @@ typedef struct {
 typedef struct {
     Fault fault;          /* the first of its kind at this instruction */
     Partner partner;      /* races only */
-    u64 use;              /* of what was loaded: the instruction that depends on it; 0: not known */
+    u64 use;              /* of what was loaded, or stored to LDS: the instruction that depends on it; 0: not known */
     u64 use_callers[CALLERS];
     u64 count;            /* how many times it was reported: 1 while it is new */
     u64 times;            /* how many times a wave executed an instruction that did it, with however many lanes */
     u64 lanes;            /* of accesses beyond a block: of all these waves; else 0 */
     u64 off;              /* of accesses beyond a block: the most bytes that one of them reached beyond it */
+    char registers[16];   /* missing waits only: what was used too early, "v[2:3]"; empty: what was stored to LDS */
+    char remedy[32];      /* and the instruction that waits for it */
 } Finding;
 
 enum { MAX_FINDINGS = 64, MAX_STANDING = 64 };
@@ -219,6 +254,7 @@ typedef struct {
     u32 wave;
     bool at_barrier;
     u64 waves;
+    u64 takes;            /* by which instruction it takes, for ever, a value of a lane that is not active; 0: none */
 } Standing;
 
 typedef struct {
@@ -226,6 +262,9 @@ typedef struct {
     Standing standing[MAX_STANDING]; /* where the fault is a limit */
     u32 standing_count;
     bool process_ends;    /* its limit was Dispatch.end_at */
+    bool standstill;      /* the fault is not a limit that was reached: nothing could ever change again */
+    u64 started, fit;     /* of a limit: workgroups that had begun, and that the GPU holds at once (0: not limited) */
+    const char *fit_by;   /* what bounds that: "lds", "vgprs" or "wave_slots" */
     u64 counters[COUNTER_COUNT];
     bool memory_counted;  /* else those of MEMORY_COUNTERS are not known */
     PcCounts *pcs;        /* count_pcs: one per instruction of the program, to be freed by the caller */
@@ -234,6 +273,8 @@ typedef struct {
     Finding *findings;    /* to be freed by the caller */
     u32 finding_count;
     bool races_in_part;   /* too much memory was touched to follow all of it */
+    u64 race_groups;      /* workgroups in which races were looked for */
+    bool race_own_group;  /* and only among the waves of each */
     double seconds;       /* host wall time of the emulation: says nothing about a GPU */
 } Outcome;
 

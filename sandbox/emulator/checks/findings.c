@@ -95,6 +95,43 @@ static void name_instruction(const Program *p, Fault *f)
         snprintf(f->instruction, sizeof f->instruction, "%s", p->text + p->code[at].text);
 }
 
+static u64 number_of(const Dispatch *d, const Finding *f)
+{
+    const u32 *at = f->fault.workgroup;
+    return at[0] + d->workgroups[0] * (at[1] + (u64)d->workgroups[1] * at[2]);
+}
+
+/* `to` counts what `from`, of another thread, counts. The first of both is kept, whichever thread was faster. */
+static void add_up(Findings *sum, Finding *to, const Finding *from, bool from_is_first)
+{
+    Finding both = from_is_first ? *from : *to;
+    if (from_is_first)
+        memcpy(both.fault.instruction, to->fault.instruction, sizeof both.fault.instruction);
+    both.count = to->count - 1 + from->count;
+    both.times = to->times + from->times;
+    both.lanes = to->lanes + from->lanes;
+    both.off = from->off > to->off ? from->off : to->off;
+    if (!from_is_first) {
+        *to = both;
+        return;
+    }
+    u64 after = (u64)(sum->found + sum->count - (to + 1));
+    memmove(to, to + 1, after * sizeof *to); /* behind those that its own thread found before it */
+    sum->found[sum->count - 1] = both;
+}
+
+/* As one thread would have found them. */
+static void sort_by_workgroup(const Dispatch *d, Findings *sum)
+{
+    for (u32 n = 1; n < sum->count; n++) {
+        Finding moved = sum->found[n];
+        u32 at = n;
+        for (; at && number_of(d, &sum->found[at - 1]) > number_of(d, &moved); at--)
+            sum->found[at] = sum->found[at - 1];
+        sum->found[at] = moved;
+    }
+}
+
 void findings_gather(const Worker *k, Outcome *out)
 {
     if (!k->findings)
@@ -110,15 +147,14 @@ void findings_gather(const Worker *k, Outcome *out)
         const Finding *from = &k->findings->found[n];
         Finding *to = find_or_add(&sum, from->fault.kind, from->fault.pc, from->partner.pc);
         if (to && to->count > 1) {
-            to->count += from->count - 1;
-            to->times += from->times;
-            to->lanes += from->lanes;
-            to->off = from->off > to->off ? from->off : to->off;
+            add_up(&sum, to, from, number_of(k->dispatch, from) < number_of(k->dispatch, to));
         } else if (to) {
             *to = *from;
             name_instruction(k->dispatch->program, &to->fault);
         }
     }
+    if (out->finding_count)
+        sort_by_workgroup(k->dispatch, &sum);
     memcpy(out->findings, sum.found, sum.count * sizeof *sum.found);
     out->finding_count = sum.count;
 }

@@ -9,7 +9,10 @@
 
 #include "machine/machine.h"
 
-typedef enum { OBSERVE_COUNTERS = 1, OBSERVE_MEMORY = 2, OBSERVE_RACES = 4 } Observer;
+typedef enum {
+    OBSERVE_COUNTERS = 1, OBSERVE_MEMORY = 2, OBSERVE_RACES = 4, OBSERVE_TOUCHED = 8, OBSERVE_CHANGES = 16,
+    OBSERVE_MEETINGS = 32
+} Observer;
 
 u32 observers_of(const Dispatch *d);
 

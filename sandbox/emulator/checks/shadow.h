@@ -58,6 +58,9 @@ typedef struct {
     u32 sibling[MAX_GROUP_WAVES];    /* Order.sibling at that time */
 } Released;
 
+/* How something comes to LDS: stored from registers, or moved from memory. Each way keeps its own order. */
+typedef enum { LANDS_STORED, LANDS_MOVED, LANDINGS } Landing;
+
 typedef struct {
     u32 stamp;                       /* of accesses from now on */
     Released released[CERTAINTIES];
@@ -66,9 +69,18 @@ typedef struct {
     u32 *foreign[CERTAINTIES];       /* likewise of waves of other workgroups, by bucket; NULL: nothing */
     bool learnt;                     /* `foreign` changed since the last barrier */
     bool stores_pending;             /* some that no wait has covered */
+    u32 landing[LANDINGS];           /* the first own epoch whose stores to LDS may still be on their way; 0: none */
+    u32 unlanded[LANDINGS][MAX_GROUP_WAVES]; /* of each wave, at the last barrier: `landing` */
 } HappensBefore;
 
-typedef struct WaveShadow { Uninit *uninit; HappensBefore happens_before; } WaveShadow;
+struct Outstanding; /* waits/outstanding.h */
+
+typedef struct WaveShadow {
+    Uninit *uninit;
+    u8 *written;                 /* of private memory, see uninit/private.c */
+    HappensBefore happens_before;
+    struct Outstanding *outstanding;
+} WaveShadow;
 
 /* ---- races.c ---- */
 
@@ -94,6 +106,7 @@ static inline u32 kept_flags(u16 mark) { return mark >> KEPT_SHIFT & (UNDEFINED 
 
 struct GroupShadow {
     u64 number;                  /* of the workgroup */
+    bool raced;                  /* races are looked for in it */
     u8 *lds_unset;               /* a byte for each byte of LDS: 1 until something writes it, 0 then, or LDS_CARRIED and
                                     an origin as kept_mark() puts them, where what was written depends on an uninitialised value */
     u8 *lds_bits;                /* and its unset bits then */
@@ -112,6 +125,8 @@ struct Checks {
     const struct Annotation *annotations; /* of each instruction */
     struct Races *races; /* NULL: not looked for */
     u8 *reads_arguments; /* of each instruction: it has read one of the kernel's own */
+    bool waits;          /* followed: the code may lack one */
+    struct EarlyReads *early_reads; /* of registers, by the kernel; NULL: not looked for */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Dual instructions (VOPD): two at a time, both of which read before either writes.  RDNA3 ISA, "Dual issue" */
+/* Dual instructions (VOPD): two at a time; both read before either writes.  RDNA3 ISA, "Dual issue" */
 #ifndef AMDKERNEL_DUAL_H
 #define AMDKERNEL_DUAL_H
 

@@ -141,7 +141,7 @@ static void s_trap(Wave *w, const Inst *i)
 {
     fault_record(w, i, OUTCOME_TRAP, SPACE_GLOBAL, 0, i->raw & 0xff, 0, false);
 }
-/* A halted wave waits for a debugger, of which there is none.  CDNA3 ISA, "S_SETHALT": bit 0 halts. */
+/* A halted wave waits for a debugger, but there is none.  CDNA3 ISA, "S_SETHALT": bit 0 halts. */
 static void s_sethalt(Wave *w, const Inst *i)
 {
     if (i->raw & 1)
@@ -155,6 +155,24 @@ enum {
     RDNA_HW_ID1 = 23, RDNA_HW_ID2 = 24, RDNA_SHADER_CYCLES = 29, RDNA4_SHADER_CYCLES_HI = 30,
 };
 
+/* Where a wave runs: drawn for each launch, on a GPU of 4 shader engines with 8 units each. The waves of a workgroup share
+ * their unit, and workgroups go to MI300's dies in turn. */
+enum { DIES = 8 };
+
+static u64 workgroup_number(const Wave *w)
+{
+    const Dispatch *d = w->worker->dispatch;
+    return w->workgroup[0] + (u64)d->workgroups[0] * (w->workgroup[1] + (u64)d->workgroups[1] * w->workgroup[2]);
+}
+
+static u32 hardware_place(const Wave *w, u32 unit_at, u32 engine_at, u32 simd_at)
+{
+    enum { SIMDS = 4, SLOTS = 8 };
+    u64 drawn = (w->worker->dispatch->leftovers ^ workgroup_number(w)) * 0x9e3779b97f4a7c15ull >> 40;
+    u32 slot = (w->index / SIMDS + (u32)(drawn >> 8)) % SLOTS;
+    return (u32)(drawn & 7) << unit_at | (u32)(drawn >> 3 & 3) << engine_at | w->index % SIMDS << simd_at | slot;
+}
+
 /* RDNA3's clock has 20 bits, RDNA4's 64.  RDNA3 ISA, RDNA4 ISA, "Hardware registers". */
 static bool rdna_hardware_register(const Wave *w, u32 id, u32 *value)
 {
@@ -163,7 +181,9 @@ static bool rdna_hardware_register(const Wave *w, u32 id, u32 *value)
     u64 clock = shader_clock(k);
     if (id == HWREG_MODE)
         *value = w->mode;
-    else if (id == RDNA_HW_ID1 || id == RDNA_HW_ID2)
+    else if (id == RDNA_HW_ID1)
+        *value = hardware_place(w, 10, 18, 8);
+    else if (id == RDNA_HW_ID2)
         *value = 0;
     else if (id == RDNA_SHADER_CYCLES)
         *value = rdna4 ? (u32)clock : (u32)clock & 0xfffff;
@@ -174,7 +194,7 @@ static bool rdna_hardware_register(const Wave *w, u32 id, u32 *value)
     return true;
 }
 
-/* The register that SIMM16 names. Where a wave runs is nowhere in particular: unit 0. */
+/* The register that SIMM16 names. */
 static bool hardware_register(const Wave *w, u32 id, u32 *value)
 {
     if (w->program->generation >= GFX11)
@@ -183,8 +203,10 @@ static bool hardware_register(const Wave *w, u32 id, u32 *value)
         *value = w->mode;
     else if (id == HWREG_SH_MEM_BASES)
         *value = SHARED_APERTURE | PRIVATE_APERTURE >> 16;
-    else if (id == HWREG_HW_ID || id == HWREG_XCC_ID)
-        *value = 0;
+    else if (id == HWREG_HW_ID)
+        *value = hardware_place(w, 8, 13, 4);
+    else if (id == HWREG_XCC_ID)
+        *value = (u32)(workgroup_number(w) % DIES);
     else
         return false;
     return true;

@@ -199,7 +199,7 @@ HANDLER(widen)
         put_masked(vector(w, i->dst + n), result[n], exec_mask(w));
 }
 
-/* ---- stochastic rounding without a scale: source 1 is the random number, of which the upper bits count ---- */
+/* ---- stochastic rounding without a scale: source 1 is the random number; its upper bits count ---- */
 
 static u16 stochastic_half(float x, Rounding how, bool bf16)
 {

@@ -47,7 +47,7 @@ static void ds_gws_init(Wave *w, const Inst *i)
 /* Places of signals that no memory has. */
 static u64 place_of_resource(u32 number) { return ~0ull - number; }
 
-static Races *races_of(const Wave *w) { return w->worker->checks ? w->worker->checks->races : NULL; }
+static Races *races_of(const Wave *w) { return w->shadow && w->shadow->raced ? w->worker->checks->races : NULL; }
 
 static void pass(Wave *w, u32 number)
 {

@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) void read_all_active(Wave *w, const
     const u32 *address = (const u32 *)((const u8 *)w->v + i->read.address_place);
     const u8 *const bases[] = {w->lds + i->read.at[0], w->lds + i->read.at[1]};
     u32 observers = w->worker->observers;
-    if (unlikely(!all_within(w, LANES, address, i->read.reach) || observers & ~(u32)OBSERVE_COUNTERS)) {
+    if (unlikely(!all_within(w, LANES, address, i->read.reach) || observers & ~(u32)(OBSERVE_COUNTERS | OBSERVE_TOUCHED))) {
         otherwise(w, i);
         return;
     }

@@ -244,9 +244,14 @@ static bool resolve_private(Wave *w, const Inst *i, const u32 *offset, u64 activ
     if (unlikely(w->worker->observers))
         observe_private(w, i, offset, active, bytes, store);
     a->base = NULL;
+    u32 end = 0;
     for (u32 l = 0; l < LANES; l++)
-        if (active >> l & 1)
+        if (active >> l & 1) {
             a->at[l] = w->scratch + (u64)l * w->scratch_bytes + offset[l];
+            end = offset[l] + bytes > end ? offset[l] + bytes : end;
+        }
+    if (store && end > w->scratch_stored)
+        w->scratch_stored = end;
     w->worker->events.bytes_in_scratch[i->row->detail[2]] += bytes * (u64)__builtin_popcountll(active);
     return true;
 }

@@ -4,8 +4,8 @@
 
 #include "machine/machine.h"
 
-/* Gives an instruction that changes EXEC a handler that counts divergence. False: it reads a part of EXEC of which no
- * document says what it holds. */
+/* Gives an instruction that changes EXEC a handler that counts divergence. False: it reads a part of EXEC whose content
+ * no document states. */
 bool exec_settle(const Program *p, Inst *i);
 
 /* By its name or by its first result. */

@@ -35,8 +35,8 @@ void fault_not_emulated(Wave *w, const Inst *i)
 
 const char *outcome_name(OutcomeKind kind)
 {
-    static const char *const names[] = {"ok", "out_of_bounds", "misaligned", "not_emulated", "step_limit", "deadlock",
+    static const char *const names[] = {"ok", "out_of_bounds", "misaligned", "not_emulated", "step_limit", "deadlock", "residency",
                                         "trap", "bad_pc", "read_only", "use_after_free", "uninitialised_read",
-                                        "input_modified", "race"};
+                                        "input_modified", "race", "state_between_launches", "missing_wait"};
     return kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }

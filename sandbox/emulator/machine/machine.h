@@ -177,7 +177,7 @@ struct Program {
     u64 machine_code_bytes;
     Generation generation;
     bool wave32;            /* decoded for waves of 32 lanes, else of 64 */
-    u64 text_start, text_end; /* of the section, of which this may be one kernel's part */
+    u64 text_start, text_end; /* of the section; this may be one kernel's part of it */
     char arch[16];          /* "gfx942" */
     struct Annotation **annotations;    /* what the checks know of each instruction: points to NULL at first, see annotations.h */
     bool ocp_float8;        /* gfx950 and later; gfx942 has the FNUZ formats */
@@ -192,6 +192,7 @@ typedef struct { u64 executions, lanes; } PcExecutions;
 typedef struct Worker Worker;
 typedef struct Gws Gws;                 /* isa/gws.h */
 typedef struct Checks Checks;           /* checks/shadow.h */
+typedef struct Changes Changes;         /* checks/changes.h */
 typedef struct Findings Findings;
 typedef struct GroupShadow GroupShadow; /* checks/shadow.h */
 
@@ -213,6 +214,7 @@ struct Wave {
     u32 lds_bytes;
     u8 *scratch;            /* scratch_bytes for each lane, one lane after the other */
     u32 scratch_bytes;
+    u32 scratch_stored;     /* no lane has stored to its scratch from here on */
     u32 call_depth;
     u64 calls[CALLS];       /* return addresses, the kernel's own call first */
     u32 index;              /* within the workgroup */
@@ -229,6 +231,12 @@ struct Wave {
     bool signalled;         /* has arrived at the barrier, and may be on its way still */
     bool barrier_open;      /* all have signalled: the next wait does not */
     GwsWait gws;
+    u64 ran;                /* wave-instructions so far */
+    bool met;               /* it has just loaded what other workgroups may store: another wave should run now */
+    u32 meetings;           /* how often it did */
+    u32 takes;              /* of one that repeats for ever: 1 + the instruction by which it takes a value of a lane that is
+                               not active; 0: none */
+    struct { u64 steps, next; } held; /* it does not run before the queue has come so far in one of them */
 };
 
 enum { SPAN_CACHE = 64 };
@@ -240,9 +248,10 @@ typedef struct {
     u64 bytes_in_lds[3];          /* of vector memory instructions whose address was one of LDS, by AccessKind */
     u64 bytes_in_scratch[3];
     u64 flat_in_lds, flat_only_in_lds; /* flat instructions with a lane, or all lanes, in LDS */
+    u64 longest_wave;             /* instructions of the wave that ran most */
 } Events;
 
-typedef struct { u64 active, bank_conflicts, address_conflicts; } LdsCycles;
+typedef struct { u64 active, bank_conflicts, address_conflicts, misaligned_lanes; } LdsCycles;
 
 /* What one thread of the emulation owns. */
 struct Worker {
@@ -260,16 +269,19 @@ struct Worker {
     u32 observers;           /* Observer bits: what is reported of memory accesses, see observers.h */
     Checks *checks;         /* NULL without checks */
     Findings *findings;     /* NULL: none yet */
+    Changes *changes;       /* where OBSERVE_CHANGES keeps them */
     Gws *gws;               /* NULL: not a cooperative launch */
     Fault fault;
     u32 scratch_row[4][2 * LANES] __attribute__((aligned(64))); /* where a body's sources and result lie if not in registers */
 };
 
-/* Wave-instructions that this thread has run: a clock that advances, not a measure of time on a GPU. */
+/* Wave-instructions that this thread has run: a clock that advances, not a measure of time on a GPU. An instruction takes
+ * four cycles or a few more or less, so that the lowest bits say nothing. */
 static inline u64 shader_clock(Worker *k)
 {
     k->clock++;
-    return 4 * (k->clock - k->budget);
+    u64 ran = k->clock - k->budget;
+    return 4 * ran + (ran * 0x9e3779b97f4a7c15ull >> 62);
 }
 /* The constant 100 MHz clock, of a GPU that would run at 2.1 GHz. */
 static inline u64 real_clock(Worker *k)

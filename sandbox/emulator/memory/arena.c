@@ -4,17 +4,33 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "memory/byte_map.h"
+
 enum { ALIGNMENT = 256, PAGE = 4096, GAP = PAGE, WIDE_GAP = 4 << 20, MOST_IN_BLOCKS = 1024 };
 
 /* A hint: with the same addresses in every run, modelled caches use the same sets. */
 static const uintptr_t FIRST_ARENA = 1ull << 45;
 
-Memory *memory_create(u64 arena_bytes)
+/* A drawn base differs in steps that leave the sets as they are. */
+enum { BASES = 1 << 18, BASE_STEP = 2 << 20 };
+
+static u64 draw(u64 *seed)
+{
+    u64 x = *seed += 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+static uintptr_t first_address(u64 *seed) { return FIRST_ARENA + (*seed ? draw(seed) % BASES * BASE_STEP : 0); }
+
+Memory *memory_create(u64 arena_bytes, u64 layout_seed)
 {
     Memory *m = calloc(1, sizeof *m);
     if (!m)
         return NULL;
-    void *arena = mmap((void *)FIRST_ARENA, arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    m->layout_seed = layout_seed;
+    void *arena = mmap((void *)first_address(&m->layout_seed), arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (arena == MAP_FAILED) {
         free(m);
         return NULL;
@@ -43,8 +59,10 @@ void memory_destroy(Memory *m)
     for (u32 k = 0; k < m->count; k++)
         free(m->blocks[k].regions);
     munmap(m->arena, m->bytes);
-    if (m->unset)
-        munmap(m->unset, m->bytes / 8 + 1);
+    byte_map_destroy(m->unset, m->bytes);
+    byte_map_destroy(m->loaded, m->bytes);
+    byte_map_destroy(m->stored, m->bytes);
+    memory_forget_variables(m, 0, ~0ull);
     pthread_mutex_destroy(&m->lock);
     pthread_mutex_destroy(&m->partial_lock);
     free(m->partial);
@@ -157,8 +175,16 @@ static void drop_released(Memory *m)
     m->count = kept;
 }
 
-/* Where accesses are checked, an access far beyond a block should not hit its neighbour; half of the arena is used for gaps. */
-static u64 gap_behind_top(const Memory *m, u64 gap) { return m->unset && m->top < m->bytes / 2 ? WIDE_GAP : gap; }
+/* An access far beyond a block should not hit its neighbour; half of the arena is used for gaps. The same with and
+ * without checks, and drawn where a seed is given: a kernel sees the distances. What hardware maps around blocks has the
+ * distances of hardware. */
+static u64 gap_behind_top(const Memory *m, u64 gap)
+{
+    if (gap != GAP || m->top >= m->bytes / 2)
+        return gap;
+    u64 seed = m->layout_seed + m->handed_out;
+    return WIDE_GAP + (m->layout_seed ? draw(&seed) % (WIDE_GAP / PAGE) * PAGE : 0);
+}
 
 /* Offset of a place for `bytes`, behind the last block while there is room, else in the first hole. 0: none. */
 static u64 find_place(Memory *m, u64 bytes, u64 gap)
@@ -271,6 +297,7 @@ bool memory_release(Memory *m, u64 address)
         u64 first = round_up(address, PAGE), end = b->mapped_high / PAGE * PAGE;
         if (end > first)
             madvise((void *)first, end - first, MADV_DONTNEED);
+        memory_forget_variables(m, address, b->bytes);
         b->live = false;
         rebuild_spans(m);
     }

@@ -31,9 +31,15 @@ typedef struct SpanList {
 
 typedef struct { u64 address; u8 bits; } PartialByte; /* and which of its bits are unset */
 
+enum { MOST_VARIABLES = 16 };
+
+/* Static memory that kernels may store to; of each byte: the run of the last store (0: none), and what it held at first. */
+typedef struct { u64 low, high; u8 *run, *first; } Variables;
+
 struct Memory {
     u8 *arena;
     u64 bytes, top;           /* offset of the first byte that was never handed out */
+    u64 layout_seed;          /* of the first address and of the gaps; 0: not drawn */
     Allocation *blocks;       /* by address; released ones stay, to explain a use after free */
     u32 count, room;
     SpanList *spans;          /* or NULL: nothing may be touched */
@@ -45,6 +51,10 @@ struct Memory {
     u32 partial_count, partial_room;
     pthread_mutex_t partial_lock;
     u8 *unset;                /* a bit for each byte of the arena that nothing has written yet; NULL: not tracked */
+    u8 *loaded, *stored;      /* likewise a bit for each byte that kernels have loaded, or stored; NULL: not tracked */
+    Variables variables[MOST_VARIABLES]; /* see earlier_runs.c */
+    u32 variables_count;
+    u8 run;                   /* the number of the present run; 0: runs are not counted */
     pthread_mutex_t lock;
 };
 

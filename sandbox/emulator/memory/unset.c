@@ -4,25 +4,16 @@
  * unset bits: such bytes are few.
  */
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "memory/arena.h"
+#include "memory/byte_map.h"
 
 /* ---- bytes ---- */
 
 bool memory_track_unset(Memory *m)
 {
-    void *p = mmap(NULL, m->bytes / 8 + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    m->unset = p == MAP_FAILED ? NULL : p;
+    m->unset = byte_map_create(m->bytes);
     return m->unset;
-}
-
-static void set_bits(u8 *at, u8 mask, bool unset)
-{
-    if (unset)
-        __atomic_fetch_or(at, mask, __ATOMIC_RELAXED);
-    else if (__atomic_load_n(at, __ATOMIC_RELAXED) & mask)
-        __atomic_fetch_and(at, (u8)~mask, __ATOMIC_RELAXED);
 }
 
 static void set_range(Memory *m, u64 address, u64 bytes, bool unset)
@@ -30,16 +21,7 @@ static void set_range(Memory *m, u64 address, u64 bytes, bool unset)
     u64 low = address - (u64)m->arena, high = low + bytes;
     if (!m->unset || !bytes || low >= m->bytes || bytes > m->bytes - low)
         return;
-    u64 first = (low + 7) / 8, last = high / 8;
-    if (first > last) { /* within one byte of bits */
-        set_bits(&m->unset[low / 8], (u8)((0xff << low % 8) & ((1 << high % 8) - 1)), unset);
-        return;
-    }
-    if (low % 8)
-        set_bits(&m->unset[low / 8], (u8)(0xff << low % 8), unset);
-    memset(m->unset + first, unset ? 0xff : 0, last - first);
-    if (high % 8)
-        set_bits(&m->unset[last], (u8)((1 << high % 8) - 1), unset);
+    byte_map_set(m->unset, low, high, unset);
 }
 
 static void mark_unset(Memory *m, u64 address, u64 bytes) { set_range(m, address, bytes, true); }

@@ -33,9 +33,15 @@
 /* One cycle an instruction: what the hardware takes, as long as no instruction takes several passes. */
 #define LANE_COUNTERS(X) X(SQ_THREAD_CYCLES_VALU)
 
+/* Of the waits, those after a read: which one a wait is for follows from the order of the code, not from its operand. */
+#define WAIT_COUNTERS(X) X(waits_for_memory) X(waits_for_lds) X(waits_for_scalars)
+
+/* The largest of all waves. A wave that polls runs for as long as the others need, so this one is modelled. */
+#define LONGEST_COUNTERS(X) X(longest_wave_insts)
+
 /* A model of addresses, with the option `memory`. */
 #define MEMORY_COUNTERS(X) \
-    X(SQ_LDS_BANK_CONFLICT) X(SQ_LDS_ADDR_CONFLICT) X(SQ_LDS_IDX_ACTIVE) \
+    X(SQ_LDS_BANK_CONFLICT) X(SQ_LDS_ADDR_CONFLICT) X(SQ_LDS_IDX_ACTIVE) X(lds_misaligned_lanes) \
     X(SQC_DCACHE_HITS) X(SQC_DCACHE_MISSES) \
     X(TCP_TOTAL_ACCESSES_sum) X(TCP_TOTAL_READ_sum) X(TCP_TOTAL_WRITE_sum) X(TCP_TOTAL_CACHE_ACCESSES_sum) \
     X(TCP_TCC_READ_REQ_sum) X(TCP_TCC_WRITE_REQ_sum) X(TCP_TCC_ATOMIC_WITH_RET_REQ_sum) \
@@ -43,9 +49,10 @@
     X(TCC_REQ_sum) X(TCC_READ_sum) X(TCC_WRITE_sum) X(TCC_ATOMIC_sum) X(TCC_HIT_sum) X(TCC_MISS_sum) \
     X(TCC_BUBBLE_sum) X(TCC_EA0_RDREQ_sum) X(TCC_EA0_WRREQ_sum) X(TCC_EA0_WRREQ_64B_sum) \
     X(cache_lines_loaded) X(cache_lines_stored) X(l1_line_hits) X(gl1_hits) X(gl1_misses) X(mall_hits) X(mall_misses) \
-    X(memory_bytes_read) X(memory_bytes_written)
+    X(memory_bytes_read) X(memory_bytes_written) \
+    X(longest_wave_accesses) X(atomics_on_one_line) X(busiest_channel_requests)
 
-#define EMULATOR_COUNTERS(X) EXACT_COUNTERS(X) LANE_COUNTERS(X) MEMORY_COUNTERS(X)
+#define EMULATOR_COUNTERS(X) EXACT_COUNTERS(X) LANE_COUNTERS(X) WAIT_COUNTERS(X) LONGEST_COUNTERS(X) MEMORY_COUNTERS(X)
 
 enum {
 #define X(name) COUNTER_##name,

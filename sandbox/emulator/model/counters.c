@@ -166,20 +166,45 @@ u64 counters_bytes_asked(const Inst *i, PcExecutions t)
            counters[COUNTER_lds_bytes] + counters[COUNTER_scalar_bytes_loaded];
 }
 
-typedef struct { const Program *program; u64 *counters; } Gathering;
+/* `loads`, `lds`, `scalar`: read since the wait before, in the order of addresses. */
+typedef struct { const Program *program; u64 *counters; bool loads, lds, scalar; } Gathering;
+
+/* A wait after a read; later waits for the same batch of reads cost next to nothing. */
+static void count_wait(Gathering *g, const Row *r, u64 executions)
+{
+    switch (r->family) {
+    case FAMILY_SMEM: g->scalar = true; return;
+    case FAMILY_LDS: g->lds |= r->detail[2] != ACCESS_STORE; return;
+    case FAMILY_FLAT:
+    case FAMILY_GLOBAL:
+    case FAMILY_SCRATCH:
+    case FAMILY_BUFFER: g->loads |= r->detail[2] != ACCESS_STORE; return;
+    default: break;
+    }
+    if (!starts(r->mnemonic, "s_wait"))
+        return;
+    if (g->loads)
+        g->counters[COUNTER_waits_for_memory] += executions;
+    else if (g->lds)
+        g->counters[COUNTER_waits_for_lds] += executions;
+    else if (g->scalar)
+        g->counters[COUNTER_waits_for_scalars] += executions;
+    g->loads = g->lds = g->scalar = false;
+}
 
 static void count_instruction(void *context, u32 n, PcExecutions t)
 {
-    const Gathering *g = context;
+    Gathering *g = context;
     const Inst *i = &g->program->code[n];
     count(i, t, g->counters);
+    count_wait(g, i->row, t.executions);
     for (u32 half = 0; half < 2 && is_dual(i); half++)
         count_arithmetic(g->program->halves[i->target + half].row->mnemonic, t.executions, g->counters);
 }
 
 void counters_gather(const Program *p, const PcExecutions *pc_counts, u64 waves, u64 *counters)
 {
-    Gathering g = {p, counters};
+    Gathering g = {.program = p, .counters = counters};
     counters[COUNTER_SQ_WAVES] = waves;
     counters[COUNTER_SQ_WAVES_EQ_64] = waves - counters[COUNTER_SQ_WAVES_LT_64];
     pc_counts_visit(pc_counts, p->count, count_instruction, &g);
@@ -211,10 +236,13 @@ void counters_add_worker(const Worker *k, u64 *counters)
         counters[COUNTER_SQ_WAVES_LT_64 + n] += e->waves_under[n];
     counters[COUNTER_SQ_INSTS_LDS] += e->flat_in_lds;
     counters[COUNTER_SQ_INSTS_FLAT_LDS_ONLY] += e->flat_only_in_lds;
+    if (e->longest_wave > counters[COUNTER_longest_wave_insts])
+        counters[COUNTER_longest_wave_insts] = e->longest_wave;
     move_bytes(e, counters);
     counters[COUNTER_SQ_LDS_BANK_CONFLICT] += k->lds.bank_conflicts;
     counters[COUNTER_SQ_LDS_ADDR_CONFLICT] += k->lds.address_conflicts;
     counters[COUNTER_SQ_LDS_IDX_ACTIVE] += k->lds.active;
+    counters[COUNTER_lds_misaligned_lanes] += k->lds.misaligned_lanes;
 }
 
 void counters_divergence(Wave *w, const Inst *i)

@@ -91,7 +91,7 @@ struct L1View {
     LdsModel *lds;
     TraceLines *lines;
     TcpCounts tcp;
-    u64 read_requests, l1_hits;
+    u64 read_requests, l1_hits, longest_wave;
     bool whole_lines; /* a line of the vL1D is one of the L2, and not half of it */
 };
 
@@ -99,6 +99,7 @@ struct L1Group {
     u32 waves;
     Trace *wave;
     u64 *at;       /* how far each wave's trace has been read */
+    u64 *accesses; /* vector memory instructions of each wave */
     L1 l1[2];      /* this workgroup's part of the vL1D of its CU, or of both CUs of its WGP */
     Log misses;
     bool begun;
@@ -145,6 +146,8 @@ void l1_view_count(const L1View *v, u64 *counters)
     counters[COUNTER_cache_lines_loaded] += n->lines[ACCESS_LOAD];
     counters[COUNTER_cache_lines_stored] += n->lines[ACCESS_STORE] + n->lines[ACCESS_ATOMIC];
     counters[COUNTER_l1_line_hits] += v->l1_hits;
+    if (v->longest_wave > counters[COUNTER_longest_wave_accesses])
+        counters[COUNTER_longest_wave_accesses] = v->longest_wave;
 }
 
 /* ---- a workgroup ---- */
@@ -157,7 +160,8 @@ L1Group *l1_group_create(u32 waves)
     t->waves = waves;
     t->wave = calloc(waves, sizeof *t->wave);
     t->at = calloc(waves, sizeof *t->at);
-    if (t->wave && t->at)
+    t->accesses = calloc(waves, sizeof *t->accesses);
+    if (t->wave && t->at && t->accesses)
         return t;
     l1_group_destroy(t);
     return NULL;
@@ -171,6 +175,7 @@ void l1_group_destroy(L1Group *t)
         free(t->wave[n].request);
     free(t->wave);
     free(t->at);
+    free(t->accesses);
     free(t->misses.request);
     free(t);
 }
@@ -224,6 +229,7 @@ static bool next_turn(L1View *v, L1Group *t, u32 wave, PcCounts *pcs)
             trace_add(&t->misses, r);
     }
     t->at[wave] = at;
+    t->accesses[wave] += at > first;
     return at > first;
 }
 
@@ -271,6 +277,10 @@ void l1_group_relieve(L1View *v, L1Group *t, Worker *k)
 void l1_group_end(L1View *v, L1Group *t, u64 number, Worker *k)
 {
     drain(v, t, k);
+    for (u32 n = 0; n < t->waves; n++) {
+        v->longest_wave = t->accesses[n] > v->longest_wave ? t->accesses[n] : v->longest_wave;
+        t->accesses[n] = 0;
+    }
     t->begun = false;
     l2_group(v->model, number, &t->misses);
 }
@@ -295,6 +305,7 @@ void l1_view_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 byte
     sum->active += c.active;
     sum->bank_conflicts += c.bank_conflicts;
     sum->address_conflicts += c.address_conflicts;
+    sum->misaligned_lanes += c.misaligned_lanes;
     if (!w->worker->pcs)
         return;
     w->worker->pcs[inst].lds_cycles += c.active;

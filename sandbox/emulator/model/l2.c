@@ -17,7 +17,12 @@
 
 #include "model/residency.h"
 
-enum { TURN = 16 };
+enum {
+    TURN = 16,
+    CHANNELS = 16,        /* of an L2, which take turns of 256 bytes; a real one mixes in higher bits of the address */
+    CHANNEL_WINDOW = 1024, /* requests to an L2 that are in flight together: a few dozen for each CU */
+    ATOMIC_BUCKETS = 1 << 16, /* lines that share a bucket count as one: never fewer than there are */
+};
 
 typedef struct Round Round;
 struct Round { u64 first; u32 size, done; Log *log; u64 *at; Round *next; };
@@ -30,6 +35,9 @@ typedef struct {
     u64 scalar_hits, scalar_misses, gl1_hits, gl1_misses;
 } Traffic;
 
+/* Requests of the window to each channel, and those that the busiest channel had in the windows before. */
+typedef struct { u32 channel[CHANNELS], count; u64 busiest; } Channels;
+
 struct L2Model {
     const GpuShape *shape;
     Caches *caches;
@@ -41,6 +49,8 @@ struct L2Model {
     u64 next_first;       /* where the round begins that is to be replayed next */
     bool replaying;       /* the rest belongs to one thread at a time */
     Traffic traffic;
+    Channels *channels;   /* of each L2 */
+    u32 *atomics_on;      /* requests, by bucket of the line; NULL until there is one */
     PcCounts *pcs;
     u32 pc_count;
 };
@@ -60,8 +70,9 @@ L2Model *l2_create(const Dispatch *d)
     m->own_caches = !d->caches;
     m->pc_count = d->program->count;
     m->pcs = d->count_pcs ? calloc(d->program->count + 1, sizeof *m->pcs) : NULL;
+    m->channels = calloc(s->l2_count, sizeof *m->channels);
     pthread_mutex_init(&m->lock, NULL);
-    if (m->caches && (m->pcs || !d->count_pcs))
+    if (m->caches && m->channels && (m->pcs || !d->count_pcs))
         return m;
     l2_destroy(m);
     return NULL;
@@ -88,6 +99,8 @@ void l2_destroy(L2Model *m)
     if (m->own_caches)
         caches_destroy(m->caches);
     pthread_mutex_destroy(&m->lock);
+    free(m->channels);
+    free(m->atomics_on);
     free(m->pcs);
     free(m);
 }
@@ -142,6 +155,50 @@ static void fabric_write(void *context, const CacheLine *line)
         write_to_memory(m, before.dirty, line->dirty);
 }
 
+/* ---- what waits for one channel or one line ---- */
+
+static void end_window(Channels *c)
+{
+    u32 most = 0;
+    for (u32 n = 0; n < CHANNELS; n++)
+        most = c->channel[n] > most ? c->channel[n] : most;
+    *c = (Channels){.busiest = c->busiest + most};
+}
+
+static void count_channel(L2Model *m, const Cache *l2, u64 line)
+{
+    Channels *c = &m->channels[l2 - m->caches->l2];
+    c->channel[line / 2 % CHANNELS]++;
+    if (++c->count == CHANNEL_WINDOW)
+        end_window(c);
+}
+
+static void count_atomic(L2Model *m, u64 line)
+{
+    if (!m->atomics_on)
+        m->atomics_on = calloc(ATOMIC_BUCKETS, sizeof *m->atomics_on);
+    if (m->atomics_on)
+        m->atomics_on[line * 0x9e3779b97f4a7c15ull >> 48]++;
+}
+
+static u64 most_atomics(const L2Model *m)
+{
+    u32 most = 0;
+    for (u32 n = 0; m->atomics_on && n < ATOMIC_BUCKETS; n++)
+        most = m->atomics_on[n] > most ? m->atomics_on[n] : most;
+    return most;
+}
+
+static u64 busiest_channel(L2Model *m)
+{
+    u64 most = 0;
+    for (u32 n = 0; n < m->shape->l2_count; n++) {
+        end_window(&m->channels[n]);
+        most = m->channels[n].busiest > most ? m->channels[n].busiest : most;
+    }
+    return most;
+}
+
 /* ---- the L2 ---- */
 
 static bool l2_touch(L2Model *m, Cache *l2, u64 line, u8 sectors, bool written)
@@ -176,6 +233,7 @@ static void l2_read(L2Model *m, Cache *l2, Request r)
 {
     bool hit = l2_touch(m, l2, r.line, r.sectors, false);
     m->traffic.reads++;
+    count_channel(m, l2, r.line);
     if (!hit)
         l2_fetch(m, l2, r.line);
     count_l2(m, r, hit);
@@ -189,7 +247,9 @@ static void l2_modify(L2Model *m, Cache *l2, Request r)
         if (!sectors)
             continue;
         bool hit;
+        count_channel(m, l2, r.line);
         if (r.kind == REQUEST_ATOMIC) {
+            count_atomic(m, r.line);
             hit = l2_touch(m, l2, r.line, sectors, false);
             if (!hit)
                 l2_fetch(m, l2, r.line);
@@ -369,6 +429,8 @@ void l2_finish(L2Model *m, u64 *counters, PcCounts *pcs)
     counters[COUNTER_mall_misses] += t->mall_misses;
     counters[COUNTER_memory_bytes_read] += t->memory_bytes_read;
     counters[COUNTER_memory_bytes_written] += t->memory_bytes_written;
+    counters[COUNTER_atomics_on_one_line] += most_atomics(m);
+    counters[COUNTER_busiest_channel_requests] += busiest_channel(m);
     for (u32 n = 0; pcs && m->pcs && n < m->pc_count; n++) {
         pcs[n].l2_hits += m->pcs[n].l2_hits;
         pcs[n].l2_misses += m->pcs[n].l2_misses;

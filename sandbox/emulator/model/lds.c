@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-enum { BANK_BYTES = 4, MOST_BANKS = 64, QUADS = LANES / 4 };
+enum { BANK_BYTES = 4, MOST_BANKS = 64, QUADS = LANES / 4, WIDEST_BYTES = 16 };
 
 /* Which phase four neighbouring lanes belong to, when they load 16 bytes each. The upper 32 lanes as the lower ones. */
 static const u8 wide_load_phase_32[QUADS] = {0, 1, 2, 3, 1, 0, 3, 2, 4, 5, 6, 7, 5, 4, 7, 6};
@@ -57,6 +57,15 @@ static void serve(const Phase *p, u32 banks, bool atomic, LdsCycles *sum)
     sum->address_conflicts += waits;
 }
 
+/* At no multiple of their width. 12 bytes count as 16: ds_read_b96 needs the alignment of a ds_read_b128. */
+static u32 misaligned_lanes(const u32 *offset, u64 active, u32 bytes)
+{
+    u32 width = bytes == 12 ? 16 : bytes, lanes = 0;
+    for (u64 left = active; left; left &= left - 1)
+        lanes += offset[__builtin_ctzll(left)] % width != 0;
+    return lanes;
+}
+
 static LdsCycles lds_cycles(const GpuShape *shape, u32 lanes, const u32 *offset, u64 active, u32 bytes, AccessKind kind)
 {
     u32 banks = shape->lds_banks;
@@ -75,13 +84,14 @@ static LdsCycles lds_cycles(const GpuShape *shape, u32 lanes, const u32 *offset,
                 ask(&p, offset[l] / BANK_BYTES + k, banks);
         serve(&p, banks, kind == ACCESS_ATOMIC, &sum);
     }
+    sum.misaligned_lanes = misaligned_lanes(offset, active, bytes);
     return sum;
 }
 
 /* ---- what was found for an instruction before ----
  *
  * A loop runs the same instruction at the same distances between its lanes again and again, and moving all lanes by the
- * same number of words turns the banks round, but changes no conflict. */
+ * same number of words turns the banks round, but changes no conflict. The alignment of lane 0 is part of the key. */
 
 typedef struct {
     u64 active;
@@ -117,7 +127,7 @@ static void distances_of(const u32 *offset, u64 active, u32 *distance)
 
 LdsCycles lds_model_cycles(LdsModel *m, u32 hint, const u32 *offset, u64 active, u32 bytes, AccessKind kind)
 {
-    u32 distance[LANES] __attribute__((aligned(64))), within = offset[0] % BANK_BYTES;
+    u32 distance[LANES] __attribute__((aligned(64))), within = offset[0] % WIDEST_BYTES;
     distances_of(offset, active, distance);
     Known *k = &m->known[hint % KNOWN];
     if (k->active != active || k->bytes != bytes || k->kind != kind || k->within_word != within ||

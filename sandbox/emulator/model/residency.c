@@ -21,9 +21,15 @@ static u32 waves_per_simd(const KernelCode *k, const GpuShape *s)
     return at_most(s->vgprs.of_simd * wider / needed, s->waves_per_simd);
 }
 
+static u32 kernel_waves(const Dispatch *d)
+{
+    u32 lanes = kernel_wave_size(&d->kernel);
+    return (d->block[0] * d->block[1] * d->block[2] + lanes - 1) / lanes;
+}
+
 static u32 groups_that_fit(const Dispatch *d, const GpuShape *s, u32 cus)
 {
-    u32 lanes = kernel_wave_size(&d->kernel), waves = (d->block[0] * d->block[1] * d->block[2] + lanes - 1) / lanes;
+    u32 waves = kernel_waves(d);
     u32 lds = d->kernel.lds_bytes + d->dynamic_lds_bytes;
     u32 fit = at_least(cus * s->simds_per_cu * waves_per_simd(&d->kernel, s) / waves, 1);
     return lds ? at_most(fit, at_least(cus * s->lds_bytes / lds, 1)) : fit;
@@ -38,6 +44,15 @@ Residency residency_of(const Dispatch *d, const GpuShape *s)
     p.groups_per_unit = at_least(at_most((total + units - 1) / units, groups_that_fit(d, s, p.cus_per_unit)), 1);
     p.round_size = units * p.groups_per_unit;
     return p;
+}
+
+Fit residency_fit(const Dispatch *d, const GpuShape *s)
+{
+    u32 cus = in_wgp_mode(&d->kernel) ? 2 : 1, fit = groups_that_fit(d, s, cus);
+    u32 by_waves = at_least(cus * s->simds_per_cu * waves_per_simd(&d->kernel, s) / kernel_waves(d), 1);
+    bool full = waves_per_simd(&d->kernel, s) == s->waves_per_simd;
+    return (Fit){(u64)s->clusters * (s->cus_per_cluster / cus) * fit,
+                 fit < by_waves ? "lds" : full ? "wave_slots" : "vgprs"};
 }
 
 u32 residency_cluster(const GpuShape *s, u64 number) { return (u32)(number % s->clusters); }

@@ -12,6 +12,10 @@ typedef struct {
     u64 round_size;        /* workgroups that fit on all units together */
 } Residency;
 
+/* How many workgroups the GPU holds at once, and what bounds that: "lds", "vgprs" or "wave_slots". */
+typedef struct { u64 workgroups; const char *by; } Fit;
+Fit residency_fit(const Dispatch *d, const GpuShape *s);
+
 Residency residency_of(const Dispatch *d, const GpuShape *s);
 
 /* Of workgroup `number`: its cluster, and its first CU there. */

@@ -41,8 +41,8 @@ enum { ASK_EQUAL, ASK_LESS, ASK_LESS_OR_EQUAL, ASK_NOT_EQUAL = 4, ASK_NOT_LESS, 
 /* Results of VPTERNLOGD for (a, b, c) = 4a + 2b + c. */
 enum { TRUTH_A = 0xf0, TRUTH_B = 0xcc, TRUTH_C = 0xaa };
 
-/* `to` = op(a, b) of 16 lanes; those of which `mask`'s bit is 0 stay as they were, no mask is 0. One-operand forms have
- * a = NO_OPERAND. */
+/* `to` = op(a, b) of 16 lanes; a lane whose bit in `mask` is 0 stays as it was. Mask 0: all lanes are written.
+ * One-operand forms have a = NO_OPERAND. */
 enum { NO_OPERAND = 0 };
 void x86_vector(Code *c, u32 op, u8 to, u8 a, Operand b, u8 mask);
 void x86_vector_by(Code *c, u32 op, u8 to, u8 a, Operand b, u8 mask, u8 immediate);

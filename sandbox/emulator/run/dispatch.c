@@ -6,6 +6,7 @@
 
 #include "checks/checks.h"
 #include "checks/observers.h"
+#include "checks/races/annotations.h"
 #include "machine/access.h"
 #include "machine/fault.h"
 #include "model/counters.h"
@@ -20,7 +21,7 @@ enum { MAX_THREADS = 64 };
 static u32 thread_count(const Dispatch *d, u64 workgroups)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    bool alone = d->deterministic || d->check_races || d->schedule_seed;
+    bool alone = d->deterministic || d->check_races || d->schedule_seed || (d->reproducible && annotations_communicate(d->program));
     u32 n = alone ? 1 : d->threads ? d->threads : (u32)(cores > 0 ? cores : 1);
     if (n > MAX_THREADS)
         n = MAX_THREADS;
@@ -38,6 +39,17 @@ static u64 number_of(const Dispatch *d, const u32 *workgroup)
     return workgroup[0] + d->workgroups[0] * (workgroup[1] + (u64)d->workgroups[1] * workgroup[2]);
 }
 
+static bool is_limit(OutcomeKind k) { return k == OUTCOME_STEP_LIMIT || k == OUTCOME_DEADLOCK || k == OUTCOME_RESIDENCY; }
+
+/* Of the faults of two threads, that of the earlier workgroup. A hang is reported where there is no other fault: which
+ * workgroups run next to it depends on the threads. */
+static bool comes_first(const Dispatch *d, const Fault *a, const Fault *b)
+{
+    if (b->kind == OUTCOME_OK || is_limit(a->kind) != is_limit(b->kind))
+        return b->kind == OUTCOME_OK || is_limit(b->kind);
+    return number_of(d, a->workgroup) < number_of(d, b->workgroup);
+}
+
 static void gather_worker(const Worker *k, PcExecutions *sum, const Dispatch *d, Outcome *out)
 {
     pc_counts_sum(k->pc_counts, d->program->count);
@@ -48,8 +60,7 @@ static void gather_worker(const Worker *k, PcExecutions *sum, const Dispatch *d,
         out->clock = k->clock;
     if (k->view)
         l1_view_count(k->view, out->counters);
-    bool earlier = out->fault.kind == OUTCOME_OK || number_of(d, k->fault.workgroup) < number_of(d, out->fault.workgroup);
-    if (k->fault.kind != OUTCOME_OK && earlier)
+    if (k->fault.kind != OUTCOME_OK && comes_first(d, &k->fault, &out->fault))
         out->fault = k->fault;
 }
 
@@ -117,6 +128,16 @@ struct DispatchRun {
     double seconds;
 };
 
+/* Each thread needs at least one. */
+static Fit places_for(const Dispatch *d, u32 threads)
+{
+    if (!d->limit_residency || d->schedule_seed || !d->program->shape)
+        return (Fit){.workgroups = ~0ull};
+    Fit fit = residency_fit(d, d->program->shape);
+    fit.workgroups = fit.workgroups < threads ? threads : fit.workgroups;
+    return fit;
+}
+
 /* Nothing to do, or no way to do it: no worker is made. */
 static void make_workers(DispatchRun *r)
 {
@@ -133,7 +154,8 @@ static void make_workers(DispatchRun *r)
         memory_set_unset(r->memory, d->kernarg + d->kernarg_bytes, KERNARG_SPARE, true);
     }
     q->model = observers_of(d) & OBSERVE_COUNTERS ? l2_create(d) : NULL;
-    u32 count = thread_count(d, q->total);
+    u32 count = q->workers = thread_count(d, q->total);
+    q->fit = places_for(d, count);
     r->workers = calloc(count, sizeof *r->workers);
     while (r->workers && r->made < count && worker_create(&r->workers[r->made], r->memory, d, q))
         r->made++;
@@ -158,22 +180,19 @@ DispatchRun *dispatch_begin(Memory *m, const Dispatch *d)
 
 bool dispatch_continue(DispatchRun *r, double patience_s)
 {
-    double start = worker_monotonic_s(), limit = r->dispatch.time_limit_s, end_at = r->dispatch.end_at;
-    double own_end = limit > 0 ? start + limit - r->seconds : end_at;
+    double start = worker_monotonic_s();
     bool ended = true;
     r->queue.pause_at = patience_s < 0 ? 0 : start + patience_s;
-    r->queue.end_at = end_at > 0 && end_at < own_end ? end_at : own_end;
+    r->queue.end_at = r->dispatch.end_at;
     if (r->made)
         run_workers(r->workers, r->made);
     for (u32 n = 0; n < r->made; n++)
-        ended &= !r->workers[n].busy;
+        ended &= !r->workers[n].busy || r->workers[n].stands_still;
     r->seconds += worker_monotonic_s() - start;
     return ended || worker_queue_stopped(&r->queue);
 }
 
 /* ---- where a limit stopped it ---- */
-
-static bool is_limit(OutcomeKind k) { return k == OUTCOME_STEP_LIMIT || k == OUTCOME_DEADLOCK; }
 
 static void add_standing(const Wave *w, Outcome *out)
 {
@@ -182,10 +201,13 @@ static void add_standing(const Wave *w, Outcome *out)
     Standing here = {.pc = p->address + p->offset_of[at], .wave = w->index, .at_barrier = w->at_barrier, .waves = 1};
     memcpy(here.workgroup, w->workgroup, sizeof here.workgroup);
     fault_callers(w, here.callers);
+    if (w->takes)
+        here.takes = p->address + p->offset_of[w->takes - 1];
     for (u32 k = 0; k < out->standing_count; k++) {
         Standing *s = &out->standing[k];
         if (s->pc == here.pc && s->at_barrier == here.at_barrier && !memcmp(s->callers, here.callers, sizeof s->callers)) {
             s->waves++;
+            s->takes = s->takes ? s->takes : here.takes;
             return;
         }
     }
@@ -203,6 +225,16 @@ static void list_standing(const WorkerThread *c, Outcome *out)
         }
 }
 
+static void describe_limit(DispatchRun *r, Outcome *out)
+{
+    const Queue *q = &r->queue;
+    out->started = q->next < q->total ? q->next : q->total;
+    out->fit = q->fit.by ? q->fit.workgroups : 0;
+    out->fit_by = q->fit.by;
+    for (u32 n = 0; n < r->made; n++)
+        out->standstill |= r->workers[n].stands_still;
+}
+
 static void gather(DispatchRun *r, Outcome *out)
 {
     const Dispatch *d = &r->dispatch;
@@ -213,6 +245,8 @@ static void gather(DispatchRun *r, Outcome *out)
         gather_worker(&r->workers[n].worker, sum, d, out);
     for (u32 n = 0; is_limit(out->fault.kind) && n < r->made; n++)
         list_standing(&r->workers[n], out);
+    if (is_limit(out->fault.kind))
+        describe_limit(r, out);
     out->process_ends = is_limit(out->fault.kind) && d->end_at > 0 && worker_monotonic_s() >= d->end_at;
     name_freed(r->memory, &out->fault);
     counters_gather(d->program, sum, r->queue.waves, out->counters);

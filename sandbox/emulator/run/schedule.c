@@ -1,7 +1,7 @@
 /* Pseudo-random orders that a seed makes again: splitmix64, and a permutation by four Feistel rounds. */
 #include "run/schedule.h"
 
-static u64 mix(u64 x)
+u64 schedule_mix(u64 x)
 {
     x += 0x9e3779b97f4a7c15ull;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -9,7 +9,7 @@ static u64 mix(u64 x)
     return x ^ x >> 31;
 }
 
-Schedule schedule_create(u64 seed, u64 workgroups) { return (Schedule){seed, mix(seed), workgroups}; }
+Schedule schedule_create(u64 seed, u64 workgroups) { return (Schedule){seed, schedule_mix(seed), workgroups}; }
 
 /* One step within the smallest power of four that holds all. */
 static u64 permute(const Schedule *s, u64 x)
@@ -19,7 +19,7 @@ static u64 permute(const Schedule *s, u64 x)
         half++;
     u64 mask = (1ull << half) - 1, left = x >> half, right = x & mask;
     for (u64 round = 0; round < 4; round++) {
-        u64 next = left ^ (mix(right ^ mix(s->seed + round)) & mask);
+        u64 next = left ^ (schedule_mix(right ^ schedule_mix(s->seed + round)) & mask);
         left = right;
         right = next;
     }
@@ -33,7 +33,7 @@ u64 schedule_workgroup(const Schedule *s, u64 turn)
     if (!s->seed)
         return turn;
     u64 first = turn - turn % WINDOW, left = s->total - first, x = turn - first;
-    Schedule window = {.seed = mix(s->seed + first), .total = left < WINDOW ? left : WINDOW};
+    Schedule window = {.seed = schedule_mix(s->seed + first), .total = left < WINDOW ? left : WINDOW};
     do
         x = permute(&window, x);
     while (x >= window.total);
@@ -42,7 +42,7 @@ u64 schedule_workgroup(const Schedule *s, u64 turn)
 
 u32 schedule_draw(Schedule *s, u32 below)
 {
-    s->state = mix(s->state);
+    s->state = schedule_mix(s->state);
     return (u32)((s->state >> 32) * below >> 32);
 }
 

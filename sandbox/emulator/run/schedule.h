@@ -6,6 +6,9 @@
 
 typedef struct { u64 seed, state, total; } Schedule;
 
+/* A number that looks random, the same for the same `x`. */
+u64 schedule_mix(u64 x);
+
 Schedule schedule_create(u64 seed, u64 workgroups);
 /* The workgroup that runs at position `turn`; each workgroup has one position. */
 u64 schedule_workgroup(const Schedule *s, u64 turn);

@@ -11,9 +11,11 @@
 #include "memory/arena.h"
 #include "model/l1.h"
 #include "run/kernel_code.h"
+#include "run/schedule.h"
 
 /* One wave's registers: 512 rows, and a skew so that the same register of several waves shares no cache set. */
 enum { REGISTER_BYTES = VECTOR_REGISTERS * LANES * 4, REGISTER_STRIDE = REGISTER_BYTES + 17 * 256 };
+enum { DRAWN_SCALARS = 102 }; /* the others have names */
 enum { POISON = 0xff }; /* LDS holds garbage at first on hardware; all ones is a NaN in every format but FP8 */
 
 /* A kernel that recurses or calls unknown functions has no static size. */
@@ -46,8 +48,10 @@ bool wave_group_create(Group *g, const Worker *k)
     bool traced = k->view != NULL;
     g->trace = traced ? l1_group_create((u32)waves) : NULL;
     bool shadowed = checks_group_create(&g->shadow, k, (u32)g->lds_room);
-    if (g->waves && g->registers && g->lds && g->scratch && shadowed && (g->trace || !traced))
+    if (g->waves && g->registers && g->lds && g->scratch && shadowed && (g->trace || !traced)) {
+        memset(g->waves, 0, waves * sizeof(Wave));
         return true;
+    }
     wave_group_destroy(g, d);
     return false;
 }
@@ -74,7 +78,6 @@ enum {
     HAS_DISPATCH_ID = 16, HAS_FLAT_SCRATCH = 32, HAS_PRIVATE_SIZE = 64,
 };
 
-static u32 user_sgprs(const Dispatch *d) { return d->kernel.rsrc2 >> 1 & 31; }
 static u32 preload_length(const Dispatch *d) { return d->kernel.kernarg_preload & 127; }
 
 static void set_user_sgprs(Wave *w, const Dispatch *d)
@@ -119,10 +122,12 @@ static void set_workgroup_sgprs(Wave *w, const Dispatch *d)
         set_workgroup_ttmps(w);
         return;
     }
-    u32 at = user_sgprs(d);
+    u32 at = kernel_user_scalars(d);
     for (int axis = 0; axis < 3; axis++)
         if (d->kernel.rsrc2 >> (7 + axis) & 1)
             w->s[at++] = w->workgroup[axis];
+    while (at < kernel_first_scalars(d)) /* the wave's offset in scratch, which is not shared here */
+        w->s[at++] = 0;
 }
 
 static u32 initial_mode(const Dispatch *d)
@@ -131,13 +136,40 @@ static u32 initial_mode(const Dispatch *d)
     return (r >> 12 & 0xff) | (r >> 21 & 1) << 8 | (r >> 23 & 1) << 9 | (r >> 26 & 1) << 23;
 }
 
-static void clear_registers(Wave *w, const Dispatch *d)
+/*
+ * On hardware a wave finds in registers and private memory what other waves have left there. Here both are drawn for each
+ * wave of each launch, so that they tell a kernel nothing, neither of earlier waves nor by always being zero.
+ */
+
+static void draw_rows(u32 (*rows)[LANES], u32 count, u64 key, const u32 *lanes)
 {
-    bool rdna = d->program->generation >= GFX11; /* it has no accumulators: rsrc3 says other things */
-    u32 all = ((d->kernel.rsrc1 & 63) + 1) * 8, plain = rdna ? 256 : ((d->kernel.rsrc3 & 63) + 1) * 4;
-    u32 first = all < plain ? all : plain, accumulators = all - first;
-    memset(w->v, 0, (first < 256 ? first : 256) * sizeof *w->v);
-    memset(w->v + 256, 0, (accumulators < 256 ? accumulators : 256) * sizeof *w->v);
+    for (u32 r = 0; r < count; r++) {
+        u32 drawn = (u32)schedule_mix(key + r);
+        for (u32 l = 0; l < LANES; l++)
+            rows[r][l] = lanes[l] ^ drawn;
+    }
+}
+
+static void draw_registers(Wave *w, const Dispatch *d, u64 key)
+{
+    u32 vectors, accumulators, lanes[LANES];
+    for (u32 n = 0; n < DRAWN_SCALARS; n++)
+        w->s[n] = (u32)schedule_mix(key + n);
+    w->s[SGPR_VCC] = (u32)schedule_mix(key + SGPR_VCC);
+    w->s[SGPR_VCC + 1] = (u32)schedule_mix(key + SGPR_VCC + 1);
+    w->s[SGPR_M0] = (u32)schedule_mix(key + SGPR_M0);
+    for (u32 l = 0; l < LANES; l++)
+        lanes[l] = (u32)schedule_mix(key + FIRST_VGPR + l);
+    kernel_registers(d, &vectors, &accumulators);
+    draw_rows(w->v, vectors, key + FIRST_AGPR, lanes);
+    draw_rows(w->v + 256, accumulators, key + 2 * FIRST_AGPR, lanes);
+}
+
+/* What the wave that was here before has stored in private memory. */
+static void overwrite_scratch(Wave *w, u32 stored, u64 key)
+{
+    for (u32 l = 0; stored && l < LANES; l++)
+        memset(w->scratch + (u64)l * w->scratch_bytes, (int)(key & 0xff) | 1, stored);
 }
 
 /* v0 holds the ids within the workgroup, ten bits for each axis. */
@@ -162,6 +194,8 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     enum { PRELOAD_PROLOGUE = 256 }; /* loads the same arguments for firmware that cannot preload */
     const Dispatch *d = k->dispatch;
     Wave *w = &g->waves[index];
+    u64 key = schedule_mix(d->leftovers ^ schedule_mix(g->number << 8 | index) ^ d->schedule_seed);
+    u32 stored = w->scratch_stored;
     memset(w, 0, sizeof *w);
     w->v = (u32(*)[LANES])(g->registers + (u64)index * REGISTER_STRIDE);
     w->lds = g->lds;
@@ -187,7 +221,8 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     w->pc = offset < d->program->bytes ? d->program->index_of[offset / 4] : ~0u;
     if (w->pc == ~0u)
         w->pc = d->program->count;
-    clear_registers(w, d);
+    draw_registers(w, d, key);
+    overwrite_scratch(w, stored, key);
     set_user_sgprs(w, d);
     set_workgroup_sgprs(w, d);
     set_work_items(w, size);

@@ -8,6 +8,7 @@
 #include "checks/observers.h"
 #include "machine/fault.h"
 #include "model/pc_counts.h"
+#include "run/meetings.h"
 
 enum {
     QUANTUM = 1 << 16,   /* wave-instructions until another wave of the group runs */
@@ -17,8 +18,11 @@ enum {
     SLEEP = 16,          /* as many rounds count for one in which all waves chose to wait */
     WAITING_STEPS = 1 << 14, /* of each workgroup, without an end or a barrier of any, until more of them begin */
     MAX_RESIDENT = 1 << 14, /* workgroups of one worker that may wait for each other: more than any GPU holds */
+    LONG_CYCLE = 1 << 10,    /* instructions of a loop that waits, at most */
+    SHORT_CYCLE = 1 << 6,    /* the same where many workgroups are asked often */
     SHUFFLED_RESIDENT = 6, /* workgroups that take turns where a seed shuffles them */
     SHUFFLED_ROUNDS = 8,   /* at most, in one turn */
+    START_STEPS = 64,      /* of the limit, for the start of a workgroup: empty ones would take minutes to reach it */
     LOOK_STEPS = 64,       /* steps at most that a wave uses while it waits for others of the grid */
     MEAN_SLICE = 512,      /* about so many wave-instructions, where a seed shuffles more than a few workgroups */
     LAST_ROUNDS = 1024,    /* of workgroups that began before the one with a fault */
@@ -26,6 +30,7 @@ enum {
 
 static u64 stop_at(Queue *q) { return __atomic_load_n(&q->stop_at, __ATOMIC_RELAXED); }
 bool worker_queue_stopped(Queue *q) { return stop_at(q) != ~0ull; }
+bool worker_queue_waits(Queue *q) { return __atomic_load_n(&q->next, __ATOMIC_RELAXED) < q->total; }
 
 /* Workgroups before this one continue: if one of them faults too, its fault is reported, whichever thread was faster. */
 static void stop(Queue *q, u64 workgroup)
@@ -77,6 +82,11 @@ static void limit_reached(WorkerThread *c, Group *g, Wave *w)
     stop(c->queue, 0);
 }
 
+static Progress progress(Queue *q)
+{
+    return (Progress){__atomic_load_n(&q->steps, __ATOMIC_RELAXED), __atomic_load_n(&q->next, __ATOMIC_RELAXED), q->total};
+}
+
 static void run_slice(WorkerThread *c, Group *g, Wave *w)
 {
     Worker *k = &c->worker;
@@ -87,9 +97,15 @@ static void run_slice(WorkerThread *c, Group *g, Wave *w)
     }
     k->budget = steps;
     k->clock += steps;
+    w->met = false;
     wave_run(w);
+    if (w->met)
+        meetings_hold(&c->schedule, progress(c->queue), w);
     k->clock -= k->budget;
     c->idle_steps += steps - k->budget;
+    w->ran += steps - k->budget;
+    if (w->ran > k->events.longest_wave)
+        k->events.longest_wave = w->ran;
     __atomic_fetch_add(&c->queue->steps, steps - k->budget, __ATOMIC_RELAXED);
 }
 
@@ -127,8 +143,6 @@ static void pass_barrier(WorkerThread *c, Group *g)
     }
 }
 
-typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_INACTIVE } Round; /* inactive: every wave that could run chose to wait */
-
 /* A trap ends the queue but not the other waves of the workgroup: they continue to their own trap, so that each prints its
  * failed assert. The first one is reported as the dispatch's fault. */
 static void run_beside_trap(WorkerThread *c, Group *g)
@@ -152,6 +166,28 @@ static void run_beside_trap(WorkerThread *c, Group *g)
     c->worker.fault = first;
 }
 
+/* What a stop of the wave means for its workgroup. True: progress, as it ended or reached a barrier. */
+static bool settle(WorkerThread *c, Group *g, Wave *w)
+{
+    if (w->stop == STOP_FAULT) {
+        if (c->worker.fault.kind == OUTCOME_TRAP) {
+            w->ended = true;
+            run_beside_trap(c, g);
+        }
+        stop(c->queue, c->schedule.seed ? 0 : g->number);
+    } else if (w->stop == STOP_END) {
+        w->ended = true;
+        g->live--;
+    } else if (w->stop == STOP_BARRIER) {
+        w->at_barrier = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+typedef enum { ROUND_PROGRESS, ROUND_BUSY, ROUND_INACTIVE } Round; /* inactive: every wave that could run chose to wait */
+
 /* The `n`th wave to run. The first work-item often prepares what all use: if its wave always runs first, a use that comes
  * too early is never seen. */
 static Wave *wave_in_turn(const WorkerThread *c, Group *g, u32 first, u32 n)
@@ -169,29 +205,16 @@ static Round run_round(WorkerThread *c, Group *g)
     u32 first = c->schedule.seed ? schedule_draw(&c->schedule, g->wave_count) : 0;
     for (u32 n = 0; n < g->wave_count && may_run(c->queue, g); n++) {
         Wave *w = wave_in_turn(c, g, first, n);
-        if (w->ended || w->at_barrier)
+        if (!meetings_can_run(progress(c->queue), w))
             continue;
         if (likely(!waits_for_grid(c, g, w)))
             run_slice(c, g, w);
         if (g->trace)
             l1_group_relieve(c->worker.view, g->trace, &c->worker);
-        if (w->stop == STOP_FAULT) {
-            if (c->worker.fault.kind == OUTCOME_TRAP) {
-                w->ended = true;
-                run_beside_trap(c, g);
-            }
-            stop(c->queue, c->schedule.seed ? 0 : g->number);
-        } else if (w->stop == STOP_END) {
-            w->ended = true;
-            g->live--;
-        } else if (w->stop == STOP_BARRIER) {
-            w->at_barrier = true;
-        } else {
-            if (round == ROUND_INACTIVE && !c->worker.budget)
-                round = ROUND_BUSY;
-            continue;
-        }
-        round = ROUND_PROGRESS;
+        if (settle(c, g, w))
+            round = ROUND_PROGRESS;
+        else if (round == ROUND_INACTIVE && !c->worker.budget)
+            round = ROUND_BUSY;
     }
     if (all_signalled(g))
         pass_barrier(c, g);
@@ -208,6 +231,8 @@ static bool start_next(WorkerThread *c, Group *g)
     if (number >= q->total)
         return g->busy = false;
     u64 workgroup = schedule_workgroup(&c->schedule, number);
+    if (q->dispatch->step_limit)
+        __atomic_fetch_add(&q->steps, START_STEPS, __ATOMIC_RELAXED);
     __atomic_fetch_add(&q->waves, wave_group_start(g, &c->worker, workgroup), __ATOMIC_RELAXED);
     return true;
 }
@@ -220,16 +245,44 @@ static void annotate_idle(WorkerThread *c, Round round)
         c->idle_steps += MEAN_SLICE;
 }
 
+/* The waves of the workgroup are looked at one by one, and as soon as one might continue the search ends. */
+static bool group_repeats(WorkerThread *c, Group *g, u32 longest)
+{
+    const Dispatch *d = c->queue->dispatch;
+    u64 steps = 0;
+    if (!d->proves_hangs || c->worker.gws || (!c->standstill && !(c->standstill = standstill_create(d))))
+        return false;
+    bool repeats = true;
+    for (u32 n = 0; repeats && n < g->wave_count; n++) {
+        Wave *w = &g->waves[n];
+        if (w->ended || w->at_barrier)
+            continue;
+        repeats = standstill_repeats(c->standstill, w, longest, c->queue->workers > 1, &steps);
+        if (!repeats)
+            settle(c, g, w);
+    }
+    if (all_signalled(g))
+        pass_barrier(c, g);
+    __atomic_fetch_add(&c->queue->steps, steps, __ATOMIC_RELAXED);
+    return repeats;
+}
+
 /* Run a group until it ends (true) or seems to wait for another one, or it is time for a pause. */
 static bool run_group(WorkerThread *c, Group *g)
 {
     u32 limit = c->resident > 1 ? 1 : PATIENCE;
+    if (c->resident > 1 && group_repeats(c, g, SHORT_CYCLE)) { /* it still waits: that costs a few instructions only */
+        c->idle_steps += (u64)SHORT_QUANTUM * g->wave_count;
+        return false;
+    }
     while (g->live && c->idle < limit && may_run(c->queue, g)) {
         if (shall_pause(c))
             return false;
         Round round = run_round(c, g);
         c->idle = round == ROUND_PROGRESS ? 0 : c->idle + (round == ROUND_BUSY ? 1 : SLEEP);
         annotate_idle(c, round);
+        if (c->idle == 1 && limit > 1 && group_repeats(c, g, LONG_CYCLE))
+            break;
     }
     c->idle = 0;
     if (g->live == 0 && g->trace)
@@ -241,7 +294,8 @@ static bool run_group(WorkerThread *c, Group *g)
 static bool run_turn(WorkerThread *c, Group *g)
 {
     for (u32 left = 1 + schedule_draw(&c->schedule, SHUFFLED_ROUNDS); left && g->live && may_run(c->queue, g); left--)
-        annotate_idle(c, run_round(c, g));
+        if (meetings_any_can_run(progress(c->queue), g))
+            annotate_idle(c, run_round(c, g));
     return g->live == 0;
 }
 
@@ -258,20 +312,28 @@ static bool make_room(WorkerThread *c)
     return groups != NULL;
 }
 
+/* One of the places that the GPU has for workgroups; it is kept for one workgroup after the other. */
+static bool take_place(Queue *q)
+{
+    u64 taken = __atomic_load_n(&q->places, __ATOMIC_RELAXED);
+    while (taken < q->fit.workgroups)
+        if (__atomic_compare_exchange_n(&q->places, &taken, taken + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
 static bool admit_another(WorkerThread *c)
 {
     const Dispatch *d = c->queue->dispatch;
-    bool none_left = __atomic_load_n(&c->queue->next, __ATOMIC_RELAXED) >= c->queue->total;
-    if (none_left || c->resident == MAX_RESIDENT || !make_room(c))
+    if (!worker_queue_waits(c->queue) || c->resident == MAX_RESIDENT || !make_room(c) || !take_place(c->queue))
         return false;
     Group *g = malloc(sizeof *g);
-    if (!g || !wave_group_create(g, &c->worker)) {
+    bool made = g && wave_group_create(g, &c->worker);
+    if (!made || !start_next(c, g)) {
+        if (made)
+            wave_group_destroy(g, d);
         free(g);
-        return false;
-    }
-    if (!start_next(c, g)) {
-        wave_group_destroy(g, d);
-        free(g);
+        __atomic_fetch_sub(&c->queue->places, 1, __ATOMIC_RELAXED);
         return false;
     }
     c->groups[c->resident++] = g;
@@ -279,18 +341,73 @@ static bool admit_another(WorkerThread *c)
     return true;
 }
 
+/* ---- workgroups that wait ---- */
+
+static OutcomeKind kind_of_hang(const WorkerThread *c, const Group *g)
+{
+    bool others_wait = false;
+    if (worker_queue_waits(c->queue))
+        return OUTCOME_RESIDENCY;
+    for (u32 n = 0; n < g->wave_count; n++)
+        others_wait |= g->waves[n].at_barrier;
+    return others_wait ? OUTCOME_DEADLOCK : OUTCOME_STEP_LIMIT;
+}
+
+/* The fault of a standstill is that of its first workgroup, at a wave that is not at the barrier if there is one. */
+static void stand_still(WorkerThread *c)
+{
+    Group *first = NULL;
+    for (u32 n = 0; n < c->resident; n++)
+        if (c->groups[n]->busy && (!first || c->groups[n]->number < first->number))
+            first = c->groups[n];
+    Wave *at = NULL;
+    for (u32 n = 0; first && n < first->wave_count; n++)
+        if (!first->waves[n].ended && (!at || (at->at_barrier && !first->waves[n].at_barrier)))
+            at = &first->waves[n];
+    c->stands_still = at != NULL;
+    if (at)
+        fault_record(at, &at->program->code[at->pc], kind_of_hang(c, first), SPACE_GLOBAL, 0, 0, 0, false);
+}
+
+/* No more workgroups can begin here: those that run may wait for ever. */
+static void look_for_standstill(WorkerThread *c)
+{
+    if (c->paused || worker_queue_stopped(c->queue))
+        return;
+    if (worker_queue_waits(c->queue) && __atomic_load_n(&c->queue->places, __ATOMIC_RELAXED) < c->queue->fit.workgroups)
+        return; /* because memory is missing here */
+    for (u32 n = 0; n < c->resident; n++)
+        if (c->groups[n]->busy && !group_repeats(c, c->groups[n], LONG_CYCLE))
+            return;
+    stand_still(c);
+}
+
 /* All running workgroups wait for others that have not begun: the number of running ones doubles. */
 static void double_resident(WorkerThread *c)
 {
+    u32 before = c->resident;
     c->idle_steps = 0;
-    for (u32 more = c->resident; more && admit_another(c); more--)
+    for (u32 more = before; more && admit_another(c); more--)
         ;
+    if (c->resident == before)
+        look_for_standstill(c);
+}
+
+/* When none of the running workgroups can do anything else, all waves that wait behind a load continue. */
+static void release_held(WorkerThread *c)
+{
+    u64 steps = __atomic_load_n(&c->queue->steps, __ATOMIC_RELAXED);
+    c->still_turns = steps == c->steps_then ? c->still_turns + 1 : 0;
+    c->steps_then = steps;
+    for (u32 n = 0; c->still_turns > c->resident && n < c->resident; n++)
+        meetings_release(c->groups[n]);
 }
 
 static void work_shuffled(WorkerThread *c, Group *g)
 {
     if (g->busy && run_turn(c, g) && !worker_queue_stopped(c->queue))
         c->busy -= !start_next(c, g);
+    release_held(c);
     if (c->resident < SHUFFLED_RESIDENT)
         admit_another(c);
     else if (c->idle_steps > (u64)PATIENCE * MEAN_SLICE * c->resident)
@@ -328,7 +445,7 @@ void *worker_run(void *argument)
     c->paused = false;
     if (!c->resident && !admit_another(c))
         return NULL;
-    while (c->busy && !worker_queue_stopped(c->queue)) {
+    while (c->busy && !c->stands_still && !worker_queue_stopped(c->queue)) {
         Group *g = c->groups[c->at];
         if (!c->schedule.seed)
             work_in_order(c, g);
@@ -368,4 +485,5 @@ void worker_destroy(WorkerThread *c, const Dispatch *d)
     pc_counts_destroy(c->worker.pc_counts, d->program->count + 2);
     free(c->worker.pcs);
     l1_view_destroy(c->worker.view);
+    standstill_destroy(c->standstill);
 }

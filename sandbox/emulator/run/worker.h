@@ -4,7 +4,9 @@
 
 #include "isa/gws.h"
 #include "model/l1.h"
+#include "model/residency.h"
 #include "run/schedule.h"
+#include "run/standstill.h"
 #include "run/wave.h"
 
 typedef struct {
@@ -12,8 +14,11 @@ typedef struct {
     u64 next, total;     /* workgroups handed out, and in all */
     u64 steps, waves;
     u64 stop_at;         /* the first workgroup that must not continue: ~0 until one faults */
+    Fit fit;             /* what the GPU holds at once */
+    u64 places;          /* of these, taken */
+    u32 workers;
     double pause_at;     /* when the workers must return even if they have not ended; 0: never */
-    double end_at;       /* when the time limit is reached; 0: never */
+    double end_at;       /* when the process will be ended; 0: not known */
     L2Model *model;  /* or NULL */
     Gws gws;             /* of a cooperative launch */
 } Queue;
@@ -27,6 +32,10 @@ typedef struct {
     bool paused;
     Schedule schedule;
     u64 idle_steps;      /* since a wave ended or reached a barrier */
+    u64 steps_then;      /* of the queue, at the last turn in which a wave ran */
+    u32 still_turns;     /* since then */
+    Standstill *standstill; /* NULL until it is needed */
+    bool stands_still;   /* its workgroups wait for ever */
 } WorkerThread;
 
 bool worker_create(WorkerThread *c, Memory *m, const Dispatch *d, Queue *q);
@@ -35,6 +44,8 @@ void worker_destroy(WorkerThread *c, const Dispatch *d);
    the next call continues. */
 void *worker_run(void *thread);
 bool worker_queue_stopped(Queue *q);
+/* Whether workgroups have not begun yet. */
+bool worker_queue_waits(Queue *q);
 double worker_monotonic_s(void);
 
 #endif

@@ -106,6 +106,9 @@ CASES = [
     Case("ds_write_b128 v22, v[10:13]", {"SQ_LDS_BANK_CONFLICT": 24}, strided(64), ALL),
     Case("ds_read2_b32 v[20:21], v22 offset1:1", {
         "SQ_INSTS_LDS": 1, "lds_bytes": 512, "SQ_LDS_IDX_ACTIVE": 4}, strided(4), ALL),
+    Case("ds_read_b64 v[20:21], v22", {"lds_misaligned_lanes": 32}, strided(4), ALL),
+    Case("ds_read_b64 v[20:21], v22", {"lds_misaligned_lanes": 0}, strided(8), ALL),
+    Case("ds_read_b32 v20, v22", {"lds_misaligned_lanes": 0}, strided(4), ALL),
     Case("ds_add_u32 v22, v10", {
         "SQ_INSTS_LDS_ATOMIC": 1, "SQ_LDS_ADDR_CONFLICT": 62, "SQ_LDS_BANK_CONFLICT": 0}, strided(0), ALL),
 ]  # fmt: skip
@@ -130,9 +133,10 @@ BOTH = 1 | 1 << 32
 RDNA_LANE = "v_mbcnt_lo_u32_b32 v22, -1, 0\n"
 
 
-def rdna(line: str, adds: dict[str, int], *, step: int = 0, lanes: int = ALL) -> Case:
+def rdna(line: str, adds: dict[str, int], *, step: int = 0, lanes: int = ALL, setup: str = "") -> Case:
     """A line in two waves, with lanes `step` bytes apart in v22."""
-    return Case(line, {name: 2 * n for name, n in adds.items()}, f"{RDNA_LANE}v_mul_u32_u24 v22, {step}, v22\n", lanes)
+    setup += f"{RDNA_LANE}v_mul_u32_u24 v22, {step}, v22\n"
+    return Case(line, {name: 2 * n for name, n in adds.items()}, setup, lanes)
 
 
 def rdna_read(width: str, step: int, *, cycles: int, conflicts: int, lanes: int = ALL) -> Case:
@@ -160,7 +164,11 @@ ON_RDNA = [
 # Lanes 0 and 20 share a phase of wide loads on RDNA3, lanes 0 and 4 on RDNA4; in steps of 32 bytes all have one bank.
 WMMA = {"SQ_INSTS_VALU": 1, "SQ_INSTS_MFMA": 1, "SQ_INSTS_VALU_MFMA_MOPS_F16": 16, "active_lanes_valu": 0}
 ON_RDNA3 = [
-    rdna("v_wmma_f32_16x16x16_f16 v[32:39], v[40:47], v[48:55], v[32:39]", WMMA),
+    rdna(
+        "v_wmma_f32_16x16x16_f16 v[32:39], v[40:47], v[48:55], v[32:39]",
+        WMMA,
+        setup="".join(f"v_mov_b32 v{n}, 0\n" for n in range(40, 56)),  # both halves of the wave must hold the same
+    ),
     rdna_read("b128", 32, cycles=4, conflicts=1, lanes=BOTH | BOTH << 20),
     rdna_read("b128", 32, cycles=4, conflicts=0, lanes=BOTH | BOTH << 4),
 ]

@@ -160,7 +160,7 @@ EXCHANGES = [renamed(line, "gfx1100/64") for line in test_atomics.EXCHANGES]
 BY_M0 = ["ds_store_addtid_b32 v10 offset:4", "ds_load_addtid_b32 v20 offset:4"]
 
 
-@pytest.mark.parametrize("target", WIDE)
+@pytest.mark.parametrize("target", [pytest.param(WIDE[0], marks=pytest.mark.thorough), WIDE[1]])
 def test_words_of_lds_are_exchanged_and_found_by_m0(
     sandbox: Sandbox, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,7 +208,7 @@ LDS_WRITES = {
 }
 
 
-@pytest.mark.parametrize("target", WIDE)
+@pytest.mark.parametrize("target", [pytest.param(WIDE[0], marks=pytest.mark.thorough), WIDE[1]])
 def test_reads_and_writes_of_lds(sandbox: Sandbox, target: str) -> None:
     reads, writes = (test_lds.run(sandbox, lines[target], target) for lines in (LDS_READS, LDS_WRITES))
     check_all(

@@ -1,7 +1,7 @@
 // Kernels whose memory traffic can be worked out by hand; launched one after the other, see test_memory_model.py.
 #include <hip/hip_runtime.h>
 
-// ROCm Compute Profiler's vecCopy, of which there are recordings of real GPUs.
+// ROCm Compute Profiler's vecCopy; it was recorded on real GPUs.
 __global__ void copy(double* a, double* b, double* c, int n, int stride)
 {
     int id = blockIdx.x * blockDim.x + threadIdx.x;

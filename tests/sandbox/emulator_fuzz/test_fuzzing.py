@@ -12,7 +12,7 @@ import pytest
 
 from amdkernel_mcp.execution.sandbox import Sandbox
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+pytestmark = pytest.mark.sandbox
 
 CORPUS = Path(__file__).parent / "corpus.zip"
 RANDOM_WORDS = 120_000  # about ten of 100,000 make LLVM's disassembler crash
@@ -39,13 +39,11 @@ done
 """
 
 
+@pytest.mark.thorough  # a build of the whole emulator under two sanitizers
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize(
     "limit",
-    [
-        pytest.param("-runs=0", id="corpus"),
-        pytest.param("-max_total_time=8", id="fresh", marks=pytest.mark.thorough),
-    ],
+    [pytest.param("-runs=0", id="corpus"), pytest.param("-max_total_time=8", id="fresh")],
 )
 def test_no_input_crashes_the_emulator(sandbox: Sandbox, limit: str) -> None:
     with zipfile.ZipFile(CORPUS) as archive:

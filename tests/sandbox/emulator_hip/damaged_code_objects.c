@@ -12,8 +12,9 @@
 
 /* The parts of the interpreter that the loader calls. */
 struct Memory { u8 *arena; u64 bytes; };
-Memory *memory_create(u64 bytes)
+Memory *memory_create(u64 bytes, u64 layout_seed)
 {
+    (void)layout_seed;
     Memory *m = malloc(sizeof *m);
     *m = (Memory){mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), bytes};
     return m;

@@ -32,9 +32,10 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 BUILDS = [
     ("gfx942", "0"),
-    ("gfx942", "1"),
-    ("all but gfx1201", "3"),
+    ("gfx942", "3"),
     ("gfx1201", "1"),
+    pytest.param("gfx942", "1", marks=pytest.mark.thorough),
+    pytest.param("all but gfx1201", "3", marks=pytest.mark.thorough),
     pytest.param("all but gfx1201", "0", marks=pytest.mark.thorough),
     pytest.param("all but gfx1201", "1", marks=pytest.mark.thorough),
     pytest.param("gfx1201", "0", marks=pytest.mark.thorough),

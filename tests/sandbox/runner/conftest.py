@@ -31,14 +31,20 @@ def code_object(sandbox: Sandbox) -> bytes:
     return done.files["kernels.co"]
 
 
+@pytest.fixture(scope="session")
+def run_job_with(sandbox: Sandbox) -> Callable[[RunnerJob], RunnerReport]:
+    """Run a whole job on the emulator."""
+    return lambda job: run_job(sandbox, EMULATOR, job)
+
+
 @pytest.fixture
 def run_cases(sandbox: Sandbox, code_object: bytes) -> Callable[..., RunnerReport]:
     """Run cases on the emulator."""
 
     def run(
-        *cases: RunCase, mode: str = "check", case_timeout_s: float = 30, code: bytes | None = None
+        *cases: RunCase, mode: str = "check", case_instructions: int = 10**9, code: bytes | None = None
     ) -> RunnerReport:
-        job = RunnerJob("gfx942", code or code_object, cases, mode, case_timeout_s)  # type: ignore[arg-type]
+        job = RunnerJob("gfx942", code or code_object, cases, mode, case_instructions=case_instructions)  # type: ignore[arg-type]
         return run_job(sandbox, EMULATOR, job)
 
     return run

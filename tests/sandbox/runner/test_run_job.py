@@ -10,6 +10,7 @@ import pytest
 from runner_cases import A, N, three_buffers
 
 from amdkernel_mcp.runner_protocol.job import Buffer, RunCase, RunnerArgument, RunnerLaunch, Timing
+from amdkernel_mcp.runner_protocol.records import ChangedInput
 from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 
 pytestmark = pytest.mark.sandbox
@@ -50,7 +51,7 @@ def test_an_output_that_nobody_writes_is_poison_of_two_kinds(run: Run) -> None:
 
 def test_a_kernel_that_writes_its_input_is_found_out(run: Run) -> None:
     case = run("spoils_its_input")
-    assert case.inputs_modified == ("a",)
+    assert case.inputs_modified == tuple(ChangedInput(buffer="a", repeat=turn) for turn in range(2))
     assert np.array_equal(c_of(case), A + 1)
 
 
@@ -82,13 +83,26 @@ def test_outputs_that_differ_between_repeats_all_come_back(run: Run) -> None:
     assert len({outputs["c"] for outputs in case.outputs}) == 3
 
 
-def test_a_kernel_without_end_is_a_timeout_by_steps_or_by_time(run_cases: RunCases) -> None:
-    case = run_cases(three_buffers("never_ends"), case_timeout_s=2).cases[0]
+def test_a_kernel_that_can_never_end_is_ended_at_once(run_cases: RunCases) -> None:
+    case = run_cases(three_buffers("never_ends")).cases[0]
     assert case.status == "timeout", case.message
+    fault = case.dispatches[-1].fault
+    assert fault is not None
+    assert fault.standstill
+    assert case.dispatches[-1].counters["SQ_INSTS"] < 10**8
+
+
+def test_a_kernel_that_counts_for_ever_is_ended_by_its_instructions(run_cases: RunCases) -> None:
+    case = run_cases(three_buffers("counts_without_end"), case_instructions=300_000).cases[0]
+    assert case.status == "timeout", case.message
+    fault = case.dispatches[-1].fault
+    assert fault is not None
+    assert not fault.standstill
+    assert case.dispatches[-1].counters["SQ_INSTS"] == pytest.approx(300_000, rel=0.05)
 
 
 def test_after_a_hang_the_other_cases_are_not_tried(run_cases: RunCases) -> None:
-    cases = run_cases(three_buffers("never_ends"), three_buffers("vector_add"), case_timeout_s=2).cases
+    cases = run_cases(three_buffers("never_ends"), three_buffers("vector_add")).cases
     assert [case.status for case in cases] == ["timeout", "not_run"]
 
 
@@ -134,7 +148,7 @@ def test_launches_run_in_order_on_fresh_data_in_every_repeat(run_cases: RunCases
 
 
 def test_timed_launches_give_a_time_each_and_outputs_afterwards(run_cases: RunCases) -> None:
-    timed = replace(in_place(N, repeats=1), timing=Timing(warmups=1, samples=5, buffer_sets=2))
+    timed = replace(in_place(N, repeats=1), timing=Timing(warmups=1, samples=5, buffer_sets=2, kept=(4,)))
     case = run_cases(timed, mode="time").cases[0]
     assert [len(sample) for sample in case.events_us] == [2] * 5
     assert all(time > 0 for sample in case.events_us for time in sample)

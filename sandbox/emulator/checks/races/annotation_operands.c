@@ -28,8 +28,10 @@ static AnnotatedOperand read_operand(const char *s)
             return o;
         high = low;
     }
+    const char *half = s + 1 + strspn(s + 1, "0123456789");
     bool fits = high >= low && high < 256 && (base || high < SCALAR_FILE);
-    return fits ? (AnnotatedOperand){.first = (u16)(base + low), .count = (u8)(high - low + 1)} : o;
+    return fits ? (AnnotatedOperand){.first = (u16)(base + low), .count = (u8)(high - low + 1),
+                                     .half = !strncmp(half, ".l", 2) ? 1 : !strncmp(half, ".h", 2) ? 2 : 0} : o;
 }
 
 static void annotate_words(const Words *words, const Inst *i, Annotation *n)

@@ -24,6 +24,7 @@ typedef enum {
 typedef struct {
     u16 first;    /* as operands are numbered in Inst: scalars, then FIRST_VGPR, FIRST_AGPR */
     u8 count;     /* registers; 0: none */
+    u8 half;      /* of one register: 0 both, 1 the lower, 2 the upper */
     bool read, result;
 } AnnotatedOperand;
 
@@ -31,6 +32,7 @@ typedef struct Annotation {
     AnnotatedOperand operand[ANNOTATED_OPERANDS];
     u8 operands, passage;
     u16 sync;
+    u8 early;     /* behind the last instruction: what waits_search() found */
 } Annotation;
 
 /* Adds them to `n`: from its text, which `words` has taken apart, or from its halves. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "checks/races/coherence.h"
+#include "checks/waits/search.h"
 
 /* Prefixes of vector and scalar instructions that do not compute. */
 static const struct { const char *with; Passage passage; } passages[] = {
@@ -325,6 +326,7 @@ static Annotation *make_annotations(const Program *p)
         annotate_releases(p, annotations, c);
         if (c == COHERENCE_DLC)
             annotate_near_acquires(p, annotations);
+        annotations[p->count].early = (u8)waits_search(p, annotations);
     }
     return annotations;
 }
@@ -368,4 +370,13 @@ const Annotation *annotations_of(const Program *p)
         *p->annotations = make_annotations(p);
     pthread_mutex_unlock(&lock);
     return *p->annotations;
+}
+
+bool annotations_communicate(const Program *p)
+{
+    const Annotation *annotations = annotations_of(p);
+    for (u32 k = 0; annotations && k < p->count; k++)
+        if (annotations[k].sync & (SYNC_ACCESS | SYNC_POLL) && p->code[k].row->family != FAMILY_LDS)
+            return true;
+    return !annotations;
 }

@@ -160,6 +160,10 @@ void happens_before_barrier(Races *r, GroupShadow *g)
     for (u32 k = 0; k < g->wave_count; k++)
         for (u32 other = 0; other < g->wave_count; other++)
             raise(&g->wave[k].happens_before.sibling[other], g->wave[other].happens_before.stamp);
+    for (u32 k = 0; k < g->wave_count; k++)
+        for (u32 other = 0; other < g->wave_count; other++)
+            for (Landing way = LANDS_STORED; way < LANDINGS; way++)
+                g->wave[k].happens_before.unlanded[way][other] = g->wave[other].happens_before.landing[way];
     bool learnt = false;
     for (u32 k = 0; k < g->wave_count; k++)
         learnt |= g->wave[k].happens_before.learnt;
@@ -247,8 +251,10 @@ void happens_before_learn(Races *r, Wave *w, SyncTable *t, u64 place, bool near)
     if (!s)
         return;
     bool own = s->group == w->shadow->number;
-    if (own)
+    if (own) {
         join(o->sibling, s->sibling, MAX_GROUP_WAVES);
+        memset(o->unlanded, 0, sizeof o->unlanded);
+    }
     for (Certainty c = DEFINITE; c < CERTAINTIES; c++) {
         join_foreign(r, &o->foreign[near ? POSSIBLE : c], s->foreign[c]);
         join_foreign(r, &o->foreign[c], own ? s->passed[c] : NULL);
@@ -264,6 +270,7 @@ void happens_before_learn_from(Races *r, Wave *w, const Entry *e, bool near)
     Certainty c = near ? POSSIBLE : DEFINITE;
     u32 index = e->wave - (happens_before_wave(r, w) - w->index);
     if (index < r->waves_per_group) {
+        o->unlanded[LANDS_STORED][index] = o->unlanded[LANDS_MOVED][index] = 0;
         join(o->sibling, w->shadow->wave[index].happens_before.sibling, MAX_GROUP_WAVES);
         raise(&o->sibling[index], e->time);
     } else if (foreign_of(r, &o->foreign[c])) {

@@ -276,9 +276,9 @@ static void keep_store(Cell *c, const Entry *now)
 
 static inline bool meets(const Act *a, const Entry *now, const Entry *other)
 {
-    u32 waves = a->r->waves_per_group;
+    bool own_group = other->wave / a->r->waves_per_group == now->wave / a->r->waves_per_group;
     return other->time > a->began && other->wave != now->wave && other->mask & now->mask &&
-           !harmless(now->how, other->how, other->wave / waves == now->wave / waves) &&
+           (own_group || !a->r->own_group_only) && !harmless(now->how, other->how, own_group) &&
            !happens_before_knows(a->r, a->w, other, a->began);
 }
 
@@ -409,7 +409,7 @@ void races_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 by
         return;
     Act a = act_of(w, i, SPACE_GLOBAL, bytes, store);
     touch_all(&a, address, active);
-    if (store && !(a.sync & SYNC_RETURNS))
+    if (store && !(a.sync & (SYNC_RETURNS | SYNC_ACCESS))) /* a signal that is on its way needs no release */
         shadow_of(w)->happens_before.stores_pending = true;
     if (w->worker->dispatch->turn)
         look_at_work(&a, address, active);

@@ -3,6 +3,7 @@
 #define AMDKERNEL_CHECKS_RACES_STATE_H
 
 #include "checks/races/overlap.h"
+#include "checks/races/sample.h"
 #include "checks/shadow.h"
 
 enum { MAX_PENDING = 64 };
@@ -32,6 +33,9 @@ typedef struct Races {
     u64 heap, heap_bytes;    /* of malloc in kernels: the device library passes blocks from wave to wave by its own means */
     bool in_part;            /* there was no room for all */
     bool waits_release;      /* a release is a wait, left out where no store is on its way; elsewhere an instruction of its own */
+    Sample sample;           /* the workgroups that are followed */
+    u64 followed;            /* how many have begun */
+    bool own_group_only;     /* others are not followed, and may order what these do: only the workgroup's own accesses */
     u32 clock;               /* epochs handed out */
     u32 waves_per_group;
     u32 buckets;             /* waves of other workgroups are distinguished modulo this: an alias can only hide a race */

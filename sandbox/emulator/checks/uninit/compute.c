@@ -67,7 +67,7 @@ static Source read_source(Wave *w, Wave *bits_known, const Inst *i, const Uninit
     Source s = {.vector = i->source[k] >= FIRST_VGPR};
     u32 reg = i->source[k];
     read_rows(w, i, k, s.value);
-    if (!is_register(reg))
+    if (!is_register(reg) || reg == SGPR_EXEC || reg == SGPR_EXEC + 1) /* EXEC is set; `bits_known` holds its value */
         return s;
     read_rows(bits_known, i, k, s.unset);
     for (u32 l = 0; l < LANES; l++)

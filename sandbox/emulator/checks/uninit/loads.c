@@ -1,6 +1,7 @@
 /* Loads of bytes that nothing has written, and stores that write them: global memory, LDS, scalar loads. */
 #include "checks/uninit/loads.h"
 
+#include "checks/extent.h"
 #include "checks/kernarg.h"
 #include "checks/uninit/registers.h"
 #include "memory/arena.h"
@@ -83,28 +84,26 @@ static bool computes(const Inst *i)
     return i->row->detail[2] == ACCESS_ATOMIC && !strstr(i->row->mnemonic, "swap") && !strstr(i->row->mnemonic, "xchg");
 }
 
-/* Lowest address and size of what all lanes touch together. */
-static void extent(const u64 *address, u64 active, u32 bytes, u64 *low, u64 *size)
-{
-    u64 high = 0;
-    *low = ~0ull;
-    for (int l = 0; l < LANES; l++)
-        if (active >> l & 1) {
-            *low = address[l] < *low ? address[l] : *low;
-            high = address[l] > high ? address[l] : high;
-        }
-    *size = high + bytes - *low;
-}
-
 enum { AT_ONCE = 4096 }; /* bytes that are checked as one range */
+
+/* Lanes that store to the launch's own packet or arguments, which the hardware only reads. */
+static u64 lanes_in_record(const Dispatch *d, const u64 *address, u64 active)
+{
+    enum { GRID_SYNC_BYTES = 48 };
+    u64 lanes = 0;
+    for (u32 l = 0; l < LANES; l++)
+        lanes |= (u64)(address[l] - d->dispatch_packet < d->record_bytes) << l;
+    for (u32 l = 0; lanes & active && d->grid_sync && l < LANES; l++)
+        lanes &= ~((u64)(address[l] - d->grid_sync < GRID_SYNC_BYTES) << l);
+    return lanes & active;
+}
 
 static void store_to_input(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes)
 {
-    u32 lane = (u32)__builtin_ctzll(active);
-    const Dispatch *d = w->worker->dispatch;
+    u64 own = lanes_in_record(w->worker->dispatch, address, active);
+    u32 lane = (u32)__builtin_ctzll(own ? own : active);
     Span span;
-    bool argument = address[lane] - d->kernarg < d->kernarg_bytes;
-    if (!argument && (!memory_span(w->worker->memory, address[lane], bytes, &span) || !span.input))
+    if (!own && (!memory_span(w->worker->memory, address[lane], bytes, &span) || !span.input))
         return;
     Fault f = findings_place(w, i, OUTCOME_INPUT_MODIFIED, SPACE_GLOBAL, lane, address[lane], bytes, true);
     findings_report(w, &f, NULL);
@@ -156,9 +155,8 @@ static bool bits_unset(Memory *m, u64 address, u64 unset, u32 bytes, u8 *bits)
 static void unset_touched(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
 {
     Memory *m = w->worker->memory;
-    u64 low, size;
-    extent(address, active, bytes, &low, &size);
-    if (size <= AT_ONCE && !memory_any_unset(m, low, size))
+    Extent e = extent_of(address, active, bytes);
+    if (e.high - e.low <= AT_ONCE && !memory_any_unset(m, e.low, e.high - e.low))
         return;
     bool load = !store || computes(i);
     u16 reg = loaded_register(w, i, NULL, bytes);

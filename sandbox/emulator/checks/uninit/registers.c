@@ -2,11 +2,9 @@
  * Uninitialised values on their way between memory and registers. What instructions do with them: propagate.c.
  *
  * Loading unset bytes is not a mistake: vectors have spare elements, structures padding, compilers load
- * early what only some lanes need, and block-wide scans compute on lanes beyond their last item. It is one as soon as
  * early what only some lanes need, and block-wide scans compute on lanes beyond their last item. It is a mistake when an
  * observable effect depends on such a value: a branch, an address, a store to memory, an atomic. Until then, what is
  * computed from it is unset too, lane by lane, in registers, LDS and scratch.
- * early what only some lanes need, and block-wide scans compute on lanes beyond their last item. It is one as soon as
  * What was reported once counts as set, so that one mistake is one finding.
  */
 #include "checks/uninit/registers.h"
@@ -36,7 +34,7 @@ bool uninit_pending(const Wave *w)
     return t && (t->live || t->spilled);
 }
 
-static u8 origin_for(Origins *o, const Origin *from)
+u8 uninit_origin(Origins *o, const Origin *from)
 {
     u32 k = 0;
     while (k < o->count && (o->known[k].load.pc != from->load.pc || o->known[k].load.kind != from->load.kind))
@@ -176,7 +174,7 @@ void uninit_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_b
     Uninit *t = uninit_of(w);
     if (!t || !is_register(reg))
         return;
-    u8 origin = origin_for(&t->origins, from);
+    u8 origin = uninit_origin(&t->origins, from);
     if (p.address) {
         t->loaded[origin].address[__builtin_ctzll(lane_bit)] = p.address;
         t->loaded[origin].bytes = p.bytes;
@@ -321,10 +319,10 @@ void uninit_shared(Wave *w, const Inst *i, u16 reg, const u32 *offset, u64 activ
         u64 lanes = lanes_of(t, reg + k) & active;
         if (!lanes)
             continue;
-        u32 carried = LDS_CARRIED + origin_for(&g->lds_origins, &t->origins.known[t->origin[reg + k]]);
+        u32 carried = LDS_CARRIED + uninit_origin(&g->lds_origins, &t->origins.known[t->origin[reg + k]]);
         for (u32 l = 0; l < LANES; l++) {
             u32 unset = lanes >> l & 1 ? bits_stored(t, i, reg + k, l, width_at(k, bytes)) : 0;
-            for (u32 b = 0; unset >> 8 * b && b < 4; b++) {
+            for (u32 b = 0; b < 4 && unset >> 8 * b; b++) {
                 u32 at = offset[l] + 4 * k + b;
                 if (!(unset >> 8 * b & 0xff))
                     continue;

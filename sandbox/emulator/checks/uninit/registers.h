@@ -40,6 +40,9 @@ static inline u32 bits_of(u32 bytes)
     return (bytes & 1 ? 0xffu : 0) | (bytes & 2 ? 0xff00u : 0) | (bytes & 4 ? 0xff0000u : 0) | (bytes & 8 ? 0xff000000u : 0);
 }
 
+/* The number of an origin; those of one instruction are one. */
+u8 uninit_origin(Origins *o, const Origin *from);
+
 /* The bits of a register changed. */
 void uninit_settle(Uninit *t, u32 reg);
 /* Bits of lanes that become unset, with these flags. */

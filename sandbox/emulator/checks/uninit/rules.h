@@ -17,7 +17,7 @@ struct Rule {
 
 /* For instructions that are not in the table: all depends on all. */
 const Rule *uninit_rule_of(const Inst *i);
-/* Sources, a bit each, of which bits of the result depend on those in the same place alone. */
+/* A bit for each source: a bit of the result depends only on the bit of that source in the same place. */
 u32 uninit_sources_in_place(const Rule *r);
 
 #endif

@@ -111,6 +111,21 @@ static hipError_t read_notes(Loader *l)
     return found || error != hipSuccess ? error : reject(l, hipErrorInvalidImage, "the code object has no metadata");
 }
 
+/* What is read-only once it is relocated: tables of the file, no variables. And a byte alone, which is the compiler's
+ * `__hip_cuid_…`: each access is compared with the rest. */
+static bool is_only_of_the_loader(const Loader *l, const Elf64_Phdr *p)
+{
+    if (p->p_memsz <= 1)
+        return true;
+    for (u32 i = 0; i < l->header.e_phnum; i++) {
+        Elf64_Phdr r;
+        if (segment(l, i, &r) && r.p_type == PT_GNU_RELRO && p->p_vaddr >= r.p_vaddr &&
+            p->p_vaddr + p->p_memsz <= r.p_vaddr + r.p_memsz)
+            return true;
+    }
+    return false;
+}
+
 static hipError_t place_segments(Loader *l)
 {
     Memory *memory = runtime()->memory;
@@ -127,6 +142,8 @@ static hipError_t place_segments(Loader *l)
         if (p.p_memsz)
             memory_describe(memory, l->out->base + p.p_vaddr, p.p_memsz,
                             p.p_flags & PF_W ? "variables of the code object" : "the code object", p.p_flags & PF_W);
+        if (p.p_flags & PF_W && runtime()->options.check_memory && !is_only_of_the_loader(l, &p))
+            memory_watch_variables(memory, l->out->base + p.p_vaddr, p.p_memsz);
     }
     return hipSuccess;
 }

@@ -4,6 +4,7 @@
  */
 #include "hip/launch/launch.h"
 
+#include "hip/clock/clock.h"
 #include "hip/devices/device.h"
 #include "hip/launch/device_heap.h"
 #include "hip/launch/hostcall.h"
@@ -44,6 +45,11 @@ typedef struct Record {
     struct Record *next;
 } Record;
 
+enum {
+    RECORD_HEAD = sizeof(DispatchPacket) + sizeof(GridSync) + 16, /* the arguments are aligned to 64 bytes */
+    RECORD_TAIL = 64,     /* that wide loads may read behind them */
+};
+
 static Record *free_records; /* launches that follow one another use the same record again */
 
 static Record *record_take(void)
@@ -63,7 +69,7 @@ static void record_give_back(Record *r)
 
 static bool record_make(Record *r, u32 kernarg_bytes)
 {
-    u64 wanted = sizeof(DispatchPacket) + sizeof(GridSync) + ((kernarg_bytes + 4095ull) & ~4095ull);
+    u64 wanted = RECORD_HEAD + ((kernarg_bytes + RECORD_TAIL + 4095ull) & ~4095ull);
     if (wanted <= r->bytes)
         return true;
     if (r->block)
@@ -74,7 +80,7 @@ static bool record_make(Record *r, u32 kernarg_bytes)
 }
 
 static u64 sync_of(const Record *r) { return r->block + sizeof(DispatchPacket); }
-static u64 kernarg_of(const Record *r) { return sync_of(r) + sizeof(GridSync) + 16; }
+static u64 kernarg_of(const Record *r) { return r->block + RECORD_HEAD; }
 
 static hipError_t validate(const Function *f, const LaunchShape *s, void **parameters, void **extra)
 {
@@ -141,9 +147,11 @@ static hipError_t fault_code(OutcomeKind kind)
     case OUTCOME_USE_AFTER_FREE:
         return hipErrorIllegalAddress;
     case OUTCOME_NOT_EMULATED: return hipErrorNotSupported;
-    case OUTCOME_STEP_LIMIT: case OUTCOME_DEADLOCK: return hipErrorLaunchTimeOut;
+    case OUTCOME_STEP_LIMIT: case OUTCOME_DEADLOCK: case OUTCOME_RESIDENCY: return hipErrorLaunchTimeOut;
     case OUTCOME_TRAP: return hipErrorLaunchFailure; /* assert, abort() and __builtin_trap(): one trap to the runtime */
-    case OUTCOME_UNINITIALISED_READ: case OUTCOME_INPUT_MODIFIED: case OUTCOME_RACE: return hipSuccess; /* findings */
+    case OUTCOME_UNINITIALISED_READ: case OUTCOME_INPUT_MODIFIED: case OUTCOME_RACE:
+    case OUTCOME_STATE_BETWEEN_LAUNCHES: case OUTCOME_MISSING_WAIT:
+        return hipSuccess; /* findings */
     }
     return hipErrorUnknown;
 }
@@ -193,6 +201,7 @@ static hipError_t prepare(Function *f, const LaunchShape *s, void **parameters, 
     if (error != hipSuccess)
         return error;
     HiddenBlocks hidden = hidden_blocks(f, s, r);
+    memset((void *)(uintptr_t)r->block, 0, r->bytes); /* nothing of an earlier launch is left in it */
     memcpy((void *)(uintptr_t)sync_of(r), sync, sizeof *sync);
     write_packet(r, f, s);
     return kernarg_fill((u8 *)(uintptr_t)kernarg_of(r), f->kernel, s, parameters, extra, &hidden);
@@ -209,6 +218,15 @@ static u32 explicit_bytes(const KernelMetadata *k)
     return end;
 }
 
+/* Another one for each launch, but the same when the whole process runs again with the same addresses. */
+static u64 leftovers_seed(const Record *r)
+{
+    static u64 launches;
+    u64 arena, bytes;
+    memory_arena(runtime()->memory, &arena, &bytes);
+    return (r->block - arena) << 32 ^ ++launches;
+}
+
 static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Record *r)
 {
     const Options *o = &runtime()->options;
@@ -218,19 +236,25 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .dynamic_lds_bytes = s->dynamic_lds_bytes,
         .kernarg = kernarg_of(r),
         .dispatch_packet = r->block,
+        .record_bytes = r->bytes,
+        .grid_sync = s->cooperative ? sync_of(r) : 0,
+        .leftovers = leftovers_seed(r),
         .step_limit = o->step_limit,
-        .time_limit_s = 1e-3 * (double)o->time_limit_ms,
         .end_at = 1e-3 * (double)o->end_at_ms,
         .clock = runtime()->clock,
         .interrupt = hostcall_serve,
         .threads = o->threads,
         .deterministic = o->deterministic,
+        .reproducible = o->reproducible,
+        .limit_residency = o->limit_residency,
+        .proves_hangs = o->proves_hangs,
         .count_memory = o->count_memory,
         .count_pcs = o->count_pcs,
         .caches = runtime()->caches,
         .schedule_seed = o->schedule_seed,
         .check_memory = o->check_memory,
         .check_races = o->check_races,
+        .races_every = o->races_every,
         .last_waves_first = o->last_waves_first,
         .overruns = o->overruns,
         .interpreted = o->interpreted,
@@ -284,6 +308,15 @@ static void await_the_end(void)
         pause();
 }
 
+/* FNV-1a of its own arguments. */
+static u64 arguments_hash(const Dispatch *d)
+{
+    u64 hash = 0xcbf29ce484222325;
+    for (u32 i = 0; i < d->explicit_bytes; i++)
+        hash = (hash ^ ((const u8 *)(uintptr_t)d->kernarg)[i]) * 0x100000001b3;
+    return hash;
+}
+
 static void conclude(Launch *l)
 {
     Outcome outcome;
@@ -292,7 +325,11 @@ static void conclude(Launch *l)
     hostcall_serve(NULL);
     if (wants(l->function, ARGUMENT_PRINTF))
         printf_buffer_print(l->function->object, l->record->printf);
-    report_dispatch(l->function, &d, &outcome);
+    double span_us[2] = {0};
+    if (clock_is_simulated())
+        clock_launch(l->function, arguments_hash(&d), outcome.counters, span_us);
+    report_dispatch(l->function, &d, &outcome, clock_is_simulated() ? span_us : NULL);
+    runtime()->instructions += outcome.counters[COUNTER_SQ_INSTS];
     if (outcome.process_ends)
         await_the_end();
     free(outcome.findings);

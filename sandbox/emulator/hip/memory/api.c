@@ -160,3 +160,25 @@ int amdkernelDescribeMemory(void *pointer, size_t bytes, const char *name, int u
     runtime_unlock();
     return done ? 0 : -1;
 }
+
+/* Not HIP's: a run of launches begins. It must not depend on what earlier ones left in static memory, and it has touched
+ * nothing yet. */
+void amdkernelBeginRun(void)
+{
+    queue_wait_device(runtime_device());
+    memory_begin_run(runtime()->memory);
+    memory_forget_touched(runtime()->memory);
+}
+
+/* Not HIP's: how many bytes of a range no kernel has loaded (or stored) since the run began, and the first of them;
+ * -1: not known. */
+int amdkernelUntouched(void *pointer, size_t bytes, int store, unsigned long long *count, unsigned long long *first)
+{
+    u64 untouched, at;
+    queue_wait_device(runtime_device());
+    if (!memory_untouched(runtime()->memory, (u64)(uintptr_t)pointer, bytes, store, &untouched, &at))
+        return -1;
+    *count = untouched;
+    *first = at;
+    return 0;
+}

@@ -56,6 +56,8 @@ static void write_standing(FILE *out, const CodeObject *c, const Outcome *o)
         fprintf(out, "%s{\"pc\":%" PRIu64 ",\"workgroup\":[%u,%u,%u],\"wave\":%u,\"waves\":%" PRIu64, k ? "," : "",
                 s->pc - c->base, s->workgroup[0], s->workgroup[1], s->workgroup[2], s->wave, s->waves);
         write_callers(out, c, s->callers);
+        if (s->takes)
+            fprintf(out, ",\"takes\":%" PRIu64, s->takes - c->base);
         fprintf(out, ",\"at_barrier\":%s}", s->at_barrier ? "true" : "false");
     }
     fputc(']', out);
@@ -69,8 +71,13 @@ static void write_fault(FILE *out, const CodeObject *c, const Dispatch *d, const
         return;
     }
     write_event(out, c, d, &o->fault);
-    if (o->standing_count)
+    if (o->standing_count) {
         write_standing(out, c, o);
+        fprintf(out, ",\"standstill\":%s,\"timed\":%s,\"started\":%" PRIu64 ",\"fit\":%" PRIu64,
+                o->standstill ? "true" : "false", o->process_ends ? "true" : "false", o->started, o->fit);
+        if (o->fit_by)
+            fprintf(out, ",\"fit_by\":\"%s\"", o->fit_by);
+    }
     fputc('}', out);
 }
 
@@ -104,6 +111,14 @@ static void write_finding(FILE *out, const CodeObject *c, const Dispatch *d, con
         fputs("null", out);
     if (f->use)
         write_use(out, c, f);
+    if (f->fault.space == SPACE_REGISTER) {
+        char name[16];
+        report_register(&f->fault, name, sizeof name);
+        fprintf(out, ",\"registers\":\"%s\"", name);
+    }
+    if (f->fault.kind == OUTCOME_MISSING_WAIT)
+        fprintf(out, ",\"store\":%s,\"registers\":\"%s\",\"remedy\":\"%s\"", f->fault.store ? "true" : "false", f->registers,
+                f->remedy);
     fputc('}', out);
 }
 
@@ -115,8 +130,9 @@ static void write_findings(FILE *out, const CodeObject *c, const Dispatch *d, co
             fputc(',', out);
         write_finding(out, c, d, &o->findings[k]);
     }
-    fprintf(out, "],\"races_checked\":%s,\"races_in_part\":%s,\"schedule_seed\":%" PRIu64, d->check_races ? "true" : "false",
-            o->races_in_part ? "true" : "false", d->schedule_seed);
+    fprintf(out, "],\"races_checked\":%s,\"race_groups\":%" PRIu64 ",\"race_own_group\":%s,\"races_in_part\":%s,\"schedule_seed\":%" PRIu64,
+            d->check_races ? "true" : "false", o->race_groups,
+            o->race_own_group ? "true" : "false", o->races_in_part ? "true" : "false", d->schedule_seed);
 }
 
 /* One row per instruction that ran, in the columns that amdkernel_mcp/runner_protocol/records.py reads. */
@@ -151,7 +167,7 @@ static void write_counts(FILE *out, const CodeObject *c, const Outcome *o)
         fputs("null", out);
 }
 
-static void write_line(FILE *out, const Function *f, const Dispatch *d, const Outcome *o)
+static void write_line(FILE *out, const Function *f, const Dispatch *d, const Outcome *o, const double *span_us)
 {
     fputs("{\"kernel\":", out);
     report_string(out, f->kernel->name);
@@ -161,6 +177,8 @@ static void write_line(FILE *out, const Function *f, const Dispatch *d, const Ou
     write_counts(out, f->object, o);
     write_fault(out, f->object, d, o);
     write_findings(out, f->object, d, o);
+    if (span_us)
+        fprintf(out, ",\"clock_us\":[%.3f,%.3f]", span_us[0], span_us[1]);
     fprintf(out, ",\"object\":%u}\n", f->object->number);
 }
 
@@ -184,7 +202,7 @@ static void drop_reported(Outcome *o)
     o->finding_count = kept;
 }
 
-void report_dispatch(const Function *f, const Dispatch *d, Outcome *o)
+void report_dispatch(const Function *f, const Dispatch *d, Outcome *o, const double *span_us)
 {
     if (d->overruns)
         drop_reported(o);
@@ -199,7 +217,7 @@ void report_dispatch(const Function *f, const Dispatch *d, Outcome *o)
     FILE *out = report_open();
     if (!out)
         return;
-    write_line(out, f, d, o);
+    write_line(out, f, d, o, span_us);
     fclose(out);
     if (o->fault.kind != OUTCOME_OK || o->finding_count)
         report_object(f->object);

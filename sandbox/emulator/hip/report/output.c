@@ -3,12 +3,26 @@
 #include "hip/runtime/runtime.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The name of the file, in which the first %p stands for the number of the process. */
+static void report_name(char *name, size_t bytes)
+{
+    const char *path = runtime()->report_path, *mark = strstr(path, "%p");
+    if (mark)
+        snprintf(name, bytes, "%.*s%d%s", (int)(mark - path), path, (int)getpid(), mark + 2);
+    else
+        snprintf(name, bytes, "%s", path);
+}
 
 FILE *report_open(void)
 {
-    FILE *out = fopen(runtime()->report_path, "a");
+    char name[4096];
+    report_name(name, sizeof name);
+    FILE *out = fopen(name, "a");
     if (!out)
-        fprintf(stderr, "amdkernel emulator: AMDKERNEL_EMULATOR_REPORT: cannot write %s\n", runtime()->report_path);
+        fprintf(stderr, "amdkernel emulator: AMDKERNEL_EMULATOR_REPORT: cannot write %s\n", name);
     return out;
 }
 

@@ -7,10 +7,13 @@
 
 #define REPORT_PAGE 4096ull /* also the gap between blocks */
 #define REPORT_ARGUMENTS "the kernel's arguments"
+#define REPORT_PACKET "the dispatch packet"
 
 extern const char *const report_space[]; /* the names of Fault.space */
 bool report_touches_memory(const Fault *f);
-bool report_is_in_memory(const Fault *f); /* not LDS, not scratch */
+bool report_is_in_memory(const Fault *f); /* not LDS, not scratch, not a register */
+/* Of a fault in SPACE_REGISTER. */
+void report_register(const Fault *f, char *name, size_t bytes);
 /* The block, region or variable that an address of memory is in or missed; false: there is none. */
 bool report_nearest(const CodeObject *c, const Dispatch *d, const Fault *f, Block *near);
 /* If the block is that of the code object's variables: the variable that the address is in or follows, its name in

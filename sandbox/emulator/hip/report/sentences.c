@@ -57,6 +57,12 @@ static void print_name(const Block *near)
 static void print_place(const CodeObject *c, const Dispatch *d, const Fault *f)
 {
     Block near;
+    if (f->space == SPACE_REGISTER) {
+        char name[16];
+        report_register(f, name, sizeof name);
+        fputs(name, stderr);
+        return;
+    }
     if (!report_nearest(c, d, f, &near)) {
         fprintf(stderr, "offset %" PRIu64 " of the %s", f->address,
                 f->space == SPACE_LDS ? "workgroup's LDS" : "work-item's scratch");
@@ -98,6 +104,8 @@ static void print_finding(const Function *f, const Dispatch *d, const Finding *f
         fprintf(stderr, "amdkernel emulator: it races with the %s at pc 0x%" PRIx64 " by workgroup (%u, %u, %u), wave %u, lane %u\n",
                 report_access(p->load, p->store), p->pc - f->object->base, p->workgroup[0], p->workgroup[1], p->workgroup[2], p->wave,
                 p->lane);
+    if (finding->remedy[0])
+        fprintf(stderr, "amdkernel emulator: %s used before %s\n", finding->registers[0] ? finding->registers : "LDS", finding->remedy);
     if (finding->off)
         fprintf(stderr, "amdkernel emulator: up to %" PRIu64 " bytes beyond it, which a GPU does not notice\n",
                 finding->off);

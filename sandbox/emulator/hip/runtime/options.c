@@ -10,12 +10,12 @@ static void read_option(Options *o, const char *key, const char *value)
     u64 number = strtoull(value, NULL, 0);
     if (!strcmp(key, "step_limit"))
         o->step_limit = number;
-    else if (!strcmp(key, "time_limit_ms"))
-        o->time_limit_ms = number;
     else if (!strcmp(key, "end_at_ms"))
         o->end_at_ms = number;
     else if (!strcmp(key, "arena_mb"))
         o->arena_bytes = number << 20;
+    else if (!strcmp(key, "layout_seed"))
+        o->layout_seed = number;
     else if (!strcmp(key, "devices"))
         o->devices = number < 1 ? 1 : number > MAX_DEVICES ? MAX_DEVICES : (int)number;
     else if (!strcmp(key, "threads"))
@@ -26,6 +26,14 @@ static void read_option(Options *o, const char *key, const char *value)
         o->count_pcs = number != 0;
     else if (!strcmp(key, "deterministic"))
         o->deterministic = number != 0;
+    else if (!strcmp(key, "reproducible"))
+        o->reproducible = number != 0;
+    else if (!strcmp(key, "residency"))
+        o->limit_residency = number != 0;
+    else if (!strcmp(key, "standstill"))
+        o->proves_hangs = number != 0;
+    else if (!strcmp(key, "races_every"))
+        o->races_every = number;
     else if (!strcmp(key, "check"))
         o->check_memory = number != 0;
     else if (!strcmp(key, "overruns"))
@@ -38,6 +46,12 @@ static void read_option(Options *o, const char *key, const char *value)
         o->last_waves_first = number != 0;
     else if (!strcmp(key, "schedule_seed"))
         o->schedule_seed = number;
+    else if (!strcmp(key, "clock"))
+        o->simulated_clock = !strcmp(value, "simulated");
+    else if (!strcmp(key, "clock_seed"))
+        o->clock_seed = number;
+    else if (!strcmp(key, "clock_scale"))
+        o->clock_scale = number;
     else if (!strcmp(key, "arch"))
         snprintf(o->arch, sizeof o->arch, "%s", value);
     else

@@ -8,13 +8,20 @@ enum { MAX_DEVICES = 16 };
 
 typedef struct {
     u64 step_limit;    /* wave-instructions of a dispatch; 0: none */
-    u64 time_limit_ms; /* of a dispatch; 0: none */
     u64 end_at_ms;     /* when the process will be killed, by CLOCK_MONOTONIC; 0: unknown */
     u64 arena_bytes;   /* of each device */
+    u64 layout_seed;   /* draws where memory begins and its gaps; 0: always the same */
     u64 schedule_seed; /* 0: in order */
+    u64 races_every;   /* races are looked for in one of so many workgroups; 0 or 1: in all */
+    u64 clock_seed;    /* of the simulated clock */
+    u64 clock_scale;   /* how many times as long launches take on it; 0: once */
     u32 threads;
     int devices;
     bool count_memory, count_pcs, deterministic, check_memory, check_races, last_waves_first;
+    bool reproducible;    /* one thread where workgroups may learn from each other */
+    bool limit_residency; /* no more workgroups at once than the GPU holds */
+    bool proves_hangs;    /* the host does not touch memory while a kernel runs: what can never end is ended at once */
+    bool simulated_clock; /* the times of events are those of a simulated GPU (hip/clock) */
     bool interpreted; /* no code is translated for the host: for comparisons */
     bool overruns;    /* accesses beyond a block continue where they would on hardware, and are reported */
     char arch[16];

@@ -27,7 +27,9 @@ static void start(void)
     options_read(&the_runtime.options, getenv("AMDKERNEL_EMULATOR_OPTIONS"));
     the_runtime.report_path = getenv("AMDKERNEL_EMULATOR_REPORT");
     the_runtime.objects_path = getenv("AMDKERNEL_EMULATOR_OBJECTS");
-    the_runtime.memory = memory_create(the_runtime.options.arena_bytes * (u64)the_runtime.options.devices);
+    const Options *o = &the_runtime.options;
+    the_runtime.memory = memory_create(o->arena_bytes * (u64)o->devices, o->layout_seed);
+    the_runtime.clock = o->layout_seed * 0x9e3779b97f4a7c15ull >> 22; /* a GPU that has been on for minutes or hours */
     the_runtime.options.devices = visible_devices_find(the_runtime.options.devices, the_runtime.options.arch);
     if (the_runtime.options.count_memory)
         the_runtime.caches = caches_create(the_runtime.options.arch);
@@ -38,6 +40,9 @@ static void start(void)
     }
     if (the_runtime.options.check_memory && !memory_track_unset(the_runtime.memory))
         fprintf(stderr, "amdkernel emulator: no address space to track uninitialised memory: its use is not checked\n");
+    bool tracks = the_runtime.options.check_memory || the_runtime.options.count_memory;
+    if (tracks && !memory_track_touched(the_runtime.memory))
+        fprintf(stderr, "amdkernel emulator: no address space to track which memory kernels touch\n");
     make_lock();
     pthread_atfork(runtime_lock, runtime_unlock, make_lock);
 }
@@ -68,6 +73,15 @@ void amdkernelSetOptions(const char *text)
     o->devices = was.devices;
     memcpy(o->arch, was.arch, sizeof o->arch);
     runtime_unlock();
+}
+
+/* Not part of HIP: how many wave-instructions all dispatches that have ended have executed. The same in every run. */
+u64 amdkernelInstructions(void)
+{
+    runtime_lock();
+    u64 all = the_runtime.instructions;
+    runtime_unlock();
+    return all;
 }
 
 static _Thread_local int chosen_device;

@@ -12,6 +12,7 @@ typedef struct {
     const char *report_path; /* NULL: faults go to stderr, and nothing else is reported */
     const char *objects_path; /* a folder for the code objects that reports refer to, as N.co; NULL: not kept */
     pthread_mutex_t lock;    /* recursive; held by every call that touches shared state */
+    u64 instructions;        /* of waves, that all dispatches have executed */
     u64 clock;               /* the present value of the devices' clocks */
     int fault;               /* a hipError_t, see fault.h; atomic */
 } Runtime;

@@ -1,6 +1,6 @@
 /*
  * The calls for events. hipEventElapsedTime gives the wall time of the emulation between two records, in ms: it grows
- * monotonically, and says nothing about the time that a GPU would take.
+ * monotonically, and says nothing about the time that a GPU would take. The option `clock=simulated` changes that.
  */
 #include "hip/runtime/answer.h"
 #include "hip/runtime/fault.h"
@@ -100,19 +100,13 @@ static hipError_t event_wait(hipEvent_t event, bool wait)
 hipError_t hipEventSynchronize(hipEvent_t event) { return answer(event_wait(event, true)); }
 hipError_t hipEventQuery(hipEvent_t event) { return answer(event_wait(event, false)); }
 
-static double milliseconds(const Mark *m)
-{
-    struct timespec t = mark_time(m);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static hipError_t between(const Mark *start, const Mark *stop, float *ms)
 {
     if (!start || !stop)
         return hipErrorInvalidHandle;
     if (!mark_is_reached(start) || !mark_is_reached(stop))
         return hipErrorNotReady;
-    *ms = (float)(milliseconds(stop) - milliseconds(start));
+    *ms = (float)(mark_ms(stop) - mark_ms(start));
     return hipSuccess;
 }
 

@@ -1,6 +1,9 @@
 #include "hip/streams/mark.h"
 
+#include "hip/clock/clock.h"
+
 #include <stdlib.h>
+#include <time.h>
 
 Mark *mark_new(void)
 {
@@ -42,12 +45,21 @@ void mark_wait(const Mark *m)
     stream_list_unlock();
 }
 
-struct timespec mark_time(const Mark *m) { return m->at; }
+double mark_ms(const Mark *m) { return m->at_ms; }
+
+static double now_ms(void)
+{
+    struct timespec now;
+    if (clock_is_simulated())
+        return clock_event_ms();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
 
 void mark_reach(Mark *m)
 {
     if (!m || m->reached)
         return;
-    clock_gettime(CLOCK_MONOTONIC, &m->at);
+    m->at_ms = now_ms();
     m->reached = true;
 }

@@ -8,7 +8,7 @@
 typedef struct Mark {
     u32 holders;
     bool reached;
-    struct timespec at;
+    double at_ms;
     StreamOrder *before; /* what comes before it; NULL: not followed */
 } Mark;
 
@@ -18,6 +18,6 @@ void mark_drop(Mark *m);
 void mark_reach(Mark *m); /* with the lock of the streams */
 bool mark_is_reached(const Mark *m);
 void mark_wait(const Mark *m);
-struct timespec mark_time(const Mark *m);
+double mark_ms(const Mark *m); /* of the wall clock, or of the simulated one */
 
 #endif
