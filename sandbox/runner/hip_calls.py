@@ -71,6 +71,35 @@ def set_emulator_options(options: str) -> None:
         function(options.encode())
 
 
+def executed_instructions() -> int:
+    """How many instructions the waves of all launches of this process have executed; 0 with AMD's library."""
+    function = _of_the_emulator("amdkernelInstructions")
+    if function is None:
+        return 0
+    function.restype = ctypes.c_uint64
+    return int(function())
+
+
+def begin_run() -> None:
+    """A new run of launches begins, which must not depend on earlier ones; without effect with AMD's library."""
+    function = _of_the_emulator("amdkernelBeginRun")
+    if function is not None:
+        function.restype = None
+        function()
+
+
+def untouched(address: int, size: int, *, stored: bool) -> tuple[int, int] | None:
+    """How many bytes of the range no kernel loaded (or `stored`), and the first; None: not known, or all were."""
+    function = _of_the_emulator("amdkernelUntouched")
+    count, first = ctypes.c_ulonglong(), ctypes.c_ulonglong()
+    if function is None:
+        return None
+    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+    if function(address, size, stored, ctypes.byref(count), ctypes.byref(first)) or not count.value:
+        return None
+    return count.value, first.value
+
+
 def _of_the_emulator(name: str) -> Any:
     try:
         return getattr(ctypes.CDLL(_library_path()), name)

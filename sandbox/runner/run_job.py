@@ -3,8 +3,8 @@
     python3 run_job.py
 
 Each case runs in a child process: a fault, a hang or a crash in one leaves the others alone. stderr gets one JSON
-object a line for progress. $OUT gets `report.json`, `case-C.repeat-R.buffer-B.bin` for each output, and on the emulator
-`case-C.dispatches.jsonl`. The job's format is in job_plan.py.
+object a line for progress. $OUT gets `report.json`, `case-C.repeat-R.buffer-B.bin` for each output of each turn, and on
+the emulator `case-C.dispatches.jsonl`. The job's format is in job_plan.py.
 """
 
 import json
@@ -12,12 +12,15 @@ import os
 import select
 import signal
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from case_run import CaseReport, run_case
 from job_plan import FORMAT, Job, read_job
 
+_UNFINISHED = (
+    "the emulator did not end the case within {:g} s, which says nothing about the kernel: is the machine too busy?"
+)
 _FAULT_WORDS = "Memory access fault"  # of AMD's runtime, before it aborts the process
 
 
@@ -28,7 +31,7 @@ def main() -> None:
     hung = False
     for index in range(len(job.cases)):
         report = _after_a_hang() if hung else _run_in_child(job, index, out)
-        hung = hung or report.status == "timeout"
+        hung = hung or report.status in ("timeout", "unfinished")
         cases.append(asdict(report))
         _progress(event="case", index=index, of=len(job.cases), status=report.status)
     (out / "report.json").write_text(json.dumps({"format": FORMAT, "cases": cases}))
@@ -40,19 +43,27 @@ def _progress(**fields: object) -> None:
 
 def _run_in_child(job: Job, index: int, out: Path) -> CaseReport:
     result, messages = Path(f"case-{index}.json"), Path(f"case-{index}.stderr")
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _be_the_child(job, index, out, result, messages)
-    ended = _wait(child, job.case_timeout_s)
+        os.close(reading)
+        _be_the_child(job, index, out, result, messages, writing)
+    os.close(writing)
+    ended = _wait(child, reading, job.case_timeout_s)
+    os.close(reading)
     if not ended:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     said = messages.read_text(errors="replace")[-4000:].strip() if messages.exists() else ""
+    report = CaseReport(**json.loads(result.read_text())) if result.exists() else CaseReport()
+    if not ended and job.emulated:
+        return replace(report, status="unfinished", message=_UNFINISHED.format(job.case_timeout_s))
     if not ended:
-        return CaseReport("timeout", f"the case did not end within {job.case_timeout_s:g} s")
+        return replace(report, status="timeout", message=f"the case did not end within {job.case_timeout_s:g} s")
     if os.waitstatus_to_exitcode(status) != 0 or not result.exists():
-        return CaseReport("fault" if _FAULT_WORDS in said else "crashed", f"{_ending(status)}: {said}")
-    return CaseReport(**json.loads(result.read_text()))
+        kind = "fault" if _FAULT_WORDS in said else "crashed"
+        return replace(report, status=kind, message=f"{_ending(status)}: {said}")
+    return report
 
 
 def _after_a_hang() -> CaseReport:
@@ -60,25 +71,39 @@ def _after_a_hang() -> CaseReport:
     return CaseReport("not_run", "an earlier case did not end in time")
 
 
-def _wait(child: int, timeout_s: float) -> bool:
-    """Whether the child ended in time."""
+def _wait(child: int, more_time: int, timeout_s: float) -> bool:
+    """Whether the child ended in time, which begins again with each byte that it writes to the pipe."""
     descriptor = os.pidfd_open(child)
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        return bool(poll.poll(timeout_s * 1000))
+        poll.register(more_time, select.POLLIN)
+        while ready := dict(poll.poll(timeout_s * 1000)):
+            if descriptor in ready:
+                return True
+            if not os.read(more_time, 1):  # closed: no more time
+                poll.unregister(more_time)
+        return False
     finally:
         os.close(descriptor)
 
 
-def _be_the_child(job: Job, index: int, out: Path, result: Path, messages: Path) -> None:
+def _be_the_child(job: Job, index: int, out: Path, result: Path, messages: Path, more_time: int) -> None:
     os.environ["AMDKERNEL_EMULATOR_REPORT"] = str(out / f"case-{index}.dispatches.jsonl")
     descriptor = os.open(messages, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     code = 1
+
+    def save(report: CaseReport) -> None:
+        result.with_suffix(".new").write_text(json.dumps(asdict(report)))
+        result.with_suffix(".new").replace(result)
+
+    def grant() -> None:
+        os.write(more_time, b".")
+
     try:
-        result.write_text(json.dumps(asdict(run_case(job, index, out))))
+        save(run_case(job, index, out, save=save, more_time=grant))
         code = 0
     finally:  # the child never returns into the parent's loop
         if code:

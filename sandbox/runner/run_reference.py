@@ -33,17 +33,17 @@ def line_in_reference(error: BaseException) -> int | None:
     return lines[-1] if lines else None
 
 
-def load() -> Callable[..., Any]:
-    """The function `reference` of reference.py."""
+def load(name: str) -> Callable[..., Any]:
+    """The function of that name in reference.py."""
     spec = importlib.util.spec_from_file_location("reference", _FILE)
     if spec is None or spec.loader is None:
         raise Unusable("reference.py cannot be loaded")
     module = importlib.util.module_from_spec(spec)
     sys.modules["reference"] = module
     spec.loader.exec_module(module)
-    function: Callable[..., Any] = module.reference
+    function: Callable[..., Any] = getattr(module, name)
     if not callable(function):
-        raise Unusable("`reference` is not a function")
+        raise Unusable(f"`{name}` is not a function")
     return function
 
 
@@ -75,7 +75,7 @@ def as_array(name: str, value: Any) -> np.ndarray[Any, np.dtype[Any]]:
 
 def run(job: dict[str, Any], out: Path, answer: dict[str, Any]) -> None:
     """Call the reference on every input; `answer` says how far it came."""
-    function = load()
+    function = load("reference")
     for number, call in enumerate(job["calls"]):
         answer["call"] = number
         arrays = {name: np.load(f"{number}/{name}.npy", allow_pickle=False) for name in call["arrays"]}
@@ -92,29 +92,34 @@ def run(job: dict[str, Any], out: Path, answer: dict[str, Any]) -> None:
             np.save(folder / f"{name}.npy", as_array(name, value), allow_pickle=False)
 
 
-def main() -> None:
-    """One job, one answer."""
+def printable(text: str) -> str:
+    """With lone surrogates spelt out: the reader refuses them."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def answer_job(work: Callable[[dict[str, Any], Path, dict[str, Any]], None]) -> None:
+    """Do the work of one job and leave its answer."""
     out = Path(os.environ["OUT"])
     answer: dict[str, Any] = {"error": None, "call": None, "seconds": []}
     sys.stdout = sys.stderr  # a print in reference.py is for its author
     try:
-        run(json.loads(Path("job.json").read_text()), out, answer)
+        work(json.loads(Path("job.json").read_text()), out, answer)
     except Unusable as error:
-        answer["error"] = {"kind": "result", "message": str(error)[:500], "line": None}
+        answer["error"] = {"kind": "result", "message": printable(str(error))[:500], "line": None}
     except ModuleNotFoundError as error:
         answer["error"] = {
             "kind": "module",
-            "message": (error.name or str(error))[:500],
+            "message": printable(error.name or str(error))[:500],
             "line": line_in_reference(error),
         }
     except BaseException as error:  # the user's code may raise anything, SystemExit included
         answer["error"] = {
             "kind": "exception",
-            "message": f"{type(error).__name__}: {error}"[:500],
+            "message": printable(f"{type(error).__name__}: {error}")[:500],
             "line": line_in_reference(error),
         }
     (out / "answer.json").write_text(json.dumps(answer))
 
 
 if __name__ == "__main__":
-    main()
+    answer_job(run)
