@@ -6,7 +6,7 @@ all of this holds; each condition keeps a right kernel out:
 
 * The mean is above `max_bias` (0.3), in steps for floats of 1 and 2 bytes and for integers with `steps`: their sums run
   in f32, so they have a far smaller bias of their own. f32 and f64 results carry the bias of fast-math functions and of
-  long sums: their mean is taken in tolerances, 0.3 of which are 50 roundings.
+  long sums: their mean is taken in tolerances; 0.3 of a tolerance is 50 roundings.
 * The mean is above 6 standard errors over at least 32 rows. Elements of a row share the error of their row's sum or
   maximum, so rows are what is independent; a flat output is cut into 32 blocks.
 * For narrow types the distance from the *rounded* reference has the same mean and sign. References whose values all lie

@@ -5,33 +5,39 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.checking.case_plans import CasePlan, plan_cases
+from amdkernel_mcp.checking.drawn_cases import draw_cases
+from amdkernel_mcp.checking.generate import make_calls
+from amdkernel_mcp.checking.judge_report import judge_report
 from amdkernel_mcp.checking.options import CheckOptions
+from amdkernel_mcp.checking.reference import expected_outputs
+from amdkernel_mcp.checking.scope import gaps_of, scope_of
+from amdkernel_mcp.checking.seeds import SeedKey, fresh_key, read_key
+from amdkernel_mcp.checking.summary import summarise
+from amdkernel_mcp.compiler.communication import communicates
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import TargetError
+from amdkernel_mcp.execution.cancellation import carried
+from amdkernel_mcp.execution.runner.job import run_job
+from amdkernel_mcp.launch.bind import BoundPlan, bind
+from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 from amdkernel_mcp.launch.plan import LaunchPlan
 from amdkernel_mcp.problems.problem import Case, Problem
-from amdkernel_mcp.results.kernels import CaseResult, CheckResult, CheckScope, CompileResult, Finding
+from amdkernel_mcp.results.kernels import CheckResult, CheckScope, CompileResult, Finding, SeedReveal
+from amdkernel_mcp.runner_protocol.job import RunnerJob
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.checking.judge import RunJudgement
-    from amdkernel_mcp.checking.reference import Array, Call, Expected
+    from amdkernel_mcp.checking.reference import Expected
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.execution.sandbox import Sandbox
-    from amdkernel_mcp.findings.faults import Layout
     from amdkernel_mcp.hardware.target import Target
-    from amdkernel_mcp.launch.bind import BoundPlan
-    from amdkernel_mcp.runner_protocol.job import RunCase
     from amdkernel_mcp.runner_protocol.report import RunnerReport
 
 DEFAULT = CheckOptions()
-# A check for races takes about ten times as long as the run. The smallest case may take longer than the others.
-CLOSE_LOOK_WITHIN_S = 0.3
-SMALLEST_WITHIN_S = 1.0
 _MOST_FINDINGS = 8
-_MOST_NOTES = 4
 
 
 def silent(_: str) -> None:
@@ -46,11 +52,13 @@ def check(
     plan: LaunchPlan,
     target: Target,
     options: CheckOptions = DEFAULT,
+    key: SeedKey | None = None,
     cache_dir: Path | None = None,
     on_progress: Callable[[str], None] = silent,
 ) -> CheckResult:
     """Whether the kernel computes what the problem asks: every case, every seed; the first seed several times.
 
+    `key`: what seeds and shapes are drawn from, unless the options name others; None: a fresh one.
     Raises ProblemFileError when the reference cannot be used; SandboxError, TargetError. A bad kernel is a verdict.
     """
     began = time.monotonic()
@@ -58,31 +66,53 @@ def check(
         return invalid(plan.mistakes, target=target.name)
     if not compiled.result.ok or compiled.code_object is None:
         return invalid_from_compile(compiled.result, target=target.name)
-    bound = _bind(plan, problem, compiled.code_object, target.arch)
-    refused = next((each.finding for each in bound if each.finding), None)
+    key = read_key(options.seed_key) if options.seed_key else key or fresh_key()
+    seeds = key.seeds(options.seed_count) if options.seeds is None else options.seeds
+    bound = _bind(plan, problem, (*problem.cases, *draw_cases(problem, key)), compiled.code_object, target.arch)
+    refused = next((each.finding for _, each in bound if each.finding), None)
     if refused:
         return invalid([refused], target=target.name)
-    on_progress(f"running {len(problem.cases)} cases with {len(options.seeds)} seeds on {target.name}")
-    calls = _calls(problem, options.seeds)
-    runs = _run_cases(problem, calls, bound, options)
-    report, expected = _run_both(
-        sandbox, target, compiled.code_object, problem, calls, runs, cache_dir, options.case_timeout_s, on_progress
+    on_progress(f"running {counted(len(bound), 'case')} with {counted(len(seeds), 'seed')} on {target.name}")
+    if options.seeds is None:
+        on_progress(f"the seeds are fixed by sha256:{key.commitment}")
+    calls = make_calls(sandbox, problem, [(case, seed, n) for case, _ in bound for n, seed in enumerate(seeds)])
+    plans = plan_cases(problem, bound, calls, options, shares=communicates(compiled.disassembly))
+    cases, layout_seed = tuple(each.run for each in plans), key.derive("layout")
+    job = RunnerJob(
+        target.arch,
+        compiled.code_object,
+        cases,
+        "check",
+        options.case_timeout_s,
+        layout_seed,
+        options.case_instructions,
     )
-    judged = judge_calls(problem, plan, compiled, calls, report, expected.outputs)
-    result = _summarise(problem, calls, judged, expected.outputs)
-    evidence = "emulated" if target.kind == "emulator" else "measured"
-    return result.model_copy(
-        update={
-            "target": target.name,
-            "coverage": _scope(calls, report, runs) if target.kind == "emulator" else None,
-            "isolation": sandbox.isolation,
-            "evidence": evidence,
-            "seconds": round(time.monotonic() - began, 3),
-            "code_object": compiled.result.code_object,
-            "diagnostics": compiled.result.diagnostics,
-            "not_cached": _not_cached(compiled, expected),
-        }
-    )
+    report, expected = _run_both(sandbox, target, problem, job, plans, cache_dir, on_progress)
+    judged = judge_report(problem, plan, compiled, plans, report, expected.outputs)
+    result = summarise(problem, judged, expected.outputs, seeds=len(seeds))
+    scope = None
+    if target.kind == "emulator":
+        scope, gaps = _scope(plans, report)
+        if gaps and result.verdict == "correct":
+            result = result.model_copy(update={"reason": f"{result.reason}; {gaps}"})
+    update: dict[str, object] = {
+        "target": target.name,
+        "coverage": scope,
+        "isolation": sandbox.isolation,
+        "evidence": "emulated" if target.kind == "emulator" else "measured",
+        "seconds": round(time.monotonic() - began, 3),
+        "code_object": compiled.result.code_object,
+        "diagnostics": compiled.result.diagnostics,
+        "not_cached": _not_cached(compiled, expected),
+    }
+    return result.model_copy(update=update | (_reveal(result, key, len(seeds)) if options.seeds is None else {}))
+
+
+def _reveal(result: CheckResult, key: SeedKey, count: int) -> dict[str, object]:
+    """What the answer says about the key, now that the kernel has run."""
+    seeds = SeedReveal(commitment=key.commitment, key=key.hex, count=count, replayed=key.replayed)
+    warning = "; the inputs are those of a replayed key, so they were known before" if key.replayed else ""
+    return {"seeds": seeds, "reason": result.reason + warning}
 
 
 def _not_cached(compiled: Compiled, expected: Expected) -> list[str]:
@@ -124,80 +154,26 @@ def _is_lds(message: str) -> bool:
     return "local memory" in message and "exceeds limit" in message
 
 
-def _bind(plan: LaunchPlan, problem: Problem, code_object: bytes, arch: str) -> list[BoundPlan]:
-    from amdkernel_mcp.launch.bind import bind
-    from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
-
+def _bind(
+    plan: LaunchPlan, problem: Problem, cases: Sequence[Case], code_object: bytes, arch: str
+) -> list[tuple[Case, BoundPlan]]:
     kernels = kernel_symbols(code_object)
-    return [bind(plan, problem, case, kernels=kernels, arch=arch) for case in problem.cases]
-
-
-def _calls(problem: Problem, seeds: Sequence[int]) -> list[Call]:
-    from amdkernel_mcp.checking.inputs import make_inputs
-    from amdkernel_mcp.checking.reference import Call
-
-    return [Call(case, seed, make_inputs(problem, case, seed=seed)) for case in problem.cases for seed in seeds]
-
-
-def _run_cases(
-    problem: Problem, calls: Sequence[Call], bound: Sequence[BoundPlan], options: CheckOptions
-) -> tuple[RunCase, ...]:
-    from amdkernel_mcp.launch.runner_case import runner_case
-
-    plans = {id(case): each for case, each in zip(problem.cases, bound, strict=True)}
-    first_seed = calls[0].seed
-    runs = [
-        runner_case(
-            problem,
-            call.case,
-            call.inputs,
-            plans[id(call.case)],
-            repeats=options.repeats if call.seed == first_seed else 1,
-        )
-        for call in calls
-    ]
-    smallest = min(runs, key=lambda run: sum(buffer.bytes for buffer in run.buffers))
-    return tuple(
-        replace(
-            run,
-            emulator_options=_emulator_options(run.repeats, options.order),
-            close_look_within_s=SMALLEST_WITHIN_S if run is smallest or options.patient else CLOSE_LOOK_WITHIN_S,
-        )
-        for run in runs
-    )
-
-
-def _emulator_options(repeats: int, order: int | None) -> tuple[str, ...]:
-    """The first repeat is plain, the second checks for races, each of the others runs in its own order.
-
-    The first of the others checks for races as well: in the plain order a wave may see a flag so late that everything
-    looks ordered. With one `order` to replay, the second and the third repeat run in it.
-    """
-    seeds = range(1, repeats - 1) if order is None else (order,)
-    looks = (f"races={int(n == seeds[0] and order is None)},schedule_seed={n}" for n in seeds)
-    close = (f"races=1,schedule_seed={order or 0}", *looks)
-    return ("races=0,schedule_seed=0", *close[: repeats - 1])
+    return [(case, bind(plan, problem, case, kernels=kernels, arch=arch)) for case in cases]
 
 
 def _run_both(
     sandbox: Sandbox,
     target: Target,
-    code_object: bytes,
     problem: Problem,
-    calls: Sequence[Call],
-    runs: tuple[RunCase, ...],
+    job: RunnerJob,
+    plans: Sequence[CasePlan],
     cache_dir: Path | None,
-    case_timeout_s: float,
     on_progress: Callable[[str], None],
 ) -> tuple[RunnerReport, Expected]:
     """The launches and the reference at the same time, in two separate sandboxes."""
-    from amdkernel_mcp.checking.reference import expected_outputs
-    from amdkernel_mcp.execution.runner.job import run_job
-    from amdkernel_mcp.runner_protocol.job import RunnerJob
-
-    job = RunnerJob(target.arch, code_object, runs, "check", case_timeout_s)
+    calls = [call for each in plans for call in each.calls]
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="reference") as pool:
-        reference = pool.submit(expected_outputs, sandbox, problem, calls, cache_dir=cache_dir)
+        reference = pool.submit(carried(expected_outputs), sandbox, problem, calls, cache_dir=cache_dir)
         try:
             report = run_job(sandbox, target, job, on_progress=on_progress)
         finally:
@@ -207,102 +183,8 @@ def _run_both(
     return report, expected
 
 
-def judge_calls(
-    problem: Problem,
-    plan: LaunchPlan,
-    compiled: Compiled,
-    calls: Sequence[Call],
-    report: RunnerReport,
-    expected: Sequence[dict[str, Array]],
-) -> list[RunJudgement]:
-    """One judgement for each call, in order."""
-    from amdkernel_mcp.checking.judge import judge_run
-
-    arch, lines = compiled.result.arch, compiled.lines
-    return [
-        judge_run(problem, call.case, ran, outputs, arch=arch, lines=lines, layouts=_layouts(problem, plan, call.case))
-        for call, ran, outputs in zip(calls, report.cases, expected, strict=True)
-    ]
-
-
-def _layouts(problem: Problem, plan: LaunchPlan, case: Case) -> dict[str, Layout]:
-    from amdkernel_mcp.findings.faults import Layout
-
-    layouts = {argument.name: Layout(argument.dtype.bytes, case.shape_of(argument)) for argument in problem.arrays}
-    values = {**plan.constants(), **case.values}
-    for space in plan.workspaces:
-        layouts[space.name] = Layout(space.dtype.bytes, tuple(dimension.value(values) for dimension in space.shape))
-    return layouts
-
-
-def _summarise(
-    problem: Problem, calls: Sequence[Call], judged: Sequence[RunJudgement], expected: Sequence[dict[str, Array]]
-) -> CheckResult:
-    from amdkernel_mcp.checking.judge import SEVERITY, judge_case
-
-    cases = [
-        judge_case(case, [run for call, run in zip(calls, judged, strict=True) if call.case is case])
-        for case in problem.cases
-    ]
-    worst = max(cases, key=lambda case: SEVERITY.index(case.verdict))
-    findings = _distinct(calls, judged)
-    reason = f"case {worst.case}: {worst.reason}"
-    if worst.verdict == "correct":
-        reason = _praise(cases, calls)
-        if suspicion := _suspicion(expected):
-            findings.append(suspicion)
-            reason += f"; but {suspicion.message}"
-    notes = list(dict.fromkeys(note for run in judged for note in run.notes))
-    return CheckResult(
-        verdict=worst.verdict, reason=reason, cases=cases, findings=findings[:_MOST_FINDINGS], notes=notes[:_MOST_NOTES]
-    )
-
-
-def _scope(calls: Sequence[Call], report: RunnerReport, runs: Sequence[RunCase]) -> CheckScope:
-    from amdkernel_mcp.checking.scope import scope_of
-
-    chosen = [k for k, call in enumerate(calls) if call.seed == calls[0].seed]
-    return scope_of(
-        [calls[k].case.name for k in chosen],
-        [report.cases[k] for k in chosen],
-        [runs[k].close_look_within_s for k in chosen],
-    )
-
-
-def _praise(cases: Sequence[CaseResult], calls: Sequence[Call]) -> str:
-    held_out = sum(case.held_out for case in cases)
-    hidden = f" ({held_out} held out)" if held_out else ""
-    error = max((case.max_rel_err or 0.0 for case in cases), default=0.0)
-    seeds = len({call.seed for call in calls})
-    return f"all {len(cases)} cases{hidden} are correct with {seeds} seeds each; largest relative error {error:.2g}"
-
-
-def _distinct(calls: Sequence[Call], judged: Sequence[RunJudgement]) -> list[Finding]:
-    """One finding for each kind and line: the first, which is of the first case that has it.
-
-    The first seed of a case has several runs and explains wrong values best; findings of other seeds about values are
-    used only where the first seed has none.
-    """
-    about_values = ("wrong_result", "nan_or_inf", "not_written")
-    first: dict[tuple[str, int | None], Finding] = {}
-    pairs = list(zip(calls, judged, strict=True))
-    explained = {id(call.case) for call, run in pairs if call.seed == calls[0].seed and run.findings}
-    for call, run in pairs:
-        for finding in run.findings:
-            if finding.kind in about_values and call.seed != calls[0].seed and id(call.case) in explained:
-                continue
-            first.setdefault((finding.kind, finding.line), finding)
-    return list(first.values())
-
-
-def _suspicion(expected: Sequence[dict[str, Array]]) -> Finding | None:
-    """A finding when one constant would pass every case of an output: such a problem proves nothing."""
-    import numpy as np
-
-    for name in expected[0]:
-        values = [outputs[name] for outputs in expected]
-        first = values[0].flat[0]
-        if sum(value.size for value in values) > len(values) and all(np.all(value == first) for value in values):
-            message = f"the reference expects {first} everywhere in {name}, so a constant would pass"
-            return Finding(kind="suspicious", message=message)
-    return None
+def _scope(plans: Sequence[CasePlan], report: RunnerReport) -> tuple[CheckScope, str]:
+    """The scope, and what the sentence of the verdict says about it: what was not covered."""
+    names = [each.case.name for each in plans]
+    orders = any(each.run.repeats > 2 for each in plans)
+    return scope_of(names, report.cases), gaps_of(names, report.cases, orders=orders)

@@ -1,15 +1,16 @@
-"""The input arrays of a case, the same for the same seed on every machine.
+"""The input arrays of a case, the same for the same seed and variant on every machine.
 
-`normal` without parameters has a second distribution: of three seeds one (2, 5, 8, …) is shifted by -3, so that
-kernels which start a maximum at 0 are found out.
+The seeds of a case run through the variants, so that each is met for certain: two plain ones, one in which `normal`
+without parameters is shifted by -3 (kernels which start a maximum at 0 are found out), one with spikes (kernels which
+leave out elements are), and one whose extremes are at its ends.
 """
 
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
-from amdkernel_mcp.expressions import Expression
 from amdkernel_mcp.problems.problem import Argument, Case, Problem
 
 if TYPE_CHECKING:
@@ -17,46 +18,57 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
+Variant = Literal["plain", "shifted", "spiked", "ends"]
+VARIANTS: tuple[Variant, ...] = ("plain", "plain", "shifted", "spiked", "ends")
 _SHIFT = -3.0
 
 
-def make_inputs(problem: Problem, case: Case, *, seed: int) -> dict[str, Array]:
-    """Every `in` and `inout` array of `case`, in its dtype."""
-    return {argument.name: _fill(argument, case, seed) for argument in problem.inputs}
+def variant_of(turn: int) -> Variant:
+    """The variant of the seed with this number among those of its case."""
+    return VARIANTS[turn % len(VARIANTS)]
 
 
-def _fill(argument: Argument, case: Case, seed: int) -> Array:
+def make_inputs(
+    problem: Problem,
+    case: Case,
+    *,
+    seed: int,
+    turn: int = 0,
+    generated: Mapping[str, Array] | None = None,
+) -> dict[str, Array]:
+    """Every `in` and `inout` array of `case`, in its dtype; `generated` are those that the problem's `generate` made.
+
+    `turn`: the number of the seed among those of its case; it chooses the variant.
+    """
+    variant = variant_of(turn)
+    made = generated or {}
+    return {
+        argument.name: made[argument.name] if argument.name in made else _fill(argument, case, seed, variant)
+        for argument in problem.inputs
+    }
+
+
+def _fill(argument: Argument, case: Case, seed: int, variant: Variant) -> Array:
     import numpy as np
+
+    from amdkernel_mcp.checking.distributions import bounds, draw
+    from amdkernel_mcp.checking.spikes import SPIKED, add_spikes, set_ends
 
     shape, init, dtype = case.shape_of(argument), argument.init, argument.dtype
     if init is None:
         raise ValueError(f"{argument.name} is not an input")  # problem_file.py gives every input an init
     # a stream for each array: adding an argument leaves the data of the others alone
     random = np.random.Generator(np.random.PCG64([seed, zlib.crc32(argument.name.encode())]))
-    low, high = _bound(init.low, case, 0.0), _bound(init.high, case, 1.0)
-    data: Array
-    if init.kind == "normal":
-        shift = _SHIFT if init.text.strip() == "normal" and seed % 3 == 2 else 0.0
-        data = random.standard_normal(shape) * high + low + shift
-    elif init.kind == "uniform":
-        data = random.random(shape) * (high - low) + low
-    elif init.kind == "integers":
-        kind = np.uint64 if dtype.name == "u64" else np.int64
-        data = random.integers(int(low), int(high), size=shape, dtype=kind)
-    elif init.kind == "arange":
-        again = np.uint64(min(dtype.counts_to, 1 << 63))
-        data = (np.arange(np.prod(shape), dtype=np.uint64) % again).reshape(shape)
-    else:
-        data = np.full(shape, 1 if init.kind == "ones" else 0)
-    if dtype.kind == "float":
+    data = draw(init, case, shape, dtype, random)
+    if variant == "shifted" and init.text.strip() == "normal":
+        data = -np.abs(data + _SHIFT)  # none is positive, not even one of many
+    if variant == "spiked" and init.kind in SPIKED:
+        data = add_spikes(data, init, *bounds(init, case), random)
+    if variant == "ends" and init.kind in SPIKED:
+        data = set_ends(data, init, *bounds(init, case))
+    if dtype.kind == "float" and init.kind != "infs":
         data = np.clip(data, dtype.smallest, dtype.largest)  # fp8 has no infinity to round to
     return np.ascontiguousarray(data.astype(dtype.numpy))
-
-
-def _bound(bound: Expression | float | None, case: Case, default: float) -> float:
-    if isinstance(bound, Expression):
-        return bound.value(case.values)
-    return default if bound is None else bound
 
 
 def in_reference_form(array: Array, argument: Argument) -> Array:

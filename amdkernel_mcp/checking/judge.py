@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from amdkernel_mcp.checking.bias import Bias, find_bias
+from amdkernel_mcp.checking.partial_work import loads_left_out, stores_left_out
 from amdkernel_mcp.checking.tolerance import MAX_BIAS, Comparison, Tolerance, compare
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.findings.faults import Layout, Lines, explain_stop
 from amdkernel_mcp.findings.mistakes import explain_mistakes
 from amdkernel_mcp.problems.problem import Argument, Case, OutputTolerance, Problem
@@ -25,13 +27,13 @@ if TYPE_CHECKING:
 POISON = (0xFF, 0x3F)
 _ROUNDING = "floating-point sums round differently in another order, which is not a mistake"
 SEVERITY: tuple[CheckVerdict, ...] = (
-    "correct", "not_measured", "not_emulated", "incorrect", "timeout", "crashed", "invalid",
+    "correct", "not_measured", "not_emulated", "incorrect", "timeout", "deadlock", "crashed", "invalid",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class RunJudgement:
-    """One seed of one case."""
+    """One seed of one case. `inputs`: which ones, where they are not the first."""
 
     verdict: CheckVerdict
     reason: str
@@ -41,6 +43,18 @@ class RunJudgement:
     violations: int | None = None
     worst: Worst | None = None
     notes: tuple[str, ...] = ()
+    inputs: str = ""
+
+    @property
+    def gravity(self) -> tuple[int, bool, bool, int]:
+        """How bad it is: of two wrong runs, the one with a cause says more than the one with wrong values."""
+        cause = any(_breaks(finding) for finding in self.findings)
+        return SEVERITY.index(self.verdict), _remembers(self), cause, self.violations or 0
+
+
+def worst_of(runs: Sequence[RunJudgement]) -> RunJudgement:
+    """The run that decides about its case; the reason and the first findings are its own."""
+    return max(runs, key=lambda run: run.gravity)
 
 
 def tolerance_of(problem: Problem, argument: Argument) -> Tolerance:
@@ -74,21 +88,32 @@ def judge_run(
     arch: str,
     lines: Lines | None,
     layouts: Mapping[str, Layout],
+    returned: Mapping[str, bytes] | None = None,
 ) -> RunJudgement:
-    """Judge one run on `arch` (one seed, all its repeats) against the expected outputs."""
+    """Judge one run on `arch` (one seed, all its repeats) against the expected outputs.
+
+    `returned`: the outputs of one more run with the same inputs, in the same process after launches with others.
+    """
     stop = explain_stop(report, arch=arch, lines=lines, layouts=layouts)
     mistakes = explain_mistakes(report, lines=lines, layouts=layouts)
     findings = [*_guard_findings(report, layouts), *_input_findings(report, mistakes)]
     if stop:
         return RunJudgement(stop.verdict, _with_line(stop.finding), (stop.finding, *mistakes, *findings))
-    judged = [_judge_output(problem, case, argument, report, expected[argument.name]) for argument in problem.outputs]
+    judged = [
+        _judge_output(problem, case, argument, report, expected[argument.name], (returned or {}).get(argument.name))
+        for argument in problem.outputs
+    ]
     findings = [*mistakes, *(finding for output in judged for finding in output.findings), *findings]
+    told = any(finding.kind == "not_written" for finding in findings)
+    left_out = [] if told else stores_left_out(report, layouts)
+    findings += left_out
     worst = max(judged, key=lambda output: (output.worst is not None, output.comparison.max_rel_err or 0.0))
     wrong = [output for output in judged if output.sentence]
     cause = next((_with_line(finding) for finding in [*mistakes, *findings] if _breaks(finding)), "")
     sentences = [output.sentence for output in wrong]
-    reason = "; ".join(([cause] if mistakes or not wrong else []) + sentences)
+    reason = "; ".join(([cause] if mistakes or left_out or not wrong else []) + sentences)
     bad = bool(wrong) or any(_breaks(finding) for finding in findings)
+    findings += [] if bad else loads_left_out(report, layouts)
     return RunJudgement(
         verdict="incorrect" if bad else "correct",
         reason=reason,
@@ -103,16 +128,18 @@ def judge_run(
 
 def judge_case(case: Case, runs: Sequence[RunJudgement]) -> CaseResult:
     """The case's verdict: that of its worst seed."""
-    worst = max(runs, key=lambda run: (SEVERITY.index(run.verdict), run.violations or 0))
-    counted = [run.violations for run in runs if run.violations is not None]
+    worst = worst_of(runs)
+    known = [run.violations for run in runs if run.violations is not None]
+    reason = worst.reason or "all elements are within the tolerance"
     return CaseResult(
         case=case.name,
         held_out=case.held_out,
+        drawn=case.drawn,
         verdict=worst.verdict,
-        reason=worst.reason or "all elements are within the tolerance",
+        reason=f"{worst.inputs}: {reason}" if worst.inputs and worst.reason else reason,
         max_abs_err=_largest(run.max_abs_err for run in runs),
         max_rel_err=_largest(run.max_rel_err for run in runs),
-        violations=max(counted, default=None),
+        violations=max(known, default=None),
         worst=worst.worst,
     )
 
@@ -121,10 +148,15 @@ def _largest(values: Any) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
+def _remembers(run: RunJudgement) -> bool:
+    return any(finding.kind == "state_between_launches" for finding in run.findings)
+
+
 def _breaks(finding: Finding) -> bool:
     """Whether a finding alone makes a kernel incorrect, even with correct outputs."""
     return finding.kind in (
-        "out_of_bounds", "input_modified", "not_written", "race", "uninitialised_read", "misaligned", "use_after_free"
+        "out_of_bounds", "input_modified", "not_written", "race", "uninitialised_read", "misaligned", "use_after_free",
+        "missing_wait", "state_between_launches",
     )  # fmt: skip
 
 
@@ -144,30 +176,31 @@ class _Output:
     note: str = ""
 
 
-def _judge_output(problem: Problem, case: Case, argument: Argument, report: CaseReport, expected: Array) -> _Output:
+def _judge_output(
+    problem: Problem, case: Case, argument: Argument, report: CaseReport, expected: Array, returned: bytes | None
+) -> _Output:
     shape, dtype = case.shape_of(argument), argument.dtype
     repeats = [np.frombuffer(outputs[argument.name], dtype.numpy).reshape(shape) for outputs in report.outputs]
+    runs = repeats if returned is None else [*repeats, np.frombuffer(returned, dtype.numpy).reshape(shape)]
     poisoned = argument.role == "out"
     tolerance = tolerance_of(problem, argument)
-    different = [0] + [n for n in range(1, len(repeats)) if repeats[n].tobytes() != repeats[0].tobytes()]
-    compared = {n: compare(repeats[n], expected, dtype=dtype, tolerance=tolerance) for n in different}
-    number = max(
-        compared, key=lambda n: (not compared[n].forgiven and compared[n].violations > 0, compared[n].violations)
-    )
-    comparison, got = compared[number], repeats[number]
+    different = [0] + [n for n in range(1, len(runs)) if runs[n].tobytes() != runs[0].tobytes()]
+    compared = {n: compare(runs[n], expected, dtype=dtype, tolerance=tolerance) for n in different}
+    number = max(compared, key=lambda n: (_fails(compared[n]), compared[n].violations))
+    comparison, got = compared[number], runs[number]
     unwritten = _never_written(repeats) & comparison.wrong if poisoned else np.zeros(shape, bool)
+    last = compared.get(len(repeats))
+    if last is not None and last.worst is not None and _fails(last) and not _fails(compared[0]):
+        return _remembering(argument, last, runs[-1], expected)
     findings = _repeat_findings(argument, repeats, orders_of(report), poisoned=poisoned)
     if comparison.worst is None or (comparison.forgiven and not unwritten.any()):
-        biases = (find_bias(repeats[n], expected, dtype=dtype, tolerance=tolerance) for n in different)
+        biases = (find_bias(runs[n], expected, dtype=dtype, tolerance=tolerance) for n in different)
         bias = next((found for found in biases if found), None)
         return _within_tolerance(argument, comparison, findings, bias, tolerance)
     worst = comparison.worst
-    element = Worst(
-        argument=argument.name,
-        index=list(worst),
-        got="never written" if unwritten[worst] else _plain(got[worst]),
-        expected=_plain(expected[worst]),
-    )
+    element = _element(argument, worst, got, expected)
+    if unwritten[worst]:
+        element = element.model_copy(update={"got": "never written"})
     sentence = _sentence(argument, comparison, element, int(np.count_nonzero(unwritten)))
     return _Output(comparison, element, sentence, (*_value_findings(argument, comparison, got, unwritten), *findings))
 
@@ -182,8 +215,9 @@ def _within_tolerance(
     """The output whose elements are right one by one, or are forgiven."""
     notes = []
     if comparison.violations:
-        count = f"{comparison.violations} of {comparison.elements} elements of {argument.name}"
-        notes.append(f"{count} are outside the tolerance, which matched_ratio allows: {comparison.rule}")
+        count = f"{comparison.violations} of {_elements(comparison.elements)} of {argument.name}"
+        are = "is" if comparison.violations == 1 else "are"
+        notes.append(f"{count} {are} outside the tolerance, which matched_ratio allows: {comparison.rule}")
     if bias:
         message = _bias_sentence(argument, bias, tolerance)
         return _Output(comparison, None, message, (Finding(kind="wrong_result", message=message), *findings))
@@ -201,17 +235,18 @@ def _bias_sentence(argument: Argument, bias: Bias, tolerance: Tolerance) -> str:
         direction = "too low" if bias.mean < 0 else "too high"
     cause = "truncation instead of rounding to nearest, or a missing term" if bias.in_steps else "a missing term"
     return (
-        f"{argument.name} is biased: each error is within the tolerance, but over {bias.elements} elements they average"
-        f" {abs(bias.mean):.2g} {unit} {direction}, more than {tolerance.max_bias:g}; look for {cause}"
+        f"{argument.name} is biased: each error is within the tolerance, but over {_elements(bias.elements)} they"
+        f" average {abs(bias.mean):.2g} {unit} {direction}, more than {tolerance.max_bias:g}; look for {cause}"
     )
 
 
 def _sentence(argument: Argument, comparison: Comparison, worst: Worst, unwritten: int) -> str:
-    count = f"{comparison.violations} of {comparison.elements} elements of {argument.name}"
+    count = f"{comparison.violations} of {_elements(comparison.elements)} of {argument.name}"
+    one = comparison.violations == 1
     if unwritten == comparison.violations:
-        return f"{count} were never written; the first is {_at(argument, comparison.first)}"
-    left = f" ({unwritten} of them were never written)" if unwritten else ""
-    text = f"{count} are wrong{left}; worst {_at(argument, worst.index)} is {_said(worst.got)}"
+        return f"{count} {'was' if one else 'were'} never written; the first is {_at(argument, comparison.first)}"
+    left = f" ({unwritten} of them {'was' if unwritten == 1 else 'were'} never written)" if unwritten else ""
+    text = f"{count} {'is' if one else 'are'} wrong{left}; worst {_at(argument, worst.index)} is {_said(worst.got)}"
     text += f", expected {_said(worst.expected)}"
     return text if comparison.first == tuple(worst.index) else f"{text}; first {_at(argument, comparison.first)}"
 
@@ -221,7 +256,7 @@ def _at(argument: Argument, index: Sequence[int] | None) -> str:
 
 
 def _elements(count: int) -> str:
-    return f"{count} element{'s' * (count != 1)}"
+    return counted(count, "element")
 
 
 def _said(value: float | int | str | None) -> str:
@@ -254,7 +289,7 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
     if unwritten.any():
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(unwritten)), unwritten.shape))
         count = int(np.count_nonzero(unwritten))
-        message = f"{_at(argument, first)} was never written; {count} of {unwritten.size} elements in all"
+        message = f"{_at(argument, first)} was never written; {count} of {_elements(unwritten.size)} in all"
         findings.append(Finding(kind="not_written", message=message))
     rest = comparison.wrong & ~unwritten
     if argument.dtype.kind == "float":
@@ -268,7 +303,8 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
     if rest.any():
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(rest)), rest.shape))
         count = int(np.count_nonzero(rest))
-        message = f"{count} of {rest.size} elements of {argument.name} are outside the tolerance"
+        are = "is" if count == 1 else "are"
+        message = f"{count} of {_elements(rest.size)} of {argument.name} {are} outside the tolerance"
         message += f", first {_at(argument, first)}; {comparison.rule}"
         findings.append(Finding(kind="wrong_result", message=message))
     return findings
@@ -296,7 +332,8 @@ def _repeat_findings(
             message = (
                 f"the result depends on the order of waves and workgroups: {_at(argument, differ)} is {one}"
                 f" and {other},"
-                f" {_elements(count)} in all: look for a race, or for atomics on floating-point numbers"
+                f" {_elements(count)} in all: look for a race, for atomics on floating-point numbers,"
+                " or for a clock that decides"
             )
             if orders[n]:
                 message += f"; replay that order with --order {orders[n]}"
@@ -336,6 +373,23 @@ def _differing(a: Array, b: Array, *, apart_from: Mask | None = None) -> tuple[i
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape)) if mask.any() else None
 
 
+def _remembering(argument: Argument, last: Comparison, got: Array, expected: Array) -> _Output:
+    """An output that is right where its inputs run first, and wrong after launches with others."""
+    assert last.worst is not None
+    wrong = _element(argument, last.worst, got, expected)
+    message = (
+        f"the kernel remembers an earlier launch, or a clock decides: {argument.name} is right when its inputs run"
+        f" first, and wrong when they run again after others: {_at(argument, wrong.index)} is {_said(wrong.got)},"
+        f" expected {_said(wrong.expected)}; look for a `__device__` variable that keeps its value between launches,"
+        " or for a branch on a clock or on where a wave runs"
+    )
+    return _Output(last, wrong, message, (Finding(kind="state_between_launches", message=message),))
+
+
+def _element(argument: Argument, index: tuple[int, ...], got: Array, expected: Array) -> Worst:
+    return Worst(argument=argument.name, index=list(index), got=_plain(got[index]), expected=_plain(expected[index]))
+
+
 # ---- around the outputs ----
 
 
@@ -348,7 +402,10 @@ def _guard_findings(report: CaseReport, layouts: Mapping[str, Layout]) -> list[F
         if side == "before":
             where = f"{_elements(-damage.offset // size)} before its start"
         findings.append(
-            Finding(kind="out_of_bounds", message=f"writes outside {name}: {damage.bytes} bytes, the first {where}")
+            Finding(
+                kind="out_of_bounds",
+                message=f"writes outside {name}: {counted(damage.bytes, 'byte')}, the first {where}",
+            )
         )
     return findings
 
@@ -358,5 +415,6 @@ def _input_findings(report: CaseReport, mistakes: Sequence[Finding]) -> list[Fin
     if any(finding.kind == "input_modified" for finding in mistakes):
         return []
     return [
-        Finding(kind="input_modified", message=f"changed the input array {name}") for name in report.inputs_modified
+        Finding(kind="input_modified", message=f"changed the input array {name}")
+        for name in dict.fromkeys(changed.buffer for changed in report.inputs_modified)
     ]

@@ -10,24 +10,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.checking.check import judge_calls
-from amdkernel_mcp.checking.inputs import make_inputs
-from amdkernel_mcp.checking.reference import Call, expected_outputs
+from amdkernel_mcp.checking.call import Call
+from amdkernel_mcp.checking.case_plans import CasePlan
+from amdkernel_mcp.checking.judge_report import judge_report
+from amdkernel_mcp.checking.reference import expected_outputs
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.judge import RunJudgement
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.launch.plan import LaunchPlan
-    from amdkernel_mcp.problems.problem import Case, Problem
+    from amdkernel_mcp.problems.problem import Problem
+    from amdkernel_mcp.runner_protocol.job import RunnerJob
     from amdkernel_mcp.runner_protocol.report import RunnerReport
 
 
 def judge_measured(
     report: RunnerReport,
     *,
-    cases: Sequence[Case],
-    seed: int,
+    job: RunnerJob,
+    calls: Sequence[Call],
     sandbox: Sandbox,
     problem: Problem,
     plan: LaunchPlan,
@@ -36,11 +38,15 @@ def judge_measured(
 ) -> tuple[str, RunJudgement] | None:
     """The first case whose outputs are wrong, with its judgement; None when all are right.
 
-    `report`: of a run of `cases` with the inputs of `seed`, each to its end. Raises ProblemFileError, SandboxError.
+    `report`: of `job`, each case to its end. `calls`: of each case that of its buffers, then those of `more_inputs`.
+    Raises ProblemFileError, SandboxError.
     """
-    calls = [Call(case, seed, make_inputs(problem, case, seed=seed)) for case in cases]
     expected = expected_outputs(sandbox, problem, calls, cache_dir=cache_dir)
-    judged = judge_calls(problem, plan, compiled, calls, report, expected.outputs)
-    wrong = (pair for pair in zip(cases, judged, strict=True) if pair[1].verdict != "correct")
-    found = next(wrong, None)
-    return (found[0].name, found[1]) if found else None
+    remaining = iter(calls)
+    plans = []
+    for run in job.cases:
+        own = tuple(next(remaining) for _ in range(1 + len(run.more_inputs)))
+        plans.append(CasePlan(own[0].case, own, run))
+    judged = judge_report(problem, plan, compiled, plans, report, expected.outputs, mode=job.mode)
+    wrong = ((each.case.name, run) for each in judged for run in each.runs if run.verdict != "correct")
+    return next(wrong, None)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from amdkernel_mcp.checking.scale import scales
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.problems.dtypes import DType
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _rule(tolerance: Tolerance, violations: int, elements: int, error: float, ma
     """What is allowed and what the worst element has, as the end of a sentence."""
     allowed = [] if tolerance.rtol is None and tolerance.atol is None else [_sum(tolerance.rtol or 0.0, margin)]
     if tolerance.steps:
-        allowed.append(f"{tolerance.steps} step{'s' * (tolerance.steps != 1)} of the dtype")
+        allowed.append(f"{counted(tolerance.steps, 'step')} of the dtype")
     text = f"the worst is off by {error:.4g}, allowed: " + (" or ".join(allowed) or "no difference")
     if tolerance.matched_ratio < 1.0:
         share = 100 * (1 - violations / elements)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -16,14 +16,24 @@ Role = Literal["in", "out", "inout", "scalar"]
 Number = int | float
 
 
+InitKind = Literal[
+    "normal", "uniform", "zeros", "ones", "arange", "integers", "large", "denormal", "spikes", "nans", "infs",
+    "sorted", "permutation", "offsets",
+]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Init:
-    """How an input array is filled; the parameters are expressions (integers) or numbers (normal, uniform)."""
+    """How an input array is filled; the parameters are expressions (whole numbers) or numbers.
 
-    kind: Literal["normal", "uniform", "zeros", "ones", "arange", "integers"]
+    They mean: of `normal` mean and deviation; of `spikes` their share and size; of `nans` and `infs` their share; of
+    `large` the largest magnitude; of `offsets` the last value; else the lowest value and the exclusive upper bound.
+    """
+
+    kind: InitKind
     text: str
-    low: Expression | float | None = None  # the mean of a normal distribution
-    high: Expression | float | None = None  # exclusive; the standard deviation of a normal distribution
+    low: Expression | float | None = None
+    high: Expression | float | None = None
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,7 @@ class Argument:
     role: Role
     init: Init | None  # of in and inout arrays
     line: int | None
+    non_finite: bool = False  # may hold NaN and infinity: generated inputs, and the NaN of outputs
 
 
 @dataclass(frozen=True)
@@ -46,10 +57,20 @@ class Case:
     values: Mapping[str, Number]
     held_out: bool
     line: int | None
+    drawn: bool = False
 
     def shape_of(self, argument: Argument) -> tuple[int, ...]:
         """The shape of an array argument in this case. Raises ExpressionError."""
         return tuple(dimension.value(self.values) for dimension in argument.shape or ())
+
+
+@dataclass(frozen=True)
+class Range:
+    """What `[ranges]` says about one scalar: the values with which a kernel must work. Both ends are multiples."""
+
+    low: int
+    high: int
+    multiple: int = 1
 
 
 @dataclass(frozen=True)
@@ -75,10 +96,14 @@ class Problem:
     arguments: tuple[Argument, ...]  # in the order of the kernel's parameters
     cases: tuple[Case, ...]
     rtol: float | None  # None: the default of each output's dtype
+    declaration: str  # the text of problem.toml
     reference: str  # the text of reference.py
     reference_file: str
     reference_line: int  # of `def reference`
     tolerances: Mapping[str, OutputTolerance] = field(default_factory=dict)  # by the name of an output
+    ranges: Mapping[str, Range] = field(default_factory=dict)  # by the name of a scalar; empty: no case is drawn
+    generates: bool = False  # reference.py defines `generate`
+    needs_torch: bool = False  # reference.py imports torch
 
     @property
     def arrays(self) -> tuple[Argument, ...]:
@@ -110,6 +135,30 @@ class Problem:
         parts = [
             [argument.name, argument.dtype.name, argument.role, argument.init.text if argument.init else ""]
             + [dimension.text for dimension in argument.shape or ()]
+            + ["non_finite"] * argument.non_finite
             for argument in self.arguments
         ]
         return hashlib.sha256(json.dumps([parts, self.reference]).encode()).hexdigest()
+
+    @cached_property
+    def parts(self) -> Mapping[str, str]:
+        """A hash of each part of the problem that a verdict depends on, by the word for it."""
+        arguments = [
+            [a.name, a.dtype.name, a.role, a.init.text if a.init else "", [d.text for d in a.shape or ()], a.non_finite]
+            for a in self.arguments
+        ]
+        cases = [[list(case.values.items()), case.held_out] for case in self.cases]
+        tolerances = {name: asdict(each) for name, each in sorted(self.tolerances.items())}
+        content = {
+            "arguments": arguments,
+            "cases": cases,
+            "ranges": {name: asdict(each) for name, each in sorted(self.ranges.items())},
+            "tolerance": [self.rtol, tolerances],
+            "reference": self.reference,
+        }
+        return {name: hashlib.sha256(json.dumps(each).encode()).hexdigest() for name, each in content.items()}
+
+    @cached_property
+    def hash(self) -> str:
+        """`sha256:…` of all that a verdict depends on; title, description and folder are left out."""
+        return "sha256:" + hashlib.sha256(json.dumps(sorted(self.parts.items())).encode()).hexdigest()

@@ -8,8 +8,8 @@ import keyword
 import re
 import tomllib
 import warnings
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,17 +19,18 @@ from amdkernel_mcp.expressions import Expression, ExpressionError, parse_express
 from amdkernel_mcp.problems import toml_limits
 from amdkernel_mcp.problems.dtypes import DTYPES, DType, suggest_dtype
 from amdkernel_mcp.problems.inits import InitError, default_init, parse_init
-from amdkernel_mcp.problems.problem import Argument, Case, Init, Number, OutputTolerance, Problem, Role
+from amdkernel_mcp.problems.problem import Argument, Case, Init, Number, OutputTolerance, Problem, Range, Role
+from amdkernel_mcp.problems.ranges import RangeError, parse_ranges
+from amdkernel_mcp.problems.size_limits import DEFAULT_LIMITS, SizeLimits, first_case_beyond, why_case_refused
 from amdkernel_mcp.problems.toml_lines import TomlLines
 
-_LARGEST_REFERENCE = 1 << 20  # bytes
-_LARGEST_ARRAY = 2 << 30
-_LARGEST_TOGETHER = 4 << 30  # all arrays of all cases
+_LARGEST_REFERENCE = 64 << 10  # bytes
 _MOST = {"arguments": 64, "cases": 256}
 _MOST_VALUES = 64  # in a case
 _MOST_DIMENSIONS = 8
 _MOST_STEPS = 1024  # in a tolerance
 _LONGEST_NAME = 100
+_LONGEST_MESSAGE = 400
 _ROLES: dict[str, Role] = {"in": "in", "out": "out", "inout": "inout"}
 
 
@@ -38,7 +39,7 @@ def bundled_problems() -> list[str]:
     return sorted(path.parent.name for path in bundled_folder("examples").glob("*/problem.toml"))
 
 
-def load_problem(name_or_path: str | Path) -> Problem:
+def load_problem(name_or_path: str | Path, limits: SizeLimits = DEFAULT_LIMITS) -> Problem:
     """The problem in a folder, or the bundled one of that name. Raises ProblemFileError."""
     path = Path(name_or_path).expanduser()
     if path.name == "problem.toml":
@@ -48,18 +49,24 @@ def load_problem(name_or_path: str | Path) -> Problem:
     file = path / "problem.toml"
     if not file.is_file():
         lacks = "has no problem.toml" if path.is_dir() else "is neither a problem folder nor the name of a problem"
+        near = difflib.get_close_matches(str(name_or_path), bundled_problems(), n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
         raise ProblemFileError(
-            f"{name_or_path} {lacks}", file=str(name_or_path), hint="bundled are " + ", ".join(bundled_problems())
+            f"{name_or_path} {lacks}{meant}",
+            file=str(name_or_path),
+            hint="bundled are " + ", ".join(bundled_problems()),
         )
     reference = path / "reference.py"
     if not reference.is_file():
         raise ProblemFileError(
             f"{file} has no reference.py next to it", file=str(reference), hint="docs/problems.md shows one"
         )
-    declared = _ProblemReader(file, _read(file, toml_limits.MAX_BYTES))
+    declared = _ProblemReader(file, _read(file, toml_limits.MAX_BYTES), limits)
     text = _read(reference, _LARGEST_REFERENCE)
-    line = _find_reference(reference, text)
-    return declared.problem(text, str(reference), line)
+    tree = _parse(reference, text)
+    return replace(
+        declared.problem(text, str(reference), _find_functions(reference, tree)), needs_torch=_imports_torch(tree)
+    )
 
 
 def _read(path: Path, limit: int) -> str:
@@ -77,37 +84,55 @@ def _read(path: Path, limit: int) -> str:
         raise ProblemFileError(f"{path.name} is not UTF-8", file=str(path), line=line) from None
 
 
-def _find_reference(path: Path, text: str) -> int:
-    """The line of `def reference`. The text is only parsed here; it runs in a sandbox."""
+def _parse(path: Path, text: str) -> ast.Module:
+    """The syntax tree of reference.py. The text is only parsed here; it runs in a sandbox."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about escapes in the user's strings
-            tree = ast.parse(text)
+            return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = error.lineno if isinstance(error, SyntaxError) else 1
+        line = (error.lineno if isinstance(error, SyntaxError) else None) or 1
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or "too deeply nested"
         raise ProblemFileError(f"reference.py is not Python: {reason}", file=str(path), line=line) from None
+
+
+def _imports_torch(tree: ast.Module) -> bool:
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        if any(name.split(".")[0] == "torch" for name in names):
+            return True
+    return False
+
+
+def _find_functions(path: Path, tree: ast.Module) -> dict[str, int]:
+    """The lines of `reference` and `generate`."""
+    lines: dict[str, int] = {}
     for node in tree.body:
         names = [node.name] if isinstance(node, ast.FunctionDef) else []
         if isinstance(node, ast.ImportFrom):
             names = [alias.asname or alias.name for alias in node.names]
         if isinstance(node, ast.Assign):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-        if "reference" in names:
-            return node.lineno
-    raise ProblemFileError(
-        "reference.py defines no function `reference`",
-        file=str(path),
-        line=1,
-        hint="def reference(x, *, rows, cols): return {'y': ...}",
-    )
+        for name in names:
+            lines.setdefault(name, node.lineno)
+    if "reference" not in lines:
+        raise ProblemFileError(
+            "reference.py defines no function `reference`",
+            file=str(path),
+            line=1,
+            hint="def reference(x, *, rows, cols): return {'y': ...}",
+        )
+    return lines
 
 
 class _ProblemReader:
     """Reads one problem.toml; knows its lines."""
 
-    def __init__(self, file: Path, text: str) -> None:
+    def __init__(self, file: Path, text: str, limits: SizeLimits) -> None:
         self._file = file
+        self._limits = limits
         try:
             toml_limits.check_text(text)
             self._data = tomllib.loads(text)
@@ -117,11 +142,12 @@ class _ProblemReader:
             found = re.search(r"at line (\d+)", str(error))
             line = int(found[1]) if found else len(text.splitlines())
             raise ProblemFileError(f"problem.toml is not TOML: {error}", file=str(file), line=line) from None
+        self._text_of_file = text
         self._lines = TomlLines(text)
 
-    def problem(self, reference: str, reference_file: str, reference_line: int) -> Problem:
+    def problem(self, reference: str, reference_file: str, functions: Mapping[str, int]) -> Problem:
         data = self._data
-        self._known_keys(data, (), ("title", "description", "arguments", "cases", "tolerance"))
+        self._known_keys(data, (), ("title", "description", "arguments", "cases", "ranges", "tolerance"))
         arguments = [
             self._argument(table, ("arguments", index)) for index, table in enumerate(self._tables("arguments"))
         ]
@@ -140,13 +166,17 @@ class _ProblemReader:
             cases=tuple(cases),
             rtol=self._rtol(),
             tolerances=self._tolerances(arguments),
+            ranges=self._ranges(cases, arguments),
+            declaration=self._text_of_file,
             reference=reference,
             reference_file=reference_file,
-            reference_line=reference_line,
+            reference_line=functions["reference"],
+            generates="generate" in functions,
         )
 
     def _fail(self, message: str, *path: str | int, hint: str | None = None) -> NoReturn:
-        raise ProblemFileError(message, file=str(self._file), line=self._lines.line_of(*path), hint=hint)
+        shown = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
+        raise ProblemFileError(shown, file=str(self._file), line=self._lines.line_of(*path), hint=hint)
 
     def _tables(self, key: str) -> list[dict[str, Any]]:
         tables = self._data.get(key, [])
@@ -174,6 +204,15 @@ class _ProblemReader:
         if not isinstance(value, str):
             self._fail(f"`{key}` must be a string", key)
         return value
+
+    def _ranges(self, cases: Sequence[Case], arguments: Sequence[Argument]) -> dict[str, Range]:
+        table = self._data.get("ranges", {})
+        if not isinstance(table, dict):
+            self._fail("`ranges` must be a table: [ranges]", "ranges")
+        try:
+            return parse_ranges(table, cases, arguments)
+        except RangeError as error:
+            self._fail(str(error), "ranges", error.key, hint="rows = [1, 4096]")
 
     # ---- [tolerance] ----
 
@@ -258,13 +297,23 @@ class _ProblemReader:
     # ---- [[arguments]] ----
 
     def _argument(self, table: dict[str, Any], path: tuple[str, int]) -> Argument:
-        self._known_keys(table, path, ("name", "dtype", "shape", "role", "init"))
+        self._known_keys(table, path, ("name", "dtype", "shape", "role", "init", "non_finite"))
         name = self._name(table, path)
         dtype = self._dtype(name, table, path)
         shape = self._shape(name, table, path)
         role = self._role(name, table, path, is_array=shape is not None)
         init = self._init(name, table, path, role, dtype)
-        return Argument(name, dtype, shape, role, init, self._lines.line_of(*path))
+        non_finite = self._non_finite(name, table, path, role, dtype)
+        return Argument(name, dtype, shape, role, init, self._lines.line_of(*path), non_finite)
+
+    def _non_finite(self, name: str, table: dict[str, Any], path: tuple[str, int], role: Role, dtype: DType) -> bool:
+        given = table.get("non_finite", False)
+        if not isinstance(given, bool):
+            self._fail("`non_finite` must be true or false", *path, "non_finite")
+        if given and (role == "scalar" or dtype.kind == "int"):
+            what = "a scalar" if role == "scalar" else dtype.name
+            self._fail(f"argument `{name}` is {what} and cannot be `non_finite`", *path, "non_finite")
+        return given
 
     def _name(self, table: dict[str, Any], path: tuple[str, int]) -> str:
         name = table.get("name")
@@ -374,8 +423,8 @@ class _ProblemReader:
             values[key] = self._number(key, value, dtypes.get(key), path)
         name = ", ".join(f"{key}={value}" for key, value in values.items()) or f"case {path[1] + 1}"
         case = Case(name=name, values=values, held_out=held_out, line=self._lines.line_of(*path))
-        for argument in arguments:
-            self._check_size(case, argument, path)
+        if reason := why_case_refused(case, arguments, self._limits):
+            self._fail(f"case {path[1] + 1}: {reason}", *path)
         return case
 
     def _number(self, key: str, value: Any, dtype: DType | None, path: tuple[str, int]) -> Number:
@@ -392,30 +441,11 @@ class _ProblemReader:
 
     def _check_total(self, cases: Sequence[Case], arguments: Sequence[Argument]) -> None:
         """Inputs and outputs of all cases are held at the same time."""
-        total = 0
-        for index, case in enumerate(cases):
-            total += sum(a.dtype.bytes * prod(case.shape_of(a)) for a in arguments if a.shape is not None)
-            if total > _LARGEST_TOGETHER:
-                limit = _LARGEST_TOGETHER >> 20
-                self._fail(f"the arrays of cases 1 to {index + 1} together take more than {limit} MiB", "cases", index)
-
-    def _check_size(self, case: Case, argument: Argument, path: tuple[str, int]) -> None:
-        bounds = (argument.init.low, argument.init.high) if argument.init else ()
-        try:
-            shape = case.shape_of(argument)
-            low, high = (b.value(case.values) if isinstance(b, Expression) else 0 for b in bounds or (0, 0))
-        except ExpressionError as error:
-            self._fail(f"case {path[1] + 1}, argument `{argument.name}`: {error.message}", *path)
-        if any(size < 1 for size in shape):
-            self._fail(f"case {path[1] + 1}: `{argument.name}` has the empty shape {list(shape)}", *path)
-        size = argument.dtype.bytes * prod(shape)
-        if size > _LARGEST_ARRAY:
-            self._fail(f"case {path[1] + 1}: `{argument.name}` takes {size >> 20} MiB, more than 2048", *path)
-        if argument.init and argument.init.kind == "integers":
-            inside = argument.dtype.smallest <= low and high - 1 <= argument.dtype.largest
-            if low >= high or not inside:
-                why = "do not fit into " + argument.dtype.name if low < high else "hold no integer: high is exclusive"
-                self._fail(f"argument `{argument.name}`: the bounds {low} and {high} of `init` {why}", *path)
+        beyond = first_case_beyond(cases, arguments, self._limits)
+        if beyond is not None:
+            limit = self._limits.problem_bytes >> 20
+            message = f"the arrays of cases 1 to {beyond + 1} together take more than {limit} MiB"
+            self._fail(message, "cases", beyond, hint="the setting max_problem_mib allows more")
 
 
 def _shown(value: object) -> str:

@@ -5,6 +5,35 @@
     extern "C" __global__ void __launch_bounds__(256) name(const int* x, int* y, int* w, int* c, int n)
 #define ITEM (blockIdx.x * 256 + threadIdx.x)
 
+// Assembly that waits by hand: one name for each architecture's instruction.
+#if defined(__GFX9__)
+#define LOAD "global_load_dword"
+#define S_LOAD "s_load_dword"
+#define LDS_LOAD "ds_read_b32"
+#define LDS_STORE "ds_write_b32"
+#else
+#define LOAD "global_load_b32"
+#define S_LOAD "s_load_b32"
+#define LDS_LOAD "ds_load_b32"
+#define LDS_STORE "ds_store_b32"
+#endif
+#if defined(__GFX12__)
+#define AWAIT_LOADS "s_wait_loadcnt 0x0"
+#define AWAIT_ALL_BUT_ONE_LOAD "s_wait_loadcnt 0x1"
+#define AWAIT_LDS "s_wait_dscnt 0x0"
+#define AWAIT_ALL_BUT_ONE_OF_LDS "s_wait_dscnt 0x1"
+#define AWAIT_SCALARS "s_wait_kmcnt 0x0"
+#define BARRIER "s_barrier_signal -1\n s_barrier_wait -1"
+#else
+#define AWAIT_LOADS "s_waitcnt vmcnt(0)"
+#define AWAIT_ALL_BUT_ONE_LOAD "s_waitcnt vmcnt(1)"
+#define AWAIT_LDS "s_waitcnt lgkmcnt(0)"
+#define AWAIT_ALL_BUT_ONE_OF_LDS "s_waitcnt lgkmcnt(1)"
+#define AWAIT_SCALARS "s_waitcnt lgkmcnt(0)"
+#define BARRIER "s_barrier"
+#endif
+#define IN_LDS(pointer) ((int)(size_t)(__attribute__((address_space(3))) int*)(pointer))
+
 KERNEL(lds_read_before_barrier)
 {
     __shared__ int s[256];
@@ -833,4 +862,150 @@ KERNEL(unset_word_moved_by_a_place)
     int old = w[blockIdx.x * 256 + (threadIdx.x ^ 1)]; //! uninitialised_read
     __syncthreads();
     w[ITEM] = old | 1;
+}
+
+KERNEL(load_used_before_its_wait)
+{
+    const int* p = &x[ITEM];
+    int v;
+    asm volatile(LOAD " %0, %1, off" : "=v"(v) : "v"(p)); //! missing_wait
+    y[ITEM] = v + 1;
+}
+
+KERNEL(second_of_two_loads_not_waited_for)
+{
+    const int* p = &x[ITEM & ~1u];
+    int a, b, sum;
+    asm volatile(LOAD " %0, %1, off" : "=v"(a) : "v"(p));
+    asm volatile(LOAD " %1, %3, off offset:4\n" //! missing_wait
+                 AWAIT_ALL_BUT_ONE_LOAD "\n v_or_b32 %0, %1, %2\n" AWAIT_LOADS
+                 : "=&v"(sum), "=&v"(b) : "v"(a), "v"(p));
+    y[ITEM] = sum + b;
+}
+
+KERNEL(scalar_load_used_before_its_wait)
+{
+    int v;
+    asm volatile("v_readfirstlane_b32 s40, %1\n v_readfirstlane_b32 s41, %2\n s_nop 4\n" //! missing_wait
+                 S_LOAD " s42, s[40:41], 0x0\n v_mov_b32 %0, s42\n" AWAIT_SCALARS
+                 : "=v"(v) : "v"((int)(size_t)x), "v"((int)((size_t)x >> 32)) : "s40", "s41", "s42");
+    y[ITEM] = v;
+}
+
+KERNEL(scalar_load_counted_as_if_it_came_in_order)
+{
+    __shared__ int s[256];
+    s[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    int v, u;
+    asm volatile("v_readfirstlane_b32 s40, %2\n v_readfirstlane_b32 s41, %3\n s_nop 4\n" //! missing_wait
+                 S_LOAD " s42, s[40:41], 0x0\n" LDS_LOAD " %1, %4\n" AWAIT_ALL_BUT_ONE_OF_LDS "\n v_mov_b32 %0, s42\n"
+                 AWAIT_SCALARS "\n" AWAIT_LDS
+                 : "=&v"(v), "=&v"(u) : "v"((int)(size_t)x), "v"((int)((size_t)x >> 32)), "v"(IN_LDS(&s[threadIdx.x]))
+                 : "s40", "s41", "s42");
+    y[ITEM] = v + u;
+}
+
+KERNEL(lds_load_used_before_its_wait)
+{
+    __shared__ int s[256];
+    s[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    int v;
+    asm volatile(LDS_LOAD " %0, %1" : "=v"(v) : "v"(IN_LDS(&s[255 - threadIdx.x])) : "memory"); //! missing_wait
+    y[ITEM] = v + 1;
+}
+
+KERNEL(register_overwritten_before_its_load_has_filled_it)
+{
+    const int* p = &x[ITEM];
+    int v;
+    asm volatile(LOAD " %0, %1, off\n v_mov_b32 %0, 7\n" AWAIT_LOADS : "=&v"(v) : "v"(p)); //! missing_wait
+    y[ITEM] = v;
+}
+
+KERNEL(wait_missing_in_a_loop_of_loads)
+{
+    int sum = 0;
+    for (int k = 0; k < n / 256; k++) {
+        const int* p = &x[k * 256 + threadIdx.x];
+        int next;
+        asm volatile("v_mov_b32 %0, 0\n" LOAD " %0, %2, off\n v_xor_b32 %1, %1, %0" //! missing_wait
+                     : "=&v"(next), "+v"(sum) : "v"(p));
+    }
+    y[ITEM] = sum;
+}
+
+KERNEL(barrier_before_a_store_to_lds_has_landed)
+{
+    __shared__ int s[256];
+    int v = x[ITEM];
+    asm volatile(LDS_STORE " %0, %1\n" BARRIER :: "v"(IN_LDS(&s[threadIdx.x])), "v"(v) : "memory"); //! missing_wait
+    y[ITEM] = s[255 - threadIdx.x];
+}
+
+KERNEL(register_that_was_never_set)
+{
+    int v;
+    asm volatile("v_xor_b32 %0, v99, %1" : "=v"(v) : "v"(x[ITEM]) : "v99"); //! uninitialised_read
+    y[ITEM] = v;
+}
+
+KERNEL(scalar_register_that_was_never_set)
+{
+    int v;
+    asm volatile("s_and_b32 %0, s90, 1" : "=s"(v) : : "s90", "scc"); if (v) //! uninitialised_read
+        y[ITEM] = x[ITEM];
+    else
+        y[ITEM] = 0;
+}
+
+KERNEL(private_array_read_beyond_what_was_written)
+{
+    volatile int a[16];
+    for (int k = 0; k < 8; k++)
+        a[k] = x[ITEM];
+    y[ITEM] = a[12 + (threadIdx.x & 1)]; //! uninitialised_read
+}
+
+KERNEL(private_memory_that_decides_a_branch)
+{
+    volatile int found[4];
+    for (int k = 0; k < 4; k++)
+        if (x[(ITEM + k) % n] == -5)
+            found[k] = 1;
+    if (found[threadIdx.x & 3]) //! uninitialised_read
+        y[ITEM] = 1;
+    else
+        y[ITEM] = 0;
+}
+
+#if defined(__gfx90a__)
+#define MOVE_TO_LDS(address) "global_load_dword " address ", off lds"
+#else
+#define MOVE_TO_LDS(address) "global_load_lds_dword " address ", off"
+#endif
+#define OWN_PART(s) "s"(__builtin_amdgcn_readfirstlane(IN_LDS(&s[threadIdx.x & ~63u])))
+
+KERNEL(lds_read_before_the_load_into_it_has_returned)
+{
+    y[ITEM] = x[ITEM];
+#if defined(__GFX9__)
+    __shared__ int s[256];
+    const int* p = &x[ITEM];
+    int v;
+    asm volatile("s_mov_b32 m0, %3\n s_nop 0\n " MOVE_TO_LDS("%1") "\n ds_read_b32 %0, %2\n s_waitcnt vmcnt(0) lgkmcnt(0)" : "=v"(v) : "v"(p), "v"(IN_LDS(&s[threadIdx.x])), OWN_PART(s) : "memory"); //! missing_wait
+    y[ITEM] = v;
+#endif
+}
+
+KERNEL(barrier_before_a_load_into_lds_has_returned)
+{
+    y[ITEM] = x[ITEM];
+#if defined(__GFX9__)
+    __shared__ int s[256];
+    const int* p = &x[ITEM];
+    asm volatile("s_mov_b32 m0, %1\n s_nop 0\n " MOVE_TO_LDS("%0") "\n s_barrier" : : "v"(p), OWN_PART(s) : "memory"); //! missing_wait
+    y[ITEM] = ((volatile int*)s)[threadIdx.x ^ 64];
+#endif
 }

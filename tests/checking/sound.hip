@@ -6,6 +6,35 @@
     extern "C" __global__ void __launch_bounds__(256) name(const int* x, int* y, int* w, int* c, int n)
 #define ITEM (blockIdx.x * 256 + threadIdx.x)
 
+// Assembly that waits by hand: one name for each architecture's instruction.
+#if defined(__GFX9__)
+#define LOAD "global_load_dword"
+#define S_LOAD "s_load_dword"
+#define LDS_LOAD "ds_read_b32"
+#define LDS_STORE "ds_write_b32"
+#else
+#define LOAD "global_load_b32"
+#define S_LOAD "s_load_b32"
+#define LDS_LOAD "ds_load_b32"
+#define LDS_STORE "ds_store_b32"
+#endif
+#if defined(__GFX12__)
+#define AWAIT_LOADS "s_wait_loadcnt 0x0"
+#define AWAIT_ALL_BUT_ONE_LOAD "s_wait_loadcnt 0x1"
+#define AWAIT_LDS "s_wait_dscnt 0x0"
+#define AWAIT_ALL_BUT_ONE_OF_LDS "s_wait_dscnt 0x1"
+#define AWAIT_SCALARS "s_wait_kmcnt 0x0"
+#define BARRIER "s_barrier_signal -1\n s_barrier_wait -1"
+#else
+#define AWAIT_LOADS "s_waitcnt vmcnt(0)"
+#define AWAIT_ALL_BUT_ONE_LOAD "s_waitcnt vmcnt(1)"
+#define AWAIT_LDS "s_waitcnt lgkmcnt(0)"
+#define AWAIT_ALL_BUT_ONE_OF_LDS "s_waitcnt lgkmcnt(1)"
+#define AWAIT_SCALARS "s_waitcnt lgkmcnt(0)"
+#define BARRIER "s_barrier"
+#endif
+#define IN_LDS(pointer) ((int)(size_t)(__attribute__((address_space(3))) int*)(pointer))
+
 static __device__ int block_sum(int v, int* part)
 {
     for (int o = 32; o; o >>= 1)
@@ -524,9 +553,9 @@ KERNEL(counter_that_one_wave_passes_on_to_its_workgroup)
     if (threadIdx.x < 64) {
         while (!__hip_atomic_load(all, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT))
             ;
-        __hip_atomic_fetch_add(own, 1 << 16, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
-    } else {
-        while (!(__hip_atomic_fetch_add(own, 1, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) >> 16))
+        __hip_atomic_fetch_add(own, 1 << 24, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+    } else { // polls are counted below
+        while (!(__hip_atomic_fetch_add(own, n & 1, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) >> 24))
             ;
     }
     y[ITEM] = w[255 - threadIdx.x];
@@ -977,4 +1006,181 @@ KERNEL(words_put_back_where_they_were)
     __syncthreads();
     if (threadIdx.x % 15 == 0)
         y[ITEM] = w[ITEM];
+}
+
+KERNEL(load_used_after_its_wait)
+{
+    const int* p = &x[ITEM];
+    int v;
+    asm volatile(LOAD " %0, %1, off\n" AWAIT_LOADS : "=v"(v) : "v"(p));
+    y[ITEM] = v + 1;
+}
+
+KERNEL(first_of_two_loads_used_while_the_second_is_on_its_way)
+{
+    const int* p = &x[ITEM & ~1u];
+    int a, b, sum;
+    asm volatile(LOAD " %1, %3, off\n" LOAD " %2, %3, off offset:4\n" AWAIT_ALL_BUT_ONE_LOAD
+                 "\n v_or_b32 %0, 1, %1\n" AWAIT_LOADS "\n v_xor_b32 %0, %0, %2"
+                 : "=&v"(sum), "=&v"(a), "=&v"(b) : "v"(p));
+    y[ITEM] = sum;
+}
+
+KERNEL(lds_comes_in_order_beside_a_scalar_load)
+{
+    __shared__ int s[256];
+    s[threadIdx.x] = x[ITEM];
+    __syncthreads();
+    int v, u;
+    asm volatile("v_readfirstlane_b32 s40, %2\n v_readfirstlane_b32 s41, %3\n s_nop 4\n"
+                 LDS_LOAD " %1, %4\n" LDS_LOAD " %0, %4\n" S_LOAD " s42, s[40:41], 0x0\n" AWAIT_ALL_BUT_ONE_OF_LDS
+                 "\n v_or_b32 %1, 1, %1\n" AWAIT_SCALARS "\n" AWAIT_LDS "\n v_xor_b32 %0, s42, %0"
+                 : "=&v"(v), "=&v"(u) : "v"((int)(size_t)x), "v"((int)((size_t)x >> 32)), "v"(IN_LDS(&s[threadIdx.x]))
+                 : "s40", "s41", "s42");
+    y[ITEM] = v + u;
+}
+
+KERNEL(loads_of_the_next_round_while_this_one_is_summed)
+{
+    int sum = 0, now, next = 0;
+    const int *p = &x[threadIdx.x], *last = &x[n - 256 + threadIdx.x];
+    asm volatile("s_mov_b32 s40, 0\n" LOAD " %0, %3, off\n"
+                 "1:\n v_mov_b32 %1, 0\n"
+                 LOAD " %1, %4, off\n" AWAIT_ALL_BUT_ONE_LOAD "\n v_xor_b32 %2, %2, %0\n"
+                 "v_mov_b32 %0, 0\n" LOAD " %0, %3, off\n" AWAIT_ALL_BUT_ONE_LOAD "\n v_xor_b32 %2, %2, %1\n"
+                 "s_add_i32 s40, s40, 1\n s_and_b32 s40, s40, 7\n s_cmp_lg_u32 s40, 0\n s_cbranch_scc1 1b\n"
+                 AWAIT_LOADS
+                 : "=&v"(now), "=&v"(next), "+v"(sum) : "v"(p), "v"(last) : "s40", "scc");
+    y[ITEM] = sum;
+}
+
+KERNEL(a_later_load_takes_the_place_of_an_earlier_one)
+{
+    const int* p = &x[ITEM & ~1u];
+    int v;
+    asm volatile(LOAD " %0, %1, off\n" LOAD " %0, %1, off offset:4\n" AWAIT_LOADS : "=&v"(v) : "v"(p));
+    y[ITEM] = v;
+}
+
+KERNEL(barrier_after_a_store_to_lds_has_landed)
+{
+    __shared__ int s[256];
+    int v = x[ITEM];
+    asm volatile(LDS_STORE " %0, %1\n" AWAIT_LDS "\n" BARRIER :: "v"(IN_LDS(&s[threadIdx.x])), "v"(v) : "memory");
+    y[ITEM] = s[255 - threadIdx.x];
+}
+
+KERNEL(barrier_for_the_pace_and_one_for_the_data)
+{
+    __shared__ int s[256];
+    int v = x[ITEM];
+    asm volatile(LDS_STORE " %0, %1\n" BARRIER "\n" AWAIT_LDS "\n" BARRIER
+                 :: "v"(IN_LDS(&s[threadIdx.x])), "v"(v) : "memory");
+    y[ITEM] = s[255 - threadIdx.x];
+}
+
+KERNEL(own_store_to_lds_loaded_again_behind_a_barrier)
+{
+    __shared__ int s[256];
+    int v = x[ITEM], again;
+    asm volatile(LDS_STORE " %1, %2\n" BARRIER "\n" LDS_LOAD " %0, %1\n" AWAIT_LDS
+                 : "=v"(again) : "v"(IN_LDS(&s[threadIdx.x])), "v"(v) : "memory");
+    y[ITEM] = again;
+}
+
+KERNEL(one_path_loads_and_only_that_path_waits)
+{
+    const int* p = &x[ITEM];
+    int v = 0;
+    if (n & 1)
+        asm volatile(LOAD " %0, %1, off" : "=v"(v) : "v"(p));
+    w[ITEM] = n;
+    if (n & 1)
+        asm volatile(AWAIT_LOADS : "+v"(v));
+    y[ITEM] = v;
+}
+
+KERNEL(unset_registers_whose_value_decides_nothing)
+{
+    int v, copy;
+    asm volatile("v_and_b32 v70, 0, v70\n v_or_b32 %0, v70, %2\n v_mov_b32 %1, v71" // v71 was never set
+                 : "=&v"(v), "=&v"(copy) : "v"(x[ITEM]) : "v70", "v71");
+    asm volatile("" : : "v"(copy));
+    y[ITEM] = v;
+}
+
+KERNEL(upper_halves_that_are_shifted_out)
+{
+    int v;
+    asm volatile("v_lshlrev_b32 v72, 16, v72\n v_and_b32 %0, 0xffff, %1\n v_or_b32 v72, %0, v72\n v_and_b32 %0, 0xffff, v72"
+                 : "=&v"(v) : "v"(x[ITEM]) : "v72");
+    y[ITEM] = v;
+}
+
+KERNEL(lanes_of_a_register_that_were_written)
+{
+    int v;
+    asm volatile("v_readfirstlane_b32 s40, %1\n s_nop 4\n v_writelane_b32 v73, s40, 5\n v_mov_b32 v74, v73\n s_nop 4\n v_readlane_b32 s40, v74, 5\n s_nop 4\n v_mov_b32 %0, s40"
+                 : "=v"(v) : "v"(n) : "v73", "v74", "s40");
+    y[ITEM] = x[ITEM] + v;
+}
+
+KERNEL(private_memory_saved_and_put_back_where_nothing_was_written)
+{
+    volatile int a[16], b[16];
+    for (int k = 0; k < 8; k++)
+        a[k] = x[(ITEM + k) % n];
+    for (int k = 0; k < 16; k++)
+        b[k] = a[k];
+    y[ITEM] = b[threadIdx.x & 7];
+}
+
+struct Mixture { char kind; double weight; short half; long value; };
+
+KERNEL(structs_with_padding_on_the_stack)
+{
+    Mixture mine[2];
+    volatile int at = threadIdx.x & 1;
+    mine[at].kind = 1;
+    mine[at].weight = 2.0;
+    mine[at].half = 3;
+    mine[at].value = x[ITEM];
+    Mixture copy = mine[at];
+    y[ITEM] = (int)copy.value + copy.kind + copy.half;
+}
+
+#if defined(__gfx90a__)
+#define MOVE_TO_LDS(address) "global_load_dword " address ", off lds"
+#else
+#define MOVE_TO_LDS(address) "global_load_lds_dword " address ", off"
+#endif
+#define OWN_PART(s) "s"(__builtin_amdgcn_readfirstlane(IN_LDS(&s[threadIdx.x & ~63u])))
+
+KERNEL(load_into_lds_that_is_waited_for)
+{
+    y[ITEM] = x[ITEM];
+#if defined(__GFX9__)
+    __shared__ int s[256];
+    const int* p = &x[ITEM];
+    int v;
+    asm volatile("s_mov_b32 m0, %3\n s_nop 0\n " MOVE_TO_LDS("%1") "\n s_waitcnt vmcnt(0)\n ds_read_b32 %0, %2\n s_waitcnt lgkmcnt(0)\n s_barrier"
+                 : "=v"(v) : "v"(p), "v"(IN_LDS(&s[threadIdx.x])), OWN_PART(s) : "memory");
+    y[ITEM] = v + ((volatile int*)s)[threadIdx.x ^ 64];
+#endif
+}
+
+KERNEL(load_into_lds_of_the_next_part_while_this_one_is_read)
+{
+    y[ITEM] = x[ITEM];
+#if defined(__GFX9__)
+    __shared__ int s[256], t[256], u[256];
+    const int *p = &x[ITEM], *q = &x[(ITEM + 64) % n];
+    int v, here = IN_LDS(&u[threadIdx.x]);
+    asm volatile("s_mov_b32 m0, %3\n s_nop 0\n " MOVE_TO_LDS("%1") "\n s_mov_b32 m0, %4\n s_nop 0\n " MOVE_TO_LDS("%2")
+                 "\n ds_write_b32 %5, %6\n s_waitcnt vmcnt(1) lgkmcnt(0)\n ds_read_b32 %0, %7\n s_waitcnt lgkmcnt(0)\n s_barrier"
+                 : "=&v"(v) : "v"(p), "v"(q), OWN_PART(s), OWN_PART(t), "v"(here), "v"(n), "v"(IN_LDS(&s[threadIdx.x])) : "memory");
+    v += ((volatile int*)s)[threadIdx.x ^ 64] + ((volatile int*)u)[threadIdx.x ^ 64];
+    asm volatile("s_waitcnt vmcnt(0)\n s_barrier" : : : "memory");
+    y[ITEM] = v + ((volatile int*)t)[threadIdx.x ^ 64];
+#endif
 }

@@ -8,7 +8,13 @@ from amdkernel_mcp.checking.judge import judge_case, judge_run, tolerance_of
 from amdkernel_mcp.checking.tolerance import Tolerance
 from amdkernel_mcp.findings.faults import Layout
 from amdkernel_mcp.problems.problem_file import load_problem
-from amdkernel_mcp.runner_protocol.records import DispatchFault, DispatchRecord, GuardDamage, StandingWaves
+from amdkernel_mcp.runner_protocol.records import (
+    ChangedInput,
+    DispatchFault,
+    DispatchRecord,
+    GuardDamage,
+    StandingWaves,
+)
 from amdkernel_mcp.runner_protocol.report import CaseReport
 
 EXPECTED = np.linspace(1, 2, 40).reshape(4, 10)
@@ -30,11 +36,14 @@ def problem(tmp_path):
     return load_problem(write_problem(tmp_path))
 
 
-def judged(problem, *repeats, status="ok", message="", expected=EXPECTED, arch="gfx942", **rest):
+def judged(problem, *repeats, status="ok", message="", expected=EXPECTED, arch="gfx942", returned=None, **rest):
     outputs = tuple({"y": repeat.tobytes()} for repeat in repeats)
     report = CaseReport(status, message, outputs, **rest)
     layouts = {"x": Layout(4, (4, 10)), "y": Layout(4, (4, 10))}
-    return judge_run(problem, problem.cases[0], report, {"y": expected}, arch=arch, lines=Line7(), layouts=layouts)
+    last = None if returned is None else {"y": returned.tobytes()}
+    return judge_run(
+        problem, problem.cases[0], report, {"y": expected}, arch=arch, lines=Line7(), layouts=layouts, returned=last
+    )
 
 
 def kinds(run):
@@ -58,12 +67,28 @@ def test_right_outputs_are_correct(problem):
     assert (run.verdict, run.findings, run.violations) == ("correct", (), 0)
 
 
+def test_a_result_that_comes_back_with_other_roundings_is_correct(problem):
+    assert judged(problem, RIGHT, returned=np.nextafter(RIGHT, np.float32(9))).verdict == "correct"
+
+
+def test_a_result_that_comes_back_wrong_is_a_state_between_launches(problem):
+    run = judged(problem, RIGHT, returned=with_value((3, 7), 0.5))
+    assert (run.verdict, kinds(run)) == ("incorrect", ["state_between_launches"])
+    assert "wrong when they run again after others: y[3, 7] is 0.5, expected 1.948718" in run.reason
+    assert run.worst.index == [3, 7]
+
+
+def test_a_result_that_is_wrong_from_the_start_is_no_state_between_launches(problem):
+    wrong = with_value((3, 7), 0.5)
+    assert kinds(judged(problem, wrong, returned=wrong)) == ["wrong_result"]
+
+
 def test_a_wrong_element_is_told_with_its_place_and_both_values(problem):
     run = judged(problem, with_value((3, 7), 0.5))
     assert run.verdict == "incorrect"
     assert run.worst.index == [3, 7]
     assert (run.worst.got, run.worst.expected) == (0.5, pytest.approx(EXPECTED[3, 7]))
-    assert run.reason == "1 of 40 elements of y are wrong; worst y[3, 7] is 0.5, expected 1.948718"
+    assert run.reason == "1 of 40 elements of y is wrong; worst y[3, 7] is 0.5, expected 1.948718"
     assert kinds(run) == ["wrong_result"]
 
 
@@ -112,7 +137,7 @@ def test_a_nan_is_a_finding(problem):
 
 
 def test_a_kernel_that_writes_its_input_is_incorrect_though_its_output_is_right(problem):
-    run = judged(problem, RIGHT, inputs_modified=("x",))
+    run = judged(problem, RIGHT, inputs_modified=(ChangedInput(buffer="x", repeat=0),))
     assert (run.verdict, kinds(run)) == ("incorrect", ["input_modified"])
     assert run.reason == "changed the input array x"
 
@@ -196,7 +221,11 @@ def test_what_lies_far_from_all_arrays_is_not_put_down_to_one(problem, region, o
          "crashed", "misaligned", "not aligned as"),
         ("not_emulated", {"kind": "not_emulated", "instruction": "v_new_thing v0, v1"},
          "not_emulated", "not_emulated", "v_new_thing"),
-        ("timeout", {"kind": "step_limit"}, "timeout", "timeout", "was still running after"),
+        ("timeout", {"kind": "step_limit"}, "timeout", "timeout", "was still running after 0 instructions"),
+        ("timeout", {"kind": "step_limit", "timed": True}, "timeout", "timeout", "was still running after 0.0 s"),
+        ("timeout", {"kind": "step_limit", "standstill": True}, "timeout", "timeout", "never ends"),
+        ("timeout", {"kind": "residency", "started": 304, "fit": 304, "fit_by": "lds"}, "deadlock", "deadlock",
+         "workgroups fit on MI300X at once (limited by LDS); the rest start when these end"),
         ("timeout", {"kind": "deadlock", "standing": [StandingWaves(
             pc=0x1900, workgroup=(0, 0, 0), wave=1, waves=1, at_barrier=True)]},
          "timeout", "timeout", "1 at the barrier of line 7"),
@@ -224,6 +253,7 @@ def test_the_rest_of_the_last_granule_of_lds_would_not_stop_a_gpu(problem, arch,
         ("launch_error", "invalid", "launch_error"),
         ("fault", "crashed", "out_of_bounds"),
         ("timeout", "timeout", "timeout"),
+        ("unfinished", "not_measured", "timeout"),
         ("not_emulated", "not_emulated", "not_emulated"),
         ("crashed", "crashed", "crashed"),
     ],

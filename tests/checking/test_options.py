@@ -11,6 +11,10 @@ def test_a_number_out_of_range_is_a_mistake_of_the_caller(wrong):
 
 
 def test_one_order_to_replay_takes_the_place_of_the_others():
-    assert CheckOptions(order=7, schedules=5).repeats == 3
-    assert CheckOptions(schedules=5).repeats == 7
-    assert CheckOptions().repeats == 4
+    assert CheckOptions(order=7, schedules=5).repeats() == 3
+    assert CheckOptions(schedules=5).repeats(shares=True) == 7
+    assert CheckOptions().repeats() == 4
+
+
+def test_a_kernel_whose_workgroups_communicate_runs_twelve_times():
+    assert CheckOptions().repeats(shares=True) == 12

@@ -28,6 +28,7 @@ BUILDS = (
     ("gfx942", "-O1"),
     *((arch, "-O3") for arch in ("gfx942", "gfx90a", "gfx950", "gfx1100", "gfx1201")),
 )
+IN_GATE = {("gfx942", "-O3"), ("gfx1201", "-O3")}
 MORE_OF_RIGHT_KERNELS = (("gfx90a", "-O0"), ("gfx1100", "-O0"), ("gfx90a", "-O1"), ("gfx1201", "-O1"))
 NOT_TO_BE_TOLD = {
     ("gfx1100", "flag_for_the_workgroup_alone"),  # its store carries no scope: the code is that of a right kernel
@@ -35,9 +36,10 @@ NOT_TO_BE_TOLD = {
     *((arch, "counter_of_which_the_workgroup_alone_learns") for arch in ("gfx90a", "gfx942", "gfx950")),
     ("gfx1100", "sum_of_what_was_never_written"),  # the moved load has another line, and the finding that of the use
     ("gfx1201", "sum_of_what_was_never_written"),
+    # RDNA has no loads from memory to LDS
+    *((arch, "lds_read_before_the_load_into_it_has_returned") for arch in ("gfx1100", "gfx1201")),
+    *((arch, "barrier_before_a_load_into_lds_has_returned") for arch in ("gfx1100", "gfx1201")),
 }
-# A false finding that remains: in clang 22's code at -O1 a release of this kernel is not recognised.
-REPORTED_THOUGH_RIGHT = {("gfx1201", "-O1", "slots_that_another_workgroup_frees")}
 NOT_AT_O0 = {
     "scalar_load_not_aligned",  # it is a vector load there, which may lie anywhere
     "lds_sum_cleared_while_others_add",  # atomics give the sum back, so one wave learns from the other
@@ -109,17 +111,23 @@ def found(sandbox, settings):
     return run
 
 
+def weight(arch, level):
+    """All builds but one for each size of waves are left out of the gate."""
+    return () if (arch, level) in IN_GATE else pytest.mark.thorough
+
+
 def builds_of_marks():
     for mark in MARKS:
         for arch, level in BUILDS:
             if (level == "-O0" and mark.kernel in NOT_AT_O0) or (arch, mark.kernel) in NOT_TO_BE_TOLD:
                 continue
-            yield pytest.param(mark, arch, level, id=f"{mark.kernel}-{mark.line}-{arch}{level}")
+            name = f"{mark.kernel}-{mark.line}-{arch}{level}"
+            yield pytest.param(mark, arch, level, id=name, marks=weight(arch, level))
 
 
 def builds_of_right_kernels():
     for arch, level in BUILDS:
-        yield pytest.param(arch, level, 0)
+        yield pytest.param(arch, level, 0, marks=weight(arch, level))
     for arch, level, seed in (*((*build, 0) for build in MORE_OF_RIGHT_KERNELS), ("gfx942", "-O3", 3)):
         yield pytest.param(arch, level, seed, marks=pytest.mark.thorough)
 
@@ -133,9 +141,7 @@ def test_each_planted_mistake_is_named_with_kind_and_line(found, mark, arch, lev
 @pytest.mark.parametrize(("arch", "level", "seed"), list(builds_of_right_kernels()))
 @pytest.mark.parametrize("kernel", kernels_of(SOUND))
 def test_no_right_kernel_is_accused(found, kernel, arch, level, seed):
-    kinds = {finding.kind for finding in found(SOUND, arch, level, seed)[kernel]}
-    known = {"race"} if (arch, level, kernel) in REPORTED_THOUGH_RIGHT else set()
-    assert kinds <= known
+    assert found(SOUND, arch, level, seed)[kernel] == []
 
 
 def test_many_workgroups_that_wait_for_one_not_yet_begun_end_in_a_shuffled_order(sandbox, settings):

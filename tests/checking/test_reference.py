@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from problem_text import TOML, changed, write_problem
 
+from amdkernel_mcp.checking.call import Call
 from amdkernel_mcp.checking.inputs import make_inputs
-from amdkernel_mcp.checking.reference import Call, expected_outputs
+from amdkernel_mcp.checking.reference import expected_outputs
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.problems.problem_file import load_problem
 
@@ -40,9 +41,11 @@ def test_the_reference_gets_exactly_the_kernels_values_in_float64(expect):
         ("    return {'y': x * np.nan}\n", 4, "`y` is NaN at [0, 0]"),
         ("    return {'y': x + 1j}\n", 4, "which cannot be compared"),
         ("    return {'y': [[1], [1, 2]]}\n", 4, "`y` is not an array"),
-        ("    import torch\n    return {'y': x}\n", 5, "imports torch, which the sandbox does not have"),
+        ("    import pandas\n    return {'y': x}\n", 5, "imports pandas, which the sandbox does not have"),
         ("    raise SystemExit(3)\n", 5, "SystemExit: 3"),
         ("    import os\n    os._exit(3)\n", 4, "ended the interpreter"),
+        ("    raise ValueError('a lone \\udcff')\n", 5, "ValueError: a lone \\udcff"),
+        ("    for _ in range(2000): print('x' * 100_000)\n", 4, "printed more text than the sandbox returns"),
     ],
 )
 def test_a_reference_that_fails_is_told_with_file_and_line(expect, tmp_path, body, line, said):

@@ -39,6 +39,8 @@ def test_each_bundled_problem_can_be_loaded(name):
 
 
 def test_a_name_that_is_no_problem_is_told_with_those_that_are(tmp_path):
+    with pytest.raises(ProblemFileError, match=r"vector_ad is neither .*; did you mean vector_add\?"):
+        load_problem("vector_ad")
     with pytest.raises(ProblemFileError, match="neither a problem folder nor the name") as caught:
         load_problem(tmp_path / "nothing")
     assert "row_softmax" in str(caught.value.hint)
@@ -70,7 +72,7 @@ MISTAKES = [
     ('shape = ["rows", "cols"]', 'shape = "rows"', 6, "must be a list"),
     ('shape = ["rows", "cols"]', "shape = [1.5]", 6, "not an integer expression"),
     ('shape = ["rows", "cols"]', 'shape = ["rows - 4"]', 24, "empty shape"),
-    ('shape = ["rows", "cols"]', 'shape = ["rows * 1000000000"]', 24, "more than 2048"),
+    ('shape = ["rows", "cols"]', 'shape = ["rows * 1000000000"]', 24, "more than 512"),
     ('role = "in"', 'role = "input"', 7, "unknown role 'input'"),
     ('role = "in"\n', "", 3, "has no `role`"),
     ('init = "normal"', 'init = "gaussian"', 8, "is not an init"),
@@ -92,6 +94,21 @@ MISTAKES = [
     ("held_out = true", 'held_out = "yes"', 31, "true or false"),
     ("rtol = 1e-5", "rtol = -1", 34, "`rtol` must be"),
     ("rtol = 1e-5", "atol = 1e-5", 34, "unknown key `atol`"),
+    ("rtol = 1e-5", "[ranges]\nrow = [1, 9]", 35, "the cases have no value for `row`"),
+    ("rtol = 1e-5", "[ranges]\nx = [1, 9]", 35, "the cases have no value for `x`"),
+    ("rtol = 1e-5", "[ranges]\nrows = 9", 35, "must be [min, max] or { min"),
+    ("rtol = 1e-5", "[ranges]\nrows = [1]", 35, "must be [min, max] or { min"),
+    ("rtol = 1e-5", "[ranges]\nrows = { min = 1 }", 35, "must be [min, max] or { min"),
+    ("rtol = 1e-5", "[ranges]\nrows = { min = 1, max = 9, step = 2 }", 35, "must be [min, max] or { min"),
+    ("rtol = 1e-5", "[ranges]\nrows = [1, 9.5]", 35, "`max` of `rows` must be a whole number"),
+    ("rtol = 1e-5", "[ranges]\nrows = [true, 9]", 35, "`min` of `rows` must be a whole number"),
+    ("rtol = 1e-5", "[ranges]\nrows = { min = 1, max = 9, multiple = 0 }", 35, "`multiple` of `rows` must be at least"),
+    ("rtol = 1e-5", "[ranges]\ncols = [1, 99]\nrows = [9, 1]", 36, "the range of `rows` is empty"),
+    ("rtol = 1e-5", "[ranges]\nrows = [4, 3000000000]", 35, "does not fit into i32"),
+    ("rtol = 1e-5", "[ranges]\nrows = [1, 5]", 35, "the case rows=7, cols=33 is outside the range of `rows`"),
+    ("rtol = 1e-5", "[ranges]\nrows = { min = 2, max = 8, multiple = 2 }", 35, "is outside the range of `rows`"),
+    ("rtol = 1e-5", "[ranges]\nrows = [0, 9]", 35, "(rows=0), `x` has the empty shape [0, 10]"),
+    ('title = "Row softmax"', "ranges = 3", 1, "`ranges` must be a table"),
     ("rtol = 1e-5", "y = 1e-5", 34, "`y` must be a table: [tolerance.y]"),
     ("rtol = 1e-5", "[tolerance.x]\nrtol = 1e-5", 34, "unknown key `x`"),
     ("rtol = 1e-5", "[tolerance.rtol]\nsteps = 1", 34, "`rtol` must be a number"),

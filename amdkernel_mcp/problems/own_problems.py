@@ -1,0 +1,143 @@
+"""Problems that callers made: a folder for each user and one for what is shared, below `data_dir/problems`."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from amdkernel_mcp.errors import InputError, ProblemFileError
+from amdkernel_mcp.problems.problem import Problem
+from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
+from amdkernel_mcp.problems.size_limits import DEFAULT_LIMITS, SizeLimits
+
+MOST_PROBLEMS = 200
+"""Of a user, shared ones included."""
+_SHARED = "shared"  # no user's folder has this name: they are `local` or begin with `user%3A` or `long-`
+_LONGEST_FOLDER = 200
+_OWNER = "owner"
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+class OwnProblems:
+    """The problems of all users. A user sees only his own and shared ones. Safe between threads and processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def find(self, name: str, by: str) -> Path | None:
+        """The folder of a user's problem, else of the shared one; None where there is none of this name."""
+        places = (self._of(by) / name, self._folder / _SHARED / name)
+        found = (place for place in places if (place / "problem.toml").is_file())
+        return next(found, None) if _NAME.fullmatch(name) else None
+
+    def names(self, by: str) -> list[str]:
+        """The names of a user's problems and of shared ones."""
+        return sorted({*_names(self._of(by)), *_names(self._folder / _SHARED)})
+
+    def shared_by(self, name: str) -> str | None:
+        """Who shared the problem of this name; None where it is not shared."""
+        file = self._folder / _SHARED / name / _OWNER
+        return file.read_text(encoding="utf-8") if _NAME.fullmatch(name) and file.is_file() else None
+
+    def sharer(self, name: str, by: str) -> str | None:
+        """The name of the user who shares the problem that `find` returns; None for the user's own."""
+        found = self.find(name, by)
+        shared = found is not None and found.parent.name == _SHARED
+        return (self.shared_by(name) or "").removeprefix("user:") if shared else None
+
+    def create(
+        self,
+        name: str,
+        declaration: str,
+        reference: str,
+        by: str,
+        *,
+        shared: bool = False,
+        limits: SizeLimits = DEFAULT_LIMITS,
+        examine: Callable[[Problem], None],
+    ) -> Problem:
+        """Store a problem, in place of an older one of the same name, once `examine` has accepted it.
+
+        `shared`: for all users; only who shared it may replace it. Raises InputError for a name that cannot be used,
+        ProblemFileError with the line that is wrong.
+        """
+        self.refuse_name(name, by, shared=shared)
+        folder = self._folder / _SHARED if shared else self._of(by)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as temporary:
+                new = Path(temporary) / name
+                new.mkdir()
+                (new / "problem.toml").write_text(declaration, encoding="utf-8")
+                (new / "reference.py").write_text(reference, encoding="utf-8")
+                try:
+                    examine(load_problem(new, limits))
+                except ProblemFileError as error:
+                    raise _with_plain_file(error) from None
+                if shared:
+                    (new / _OWNER).write_text(by, encoding="utf-8")
+                with _alone(folder):
+                    self.refuse_name(name, by, shared=shared)  # another may have been quicker
+                    _replace(new, folder / name, Path(temporary) / "old")
+        except (OSError, UnicodeEncodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not valid Unicode text"
+            raise InputError(f"the problem {name!r} cannot be stored: {why}") from None
+        return load_problem(folder / name, limits)
+
+    def refuse_name(self, name: str, by: str, *, shared: bool = False) -> None:
+        """Raises InputError for a name that `create` would refuse."""
+        if not _NAME.fullmatch(name):
+            raise InputError(f"{name[:80]!r} cannot be the name of a problem", hint="use a-z, 0-9, _ and -, at most 64")
+        if name in bundled_problems():
+            raise InputError(f"{name} is a bundled problem", hint="choose another name")
+        if shared and self.shared_by(name) not in (None, by):
+            raise InputError(f"another user shares a problem {name}", hint="choose another name")
+        own = _names(self._of(by))
+        if shared and name in own:
+            raise InputError(f"you have a problem {name} that is not shared", hint="choose another name")
+        mine = [*own, *(each for each in _names(self._folder / _SHARED) if self.shared_by(each) == by)]
+        if len(mine) >= MOST_PROBLEMS and name not in mine:
+            raise InputError(f"there are {MOST_PROBLEMS} problems already", hint="create one under a name that exists")
+
+    def _of(self, by: str) -> Path:
+        name = quote(by, safe="")
+        if len(name) > _LONGEST_FOLDER:  # no file system takes it
+            name = f"long-{hashlib.sha256(by.encode()).hexdigest()}"
+        return self._folder / name
+
+
+def _names(folder: Path) -> list[str]:
+    return [file.parent.name for file in folder.glob("*/problem.toml")]
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One at a time, between threads and processes."""
+    with (folder / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _replace(new: Path, place: Path, aside: Path) -> None:
+    """Move `new` to its place. An older folder is moved aside: a reader has the old one or the new one."""
+    if place.exists():
+        os.rename(place, aside)
+    try:
+        os.rename(new, place)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _with_plain_file(error: ProblemFileError) -> ProblemFileError:
+    """The error with the file's own name: the folder in which it was read is gone."""
+    file = Path(error.file).name if error.file else None
+    message = error.message.replace(str(Path(error.file).parent) + os.sep, "") if error.file else error.message
+    return ProblemFileError(message, file=file, line=error.line, hint=error.hint)

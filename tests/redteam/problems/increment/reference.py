@@ -1,0 +1,2 @@
+def reference(x, *, n):
+    return {"x": 2 * x + 1}

@@ -1,0 +1,2 @@
+def reference(a, x, *, rows, cols):
+    return {"y": a @ x}

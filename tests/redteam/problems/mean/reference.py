@@ -1,0 +1,2 @@
+def reference(x, *, n):
+    return {"mean": x.mean(keepdims=True)}
