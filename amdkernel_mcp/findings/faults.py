@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Protocol
 
-from amdkernel_mcp.findings.hangs import commonest_place, describe_hang
+from amdkernel_mcp.counted import counted
+from amdkernel_mcp.findings.hangs import (
+    commonest_place,
+    describe_absent_lane,
+    describe_crowd,
+    describe_deadlock,
+    describe_hang,
+)
 from amdkernel_mcp.hardware.occupancy import SIMDS
+from amdkernel_mcp.hardware.specs import lookup
 from amdkernel_mcp.launch.kernel_symbols import source_name
 from amdkernel_mcp.results.kernels import CheckVerdict, Finding, FindingKind
-from amdkernel_mcp.runner_protocol.records import DispatchFault
+from amdkernel_mcp.runner_protocol.records import DispatchFault, DispatchRecord
 from amdkernel_mcp.runner_protocol.report import CaseReport
 
 # An access within the runner's guard bands does not stop a GPU: the kernel continues and is wrong.
 _GUARD_BYTES = 64 << 10
-HANGS = ("step_limit", "deadlock")
+HANGS = ("step_limit", "deadlock", "residency")
 _ACCESS_KINDS: dict[str, FindingKind] = {
     "out_of_bounds": "out_of_bounds",
     "read_only": "input_modified",
@@ -25,6 +34,7 @@ _ACCESS_KINDS: dict[str, FindingKind] = {
 
 
 ARGUMENTS = "the kernel's arguments"  # as sandbox/emulator/hip/report/region.h names the segment
+PACKET = "the dispatch packet"  # likewise
 _NULL_PAGE = 1 << 16
 _FARTHEST = 1 << 36  # bytes from an array that a wrong index can reach; beyond this the pointer was wrong
 _FARTHEST_ARGUMENT = 1 << 12
@@ -99,7 +109,7 @@ def explain_stop(report: CaseReport, *, arch: str, lines: Lines | None, layouts:
     record = next((record for record in reversed(report.dispatches) if record.fault), None)
     if record and record.fault:
         if record.fault.kind in HANGS:
-            return _of_hang(record.kernel, record.fault, record.seconds, lines)
+            return _of_hang(record, record.fault, lines, arch)
         chain = lines_to(lines, record.fault.pc, record.fault.callers)
         return _of_fault(record.kernel, record.fault, chain, layouts, SIMDS[arch].lds_granule)
     message = report.message or report.status
@@ -109,7 +119,7 @@ def explain_stop(report: CaseReport, *, arch: str, lines: Lines | None, layouts:
         return Stop("invalid", Finding(kind="launch_error", message=message))
     if report.status == "not_emulated":
         return Stop("not_emulated", Finding(kind="not_emulated", message=message))
-    if report.status == "not_run":
+    if report.status in ("not_run", "unfinished"):
         return Stop("not_measured", Finding(kind="timeout", message=message))
     kind: FindingKind = "out_of_bounds" if report.status == "fault" else "crashed"
     return Stop("crashed", Finding(kind=kind, message=message))
@@ -137,17 +147,40 @@ def _of_fault(
     return Stop(verdict, Finding(kind=kind, message=message, line=line, called_from=list(calls)))
 
 
-def _of_hang(kernel: str, fault: DispatchFault, seconds: float, lines: Lines | None) -> Stop:
+def _of_hang(record: DispatchRecord, fault: DispatchFault, lines: Lines | None, arch: str) -> Stop:
     def chain_of(pc: int, callers: Sequence[int]) -> list[int]:
         return [*lines.lines_near(pc), *(line for call in callers for line in lines.lines_of(call))] if lines else []
 
     running = commonest_place(fault.standing, chain_of)
     waiting = commonest_place(fault.standing, chain_of, at_barrier=True)
     chain = running.chain if running else chain_of(fault.pc, fault.callers)
-    where = running or f"the last instruction ran in {place_of(kernel, fault, chain[1:])}"
-    message = describe_hang(source_name(kernel), seconds, where, waiting)
+    where = running or f"the last instruction ran in {place_of(record.kernel, fault, chain[1:])}"
     line, calls = (chain[0] if chain else None), list(chain[1:])
+    kernel, crowd = source_name(record.kernel), _crowd_of(record, fault, arch)
+    if fault.kind == "residency":
+        message = describe_deadlock(kernel, crowd, where)
+        return Stop("deadlock", Finding(kind="deadlock", message=message, line=line, called_from=calls))
+    full = f"; {crowd}: do they wait for later ones?" if 0 < fault.fit <= fault.started < prod(record.grid) else ""
+    message = describe_hang(kernel, _spent(record, fault), where, waiting, crowd=full)
+    taken = next((chain_of(place.takes, []) for place in fault.standing if place.takes is not None), [])
+    if taken:
+        message += describe_absent_lane(taken[0])
     return Stop("timeout", Finding(kind="timeout", message=message, line=line, called_from=calls))
+
+
+def _spent(record: DispatchRecord, fault: DispatchFault) -> str | None:
+    """The limit that a hang reached; None where it was seen before. Seconds, where the caller limited these."""
+    if fault.standstill:
+        return None
+    if fault.timed:
+        return f"{record.seconds:.1f} s"
+    executed = record.counters.get("SQ_INSTS", 0)
+    return f"{round(executed, 2 - len(str(executed))):,} instructions"
+
+
+def _crowd_of(record: DispatchRecord, fault: DispatchFault, arch: str) -> str:
+    gpu = lookup(arch)
+    return describe_crowd(fault, prod(record.grid), gpu.name if gpu else arch)
 
 
 def _survivable(fault: DispatchFault, lds_granule: int) -> bool:
@@ -196,7 +229,7 @@ def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
         size = "it" if fault.region_bytes is None else f"its {sized(fault.region_bytes)}"
         return f"{verb} {sized(fault.bytes)} at byte {signed(fault.address)} of {what}, outside {size}"
     if fault.kind == "use_after_free":
-        whose = region_name(fault.region) or f"an array of {fault.region_bytes} bytes"
+        whose = region_name(fault.region) or f"an array of {sized(fault.region_bytes)}"
         return f"{verb} {sized(fault.bytes)} at byte {fault.offset} of {whose}, which was freed"
     if fault.host:
         where = f"0x{fault.address or 0:x}, host memory that HIP neither allocated nor registered"
@@ -223,7 +256,8 @@ def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
     if past < 0:
         far = f"{sized(fault.bytes)} at byte {fault.offset} of {fault.region_bytes}"
     if len(layout.shape) == 1:
-        return f"{verb} {element}, but {fault.region} has {layout.shape[0]} elements ({far})"
+        there = layout.shape[0]
+        return f"{verb} {element}, but {fault.region} has {counted(there, 'element')} ({far})"
     return f"{verb} {element}, but {fault.region} has the shape {list(layout.shape)} ({far})"
 
 
@@ -257,7 +291,7 @@ def _strayed(fault: DispatchFault) -> bool:
 
 def sized(count: int | None) -> str:
     """`1 byte`, `4 bytes`."""
-    return f"{count} byte{'s' * (count != 1)}"
+    return counted(count or 0, "byte")
 
 
 def signed(offset: int | None) -> int:

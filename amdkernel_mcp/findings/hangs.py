@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.runner_protocol.records import StandingWaves
+from amdkernel_mcp.counted import counted
+from amdkernel_mcp.runner_protocol.records import DispatchFault, StandingWaves
 
 Chain = Sequence[int]  # the line of an instruction, then the lines of the calls around it, innermost first
 
@@ -46,15 +47,47 @@ def commonest_place(
     return Standstill(chain, waves[line], sum(place.waves for place in standing), example)
 
 
-def describe_hang(kernel: str, seconds: float, running: Standstill | str, waiting: Standstill | None) -> str:
-    """What may be wrong with a kernel whose time was up: it hangs, or it is slow.
+def describe_hang(
+    kernel: str, spent: str | None, running: Standstill | str, waiting: Standstill | None, *, crowd: str = ""
+) -> str:
+    """What may be wrong with a kernel that was ended: it hangs, or it is slow.
 
-    running: where the waves were that could run; waiting: where the others were, at a barrier.
+    spent: the limit that it reached, as in `2.9 s`; None: nothing could change any more. running: where the waves were
+    that could run; waiting: where the others were, at a barrier. crowd: how many of its workgroups fit at once.
     """
-    where = f"{kernel} was still running after {seconds:.1f} s: {running}"
+    where = f"{kernel} was still running after {spent}: {running}" if spent else f"{kernel} never ends: {running}"
+    slow = ", or the kernel is only slow" if spent else ""
+    if waiting is None and not spent:
+        return f"{where}, and what is waited for there never comes"
     if waiting is None:
-        return f"{where}. A loop never ends, a wait is never satisfied, or the kernel is only slow"
+        return f"{where}. A loop never ends, a wait is never satisfied{slow}{crowd}"
     return (
         f"{where}, {waiting.waves} at the barrier of line {waiting.chain[0]}."
-        " A loop or a wait that never ends keeps threads from that __syncthreads(), or the kernel is only slow"
+        f" A loop or a wait that never ends keeps threads from that __syncthreads(){slow}{crowd}"
+    )
+
+
+def describe_absent_lane(line: int) -> str:
+    """Why a loop that hands a value from lane to lane may never end, and what to do; `line` hands it."""
+    return (
+        f"; in that loop line {line} takes a value of a lane that is not in it (`__shfl`, readfirstlane)."
+        " Either only some lanes enter the loop, or the compiler has taken the others out of it, as it may where a loop"
+        " begins and ends with the same `if`: then make `__builtin_amdgcn_wave_barrier()` its first statement"
+    )
+
+
+_LIMITED_BY = {"lds": "LDS", "vgprs": "registers", "wave_slots": "wave slots"}
+
+
+def describe_crowd(fault: DispatchFault, total: int, gpu: str) -> str:
+    """How many workgroups fit: `1,216 of 4,096 workgroups fit on MI300X at once (limited by LDS)`."""
+    by = f" (limited by {_LIMITED_BY[fault.fit_by]})" if fault.fit_by else ""
+    return f"{fault.fit:,} of {counted(total, 'workgroup', grouped=True)} fit on {gpu} at once{by}"
+
+
+def describe_deadlock(kernel: str, crowd: str, running: Standstill | str) -> str:
+    """Why a kernel whose workgroups wait for others that have no room can never end on that GPU."""
+    return (
+        f"{kernel} never ends: {crowd}; the rest start when these end, and these wait for the rest: {running}."
+        " Launch no more workgroups than fit and let each do more, or wait for earlier workgroups only"
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.findings.faults import (
     ARGUMENTS,
+    PACKET,
     Layout,
     Lines,
     access_of,
@@ -26,6 +27,8 @@ from amdkernel_mcp.runner_protocol.report import CaseReport
 
 _KINDS: dict[str, FindingKind] = {
     "race": "race",
+    "missing_wait": "missing_wait",
+    "state_between_launches": "state_between_launches",
     "uninitialised_read": "uninitialised_read",
     "input_modified": "input_modified",
     "misaligned": "misaligned",
@@ -37,9 +40,11 @@ _REMEDIES: dict[FindingKind, str] = {
     "race": "put __syncthreads() between the two, or use an atomic",
     "uninitialised_read": "write it before it is read",
     "input_modified": "write to an output or a workspace instead",
+    "state_between_launches": "reset it before the run ends, or use a workspace that the run fills first",
     "misaligned": "align the address to 4 bytes",
     "out_of_bounds": "check the index against the size before the access",
 }
+_WHY_READ_ONLY = {ARGUMENTS: "which are read-only", PACKET: "which is read-only"}
 _BY_THE_RACE = "this read is part of the race above, and may only have come before the write"
 BETWEEN_STREAMS = "wait for an event of the other stream, or synchronise with it, in between"
 _BETWEEN_LANES = "let one lane write it, or use an atomic"
@@ -116,6 +121,9 @@ def _remedy(launch: _Launch, seen: DispatchFinding, kind: FindingKind, line: int
         return _remedy_of_race(seen, seen.partner, line, other, line in launch.counters)
     if kind == "uninitialised_read" and seen.pc in launch.raced:
         return _BY_THE_RACE
+    if kind == "missing_wait":
+        where = "before the barrier, or use __syncthreads()" if _is_at_barrier(seen) else "in between"
+        return f"put `{seen.remedy}` {where}"
     return remedy_of(seen) if seen.kind == "out_of_bounds" else _REMEDIES[kind]
 
 
@@ -145,22 +153,44 @@ def _how_much(seen: DispatchFinding) -> str:
 
 
 def _said(seen: DispatchFinding, line: int | None, other: int | None, layouts: Mapping[str, Layout]) -> str:
+    if seen.kind == "missing_wait":
+        return _early(seen, line, other)
     target = _target(seen, layouts)
     verb = "writes" if seen.store else "reads"
     if seen.partner is not None:
         return _race(seen, seen.partner, target, line, other)
     if seen.region == ARGUMENTS and not seen.store:
-        return f"reads byte {seen.offset} of {ARGUMENTS}, which have {seen.region_bytes} bytes"
+        return f"reads byte {seen.offset} of {ARGUMENTS}, which have {sized(seen.region_bytes)}"
+    if seen.space == "register":
+        return f"reads {seen.registers}, which the kernel has not set, and uses the value{_elsewhere(line, other)}"
     if seen.kind == "uninitialised_read":
         return f"reads {target}, which was never written, and uses the value{_elsewhere(line, other)}"
+    if seen.kind == "state_between_launches":
+        return f"reads {target}, which an earlier run of the launches wrote: the result depends on what ran before"
     if seen.kind == "out_of_bounds" and seen.lanes:
         return access_of(seen, layouts)
     if seen.kind == "out_of_bounds":
         size = "it" if seen.region_bytes is None else f"its {sized(seen.region_bytes)}"
         return f"{verb} {sized(seen.bytes)} at {target}, outside {size}, and uses the value{_elsewhere(line, other)}"
     if seen.kind == "input_modified":
-        return f"{verb} {target}, {'which are read-only' if seen.region == ARGUMENTS else 'which is an input'}"
+        return f"{verb} {target}, {_WHY_READ_ONLY.get(seen.region or '', 'which is an input')}"
     return f"a scalar load of {sized(seen.bytes)} at {target} is not aligned: the GPU ignores the low two address bits"
+
+
+def _is_at_barrier(seen: DispatchFinding) -> bool:
+    """Whether a missing wait is that of a store to LDS before a barrier."""
+    return not seen.registers and bool(seen.store)
+
+
+def _early(seen: DispatchFinding, line: int | None, other: int | None) -> str:
+    instruction = seen.instruction.split()[0] if seen.instruction else "an instruction"
+    at = "" if other is None else " in the same line" if other == line else f" in line {other}"
+    if not seen.registers and not _is_at_barrier(seen):
+        return f"{instruction} has not filled LDS when its own wave reads it{at}"
+    if not seen.registers:
+        return f"{instruction} has not landed in LDS when the barrier comes, and another wave reads it{at}"
+    how = "overwritten" if seen.store else "used"
+    return f"{seen.registers} is {how}{at} before {instruction} has filled it"
 
 
 def _elsewhere(line: int | None, other: int | None) -> str:
@@ -202,6 +232,8 @@ def _race(seen: DispatchFinding, other: RacePartner, target: str, line: int | No
 def _target(seen: DispatchFinding, layouts: Mapping[str, Layout]) -> str:
     if seen.space == "lds":
         return f"byte {signed(seen.address)} of LDS (__shared__ memory)"
+    if seen.space == "scratch":
+        return f"byte {signed(seen.address)} of private memory"
     if not seen.region or seen.offset is None:
         return "memory outside every array"
     layout = layouts.get(seen.region)

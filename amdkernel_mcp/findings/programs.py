@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from amdkernel_mcp.compiler.line_table import LineTable, NameFile
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.findings.faults import explain_stop, line_at, region_name
 from amdkernel_mcp.findings.mistakes import BETWEEN_STREAMS, explain_mistakes, line_of_partner, work_of
@@ -148,12 +149,12 @@ def _of_call(call: CallRecord, program: _Program, theirs: LineTable | None) -> F
     other = line_of_partner(call.partner, theirs) if call.partner else None
     verb = "frees" if call.call == "release" else "writes" if call.store else "reads"
     region = program.region(call.region, call.made_at)
-    where = f"{call.bytes} bytes at byte {call.offset} of {region}" if call.call != "release" else region
+    where = f"{counted(call.bytes, 'byte')} at byte {call.offset} of {region}" if call.call != "release" else region
     text = f"{_NOUNS[call.call]} {verb} {where}"
     if call.partner:
         text += f", which {work_of(call.partner, other)}, and both may run at the same time: {BETWEEN_STREAMS}"
     elif call.kind == "use_after_free":
         text += ", which was freed before"
     else:
-        text += f", which has {call.region_bytes} bytes"
+        text += f", which has {counted(call.region_bytes, 'byte')}"
     return Finding(kind=call.kind, message=text, line=other if line is None else line, other_line=other)

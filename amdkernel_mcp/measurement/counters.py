@@ -57,6 +57,8 @@ class Dispatch:
     footprint: Footprint | None = None
     pcs: Mapping[int, PcCounts] = field(default_factory=dict)
     """Counts by virtual address in the code object; empty where they were not counted."""
+    lds_bytes: int = 0
+    """Of each workgroup."""
 
     @property
     def workgroups(self) -> int:
@@ -78,16 +80,13 @@ class CaseRun:
     """Event times: one tuple per repeat, in it one time per launch."""
     footprints: tuple[Footprint, ...] = ()
     """One per launch, in order."""
+    minimum: Footprint = Footprint(0, 0)
+    """Bytes of the problem's inputs, and of the outputs that are not inputs as well: what the work cannot avoid."""
 
     @property
     def samples_us(self) -> tuple[float, ...]:
         """Time of the whole case, one per repeat."""
         return tuple(sum(launches) for launches in self.repeats_us)
-
-    @property
-    def compulsory_bytes(self) -> int:
-        """Bytes that all launches together cannot avoid to move."""
-        return sum(footprint.total_bytes for footprint in self.footprints)
 
 
 def moved_bytes(dispatch: Dispatch) -> float:

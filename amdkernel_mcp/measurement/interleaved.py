@@ -5,8 +5,9 @@ The protocol, in order:
 1. Settle: at least 1 s of real work before the first sample. The clock of an MI300 takes 400 ms or more to rise.
 2. Probe: a few samples of each side choose the batch, the number of launches between two events. It is long enough for
    the resolution of the events and the cost of a launch to matter little.
-3. Pairs in the order A B, B A, A B ...: each pair is one log-ratio. A drift that is slower than a pair cancels in it,
-   and a drift in one direction cancels between two pairs. Buffer sets rotate, launch by launch, for both sides alike.
+3. Pairs in the order A B, B A, B A, A B ...: each pair is one log-ratio. A drift that is slower than a pair cancels in
+   it, and a drift in one direction cancels between two pairs. Buffer sets rotate, launch by launch, for both sides
+   alike, and have two inputs in turn: with this order, each of two sets is met in both orders of the sides.
 4. Look after 9, 16, 28, 44 and 64 pairs, and stop as soon as the interval decides. Five looks are five chances to be
    wrong. Each look spends a fifth of the error (Bonferroni), which holds however the looks depend on each other: all
    together miss the truth in at most 2 % of the comparisons, and on the side of `faster` in at most 1 %.
@@ -50,12 +51,14 @@ class Timer(Protocol):
 class Plan:
     """What a comparison may cost and how often it may be wrong.
 
+    settle_limit_s: on the clock of the host, after which the settling is given up; on a GPU it takes `settle_s`.
     looks: numbers of pairs after which the verdict may be reached; the last is the budget. error: how often, at most,
     any interval of the looks misses the truth. event_us: how long a batch takes at least; at a resolution of 1 us, one
     tick of 200 us is 0.5 %, and ticks fall at random.
     """
 
     settle_s: float = 1.0
+    settle_limit_s: float = 10.0
     looks: tuple[int, ...] = (9, 16, 28, 44, 64)
     error: float = 0.02
     event_us: float = 200.0
@@ -97,29 +100,52 @@ def compare(timer: Timer, *, floor: float | None, plan: Plan = DEFAULT_PLAN) -> 
 
     floor: `stored_noise_floor` of this GPU, or None where it has too few A/A runs.
     """
-    margin = max(LEAST_MARGIN, floor or 0.0)
     timer.settle(plan.settle_s)
     probe = timer.time(("candidate", "baseline") * PROBES, batch=1)
     batch = batch_size(min(median(probe[::2]), median(probe[1::2])), plan=plan)
     pairs: list[tuple[float, float]] = []
     for target in plan.looks:
         pairs += _timed_pairs(timer, range(len(pairs), target), batch=batch)
-        estimate = speedup([a for a, _ in pairs], [b for _, b in pairs], level=plan.level)
+        comparison = decide(pairs, floor=floor, plan=plan, batch=batch)
+        if comparison.decided:
+            break
+    return comparison
+
+
+def decide(
+    pairs: Sequence[tuple[float, float]], *, floor: float | None, plan: Plan = DEFAULT_PLAN, batch: int = 1
+) -> Comparison:
+    """The verdict at the first look that decides; pairs behind it are not used, so that each look costs its error once.
+
+    pairs: (candidate, baseline) per launch, in the order of their measurement. Raises ValueError for fewer pairs than
+    the first look needs.
+    """
+    margin = max(LEAST_MARGIN, floor or 0.0)
+    looks = [look for look in plan.looks if look <= len(pairs)]
+    if not looks:
+        raise ValueError(f"{len(pairs)} pairs are fewer than the {plan.looks[0]} of the first look")
+    for look in looks:
+        estimate = speedup([a for a, _ in pairs[:look]], [b for _, b in pairs[:look]], level=plan.level)
         verdict = judge(estimate, margin=margin)
         decided = verdict != "inconclusive" or _within(estimate, margin)
         if decided:
             break
-    return Comparison(verdict, estimate, margin, tuple(pairs), batch, decided)
+    return Comparison(verdict, estimate, margin, tuple(pairs[:look]), batch, decided)
 
 
 def _timed_pairs(timer: Timer, numbers: range, *, batch: int) -> list[tuple[float, float]]:
-    """(candidate, baseline) in us per launch, for each pair; odd pairs are timed in the opposite order."""
+    """(candidate, baseline) in us per launch, for each pair."""
     order: list[Side] = []
     for number in numbers:
-        order += ("baseline", "candidate") if number % 2 else ("candidate", "baseline")
+        order += ("candidate", "baseline") if candidate_first(number) else ("baseline", "candidate")
     times = [us / batch for us in timer.time(order, batch=batch)]
     pairs = zip(times[::2], times[1::2], strict=True)
-    return [pair[::-1] if number % 2 else pair for number, pair in zip(numbers, pairs, strict=True)]
+    return [pair if candidate_first(number) else pair[::-1] for number, pair in zip(numbers, pairs, strict=True)]
+
+
+def candidate_first(pair: int) -> bool:
+    """The order of the sides in pair 0, 1, 2 ... as sandbox/runner/pair_timing.py has it: A B, B A, B A, A B."""
+    return pair % 4 in (0, 3)
 
 
 def judge(estimate: Estimate, *, margin: float) -> Verdict:
@@ -137,7 +163,7 @@ def _within(estimate: Estimate, margin: float) -> bool:
 
 
 def batch_size(probe_us: float, *, plan: Plan = DEFAULT_PLAN) -> int:
-    """Launches between two events, for a kernel of which one took `probe_us`: 1 where it is long enough by itself."""
+    """Launches between two events, for a kernel that took `probe_us` once: 1 where that is long enough."""
     if probe_us <= 0:
         return plan.most_launches  # shorter than the resolution of the events
     return min(plan.most_launches, max(1, ceil(plan.event_us / probe_us)))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import prod
 
-from amdkernel_mcp.checking.inputs import make_inputs
+from amdkernel_mcp.checking.call import Call
+from amdkernel_mcp.checking.seeds import SeedKey
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
@@ -13,12 +18,13 @@ from amdkernel_mcp.launch.runner_case import runner_case
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint, PcCounts
 from amdkernel_mcp.problems.problem import Case, Problem
 from amdkernel_mcp.results.kernels import Finding, FindingKind
-from amdkernel_mcp.runner_protocol.job import Mode, RunCase, RunnerJob, RunnerLaunch
+from amdkernel_mcp.runner_protocol.job import Mode, RunCase, RunnerJob, RunnerLaunch, Timing
 from amdkernel_mcp.runner_protocol.records import CaseStatus, DispatchRecord
 from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 
 CASE_TIMEOUT_S = 120.0
-_SEED = 0
+MOST_INPUT_BYTES = 256 << 20
+"""Of all inputs of a measurement that has several for each case."""
 _KINDS: dict[CaseStatus, FindingKind] = {
     "launch_error": "launch_error",
     "fault": "out_of_bounds",
@@ -28,12 +34,23 @@ _KINDS: dict[CaseStatus, FindingKind] = {
 
 
 @dataclass(frozen=True)
-class MeasurementJob:
-    """The job that measures `cases`: one of its cases for each of them."""
+class TimingInputs:
+    """One call for each measured case."""
 
-    cases: tuple[Case, ...]
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class MeasurementJob:
+    """The job that measures `calls`: each of its cases runs all calls of that case."""
+
+    calls: tuple[Call, ...]
     job: RunnerJob
-    seed: int  # of all inputs
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The case of each case of the job."""
+        return tuple(calls[0].case for calls in _by_case(self.calls))
 
 
 @dataclass(frozen=True)
@@ -49,23 +66,53 @@ class Measured:
     findings: tuple[Finding, ...] = ()
 
 
-def plan_measurement(
-    *, target: Target, problem: Problem, plan: LaunchPlan, code_object: bytes
-) -> MeasurementJob | Finding:
-    """Counters on the emulator, event times on a GPU, of every announced case (of all, where none is announced).
+def measured_inputs(problem: Problem, key: SeedKey, *, inputs: int = 1) -> list[tuple[Case, int, int]]:
+    """What is measured: the case, seed (of `key`) and turn of each announced case (of all, where none is announced).
 
-    A plan that cannot be launched gives the finding that says why.
+    inputs: of each case, at most; one where more would take too much memory.
+    """
+    cases = [case for case in problem.cases if not case.held_out] or problem.cases
+    size = sum(each.dtype.bytes * prod(case.shape_of(each)) for each in problem.inputs for case in cases)
+    count = inputs if inputs * size <= MOST_INPUT_BYTES else 1
+    return [(case, seed, turn) for case in cases for turn, seed in enumerate(key.seeds(count))]
+
+
+def plan_measurement(
+    *,
+    target: Target,
+    problem: Problem,
+    plan: LaunchPlan,
+    code_object: bytes,
+    calls: Sequence[Call],
+    layout_seed: str,
+) -> MeasurementJob | Finding:
+    """Counters on the emulator, event times on a GPU, of every case; the calls of a case follow each other.
+
+    `layout_seed`: draws where buffers lie. A plan that cannot be launched gives the finding that says why.
     """
     kernels = kernel_symbols(code_object)
-    cases = tuple(case for case in problem.cases if not case.held_out) or problem.cases
     runs: list[RunCase] = []
-    for case in cases:
-        bound = bind(plan, problem, case, kernels=kernels, arch=target.arch)
+    timing = Timing(kept=judged_samples(Timing().samples))
+    for first, *others in _by_case(calls):
+        bound = bind(plan, problem, first.case, kernels=kernels, arch=target.arch)
         if bound.finding:
             return bound.finding
-        runs.append(runner_case(problem, case, make_inputs(problem, case, seed=_SEED), bound, repeats=1))
+        more = tuple({name: array.tobytes() for name, array in call.inputs.items()} for call in others)
+        run = runner_case(problem, first.case, first.inputs, bound, repeats=1)
+        runs.append(replace(run, timing=timing, more_inputs=more))
     mode: Mode = "profile" if target.kind == "emulator" else "time"
-    return MeasurementJob(cases, RunnerJob(target.arch, code_object, tuple(runs), mode, CASE_TIMEOUT_S), _SEED)
+    job = RunnerJob(target.arch, code_object, tuple(runs), mode, CASE_TIMEOUT_S, layout_seed)
+    return MeasurementJob(tuple(calls), job)
+
+
+def _by_case(calls: Sequence[Call]) -> list[list[Call]]:
+    return [list(own) for _, own in groupby(calls, key=lambda call: id(call.case))]
+
+
+def judged_samples(count: int) -> tuple[int, ...]:
+    """The timed samples whose outputs are judged: the first, the last and two that no kernel can foresee."""
+    between = range(1, count - 1)
+    return tuple(sorted({0, count - 1, *random.SystemRandom().sample(between, min(2, len(between)))}))
 
 
 def read_measurement(planned: MeasurementJob, report: RunnerReport) -> Measured:
@@ -81,10 +128,18 @@ def read_measurement(planned: MeasurementJob, report: RunnerReport) -> Measured:
 def _case_run(case: Case, run: RunCase, report: CaseReport) -> CaseRun:
     footprints = tuple(_footprint(run, launch) for launch in run.launches)
     dispatches = tuple(
-        Dispatch(record.kernel, record.grid, record.block, record.counters, footprint, _pcs(record))
+        Dispatch(record.kernel, record.grid, record.block, record.counters, footprint, _pcs(record), record.lds_bytes)
         for record, footprint in zip(report.dispatches, footprints, strict=False)
     )
-    return CaseRun(case.name, dispatches, report.events_us, footprints)
+    return CaseRun(case.name, dispatches, report.events_us, footprints, minimum_of(run))
+
+
+def minimum_of(run: RunCase) -> Footprint:
+    """Bytes of the inputs, and of the outputs that are not inputs as well."""
+    return Footprint(
+        read_bytes=sum(buffer.bytes for buffer in run.buffers if buffer.role in ("in", "inout")),
+        write_bytes=sum(buffer.bytes for buffer in run.buffers if buffer.role == "out"),
+    )
 
 
 def _pcs(record: DispatchRecord) -> dict[int, PcCounts]:

@@ -8,8 +8,24 @@ _VERDICT_OF: dict[FindingKind, BenchmarkVerdict] = {
     "launch_plan": "invalid",
     "lds_over_limit": "invalid",
     "timeout": "timeout",
+    "deadlock": "deadlock",
     "not_emulated": "not_emulated",
 }
+
+BASELINE = "the baseline"
+
+
+def name_baseline(answer: BenchmarkResult, file: str) -> BenchmarkResult:
+    """The answer, with the baseline's file where the fault is the baseline's."""
+    if answer.at_fault is None:
+        return answer
+    return answer.model_copy(
+        update={"at_fault": file, "reason": answer.reason.replace(BASELINE, f"{BASELINE} {file}", 1)}
+    )
+
+
+def _at_fault(role: str) -> str | None:
+    return "baseline.hip" if role == BASELINE else None
 
 
 def incorrect(checked: CheckResult, role: str) -> BenchmarkResult:
@@ -19,6 +35,7 @@ def incorrect(checked: CheckResult, role: str) -> BenchmarkResult:
         reason=f"not timed, because {role} is {checked.verdict}: {checked.reason}",
         target=checked.target,
         isolation=checked.isolation,
+        at_fault=_at_fault(role),
         findings=checked.findings,
         diagnostics=checked.diagnostics,
     )
@@ -32,6 +49,7 @@ def wrong_when_measured(measured: Measured, role: str, target: str, isolation: I
         target=target,
         isolation=isolation,
         flags=["wrong_when_measured"],
+        at_fault=_at_fault(role),
         findings=list(measured.findings),
     )
 
@@ -43,5 +61,6 @@ def stopped(finding: Finding, role: str, target: str, isolation: Isolation) -> B
         reason=f"{role} could not be measured: {finding.message}",
         target=target,
         isolation=isolation,
+        at_fault=_at_fault(role),
         findings=[finding],
     )

@@ -99,6 +99,9 @@ def busy_units(dispatch: Dispatch, gpu: Gpu, *, waves_per_simd: int | None = Non
     waves_there = ceil(fullest * waves / groups)
     fullest_simd = ceil(waves_there / (gpu.simds_per_cu * together))
     slots = gpu.simds * (waves_per_simd or gpu.waves_per_simd)
+    if dispatch.lds_bytes:
+        groups_at_once = gpu.cus // together * max(1, together * gpu.lds_kib_per_cu * 1024 // dispatch.lds_bytes)
+        slots = min(slots, ceil(groups_at_once * waves / groups))
     return BusyUnits(together * groups / fullest, waves / fullest_simd, min(waves, slots))
 
 

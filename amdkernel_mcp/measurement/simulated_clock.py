@@ -3,7 +3,8 @@
 It exists to count how often a way of comparing two kernels is wrong, which is possible only where the truth is known.
 A time from it is never `measured`, and no tool or command reads one. Virtual time starts at zero on a device that was
 idle for long, and passes only by `run`, `work` and `idle`. One seed determines the whole history. The parameters, each
-with its basis, are in simulated_clock.toml.
+with its basis, are in simulated_clock.toml. The emulator's option `clock=simulated` gives the same series behind HIP's
+events (sandbox/emulator/hip/clock).
 """
 
 import tomllib
@@ -15,13 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from amdkernel_mcp.measurement.draws import Array, Draw, Draws
 
 HORIZON_S = 120.0
 """Thermal steps and bursts are drawn up to here; later times raise ValueError."""
 WAVES = 6
 """Sines of random period and phase that make up the drift."""
 MOST_KERNELS, MOST_BUFFER_SETS = 8, 64
+MOST_CHANGES = 1024
+"""Thermal steps, and bursts, of one history."""
 
 
 @dataclass(frozen=True)
@@ -83,20 +86,21 @@ class SimulatedGpu:
         self.now_us = 0.0
         self.launches = 0
         self._buffer_sets = buffer_sets
-        self._rng = rng = np.random.default_rng(seed)
-        self._ramp_us = rng.uniform(p.ramp_shortest, p.ramp_longest) * 1e3
+        self._draws = draws = Draws(seed)
+        self._ramp_us = _between(p.ramp_shortest, p.ramp_longest, float(draws.uniform(Draw.RAMP, 0))) * 1e3
         self._warm_us = 0.0  # how far the ramp has come, as time at work
-        periods_us = np.exp(rng.uniform(np.log(p.drift_shortest_period), np.log(p.drift_longest_period), WAVES)) * 1e6
-        self._angular = 2 * np.pi / periods_us
-        self._phases = rng.uniform(0, 2 * np.pi, WAVES)
-        steps = rng.poisson(p.thermal_steps * HORIZON_S)
-        self._step_at_us = np.sort(rng.uniform(0, HORIZON_S * 1e6, steps))
-        self._levels = rng.normal(0, p.thermal_step_size, steps + 1)
-        bursts = rng.poisson(p.neighbour_bursts * HORIZON_S)
-        self._burst_at_us = np.sort(rng.uniform(0, HORIZON_S * 1e6, bursts))
-        self._burst_end_us = self._burst_at_us + rng.exponential(p.neighbour_length * 1e3, bursts)
-        self._burst_slowdown = rng.exponential(p.neighbour_slowdown, bursts)
-        self._placement = 1 + rng.normal(0, p.placement, (MOST_KERNELS, MOST_BUFFER_SETS))
+        shares, shortest, longest = draws.uniform(Draw.PERIOD, np.arange(WAVES)), *_drift_periods_log(p)
+        self._angular = 2 * np.pi / (np.exp(_between(shortest, longest, shares)) * 1e6)
+        self._phases = 2 * np.pi * draws.uniform(Draw.PHASE, np.arange(WAVES))
+        self._step_at_us = _moments_us(draws, Draw.STEP_GAP, p.thermal_steps)
+        self._levels = p.thermal_step_size * draws.normal(Draw.LEVEL, np.arange(len(self._step_at_us) + 1))
+        self._burst_at_us = _moments_us(draws, Draw.BURST_GAP, p.neighbour_bursts)
+        each = np.arange(len(self._burst_at_us))
+        length_us = p.neighbour_length * 1e3 * draws.exponential(Draw.BURST_LENGTH, each)
+        self._burst_end_us = self._burst_at_us + length_us
+        self._burst_slowdown = p.neighbour_slowdown * draws.exponential(Draw.BURST_SLOWDOWN, each)
+        places = np.arange(MOST_KERNELS * MOST_BUFFER_SETS).reshape(MOST_KERNELS, MOST_BUFFER_SETS)
+        self._placement = 1 + p.placement * draws.normal(Draw.PLACEMENT, places)
         self._next_set = np.zeros(MOST_KERNELS, dtype=np.int64)
 
     def idle(self, us: float) -> None:
@@ -137,18 +141,19 @@ class SimulatedGpu:
 
     def _launch_noise(self, which: NDArray[np.int64], batch: int) -> Array:
         """A factor for each launch, of shape (samples, batch): jitter, outliers, and where its buffers lie."""
-        p, rng, shape = self.parameters, self._rng, (len(which), batch)
-        factors = np.exp(rng.normal(0, p.jitter, shape)) if p.jitter else np.ones(shape)
-        outliers = np.flatnonzero(rng.random(shape) < p.tail_probability)
-        longer = 1 + p.tail_scale * (1 + rng.pareto(p.tail_exponent, len(outliers)))
-        factors.flat[outliers] *= np.minimum(longer, p.tail_longest)
+        p, draws, shape = self.parameters, self._draws, (len(which), batch)
+        launches = self.launches + np.arange(len(which) * batch)
+        factors = np.exp(p.jitter * draws.normal(Draw.JITTER, launches)) if p.jitter else np.ones(len(launches))
+        outliers = np.flatnonzero(draws.uniform(Draw.TAIL, launches) < p.tail_probability)
+        longer = 1 + p.tail_scale * (1 + draws.pareto(Draw.TAIL_LENGTH, launches[outliers], p.tail_exponent))
+        factors[outliers] *= np.minimum(longer, p.tail_longest)
         sets = np.empty(shape, dtype=np.int64)
         for kernel in np.unique(which):
             mine = which == kernel
             count = int(mine.sum()) * batch
             sets[mine] = (self._next_set[kernel] + np.arange(count)).reshape(-1, batch) % self._buffer_sets
             self._next_set[kernel] += count
-        return np.asarray(factors * self._placement[which[:, None], sets])
+        return np.asarray(factors.reshape(shape) * self._placement[which[:, None], sets])
 
     def _walls(self, work_us: Array) -> Array:
         """How long pieces of work take that follow each other from now on; work_us is at the full clock."""
@@ -166,7 +171,7 @@ class SimulatedGpu:
             return done_us
         slope = (1 - low) / left_us
         rising_us = (np.sqrt(low * low + 2 * slope * done_us) - low) / slope
-        return np.where(rising_us < left_us, rising_us, left_us + done_us - (1 + low) / 2 * left_us)
+        return np.asarray(np.where(rising_us < left_us, rising_us, left_us + done_us - (1 + low) / 2 * left_us))
 
     def _slowdown(self, at_us: Array) -> Array:
         """Drift, thermal level and neighbour at those times, as a factor of the time."""
@@ -179,6 +184,22 @@ class SimulatedGpu:
             busy = (latest >= 0) & (at_us < self._burst_end_us[latest])
             factor = factor * np.where(busy, 1 + self._burst_slowdown[latest], 1.0)
         return np.asarray(factor)
+
+
+def _between(low: float, high: float, share: Any) -> Any:
+    return low + (high - low) * share
+
+
+def _drift_periods_log(p: Parameters) -> tuple[float, float]:
+    return float(np.log(p.drift_shortest_period)), float(np.log(p.drift_longest_period))
+
+
+def _moments_us(draws: Draws, gaps: Draw, per_second: float) -> Array:
+    """The moments of a process of so many events per second, up to the horizon."""
+    if per_second <= 0:
+        return np.empty(0)
+    at_us = np.cumsum(draws.exponential(gaps, np.arange(MOST_CHANGES)) / per_second * 1e6)
+    return np.asarray(at_us[at_us < HORIZON_S * 1e6])
 
 
 class SimulatedPair:

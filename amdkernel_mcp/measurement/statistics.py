@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 LEVEL = 0.95
-FLOOR_RUNS = FLOOR_SAMPLES = 8
-"""Fewer A/A runs, or samples of one, are too few to say what identical code differs by."""
+FLOOR_RUNS = 8
+"""Fewer A/A runs are too few to say what identical code differs by."""
 
 
 @dataclass(frozen=True)
@@ -113,17 +113,6 @@ def _left_out(count: int, level: float) -> int:
 def fewest_pairs(level: float) -> int:
     """The smallest number of pairs for which an interval of that level exists."""
     return 1 + ceil(-log(1 - level) / log(2) - 1e-9)
-
-
-def noise_floor(samples_us: Sequence[float], *, seed: int = 0) -> float | None:
-    """What identical code seems to differ by, as a fraction: the A/A test on neighbouring samples of one kernel.
-
-    None with fewer than eight samples, which is too little to say.
-    """
-    if len(samples_us) < FLOOR_SAMPLES:
-        return None
-    same = speedup(samples_us[::2], samples_us[1::2], seed=seed)
-    return max(same.high, 1 / same.low) - 1
 
 
 def stored_noise_floor(same_code: Sequence[float]) -> float | None:

@@ -6,6 +6,7 @@ from typing import Protocol
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch
 from amdkernel_mcp.profiling.diagnosis import diagnose
+from amdkernel_mcp.profiling.executed_code import executed_code
 from amdkernel_mcp.profiling.hot_lines import NO_LINES, hot_lines, line_table
 from amdkernel_mcp.profiling.metrics.emulated import emulated_metrics
 from amdkernel_mcp.profiling.rules.facts import Facts
@@ -27,16 +28,18 @@ def profile(
     lines: Lines | None,
     gpu: Gpu,
     target: str,
+    disassembly: str = "",
 ) -> ProfileResult:
     """Metrics, hot lines and a diagnosis of all kernels that the cases dispatched; pure.
 
     `resources` are those of the code object, `lines` maps its virtual addresses to lines of `source`.
+    `disassembly`: of the same code object; without it, rules that need the names of instructions say nothing.
     """
     named = {kernel.name: kernel for kernel in resources}
     kernels = []
     for name, ran in _by_kernel(runs).items():
         table = line_table(ran, line_of=lines.line_of, source=source) if lines else NO_LINES
-        kernels.append(Facts(ran, gpu, named.get(name), table))
+        kernels.append(Facts(ran, gpu, named.get(name), table, executed_code(ran, disassembly)))
     kernels.sort(key=lambda facts: -facts.model.time_us)
     profiles = [_kernel(facts) for facts in kernels]
     if not profiles:

@@ -90,7 +90,7 @@ def _start(folder: str, kernels: Sequence[str]) -> list[str]:
         "-d",
         folder,
         "-o",
-        "out",
+        "out_%pid%",  # the runner has a process for each case: under one name, each would overwrite the one before
         "--kernel-include-regex",
         "|".join(map(_literal, kernels)),
     ]

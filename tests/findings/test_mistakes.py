@@ -118,3 +118,32 @@ def test_a_line_that_reads_what_its_neighbour_writes_wants_a_barrier():
 def test_two_stores_of_one_line_want_one_writer_or_turns():
     (race,) = explained(stored(0x14, writer(0x14)))
     assert race.message.endswith("let one thread write it, use an atomic, or let waves take turns with __syncthreads()")
+
+
+def test_a_register_that_was_never_set_is_named():
+    unset = seen("uninitialised_read", 0x10, use=[0x30]).model_copy(update={"space": "register", "registers": "v100"})
+    (finding,) = explained(unset)
+    assert "reads v100, which the kernel has not set, and uses the value in line 12; k" in finding.message
+
+
+def test_private_memory_is_named_as_such():
+    (finding,) = explained(seen("uninitialised_read", 0x10).model_copy(update={"space": "scratch"}))
+    assert "reads byte 64 of private memory, which was never written" in finding.message
+
+
+def test_a_store_to_the_dispatch_packet_says_that_it_is_read_only():
+    store = seen("input_modified", 0x10).model_copy(
+        update={"space": "global", "store": True, "region": "the dispatch packet", "region_bytes": 128, "offset": 40}
+    )
+    assert "writes byte 40 of the dispatch packet, which is read-only" in explained(store)[0].message
+
+
+def test_lds_that_its_own_wave_reads_too_early_wants_the_wait_in_between():
+    early = seen("missing_wait", 0x10, use=[0x20]).model_copy(
+        update={"instruction": "global_load_lds_dword v[0:1], off", "remedy": "s_waitcnt vmcnt(0)"}
+    )
+    (own,) = explained(early)
+    assert "global_load_lds_dword has not filled LDS when its own wave reads it in line 9" in own.message
+    assert own.message.endswith("put `s_waitcnt vmcnt(0)` in between")
+    (other,) = explained(early.model_copy(update={"store": True}))
+    assert other.message.endswith("put `s_waitcnt vmcnt(0)` before the barrier, or use __syncthreads()")

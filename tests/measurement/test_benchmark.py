@@ -3,8 +3,9 @@
 import pytest
 
 from amdkernel_mcp.hardware.specs import gpu_by_name
-from amdkernel_mcp.measurement.benchmark import Side, benchmark
+from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint
+from amdkernel_mcp.measurement.side import Side
 
 MI300X = gpu_by_name("MI300X")
 GIB = 2**30
@@ -16,13 +17,11 @@ def emulated(lines: float, *, case: str = "n=1", moved: float = 128 * 2**20) -> 
 
 
 def timed(samples: list[float], *, moved: int = 0) -> Side:
-    return Side((CaseRun("n=1", (), tuple((us,) for us in samples), (Footprint(moved, 0),)),))
+    return Side((CaseRun("n=1", (), tuple((us,) for us in samples), minimum=Footprint(moved, 0)),))
 
 
-def compare(candidate: Side, baseline: Side | None, *, on_gpu: bool = False, interleaved: bool = True):
-    return benchmark(
-        candidate=candidate, baseline=baseline, gpu=MI300X, target="t", emulated=not on_gpu, interleaved=interleaved
-    )
+def compare(candidate: Side, baseline: Side | None, *, on_gpu: bool = False, floor: float | None = None):
+    return benchmark(candidate=candidate, baseline=baseline, gpu=MI300X, target="t", emulated=not on_gpu, floor=floor)
 
 
 def test_a_coalesced_kernel_is_faster_than_a_scattered_one_and_both_times_are_modelled():
@@ -74,54 +73,84 @@ def test_cases_that_do_not_match_are_a_mistake_of_the_caller():
         compare(emulated(1, case="a"), emulated(1, case="b"))
 
 
+STEADY = [100.0, 100.1, 99.9, 100.05, 99.95, 100.0, 100.02, 99.98, 100.0, 100.1]
+
+
 def test_identical_code_on_a_gpu_is_inconclusive():
-    samples = [100.0, 101.0, 99.5, 100.5, 100.2, 99.8, 100.1, 100.4]
+    samples = [100.0, 101.0, 99.5, 100.5, 100.2, 99.8, 100.1, 100.4, 99.9]
     result = compare(timed(samples), timed(samples[1:] + samples[:1]), on_gpu=True)
     assert result.verdict == "inconclusive", result.reason
     assert result.time_us.evidence == "measured"
-    assert result.noise_floor is not None
+    assert "99.6% interval" in result.reason, "the level that was used"
 
 
 def test_a_slowed_copy_is_slower():
-    samples = [100.0, 100.1, 99.9, 100.05, 99.95, 100.0, 100.02, 99.98, 100.0, 100.1]
-    result = compare(timed([us * 1.05 for us in samples]), timed(samples), on_gpu=True)
+    result = compare(timed([us * 1.05 for us in STEADY]), timed(STEADY), on_gpu=True)
     assert result.verdict == "slower", result.reason
 
 
-def test_a_difference_of_one_percent_is_found_where_the_samples_are_interleaved_and_steady():
-    samples = [100.0, 100.1, 99.9, 100.05, 99.95, 100.0, 100.02, 99.98, 100.0, 100.1]
-    result = compare(timed([us / 1.01 for us in samples]), timed(samples), on_gpu=True)
-    assert result.verdict == "faster", result.reason
+def test_a_difference_counts_only_beyond_the_noise_floor_of_the_gpu():
+    faster = timed([us / 1.01 for us in STEADY])
+    unknown = compare(faster, timed(STEADY), on_gpu=True)
+    assert (unknown.verdict, unknown.noise_floor) == ("faster", None)
+    assert "no_noise_floor" in unknown.flags
+    noisy = compare(faster, timed(STEADY), on_gpu=True, floor=0.02)
+    assert (noisy.verdict, noisy.noise_floor) == ("inconclusive", 0.02)
+    assert "too small to count" in noisy.reason
 
 
-def test_a_difference_that_a_rising_clock_makes_is_not_believed_of_separate_runs():
-    candidate, baseline = timed([95.0] * 10), timed([100.0] * 10)
-    assert compare(candidate, baseline, on_gpu=True).verdict == "faster"
-    result = compare(candidate, baseline, on_gpu=True, interleaved=False)
-    assert result.verdict == "inconclusive", result.reason
-    assert compare(timed([80.0] * 10), baseline, on_gpu=True, interleaved=False).verdict == "faster"
+def test_two_cases_are_one_comparison():
+    def both(first: float, second: float) -> Side:
+        cases = (("a", first), ("b", second))
+        return Side(tuple(CaseRun(name, repeats_us=tuple((us * k,) for us in STEADY)) for name, k in cases))
+
+    result = compare(both(1.0, 1.0), both(1.1, 1.0), on_gpu=True)
+    assert result.speedup.value == pytest.approx(1.1**0.5)
+    assert compare(both(1.0, 1.0), both(1.1, 1 / 1.1), on_gpu=True).verdict == "inconclusive"
 
 
-def test_six_pairs_are_too_few_for_a_verdict():
-    result = compare(timed([50.0] * 6), timed([100.0] * 6), on_gpu=True)
+def test_eight_pairs_are_too_few_for_a_verdict():
+    result = compare(timed([50.0] * 8), timed([100.0] * 8), on_gpu=True)
     assert (result.verdict, "few_samples" in result.flags) == ("inconclusive", True)
-    assert "6 pairs are too few" in result.reason
-    assert compare(timed([50.0] * 7), timed([100.0] * 7), on_gpu=True).verdict == "faster"
+    assert "8 pairs are too few" in result.reason
+    assert compare(timed([50.0] * 9), timed([100.0] * 9), on_gpu=True).verdict == "faster"
 
 
 def test_a_bandwidth_above_the_roof_is_invalid_whatever_the_ratio():
-    result = compare(timed([50.0] * 9, moved=GIB), timed([200.0] * 9, moved=GIB), on_gpu=True)
+    result = compare(timed([50.0] * 9, moved=GIB), timed([300.0] * 9, moved=GIB), on_gpu=True)
     assert result.verdict == "invalid", "1 GiB in 50 us is four times the memory's peak"
     assert "above_roof" in result.flags
     small = compare(timed([1.0] * 9, moved=2**24), None, on_gpu=True)
     assert small.verdict != "invalid", "16 MiB can come out of the caches"
 
 
-def test_what_looks_too_good_is_flagged():
-    assert "over_10x" in compare(timed([100.0] * 9), timed([2000.0] * 9), on_gpu=True).flags
+def test_over_10x_is_not_believed_without_a_proof_and_over_50x_is_invalid():
+    unknown = compare(timed([100.0] * 9), timed([2000.0] * 9), on_gpu=True)
+    assert (unknown.verdict, unknown.flags) == ("inconclusive", ["no_noise_floor", "over_10x", "suspicious"])
     assert compare(timed([100.0] * 9), timed([9000.0] * 9), on_gpu=True).verdict == "invalid"
-    result = compare(timed([5.0] * 3), timed([5.0] * 3), on_gpu=True, interleaved=False)
-    assert {"few_samples", "shorter_than_20_us", "not_interleaved"} <= set(result.flags)
+    assert compare(timed([100.0] * 9), timed([900.0] * 9), on_gpu=True).verdict == "faster"
+
+
+@pytest.mark.parametrize("baseline_us", [2000.0, 9000.0])
+def test_a_baseline_far_from_its_roof_explains_a_large_ratio(baseline_us: float):
+    moved = 2**26  # from the L2 in 2 us
+    proved = compare(timed([100.0] * 9, moved=moved), timed([baseline_us] * 9, moved=moved), on_gpu=True)
+    assert proved.verdict == "faster", proved.reason
+    assert "the outputs of the timed runs are right" in proved.reason
+    assert "over_10x" in proved.flags
+    near = compare(timed([0.5] * 9, moved=moved), timed([baseline_us / 200] * 9, moved=moved), on_gpu=True)
+    assert near.verdict == ("inconclusive" if baseline_us == 2000 else "invalid"), "faster than the L2"
+    assert "does not explain the ratio" in near.reason
+
+
+def test_an_input_that_the_baseline_does_not_read_either_is_no_roof():
+    table = compare(timed([50.0] * 9, moved=GIB), timed([80.0] * 9, moved=GIB), on_gpu=True)
+    assert table.verdict == "faster", table.reason
+
+
+def test_few_and_short_samples_are_flagged():
+    result = compare(timed([5.0] * 3), timed([5.0] * 3), on_gpu=True)
+    assert {"few_samples", "shorter_than_20_us"} <= set(result.flags)
 
 
 def test_no_event_times_are_not_a_time_of_zero():

@@ -74,7 +74,8 @@ def test_it_settles_then_probes_then_alternates() -> None:
     compare(timer, floor=None)
     assert timer.calls[:3] == ["settle 1", "time", "time"]
     assert len(timer.orders[0]) == 2 * PROBES
-    assert timer.orders[1][:8] == ["candidate", "baseline", "baseline", "candidate"] * 2
+    ab, ba = ["candidate", "baseline"], ["baseline", "candidate"]
+    assert timer.orders[1][:8] == [*ab, *ba, *ba, *ab], "two sets of buffers in turn meet both orders"
     assert timer.batches[:2] == [1, 4], "four launches of 50 us make 200 us"
 
 

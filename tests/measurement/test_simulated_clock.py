@@ -73,7 +73,7 @@ def test_drift_steps_and_a_neighbour_slow_neighbouring_launches_alike() -> None:
     for effect in ({"drift": 0.05}, {"thermal_step_size": 0.05}, {"neighbour_slowdown": 0.5}):
         found = times(gpu(**effect), 1000, 10_000)
         assert found.std() / found.mean() > 0.01, effect
-        assert np.median(abs(np.diff(found))) < found.std() / 4, effect
+        assert np.median(abs(np.diff(found))) < found.std() / 2, f"{effect}: 0.95 of it where neighbours do not matter"
 
 
 def test_outliers_are_rare_and_long() -> None:

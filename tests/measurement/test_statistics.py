@@ -12,7 +12,6 @@ from amdkernel_mcp.measurement.statistics import (
     bootstrap_interval,
     fewest_pairs,
     geometric_mean,
-    noise_floor,
     sign_interval,
     speedup,
     stored_noise_floor,
@@ -58,12 +57,6 @@ def test_the_interval_narrows_with_more_samples():
         return found.high - found.low
 
     assert width(20) < width(2)
-
-
-def test_the_noise_floor_is_what_identical_code_differs_by():
-    steady, noisy = [10.0, 10.01] * 10, [10.0, 11.0, 12.0, 9.0, 10.5] * 4
-    assert noise_floor(steady) < 0.005 < noise_floor(noisy)
-    assert noise_floor([1.0] * 7) is None, "seven samples are too few to say"
 
 
 def test_nothing_to_compare_is_an_error():

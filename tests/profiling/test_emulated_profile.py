@@ -165,14 +165,18 @@ def test_a_small_problem_is_not_blamed_on_its_launch():
 
 
 def test_spills_and_a_local_array_are_distinguished():
-    assert "Registers spill to scratch memory" in findings(run(of=resources(scratch_bytes=64, vgpr_spills=9)))
-    assert "A local array is in scratch memory" in findings(run(of=resources(scratch_bytes=64)))
+    used: dict[str, Any] = {"scratch_bytes_loaded": 4096 * WAVES}
+    assert "Registers spill to scratch memory" in findings(run(of=resources(scratch_bytes=64, vgpr_spills=9), **used))
+    assert "A local array is in scratch memory" in findings(run(of=resources(scratch_bytes=64), **used))
+    assert "register spills: 64 B of scratch are reserved, and none are used" in ruled_out(
+        run(of=resources(scratch_bytes=64))
+    )
 
 
 def test_low_occupancy_names_what_limits_it():
-    result = run(of=resources(occupancy_waves_per_simd=2, occupancy_limit="lds", lds_bytes=32768))
+    result = run(of=resources(vgpr=400), waits_for_memory=8 * WAVES, SQ_INSTS_VMEM_RD=8 * WAVES)
     row = next(row for row in result.diagnosis if "Few waves" in row.finding)
-    assert "lds" in row.because
+    assert "vgpr" in row.because
 
 
 def test_a_matrix_product_on_the_vector_alu_gets_the_advice_to_use_matrix_cores():
@@ -180,10 +184,49 @@ def test_a_matrix_product_on_the_vector_alu_gets_the_advice_to_use_matrix_cores(
         "SQ_INSTS_VALU": 1000 * WAVES,
         "active_lanes_valu": 64000 * WAVES,
         "SQ_INSTS_VALU_FMA_F32": 700 * WAVES,
+        "SQ_INSTS_LDS": 90 * WAVES,
+        "lds_bytes": 90 * 1024 * WAVES,
     }
     assert "A matrix product without matrix instructions" in findings(run(**fma))
     with_mfma = fma | {"SQ_INSTS_MFMA": 10 * WAVES, "SQ_INSTS_VALU_MFMA_MOPS_F16": 160 * WAVES}
     assert "A matrix product without matrix instructions" not in findings(run(**with_mfma))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"SQ_INSTS_VALU_FMA_F32": 900 * WAVES}, id="a polynomial, with one load for 900 products"),
+        pytest.param(
+            {"SQ_INSTS_LDS": 60 * WAVES, "SQ_INSTS_VALU_FMA_F32": 600 * WAVES, "SQ_INSTS_VALU_TRANS_F32": 60 * WAVES},
+            id="an n-body sum, with a square root for each pair",
+        ),
+    ],
+)
+def test_many_products_that_are_none_of_matrices_get_no_advice_to_use_matrix_cores(changed: dict[str, Any]) -> None:
+    result = run(SQ_INSTS_VALU=1000 * WAVES, active_lanes_valu=64000 * WAVES, SQ_INSTS=1100 * WAVES, **changed)
+    assert "A matrix product without matrix instructions" not in findings(result)
+    assert "missing matrix instructions" in ruled_out(result)
+
+
+def test_fp64_arithmetic_that_costs_time_is_found() -> None:
+    wide: dict[str, Any] = {"SQ_INSTS_VALU": 1000 * WAVES, "active_lanes_valu": 64000 * WAVES, "SQ_INSTS": 1100 * WAVES}
+    result = run(SQ_INSTS_VALU_MUL_F64=300 * WAVES, SQ_INSTS_VALU_ADD_F64=300 * WAVES, **wide)
+    assert "The arithmetic is in double precision" in findings(result)
+    few = run(SQ_INSTS_VALU_MUL_F64=10 * WAVES, **wide)
+    assert "The arithmetic is in double precision" not in findings(few)
+    assert "The arithmetic is in double precision" not in findings(run())
+
+
+def test_partly_used_lines_are_not_called_a_lost_re_use() -> None:
+    strided: dict[str, Any] = {"cache_lines_loaded": 16 * WAVES, "memory_bytes_read": 8 * 4 * MIB}
+    result = run(**strided)
+    assert "Memory moves whole lines, but a part of each is used" in findings(result)
+    assert not any(found.startswith("Data leaves the caches") for found in findings(result))
+
+
+def test_narrow_loads_that_do_not_weigh_are_no_finding() -> None:
+    result = run(memory_bytes_read=64 * MIB, footprint=Footprint(64 * MIB, 4 * MIB))
+    assert "Loads are narrow" not in findings(result)
 
 
 def test_loading_the_same_data_again_and_again_is_found():
@@ -195,7 +238,8 @@ def test_loading_the_same_data_again_and_again_is_found():
 
 
 def test_data_that_leave_the_caches_and_come_back_are_found():
-    result = run(memory_bytes_read=200 * MIB, TCC_HIT_sum=1, TCC_MISS_sum=3)
+    twice: dict[str, Any] = {"bytes_loaded": 4 * 256 * WAVES, "cache_lines_loaded": 8 * WAVES}
+    result = run(memory_bytes_read=200 * MIB, TCC_HIT_sum=1, TCC_MISS_sum=3, **twice)
     row = next(row for row in result.diagnosis if row.finding.startswith("Data leaves the caches"))
     assert "25.5 times the compulsory" in row.because
     assert "25 %" in row.because
@@ -277,6 +321,8 @@ def test_rdna_gets_the_advice_to_use_wmma():
     fma: dict[str, Any] = {
         "SQ_INSTS_VALU": 1000 * WAVES,
         "SQ_INSTS_VALU_FMA_F16": 500 * WAVES,
+        "SQ_INSTS_LDS": 60 * WAVES,
+        "lds_bytes": 60 * 512 * WAVES,
         "SQ_INSTS": 1100 * WAVES,
     }
     dispatch = Dispatch("k", (4096, 1, 1), (256, 1, 1), counts(**fma), Footprint(MIB, MIB))

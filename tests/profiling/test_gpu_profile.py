@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.errors import ProfileFileError
-from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, script
+from amdkernel_mcp.errors import ProfileFileError, TargetError
+from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, record_profile, script
 from amdkernel_mcp.execution.runner.job import runner_command
+from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.profiling.import_files import import_files
 from amdkernel_mcp.profiling.rocprofv3 import commands
@@ -35,6 +36,13 @@ def test_the_script_gives_each_word_to_the_program_as_it_is(tmp_path):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert printed.stdout.splitlines() == [f"{tmp_path}/o u t/profile/pass_1", "k<float>(int*)", "it's", ""]
+
+
+@pytest.mark.sandbox
+def test_an_image_without_rocprofv3_is_named(sandbox: Sandbox):
+    runs = commands(GPU.arch, folder=FOLDER, program=["true"], kernels=["k"])
+    with pytest.raises(TargetError, match=r"^the sandbox image of local:0 has no rocprofv3$"):
+        record_profile(sandbox, GPU, RunnerJob("gfx942", b"", ()), runs)
 
 
 def test_what_comes_back_is_imported():

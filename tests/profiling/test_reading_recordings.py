@@ -48,6 +48,15 @@ def test_counters_of_rocm_6_2_have_no_times_and_none_are_made_up():
     assert result.kernels[0].metrics["Kernel Time"].evidence == "not_measured"
 
 
+def test_the_processes_of_a_run_are_read_in_their_order(tmp_path: Path):
+    for run, pids, name in (("pass_1", (99, 100), "SQ_WAVES"), ("pass_2", (101, 102), "SQ_INSTS")):
+        for case, pid in enumerate(pids):
+            counted(tmp_path / run / f"out_{pid}_counter_collection.csv", {name: case}, pid=pid)
+    found = read_recording(tmp_path).dispatches
+    of_a_case = [{**dispatch.passes[0].counters, **dispatch.passes[1].counters} for dispatch in found]
+    assert of_a_case == [{"SQ_WAVES": case, "SQ_INSTS": case} for case in (0, 0, 1, 1)]
+
+
 @pytest.mark.parametrize("name", ["kernel_trace.csv", "kernel_trace_truncated.csv"])
 def test_a_trace_gives_times(name):
     result = import_recording(V3 / name)

@@ -104,6 +104,13 @@ _OURS = (
         "(an `if` or the end of a loop for some lanes)",
     )
     | _exact("lanes", active_lanes_valu="active lanes, summed over VALU instructions without MFMA")
+    | _modelled(
+        "instructions",
+        waits_for_memory="waits before which vector memory was read since the wait before",
+        waits_for_lds="the same of LDS, where no vector memory was read",
+        waits_for_scalars="the same of scalar loads, where nothing else was read",
+    )
+    | _modelled("instructions", longest_wave_insts="of the wave that executes most; polling of other waves counts")
     | _modelled("lane cycles", SQ_THREAD_CYCLES_VALU="active lanes of VALU instructions, a cycle for each instruction")
 )
 
@@ -112,6 +119,10 @@ _LDS = _modelled(
     SQ_LDS_BANK_CONFLICT="LDS cycles lost to bank conflicts",
     SQ_LDS_ADDR_CONFLICT="LDS cycles lost to atomics of several lanes on one word",
     SQ_LDS_IDX_ACTIVE="LDS cycles of indexed accesses, conflicts included; lane exchanges are left out",
+) | _exact(
+    "lanes",
+    lds_misaligned_lanes="LDS accesses of active lanes at no multiple of their width; rocprof counts what they cost as "
+    "SQ_LDS_UNALIGNED_STALL, which is not modelled",
 )
 
 _CACHES = (
@@ -138,6 +149,10 @@ _CACHES = (
         TCC_EA0_RDREQ_sum="reads of the L2 from the fabric: 128 B; on gfx90a (TCC_EA_RDREQ_sum) 64 B",
         TCC_EA0_WRREQ_sum="writes of the L2 to the fabric",
         TCC_EA0_WRREQ_64B_sum="those with 64 B; the others have 32 B",
+        longest_wave_accesses="vector memory instructions of the wave that has most",
+        atomics_on_one_line="atomics of the line that has most; lines whose hashes collide count together",
+        busiest_channel_requests="of an L2 whose 16 channels take turns of 256 B, those of the busiest channel in each "
+        "1024 requests, summed",
     )
     | _modelled(
         "lines",

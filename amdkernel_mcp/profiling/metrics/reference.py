@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from amdkernel_mcp.hardware.specs import all_gpus
-from amdkernel_mcp.measurement import benchmark
+from amdkernel_mcp.measurement import credibility, measured, modelled
 from amdkernel_mcp.measurement.roofline import WHAT_IT_IS
 from amdkernel_mcp.profiling.metrics.counter_names import other_names
 from amdkernel_mcp.profiling.metrics.emulated import DERIVED
@@ -45,16 +45,14 @@ def _bounds() -> list[str]:
 
 def _limits() -> list[str]:
     rows = [
-        ("modelled difference that counts, same bound", f"{benchmark.SAME_LIMITER_UNCERTAINTY:.0%}"),
-        ("modelled difference that counts, different bounds", f"{benchmark.OTHER_LIMITER_UNCERTAINTY:.0%}"),
-        ("time per dispatch that the model leaves out: up to", f"{benchmark.LATENCY_US:g} us"),
-        ("measured difference that counts, interleaved", f"max({benchmark.LEAST_DIFFERENCE:.1%}, noise floor)"),
-        ("measured difference that counts, not interleaved", f"max({benchmark.SEPARATE_DIFFERENCE:.0%}, noise floor)"),
-        ("`few_samples` below, and then `inconclusive`", str(benchmark.FEW_SAMPLES)),
-        ("`shorter_than_20_us`: median below", f"{benchmark.SHORT_US:g} us"),
-        ("`shorter_than_a_launch`: modelled time below", f"{benchmark.LAUNCH_US:g} us"),
-        ("`over_10x` above a speed-up of", f"{benchmark.SUSPICIOUS_SPEEDUP:g}"),
-        ("`invalid` above a speed-up of", f"{benchmark.IMPOSSIBLE_SPEEDUP:g}"),
+        ("modelled difference that counts, same bound", f"{modelled.SAME_LIMITER_UNCERTAINTY:.0%}"),
+        ("modelled difference that counts, different bounds", f"{modelled.OTHER_LIMITER_UNCERTAINTY:.0%}"),
+        ("measured difference that counts", f"max({measured.LEAST_DIFFERENCE:.1%}, noise floor)"),
+        ("`few_samples` below, and then `inconclusive`", str(measured.FEW_SAMPLES)),
+        ("`shorter_than_20_us`: median below", f"{measured.SHORT_US:g} us"),
+        ("`shorter_than_a_launch`: modelled time of a launch below", f"{modelled.LAUNCH_US:g} us"),
+        ("`over_10x`, and `suspicious` without a proof, above a speed-up of", f"{credibility.SUSPICIOUS_SPEEDUP:g}"),
+        ("`invalid` without a proof above a speed-up of", f"{credibility.IMPOSSIBLE_SPEEDUP:g}"),
         ("recorded percentages of GUI are lower bounds from a dilution of", f"{DILUTED:g}"),
     ]
     return _table(("limit", "value"), rows)

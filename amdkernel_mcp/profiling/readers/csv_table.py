@@ -8,6 +8,7 @@ from itertools import chain
 from math import isfinite
 from pathlib import Path
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.readers.recording import LARGEST_WHOLE, visible
 
@@ -141,7 +142,7 @@ def _rows(file: str, names: list[str], lines: Iterator[tuple[int, list[str]]]) -
     for line, cells in lines:
         if len(cells) != len(names):
             raise ProfileFileError(
-                f"the line has {len(cells)} cells, the header {len(names)}", file=file, line=line,
+                f"the line has {counted(len(cells), 'cell')}, the header {len(names)}", file=file, line=line,
                 hint="the file was truncated or changed after the profiler wrote it",
             )  # fmt: skip
         yield Row(file, line, dict(zip(names, cells, strict=True)))

@@ -1,9 +1,11 @@
 """The recording at a path; its format is found from the content, not from the name."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from amdkernel_mcp.counted import counted as counted_noun
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.readers.csv_table import (
     READABLE,
@@ -14,6 +16,7 @@ from amdkernel_mcp.profiling.readers.csv_table import (
     open_table,
     peek,
 )
+from amdkernel_mcp.profiling.readers.not_read import is_domain, unused, what_csv
 from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording, visible
 from amdkernel_mcp.profiling.readers.rocprofv3_csv import (
     LONG,
@@ -49,7 +52,8 @@ def read_recording(path: Path) -> Recording:
 
 
 def _files(folder: Path) -> list[Path]:
-    found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in (".csv", ".json", ".db") and p.is_file())
+    found = [p for p in folder.rglob("*") if p.suffix.lower() in (".csv", ".json", ".db") and p.is_file()]
+    found.sort(key=_by_number)
     if not found:
         raise ProfileFileError("the folder has no CSV, JSON or .db file", file=str(folder), hint=READABLE)
     if len(found) > MOST_FILES:
@@ -57,6 +61,11 @@ def _files(folder: Path) -> list[Path]:
             f"the folder has {len(found)} files", file=str(folder), hint="use the folder of one recording"
         )
     return found
+
+
+def _by_number(path: Path) -> list[tuple[int, str]]:
+    """Process 99 before process 100: the files of processes are read in the order in which these began."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", str(path))]
 
 
 class _Parts:
@@ -68,7 +77,8 @@ class _Parts:
         self.whole: list[Recording] = []
         self.device = Device()
         self.empty: NothingRecorded | None = None
-        self.unknown: list[Path] = []
+        self.places: list[Path] = []  # of `whole`
+        self.unused: list[tuple[Path, str]] = []
 
 
 def _read_files(paths: Sequence[Path], *, folder: Path | None) -> Recording:
@@ -80,7 +90,10 @@ def _read_files(paths: Sequence[Path], *, folder: Path | None) -> Recording:
             if folder is None:
                 raise
             parts.empty = error
-    return _put_together(parts, where=str(folder or paths[0]))
+            parts.unused.append((path, "nothing was recorded"))
+        parts.places += [path] * (len(parts.whole) - len(parts.places))
+    found = _put_together(parts, where=str(folder or paths[0]))
+    return replace(found, warnings=found.warnings + unused(parts.unused))
 
 
 def _read_file(path: Path, parts: _Parts, *, alone: bool) -> None:
@@ -93,7 +106,9 @@ def _read_file(path: Path, parts: _Parts, *, alone: bool) -> None:
         from amdkernel_mcp.profiling.readers.rocprofv3_json import read_json
 
         found = read_json(path, alone=alone)
-        if found is not None:
+        if isinstance(found, str):
+            parts.unused.append((path, found))
+        else:
             parts.whole.append(found)
     else:
         _read_csv(open_table(path), path, parts, alone=alone)
@@ -113,15 +128,15 @@ def _read_csv(table: Table, path: Path, parts: _Parts, *, alone: bool) -> None:
         parts.device = _device(table)
     elif columns >= STATS and alone:
         totals = read_stats(table)
-        if any(row.kernel.startswith(("hip", "hsa", "HIP_", "HSA_")) for row in totals):
+        if any(is_domain(row.kernel) for row in totals):
             raise ProfileFileError(
-                "this file has statistics of API calls, not of kernels", file=str(path), hint=READABLE
+                "this file has statistics of domains or API calls, not of kernels", file=str(path), hint=READABLE
             )
         parts.whole.append(Recording("rocprofv3 kernel_stats", totals=totals, timed_apart=True))
     elif alone:
         _refuse(table, path)
     else:
-        parts.unknown.append(path)
+        parts.unused.append((path, what_csv(table)))
 
 
 def _refuse(table: Table, path: Path) -> None:
@@ -129,9 +144,8 @@ def _refuse(table: Table, path: Path) -> None:
     if "counter_name" in columns or {"dispatch_id", "kernel_name"} <= columns:
         wanted = ["Dispatch_Id", "Kernel_Name", "Counter_Name", "Counter_Value"]
         table.require(wanted, what="a counter_collection file")
-    what = ", ".join(table.header[:6])[:120]
     raise ProfileFileError(
-        f"this CSV is not a recording of kernels; its columns are {what}", file=str(path), line=1, hint=READABLE
+        f"this CSV is not a recording of kernels: {what_csv(table)}", file=str(path), line=1, hint=READABLE
     )
 
 
@@ -152,19 +166,25 @@ def _put_together(parts: _Parts, *, where: str) -> Recording:
         dispatches = add_durations(counted, parts.traced) if parts.traced else counted
         kinds = [name for name, there in (("counters", parts.counted), ("trace", parts.traced)) if there]
         warnings = tuple(warning for file in parts.counted for warning in file.warnings)
+        untimed = sum(not dispatch.duration_ns for dispatch in dispatches) if parts.traced else 0
+        if untimed:
+            warnings += (f"the trace lacks {counted_noun(untimed, 'launch', 'launches')} that the counters have",)
         csv = Recording(
             f"rocprofv3 CSV ({' and '.join(kinds)})", dispatches, device=parts.device, warnings=warnings,
             timed_apart=bool(parts.traced),
         )  # fmt: skip
-        others = [recording for recording in parts.whole if recording.dispatches]
-        extra = (f"{len(others)} other recordings next to the CSV were not read",) if others else ()
-        return replace(csv, warnings=csv.warnings + extra)
+        parts.unused += [(path, "the CSV next to it was read instead") for path in parts.places]
+        return csv
     if not parts.whole:
         if parts.empty is not None:
             raise parts.empty
         raise ProfileFileError("no file here is a recording of kernels", file=where, hint=READABLE)
-    parts.whole.sort(key=lambda recording: not recording.dispatches)  # dispatches say more than totals
-    first = parts.whole[0]
+    first = min(parts.whole, key=lambda recording: not recording.dispatches)  # dispatches say more than totals
+    parts.unused += [
+        (path, f"{first.format} was read instead")
+        for path, recording in zip(parts.places, parts.whole, strict=True)
+        if recording.format != first.format
+    ]
     if len(parts.whole) == 1:
         return first
     same = [r for r in parts.whole if r.format == first.format]

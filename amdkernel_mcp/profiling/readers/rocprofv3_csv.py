@@ -108,9 +108,16 @@ def join_passes(files: Sequence[CounterFile]) -> tuple[RecordedDispatch, ...]:
 def add_durations(
     counted: Sequence[RecordedDispatch], timed: Sequence[RecordedDispatch]
 ) -> tuple[RecordedDispatch, ...]:
-    """The counted dispatches with the times of a trace; a traced launch without counters is kept as well."""
+    """The counted dispatches with the times of a trace; a traced launch without counters is kept as well.
+
+    A launch that the trace lacks has no time: that of the run with counters is not comparable.
+    """
+    times = dict(_by_position(timed))
     joined = dict(_by_position(counted))
-    for key, dispatch in _by_position(timed):
+    for key in joined.keys() - times.keys():
+        passes = tuple(replace(one, duration_ns=None) for one in joined[key].passes)
+        joined[key] = replace(joined[key], duration_ns=None, passes=passes)
+    for key, dispatch in times.items():
         known = joined.get(key)
         joined[key] = dispatch if known is None else replace(known, duration_ns=dispatch.duration_ns)
     return tuple(joined.values())

@@ -11,6 +11,7 @@ from typing import Any
 
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.readers.csv_table import READABLE, NothingRecorded, check_size
+from amdkernel_mcp.profiling.readers.not_read import what_json
 from amdkernel_mcp.profiling.readers.recording import (
     Device,
     Pass,
@@ -26,8 +27,8 @@ from amdkernel_mcp.profiling.readers.recording import (
 Json = Mapping[str, Any]
 
 
-def read_json(path: Path, *, alone: bool) -> Recording | None:
-    """The recording. None for another JSON file when it is not `alone`. Raises ProfileFileError."""
+def read_json(path: Path, *, alone: bool) -> Recording | str:
+    """The recording. What it is, for another JSON file that is not `alone`. Raises ProfileFileError."""
     check_size(path)
     try:
         document = json.loads(path.read_bytes(), parse_constant=_no_constant)
@@ -41,8 +42,10 @@ def read_json(path: Path, *, alone: bool) -> Recording | None:
     processes = document.get("rocprofiler-sdk-tool") if isinstance(document, dict) else None
     if not isinstance(processes, list):
         if alone:
-            raise ProfileFileError("the JSON has no key `rocprofiler-sdk-tool`", file=str(path), hint=READABLE)
-        return None
+            raise ProfileFileError(
+                f"this is not a recording of kernels: {what_json(document)}", file=str(path), hint=READABLE
+            )
+        return what_json(document)
     try:
         return _recording(processes, path)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError, RecursionError) as error:

@@ -17,10 +17,23 @@ class RuledOut:
     because: str
 
 
-Answer = Diagnosis | RuledOut | None
+@dataclass(frozen=True)
+class Found:
+    """A finding, and how much shorter the kernel might be without it: this alone orders the findings of a kernel."""
+
+    row: Diagnosis
+    cost_us: float
+
+
+Answer = Found | RuledOut | None
 """None: the question does not apply to this kernel."""
 
 
 def finding(what: str, *, because: str, advice: str, docs: Sequence[str] = ()) -> Diagnosis:
     """A diagnosis; `docs` are queries that search_docs answers. (Its key `try` is a keyword of Python.)"""
     return Diagnosis.model_validate({"finding": what, "because": because, "try": advice, "docs": list(docs)})
+
+
+def costly(cost_us: float, what: str, *, because: str, advice: str, docs: Sequence[str] = ()) -> Found:
+    """A finding on an emulated kernel. `cost_us` is an estimate that is never shown."""
+    return Found(finding(what, because=because, advice=advice, docs=docs), cost_us)

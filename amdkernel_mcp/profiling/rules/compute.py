@@ -1,7 +1,19 @@
-"""Rules on instructions: matrix cores, overhead, inactive lanes, LDS bank conflicts."""
+"""Rules on instructions: matrix cores, precision, division, overhead, inactive lanes, the instruction cache."""
 
-from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, finding
+from amdkernel_mcp.counted import counted
+from amdkernel_mcp.measurement.roofline import TRANSCENDENTAL
+from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, RuledOut, costly
 from amdkernel_mcp.profiling.rules.facts import Facts
+
+SHARED = 4
+"""Times that a product of matrices asks for a mean element, from memory and LDS together: its lanes share rows and
+columns. Polynomials and recurrences ask once."""
+LEAST_PRODUCTS, MOST_PRODUCTS = 0.4, 16
+"""Multiply-adds per loaded word: half of one without tiles, 8 with 16 x 16 sums in registers."""
+INSTRUCTION_CACHE_KIB = {"CDNA3": 64, "CDNA4": 64}
+"""Shared by two CUs; 32 of the other families."""
+MOST_TRANSCENDENTAL = 0.01
+"""Of the vector instructions: a product of matrices has some in its epilogue; an n-body sum has one for each pair."""
 
 
 def no_matrix_cores(facts: Facts) -> Answer:
@@ -10,14 +22,28 @@ def no_matrix_cores(facts: Facts) -> Answer:
     if facts.counter("SQ_INSTS_MFMA"):
         return RuledOut("missing matrix instructions", f"{facts.counter('SQ_INSTS_MFMA'):.0f} {unit} instructions ran")
     fma = {kind: facts.counter(f"SQ_INSTS_VALU_FMA_{kind}") for kind in ("F16", "F32", "F64")}
-    valu, intensity = facts.counter("SQ_INSTS_VALU"), facts.metric("Arithmetic Intensity")
-    if not valu or intensity < 16 or sum(fma.values()) < 0.15 * valu:
+    valu, intensity, products = facts.counter("SQ_INSTS_VALU"), facts.metric("Arithmetic Intensity"), sum(fma.values())
+    if not valu or intensity < 16 or products < 0.15 * valu:
         return None
-    return finding(
+    loaded = (facts.counter("lds_bytes") + facts.counter("bytes_loaded")) / 4 / facts.wave_size
+    if facts.metric("Compulsory Bytes") * SHARED > facts.counter("lds_bytes") + facts.counter("bytes_loaded"):
+        return RuledOut("missing matrix instructions", "no lane uses what another one loaded")
+    if facts.counter("lds_bytes") < 0.25 * facts.counter("bytes_loaded") and facts.metric("Load Coalescing") < 130:
+        return RuledOut("missing matrix instructions", "the lanes of a wave share no operands")
+    if not LEAST_PRODUCTS * loaded <= products <= MOST_PRODUCTS * loaded:
+        return RuledOut("missing matrix instructions", f"a loaded value is used in {products / loaded:.1f} products")
+    transcendental = sum(facts.counter(f"SQ_INSTS_VALU_TRANS_{kind}") for kind in fma)
+    if transcendental > MOST_TRANSCENDENTAL * valu:
+        return RuledOut("missing matrix instructions", "square roots, exponentials or divisions are part of the sums")
+    gain = _gain(facts)
+    if gain < 1.5:
+        return RuledOut("missing matrix instructions", f"for these types {unit} is {gain:.1f} times as fast at most")
+    return costly(
+        facts.time_us * (1 - 1 / gain),
         "A matrix product without matrix instructions",
-        because=f"{sum(fma.values()) / valu:.0%} of the vector instructions are multiply-adds at {intensity:.0f} flop "
-        f"per compulsory byte, and no {unit} instruction ran",
-        advice=f"{_MATRIX_ADVICE[unit]}; for f16 inputs its peak is {_gain(facts):.0f} times that of the vector ALU",
+        because=f"{products / valu:.0%} of the vector instructions are multiply-adds at {intensity:.0f} flop "
+        f"per compulsory byte, each loaded value meets {products / loaded:.1f} of them, and no {unit} instruction ran",
+        advice=f"{_MATRIX_ADVICE[unit]}; for these types its peak is {gain:.0f} times that of the vector ALU",
         docs=(f"{unit} matrix core intrinsics", "rocWMMA fragment"),
     )
 
@@ -30,8 +56,46 @@ _MATRIX_ADVICE = {
 
 
 def _gain(facts: Facts) -> float:
+    """Peak of the matrix cores over that of the vector instructions that ran, for the type of the operands."""
     rates = facts.gpu.flops_per_clock_cu
-    return rates.get("matrix_f16", 0) / rates.get("vector_f32", 1)
+    packed = facts.code.count("v_pk_fma_f32") > facts.code.count("v_fma_f32", "v_fmac_f32")
+    if facts.counter("SQ_INSTS_VALU_FMA_F64"):
+        return rates.get("matrix_f64", 0) / rates.get("vector_f64", 1)
+    vector = rates.get("vector_f32_packed" if packed else "vector_f32", 0) or rates.get("vector_f32", 1)
+    return rates.get("matrix_f16" if _halves(facts) else "matrix_f32", 0) / vector
+
+
+def _halves(facts: Facts) -> bool:
+    """Operands of 16 bits: conversions, mixed instructions, loads of short words, or words whose upper half is cut."""
+    known = facts.counter("SQ_INSTS_VALU_FMA_F16") or facts.code.count("v_fma_mix", "v_cvt_f32_f16", "v_dot2")
+    return bool(known or facts.code.count("global_load_ushort", "global_load_short", "v_lshlrev_b32_sdwa"))
+
+
+def double_precision(facts: Facts) -> Answer:
+    """fp64 arithmetic: often a literal without `f`, which widens its whole expression."""
+    wide, narrow = (
+        sum(facts.counter(f"SQ_INSTS_VALU_{op}_{kind}") for op in ("ADD", "MUL", "FMA", "TRANS") for kind in kinds)
+        for kinds in (("F64",), ("F16", "F32"))
+    )
+    valu = facts.counter("SQ_INSTS_VALU")
+    if not wide or not valu or facts.counter("SQ_INSTS_VALU_MFMA_F64"):
+        return None
+    share = facts.share("vector_alu", "wave_issue")
+    because = f"{wide / valu:.0%} of the vector instructions are fp64 arithmetic, {narrow / valu:.0%} narrower"
+    if wide < 0.05 * valu or share < WEIGHS:
+        return RuledOut("fp64 arithmetic", f"{because}; instructions are {share:.0%} of the modelled time")
+    if facts.code.executions and not facts.code.count("v_cvt_f64_f32", "v_cvt_f32_f64"):
+        return RuledOut("fp64 arithmetic", f"{because}; the data are fp64: nothing is converted from or to fp32")
+    rates = facts.gpu.flops_per_clock_cu
+    slower = rates.get("vector_f32", 0) / rates["vector_f64"] if rates.get("vector_f64") else 0
+    cost = f"; its peak is 1/{slower:.0f} of that of fp32" if slower > 1 else ""
+    return costly(
+        0.9 * facts.time_us,
+        "The arithmetic is in double precision",
+        because=f"{because}; instructions are {share:.0%} of the modelled time{cost}",
+        advice="unless the problem needs it, write literals with f (0.5f), and call the f forms of functions (expf)",
+        docs=("double precision FP64 throughput", "float literals implicit promotion to double"),
+    )
 
 
 def instruction_overhead(facts: Facts) -> Answer:
@@ -43,9 +107,17 @@ def instruction_overhead(facts: Facts) -> Answer:
         return RuledOut("instruction overhead", because)
     if intensity > 16:
         return None
+    arithmetic = sum(
+        facts.counter(f"SQ_INSTS_VALU_{op}_{kind}")
+        for op in ("ADD", "MUL", "FMA", "TRANS")
+        for kind in ("F16", "F32", "F64")
+    )
+    if arithmetic > 0.5 * facts.counter("SQ_INSTS_VALU"):
+        return RuledOut("instruction overhead", f"{because}, but most of them are floating-point arithmetic")
     if facts.busy.simds < 0.5 * facts.gpu.simds:
         return RuledOut("instruction overhead", f"{because}, but too few waves run for instructions to be the cause")
-    return finding(
+    return costly(
+        0.25 * facts.time_us,
         "A streaming kernel is bound by instructions, not by memory",
         because=f"{because}, at {intensity:.2f} flop per compulsory byte",
         advice="use wider loads and several elements per thread, move index arithmetic out of the loop, unroll, use "
@@ -68,8 +140,10 @@ def inactive_lanes(facts: Facts) -> Answer:
     x, y, z = facts.largest_dispatch.block
     threads, lanes = x * y * z, facts.wave_size
     partial = threads % lanes
-    cause = f"; a block of {threads} threads leaves {lanes - partial} lanes of its last wave unused" if partial else ""
-    return finding(
+    unused = counted(lanes - partial, "lane")
+    cause = f"; a block of {counted(threads, 'thread')} leaves {unused} of its last wave unused" if partial else ""
+    return costly(
+        facts.time_us * (1 - used / 100),
         "Many lanes are inactive",
         because=f"{because}; instruction issue is {share:.0%} of the modelled time{cause}",
         advice=f"use blocks of a multiple of {lanes} threads, make branch conditions uniform over {lanes} lanes, and "
@@ -78,37 +152,62 @@ def inactive_lanes(facts: Facts) -> Answer:
     )
 
 
-def lds_bank_conflicts(facts: Facts) -> Answer:
-    """LDS accesses that take several cycles. Conflicts alone do not show that they cost time."""
-    if not facts.counter("SQ_INSTS_LDS") or not facts.known("LDS Bank Conflicts/Access"):
+def integer_division(facts: Facts) -> Answer:
+    """Divisions of integers, and multiplications of 64 bits, which have no instruction of their own."""
+    valu = facts.counter("SQ_INSTS_VALU")
+    wide = facts.code.count("v_mul_lo_u32", "v_mul_hi_u32", "v_mul_hi_i32", "v_mad_u64_u32", "v_mad_i64_i32")
+    starts = facts.code.count("v_rcp_iflag_f32", "v_cvt_f32_u32")
+    if not valu or not wide:
         return None
-    conflicts, share = facts.metric("LDS Bank Conflicts/Access"), facts.share("lds")
-    because = f"{conflicts:.2f} conflict cycles per access cycle; LDS is {share:.0%} of the modelled time"
-    if conflicts < 0.25 or share < 0.4:
-        return RuledOut("LDS bank conflicts", because)
-    return finding(
-        "LDS bank conflicts",
-        because=because + _conflicting_line(facts),
-        advice=_conflict_advice(facts),
-        docs=("LDS bank conflicts padding",),
+    share = facts.share("vector_alu", "wave_issue")
+    because = f"{wide / valu:.0%} of the vector instructions are integer products of 32 by 32 bits"
+    if not starts or wide < 0.08 * valu or share < WEIGHS:
+        return RuledOut("integer division", f"{because}; instructions are {share:.0%} of the modelled time")
+    return costly(
+        facts.time_us * min(4 * wide / valu, 0.8),
+        "Integer divisions and 64-bit index arithmetic",
+        because=f"{because}, with {starts / max(facts.counter('SQ_WAVES'), 1):.0f} reciprocals a wave that begin a "
+        f"division by a value known at run time only; instructions are {share:.0%} of the modelled time",
+        advice="use 32-bit indices, powers of two (shifts and masks) or constants known to the compiler, a grid of "
+        "two or three dimensions instead of / and %, or a multiplication by a reciprocal that the host computes",
+        docs=("integer division modulo performance", "64-bit address arithmetic 32-bit index"),
     )
 
 
-def _conflicting_line(facts: Facts) -> str:
-    line = facts.lines.most_conflicting_line
-    if line is None:
-        return ""
-    counts = facts.lines.lds[line]
-    return f"; line {line} loses {counts.lds_conflicts:,} of {counts.lds_cycles:,} LDS cycles"
+def transcendentals(facts: Facts) -> Answer:
+    """Exponentials, roots and the like, which run at a quarter of the rate."""
+    valu = facts.counter("SQ_INSTS_VALU") - facts.counter("SQ_INSTS_MFMA")
+    slow = sum(facts.counter(f"SQ_INSTS_VALU_TRANS_{kind}") for kind in ("F16", "F32", "F64"))
+    if not slow or valu <= 0:
+        return None
+    part, share = TRANSCENDENTAL * slow / (valu + (TRANSCENDENTAL - 1) * slow), facts.share("vector_alu")
+    because = f"{slow / valu:.0%} of the vector instructions are transcendental and take {part:.0%} of its clocks"
+    integer = facts.code.count("v_rcp_iflag_f32")
+    if part < 0.3 or share < 0.8 or integer > 0.5 * slow:
+        return RuledOut("transcendental functions", f"{because}; they are {share:.0%} of the modelled time")
+    return costly(
+        facts.time_us * part,
+        "Transcendental functions bound the kernel",
+        because=f"{because}; the vector ALU is {share:.0%} of the modelled time",
+        advice="compute each value once and keep it, use identities (one exponential for sigmoid and tanh, exp2 with "
+        "the factor folded in), polynomials where the range is small, or packed forms for halves",
+        docs=("transcendental instruction throughput exp log", "fast math intrinsics __expf"),
+    )
 
 
-def _conflict_advice(facts: Facts) -> str:
-    if facts.counter("SQ_INSTS_LDS_ATOMIC") > 0.5 * facts.counter("SQ_INSTS_LDS"):
-        return (
-            "the data chooses the addresses of the atomics: give each wave, or every few lanes, a copy of its own and "
-            "add up the copies at the end; first sum in a register what a thread has for one address"
-        )
-    return (
-        "pad each row of the LDS array by one element, or swizzle the column with the row, so that lanes that access "
-        "LDS together hit different banks"
+def instruction_cache(facts: Facts) -> Answer:
+    """A loop that is larger than the instruction cache."""
+    size, most = facts.code.repeated_bytes, INSTRUCTION_CACHE_KIB.get(facts.gpu.family, 32) << 10
+    share = facts.share("vector_alu", "wave_issue", "scalar_unit")
+    if size <= most / 4:
+        return None
+    because = f"a wave executes {size >> 10} KiB of code again and again; {most >> 10} KiB are cached"
+    if size < 1.1 * most or share < WEIGHS:
+        return RuledOut("the instruction cache", because)
+    return costly(
+        0.9 * facts.time_us,
+        "The loop does not fit the instruction cache",
+        because=f"{because}, so that each turn reads it from the L2 again",
+        advice="unroll less (#pragma unroll with a small number), and call functions instead of inlining them",
+        docs=("instruction cache size loop unrolling",),
     )

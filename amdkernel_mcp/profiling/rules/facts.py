@@ -1,15 +1,26 @@
 """What a rule can read about an emulated kernel."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
+from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.hardware.occupancy import Occupancy, occupancy
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import Dispatch
 from amdkernel_mcp.measurement.roofline import BusyUnits, Model, Resource, busy_units, model_case
+from amdkernel_mcp.measurement.unmodelled import unmodelled
+from amdkernel_mcp.profiling.executed_code import NO_CODE, ExecutedCode
 from amdkernel_mcp.profiling.hot_lines import NO_LINES, LineTable
 from amdkernel_mcp.profiling.metrics.emulated import DERIVED, formula_inputs
 from amdkernel_mcp.results.kernels import KernelResources
+
+ACHIEVABLE: Mapping[Resource, float] = {"memory": 0.79, "infinity_cache": 0.37, "l2_cache": 0.75, "l1_cache": 0.82}
+"""Of the peak, by benchmarks of an MI300X (recorded roofline.csv)."""
+USUAL_LATENCY = 0.6
+"""Of the upper estimate of unmodelled.py."""
+_PER_CU: tuple[Resource, ...] = ("l1_cache", "lds", "vector_alu", "matrix_cores", "scalar_unit")
 
 
 @dataclass(frozen=True)
@@ -20,6 +31,7 @@ class Facts:
     gpu: Gpu
     resources: KernelResources | None = None
     lines: LineTable = NO_LINES
+    code: ExecutedCode = NO_CODE
 
     @cached_property
     def _inputs(self) -> Mapping[str, float]:
@@ -35,10 +47,69 @@ class Facts:
         return int(self._inputs["wave_size"])
 
     @cached_property
+    def occupancy(self) -> Occupancy | None:
+        """Of the block that was launched and its dynamic LDS; None without the code object.
+
+        The figure of the code object is for the largest block that may be launched.
+        """
+        if self.resources is None:
+            return None
+        largest, of = self.largest_dispatch, self.resources
+        try:
+            return occupancy(
+                self.gpu.gfx,
+                vgprs=of.vgpr,
+                sgprs=of.sgpr,
+                lds_bytes=max(largest.lds_bytes, of.lds_bytes),
+                workgroup_size=prod(largest.block),
+                wave_size=of.wavefront_size,
+            )
+        except InputError:
+            return Occupancy(of.occupancy_waves_per_simd, "wave_slots")
+
+    @cached_property
+    def _limits(self) -> Mapping[str, int]:
+        return {self.resources.name: self.occupancy.waves_per_simd} if self.resources and self.occupancy else {}
+
+    @cached_property
     def model(self) -> Model:
         """The modelled time and its bounds."""
-        limits = {self.resources.name: self.resources.occupancy_waves_per_simd} if self.resources else {}
-        return model_case(self.dispatches, self.gpu, waves_per_simd=limits)
+        return model_case(self.dispatches, self.gpu, waves_per_simd=self._limits)
+
+    @cached_property
+    def roof_us(self) -> float:
+        """The largest bound, with the bandwidths that benchmarks reach instead of the peaks."""
+        return max((us / ACHIEVABLE.get(name, 1) for name, us in self.model.bounds_us.items()), default=0.0)
+
+    def roof_without_us(self, *resources: Resource) -> float:
+        """The same if these resources cost nothing."""
+        others = (us / ACHIEVABLE.get(name, 1) for name, us in self.model.bounds_us.items() if name not in resources)
+        return max(others, default=0.0)
+
+    def roof_if_even_us(self) -> float:
+        """The same if every CU and SIMD had as much work as the others."""
+        cus, simds = self.busy.cus / self.gpu.cus, self.busy.simds / self.gpu.simds
+        part = {name: simds if name == "vector_alu" else cus for name in _PER_CU}
+        bounds = self.model.bounds_us.items()
+        return max((us / ACHIEVABLE.get(name, 1) * min(part.get(name, 1), 1) for name, us in bounds), default=0.0)
+
+    @cached_property
+    def latency_us(self) -> float:
+        """How long the rounds of resident waves take if each wait takes a usual latency."""
+        return self._latency_us(self.dispatches, self._limits.get(self.largest_dispatch.kernel))
+
+    def latency_if_full_us(self) -> float:
+        """The same if neither registers nor LDS limited the resident waves."""
+        return self._latency_us([replace(each, lds_bytes=0) for each in self.dispatches], None)
+
+    def _latency_us(self, dispatches: Sequence[Dispatch], waves_per_simd: int | None) -> float:
+        estimates = (unmodelled(each, self.gpu, time_us=0, waves_per_simd=waves_per_simd) for each in dispatches)
+        return USUAL_LATENCY * sum(estimate.latency for estimate in estimates)
+
+    @property
+    def time_us(self) -> float:
+        """The larger of roof and latency: what the findings' costs are shares of."""
+        return max(self.roof_us, self.latency_us)
 
     def metric(self, name: str) -> float:
         """A derived metric; 0 where it does not exist, so a rule must require a value above 0."""
@@ -52,11 +123,15 @@ class Facts:
         """A raw count over all dispatches; 0 where it was not counted."""
         return self._inputs.get(name, 0.0)
 
+    def per_wave(self, name: str) -> float:
+        """A raw count of a mean wave."""
+        return self.counter(name) / max(self.counter("SQ_WAVES"), 1.0)
+
     def share(self, *resources: Resource) -> float:
         """The largest of the resources' bounds as a share of the modelled time, 0 to 1."""
         if not self.model.time_us:
             return 0.0
-        return max(self.model.bounds_us.get(name, 0.0) for name in resources) / self.model.time_us
+        return min(max(self.model.bounds_us.get(name, 0.0) for name in resources) / self.model.time_us, 1.0)
 
     @property
     def largest_dispatch(self) -> Dispatch:
@@ -66,4 +141,6 @@ class Facts:
     @cached_property
     def busy(self) -> BusyUnits:
         """How much of the GPU the largest dispatch can use."""
-        return busy_units(self.largest_dispatch, self.gpu)
+        return busy_units(
+            self.largest_dispatch, self.gpu, waves_per_simd=self._limits.get(self.largest_dispatch.kernel)
+        )

@@ -3,26 +3,34 @@
 from collections.abc import Mapping
 
 from amdkernel_mcp.measurement.counters import PcCounts
+from amdkernel_mcp.measurement.roofline import fabric_bytes
 from amdkernel_mcp.profiling.hot_lines import most_wasteful_line
-from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, RuledOut, finding
+from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, RuledOut, costly
 from amdkernel_mcp.profiling.rules.facts import Facts
 
-SCATTERED_LINES = 2
-"""Lanes are scattered when a mean access touches at least this many lines."""
+ONCE = 1.5
+"""Below this mean number of requests for a byte there is no re-use that caches could lose."""
+SCATTERED_LINES = 4
+"""Lanes are scattered when a mean access touches at least this many lines, of 8 bytes a lane or less."""
+CROWDED = 12
+"""Times its share, of at most 16: rows of a matrix make it 10 for moments, and it passes."""
+ATOMIC_US, ATOMIC_LANE_US = 0.004, 0.0005
+"""Between two atomic requests on a line, and for each further word: usual, not largest, times."""
 
 
 def uncoalesced_loads(facts: Facts) -> Answer:
     """Loads that touch many more lines than their bytes fill. A partly used line costs no more than a full one."""
     used, lines = facts.metric("Load Coalescing"), facts.metric("Lines per Load")
-    share = facts.share("l1_cache", "l2_cache")
+    share = facts.share("l1_cache", "l2_cache", "infinity_cache", "memory")
     if not used:
         return None
     because = f"a load touches {lines:.1f} lines of 128 B and uses {used:.0f} % of their bytes"
-    if used >= 50 or lines < SCATTERED_LINES:
+    if used >= 50 or lines < SCATTERED_LINES * max(facts.metric("Bytes per Load") / 512, 1):
         return RuledOut("uncoalesced loads", because)
     if share < WEIGHS:
         return RuledOut("uncoalesced loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
-    return finding(
+    return costly(
+        facts.roof_us * (1 - used / 100),
         "Loads are not coalesced",
         because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts.lines.loads)}",
         advice="make neighbouring lanes (threadIdx.x) read neighbouring addresses; where the layout forbids it, load a "
@@ -34,7 +42,7 @@ def uncoalesced_loads(facts: Facts) -> Answer:
 def uncoalesced_stores(facts: Facts) -> Answer:
     """The same for stores, which write through to the L2."""
     used, lines = facts.metric("Store Coalescing"), facts.metric("Lines per Store")
-    share = facts.share("l1_cache", "l2_cache")
+    share = facts.share("l1_cache", "l2_cache", "infinity_cache", "memory")
     if not used:
         return None
     because = f"a store touches {lines:.1f} lines of 128 B and fills {used:.0f} % of their bytes"
@@ -42,7 +50,8 @@ def uncoalesced_stores(facts: Facts) -> Answer:
         return RuledOut("uncoalesced stores", because)
     if share < WEIGHS:
         return RuledOut("uncoalesced stores", f"{because}, but cache requests are {share:.0%} of the modelled time")
-    return finding(
+    return costly(
+        facts.roof_us * (1 - used / 100),
         "Stores are not coalesced",
         because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts.lines.stores)}",
         advice="make neighbouring lanes write neighbouring addresses, after a transpose through LDS if necessary",
@@ -70,7 +79,8 @@ def redundant_traffic(facts: Facts) -> Answer:
         return RuledOut("redundant loads", because)
     if share < WEIGHS:
         return RuledOut("redundant loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
-    return finding(
+    return costly(
+        facts.roof_us * (1 - 1 / times),
         "The same data is loaded many times",
         because=f"{because} ({facts.metric('Bytes Requested'):.3g} B for {facts.metric('Compulsory Bytes'):.3g} B); L1 "
         f"requests are {share:.0%} of the modelled time",
@@ -82,13 +92,19 @@ def redundant_traffic(facts: Facts) -> Answer:
 def reread_memory(facts: Facts) -> Answer:
     """Data that leaves the caches and is read again: the working set between two uses is too large."""
     moved, least = facts.metric("Memory Bytes"), facts.metric("Compulsory Bytes")
+    behind_l2 = sum(fabric_bytes(dispatch) for dispatch in facts.dispatches)
+    share, where = facts.share("memory"), "memory"
+    if facts.share("infinity_cache") > share and behind_l2 > moved:
+        moved, share, where = behind_l2, facts.share("infinity_cache"), "the Infinity Cache"
     if not moved or not least:
         return None
-    share = facts.share("memory")
-    because = f"the cache model moves {moved:.4g} B from and to memory, {moved / least:.1f} times the compulsory bytes"
+    because = f"the cache model moves {moved:.4g} B from and to {where}, {moved / least:.1f} times the compulsory bytes"
     if moved < 1.5 * least or share < WEIGHS:
-        return RuledOut("more than compulsory traffic", f"{because}; memory is {share:.0%} of the modelled time")
-    return finding(
+        return RuledOut("more than compulsory traffic", f"{because}; {where} is {share:.0%} of the modelled time")
+    if facts.metric("Request Amplification") < ONCE:
+        return _partly_used_lines(facts, because)
+    return costly(
+        facts.roof_us * (1 - least / moved),
         "Data leaves the caches before it is used again",
         because=f"{because}; the L2 hit rate is {facts.metric('L2 Hit Rate'):.0f} %",
         advice="run workgroups that share data at the same time (order of blockIdx, tiles of tiles), keep more in "
@@ -97,17 +113,37 @@ def reread_memory(facts: Facts) -> Answer:
     )
 
 
+def _partly_used_lines(facts: Facts, because: str) -> Answer:
+    """Nothing is used twice, so what is moved beyond need are the unused parts of lines."""
+    used = min(filter(None, (facts.metric("Load Coalescing"), facts.metric("Store Coalescing"))), default=0.0)
+    return costly(
+        facts.roof_us * (1 - used / 100) * 0.9,
+        "Memory moves whole lines, but a part of each is used",
+        because=f"{because}; each byte is requested once, and accesses use {used:.0f} % of the lines that they touch",
+        advice="let the lanes of a wave cover whole lines of 128 B: a stride of 1, arrays of each member instead of an "
+        "array of structures, or a tile that is read in order and transposed in LDS",
+        docs=("coalesced global memory access", "structure of arrays memory layout"),
+    )
+
+
 def narrow_loads(facts: Facts) -> Answer:
     """Coalesced but narrow loads, where their requests or instructions matter."""
     loads, size = facts.counter("SQ_INSTS_VMEM_RD"), facts.metric("Bytes per Load")
-    if not loads or facts.metric("Load Coalescing") < 50:
+    if not loads or facts.metric("Lines per Load") >= SCATTERED_LINES:
         return None
     part = loads / max(facts.counter("SQ_INSTS"), 1)
     if size > 512 or part < 0.05:
         return RuledOut("narrow loads", f"a load returns {size:.0f} B per wave; loads are {part:.0%} of instructions")
+    share = facts.share("l1_cache", "vector_alu", "scalar_unit", "wave_issue")
+    if share < WEIGHS:
+        why = (
+            f"a load returns {size:.0f} B per wave, but requests and instructions are {share:.0%} of the modelled time"
+        )
+        return RuledOut("narrow loads", why)
     if facts.metric("Load Coalescing") > 150:
         return _uniform_loads(facts, part)
-    return finding(
+    return costly(
+        facts.roof_us * max(0.6 * (1 - size / facts.wave_size / 4), 0.2),
         "Loads are narrow",
         because=f"a load returns {size:.0f} B per wave ({size / facts.wave_size:.1f} B per lane), and {part:.0%} "
         "of all instructions are loads",
@@ -118,7 +154,8 @@ def narrow_loads(facts: Facts) -> Answer:
 
 
 def _uniform_loads(facts: Facts, part: float) -> Answer:
-    return finding(
+    return costly(
+        0.2 * facts.time_us,
         "Many lanes load the same address",
         because=f"lanes request {facts.metric('Load Coalescing'):.0f} % of the bytes in the lines that they touch, and "
         f"{part:.0%} of all instructions are vector loads",
@@ -128,16 +165,64 @@ def _uniform_loads(facts: Facts, part: float) -> Answer:
     )
 
 
+def one_channel(facts: Facts) -> Answer:
+    """Requests that meet in one channel of the L2: addresses a power of two apart."""
+    busiest, requests, channels = facts.counter("busiest_channel_requests"), facts.counter("TCC_REQ_sum"), 16
+    if not requests or not facts.gpu.l2_channels:
+        return None
+    crowd = min(busiest / requests * facts.gpu.l2_channels, channels)
+    queue_us = busiest / facts.gpu.clock_mhz
+    because = f"the busiest of {channels} channels of an L2 gets {crowd:.0f} times its share of the requests"
+    if crowd < CROWDED or queue_us < 1.5 * facts.roof_us:
+        return RuledOut("one channel of the L2", because)
+    scattered = max(facts.metric("Lines per Load"), facts.metric("Lines per Store")) >= 4 * SCATTERED_LINES
+    return costly(
+        0.8 * facts.time_us if scattered else queue_us,
+        "Requests crowd in one channel of the L2",
+        because=f"{because}, which takes about {queue_us:.2g} us; all channels together take "
+        f"{facts.model.bounds_us.get('l2_cache', 0):.2g}",
+        advice="avoid distances of 4 KiB and its multiples between addresses that are used at the same time: pad rows "
+        "by 256 B, or let workgroups begin at different columns",
+        docs=("L2 cache channels partition camping stride", "memory channel interleaving 256 bytes"),
+    )
+
+
+def atomics_on_few_addresses(facts: Facts) -> Answer:
+    """Atomics in memory that take turns on a line."""
+    requests, most = facts.counter("TCC_ATOMIC_sum"), facts.counter("atomics_on_one_line")
+    if not requests:
+        return None
+    words = facts.counter("bytes_atomic") / 4 / requests
+    queue_us = most * (ATOMIC_US + max(words - 1, 0) * ATOMIC_LANE_US)
+    because = f"{most:.0f} of {requests:.0f} atomic requests are on the same line of 128 B"
+    if most < 0.9 * facts.counter("SQ_WAVES") or queue_us < 1.5 * facts.roof_us:
+        return RuledOut("atomics on few addresses", because)
+    return costly(
+        queue_us,
+        "Atomics take turns on few addresses",
+        because=f"{because}, {words:.1f} words each: about {queue_us:.2g} us one after the other, and all else takes "
+        f"{facts.roof_us:.2g}",
+        advice="sum within the wave and the workgroup first (shuffles, LDS) and send one atomic per workgroup, give "
+        "workgroups copies of their own, or write partial results for a second launch",
+        docs=("atomic contention reduction privatization", "histogram shared memory atomics"),
+    )
+
+
 def at_the_roof(facts: Facts) -> Answer:
     """Nothing but compulsory traffic is left."""
-    second = max((us for name, us in facts.model.bounds_us.items() if name != "memory"), default=0.0)
+    outer = ("memory", "infinity_cache")
+    second = max((us for name, us in facts.model.bounds_us.items() if name not in outer), default=0.0)
     moved, least = facts.metric("Memory Bytes"), facts.metric("Compulsory Bytes")
-    if facts.model.limiter != "memory" or second > 0.7 * facts.model.time_us or moved > 1.25 * least:
+    if facts.model.limiter == "infinity_cache":
+        moved = sum(fabric_bytes(dispatch) for dispatch in facts.dispatches)
+    if facts.model.limiter not in outer or second > 0.7 * facts.model.time_us or moved > 1.25 * least:
         return None
     contention = " and contention of atomics on the same words" if facts.counter("bytes_atomic") else ""
-    return finding(
+    return costly(
+        0.0,
         "The only modelled bound is the memory traffic that the problem needs",
-        because=f"{moved:.4g} B ({least:.4g} compulsory) take {facts.model.time_us:.2f} us at peak memory bandwidth; "
+        because=f"{moved:.4g} B ({least:.4g} compulsory) take {facts.model.time_us:.2f} us at the peak of "
+        f"{'memory' if facts.model.limiter == 'memory' else 'the Infinity Cache'}; "
         f"the next bound is {second / facts.model.time_us:.0%} of that",
         advice=f"measure on a GPU: what remains is latency{contention}, which the emulator does not model; only moving "
         "fewer bytes (fusion, narrower types) is sure to help",

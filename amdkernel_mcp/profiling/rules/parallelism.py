@@ -1,29 +1,40 @@
 """Rules on what fits on the GPU: size of the launch, occupancy, registers."""
 
-from math import prod
+from math import ceil, prod
 
-from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, finding
+from amdkernel_mcp.counted import counted
+from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly
 from amdkernel_mcp.profiling.rules.facts import Facts
 
+FILLED = 0.75
+"""Of the SIMDs: a launch that keeps more of them busy is not reported."""
+LAUNCH_US = 3.0
+"""From a launch to the next: fitted to recordings of MI300X."""
 BYTES_WORTH_SPLITTING = 64
 """Data per thread from which on more threads could share its work; below it the problem itself is small."""
+
+LOW_OCCUPANCY = 2
+"""Waves on a SIMD."""
 
 
 def small_launch(facts: Facts) -> Answer:
     """Too few waves, or a last round of workgroups that leaves most of the GPU idle."""
     gpu, dispatch, busy = facts.gpu, facts.largest_dispatch, facts.busy
     part = busy.simds / gpu.simds
+    workgroups, waves = dispatch.workgroups, dispatch.count("SQ_WAVES")
+    launched = f"{counted(workgroups, 'workgroup')} with {counted(round(waves), 'wave')}"
     because = (
-        f"{dispatch.workgroups} workgroups with {dispatch.count('SQ_WAVES'):.0f} waves keep {busy.simds:.0f} of "
+        f"{launched} keep{'s' * (workgroups == 1)} {busy.simds:.0f} of "
         f"{gpu.simds} SIMDs ({busy.cus:.0f} of {gpu.cus} CUs) of an {gpu.name} busy"
     )
     each = facts.metric("Compulsory Bytes") / len(facts.dispatches) / (dispatch.workgroups * prod(dispatch.block))
-    if part >= 0.75:
+    if part >= FILLED or workgroups > gpu.cus:
         return RuledOut("too little parallelism", because)
     if each < BYTES_WORTH_SPLITTING:
         small = f"but each thread has only {each:.0f} B of data: the case is too small for this GPU, not the launch"
         return RuledOut("too little parallelism", f"{because}, {small}")
-    return finding(
+    return costly(
+        facts.time_us * (1 - part / FILLED) * (0.5 if facts.code.waits.dependent_loads > 0.5 else 1),
         "The launch cannot fill the GPU",
         because=f"{because}: {part:.0%} of the GPU, while each thread has {each:.0f} B of data",
         advice="give every output element or row its own threads, split the long dimension over workgroups and combine "
@@ -32,20 +43,68 @@ def small_launch(facts: Facts) -> Answer:
     )
 
 
-def low_occupancy(facts: Facts) -> Answer:
-    """Few waves per SIMD although the launch has more."""
-    if facts.resources is None:
+def launch_overhead(facts: Facts) -> Answer:
+    """Launches that take longer to start than to run."""
+    launches = len(facts.dispatches)
+    each_us, small = facts.time_us / launches, facts.busy.simds < facts.gpu.simds / 4
+    because = f"{counted(launches, 'launch', 'launches')} of {each_us:.2g} us of modelled work"
+    if not small or each_us > LAUNCH_US or (launches == 1 and facts.roof_us > LAUNCH_US / 10):
+        return RuledOut("launch overhead", because)
+    return costly(
+        LAUNCH_US * launches,
+        "Starting the launches takes longer than their work",
+        because=f"{because} each, with {facts.largest_dispatch.workgroups} workgroups; to start one takes about "
+        f"{LAUNCH_US:.0f} us",
+        advice="do the work of several launches in one (fuse them, loop inside the kernel, batch small problems), or "
+        "capture them in a HIP graph",
+        docs=("HIP graph kernel launch overhead", "kernel fusion"),
+    )
+
+
+def tail(facts: Facts) -> Answer:
+    """A last round of workgroups that occupies few CUs."""
+    groups, gpu = facts.largest_dispatch.workgroups, facts.gpu
+    if groups <= gpu.cus:
         return None
-    waves, limit = facts.resources.occupancy_waves_per_simd, facts.resources.occupancy_limit
-    launched = facts.metric("Waves per SIMD Slot")
+    part = min(facts.busy.cus / gpu.cus, facts.busy.simds / gpu.simds)
+    rounds = facts.largest_dispatch.count("SQ_WAVES") / max(facts.busy.resident_waves, 1)
+    issue_us = facts.model.bounds_us.get("wave_issue", 0.0) * ceil(rounds) / max(rounds, 1)
+    gain = max(facts.roof_us, issue_us) - facts.roof_if_even_us()
+    because = f"{groups} workgroups on {gpu.cus} CUs: the fullest CU has {ceil(groups / gpu.cus)}, the mean one "
+    because += f"{groups / gpu.cus:.1f}"
+    if part > 0.8 or gain < 0.1 * facts.time_us:
+        return RuledOut("a tail", because)
+    return costly(
+        gain,
+        "The last round of workgroups leaves most of the GPU idle",
+        because=f"{because}, so that {1 - part:.0%} of the GPU waits at the end",
+        advice="choose a grid that is a multiple of the CUs, smaller workgroups or tiles, or a persistent grid of one "
+        "round whose workgroups take several tiles each",
+        docs=("grid size workgroups compute units occupancy", "persistent kernel tail effect"),
+    )
+
+
+def low_occupancy(facts: Facts) -> Answer:
+    """Registers or LDS hold back waves that would hide latency."""
+    fits = facts.occupancy
+    if fits is None:
+        return None
+    resident = facts.busy.resident_waves / facts.gpu.simds
+    launched = facts.largest_dispatch.count("SQ_WAVES") / facts.gpu.simds
     most = facts.gpu.waves_per_simd
-    because = f"{waves} of {most} waves fit on a SIMD (limited by {limit}); the launch has {launched:.1f} per SIMD"
-    if waves > 2 or launched <= waves:
+    lds = facts.largest_dispatch.lds_bytes
+    what = fits.limit if fits.limit in ("vgpr", "sgpr") else f"{lds} B of LDS a workgroup" if lds else fits.limit
+    because = (
+        f"{resident:.2g} of {most} waves are resident on a SIMD (limited by {what}); the launch has {launched:.1f}"
+    )
+    gain = facts.time_us - max(facts.latency_if_full_us(), facts.roof_without_us("wave_issue"))
+    if resident > LOW_OCCUPANCY or launched <= resident or gain < 0.2 * facts.time_us:
         return RuledOut("occupancy", because)
-    return finding(
-        "Few waves are resident to hide memory latency",
-        because=because,
-        advice=f"use less {limit}, or keep several independent loads in flight per wave; matrix kernels can be fast at "
+    return costly(
+        gain,
+        "Few waves are resident to hide latency",
+        because=f"{because}, and the waits of its rounds outweigh the work",
+        advice=f"use less {what}, or keep several independent loads in flight per wave; matrix kernels can be fast at "
         "this occupancy",
         docs=("occupancy registers LDS waves per SIMD",),
     )
@@ -58,11 +117,16 @@ def spills(facts: Facts) -> Answer:
     kernel = facts.resources
     if not kernel.scratch_bytes:
         return RuledOut("register spills", "the kernel uses no scratch memory")
+    moved = facts.counter("scratch_bytes_loaded") + facts.counter("scratch_bytes_stored")
+    if not moved:
+        return RuledOut("register spills", f"{kernel.scratch_bytes} B of scratch are reserved, and none are used")
+    part = moved / (moved + facts.metric("Bytes Requested"))
     what = "Registers spill to scratch memory" if kernel.vgpr_spills else "A local array is in scratch memory"
-    return finding(
+    return costly(
+        facts.time_us * min(max(2 * part, 0.2), 1),
         what,
         because=f"{kernel.scratch_bytes} B of scratch per work-item and {kernel.vgpr_spills} spilled VGPRs "
-        f"with {kernel.vgpr} VGPRs in use",
+        f"with {kernel.vgpr} VGPRs in use; {part:.0%} of the requested bytes are scratch",
         advice="index local arrays by constants only (unroll the loop fully), use smaller tiles, or allow more "
         "registers with __launch_bounds__",
         docs=("register spilling scratch memory", "__launch_bounds__"),

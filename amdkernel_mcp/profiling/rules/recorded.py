@@ -12,6 +12,8 @@ from amdkernel_mcp.results.kernels import Diagnosis, KernelProfile
 from amdkernel_mcp.results.quantity import Metric
 
 SHORT_NS = 20_000
+SCATTERED = 20
+"""% of `vL1D Coalescing`: perfect accesses of 8 or 16 bytes a lane read as 25, those of 4 bytes as 50 or more."""
 _Metrics = Mapping[str, Metric]
 
 
@@ -62,7 +64,7 @@ _RULES = (
           "make the branch condition uniform over 64 lanes, or share the work of long lanes among the wave",
           ("warp divergence branch wavefront",)),
     _Rule("Uncoalesced accesses stall the L1 cache",
-          (("vL1D Coalescing", _below(50)), ("vL1D Stalled on L2 Data", _at_least(25))),
+          (("vL1D Coalescing", _below(SCATTERED)), ("vL1D Stalled on L2 Data", _at_least(25))),
           "make neighbouring lanes touch neighbouring addresses; where the layout forbids it, transpose through LDS",
           ("coalesced memory access",)),
     _Rule("Registers spill to scratch memory",
@@ -135,7 +137,9 @@ def _nothing(name: str, metrics: _Metrics) -> Diagnosis:
             against.append(f"{witness} {metric.value:.3g} {metric.unit}")
         else:
             missing.append(f"{witness} ({metric.note})")
-    because = "no unit is near its peak" + (f": {', '.join(against)}" if against else "")
+    because = (
+        f"no unit is near its peak: {', '.join(against)}" if against else "the recording has no unit's utilisation"
+    )
     if missing:
         because += f"; unknown: {', '.join(missing)}"
     return finding(

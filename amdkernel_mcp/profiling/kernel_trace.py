@@ -1,0 +1,40 @@
+"""The launches in the kernel traces that rocprofv3 wrote for one run, by the process that made them."""
+
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from amdkernel_mcp.errors import ProfileFileError
+from amdkernel_mcp.measurement.trace_agreement import TracedLaunch
+from amdkernel_mcp.profiling.readers.csv_table import Row, open_table
+from amdkernel_mcp.profiling.readers.recording import kernel_name, timestamp_ns
+
+_FILE = re.compile(r"out_(\d{1,10})_kernel_trace\.csv")  # as rocprofv3.py names them
+
+
+def traced_launches(files: Mapping[str, bytes]) -> dict[int, list[TracedLaunch]]:
+    """The launches of each process in the order of their start. Other files are left out. Raises ProfileFileError."""
+    return {
+        int(named[1]): _launches(name, content)
+        for name, content in files.items()
+        if (named := _FILE.fullmatch(name.rpartition("/")[2]))
+    }
+
+
+def _launches(name: str, content: bytes) -> list[TracedLaunch]:
+    with tempfile.TemporaryDirectory(prefix="amdkernel-trace-") as folder:
+        path = Path(folder, name.rpartition("/")[2])
+        path.write_bytes(content)
+        table = open_table(path)
+        table.require(["Kernel_Name", "Start_Timestamp", "End_Timestamp"], what="a kernel_trace file")
+        return sorted((_launch(row) for row in table.rows), key=lambda launch: launch.start_ns)
+
+
+def _launch(row: Row) -> TracedLaunch:
+    start, end = (
+        timestamp_ns(row.text(column), file=row.file, line=row.line) for column in ("start_timestamp", "end_timestamp")
+    )
+    if end < start:
+        raise ProfileFileError(f"the end {end} is before the start {start}", file=row.file, line=row.line)
+    return TracedLaunch(kernel_name(row.text("kernel_name")), start, end)

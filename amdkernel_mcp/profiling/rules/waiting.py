@@ -1,0 +1,59 @@
+"""Rules on what waves wait for: memory, results of their own, barriers."""
+
+from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly
+from amdkernel_mcp.profiling.rules.facts import Facts
+from amdkernel_mcp.profiling.rules.parallelism import LOW_OCCUPANCY
+
+DEPENDENT_WAITS = 8
+"""Waits of a wave for memory: fewer are the start and the end of any kernel."""
+BARRIER_CLOCKS = 100
+"""From the last wave's arrival until all continue, and what they wait for each other."""
+
+
+def exposed_latency(facts: Facts) -> Answer:
+    """Waves that wait for one load or one result after the other, too few to hide it."""
+    waits = min(facts.per_wave("waits_for_memory"), facts.per_wave("SQ_INSTS_VMEM_RD"))
+    roof, waiting = facts.roof_us, facts.latency_us
+    resident = facts.busy.resident_waves / facts.gpu.simds
+    because = (
+        f"a wave waits {waits:.0f} times for memory, {facts.per_wave('SQ_INSTS_VMEM_RD'):.0f} loads in all, and "
+        f"{resident:.2g} waves are resident on a SIMD: that takes about {waiting:.2g} us, all units together {roof:.2g}"
+    )
+    chained, dependent = facts.code.waits.chained, facts.code.waits.dependent_loads
+    chain = resident <= LOW_OCCUPANCY and chained > 0.6 and facts.share("wave_issue", "vector_alu") > 0.8
+    if chain:
+        because = f"{chained:.0%} of the vector instructions need the result of the one before, and {resident:.2g} "
+        because += "waves are resident on a SIMD to fill the gaps"
+    elif waits < DEPENDENT_WAITS or waiting < (0.5 if dependent > 0.5 and resident <= LOW_OCCUPANCY else 2) * roof:
+        return RuledOut("exposed latency", because)
+    elif dependent > 0.5:
+        because += f"; {dependent:.0%} of the loads take their address from loaded data"
+    return costly(
+        0.4 * facts.time_us if chain else 0.875 * max(waiting - roof, waiting / 2),
+        "Latency is exposed: waves wait for one result after the other",
+        because=because,
+        advice="keep several independent loads or sums in flight in each wave (unroll, prefetch, several elements per "
+        "thread), replace chains of dependent loads, and launch more waves",
+        docs=("latency hiding occupancy", "instruction level parallelism unroll independent"),
+    )
+
+
+def barriers(facts: Facts) -> Answer:
+    """Barriers with hardly any work between them."""
+    each, waves = facts.per_wave("barriers"), facts.largest_dispatch.count("SQ_WAVES")
+    if not each:
+        return None
+    between = facts.per_wave("SQ_INSTS") / each
+    rounds = max(waves / max(facts.busy.resident_waves, 1), 1)
+    cost = each * BARRIER_CLOCKS * rounds / facts.gpu.clock_mhz
+    because = f"a wave meets {each:.0f} barriers, with {between:.0f} instructions from one to the next"
+    if each < 8 or between > 24 or cost < 0.25 * facts.roof_us:
+        return RuledOut("barriers", because)
+    return costly(
+        cost,
+        "Barriers with hardly any work between them",
+        because=f"{because}; at {BARRIER_CLOCKS} clocks each that takes about {cost:.2g} us",
+        advice="exchange values within a wave by DPP or __shfl and use a barrier for the few values of whole waves; "
+        "double-buffer LDS, which saves one of two barriers; give each thread more work between them",
+        docs=("__syncthreads barrier cost", "warp shuffle reduction scan __shfl"),
+    )

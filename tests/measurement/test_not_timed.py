@@ -1,0 +1,17 @@
+"""A fault of the baseline says that it is the baseline's, and in which file."""
+
+import pytest
+
+from amdkernel_mcp.measurement.not_timed import BASELINE, incorrect, name_baseline
+from amdkernel_mcp.results.kernels import CheckResult, Finding
+
+
+@pytest.mark.parametrize(("role", "file"), [(BASELINE, "naive.hip"), ("this kernel", None)])
+def test_the_fault_of_a_kernel_is_that_kernels(role: str, file: str | None) -> None:
+    checked = CheckResult(
+        verdict="incorrect", reason="reads x[3]", findings=[Finding(kind="out_of_bounds", message="m", line=2)]
+    )
+    answer = name_baseline(incorrect(checked, role), "naive.hip")
+    assert answer.at_fault == file
+    named = "the baseline naive.hip" if file else "this kernel"
+    assert answer.reason == f"not timed, because {named} is incorrect: reads x[3]"
