@@ -1,0 +1,1 @@
+"""Judges a folder of candidates against their problems."""

@@ -1,0 +1,76 @@
+"""The line of an attempt in a list: what was tried, what it brought, what changed since its parent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.history.attempt import Attempt
+
+_REASON_CHARS = 500
+COMPARED_BYTES = 1 << 18
+"""Larger kernel files are not compared while an attempt is recorded."""
+
+
+@dataclass(frozen=True)
+class ListedAttempt:
+    """One line of a list. `speedup`, `time_us` (microseconds): null where there is none; `evidence` is theirs."""
+
+    id: str
+    created: str
+    by: str
+    verb: str
+    parent: str | None
+    problem: str | None
+    file_name: str
+    source: str
+    target: str | None
+    verdict: str
+    reason: str
+    speedup: float | None
+    time_us: float | None
+    evidence: str
+    changed: str | None
+    gain: float | None
+    note: str | None
+
+
+def columns_of(attempt: Attempt) -> dict[str, Any]:
+    """What the table repeats of a record."""
+    answer = attempt.answer
+    time_us, evidence = _time(answer)
+    return {
+        "id": attempt.id,
+        "created": attempt.created,
+        "by": attempt.by,
+        "verb": attempt.verb,
+        "parent": attempt.parent,
+        "problem": attempt.problem.name if attempt.problem else None,
+        "file_name": column_text(attempt.file_name),
+        "source": attempt.source,
+        "target": attempt.target,
+        "verdict": attempt.verdict,
+        "reason": column_text(str(answer.get("reason", "")))[:_REASON_CHARS],
+        "speedup": (answer.get("speedup") or {}).get("value"),
+        "time_us": time_us,
+        "evidence": evidence,
+    }
+
+
+def column_text(text: str) -> str:
+    """A text without the NUL that Postgres refuses."""
+    return text.replace("\0", "\ufffd")
+
+
+def changed_lines(before: bytes, after: bytes) -> str:
+    """How many lines came and went, as `+3 -1`. Moved lines do not count: a diff shows them."""
+    old, new = Counter(before.splitlines()), Counter(after.splitlines())
+    return f"+{(new - old).total()} -{(old - new).total()}"
+
+
+def _time(answer: Mapping[str, Any]) -> tuple[float | None, str]:
+    quantity = answer.get("time_us") or {}
+    return quantity.get("value"), quantity.get("evidence") or answer.get("evidence") or "not_measured"

@@ -1,0 +1,1 @@
+"""Other people's problems as problem folders of ours."""
