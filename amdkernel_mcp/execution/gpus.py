@@ -4,9 +4,13 @@ Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, "properties" of a node
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from amdkernel_mcp.errors import TargetError
+
+_KFD = "/dev/kfd"
 _TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
 
 # Marketing names by arch, where one arch is one product; the driver knows only the PCI id.
@@ -25,10 +29,10 @@ class Gpu:
 
 @dataclass(frozen=True)
 class GpuDevice:
-    """The one GPU that a run container sees, and the group on the host that may open it."""
+    """The one GPU that a run container sees, and the groups on the host that may open its device nodes."""
 
     render_node: str
-    host_gid: int
+    host_gids: tuple[int, ...]
 
     # A process that is killed inside a HIP call can leak VRAM, so the driver gets time to take its queues down.
     grace_s: float = 60
@@ -53,9 +57,34 @@ def gpus_of(nodes: list[dict[str, int]], devices: str = "/dev") -> list[Gpu]:
     ]
 
 
+@dataclass(frozen=True)
+class DeviceNode:
+    """A device node of a host: its path, its group and its permissions."""
+
+    path: str
+    gid: int
+    mode: int
+
+
 def gpu_device(gpu: Gpu) -> GpuDevice:
-    """What a run container needs to open it."""
-    return GpuDevice(render_node=gpu.render_node, host_gid=Path(gpu.render_node).stat().st_gid)
+    """What a run container needs to open it. Raises TargetError where none may open it."""
+    stats = {path: Path(path).stat() for path in (_KFD, gpu.render_node)}
+    return device_of(gpu, [DeviceNode(path, stat.st_gid, stat.st_mode) for path, stat in stats.items()])
+
+
+def device_of(gpu: Gpu, nodes: Iterable[DeviceNode]) -> GpuDevice:
+    """What a run container needs to open these nodes. Raises TargetError where an ordinary user may not open one."""
+    gids = []
+    for node in nodes:
+        if node.mode & 0o006 == 0o006:
+            continue  # open to all
+        if node.mode & 0o060 != 0o060:
+            raise TargetError(
+                f"{node.path} has mode {node.mode & 0o777:o}, so that root alone may open it",
+                hint=f"`sudo chgrp render {node.path} && sudo chmod 660 {node.path}` on that machine",
+            )
+        gids.append(node.gid)
+    return GpuDevice(gpu.render_node, tuple(dict.fromkeys(gids)))
 
 
 def read_properties(text: str) -> dict[str, int]:

@@ -46,7 +46,7 @@ RUN_LIMITS = Limits(
 
 def limits_for(kind: SandboxKind, *, memory_bytes: int, cpus: int) -> Limits:
     """The limits of a kind on a machine with this much memory and this many CPUs."""
-    limits = COMPILE_LIMITS if kind == "compile" else RUN_LIMITS
+    limits = RUN_LIMITS if kind == "run" else COMPILE_LIMITS
     memory = min(limits.memory_bytes, memory_bytes * 3 // 4)
     return replace(
         limits,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.errors import AmdkernelError
 from amdkernel_mcp.execution.sandboxes import Sandboxes
 from amdkernel_mcp.results.machine import ArchCoverage, CoverageResult, DoctorResult, TargetsResult
 
@@ -21,15 +22,27 @@ class Machine:
 
     def targets(self) -> TargetsResult:
         """Where code can run."""
+        from amdkernel_mcp.execution.open_sandbox import why_not_ready
         from amdkernel_mcp.execution.targets import list_targets
 
-        version = self._hip_version()
+        here: dict[str, object] = {"rocm": self._hip_version()}
+        if missing := why_not_ready(self._settings):
+            note = "; ".join(filter(None, [missing.message, missing.hint]))
+            here |= {"ready": False, "note": note}
         return TargetsResult(
             targets=[
-                one if one.name.partition(":")[0] in self._settings.hosts else one.model_copy(update={"rocm": version})
+                one if one.name.partition(":")[0] in self._settings.hosts else one.model_copy(update=here)
                 for one in list_targets(self._settings)
             ]
         )
+
+    def why_not_ready(self) -> str | None:
+        """Why no kernel can be compiled here now; None if one can. The first call opens the sandbox."""
+        try:
+            connected = self._sandboxes.without_gpu().is_connected()
+        except AmdkernelError as error:
+            return error.message
+        return None if connected else "the sandbox does not answer"
 
     def doctor(self) -> DoctorResult:
         """What is installed, what is missing, and the command that fixes it."""
@@ -37,12 +50,19 @@ class Machine:
 
         return doctor(self._settings)
 
-    def setup(self, on_progress: Progress, *, host: str | None = None, prune: bool = False) -> None:
-        """Build the sandbox image where it is missing or of another release; `prune`: remove images not used."""
-        from amdkernel_mcp.execution.setup.build import setup
+    def setup(
+        self, on_progress: Progress, *, host: str | None = None, prune: bool = False, torch: bool = False
+    ) -> None:
+        """Build the sandbox image where it is missing or of another release; `torch`: the one with PyTorch, too.
+
+        prune: remove images not used.
+        """
+        from amdkernel_mcp.execution.setup.build import setup, setup_torch
         from amdkernel_mcp.execution.setup.prune import prune as remove_unused_images
 
         setup(self._settings, on_progress, host=host)
+        if torch:
+            setup_torch(self._settings, on_progress, host=host)
         if prune:
             remove_unused_images(self._settings, on_progress, host=host)
 

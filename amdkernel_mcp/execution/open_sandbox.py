@@ -5,7 +5,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.errors import SandboxError, TargetError
+from amdkernel_mcp.errors import AmdkernelError, SandboxError, TargetError
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -23,19 +23,42 @@ def open_sandbox(settings: Settings, *, host: str | None = None, gpu: int | None
 
         return open_bare(settings)
     from amdkernel_mcp.execution.docker.daemon import connect
-    from amdkernel_mcp.execution.docker.image import sandbox_image_id
+    from amdkernel_mcp.execution.docker.image import sandbox_image_id, torch_image_id
     from amdkernel_mcp.execution.docker.sandbox import DockerSandbox
 
     daemon = connect(docker_url(settings, host))
     try:
-        image_id = sandbox_image_id(daemon, settings)
+        image_id = sandbox_image_id(daemon, settings, host=host)
         device = None if gpu is None else _device(settings, daemon, image_id, host, gpu)
-        sandbox = DockerSandbox(daemon, image_id, gpu=device)
+        sandbox = DockerSandbox(
+            daemon, image_id, gpu=device, find_torch=lambda: torch_image_id(daemon, settings, host=host)
+        )
     except BaseException:
         daemon.close()
         raise
     sandbox.warm_up()
     return sandbox
+
+
+def why_not_ready(settings: Settings) -> AmdkernelError | None:
+    """What keeps this machine from running kernels, with the remedy; None where nothing does. Starts no container."""
+    try:
+        if uses_no_containers(settings):
+            from amdkernel_mcp.execution.bare.runtime import open_bare
+
+            open_bare(settings).close()
+            return None
+        from amdkernel_mcp.execution.docker.daemon import connect
+        from amdkernel_mcp.execution.docker.image import sandbox_image_id
+
+        daemon = connect(settings.docker_host)
+        try:
+            sandbox_image_id(daemon, settings)
+        finally:
+            daemon.close()
+    except AmdkernelError as error:
+        return error
+    return None
 
 
 def uses_no_containers(settings: Settings) -> bool:

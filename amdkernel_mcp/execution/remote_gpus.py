@@ -1,9 +1,10 @@
 """The AMD GPUs of another machine, read through its Docker daemon: nothing of ours need be installed there.
 
 A container sees the host's sysfs, and with it the topology. Only a container that has the
-device sees the group that may open it.
+device sees who may open it.
 """
 
+import re
 from functools import cache
 
 from amdkernel_mcp.config import Settings
@@ -11,9 +12,11 @@ from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect
 from amdkernel_mcp.execution.docker.image import sandbox_image_id
 from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
-from amdkernel_mcp.execution.gpus import Gpu, GpuDevice, gpus_of, read_properties
+from amdkernel_mcp.execution.gpus import DeviceNode, Gpu, GpuDevice, device_of, gpus_of, read_properties
 
-_TOPOLOGY = "cat /sys/class/kfd/kfd/topology/nodes/*/properties 2>/dev/null | sed 's/^cpu_cores_count/\\n&/'"
+# In the order of their numbers, as HIP counts them: 2 before 10.
+_TOPOLOGY = """cd /sys/class/kfd/kfd/topology/nodes 2>/dev/null || exit 0
+for node in $(ls | sort -n); do cat $node/properties; echo; done"""
 
 
 def remote_gpus(settings: Settings, host: str) -> tuple[Gpu, ...]:
@@ -25,21 +28,22 @@ def sandbox_id_of(settings: Settings, host: str) -> str:
     """Id of the sandbox image on that host. Raises ToolchainError when it has not been made there."""
     daemon = connect(settings.hosts[host])
     try:
-        return sandbox_image_id(daemon, settings)
+        return sandbox_image_id(daemon, settings, host=host)
     finally:
         daemon.close()
 
 
 def remote_device(daemon: Daemon, image_id: str, gpu: Gpu) -> GpuDevice:
     """What a run container there needs. Raises TargetError when the device cannot be given to a container."""
-    probe = DockerSandbox(daemon, image_id, gpu=GpuDevice(gpu.render_node, host_gid=0), pool=PoolSizes(0, 0))
+    probe = DockerSandbox(daemon, image_id, gpu=GpuDevice(gpu.render_node, host_gids=()), pool=PoolSizes(0, 0))
     try:
-        done = probe.run("run", ["stat", "-c", "%g", gpu.render_node], {}, timeout_s=30)
+        done = probe.run("run", ["stat", "-c", "%n %g %a", "/dev/kfd", gpu.render_node], {}, timeout_s=30)
     finally:
         probe.close(keep_daemon=True)
-    if not done.stderr.strip().isdigit():
+    found = re.findall(r"^(/dev/\S+) (\d+) ([0-7]+)$", done.stderr, re.MULTILINE)
+    if len(found) != 2:
         raise TargetError(f"{gpu.render_node} cannot be given to a container: {done.stderr.strip()[-200:]}")
-    return GpuDevice(gpu.render_node, host_gid=int(done.stderr))
+    return device_of(gpu, [DeviceNode(path, int(gid), int(mode, 8)) for path, gid, mode in found])
 
 
 @cache

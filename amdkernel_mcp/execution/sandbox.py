@@ -22,8 +22,9 @@ ENVIRONMENT = {
 }
 """The environment of every job; `OUT` is added to it."""
 
-SandboxKind = Literal["compile", "run"]
-"""`compile` has no GPU and holds nothing secret; `run` is where kernels are launched (a GPU's render node, or none)."""
+SandboxKind = Literal["compile", "torch", "run"]
+"""`compile` has no GPU and holds nothing secret; `torch` is the same with PyTorch and no compiler; `run` is
+where kernels are launched (a GPU's render node, or none)."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Completed:
     out_of_memory: bool
     truncated: bool  # outputs or stderr passed their byte limit; what is missing was thrown away
     seconds: float
+    stderr_cut: bool = False  # stderr passed its limit
 
 
 class Sandbox(Protocol):
@@ -63,6 +65,10 @@ class Sandbox(Protocol):
         empty. A command that fails, is killed for memory or passes `timeout_s` is a value; SandboxError is raised only
         when the sandbox itself fails.
         """
+        ...
+
+    def is_connected(self) -> bool:
+        """Whether the way to it is open; false where the tunnel to another machine has ended."""
         ...
 
     def close(self) -> None:

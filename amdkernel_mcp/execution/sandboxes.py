@@ -17,13 +17,20 @@ class Sandboxes:
 
     def of(self, target: Target) -> Sandbox:
         """The sandbox for work on `target`. Raises SandboxError, ToolchainError, TargetError."""
-        from amdkernel_mcp.execution.open_sandbox import open_sandbox
-
         key = (target.host, target.index)
         with self._lock:
+            lost = self._opened.get(key)
+            if lost and not lost.is_connected():  # the machine was restarted, or the network failed
+                del self._opened[key]
+                lost.close()
             if key not in self._opened:
-                self._opened[key] = open_sandbox(self._settings, host=target.host, gpu=target.index)
+                self._opened[key] = self._open(target)
             return self._opened[key]
+
+    def _open(self, target: Target) -> Sandbox:
+        from amdkernel_mcp.execution.open_sandbox import open_sandbox
+
+        return open_sandbox(self._settings, host=target.host, gpu=target.index)
 
     def without_gpu(self) -> Sandbox:
         """The sandbox of this machine for work that needs no GPU."""

@@ -1,5 +1,6 @@
 """Where code runs: the emulator, this machine's GPUs, the GPUs of configured hosts."""
 
+import difflib
 import re
 
 from amdkernel_mcp.config import Settings
@@ -24,12 +25,17 @@ def find_target(name: str | None, settings: Settings) -> Target:
     """
     name = name or settings.default_target
     host, _, index = name.partition(":")
-    known = _of_host(settings, host) if host in settings.hosts and re.fullmatch(r"\d{1,3}", index) else _here()
+    is_remote = host in settings.hosts and re.fullmatch(r"\d{1,3}", index) is not None
+    known = _of_host(settings, host) if is_remote else _here()
     for target in known:
         if target.name == name:
             return target
-    names = [target.name for target in known] + ([] if host in settings.hosts else [f"{h}:0" for h in settings.hosts])
-    raise UnknownTargetError(f"there is no target {name!r}", hint=f"known are {', '.join(names) or 'none'}")
+    if is_remote and not known:
+        raise UnknownTargetError(f"there is no target {name!r}: {_no_gpu(host)}", hint=_DRIVER_HINT)
+    names = [target.name for target in known] + ([] if is_remote else [f"{h}:0" for h in settings.hosts])
+    near = difflib.get_close_matches(name, names, n=1)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    raise UnknownTargetError(f"there is no target {name!r}{meant}", hint=f"known are {', '.join(names) or 'none'}")
 
 
 def list_targets(settings: Settings) -> list[TargetInfo]:
@@ -37,11 +43,24 @@ def list_targets(settings: Settings) -> list[TargetInfo]:
     listed = [_info(target, settings) for target in _here()]
     for host in settings.hosts:
         try:
-            listed += [_info(target, settings) for target in _of_host(settings, host)]
+            found = [_info(target, settings) for target in _of_host(settings, host)]
+            listed += found or [_unknown(host, f"{_no_gpu(host)}; {_DRIVER_HINT}", settings)]
         except InfrastructureError as error:
-            unknown = Target(f"{host}:0", "gpu", "unknown", "unknown", host, 0)
-            listed.append(_info(unknown, settings).model_copy(update={"ready": False, "note": error.message}))
+            note = f"{error.message}; {error.hint}" if error.hint else error.message
+            listed.append(_unknown(host, note, settings))
     return listed
+
+
+_DRIVER_HINT = "is the driver amdgpu loaded there? `ls /sys/class/kfd/kfd/topology/nodes` lists what it found"
+
+
+def _no_gpu(host: str) -> str:
+    return f"{host} answers, but its kernel driver lists no AMD GPU"
+
+
+def _unknown(host: str, note: str, settings: Settings) -> TargetInfo:
+    unknown = Target(f"{host}:0", "gpu", "unknown", "unknown", host, 0)
+    return _info(unknown, settings).model_copy(update={"ready": False, "note": note})
 
 
 def _here() -> list[Target]:

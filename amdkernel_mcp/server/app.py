@@ -19,13 +19,30 @@ from amdkernel_mcp import __version__, bundled
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import InfrastructureError
-from amdkernel_mcp.execution.jobs import JobStore
+from amdkernel_mcp.jobs.journal import Journal, Service
+from amdkernel_mcp.jobs.quotas import Quotas
+from amdkernel_mcp.jobs.store import JobStore
+from amdkernel_mcp.leases.gpu_leases import GpuLeases
+from amdkernel_mcp.pages.health import Health
+from amdkernel_mcp.pages.metrics import Counts
+from amdkernel_mcp.pages.routes import Pages, verifier
+from amdkernel_mcp.pages.sign_in import SignIn
+from amdkernel_mcp.pages.status import Running, Targets
+from amdkernel_mcp.server.audited import Audited, noting
+from amdkernel_mcp.server.completion import complete
 from amdkernel_mcp.server.errors import OneLine, ReportErrors
 from amdkernel_mcp.server.limits import REQUEST_BURST, REQUESTS_PER_S
+from amdkernel_mcp.server.pending import PendingAnswers
+from amdkernel_mcp.server.perform import performed_by
+from amdkernel_mcp.server.rewards import add_reward_route
+from amdkernel_mcp.server.schemas import PlainSchemas
+from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
 
 if TYPE_CHECKING:
     from fastmcp.server.auth import AuthProvider
+
+    from amdkernel_mcp.access.audit import AuditLog
 
 INSTRUCTIONS = """\
 Tools for writing fast, correct HIP kernels for AMD GPUs. They compile, check, time and profile kernels in a sandbox, \
@@ -38,7 +55,7 @@ kernel -> repeat.
   // amdkernel: launch scale grid=[ceil_div(n, 256)] block=[256] lds=0
   Write no host code: the tools allocate buffers, launch, time and compare.
 * A problem defines what the kernel must compute: a bundled one by name (row_softmax, rmsnorm, gemm_f32, ...), or a \
-folder with problem.toml and reference.py.
+folder with problem.toml and reference.py; create_problem stores your own.
 * Call check_kernel first: a time counts only for a kernel that is `correct`.
 * Each number states its evidence: measured, emulated (exact counts), modelled, static or not_measured.
 * A call that takes longer than wait_s returns status `running` and a job_id: call get_job.
@@ -51,38 +68,96 @@ def build_server(
     *,
     local: bool = False,
     auth: AuthProvider | None = None,
+    audit: AuditLog | None = None,
     engine: Callable[[Settings], Engine] = Engine,
     tools: Path | None = None,
+    on_start: Callable[[JobStore], None] = lambda _: None,
 ) -> FastMCP:
     """The server, not yet running. `local`: the caller is the user of this machine and may name files.
+    `on_start`: gets the jobs of the server when it starts.
 
-    Raises InfrastructureError for a file in the tools folder that cannot be loaded.
+    Raises SettingsError for a setting `tools` that names none, InfrastructureError for a file in
+    the tools folder that cannot be loaded.
     """
+
+    running: list[Running] = []
+    counts = Counts()
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastMCP) -> AsyncIterator[dict[str, Any]]:
-        jobs = JobStore(settings.max_workers)
         worker = engine(settings)
+        service: Service = "stdio" if local else "http"
+        leases = GpuLeases(settings)
+        jobs = JobStore(
+            performed_by(worker),
+            settings.max_workers,
+            journal=lambda: Journal(settings, service),
+            quotas=Quotas.of(settings),
+            gpu_seconds=leases.used_s,
+            default_target=settings.default_target,
+            watch=counts.job_ended,
+        )
+        targets = Targets(lambda: worker.machine.targets().targets)
+        running.append(Running(worker, jobs, targets, settings.default_target))
         try:
+            on_start(jobs)
             yield {"session": Session(worker, jobs, results_dir=settings.cache_dir / "answers", local=local)}
         finally:
+            running.clear()
             jobs.close()
+            leases.close()
             await anyio.to_thread.run_sync(worker.close)
+            if audit is not None:  # here, because a signal ends the process once uvicorn has closed the application
+                await anyio.to_thread.run_sync(audit.close)
 
     quiet_logs()
-    return FastMCP(
+    limit = RateLimitingMiddleware(REQUESTS_PER_S, burst_capacity=REQUEST_BURST, get_client_id=_user)
+    folder = tools or bundled.folder("tools")
+    server = FastMCP(
         "amdkernel",
         instructions=INSTRUCTIONS,
         version=__version__,
         auth=auth,
         lifespan=lifespan,
         mask_error_details=True,
-        providers=[_load_tools(tools or bundled.folder("tools"))],
+        providers=[_load_tools(folder)],
         middleware=[
+            Audited(with_tokens=auth is not None, default_target=settings.default_target, audit=audit),
+            SelectedTools(settings, _names_of(folder)),
             ReportErrors(),
-            RateLimitingMiddleware(REQUESTS_PER_S, burst_capacity=REQUEST_BURST, get_client_id=_user),
+            PendingAnswers(),
+            PlainSchemas(),
+            limit,
         ],
     )
+    server.completion(complete)
+    # One limit for tools and rewards: a user's requests are counted together.
+    add_reward_route(
+        server, auth, lambda: running[0].engine if running else None, lambda user: limit.limiters[user].consume()
+    )
+    if not local:
+        _add_pages(server, auth, lambda: running[0] if running else None, counts, audit)
+    return server
+
+
+def _names_of(folder: Path) -> list[str]:
+    """The names of the tools, which are those of their files."""
+    return sorted(file.stem for file in folder.glob("[a-z]*.py") if file.stem not in ("documentation", "prompts"))
+
+
+def _add_pages(
+    server: FastMCP,
+    auth: AuthProvider | None,
+    running: Callable[[], Running | None],
+    counts: Counts,
+    audit: AuditLog | None,
+) -> None:
+    sign_in = SignIn(verifier(auth.verify_token) if auth else None)
+    for path, methods, handler in [
+        *Pages(sign_in, running, noting(audit)).routes(),
+        *Health(sign_in, running, counts).routes(),
+    ]:
+        server.custom_route(path, methods=[*methods], include_in_schema=False)(handler)
 
 
 def _load_tools(folder: Path) -> FileSystemProvider:

@@ -15,7 +15,7 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from pydantic import ValidationError as PydanticValidationError
 
-from amdkernel_mcp.errors import AmdkernelError
+from amdkernel_mcp.errors import AmdkernelError, wrong_path
 
 INTERNAL = "internal error of the server, not of your call; its log has one line about it"
 
@@ -55,7 +55,7 @@ class ReportErrors(Middleware):
                 raise ToolError(describe_arguments(error.__cause__), log_level=logging.DEBUG) from None
             raise
         except ToolError as error:  # FastMCP has wrapped what the tool raised
-            cause = error.__cause__
+            cause = wrong_path(error.__cause__) or error.__cause__
             if isinstance(cause, AmdkernelError):
                 raise ToolError(describe(cause), log_level=logging.DEBUG) from None
             raise ToolError(INTERNAL) from None
@@ -81,7 +81,7 @@ class OneLine(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info and not os.environ.get("AMDKERNEL_DEBUG"):
             error: Any = record.exc_info[1]
-            if isinstance(error, AmdkernelError):
+            if isinstance(error, AmdkernelError) or wrong_path(error):
                 return False
             record.msg = f"{record.getMessage()}: {type(error).__name__}: {error}"
             record.args = ()

@@ -43,7 +43,7 @@ class Splitter:
     def end(self) -> Iterator[bytes | LongLine]:
         """What is held, as a line; nothing if nothing is held."""
         if self._size:
-            yield b"".join(self._held) if self._ends is None else LongLine(_identity(*self._ends))
+            yield b"".join(self._held) if self._ends is None else LongLine(find_identity(*self._ends))
         self._held, self._size, self._ends = [], 0, None
 
     def _add(self, piece: bytes) -> None:
@@ -72,7 +72,8 @@ def read_lines(fd: int) -> Iterator[bytes]:
     return (line for line in read_bounded_lines(fd, None) if isinstance(line, bytes))
 
 
-def _identity(first: bytes, last: bytes) -> int | str | None:
+def find_identity(first: bytes, last: bytes) -> int | str | None:
+    """The JSON-RPC id of a message that cannot be parsed, by its first and last bytes."""
     found = _FIRST.match(first) or _LAST.search(last)
     try:
         identity = json.loads(found["id"]) if found else None

@@ -1,25 +1,30 @@
 """What a tool file calls: the identity of the caller, what it may name, and the wait for long work.
 
-A local user (stdio) may name files. Over HTTP a path would be a path of the server, so only text and bundled problems
-are accepted there; `local` is False by default.
+A local user (stdio) may name files. Over HTTP a path would be a path of the server, so only text, bundled problems and
+those that the caller created are accepted there; `local` is False by default.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from amdkernel_mcp import bundled
 from amdkernel_mcp.errors import AmdkernelError, InputError, JobError
-from amdkernel_mcp.execution.jobs import FINISHED, Job, JobStore, Progress
+from amdkernel_mcp.jobs.job import FINISHED, Job
+from amdkernel_mcp.jobs.request import JobVerb, Request
+from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.kernel_source import KernelSource, read_kernel, sent_kernel
+from amdkernel_mcp.results.host_programs import ProgramCheckResult
 from amdkernel_mcp.results.job_answer import JobAnswer
-from amdkernel_mcp.results.jobs import JobResult
+from amdkernel_mcp.results.jobs import JobList, JobResult, ListedJob
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
 from amdkernel_mcp.results.quantity import Result
+from amdkernel_mcp.results.tuning import TuneResult
 from amdkernel_mcp.server.truncate import truncate
 
 if TYPE_CHECKING:
@@ -28,9 +33,10 @@ if TYPE_CHECKING:
     from amdkernel_mcp.engine import Engine
 
 PROGRESS_EVERY_S = 2.0
+ASK_EVERY_S = 0.5
 
 _R = TypeVar("_R", bound=Result)
-_J = TypeVar("_J", CompileResult, CheckResult, BenchmarkResult, ProfileResult)
+_J = TypeVar("_J", CompileResult, CheckResult, ProgramCheckResult, BenchmarkResult, ProfileResult, TuneResult)
 
 
 class Caller(Protocol):
@@ -60,15 +66,16 @@ class Session:
         assert path is not None
         return read_kernel(self._may_name(path))
 
-    def baseline(self, *, path: str | None, source: str | None) -> str | None:
-        """The text of the kernel to compare with, or None when neither is given."""
+    def baseline(self, *, path: str | None, source: str | None) -> dict[str, str]:
+        """The kernel to compare with, as arguments of the engine; none when neither is given."""
         if path is None and source is None:
-            return None
-        return self.candidate(path=path, source=source, what="the baseline").source
+            return {}
+        kernel = self.candidate(path=path, source=source, what="the baseline")
+        return {"baseline": kernel.source, "baseline_file": kernel.file_name if path else "baseline.hip"}
 
     def problem(self, problem: str) -> str:
         """The problem, as the engine takes it. Raises InputError for a folder that this caller may not name."""
-        if self._local:
+        if self._local or self.engine.has_own_problem(problem, by=owner()):
             return problem
         if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", problem):
             folder = bundled.folder("examples") / problem
@@ -77,7 +84,7 @@ class Session:
         names = ", ".join(sorted(file.parent.name for file in bundled.folder("examples").glob("*/problem.toml")))
         raise InputError(
             f"unknown problem {problem!r}; this server has {names or 'none'}",
-            hint="over HTTP only bundled problems can be used; for your own, start amdkernel-mcp on your machine",
+            hint="list_problems lists yours as well; create_problem stores a new one",
         )
 
     async def short(self, work: Callable[[], _R]) -> _R:
@@ -88,16 +95,25 @@ class Session:
         """The text of a resource. It is not truncated: a client attaches it as a whole."""
         return await asyncio.to_thread(work)
 
-    async def long(self, ctx: Context, answer: type[_J], work: Callable[[Progress], _J], *, wait_s: float) -> _J:
-        """The result of a new job, or its id for get_job when it takes longer than `wait_s`."""
-        job = self._jobs.submit(owner(), work)
+    async def long(
+        self, ctx: Context, answer: type[_J], verb: JobVerb, arguments: Mapping[str, Any], *, wait_s: float
+    ) -> _J:
+        """The answer of a verb of the engine, or the id of its job for get_job when it takes longer than `wait_s`.
+
+        `arguments`: those of the verb, in JSON's types.
+        """
+        request = Request(verb, arguments)
+        await asyncio.to_thread(self._jobs.check_gpu_quota, owner(), request)
+        job = self._jobs.submit(owner(), request)
         try:
             await self._wait(ctx, job, wait_s)
         except asyncio.CancelledError:
             self._jobs.cancel(job)
             raise
         if job.status not in FINISHED:
-            return answer(status=job.status, job_id=job.id, progress=job.progress)
+            await asyncio.to_thread(self._jobs.hand_out, job)
+        if job.status not in FINISHED:
+            return answer(status=job.status, job_id=job.id, progress=job.progress, **self._place(job))
         if job.error is not None:
             raise job.error
         if not isinstance(job.answer, answer):
@@ -106,23 +122,56 @@ class Session:
 
     async def job(self, ctx: Context, job_id: str, *, wait_s: float, cancel: bool) -> JobResult:
         """The state of a job and, once it has ended, its answer; waits up to `wait_s`."""
-        job = self._jobs.find(job_id, owner())
+        job = await asyncio.to_thread(self._jobs.find, job_id, owner())
         if cancel:
-            self._jobs.cancel(job)
-        await self._wait(ctx, job, wait_s)
+            await asyncio.to_thread(self._jobs.cancel, job)
+            job = await asyncio.to_thread(self._jobs.find, job_id, owner())
+        if job.elsewhere:
+            job = await self._wait_elsewhere(job, wait_s)
+        else:
+            await self._wait(ctx, job, wait_s)
         found = job.answer
         return self._fit(
             JobResult(
                 job_id=job.id,
                 status=job.status,
                 progress=job.progress,
+                **self._place(job),
                 error=_why(job.error),
                 compile=found if isinstance(found, CompileResult) else None,
                 check=found if isinstance(found, CheckResult) else None,
                 benchmark=found if isinstance(found, BenchmarkResult) else None,
                 profile=found if isinstance(found, ProfileResult) else None,
+                tune=found if isinstance(found, TuneResult) else None,
             )
         )
+
+    async def jobs(self, limit: int) -> JobList:
+        """The caller's jobs, newest first."""
+        found = await asyncio.to_thread(self._jobs.list, owner(), limit)
+        listed = [
+            ListedJob(
+                job_id=job.id,
+                verb=job.request.verb,
+                status=job.status,
+                progress=job.progress,
+                queue_place=self._place(job).get("queue_place"),
+            )
+            for job in found
+        ]
+        return JobList(jobs=listed)
+
+    def _place(self, job: Job) -> dict[str, Any]:
+        place = self._jobs.place(job)
+        return {"queue_place": place.number, "expected_wait_s": place.expected_wait_s} if place else {}
+
+    async def _wait_elsewhere(self, job: Job, wait_s: float) -> Job:
+        """What the journal says of a job that another process has, asked again until it has ended."""
+        until = time.monotonic() + wait_s
+        while job.status not in FINISHED and (left := until - time.monotonic()) > 0:
+            await asyncio.sleep(min(ASK_EVERY_S, left))
+            job = await asyncio.to_thread(self._jobs.find, job.id, job.owner)
+        return job
 
     async def _wait(self, ctx: Caller, job: Job, wait_s: float) -> None:
         loop = asyncio.get_running_loop()
@@ -181,7 +230,7 @@ def _why(error: BaseException | None) -> str | None:
 def _without_paths(result: _R) -> _R:
     """The result without paths of this server, which its caller cannot read."""
     if isinstance(result, JobResult):
-        inner = ("compile", "check", "benchmark", "profile")
+        inner = ("compile", "check", "benchmark", "profile", "tune")
         parts = {name: getattr(result, name) for name in inner}
         return result.model_copy(update={name: part and _without_paths(part) for name, part in parts.items()})
     if isinstance(result, JobAnswer) and result.artefacts:

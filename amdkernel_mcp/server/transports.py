@@ -14,22 +14,32 @@ import anyio.to_thread
 from fastmcp.server.context import reset_transport, set_transport
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp_types import ErrorData, JSONRPCError
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from pydantic import ValidationError
 from starlette.middleware import Middleware
 
+from amdkernel_mcp.access.audit import AuditLog
+from amdkernel_mcp.access.opened import open_access
+from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError
 from amdkernel_mcp.server.app import build_server
-from amdkernel_mcp.server.limits import MESSAGE_BYTES, TOO_LONG
-from amdkernel_mcp.server.lines import LongLine, read_bounded_lines
+from amdkernel_mcp.server.connections import bound_log, bounded
+from amdkernel_mcp.server.draining import DrainOnSigterm, exit_in_order
+from amdkernel_mcp.server.identity_provider import IdentityProvider
+from amdkernel_mcp.server.limits import HEADER_BYTES, KEPT_S, MESSAGE_BYTES, TOO_LONG
+from amdkernel_mcp.server.lines import LongLine, find_identity, read_bounded_lines
+from amdkernel_mcp.server.refusals import AuditRefusals
 from amdkernel_mcp.server.team import TeamTokens
-from amdkernel_mcp.server.tokens import require_tokens
+from amdkernel_mcp.server.tokens import ListedTokens, Users, require_users
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
     from fastmcp import FastMCP
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from amdkernel_mcp.jobs.store import JobStore
 
 
 def serve_stdio() -> int:
@@ -60,7 +70,7 @@ def serve_stdio() -> int:
 
 
 class _Stdin:
-    """Lines of stdin for the MCP library. A message over the limit is answered with an error instead."""
+    """Lines of stdin for the MCP library. A line that it would drop, or that is too long, is answered with an error."""
 
     def __init__(self) -> None:
         self.refusals: MemoryObjectSendStream[SessionMessage] | None = None
@@ -72,11 +82,31 @@ class _Stdin:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         while (line := await anyio.to_thread.run_sync(next, self._lines, None)) is not None:
-            if not isinstance(line, LongLine):
+            if isinstance(line, LongLine):
+                await self._refuse(line.identity, TOO_LONG)
+            elif problem := _not_a_message(line):
+                await self._refuse(find_identity(line, line), problem)
+            else:
                 yield line.decode(errors="replace")
-            elif self.refusals is not None:
-                error = JSONRPCError(jsonrpc="2.0", id=line.identity, error=ErrorData.model_validate(TOO_LONG))
-                await self.refusals.send(SessionMessage(error))
+
+    async def _refuse(self, identity: int | str | None, error: dict[str, Any]) -> None:
+        if self.refusals is not None:
+            answer = JSONRPCError(jsonrpc="2.0", id=identity, error=ErrorData.model_validate(error))
+            await self.refusals.send(SessionMessage(answer))
+
+
+def _not_a_message(line: bytes) -> dict[str, Any] | None:
+    """The JSON-RPC error for a line that the MCP library cannot parse: no JSON, nested too deep, no message."""
+    if not line.strip():
+        return None
+    try:
+        jsonrpc_message_adapter.validate_json(line.decode(errors="replace"), by_name=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        if first["type"] == "json_invalid":
+            return {"code": PARSE_ERROR, "message": first["msg"]}
+        return {"code": INVALID_REQUEST, "message": "this is not a JSON-RPC message"}
+    return None
 
 
 async def _run_stdio(server: FastMCP) -> None:
@@ -95,24 +125,44 @@ async def _run_stdio(server: FastMCP) -> None:
         reset_transport(token)
 
 
-def serve_http(settings: Settings, tokens: dict[str, str], *, host: str, port: int, allowed_hosts: list[str]) -> None:
-    """Serve many clients over Streamable HTTP at /mcp until interrupted. `tokens`: token and user's name.
+def serve_http(settings: Settings, users: Users, *, host: str, port: int, allowed_hosts: list[str]) -> None:
+    """Serve many clients over Streamable HTTP at /mcp until interrupted; SIGTERM drains it.
 
-    Raises SettingsError for an address that others can reach while no tokens are set.
+    `users`: who has a token now. With any, every request needs one, also later when no token is left. Raises
+    SettingsError for an address that others can reach while no user has one, DatabaseError.
     """
-    require_tokens(host, tokens)
-    server = build_server(settings, auth=TeamTokens(tokens) if tokens else None)
-    server.run(
-        transport="http",
-        host=host,
-        port=port,
-        show_banner=False,
-        log_level="warning",
-        host_origin_protection=True,
-        allowed_hosts=allowed_hosts or None,
-        middleware=[Middleware(ExplainTooLong)],
-        uvicorn_config={"access_log": False, "timeout_graceful_shutdown": 5},
-    )
+    require_users(host, users)
+    bound_log()
+    exit_in_order()
+    jobs: list[JobStore] = []
+    database = open_access(settings)
+    audit = AuditLog(database, keep_days=settings.audit_days)
+    try:
+        auth = None
+        if users:
+            provider = IdentityProvider(settings) if users.oidc else None
+            auth = TeamTokens(ListedTokens(settings), TokenStore(database), provider)
+        build_server(settings, auth=auth, audit=audit, on_start=jobs.append).run(
+            transport="http",
+            host=host,
+            port=port,
+            show_banner=False,
+            log_level="warning",
+            host_origin_protection=True,
+            allowed_hosts=allowed_hosts or None,
+            middleware=[Middleware(ExplainTooLong), Middleware(DrainOnSigterm, jobs=jobs, grace_s=settings.drain_s)],
+            uvicorn_config={
+                "access_log": False,
+                "timeout_graceful_shutdown": 5,
+                "timeout_keep_alive": KEPT_S,
+                "h11_max_incomplete_event_size": HEADER_BYTES,
+                "http": bounded(settings.max_connections_per_address, AuditRefusals(audit)),
+                "ws": "none",
+            },
+        )
+    finally:
+        audit.close()
+        database.dispose()
 
 
 class ExplainTooLong:

@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from amdkernel_mcp.cache_folder import CacheFolder
+from amdkernel_mcp.cache_folder import answers_folder
 from amdkernel_mcp.results.documentation import ReadResult, SearchResult
+from amdkernel_mcp.results.history import AttemptList
+from amdkernel_mcp.results.host_programs import ProgramCheckResult
 from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
 from amdkernel_mcp.results.jobs import JobResult
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
 from amdkernel_mcp.results.quantity import Result
+from amdkernel_mcp.results.tuning import TuneResult
+from amdkernel_mcp.server.truncate_attempts import truncate_attempts
 
 LIMIT_BYTES = 8000
-ANSWERS_BYTES = 256 << 20
-ANSWERS_AGE_S = 7 * 86400.0
 
 _R = TypeVar("_R", bound=Result)
 _GOOD = frozenset({"correct", "warning", "note", "remark"})
@@ -26,6 +28,11 @@ class Keep:
 
     field: str
     most: int
+
+
+@dataclass(frozen=True)
+class KeepFirst(Keep):
+    """Keep the first `most` items, in a list whose order is their importance."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,19 @@ Step = Keep | Cut
 _STRINGS = (Cut("", 400), Cut("", 160))
 _LAST = Cut("", 80)
 _SECTIONS_BYTES = 2000
+_OF_A_CHECK: tuple[Step, ...] = (
+    Keep("cases", 16),
+    Keep("findings", 12),
+    Keep("diagnostics", 10),
+    Keep("cases", 8),
+    *_STRINGS,
+    Keep("cases", 4),
+    Keep("findings", 6),
+    Keep("diagnostics", 4),
+    Keep("findings", 4),
+    Keep("diagnostics", 2),
+    _LAST,
+)
 _STEPS: dict[type[Result], tuple[Step, ...]] = {
     CompileResult: (
         Cut("isa", 4000),
@@ -52,19 +72,8 @@ _STEPS: dict[type[Result], tuple[Step, ...]] = {
         *_STRINGS,
         Keep("kernels", 3),
     ),
-    CheckResult: (
-        Keep("cases", 16),
-        Keep("findings", 12),
-        Keep("diagnostics", 10),
-        Keep("cases", 8),
-        *_STRINGS,
-        Keep("cases", 4),
-        Keep("findings", 6),
-        Keep("diagnostics", 4),
-        Keep("findings", 4),
-        Keep("diagnostics", 2),
-        _LAST,
-    ),
+    CheckResult: _OF_A_CHECK,
+    ProgramCheckResult: (Keep("run_seconds", 16), *_OF_A_CHECK),
     BenchmarkResult: (
         Keep("diagnostics", 10),
         Keep("findings", 12),
@@ -102,8 +111,20 @@ _STEPS: dict[type[Result], tuple[Step, ...]] = {
         Keep("kernels.metrics", 6),
         Keep("kernels.hot_lines", 3),
     ),
+    TuneResult: (
+        Cut("rows", 120),
+        KeepFirst("rows", 16),
+        Cut("rows", 60),
+        KeepFirst("rows", 10),
+        Keep("findings", 4),
+        Keep("diagnostics", 4),
+        *_STRINGS,
+        KeepFirst("rows", 5),
+        _LAST,
+    ),
     SearchResult: (
         Cut("results", 420),
+        Cut("lessons", 300),
         Cut("results", 320),
         Keep("results", 10),
         Cut("exact", 1200),
@@ -125,12 +146,14 @@ def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
         return result
     if isinstance(result, JobResult):
         room = limit - 500  # the job's own fields
-        inner = {name: getattr(result, name) for name in ("compile", "check", "benchmark", "profile")}
+        inner = {name: getattr(result, name) for name in ("compile", "check", "benchmark", "profile", "tune")}
         return result.model_copy(
             update={name: part and truncate(part, folder, limit=room) for name, part in inner.items()}
         )
     if isinstance(result, ReadResult):
         return _truncate_reading(result, limit)  # type: ignore[return-value]  # a ReadResult again, which mypy cannot see
+    if isinstance(result, AttemptList):
+        return truncate_attempts(result, limit)  # type: ignore[return-value]
     whole = result
     left_out: dict[str, str] = {}
     for step in _STEPS.get(type(result), ()):
@@ -159,7 +182,8 @@ def _apply(result: _R, step: Step, whole: Result, left_out: dict[str, str]) -> _
         return result.model_copy(update={field: shorter})
     if len(value) > step.most:
         left_out[field] = f"{len(getattr(whole, field)) - step.most} of {len(getattr(whole, field))} {field}"
-    return result.model_copy(update={field: _kept(value, step.most)})
+    kept = value[: step.most] if isinstance(step, KeepFirst) else _kept(value, step.most)
+    return result.model_copy(update={field: kept})
 
 
 def _kept(items: Any, most: int) -> Any:
@@ -200,14 +224,15 @@ def _with_artefact(result: _R, whole: Result, folder: Path) -> _R:
         return result
     data = whole.model_dump_json(by_alias=True, indent=1).encode()
     digest = hashlib.sha256(data).hexdigest()
-    kept = CacheFolder(folder, max_total_bytes=ANSWERS_BYTES, max_age_s=ANSWERS_AGE_S)
+    kept = answers_folder(folder)
     name = f"{digest[:16]}.json"
     if reason := kept.write(name, data):
         return result.model_copy(
             update={"not_cached": [*result.not_cached, f"the whole answer was not kept: {reason}"]}
         )
     entry = Artefact(name="whole answer", path=str(kept.path(name)), sha256=f"sha256:{digest}", bytes=len(data))
-    return result.model_copy(update={"artefacts": [*result.artefacts, entry]})
+    more = f'read_doc(ref="artefact:{digest}")'
+    return result.model_copy(update={"artefacts": [*result.artefacts, entry], "next": more})
 
 
 def _truncate_reading(result: ReadResult, limit: int) -> ReadResult:

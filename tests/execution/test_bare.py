@@ -1,6 +1,9 @@
 """The fallback without containers. The commands are ours; that is all it is for."""
 
+import gc
 import os
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +13,7 @@ from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.bare.sandbox import BareSandbox, read_folder
 from amdkernel_mcp.execution.bare.toolchain import find_toolchain, rocm_environment
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 
@@ -72,7 +76,7 @@ def test_a_late_job_is_ended_and_so_is_its_daemonised_child(bare: BareSandbox) -
     done = bare.run("compile", ["sh", "-c", "setsid sleep 4712 & sleep 4712"], {}, timeout_s=0.5)
     assert done.timed_out
     if os.geteuid() == 0:
-        alive = [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"4712" in _read(p)]
+        alive = [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x004712" in _read(p)]
         assert alive == []
 
 
@@ -136,3 +140,24 @@ def _read(path: Path) -> bytes:
 def test_a_distributions_hipcc_gets_no_rocm_path() -> None:
     assert rocm_environment(Path("/usr")) == {}
     assert rocm_environment(Path("/opt/rocm-7.0.2")) == {"ROCM_PATH": "/opt/rocm-7.0.2"}
+
+
+def test_a_cancelled_job_is_ended_and_its_process_collected(bare: BareSandbox) -> None:
+    token = Cancellation()
+    threading.Timer(0.5, token.cancel).start()
+    began = time.monotonic()
+    with cancelled_by(token), pytest.raises(CancelledWorkError):
+        bare.run("run", ["sleep", "300"], {}, timeout_s=310)
+    assert time.monotonic() - began < 100, "the job ran on"
+
+
+def test_a_job_whose_watcher_fails_is_ended(bare: BareSandbox) -> None:
+    class OddError(Exception):
+        pass
+
+    def fail(_line: str) -> None:
+        raise OddError
+
+    with pytest.raises(OddError):
+        bare.run("run", ["sh", "-c", "echo said; exec sleep 300"], {}, timeout_s=310, on_stderr=fail)
+    gc.collect()  # a process that was not collected is a ResourceWarning, which is an error

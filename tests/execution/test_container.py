@@ -49,7 +49,7 @@ def test_the_seccomp_profile_travels_as_text_and_denies_by_default() -> None:
 
 def test_a_gpu_adds_two_devices_and_one_group_and_nothing_else() -> None:
     without = container_options(IMAGE, LIMITS, {})
-    with_gpu = container_options(IMAGE, LIMITS, {}, GpuDevice("/dev/dri/renderD129", host_gid=110))
+    with_gpu = container_options(IMAGE, LIMITS, {}, GpuDevice("/dev/dri/renderD129", host_gids=(110,)))
     added = {key: value for key, value in with_gpu.items() if without.get(key) != value}
     assert added == {
         "devices": ["/dev/kfd:/dev/kfd:rw", "/dev/dri/renderD129:/dev/dri/renderD129:rw"],

@@ -37,3 +37,11 @@ def test_without_containers_the_doctor_says_so(tmp_path: Path) -> None:
     docker = next(check for check in doctor(settings).checks if check.name == "Docker")
     assert docker.status == "warning"
     assert "isolation none" in docker.found
+
+
+@pytest.mark.sandbox
+def test_pytorch_is_optional_and_named_with_its_command(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amdkernel_mcp.execution.setup.doctor.torch_name", lambda _: "amdkernel-torch:none")
+    torch = next(check for check in doctor(settings).checks if check.name == "PyTorch")
+    assert (torch.status, torch.remedy) == ("ok", None)
+    assert torch.found.endswith("optional, for references that import torch: amdkernel setup --torch")

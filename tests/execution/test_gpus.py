@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.errors import UnknownTargetError
-from amdkernel_mcp.execution.gpus import arch_of, local_gpus
+from amdkernel_mcp.errors import TargetError, UnknownTargetError
+from amdkernel_mcp.execution.gpus import DeviceNode, Gpu, arch_of, device_of, local_gpus
 from amdkernel_mcp.execution.targets import find_target, list_targets
 
 
@@ -48,3 +48,26 @@ def test_an_unknown_target_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UnknownTargetError) as caught:
         find_target("emulator:gfx90", load_settings(environ={}))
     assert "emulator:gfx942" in str(caught.value.hint)
+
+
+def test_a_host_without_an_index_is_answered_with_its_first_gpu() -> None:
+    settings = load_settings({"hosts": {"gpu1": "ssh://gpu1.invalid"}}, environ={})
+    with pytest.raises(UnknownTargetError) as caught:
+        find_target("gpu1", settings)
+    assert "gpu1:0" in str(caught.value.hint)
+
+
+GPU = Gpu(0, "gfx942", "MI300X", "/dev/dri/renderD128")
+
+
+def test_a_container_gets_the_group_of_each_node_once() -> None:
+    kfd, render = DeviceNode("/dev/kfd", 44, 0o20660), DeviceNode(GPU.render_node, 110, 0o20660)
+    assert device_of(GPU, [kfd, render]).host_gids == (44, 110)
+    assert device_of(GPU, [kfd, kfd]).host_gids == (44,)
+    assert device_of(GPU, [DeviceNode("/dev/kfd", 0, 0o20666), render]).host_gids == (110,)
+
+
+def test_a_node_that_only_root_may_open_is_an_error_with_the_command_that_helps() -> None:
+    with pytest.raises(TargetError, match="/dev/kfd has mode 600") as caught:
+        device_of(GPU, [DeviceNode("/dev/kfd", 0, 0o20600)])
+    assert "chmod 660 /dev/kfd" in str(caught.value.hint)

@@ -112,3 +112,17 @@ def test_the_daemon_is_asked_without_a_look_at_the_environment(
 
     monkeypatch.setattr("requests.utils.getproxies", looked_up)
     assert "Containers" in daemon.client.info()
+
+
+def test_what_a_lost_tunnel_left_is_removed_by_the_second_look(daemon: Daemon, sandbox: Sandbox) -> None:
+    limits = limits_for("compile", memory_bytes=1 << 30, cpus=1)
+    labels = ownership_labels("compile")
+    lost = daemon.client.containers.create(
+        **container_options(sandbox.image_id, limits, labels) | {"command": ["true"]}
+    )
+    lost.start()
+    lost.wait()
+    ended: set[str] = set()
+    assert lost.name not in reap(daemon, ended)
+    assert lost.id in ended
+    assert lost.name in reap(daemon, ended)

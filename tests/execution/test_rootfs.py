@@ -31,7 +31,17 @@ def test_the_command_names_every_suite_package_and_preference() -> None:
 def test_every_hip_release_has_its_packages_and_its_preferences(hip: str) -> None:
     system = DebianSystem(hip, (FORKY,))
     assert {"hipcc", "python3-numpy", "librocprim-dev"} < set(system.packages)
+    assert system.preferences is not None
     assert f"Pin: version {hip}.*" in system.preferences.read_text()
+
+
+def test_the_system_with_pytorch_has_no_compiler_and_nothing_setuid() -> None:
+    system = DebianSystem(None, (FORKY,))
+    command = mmdebstrap(system, [])
+    assert "python3-torch" in system.packages
+    assert not any("hip" in package for package in system.packages)
+    assert any("chmod ug-s" in word for word in command)
+    assert not any("setup-hook" in word for word in command)
 
 
 def test_each_hip_release_has_an_image_of_its_own_and_the_newest_is_the_default() -> None:

@@ -64,7 +64,7 @@ def report(**changes: object) -> dict[str, Any]:
         "inputs_modified": [],
         "events_us": [],
     }
-    return {"format": 1, "cases": [case | changes]}
+    return {"format": 3, "cases": [case | changes]}
 
 
 def test_a_good_answer_gives_the_outputs_of_every_repeat_by_name() -> None:
@@ -93,7 +93,7 @@ GARBAGE: dict[str, Callable[[], Completed]] = {
     "no JSON": lambda: answered(b"\xff\xfe{"),
     "deep nesting": lambda: answered(b"[" * 100_000),
     "another format": lambda: answered({"format": 2, "cases": []}),
-    "a case too few": lambda: answered({"format": 1, "cases": []}),
+    "a case too few": lambda: answered({"format": 3, "cases": []}),
     "an unknown status": lambda: answered(report(status="correct")),
     "an unknown key": lambda: answered(report(verdict="correct")),
     "a status of the wrong type": lambda: answered(report(status=["ok"])),
@@ -102,6 +102,10 @@ GARBAGE: dict[str, Callable[[], Completed]] = {
     "the file of a repeat to come": lambda: answered(report(repeats=[{"1": 1}, {"1": 1}])),
     "an output that is missing": lambda: answered(report(repeats=[{}])),
     "more repeats than were asked for": lambda: answered(report(repeats=[{"1": 0}] * 9)),
+    "fewer repeats than were asked for": lambda: answered(report(repeats=[{"1": 0}])),
+    "damage in a turn that was not asked for": lambda: answered(
+        report(guard_damage=[{"buffer": "y", "side": "after", "offset": 0, "bytes": 1, "repeat": 2}])
+    ),
     "an output that is too short": lambda: answered(report(), {"case-0.repeat-0.buffer-1.bin": b"123"}),
     "an output that is too long": lambda: answered(report(), {"case-0.repeat-0.buffer-1.bin": b"x" * 9}),
     "damage of a buffer that is not there": lambda: answered(
@@ -110,7 +114,7 @@ GARBAGE: dict[str, Callable[[], Completed]] = {
     "a third side": lambda: answered(
         report(guard_damage=[{"buffer": "y", "side": "above", "offset": 0, "bytes": 1, "repeat": 0}])
     ),
-    "an input that is not there": lambda: answered(report(inputs_modified=["z"])),
+    "an input that is not there": lambda: answered(report(inputs_modified=[{"buffer": "z", "repeat": 0}])),
     "a time below zero": lambda: answered(report(events_us=[[-1.0]])),
     "a time without end": lambda: answered(json.dumps(report(events_us=[[float("inf")]])).encode()),
     "a time that is text": lambda: answered(report(events_us=[["1.0"]])),
@@ -144,7 +148,7 @@ def test_an_emulated_answer_of_a_gpu_target_is_refused() -> None:
 @pytest.mark.parametrize(
     ("ending", "status", "words"),
     [
-        ({"timed_out": True, "exit_code": 124}, "timeout", "passed its time"),
+        ({"timed_out": True, "exit_code": 124}, "unfinished", "passed its time"),
         ({"out_of_memory": True, "exit_code": 137}, "crashed", "more memory"),
         ({"truncated": True}, "crashed", "wrote more"),
     ],

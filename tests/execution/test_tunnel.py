@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.docker.daemon import connect
+from amdkernel_mcp.execution.docker.daemon import Daemon, connect
+from amdkernel_mcp.execution.docker.ownership import PROCESS, ownership_labels
 from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
 from amdkernel_mcp.execution.docker.tunnel import open_tunnel, ssh_command
 from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.execution.sandboxes import Sandboxes
+from amdkernel_mcp.hardware.target import Target
 
 SSHD_CONFIG = """
 ListenAddress 127.0.0.1:{port}
@@ -37,8 +41,8 @@ Host gpu1
 
 
 @pytest.fixture
-def gpu1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A host called gpu1 in the settings of ssh, with this machine behind it."""
+def gpu1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["subprocess.Popen[bytes]"]:
+    """The sshd of a host called gpu1 in the settings of ssh, with this machine behind it."""
     sshd = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
     if sshd is None:
         pytest.fail("sshd is not installed\nremedy: sudo apt-get install openssh-server", pytrace=False)
@@ -57,11 +61,14 @@ def gpu1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)  # root's sshd wants it
     server = subprocess.Popen([sshd, "-D", "-e", "-f", tmp_path / "sshd_config"], stderr=subprocess.DEVNULL)
-    while subprocess.run(["ssh-keyscan", "-p", str(port), "127.0.0.1"], capture_output=True, check=False).stdout == b"":
-        time.sleep(0.05)
-    yield
-    server.terminate()
-    server.wait()
+    keys = ["ssh-keyscan", "-p", str(port), "127.0.0.1"]
+    try:
+        while subprocess.run(keys, capture_output=True, check=False).stdout == b"":
+            time.sleep(0.05)
+        yield server
+    finally:
+        server.terminate()
+        server.wait()
 
 
 @pytest.mark.sandbox
@@ -78,6 +85,38 @@ def test_more_jobs_than_sshd_allows_sessions_run_through_one_tunnel(sandbox: San
         remote.close()
 
 
+# docker-py leaves the socket of a connect that fails to the garbage collector.
+@pytest.mark.filterwarnings("ignore:.*unclosed <socket:ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.sandbox
+def test_a_tunnel_that_was_lost_is_opened_again_for_the_next_job(
+    sandbox: Sandbox, gpu1: "subprocess.Popen[bytes]"
+) -> None:
+    sandboxes = Sandboxes(load_settings({"hosts": {"gpu1": "ssh://gpu1"}}))
+    on_host = Target("gpu1", "emulator", "gfx942", "MI300X", host="gpu1")
+    daemon = connect(load_settings().docker_host)
+    try:
+        first = sandboxes.of(on_host)
+        assert sandboxes.of(on_host) is first
+        # Both fill their pools first: docker-py leaves a socket open when the tunnel ends while it connects.
+        while _containers_of_this_process(daemon) < 6:
+            time.sleep(0.1)
+        subprocess.run(["pkill", "-P", str(gpu1.pid)], check=True)
+        while first.is_connected():
+            time.sleep(0.05)
+        again = sandboxes.of(on_host)
+        assert again.image_id == sandbox.image_id
+        assert again.run("compile", ["true"], {}, timeout_s=30).exit_code == 0
+    finally:
+        sandboxes.close()
+        daemon.close()
+
+
+def _containers_of_this_process(daemon: Daemon) -> int:
+    mine = f"{PROCESS}={ownership_labels('')[PROCESS]}"
+    return len(daemon.client.containers.list(filters={"label": mine}, ignore_removed=True))
+
+
 @pytest.mark.usefixtures("gpu1")
 def test_a_closed_tunnel_leaves_no_ssh_and_no_socket() -> None:
     tunnel = open_tunnel("ssh://gpu1")
@@ -91,7 +130,7 @@ def test_a_closed_tunnel_leaves_no_ssh_and_no_socket() -> None:
 def test_the_error_of_a_tunnel_quotes_ssh() -> None:
     with pytest.raises(SandboxError, match=r"fails: .*(resolve|refused|unreachable)") as caught:
         open_tunnel("ssh://me@127.0.0.1:1")
-    assert caught.value.hint == "try `ssh me@127.0.0.1 true`"
+    assert caught.value.hint == "try `ssh -p 1 me@127.0.0.1 true`"
 
 
 def test_the_command_takes_user_port_and_socket_from_the_url() -> None:
@@ -101,7 +140,30 @@ def test_the_command_takes_user_port_and_socket_from_the_url() -> None:
     assert "/here:/var/run/docker.sock" in ssh_command("ssh://gpu1", Path("/here"))
 
 
-@pytest.mark.parametrize("url", ["ssh://", "ssh://-oProxyCommand=x", "ssh://-l@gpu1"])
+def test_a_host_is_called_as_it_is_written() -> None:
+    assert ssh_command("ssh://me@GPU1:22", Path("/here"))[-1] == "GPU1"
+    assert ssh_command("ssh://gpu1@gpu1", Path("/here"))[-3:] == ["gpu1", "--", "gpu1"]
+    assert ssh_command("ssh://[fe80::A]:22", Path("/here"))[-1] == "fe80::A"
+
+
+@pytest.mark.parametrize("url", ["ssh://", "ssh://-oProxyCommand=x", "ssh://-l@gpu1", "ssh://gpu1:x", "ssh://[::1"])
 def test_a_url_cannot_smuggle_an_option_into_ssh(url: str) -> None:
     with pytest.raises(SandboxError, match="names no host"):
         ssh_command(url, Path("/here"))
+
+
+def test_a_machine_that_never_answers_is_given_up_after_seconds() -> None:
+    assert "ConnectTimeout=10" in ssh_command("ssh://gpu1", Path("/here"))
+
+
+@pytest.mark.usefixtures("gpu1")
+def test_a_daemon_that_does_not_answer_behind_ssh_is_called_by_its_url() -> None:
+    with pytest.raises(SandboxError, match=r"^the Docker daemon of ssh://gpu1/no/socket does not answer") as caught:
+        connect("ssh://gpu1/no/socket")
+    assert caught.value.hint == "try `ssh gpu1 docker info`"
+
+
+def test_a_port_that_is_no_number_is_an_error_of_the_url() -> None:
+    with pytest.raises(SandboxError, match=r"^'tcp://gpu1:x' is not a Docker URL") as caught:
+        connect("tcp://gpu1:x")
+    assert caught.value.hint == "write tcp://HOST:PORT"

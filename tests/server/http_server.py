@@ -20,6 +20,8 @@ ANN, BOB = "token-of-ann-0123456789", "token-of-bob-0123456789"
 class HttpServer:
     url: str
     process: subprocess.Popen[bytes]
+    log: Path
+    data: Path
 
     def post(self, *, token: str | None = ANN, **headers: str) -> httpx.Response:
         """The answer to a first request in the older protocol."""
@@ -43,19 +45,25 @@ def free_port() -> int:
 
 
 @contextmanager
-def http_server(folder: Path, *, tokens: str | None) -> Iterator[HttpServer]:
+def http_server(
+    folder: Path, *, tokens: str | None, program: Path | None = None, **settings: str
+) -> Iterator[HttpServer]:
     port = free_port()
     environment = os.environ | {
         "AMDKERNEL_DATA_DIR": str(folder / "data"),
         "AMDKERNEL_CACHE_DIR": str(folder / "cache"),
+        **{f"AMDKERNEL_{name.upper()}": value for name, value in settings.items()},
     }
     if tokens is not None:
         file = folder / "tokens"
         file.write_text(tokens)
         file.chmod(0o600)
         environment["AMDKERNEL_TOKENS_FILE"] = str(file)
-    command = [str(Path(sys.executable).with_name("amdkernel")), "serve", "--port", str(port)]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+    amdkernel = [sys.executable, str(program)] if program else [str(Path(sys.executable).with_name("amdkernel"))]
+    command = [*amdkernel, "serve", "--port", str(port)]
+    log = folder / "log"
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(command, env=environment, stderr=stderr)
     try:
         deadline = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < deadline:
@@ -65,8 +73,9 @@ def http_server(folder: Path, *, tokens: str | None) -> Iterator[HttpServer]:
             time.sleep(0.1)
         else:
             process.kill()
-            pytest.fail(f"the server did not start: {process.communicate()[1].decode()}")
-        yield HttpServer(f"http://127.0.0.1:{port}/mcp", process)
+            process.wait()
+            pytest.fail(f"the server did not start: {log.read_text()}")
+        yield HttpServer(f"http://127.0.0.1:{port}/mcp", process, log, folder / "data")
     finally:
         process.terminate()
-        process.communicate(timeout=120)
+        process.wait(timeout=120)

@@ -15,7 +15,14 @@ from tests.server.http_server import ANN, http_server
 
 pytestmark = pytest.mark.anyio
 COMMAND = str(Path(sys.executable).with_name("amdkernel-mcp"))
-TEMPLATES = ["amdkernel://arch/{gfx}", "amdkernel://docs/{source}/{path*}"]
+TEMPLATES = [
+    "amdkernel://arch/{gfx}",
+    "amdkernel://artefact/{sha256}",
+    "amdkernel://attempt/{attempt}",
+    "amdkernel://docs/{source}/{path*}",
+    "amdkernel://guide/{name}",
+    "amdkernel://problem/{name}",
+]
 
 
 @pytest.fixture
@@ -45,14 +52,19 @@ async def client(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[
 async def test_pages_and_architectures_are_resources(client: Client) -> None:
     listed = await client.list_resource_templates()
     assert sorted(template.uri_template for template in listed) == TEMPLATES
-    assert all(template.description and template.mime_type == "text/markdown" for template in listed)
+    assert all(template.description and template.mime_type for template in listed)
     (page,) = await client.read_resource("amdkernel://docs/guide/how-to/lds.md")
     assert "Thirty-two banks." in page.text
     assert page.text.startswith("Quoted from the documentation")
     for name in ("gfx942", "MI300X"):
         (card,) = await client.read_resource(f"amdkernel://arch/{name}")
         assert "304 CUs" in card.text
+    for uri, text in (("amdkernel://problem/rmsnorm", "sqrt(mean"), ("amdkernel://guide/kernel", "launch")):
+        (page,) = await client.read_resource(uri)
+        assert text in page.text
     for uri, hint in (
+        ("amdkernel://problem/nosuch", "row_softmax"),
+        ("amdkernel://guide/nosuch", "guide:kernel"),
         ("amdkernel://arch/sm_90", "gfx942"),
         ("amdkernel://docs/guide/how-to/lsd.md", "guide/how-to/lds.md"),
     ):

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.bare.toolchain import rocm_environment
+from amdkernel_mcp.execution.cancellation import current
 from amdkernel_mcp.execution.head_and_tail import HeadAndTail
 from amdkernel_mcp.execution.limits import COMPILE_LIMITS, RUN_LIMITS, Limits
 from amdkernel_mcp.execution.sandbox import ENVIRONMENT, MAX_DEPTH, MAX_MEMBERS, Completed, SandboxKind
@@ -64,7 +65,7 @@ class BareSandbox:
         stdin_stream: StdinStream | None = None,
     ) -> Completed:
         """See `Sandbox.run`."""
-        limits = COMPILE_LIMITS if kind == "compile" else RUN_LIMITS
+        limits = RUN_LIMITS if kind == "run" else COMPILE_LIMITS
         folder = Path(tempfile.mkdtemp(prefix="amdkernel-job-"))
         user = self._borrow_user()
         try:
@@ -72,10 +73,13 @@ class BareSandbox:
             words = [word.replace(IN_IMAGE, str(self._runtime)) for word in command]
             started = time.monotonic()
             process = self._start(_limited(words, limits, user), work, out, user, has_stdin=stdin_stream is not None)
-            if stdin_stream:
-                threading.Thread(target=_pump, args=(stdin_stream, process), daemon=True).start()
-            said, timed_out = _watch(process, HeadAndTail(on_stderr), timeout_s, limits.grace_s)
-            _end(process, user)
+            try:
+                if stdin_stream:
+                    threading.Thread(target=_pump, args=(stdin_stream, process), daemon=True).start()
+                with current().ending_with(lambda: _signal_group(process, signal.SIGKILL)):
+                    said, timed_out = _watch(process, HeadAndTail(on_stderr), timeout_s, limits.grace_s)
+            finally:
+                _end(process, user)
             outputs, complete = read_folder(out, output_limit_bytes)
         finally:
             self._give_back(user)
@@ -88,7 +92,12 @@ class BareSandbox:
             out_of_memory=False,
             truncated=said.cut or not complete,
             seconds=time.monotonic() - started,
+            stderr_cut=said.cut,
         )
+
+    def is_connected(self) -> bool:
+        """See `Sandbox.is_connected`."""
+        return True
 
     def close(self) -> None:
         """Nothing is kept between jobs."""
@@ -233,6 +242,7 @@ def _end(process: "subprocess.Popen[bytes]", user: int | None) -> None:
     if user is not None:
         # As that user, so that it cannot hit any other process.
         subprocess.run(["/bin/sh", "-c", "kill -KILL -1"], user=user, group=user, extra_groups=[], check=False)
+    process.wait()
 
 
 def _signal_group(process: "subprocess.Popen[bytes]", number: int) -> None:

@@ -1,6 +1,6 @@
 """Tar, both ways. What comes out of a sandbox is hostile: it is never unpacked; only regular files, all bounded.
 
-By hand, because Python's reader follows links, GNU sparse maps and PAX headers, any of which can claim what is not
+By hand, because Python's reader follows links, GNU sparse maps and PAX headers, and each of these can claim what is not
 there. Source of the format: POSIX pax, "ustar Interchange Format", and GNU tar's manual, "Basic Tar Format".
 """
 

@@ -81,8 +81,9 @@ def _limits(limits: Limits) -> dict[str, Any]:
 def _gpu(gpu: GpuDevice | None) -> dict[str, Any]:
     if gpu is None:
         return {}
-    # The group's number, not its name: the image need not know the host's groups.
-    return {"devices": [f"{d}:{d}:rw" for d in ("/dev/kfd", gpu.render_node)], "group_add": [str(gpu.host_gid)]}
+    # The groups' numbers, not their names: the image need not know the host's groups.
+    groups = [str(gid) for gid in gpu.host_gids]
+    return {"devices": [f"{d}:{d}:rw" for d in ("/dev/kfd", gpu.render_node)], "group_add": groups}
 
 
 def _tmpfs(size: int, *, inodes: str, execute: bool) -> str:

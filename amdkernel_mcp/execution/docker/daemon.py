@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from functools import cached_property
@@ -17,13 +18,24 @@ if TYPE_CHECKING:
 
     from amdkernel_mcp.execution.docker.tunnel import Tunnel
 
-_START_HINT = (
-    "start it with `sudo systemctl start docker`, or install it: `sudo apt-get install docker.io`; "
-    "`amdkernel doctor` says more"
-)
+
+def start_command() -> str:
+    """The one command that makes a local daemon answer: join its group, install it, or start it."""
+    socket_url = local_socket()
+    if socket_url and not os.access(socket_url.removeprefix("unix://"), os.W_OK):
+        return "sudo usermod -aG docker $USER"
+    if shutil.which("dockerd") is None and shutil.which("podman") is None:
+        return "sudo apt-get install docker.io"
+    if Path("/run/systemd/system").is_dir():
+        return "sudo systemctl start docker"
+    script = "scripts/ensure-docker.sh"  # of a checkout: it works in a container too
+    return f"sudo {script}" if Path(script).exists() else "sudo service docker start"
 
 
-_GROUP_HINT = "`sudo usermod -aG docker $USER`, then log in again"
+def _start_hint() -> str:
+    command = start_command()
+    then = "log in again" if "usermod" in command else "`amdkernel setup`"
+    return f"run `{command}`, then {then}"
 
 
 class Daemon:
@@ -48,6 +60,18 @@ class Daemon:
         """Raises SandboxError with the remedy when nothing answers."""
         self._connect().close()  # docker-py would leave a socket open where no daemon answers
         _ = self.client
+
+    def is_connected(self) -> bool:
+        """Whether the tunnel is open; a daemon without one is asked by the next request."""
+        return self._tunnel is None or self._tunnel.is_open()
+
+    def answers(self) -> bool:
+        """Whether something listens now; asked before docker-py is, which leaves a socket open where nothing does."""
+        with contextlib.suppress(SandboxError):
+            if self.is_connected():
+                self._connect().close()
+                return True
+        return False
 
     @cached_property
     def info(self) -> dict[str, Any]:
@@ -89,31 +113,44 @@ class Daemon:
             self._tunnel.close()
 
     def _connect(self) -> socket.socket:
-        parts = urlsplit(self.url)
         try:
+            parts = urlsplit(self.url)
             if parts.scheme == "unix":
                 return _connect_unix(parts.path)
             return socket.create_connection((parts.hostname or "localhost", parts.port or 2375), timeout=30)
+        except ValueError as error:  # of the port
+            raise SandboxError(f"{self.url!r} is not a Docker URL: {error}", hint="write tcp://HOST:PORT") from None
         except OSError as error:
-            hint = _GROUP_HINT if isinstance(error, PermissionError) else _START_HINT
             message = f"the Docker daemon at {self.url} does not answer: {error.strerror or error}"
-            raise SandboxError(message, hint=hint) from None
+            raise SandboxError(message, hint=_start_hint()) from None
 
 
 def connect(url: str | None) -> Daemon:
     """The daemon at `url`, else at DOCKER_HOST, else at the first local socket. Raises SandboxError with the remedy."""
     url = url or os.environ.get("DOCKER_HOST") or local_socket()
     if url is None:
-        raise SandboxError("no Docker daemon: there is no socket at /var/run/docker.sock", hint=_START_HINT)
-    tunnel = None
+        raise SandboxError("no Docker daemon: there is no socket at /var/run/docker.sock", hint=_start_hint())
     if url.startswith("ssh://"):
-        from amdkernel_mcp.execution.docker.tunnel import open_tunnel
-
-        tunnel = open_tunnel(url)
-        url = tunnel.url
-    elif url.startswith("tcp://") and os.environ.get("DOCKER_TLS_VERIFY"):
+        return _connect_through_ssh(url)
+    if url.startswith("tcp://") and os.environ.get("DOCKER_TLS_VERIFY"):
         raise SandboxError("a Docker daemon behind TLS is not supported", hint="use ssh://USER@HOST instead of tcp://")
-    daemon = Daemon(url, tunnel=tunnel)
+    return _answering(Daemon(url))
+
+
+def _connect_through_ssh(url: str) -> Daemon:
+    from amdkernel_mcp.execution.docker.tunnel import open_tunnel, plain_ssh
+
+    tunnel = open_tunnel(url)
+    try:
+        return _answering(Daemon(tunnel.url, tunnel=tunnel))
+    except SandboxError:  # sshd accepts the tunnel, and only then opens the socket: it says nothing about the reason
+        raise SandboxError(
+            f"the Docker daemon of {url} does not answer: it is not running, or your user there may not use its socket",
+            hint=f"try `{plain_ssh(url)} docker info`",
+        ) from None
+
+
+def _answering(daemon: Daemon) -> Daemon:
     try:
         daemon.ping()
     except SandboxError:
@@ -152,14 +189,16 @@ def docker_errors(what: str) -> Iterator[None]:
     """Turn what docker-py and its HTTP client raise into SandboxError, beginning with `what`."""
     import docker.errors
     import requests.exceptions
+    import urllib3.exceptions
 
+    broken = (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ConnectionError)
     try:
         yield
-    except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+    except (docker.errors.DockerException, *broken) as error:
         explanation = str(getattr(error, "explanation", None) or error)
         hint = None
         if "Permission denied" in explanation or "PermissionError" in explanation:
-            explanation, hint = "permission denied for its socket", _GROUP_HINT
+            explanation, hint = "permission denied for its socket", _start_hint()
         elif "Connection" in explanation or "No such file" in explanation:
-            explanation, hint = "nothing listens at its socket", _START_HINT
+            explanation, hint = "nothing listens at its socket", _start_hint()
         raise SandboxError(f"{what}: {explanation}", hint=hint) from None

@@ -23,12 +23,18 @@ def ending_of_stopped(daemon: Daemon, container: "Container") -> Ending:
     """How a container ended whose streams have closed. Raises SandboxError when it was ended from outside."""
     import docker.errors
 
-    with docker_errors("the sandbox container cannot be inspected"):
-        try:
-            ended_by_itself = _ended_by_itself(daemon, str(container.id))
-            container.reload()
-        except docker.errors.NotFound:
-            raise _vanished() from None
+    try:
+        daemon.ping()
+        with docker_errors("the sandbox container cannot be inspected"):
+            try:
+                ended_by_itself = _ended_by_itself(daemon, str(container.id))
+                container.reload()
+            except docker.errors.NotFound:
+                raise _vanished() from None
+    except LostContainerError:
+        raise
+    except SandboxError as error:  # Docker itself ended, and the container with it
+        raise LostContainerError(error.message, hint=error.hint) from None
     state = container.attrs["State"]
     if not (ended_by_itself or state["OOMKilled"]) or state["Status"] in ("removing", "dead"):
         raise _vanished()
@@ -53,8 +59,12 @@ def _ended_by_itself(daemon: Daemon, container_id: str) -> bool:
         events.close()
 
 
+class LostContainerError(SandboxError):
+    """The container vanished while its job ran, and nothing was answered."""
+
+
 def _vanished() -> SandboxError:
-    return SandboxError(
+    return LostContainerError(
         "the sandbox container vanished while its job ran: it was removed or killed from outside, or Docker restarted",
         hint="run the command again; `amdkernel doctor` checks Docker",
     )

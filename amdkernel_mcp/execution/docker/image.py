@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DATE, SUITES = "amdkernel.date", "amdkernel.suites"
 # The HIP releases that Debian has; the first is taken where the settings leave the choice and the mirror has it.
 HIP_RELEASES = ("7.2", "6.4")
+TORCH = "amdkernel-torch"
 
 
 def hip_release(settings: Settings) -> str:
@@ -46,6 +47,14 @@ def base_name(settings: Settings) -> str:
     return f"amdkernel-base:{digest.hexdigest()[:16]}"
 
 
+def torch_name(settings: Settings) -> str:
+    """Name of the image in which references run that import torch."""
+    digest = hashlib.sha256(settings.debian_suite.encode())
+    for name in ("torch.txt", "torch-leave-out.txt", "leave-out.txt"):
+        digest.update((folder("sandbox") / "image" / "debian" / name).read_bytes())
+    return f"{TORCH}:{digest.hexdigest()[:16]}"
+
+
 def image_name(settings: Settings) -> str:
     """Name of the sandbox image that belongs to these settings and to this version of sandbox/."""
     return reduce(lambda parent, step: step_name(step, parent), STEPS, base_name(settings))
@@ -62,10 +71,26 @@ def find_image(daemon: Daemon, name: str) -> "Image | None":
             return None
 
 
-def sandbox_image_id(daemon: Daemon, settings: Settings) -> str:
-    """Id of the sandbox image. Raises ToolchainError when it has not been built for this version."""
+def sandbox_image_id(daemon: Daemon, settings: Settings, *, host: str | None = None) -> str:
+    """Id of the sandbox image on that daemon, which is the one of `host` if given.
+
+    Raises ToolchainError when it has not been built for this version.
+    """
     name = image_name(settled(daemon, settings))
     image = find_image(daemon, name)
     if image is None:
-        raise ToolchainError(f"the sandbox image {name} has not been built", hint=SETUP_HINT)
+        where, hint = (f" on {host}", f"`amdkernel setup --host {host}` builds it") if host else ("", SETUP_HINT)
+        raise ToolchainError(f"the sandbox image {name} has not been built{where}", hint=hint)
+    return str(image.id)
+
+
+def torch_image_id(daemon: Daemon, settings: Settings, *, host: str | None = None) -> str:
+    """Id of the image with PyTorch on that daemon. Raises ToolchainError when it has not been built."""
+    image = find_image(daemon, torch_name(settings))
+    if image is None:
+        where = f" --host {host}" if host else ""
+        raise ToolchainError(
+            "the reference imports torch, and PyTorch is not installed in the sandbox",
+            hint=f"`amdkernel setup --torch{where}` installs it; NumPy in float64 needs nothing",
+        )
     return str(image.id)

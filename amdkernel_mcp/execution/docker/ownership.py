@@ -33,6 +33,12 @@ def is_abandoned(labels: Mapping[str, str], *, now: float) -> bool:
     return pid.isdigit() and _started(int(pid)) != started
 
 
+def is_of_this_process(labels: Mapping[str, str]) -> bool:
+    """Whether this process started it for jobs; what setup builds in has ended, too, while it becomes an image."""
+    mine = ownership_labels("")
+    return labels.get(KIND) != "setup" and all(labels.get(name) == mine[name] for name in (OWNER, PROCESS))
+
+
 @cache
 def _machine() -> str:
     """This boot of this machine and this pid namespace: within it a pid means one process."""

@@ -26,16 +26,28 @@ class WarmContainer:
 
     container: "Container"
     stream: Stream
+    can_be_removed: Callable[[], bool]  # false once the tunnel to its daemon has ended; then the reaper removes it
     started: float = field(default_factory=time.monotonic)
 
     def is_usable(self) -> bool:
         """Whether it is young enough and still waits."""
         return time.monotonic() - self.started < MAX_IDLE_S and self.stream.is_alive()
 
+    def end(self, grace_s: float) -> None:
+        """End the job in it. With a `grace_s` it is asked to end first: a GPU may hang when its process is killed."""
+        import docker.errors
+
+        with contextlib.suppress(docker.errors.APIError):  # it has ended already
+            if grace_s >= 1:
+                self.container.stop(timeout=int(grace_s))
+            else:
+                self.container.kill()
+
     def destroy(self) -> None:
         """Remove it and whatever still runs in it."""
         self.stream.close()
-        remove(self.container)
+        if self.can_be_removed():
+            remove(self.container)
 
 
 class Background:

@@ -4,21 +4,31 @@ import time
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
-from amdkernel_mcp.execution.docker.ownership import OWNER, is_abandoned
+from amdkernel_mcp.execution.docker.ownership import OWNER, is_abandoned, is_of_this_process
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
 
-PERIOD_S = 60.0
+# A container that ended without its client is removed at the second look: 24 s at most.
+PERIOD_S = 12.0
 
 
-def reap(daemon: Daemon) -> list[str]:
-    """Remove abandoned containers, ours only; the names of those removed. Raises SandboxError."""
+def reap(daemon: Daemon, ended: set[str] | None = None) -> list[str]:
+    """Remove abandoned containers, ours only; the names of those removed. Raises SandboxError.
+
+    ended: the containers of this process that had ended at the last call, and in return at this one. Those that had
+    ended before are removed: they were lost with a tunnel, since a job's container is removed at its end.
+    """
     with docker_errors("the containers cannot be listed"):
         ours = daemon.client.containers.list(all=True, filters={"label": OWNER}, ignore_removed=True)
     # The images that setup makes say `amdkernel.owner=`: a container that a user starts from one inherits that.
     labelled = [container for container in ours if container.labels.get(OWNER)]
     abandoned = [container for container in labelled if is_abandoned(container.labels, now=time.time())]
+    if ended is not None:
+        mine = {str(one.id): one for one in labelled if one.status == "exited" and is_of_this_process(one.labels)}
+        abandoned += [container for name, container in mine.items() if name in ended]
+        ended.clear()
+        ended.update(mine)
     for container in abandoned:
         remove(container)
     return [str(container.name) for container in abandoned]

@@ -1,5 +1,6 @@
 """The sandbox in Docker: one container per job, taken warm from a pool and destroyed afterwards."""
 
+import contextlib
 import secrets
 import threading
 import time
@@ -7,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.errors import SandboxError
+from amdkernel_mcp.execution.cancellation import current
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.docker.container import OUT, WORK, container_options
 from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
-from amdkernel_mcp.execution.docker.ending import ending_of_running, ending_of_stopped
+from amdkernel_mcp.execution.docker.ending import LostContainerError, ending_of_running, ending_of_stopped
 from amdkernel_mcp.execution.docker.job_script import LAST_LINE_BYTES, Ending, job_script, read_ending
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.pool import Background, WarmContainer, WarmPool
@@ -28,6 +30,8 @@ STDERR_LIMIT_BYTES = 16 << 20
 ARCHIVE_OVERHEAD_BYTES = 4 << 20
 # For moving the data and for the shell around the command, on a busy machine.
 TRANSFER_ALLOWANCE_S = 20.0
+# For Docker to come back after it was restarted.
+RESTART_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class PoolSizes:
 
     compile: int = 2
     run: int = 1
+    torch: int = 1  # once one was asked for
 
 
 class DockerSandbox:
@@ -51,7 +56,9 @@ class DockerSandbox:
         gpu: GpuDevice | None = None,
         limits: Mapping[SandboxKind, Limits] | None = None,
         pool: PoolSizes | None = None,
+        find_torch: Callable[[], str] | None = None,
     ) -> None:
+        """`find_torch`: the id of the image with PyTorch, asked for when a job needs it; raises ToolchainError."""
         self.image_id = image_id
         self._daemon = daemon
         self._gpu = gpu
@@ -60,19 +67,21 @@ class DockerSandbox:
         pool = pool or PoolSizes()
         self._limits: dict[SandboxKind, Limits] = {
             kind: (limits or {}).get(kind) or limits_for(kind, memory_bytes=memory, cpus=cpus)
-            for kind in ("compile", "run")
+            for kind in ("compile", "torch", "run")
         }
         self._pools: dict[SandboxKind, WarmPool] = {
             "compile": WarmPool(lambda: self._start("compile"), self._background, size=pool.compile),
+            "torch": WarmPool(lambda: self._start("torch"), self._background, size=pool.torch),
             "run": WarmPool(lambda: self._start("run"), self._background, size=pool.run),
         }
+        self._find_torch = find_torch
         self._closed = threading.Event()
         threading.Thread(target=self._reap_now_and_then, daemon=True, name="reaper").start()
 
     def warm_up(self) -> None:
-        """Start the containers of the pools in the background."""
-        for pool in self._pools.values():
-            pool.fill()
+        """Start the containers that nearly every call needs in the background."""
+        for kind in ("compile", "run"):
+            self._pools[kind].fill()
 
     def run(
         self,
@@ -85,12 +94,58 @@ class DockerSandbox:
         on_stderr: Callable[[str], None] | None = None,
         stdin_stream: StdinStream | None = None,
     ) -> Completed:
-        """See `Sandbox.run`."""
+        """See `Sandbox.run`. A job whose container was lost is run once more, where nothing was read from its stdin."""
+
+        def run() -> Completed:
+            return self._run(
+                kind,
+                command,
+                files,
+                timeout_s=timeout_s,
+                output_limit_bytes=output_limit_bytes,
+                on_stderr=on_stderr,
+                stdin_stream=stdin_stream,
+            )
+
+        try:
+            return run()
+        except LostContainerError:
+            if stdin_stream is not None or not self._answers_again():
+                raise
+        return run()
+
+    def _answers_again(self) -> bool:
+        """Whether the daemon answers, for which a restart of Docker has RESTART_S."""
+        until = time.monotonic() + RESTART_S
+        while not self._closed.is_set() and self._daemon.is_connected():
+            current().check()
+            with contextlib.suppress(SandboxError):
+                self._daemon.ping()
+                return True
+            if time.monotonic() > until:
+                break
+            self._closed.wait(0.5)
+        return False
+
+    def _run(
+        self,
+        kind: SandboxKind,
+        command: Sequence[str],
+        files: Mapping[str, bytes],
+        *,
+        timeout_s: float,
+        output_limit_bytes: int,
+        on_stderr: Callable[[str], None] | None,
+        stdin_stream: StdinStream | None,
+    ) -> Completed:
         if self._closed.is_set():
             raise SandboxError("the sandbox is closed")
+        cancellation = current()
+        cancellation.check()
         started = time.monotonic()
         archive, token = pack(files), secrets.token_hex(16)
         grace_s = self._gpu.grace_s if self._gpu and kind == "run" else self._limits[kind].grace_s
+        kill_after_s = self._gpu.grace_s if self._gpu and kind == "run" else 0.0
         script = job_script(
             command,
             tar_bytes=len(archive),
@@ -104,20 +159,25 @@ class DockerSandbox:
         pool = self._pools[kind]
         warm = pool.take()
         try:
-            received = warm.stream.exchange(
-                script + archive + (stdin_stream.begin() if stdin_stream else b""),
-                deadline=time.monotonic() + timeout_s + grace_s + TRANSFER_ALLOWANCE_S + len(archive) / 20e6,
-                stdout_limit=output_limit_bytes + ARCHIVE_OVERHEAD_BYTES,
-                stderr_limit=STDERR_LIMIT_BYTES,
-                finished=lambda stdout: read_ending(bytes(stdout[-LAST_LINE_BYTES:]), token) is not None,
-                stderr_mark=token.encode(),
-                on_line=on_stderr,
-                stdin_stream=stdin_stream,
-            )
-            ending = self._ending(warm, received, token)
+            with cancellation.ending_with(lambda: warm.end(kill_after_s)):
+                received = warm.stream.exchange(
+                    script + archive + (stdin_stream.begin() if stdin_stream else b""),
+                    deadline=time.monotonic() + timeout_s + grace_s + TRANSFER_ALLOWANCE_S + len(archive) / 20e6,
+                    stdout_limit=output_limit_bytes + ARCHIVE_OVERHEAD_BYTES,
+                    stderr_limit=STDERR_LIMIT_BYTES,
+                    finished=lambda stdout: read_ending(bytes(stdout[-LAST_LINE_BYTES:]), token) is not None,
+                    stderr_mark=token.encode(),
+                    on_line=on_stderr,
+                    stdin_stream=stdin_stream,
+                )
+                ending = self._ending(warm, received, token)
         finally:
             pool.destroy(warm)
         return _completed(received, ending, seconds=time.monotonic() - started, timeout_s=timeout_s)
+
+    def is_connected(self) -> bool:
+        """See `Sandbox.is_connected`."""
+        return self._daemon.is_connected()
 
     def close(self, *, keep_daemon: bool = False) -> None:
         """Remove every container that this object started, and close the daemon's connections."""
@@ -132,7 +192,8 @@ class DockerSandbox:
 
     def _start(self, kind: SandboxKind) -> WarmContainer:
         gpu = self._gpu if kind == "run" else None
-        options = container_options(self.image_id, self._limits[kind], ownership_labels(kind), gpu)
+        self._daemon.ping()
+        options = container_options(self._image_of(kind), self._limits[kind], ownership_labels(kind), gpu)
         with docker_errors("a sandbox container cannot be started"):
             container = self._daemon.client.containers.create(**options)
             stream = None
@@ -142,9 +203,18 @@ class DockerSandbox:
             except BaseException:
                 if stream:
                     stream.close()
-                remove(container)
+                if self._daemon.answers():
+                    with contextlib.suppress(SandboxError):  # the first error says what is wrong
+                        remove(container)
                 raise
-        return WarmContainer(container, stream)
+        return WarmContainer(container, stream, self._daemon.answers)
+
+    def _image_of(self, kind: SandboxKind) -> str:
+        if kind != "torch":
+            return self.image_id
+        if self._find_torch is None:
+            raise SandboxError("this sandbox was opened without PyTorch")
+        return self._find_torch()
 
     def _ending(self, warm: WarmContainer, received: Received, token: str) -> Ending:
         """How the job ended: as its last line says, else as Docker reports it. Raises SandboxError."""
@@ -155,11 +225,11 @@ class DockerSandbox:
         return ending_of_running(warm.container)
 
     def _reap_now_and_then(self) -> None:
-        while not self._closed.is_set():
-            try:
-                reap(self._daemon)
-            except SandboxError:
-                return  # the daemon is gone; the next job says so
+        ended: set[str] = set()
+        while not self._closed.is_set() and self._daemon.is_connected():
+            with contextlib.suppress(SandboxError):  # the daemon is gone; it may come back
+                if self._daemon.answers():
+                    reap(self._daemon, ended)
             self._closed.wait(PERIOD_S)
 
 
@@ -174,4 +244,5 @@ def _completed(received: Received, ending: Ending, *, seconds: float, timeout_s:
         out_of_memory=ending.out_of_memory,
         truncated=received.too_much or received.stderr.cut or not contents.complete,
         seconds=seconds,
+        stderr_cut=received.stderr.cut,
     )

@@ -4,16 +4,17 @@ By hand, because docker-py's `ssh://` opens an ssh session per request and fails
 forwarded sockets are not counted.
 """
 
-import contextlib
 import shutil
 import subprocess
 import tempfile
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from amdkernel_mcp.errors import SandboxError
 
+ANSWER_TIMEOUT_S = 10
+"""For the first answer of a machine; a firewall that drops packets gives none."""
 CONNECT_TIMEOUT_S = 30.0
 
 # ssh in the foreground of a shell whose watcher sees our end of a pipe close: even a killed server leaves no tunnel.
@@ -28,11 +29,18 @@ class Tunnel:
         self._folder = folder
         self.url = f"unix://{folder / 'docker.sock'}"
 
+    def is_open(self) -> bool:
+        """Whether ssh still runs; it ends when the other machine has not answered for 45 s."""
+        return self._process.poll() is None
+
     def close(self) -> None:
         """End the ssh process and remove the socket."""
         self._process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        try:
             self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         for pipe in (self._process.stdin, self._process.stderr):
             if pipe:
                 pipe.close()
@@ -41,17 +49,18 @@ class Tunnel:
 
 def ssh_command(url: str, socket: Path) -> list[str]:
     """The command of the tunnel to `ssh://[USER@]HOST[:PORT][/PATH/OF/docker.sock]`. Raises SandboxError."""
-    parts = urlsplit(url)
-    if not parts.hostname or parts.hostname.startswith("-") or (parts.username or "").startswith("-"):
+    parts, host, port = _parts(url)
+    if not host or host.startswith("-") or (parts.username or "").startswith("-"):
         raise SandboxError(f"{url!r} names no host", hint="write ssh://USER@HOST")
-    options = ("BatchMode=yes", "ExitOnForwardFailure=yes", "ServerAliveInterval=15", "ServerAliveCountMax=3")
+    options = ["BatchMode=yes", "ExitOnForwardFailure=yes", f"ConnectTimeout={ANSWER_TIMEOUT_S}"]
+    options += ["ServerAliveInterval=15", "ServerAliveCountMax=3"]
     remote = parts.path if len(parts.path) > 1 else "/var/run/docker.sock"
     command = ["ssh", "-N", "-T", "-x", "-a"]
     command += [word for option in options for word in ("-o", option)]
     command += ["-L", f"{socket}:{remote}"]
-    command += ["-p", str(parts.port)] if parts.port else []
+    command += ["-p", str(port)] if port else []
     command += ["-l", parts.username] if parts.username else []
-    return [*command, "--", parts.hostname]
+    return [*command, "--", host]
 
 
 def open_tunnel(url: str) -> Tunnel:
@@ -75,11 +84,24 @@ def open_tunnel(url: str) -> Tunnel:
             process.terminate()
             said = process.stderr.read().strip()[-300:] if process.stderr else ""
             tunnel.close()
-            raise SandboxError(f"ssh to {url} fails: {said or 'no answer'}", hint=f"try `ssh {_plain(url)} true`")
+            raise SandboxError(f"ssh to {url} fails: {said or 'no answer'}", hint=f"try `{plain_ssh(url)} true`")
         time.sleep(0.02)
     return tunnel
 
 
-def _plain(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.username}@{parts.hostname}" if parts.username else str(parts.hostname)
+def plain_ssh(url: str) -> str:
+    """The ssh command with which a user tries the same."""
+    parts, host, port = _parts(url)
+    option = f"-p {port} " if port else ""
+    return f"ssh {option}{parts.username}@{host}" if parts.username else f"ssh {option}{host}"
+
+
+def _parts(url: str) -> tuple[SplitResult, str, int | None]:
+    """The parts, the host as it is written (ssh's own settings distinguish GPU1 and gpu1), and the port."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise SandboxError(f"{url!r} names no host: {error}", hint="write ssh://USER@HOST:PORT") from None
+    start = parts.netloc.lower().rfind(host)
+    return parts, parts.netloc[start : start + len(host)], port

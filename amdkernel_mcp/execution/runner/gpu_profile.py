@@ -1,47 +1,80 @@
-"""Runs rocprofv3 around our runner in a sandbox with a GPU, and returns the files that it recorded.
+"""Runs rocprofv3 around our runner in a sandbox with a GPU, and returns what it recorded and what the runner reported.
 
-Never run on a GPU so far; the parts that need none are tested.
+Never run on a GPU so far; tests/gpu_host runs it with a stand-in for rocprofv3.
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.runner.job import job_files
+from amdkernel_mcp.execution.runner.job import job_files, output_limit, read_answer
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.runner_protocol.job import RunnerJob
+from amdkernel_mcp.runner_protocol.report import RunnerReport
 
 _OUT = "@OUT@"
 _RECORDED = "profile"
 FOLDER = f"{_OUT}/{_RECORDED}"
 """Where the commands are to write: below the output folder, whose place only the sandbox knows."""
+_NOT_FOUND, _TIMED_OUT, _KILLED = 127, 124, 137  # of timeout(1)
 PASS_TIMEOUT_S = 120.0  # rocprofv3 is known to hang instead of ending with an error
+_KILL_S = 5
+MOST_RECORDED_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The files below FOLDER, and the report of the last pass whose runner came to its end; None: none did."""
+
+    files: Mapping[str, bytes]
+    report: RunnerReport | None
 
 
 def record_profile(
-    sandbox: Sandbox, target: Target, job: RunnerJob, commands: Sequence[Sequence[str]]
-) -> dict[str, bytes]:
-    """What the `commands` wrote below FOLDER, each around one run of `job`.
+    sandbox: Sandbox,
+    target: Target,
+    job: RunnerJob,
+    commands: Sequence[Sequence[str]],
+    *,
+    pass_timeout_s: float = PASS_TIMEOUT_S,
+) -> Recorded:
+    """What the `commands` wrote, each around one run of `job`, which is ended after `pass_timeout_s`.
 
     Raises SandboxError, TargetError when nothing was recorded.
     """
-    timeout_s = PASS_TIMEOUT_S * len(commands)
-    completed = sandbox.run("run", ["sh", "-c", script(commands)], job_files(job), timeout_s=timeout_s)
+    completed = sandbox.run(
+        "run",
+        ["sh", "-c", script(commands, pass_timeout_s)],
+        job_files(job),
+        timeout_s=(pass_timeout_s + _KILL_S) * len(commands),
+        output_limit_bytes=output_limit(job) + MOST_RECORDED_BYTES,
+    )
     recorded = {name: data for name, data in completed.files.items() if name.startswith(f"{_RECORDED}/")}
+    if not recorded and completed.exit_code in (_TIMED_OUT, _KILLED):
+        raise TargetError(
+            f"rocprofv3 did not end on {target.name} within {pass_timeout_s:g} s",
+            hint="`rocprofv3 --kernel-trace -- true` in a container of that image shows whether it can run there",
+        )
+    if not recorded and completed.exit_code == _NOT_FOUND:
+        raise TargetError(
+            f"the sandbox image of {target.name} has no rocprofv3",
+            hint="name one of AMD's ROCm images in the setting `image`, and run `amdkernel setup` for that machine",
+        )
     if not recorded:
         raise TargetError(
             f"rocprofv3 wrote nothing on {target.name}: {completed.stderr[-1000:].strip()}",
             hint="check that the image has rocprofv3 and that the container may count (CAP_PERFMON)",
         )
-    return recorded
+    return Recorded(recorded, read_answer(job, target, completed) if "report.json" in completed.files else None)
 
 
-def script(commands: Sequence[Sequence[str]]) -> str:
+def script(commands: Sequence[Sequence[str]], pass_timeout_s: float = PASS_TIMEOUT_S) -> str:
     """The commands one after the other; one that fails or hangs does not keep the others from running."""
     lines = []
     for command in commands:
-        limited = ["timeout", "-k", "5", str(int(PASS_TIMEOUT_S)), *command]
+        limited = ["timeout", "-k", str(_KILL_S), f"{pass_timeout_s:g}", *command]
         lines.append(" ".join(_quoted(word) for word in limited))
     return " ; ".join(lines)
 

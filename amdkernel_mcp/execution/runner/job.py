@@ -6,22 +6,26 @@ read there, and lengths must be those of the job.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from amdkernel_mcp.errors import TargetError
+from amdkernel_mcp.execution.runner.pairs import paired_output_bytes, read_pairs
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.hardware.target import Target
-from amdkernel_mcp.runner_protocol.job import Buffer, Mode, RunCase, RunnerArgument, RunnerJob, RunnerLaunch
+from amdkernel_mcp.runner_protocol.job import Buffer, Mode, Rival, RunCase, RunnerArgument, RunnerJob, RunnerLaunch
 from amdkernel_mcp.runner_protocol.records import CaseAnswer, CaseStatus, read_dispatches, read_report
 from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
+from amdkernel_mcp.runner_protocol.turns import turns_of
 
-FORMAT = 1
+FORMAT = 3
 RUNNER = "/opt/amdkernel/runner/run_job.py"
 EMULATOR = "/opt/amdkernel/emulator"
 
-# A kernel that reaches this before its case's time ends is stopped, and its place in the code is reported.
-EMULATED_STEPS_PER_S = 50_000_000
+# For each case on the emulator, where instructions are limited and seconds say nothing: only a stuck emulator or a
+# machine without time to spare comes here.
+EMULATED_CASE_S = 900.0
 # Python, NumPy and hip-python start, files are written: what a run takes besides its cases.
 START_ALLOWANCE_S = 30.0
 REPORT_ALLOWANCE_BYTES = 32 << 20
@@ -34,12 +38,22 @@ def run_job(
     completed = sandbox.run(
         "run",
         runner_command(target, job),
-        job_files(job),
-        timeout_s=START_ALLOWANCE_S + job.case_timeout_s * len(job.cases),
-        output_limit_bytes=_output_limit(job),
+        job_files(job, emulated=target.kind == "emulator"),
+        timeout_s=START_ALLOWANCE_S + _case_seconds(job, emulated=target.kind == "emulator") * _turns(job),
+        output_limit_bytes=output_limit(job),
         on_stderr=_progress_reader(on_progress) if on_progress else None,
     )
     return read_answer(job, target, completed)
+
+
+def _turns(job: RunnerJob) -> int:
+    """How many times the time of a case begins, at most."""
+    return sum(2 + len(case.more_inputs) for case in job.cases)
+
+
+def _case_seconds(job: RunnerJob, *, emulated: bool) -> float:
+    """After how many seconds a case is ended from outside."""
+    return EMULATED_CASE_S if emulated else job.case_timeout_s
 
 
 def runner_command(target: Target, job: RunnerJob) -> list[str]:
@@ -57,19 +71,37 @@ def runner_command(target: Target, job: RunnerJob) -> list[str]:
 def _emulator_options(job: RunnerJob) -> str:
     options = {
         "arch": job.arch,
-        "step_limit": int(job.case_timeout_s * EMULATED_STEPS_PER_S),
+        "step_limit": job.case_instructions,
+        "reproducible": 1,
+        "standstill": 1,
+        "residency": 1,
         "memory": int(job.mode != "check"),
         "pcs": int(job.mode == "profile"),
         "check": int(job.mode == "check"),
     }
+    if job.clock_seed is not None:
+        options |= {"clock": "simulated", "clock_seed": job.clock_seed}
     return ",".join(f"{name}={value}" for name, value in options.items())
 
 
-def job_files(job: RunnerJob) -> dict[str, bytes]:
+def job_files(job: RunnerJob, *, emulated: bool = False) -> dict[str, bytes]:
     """The files of the job. Input data that several cases share are sent once."""
     files = {"code_object.co": job.code_object}
     cases = [_case_plan(case, job.mode, files) for case in job.cases]
-    plan = {"format": FORMAT, "code_object": "code_object.co", "case_timeout_s": job.case_timeout_s, "cases": cases}
+    rival = None
+    if job.rival_code_object is not None:
+        rival = "rival_code_object.co"
+        files[rival] = job.rival_code_object
+    plan = {
+        "format": FORMAT,
+        "code_object": "code_object.co",
+        "rival_code_object": rival,
+        "case_timeout_s": _case_seconds(job, emulated=emulated),
+        "case_instructions": job.case_instructions,
+        "emulated": emulated,
+        "layout_seed": job.layout_seed,
+        "cases": cases,
+    }
     files["job.json"] = json.dumps(plan).encode()
     return files
 
@@ -82,21 +114,49 @@ def _case_plan(case: RunCase, mode: Mode, files: dict[str, bytes]) -> dict[str, 
     return {
         "repeats": case.repeats,
         "emulator_options": case.emulator_options,
-        "close_look_within_s": case.close_look_within_s,
-        "timing": timing and {name: getattr(timing, name) for name in ("warmups", "samples", "buffer_sets")},
-        "buffers": [_buffer_plan(buffer, files) for buffer in case.buffers],
+        "close_look_within": case.close_look_within,
+        "rival": case.rival and _rival_plan(case.rival, files),
+        "timing": timing and {name: getattr(timing, name) for name in ("warmups", "samples", "buffer_sets", "kept")},
+        "buffers": [_buffer_plan(buffer, buffer.data, files) for buffer in case.buffers],
+        "more_inputs": [_contents(case.buffers, data, files) for data in case.more_inputs],
         "launches": [_launch_plan(launch, index_of) for launch in case.launches],
     }
 
 
-def _buffer_plan(buffer: Buffer, files: dict[str, bytes]) -> dict[str, Any]:
-    name = None
-    if buffer.data is not None:
-        if len(buffer.data) != buffer.bytes:
-            raise ValueError(f"buffer {buffer.name} has {buffer.bytes} bytes, its data {len(buffer.data)}")
-        name = f"data/{hashlib.sha256(buffer.data).hexdigest()}.bin"
-        files[name] = buffer.data
+def _rival_plan(rival: Rival, files: dict[str, bytes]) -> dict[str, Any]:
+    """The other kernel of a case that is timed in turns."""
+    index_of = {buffer.name: index for index, buffer in enumerate(rival.buffers)}
+    numbers = (each.name for each in fields(Rival) if each.name not in ("buffers", "launches", "more_inputs"))
+    return {
+        "buffers": [_buffer_plan(buffer, buffer.data, files) for buffer in rival.buffers],
+        "launches": [_launch_plan(launch, index_of) for launch in rival.launches],
+        "more_inputs": [_contents(rival.buffers, data, files) for data in rival.more_inputs],
+        **{name: getattr(rival, name) for name in numbers},
+    }
+
+
+def _buffer_plan(buffer: Buffer, data: bytes | None, files: dict[str, bytes]) -> dict[str, Any]:
+    name = None if data is None else _data_file(buffer, data, files)
     return {"name": buffer.name, "bytes": buffer.bytes, "role": buffer.role, "file": name}
+
+
+def _contents(buffers: Sequence[Buffer], data: Mapping[str, bytes], files: dict[str, bytes]) -> dict[str, str]:
+    """The files with other data of the buffers, by their index; a buffer without any must not get some."""
+    if set(data) != {buffer.name for buffer in buffers if buffer.data is not None}:
+        raise ValueError("other inputs must be of the same buffers as the first ones")
+    return {
+        str(index): _data_file(buffer, data[buffer.name], files)
+        for index, buffer in enumerate(buffers)
+        if buffer.data is not None
+    }
+
+
+def _data_file(buffer: Buffer, data: bytes, files: dict[str, bytes]) -> str:
+    if len(data) != buffer.bytes:
+        raise ValueError(f"buffer {buffer.name} has {buffer.bytes} bytes, its data {len(data)}")
+    name = f"data/{hashlib.sha256(data).hexdigest()}.bin"
+    files[name] = data
+    return name
 
 
 def _launch_plan(launch: RunnerLaunch, index_of: Mapping[str, int]) -> dict[str, Any]:
@@ -117,14 +177,15 @@ def _argument_plan(argument: RunnerArgument, index_of: Mapping[str, int]) -> dic
     return {"scalar": argument.scalar.hex()}
 
 
-def _output_limit(job: RunnerJob) -> int:
+def output_limit(job: RunnerJob) -> int:
+    """How many bytes a run of the job may leave."""
     outputs = sum(
-        buffer.bytes * (case.repeats + 1)
+        buffer.bytes * len(turns_of(case, job.mode))
         for case in job.cases
         for buffer in case.buffers
         if buffer.role in ("out", "inout")
     )
-    return outputs + REPORT_ALLOWANCE_BYTES
+    return outputs + paired_output_bytes(job) + REPORT_ALLOWANCE_BYTES
 
 
 def _progress_reader(on_progress: Callable[[str], None]) -> Callable[[str], None]:
@@ -142,23 +203,24 @@ def read_answer(job: RunnerJob, target: Target, completed: Completed) -> RunnerR
     """The runner's answer, validated. Raises TargetError when it has none that fits the job."""
     raw = completed.files.get("report.json")
     if raw is None:
-        return _without_report(job, completed)
+        return _without_report(target, job, completed)
     answers = read_report(raw, cases=len(job.cases), target=target.name)
     device = next((answer.device for answer in answers if answer.device), None)
     if device and device.emulated != (target.kind == "emulator"):
         raise TargetError(f"{target.name} answered with the wrong kind of device: {device.name}")
     cases = tuple(
-        _case_report(index, case, answer, completed.files, target.name)
+        _case_report(index, case, len(turns_of(case, job.mode)), answer, completed.files, target.name)
         for index, (case, answer) in enumerate(zip(job.cases, answers, strict=True))
     )
     return RunnerReport(device, cases)
 
 
-def _without_report(job: RunnerJob, completed: Completed) -> RunnerReport:
+def _without_report(target: Target, job: RunnerJob, completed: Completed) -> RunnerReport:
     """The runner was ended from outside, or could not start: the latter is not the kernel's fault."""
     status: CaseStatus = "crashed"
     if completed.timed_out:
-        status, message = "timeout", "the run passed its time"
+        status = "unfinished" if target.kind == "emulator" else "timeout"
+        message = "the run passed its time"
     elif completed.out_of_memory:
         message = "the run needed more memory than the sandbox has"
     elif completed.truncated:
@@ -171,11 +233,16 @@ def _without_report(job: RunnerJob, completed: Completed) -> RunnerReport:
     return RunnerReport(None, tuple(CaseReport(status, message, ()) for _ in job.cases))
 
 
-def _case_report(index: int, case: RunCase, answer: CaseAnswer, files: Mapping[str, bytes], target: str) -> CaseReport:
+def _case_report(
+    index: int, case: RunCase, turns: int, answer: CaseAnswer, files: Mapping[str, bytes], target: str
+) -> CaseReport:
     names = {buffer.name for buffer in case.buffers}
-    strangers = ({damage.buffer for damage in answer.guard_damage} | set(answer.inputs_modified)) - names
-    if strangers or len(answer.repeats) > case.repeats + 1:
-        raise TargetError(f"{target} answered for buffers or repeats that case {index} does not have")
+    told = [(damage.buffer, damage.repeat) for damage in answer.guard_damage]
+    told += [(changed.buffer, changed.repeat) for changed in answer.inputs_modified]
+    told += [(untouched.buffer, untouched.repeat) for untouched in answer.untouched]
+    short = answer.status == "ok" and len(answer.repeats) != turns
+    if short or len(answer.repeats) > turns or any(name not in names or turn >= turns for name, turn in told):
+        raise TargetError(f"{target} answered for buffers or turns that case {index} does not have")
     return CaseReport(
         status=answer.status,
         message=answer.message,
@@ -183,8 +250,10 @@ def _case_report(index: int, case: RunCase, answer: CaseAnswer, files: Mapping[s
             _outputs(index, case, answer.repeats, repeat, files, target) for repeat in range(len(answer.repeats))
         ),
         guard_damage=tuple(answer.guard_damage),
-        inputs_modified=tuple(dict.fromkeys(answer.inputs_modified)),
+        untouched=tuple(answer.untouched),
+        inputs_modified=tuple(answer.inputs_modified),
         events_us=tuple(tuple(sample) for sample in answer.events_us),
+        pairs=read_pairs(index, case, answer.pairs, files, target) if case.rival and answer.pairs else None,
         dispatches=read_dispatches(files.get(f"case-{index}.dispatches.jsonl", b""), target=target),
     )
 
@@ -192,7 +261,7 @@ def _case_report(index: int, case: RunCase, answer: CaseAnswer, files: Mapping[s
 def _outputs(
     index: int, case: RunCase, repeats: list[dict[str, int]], repeat: int, files: Mapping[str, bytes], target: str
 ) -> dict[str, bytes]:
-    """The outputs of one repeat: each from its own file, or from the first repeat's when the two are alike."""
+    """The outputs of one turn: each from its own file, or from the first turn's when the two are alike."""
     outputs = {}
     for number, buffer in enumerate(case.buffers):
         if buffer.role not in ("out", "inout"):

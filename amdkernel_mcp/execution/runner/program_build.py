@@ -1,6 +1,7 @@
 """Builds a HIP program in a compile sandbox: by hipcc from its sources, or by the project's own make or CMake."""
 
 import posixpath
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ KEEPER = "/opt/amdkernel/runner/keep_files.py"
 BUILT_FILES = "files/"  # where KEEPER puts them
 TIMES = ".amdkernel-times"
 TIMEOUT_S = 300.0
+_MAIN = re.compile(rb"\bmain\b")
+_NO_MAIN = "it does not compile, and it has no main: check a file of kernels with `amdkernel check PROBLEM FILE`"
 # Lines for findings, with names that do not depend on where the sandbox has its work folder.
 _LINES = f"-gline-tables-only -fdebug-prefix-map=$PWD={WORK}"
 # For builds that look for HIP in a folder, and for a compiler of the host's code: the image has clang alone.
@@ -53,13 +56,16 @@ def _compile(sandbox: Sandbox, arch: str, program: Program, on_message: Callable
     done = sandbox.run("compile", words, program.files, timeout_s=TIMEOUT_S)
     on_message(done.stderr.encode())
     if done.exit_code or PROGRAM not in done.files:
-        return Built(failed=_why_not(done, "the compiler", "it does not compile"))
+        sources = (program.files[name] for name in program.sources)
+        has_main = any(_MAIN.search(source) for source in sources)
+        return Built(failed=_why_not(done, "the compiler", "it does not compile" if has_main else _NO_MAIN))
     return Built(files={PROGRAM: done.files[PROGRAM]})
 
 
 def _build_project(sandbox: Sandbox, arch: str, program: Program, on_message: Callable[[bytes], None]) -> Built:
-    """The project's own build. hipcc's variables give the architecture and the lines to builds that name neither."""
-    environment = f'HCC_AMDGPU_TARGET={arch} HIPCC_COMPILE_FLAGS_APPEND="{_LINES}" {_TOOLS}'
+    """The project's own build. hipcc's variables give it architecture and lines; the user's come last and win."""
+    users = " ".join(f"{name}={shlex.quote(value)}" for name, value in program.environment.items())
+    environment = f'HCC_AMDGPU_TARGET={arch} HIPCC_COMPILE_FLAGS_APPEND="{_LINES}" {_TOOLS} {users}'
     script = f'exec env {environment} python3 -s {KEEPER} --modified {TIMES} sh -c "$1"'
     times = "".join(f"{time} {name}\0" for name, time in program.modified.items())
     done = sandbox.run(

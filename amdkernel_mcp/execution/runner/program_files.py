@@ -119,6 +119,20 @@ def read_program(
     )
 
 
+def sent_program(source: str, file_name: str, flags: Sequence[str] = ()) -> Program:
+    """The program of one source whose text was sent."""
+    name = posixpath.basename(file_name)
+    name = name if is_source(name) else "program.hip"
+    return Program(
+        name=file_name,
+        path=PROGRAM,
+        files={name: source.encode()},
+        user_paths={name: file_name},
+        sources=(name,),
+        flags=tuple(flags),
+    )
+
+
 def split_words(words: Sequence[str], after: Sequence[str]) -> tuple[list[str], list[str]]:
     """(sources, the rest): the words up to the first that does not end as a source does. `after` holds no sources but,
     where there are no `words`, the program."""

@@ -25,13 +25,14 @@ from amdkernel_mcp.execution.docker.image import (
     base_name,
     find_image,
     image_name,
+    torch_name,
 )
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.reaper import remove
 from amdkernel_mcp.execution.hip_python import hip_python
 from amdkernel_mcp.execution.layers import STEPS, Step, step_files, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
-from amdkernel_mcp.execution.setup.rootfs import debian_system, root_file_system
+from amdkernel_mcp.execution.setup.rootfs import DebianSystem, debian_system, root_file_system, torch_system
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -80,6 +81,25 @@ def setup(settings: Settings, progress: Progress, *, host: str | None = None) ->
         daemon.close()
 
 
+def setup_torch(settings: Settings, progress: Progress, *, host: str | None = None) -> str | None:
+    """Make the image with PyTorch where it is missing. Returns its name; None where jobs run without containers.
+
+    Raises SandboxError or ToolchainError with the remedy.
+    """
+    if host is None and uses_no_containers(settings):
+        return None
+    daemon = connect(docker_url(settings, host))
+    try:
+        name = torch_name(settings)
+        if find_image(daemon, name) is None:  # who has it does not wait for another set-up
+            with _only_one_at_a_time(settings):
+                if find_image(daemon, name) is None:
+                    _import(daemon, name, torch_system(settings), progress)
+        return name
+    finally:
+        daemon.close()
+
+
 def _base_image(daemon: Daemon, settings: Settings, progress: Progress, built: list[str]) -> "tuple[str, Image]":
     """The base image and its name, built or pulled where the daemon lacks it."""
     choices = [settings]
@@ -122,7 +142,11 @@ def _base(daemon: Daemon, settings: Settings, progress: Progress) -> "Image":
         progress(f"pulling {name}")
         with docker_errors(f"the image {name} is not on this machine and cannot be pulled"):
             return daemon.client.images.pull(*_name_and_tag(name))
-    system = debian_system(settings)
+    return _import(daemon, name, debian_system(settings), progress)
+
+
+def _import(daemon: Daemon, name: str, system: DebianSystem, progress: Progress) -> "Image":
+    """The image `name` made from a Debian system."""
     labels = [f'LABEL {DATE}="{system.date.isoformat()}" {SUITES}="{system.described}"']
     repository, _, tag = name.partition(":")
     with root_file_system(system, progress) as pieces, docker_errors("the root file system cannot be imported"):

@@ -1,14 +1,13 @@
 """`amdkernel doctor`: what works, what is missing, and the one command that fixes it."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import AmdkernelError
-from amdkernel_mcp.execution.docker.daemon import Daemon, connect, local_socket
-from amdkernel_mcp.execution.docker.image import SUITES, find_image, image_name, settled
+from amdkernel_mcp.execution.docker.daemon import Daemon, connect, start_command
+from amdkernel_mcp.execution.docker.image import SUITES, find_image, image_name, settled, torch_name
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
 from amdkernel_mcp.execution.setup.packages import debian_packages
@@ -49,6 +48,7 @@ def _sandbox(settings: Settings, packages: list[str]) -> Iterator[DoctorCheck]:
         if image.status == "missing":
             yield from (_unknown(name) for name in ("toolchain", "emulator", "runner"))
             return
+        yield _torch(settings)
     yield from _parts(settings, packages)
 
 
@@ -56,7 +56,7 @@ def _docker(settings: Settings) -> DoctorCheck:
     try:
         daemon = connect(settings.docker_host)
     except AmdkernelError as error:
-        return DoctorCheck(name="Docker", status="missing", found=error.message, remedy=_docker_remedy())
+        return DoctorCheck(name="Docker", status="missing", found=error.message, remedy=start_command())
     try:
         return _describe(daemon)
     except AmdkernelError as error:
@@ -79,16 +79,6 @@ def _describe(daemon: Daemon) -> DoctorCheck:
     return DoctorCheck(name="Docker", status="ok", found=found)
 
 
-def _docker_remedy() -> str:
-    """The command that fixes a daemon that does not answer: install, start, or join its group."""
-    socket = local_socket()
-    if socket and not os.access(socket.removeprefix("unix://"), os.W_OK):
-        return "sudo usermod -aG docker $USER, then log in again"
-    if shutil.which("dockerd") is None and shutil.which("podman") is None:
-        return "sudo apt-get install docker.io"
-    return "sudo systemctl start docker" if Path("/run/systemd/system").is_dir() else "sudo scripts/ensure-docker.sh"
-
-
 def _image(settings: Settings) -> DoctorCheck:
     daemon = connect(settings.docker_host)
     try:
@@ -105,6 +95,21 @@ def _image(settings: Settings) -> DoctorCheck:
     if suites := image.labels.get(SUITES):
         found += f", Debian {suites}"
     return DoctorCheck(name="image", status="ok", found=found)
+
+
+def _torch(settings: Settings) -> DoctorCheck:
+    """The image with PyTorch, which most users do without."""
+    daemon = connect(settings.docker_host)
+    try:
+        name = torch_name(settings)
+        image = find_image(daemon, name)
+    finally:
+        daemon.close()
+    if image is None:
+        found = "not installed; optional, for references that import torch: amdkernel setup --torch"
+    else:
+        found = f"{name}, {image.attrs['Size'] / 1e9:.1f} GB"
+    return DoctorCheck(name="PyTorch", status="ok", found=found)
 
 
 def _parts(settings: Settings, packages: list[str]) -> Iterator[DoctorCheck]:

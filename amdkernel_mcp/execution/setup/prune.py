@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
-from amdkernel_mcp.execution.docker.image import base_name, settled
+from amdkernel_mcp.execution.docker.image import TORCH, base_name, settled, torch_name
 from amdkernel_mcp.execution.layers import STEPS, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 
-REPOSITORIES = ("amdkernel-base", *(step.repository for step in STEPS))
+REPOSITORIES = ("amdkernel-base", TORCH, *(step.repository for step in STEPS))
 
 
 def prune(settings: Settings, progress: Callable[[str], None], *, host: str | None = None) -> tuple[str, ...]:
@@ -20,7 +20,8 @@ def prune(settings: Settings, progress: Callable[[str], None], *, host: str | No
         return ()
     daemon = connect(docker_url(settings, host))
     try:
-        removed = remove_images(daemon, REPOSITORIES, keep=layer_names(settled(daemon, settings)))
+        keep = layer_names(settled(daemon, settings)) | {torch_name(settings)}
+        removed = remove_images(daemon, REPOSITORIES, keep=keep)
     finally:
         daemon.close()
     for name in removed:

@@ -24,26 +24,40 @@ from amdkernel_mcp.execution.docker.image import hip_release
 
 _CHUNK = 1 << 20
 _NEEDED_BYTES = 2 << 30
+_DOWNLOAD_MB = (250, 300)  # of a system with HIP, of one with PyTorch
 # The suites that have a HIP release besides the suite of the settings.
 _FURTHER_SUITES = {"7.2": ("experimental",), "6.4": ()}
 
 
 @dataclass(frozen=True)
 class DebianSystem:
-    """What the root file system is made from: a HIP release and the suites; the first suite is the base."""
+    """What a root file system is made from: the suites (the first is the base) and what is installed.
 
-    hip: str
+    `hip`: the HIP release; None: PyTorch for references, and no compiler.
+    """
+
+    hip: str | None
     releases: tuple[Release, ...]
 
     @property
     def packages(self) -> list[str]:
         """The Debian packages to install."""
-        return [*_lines("packages.txt"), *_lines(f"hip-{self.hip}.txt")]
+        return [*_lines("packages.txt"), *_lines(f"hip-{self.hip}.txt")] if self.hip else _lines("torch.txt")
 
     @property
-    def preferences(self) -> Path:
+    def left_out(self) -> list[str]:
+        """Patterns of files that are not installed."""
+        return [*_lines("leave-out.txt"), *([] if self.hip else _lines("torch-leave-out.txt"))]
+
+    @property
+    def main_part(self) -> str:
+        """What the image is for, in words."""
+        return f"HIP {self.hip}" if self.hip else "PyTorch"
+
+    @property
+    def preferences(self) -> Path | None:
         """apt's preferences file, which takes HIP from this release and everything else from the base suite."""
-        return _file(f"hip-{self.hip}.pref")
+        return _file(f"hip-{self.hip}.pref") if self.hip else None
 
     @property
     def sources(self) -> list[str]:
@@ -74,6 +88,13 @@ def debian_system(settings: Settings) -> DebianSystem:
     return DebianSystem(hip, releases)
 
 
+def torch_system(settings: Settings) -> DebianSystem:
+    """The system with PyTorch. Raises ToolchainError when the suite is not available or has expired."""
+    release = find_release(settings.debian_suite, settings.debian_mirror)
+    _refuse_expired(release, settings)
+    return DebianSystem(None, (release,))
+
+
 @contextlib.contextmanager
 def root_file_system(system: DebianSystem, progress: Callable[[str], None]) -> Iterator[Iterator[bytes]]:
     """An uncompressed tar of it, in pieces. Raises ToolchainError with the last lines of the tool that made it."""
@@ -87,8 +108,8 @@ def root_file_system(system: DebianSystem, progress: Callable[[str], None]) -> I
         else:
             raise ToolchainError("mmdebstrap is not installed", hint="`sudo apt-get install mmdebstrap uidmap`")
         progress(
-            f"installing HIP {system.hip} from Debian {system.described}: {len(system.packages)} packages "
-            "and their dependencies (about 250 MB)"
+            f"installing {system.main_part} from Debian {system.described}: {len(system.packages)} packages "
+            f"and their dependencies (about {_DOWNLOAD_MB[system.hip is None]} MB)"
         )
         with byte_stream(command, scratch, system.date, progress) as pieces:
             yield pieces
@@ -103,9 +124,12 @@ def mmdebstrap(system: DebianSystem, apt_options: list[str]) -> list[str]:
     command += [f"--include={','.join(system.packages)}"]
     command += [f"--aptopt={option}" for option in apt_options]
     command += ["--dpkgopt=force-unsafe-io"]  # a failed build is thrown away, so nothing needs to be synced
-    command += [f"--dpkgopt=path-exclude={pattern}" for pattern in _lines("leave-out.txt")]
-    # mmdebstrap's `upload FILE PATH`: the file is read outside, where a user namespace cannot get in the way.
-    command += [f"--setup-hook=upload {shlex.quote(str(system.preferences))} /etc/apt/preferences.d/amdkernel.pref"]
+    command += [f"--dpkgopt=path-exclude={pattern}" for pattern in system.left_out]
+    if system.preferences:
+        # mmdebstrap's `upload FILE PATH`: the file is read outside, where a user namespace cannot get in the way.
+        command += [f"--setup-hook=upload {shlex.quote(str(system.preferences))} /etc/apt/preferences.d/amdkernel.pref"]
+    else:  # the image has no further layer of ours, which would do this
+        command += ['--customize-hook=find "$1/usr" -xdev -type f -perm /6000 -exec chmod ug-s {} +']
     if key := keyring():
         command += [f"--keyring={key}"]
     return [*command, system.releases[0].suite, "-", *system.sources]
@@ -121,24 +145,31 @@ def debootstrap(system: DebianSystem, apt_options: list[str], scratch: Path) -> 
         first += [str(script.with_name("sid"))]
     quoted = " ".join(word if word == '"$root"' else f"'{word}'" for word in first)
     apt = " ".join(f"-o '{option.rstrip(';').replace(' ', '=', 1).replace(chr(34), '')}'" for option in apt_options)
-    excludes = "\n".join(f"path-exclude={pattern}" for pattern in _lines("leave-out.txt"))
+    excludes = "\n".join(f"path-exclude={pattern}" for pattern in system.left_out)
     sources = "\n".join(system.sources)
     steps = f"""set -eu
 root='{scratch}/root'
 {quoted} >&2
 printf '%s\\n' '{excludes}' force-unsafe-io > "$root/etc/dpkg/dpkg.cfg.d/amdkernel"
 printf '%s\\n' '{sources}' > "$root/etc/apt/sources.list"
-cp {shlex.quote(str(system.preferences))} "$root/etc/apt/preferences.d/amdkernel.pref"
+{_preferences(system)}
 cp -f /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
 export DEBIAN_FRONTEND=noninteractive
 chroot "$root" apt-get {apt} update >&2
 chroot "$root" apt-get {apt} --yes install {" ".join(system.packages)} >&2
 chroot "$root" apt-get clean
 rm -rf "$root"/var/lib/apt/lists/* "$root"/etc/resolv.conf "$root"/usr/share/doc "$root"/usr/share/man
+find "$root/usr" -xdev -type f -perm /6000 -exec chmod ug-s {{}} +
 rm -rf "$root"/var/log/* "$root"/var/cache/ldconfig/aux-cache "$root"/etc/machine-id
 tar -C "$root" --one-file-system --sort=name --clamp-mtime --mtime="@$SOURCE_DATE_EPOCH" -cf - .
 """
     return ["sh", "-c", steps]
+
+
+def _preferences(system: DebianSystem) -> str:
+    if system.preferences is None:
+        return ":"
+    return f'cp {shlex.quote(str(system.preferences))} "$root/etc/apt/preferences.d/amdkernel.pref"'
 
 
 def _refuse_expired(release: Release, settings: Settings) -> None:

@@ -1,0 +1,29 @@
+"""The database of tokens and audit log: that of the history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.errors import DatabaseError
+from amdkernel_mcp.history.database import open_database, reported
+from amdkernel_mcp.history.schema import bring_up_to_date
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from amdkernel_mcp.config import Settings
+
+
+def open_access(settings: Settings) -> Engine:
+    """A pool of connections to tables of this version; the caller disposes of it. Raises DatabaseError."""
+    try:
+        engine = open_database(settings.database, settings.data_dir / "history.sqlite3")
+    except OSError as error:
+        raise DatabaseError(f"the tokens in {settings.data_dir} cannot be used: {error.strerror}") from None
+    try:
+        with reported():
+            bring_up_to_date(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine

@@ -1,0 +1,52 @@
+"""One job while it is in this process."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from amdkernel_mcp.execution.cancellation import Cancellation
+from amdkernel_mcp.jobs.request import Answer, Request
+from amdkernel_mcp.leases.work import Work
+from amdkernel_mcp.results.job_answer import JobStatus
+
+FINISHED: Final = frozenset({"done", "failed", "cancelled"})
+
+
+def new_id() -> str:
+    """A random id that cannot be guessed."""
+    return f"job-{secrets.token_hex(6)}"
+
+
+@dataclass(eq=False)
+class Job:
+    """One piece of work of one owner. Fields change under the store's lock; `wait` needs none."""
+
+    id: str
+    owner: str
+    request: Request
+    status: JobStatus = "queued"
+    progress: str | None = None
+    answer: Answer | None = None
+    error: BaseException | None = None
+    lane: str = "emulator"
+    accepted_s: float = 0.0  # these times: seconds of the store's clock
+    begun_s: float | None = None
+    finished_s: float | None = None
+    fence: int | None = None  # of the journal; None: the job is in this process alone
+    elsewhere: bool = False  # another process has it; this is what the journal said last
+    work: Work = field(init=False)
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    ended: threading.Event = field(default_factory=threading.Event)
+    listeners: list[Callable[[], None]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """The work is its owner's."""
+        self.work = Work(self.owner)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether the job ended within `timeout_s`."""
+        return self.ended.wait(timeout_s)

@@ -1,0 +1,187 @@
+"""Jobs in the database, so that what was accepted is found again when the server that accepted it is gone.
+
+A job belongs to the process that holds its lease. A process that lives renews its leases; another takes over a job
+whose lease has ended, or whose holder is known to be dead. Each take-over raises the job's `fence`, and a result is
+taken only with the current one, so that no job is finished twice. Times are those of the database's clock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+
+from amdkernel_mcp.errors import DatabaseError
+from amdkernel_mcp.history.database import database_now, now_in, open_database, reading, reported, writing
+from amdkernel_mcp.history.holder import is_dead, new_holder
+from amdkernel_mcp.history.schema import bring_up_to_date
+from amdkernel_mcp.history.tables import jobs
+from amdkernel_mcp.jobs.job import FINISHED, Job
+from amdkernel_mcp.jobs.request import ANSWERS, Answer, Request
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.config import Settings
+    from amdkernel_mcp.results.job_answer import JobStatus
+
+LEASE_S = 30.0
+MOST_TRIES = 5  # a job that ends its server each time must not be done for ever
+KEPT_DAYS = 7
+PRUNE_EVERY = 16  # accepted jobs
+KEPT_JOBS = 200  # finished ones, of each user
+_STOPPED = f"the server stopped {MOST_TRIES} times while it worked on this job"
+
+Service = Literal["stdio", "http"]
+
+
+@dataclass(frozen=True)
+class StoredJob:
+    """A job as the database has it."""
+
+    id: str
+    owner: str
+    request: Request
+    status: JobStatus
+    fence: int
+    created_s: float
+    answer: Answer | None
+    error: str | None
+
+
+class Journal:
+    """The jobs of one kind of server. Thread-safe. Methods raise DatabaseError."""
+
+    def __init__(self, settings: Settings, service: Service) -> None:
+        self._service = service
+        self._closed = False
+        self._accepted = 0
+        self._holder = new_holder()
+        try:
+            self._engine = open_database(settings.database, settings.data_dir / "history.sqlite3")
+        except OSError as error:
+            raise DatabaseError(f"the jobs in {settings.data_dir} cannot be kept: {error.strerror}") from None
+        with reported():
+            bring_up_to_date(self._engine)
+        now = now_in(self._engine)
+        fixed = {"service": self._service, "status": "queued", "holder": self._holder, "fence": 1}
+        given: dict[str, Any] = {name: bindparam(name) for name in ("id", "owner", "verb", "arguments")}
+        self._insert = insert(jobs).values(**fixed, **given, created=now, lease_until=now + LEASE_S)  # built once
+
+    def close(self) -> None:
+        """Give the leases of this process back, for the next one, and close the connections."""
+        self._closed = True
+        with suppress(DatabaseError), writing(self._engine) as connection:
+            running = (jobs.c.status == "running", self._mine())  # it is not its fault that this process ends
+            connection.execute(update(jobs).where(*running).values(tries=jobs.c.tries - 1))
+            connection.execute(update(jobs).where(*_unfinished(), self._mine()).values(lease_until=0.0, holder=""))
+        self._engine.dispose()
+
+    def accept(self, job: Job) -> int:
+        """Store a new job. Returns its fence."""
+        with writing(self._engine) as connection:
+            if self._accepted % PRUNE_EVERY == 0:
+                self._prune(connection, job.owner)
+            self._accepted += 1
+            arguments = json.dumps(dict(job.request.arguments))
+            row = {"id": job.id, "owner": job.owner, "verb": job.request.verb, "arguments": arguments}
+            connection.execute(self._insert, row)
+        return 1
+
+    def begin(self, job: Job) -> None:
+        """The job runs."""
+        with writing(self._engine) as connection:
+            connection.execute(update(jobs).where(*_held(job)).values(status="running", tries=jobs.c.tries + 1))
+
+    def end(self, job: Job, status: JobStatus, error: str | None) -> bool:
+        """Store how the job ended. False: another process has it by now, and this result counts for nothing."""
+        answer = job.answer.model_dump_json(by_alias=True) if job.answer is not None else None
+        with writing(self._engine) as connection:
+            ended = {"status": status, "answer": answer, "error": error, "ended": database_now(connection)}
+            ended["arguments"] = "{}"  # may be megabytes, and are not needed any more
+            return bool(connection.execute(update(jobs).where(*_held(job)).values(ended)).rowcount)
+
+    def cancel(self, job_id: str, owner: str) -> None:
+        """Mark a job that another process has as cancelled: the result of that process will not be taken."""
+        with writing(self._engine) as connection:
+            mine = (jobs.c.id == job_id, jobs.c.owner == owner, *_unfinished())
+            connection.execute(update(jobs).where(*mine).values(status="cancelled", ended=database_now(connection)))
+
+    def renew(self) -> None:
+        """Renew the leases of this process."""
+        with writing(self._engine) as connection:
+            until = database_now(connection) + LEASE_S
+            connection.execute(update(jobs).where(*_unfinished(), self._mine()).values(lease_until=until))
+
+    def take_over(self) -> list[StoredJob]:
+        """The unfinished jobs that no living process holds; this one holds them now.
+
+        One whose work was begun several times, each time by a process that stopped, has failed.
+        """
+        taken: list[StoredJob] = []
+        with writing(self._engine) as connection:
+            if self._closed:  # what it returned belongs to the next process
+                return taken
+            now = database_now(connection)
+            found = select(jobs).where(*_unfinished(), jobs.c.service == self._service).order_by(jobs.c.created)
+            for row in connection.execute(found).all():
+                if row.holder == self._holder or (row.lease_until > now and not is_dead(row.holder)):
+                    continue
+                change: dict[str, Any] = {"holder": self._holder, "fence": row.fence + 1, "lease_until": now + LEASE_S}
+                if row.status == "running" and row.tries >= MOST_TRIES:
+                    change |= {"status": "failed", "ended": now, "error": _STOPPED}
+                else:
+                    change |= {"status": "queued"}
+                same = (jobs.c.id == row.id, jobs.c.fence == row.fence)
+                if (
+                    connection.execute(update(jobs).where(*same).values(change)).rowcount
+                    and change["status"] == "queued"
+                ):
+                    taken.append(_stored(row, fence=row.fence + 1))
+        return taken
+
+    def find(self, job_id: str, owner: str) -> StoredJob | None:
+        """The job of this owner."""
+        with reading(self._engine) as connection:
+            row = connection.execute(select(jobs).where(jobs.c.id == job_id, jobs.c.owner == owner)).first()
+        return None if row is None else _stored(row)
+
+    def list(self, owner: str, limit: int) -> list[StoredJob]:
+        """The owner's newest jobs, newest first."""
+        newest = select(jobs).where(jobs.c.owner == owner).order_by(jobs.c.created.desc()).limit(limit)
+        with reading(self._engine) as connection:
+            return [_stored(row) for row in connection.execute(newest)]
+
+    def _prune(self, connection: Connection, owner: str) -> None:
+        """Forget old finished jobs of this user; those of others are not touched."""
+        ended = (jobs.c.owner == owner, jobs.c.status.in_(FINISHED))
+        kept = select(jobs.c.id).where(*ended).order_by(jobs.c.created.desc()).limit(KEPT_JOBS)
+        too_old = database_now(connection) - KEPT_DAYS * 86400.0
+        connection.execute(delete(jobs).where(*ended, (jobs.c.ended < too_old) | jobs.c.id.not_in(kept)))
+
+    def _mine(self) -> Any:
+        return jobs.c.holder == self._holder
+
+
+def _unfinished() -> Sequence[Any]:
+    return (jobs.c.status.in_(("queued", "running")),)
+
+
+def _held(job: Job) -> Sequence[Any]:
+    return (jobs.c.id == job.id, jobs.c.fence == job.fence, *_unfinished())
+
+
+def _stored(row: Row[Any], fence: int | None = None) -> StoredJob:
+    answer = ANSWERS[row.verb].model_validate_json(row.answer) if row.answer else None
+    return StoredJob(
+        id=row.id,
+        owner=row.owner,
+        request=Request(row.verb, json.loads(row.arguments)),
+        status="queued" if fence else row.status,
+        fence=fence or row.fence,
+        created_s=row.created,
+        answer=answer,
+        error=row.error,
+    )

@@ -1,0 +1,43 @@
+"""What a job does, in plain data, and the answers that a job may have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from amdkernel_mcp.results.host_programs import ProgramCheckResult
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
+from amdkernel_mcp.results.tuning import TuneResult
+
+Answer = CompileResult | CheckResult | BenchmarkResult | ProfileResult | TuneResult
+Progress = Callable[[str], None]
+JobVerb = Literal["compile", "check", "check_program", "benchmark", "profile", "tune"]
+
+ANSWERS: Mapping[str, type[Answer]] = {
+    "compile": CompileResult,
+    "check": CheckResult,
+    "check_program": ProgramCheckResult,
+    "benchmark": BenchmarkResult,
+    "profile": ProfileResult,
+    "tune": TuneResult,
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A verb of the engine and its arguments, all of them JSON."""
+
+    verb: JobVerb
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def lane(self, default_target: str) -> str:
+        """What it waits for: `compile`, `emulator`, or the name of a GPU. Lanes do not wait for each other."""
+        if self.verb == "compile":
+            return "compile"
+        target = str(self.arguments.get("target") or default_target)
+        return "emulator" if target.startswith("emulator") else target
+
+
+Perform = Callable[[Request, str, Progress], Answer]
+"""Does a request for a user, and reports its progress. Raises errors of `errors.py`."""

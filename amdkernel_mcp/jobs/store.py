@@ -1,0 +1,371 @@
+"""The threads that do jobs; waiting for them and cancelling them.
+
+With a journal, a job that a caller knows survives this process: the next server does it. Without one, or where the
+database fails, jobs are in this process alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.errors import AmdkernelError, DatabaseError, JobError
+from amdkernel_mcp.execution.cancellation import CancelledWorkError, cancelled_by
+from amdkernel_mcp.jobs.fair_queue import Usage, in_order
+from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
+from amdkernel_mcp.jobs.journal import LEASE_S, Journal, StoredJob
+from amdkernel_mcp.jobs.quotas import Quotas
+from amdkernel_mcp.jobs.request import Perform, Request
+from amdkernel_mcp.leases.work import on_behalf_of
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.results.job_answer import JobStatus
+
+KEPT_S = 3600.0  # in this process; the journal keeps them for days
+KEPT_JOBS = 200
+RESTART_S = 10  # until the next server listens
+JOBS_PER_GPU = 3  # one compiles, one holds the GPU, the outputs of one are judged
+_INTERNAL = "internal error; the server's log has it"
+
+
+class DrainingError(JobError):
+    """The server is about to end and takes no new work."""
+
+    def __init__(self, left_s: float) -> None:
+        self.retry_after_s = math.ceil(left_s) + RESTART_S
+        super().__init__(
+            "draining: this server is about to end and takes no new work",
+            hint=f"retry in {self.retry_after_s} s; a job that has an id is kept, and the next server answers get_job",
+        )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a waiting job stands. `expected_wait_s`: None before any job has ended here."""
+
+    number: int  # from 1
+    expected_wait_s: float | None
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All unfinished jobs of this process at one moment. `now_s`: by the clock of their times."""
+
+    running: tuple[Job, ...]
+    waiting: tuple[tuple[Job, Place], ...]  # each lane in the order in which it will run
+    now_s: float
+    workers: int
+    draining: bool
+
+
+class JobStore:
+    """All jobs of this process. Thread-safe; an owner sees only its own jobs."""
+
+    def __init__(
+        self,
+        perform: Perform,
+        workers: int,
+        *,
+        journal: Callable[[], Journal] | None = None,
+        quotas: Quotas | None = None,
+        gpu_seconds: Callable[[str], tuple[float, float]] = lambda _: (0.0, 0.0),
+        default_target: str = "emulator",
+        clock: Callable[[], float] = time.monotonic,
+        watch: Callable[[Job], None] = lambda _: None,
+    ) -> None:
+        """`workers`: jobs at a time on the emulator, and again for compiles: a compile never waits behind a target.
+        Each GPU has JOBS_PER_GPU besides. `journal`: opens it, in the background; None: jobs are in this process
+        alone. `gpu_seconds`: what a user has used, see GpuLeases.used_s; it may wait for a database. `watch`
+        is called with each job that has ended, under the lock."""
+        self._perform = perform
+        self._workers = workers
+        self._quotas = quotas or Quotas()
+        self._gpu_seconds = gpu_seconds
+        self._default_target = default_target
+        self._clock = clock
+        self._watch = watch
+        self._lock = threading.Lock()
+        self._jobs: dict[str, Job] = {}
+        self._waiting: dict[str, list[Job]] = {}  # by lane; the jobs in the order in which they came
+        self._queued: Counter[str] = Counter()  # by owner
+        self._ended: dict[str, deque[Job]] = {}  # by owner; the oldest first
+        self._running: list[Job] = []
+        self._usage = Usage(clock)
+        self._mean_s: dict[str, float] = {}  # of the jobs of a lane
+        self._closed = threading.Event()
+        self._drained_by_s: float | None = None  # until when a server that drains finishes what runs
+        self._idle = threading.Condition(self._lock)
+        self._opened = threading.Event()
+        self._journal: Journal | None = None
+        if journal is None:
+            self._opened.set()
+        else:
+            threading.Thread(target=self._keep, args=(journal,), name="journal", daemon=True).start()
+
+    def check_gpu_quota(self, owner: str, request: Request) -> None:
+        """Raises QuotaError when the owner has used up its time on GPUs, DatabaseError when that is not known."""
+        if self._quotas.gpu_seconds_a_day and request.lane(self._default_target) not in ("compile", "emulator"):
+            self._quotas.check_gpu_seconds(*self._gpu_seconds(owner))
+
+    def submit(self, owner: str, request: Request) -> Job:
+        """A new job. Raises QuotaError when too many jobs of its owner wait, DrainingError."""
+        job = Job(new_id(), owner, request, lane=request.lane(self._default_target), accepted_s=self._clock())
+        with self._lock:
+            if self._closed.is_set():
+                raise JobError("the server is shutting down")
+            if self._drained_by_s is not None:
+                raise DrainingError(max(self._drained_by_s - time.monotonic(), 0.0))
+            self._forget_old_jobs()
+            self._check_queued(owner)
+            self._jobs[job.id] = job
+            self._enqueue(job)
+            self._start_waiting(job.lane)
+        return job
+
+    def _check_queued(self, owner: str) -> None:
+        """Raises QuotaError. Called under the lock."""
+        if self._queued[owner] < self._quotas.queued:
+            return
+        mine = next(job for lane in self._waiting.values() for job in lane if job.owner == owner)
+        first = self._places(mine.lane).get(mine)
+        self._quotas.check_queued(self._queued[owner], first.expected_wait_s if first else None)
+
+    def _enqueue(self, job: Job) -> None:
+        self._waiting.setdefault(job.lane, []).append(job)
+        self._queued[job.owner] += 1
+
+    def _dequeue(self, job: Job) -> None:
+        self._waiting[job.lane].remove(job)
+        self._queued[job.owner] -= 1
+
+    def hand_out(self, job: Job) -> None:
+        """The caller is given the job's id: from now on it outlives this process."""
+        journal = self._open_journal()
+        if journal is None or job.fence is not None:
+            return
+        with contextlib.suppress(DatabaseError):  # then it is in this process alone
+            fence = journal.accept(job)  # not under the lock: a busy database must not hold up others
+            with self._lock:
+                job.fence, status = fence, job.status
+            if status == "running":
+                self._note(job, lambda known: known.begin(job))
+            elif status != "queued":
+                self._note(job, lambda known: known.end(job, status, _said(job.error)))
+
+    def find(self, job_id: str, owner: str) -> Job:
+        """The job, from this process or from the journal. Raises JobError when there is none of this owner."""
+        with self._lock:
+            self._forget_old_jobs()
+            job = self._jobs.get(job_id)
+        if job is None and (journal := self._open_journal()) and (stored := journal.find(job_id, owner)):
+            job = _as_job(stored)
+            job.elsewhere = True
+        if job is None or job.owner != owner:
+            raise JobError(f"there is no job {job_id!r}", hint="list_jobs lists yours; or call its tool again")
+        return job
+
+    def list(self, owner: str, limit: int) -> list[Job]:
+        """The owner's jobs, newest first: those of this process, then those that only the journal knows."""
+        with self._lock:
+            here = {job.id: job for job in reversed(self._jobs.values()) if job.owner == owner}
+        journal = self._open_journal()
+        stored = journal.list(owner, limit) if journal else []
+        others = [_as_job(each) for each in stored if each.id not in here]
+        return [*here.values(), *others][:limit]
+
+    def place(self, job: Job) -> Place | None:
+        """Where a waiting job stands; None once it runs."""
+        with self._lock:
+            return self._places(job.lane).get(job)
+
+    def overview(self) -> Overview:
+        """What runs and what waits, of all owners."""
+        with self._lock:
+            waiting = tuple(each for lane in self._waiting for each in self._places(lane).items())
+            draining = self._closed.is_set() or self._drained_by_s is not None
+            return Overview(tuple(self._running), waiting, self._clock(), self._workers, draining)
+
+    def _places(self, lane: str) -> dict[Job, Place]:
+        """The waiting jobs of a lane in the order in which they will run. Called under the lock."""
+        order = in_order(self._waiting.get(lane, ()), self._running, self._usage)
+        mean_s, width = self._mean_s.get(lane), self._width(lane)
+        return {
+            job: Place(number, None if mean_s is None else round(mean_s * -(-number // width), 1))
+            for number, job in enumerate(order, 1)
+        }
+
+    def _width(self, lane: str) -> int:
+        """How many jobs of a lane run at the same time."""
+        return self._workers if lane in ("compile", "emulator") else JOBS_PER_GPU
+
+    def cancel(self, job: Job) -> None:
+        """End a queued job at once and a running one within a second; a finished job stays as it is."""
+        with self._lock:
+            if job.status == "queued" and job in self._waiting.get(job.lane, ()):
+                self._dequeue(job)
+                self._end(job, "cancelled")
+        job.cancellation.cancel()
+        with contextlib.suppress(DatabaseError):
+            if job.fence is not None and self._journal and (job.elsewhere or job.begun_s is None):
+                self._journal.cancel(job.id, job.owner)
+
+    def drain(self, grace_s: float) -> None:
+        """Take no new work, start nothing that waits, and wait until nothing runs, for at most `grace_s`."""
+        until_s = time.monotonic() + grace_s
+        with self._idle:
+            self._drained_by_s = until_s
+            self._idle.wait_for(lambda: not self._running, grace_s)
+
+    def close(self) -> None:
+        """Stop everything without waiting. Jobs that callers know go back to the journal, the others are cancelled."""
+        with self._lock:
+            self._closed.set()
+            waiting = [job for lane in self._waiting.values() for job in lane]
+            self._waiting.clear()
+            self._queued.clear()
+            handed_back = [job for job in self._jobs.values() if job.fence is not None and job.status not in FINISHED]
+            for job in waiting:
+                if job not in handed_back:
+                    self._end(job, "cancelled")
+            for job in handed_back:
+                job.fence = None  # what this process still finds out about it is not stored
+                self._end(job, "cancelled")
+        for job in [*self._running]:
+            job.cancellation.cancel()
+        if self._journal:
+            self._journal.close()
+
+    def on_end(self, job: Job, call: Callable[[], None]) -> None:
+        """Call `call` once, from any thread, when the job has ended; at once if it has ended already."""
+        with self._lock:
+            if not job.ended.is_set():
+                job.listeners.append(call)
+                return
+        call()
+
+    def _start_waiting(self, *lanes: str) -> None:
+        """Start what may start in these lanes, or in all. Called under the lock.
+
+        Each job has a daemon thread of its own: work that hangs cannot keep the process alive after `close`.
+        """
+        if self._drained_by_s is not None:
+            return
+        for lane in lanes or [*self._waiting]:
+            waiting = self._waiting.get(lane)
+            free = self._width(lane) - sum(job.lane == lane for job in self._running)
+            for job in in_order(waiting, self._running, self._usage) if waiting and free > 0 else ():
+                if free > 0 and self._may_start(job.owner):
+                    free -= 1
+                    self._start(job)
+
+    def _may_start(self, owner: str) -> bool:
+        return self._quotas.running is None or sum(job.owner == owner for job in self._running) < self._quotas.running
+
+    def _start(self, job: Job) -> None:
+        self._dequeue(job)
+        self._running.append(job)
+        job.status, job.begun_s = "running", self._clock()
+        threading.Thread(target=self._work, args=(job,), name=job.id, daemon=True).start()
+
+    def _work(self, job: Job) -> None:
+        def report(message: str) -> None:
+            job.progress = message
+            job.cancellation.check()
+
+        status: JobStatus = "done"
+        try:
+            self._note(job, lambda journal: journal.begin(job))
+            with cancelled_by(job.cancellation), on_behalf_of(job.work):
+                job.cancellation.check()
+                job.answer = self._perform(job.request, job.owner, report)
+        except CancelledWorkError:
+            status = "cancelled"
+        except BaseException as error:  # not swallowed: get_job raises it
+            job.error = error
+            status = "failed"
+        known = job.fence is not None
+        self._note(job, lambda journal: journal.end(job, status, _said(job.error)))  # stored, then announced
+        with self._lock:
+            self._running.remove(job)
+            self._idle.notify_all()
+            if job.status not in FINISHED:
+                self._end(job, status)
+            self._start_waiting()
+        if not known:  # it may have been handed out while it ended
+            self._note(job, lambda journal: journal.end(job, status, _said(job.error)))
+
+    def _note(self, job: Job, write: Callable[[Journal], object]) -> None:
+        """Write about a job that the journal knows. A database that fails costs the survival, not the job."""
+        if job.fence is not None and self._journal:
+            with contextlib.suppress(DatabaseError, ValueError):  # ValueError: text that JSON cannot have
+                write(self._journal)
+
+    def _end(self, job: Job, status: JobStatus) -> None:
+        """Called under the lock."""
+        job.status = status
+        job.finished_s = self._clock()
+        self._ended.setdefault(job.owner, deque()).append(job)
+        if job.begun_s is not None:
+            seconds = job.finished_s - job.begun_s
+            on_gpu = job.lane not in ("compile", "emulator")
+            self._usage.add(job.owner, job.work.gpu_s if on_gpu else seconds)
+            self._mean_s[job.lane] = 0.8 * self._mean_s.get(job.lane, seconds) + 0.2 * seconds
+        self._watch(job)
+        job.ended.set()
+        for call in job.listeners:
+            call()
+        job.listeners.clear()
+
+    def _forget_old_jobs(self) -> None:
+        """Each owner's own: the results of one user never make room for those of another."""
+        for finished in self._ended.values():
+            while finished and (len(finished) > KEPT_JOBS or self._clock() - (finished[0].finished_s or 0.0) > KEPT_S):
+                del self._jobs[finished.popleft().id]
+
+    def _open_journal(self) -> Journal | None:
+        self._opened.wait(10)
+        return None if self._closed.is_set() else self._journal
+
+    def _keep(self, open_journal: Callable[[], Journal]) -> None:
+        """Open the journal; then, as long as this process lives, renew leases and take over what others left."""
+        try:
+            self._journal = open_journal()
+        except AmdkernelError:
+            return  # jobs are in this process alone; the answers say that they are not recorded
+        finally:
+            self._opened.set()
+        while not self._closed.is_set():
+            with contextlib.suppress(DatabaseError):
+                self._journal.renew()
+                self._adopt(self._journal.take_over())
+            self._closed.wait(LEASE_S / 3)
+
+    def _adopt(self, stored: Sequence[StoredJob]) -> None:
+        with self._lock:
+            for each in stored:
+                job = _as_job(each)
+                job.lane, job.accepted_s = job.request.lane(self._default_target), self._clock()
+                self._jobs[job.id] = job
+                self._enqueue(job)
+            self._start_waiting()
+
+
+def _said(error: BaseException | None) -> str | None:
+    if error is None:
+        return None
+    return error.message if isinstance(error, AmdkernelError) else _INTERNAL
+
+
+def _as_job(stored: StoredJob) -> Job:
+    job = Job(stored.id, stored.owner, stored.request, stored.status, answer=stored.answer, fence=stored.fence)
+    if stored.error is not None:
+        job.error = JobError(stored.error)
+    if job.status in FINISHED:
+        job.ended.set()
+    return job

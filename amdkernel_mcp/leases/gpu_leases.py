@@ -1,0 +1,214 @@
+"""Leases of GPUs in the database, which all servers and command lines that share it respect.
+
+A request is a row, and its number is the fence of the lease. Rows are granted in their order: an exclusive lease when
+no other is held or was asked for before; a shared one when no exclusive one is held or was asked for before. A lease
+that is not renewed ends at its deadline, by the clock of the database, or as soon as its process is known to be dead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from sqlalchemy import Connection, Engine, Row, Select, case, delete, func, insert, or_, select, text, update
+
+from amdkernel_mcp.errors import DatabaseError
+from amdkernel_mcp.history.database import database_now, open_database, reading, reported, writing
+from amdkernel_mcp.history.holder import is_dead, new_holder
+from amdkernel_mcp.history.schema import bring_up_to_date
+from amdkernel_mcp.history.tables import gpu_leases
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.config import Settings
+
+LEASE_S = 30.0
+DAY_S = 86400.0
+_KEPT_S = 8 * DAY_S
+PRUNE_EVERY = 64  # leases
+
+Kind = Literal["exclusive", "shared"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A lease that was asked for. `fence`: its number, which each later write names."""
+
+    fence: int
+    gpu: str
+    kind: Kind
+
+
+class GpuLeases:
+    """The leases that this process holds and waits for. Thread-safe. Methods raise DatabaseError."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._opened: Engine | None = None
+        self._changed: defaultdict[str, threading.Condition] = defaultdict(threading.Condition)  # by GPU
+        self._holder = new_holder()
+
+    def ask(self, gpu: str, kind: Kind, owner: str) -> tuple[Asked, bool]:
+        """Ask for a lease, and whether it was granted at once."""
+        with writing(self._engine()) as connection:
+            now = self._begin(connection, gpu)
+            row = {"gpu": gpu, "kind": kind, "owner": owner, "holder": self._holder, "asked": now}
+            made = connection.execute(insert(gpu_leases).values(row | {"lease_until": now + LEASE_S}))
+            key = made.inserted_primary_key
+            assert key is not None
+            asked = Asked(int(key[0]), gpu, kind)
+            return asked, self._grant(connection, asked, now)
+
+    def take(self, asked: Asked, *, woken: bool = False) -> bool:
+        """Whether the lease is granted by now. Raises DatabaseError also when it was asked for too long ago.
+
+        `woken`: another lease has just ended, as `wait` returned.
+        """
+        if not woken and self._is_in_vain(asked):
+            return False
+        with writing(self._engine()) as connection:
+            now = self._begin(connection, asked.gpu)
+            waits = update(gpu_leases).where(*_open(asked)).values(lease_until=now + LEASE_S)
+            if not connection.execute(waits).rowcount:
+                raise DatabaseError(f"the place in the queue of GPU {asked.gpu} was lost: it was not renewed in time")
+            return self._grant(connection, asked, now)
+
+    def _is_in_vain(self, asked: Asked) -> bool:
+        """Whether others hold the GPU, asked without a wait for writers. False also when the place must be renewed."""
+        with reading(self._engine()) as connection:
+            now = database_now(connection)
+            mine = connection.execute(select(gpu_leases.c.lease_until).where(*_open(asked))).scalar()
+            in_the_way = connection.execute(_in_the_way(asked)).all()
+        if mine is None or mine < now + LEASE_S / 2:
+            return False
+        alive = (row.holder == self._holder or not is_dead(row.holder) for row in in_the_way if row.lease_until > now)
+        return any(alive)
+
+    def renew(self, asked: Asked) -> bool:
+        """Whether the lease is still held; then it is for LEASE_S more."""
+        with writing(self._engine()) as connection:
+            now = database_now(connection)
+            alive = (*_open(asked), gpu_leases.c.lease_until > now)
+            renewed = update(gpu_leases).where(*alive).values(lease_until=now + LEASE_S)
+            return bool(connection.execute(renewed).rowcount)
+
+    def end(self, asked: Asked) -> bool:
+        """Give the lease back. False: it was lost before, and what was measured under it counts for nothing."""
+        try:
+            with writing(self._engine()) as connection:
+                now = database_now(connection)
+                held = (*_open(asked), gpu_leases.c.granted.is_not(None), gpu_leases.c.lease_until > now)
+                return bool(connection.execute(update(gpu_leases).where(*held).values(ended=now)).rowcount)
+        finally:
+            self._wake(asked)
+
+    def withdraw(self, asked: Asked) -> None:
+        """Wait for it no longer."""
+        with suppress(DatabaseError), writing(self._engine()) as connection:
+            connection.execute(delete(gpu_leases).where(*_open(asked), gpu_leases.c.granted.is_(None)))
+        self._wake(asked)
+
+    def wait(self, asked: Asked, timeout_s: float) -> bool:
+        """Whether a lease of this process on the same GPU ended within `timeout_s`."""
+        with self._changed[asked.gpu]:
+            return self._changed[asked.gpu].wait(timeout_s)
+
+    def ahead(self, asked: Asked) -> tuple[int, float]:
+        """How many hold the GPU or asked for it before, and for how many seconds the first of them has held it."""
+        before = (gpu_leases.c.gpu == asked.gpu, gpu_leases.c.ended.is_(None), gpu_leases.c.fence < asked.fence)
+        with reading(self._engine()) as connection:
+            rows = connection.execute(select(gpu_leases.c.granted).where(*before)).all()
+            now = database_now(connection)
+        return len(rows), max([now - row.granted for row in rows if row.granted], default=0.0)
+
+    def used_s(self, owner: str) -> tuple[float, float]:
+        """GPU seconds of exclusive leases that a user held in the last 24 hours, and in how many seconds the oldest of
+        them are a day old."""
+        with reading(self._engine()) as connection:
+            now = database_now(connection)
+            until = func.coalesce(gpu_leases.c.ended, now)
+            start = case((gpu_leases.c.granted < now - DAY_S, now - DAY_S), else_=gpu_leases.c.granted)
+            of_owner = (
+                gpu_leases.c.owner == owner,
+                gpu_leases.c.kind == "exclusive",
+                gpu_leases.c.granted.is_not(None),
+                or_(gpu_leases.c.ended.is_(None), gpu_leases.c.ended > now - DAY_S),
+            )
+            total, oldest = connection.execute(select(func.sum(until - start), func.min(until)).where(*of_owner)).one()
+        return float(total or 0.0), max(float(oldest) + DAY_S - now, 0.0) if oldest else 0.0
+
+    def close(self) -> None:
+        """Give everything back and close the connections."""
+        with self._lock:
+            engine, self._opened = self._opened, None
+        if engine is None:
+            return
+        mine = (gpu_leases.c.holder == self._holder, gpu_leases.c.ended.is_(None))
+        with suppress(DatabaseError), writing(engine) as connection:
+            connection.execute(delete(gpu_leases).where(*mine, gpu_leases.c.granted.is_(None)))
+            connection.execute(update(gpu_leases).where(*mine).values(ended=database_now(connection)))
+        engine.dispose()
+
+    def _engine(self) -> Engine:
+        with self._lock:
+            if self._opened is None:
+                try:
+                    made = open_database(self._settings.database, self._settings.data_dir / "history.sqlite3")
+                except OSError as error:
+                    raise DatabaseError(f"leases of GPUs cannot be kept: {error.strerror}") from None
+                try:
+                    with reported():
+                        bring_up_to_date(made)
+                except BaseException:
+                    made.dispose()
+                    raise
+                self._opened = made
+            return self._opened
+
+    def _begin(self, connection: Connection, gpu: str) -> float:
+        """One process at a time decides about a GPU; what has ended is removed. The time by the database's clock."""
+        if connection.dialect.name == "postgresql":
+            number = int.from_bytes(hashlib.sha256(gpu.encode()).digest()[:8], "big", signed=True)
+            connection.execute(text("select pg_advisory_xact_lock(:number)"), {"number": number})
+        now = database_now(connection)
+        for row in connection.execute(select(gpu_leases).where(gpu_leases.c.gpu == gpu, gpu_leases.c.ended.is_(None))):
+            self._expire(connection, row, now)
+        return now
+
+    def _expire(self, connection: Connection, row: Row[Any], now: float) -> None:
+        this = gpu_leases.c.fence == row.fence
+        if row.lease_until > now + 2 * LEASE_S:  # the clock was set back: who lives renews it in time
+            connection.execute(update(gpu_leases).where(this).values(lease_until=now + LEASE_S))
+        elif row.lease_until <= now or (row.holder != self._holder and is_dead(row.holder)):
+            if row.granted is None:
+                connection.execute(delete(gpu_leases).where(this))
+            else:
+                connection.execute(update(gpu_leases).where(this).values(ended=min(now, row.lease_until)))
+
+    def _grant(self, connection: Connection, asked: Asked, now: float) -> bool:
+        if connection.execute(_in_the_way(asked).limit(1)).first():
+            return False
+        connection.execute(update(gpu_leases).where(*_open(asked)).values(granted=now))
+        if asked.fence % PRUNE_EVERY == 0:
+            connection.execute(delete(gpu_leases).where(gpu_leases.c.ended < now - _KEPT_S))
+        return True
+
+    def _wake(self, asked: Asked) -> None:
+        with self._changed[asked.gpu]:
+            self._changed[asked.gpu].notify_all()
+
+
+def _in_the_way(asked: Asked) -> Select[Any]:
+    """The leases because of which this one is not granted."""
+    held, before = gpu_leases.c.granted.is_not(None), gpu_leases.c.fence < asked.fence
+    others = (gpu_leases.c.gpu == asked.gpu, gpu_leases.c.ended.is_(None), gpu_leases.c.fence != asked.fence)
+    found = select(gpu_leases).where(*others, or_(held, before))
+    return found.where(gpu_leases.c.kind == "exclusive") if asked.kind == "shared" else found
+
+
+def _open(asked: Asked) -> tuple[Any, ...]:
+    return gpu_leases.c.fence == asked.fence, gpu_leases.c.ended.is_(None)

@@ -1,0 +1,111 @@
+"""A block of code that holds the lease of a GPU. It fails closed: without the lease, nothing of the block counts."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from amdkernel_mcp.errors import DatabaseError, TargetError
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, current
+from amdkernel_mcp.leases.gpu_leases import LEASE_S, Asked, GpuLeases, Kind
+from amdkernel_mcp.leases.work import Work
+
+RENEW_S = 5.0
+MARGIN_S = 10.0
+"""Before the deadline, what still runs is ended: it has to be gone when the next one begins."""
+ASK_EVERY_S = 0.2
+SAY_EVERY_S = 2.0
+
+_held: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("held", default=frozenset())
+
+
+class LeaseLostError(TargetError):
+    """The lease of a GPU was lost while it was used."""
+
+    def __init__(self, gpu: str) -> None:
+        super().__init__(
+            f"the lease of GPU {gpu} was lost while it was used, so nothing that was measured counts",
+            hint="run it again; the clock or the database of the server may have been stopped for a while",
+        )
+
+
+def holds(gpu: str) -> bool:
+    """Whether the present work holds the GPU alone already."""
+    return gpu in _held.get()
+
+
+@contextmanager
+def lease(
+    leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: Callable[[str], None] = lambda _: None
+) -> Iterator[None]:
+    """Wait for the GPU, and hold it while the block runs.
+
+    Raises LeaseLostError at the end of a block that did not hold it all the time, DatabaseError when no lease can be
+    taken, CancelledWorkError.
+    """
+    asked = _wait_for(leases, gpu, kind, work.owner, on_progress)
+    lost, outer = Cancellation(), current()
+    ended = threading.Event()
+    keeper = threading.Thread(target=_keep, args=(leases, asked, ended, lost), name="lease", daemon=True)
+    token = _held.set(_held.get() | ({gpu} if kind == "exclusive" else set()))
+    keeper.start()
+    begun_s = time.monotonic()
+    try:
+        with outer.ending_with(lost.cancel), cancelled_by(lost):
+            yield
+    except CancelledWorkError:
+        if outer.asked:
+            raise
+        raise LeaseLostError(gpu) from None
+    finally:
+        _held.reset(token)
+        ended.set()
+        keeper.join()
+        work.gpu_s += time.monotonic() - begun_s
+        still_ours = _given_back(leases, asked)
+    if not still_ours or lost.asked:
+        raise LeaseLostError(gpu)
+
+
+def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, owner: str, on_progress: Callable[[str], None]) -> Asked:
+    asked, granted = leases.ask(gpu, kind, owner)
+    said_s = 0.0
+    try:
+        while not granted:
+            current().check()
+            if time.monotonic() - said_s > SAY_EVERY_S:
+                others, seconds = leases.ahead(asked)
+                on_progress(f"waiting for the GPU: {others} before this one, the first for {seconds:.0f} s")
+                said_s = time.monotonic()
+            woken = leases.wait(asked, ASK_EVERY_S)
+            granted = leases.take(asked, woken=woken)
+    except BaseException:
+        leases.withdraw(asked)
+        raise
+    return asked
+
+
+def _keep(leases: GpuLeases, asked: Asked, ended: threading.Event, lost: Cancellation) -> None:
+    """Renew until `ended`; where that fails for too long, end the work."""
+    renewed_s = time.monotonic()
+    while not ended.wait(RENEW_S):
+        now_s = time.monotonic()
+        try:
+            if not leases.renew(asked):
+                lost.cancel()
+                return
+            renewed_s = now_s
+        except DatabaseError:
+            if now_s - renewed_s > LEASE_S - MARGIN_S:
+                lost.cancel()
+                return
+
+
+def _given_back(leases: GpuLeases, asked: Asked) -> bool:
+    try:
+        return leases.end(asked)
+    except DatabaseError:
+        return False  # it cannot be known whether another process had the GPU

@@ -1,0 +1,106 @@
+"""A sandbox with a GPU: what launches kernels waits while times are measured on that GPU."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.errors import TargetError
+from amdkernel_mcp.execution.sandbox import Completed, Sandbox, SandboxKind
+from amdkernel_mcp.execution.sandboxes import Sandboxes
+from amdkernel_mcp.execution.stdin_stream import StdinStream
+from amdkernel_mcp.hardware.target import Target
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.leases.gpu_leases import GpuLeases
+    from amdkernel_mcp.leases.gpus import LeasedGpu
+
+
+class LeasedSandbox:
+    """Implements `Sandbox`. Compiles and references need no GPU and no lease."""
+
+    def __init__(self, sandbox: Sandbox, gpu: LeasedGpu) -> None:
+        self._sandbox = sandbox
+        self.gpu = gpu
+        self.isolation, self.image_id = sandbox.isolation, sandbox.image_id
+
+    def run(
+        self,
+        kind: SandboxKind,
+        command: Sequence[str],
+        files: Mapping[str, bytes],
+        *,
+        timeout_s: float,
+        output_limit_bytes: int = 256 << 20,
+        on_stderr: Callable[[str], None] | None = None,
+        stdin_stream: StdinStream | None = None,
+    ) -> Completed:
+        """See `Sandbox.run`. Raises DatabaseError and LeaseLostError as well."""
+
+        def run() -> Completed:
+            return self._sandbox.run(
+                kind,
+                command,
+                files,
+                timeout_s=timeout_s,
+                output_limit_bytes=output_limit_bytes,
+                on_stderr=on_stderr,
+                stdin_stream=stdin_stream,
+            )
+
+        if kind != "run":
+            return run()
+        with self.gpu.leased("shared"):
+            return run()
+
+    def is_connected(self) -> bool:
+        """See `Sandbox.is_connected`."""
+        return self._sandbox.is_connected()
+
+    def close(self) -> None:
+        """See `Sandbox.close`."""
+        self._sandbox.close()
+
+
+class LeasedSandboxes(Sandboxes):
+    """The sandboxes of one configuration; nothing is launched on a GPU without a lease."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._leases_lock = threading.Lock()
+        self._leases: GpuLeases | None = None
+
+    @property
+    def leases(self) -> GpuLeases:
+        """The leases of this process, made when a GPU is first used: their database takes long to import."""
+        from amdkernel_mcp.leases.gpu_leases import GpuLeases
+
+        with self._leases_lock:
+            self._leases = self._leases or GpuLeases(self._settings)
+            return self._leases
+
+    def close(self) -> None:
+        """Remove all containers, and give all leases back."""
+        super().close()
+        if self._leases:
+            self._leases.close()
+
+    def _open(self, target: Target) -> Sandbox:
+        from amdkernel_mcp.execution.render_node import render_node
+        from amdkernel_mcp.leases.gpus import LeasedGpu
+
+        sandbox = super()._open(target)
+        if target.index is None:
+            return sandbox
+        gpu = LeasedGpu(self.leases, sandbox, target.host, lambda: render_node(self._settings, target))
+        return LeasedSandbox(sandbox, gpu)
+
+
+def exclusively(sandbox: Sandbox, on_progress: Callable[[str], None]) -> AbstractContextManager[None, bool | None]:
+    """A block in which no other work uses the GPU of `sandbox`. Raises what `held.lease` raises."""
+    if not isinstance(sandbox, LeasedSandbox):
+        raise TargetError("nothing is timed on a GPU that cannot be leased")
+    return sandbox.gpu.leased("exclusive", on_progress)

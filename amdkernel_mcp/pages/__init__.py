@@ -1,0 +1,1 @@
+"""The page of a server: what runs, what waits, what was tried; and health and metrics."""

@@ -1,0 +1,82 @@
+"""One attempt as its page shows it, from its record. A record of another version may lack any key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.results.history import AttemptShown
+
+MOST_LINES = 4000
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of the kernel file. `share`: of the executed instructions, 0 to 1; None where it is not known."""
+
+    number: int
+    text: str
+    share: float | None
+    findings: Sequence[str]
+
+
+def view_of(shown: AttemptShown) -> dict[str, Any]:
+    """What the template needs."""
+    answer = shown.attempt.get("answer") or {}
+    lines = shown.source.splitlines()
+    kernels = answer.get("kernels") if shown.attempt.get("verb") == "profile" else None
+    findings = [*_findings(answer, len(lines)), *_diagnostics(answer, len(lines))]
+    shares: dict[int, float] = {
+        hot["line"]: hot["share"] for kernel in kernels or () for hot in kernel.get("hot_lines") or ()
+    }
+    remarks: dict[int, list[str]] = {}
+    for each in findings:
+        if each["anchor"]:
+            remarks.setdefault(each["anchor"], []).append(each["message"])
+    source = [
+        SourceLine(number, text, shares.get(number), remarks.get(number, ()))
+        for number, text in enumerate(lines[:MOST_LINES], 1)
+    ]
+    speedup = answer.get("speedup") or {}
+    counters = answer.get("counters")
+    return {
+        "reason": answer.get("reason") or "",
+        "time": _known(answer.get("time_us")),
+        "speedup": speedup if speedup.get("value") is not None else None,
+        "findings": findings,
+        "cases": answer.get("cases") or [],
+        "diagnosis": answer.get("diagnosis") or [],
+        "kernels": kernels or ([{"name": "counters", "bound": None, "metrics": counters}] if counters else []),
+        "diff": [(_kind(line), line) for line in (shown.diff or "").splitlines()],
+        "notes": [lesson.text for lesson in shown.lessons if lesson.kind == "note"],
+        "source": source,
+        "is_hot": bool(shares),
+        "cut": max(0, len(lines) - MOST_LINES),
+    }
+
+
+def _known(quantity: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return quantity if quantity and quantity.get("value") is not None else None
+
+
+def _findings(answer: Mapping[str, Any], lines: int) -> list[dict[str, Any]]:
+    return [_finding(each.get("kind", ""), each, lines) for each in answer.get("findings") or ()]
+
+
+def _diagnostics(answer: Mapping[str, Any], lines: int) -> list[dict[str, Any]]:
+    found = answer.get("diagnostics") or ()
+    return [_finding(each["severity"], each, lines) for each in found if each.get("severity") in ("error", "warning")]
+
+
+def _finding(kind: str, found: Mapping[str, Any], lines: int) -> dict[str, Any]:
+    line = found.get("line")
+    anchor = line if isinstance(line, int) and 1 <= line <= min(lines, MOST_LINES) else None
+    return {"kind": kind, "message": found.get("message", ""), "line": line, "anchor": anchor}
+
+
+def _kind(line: str) -> str:
+    if line.startswith(("@@", "+++", "---")):
+        return "at"
+    return {"+": "came", "-": "went"}.get(line[:1], "same")

@@ -1,0 +1,125 @@
+"""What Prometheus reads: counts of what ended, and the queue at this moment."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.jobs.job import Job
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+    from amdkernel_mcp.jobs.store import Overview
+
+_BUCKETS = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
+LANES = ("gpu", "emulator", "compile")
+
+
+class Counts:
+    """What the jobs of this process came to. Thread-safe and quick: the job store calls it under its lock."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: Counter[tuple[str, str]] = Counter()
+        self._verdicts: Counter[tuple[str, str]] = Counter()
+        self._errors: Counter[tuple[str, str]] = Counter()
+        self._waits = {lane: _Histogram() for lane in LANES}
+        self._runs: dict[str, _Histogram] = {}
+
+    def job_ended(self, job: Job) -> None:
+        """Count a job that has ended."""
+        verb = job.request.verb
+        verdict = getattr(job.answer, "verdict", None)
+        with self._lock:
+            self._jobs[verb, job.status] += 1
+            if verdict:
+                self._verdicts[verb, verdict] += 1
+            if job.error is not None:
+                self._errors[verb, type(job.error).__name__] += 1
+            if job.begun_s is not None and job.accepted_s is not None:
+                self._waits[lane_of(job)].add(job.begun_s - job.accepted_s)
+            if job.begun_s is not None and job.finished_s is not None:
+                self._runs.setdefault(verb, _Histogram()).add(job.finished_s - job.begun_s)
+
+    def metrics(self) -> Iterator[Metric]:
+        """As the client library writes them."""
+        from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+
+        with self._lock:
+            counted = (
+                ("amdkernel_jobs", "Jobs that ended", "status", self._jobs),
+                ("amdkernel_verdicts", "Verdicts that were given", "verdict", self._verdicts),
+                ("amdkernel_errors", "Jobs that ended with an error, by its class", "error", self._errors),
+            )
+            for name, text, label, counts in counted:
+                family = CounterMetricFamily(name, text, labels=["verb", label])
+                for labels, number in counts.items():
+                    family.add_metric(labels, number)
+                yield family
+            timed = (
+                ("amdkernel_wait_seconds", "From the acceptance of a job to its start", "lane", self._waits),
+                ("amdkernel_run_seconds", "From the start of a job to its end", "verb", self._runs),
+            )
+            for name, text, label, histograms in timed:
+                times = HistogramMetricFamily(name, text, labels=[label])
+                for value, histogram in histograms.items():
+                    times.add_metric([value], histogram.buckets(), histogram.total_s)
+                yield times
+
+
+class _Histogram:
+    def __init__(self) -> None:
+        self._counts = [0] * (len(_BUCKETS) + 1)
+        self.total_s = 0.0
+
+    def add(self, seconds: float) -> None:
+        self._counts[sum(seconds > limit for limit in _BUCKETS)] += 1
+        self.total_s += seconds
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """Upper limits with the number of all at or below them."""
+        limits, below = [*map(str, _BUCKETS), "+Inf"], 0
+        found: list[tuple[str, float]] = []
+        for limit, number in zip(limits, self._counts, strict=True):
+            below += number
+            found.append((limit, below))
+        return found
+
+
+def lane_of(job: Job) -> str:
+    """All GPUs are one lane here: a caller may name a target that does not exist."""
+    return job.lane if job.lane in LANES else LANES[0]
+
+
+def exposition(counts: Counts, seen: Overview) -> tuple[bytes, str]:
+    """The text that Prometheus reads, and its content type."""
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import GaugeMetricFamily
+    from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+    class Now:
+        """The collector of one answer."""
+
+        def collect(self) -> Iterator[Metric]:
+            """What was counted, then what is."""
+            yield from counts.metrics()
+            waiting = Counter(lane_of(job) for job, _ in seen.waiting)
+            running = Counter(lane_of(job) for job in seen.running)
+            workers = dict.fromkeys(LANES[1:], seen.workers)
+            for name, text, now in (
+                ("amdkernel_queue_length", "Jobs that wait", waiting),
+                ("amdkernel_running", "Jobs that run", running),
+                ("amdkernel_workers", "Jobs that may run at the same time", workers),
+            ):
+                family = GaugeMetricFamily(name, text, labels=["lane"])
+                for lane in LANES if now is not workers else LANES[1:]:
+                    family.add_metric([lane], now.get(lane, 0))
+                yield family
+            yield GaugeMetricFamily("amdkernel_draining", "1 while no new work is taken", value=seen.draining)
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Now())
+    return generate_latest(registry), CONTENT_TYPE_LATEST

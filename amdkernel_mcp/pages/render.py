@@ -1,0 +1,117 @@
+"""Templates to HTML. Every value is escaped, and characters that reorder text are spelt out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import HTMLResponse
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from starlette.responses import Response
+
+FOLDER = Path(__file__).resolve().parent
+GOOD = frozenset({"ok", "correct", "faster", "compiled", "profiled", "done"})
+UNCLEAR = frozenset({"unverified", "inconclusive", "not_measured", "not_emulated", "cancelled"})
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",  # `no-referrer` would send the form with the origin `null`
+    "cache-control": "no-store",
+}
+# A kernel could show its reviewer another order of its characters than the compiler reads.
+_REORDERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def fragment(name: str, values: Mapping[str, Any]) -> str:
+    """A template as text."""
+    return _environment().get_template(name).render(values)
+
+
+def page(name: str, values: Mapping[str, Any], status: int = 200) -> Response:
+    """A template as an answer that no browser keeps and that loads nothing from elsewhere."""
+    return HTMLResponse(fragment(name, values), status_code=status, headers=HEADERS)
+
+
+def duration(seconds: float) -> str:
+    """`12 s`, `3 min 05 s`, `2 h 05 min`, `3 d 04 h`; static/live.js counts on in the same words."""
+    whole = int(seconds)
+    for size, unit, below, smaller in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            return f"{whole // size} {unit} {whole % size // below:02d} {smaller}"
+    return f"{whole} s"
+
+
+def figure(value: float | int | str | None) -> str:
+    """A number with four digits; whole ones with separators."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.2f}" if 100 <= abs(value) < 1e6 else f"{value:.4g}"
+
+
+def factor(value: float | None) -> str:
+    """`1.32×`."""
+    return "" if value is None else f"{value:.3g}×" if value < 100 else f"{value:.0f}×"
+
+
+def moment(created: str) -> str:
+    """`23 Nov 02:49` of a record's time."""
+    at = datetime.fromisoformat(created)
+    return f"{at.day} {at:%b %H:%M}"
+
+
+def tone(verdict: str) -> str:
+    """The class of a verdict: `good`, `unclear` or `bad`."""
+    return "good" if verdict in GOOD else "unclear" if verdict in UNCLEAR else "bad"
+
+
+def mark(verdict: str) -> str:
+    """A sign that says the same without colour."""
+    return {"good": "✓", "unclear": "?", "bad": "✕"}[tone(verdict)]
+
+
+def name_of(user: str) -> str:
+    """A user as people write it."""
+    return user.removeprefix("user:")
+
+
+def spelt_out(value: Any) -> Any:
+    """Text without characters that are not seen or that reorder others; they appear as `\\u202e`."""
+    if type(value) is str:
+        return _REORDERS.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
+    return "" if value is None else value
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=spelt_out,
+    )
+    made.filters |= {
+        "duration": duration,
+        "figure": figure,
+        "factor": factor,
+        "moment": moment,
+        "tone": tone,
+        "mark": mark,
+        "name_of": name_of,
+    }
+    return made

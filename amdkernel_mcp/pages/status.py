@@ -1,0 +1,106 @@
+"""What runs and what waits, as one user may see it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from amdkernel_mcp import __version__
+from amdkernel_mcp.jobs.job import Job
+from amdkernel_mcp.results.machine import TargetInfo
+from amdkernel_mcp.results.server import RunningJob, ServerStatus, TargetState, WaitingJob
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.jobs.store import JobStore
+
+TARGETS_KEPT_S = 30.0  # asking other hosts takes seconds
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that has started."""
+
+    engine: Engine
+    jobs: JobStore
+    targets: Targets
+    default_target: str
+
+
+class Targets:
+    """The targets, asked again when the answer is 30 s old; meanwhile the old answer stands. Thread-safe."""
+
+    def __init__(self, ask: Callable[[], list[TargetInfo]], clock: Callable[[], float] = time.monotonic) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._asking = threading.Lock()
+        self._known: list[TargetInfo] | None = None
+        self._asked_s = 0.0
+
+    def get(self) -> list[TargetInfo]:
+        """May take seconds. Raises what `ask` raises."""
+        with self._lock:
+            known, fresh = self._known, self._clock() - self._asked_s < TARGETS_KEPT_S
+        if known is not None and (fresh or self._asking.locked()):
+            return known
+        with self._asking:
+            found = self._ask()
+        with self._lock:
+            self._known, self._asked_s = found, self._clock()
+        return found
+
+
+def status_of(server: Running, user: str) -> ServerStatus:
+    """The server as `user` sees it. Raises InfrastructureError."""
+    seen = server.jobs.overview()
+
+    def about(job: Job, since: float | None) -> dict[str, Any]:
+        asked = job.request.arguments
+        mine = job.owner == user
+        target = None if job.lane == "compile" else asked.get("target") or server.default_target
+        return {
+            "id": job.id if mine else None,
+            "owner": job.owner,
+            "verb": job.request.verb,
+            "target": target,
+            "problem": _problem(asked.get("problem")) if mine else None,
+            "seconds": max(0.0, round(seen.now_s - (seen.now_s if since is None else since), 3)),
+        }
+
+    running = [
+        RunningJob(**about(job, job.begun_s), progress=job.progress if job.owner == user else None)
+        for job in seen.running
+    ]
+    waiting = [
+        WaitingJob(**about(job, job.accepted_s), place=place.number, expected_wait_s=place.expected_wait_s)
+        for job, place in seen.waiting
+    ]
+    return ServerStatus(
+        user=user,
+        version=__version__,
+        draining=seen.draining,
+        workers=seen.workers,
+        targets=_targets(server.targets.get(), running),
+        compiling=[job for job in running if job.target is None],
+        waiting=waiting,
+    )
+
+
+def _targets(known: list[TargetInfo], running: list[RunningJob]) -> list[TargetState]:
+    """GPUs first, then what is busy, then the others in their order."""
+    states = []
+    for each in known:
+        jobs = [job for job in running if job.target == each.name]
+        state: Literal["idle", "busy", "unreachable"] = "busy" if jobs else "idle" if each.ready else "unreachable"
+        facts = {name: getattr(each, name) for name in ("name", "kind", "gpu", "arch", "default", "note")}
+        states.append(TargetState(**facts, state=state, jobs=jobs))
+    return sorted(states, key=lambda one: (one.kind != "gpu", one.state != "busy", not one.default))
+
+
+def _problem(named: object) -> str | None:
+    """The name of a problem: callers on this machine and bundled problems are folders."""
+    return str(named).rstrip("/").rpartition("/")[2] if named else None

@@ -1,0 +1,56 @@
+"""Which scope a tool needs. A tool that is not in the table is refused, so that a new one is never open by mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from amdkernel_mcp.access.scopes import Scope
+from amdkernel_mcp.errors import InputError
+
+TOOL_SCOPES: Mapping[str, frozenset[Scope]] = {
+    "search_docs": frozenset({"docs"}),
+    "read_doc": frozenset({"docs"}),
+    "list_attempts": frozenset({"docs"}),
+    "list_jobs": frozenset({"docs"}),
+    "list_problems": frozenset({"docs"}),
+    "list_targets": frozenset({"docs"}),
+    "note_lesson": frozenset({"docs"}),
+    "compile_kernel": frozenset({"compile"}),
+    "check_kernel": frozenset({"check"}),
+    "check_program": frozenset({"check"}),
+    "create_problem": frozenset({"check"}),
+    "benchmark_kernel": frozenset({"check"}),
+    "profile_kernel": frozenset({"check"}),
+    "tune_kernel": frozenset({"check"}),
+    "get_job": frozenset({"compile", "check", "gpu:time"}),
+}
+"""One of these is enough. Those that time on a real GPU: `needed`."""
+
+_TIMED = frozenset({"benchmark_kernel", "profile_kernel", "tune_kernel"})
+_EMULATED = "emulator:"
+
+
+def needed(tool: str, target: object, *, default_target: str) -> frozenset[Scope]:
+    """The scopes that open a tool, each alone; none for a tool that no caller may use.
+
+    `target`: the argument as the caller sent it, so maybe no text at all.
+    """
+    if tool in _TIMED:
+        where = target or default_target
+        if not (isinstance(where, str) and where.startswith(_EMULATED)):
+            return frozenset({"gpu:time"})
+    return TOOL_SCOPES.get(tool, frozenset())
+
+
+def refuse_without(scopes: frozenset[Scope], held: frozenset[str], what: str) -> None:
+    """Raises InputError that names the missing scope, unless one of `scopes` is held."""
+    if scopes & held:
+        return
+    if not scopes:
+        raise InputError(f"{what} is closed on this server")
+    names = " or ".join(f"`{scope}`" for scope in sorted(scopes))
+    has = ", ".join(sorted(held)) or "none"
+    raise InputError(
+        f"{what} needs the scope {names}; your token has {has}",
+        hint=f"ask whoever runs this server for a token with --scope {sorted(scopes)[0]}",
+    )

@@ -1,0 +1,56 @@
+"""The examples of `deploy/` name commands, options and settings that exist."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+
+from amdkernel_mcp.cli.app import app
+from amdkernel_mcp.config import Settings
+
+FOLDER = Path(__file__).resolve().parent.parent / "deploy"
+UNIT = (FOLDER / "amdkernel.service").read_text()
+COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())
+DOCKERFILE = (FOLDER / "Dockerfile").read_text()
+
+
+def commands() -> dict[str, list[str]]:
+    """The arguments of `amdkernel` in each file."""
+    start = re.search(r"^ExecStart=/opt/amdkernel/bin/amdkernel (.+)$", UNIT, re.MULTILINE)
+    default = re.search(r"^CMD (\[.+\])$", DOCKERFILE, re.MULTILINE)
+    assert start is not None
+    assert default is not None
+    return {
+        "amdkernel.service": shlex.split(start[1]),
+        "compose.yaml": COMPOSE["services"]["server"]["command"],
+        "Dockerfile": yaml.safe_load(default[1]),
+    }
+
+
+@pytest.mark.parametrize("file", ["amdkernel.service", "compose.yaml", "Dockerfile"])
+def test_the_command_of_an_example_is_one_of_ours(file: str) -> None:
+    verb, *arguments = commands()[file]
+    command = typer.main.get_command(app)
+    found = command.get_command(None, verb)  # type: ignore[attr-defined]
+    context = found.make_context(verb, arguments, resilient_parsing=False)
+    assert context.params["host"] in ("127.0.0.1", "0.0.0.0")
+
+
+def test_every_variable_of_an_example_is_a_setting() -> None:
+    named = re.findall(r"\bAMDKERNEL_[A-Z_]+", UNIT + DOCKERFILE)
+    named += COMPOSE["services"]["server"]["environment"]
+    assert len(named) >= 6
+    assert [name for name in named if name.removeprefix("AMDKERNEL_").lower() not in Settings.model_fields] == []
+
+
+def test_proxies_pass_events_on_at_once_and_hide_health_and_metrics() -> None:
+    nginx, caddy = (FOLDER / "nginx.conf").read_text(), (FOLDER / "Caddyfile").read_text()
+    assert "proxy_buffering off;" in nginx
+    assert "X-Forwarded-For" in nginx
+    assert "flush_interval -1" in caddy
+    for path in ("healthz", "readyz", "metrics"):
+        assert path in nginx
+        assert f"/{path}" in caddy
