@@ -15,6 +15,8 @@ from pathlib import Path
 
 _PRUNE_TO = 0.9  # of the limit, so that not every new entry prunes
 _DIGEST_BYTES = 32
+_ANSWERS_BYTES = 256 << 20
+_ANSWERS_AGE_S = 7 * 86400.0
 
 
 class CacheFolder:
@@ -58,7 +60,7 @@ class CacheFolder:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
             return f"the cache folder cannot be written: {error.strerror}"
-        self._prune()
+        self.prune()
         return None
 
     def remove(self, name: str) -> None:
@@ -66,8 +68,12 @@ class CacheFolder:
         with contextlib.suppress(OSError):
             self.path(name).unlink()
 
-    def _prune(self) -> None:
-        """Remove what is too old, then what was used longest ago while all together are over the limit."""
+    def prune(self) -> int:
+        """Remove what is too old, then what was used longest ago while all together are over the limit.
+
+        Returns how many bytes were removed. Every new entry prunes as well.
+        """
+        removed = 0
         with self._pruning:
             entries = sorted(_entries(self._folder))
             oldest = 0 if self._max_age_s is None else time.time() - self._max_age_s
@@ -75,12 +81,19 @@ class CacheFolder:
             limit = self._max_total_bytes
             for used, size, path in entries:
                 if used >= oldest and total <= limit:
-                    return
+                    break
                 if total > limit:
                     limit = int(self._max_total_bytes * _PRUNE_TO)
                 with contextlib.suppress(OSError):
                     path.unlink()
+                    removed += size
                 total -= size
+        return removed
+
+
+def answers_folder(folder: Path) -> CacheFolder:
+    """The whole answers of tools; the caller got a part of each."""
+    return CacheFolder(folder, max_total_bytes=_ANSWERS_BYTES, max_age_s=_ANSWERS_AGE_S)
 
 
 def _entries(folder: Path) -> list[tuple[float, int, Path]]:

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -36,6 +36,20 @@ class Settings(BaseModel):
         description="Docker image with hipcc, python3 and NumPy to build the sandbox on, such as one of AMD's ROCm "
         "images; without it a root file system is built from Debian packages",
     )
+    database: str | None = Field(
+        default=None,
+        description="URL of the database of attempts, such as postgresql://user@host/name; without it an SQLite "
+        "file in data_dir",
+        repr=False,
+    )
+    keep_days: int = Field(
+        default=90, ge=1, le=36500, description="Days for which the files that an attempt names are always kept"
+    )
+    keep_mib: int = Field(
+        default=2048, ge=0, le=1 << 30, description="MiB of such files up to which older ones are kept as well"
+    )
+    tools: list[str] = Field(default=[], description="The MCP tools to offer, separated by commas; without it all")
+    read_only: bool = Field(default=False, description="Offer only the MCP tools that read and run nothing")
     docs_sources: Path | None = Field(
         default=None,
         description="A file like docs_index/sources.toml with further documentation sources, or other addresses for "
@@ -76,11 +90,41 @@ class Settings(BaseModel):
         default={}, description="Bearer tokens of `amdkernel serve`: token and the user's name", repr=False
     )
     tokens_file: Path | None = Field(default=None, description="The same in a file, a line each: TOKEN NAME")
+    oidc_issuer: str | None = Field(
+        default=None, description="Issuer of the JSON Web Tokens that `amdkernel serve` accepts as well"
+    )
+    oidc_audience: str | None = Field(default=None, description="Audience that such a token must name")
+    oidc_jwks_uri: str | None = Field(default=None, description="Where the issuer publishes its keys")
+    oidc_public_key: Path | None = Field(default=None, description="Or its one public key, a PEM file")
+    oidc_algorithm: Literal["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "Ed25519"] = Field(
+        default="RS256", description="How the issuer signs; no other algorithm is accepted"
+    )
+    oidc_scopes_claim: str = Field(default="scope", description="The claim with our scopes: a text or a list")
+    audit_days: int = Field(default=90, ge=1, le=36500, description="Days for which the audit log is kept")
+    max_connections_per_address: int = Field(
+        default=128, ge=4, le=65536, description="Connections of one address that `amdkernel serve` keeps open"
+    )
     max_workers: int = Field(
         default_factory=lambda: max(2, os.cpu_count() or 2), ge=1, le=256, description="Jobs that run at the same time"
     )
+    drain_s: int = Field(
+        default=60, ge=0, le=86400, description="Seconds for which a server that gets SIGTERM finishes its running jobs"
+    )
+    user_queued_jobs: int = Field(default=16, ge=1, le=10000, description="Jobs of one user that may wait")
+    user_running_jobs: int | None = Field(
+        default=None, ge=1, le=256, description="Jobs of one user that run at the same time; without it, all may"
+    )
+    user_gpu_seconds: int | None = Field(
+        default=None, ge=1, description="Seconds for which one user may time on GPUs in 24 hours; without it, any"
+    )
+    max_case_mib: int = Field(
+        default=512, ge=1, le=1 << 20, description="MiB that the arrays of one case of a problem may take"
+    )
+    max_problem_mib: int = Field(
+        default=1024, ge=1, le=1 << 20, description="MiB that the arrays of all cases of a problem may take together"
+    )
 
-    @field_validator("data_dir", "cache_dir", "tokens_file", "docs_sources", "docs_notes")
+    @field_validator("data_dir", "cache_dir", "tokens_file", "docs_sources", "docs_notes", "oidc_public_key")
     @classmethod
     def _without_tilde(cls, path: Path | None) -> Path | None:
         return path.expanduser().absolute() if path else path
@@ -110,11 +154,21 @@ def load_settings(flags: Mapping[str, object] | None = None, environ: Mapping[st
         problem = error.errors()[0]
         name = str(problem["loc"][0])
         message = problem["msg"].removeprefix("Value error, ")
+        inner = _key_in_table(problem["loc"][1:], merged[name], message)
         if name in from_flags:
             raise SettingsError(f"--{name.replace('_', '-')}: {message}") from None
         if name in from_environment:
             raise SettingsError(f"{PREFIX}{name.upper()}: {message}") from None
-        raise SettingsError(f"{name}: {message}", file=str(file), line=_line_of(name, file)) from None
+        key, said = (f"{name}.{inner}", message.removeprefix(f"{inner}: ")) if inner else (name, message)
+        raise SettingsError(f"{key}: {said}", file=str(file), line=_line_of(name, file, inner)) from None
+
+
+def _key_in_table(inside: Sequence[int | str], value: object, message: str) -> str | None:
+    """The key of a table that an error is about; a validator of ours begins its message with it."""
+    if inside:
+        return str(inside[0])
+    names = value if isinstance(value, dict) else {}
+    return next((name for name in names if message.startswith((f"{name}:", f"{name!r} "))), None)
 
 
 def settings_file(environ: Mapping[str, str]) -> Path:
@@ -157,6 +211,8 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, object]:
                 values[name] = json.loads(text)
             except ValueError:
                 raise SettingsError(f"{variable} is not a JSON object of names and strings") from None
+        elif name == "tools":
+            values[name] = [part.strip() for part in text.split(",") if part.strip()]
         elif text:  # an empty variable is as good as none: CI files often cannot unset one
             values[name] = text
     return values
@@ -175,13 +231,19 @@ def _xdg(environ: Mapping[str, str], variable: str, below_home: str) -> Path:
     return (Path(folder) if folder.startswith("/") else home / below_home) / "amdkernel"
 
 
-def _line_of(name: str, file: Path) -> int | None:
-    """The line on which a key or table of this name begins; None when it is not spelled out there."""
-    pattern = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[=.\]]""")
+def _line_of(name: str, file: Path, inner: str | None = None) -> int | None:
+    """The line of a key or table, and in that of the key `inner`; None when it is not spelled out there."""
     try:
         lines = file.read_text().splitlines()
     except OSError:
         return None
+    found = _first_line(lines, name)
+    below = _first_line(lines[found:], inner) if found and inner else None
+    return found + below if found and below else found
+
+
+def _first_line(lines: Sequence[str], name: str) -> int | None:
+    pattern = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[=.\]]""")
     return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), None)
 
 

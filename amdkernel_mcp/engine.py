@@ -1,62 +1,58 @@
-"""The verbs on kernels: compile, check, benchmark, profile, run. The command line and the MCP tools call them.
+"""The verbs on kernels: compile, check, benchmark, tune, profile, run. The command line and the MCP tools call them.
 
 Each method validates, plans, executes, judges and returns a result model; the workers do the input and output.
-`Engine.docs` has the verbs on documentation, `Engine.machine` those on the machine.
-Methods are synchronous and thread-safe. Raises only errors of `errors.py`.
+`docs`, `machine` and `imports` have more verbs. Methods are thread-safe and raise only errors of `errors.py`.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from amdkernel_mcp.errors import ProblemFileError
+from amdkernel_mcp.history.judged import JudgedProblems
+from amdkernel_mcp.history.recorder import LOCAL, Recorder, Tried
+from amdkernel_mcp.kernel_steps import KernelSteps, Progress, ran_of, silent
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, Finding, ProfileResult
+from amdkernel_mcp.results.tuning import TuneResult
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.options import CheckOptions
-    from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.execution.machine import Machine
     from amdkernel_mcp.execution.runner.program import Look, ProgramRun, Stream
     from amdkernel_mcp.execution.runner.program_files import Program
-    from amdkernel_mcp.execution.sandbox import Sandbox
-    from amdkernel_mcp.hardware.target import Target
-    from amdkernel_mcp.launch.plan import LaunchPlan
-    from amdkernel_mcp.measurement.benchmark import Side
-    from amdkernel_mcp.measurement.job import Measured, MeasurementJob
+    from amdkernel_mcp.history.attempt import Attempt
+    from amdkernel_mcp.history.attempts import Attempts
+    from amdkernel_mcp.importing.importer import Importer
+    from amdkernel_mcp.prepared_kernel import PreparedKernel
     from amdkernel_mcp.problems.problem import Problem
+    from amdkernel_mcp.reading.reader import Reader
+    from amdkernel_mcp.results.documentation import ReadResult, SearchResult
+    from amdkernel_mcp.results.history import Pruned
+    from amdkernel_mcp.results.host_programs import ProgramCheckResult
+    from amdkernel_mcp.results.job_answer import JobAnswer
+    from amdkernel_mcp.results.problems import CreatedProblem, ProblemList
     from amdkernel_mcp.search.cards.collect import Collected
     from amdkernel_mcp.search.documentation import Documentation
-
-Progress = Callable[[str], None]
-
-
-def silent(_: str) -> None:
-    """Progress that is not shown."""
-
-
-@dataclass(frozen=True)
-class PreparedKernel:
-    """A kernel that was read and compiled, with its problem and the place where it is to run."""
-
-    problem: Problem
-    plan: LaunchPlan
-    compiled: Compiled
-    target: Target
-    sandbox: Sandbox
+    from amdkernel_mcp.search.query.filters import SearchFilters
+    from amdkernel_mcp.tuning.space import TuneOptions
 
 
 class Engine:
     """The verbs over one configuration. Sandboxes and index are opened on first use; `close` ends them."""
 
     def __init__(self, settings: Settings) -> None:
-        from amdkernel_mcp.execution.sandboxes import Sandboxes
+        from amdkernel_mcp.leases.leased_sandbox import LeasedSandboxes
 
         self._settings = settings
-        self._sandboxes = Sandboxes(settings)
+        self._sandboxes = LeasedSandboxes(settings)
+        self._recorder = Recorder(settings, daily=self._prune_caches)
+        self._judged = JudgedProblems(settings.data_dir)
+        self._steps = KernelSteps(settings, self._sandboxes, self._judged)
         self._lock = threading.Lock()
         self._docs: Documentation | None = None
 
@@ -77,9 +73,51 @@ class Engine:
 
         return Machine(self._settings, self._sandboxes, lambda: self.docs.hip_version())
 
+    @property
+    def attempts(self) -> Attempts:
+        """The attempts that were made: list, show, export, replay."""
+        from amdkernel_mcp.history.attempts import Attempts
+
+        return Attempts(self._recorder, self)
+
+    @property
+    def _reader(self) -> Reader:
+        from amdkernel_mcp.cache_folder import answers_folder
+        from amdkernel_mcp.reading.reader import Reader
+
+        answers = answers_folder(self._settings.cache_dir / "answers")
+        return Reader(lambda: self.docs, self.attempts, self._steps.own_problems, answers)
+
+    def search(
+        self, query: str, *, by: str = LOCAL, limit: int = 5, filters: SearchFilters | None = None
+    ) -> SearchResult:
+        """The documentation that answers a query best, our own first, and the lessons of `by`."""
+        return self._reader.search(query, by=by, limit=limit, filters=filters)
+
+    def read(self, ref: str, *, by: str = LOCAL, start: int = 0, max_chars: int = 5000, **at: str | None) -> ReadResult:
+        """A part of a page, a card, a guide, a problem, an attempt or a whole answer. `at`: `section`, `find`."""
+        return self._reader.read(ref, by=by, start=start, max_chars=max_chars, **at)
+
+    def prune(self) -> Pruned:
+        """Remove files that no recent attempt needs, and old answers and expected outputs."""
+        return self.attempts.prune().model_copy(update={"cache_bytes": self._prune_caches()})
+
+    def _prune_caches(self) -> int:
+        from amdkernel_mcp.cache_folder import answers_folder
+        from amdkernel_mcp.checking.reference_cache import ReferenceCache
+
+        answers = answers_folder(self._settings.cache_dir / "answers")
+        return answers.prune() + ReferenceCache(self._settings.cache_dir / "reference").prune()
+
+    @property
+    def imports(self) -> Importer:
+        """Problems of other collections."""
+        return self._steps.importer()
+
     def close(self) -> None:
-        """Remove all containers and close the index."""
+        """Remove all containers and close the index and the history."""
         self._sandboxes.close()
+        self._recorder.close()
         with self._lock:
             if self._docs:
                 self._docs.close()
@@ -94,6 +132,7 @@ class Engine:
         flags: Sequence[str] = (),
         isa: bool = False,
         kernel: str | None = None,
+        by: str = LOCAL,
         on_progress: Progress = silent,
     ) -> CompileResult:
         """Compile for `arch` (default: the target's), with `flags` after those of the file's `build` line.
@@ -105,11 +144,18 @@ class Engine:
         from amdkernel_mcp.launch.kernel_symbols import symbols_called
         from amdkernel_mcp.launch.lines import read_launch_plan
 
-        where = self._target(target)
+        where = self._steps.target(target)
+        self._recorder.warm_up()
         on_progress(f"compiling for {arch or where.arch}")
+        given = {"arch": arch, "flags": list(flags)}
         flags = (*read_launch_plan(source).flags(), *flags)
-        compiled = self._compiler(where).compile(source, arch=arch or where.arch, flags=flags, file_name=file_name)
+        compiled = self._steps.compiler(where).compile(
+            source, arch=arch or where.arch, flags=flags, file_name=file_name
+        )
         result = compiled.result.model_copy(update={"target": where.name})
+        sandbox = self._sandboxes.of(where)
+        tried = Tried("compile", source, file_name, by, options=given, ran=lambda: [ran_of(compiled, flags, sandbox)])
+        result = self._recorder.record(tried, result)
         if not result.ok or not (isa or kernel):
             return result
         shown = symbols_called(kernel, [found.name for found in result.kernels]) if kernel else []
@@ -123,14 +169,48 @@ class Engine:
         file_name: str = "kernel.hip",
         target: str | None = None,
         options: CheckOptions | None = None,
+        by: str = LOCAL,
         on_progress: Progress = silent,
     ) -> CheckResult:
         """Whether the kernel computes what the problem asks, on announced and held-out cases.
 
         Raises ProblemFileError for a problem that cannot be used; a bad kernel is a verdict.
         """
-        prepared = self._prepare(problem, source, file_name=file_name, target=target, on_progress=on_progress)
-        return self._check(prepared, on_progress, options)
+        self._recorder.warm_up()
+        loaded = self._steps.problem(problem, by)
+        prepared = self._steps.prepare(loaded, source, file_name=file_name, target=target, on_progress=on_progress)
+        answer = self._steps.check_tuned(
+            prepared, self._steps.check(prepared, on_progress, options), on_progress, options
+        )
+        given = asdict(options) if options else {}
+        tried = Tried(
+            "check", source, file_name, by, loaded, options=given, ran=lambda: [self._steps.what_ran(prepared)]
+        )
+        return self._recorder.record(tried, answer)
+
+    def check_program(
+        self,
+        problem: str,
+        source: str,
+        *,
+        file_name: str = "program.hip",
+        target: str | None = None,
+        seed_key: str | None = None,
+        by: str = LOCAL,
+        on_progress: Progress = silent,
+    ) -> ProgramCheckResult:
+        """Whether a HIP program with its own `main` writes what the problem asks; marked as unverified.
+
+        `seed_key`: replays the inputs and shapes of an earlier check. Raises ProblemFileError for a problem that
+        cannot be used; a bad program is a verdict.
+        """
+        self._recorder.warm_up()
+        loaded = self._steps.problem(problem, by)
+        answer = self._steps.check_program(
+            loaded, source, file_name=file_name, target=target, key=seed_key, on_progress=on_progress
+        )
+        given = {"seed_key": seed_key} if seed_key else {}
+        return self._recorder.record(Tried("check_program", source, file_name, by, loaded, options=given), answer)
 
     def benchmark(
         self,
@@ -139,41 +219,80 @@ class Engine:
         *,
         file_name: str = "kernel.hip",
         baseline: str | None = None,
+        baseline_file: str = "baseline.hip",
         target: str | None = None,
+        values: Mapping[str, str] | None = None,
+        by: str = LOCAL,
         on_progress: Progress = silent,
     ) -> BenchmarkResult:
-        """Time a kernel, against the kernel text `baseline` if given. What is not correct is not timed."""
-        from amdkernel_mcp.hardware.specs import gpu_by_name
-        from amdkernel_mcp.measurement.benchmark import benchmark
-        from amdkernel_mcp.measurement.not_timed import incorrect, stopped, wrong_when_measured
+        """Time a kernel, against the kernel text `baseline` if given. What is not correct is not timed.
 
-        sides, checks = [], []
-        for text, role in ((source, "this kernel"), (baseline, "the baseline")):
-            if text is None:
-                continue
-            name = file_name if role == "this kernel" else "baseline.hip"
-            prepared = self._prepare(problem, text, file_name=name, target=target, on_progress=on_progress)
-            checked = self._check(prepared, on_progress)
-            checks.append(checked)
-            if checked.verdict != "correct":
-                return incorrect(checked, role)
-            measured = self._measure(prepared, _plan_measurement(prepared), on_progress)
-            if measured.finding:
-                return stopped(measured.finding, role, prepared.target.name, prepared.sandbox.isolation)
-            if measured.wrong_outputs:
-                return wrong_when_measured(measured, role, prepared.target.name, prepared.sandbox.isolation)
-            sides.append(_side(prepared, measured))
-        where = prepared.target
-        answer = benchmark(
-            candidate=sides[0],
-            baseline=sides[1] if baseline is not None else None,
-            gpu=gpu_by_name(where.gpu),
-            target=where.name,
-            emulated=where.kind == "emulator",
-            interleaved=False,
+        `values`: those of the kernel's `tune` lines, besides which it has its default values.
+        """
+        from amdkernel_mcp.benchmark_steps import benchmark_steps
+        from amdkernel_mcp.measurement.not_timed import name_baseline
+
+        self._recorder.warm_up()
+        loaded = self._steps.problem(problem, by)  # once: its files can change while the kernels run
+        seen: list[PreparedKernel] = []
+        answer = benchmark_steps(
+            self._steps,
+            loaded,
+            source,
+            file_name=file_name,
+            baseline=baseline,
+            baseline_file=baseline_file,
+            target=target,
+            values=values,
+            on_progress=on_progress,
+            seen=seen,
         )
-        notes = dict.fromkeys(note for side in checks for note in side.not_cached)
-        return answer.model_copy(update={"isolation": prepared.sandbox.isolation, "not_cached": [*notes]})
+        answer = name_baseline(answer, baseline_file)
+        names = ("code_object", "baseline_code_object")
+        compiled = {name: each.compiled.result.code_object for name, each in zip(names, seen, strict=False)}
+        answer = self._judged.stamp_comparison(answer.model_copy(update=compiled), source, baseline, loaded)
+        tried = Tried(
+            *("benchmark", source, file_name, by, loaded),
+            baseline=baseline,
+            options={"values": dict(values)} if values else {},
+            ran=lambda: [self._steps.what_ran(each, ("check", "timing")) for each in seen],
+        )
+        return self._recorder.record(tried, answer)
+
+    def tune(
+        self,
+        problem: str,
+        source: str,
+        *,
+        file_name: str = "kernel.hip",
+        target: str | None = None,
+        options: TuneOptions | None = None,
+        by: str = LOCAL,
+        on_progress: Progress = silent,
+    ) -> TuneResult:
+        """Try the values of the kernel's `tune` lines: each row is verified, and the correct ones are ranked by time.
+
+        A cancelled sweep leaves the record of its finished rows. Raises InputError for a kernel without such a line.
+        """
+        from amdkernel_mcp.tuning.records import record_sweep
+        from amdkernel_mcp.tuning.space import TuneOptions
+        from amdkernel_mcp.tuning.tune import Tuned, tune
+
+        self._recorder.warm_up()
+        loaded = self._steps.problem(problem, by)
+        base = self._steps.prepare(loaded, source, file_name=file_name, target=target, on_progress=on_progress)
+        options = options or TuneOptions()
+        tried = Tried(
+            *("tune", source, file_name, by, loaded),
+            options=asdict(options),
+            ran=lambda: [self._steps.what_ran(base, ("check", "timing"))],
+        )
+
+        def record(tuned: Tuned) -> TuneResult:
+            stamped = self._judged.stamp_sweep(tuned.result, source, loaded)
+            return record_sweep(self._recorder, tried, replace(tuned, result=stamped))
+
+        return record(tune(self._steps, base, options, on_progress, on_cancel=record))
 
     def profile(
         self,
@@ -182,26 +301,51 @@ class Engine:
         *,
         file_name: str = "kernel.hip",
         target: str | None = None,
+        by: str = LOCAL,
         on_progress: Progress = silent,
     ) -> ProfileResult:
         """Counters, metrics and a diagnosis of a kernel on the problem's announced cases."""
+        self._recorder.warm_up()
+        loaded = self._steps.problem(problem, by)
+        seen: list[PreparedKernel] = []
+        answer = self._profile(loaded, source, file_name=file_name, target=target, on_progress=on_progress, seen=seen)
+        answer = self._judged.stamp_profile(answer, source, loaded)
+        tried = Tried(
+            *("profile", source, file_name, by, loaded),
+            ran=lambda: [self._steps.what_ran(each, ("timing",)) for each in seen],
+        )
+        return self._recorder.record(tried, answer)
+
+    def _profile(
+        self,
+        problem: Problem,
+        source: str,
+        *,
+        file_name: str,
+        target: str | None,
+        on_progress: Progress,
+        seen: list[PreparedKernel],
+    ) -> ProfileResult:
         from amdkernel_mcp.hardware.specs import gpu_by_name
+        from amdkernel_mcp.prepared_kernel import cannot_launch
         from amdkernel_mcp.profiling.profile import profile
 
-        prepared = self._prepare(problem, source, file_name=file_name, target=target, on_progress=on_progress)
+        prepared = self._steps.prepare(problem, source, file_name=file_name, target=target, on_progress=on_progress)
+        seen.append(prepared)
         where, compiled = prepared.target, prepared.compiled
-        if refused := _cannot_launch(prepared):
+        if refused := cannot_launch(prepared):
             return refused
-        planned = _plan_measurement(prepared)
+        planned = self._steps.plan_measurement(prepared)
         if where.kind == "gpu" and not isinstance(planned, Finding):
-            return self._profile_on_gpu(prepared, planned, on_progress)
-        measured = self._measure(prepared, planned, on_progress)
+            return self._steps.profile_on_gpu(prepared, planned, on_progress)
+        measured = self._steps.measure(prepared, planned, on_progress)
         if measured.finding:
             return ProfileResult(target=where.name, reason=measured.finding.message, findings=[measured.finding])
         answer = profile(
             runs=measured.runs,
             resources=compiled.result.kernels,
             lines=compiled.lines,
+            disassembly=compiled.disassembly,
             source=source,
             gpu=gpu_by_name(where.gpu),
             target=where.name,
@@ -209,6 +353,7 @@ class Engine:
         update: dict[str, object] = {
             "isolation": prepared.sandbox.isolation,
             "not_cached": compiled.result.not_cached,
+            "code_object": compiled.result.code_object,
         }
         if measured.wrong_outputs:
             update["warnings"] = [f"the outputs of this run are wrong: {measured.wrong_outputs}", *answer.warnings]
@@ -242,7 +387,7 @@ class Engine:
         from amdkernel_mcp.execution.runner.program import NO_LOOK, run_program
         from amdkernel_mcp.findings.programs import findings_in_orders
 
-        where = self._target(target)
+        where = self._steps.target(target)
         ran = run_program(
             self._sandboxes.of(where),
             where,
@@ -265,76 +410,87 @@ class Engine:
             overruns=tuple(each.finding for each in rest if not each.stopped),
         )
 
-    def _prepare(
-        self, problem: str, source: str, *, file_name: str, target: str | None, on_progress: Progress
-    ) -> PreparedKernel:
-        from amdkernel_mcp.launch.lines import read_launch_plan
-        from amdkernel_mcp.problems.problem_file import load_problem
+    def create_problem(
+        self, name: str, declaration: str, reference: str, *, by: str = LOCAL, shared: bool = False
+    ) -> CreatedProblem:
+        """Store a problem of the texts of problem.toml and reference.py, once it was examined; `shared`: for all users.
 
-        where, loaded = self._target(target), load_problem(problem)
-        plan = read_launch_plan(source, loaded)
-        on_progress(f"compiling for {where.arch}")
-        compiled = self._compiler(where).compile(source, arch=where.arch, flags=plan.flags(), file_name=file_name)
-        return PreparedKernel(loaded, plan, compiled, where, self._sandboxes.of(where))
+        Raises ProblemFileError for one that cannot be used or proves nothing, InputError for its name.
+        """
+        from amdkernel_mcp.problems.signature import signature
+        from amdkernel_mcp.results.problems import CreatedProblem
 
-    def _check(
-        self, prepared: PreparedKernel, on_progress: Progress, options: CheckOptions | None = None
-    ) -> CheckResult:
-        from amdkernel_mcp.checking.check import check
+        problem, warnings = self._steps.create_problem(name, declaration, reference, by, shared=shared)
+        return CreatedProblem(
+            name=problem.name,
+            hash=problem.hash,
+            signature=signature(problem),
+            cases=[case.name for case in problem.cases],
+            warnings=list(warnings),
+        )
+
+    def identity(self, target: str | None = None) -> tuple[str, str]:
+        """What decides an answer besides kernel and problem: the target's name and the sandbox image's id."""
+        where = self._steps.target(target)
+        return where.name, self._sandboxes.of(where).image_id
+
+    def has_own_problem(self, name: str, *, by: str = LOCAL) -> bool:
+        """Whether `by` created a problem of this name, or a user shared one."""
+        return self._steps.own_problems.find(name, by) is not None
+
+    def list_problems(self, *, by: str = LOCAL) -> ProblemList:
+        """The problems that `by` created, shared and bundled ones."""
+        from amdkernel_mcp.problems.listing import listed
+        from amdkernel_mcp.problems.problem_file import bundled_problems
+        from amdkernel_mcp.results.problems import ProblemList
+
+        bundled = bundled_problems()
+        own = self._steps.own_problems
+        found = {name: self._steps.problem(name, by) for name in (*own.names(by), *bundled)}
+        lines = [listed(each, name in bundled, own.sharer(name, by)) for name, each in found.items()]
+        return ProblemList(problems=lines)
+
+    def problem_hash(self, name: str, by: str) -> str | None:
+        """The hash of the problem of this name as it is now; None where there is none."""
+        try:
+            return self._steps.problem(name, by).hash
+        except ProblemFileError:
+            return None
+
+    def repeat(
+        self,
+        attempt: Attempt,
+        *,
+        source: str,
+        baseline: str | None,
+        problem: str,
+        target: str | None,
+        on_progress: Progress = silent,
+    ) -> JobAnswer:
+        """Run the verb of an attempt again, with its options."""
         from amdkernel_mcp.checking.options import CheckOptions
+        from amdkernel_mcp.history.attempts import CompileOptions, read_options
+        from amdkernel_mcp.tuning.space import TuneOptions
 
-        return check(
-            sandbox=prepared.sandbox,
-            compiled=prepared.compiled,
-            problem=prepared.problem,
-            plan=prepared.plan,
-            target=prepared.target,
-            options=options or CheckOptions(),
-            cache_dir=self._settings.cache_dir,
-            on_progress=on_progress,
-        )
-
-    def _measure(self, prepared: PreparedKernel, planned: MeasurementJob | Finding, on_progress: Progress) -> Measured:
-        from amdkernel_mcp.checking.measured import judge_measured
-        from amdkernel_mcp.execution.runner.job import run_job
-        from amdkernel_mcp.measurement.job import Measured, read_measurement
-
-        if isinstance(planned, Finding):
-            return Measured(finding=planned)
-        on_progress(f"measuring {len(planned.cases)} cases on {prepared.target.name}")
-        report = run_job(prepared.sandbox, prepared.target, planned.job, on_progress=on_progress)
-        measured = read_measurement(planned, report)
-        if measured.finding:
-            return measured
-        wrong = judge_measured(
-            report,
-            cases=planned.cases,
-            seed=planned.seed,
-            sandbox=prepared.sandbox,
-            problem=prepared.problem,
-            plan=prepared.plan,
-            compiled=prepared.compiled,
-            cache_dir=self._settings.cache_dir,
-        )
-        if wrong is None:
-            return measured
-        case, judged = wrong
-        return replace(measured, wrong_outputs=f"case {case}: {judged.reason}", findings=judged.findings)
-
-    def _profile_on_gpu(
-        self, prepared: PreparedKernel, planned: MeasurementJob, on_progress: Progress
-    ) -> ProfileResult:
-        from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, record_profile
-        from amdkernel_mcp.execution.runner.job import runner_command
-        from amdkernel_mcp.profiling.import_files import import_files
-        from amdkernel_mcp.profiling.rocprofv3 import commands
-
-        where, job = prepared.target, planned.job
-        names = [kernel.name for kernel in prepared.compiled.result.kernels]
-        runs = commands(where.arch, folder=FOLDER, program=runner_command(where, job), kernels=names)
-        on_progress(f"profiling in {len(runs)} passes on {where.name}")
-        answer = import_files(record_profile(prepared.sandbox, where, job, runs), gpu=where.gpu)
-        return answer.model_copy(update={"target": where.name, "isolation": prepared.sandbox.isolation})
+        same: dict[str, Any] = {
+            "source": source, "file_name": attempt.file_name, "target": target, "on_progress": on_progress,
+        }  # fmt: skip
+        given = attempt.options
+        if attempt.verb == "compile":
+            chosen = read_options(CompileOptions, given)
+            return self.compile(**same, arch=chosen.arch, flags=chosen.flags)
+        seeds = attempt.answer.get("seeds")  # of an export by anybody, maybe
+        key = seeds.get("key") if isinstance(seeds, dict) else None
+        if attempt.verb == "check_program":
+            return self.check_program(problem, **same, seed_key=given.get("seed_key") or key)
+        if attempt.verb == "check":
+            options = read_options(CheckOptions, {**given, "seed_key": given.get("seed_key") or key})
+            return self.check(problem, **same, options=options)
+        if attempt.verb in ("benchmark", "tune_row"):
+            return self.benchmark(problem, **same, baseline=baseline, values=given.get("values"))
+        if attempt.verb == "tune":
+            return self.tune(problem, **same, options=read_options(TuneOptions, given))
+        return self.profile(problem, **same)
 
     def _collect_headers(self) -> Collected:
         from amdkernel_mcp.search.cards.collect import COMMAND, TIMEOUT_S, Collected, command_files
@@ -342,53 +498,3 @@ class Engine:
         sandbox = self._sandboxes.without_gpu()
         completed = sandbox.run("compile", COMMAND, command_files(), timeout_s=TIMEOUT_S)
         return Collected(completed.files, completed.stderr, in_sandbox=sandbox.isolation != "none")
-
-    def _target(self, name: str | None) -> Target:
-        from amdkernel_mcp.execution.targets import find_target
-
-        return find_target(name, self._settings)
-
-    def _compiler(self, target: Target) -> Compiler:
-        from amdkernel_mcp.compiler.compile import Compiler
-
-        return Compiler(self._sandboxes.of(target), self._settings.cache_dir)
-
-
-def _cannot_launch(prepared: PreparedKernel) -> ProfileResult | None:
-    """The answer of a profile whose kernel cannot be launched."""
-    from amdkernel_mcp.checking.check import invalid, invalid_from_compile
-
-    if prepared.plan.mistakes:
-        refused = invalid(prepared.plan.mistakes)
-    elif not prepared.compiled.result.ok:
-        refused = invalid_from_compile(prepared.compiled.result)
-    else:
-        return None
-    return ProfileResult(
-        target=prepared.target.name,
-        reason=refused.reason,
-        findings=refused.findings,
-        diagnostics=refused.diagnostics,
-    )
-
-
-def _plan_measurement(prepared: PreparedKernel) -> MeasurementJob | Finding:
-    from amdkernel_mcp.measurement.job import plan_measurement
-
-    code_object = prepared.compiled.code_object
-    assert code_object is not None  # a failed compile was judged before
-    return plan_measurement(
-        target=prepared.target, problem=prepared.problem, plan=prepared.plan, code_object=code_object
-    )
-
-
-def _side(prepared: PreparedKernel, measured: Measured) -> Side:
-    from amdkernel_mcp.measurement.benchmark import Side
-    from amdkernel_mcp.profiling.metrics.emulated import main_counters
-
-    dispatches = [dispatch for run in measured.runs for dispatch in run.dispatches]
-    return Side(
-        measured.runs,
-        {kernel.name: kernel.occupancy_waves_per_simd for kernel in prepared.compiled.result.kernels},
-        main_counters(dispatches, prepared.target.arch) if dispatches else {},
-    )

@@ -3,18 +3,22 @@
 AmdkernelError
 ├── InputError (2)                  the caller can fix it
 │   ├── ProblemFileError            a problem folder that cannot be used as it is
+│   ├── ImportRefused               a problem of another collection that cannot become one of ours
 │   ├── SettingsError               a setting that is unknown or has the wrong type
 │   ├── UnknownTargetError          no such target
 │   ├── FlagError                   a compiler flag outside the allow-list
 │   ├── DocumentationError          a bad query, reference or documentation folder
 │   ├── ProfileFileError            a profile recording that cannot be read
+│   ├── HistoryError                no such attempt, or a record that does not verify
 │   └── JobError                    no such job
 └── InfrastructureError (3)         the caller cannot fix it by changing the input
     ├── ToolchainError              no compiler, or one that cannot be used
     ├── SandboxError                no sandbox, or one that broke
-    └── TargetError                 the target does not answer
+    ├── TargetError                 the target does not answer
+    └── DatabaseError               the database or the folder of attempts cannot be used
 """
 
+import errno
 from typing import ClassVar
 
 
@@ -43,6 +47,10 @@ class ProblemFileError(InputError):
     """A problem folder that cannot be used as it is."""
 
 
+class ImportRefused(InputError):
+    """A problem of another collection that cannot become one of ours; the message begins with the kind of reason."""
+
+
 class SettingsError(InputError):
     """A setting that is unknown or has the wrong type."""
 
@@ -61,6 +69,10 @@ class DocumentationError(InputError):
 
 class ProfileFileError(InputError):
     """A profile recording that cannot be read, or must not be believed."""
+
+
+class HistoryError(InputError):
+    """No attempt has this id, or a record does not verify."""
 
 
 class JobError(InputError):
@@ -83,3 +95,14 @@ class SandboxError(InfrastructureError):
 
 class TargetError(InfrastructureError):
     """The target does not answer, or answered something it should not."""
+
+
+class DatabaseError(InfrastructureError):
+    """The database or the folder of attempts cannot be used."""
+
+
+def wrong_path(error: BaseException | None) -> InputError | None:
+    """The caller's mistake in an error of the system that no check saw before: a name longer than any file's."""
+    if not isinstance(error, OSError) or error.errno != errno.ENAMETOOLONG:
+        return None
+    return InputError(f"{str(error.filename)[:60]!r}...: no file can have a name or a path that long")

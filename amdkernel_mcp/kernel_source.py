@@ -1,11 +1,18 @@
 """The kernel text that a caller sent or named."""
 
+import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from amdkernel_mcp.errors import InputError
 
 MAX_BYTES = 1 << 20
+EXTENSION = (
+    "this is a PyTorch extension (load_inline), which is not judged: it needs a PyTorch that is built for ROCm, and "
+    "the sandbox has none"
+)
+_EXTENSION = re.compile(r"^\s*(?:import|from)\s+torch\b.*\bload(?:_inline)?\s*\(", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -16,15 +23,30 @@ class KernelSource:
     file_name: str
 
 
+def is_extension(text: str) -> bool:
+    """Whether this is Python that builds an extension of PyTorch."""
+    return "cpp_extension" in text and _EXTENSION.search(text) is not None
+
+
+def _refuse_extension(text: str, file: str) -> None:
+    if is_extension(text):
+        hint = "send the HIP kernel alone: docs/kernels.md says how it is launched"
+        raise InputError(EXTENSION, file=file, hint=hint)
+
+
 def sent_kernel(source: str, file_name: str = "kernel.hip") -> KernelSource:
-    """The kernel whose text was sent. Raises InputError over 1 MiB."""
+    """The kernel whose text was sent. Raises InputError over 1 MiB, and for an extension of PyTorch."""
     if len(source.encode(errors="replace")) > MAX_BYTES:
         raise InputError(f"a kernel may have {MAX_BYTES >> 20} MiB at most", file=file_name)
+    _refuse_extension(source, file_name)
     return KernelSource(source, file_name)
 
 
 def read_kernel(path: Path) -> KernelSource:
-    """The kernel in the file `path`. Raises InputError when it cannot be read, is not text or is over 1 MiB."""
+    """The kernel in the file `path`.
+
+    Raises InputError when it cannot be read, is not text, is over 1 MiB or is an extension of PyTorch.
+    """
     try:
         if not path.is_file():
             raise InputError("there is no such file", file=str(path))
@@ -32,9 +54,25 @@ def read_kernel(path: Path) -> KernelSource:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None
+    return KernelSource(_text(data, str(path)), path.name)
+
+
+def read_named_kernel(path: Path) -> KernelSource:
+    """As `read_kernel`; `-` and /dev/stdin are stdin, and a pipe is read too. For the command line only."""
+    if str(path) in ("-", "/dev/stdin"):
+        return KernelSource(_text(sys.stdin.buffer.read(MAX_BYTES + 1), "stdin"), "stdin.hip")
+    if path.is_fifo():
+        with path.open("rb") as pipe:
+            return KernelSource(_text(pipe.read(MAX_BYTES + 1), str(path)), "kernel.hip")
+    return read_kernel(path)
+
+
+def _text(data: bytes, file: str) -> str:
     if len(data) > MAX_BYTES:
-        raise InputError(f"a kernel may have {MAX_BYTES >> 20} MiB at most", file=str(path))
+        raise InputError(f"a kernel may have {MAX_BYTES >> 20} MiB at most", file=file)
     try:
-        return KernelSource(data.decode(), path.name)
+        text = data.decode()
     except UnicodeDecodeError:
-        raise InputError("a kernel is UTF-8 text, and this file is not", file=str(path)) from None
+        raise InputError("a kernel is UTF-8 text, and this file is not", file=file) from None
+    _refuse_extension(text, file)
+    return text

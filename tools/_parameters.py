@@ -5,34 +5,26 @@ from typing import Annotated, Literal
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-Path = Annotated[
-    str | None, Field(description="Kernel file on this machine (stdio server only); or use `source`", max_length=4096)
-]
-Source = Annotated[
-    str | None, Field(description="Full text of the kernel file (HIP device code); or use `path`", max_length=1 << 20)
-]
+Path = Annotated[str | None, Field(description="File (local server)", max_length=4096)]
+Source = Annotated[str | None, Field(description="Or its text", max_length=1 << 20)]
 Problem = Annotated[
     str,
     Field(
-        description="Name of a bundled problem, e.g. row_softmax, or a folder with problem.toml",
+        description="Name, or local folder",
         min_length=1,
         max_length=4096,
     ),
 ]
-Target = Annotated[
-    str | None, Field(description="Where to run it, from list_targets; default: an emulated MI300X", max_length=200)
-]
+Target = Annotated[str | None, Field(description="From list_targets", max_length=200)]
 Schedules = Annotated[
     int | None,
-    Field(
-        ge=0, le=32, description="Number of other orders of waves and workgroups that the emulator tries; default: 2"
-    ),
+    Field(ge=0, le=32, description="Other orders of waves; default 2"),
 ]
-Order = Annotated[int | None, Field(ge=1, description="Replay one order: the seed in a `non_deterministic` finding")]
+Order = Annotated[int | None, Field(ge=1, description="Replay the seed of a finding")]
 Arch = Literal["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"]
 WaitS = Annotated[
     float,
-    Field(ge=0, le=300, description="Seconds to wait; then the call returns status `running` and a job_id for get_job"),
+    Field(ge=0, le=300, description="Seconds"),
 ]
 
 # `openWorldHint` is false everywhere: no tool accesses anything but the sandbox and the targets. Some clients run a
@@ -41,4 +33,5 @@ READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_
 RUNS_IN_SANDBOX = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
+NOTES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 MEASURES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)

@@ -3,7 +3,6 @@
 from fastmcp import Context
 from fastmcp.tools import tool
 
-from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.server.session import session_of
 
@@ -21,29 +20,21 @@ async def check_kernel(
     order: Order = None,
     wait_s: WaitS = 45,
 ) -> CheckResult:
-    """Check whether a kernel computes what its problem requires: `correct`, `incorrect`, `invalid`, `crashed`, ...
+    """Check whether a kernel computes what its problem requires.
 
-    Runs announced and held-out cases against a reference, with guard bands, poisoned outputs and repeats. Returns the
-    worst element (got, expected) and findings such as out-of-bounds accesses, with the line of your file; `coverage`
-    lists what was checked and what was not.
-    The file must have its launch plan in a comment:
-    `// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256] lds=0` (expressions over the problem's scalars).
+    The file has its launch plan in a comment:
+    `// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256] lds=0` over the problem's scalars.
 
-    Next: benchmark_kernel or profile_kernel, once the kernel is correct.
+    Next: benchmark_kernel or profile_kernel.
     """
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)
     folder = session.problem(problem)
-    return await session.long(
-        ctx,
-        CheckResult,
-        lambda progress: session.engine.check(
-            folder,
-            kernel.source,
-            file_name=kernel.file_name,
-            target=target,
-            options=CheckOptions(schedules=schedules, order=order),
-            on_progress=progress,
-        ),
-        wait_s=wait_s,
-    )
+    arguments = {
+        "problem": folder,
+        "source": kernel.source,
+        "file_name": kernel.file_name,
+        "target": target,
+        "options": {"schedules": schedules, "order": order},
+    }
+    return await session.long(ctx, CheckResult, "check", arguments, wait_s=wait_s)

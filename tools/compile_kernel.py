@@ -17,40 +17,29 @@ async def compile_kernel(
     ctx: Context,
     path: Path = None,
     source: Source = None,
-    arch: Annotated[Arch | None, Field(description="GPU architecture; default: the target's")] = None,
+    arch: Annotated[Arch | None, Field(description="Default: the target's")] = None,
     target: Target = None,
     flags: Annotated[
         list[Annotated[str, Field(max_length=200)]],
-        Field(description="Compiler flags from the allow-list, e.g. -O3, -ffast-math, -DTILE=64", max_length=64),
+        Field(description="E.g. -O3, -DTILE=64", max_length=64),
     ] = [],  # noqa: B006 - never changed, and a schema with a plain default
-    isa: Annotated[bool, Field(description="Also return the disassembly with source lines, kernels first")] = False,
-    kernel: Annotated[
-        str | None, Field(description="Return the disassembly of this kernel only", max_length=512)
-    ] = None,
+    isa: Annotated[bool, Field(description="Return the disassembly")] = False,
+    kernel: Annotated[str | None, Field(description="Only of this kernel", max_length=512)] = None,
     wait_s: WaitS = 45,
 ) -> CompileResult:
-    """Compile HIP device code with the ROCm compiler in a sandbox.
+    """Compile device code (no main, no launches): errors with lines, registers, LDS, spills, occupancy.
 
-    Returns errors and warnings with line and column of your file, and for each kernel VGPRs, SGPRs, LDS, scratch,
-    spills, occupancy (waves per SIMD) and instruction mix. `ok: false` means that it does not compile.
-    Send device code only: `__global__` functions, no main() and no launches.
-
-    Next: check_kernel, to check that the results are right.
+    Next: check_kernel.
     """
     session = session_of(ctx)
     candidate = session.candidate(path=path, source=source)
-    return await session.long(
-        ctx,
-        CompileResult,
-        lambda progress: session.engine.compile(
-            candidate.source,
-            file_name=candidate.file_name,
-            arch=arch,
-            target=target,
-            flags=flags,
-            isa=isa,
-            kernel=kernel,
-            on_progress=progress,
-        ),
-        wait_s=wait_s,
-    )
+    arguments = {
+        "source": candidate.source,
+        "file_name": candidate.file_name,
+        "arch": arch,
+        "target": target,
+        "flags": flags,
+        "isa": isa,
+        "kernel": kernel,
+    }
+    return await session.long(ctx, CompileResult, "compile", arguments, wait_s=wait_s)

@@ -11,10 +11,10 @@ from amdkernel_mcp.server.session import session_of
 
 from ._parameters import RUNS_IN_SANDBOX, WaitS
 
-_VERBS = ("compile", "check", "benchmark", "profile")
+_VERBS = ("compile", "check", "benchmark", "profile", "tune")
 
 
-# The tools that make the four answers describe them; repeated here they would cost a client 16 KB.
+# The tools that make the five answers describe them; repeated here they would cost a client 16 KB.
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -31,14 +31,12 @@ _SCHEMA = {
 @tool(title="Wait for a job", annotations=RUNS_IN_SANDBOX, output_schema=_SCHEMA)
 async def get_job(
     ctx: Context,
-    job_id: Annotated[str, Field(description="From an answer with status `running`", min_length=1, max_length=100)],
+    job_id: Annotated[str, Field(description="From an answer", min_length=1, max_length=100)],
     wait_s: WaitS = 45,
-    cancel: Annotated[bool, Field(description="Cancel the job instead of waiting for its result")] = False,
+    cancel: Annotated[bool, Field(description="Cancel it")] = False,
 ) -> JobResult:
-    """Wait for a job that took longer than its tool call, and return its answer.
+    """Wait for a job's answer.
 
-    While it runs, `progress` says what it is doing: call again. Finished jobs are kept for an hour.
-
-    Before: compile_kernel, check_kernel, benchmark_kernel or profile_kernel returned status `running`.
+    Before: a tool returned status `queued` or `running`.
     """
     return await session_of(ctx).job(ctx, job_id, wait_s=wait_s, cancel=cancel)

@@ -11,11 +11,9 @@ from ._parameters import READS
 
 @tool(title="List the targets", annotations=READS)
 async def list_targets(ctx: Context) -> TargetsResult:
-    """List where kernels can run: the emulated GPU and the AMD GPUs that this server can reach.
+    """List where kernels can run: emulated and real GPUs.
 
-    When `ready` is false, `note` says why. Tools use the default target when a call names none.
-
-    Next: compile_kernel or check_kernel with a `target`.
+    Next: check_kernel with a `target`.
     """
     session = session_of(ctx)
     return await session.short(lambda: session.engine.machine.targets())

@@ -18,21 +18,17 @@ async def profile_kernel(
     target: Target = None,
     wait_s: WaitS = 45,
 ) -> ProfileResult:
-    """Find out why a kernel is slow: counters, derived metrics, the bound resource, hot source lines, what to try.
+    """Find out why a kernel is slow: counters, metrics, the bound, hot lines, what to try.
 
-    Each metric states its evidence: `measured` on a GPU, `emulated` (exact counts of the emulator), `modelled` or
-    `static`. Each diagnosis has its figures and queries for search_docs.
-
-    Before: check_kernel returns `correct`. Next: search_docs with a diagnosis' `docs`, change the kernel, check_kernel.
+    Next: search_docs with a diagnosis' `docs`, one change, check_kernel.
     """
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)
     folder = session.problem(problem)
-    return await session.long(
-        ctx,
-        ProfileResult,
-        lambda progress: session.engine.profile(
-            folder, kernel.source, file_name=kernel.file_name, target=target, on_progress=progress
-        ),
-        wait_s=wait_s,
-    )
+    arguments = {
+        "problem": folder,
+        "source": kernel.source,
+        "file_name": kernel.file_name,
+        "target": target,
+    }
+    return await session.long(ctx, ProfileResult, "profile", arguments, wait_s=wait_s)

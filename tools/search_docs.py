@@ -8,7 +8,7 @@ from pydantic import Field
 
 from amdkernel_mcp.results.documentation import SearchResult
 from amdkernel_mcp.search.query.filters import SearchFilters
-from amdkernel_mcp.server.session import session_of
+from amdkernel_mcp.server.session import owner, session_of
 
 from ._parameters import READS
 
@@ -19,31 +19,23 @@ async def search_docs(
     query: Annotated[
         str,
         Field(
-            description="A question or an exact name: `LDS bank conflicts`, `hipMemcpyAsync`, `v_mfma_*_f16`, `701`",
+            description="A question or a name: `hipMemcpyAsync`, `v_mfma_*_f16`",
             min_length=1,
             max_length=500,
         ),
     ],
-    limit: Annotated[int, Field(ge=1, le=20, description="Maximum number of results")] = 5,
-    source: Annotated[
-        str | None, Field(description="Only this corpus: a `source` of earlier results, e.g. `hip`", max_length=100)
-    ] = None,
-    arch: Annotated[
-        str | None, Field(description="Prefer pages of this GPU, e.g. `gfx950` or `MI300X`", max_length=50)
-    ] = None,
-    rocm_version: Annotated[
-        str | None, Field(description="Prefer pages of this version of ROCm, e.g. `7.0`", max_length=20)
-    ] = None,
+    limit: Annotated[int, Field(ge=1, le=20, description="Most results")] = 5,
+    source: Annotated[str | None, Field(description="Only this corpus, e.g. `hip`", max_length=100)] = None,
+    arch: Annotated[str | None, Field(description="Prefer this GPU", max_length=50)] = None,
+    rocm_version: Annotated[str | None, Field(description="Prefer this ROCm, e.g. `7.0`", max_length=20)] = None,
 ) -> SearchResult:
-    """Search the ROCm, HIP and LLVM AMDGPU documentation that is indexed on this machine; works offline.
+    """Search ROCm, HIP and LLVM AMDGPU documentation, problems, guides and your lessons.
 
-    An exact name comes first, as a card in `exact`: HIP APIs (CUDA names too) with signature and errors, instructions
-    with MFMA/WMMA layout and cycles, rocprof counters, error codes with causes, architectures (gfx942, MI300X).
-    `results` are sections with the lines that match; `note` reports versions that differ from this machine's.
+    Exact names come first: APIs, instructions, counters, error codes, GPUs.
 
     Next: read_doc with a `ref`.
     """
-    session = session_of(ctx)
+    session, by = session_of(ctx), owner()
     return await session.short(
-        lambda: session.engine.docs.search(query, limit=limit, filters=SearchFilters.of(source, arch, rocm_version))
+        lambda: session.engine.search(query, by=by, limit=limit, filters=SearchFilters.of(source, arch, rocm_version))
     )

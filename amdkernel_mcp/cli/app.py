@@ -6,12 +6,26 @@ from typing import Annotated
 import typer
 
 from amdkernel_mcp import __version__
-from amdkernel_mcp.cli.commands import documentation, emulator, kernels, machine, programs, servers
+from amdkernel_mcp.cli.commands import (
+    admin,
+    documentation,
+    emulator,
+    evaluation,
+    examples,
+    history,
+    kernels,
+    machine,
+    problems,
+    programs,
+    rewards,
+    servers,
+    top,
+    tuning,
+)
 from amdkernel_mcp.cli.commands.run_parser import RunCommand
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help, so that --help needs no rich and reads the same in a pipe
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -38,16 +52,31 @@ def root(
 _COMMANDS: tuple[Callable[..., int], ...] = (
     kernels.compile,
     kernels.check,
+    kernels.check_program,
     kernels.benchmark,
+    tuning.tune,
     kernels.profile,
+    evaluation.eval,
+    history.history,
+    history.lesson,
+    history.replay,
+    rewards.reward,
+    history.export,
+    history.verify,
     machine.targets,
     machine.doctor,
+    machine.selftest,
     machine.setup,
+    examples.examples,
+    examples.new,
     servers.serve,
     servers.install,
+    top.top,
 )
 for command in _COMMANDS:
     app.command()(command)
 app.command(cls=RunCommand, context_settings=programs.CONTEXT)(programs.run)
 app.add_typer(documentation.app, name="docs")
 app.add_typer(emulator.app, name="emulator")
+app.add_typer(problems.app, name="problem")
+app.add_typer(admin.app, name="admin")

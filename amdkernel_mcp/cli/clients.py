@@ -1,6 +1,7 @@
 """The configuration files of MCP clients: which file, which entry, and how to add ours without changing others."""
 
 import json
+import os
 import shutil
 import sys
 import tomllib
@@ -8,18 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from amdkernel_mcp.cli import jsonc
 from amdkernel_mcp.errors import InputError
 
 NAME = "amdkernel"
 TEAM_NAME = "amdkernel-team"
 TOKEN_VARIABLE = "AMDK_TOKEN"  # without our prefix: it is the client's, and no setting of ours
 
+_DESKTOP = "~/Library/Application Support" if sys.platform == "darwin" else os.environ.get("APPDATA", "~/.config")
+
 
 @dataclass(frozen=True)
 class Client:
     """Where a client keeps its MCP servers: the file for the user and for a project, and the table inside."""
 
-    user_file: str | None
+    user_file: str
     project_file: str | None
     table: str
 
@@ -28,9 +32,12 @@ CLIENTS = {
     "cursor": Client("~/.cursor/mcp.json", ".cursor/mcp.json", "mcpServers"),
     "claude-code": Client("~/.claude.json", ".mcp.json", "mcpServers"),
     "codex": Client("~/.codex/config.toml", ".codex/config.toml", "mcp_servers"),
-    "vscode": Client(None, ".vscode/mcp.json", "servers"),
+    "vscode": Client(f"{_DESKTOP}/Code/User/mcp.json", ".vscode/mcp.json", "servers"),
     "gemini": Client("~/.gemini/settings.json", ".gemini/settings.json", "mcpServers"),
     "opencode": Client("~/.config/opencode/opencode.json", "opencode.json", "mcp"),
+    "zed": Client("~/.config/zed/settings.json", ".zed/settings.json", "context_servers"),
+    "windsurf": Client("~/.codeium/windsurf/mcp_config.json", None, "mcpServers"),
+    "claude-desktop": Client(f"{_DESKTOP}/Claude/claude_desktop_config.json", None, "mcpServers"),
 }
 
 
@@ -61,22 +68,21 @@ class Change:
         return "updated" if existed else "created"
 
 
-def configure(client: str, *, folder: Path | None, url: str | None) -> Change:
-    """What to change so that `client` has our server: in `folder`, or for the user where the client allows that.
+def configure(client: str, *, folder: Path | None, url: str | None, remove: bool = False) -> Change:
+    """What to change so that `client` has our server: in `folder`, or for the user. `remove`: so that it has not.
 
     Raises InputError for an unknown client and for a file that is not what the client writes; the file is not changed.
     """
     known = CLIENTS.get(client)
     if known is None:
         raise InputError(f"unknown client {client!r}", hint=f"known are {', '.join(CLIENTS)}")
-    if folder is not None and known.project_file:
-        file = folder / known.project_file
-    elif known.user_file:
-        file = Path(known.user_file).expanduser()
-    else:
-        raise InputError(f"{client} keeps its servers per project", hint=f"amdkernel install {client} --project")
+    if folder is not None and known.project_file is None:
+        raise InputError(f"{client} keeps no servers in a project", hint=f"amdkernel install {client}")
+    file = folder / (known.project_file or "") if folder else Path(known.user_file).expanduser()
+    if url and client == "claude-desktop":
+        raise InputError("Claude Desktop takes a server at a URL only in its own settings, under Connectors")
     name = TEAM_NAME if url else NAME
-    entry = entry_for(client, command=server_command(shared=folder is not None), url=url)
+    entry = None if remove else entry_for(client, command=server_command(shared=folder is not None), url=url)
     present = _read(file)
     if client == "codex":
         return _change_toml(file, present, name, entry)
@@ -127,6 +133,8 @@ def _team_entry(client: str, url: str) -> dict[str, Any]:
             return {"type": "http", "url": url, "headers": header(f"${{env:{TOKEN_VARIABLE}}}")}
         case "opencode":
             return {"type": "remote", "url": url, "headers": header(f"{{env:{TOKEN_VARIABLE}}}"), "enabled": True}
+        case "windsurf":
+            return {"serverUrl": url, "headers": header(f"${{env:{TOKEN_VARIABLE}}}")}
         case "gemini":
             return {"httpUrl": url, "headers": header(f"${TOKEN_VARIABLE}"), "timeout": 600_000}
         case _:
@@ -144,13 +152,15 @@ def _read(file: Path) -> str | None:
         ) from None
 
 
-def _change_json(file: Path, present: str | None, table: str, name: str, entry: dict[str, Any]) -> Change:
+def _change_json(file: Path, present: str | None, table: str, name: str, entry: dict[str, Any] | None) -> Change:
+    """The file's text with our entry; `entry` None: without it. Comments and all else stay as they are."""
     snippet = json.dumps({table: {name: entry}}, indent=2)
+    text = present or ""
     try:
-        document = json.loads(present) if present and present.strip() else {}
+        document = jsonc.parse(text)
     except ValueError as error:
         raise InputError(
-            "the configuration is not plain JSON (comments?), and it stays as it is",
+            "the configuration is not JSON, and it stays as it is",
             file=str(file),
             line=getattr(error, "lineno", None),
             hint="add by hand what `amdkernel install ... --print` prints",
@@ -160,13 +170,15 @@ def _change_json(file: Path, present: str | None, table: str, name: str, entry: 
         raise InputError(f"{table!r} is not an object there, and the file stays as it is", file=str(file))
     if servers.get(name) == entry:
         return Change(file, snippet, None)
-    document[table] = {**servers, name: entry}
-    return Change(file, snippet, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    if entry is None:
+        return Change(file, snippet, jsonc.remove(text, table, name))
+    return Change(file, snippet, jsonc.put(text, table, name, entry))
 
 
-def _change_toml(file: Path, present: str | None, name: str, entry: dict[str, Any]) -> Change:
-    """The file's text with our table replaced or appended; all other lines, comments included, stay as they are."""
-    snippet = "\n".join([f"[mcp_servers.{name}]", *(f"{key} = {_toml(value)}" for key, value in entry.items())]) + "\n"
+def _change_toml(file: Path, present: str | None, name: str, entry: dict[str, Any] | None) -> Change:
+    """The file's text with our table replaced, appended or, with `entry` None, removed; other lines stay."""
+    rows = [f"{key} = {_toml(value)}" for key, value in (entry or {}).items()]
+    snippet = "" if entry is None else "\n".join([f"[mcp_servers.{name}]", *rows]) + "\n"
     present = present or ""
     before = _parse_toml(present, file)
     if before.get("mcp_servers", {}).get(name) == entry:
@@ -181,8 +193,11 @@ def _change_toml(file: Path, present: str | None, name: str, entry: dict[str, An
         while lines[end - 1].lstrip().startswith("#") or not lines[end - 1].strip():
             end -= 1  # a comment or a gap before the next table belongs to that
         text = "".join(lines[:start]) + snippet + "".join(lines[end:])
-    expected = {**before, "mcp_servers": {**before.get("mcp_servers", {}), name: entry}}
-    if _parse_toml(text, file) != expected:  # for instance an inline table, or a sub-table of ours
+    servers = {key: value for key, value in before.get("mcp_servers", {}).items() if key != name}
+    servers |= {} if entry is None else {name: entry}
+    after = _parse_toml(text, file)
+    if {**after, "mcp_servers": after.get("mcp_servers", {})} != {**before, "mcp_servers": servers}:
+        # for instance an inline table, or a sub-table of ours
         raise InputError(
             f"mcp_servers.{name} is written in a way this command does not change; the file stays as it is",
             file=str(file),

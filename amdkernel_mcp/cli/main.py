@@ -1,22 +1,44 @@
 """The entry point of the command line: every way to leave ends here in an exit code and at most one error."""
 
 import os
+import signal
 import sys
 
 import typer
 
 from amdkernel_mcp.cli.app import app
-from amdkernel_mcp.cli.report import BROKEN, GOOD, INTERRUPTED, USAGE, ProgramCode, complain, deliver, discard
-from amdkernel_mcp.errors import AmdkernelError
+from amdkernel_mcp.cli.report import (
+    BROKEN,
+    GOOD,
+    INTERRUPTED,
+    USAGE,
+    ProgramCode,
+    complain,
+    deliver,
+    discard,
+    print_line,
+)
+from amdkernel_mcp.errors import AmdkernelError, wrong_path
 
 # typer carries its own copy of click and does not export the class that all errors of usage have in common.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+_NO_ARGUMENTS = "NoArgsIsHelpError"
 
 
 def main() -> None:
     """Run the command that the arguments name, and exit with its code."""
     _open_streams()
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(run(sys.argv[1:]))
+
+
+class _Terminated(SystemExit):
+    """A SIGTERM; like a Ctrl-C it passes every `finally`, so that containers are removed."""
+
+
+def _terminate(number: int, _: object) -> None:
+    signal.signal(number, signal.SIG_IGN)  # one is enough, and cleaning up must not be interrupted
+    raise _Terminated(128 + number)
 
 
 def run(arguments: list[str]) -> int:
@@ -32,15 +54,25 @@ def run(arguments: list[str]) -> int:
         complain(error.message, file=error.file, line=error.line, hint=error.hint, as_json=as_json)
         return error.exit_code
     except _UsageError as error:
+        if type(error).__name__ == _NO_ARGUMENTS:
+            shown = str(error)  # the help
+            deliver(lambda: print_line(shown))
+            return GOOD
         complain(_usage_message(error), hint=_usage_hint(error), as_json=as_json)
         return USAGE
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted", as_json=as_json)
         return INTERRUPTED
+    except _Terminated as ended:
+        complain("terminated", as_json=as_json)
+        return int(str(ended.code))
     except (BrokenPipeError, SystemExit):  # `amdkernel --help | true`: typer turns the one into the other
         discard(sys.__stdout__.fileno() if sys.__stdout__ else 1)
         return GOOD
     except Exception as error:
+        if wrong := wrong_path(error):
+            complain(wrong.message, as_json=as_json)
+            return USAGE
         if os.environ.get("AMDKERNEL_DEBUG"):
             raise
         what = f"internal error: {type(error).__name__}: {error}".splitlines()[0]

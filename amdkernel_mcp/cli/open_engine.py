@@ -11,13 +11,18 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def open_engine() -> Iterator[Engine]:
-    """An engine with the current settings; it is closed, with its containers, however the command ends."""
+def open_engine(*, parent: str | None = None) -> Iterator[Engine]:
+    """An engine with the current settings; it is closed, with its containers, however the command ends.
+
+    `parent`: the attempt on which what is done builds. Raises HistoryError where there is none of this name.
+    """
     from amdkernel_mcp.config import load_settings
     from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.history.recorder import LOCAL
 
     engine = Engine(load_settings())
     try:
-        yield engine
+        with engine.attempts.under(parent, by=LOCAL) if parent is not None else contextlib.nullcontext():
+            yield engine
     finally:
         engine.close()

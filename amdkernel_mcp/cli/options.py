@@ -5,4 +5,27 @@ from typing import Annotated
 import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
-Target = Annotated[str | None, typer.Option(help="Where it runs; see `amdkernel targets`.", show_default=False)]
+
+
+def problem_names() -> list[str]:
+    """The bundled problems, for a shell that completes a word."""
+    from amdkernel_mcp.problems.problem_file import bundled_problems
+
+    return bundled_problems()
+
+
+def target_names() -> list[str]:
+    """The emulated GPUs, for a shell that completes a word; to ask for real ones would take too long."""
+    from amdkernel_mcp.execution.targets import EMULATED
+
+    return [f"emulator:{arch}" for arch in EMULATED]
+
+
+Target = Annotated[
+    str | None,
+    typer.Option(help="Where it runs; see `amdkernel targets`.", show_default=False, autocompletion=target_names),
+]
+Parent = Annotated[
+    str | None,
+    typer.Option(help="The attempt that this one builds on; default: the one before it.", show_default=False),
+]

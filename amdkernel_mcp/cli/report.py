@@ -87,7 +87,10 @@ def complain(
 
 @contextlib.contextmanager
 def progress(*, lines: bool = False) -> Iterator[Callable[[str], None]]:
-    """A function that reports progress: a spinner on a terminal; elsewhere nothing, or `lines` on stderr."""
+    """A function that reports progress: a spinner on a terminal; elsewhere nothing, or `lines` on stderr.
+
+    Called with an empty text it ends the spinner for good, because output follows.
+    """
     if not sys.stderr.isatty():
         yield note if lines else lambda _: None
         return
@@ -100,6 +103,9 @@ def progress(*, lines: bool = False) -> Iterator[Callable[[str], None]]:
         done: list[str] = []
 
         def show(message: str) -> None:
+            if not message:
+                status.stop()
+                return
             if lines and done:
                 console.print(Text.assemble(("✓ ", "green"), done.pop()))
             done.append(message)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from amdkernel_mcp.compiler.code_object import Function
 from amdkernel_mcp.compiler.disassembly import Instruction
 from amdkernel_mcp.compiler.line_table import LineTable
+from amdkernel_mcp.counted import counted
 
 
 def annotated_isa(
@@ -32,7 +33,7 @@ def annotated_isa(
             text.append(f"  {instruction.address:6x}  {instruction.text}")
         text.append("")
     if left_out:
-        text.append(f"; left out: {left_out} function{'s' * (left_out != 1)} of headers and libraries")
+        text.append(f"; left out: {counted(left_out, 'function')} of headers and libraries")
     return "\n".join(text)
 
 

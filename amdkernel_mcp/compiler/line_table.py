@@ -74,7 +74,7 @@ class LineTable:
         if index < 0 or address >= self.spans[index].end:
             return ()
         own = self.spans[index].line
-        # Debug data lists outer calls before those within them, of which the code may be the same.
+        # Debug data lists outer calls before those within them; both may have the same code.
         outer_first = [call for call in self._calls if call.start <= address < call.end]
         outer_first.sort(key=lambda call: call.start - call.end)
         calls = [call.line for call in reversed(outer_first) if call.line is not None]

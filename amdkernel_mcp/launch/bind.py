@@ -6,6 +6,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.expressions import Expression, ExpressionError
 from amdkernel_mcp.hardware.limits import LARGEST_BLOCK, LARGEST_GRID, lds_limit
 from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter, find_kernel
@@ -155,7 +156,7 @@ def _arguments(
         names = ", ".join(item if isinstance(item, str) else item.text for item in given)
         advice = "" if launch.args is not None else "; set `args=[..]` if they are not the problem's arguments"
         raise _Refused(
-            f"launch {launch.kernel}: the kernel takes {len(kernel.parameters)} parameters, the plan gives"
+            f"launch {launch.kernel}: the kernel takes {counted(len(kernel.parameters), 'parameter')}, the plan gives"
             f" {len(given)} ({names}){advice}",
             launch.line,
         )
@@ -187,14 +188,15 @@ def _scalar(where: str, name: str, value: Number, dtype: DType | None, parameter
         dtype = dtype or DTYPES["f64" if parameter.bytes == 8 else "f32"]
         if dtype.bytes != parameter.bytes:
             raise _Refused(
-                f"{where} takes {parameter.bytes} bytes, but `{name}` is {dtype.name} ({dtype.bytes} bytes)", line
+                f"{where} takes {counted(parameter.bytes, 'byte')}, but `{name}` is {dtype.name} ({dtype.bytes} bytes)",
+                line,
             )
         import numpy
 
         return numpy.array(value).astype(dtype.numpy).tobytes()
     bits = 8 * parameter.bytes
     if bits not in (8, 16, 32, 64):
-        raise _Refused(f"{where} takes {parameter.bytes} bytes: `{name}` is an integer, not a struct", line)
+        raise _Refused(f"{where} takes {counted(parameter.bytes, 'byte')}: `{name}` is an integer, not a struct", line)
     if not -(1 << (bits - 1)) <= value < 1 << bits:
-        raise _Refused(f"{where} takes {parameter.bytes} bytes, and `{name}` = {value} does not fit", line)
+        raise _Refused(f"{where} takes {counted(parameter.bytes, 'byte')}, and `{name}` = {value} does not fit", line)
     return struct.pack("<Q", value & 0xFFFF_FFFF_FFFF_FFFF)[: parameter.bytes]

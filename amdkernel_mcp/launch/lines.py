@@ -12,6 +12,7 @@ from amdkernel_mcp.compiler.flags import parse_flags
 from amdkernel_mcp.errors import FlagError
 from amdkernel_mcp.expressions import Expression, ExpressionError, parse_expression
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan, Workspace
+from amdkernel_mcp.launch.pointer_types import wrong_pointers
 from amdkernel_mcp.problems.dtypes import DTYPES, suggest_dtype
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.results.kernels import Finding
@@ -53,6 +54,7 @@ class _PlanReader:
             try:
                 if verb not in readers:
                     near = difflib.get_close_matches(verb, _VERBS, n=1)
+                    self._saw_launch |= near == ["launch"]  # misspelt: that it is missing would be a second finding
                     raise _Mistake(f"`{verb}` is not a plan line" + (f"; did you mean `{near[0]}`?" if near else ""))
                 readers[verb](rest.strip(), line)
             except _Mistake as mistake:
@@ -61,6 +63,7 @@ class _PlanReader:
                 self._wrong(f"{verb}: {error.message}", line)
         if self._problem is not None:
             self._check_names(self._problem)
+            self._mistakes += wrong_pointers(self._source, self._plan, self._problem)
         return replace(self._plan, mistakes=tuple(self._mistakes))
 
     def _lines(self) -> Iterator[tuple[int, str]]:

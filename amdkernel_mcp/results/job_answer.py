@@ -26,9 +26,14 @@ class JobAnswer(Result):
 
     status: JobStatus = Field(default="done", description="`running`: call get_job with job_id")
     job_id: str | None = None
+    next: str | None = Field(default=None, description="The call that brings the rest")
     progress: str | None = Field(default=None, description="The current step")
+    queue_place: int | None = Field(default=None, description="Of a queued job: 1 is next")
+    expected_wait_s: float | None = Field(default=None, description="Of a queued job, from the jobs before it")
     isolation: Isolation | None = Field(default=None, description="`none`: the code ran without a container")
     target: str | None = None
+    attempt: str | None = Field(default=None, description="The record of this call; `amdkernel replay` repeats it")
+    not_recorded: str | None = Field(default=None, description="Why there is no record of this call")
     not_cached: list[str] = Field(default=[], description="What could not be kept for the next call, and why")
     artefacts: list[Artefact] = []
     left_out: list[str] = Field(default=[], description="What did not fit; the artefact `whole answer` contains it")

@@ -8,11 +8,22 @@ from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.quantity import NOT_MEASURED, Evidence, Interval, Metric, Quantity, Result
 from amdkernel_mcp.results.source_line import keep_file
 
-CheckVerdict = Literal["correct", "incorrect", "invalid", "crashed", "timeout", "not_emulated", "not_measured"]
+CheckVerdict = Literal[
+    "correct", "incorrect", "invalid", "crashed", "timeout", "deadlock", "not_emulated", "not_measured"
+]
 
 
 BenchmarkVerdict = Literal[
-    "faster", "slower", "inconclusive", "invalid", "incorrect", "crashed", "timeout", "not_emulated", "not_measured"
+    "faster",
+    "slower",
+    "inconclusive",
+    "invalid",
+    "incorrect",
+    "crashed",
+    "timeout",
+    "deadlock",
+    "not_emulated",
+    "not_measured",
 ]
 
 
@@ -27,6 +38,7 @@ FindingKind = Literal[
     "nan_or_inf",
     "not_emulated",
     "timeout",
+    "deadlock",
     "suspicious",
     "crashed",
     "wrong_result",
@@ -35,6 +47,9 @@ FindingKind = Literal[
     "misaligned",
     "not_written",
     "use_after_free",
+    "missing_wait",
+    "unread_input",
+    "state_between_launches",
 ]
 
 
@@ -92,6 +107,7 @@ class CaseResult(Result):
 
     case: str
     held_out: bool
+    drawn: bool = Field(default=False, description="Its sizes were drawn within the problem's `[ranges]`")
     verdict: CheckVerdict
     reason: str
     max_abs_err: float | None = None
@@ -108,7 +124,8 @@ class Finding(Result):
     line: Annotated[int | None, WrapValidator(keep_file)] = None
     called_from: list[int] = Field(default=[], description="Lines of the calls around `line`, innermost first")
     other_line: int | None = Field(
-        default=None, description="Of a race: the other access. Of an uninitialised value: where it is used"
+        default=None,
+        description="Of a race: the other access. Of an uninitialised value or a missing wait: where it is used",
     )
 
 
@@ -118,9 +135,27 @@ class CheckScope(Result):
     cases: int
     memory: int = Field(description="Cases with every access checked: bounds, alignment, uninitialised memory, inputs")
     races: int = Field(description="Cases checked for races")
+    races_sampled: int = Field(default=0, description="Of these, large cases checked in a sample of their workgroups")
     races_in_part: int = Field(default=0, description="Of these, cases that share too much memory to check all of it")
     orders: int = Field(default=0, description="Cases that ran in other orders of waves and workgroups as well")
     note: str
+
+
+class SeedReveal(Result):
+    """What the inputs were drawn from: fixed before the run, revealed after it."""
+
+    commitment: str = Field(description="SHA-256 of the key's bytes, reported before the run")
+    key: str = Field(description="Hexadecimal; `amdkernel check --seed-key KEY` runs the same inputs and shapes again")
+    count: int = Field(description="Inputs per case")
+    replayed: bool = Field(default=False, description="The caller gave the key, so the inputs were known before")
+
+
+class Hashes(Result):
+    """`sha256:…` of what a verdict was reached with."""
+
+    problem: str = Field(description="Of arguments, cases, tolerance and reference; not of title and description")
+    candidate: str = Field(description="Of the kernel file")
+    baseline: str | None = Field(default=None, description="Of the baseline's file, if there is one")
 
 
 class CheckResult(JobAnswer):
@@ -132,10 +167,52 @@ class CheckResult(JobAnswer):
     cases: list[CaseResult] = []
     findings: list[Finding] = []
     notes: list[str] = Field(default=[], description="Observations that are not mistakes")
+    seeds: SeedReveal | None = Field(default=None, description="Null where no kernel ran, or the seeds were given")
+    hashes: Hashes | None = None
     coverage: CheckScope | None = Field(default=None, description="What was checked and what was not; null on a GPU")
     seconds: float = 0.0
     code_object: str | None = None
     diagnostics: list[Diagnostic] = []
+
+
+class Clocks(Result):
+    """What the driver said of a GPU's clocks at one moment; null where it did not."""
+
+    sclk_mhz: float | None = Field(default=None, description="Of the compute units")
+    mclk_mhz: float | None = Field(default=None, description="Of the memory")
+
+
+class TimingConditions(Result):
+    """How the times of a GPU were measured; a part that was not measured says so."""
+
+    pairs: int = Field(description="Pairs of samples, candidate and baseline in turns")
+    unit: Literal["us"] = "us"
+    clock: str = Field(description="Where the times come from")
+    launches_per_sample: list[int] = Field(description="Launches between two events, for each case")
+    buffer_sets: list[int] = Field(description="Copies of all buffers that the launches take in turn, for each case")
+    input_sets: list[int] = Field(default=[], description="Different inputs that these have in turn, for each case")
+    footprint_bytes: list[int] = Field(description="Bytes of the arrays of one launch, for each case")
+    cache_protocol: str = Field(description="What a launch finds in the caches")
+    settled_us: list[float] = Field(description="Work of both kernels before the first sample, for each case")
+    idle_before: str
+    idle_after: str
+    clocks_before: Clocks = Field(default=Clocks(), description="Before the first launch: mostly those of an idle GPU")
+    clocks_after: Clocks = Field(default=Clocks(), description="Just after the last one; they may have fallen by then")
+    rocm: str
+    driver: str
+    gpu: str = Field(default="not_measured", description="The driver's unique id of the GPU")
+    samples_us: list[list[tuple[float, float]]] = Field(
+        default=[],
+        description="All pairs of each case: candidate, baseline. The record has them; an answer leaves them out",
+    )
+    kernel_trace: str = Field(
+        description="With the profiler's kernel trace the event times: `agrees`, `disagrees` (more than 10 % apart), or"
+        " `not_measured`"
+    )
+    kernel_trace_note: str = Field(default="", description="What was compared, or why nothing was")
+    kernel_trace_ratio: Interval = Field(
+        default=Interval(), description="Event times / the trace's: median, lowest and highest over sides and cases"
+    )
 
 
 class BenchmarkResult(JobAnswer):
@@ -143,13 +220,18 @@ class BenchmarkResult(JobAnswer):
 
     verdict: BenchmarkVerdict | None = None
     reason: str = ""
+    hashes: Hashes | None = None
     speedup: Interval = Interval()
     time_us: Quantity = NOT_MEASURED
     baseline_time_us: Quantity = NOT_MEASURED
     noise_floor: float | None = Field(default=None, description="Relative difference between runs of identical code")
     flags: list[str] = []
     limits_us: dict[str, Quantity] = Field(default={}, description="Lower bounds of the time, by resource")
+    timing: TimingConditions | None = Field(default=None, description="How it was timed in turns; null if it was not")
+    code_object: str | None = Field(default=None, description="`sha256:…` of the candidate's code object")
+    baseline_code_object: str | None = None
     counters: dict[str, Metric] = {}
+    at_fault: str | None = Field(default=None, description="The baseline's file, where the lines below are its own")
     diagnostics: list[Diagnostic] = []
     findings: list[Finding] = []
 
@@ -191,7 +273,7 @@ class KernelProfile(Result):
 
 
 class Diagnosis(Result):
-    """One finding about speed: what, because of which figures, what to try, where to read."""
+    """One finding about speed: what it is, the figures that show it, what to try, where to read."""
 
     finding: str
     because: str
@@ -205,6 +287,8 @@ class ProfileResult(JobAnswer):
     kernels: list[KernelProfile] = []
     diagnosis: list[Diagnosis] = []
     reason: str = ""
+    hashes: Hashes | None = None
+    code_object: str | None = Field(default=None, description="`sha256:…` of the code object that ran")
     warnings: list[str] = []
     diagnostics: list[Diagnostic] = []
     findings: list[Finding] = []

@@ -37,7 +37,7 @@ NOT_MEASURED = Quantity(value=None, evidence="not_measured")
 
 
 class Interval(Result):
-    """An estimate with its 95 % interval; all three are null where nothing was measured or modelled."""
+    """An estimate with its interval, all null where nothing was measured or modelled. The reason has its level."""
 
     value: float | None = None
     low: float | None = None

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from amdkernel_mcp.errors import TargetError
 
-CaseStatus = Literal["ok", "launch_error", "fault", "timeout", "not_emulated", "crashed", "not_run"]
+CaseStatus = Literal["ok", "launch_error", "fault", "timeout", "unfinished", "not_emulated", "crashed", "not_run"]
 
 MAX_DISPATCHES = 100_000
 PROGRAM = "program"  # what the executable of a whole program is called in the sandbox
@@ -38,7 +38,38 @@ class GuardDamage(_Answer):
     side: Literal["before", "after"]
     offset: int
     bytes: _Count
+    repeat: _Count  # the turn
+
+
+class ChangedInput(_Answer):
+    """An `in` buffer that a turn changed."""
+
+    buffer: _Name
+    repeat: _Count  # the turn
+
+
+class Untouched(_Answer):
+    """Bytes of a buffer that no launch of a turn loaded, or stored; the first one's offset in the buffer."""
+
+    buffer: _Name
+    access: Literal["load", "store"]
+    bytes: _Count
+    first: _Count
     repeat: _Count
+
+
+class PairsAnswer(_Answer):
+    """The times of a case in turns with its rival, as sandbox/runner/pair_timing.py writes them."""
+
+    batch: _Count
+    buffer_sets: _Count
+    settled_us: _Microseconds
+    pairs_us: list[tuple[_Microseconds, _Microseconds]] = Field(max_length=10_000)
+    process: _Count
+    kept: list[_Count]
+    kept_sets: list[_Count]
+    outputs: list[list[dict[str, int]]]
+    damage: list[list[GuardDamage]]
 
 
 class CaseAnswer(_Answer):
@@ -49,8 +80,10 @@ class CaseAnswer(_Answer):
     device: DeviceAnswer | None
     repeats: list[dict[str, int]]
     guard_damage: list[GuardDamage]
-    inputs_modified: list[_Name]
+    inputs_modified: list[ChangedInput]
     events_us: list[list[_Microseconds]]
+    untouched: list[Untouched] = []  # of an emulated run
+    pairs: PairsAnswer | None = None
 
 
 class StandingWaves(_Answer):
@@ -62,6 +95,7 @@ class StandingWaves(_Answer):
     waves: _Count
     callers: list[int] = []
     at_barrier: bool = False
+    takes: int | None = None  # where, for ever, it takes a value of a lane that is not active
 
 
 class DispatchFault(_Answer):
@@ -73,6 +107,7 @@ class DispatchFault(_Answer):
         "not_emulated",
         "step_limit",
         "deadlock",
+        "residency",
         "trap",
         "bad_pc",
         "read_only",
@@ -80,6 +115,8 @@ class DispatchFault(_Answer):
         "uninitialised_read",
         "input_modified",
         "race",
+        "state_between_launches",
+        "missing_wait",
     ]
     pc: int
     workgroup: _Three
@@ -87,7 +124,7 @@ class DispatchFault(_Answer):
     lane: _Count
     instruction: _Name
     callers: list[int] = []  # of the calls that led there, innermost first
-    space: Literal["global", "lds", "scratch", "scalar"] | None = None
+    space: Literal["global", "lds", "scratch", "scalar", "register"] | None = None
     address: _Count | None = None
     bytes: _Count | None = None
     store: bool | None = None
@@ -98,6 +135,11 @@ class DispatchFault(_Answer):
     region_bytes: _Count | None = None
     region_live: bool | None = None
     standing: list[StandingWaves] = []  # of a limit: where the waves were
+    standstill: bool = False  # of a limit: it was not reached, but nothing could ever change again
+    timed: bool = False  # of a limit: it was one in seconds, which the caller of a whole program gave
+    started: _Count = 0  # of a limit: workgroups that had begun
+    fit: _Count = 0  # of a limit: workgroups that the GPU holds at once; 0: not limited
+    fit_by: Literal["lds", "vgprs", "wave_slots"] | None = None  # what bounds that
 
 
 # address, executions, lanes, bytes, divergent, lines, L1 hits, L2 hits, L2 misses, LDS cycles, LDS conflicts
@@ -144,7 +186,9 @@ class DispatchFinding(DispatchFault):
     lanes: _Count = 0  # of accesses beyond a buffer: of all these executions
     off: _Count = 0  # of accesses beyond a buffer: the most bytes that one of them reached beyond it
     partner: RacePartner | None
-    use: list[int] = []  # the instruction that depends on an uninitialised value, and the calls that led there
+    use: list[int] = []  # the instruction that depends on an uninitialised value or came too early, and the calls to it
+    registers: _Name = ""  # of a missing wait: what a load fills; empty: a store to LDS. Or which one was never set
+    remedy: _Name = ""  # of a missing wait: the instruction that waits long enough
 
 
 class DispatchRecord(_Answer):
@@ -160,13 +204,16 @@ class DispatchRecord(_Answer):
     fault: DispatchFault | None
     findings: list[DispatchFinding] = []
     races_checked: bool = False
+    race_groups: _Count = 0  # workgroups in which races were looked for
+    race_own_group: bool = False  # and only among the waves of each
     schedule_seed: _Count = 0
     object: _Count = 0  # number of the code object, where those are kept
     races_in_part: bool = False  # too much memory was touched to look for races in all of it
+    clock_us: tuple[_Microseconds, _Microseconds] | None = None  # start and end on the simulated clock, where it is on
 
 
 class _Report(_Answer):
-    format: Literal[1]
+    format: Literal[3]
     cases: list[CaseAnswer]
 
 

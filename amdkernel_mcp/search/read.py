@@ -4,6 +4,7 @@ import difflib
 import re
 from dataclasses import dataclass
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.results.documentation import Card, ReadResult, SectionRef
 from amdkernel_mcp.search.formats.page import one_line, slug, visible
@@ -112,7 +113,7 @@ def _check_span(start: int, max_chars: int, total: int | None = None) -> None:
             f"start is {start} and max_chars is {max_chars}", hint=f"start is 0 or more, max_chars 1 to {MOST_CHARS}"
         )
     if total is not None and start and start >= total:
-        raise DocumentationError(f"start is {start}, the text has {total} characters", hint="begin at 0")
+        raise DocumentationError(f"start is {start}, the text has {counted(total, 'character')}", hint="begin at 0")
 
 
 def _open(index: Index, ref: str) -> tuple[_Opened, str]:
@@ -164,8 +165,8 @@ def _close_to(index: Index, name: str) -> str:
     near += difflib.get_close_matches(name[:200], pages, n=5, cutoff=0.5)
     shown = list(dict.fromkeys(near))[:5]
     if not shown:
-        return f"search_docs returns refs; sources are {', '.join(index.versions)}"
-    return f"did you mean {', '.join(shown)}? search_docs returns refs"
+        return f"a search lists refs; sources are {', '.join(index.versions)}"
+    return f"did you mean {', '.join(shown)}? a search lists refs"
 
 
 def _anchored(page: _Opened, anchor: str) -> _Part:

@@ -42,6 +42,15 @@ class Handshake:
             "envelope": {method: shared.get(method, {}) | result for method, result in more.items()},
         }
 
+    def without_tools(self) -> "Handshake":
+        """As this, but only the server can list its tools: its settings leave some out."""
+        kept = Handshake({})
+        kept._answers = {
+            era: {method: result for method, result in answers.items() if method != "tools/list"}
+            for era, answers in self._answers.items()
+        }
+        return kept
+
     def answer(self, request: dict[str, Any], era: Era | None) -> dict[str, Any] | None:
         """The member `result` or `error` that answers `request`, or None when only the server can answer.
 

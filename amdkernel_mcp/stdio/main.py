@@ -4,16 +4,19 @@ A client may wait only a second for its tools, and importing the server takes lo
 as its child, answers the opening requests itself from `handshake.json`, and passes everything else through.
 """
 
+import os
 import sys
 
 from amdkernel_mcp import __version__
 
 HELP = f"""amdkernel-mcp {__version__}: the MCP server for AMD GPU kernels, over stdin and stdout.
 
-Usage: amdkernel-mcp [--no-relay]
+Usage: amdkernel-mcp [--read-only] [--tools NAME,NAME...] [--no-relay]
 
 An MCP client starts it; `amdkernel install CLIENT` writes the client's configuration.
 
+  --read-only offer only the tools that read and run nothing
+  --tools     offer only these tools
   --no-relay  run only the server, without the process that answers the client's first requests at once
   --version   print the version
   --help      print this
@@ -25,7 +28,7 @@ DIRECT = (["--no-relay"], ["--no-shim"])  # the second is the flag's old name
 
 def main() -> None:
     """Serve until the client closes stdin; exits with the server's exit code, 2 for an unknown argument."""
-    arguments = sys.argv[1:]
+    arguments = _selected(sys.argv[1:])
     if "--help" in arguments or "-h" in arguments:
         sys.stdout.write(HELP)
     elif "--version" in arguments:
@@ -33,7 +36,7 @@ def main() -> None:
     elif arguments in DIRECT:
         import gc
 
-        gc.disable()  # the imports make many objects, all of which stay: collecting would find nothing
+        gc.disable()  # the imports make many objects, and all of them stay: a collection would find nothing
         from amdkernel_mcp.server.transports import serve_stdio
 
         gc.freeze()
@@ -48,7 +51,36 @@ def main() -> None:
 
         # -P: the editor's folder, where this process was started, must not be imported from.
         server = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio.main", "--no-relay"]
-        sys.exit(Relay(server, handshake.read()).run())
+        recorded = handshake.read()
+        sys.exit(Relay(server, recorded and recorded.without_tools() if _selects() else recorded).run())
+
+
+def _selected(arguments: list[str]) -> list[str]:
+    """The arguments without those that select tools; the server finds these in its environment."""
+    rest = []
+    while arguments:
+        word, *arguments = arguments
+        name, equals, value = word.partition("=")
+        if word == "--read-only":
+            os.environ["AMDKERNEL_READ_ONLY"] = "true"
+        elif name == "--tools" and (equals or arguments):
+            os.environ["AMDKERNEL_TOOLS"] = value if equals else arguments.pop(0)
+        else:
+            rest.append(word)
+    return rest
+
+
+def _selects() -> bool:
+    """Whether the settings may leave tools out. Read without the package's settings, whose import takes too long."""
+    if os.environ.get("AMDKERNEL_TOOLS") or os.environ.get("AMDKERNEL_READ_ONLY"):
+        return True
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    file = os.environ.get("AMDKERNEL_CONFIG") or os.path.join(folder, "amdkernel", "config.toml")
+    try:
+        with open(os.path.expanduser(file), encoding="utf-8") as settings:
+            return any(line.lstrip().startswith(("tools", "read_only")) for line in settings)
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 if __name__ == "__main__":

@@ -15,11 +15,14 @@ SNAPSHOTS = Path(__file__).parent / "help"
 
 
 def commands() -> dict[str, object]:
-    root = typer.main.get_command(app)
+    return commands_of(typer.main.get_command(app), "")
+
+
+def commands_of(group: object, before: str) -> dict[str, object]:
     found: dict[str, object] = {}
-    for name, command in root.commands.items():  # type: ignore[attr-defined]
-        inner = getattr(command, "commands", None)
-        found |= {f"{name} {sub}": each for sub, each in inner.items()} if inner else {name: command}
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        inner = hasattr(command, "commands")
+        found |= commands_of(command, f"{before}{name} ") if inner else {f"{before}{name}": command}
     return found
 
 

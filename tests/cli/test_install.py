@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from amdkernel_mcp.cli import jsonc
 from amdkernel_mcp.cli.clients import CLIENTS, TOKEN_VARIABLE, configure, server_command
 from amdkernel_mcp.cli.main import run
 from amdkernel_mcp.errors import InputError
@@ -21,13 +22,23 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def folder_of(client: str, home: Path) -> Path | None:
+    """The project's folder, or None for a client that keeps no servers in projects."""
+    return home if CLIENTS[client].project_file else None
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("url", [None, "https://mcp.example.com/mcp"])
 def test_an_entry_is_made_once_and_changes_nothing_the_second_time(client: str, url: str | None, home: Path) -> None:
-    change = configure(client, folder=home, url=url)
+    if client == "claude-desktop" and url:
+        with pytest.raises(InputError, match="Connectors"):
+            configure(client, folder=None, url=url)
+        return
+    folder = folder_of(client, home)
+    change = configure(client, folder=folder, url=url)
     assert change.write() == "created"
     text = change.file.read_text()
-    again = configure(client, folder=home, url=url)
+    again = configure(client, folder=folder, url=url)
     assert again.write() == "unchanged"
     assert again.file.read_text() == text
     assert change.snippet.strip()
@@ -36,19 +47,40 @@ def test_an_entry_is_made_once_and_changes_nothing_the_second_time(client: str, 
 
 
 @pytest.mark.parametrize("client", [name for name in CLIENTS if name != "codex"])
-def test_other_entries_and_keys_of_a_json_file_stay(client: str, home: Path) -> None:
-    known = CLIENTS[client]
-    assert known.project_file
-    file = home / known.project_file
+def test_other_entries_comments_and_keys_of_a_json_file_stay(client: str, home: Path) -> None:
+    known, folder = CLIENTS[client], folder_of(client, home)
+    file = home / known.project_file if known.project_file else Path(known.user_file).expanduser()
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"theme": "dark", known.table: {"other": OTHER, "amdkernel": {"command": "old"}}}))
+    entries = json.dumps({"other": OTHER, "amdkernel": {"command": "old"}}, ensure_ascii=False)
+    before = f'{{\n  // mine, "{known.table}"\n  "theme": "dark", /* x */\n  "{known.table}": {entries},\n}}\n'
+    file.write_text(before)
     file.chmod(0o600)
-    assert configure(client, folder=home, url=None).write() == "updated"
-    document = json.loads(file.read_text())
+    assert configure(client, folder=folder, url=None).write() == "updated"
+    document = jsonc.parse(file.read_text())
     assert document["theme"] == "dark"
     assert document[known.table]["other"] == OTHER
     assert document[known.table]["amdkernel"] != {"command": "old"}
     assert file.stat().st_mode & 0o777 == 0o600
+    assert configure(client, folder=folder, url=None, remove=True).write() == "updated"
+    assert file.read_text() == before.replace(', "amdkernel": {"command": "old"}', "")
+    assert configure(client, folder=folder, url=None, remove=True).write() == "unchanged"
+
+
+def test_only_our_table_of_a_codex_file_is_removed(home: Path) -> None:
+    file = home / ".codex/config.toml"
+    file.parent.mkdir()
+    file.write_text(CODEX)
+    assert run(["install", "codex", "--remove"]) == 0
+    assert file.read_text() == CODEX.replace('[mcp_servers.amdkernel]\ncommand = "old"\n', "")
+    assert run(["install", "codex", "--remove", "--print"]) == 2
+
+
+def test_what_was_added_to_nothing_can_be_removed_again() -> None:
+    for client in CLIENTS:
+        assert run(["install", client]) == 0
+        assert run(["install", client, "--remove"]) == 0
+        text = Path(CLIENTS[client].user_file).expanduser().read_text()
+        assert "amdkernel" not in text, client
 
 
 CODEX = """\
@@ -84,7 +116,7 @@ def test_only_our_table_of_a_codex_file_changes(home: Path) -> None:
 @pytest.mark.parametrize(
     ("client", "text"),
     [
-        ("vscode", '{\n  // comment\n  "servers": {}\n}'),
+        ("vscode", '{\n  "servers": {},,\n}'),
         ("cursor", '{"mcpServers": []}'),
         ("cursor", "[]"),
         ("codex", "model = "),
@@ -120,10 +152,16 @@ def test_print_changes_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -
     assert list(home.iterdir()) == []
 
 
-def test_vs_code_keeps_servers_per_project_only(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["install", "vscode"]) == 2
-    assert "--project" in capsys.readouterr().err
+def test_vs_code_takes_the_user_and_the_project_as_the_readme_says(home: Path) -> None:
+    assert run(["install", "vscode"]) == 0
     assert run(["install", "vscode", "--project"]) == 0
+    for file in (CLIENTS["vscode"].user_file, CLIENTS["vscode"].project_file):
+        assert "amdkernel" in json.loads((home / str(file).removeprefix("~/")).read_text())["servers"]
+
+
+def test_a_client_without_project_files_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["install", "windsurf", "--project"]) == 2
+    assert "amdkernel install windsurf" in capsys.readouterr().err
 
 
 def test_the_command_that_is_entered_runs() -> None:

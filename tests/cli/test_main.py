@@ -61,6 +61,22 @@ def test_a_file_that_is_missing_or_no_text_is_wrong_input(tmp_path: Path, capsys
         assert message in str(error["message"])
 
 
+@pytest.mark.parametrize("command", ["check", "check-program"])
+def test_an_extension_of_pytorch_is_refused_with_the_reason(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "extension.py"
+    file.write_text("from torch.utils.cpp_extension import load_inline\n\nload_inline(name='m', cuda_sources='')\n")
+    assert run([command, "vector_add", str(file), "--json"]) == 2
+    assert "load_inline), which is not judged" in str(error_of(capsys)["message"])
+
+
+@pytest.mark.parametrize("arguments", [["verify"], ["eval"], ["problem", "import"]], ids=" ".join)
+def test_a_name_that_no_file_can_have_is_wrong_input(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*arguments, "a" * 5000, "--json"]) == 2
+    assert len(str(error_of(capsys)["message"])) < 500
+
+
 @pytest.mark.parametrize(
     ("raised", "code", "message"),
     [
@@ -137,3 +153,12 @@ def test_a_traceback_is_shown_when_it_is_asked_for(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("AMDKERNEL_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         run(["targets"])
+
+
+@pytest.mark.parametrize("words", [[], ["docs"], ["problem"]])
+def test_a_command_without_arguments_shows_its_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("Usage: amdkernel")
+    assert len(shown.out.splitlines()) > 5
+    assert not shown.err

@@ -32,6 +32,13 @@ int main(int count, char** words) {
 """
 
 
+def built(source: Path) -> Path:
+    """The program of a source that several runs share."""
+    ended = amdkernel_run("--dir", source.parent, source.name, "--out", source.parent / "built", "--", "built")
+    assert (source.parent / "built/program").exists(), ended.stderr
+    return source.parent / "built/program"
+
+
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     (tmp_path / "amount.h").write_text("#define AMOUNT (40 + MORE)\n")
@@ -66,7 +73,10 @@ def test_a_source_that_does_not_compile_is_a_bad_answer(source: Path) -> None:
 
 def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
     source = tmp_path / "forever.hip"
-    source.write_text('#include <cstdio>\nint main() { std::puts("begun"); std::fflush(stdout); for (;;) {} }\n')
+    source.write_text(
+        "#include <cstdio>\n#include <unistd.h>\n"
+        'int main() { std::puts("begun"); std::fflush(stdout); for (;;) pause(); }\n'
+    )
     ended = amdkernel_run(source, "--timeout", "2")
     assert ended.stdout == "begun\n"
     assert ended.returncode == 124
@@ -106,7 +116,8 @@ def test_a_program_sees_the_devices_and_variables_that_it_is_given(
     source = tmp_path / "devices.hip"
     source.write_text(DEVICES)
     monkeypatch.setenv("HOME_TOWN", "not passed on")
-    seen = lambda *words: amdkernel_run(source, "--devices", "4", *words).stdout  # noqa: E731
+    program = built(source)
+    seen = lambda *words: amdkernel_run(program, "--devices", "4", *words).stdout  # noqa: E731
     assert seen("--env", "GREETING=a b;$c") == "0 4: 01:00.0 02:00.0 03:00.0 04:00.0|a b;$c|-"
     assert seen("--env", "HIP_VISIBLE_DEVICES=2,0,7,1") == "0 2: 03:00.0 01:00.0|-|-"
     monkeypatch.setenv("ROCR_VISIBLE_DEVICES", "3,1,2")
@@ -138,10 +149,11 @@ int main(int count, char**) {
 """
 
 
-@pytest.fixture
-def echo(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def echo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tmp_path = tmp_path_factory.mktemp("echo")
     (tmp_path / "echo.hip").write_text(ECHO)
-    return tmp_path / "echo.hip"
+    return built(tmp_path / "echo.hip")
 
 
 def test_what_is_piped_in_reaches_the_program_and_its_runs_in_other_orders(echo: Path) -> None:

@@ -1,13 +1,36 @@
 """What `amdkernel run` reports of kernels: hangs, races, overruns, mistakes in variables and arguments."""
 
 import re
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from amdkernel_mcp.execution.sandbox import Sandbox
 from tests.cli.run_command import amdkernel_run
 
 pytestmark = pytest.mark.sandbox
+
+BUILD = "hipcc -g -O2 --offload-arch={arch} -w $1.hip -o $OUT/$1"
+Build = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def build(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """The program of a source, for tests that run one several times; built once for each GPU."""
+
+    @cache
+    def built(name: str, source: str, arch: str = "gfx942") -> Path:
+        words = ["sh", "-c", BUILD.format(arch=arch), "build", name]
+        done = sandbox.run("compile", words, {f"{name}.hip": source.encode()}, timeout_s=200)
+        assert done.exit_code == 0, done.stderr
+        program = tmp_path_factory.mktemp(name) / name
+        program.write_bytes(done.files[name])
+        return program
+
+    return built
+
 
 HANG = """
 #include <hip/hip_runtime.h>
@@ -34,9 +57,9 @@ int main() {
 def test_a_kernel_that_hangs_is_reported_with_its_line_before_the_time_is_up(tmp_path: Path, look: list[str]) -> None:
     """Lanes of one wave wait for a lock that another of them releases only after the loop."""
     (tmp_path / "locked.hip").write_text(HANG)
-    ended = amdkernel_run(tmp_path / "locked.hip", "--timeout", "6", *look, "--target", "emulator:gfx942")
+    ended = amdkernel_run(tmp_path / "locked.hip", "--timeout", "4", *look, "--target", "emulator:gfx942")
     assert (ended.returncode, ended.stdout) == (124, "launched\n"), ended.stderr
-    assert "it ran for more than 6 s" in ended.stderr
+    assert "it ran for more than 4 s" in ended.stderr
     assert "locked.hip:5: timeout: locked<int> was still running after " in ended.stderr
     assert "2 of 2 waves were at line 5 (wave 0 of workgroup [" in ended.stderr
     assert "or the kernel is only slow: try a larger --timeout" in ended.stderr
@@ -66,14 +89,19 @@ int main() {
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arch", "level"),
-    [("gfx942", "-O3"), ("gfx1201", "-O3"), pytest.param("gfx950", "-O0", marks=pytest.mark.thorough)],
+    [
+        ("gfx942", "-O3"),
+        ("gfx1201", "-O3"),
+        ("gfx950", "-O0"),
+    ],
 )
 def test_waves_at_a_barrier_and_in_a_loop_are_reported_with_their_lines(tmp_path: Path, arch: str, level: str) -> None:
     """At -O0 gfx950's code of the loop has instructions without a line, and the loop is in a function of its own."""
     (tmp_path / "handshake.hip").write_text(HANDSHAKE)
-    words = ("--timeout", "5", f"--flag={level}", "--target", f"emulator:{arch}")
+    words = ("--timeout", "4", f"--flag={level}", "--target", f"emulator:{arch}")
     ended = amdkernel_run(tmp_path / "handshake.hip", *words)
     assert re.search(r"handshake.hip:[56]: timeout: handshake was still running after ", ended.stderr), ended.stderr
     running, waiting = (6, 2) if arch == "gfx1201" else (3, 1)
@@ -124,15 +152,15 @@ int main() {
 """
 
 
-def test_a_program_whose_output_depends_on_the_order_is_reported_and_an_order_replayed(tmp_path: Path) -> None:
-    (tmp_path / "last.hip").write_text(LAST)
-    ended = amdkernel_run(tmp_path / "last.hip", "--schedules", "4", "--target", "emulator:gfx942")
+def test_a_program_whose_output_depends_on_the_order_is_reported_and_an_order_replayed(build: Build) -> None:
+    program = build("last", LAST)
+    ended = amdkernel_run(program, "--schedules", "4", "--target", "emulator:gfx942")
     assert ended.returncode == 1
     assert ended.stdout == "15", "the output is that of the plain order"
     assert "non_deterministic" in ended.stderr
     seed = re.search(r"--order (\d+)", ended.stderr)
     assert seed, ended.stderr
-    again = amdkernel_run(tmp_path / "last.hip", "--order", seed[1], "--target", "emulator:gfx942")
+    again = amdkernel_run(program, "--order", seed[1], "--target", "emulator:gfx942")
     assert again.stdout != "15"
 
 
@@ -168,12 +196,6 @@ int main(int, char** words) {
 """
 
 
-@pytest.fixture
-def overrun(tmp_path: Path) -> Path:
-    (tmp_path / "overrun.hip").write_text(OVERRUN)
-    return tmp_path / "overrun.hip"
-
-
 LATE = """
 #include <hip/hip_runtime.h>
 __global__ void late(int* y) {
@@ -190,9 +212,8 @@ int main() {
 """
 
 
-def test_races_are_checked_in_the_other_orders_too(tmp_path: Path) -> None:
-    (tmp_path / "late.hip").write_text(LATE)
-    how = [tmp_path / "late.hip", "--races", "--target", "emulator:gfx942"]
+def test_races_are_checked_in_the_other_orders_too(build: Build) -> None:
+    how = [build("late", LATE), "--races", "--target", "emulator:gfx942"]
     plain = amdkernel_run(*how)
     assert (plain.returncode, plain.stderr) == (0, ""), "the wave that clears the counter has always been the first"
     ended = amdkernel_run(*how, "--schedules", "4")
@@ -202,8 +223,8 @@ def test_races_are_checked_in_the_other_orders_too(tmp_path: Path) -> None:
     assert ": race: " in amdkernel_run(*how, "--order", seen[1]).stderr
 
 
-def test_a_program_that_overruns_its_memory_continues_as_on_a_gpu_and_is_reported(overrun: Path) -> None:
-    ended = amdkernel_run(overrun, "24", "--target", "emulator:gfx942")
+def test_a_program_that_overruns_its_memory_continues_as_on_a_gpu_and_is_reported(build: Build) -> None:
+    ended = amdkernel_run(build("overrun", OVERRUN), "24", "--target", "emulator:gfx942")
     assert ended.stdout == "7168 127 0\n", ended.stderr
     assert ended.returncode == 3
     assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr
@@ -242,20 +263,27 @@ int main() {
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    ("define", "option", "expected"),
     [
-        (["--flag=-DRACE", "--races"], "of `counts` (32 bytes), which workgroup"),
-        (["--flag=-DPAST"], "writes 4 bytes at byte 0 after `table` (12 bytes); act, workgroup"),
-        (["--flag=-DPAST"], "2 times in all, by 2 lanes: check the index"),
-        (["--flag=-DPAST", "--check"], "writes 4 bytes at byte 0 after `table` (12 bytes)"),
-        (["--check"], "writes 4 bytes at byte 8 of `weights` (16 bytes)"),
+        ("RACE", "--races", ["of `counts` (32 bytes), which workgroup"]),
+        (
+            "PAST",
+            "--devices=1",
+            [
+                "writes 4 bytes at byte 0 after `table` (12 bytes); act, workgroup",
+                "2 times in all, by 2 lanes: check the index",
+            ],
+        ),
+        ("PAST", "--check", ["writes 4 bytes at byte 0 after `table` (12 bytes)"]),
+        ("CONSTANT", "--check", ["writes 4 bytes at byte 8 of `weights` (16 bytes)"]),
     ],
-    ids=["race", "overrun", "how often", "stopped", "constant"],
+    ids=["race", "overrun", "stopped", "constant"],
 )
-def test_a_mistake_in_a_variable_names_it(tmp_path: Path, arguments: list[str], expected: str) -> None:
-    (tmp_path / "variables.hip").write_text(VARIABLES)
-    ended = amdkernel_run(tmp_path / "variables.hip", *arguments, "--target", "emulator:gfx942")
-    assert expected in ended.stderr
+def test_a_mistake_in_a_variable_names_it(build: Build, define: str, option: str, expected: list[str]) -> None:
+    program = build("variables", f"#define {define}\n{VARIABLES}")
+    ended = amdkernel_run(program, option, "--target", "emulator:gfx942")
+    for part in expected:
+        assert part in ended.stderr
 
 
 WEIGHTS = """#include <hip/hip_runtime.h>
@@ -277,17 +305,19 @@ int main(int, char** arguments)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
-def test_arguments_are_not_read_into_the_hidden_ones_behind_them(tmp_path: Path, arch: str) -> None:
-    (tmp_path / "weights.hip").write_text(WEIGHTS)
-    how = ["--target", f"emulator:{arch}", "--check", "--flag=-g"]
-    beyond = amdkernel_run(*how, tmp_path / "weights.hip", "11")
+def test_arguments_are_not_read_into_the_hidden_ones_behind_them(build: Build, arch: str) -> None:
+    program = build("weights", WEIGHTS, arch)
+    how = ["--target", f"emulator:{arch}", "--check"]
+    beyond = amdkernel_run(*how, program, "11")
     assert "weights.hip:7: out_of_bounds: reads byte 48 of the kernel's arguments, which have 48 bytes" in beyond.stderr
-    within = amdkernel_run(*how, tmp_path / "weights.hip", "9")
+    within = amdkernel_run(*how, program, "9")
     assert (within.returncode, within.stderr) == (0, "")
 
 
-def test_an_overrun_reaches_as_far_as_the_memory_that_a_gpu_maps_at_once(overrun: Path) -> None:
+def test_an_overrun_reaches_as_far_as_the_memory_that_a_gpu_maps_at_once(build: Build) -> None:
+    overrun = build("overrun", OVERRUN)
     within, beyond = amdkernel_run(overrun, str(2**19 - 1024)), amdkernel_run(overrun, str(2**19))
     assert within.returncode == 3, within.stderr
     assert f"up to {2**21 - 4000} bytes beyond" in within.stderr
@@ -297,9 +327,10 @@ def test_an_overrun_reaches_as_far_as_the_memory_that_a_gpu_maps_at_once(overrun
     assert "does not stop for this" not in beyond.stderr
 
 
-@pytest.mark.parametrize("level", [[], ["--flag=-O0"]])
-def test_an_overrun_is_a_failure_with_check(overrun: Path, level: list[str]) -> None:
-    ended = amdkernel_run(overrun, "24", "--check", *level)
+@pytest.mark.parametrize("level", [[], pytest.param(["--flag=-O0"], marks=pytest.mark.thorough)])
+def test_an_overrun_is_a_failure_with_check(tmp_path: Path, level: list[str]) -> None:
+    (tmp_path / "overrun.hip").write_text(OVERRUN)
+    ended = amdkernel_run(tmp_path / "overrun.hip", "24", "--check", *level)
     assert ended.returncode == 92
     assert "overrun.hip:5: out_of_bounds: writes 4 bytes at byte 4000 of allocation" in ended.stderr
     made = next(n for n, line in enumerate(OVERRUN.splitlines(), 1) if "hipMalloc" in line)
@@ -317,6 +348,7 @@ int main() {
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("look", [[], ["--check"]])
 def test_a_pointer_of_the_host_is_reported_with_the_line_that_follows_it(tmp_path: Path, look: list[str]) -> None:
     (tmp_path / "host.hip").write_text(HOST_POINTER)
@@ -355,11 +387,12 @@ int main(int, char** words) {
 """
 
 
-@pytest.mark.parametrize("arch", ["gfx942", pytest.param("gfx1100", marks=pytest.mark.thorough)])
-def test_a_flat_access_beyond_lds_stops_a_program_and_one_of_ds_does_not(tmp_path: Path, arch: str) -> None:
+@pytest.mark.thorough
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+def test_a_flat_access_beyond_lds_stops_a_program_and_one_of_ds_does_not(build: Build, arch: str) -> None:
     """LDS of 400 bytes is allocated as 512: up to there both continue."""
-    (tmp_path / "reach.hip").write_text(FLAT)
-    reach = lambda at, how: amdkernel_run(tmp_path / "reach.hip", at, how, "--target", f"emulator:{arch}")  # noqa: E731
+    program = build("reach", FLAT, arch)
+    reach = lambda at, how: amdkernel_run(program, at, how, "--target", f"emulator:{arch}")  # noqa: E731
     for at, how in ((100, "flat"), (100, "ds"), (128, "ds")):
         ended = reach(at, how)
         assert (ended.returncode, ended.stdout) == (0, "7"), (at, how, ended.stderr)

@@ -41,6 +41,8 @@ reach: main.o src/fill.o
 \thipcc -o $@ $^
 %.o: %.hip inc/sizes.h
 \thipcc $(CXXFLAGS) -O2 -c -o $@ $<
+variable:
+\t@printf '%s\\n' "$$CXX"; exit 1
 fails:
 \t@printf 'no \\033[31mred\\033[0m\\n'; exit 125
 """
@@ -103,6 +105,8 @@ def test_sources_in_a_folder_keep_their_places(project: Path) -> None:
 
 def test_make_builds_what_is_older_than_its_source_and_no_more(project: Path) -> None:
     """The object was made for another machine: used as it is while it is newer, made again when it is older."""
+    (project / "main.c").write_text("int main(void) { return 5; }\n")
+    (project / "Makefile").write_text("reach: main.o\n\tclang -o $@ $^\nmain.o: main.c\n\tclang -c -o $@ $<\n")
     stale = project / "main.o"
     stale.write_text("no object\n")
     os.utime(stale, (time.time() + 60, time.time() + 60))
@@ -120,6 +124,12 @@ def test_a_build_that_fails_is_a_bad_answer_and_its_output_is_escaped() -> None:
     assert r"no \x1b[31mred\x1b[0m" in ended.stderr
     assert "\x1b" not in ended.stderr
     assert "make failed with exit code 2" in ended.stderr
+
+
+@pytest.mark.usefixtures("project")
+def test_variables_of_the_program_reach_its_build_too() -> None:
+    ended = amdkernel_run("--dir", "reach", "--make", "variable", "--env", "CXX=hip cc;$x", "./reach")
+    assert ended.stderr.startswith("hip cc;$x\n"), ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -158,9 +168,22 @@ def test_a_folder_over_the_limits_is_wrong_input_and_names_the_limit(
     assert "secret: this link leads out of the folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("lists", CMAKE.values(), ids=CMAKE.keys())
+@pytest.mark.parametrize(
+    "lists",
+    [
+        pytest.param(CMAKE["HIP as a language"], id="HIP as a language", marks=pytest.mark.thorough),
+        pytest.param(CMAKE["the package of HIP"], id="the package of HIP"),
+    ],
+)
 def test_a_project_is_built_by_its_cmake(project: Path, lists: str) -> None:
     (project / "Makefile").unlink()
     (project / "CMakeLists.txt").write_text(lists)
     ended = amdkernel_run("--dir", "reach", "--make", "reach", "./reach")
     assert (ended.returncode, ended.stdout) == (5, "done\n"), ended.stderr
+
+
+def test_a_file_of_kernels_is_called_that(tmp_path: Path) -> None:
+    (tmp_path / "kernel.hip").write_text("__global__ void k(float* x) { x[0] = 1; }\n")
+    ended = amdkernel_run(tmp_path / "kernel.hip")
+    assert ended.returncode == 1
+    assert "it has no main: check a file of kernels with `amdkernel check PROBLEM FILE`" in ended.stderr

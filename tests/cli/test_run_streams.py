@@ -1,10 +1,12 @@
 """`amdkernel run --races`: work of several streams, and mistakes of the program's own calls."""
 
 import re
-from pathlib import Path
+from collections.abc import Callable
+from functools import cache
 
 import pytest
 
+from amdkernel_mcp.execution.sandbox import Sandbox
 from tests.cli.run_command import amdkernel_run
 
 pytestmark = pytest.mark.sandbox
@@ -104,6 +106,7 @@ int main(int, char** words) {
   (void)hipDeviceSynchronize();
 }
 """
+BUILD = "hipcc -g -O2 --offload-arch=gfx90a --offload-arch=gfx942 -w work.hip -o $OUT/work"
 KERNELS = ("no event", "event recorded too early", "a stream that does not wait for the null stream", "fill")
 CALLS = (
     ("copy", "race"),
@@ -118,17 +121,32 @@ def line_of(mark: str) -> int:
     return next(n for n, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith(f"// {mark}"))
 
 
-def reported(tmp_path: Path, case: str, arch: str = "gfx942") -> tuple[int, list[tuple[int, str]], str]:
-    """Exit code, lines with kinds, and all that went to stderr."""
-    (tmp_path / "work.hip").write_text(PROGRAM)
-    ended = amdkernel_run(tmp_path / "work.hip", "--races", "--target", f"emulator:{arch}", "--", case)
-    found = re.findall(r"work\.hip:(\d+): (\w+):", ended.stderr)
-    return ended.returncode, [(int(line), kind) for line, kind in found], ended.stderr
+Reported = tuple[int, list[tuple[int, str]], str]
+"""Exit code, lines with kinds, and all that went to stderr."""
+
+
+@pytest.fixture(scope="module")
+def reported(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Reported]:
+    """What is reported of a case on a GPU. The program is built once, and each case runs once."""
+    done = sandbox.run("compile", ["sh", "-c", BUILD], {"work.hip": PROGRAM.encode()}, timeout_s=200)
+    assert done.exit_code == 0, done.stderr
+    work = tmp_path_factory.mktemp("work") / "work"
+    work.write_bytes(done.files["work"])
+
+    @cache
+    def report(case: str, arch: str = "gfx942") -> Reported:
+        ended = amdkernel_run(work, "--races", "--target", f"emulator:{arch}", "--", case)
+        found = re.findall(r"work\.hip:(\d+): (\w+):", ended.stderr)
+        return ended.returncode, [(int(line), kind) for line, kind in found], ended.stderr
+
+    return report
 
 
 @pytest.mark.parametrize("case", KERNELS)
-def test_a_kernel_that_may_overlap_with_work_of_another_stream_is_reported(tmp_path: Path, case: str) -> None:
-    code, found, said = reported(tmp_path, case)
+def test_a_kernel_that_may_overlap_with_work_of_another_stream_is_reported(
+    reported: Callable[..., Reported], case: str
+) -> None:
+    code, found, said = reported(case)
     reader, writer = line_of("reader"), line_of("race: fill" if case == "fill" else "writer")
     # The streams run in any order: the race is reported at the line of the later access, or at both lines.
     assert code == 1, said
@@ -140,22 +158,24 @@ def test_a_kernel_that_may_overlap_with_work_of_another_stream_is_reported(tmp_p
 
 
 @pytest.mark.parametrize(("case", "kind"), CALLS)
-def test_a_mistake_in_a_call_of_the_program_is_reported_at_the_calls_line(tmp_path: Path, case: str, kind: str) -> None:
-    code, found, said = reported(tmp_path, case)
+def test_a_mistake_in_a_call_of_the_program_is_reported_at_the_calls_line(
+    reported: Callable[..., Reported], case: str, kind: str
+) -> None:
+    code, found, said = reported(case)
     assert (code, found) == (1, [(line_of(f"{kind}: {case}"), kind)]), said
 
 
-def test_a_call_that_touches_a_variable_names_it(tmp_path: Path) -> None:
-    _code, _found, said = reported(tmp_path, "variable")
+def test_a_call_that_touches_a_variable_names_it(reported: Callable[..., Reported]) -> None:
+    _code, _found, said = reported("variable")
     assert "a copy writes 8 bytes at byte 4 of `table`, which kernel look in another stream reads" in said
 
 
-def test_work_that_streams_events_and_waits_put_in_order_is_not_accused(tmp_path: Path) -> None:
-    code, found, said = reported(tmp_path, "right")
+def test_work_that_streams_events_and_waits_put_in_order_is_not_accused(reported: Callable[..., Reported]) -> None:
+    code, found, said = reported("right")
     assert (code, found) == (0, []), said
 
 
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
-def test_work_that_signals_through_memory_is_not_accused(tmp_path: Path, arch: str) -> None:
-    code, found, said = reported(tmp_path, "signs", arch)
+def test_work_that_signals_through_memory_is_not_accused(reported: Callable[..., Reported], arch: str) -> None:
+    code, found, said = reported("signs", arch)
     assert (code, found) == (0, []), said

@@ -110,7 +110,7 @@ SEARCH = SearchResult(query="q", results=[HIT])
 SHOWS: dict[str, Callable[[Console], None]] = {
     "check": lambda console: show_check(console, CHECK, KERNEL),
     "compile": lambda console: show_compile(console, COMPILE, KERNEL),
-    "benchmark": lambda console: show_benchmark(console, BENCHMARK, KERNEL),
+    "benchmark": lambda console: show_benchmark(console, BENCHMARK, KERNEL, None),
     "profile": lambda console: show_profile(console, PROFILE, KERNEL),
     "doctor": lambda console: show_doctor(console, DOCTOR),
     "search": lambda console: show_search(console, SEARCH),

@@ -99,7 +99,7 @@ def test_matrix_instructions_are_a_family_of_their_own(compile_ok: CompileOk) ->
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-@pytest.mark.parametrize("lds_bytes", [0, 9000, 40000])
+@pytest.mark.parametrize("lds_bytes", [*(pytest.param(n, marks=pytest.mark.thorough) for n in (0, 9000)), 40000])
 def test_occupancy_is_what_the_compiler_itself_says(compile_ok: CompileOk, arch: str, lds_bytes: int) -> None:
     shared = f"__shared__ char s[{lds_bytes}]; s[threadIdx.x] = *x; __syncthreads(); *x = s[255 - threadIdx.x];"
     body = shared if lds_bytes else "*x *= 3;"

@@ -73,6 +73,11 @@ def test_a_mistake_in_a_plan_is_told_with_its_line(problem, line, said):
     assert plan.mistakes[0].kind == "launch_plan"
 
 
+def test_a_misspelt_launch_line_is_one_mistake(problem):
+    (mistake,) = read_launch_plan("// amdkernel: lunch k grid=[1] block=[1]\n", problem).mistakes
+    assert "did you mean `launch`" in mistake.message
+
+
 def test_a_candidate_without_launch_is_told_how_to_write_one(problem):
     (mistake,) = read_launch_plan("__global__ void k() {}", problem).mistakes
     assert "// amdkernel: launch NAME" in mistake.message

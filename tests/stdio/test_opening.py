@@ -16,6 +16,7 @@ import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from amdkernel_mcp.stdio.handshake import CAPABILITIES_KEY, LISTS, VERSION_KEY
+from tests.tools.names import NAMES
 
 RELAY = """
 import sys
@@ -87,7 +88,7 @@ def test_initialize_then_calls(connection: Connection) -> None:
         assert "result" in connection.ask(method, {})
     connection.start_server()
     assert_called(connection.ask("tools/call", CALL))
-    assert len(connection.ask("tools/list", {})["result"]["tools"]) == 8
+    assert len(connection.ask("tools/list", {})["result"]["tools"]) == len(NAMES)
 
 
 def test_lists_before_the_client_says_that_it_is_initialized(connection: Connection) -> None:
@@ -178,7 +179,7 @@ async def test_a_client_of_the_mcp_library_lists_and_calls_tools(tmp_path: Path,
                 await anyio.sleep(0.1)
             else:
                 await session.initialize()
-        assert len((await session.list_tools()).tools) == 8
+        assert len((await session.list_tools()).tools) == len(NAMES)
         gate.touch()
         for _ in range(2):
             answer = await session.call_tool("get_job", {"job_id": "job-0"})

@@ -11,6 +11,8 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 from fastmcp.exceptions import ToolError
 
+from tests.tools.names import NAMES
+
 pytestmark = pytest.mark.anyio
 COMMAND = str(Path(sys.executable).with_name("amdkernel-mcp"))
 
@@ -20,7 +22,7 @@ COMMAND = str(Path(sys.executable).with_name("amdkernel-mcp"))
 async def test_a_client_lists_and_calls_tools_in_both_eras(mode: str, arguments: list[str]) -> None:
     transport = StdioTransport(COMMAND, arguments, keep_alive=False)
     async with Client(transport, mode=mode) as client:
-        assert len(await client.list_tools()) == 8
+        assert len(await client.list_tools()) == len(NAMES)
         with pytest.raises(ToolError, match="there is no such file"):
             await client.call_tool("compile_kernel", {"path": "/nowhere.hip"})
         assert client.instructions
@@ -46,6 +48,33 @@ def test_stdout_carries_nothing_but_protocol_and_the_end_is_clean() -> None:
     assert [answer["id"] for answer in answers] == [0, 1, 2]
     assert answers[2]["result"]["isError"]
     assert (rest, errors, process.returncode) == (b"", b"", 0)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--no-relay"]], ids=["relay", "direct"])
+def test_a_request_that_cannot_be_parsed_is_an_error_and_the_connection_continues(arguments: list[str]) -> None:
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    deep = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":' + b"[" * 50_000 + b"]" * 50_000 + b"}}"
+    call = {"name": "get_job", "arguments": {"job_id": "job-0"}}
+    messages = [
+        json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": opening}).encode(),
+        deep,
+        b'{"jsonrpc":"2.0","id":"two","method":',
+        b'{"jsonrpc":"2.0","id":3}',
+        json.dumps({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": call}).encode(),
+    ]
+    with subprocess.Popen([COMMAND, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        answers = []
+        for message in messages:
+            process.stdin.write(message + b"\n")
+            process.stdin.flush()
+            answers.append(json.loads(process.stdout.readline()))
+        process.stdin.close()
+    assert answers[1]["id"] == 1
+    assert "recursion limit exceeded" in answers[1]["error"]["message"]
+    assert (answers[2]["error"]["code"], answers[3]["error"]["code"]) == (-32700, -32600)
+    assert (answers[4]["id"], answers[4]["result"]["isError"]) == (4, True)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--no-relay"]], ids=["relay", "direct"])

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
 from fastmcp import Client, FastMCP
@@ -19,6 +20,7 @@ class StandInEngine(Engine):
         super().__init__(settings)
         self.go = threading.Event()
         self.started = threading.Event()
+        self.ended = threading.Event()
 
     def compile(
         self,
@@ -31,8 +33,11 @@ class StandInEngine(Engine):
     ) -> CompileResult:
         self.started.set()
         if source == "wait":
-            while not self.go.wait(0.02):
-                on_progress("compiling")
+            try:
+                while not self.go.wait(0.02):
+                    on_progress("compiling")
+            finally:
+                self.ended.set()
         if source == "break":
             raise ZeroDivisionError("a secret of the server")
         messages = [f"message {number} {'x' * 200}" for number in range(200)] if source == "long" else [source]
@@ -51,8 +56,10 @@ def engine(settings: Settings) -> StandInEngine:
 
 
 @pytest.fixture
-def serve(settings: Settings, engine: StandInEngine) -> Callable[[bool], FastMCP]:
-    return lambda local: build_server(settings, local=local, engine=lambda _: engine)
+def serve(settings: Settings, engine: StandInEngine, tmp_path: Path) -> Callable[[bool], FastMCP]:
+    """Makes a server with a data folder of its own: it would take over the jobs that another test left."""
+    own = settings.model_copy(update={"data_dir": tmp_path / "data"})
+    return lambda local: build_server(own, local=local, engine=lambda _: engine)
 
 
 @pytest.fixture(params=["auto", "legacy"])

@@ -1,6 +1,7 @@
 """What comes back from a tool: results, errors, jobs, progress."""
 
 import asyncio
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ async def test_an_error_of_ours_is_reported_with_its_file_and_hint(client: Clien
         await error_of(client, "compile_kernel", path=f"{tmp_path}/no.hip")
         == f"{tmp_path}/no.hip: there is no such file"
     )
-    assert "Hint: finished jobs are kept for an hour" in await error_of(client, "get_job", job_id="job-x")
+    assert "Hint: list_jobs lists yours" in await error_of(client, "get_job", job_id="job-x")
 
 
 async def test_a_wrong_argument_is_named_without_noise(client: Client) -> None:
@@ -84,12 +85,21 @@ async def test_a_long_answer_is_cut_and_the_whole_is_a_file(client: Client) -> N
     assert result.left_out
     assert result.left_out[0].endswith("diagnostics")
     whole = json.loads(Path(result.artefacts[0].path).read_text())
+    digest = result.artefacts[0].sha256.removeprefix("sha256:")
+    assert result.next == f'read_doc(ref="artefact:{digest}")'
     assert len(whole["diagnostics"]) == 200
 
 
 async def test_a_remote_caller_does_not_see_paths_of_the_server(remote: Client) -> None:
     answer = await remote.call_tool("compile_kernel", {"source": "long"})
-    assert [artefact["path"] for artefact in answer.structured_content["artefacts"]] == [""]
+    (artefact,) = answer.structured_content["artefacts"]
+    assert artefact["path"] == ""
+    ref, text, start = answer.structured_content["next"].split('"')[1], "", 0
+    while start is not None:
+        part = (await remote.call_tool("read_doc", {"ref": ref, "start": start, "max_chars": 7000})).structured_content
+        text, start = text + part["text"], part["next_start"]
+    assert hashlib.sha256(text.encode()).hexdigest() == artefact["sha256"].removeprefix("sha256:")
+    assert len(json.loads(text)["diagnostics"]) == 200, "the whole answer is readable without files"
 
 
 async def test_work_that_takes_longer_than_wait_s_becomes_a_job(client: Client, engine: Any) -> None:
@@ -97,6 +107,10 @@ async def test_work_that_takes_longer_than_wait_s_becomes_a_job(client: Client, 
     assert first["status"] == "running"
     again = (await client.call_tool("get_job", {"job_id": first["job_id"], "wait_s": 0})).structured_content
     assert (again["status"], again["progress"]) == ("running", "compiling")
+    for waiting in (first, again):
+        assert waiting is not None
+        assert set(waiting) <= {"job_id", "status", "progress", "queue_place", "expected_wait_s", "next"}
+        assert waiting["next"] == f'get_job(job_id="{first["job_id"]}")', "nothing in it looks like a verdict"
     engine.go.set()
     last = (await client.call_tool("get_job", {"job_id": first["job_id"]})).structured_content
     assert last["status"] == "done"
@@ -131,6 +145,16 @@ async def test_progress_arrives_while_a_call_waits(client: Client, monkeypatch: 
     assert len(seen) >= 3, seen
     assert [progress for progress, _ in seen] == sorted({progress for progress, _ in seen}), "progress must grow"
     assert "compiling" in {message for _, message in seen}
+
+
+async def test_a_client_that_goes_away_cancels_what_it_waited_for(client: Client, engine: Any) -> None:
+    waiting = asyncio.create_task(client.call_tool("compile_kernel", {"source": "wait", "wait_s": 200}))
+    await asyncio.to_thread(engine.started.wait, 60)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert await asyncio.to_thread(engine.ended.wait, 120), "the work ends though nothing lets it finish"
+    assert not engine.go.is_set()
 
 
 async def test_calls_run_side_by_side(client: Client, engine: Any) -> None:

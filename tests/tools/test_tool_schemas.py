@@ -8,19 +8,10 @@ from fastmcp import Client
 
 from amdkernel_mcp.server.app import INSTRUCTIONS
 from tests.snapshots import assert_snapshot
+from tests.tools.names import NAMES
 
 pytestmark = pytest.mark.anyio
 SNAPSHOTS = Path(__file__).parent / "schemas"
-NAMES = [
-    "benchmark_kernel",
-    "check_kernel",
-    "compile_kernel",
-    "get_job",
-    "list_targets",
-    "profile_kernel",
-    "read_doc",
-    "search_docs",
-]
 
 
 async def test_the_names_of_the_tools_are_these(client: Client) -> None:
@@ -44,6 +35,20 @@ async def test_every_parameter_is_described_and_no_schema_refers_elsewhere(clien
         assert "$ref" not in json.dumps(tool.input_schema), tool.name
 
 
+async def test_every_parameter_has_one_type_and_no_default_that_is_not_of_it(client: Client) -> None:
+    for tool in await client.list_tools():
+        for name, parameter in tool.input_schema["properties"].items():
+            assert "anyOf" not in parameter, f"{tool.name}({name})"
+            assert parameter.get("default", 0) is not None, f"{tool.name}({name})"
+
+
+async def test_an_explicit_null_is_taken_for_a_parameter_that_was_left_out(client: Client) -> None:
+    for left_out in ({}, {"problem": None, "before": None}):
+        listed = await client.call_tool("list_attempts", left_out)
+        assert listed.structured_content is not None
+        assert "attempts" in listed.structured_content
+
+
 async def test_every_tool_carries_all_four_hints_so_that_codex_runs_it_without_asking(client: Client) -> None:
     for tool in await client.list_tools():
         hints = tool.annotations
@@ -63,9 +68,21 @@ async def test_descriptions_are_short_and_end_with_what_to_call_before_or_next(c
 
 async def test_the_whole_list_stays_small(client: Client) -> None:
     tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in await client.list_tools()]
-    said = sum(len(tool["description"]) + len(json.dumps(tool["inputSchema"])) for tool in tools)
-    assert said < 12_000, f"{said} characters of every prompt"
-    assert len(json.dumps(tools)) < 40_000
+    told = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in tools]
+    said = sum(len(json.dumps(tool, separators=(",", ":")).encode()) for tool in told)
+    assert said <= 8192, f"{said} bytes of every prompt"
+    assert len(json.dumps(tools)) < 72_000
+
+
+async def test_every_tool_asks_to_be_in_the_prompt_from_the_first_turn(client: Client) -> None:
+    for tool in await client.list_tools():
+        assert (tool.meta or {}).get("anthropic/alwaysLoad") is True, tool.name
+
+
+async def test_what_the_schema_leaves_out_is_still_enforced(client: Client) -> None:
+    for arguments in ({"query": "x", "limit": 21}, {"query": ""}, {"query": "x" * 501}, {"query": "x", "more": 1}):
+        answer = await client.call_tool("search_docs", arguments, raise_on_error=False)
+        assert answer.is_error, arguments
 
 
 async def test_instructions_fit_and_name_the_loop(client: Client) -> None:

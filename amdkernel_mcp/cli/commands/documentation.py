@@ -1,5 +1,7 @@
 """Commands about the documentation: search, read, build, eval."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +10,7 @@ import typer
 from amdkernel_mcp.cli.open_engine import open_engine
 from amdkernel_mcp.cli.options import Json
 from amdkernel_mcp.cli.report import GOOD, deliver, finish, note, print_line, progress
+from amdkernel_mcp.errors import DocumentationError
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Search and read the documentation; build its index."
@@ -45,10 +48,9 @@ def search(
         if queries is not None:
             answer_queries(queries, lambda text: engine.docs.search(text, limit=limit, filters=filters))
             return GOOD
-        result = engine.docs.search(" ".join(query or []), limit=limit, filters=filters)
-    return finish(
-        result, good=bool(result.results or result.exact), json=json, show=lambda console: show_search(console, result)
-    )
+        result = engine.search(" ".join(query or []), limit=limit, filters=filters)
+    found = bool(result.results or result.exact or result.lessons)
+    return finish(result, good=found, json=json, show=lambda console: show_search(console, result))
 
 
 @app.command()
@@ -69,9 +71,19 @@ def read(
     """
     from amdkernel_mcp.cli.show.documentation import show_reading
 
-    with open_engine() as engine:
-        result = engine.docs.read(ref, section=section, start=start, max_chars=max_chars, find=find)
+    with open_engine() as engine, _with_command(ref):
+        result = engine.read(ref, section=section, start=start, max_chars=max_chars, find=find)
     return finish(result, good=True, json=json, show=lambda console: show_reading(console, result))
+
+
+@contextlib.contextmanager
+def _with_command(ref: str) -> Iterator[None]:
+    """Adds to the error about a ref the command that finds refs."""
+    try:
+        yield
+    except DocumentationError as error:
+        command = f'`amdkernel docs search "{ref}"` lists what can be read'
+        raise DocumentationError(error.message, hint="; ".join(filter(None, [error.hint, command]))) from None
 
 
 @app.command()

@@ -6,11 +6,14 @@ from typing import Annotated
 import typer
 
 from amdkernel_mcp.cli.open_engine import open_engine
-from amdkernel_mcp.cli.options import Json, Target
+from amdkernel_mcp.cli.options import Json, Parent, Target, problem_names
 from amdkernel_mcp.cli.report import finish, progress
 
-Problem = Annotated[str, typer.Argument(help="Name of a bundled problem, or a folder with problem.toml.")]
-Kernel = Annotated[Path, typer.Argument(help="File with HIP device code.", show_default=False)]
+Problem = Annotated[
+    str,
+    typer.Argument(help="Name of a bundled problem, or a folder with problem.toml.", autocompletion=problem_names),
+]
+Kernel = Annotated[Path, typer.Argument(help="File with HIP device code; - is stdin.", show_default=False)]
 
 
 def compile(  # noqa: A001 - the command's name is the contract's
@@ -22,6 +25,7 @@ def compile(  # noqa: A001 - the command's name is the contract's
     kernel: Annotated[
         str | None, typer.Option(help="Show the disassembly of this kernel alone.", show_default=False)
     ] = None,
+    parent: Parent = None,
     json: Json = False,
 ) -> int:
     """Compile a kernel in the sandbox.
@@ -31,10 +35,10 @@ def compile(  # noqa: A001 - the command's name is the contract's
     Example: amdkernel compile softmax.hip --arch gfx942
     """
     from amdkernel_mcp.cli.show.compile import show_compile
-    from amdkernel_mcp.kernel_source import read_kernel
+    from amdkernel_mcp.kernel_source import read_named_kernel
 
-    candidate = read_kernel(file)
-    with open_engine() as engine, progress() as report:
+    candidate = read_named_kernel(file)
+    with open_engine(parent=parent) as engine, progress() as report:
         result = engine.compile(
             candidate.source,
             file_name=candidate.file_name,
@@ -59,6 +63,13 @@ def check(
         int | None,
         typer.Option(min=1, help="Replay one of them: the seed that a finding names.", show_default=False),
     ] = None,
+    seed_key: Annotated[
+        str | None,
+        typer.Option(
+            help="Replay the inputs and shapes of an earlier check: `seeds.key` in its JSON.", show_default=False
+        ),
+    ] = None,
+    parent: Parent = None,
     json: Json = False,
 ) -> int:
     """Check that a kernel is correct.
@@ -69,16 +80,51 @@ def check(
     """
     from amdkernel_mcp.checking.options import CheckOptions
     from amdkernel_mcp.cli.show.check import show_check
-    from amdkernel_mcp.kernel_source import read_kernel
+    from amdkernel_mcp.kernel_source import read_named_kernel
 
-    kernel = read_kernel(file)
-    with open_engine() as engine, progress() as report:
+    kernel = read_named_kernel(file)
+    with open_engine(parent=parent) as engine, progress() as report:
         result = engine.check(
             problem,
             kernel.source,
             file_name=kernel.file_name,
             target=target,
-            options=CheckOptions(schedules=schedules, order=order),
+            options=CheckOptions(schedules=schedules, order=order, seed_key=seed_key),
+            on_progress=report,
+        )
+    good = result.verdict == "correct"
+    return finish(result, good=good, json=json, show=lambda console: show_check(console, result, kernel))
+
+
+def check_program(
+    problem: Problem,
+    file: Annotated[Path, typer.Argument(help="Source of a HIP program with `main`.", show_default=False)],
+    target: Target = None,
+    seed_key: Annotated[
+        str | None,
+        typer.Option(help="Replay the inputs of an earlier check: `seeds.key` in its JSON.", show_default=False),
+    ] = None,
+    parent: Parent = None,
+    json: Json = False,
+) -> int:
+    """Check a program that has its own main.
+
+    Its arguments are those of the problem in their order: files for arrays, values for scalars. The verdict is marked
+    `unverified: host code`, and there are no times.
+
+    Example: amdkernel check-program row_softmax softmax_main.hip
+    """
+    from amdkernel_mcp.cli.show.check import show_check
+    from amdkernel_mcp.kernel_source import read_named_kernel
+
+    kernel = read_named_kernel(file)
+    with open_engine(parent=parent) as engine, progress() as report:
+        result = engine.check_program(
+            problem,
+            kernel.source,
+            file_name=kernel.file_name,
+            target=target,
+            seed_key=seed_key,
             on_progress=report,
         )
     good = result.verdict == "correct"
@@ -90,6 +136,7 @@ def benchmark(
     file: Kernel,
     baseline: Annotated[Path | None, typer.Option(help="Kernel file to compare with.", show_default=False)] = None,
     target: Target = None,
+    parent: Parent = None,
     json: Json = False,
 ) -> int:
     """Time a kernel, against a baseline or alone.
@@ -99,17 +146,23 @@ def benchmark(
     Example: amdkernel benchmark row_softmax better.hip --baseline naive.hip
     """
     from amdkernel_mcp.cli.show.benchmark import show_benchmark
-    from amdkernel_mcp.kernel_source import read_kernel
+    from amdkernel_mcp.kernel_source import read_named_kernel
 
-    kernel = read_kernel(file)
-    other = read_kernel(baseline).source if baseline else None
-    with open_engine() as engine, progress() as report:
+    kernel = read_named_kernel(file)
+    other = read_named_kernel(baseline) if baseline else None
+    with open_engine(parent=parent) as engine, progress() as report:
         result = engine.benchmark(
-            problem, kernel.source, file_name=kernel.file_name, baseline=other, target=target, on_progress=report
+            problem,
+            kernel.source,
+            file_name=kernel.file_name,
+            baseline=other.source if other else None,
+            baseline_file=other.file_name if other else "",
+            target=target,
+            on_progress=report,
         )
     timed = baseline is None and result.time_us.value is not None and result.verdict in (None, "inconclusive")
     good = result.verdict == "faster" or timed
-    return finish(result, good=good, json=json, show=lambda console: show_benchmark(console, result, kernel))
+    return finish(result, good=good, json=json, show=lambda console: show_benchmark(console, result, kernel, other))
 
 
 def profile(
@@ -117,6 +170,7 @@ def profile(
     file: Annotated[Path, typer.Argument(help="Kernel file; after `import` the recording.", show_default=False)],
     target: Target = None,
     gpu: Annotated[str | None, typer.Option(help="With `import`: the GPU it was made on, e.g. MI300X.")] = None,
+    parent: Parent = None,
     json: Json = False,
 ) -> int:
     """Find out why a kernel is slow.
@@ -128,7 +182,7 @@ def profile(
     Example: amdkernel profile import counter_collection.csv --gpu MI300X
     """
     from amdkernel_mcp.cli.show.profile import show_profile
-    from amdkernel_mcp.kernel_source import KernelSource, read_kernel
+    from amdkernel_mcp.kernel_source import KernelSource, read_named_kernel
 
     if problem == "import":
         kernel = KernelSource("", file.name)
@@ -137,8 +191,8 @@ def profile(
     else:
         if gpu is not None:
             raise typer.BadParameter("--gpu goes with `amdkernel profile import PATH` only")
-        kernel = read_kernel(file)
-        with open_engine() as engine, progress() as report:
+        kernel = read_named_kernel(file)
+        with open_engine(parent=parent) as engine, progress() as report:
             result = engine.profile(
                 problem, kernel.source, file_name=kernel.file_name, target=target, on_progress=report
             )

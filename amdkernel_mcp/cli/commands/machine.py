@@ -1,12 +1,18 @@
-"""Commands about this machine: targets, doctor, setup."""
+"""Commands about this machine: targets, doctor, selftest, setup."""
 
 from typing import Annotated
 
 import typer
 
 from amdkernel_mcp.cli.open_engine import open_engine
-from amdkernel_mcp.cli.options import Json
-from amdkernel_mcp.cli.report import finish, progress
+from amdkernel_mcp.cli.options import Json, Target
+from amdkernel_mcp.cli.report import GOOD, deliver, finish, print_line, progress
+
+_READY = """\
+ready. To try it:
+  amdkernel examples row_softmax --to row_softmax
+  amdkernel check row_softmax row_softmax/kernels/better.hip
+  amdkernel install cursor    (or claude-code, codex, vscode, ...)"""
 
 
 def targets(json: Json = False) -> int:
@@ -36,11 +42,31 @@ def doctor(json: Json = False) -> int:
     return finish(result, good=result.ok, json=json, show=lambda console: show_doctor(console, result))
 
 
+def selftest(target: Target = None, json: Json = False) -> int:
+    """Run kernels that are known to be right or wrong, and compare the verdicts.
+
+    Honest kernels, cheats, one that hangs and one that crashes, through the whole product on one target. Exit code 1: a
+    verdict is not the right one, so do not believe the others.
+
+    Example: amdkernel selftest --target emulator:gfx90a
+    """
+    from amdkernel_mcp.cli.show.selftest import show_selftest
+    from amdkernel_mcp.config import load_settings
+    from amdkernel_mcp.selftest.run import selftest as run
+
+    with progress() as report:
+        result = run(load_settings(), target=target, on_progress=report)
+    return finish(result, good=result.ok, json=json, show=lambda console: show_selftest(console, result))
+
+
 def setup(
     host: Annotated[
         str | None, typer.Option(help="Set up this machine of the setting `hosts` instead.", show_default=False)
     ] = None,
     prune: Annotated[bool, typer.Option("--prune", help="Remove sandbox images of other versions.")] = False,
+    torch: Annotated[
+        bool, typer.Option("--torch", help="Install PyTorch as well, for references that import torch.")
+    ] = False,
 ) -> int:
     """Install the sandbox and the documentation index.
 
@@ -50,6 +76,9 @@ def setup(
     Example: amdkernel setup
     """
     with open_engine() as engine, progress(lines=True) as report:
-        engine.machine.setup(report, host=host, prune=prune)
-        engine.docs.remake(report)
-    return 0
+        engine.machine.setup(report, host=host, prune=prune, torch=torch)
+        if host is None:  # the index is this machine's
+            engine.docs.remake(report)
+    if host is None:
+        deliver(lambda: print_line(_READY))
+    return GOOD

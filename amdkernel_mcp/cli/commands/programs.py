@@ -53,7 +53,9 @@ def run(
     ] = None,
     env: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=VALUE in the program's environment; may be repeated.", show_default=False),
+        typer.Option(
+            help="NAME=VALUE in the environment of the program and of its build; may be repeated.", show_default=False
+        ),
     ] = None,
     flag: Annotated[
         list[str] | None, typer.Option(help="Compiler flag for the sources, e.g. --flag=-O3; may be repeated.")
@@ -106,6 +108,11 @@ def run(
     )
     try:
         with open_engine() as engine, progress() as report:
+
+            def pass_on(stream: "Stream", piece: bytes) -> None:
+                report("")  # the spinner ends before the program's output
+                _pass_on(stream, piece)
+
             ended = engine.run(
                 wanted,
                 target=target,
@@ -113,7 +120,7 @@ def run(
                 timeout_s=timeout,
                 look=Look(memory=check or races, races=races, schedules=schedules, order=order),
                 stdin=_stdin(),
-                on_output=_pass_on,
+                on_output=pass_on,
                 on_progress=report,
             )
     except BrokenPipeError:

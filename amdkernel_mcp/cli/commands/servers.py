@@ -1,11 +1,15 @@
 """Commands about the MCP server: serve, install."""
 
+import socket
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from amdkernel_mcp.cli.clients import CLIENTS, configure
 from amdkernel_mcp.cli.report import GOOD, note, print_line
+from amdkernel_mcp.counted import counted
+from amdkernel_mcp.errors import InfrastructureError
 
 
 def serve(
@@ -20,44 +24,67 @@ def serve(
 
     Streamable HTTP at /mcp; each user is named by a bearer token.
 
-    Tokens come from the setting tokens_file (a line each: TOKEN NAME) or `tokens`. Without any
-    it serves this machine only.
+    Tokens: `amdkernel admin tokens add`, the setting tokens_file (a line each: TOKEN NAME), or an
+    identity provider (oidc_issuer). Without any it serves this machine only.
 
     Example: amdkernel serve --host 0.0.0.0 --allow-host gpu1.example.com
     """
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.server.tokens import read_tokens, require_tokens
+    from amdkernel_mcp.server.tokens import known_users, require_users
 
     settings = load_settings()
-    tokens = read_tokens(settings)
-    require_tokens(host, tokens)
-    who = f"{len(set(tokens.values()))} named users" if tokens else "every user of this machine, without a token"
+    users = known_users(settings)
+    require_users(host, users)
+    require_free(host, port)
+    who = counted(len(users.names), "named user") if users else "every user of this machine, without a token"
+    if users.oidc:
+        who += f" and those of {settings.oidc_issuer}"
     note(f"amdkernel-mcp serves http://{host}:{port}/mcp to {who}; Ctrl-C ends it")
     from amdkernel_mcp.server.transports import serve_http  # takes two seconds to import
 
-    serve_http(settings, tokens, host=host, port=port, allowed_hosts=allow_host or [])
+    serve_http(settings, users, host=host, port=port, allowed_hosts=allow_host or [])
     return 0
 
 
+def require_free(host: str, port: int) -> None:
+    """Raises InfrastructureError where another process listens there, or where the address is not this machine's."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+            probe.bind(address)
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot listen at {host}:{port}: {error.strerror}", hint="another port: `amdkernel serve --port N`"
+        ) from None
+
+
 def install(
-    client: Annotated[str, typer.Argument(help="cursor, claude-code, codex, vscode, gemini or opencode.")],
+    client: Annotated[
+        str,
+        typer.Argument(
+            help="cursor, claude-code, claude-desktop, codex, vscode, gemini, opencode, windsurf or zed.",
+            autocompletion=lambda: list(CLIENTS),
+        ),
+    ],
     project: Annotated[
         bool, typer.Option("--project", help="Into the present folder's configuration instead of the user's.")
     ] = False,
     url: Annotated[str | None, typer.Option(help="Use the team's server at this URL instead of one here.")] = None,
     print_: Annotated[bool, typer.Option("--print", help="Print the configuration and change nothing.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the server from the client again.")] = False,
 ) -> int:
-    """Add the server to an MCP client.
+    """Add the server to an MCP client, or remove it.
 
-    Other entries of its configuration stay as they are.
+    Other entries of its configuration and its comments stay as they are.
 
     With --url the client sends the bearer token that it finds in the environment variable AMDK_TOKEN.
 
     Example: amdkernel install cursor
     """
-    from amdkernel_mcp.cli.clients import configure
-
-    change = configure(client, folder=Path.cwd() if project else None, url=url)
+    if print_ and remove:
+        raise typer.BadParameter("give either --print or --remove")
+    change = configure(client, folder=Path.cwd() if project else None, url=url, remove=remove)
     if print_:
         print_line(change.snippet)
         note(f"goes into {change.file}")

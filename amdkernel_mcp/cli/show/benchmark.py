@@ -8,7 +8,9 @@ from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.kernels import BenchmarkResult
 
 
-def show_benchmark(console: Console, result: BenchmarkResult, kernel: KernelSource) -> None:
+def show_benchmark(
+    console: Console, result: BenchmarkResult, kernel: KernelSource, baseline: KernelSource | None = None
+) -> None:
     """Verdict and speed-up, the times with their evidence, the lower bounds, then the counters."""
     speedup = result.speedup
     factor = ""
@@ -27,8 +29,9 @@ def show_benchmark(console: Console, result: BenchmarkResult, kernel: KernelSour
     for name, limit in result.limits_us.items():
         times.add_row(Text(f"at least, by {name}", "dim"), parts.quantity(limit, "µs"))
     console.print(times)
-    parts.diagnostics(console, result.diagnostics, kernel)
-    parts.findings(console, result.findings, kernel)
+    where = baseline if baseline and result.at_fault else kernel
+    parts.diagnostics(console, result.diagnostics, where)
+    parts.findings(console, result.findings, where)
     if result.counters:
         counters = parts.table("counter", "value", "", numbers=(1,))
         for name, metric in result.counters.items():

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
 from amdkernel_mcp.kernel_source import KernelSource
+from amdkernel_mcp.results.host_programs import ProgramCheckResult
 from amdkernel_mcp.results.kernels import CaseResult, CheckResult
 
 MOST_CASES = 16
@@ -13,21 +14,23 @@ MOST_CASES = 16
 
 def show_check(console: Console, result: CheckResult, kernel: KernelSource) -> None:
     """Verdict, the worst element, findings with their lines, then the cases."""
-    verdict = result.verdict or "not_measured"
+    verdict: str = result.verdict or "not_measured"
+    if isinstance(result, ProgramCheckResult) and verdict == "correct":
+        verdict = "unverified"  # a green mark is for what was verified
     where = f"{kernel.file_name} on {result.target} ({result.evidence})" if result.target else kernel.file_name
     parts.headline(console, verdict, where, f"{result.seconds:.1f} s")
     if not any(finding.message in result.reason for finding in result.findings):  # else shown below, with the line
         console.print(Text(result.reason))
     worst = next((case for case in result.cases if case.worst), None)
     if worst and worst.worst:
-        element = worst.worst
+        element, wrong = worst.worst, worst.violations
         index = ", ".join(str(i) for i in element.index)
         console.print(
             Text.assemble(
                 ("worst  ", "bold red"),
                 (f"{element.argument}[{index}]", "bold"),
                 f"  got {parts.number(element.got)}, expected {parts.number(element.expected)}",
-                (f"  ({worst.case}; {parts.number(worst.violations)} elements outside the tolerance)", "dim"),
+                (f"  ({worst.case}; {parts.number(wrong)} element{'s' * (wrong != 1)} outside the tolerance)", "dim"),
             )
         )
     parts.diagnostics(console, result.diagnostics, kernel)
@@ -52,7 +55,7 @@ def _cases(cases: list[CaseResult]) -> Table:
             parts.number(case.max_abs_err),
             parts.number(case.max_rel_err),
             parts.number(case.violations),
-            Text("held out" if case.held_out else "", "dim"),
+            Text("drawn" if case.drawn else "held out" if case.held_out else "", "dim"),
         )
     if len(cases) > len(shown):
         table.add_row(Text(f"… and {len(cases) - len(shown)} more", "dim"))

@@ -1,5 +1,6 @@
 """What `amdkernel docs` shows."""
 
+import re
 from collections.abc import Iterator
 
 from rich.console import Console
@@ -9,10 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.results.documentation import Card, ReadResult, SearchResult
 from amdkernel_mcp.search.query.evaluate import Evaluation
 
 INDENT = 4
+_READ_DOC = re.compile(r"read_doc\('([^']+)'\)")  # in texts that a model reads as well
 
 
 def show_search(console: Console, result: SearchResult) -> None:
@@ -22,15 +25,20 @@ def show_search(console: Console, result: SearchResult) -> None:
     for card in result.exact:
         show_card(console, card)
         console.print()
-    if not result.results and not result.exact:
+    for lesson in result.lessons:
+        console.print(Text.assemble(("lesson  ", "magenta"), (lesson.text, "")))
+        where = f"{lesson.kind} on {lesson.problem or 'no problem'}, {lesson.verdict}"
+        command = (f"amdkernel docs read {lesson.ref}", "cyan")
+        parts.print_whole(console, Text.assemble(" " * INDENT, command, f"  {where}"))
+    if not result.results and not result.exact and not result.lessons:
         console.print(Text(f"nothing was found for {result.query!r}", "yellow"))
     for hit in result.results:
         where = " ".join(filter(None, [hit.source, hit.version]))
         console.print(Text.assemble((f"{hit.rank:>2}  ", "dim"), (hit.heading, "bold"), (f"  {where}", "dim")))
         console.print(Padding(Text(_paragraphs(hit.snippet)), (0, 0, 0, INDENT), expand=False))
-        console.print(Text.assemble(" " * INDENT, (f"amdkernel docs read {hit.ref}", "cyan")))
+        parts.print_whole(console, Text.assemble(" " * INDENT, (f"amdkernel docs read {hit.ref}", "cyan")))
         if hit.url:
-            console.print(Text(f"{' ' * INDENT}{hit.url}", "dim"))
+            parts.print_whole(console, Text(f"{' ' * INDENT}{hit.url}", "dim"))
     if result.note:
         console.print(Text(result.note, "dim"))
 
@@ -38,7 +46,7 @@ def show_search(console: Console, result: SearchResult) -> None:
 def show_card(console: Console, card: Card) -> None:
     """A card: what it is about, its text, where the facts come from."""
     console.print(Text.assemble((f"{card.kind:>2}  ", "magenta"), (card.title, "bold")))
-    for block in _blocks(card.text):
+    for block in _blocks(_READ_DOC.sub(r"amdkernel docs read \1", card.text)):
         console.print(Padding(block, (0, 0, 0, INDENT), expand=False))
     where = ", ".join(filter(None, [card.origin, card.version]))
     console.print(Text(f"{' ' * INDENT}{where}", "dim"))
@@ -48,7 +56,7 @@ def show_reading(console: Console, result: ReadResult) -> None:
     """The text as it is, and the command for the next piece."""
     console.print(Text(result.heading or result.title, "bold"))
     where = result.url or f"{result.source}:{result.path}"
-    console.print(Text("  ".join(filter(None, [where, result.version])), "dim"))
+    parts.print_whole(console, Text("  ".join(filter(None, [where, result.version])), "dim"))
     console.print()
     if console.is_terminal and result.ref.startswith(f"{result.source}:"):  # a card; a page is too long for tables
         for block in _blocks(result.text):
@@ -57,7 +65,7 @@ def show_reading(console: Console, result: ReadResult) -> None:
         console.print(Text(result.text), soft_wrap=True)  # a page has its own lines; a pipe gets them as they are
     if result.next_start is not None:
         left = result.total_chars - result.next_start
-        console.print(Text(f"\n{left:,} more characters: --start {result.next_start}", "dim"))
+        console.print(Text(f"\n{counted(left, 'more character', grouped=True)}: --start {result.next_start}", "dim"))
     if result.note:
         console.print(Text(f"\n{result.note}", "dim"))
 

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.results.machine import ArchCoverage, CoverageResult, ImageCoverage
 
 MOST_ROWS = 40
@@ -19,8 +20,8 @@ def show_coverage(console: Console, result: CoverageResult) -> None:
 def _show_image(console: Console, name: str, image: ImageCoverage) -> None:
     mark = Text("✓", "bold green") if image.complete else Text("✗", "bold red")
     missing = sum(one.count for one in image.missing)
-    counted = f"{image.instructions} instructions, {f'{missing} not emulated' if missing else 'all emulated'}"
-    console.print(Text.assemble(mark, f" {name} ", (image.arch, "bold"), f": {image.note or counted}"))
+    found = f"{counted(image.instructions, 'instruction')}, {f'{missing} not emulated' if missing else 'all emulated'}"
+    console.print(Text.assemble(mark, f" {name} ", (image.arch, "bold"), f": {image.note or found}"))
     if not image.missing:
         return
     table = parts.table("count", "mnemonic", "function", "first at", "as")
@@ -34,7 +35,7 @@ def _show_image(console: Console, name: str, image: ImageCoverage) -> None:
 def show_arch_coverage(console: Console, result: ArchCoverage) -> None:
     """How many mnemonics there are, and the missing ones with an example each."""
     known = result.instructions - len(result.missing)
-    console.print(f"{result.arch}: {known} of {result.instructions} instructions are emulated")
+    console.print(f"{result.arch}: {known} of {counted(result.instructions, 'instruction')} are emulated")
     if result.missing:
         table = parts.table("missing", "for example")
         for mnemonic, text in result.missing.items():

@@ -14,11 +14,14 @@ def show_targets(console: Console, result: TargetsResult) -> None:
     table = parts.table("", "target", "GPU", "arch", "ROCm", "")
     for target in result.targets:
         mark = Text("✓", "green") if target.ready else Text("✗", "red")
-        note = " · ".join(filter(None, ["default" if target.default else "", target.note]))
+        notes = ["default" if target.default else "", target.note if target.ready else ""]
+        note = " · ".join(filter(None, notes))
         kind = " (emulated)" if target.kind == "emulator" else ""
         name = Text(target.name, "bold")
         table.add_row(mark, name, f"{target.gpu}{kind}", target.arch, target.rocm or "-", Text(note, "dim"))
     console.print(table)
+    for why in dict.fromkeys(target.note for target in result.targets if not target.ready):
+        parts.print_whole(console, Text(f"✗ {why or 'not ready'}", "red"))
 
 
 def show_doctor(console: Console, result: DoctorResult) -> None:
@@ -30,6 +33,7 @@ def show_doctor(console: Console, result: DoctorResult) -> None:
     console.print(table)
     remedies = [check for check in result.checks if check.remedy and check.status != "ok"]
     for check in remedies:
-        console.print(Text.assemble(("\n→ ", "bold"), f"{check.name}: ", (check.remedy or "", "bold cyan")))
+        remedy = (check.remedy or "", "bold cyan")
+        parts.print_whole(console, Text.assemble(("\n→ ", "bold"), f"{check.name}: ", remedy))
     if result.ok:
         console.print(Text("\nready", "bold green"))

@@ -6,24 +6,36 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
 from amdkernel_mcp.results.kernels import Diagnostic, Finding
 from amdkernel_mcp.results.quantity import Quantity
 
-GOOD = frozenset({"ok", "correct", "faster"})
-UNCLEAR = frozenset({"inconclusive", "not_measured", "not_emulated"})
+GOOD = frozenset({"ok", "correct", "faster", "compiled", "profiled"})
+UNCLEAR = frozenset({"unverified", "inconclusive", "not_measured", "not_emulated"})
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "note": "cyan", "remark": "cyan"}
 MOST_FINDINGS = 12
 
 
 def headline(console: Console, verdict: str, *words: str) -> None:
     """The verdict in its colour, and what it is about."""
-    mark, style = ("✓", "green") if verdict in GOOD else ("?", "yellow") if verdict in UNCLEAR else ("✗", "red")
+    style = verdict_style(verdict)
+    mark = {"green": "✓", "yellow": "?"}.get(style, "✗")
     text = Text.assemble((f"{mark} {verdict}", f"bold {style}"))
     for word in filter(None, words):
         text.append("  ").append(word)
     console.print(text)
+
+
+def print_whole(console: Console, text: Text) -> None:
+    """A line with a command or a link: only the terminal wraps it, so that it can be clicked and copied."""
+    console.print(text, soft_wrap=True)
+
+
+def verdict_style(verdict: str) -> str:
+    """Green for good news, yellow for what is not decided, red for the rest."""
+    return "green" if verdict in GOOD else "yellow" if verdict in UNCLEAR else "red"
 
 
 def source_line(kernel: KernelSource, line: int | None, column: int | None = None) -> Text | None:
@@ -59,7 +71,7 @@ def findings(console: Console, found: Sequence[Finding], kernel: KernelSource) -
         console.print(Text.assemble((finding.kind, "bold red"), "  ", (place, "bold"), "  ", finding.message))
         _print_line(console, source_line(kernel, finding.line))
     if len(found) > MOST_FINDINGS:
-        console.print(Text(f"… and {len(found) - MOST_FINDINGS} more findings (--json has all)", "dim"))
+        console.print(Text(f"… and {counted(len(found) - MOST_FINDINGS, 'more finding')} (--json has all)", "dim"))
 
 
 def footer(console: Console, answer: JobAnswer) -> None:
@@ -68,6 +80,10 @@ def footer(console: Console, answer: JobAnswer) -> None:
         console.print(Text("isolation: none (the code ran without a container)", "yellow"))
     for note in answer.not_cached:
         console.print(Text(note, "dim"))
+    if answer.not_recorded:
+        console.print(Text(f"not recorded: {answer.not_recorded}", "yellow"))
+    elif answer.attempt:
+        console.print(Text(f"attempt {answer.attempt}", "dim"))
     for artefact in answer.artefacts:
         console.print(_artefact(artefact))
 
@@ -114,4 +130,6 @@ def _print_line(console: Console, text: Text | None) -> None:
 
 
 def _artefact(artefact: Artefact) -> Text:
-    return Text.assemble((f"{artefact.name}: ", "dim"), artefact.path, (f"  {artefact.bytes:,} bytes", "dim"))
+    return Text.assemble(
+        (f"{artefact.name}: ", "dim"), artefact.path, (f"  {counted(artefact.bytes, 'byte', grouped=True)}", "dim")
+    )

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.kernels import Diagnosis, HotLine, KernelProfile, ProfileResult
 
@@ -69,4 +70,6 @@ def _kernel(console: Console, profile: KernelProfile) -> None:
         table.add_row(name, value, Text(metric.evidence, parts.evidence_style(metric.evidence)))
     console.print(table)
     if len(profile.metrics) > MOST_METRICS:
-        console.print(Text(f"… and {len(profile.metrics) - MOST_METRICS} more metrics (--json has all)", "dim"))
+        console.print(
+            Text(f"… and {counted(len(profile.metrics) - MOST_METRICS, 'more metric')} (--json has all)", "dim")
+        )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from amdkernel_mcp.cli.report import complain, note
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.runner.program import ProgramRun
 from amdkernel_mcp.execution.runner.program_files import Program
@@ -36,4 +37,4 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
             path.write_bytes(content)
     except OSError as error:
         raise InputError(f"the files cannot be written: {error.strerror}", file=str(folder)) from None
-    note(f"{len(files)} file{'s' * (len(files) != 1)} in {folder}")
+    note(f"{counted(len(files), 'file')} in {folder}")

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.results.documentation import Card
 from amdkernel_mcp.search.cards.matrix import Form, MatrixInstruction, by_spelling
 from amdkernel_mcp.search.cards.matrix_layout import layout_lines
@@ -83,7 +84,7 @@ def wildcard_card(pattern: str) -> Card | None:
         ref=f"isa:{pattern.lower()}",
         kind="isa",
         name=pattern.lower(),
-        title=f"{len(found)} instructions match {pattern.lower()}",
+        title=f"{counted(len(found), 'instruction matches', 'instructions match')} {pattern.lower()}",
         text="\n".join(lines),
         origin=_asked(),
         version=assembler(),

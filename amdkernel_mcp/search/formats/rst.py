@@ -69,7 +69,7 @@ def rst_lines(lines: list[str]) -> list[str]:
 
 
 def _operand_title(path: str) -> str | None:
-    """LLVM has hundreds of pages that all have the heading `vdata` or `waitcnt`: the file's name says of which GPU."""
+    """LLVM has hundreds of pages that all have the heading `vdata` or `waitcnt`: the file's name has the GPU."""
     name = path.rsplit("/", 1)[-1].split(".", 1)[0]
     return f"{name} assembler operand" if re.fullmatch(r"gfx[0-9a-f]+_\w+", name) else None
 

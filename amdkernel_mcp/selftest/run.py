@@ -1,0 +1,84 @@
+"""Runs the steps on one target and compares each verdict with the right one."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
+from amdkernel_mcp.results.selftest import SelftestResult, SelftestRow
+from amdkernel_mcp.selftest.clock import clock_rows
+from amdkernel_mcp.selftest.steps import STEPS, Step
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.config import Settings
+
+TOGETHER = 2
+"""Steps at a time: most of one is waiting for containers."""
+FLOOR = 0.02
+"""How far from 1 the speed-up of a kernel over itself may be."""
+
+
+def selftest(
+    settings: Settings, *, target: str | None = None, on_progress: Callable[[str], None] = lambda _: None
+) -> SelftestResult:
+    """Whether every step gets its verdict on `target`. Raises what the engine raises where it cannot work at all.
+
+    The history of these attempts lies in a folder that is removed; the caller's history does not get them.
+    """
+    began = time.monotonic()
+    name = target or settings.default_target
+    with tempfile.TemporaryDirectory(prefix="amdkernel-selftest-") as folder:
+        engine = Engine(settings.model_copy(update={"data_dir": Path(folder), "database": None}))
+        try:
+            rows = _run_steps(engine, name, on_progress)
+        finally:
+            engine.close()
+    rows += clock_rows()
+    seconds = round(time.monotonic() - began, 1)
+    return SelftestResult(ok=all(row.ok for row in rows), target=name, seconds=seconds, rows=rows)
+
+
+def _run_steps(engine: Engine, target: str, on_progress: Callable[[str], None]) -> list[SelftestRow]:
+    """Steps side by side, but those that are to run alone after all others, one by one."""
+    emulated = target.startswith("emulator:")
+
+    def run(step: Step) -> SelftestRow:
+        on_progress(step.name)
+        return _run(engine, step, target, step.verdicts if emulated else step.on_gpu or step.verdicts)
+
+    first = run(STEPS[0])  # what cannot work at all raises here, once
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        rows = list(pool.map(run, (step for step in STEPS[1:] if not step.alone)))
+    return [first, *rows, *(run(step) for step in STEPS if step.alone)]
+
+
+def _run(engine: Engine, step: Step, target: str, expected: tuple[str, ...]) -> SelftestRow:
+    answer: CheckResult | BenchmarkResult
+    if step.baseline is None:
+        answer = engine.check(step.folder, step.source, file_name=f"{step.kernel}.hip", target=target)
+    else:
+        answer = engine.benchmark(
+            step.folder, step.source, file_name=f"{step.kernel}.hip", baseline=step.baseline_source, target=target
+        )
+    got = str(answer.verdict)
+    good = got in expected and (not step.near_one or _near_one(answer))
+    return SelftestRow(
+        name=step.name,
+        verb="check" if step.baseline is None else "benchmark",
+        expected=list(expected),
+        got=got,
+        ok=good,
+        reason=answer.reason,
+    )
+
+
+def _near_one(answer: CheckResult | BenchmarkResult) -> bool:
+    value = answer.speedup.value if isinstance(answer, BenchmarkResult) else None
+    floor = answer.noise_floor if isinstance(answer, BenchmarkResult) else None
+    return value is not None and abs(value - 1) <= max(FLOOR, floor or 0.0)

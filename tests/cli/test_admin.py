@@ -1,0 +1,95 @@
+"""`amdkernel admin` at a shell: a token is printed once, and no list has one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amdkernel_mcp.access.audit import AuditLog, Event
+from amdkernel_mcp.access.opened import open_access
+from amdkernel_mcp.access.tokens import TokenStore
+from amdkernel_mcp.cli.main import run
+from amdkernel_mcp.config import load_settings
+
+FILE_TOKEN = "token-of-ann-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMDKERNEL_DATA_DIR", str(tmp_path / "data"))
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
+    assert run(["admin", *words, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_token_is_printed_once_and_works_until_it_is_revoked(capsys: pytest.CaptureFixture[str]) -> None:
+    new = answer(capsys, "tokens", "add", "ann", "--scope", "docs", "--scope", "check", "--days", "3")
+    token, token_id = new["token"], new["added"]["id"]
+    assert new["added"]["scopes"] == ["docs", "check"]
+    database = open_access(load_settings())
+    assert TokenStore(database).find(token) is not None
+    listed = answer(capsys, "tokens", "list")
+    assert [(each["id"], each["state"]) for each in listed["tokens"]] == [(token_id, "valid")]
+    assert token not in json.dumps(listed)
+    assert answer(capsys, "tokens", "revoke", token_id)["tokens"][0]["state"] == "revoked"
+    assert TokenStore(database).find(token) is None
+    database.dispose()
+
+
+def test_a_token_has_all_scopes_but_admin_unless_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(capsys, "tokens", "add", "ann")["added"]["scopes"] == ["docs", "compile", "check", "gpu:time"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["add", "ann", "--scope", "root"], "there is no scope 'root'"),
+        (["add", "oidc:ann"], "cannot be the name"),
+        (["add", "a\x1b[31mb"], "cannot be the name"),
+        (["add", "ann", "--days", "-1"], "more than 0"),
+        (["revoke", "../ann"], "there is no token"),
+    ],
+    ids=str,
+)
+def test_wrong_input_is_refused_in_one_line(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
+    assert message in answer(capsys, "tokens", *words, code=2)["error"]["message"]
+
+
+def test_users_of_the_database_and_of_the_file_are_listed_together(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "tokens"
+    file.touch(0o600)
+    file.write_text(f"{FILE_TOKEN} ann\n")
+    monkeypatch.setenv("AMDKERNEL_TOKENS_FILE", str(file))
+    answer(capsys, "tokens", "add", "ann", "--scope", "admin")
+    answer(capsys, "tokens", "add", "<b>bob</b>", "--scope", "docs")
+    users = answer(capsys, "users")["users"]
+    assert [(each["name"], each["scopes"], each["in_tokens_file"]) for each in users] == [
+        ("<b>bob</b>", ["docs"], False),
+        ("ann", ["docs", "compile", "check", "gpu:time", "admin"], True),
+    ]
+    assert run(["admin", "users"]) == 0
+    shown = capsys.readouterr().out
+    assert "<b>bob</b>" in shown
+    assert FILE_TOKEN not in shown
+
+
+def test_the_audit_log_is_listed_by_user_and_shows_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    event = Event(
+        at=0.0, user="eve", token=None, address="192.0.2.1", action="x\x1b[2J\nforged", target="local:0", job=None,
+        attempt=None, outcome="refused", reason="no scope",
+    )  # fmt: skip
+    database = open_access(load_settings())
+    AuditLog(database, keep_days=36500).write(event)
+    database.dispose()
+    (line,) = answer(capsys, "audit", "--user", "eve")["lines"]
+    assert (line["outcome"], line["at"]) == ("refused", "1970-01-01T00:00:00Z")
+    assert not answer(capsys, "audit", "--user", "ann")["lines"]
+    assert run(["admin", "audit"]) == 0
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "\nforged" not in shown

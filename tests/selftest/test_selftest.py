@@ -1,0 +1,39 @@
+"""The self-test passes on every emulated target, and fails where one verdict is wrong."""
+
+from dataclasses import replace
+
+import pytest
+
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.execution.targets import EMULATED
+from amdkernel_mcp.selftest import run
+from amdkernel_mcp.selftest.clock import clock_rows
+from amdkernel_mcp.selftest.steps import STEPS
+
+IN_GATE = ("plain", "works", "does_nothing", "crashes")
+
+
+def test_identical_code_is_inconclusive_and_five_percent_are_slower_on_the_simulated_clock() -> None:
+    assert [row.got for row in clock_rows()] == ["inconclusive", "slower"]
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("sandbox")
+def test_a_cheat_that_is_called_correct_fails_the_selftest(monkeypatch, settings: Settings) -> None:
+    believed = replace(STEPS[0], name="a cheat that gets away", verdicts=("incorrect",))
+    monkeypatch.setattr(run, "STEPS", (*(step for step in STEPS if step.kernel in IN_GATE), believed))
+    result = run.selftest(settings)
+    assert not result.ok
+    assert [row.name for row in result.rows if not row.ok] == ["a cheat that gets away"]
+    assert not list(settings.data_dir.glob("*")), "the caller's history is left alone"
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.parametrize("arch", EMULATED)
+def test_the_selftest_passes(settings: Settings, arch: str) -> None:
+    result = run.selftest(settings, target=f"emulator:{arch}")
+    assert result.ok, [row for row in result.rows if not row.ok]
+    assert result.target == f"emulator:{arch}"

@@ -1,0 +1,39 @@
+"""Tool: find the best values of a kernel's `tune` lines."""
+
+from typing import Annotated
+
+from fastmcp import Context
+from fastmcp.tools import tool
+from pydantic import Field
+
+from amdkernel_mcp.results.tuning import TuneResult
+from amdkernel_mcp.server.session import session_of
+from amdkernel_mcp.tuning.space import MOST_ROWS
+
+from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
+
+
+@tool(title="Tune a kernel", annotations=MEASURES)
+async def tune_kernel(
+    ctx: Context,
+    problem: Problem,
+    path: Path = None,
+    source: Source = None,
+    target: Target = None,
+    rows: Annotated[int, Field(ge=2, le=MOST_ROWS, description="Most combinations")] = 64,
+    wait_s: WaitS = 45,
+) -> TuneResult:
+    """Find the best values of a kernel's tune lines: `// amdkernel: tune TILE=[16,32] WAVES=[2,4]`.
+
+    Next: put `line` in place of the `tune` lines, then benchmark_kernel.
+    """
+    session = session_of(ctx)
+    kernel = session.candidate(path=path, source=source)
+    arguments = {
+        "problem": session.problem(problem),
+        "source": kernel.source,
+        "file_name": kernel.file_name,
+        "target": target,
+        "options": {"rows": rows},
+    }
+    return await session.long(ctx, TuneResult, "tune", arguments, wait_s=wait_s)
