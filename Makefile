@@ -11,7 +11,7 @@ LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 # The tests of a file share fixtures, so one worker runs them; files with slow tests start first (tests/conftest.py).
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=30
 
-.PHONY: demo test test-all lint setup docs site sbom lock dist bench conformance clean
+.PHONY: demo test test-all lint types test-types contracts setup docs site sbom lock dist bench conformance clean
 
 $(STAMP): pyproject.toml requirements/product.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (set PYTHON=...)"; exit 1; }
@@ -28,15 +28,23 @@ $(STAMP)-dev: $(STAMP) requirements/dev.txt
 setup: $(STAMP)  ## everything the product needs: packages, Docker, sandbox image, documentation index
 	@scripts/ensure-docker.sh
 	@$(BIN)/amdkernel setup
+	@[ "$(MAKECMDGOALS)" != setup ] || echo "Ready. Next: make demo, or $(BIN)/amdkernel install CLIENT"
 
 demo: setup  ## an MCP client takes a kernel through the whole loop
 	@$(BIN)/python scripts/demo.py
 
-lint: $(STAMP)-dev  ## style, types, import rules, includes, English, links
+lint: $(STAMP)-dev  ## style, types, import rules, includes, English, links; two at a time
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync types test-types contracts
+
+types: $(STAMP)-dev
+	$(BIN)/mypy
+
+test-types: $(STAMP)-dev
+	$(BIN)/mypy --config-file tests/mypy.ini
+
+contracts: $(STAMP)-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_includes.py
 	$(BIN)/python scripts/check_english.py

@@ -285,7 +285,10 @@ def main() -> None:
     if chosen.update:
         page = PAGE.read_text(encoding="utf-8")
         marked = re.compile(r"(<!-- verdict_power -->\n).*(\n<!-- /verdict_power -->)", re.DOTALL)
-        PAGE.write_text(marked.sub(lambda match: f"{match[1]}\n{text}\n{match[2]}", page), encoding="utf-8")
+        filled, found = marked.subn(lambda match: f"{match[1]}\n{text}\n{match[2]}", page)
+        if not found:
+            raise SystemExit(f"{PAGE} has no place for the tables: a marker line, an empty line, the other marker")
+        PAGE.write_text(filled, encoding="utf-8")
 
 
 if __name__ == "__main__":

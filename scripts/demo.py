@@ -99,7 +99,8 @@ class Loop:
 
     def _show_findings(self, answer: Answer, source: str) -> None:
         for finding in answer["findings"]:
-            console.print(f"  [yellow]{finding['kind']}[/]: {finding['message']}")
+            said = "" if finding["message"] in answer["reason"] else f": {finding['message']}"
+            console.print(f"  [yellow]{finding['kind']}[/]{said}")
             if line := finding["line"]:
                 window = (max(1, line - 1), line + 1)
                 console.print(Syntax(source, "cpp", line_numbers=True, line_range=window, highlight_lines={line}))
@@ -162,7 +163,8 @@ async def main() -> int:
         after = await loop.profile("better.hip")
         compare(before, after)
         await loop.benchmark("better.hip", "naive.hip")
-    console.print(f'\n[bold green]Done[/] in {time.monotonic() - started:.1f} s. Next: README.md, "In your editor".')
+    console.print(f"\n[bold green]Done[/] in {time.monotonic() - started:.1f} s. Next: `amdkernel install CLIENT`.")
+    console.print('  It connects your editor or agent; README.md, "In your editor", lists the clients.')
     verdicts = [answer["verdict"] for answer in (*broken, naive, better)]
     return 0 if verdicts == ["incorrect"] * len(broken) + ["correct", "correct"] else 1
 

@@ -48,6 +48,30 @@ def reference(x, *, rows, cols):
     return {"y": e / e.sum(axis=1, keepdims=True)}
 """
 
+_ONE_TO_ONE = """\
+[[arguments]]
+name = "x"
+dtype = "f32"
+shape = ["n"]
+role = "in"
+
+[[arguments]]
+name = "y"
+dtype = "f32"
+shape = ["n"]
+role = "out"
+
+[[arguments]]
+name = "n"
+dtype = "i32"
+"""
+
+
+def one_to_one(*cases: str, title: str = "", more: str = "") -> str:
+    """A problem of n floats `x` to n floats `y`. `cases`: the lines of each; `more`: tables at the end."""
+    head = f'title = "{title}"\n\n' if title else ""
+    return head + "\n".join([_ONE_TO_ONE, *(f"[[cases]]\n{case}\n" for case in cases), more])
+
 
 def write_problem(folder: Path, toml: str = TOML, reference: str | None = REFERENCE) -> Path:
     """A problem folder with these two files."""

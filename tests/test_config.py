@@ -40,8 +40,9 @@ def test_folders_follow_xdg(tmp_path: Path) -> None:
         ("# nothing\nmax_workers = 0\n", 2, "greater than or equal to 1"),
         ('\nisolation = "chroot"\n', 2, "'auto', 'docker' or 'none'"),
         ('image = "x\n', 1, "line 1"),
-        ('\n[hosts]\nemulator = "ssh://me@gpu1"\n', 2, "cannot be the name of a host"),
-        ('[hosts]\ngpu1 = "gpu1"\n', 1, "not a Docker URL"),
+        ('\n[hosts]\nemulator = "ssh://me@gpu1"\n', 3, "hosts.emulator: 'emulator' cannot be the name of a host"),
+        ('[hosts]\ngpu0 = "ssh://gpu0"\ngpu1 = "gpu1"\n', 3, "hosts.gpu1: 'gpu1' is not a Docker URL"),
+        ("[hosts]\n\ngpu2 = 7\n", 3, "hosts.gpu2: Input should be a valid string"),
     ],
 )
 def test_a_mistake_in_the_file_is_told_with_file_and_line(tmp_path: Path, text: str, line: int, says: str) -> None:

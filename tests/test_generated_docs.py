@@ -29,11 +29,11 @@ def blocks(client: str, language: str) -> list[str]:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_clients_page_shows_the_configuration_that_install_writes(client: str) -> None:
     local = entry_for(client, command="amdkernel-mcp", url=None)
-    team = entry_for(client, command="amdkernel-mcp", url=URL)
+    teams = [] if client == "claude-desktop" else [entry_for(client, command="amdkernel-mcp", url=URL)]
     table = CLIENTS[client].table
     read = tomllib.loads if client == "codex" else json.loads
     shown = [read(block)[table] for block in blocks(client, "toml" if client == "codex" else "json")]
-    assert shown == [{"amdkernel": local}, {"amdkernel-team": team}]
+    assert shown == [{"amdkernel": local}, *({"amdkernel-team": team} for team in teams)]
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -34,12 +34,15 @@ def test_the_wheel_carries_tools_sandbox_documentation_sources_and_examples(whee
     for part in (
         "py.typed",
         "stdio/handshake.json",
+        "pages/templates/home.html",
+        "pages/static/page.css",
         "_bundled/tools/check_kernel.py",
         "_bundled/sandbox/runner/run_job.py",
         "_bundled/sandbox/emulator/emulator.h",
         "_bundled/sandbox/image/seccomp.json",
         "_bundled/docs_index/vocabulary.toml",
         "_bundled/examples/row_softmax/problem.toml",
+        "_bundled/docs/problems.md",
     ):
         assert f"amdkernel_mcp/{part}" in names, f"the wheel lacks {part}"
 

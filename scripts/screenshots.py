@@ -1,0 +1,170 @@
+"""Takes the pictures of the page in docs/page/: a real server, real attempts on the emulator, two users.
+
+Needs what `make setup` installs, and Chromium. `--all FOLDER` writes every size, theme and page for a look at them, and
+the attempts in FOLDER/data; `--attempts FOLDER/data` takes those instead of making new ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from chromium import Chromium, chromium
+from fastmcp import Client
+from fastmcp.client.auth import BearerAuth
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+PICTURES = ROOT / "docs/page"
+ANN, BOB = "token-of-ann-for-pictures", "token-of-bob-for-pictures"
+DEADLINE_S = 600.0
+
+Theme = Literal["light", "dark"]
+
+
+def kernel(problem: str, name: str) -> str:
+    return (EXAMPLES / problem / "kernels" / f"{name}.hip").read_text()
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """The address of a server for two users that does one job at a time."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    tokens = folder / "tokens"
+    tokens.write_text(f"{ANN} ann\n{BOB} bob\n")
+    tokens.chmod(0o600)
+    environment = os.environ | {
+        "AMDKERNEL_DATA_DIR": str(folder / "data"),
+        "AMDKERNEL_TOKENS_FILE": str(tokens),
+        "AMDKERNEL_MAX_WORKERS": "1",
+    }
+    command = [str(Path(sys.executable).with_name("amdkernel")), "serve", "--port", str(port)]
+    process = subprocess.Popen(command, env=environment)
+    try:
+        until = time.monotonic() + DEADLINE_S
+        while time.monotonic() < until and process.poll() is None:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(120)
+
+
+async def work(address: str, token: str, *calls: tuple[str, dict[str, Any]]) -> None:
+    """Call tools one after the other and wait for each; a call with `wait_s` 0 is only handed in."""
+    async with Client(f"{address}/mcp", auth=BearerAuth(token)) as client:
+        for tool, arguments in calls:
+            answer = (await client.call_tool(tool, {"wait_s": 110} | arguments)).structured_content or {}
+            if answer.get("status") in ("queued", "running") and "wait_s" not in arguments:
+                await client.call_tool("get_job", {"job_id": answer["job_id"], "wait_s": 110})
+            print(tool, answer.get("verdict") or answer.get("status"), flush=True)
+
+
+def judged(tool: str, problem: str, name: str, over: str | None = None, **more: Any) -> tuple[str, dict[str, Any]]:
+    baseline = {"baseline_source": kernel(problem, over)} if over else {}
+    return tool, {"problem": problem, "source": kernel(problem, name)} | baseline | more
+
+
+def seed(address: str) -> None:
+    """What ann tried: a wrong kernel and its cure, times that fall, a profile."""
+    wider = kernel("row_softmax", "better").replace("256", "512")
+    calls = [
+        judged("check_kernel", "transpose", "naive"),
+        judged("benchmark_kernel", "transpose", "naive"),
+        judged("check_kernel", "transpose", "broken_stride"),
+        judged("benchmark_kernel", "transpose", "better", "naive"),
+        judged("check_kernel", "row_softmax", "broken_tail"),
+        judged("check_kernel", "row_softmax", "naive"),
+        judged("benchmark_kernel", "row_softmax", "naive"),
+        judged("benchmark_kernel", "row_softmax", "better", "naive"),
+        judged("benchmark_kernel", "row_softmax", "better", "naive", source=wider),
+        judged("profile_kernel", "row_softmax", "better"),
+    ]
+    asyncio.run(work(address, ANN, *calls))
+
+
+def fill_queue(address: str) -> None:
+    """Jobs of both users at once, which run and wait while the pictures are taken."""
+    soon: dict[str, Any] = {"wait_s": 0}
+    bobs = [judged("check_kernel", name, "naive", **soon) for name in ("gemm_f32", "reduce_sum", "rmsnorm")]
+    anns = [judged("benchmark_kernel", name, "naive", **soon) for name in ("gemm_f16", "histogram")]
+
+    async def fill() -> None:
+        await asyncio.gather(*(work(address, BOB, call) for call in bobs), *(work(address, ANN, call) for call in anns))
+
+    asyncio.run(fill())
+
+
+def sign_in(browser: Chromium, address: str) -> None:
+    browser.open(f"{address}/")
+    browser.run(f"document.getElementById('token').value = '{ANN}'; document.forms[0].submit()")
+    browser.wait_for("document.querySelector('.connection.open') !== null")
+
+
+def picture(browser: Chromium, file: Path, width: int, theme: Theme, height: int = 0) -> None:
+    """A picture of the page; `height` 0: of all of it."""
+    browser.look(width, height or 844, theme)
+    file.write_bytes(browser.screenshot(whole=not height))
+    print(f"{file}: {file.stat().st_size >> 10} KiB", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", type=Path, metavar="FOLDER")
+    parser.add_argument("--attempts", type=Path, metavar="FOLDER")
+    given = parser.parse_args()
+    every: Path | None = given.all
+    with tempfile.TemporaryDirectory() as name:
+        if given.attempts:
+            shutil.copytree(given.attempts, Path(name) / "data")
+        with server(Path(name)) as address, chromium(Path(name)) as browser:
+            if not given.attempts:
+                seed(address)
+            take(address, browser, every)
+        if every is not None:
+            shutil.copytree(Path(name) / "data", every / "data", dirs_exist_ok=True)
+
+
+def take(address: str, browser: Chromium, every: Path | None) -> None:
+    """The two pictures of the documentation, or all of them into the folder `every`."""
+    sign_in(browser, address)
+    fill_queue(address)
+    queue = "document.querySelector('.queue tbody')"
+    browser.wait_for(f"{queue}?.rows.length > 1 && !{queue}.textContent.includes('–')")  # each has an expected wait
+    if every is None:
+        PICTURES.mkdir(exist_ok=True)
+        picture(browser, PICTURES / "light.png", 1280, "light", 900)
+        picture(browser, PICTURES / "dark-phone.png", 390, "dark", 1000)
+        return
+    every.mkdir(parents=True, exist_ok=True)
+    sizes: tuple[tuple[int, Theme], ...] = ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"))
+    for width, theme in sizes:
+        picture(browser, every / f"home-{width}-{theme}.png", width, theme)
+    links = "[...document.querySelectorAll('.lineage a.mono')].map(each => each.href)"
+    pages = dict.fromkeys(browser.run(links))
+    for number, link in enumerate(pages):
+        browser.open(link)
+        for width, theme in sizes[number % 2 :: 2]:
+            picture(browser, every / f"attempt-{number}-{width}-{theme}.png", width, theme)
+    for line in browser.console_errors:
+        print(f"console: {line}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,315 @@
+"""The way of a kernel to a GPU of another machine and back: every command runs, on a GPU host in a box.
+
+One file, because each worker of the tests has a box of its own.
+"""
+
+import contextlib
+import gc
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from gpu_host_box import USER, GpuHost
+
+from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.execution.sandboxes import Sandboxes
+from amdkernel_mcp.execution.targets import find_target
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(1800)]
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NAIVE, BETTER = (str(EXAMPLES / f"vector_add/kernels/{name}.hip") for name in ("naive", "better"))
+TAIL = str(EXAMPLES / "vector_add/kernels/broken_tail.hip")
+HANGS = """// amdkernel: launch vector_add grid=[ceil_div(n, 256)] block=[256]
+#include <hip/hip_runtime.h>
+extern "C" __global__ void vector_add(const float *x, const float *y, float *z, int n)
+{
+    while (atomicAdd((int *)z, 0) != 12345)
+        ;
+}
+"""
+TUNABLE = """// amdkernel: tune BLOCK=[256,64,7]
+// amdkernel: launch add grid=[ceil_div(n, BLOCK)] block=[BLOCK]
+extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] + (BLOCK == 7 ? 0.0f : y[i]);
+}
+"""
+PROGRAM = """#include <hip/hip_runtime.h>
+#include <cstdio>
+
+__global__ void answer(int *out) { *out = 42; }
+
+int main()
+{
+    int *out = nullptr, found = 0;
+    if (hipMalloc(&out, 4) != hipSuccess)
+        return 1;
+    answer<<<1, 1>>>(out);
+    if (hipMemcpy(&found, out, 4, hipMemcpyDeviceToHost) != hipSuccess)
+        return 2;
+    printf("it's %d\\n", found);
+    return 0;
+}
+"""
+
+
+def no_container_is_left(host: GpuHost) -> None:
+    """Waits for the end of what is being removed, up to the time limit of the tests."""
+    while host.containers():
+        time.sleep(0.2)
+
+
+def test_setup_that_has_been_done_is_not_done_again(gpu_host: GpuHost) -> None:
+    before = gpu_host.inside("docker", "images", "--quiet", "--no-trunc")
+    ended = gpu_host.amdkernel("setup", "--host", "gpu1")
+    assert ended.returncode == 0, ended.stderr
+    assert gpu_host.inside("docker", "images", "--quiet", "--no-trunc") == before
+
+
+def test_the_gpus_are_listed_in_the_order_of_their_nodes(gpu_host: GpuHost) -> None:
+    found = [target for target in gpu_host.answer("targets")["targets"] if target["name"].startswith("gpu1:")]
+    assert [(one["name"], one["kind"], one["arch"], one["gpu"], one["ready"]) for one in found] == [
+        ("gpu1:0", "gpu", "gfx942", "MI300X", True),
+        ("gpu1:1", "gpu", "gfx942", "MI300X", True),
+    ]
+
+
+def test_right_and_wrong_kernels_are_told_apart(gpu_host: GpuHost) -> None:
+    right = gpu_host.answer("check", "vector_add", NAIVE, "--target", "gpu1:0")
+    assert (right["verdict"], right["target"], right["isolation"]) == ("correct", "gpu1:0", "docker")
+    assert gpu_host.answer("check", "vector_add", TAIL, "--target", "gpu1:0")["verdict"] == "incorrect"
+    assert gpu_host.amdkernel("check", "vector_add", TAIL, "--target", "gpu1:1").returncode == 1
+
+
+def test_the_outputs_of_a_profiled_run_are_judged(gpu_host: GpuHost, tmp_path: Path) -> None:
+    idle = tmp_path / "idle.hip"
+    idle.write_text(HANGS.replace("while (atomicAdd((int *)z, 0) != 12345)", "if (!n) z[0] = x[0]"))
+    answer = gpu_host.answer("profile", "vector_add", str(idle), "--target", "gpu1:0")
+    assert answer["warnings"][0].startswith("the outputs of this run are wrong: case "), answer["warnings"]
+
+
+def test_each_gpu_has_a_container_with_its_own_render_node(gpu_host: GpuHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    sandboxes = opened_here(gpu_host, monkeypatch)
+    try:
+        for index in (0, 1):
+            sandbox = sandboxes.of(find_target(f"gpu1:{index}", settings_of(gpu_host)))
+            done = sandbox.run("run", ["sh", "-c", "ls /dev/dri; id -G"], {}, timeout_s=30)
+            assert done.stderr.split() == [f"renderD{128 + index}", "65532", "44110"]
+            assert "dri" not in sandbox.run("compile", ["ls", "/dev"], {}, timeout_s=30).stderr
+    finally:
+        sandboxes.close()
+
+
+def test_times_come_from_events_and_are_called_measured(gpu_host: GpuHost) -> None:
+    answer = gpu_host.answer("benchmark", "vector_add", BETTER, "--baseline", NAIVE, "--target", "gpu1:0")
+    assert answer["verdict"] in ("faster", "slower", "inconclusive"), answer
+    assert answer["time_us"]["evidence"] == "measured"
+    assert answer["time_us"]["value"] > 0
+    assert answer["baseline_time_us"]["value"] > 0
+    assert answer["timing"]["kernel_trace"] == "agrees", answer["timing"]
+    assert answer["timing"]["input_sets"] == [2, 2]
+    clocks = {"sclk_mhz": 132, "mclk_mhz": 900}  # what the files of the box say
+    assert (answer["timing"]["clocks_before"], answer["timing"]["clocks_after"]) == (clocks, clocks)
+    assert answer["code_object"] != answer["baseline_code_object"]
+    alone = gpu_host.answer("benchmark", "vector_add", BETTER, "--target", "gpu1:0")
+    assert (alone["verdict"], alone["time_us"]["evidence"]) == ("inconclusive", "measured"), alone
+    assert alone["time_us"]["value"] == pytest.approx(answer["time_us"]["value"], rel=0.1)
+    assert alone["code_object"] == answer["code_object"]
+
+
+def test_a_sweep_times_its_rows_in_turns_with_the_default_values(gpu_host: GpuHost, tmp_path: Path) -> None:
+    kernel = tmp_path / "tunable.hip"
+    kernel.write_text(TUNABLE)
+    answer = gpu_host.answer("tune", "vector_add", str(kernel), "--target", "gpu1:0")
+    rows = {row["values"]["BLOCK"]: row for row in answer["rows"]}
+    assert answer["evidence"] == "measured", answer
+    assert answer["best"]["BLOCK"] in ("64", "256")
+    assert (rows["7"]["verdict"], rows["7"]["rank"]) == ("incorrect", None)
+    assert rows["256"]["default"]
+    for block in ("64", "256"):
+        assert rows[block]["verdict"] == "correct"
+        assert rows[block]["time_us"]["evidence"] == "measured", rows[block]
+    assert rows["64"]["ratio"]["low"] <= rows["64"]["ratio"]["value"] <= rows["64"]["ratio"]["high"]
+    assert not any(row["cached"] for row in answer["rows"])
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "kernel_trace", "said"),
+    [
+        ("stretches 1.2", "disagrees", "times as long as in the trace"),
+        ("missing", "not_measured", "the sandbox image of gpu1:0 has no rocprofv3"),
+        ("fails", "not_measured", "could not be locked for profiling"),
+    ],
+)
+def test_a_profiler_that_lies_or_fails_leaves_times(
+    gpu_host: GpuHost, behaviour: str, kernel_trace: str, said: str
+) -> None:
+    switch = "/machine/sys/module/rocprofv3_in_a_box/behaviour"
+    with changed(gpu_host, f"echo {behaviour} >{switch}", f"echo honest >{switch}"):
+        answer = gpu_host.answer("benchmark", "vector_add", NAIVE, "--target", "gpu1:0")
+    assert (answer["verdict"], answer["time_us"]["evidence"]) == ("inconclusive", "measured"), answer
+    assert (answer["timing"]["kernel_trace"], said in answer["timing"]["kernel_trace_note"]) == (kernel_trace, True)
+    assert ("trace_disagrees" in answer["flags"]) == (kernel_trace == "disagrees")
+
+
+def test_a_profile_has_the_counts_of_all_cases_and_their_times(gpu_host: GpuHost) -> None:
+    answer = gpu_host.answer("profile", "vector_add", NAIVE, "--target", "gpu1:0")
+    assert (answer["target"], answer["isolation"]) == ("gpu1:0", "docker")
+    [kernel] = answer["kernels"]
+    metrics = {name: metric["value"] for name, metric in kernel["metrics"].items()}
+    assert metrics["Kernel Time, shortest"] < metrics["Kernel Time, longest"], "the cases have 1,000 and 4,096 elements"
+    assert metrics["L2-Fabric Read BW"] > 0
+    assert metrics["GUI_ACTIVE time / Kernel Time"] == pytest.approx(1, abs=0.01), "the passes belong to each other"
+
+
+def test_a_whole_program_runs_on_the_gpu(gpu_host: GpuHost, tmp_path: Path) -> None:
+    (tmp_path / "program.hip").write_text(PROGRAM)
+    ended = gpu_host.amdkernel("run", str(tmp_path / "program.hip"), "--target", "gpu1:1")
+    assert (ended.returncode, ended.stdout) == (0, "it's 42\n"), ended.stderr
+
+
+def test_a_killed_command_leaves_nothing_on_the_host_and_the_next_one_runs(gpu_host: GpuHost, tmp_path: Path) -> None:
+    (tmp_path / "hangs.hip").write_text(HANGS)
+    command = gpu_host.command("check", "vector_add", str(tmp_path / "hangs.hip"), "--target", "gpu1:0")
+    running = subprocess.Popen(command, env=gpu_host.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while "run_job.py" not in gpu_host.inside("ps", "ax", "-o", "args"):
+        assert running.poll() is None, "it ended before its kernel ran"
+        time.sleep(0.2)
+    running.kill()
+    running.wait()
+    while "run_job.py" in gpu_host.inside("ps", "ax", "-o", "args"):
+        time.sleep(0.2)
+    assert gpu_host.answer("check", "vector_add", NAIVE, "--target", "gpu1:0")["verdict"] == "correct"
+    no_container_is_left(gpu_host)
+
+
+# docker-py leaves the socket of a connect that fails to the garbage collector.
+@pytest.mark.filterwarnings("ignore:.*unclosed <socket:ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_tunnel_that_ended_is_opened_again(gpu_host: GpuHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    sandboxes = opened_here(gpu_host, monkeypatch)
+    target = find_target("gpu1:0", settings_of(gpu_host))
+    try:
+        first = sandboxes.of(target)
+        assert first.run("run", ["true"], {}, timeout_s=30).exit_code == 0
+        gpu_host.inside("pkill", "-u", str(USER), "sshd")
+        while first.is_connected():
+            time.sleep(0.1)
+        again = sandboxes.of(target)
+        assert again is not first
+        assert again.run("run", ["true"], {}, timeout_s=30).exit_code == 0
+    finally:
+        sandboxes.close()
+        gc.collect()  # while these warnings are ignored
+
+
+def settings_of(host: GpuHost) -> Settings:
+    return load_settings(environ=host.environment)
+
+
+def opened_here(host: GpuHost, monkeypatch: pytest.MonkeyPatch) -> Sandboxes:
+    """The sandboxes of this process, with the box as `gpu1`."""
+    monkeypatch.setenv("PATH", host.environment["PATH"])
+    return Sandboxes(settings_of(host))
+
+
+# ---- a host that is not as it should be: the box is broken and repaired ----
+
+CHECK = ("check", "vector_add", NAIVE, "--target", "gpu1:0")
+
+
+def refusal(host: GpuHost, *arguments: str, code: int = 3) -> tuple[str, str]:
+    """Message and hint of a command that fails, by default because of the infrastructure."""
+    ended = host.amdkernel(*arguments, "--json")
+    assert ended.returncode == code, ended.stdout + ended.stderr
+    error = json.loads(ended.stdout)["error"]
+    return error["message"], error["hint"]
+
+
+@contextlib.contextmanager
+def changed(host: GpuHost, break_it: str, repair_it: str) -> Iterator[None]:
+    host.inside("sh", "-c", break_it)
+    try:
+        yield
+    finally:
+        host.inside("sh", "-c", repair_it)
+
+
+def test_a_key_that_the_host_does_not_know_is_named_by_ssh(bare_gpu_host: GpuHost) -> None:
+    known = "/machine/authorized_keys"
+    with changed(bare_gpu_host, f"mv {known} {known}.away", f"mv {known}.away {known}"):
+        message, hint = refusal(bare_gpu_host, *CHECK)
+    assert "Permission denied (publickey)" in message
+    assert hint == "try `ssh gpu1 true`"
+
+
+def test_a_host_key_that_changed_is_refused(bare_gpu_host: GpuHost) -> None:
+    known = bare_gpu_host.folder / "known_hosts"
+    was = known.read_text()
+    known.write_text(was.replace(was.split()[2], (bare_gpu_host.folder / "user_key.pub").read_text().split()[1]))
+    try:
+        message, _ = refusal(bare_gpu_host, *CHECK)
+    finally:
+        known.write_text(was)
+    assert "Host key verification failed" in message
+
+
+def test_a_host_that_is_not_there_is_named_with_its_url(bare_gpu_host: GpuHost) -> None:
+    bare_gpu_host.inside("sh", "-c", "kill $(cat /run/sshd.pid)")
+    try:
+        message, hint = refusal(bare_gpu_host, *CHECK)
+    finally:
+        bare_gpu_host.inside("/usr/sbin/sshd", "-f", "/machine/sshd_config")
+    assert message.startswith("ssh to ssh://gpu1 fails: ")
+    assert hint == "try `ssh gpu1 true`"
+
+
+def test_a_docker_daemon_that_does_not_run_is_not_looked_for_on_this_machine(bare_gpu_host: GpuHost) -> None:
+    stop = "kill $(cat /run/dockerd.pid); while [ -e /run/dockerd.pid ]; do sleep 0.1; done"
+    with changed(bare_gpu_host, stop, "/machine/start-docker"):
+        message, hint = refusal(bare_gpu_host, *CHECK)
+    assert message.startswith("the Docker daemon of ssh://gpu1 does not answer")
+    assert hint == "try `ssh gpu1 docker info`"
+
+
+def test_a_user_who_may_not_use_docker_there_gets_the_same_answer(bare_gpu_host: GpuHost) -> None:
+    with changed(bare_gpu_host, "chgrp root /run/docker.sock", "chgrp docker /run/docker.sock"):
+        message, hint = refusal(bare_gpu_host, *CHECK)
+    assert "your user there may not use its socket" in message
+    assert hint == "try `ssh gpu1 docker info`"
+
+
+def test_a_host_without_the_image_names_setup(bare_gpu_host: GpuHost) -> None:
+    with_another = bare_gpu_host.amdkernel(*CHECK, "--json", AMDKERNEL_IMAGE="no-such-image:1")
+    error = json.loads(with_another.stdout)["error"]
+    assert "has not been built" in error["message"]
+    assert error["hint"] == "`amdkernel setup --host gpu1` builds it"
+
+
+def test_a_kfd_that_only_root_may_open_is_named_with_its_mode(gpu_host: GpuHost) -> None:
+    with changed(gpu_host, "chmod 600 /dev/kfd", "chmod 660 /dev/kfd"):
+        message, hint = refusal(gpu_host, *CHECK)
+    assert message == "/dev/kfd has mode 600, so that root alone may open it"
+    assert "chmod 660 /dev/kfd" in hint
+
+
+def test_a_host_without_the_driver_says_so_in_check_and_targets(gpu_host: GpuHost) -> None:
+    kfd = "/machine/sys/class/kfd"
+    with changed(gpu_host, f"mv {kfd} {kfd}.away", f"mv {kfd}.away {kfd}"):
+        message, hint = refusal(gpu_host, *CHECK, code=2)
+        targets = gpu_host.answer("targets")["targets"]
+    assert message == "there is no target 'gpu1:0': gpu1 answers, but its kernel driver lists no AMD GPU"
+    assert "amdgpu" in hint
+    [listed] = [target for target in targets if target["name"] == "gpu1:0"]
+    assert not listed["ready"]
+    assert "lists no AMD GPU" in listed["note"]
+
+
+def test_a_gpu_that_the_host_does_not_have_is_answered_with_those_it_has(gpu_host: GpuHost) -> None:
+    message, hint = refusal(gpu_host, *CHECK[:-1], "gpu1:2", code=2)
+    assert message.startswith("there is no target 'gpu1:2'")
+    assert hint == "known are gpu1:0, gpu1:1"
