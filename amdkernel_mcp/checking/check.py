@@ -12,6 +12,7 @@ from amdkernel_mcp.checking.case_plans import CasePlan, plan_cases
 from amdkernel_mcp.checking.drawn_cases import draw_cases
 from amdkernel_mcp.checking.generate import make_calls
 from amdkernel_mcp.checking.judge_report import judge_report
+from amdkernel_mcp.checking.moved_inputs import conditioning_of
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.checking.reference import expected_outputs
 from amdkernel_mcp.checking.scope import gaps_of, scope_of
@@ -88,7 +89,8 @@ def check(
         options.case_instructions,
     )
     report, expected = _run_both(sandbox, target, problem, job, plans, cache_dir, on_progress)
-    judged = judge_report(problem, plan, compiled, plans, report, expected.outputs)
+    conditioning = conditioning_of(sandbox, problem)
+    judged = judge_report(problem, plan, compiled, plans, report, expected.outputs, conditioning)
     result = summarise(problem, judged, expected.outputs, seeds=len(seeds))
     scope = None
     if target.kind == "emulator":

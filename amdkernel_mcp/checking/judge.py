@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -89,20 +89,31 @@ def judge_run(
     lines: Lines | None,
     layouts: Mapping[str, Layout],
     returned: Mapping[str, bytes] | None = None,
+    least_scales: Callable[[], Mapping[str, float]] = dict,
 ) -> RunJudgement:
     """Judge one run on `arch` (one seed, all its repeats) against the expected outputs.
 
     `returned`: the outputs of one more run with the same inputs, in the same process after launches with others.
+    `least_scales`: asked once where an output is wrong; it may know that outputs of few elements are small by chance.
     """
     stop = explain_stop(report, arch=arch, lines=lines, layouts=layouts)
     mistakes = explain_mistakes(report, lines=lines, layouts=layouts)
     findings = [*_guard_findings(report, layouts), *_input_findings(report, mistakes)]
     if stop:
         return RunJudgement(stop.verdict, _with_line(stop.finding), (stop.finding, *mistakes, *findings))
-    judged = [
-        _judge_output(problem, case, argument, report, expected[argument.name], (returned or {}).get(argument.name))
-        for argument in problem.outputs
-    ]
+
+    def judge(scales: Mapping[str, float]) -> list[_Output]:
+        return [
+            _judge_output(
+                problem, case, argument, report, expected[argument.name], (returned or {}).get(argument.name),
+                scales.get(argument.name, 0.0),
+            )
+            for argument in problem.outputs
+        ]  # fmt: skip
+
+    judged = judge({})
+    if any(output.worst for output in judged) and (scales := least_scales()):
+        judged = judge(scales)
     findings = [*mistakes, *(finding for output in judged for finding in output.findings), *findings]
     told = any(finding.kind == "not_written" for finding in findings)
     left_out = [] if told else stores_left_out(report, layouts)
@@ -177,7 +188,13 @@ class _Output:
 
 
 def _judge_output(
-    problem: Problem, case: Case, argument: Argument, report: CaseReport, expected: Array, returned: bytes | None
+    problem: Problem,
+    case: Case,
+    argument: Argument,
+    report: CaseReport,
+    expected: Array,
+    returned: bytes | None,
+    least_scale: float,
 ) -> _Output:
     shape, dtype = case.shape_of(argument), argument.dtype
     repeats = [np.frombuffer(outputs[argument.name], dtype.numpy).reshape(shape) for outputs in report.outputs]
@@ -185,7 +202,9 @@ def _judge_output(
     poisoned = argument.role == "out"
     tolerance = tolerance_of(problem, argument)
     different = [0] + [n for n in range(1, len(runs)) if runs[n].tobytes() != runs[0].tobytes()]
-    compared = {n: compare(runs[n], expected, dtype=dtype, tolerance=tolerance) for n in different}
+    compared = {
+        n: compare(runs[n], expected, dtype=dtype, tolerance=tolerance, least_scale=least_scale) for n in different
+    }
     number = max(compared, key=lambda n: (_fails(compared[n]), compared[n].violations))
     comparison, got = compared[number], runs[number]
     unwritten = _never_written(repeats) & comparison.wrong if poisoned else np.zeros(shape, bool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.checking.judge import RunJudgement, judge_run, worst_of
@@ -14,6 +15,7 @@ from amdkernel_mcp.runner_protocol.turns import by_inputs
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.case_plans import CasePlan
+    from amdkernel_mcp.checking.moved_inputs import Conditioning
     from amdkernel_mcp.checking.reference import Array
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.launch.plan import LaunchPlan
@@ -53,15 +55,18 @@ def judge_report(
     plans: Sequence[CasePlan],
     report: RunnerReport,
     expected: Sequence[dict[str, Array]],
+    conditioning: Conditioning,
     *,
     mode: Mode = "check",
 ) -> list[CaseJudgement]:
     """One judgement for each case. `expected`: of each call of each case, in order."""
     remaining = iter(expected)
-    return [
-        _judge_case(problem, plan, compiled, each, ran, [next(remaining) for _ in each.calls], mode)
-        for each, ran in zip(plans, report.cases, strict=True)
-    ]
+    judged: list[CaseJudgement] = []
+    for each, ran in zip(plans, report.cases, strict=True):
+        values = [next(remaining) for _ in each.calls]
+        wrong = any(run.verdict != "correct" for done in judged for run in done.runs)  # then no scale changes that
+        judged.append(_judge_case(problem, plan, compiled, each, ran, values, None if wrong else conditioning, mode))
+    return judged
 
 
 def _judge_case(
@@ -71,18 +76,23 @@ def _judge_case(
     planned: CasePlan,
     report: CaseReport,
     expected: Sequence[dict[str, Array]],
+    conditioning: Conditioning | None,
     mode: Mode,
 ) -> CaseJudgement:
     arch, lines, case = compiled.result.arch, compiled.lines, planned.case
     layouts = _layouts(problem, plan, case)
     cut = by_inputs(planned.run, mode, report)
     returned = cut.returned.outputs[0] if cut.returned and cut.returned.outputs else None
-    runs = []
+    runs: list[RunJudgement] = []
     for number, each in enumerate(cut.inputs):
         if each is None:
             continue
         again = returned if number == 0 else None
-        run = judge_run(problem, case, each, expected[number], arch=arch, lines=lines, layouts=layouts, returned=again)
+        wrong = any(run.verdict != "correct" for run in runs)
+        run = judge_run(
+            problem, case, each, expected[number], arch=arch, lines=lines, layouts=layouts, returned=again,
+            least_scales=partial(conditioning, planned.calls[number]) if conditioning and not wrong else dict,
+        )  # fmt: skip
         runs.append(replace(run, inputs=f"inputs {number + 1} of {len(cut.inputs)}") if number else run)
     if cut.returned:  # what it left is judged with the first run; here it is for what the checks saw, and for a stop
         last = judge_run(problem, case, cut.returned, expected[0], arch=arch, lines=lines, layouts=layouts)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.checking.call import Call
 from amdkernel_mcp.checking.case_plans import CasePlan
 from amdkernel_mcp.checking.judge_report import judge_report
+from amdkernel_mcp.checking.moved_inputs import conditioning_of
 from amdkernel_mcp.checking.reference import expected_outputs
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def judge_measured(
     for run in job.cases:
         own = tuple(next(remaining) for _ in range(1 + len(run.more_inputs)))
         plans.append(CasePlan(own[0].case, own, run))
-    judged = judge_report(problem, plan, compiled, plans, report, expected.outputs, mode=job.mode)
+    conditioning = conditioning_of(sandbox, problem)
+    judged = judge_report(problem, plan, compiled, plans, report, expected.outputs, conditioning, mode=job.mode)
     wrong = ((each.case.name, run) for each in judged for run in each.runs if run.verdict != "correct")
     return next(wrong, None)

@@ -10,22 +10,17 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.cache_folder import CacheFolder
 from amdkernel_mcp.checking.call import Call
+from amdkernel_mcp.checking.moved_inputs import moved
 from amdkernel_mcp.checking.problem_checks import Probe, ProblemFinding, contradictions, weak_points
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.problems.problem import Argument, Case, Problem
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+from amdkernel_mcp.problems.problem import Case, Problem
 
 _FORMAT = 1  # raise it when the same problem would give other findings
 _TURNS = ((101, 0), (102, 2), (103, 3))  # seed and turn: a plain one, a shifted one, one with spikes
@@ -33,7 +28,6 @@ _MOST_CASES = 8
 _MOST_ELEMENTS = 1 << 19  # of the arrays of all cases that are looked at
 _TOO_LARGE = 1 << 24  # of a single case
 _PROBED = 2  # cases whose reference is run again
-_NUDGE, _STEP_F32, _STEP_F64 = 2.0**-34, 2.0**-23, 2.0**-52
 _CACHE_BYTES = 16 << 20
 
 
@@ -102,9 +96,9 @@ def _examine(sandbox: Sandbox, problem: Problem) -> list[ProblemFinding]:
     twice = [calls[first[id(call.case)]] for call in again]
     if not all(_equal(one, other) for one, other in zip(twice, again, strict=True)):
         return [ProblemFinding("error", "generate gives other arrays for the same seed: use only the `rng` it gets")]
-    moved = [_moved(problem, call, by_a_step=step) for call in twice for step in (False, True)]
+    variants = [moved(problem, call, by_a_step=step) for call in twice for step in (False, True)]
     try:
-        outputs = expected_outputs(sandbox, problem, [*calls, *again, *moved]).outputs
+        outputs = expected_outputs(sandbox, problem, [*calls, *again, *variants]).outputs
         variations = outputs[len(calls) + len(again) :]
     except ProblemFileError:  # moved inputs may leave the domain of a function
         outputs, variations = expected_outputs(sandbox, problem, [*calls, *again]).outputs, []
@@ -135,21 +129,3 @@ def _smallest(problem: Problem) -> list[Case]:
 
 def _equal(one: Call, other: Call) -> bool:
     return all(one.inputs[name].tobytes() == other.inputs[name].tobytes() for name in one.inputs)
-
-
-def _moved(problem: Problem, call: Call, *, by_a_step: bool) -> Call:
-    """The call with its float inputs moved towards zero, where they stay in most domains: all by far less than an f32
-    step, or half of them by one step."""
-    import numpy as np
-
-    random = np.random.default_rng(1)
-
-    def move(argument: Argument, array: Array) -> Array:
-        if argument.dtype.kind == "int":
-            return array
-        wide = array.astype(np.float64)
-        one = _STEP_F64 if argument.dtype.bytes == 8 else _STEP_F32
-        amount = random.integers(0, 2, wide.shape) * one if by_a_step else random.random(wide.shape) * _NUDGE
-        return wide * (1 - amount)
-
-    return replace(call, inputs={a.name: move(a, call.inputs[a.name]) for a in problem.inputs})

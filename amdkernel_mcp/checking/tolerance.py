@@ -58,12 +58,15 @@ class Comparison:
     rule: str = ""  # what the worst element exceeds, with numbers
 
 
-def compare(got: Array, expected: Array, *, dtype: DType, tolerance: Tolerance) -> Comparison:
-    """How `got`, of `dtype`, compares with `expected` (float64, or dtype for integers) of the same shape."""
+def compare(got: Array, expected: Array, *, dtype: DType, tolerance: Tolerance, least_scale: float = 0.0) -> Comparison:
+    """How `got`, of `dtype`, compares with `expected` (float64, or dtype for integers) of the same shape.
+
+    `least_scale`: of every element, where more is known than the output itself shows (moved_inputs.py).
+    """
     out, ref = got.astype(np.float64), expected.astype(np.float64)
     rtol = tolerance.rtol or 0.0
     epsilon = 2.0 ** (-52 if dtype.bytes == 8 else -23)  # sums of narrow types run in f32
-    scale = scales(ref, rtol=rtol, epsilon=epsilon)
+    scale = np.maximum(scales(ref, rtol=rtol, epsilon=epsilon), least_scale)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         error = np.abs(out - ref)
         relative = np.where(error == 0, 0.0, error / (np.abs(ref) + scale))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from amdkernel_mcp.checking.drawn_cases import draw_cases
 from amdkernel_mcp.checking.generate import make_calls
 from amdkernel_mcp.checking.judge import RunJudgement, judge_run
 from amdkernel_mcp.checking.judge_report import CaseJudgement
+from amdkernel_mcp.checking.moved_inputs import conditioning_of
 from amdkernel_mcp.checking.reference import expected_outputs
 from amdkernel_mcp.checking.summary import summarise
 from amdkernel_mcp.execution.cancellation import carried
@@ -154,7 +156,10 @@ def _judgement(job: _Job, call: Call, ended: ProgramRun, expected: dict[str, Arr
         finding = Finding(kind="not_written", message=outputs)
         return RunJudgement("incorrect", outputs, (finding, *findings))
     report = CaseReport("ok", "", (outputs,))
-    judged = judge_run(job.problem, call.case, report, expected, arch=job.target.arch, lines=None, layouts={})
+    judged = judge_run(
+        job.problem, call.case, report, expected, arch=job.target.arch, lines=None, layouts={},
+        least_scales=partial(conditioning_of(job.sandbox, job.problem), call),
+    )  # fmt: skip
     return _with_findings(judged, findings)
 
 

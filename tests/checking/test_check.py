@@ -408,3 +408,48 @@ def test_a_wait_for_what_never_comes_is_told_with_its_line(verdict_of):
     assert "wait never ends: wave 0 of workgroup [0, 0, 0] was at line" in result.reason
     lines = (INCLUDES + HANG).splitlines()
     assert "__hip_atomic_load" in lines[result.findings[0].line - 1] or "s_sleep" in lines[result.findings[0].line - 1]
+
+
+# Outputs of a few elements, whose terms cancel: rounding is allowed what the terms cost, and no more.
+CANCELS = [argument("x", "f32", '["n"]', "in"), argument("y", "f32", "[1]", "out"), argument("n", "i32"), case(n=1000)]
+# The terms are as large as 4 and their sum is 0.001, so that rounding costs more than 1e-5 of it.
+CANCELS_REFERENCE = """def generate(rng, n):
+    x = rng.uniform(1, 4, n).astype(np.float32).astype(np.float64)
+    x[1::2] *= -1
+    x[-1] = -x[:-1].sum() + 0.001
+    return {"x": x}
+
+
+def reference(x, n):
+    return {"y": np.array([x.sum()])}
+"""
+CANCELS_KERNEL = """
+// amdkernel: launch sum grid=[1] block=[64]
+__global__ void sum(const float* x, float* y, int n) {
+    __shared__ float parts[64];
+    float part = 0;
+    for (int i = threadIdx.x; i < n - LEFT_OUT; i += 64) part += x[i];
+    parts[threadIdx.x] = part;
+    __syncthreads();
+    for (int half = 32; half > 0; half /= 2) {
+        if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) y[0] = parts[0] + ADDED;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("left_out", "added", "verdict"),
+    [
+        ("0", "0", "correct"),
+        ("1", "0", "incorrect"),
+        ("0", "0.002f", "incorrect"),
+        ("0", "__builtin_inff()", "incorrect"),
+    ],
+    ids=["right", "a term is missing", "off by twice the sum", "infinite"],
+)
+def test_a_sum_that_cancels_may_be_off_by_what_its_terms_round(verdict_of, left_out, added, verdict):
+    kernel = CANCELS_KERNEL.replace("LEFT_OUT", left_out).replace("ADDED", added)
+    assert verdict_of(CANCELS, CANCELS_REFERENCE, kernel).verdict == verdict

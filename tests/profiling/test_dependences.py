@@ -15,6 +15,6 @@ def test_an_address_that_is_counted_up_is_not_loaded_data_though_its_carry_share
     code: list[str], share: float
 ) -> None:
     body = ["s_mov_b32 s0, 0", *code]
-    instructions = [Instruction(4 * n, text.split()[0], text) for n, text in enumerate(body)]
+    instructions = [Instruction(4 * n, text) for n, text in enumerate(body)]
     executions = {each.address: 10 if each.address else 1 for each in instructions}
     assert dependences(instructions, executions).dependent_loads == share
