@@ -104,7 +104,7 @@ class Engine:
 
     def _prune_caches(self) -> int:
         from amdkernel_mcp.cache_folder import answers_folder
-        from amdkernel_mcp.checking.reference_cache import ReferenceCache
+        from amdkernel_mcp.checking.expected.reference_cache import ReferenceCache
 
         answers = answers_folder(self._settings.cache_dir / "answers")
         return answers.prune() + ReferenceCache(self._settings.cache_dir / "reference").prune()

@@ -14,9 +14,9 @@ from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, Finding,
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from amdkernel_mcp.checking.judge import RunJudgement
+    from amdkernel_mcp.checking.cases.seeds import Purpose, SeedKey
+    from amdkernel_mcp.checking.judging.judge import RunJudgement
     from amdkernel_mcp.checking.options import CheckOptions
-    from amdkernel_mcp.checking.seeds import Purpose, SeedKey
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.execution.sandbox import Sandbox
@@ -81,7 +81,7 @@ class KernelSteps:
 
         Raises InputError for values that the lines do not have.
         """
-        from amdkernel_mcp.checking.tuned import chosen
+        from amdkernel_mcp.checking.cases.tuned import chosen
         from amdkernel_mcp.launch.lines import read_launch_plan
         from amdkernel_mcp.prepared_kernel import PreparedKernel
 
@@ -200,8 +200,8 @@ class KernelSteps:
         on_progress: Progress,
     ) -> ProgramCheckResult:
         """The verdict on a program with its own `main`. `key`: a seed key to replay."""
+        from amdkernel_mcp.checking.cases.seeds import read_key, seed_key, server_secret
         from amdkernel_mcp.checking.problem_probe import examined
-        from amdkernel_mcp.checking.seeds import read_key, seed_key, server_secret
         from amdkernel_mcp.execution.runner.program_files import sent_program
         from amdkernel_mcp.host_programs.check_program import check_program
         from amdkernel_mcp.launch.lines import read_launch_plan
@@ -226,7 +226,7 @@ class KernelSteps:
         self, prepared: PreparedKernel, answer: CheckResult, on_progress: Progress, options: CheckOptions | None
     ) -> CheckResult:
         """The answer about every value of the `tune` line; a replay of one order is of the first values alone."""
-        from amdkernel_mcp.checking.tuned import check_combinations, fewer_seeds
+        from amdkernel_mcp.checking.cases.tuned import check_combinations, fewer_seeds
 
         def check_one(plan: LaunchPlan, name: str) -> CheckResult:
             on_progress(f"checking {name}")
@@ -311,7 +311,7 @@ class KernelSteps:
 
     def timing_inputs(self, prepared: PreparedKernel, *, inputs: int = 1) -> TimingInputs:
         """The inputs with which a kernel is timed, so many of each case at most; they depend on its text and flags."""
-        from amdkernel_mcp.checking.generate import make_calls
+        from amdkernel_mcp.checking.expected.generate import make_calls
         from amdkernel_mcp.measurement.job import TimingInputs, measured_inputs
 
         wanted = measured_inputs(prepared.problem, self.key("timing", prepared), inputs=inputs)
@@ -344,7 +344,7 @@ class KernelSteps:
 
     def key(self, purpose: Purpose, prepared: PreparedKernel) -> SeedKey:
         """What the seeds of a check or of a measurement are drawn from."""
-        from amdkernel_mcp.checking.seeds import seed_key, server_secret
+        from amdkernel_mcp.checking.cases.seeds import seed_key, server_secret
 
         return seed_key(
             server_secret(self._settings.data_dir),

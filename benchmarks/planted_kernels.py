@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from amdkernel_mcp.checking.call import Call
+from amdkernel_mcp.checking.cases.call import Call
 from amdkernel_mcp.compiler.compile import Compiled, Compiler
 from amdkernel_mcp.execution.runner.job import run_job
 from amdkernel_mcp.execution.sandbox import Sandbox

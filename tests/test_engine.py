@@ -7,8 +7,8 @@ import pytest
 from problem_text import one_to_one, write_problem
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.checking.inputs import make_inputs
-from amdkernel_mcp.checking.seeds import Purpose, seed_key
+from amdkernel_mcp.checking.cases.inputs import make_inputs
+from amdkernel_mcp.checking.cases.seeds import Purpose, seed_key
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import ProblemFileError
@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
 KERNEL = (folder("examples") / "vector_add" / "kernels" / "naive.hip").read_text()
 
 
+@pytest.mark.thorough
 def test_a_cache_that_is_no_folder_costs_no_answer_and_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     engine = Engine(load_settings({"data_dir": tmp_path / "data", "cache_dir": tmp_path / "file" / "cache"}))
@@ -124,6 +125,7 @@ def test_a_problem_that_proves_nothing_gives_no_verdict(engine: Engine, tmp_path
         engine.benchmark(problem, COPY.replace("x[i]", "0"))
 
 
+@pytest.mark.thorough
 def test_an_answer_carries_hashes_and_names_a_problem_that_was_edited(engine: Engine, tmp_path: Path) -> None:
     problem = write_copy(tmp_path / "copy")
     first = engine.check(problem, COPY)
@@ -150,6 +152,7 @@ extern "C" __global__ void copy(const float* x, float* y, int n) {
 """
 
 
+@pytest.mark.thorough
 def test_a_value_of_tune_that_gives_wrong_results_is_named(engine: Engine, tmp_path: Path) -> None:
     problem = write_copy(tmp_path / "copy")
     wrong = engine.check(problem, TUNED)

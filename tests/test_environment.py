@@ -33,6 +33,7 @@ def environment(own: Settings) -> Iterator[KernelEnvironment]:
         yield opened
 
 
+@pytest.mark.thorough
 def test_an_episode_of_bad_kernels_ends_after_its_steps_without_an_exception(environment: KernelEnvironment) -> None:
     with pytest.raises(InputError, match="call reset"):
         environment.step(NAIVE)

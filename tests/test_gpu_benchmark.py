@@ -170,6 +170,7 @@ def test_a_slowed_copy_is_slower_with_all_conditions(engine: Engine, settings: S
     assert "no_kernel_trace" not in result.flags
 
 
+@pytest.mark.thorough
 def test_a_kernel_that_stops_working_while_it_is_timed_is_incorrect(engine: Engine, settings: Settings) -> None:
     result = run(engine, settings, TIRES, IDLE)
     assert result.verdict == "incorrect", result.reason
@@ -206,6 +207,7 @@ def test_a_kernel_without_a_baseline_is_timed_in_turns_with_itself(engine: Engin
     assert "no_kernel_trace" in result.flags
 
 
+@pytest.mark.thorough
 def test_the_clocks_are_those_before_and_just_after_the_launches(engine: Engine, settings: Settings) -> None:
     states = [IDLE + f"pp_dpm_sclk 1: {mhz}Mhz *\npp_dpm_mclk 0: 1300Mhz *\n" for mhz in (132, 2087, 140)]
     result = benchmark_in_turns(contest(engine, settings, NAIVE, None, *states), silent)
@@ -220,6 +222,7 @@ def test_a_kernel_that_is_wrong_with_the_second_inputs_only_is_incorrect(engine:
     assert result.verdict == "incorrect", result.reason
 
 
+@pytest.mark.thorough
 def test_a_trace_that_is_off_by_a_fifth_leaves_no_verdict(engine: Engine, settings: Settings) -> None:
     result = run(engine, settings, SLOWED, IDLE, profiler=HONEST | {"factor": 1.2})
     assert result.verdict == "inconclusive"

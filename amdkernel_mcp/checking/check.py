@@ -8,16 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.checking.case_plans import CasePlan, plan_cases
-from amdkernel_mcp.checking.drawn_cases import draw_cases
-from amdkernel_mcp.checking.generate import make_calls
-from amdkernel_mcp.checking.judge_report import judge_report
+from amdkernel_mcp.checking.cases.case_plans import CasePlan, plan_cases
+from amdkernel_mcp.checking.cases.drawn_cases import draw_cases
+from amdkernel_mcp.checking.cases.seeds import SeedKey, fresh_key, read_key
+from amdkernel_mcp.checking.expected.generate import make_calls
+from amdkernel_mcp.checking.expected.reference import expected_outputs
+from amdkernel_mcp.checking.judging.judge_report import judge_report
+from amdkernel_mcp.checking.judging.scope import gaps_of, scope_of
+from amdkernel_mcp.checking.judging.summary import summarise
 from amdkernel_mcp.checking.moved_inputs import conditioning_of
 from amdkernel_mcp.checking.options import CheckOptions
-from amdkernel_mcp.checking.reference import expected_outputs
-from amdkernel_mcp.checking.scope import gaps_of, scope_of
-from amdkernel_mcp.checking.seeds import SeedKey, fresh_key, read_key
-from amdkernel_mcp.checking.summary import summarise
 from amdkernel_mcp.compiler.communication import communicates
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import TargetError
@@ -31,7 +31,7 @@ from amdkernel_mcp.results.kernels import CheckResult, CheckScope, CompileResult
 from amdkernel_mcp.runner_protocol.job import RunnerJob
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.checking.reference import Expected
+    from amdkernel_mcp.checking.expected.reference import Expected
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.hardware.target import Target

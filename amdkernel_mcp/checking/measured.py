@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.checking.call import Call
-from amdkernel_mcp.checking.case_plans import CasePlan
-from amdkernel_mcp.checking.judge_report import judge_report
+from amdkernel_mcp.checking.cases.call import Call
+from amdkernel_mcp.checking.cases.case_plans import CasePlan
+from amdkernel_mcp.checking.expected.reference import expected_outputs
+from amdkernel_mcp.checking.judging.judge_report import judge_report
 from amdkernel_mcp.checking.moved_inputs import conditioning_of
-from amdkernel_mcp.checking.reference import expected_outputs
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.checking.judge import RunJudgement
+    from amdkernel_mcp.checking.judging.judge import RunJudgement
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.launch.plan import LaunchPlan

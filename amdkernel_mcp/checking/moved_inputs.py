@@ -9,13 +9,13 @@ also how large the sum of such terms is on average.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from amdkernel_mcp.checking.call import Call
-from amdkernel_mcp.checking.reference import expected_outputs
+from amdkernel_mcp.checking.cases.call import Call
+from amdkernel_mcp.checking.expected.reference import expected_outputs
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.problems.problem import Argument, Problem
@@ -23,10 +23,9 @@ from amdkernel_mcp.problems.problem import Argument, Problem
 if TYPE_CHECKING:
     import numpy as np
 
-    Array = np.ndarray[Any, np.dtype[Any]]
+    from amdkernel_mcp.checking.judging.judge_report import Conditioning
 
-Conditioning = Callable[[Call], Mapping[str, float]]
-"""The least scale of each output of a call whose elements are few."""
+    Array = np.ndarray[Any, np.dtype[Any]]
 
 FEW = 16
 """Elements. The RMS of fewer numbers is small by chance: that of one by 1000 in one of 1250 cases."""
@@ -81,7 +80,7 @@ def conditioning_of(sandbox: Sandbox, problem: Problem) -> Conditioning:
 def _scale(outputs: list[Array], step: float) -> float:
     import numpy as np
 
-    from amdkernel_mcp.checking.scale import rms
+    from amdkernel_mcp.checking.judging.scale import rms
 
     first, *others = outputs
     finite = np.isfinite(first)

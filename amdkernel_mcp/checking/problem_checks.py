@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from amdkernel_mcp.checking.bias import find_bias
-from amdkernel_mcp.checking.call import Call
-from amdkernel_mcp.checking.judge import tolerance_of
-from amdkernel_mcp.checking.scale import scales
-from amdkernel_mcp.checking.tolerance import compare
+from amdkernel_mcp.checking.cases.call import Call
+from amdkernel_mcp.checking.judging.bias import find_bias
+from amdkernel_mcp.checking.judging.judge import tolerance_of
+from amdkernel_mcp.checking.judging.scale import scales
+from amdkernel_mcp.checking.judging.tolerance import compare
 from amdkernel_mcp.problems.problem import Argument, Problem
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from math import prod
 from pathlib import Path
 
 from amdkernel_mcp.cache_folder import CacheFolder
-from amdkernel_mcp.checking.call import Call
+from amdkernel_mcp.checking.cases.call import Call
 from amdkernel_mcp.checking.moved_inputs import moved
 from amdkernel_mcp.checking.problem_checks import Probe, ProblemFinding, contradictions, weak_points
 from amdkernel_mcp.errors import ProblemFileError
@@ -81,8 +81,8 @@ def _name(problem: Problem) -> str:
 
 
 def _examine(sandbox: Sandbox, problem: Problem) -> list[ProblemFinding]:
-    from amdkernel_mcp.checking.generate import make_calls
-    from amdkernel_mcp.checking.reference import expected_outputs
+    from amdkernel_mcp.checking.expected.generate import make_calls
+    from amdkernel_mcp.checking.expected.reference import expected_outputs
 
     cases = _smallest(problem)
     if not cases:

@@ -14,14 +14,14 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.checking.cases.drawn_cases import draw_cases
 from amdkernel_mcp.checking.check import invalid
-from amdkernel_mcp.checking.drawn_cases import draw_cases
-from amdkernel_mcp.checking.generate import make_calls
-from amdkernel_mcp.checking.judge import RunJudgement, judge_run
-from amdkernel_mcp.checking.judge_report import CaseJudgement
+from amdkernel_mcp.checking.expected.generate import make_calls
+from amdkernel_mcp.checking.expected.reference import expected_outputs
+from amdkernel_mcp.checking.judging.judge import RunJudgement, judge_run
+from amdkernel_mcp.checking.judging.judge_report import CaseJudgement
+from amdkernel_mcp.checking.judging.summary import summarise
 from amdkernel_mcp.checking.moved_inputs import conditioning_of
-from amdkernel_mcp.checking.reference import expected_outputs
-from amdkernel_mcp.checking.summary import summarise
 from amdkernel_mcp.execution.cancellation import carried
 from amdkernel_mcp.execution.runner.program import Look, ProgramRun, run_program
 from amdkernel_mcp.execution.runner.program_build import build_program
@@ -34,9 +34,9 @@ from amdkernel_mcp.runner_protocol.report import CaseReport
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from amdkernel_mcp.checking.call import Call
-    from amdkernel_mcp.checking.reference import Array
-    from amdkernel_mcp.checking.seeds import SeedKey
+    from amdkernel_mcp.checking.cases.call import Call
+    from amdkernel_mcp.checking.cases.seeds import SeedKey
+    from amdkernel_mcp.checking.expected.reference import Array
     from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.hardware.target import Target

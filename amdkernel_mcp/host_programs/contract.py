@@ -11,10 +11,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.checking.inputs import scalars_for_reference
+from amdkernel_mcp.checking.cases.inputs import scalars_for_reference
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.checking.call import Call
+    from amdkernel_mcp.checking.cases.call import Call
     from amdkernel_mcp.problems.problem import Argument, Case, Problem
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from math import prod
 
-from amdkernel_mcp.checking.call import Call
-from amdkernel_mcp.checking.seeds import SeedKey
+from amdkernel_mcp.checking.cases.call import Call
+from amdkernel_mcp.checking.cases.seeds import SeedKey
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import kernel_symbols

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from amdkernel_mcp.checking.tuned import Tuning
+from amdkernel_mcp.checking.cases.tuned import Tuning
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.modelled import modelled_time
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CheckVerdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from amdkernel_mcp.checking.tuned import Tuning, name_of
+from amdkernel_mcp.checking.cases.tuned import Tuning, name_of
 from amdkernel_mcp.measurement.side import Side
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckVerdict, Finding
 

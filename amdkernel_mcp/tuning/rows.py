@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.checking.cases.tuned import Tuning, fewer_seeds, name_of, with_tuning
 from amdkernel_mcp.checking.check import check
-from amdkernel_mcp.checking.tuned import Tuning, fewer_seeds, name_of, with_tuning
 from amdkernel_mcp.expressions import ExpressionError
 from amdkernel_mcp.measurement.not_timed import stopped
 from amdkernel_mcp.prepared_kernel import PreparedKernel, side_of

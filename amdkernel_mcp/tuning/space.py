@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 from math import prod
 
-from amdkernel_mcp.checking.tuned import Tuning, default_tuning
+from amdkernel_mcp.checking.cases.tuned import Tuning, default_tuning
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.launch.plan import LaunchPlan
 

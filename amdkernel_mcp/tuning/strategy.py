@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from amdkernel_mcp.checking.tuned import Tuning
+from amdkernel_mcp.checking.cases.tuned import Tuning
 from amdkernel_mcp.tuning.space import Space, TuneOptions
 
 if TYPE_CHECKING:

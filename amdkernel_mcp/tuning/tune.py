@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.checking.cases.tuned import Tuning, name_of
 from amdkernel_mcp.checking.check import invalid
-from amdkernel_mcp.checking.tuned import Tuning, name_of
 from amdkernel_mcp.errors import JobError
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.results.kernels import CheckResult

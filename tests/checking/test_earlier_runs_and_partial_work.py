@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from amdkernel_mcp.checking.partial_work import loads_left_out, stores_left_out
+from amdkernel_mcp.checking.judging.partial_work import loads_left_out, stores_left_out
 from amdkernel_mcp.compiler.compile import Compiler
 from amdkernel_mcp.execution.runner.job import run_job
 from amdkernel_mcp.execution.targets import find_target

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from problem_text import one_to_one, write_problem
 
+from amdkernel_mcp.checking.cases.seeds import is_committed
 from amdkernel_mcp.checking.check import check
 from amdkernel_mcp.checking.options import CheckOptions
-from amdkernel_mcp.checking.seeds import is_committed
 from amdkernel_mcp.compiler.compile import Compiler
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.sandbox import Sandbox
@@ -69,6 +69,7 @@ def test_an_honest_kernel_is_correct_on_announced_held_out_and_drawn_cases(verdi
     assert result.notes == []
 
 
+@pytest.mark.thorough
 def test_the_answer_reveals_the_key_that_was_committed_to_and_it_replays_the_same_cases(verdict_of: Verdict) -> None:
     first, second = verdict_of(HONEST), verdict_of(HONEST)
     assert first.seeds is not None

@@ -58,6 +58,7 @@ def test_a_source_is_compiled_and_its_program_gets_arguments_files_and_both_stre
     assert ended.returncode == 42
 
 
+@pytest.mark.thorough
 def test_a_program_that_a_signal_ends_has_the_code_of_a_shell(source: Path) -> None:
     ended = amdkernel_run(source, "abort", *beside(source))
     assert ended.stdout == "[abort] 42 T"
@@ -71,6 +72,7 @@ def test_a_source_that_does_not_compile_is_a_bad_answer(source: Path) -> None:
     assert "it does not compile" in ended.stderr
 
 
+@pytest.mark.thorough
 def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
     source = tmp_path / "forever.hip"
     source.write_text(
@@ -109,6 +111,7 @@ int main() {
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(300)
 def test_a_program_sees_the_devices_and_variables_that_it_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

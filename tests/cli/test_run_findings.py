@@ -152,6 +152,7 @@ int main() {
 """
 
 
+@pytest.mark.thorough
 def test_a_program_whose_output_depends_on_the_order_is_reported_and_an_order_replayed(build: Build) -> None:
     program = build("last", LAST)
     ended = amdkernel_run(program, "--schedules", "4", "--target", "emulator:gfx942")
@@ -212,6 +213,7 @@ int main() {
 """
 
 
+@pytest.mark.thorough
 def test_races_are_checked_in_the_other_orders_too(build: Build) -> None:
     how = [build("late", LATE), "--races", "--target", "emulator:gfx942"]
     plain = amdkernel_run(*how)

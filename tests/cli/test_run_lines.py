@@ -74,6 +74,7 @@ def test_a_source_is_named_as_well_where_a_check_stops_the_kernel() -> None:
     assert "src/second.hip:2" in places(ended.stderr), ended.stderr
 
 
+@pytest.mark.thorough
 def test_sources_of_absolute_paths_are_named_so(project: Path) -> None:
     absolute = amdkernel_run(project / "main.hip", project / "src/second.hip", "-I", project / "src")
     assert f"{project}/src/inner/store.h:4" in places(absolute.stderr), absolute.stderr
@@ -91,6 +92,7 @@ def test_a_built_program_names_the_files_of_its_debug_data(project: Path, sandbo
     assert places(ended.stderr) == ["src/second.hip:2", "src/inner/store.h:4"], ended.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("project")
 def test_a_call_of_the_program_is_reported_in_its_own_file() -> None:
     ended = amdkernel_run("main.hip", "src/second.hip", "-I", "src", "--races", "--", "calls")

@@ -49,6 +49,7 @@ def test_lines_that_a_program_printed_before_its_time_was_up_are_passed_on(
     assert (ended.returncode, ended.stdout) == (124, printed), ended.stderr
 
 
+@pytest.mark.thorough
 def test_output_that_cannot_be_written_is_the_infrastructures_fault(tmp_path: Path) -> None:
     source = tmp_path / "print.hip"
     source.write_text('#include <cstdio>\nint main() { std::puts("a line"); }\n')

@@ -98,6 +98,7 @@ def test_findings_name_the_projects_files_and_the_target_is_the_program(project:
     assert "amdkernel: reach/src/fill.hip:4: out_of_bounds: writes 4 bytes at byte 256" in ended.stderr
 
 
+@pytest.mark.thorough
 def test_sources_in_a_folder_keep_their_places(project: Path) -> None:
     ended = amdkernel_run("--dir", project, "main.hip", "src/fill.hip", "-I", "inc", "--", "x")
     assert (ended.returncode, ended.stdout) == (5, "done\n"), ended.stderr

@@ -142,6 +142,7 @@ def test_a_reader_that_goes_away_changes_no_exit_code(arguments: str, code: int,
     assert "Exception ignored" not in ended.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 @pytest.mark.parametrize(("kernel", "code"), [("naive", 0), ("broken", 1)])
 def test_the_verdict_is_the_exit_code_though_nobody_reads_it(kernel: str, code: int, tmp_path: Path) -> None:

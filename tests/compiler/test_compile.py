@@ -329,6 +329,7 @@ def test_a_damaged_entry_is_compiled_anew(sandbox: Sandbox, tmp_path: Path) -> N
 # -- bombs ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_compile_that_takes_too_long_is_a_diagnostic_and_not_remembered(sandbox: Sandbox, tmp_path: Path) -> None:
     compiler = Compiler(sandbox, tmp_path, timeout_s=1.5)
     for _ in range(2):

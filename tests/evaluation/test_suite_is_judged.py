@@ -45,6 +45,7 @@ def judge(engine: Engine, suite: Path, **options: object) -> Evaluation:
     return evaluate(engine, suite, **given)  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 def test_each_candidate_has_a_row_and_a_second_run_judges_only_what_changed(engine: Engine, suite: Path) -> None:
     first = judge(engine, suite, timed=False)
     assert {row.candidate: row.check for row in first.rows} == {

@@ -111,6 +111,7 @@ def test_a_job_that_ignores_sigterm_is_killed(attack: Attack) -> None:
     assert done.timed_out
 
 
+@pytest.mark.thorough
 def test_sigterm_comes_first_so_that_a_gpu_can_be_let_go(attack: Attack) -> None:
     done = attack(
         """

@@ -31,6 +31,7 @@ def _compile(cramped: DockerSandbox, source: str, *, timeout_s: float = 4) -> Co
     return cramped.run("compile", ["sh", "-c", _CLANG], {"bomb.cpp": source.encode()}, timeout_s=timeout_s)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "source",
     [

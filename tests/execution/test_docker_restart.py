@@ -19,6 +19,7 @@ pytestmark = pytest.mark.sandbox
 WAITS = ["sh", "-c", f"{PRINT_OWN_ID}; sleep 5; echo right > $OUT/answer; exit 3"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["compile", "run"])
 def test_a_job_whose_container_was_removed_by_hand_is_run_once_more(sandbox: Sandbox, kind: SandboxKind) -> None:
     daemon = connect(load_settings().docker_host)

@@ -40,6 +40,7 @@ def test_a_command_that_is_not_there_fails_as_in_a_shell(sandbox: Sandbox) -> No
     assert sandbox.run("compile", ["no-such-command"], {}, timeout_s=60).exit_code == 127
 
 
+@pytest.mark.thorough
 def test_lines_are_reported_as_they_come(sandbox: Sandbox) -> None:
     lines: list[tuple[float, str]] = []
     started = time.monotonic()

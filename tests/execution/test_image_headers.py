@@ -17,6 +17,7 @@ CASES = [
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(400)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", CASES)
 def test_a_program_builds_and_runs_with_the_headers_of_the_image(sandbox: Sandbox, program: Path) -> None:
     assert sandbox.isolation == "docker", "the image is up to date"

@@ -41,6 +41,7 @@ def repository(daemon: Daemon) -> Iterator[str]:
             daemon.client.images.remove(tag, force=True)
 
 
+@pytest.mark.thorough
 def test_a_layer_that_is_built_twice_has_the_same_bytes(
     daemon: Daemon, sandbox: Sandbox, settings: Settings, repository: str
 ) -> None:

@@ -40,6 +40,7 @@ def test_a_full_disk_before_the_first_record(tmp_path: Path) -> None:
     assert "No space left" in why or "disk is full" in why
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("mount", [SMALL_DISK + FILLED, READ_ONLY], ids=["full", "read-only"])

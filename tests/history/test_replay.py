@@ -61,6 +61,7 @@ async def test_an_attempt_over_mcp_is_replayed_from_the_shell_and_elsewhere(sand
     assert (code, replayed["replayed"]) == (0, made["attempt"])
 
 
+@pytest.mark.thorough
 async def test_a_replay_says_that_the_problem_was_replaced_and_runs_the_recorded_one(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
@@ -89,7 +90,7 @@ async def test_a_replay_says_that_the_problem_was_replaced_and_runs_the_recorded
 async def test_the_record_of_a_benchmark_has_both_kernels_and_the_keys_of_their_inputs(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    from amdkernel_mcp.checking.seeds import is_committed
+    from amdkernel_mcp.checking.cases.seeds import is_committed
     from amdkernel_mcp.config import load_settings
     from amdkernel_mcp.engine import Engine
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from amdkernel_mcp.checking.seeds import is_committed
+from amdkernel_mcp.checking.cases.seeds import is_committed
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine import Engine
 from tests.host_programs.programs import BEYOND_THE_END, RIGHT, program

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from amdkernel_mcp.checking.call import Call
+from amdkernel_mcp.checking.cases.call import Call
 from amdkernel_mcp.host_programs.contract import input_files, outputs_in, words_of
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.problems.problem_file import load_problem

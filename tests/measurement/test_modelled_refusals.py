@@ -197,6 +197,7 @@ def test_the_same_work_without_such_a_place_is_faster(measure: Callable[[str], S
 THOROUGH = [pytest.param(name, marks=pytest.mark.thorough) for name in ("reduce_sum", "rmsnorm")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("problem", [*THOROUGH, "row_softmax"])
 def test_an_honest_improvement_is_still_faster(problem: str, settings: Settings) -> None:
     naive, better = ((folder("examples") / problem / "kernels" / f"{n}.hip").read_text() for n in ("naive", "better"))

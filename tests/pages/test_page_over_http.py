@@ -56,6 +56,7 @@ def test_health_and_metrics_are_there_for_this_machine(address: str) -> None:
     assert 'amdkernel_queue_length{lane="emulator"} 0' in metrics.text
 
 
+@pytest.mark.thorough
 def test_a_server_without_tokens_shows_this_machine_its_page_at_once(tmp_path: Path) -> None:
     with http_server(tmp_path, tokens=None) as server:
         page = httpx.get(server.url.removesuffix("/mcp"), timeout=60)

@@ -14,7 +14,7 @@ ROOM_MIB = 256
 
 READER = """
 import json, resource, sys
-from amdkernel_mcp.checking.inputs import make_inputs
+from amdkernel_mcp.checking.cases.inputs import make_inputs
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.problems.problem_file import load_problem
 import numpy, ml_dtypes

@@ -117,6 +117,7 @@ def test_a_time_that_is_not_a_time_is_refused_or_not_measured(tmp_path: Path, ce
         assert "cannot read the database" in refusal(path)
 
 
+@pytest.mark.thorough
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 8191), to=st.integers(0, 255))
 def test_a_database_with_a_flipped_byte_is_read_or_refused(tmp_path: Path, at: int, to: int) -> None:

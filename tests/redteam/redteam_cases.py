@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from amdkernel_mcp.checking.inputs import make_inputs
+from amdkernel_mcp.checking.cases.inputs import make_inputs
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.problems.problem_file import load_problem
 

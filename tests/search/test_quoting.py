@@ -106,6 +106,7 @@ async def test_the_tools_give_hostile_pages_as_harmless_quotations(client: Clien
         assert_harmless(*strings(page))
 
 
+@pytest.mark.thorough
 @pytest.mark.anyio
 async def test_a_card_that_is_made_of_a_hostile_page_is_harmless(client: Client) -> None:
     found = (await client.call_tool("search_docs", {"query": "hipEvil"})).structured_content

@@ -17,6 +17,7 @@ def test_identical_code_is_inconclusive_and_five_percent_are_slower_on_the_simul
     assert [row.got for row in clock_rows()] == ["inconclusive", "slower"]
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("sandbox")
 def test_a_cheat_that_is_called_correct_fails_the_selftest(monkeypatch, settings: Settings) -> None:

@@ -50,6 +50,7 @@ def test_300_half_sent_requests_of_one_address_stop_no_other(server: HttpServer,
     assert server.log.stat().st_size < 20_000
 
 
+@pytest.mark.thorough
 def test_a_header_that_never_ends_is_dropped_at_its_deadline(server: HttpServer) -> None:
     with ExitStack() as stack:
         slow = half_sent(server, stack, sent=HALF)

@@ -70,6 +70,7 @@ async def test_running_work_ends_and_its_answer_is_fetched_while_new_work_is_ref
     assert (answer["status"], answer["compile"]["ok"]) == ("done", True), "the first server stored its answer"
 
 
+@pytest.mark.thorough
 async def test_work_that_does_not_end_in_time_is_done_by_the_next_server(
     tmp_path: Path, gate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +87,7 @@ async def test_work_that_does_not_end_in_time_is_done_by_the_next_server(
     assert (answer["status"], answer["compile"]["ok"]) == ("done", True), answer
 
 
+@pytest.mark.thorough
 async def test_a_second_sigterm_ends_the_server_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AMDKERNEL_DRAIN_S", "3000")
     with serving(tmp_path) as server:

@@ -129,6 +129,7 @@ def test_a_message_over_the_limit_is_an_error_and_takes_no_memory(log: Path) -> 
     assert ids_in(log) == [1, 3]
 
 
+@pytest.mark.thorough
 def test_many_messages_for_a_server_that_does_not_read_wait_at_the_client(log: Path, gate: Path) -> None:
     session = Session(ECHO, str(gate), str(log))
     count = 20
@@ -202,6 +203,7 @@ def test_a_signal_that_kills_the_server_is_reported_as_a_shell_does(log: Path) -
     assert session.end()[2] == 128 + signal.SIGTERM
 
 
+@pytest.mark.thorough
 def test_a_server_that_ignores_the_end_of_its_client_is_terminated() -> None:
     session = Session("import time; print('{}', flush=True); time.sleep(600)")
     session.receive()

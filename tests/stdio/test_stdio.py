@@ -77,6 +77,7 @@ def test_a_request_that_cannot_be_parsed_is_an_error_and_the_connection_continue
     assert (answers[4]["id"], answers[4]["result"]["isError"]) == (4, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", [[], ["--no-relay"]], ids=["relay", "direct"])
 def test_a_message_of_50_mb_is_an_error_and_the_connection_continues(arguments: list[str]) -> None:
     opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}

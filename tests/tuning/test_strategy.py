@@ -2,7 +2,7 @@ from math import log2
 
 import pytest
 
-from amdkernel_mcp.checking.tuned import Tuning
+from amdkernel_mcp.checking.cases.tuned import Tuning
 from amdkernel_mcp.tuning.space import Space, TuneOptions
 from amdkernel_mcp.tuning.strategy import Search, Sweep, strategy_of
 

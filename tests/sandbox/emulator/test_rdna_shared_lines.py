@@ -92,6 +92,7 @@ def check(lines: Lines, case: Case) -> None:
         lines.check(case)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("target", BY_TARGET)
 def test_lines_of_one_value_for_each_lane(sandbox: Sandbox, target: str) -> None:
     cases = LANE_CASES[target]
@@ -145,6 +146,7 @@ def atomics_of_rdna(target: str) -> list[test_atomics.Case]:
 ATOMICS = {target: [(case, renamed(case.line, target)) for case in atomic_cases(target)] for target in TARGETS}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("target", BY_TARGET)
 def test_atomics_of_every_segment(sandbox: Sandbox, target: str) -> None:
     given = [(line, test_atomics.state(mask)) for _, line in ATOMICS[target] for mask in (ALL, SOME)]

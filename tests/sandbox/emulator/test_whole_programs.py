@@ -71,6 +71,7 @@ def test_a_program_runs_to_its_own_pass(ended_run: Callable[[str], Ended], progr
     assert "version information" not in ended.stderr, "the loader knows the versions of all symbols"
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("arch", OTHER_ARCHS)
 def test_a_grid_synchronises_in_each_archs_own_way(sandbox: Sandbox, tmp_path: Path, arch: str) -> None:
@@ -118,6 +119,7 @@ def test_an_unsupported_call_is_named_once(ended_run: Callable[[str], Ended]) ->
     assert "store of 4 bytes of global memory at offset 2097152 of allocation 1, which has 400 bytes" in stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(1500)
 def test_a_pointer_that_no_kernel_may_follow_is_reported_as_what_it_is(ended_run: Callable[[str], Ended]) -> None:
     places = [line for line in ended_run("foreign_pointers").stderr.splitlines() if " at address " in line]

@@ -23,6 +23,7 @@ done
 """
 
 
+@pytest.mark.thorough
 def test_no_damaged_code_object_breaks_the_loader(sandbox: Sandbox, built: dict[str, bytes]) -> None:
     source = (Path(__file__).parent / "damaged_code_objects.c").read_bytes()
     files = {name: built[name] for name in FILES} | {"damaged_code_objects.c": source}

@@ -40,6 +40,7 @@ def run(sandbox: Sandbox, program: str, arch: str, level: int, checks: str = "")
     return sandbox.run("run", ["sh", "-c", script], dict(made.files), timeout_s=300).files["printed"].decode()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("arch", "level"), BUILDS)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_device_code_does_what_it_does_on_the_host(sandbox: Sandbox, program: str, arch: str, level: int) -> None:

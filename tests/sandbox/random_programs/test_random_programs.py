@@ -63,6 +63,7 @@ def run(sandbox: Sandbox, text: str, level: str, archs: tuple[str, ...]) -> dict
     return {arch: done.files[arch].decode() for arch in archs}
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(900 * (1 + COUNT // BATCH))
 @pytest.mark.parametrize(("group", "level"), BUILDS)
 def test_gpu_and_host_agree_on_random_programs(sandbox: Sandbox, group: str, level: str) -> None:
