@@ -61,7 +61,7 @@ async def attempt_page(attempt: str, ctx: Context) -> str:
 @resource(
     "amdkernel://artefact/{sha256}",
     name="artefact_page",
-    title="A whole answer of which a tool returned a part",
+    title="The whole of an answer that a tool cut",
     mime_type="application/json",
 )
 async def artefact_page(sha256: str, ctx: Context) -> str:

@@ -203,7 +203,7 @@ class GpuLeases:
 
 
 def _in_the_way(asked: Asked) -> Select[Any]:
-    """The leases because of which this one is not granted."""
+    """The leases that stand in the way of this one."""
     held, before = gpu_leases.c.granted.is_not(None), gpu_leases.c.fence < asked.fence
     others = (gpu_leases.c.gpu == asked.gpu, gpu_leases.c.ended.is_(None), gpu_leases.c.fence != asked.fence)
     found = select(gpu_leases).where(*others, or_(held, before))

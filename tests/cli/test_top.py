@@ -44,7 +44,7 @@ def test_top_prints_the_status_of_the_server_as_json(server: HttpServer) -> None
     assert status["targets"][0]["state"] == "idle"
 
 
-@pytest.mark.parametrize("token", [None, "token-of-nobody-000000"])
+@pytest.mark.parametrize("token", [None, "unknown-token-00000000"])
 def test_a_missing_or_unknown_token_is_named(server: HttpServer, token: str | None) -> None:
     ended = top("--once", "--url", server.url, token=token)
     assert ended.returncode == 2

@@ -37,7 +37,7 @@ def test_a_token_opens_a_session_whose_cookie_scripts_and_other_sites_do_not_get
     assert "Your attempts" in client.get("/").text
 
 
-@pytest.mark.parametrize("token", ["", "token-of-nobody-000000", ANN[:-1]])
+@pytest.mark.parametrize("token", ["", "unknown-token-00000000", ANN[:-1]])
 def test_an_unknown_token_opens_none(here: Served, token: str) -> None:
     answer = here.client().post("/sign-in", data={"token": token})
     assert answer.status_code == 401

@@ -42,7 +42,7 @@ async def test_files_of_the_server_are_not_read(team: HttpServer) -> None:
             await client.call_tool("compile_kernel", {"path": __file__})
 
 
-@pytest.mark.parametrize("token", [None, "token-of-nobody-000000", ANN[:-1], ANN + "0"])
+@pytest.mark.parametrize("token", [None, "unknown-token-00000000", ANN[:-1], ANN + "0"])
 def test_no_request_without_a_known_token_gets_in(team: HttpServer, token: str | None) -> None:
     answer = team.post(token=token)
     assert answer.status_code == 401, answer.text

@@ -69,7 +69,7 @@ def test_a_batch_is_valued_in_its_order(served: Served) -> None:
     ]
 
 
-@pytest.mark.parametrize("token", [None, "token-of-nobody-000000", ANN[:-1]])
+@pytest.mark.parametrize("token", [None, "unknown-token-00000000", ANN[:-1]])
 def test_no_request_without_a_known_token_is_answered(served: Served, token: str | None) -> None:
     answer = served.ask({"attempts": ["a"]}, token=token)
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")

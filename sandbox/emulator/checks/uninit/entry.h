@@ -13,7 +13,7 @@ typedef struct EarlyReads {
 /* The caller frees it; NULL: out of memory. */
 EarlyReads *entry_early_reads(const Dispatch *d, const struct Annotation *annotations);
 
-/* At the start of a workgroup of which every instruction is looked at: its waves have never set these registers. */
+/* At the start of a workgroup whose every instruction is looked at: its waves have never set these registers. */
 void entry_mark_unset(GroupShadow *g, const EarlyReads *reads, const Dispatch *d);
 
 #endif
