@@ -19,12 +19,12 @@ from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, record_profile
 from amdkernel_mcp.execution.runner.job import run_job, runner_command
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.benchmark import benchmark
-from amdkernel_mcp.measurement.interleaved import DEFAULT_PLAN, Plan, decide
 from amdkernel_mcp.measurement.job import Measured
-from amdkernel_mcp.measurement.noise_floors import NoiseFloors
 from amdkernel_mcp.measurement.not_timed import stopped, wrong_when_measured
 from amdkernel_mcp.measurement.side import Side
-from amdkernel_mcp.measurement.trace_agreement import Agreement, agreement, not_compared
+from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN, Plan, decide
+from amdkernel_mcp.measurement.timing.noise_floors import NoiseFloors
+from amdkernel_mcp.measurement.timing.trace_agreement import Agreement, agreement, not_compared
 from amdkernel_mcp.measurement.turns import (
     Turns,
     conditions,

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from amdkernel_mcp.importing.import_problem import Means
     from amdkernel_mcp.importing.importer import Importer
     from amdkernel_mcp.launch.plan import LaunchPlan
-    from amdkernel_mcp.measurement.interleaved import Plan
     from amdkernel_mcp.measurement.job import Measured, MeasurementJob, TimingInputs
+    from amdkernel_mcp.measurement.timing.interleaved import Plan
     from amdkernel_mcp.prepared_kernel import PreparedKernel
     from amdkernel_mcp.problems.own_problems import OwnProblems
     from amdkernel_mcp.problems.problem import Problem
@@ -283,8 +283,8 @@ class KernelSteps:
         from amdkernel_mcp.execution.render_node import render_node
         from amdkernel_mcp.gpu_benchmark import Contest, benchmark_in_turns
         from amdkernel_mcp.leases.leased_sandbox import exclusively
-        from amdkernel_mcp.measurement.interleaved import DEFAULT_PLAN
         from amdkernel_mcp.measurement.not_timed import stopped
+        from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN
 
         where = candidate.target
         planned = self.plan_measurement(candidate, inputs=INPUTS_IN_TURNS)

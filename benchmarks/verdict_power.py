@@ -15,9 +15,9 @@ from statistics import mean, median
 
 import numpy as np
 
-from amdkernel_mcp.measurement.interleaved import DEFAULT_PLAN, PROBES, Comparison, compare
-from amdkernel_mcp.measurement.simulated_clock import Parameters, SimulatedGpu, SimulatedPair, read_parameters
-from amdkernel_mcp.measurement.statistics import stored_noise_floor
+from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN, PROBES, Comparison, compare
+from amdkernel_mcp.measurement.timing.simulated_clock import Parameters, SimulatedGpu, SimulatedPair, read_parameters
+from amdkernel_mcp.measurement.timing.statistics import stored_noise_floor
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/timing.md"
 SEED = 16

@@ -16,7 +16,7 @@ from amdkernel_mcp.engine import Engine, silent
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.gpu_benchmark import Contest, benchmark_in_turns
 from amdkernel_mcp.leases.gpus import LeasedGpu
-from amdkernel_mcp.measurement.interleaved import Plan
+from amdkernel_mcp.measurement.timing.interleaved import Plan
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.results.kernels import BenchmarkResult, Clocks, Finding
 

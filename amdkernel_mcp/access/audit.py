@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Literal
 from sqlalchemy import delete, insert, select
 
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database import reading, writing
-from amdkernel_mcp.history.tables import audit
+from amdkernel_mcp.history.database.open_database import reading, writing
+from amdkernel_mcp.history.database.tables import audit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

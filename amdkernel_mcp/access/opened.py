@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database import open_database, reported
-from amdkernel_mcp.history.schema import bring_up_to_date
+from amdkernel_mcp.history.database.open_database import open_database, reported
+from amdkernel_mcp.history.database.schema import bring_up_to_date
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -17,9 +17,9 @@ from sqlalchemy import Connection, func, select
 
 from amdkernel_mcp.errors import HistoryError
 from amdkernel_mcp.history.attempt import now
+from amdkernel_mcp.history.database.storing import store_lessons
+from amdkernel_mcp.history.database.tables import attempts, lessons
 from amdkernel_mcp.history.lines import column_text
-from amdkernel_mcp.history.storing import store_lessons
-from amdkernel_mcp.history.tables import attempts, lessons
 
 if TYPE_CHECKING:
     from amdkernel_mcp.history.attempt import Attempt

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database import database_now, now_in, open_database, reading, reported, writing
+from amdkernel_mcp.history.database.open_database import database_now, now_in, open_database, reading, reported, writing
+from amdkernel_mcp.history.database.schema import bring_up_to_date
+from amdkernel_mcp.history.database.tables import jobs
 from amdkernel_mcp.history.holder import is_dead, new_holder
-from amdkernel_mcp.history.schema import bring_up_to_date
-from amdkernel_mcp.history.tables import jobs
 from amdkernel_mcp.jobs.job import FINISHED, Job
 from amdkernel_mcp.jobs.request import ANSWERS, Answer, Request
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import Connection, Engine, Row, Select, case, delete, func, insert, or_, select, text, update
 
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database import database_now, open_database, reading, reported, writing
+from amdkernel_mcp.history.database.open_database import database_now, open_database, reading, reported, writing
+from amdkernel_mcp.history.database.schema import bring_up_to_date
+from amdkernel_mcp.history.database.tables import gpu_leases
 from amdkernel_mcp.history.holder import is_dead, new_holder
-from amdkernel_mcp.history.schema import bring_up_to_date
-from amdkernel_mcp.history.tables import gpu_leases
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
@@ -203,7 +203,7 @@ class GpuLeases:
 
 
 def _in_the_way(asked: Asked) -> Select[Any]:
-    """The leases that stand in the way of this one."""
+    """The leases that keep this one from being granted."""
     held, before = gpu_leases.c.granted.is_not(None), gpu_leases.c.fence < asked.fence
     others = (gpu_leases.c.gpu == asked.gpu, gpu_leases.c.ended.is_(None), gpu_leases.c.fence != asked.fence)
     found = select(gpu_leases).where(*others, or_(held, before))

@@ -7,8 +7,8 @@ from statistics import fmean, median
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.credibility import Doubt, above_roof, too_good
-from amdkernel_mcp.measurement.interleaved import DEFAULT_PLAN, LEAST_MARGIN, Comparison, Plan, decide
 from amdkernel_mcp.measurement.side import Side
+from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN, LEAST_MARGIN, Comparison, Plan, decide
 from amdkernel_mcp.results.kernels import BenchmarkResult
 from amdkernel_mcp.results.quantity import NOT_MEASURED, Interval, Quantity
 

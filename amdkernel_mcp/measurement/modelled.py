@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.credibility import Doubt, above_roof, stores_too_little, too_good
-from amdkernel_mcp.measurement.interleaved import judge
 from amdkernel_mcp.measurement.roofline import Model, model_case
 from amdkernel_mcp.measurement.side import Side
-from amdkernel_mcp.measurement.statistics import Estimate, geometric_mean
+from amdkernel_mcp.measurement.timing.interleaved import judge
+from amdkernel_mcp.measurement.timing.statistics import Estimate, geometric_mean
 from amdkernel_mcp.measurement.unmodelled import Unmodelled, unmodelled
 from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict
 from amdkernel_mcp.results.quantity import Interval, Quantity

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import CaseRun
-from amdkernel_mcp.measurement.interleaved import DEFAULT_PLAN, MOST_BUFFER_SETS, Plan, buffer_sets
 from amdkernel_mcp.measurement.job import MeasurementJob, minimum_of
 from amdkernel_mcp.measurement.side import Side
-from amdkernel_mcp.measurement.trace_agreement import Agreement
+from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN, MOST_BUFFER_SETS, Plan, buffer_sets
+from amdkernel_mcp.measurement.timing.trace_agreement import Agreement
 from amdkernel_mcp.results.kernels import Clocks, TimingConditions
 from amdkernel_mcp.runner_protocol.job import Rival, RunCase, RunnerJob, Timing
 from amdkernel_mcp.runner_protocol.report import CaseReport, PairsReport, RunnerReport

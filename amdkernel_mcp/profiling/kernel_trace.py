@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
-from amdkernel_mcp.measurement.trace_agreement import TracedLaunch
+from amdkernel_mcp.measurement.timing.trace_agreement import TracedLaunch
 from amdkernel_mcp.profiling.readers.csv_table import Row, open_table
 from amdkernel_mcp.profiling.readers.recording import kernel_name, timestamp_ns
 

@@ -1,7 +1,7 @@
 """The timing method where the truth is known: two kernels on the simulated GPU clock. No time of it is measured."""
 
-from amdkernel_mcp.measurement.interleaved import compare
-from amdkernel_mcp.measurement.simulated_clock import SimulatedGpu, SimulatedPair, read_parameters
+from amdkernel_mcp.measurement.timing.interleaved import compare
+from amdkernel_mcp.measurement.timing.simulated_clock import SimulatedGpu, SimulatedPair, read_parameters
 from amdkernel_mcp.results.selftest import SelftestRow
 
 BASELINE_US = 50.0

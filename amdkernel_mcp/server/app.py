@@ -28,10 +28,10 @@ from amdkernel_mcp.pages.metrics import Counts
 from amdkernel_mcp.pages.routes import Pages, verifier
 from amdkernel_mcp.pages.sign_in import SignIn
 from amdkernel_mcp.pages.status import Running, Targets
+from amdkernel_mcp.server.admission.limits import REQUEST_BURST, REQUESTS_PER_S
 from amdkernel_mcp.server.audited import Audited, noting
 from amdkernel_mcp.server.completion import complete
 from amdkernel_mcp.server.errors import OneLine, ReportErrors
-from amdkernel_mcp.server.limits import REQUEST_BURST, REQUESTS_PER_S
 from amdkernel_mcp.server.pending import PendingAnswers
 from amdkernel_mcp.server.perform import performed_by
 from amdkernel_mcp.server.rewards import add_reward_route

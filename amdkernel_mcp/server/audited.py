@@ -20,8 +20,8 @@ from fastmcp.tools import ToolResult
 from amdkernel_mcp.access.audit import AuditLog, Event, Outcome, Repeated
 from amdkernel_mcp.access.scopes import SCOPES, Scope
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.server.admission.permissions import needed, refuse_without
 from amdkernel_mcp.server.errors import describe
-from amdkernel_mcp.server.permissions import needed, refuse_without
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 from amdkernel_mcp.errors import AmdkernelError, InputError
 from amdkernel_mcp.results.rewards import RewardList
 from amdkernel_mcp.reward import CAP, CORRECT, RewardOptions
-from amdkernel_mcp.server.limits import MESSAGE_BYTES
+from amdkernel_mcp.server.admission.limits import MESSAGE_BYTES
 
 if TYPE_CHECKING:
     from fastmcp import FastMCP

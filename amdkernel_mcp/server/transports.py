@@ -24,15 +24,15 @@ from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError
+from amdkernel_mcp.server.admission.connections import bound_log, bounded
+from amdkernel_mcp.server.admission.draining import DrainOnSigterm, exit_in_order
+from amdkernel_mcp.server.admission.identity_provider import IdentityProvider
+from amdkernel_mcp.server.admission.limits import HEADER_BYTES, KEPT_S, MESSAGE_BYTES, TOO_LONG
+from amdkernel_mcp.server.admission.refusals import AuditRefusals
+from amdkernel_mcp.server.admission.team import TeamTokens
+from amdkernel_mcp.server.admission.tokens import ListedTokens, Users, require_users
 from amdkernel_mcp.server.app import build_server
-from amdkernel_mcp.server.connections import bound_log, bounded
-from amdkernel_mcp.server.draining import DrainOnSigterm, exit_in_order
-from amdkernel_mcp.server.identity_provider import IdentityProvider
-from amdkernel_mcp.server.limits import HEADER_BYTES, KEPT_S, MESSAGE_BYTES, TOO_LONG
 from amdkernel_mcp.server.lines import LongLine, find_identity, read_bounded_lines
-from amdkernel_mcp.server.refusals import AuditRefusals
-from amdkernel_mcp.server.team import TeamTokens
-from amdkernel_mcp.server.tokens import ListedTokens, Users, require_users
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream

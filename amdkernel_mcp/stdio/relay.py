@@ -16,7 +16,7 @@ import signal
 import threading
 from typing import Any
 
-from amdkernel_mcp.server.limits import MESSAGE_BYTES, TOO_LONG
+from amdkernel_mcp.server.admission.limits import MESSAGE_BYTES, TOO_LONG
 from amdkernel_mcp.server.lines import LongLine, read_bounded_lines, read_lines
 from amdkernel_mcp.stdio.handshake import Era, Handshake, era_of
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TypeVar
 
-from amdkernel_mcp.measurement.interleaved import DEFAULT_PLAN, Plan
+from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN, Plan
 
 FINALISTS = 2
 """So many rows are timed as thoroughly as a benchmark."""

@@ -13,7 +13,7 @@ from functools import partial
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.modelled import modelled_time
-from amdkernel_mcp.measurement.statistics import Estimate
+from amdkernel_mcp.measurement.timing.statistics import Estimate
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckVerdict
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.tuning.outcome import Outcome, refused

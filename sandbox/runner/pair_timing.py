@@ -1,4 +1,4 @@
-"""Times of two kernels in turns, A B, B A, by HIP events: what amdkernel_mcp/measurement/interleaved.py judges.
+"""Times of two kernels in turns, A B, B A, by HIP events: what amdkernel_mcp/measurement/timing/interleaved.py judges.
 
 The order: settle (both sides at work until their events add up to the time that the job asks for), a few probes that
 choose the batch, then the pairs. Between two events lie `batch` launches of a side, each on another set of buffers, so

@@ -14,7 +14,7 @@ from sqlalchemy import update
 
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import JobError
-from amdkernel_mcp.history.tables import jobs
+from amdkernel_mcp.history.database.tables import jobs
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
 from amdkernel_mcp.jobs.journal import MOST_TRIES, Journal
 from amdkernel_mcp.jobs.request import Answer, Progress, Request

@@ -16,7 +16,7 @@ from sqlalchemy import update
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, current
-from amdkernel_mcp.history.tables import gpu_leases
+from amdkernel_mcp.history.database.tables import gpu_leases
 from amdkernel_mcp.leases import held
 from amdkernel_mcp.leases.gpu_leases import LEASE_S, GpuLeases
 from amdkernel_mcp.leases.held import LeaseLostError, lease

@@ -9,7 +9,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 
-from amdkernel_mcp.server.tokens import is_loopback
+from amdkernel_mcp.server.admission.tokens import is_loopback
 from tests.server.http_server import ANN, BOB, HttpServer
 
 pytestmark = pytest.mark.anyio

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from amdkernel_mcp.measurement.interleaved import DEFAULT_PLAN
+from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN
 from amdkernel_mcp.tuning.halving import FINALISTS, Rung, halve, rungs
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from amdkernel_mcp.measurement.interleaved import Plan
+from amdkernel_mcp.measurement.timing.interleaved import Plan
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
 from amdkernel_mcp.results.quantity import Interval, Quantity
 from amdkernel_mcp.tuning.judges import TimingJudge

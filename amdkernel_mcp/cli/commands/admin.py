@@ -31,7 +31,7 @@ def users(json: Json = False) -> int:
     from amdkernel_mcp.access.tokens import TokenStore
     from amdkernel_mcp.cli.show.access import show_users
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.server.tokens import read_tokens
+    from amdkernel_mcp.server.admission.tokens import read_tokens
 
     in_file = set(read_tokens(load_settings()).values())
     with _database() as database:

@@ -30,7 +30,7 @@ def serve(
     Example: amdkernel serve --host 0.0.0.0 --allow-host gpu1.example.com
     """
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.server.tokens import known_users, require_users
+    from amdkernel_mcp.server.admission.tokens import known_users, require_users
 
     settings = load_settings()
     users = known_users(settings)

@@ -1,4 +1,4 @@
-"""The simulated GPU clock behind HIP's events gives the series of amdkernel_mcp/measurement/simulated_clock.py."""
+"""The simulated GPU clock behind HIP's events gives the series of measurement/timing/simulated_clock.py."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.measurement.simulated_clock import SimulatedGpu, read_parameters
+from amdkernel_mcp.measurement.timing.simulated_clock import SimulatedGpu, read_parameters
 
 SAMPLES, BUFFER_SETS, SEED = 2000, 4, 5
 BUILD = 'hipcc -O1 --offload-arch=gfx942 -Wno-unused-command-line-argument clock.hip -o "$OUT/clock"'
@@ -71,7 +71,7 @@ def test_another_seed_is_another_history(printed: dict[str, str]) -> None:
 
 
 def test_both_clocks_have_the_same_parameters() -> None:
-    text = files("amdkernel_mcp.measurement").joinpath("simulated_clock.toml").read_text(encoding="utf-8")
+    text = files("amdkernel_mcp.measurement.timing").joinpath("simulated_clock.toml").read_text(encoding="utf-8")
     ours = {name: float(table["value"]) for name, table in tomllib.loads(text).items()}
     definitions = (folder("sandbox") / "emulator/hip/clock/parameters.def").read_text(encoding="utf-8")
     assert {name: float(value) for name, value in re.findall(r"^P\((\w+), ([\d.]+)\)$", definitions, re.M)} == ours

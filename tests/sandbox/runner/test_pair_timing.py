@@ -9,7 +9,7 @@ from runner_cases import A, B, three_buffers
 
 from amdkernel_mcp.execution.runner.job import run_job
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.measurement.interleaved import Plan, decide
+from amdkernel_mcp.measurement.timing.interleaved import Plan, decide
 from amdkernel_mcp.runner_protocol.job import Rival, RunnerJob
 from amdkernel_mcp.runner_protocol.report import PairsReport
 

@@ -1,5 +1,5 @@
 /* Random numbers by place: each is a function of seed, sequence and index, so no order of calls changes them. The same as
- * amdkernel_mcp/measurement/draws.py. */
+ * amdkernel_mcp/measurement/timing/draws.py. */
 #ifndef AMDKERNEL_HIP_DRAWS_H
 #define AMDKERNEL_HIP_DRAWS_H
 

@@ -1,5 +1,5 @@
 /* One GPU of the simulated clock: its history, and how long work takes on it. As SimulatedGpu of
- * amdkernel_mcp/measurement/simulated_clock.py, which a test compares it with. */
+ * amdkernel_mcp/measurement/timing/simulated_clock.py, which a test compares it with. */
 #ifndef AMDKERNEL_HIP_CLOCK_GPU_H
 #define AMDKERNEL_HIP_CLOCK_GPU_H
 

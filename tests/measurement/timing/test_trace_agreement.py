@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from amdkernel_mcp.measurement.interleaved import candidate_first
-from amdkernel_mcp.measurement.trace_agreement import Agreement, TracedLaunch, agreement
+from amdkernel_mcp.measurement.timing.interleaved import candidate_first
+from amdkernel_mcp.measurement.timing.trace_agreement import Agreement, TracedLaunch, agreement
 from amdkernel_mcp.runner_protocol.job import Rival, RunCase, RunnerLaunch
 from amdkernel_mcp.runner_protocol.report import PairsReport
 

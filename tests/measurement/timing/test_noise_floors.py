@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.measurement.noise_floors import OLDEST_S, NoiseFloors
+from amdkernel_mcp.measurement.timing.noise_floors import OLDEST_S, NoiseFloors
 
 SPEEDUPS = [1.0, 1.001, 0.999, 1.002, 0.996, 1.0, 1.001, 1.003]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from amdkernel_mcp.measurement.statistics import FLOOR_RUNS, stored_noise_floor
+from amdkernel_mcp.measurement.timing.statistics import FLOOR_RUNS, stored_noise_floor
 
 FOLDER = "noise_floors"
 OLDEST_S = 7 * 24 * 3600.0

@@ -12,8 +12,8 @@ from joserfc import jwk
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import SettingsError
-from amdkernel_mcp.server.identity_provider import IdentityProvider
-from amdkernel_mcp.server.tokens import known_users
+from amdkernel_mcp.server.admission.identity_provider import IdentityProvider
+from amdkernel_mcp.server.admission.tokens import known_users
 
 pytestmark = pytest.mark.anyio
 ISSUER, AUDIENCE = "https://id.example", "amdkernel"

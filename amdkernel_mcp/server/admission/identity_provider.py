@@ -10,7 +10,7 @@ from fastmcp.server.auth.providers.jwt import JWTVerifier
 
 from amdkernel_mcp.access.scopes import LONGEST_NAME, OIDC, SCOPES
 from amdkernel_mcp.errors import SettingsError
-from amdkernel_mcp.server.tokens import is_loopback
+from amdkernel_mcp.server.admission.tokens import is_loopback
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings

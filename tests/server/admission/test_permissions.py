@@ -6,9 +6,9 @@ import pytest
 
 from amdkernel_mcp.access.scopes import USUAL, known_scopes, refuse_name
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.server.permissions import TOOL_SCOPES, needed, refuse_without
+from amdkernel_mcp.server.admission.permissions import TOOL_SCOPES, needed, refuse_without
 
-TOOLS = Path(__file__).parents[2] / "tools"
+TOOLS = Path(__file__).parents[3] / "tools"
 EMULATED = "emulator:gfx942"
 TIMED = ["benchmark_kernel", "profile_kernel", "tune_kernel"]
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from amdkernel_mcp.server.connections import Connections, FewLines, raise_file_limit
-from amdkernel_mcp.server.limits import HEADER_BYTES
+from amdkernel_mcp.server.admission.connections import Connections, FewLines, raise_file_limit
+from amdkernel_mcp.server.admission.limits import HEADER_BYTES
 from tests.server.http_server import ANN, HttpServer, http_server
 
 HALF = b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nx-never-end"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amdkernel_mcp.measurement.draws import Array, Draw, Draws
+from amdkernel_mcp.measurement.timing.draws import Array, Draw, Draws
 
 HORIZON_S = 120.0
 """Thermal steps and bursts are drawn up to here; later times raise ValueError."""

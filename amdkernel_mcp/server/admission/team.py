@@ -12,10 +12,10 @@ from fastmcp.server.auth import AccessToken, TokenVerifier
 from amdkernel_mcp.access.scopes import USUAL
 from amdkernel_mcp.access.tokens import SHAPE, TokenStore, digest_of
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.server.tokens import ListedTokens
+from amdkernel_mcp.server.admission.tokens import ListedTokens
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.server.identity_provider import IdentityProvider
+    from amdkernel_mcp.server.admission.identity_provider import IdentityProvider
 
 REMEMBERED_S = 2.0
 """A revoked token stops working after this time at the latest."""

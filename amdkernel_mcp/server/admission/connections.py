@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from amdkernel_mcp.server.limits import BODY_S, HEADER_S, MOST_CONNECTIONS
+from amdkernel_mcp.server.admission.limits import BODY_S, HEADER_S, MOST_CONNECTIONS
 
 WANTED_FILES = 65536
 LOG_LINES_PER_MINUTE = 20

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amdkernel_mcp.measurement.statistics import (
+from amdkernel_mcp.measurement.timing.statistics import (
     bootstrap_interval,
     fewest_pairs,
     geometric_mean,

@@ -14,7 +14,7 @@ from tests.server.http_server import ANN, HttpServer, http_server
 
 pytestmark = pytest.mark.anyio
 
-GATED = Path(__file__).with_name("gated_server.py")
+GATED = Path(__file__).parents[1] / "gated_server.py"
 COMPILE = {"source": "__global__ void k() {}", "wait_s": 0}
 
 

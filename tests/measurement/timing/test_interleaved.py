@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from amdkernel_mcp.measurement.interleaved import (
+from amdkernel_mcp.measurement.timing.interleaved import (
     DEFAULT_PLAN,
     LEAST_MARGIN,
     PROBES,
@@ -16,8 +16,8 @@ from amdkernel_mcp.measurement.interleaved import (
     buffer_sets,
     compare,
 )
-from amdkernel_mcp.measurement.simulated_clock import QUIET, SimulatedGpu, SimulatedPair, read_parameters
-from amdkernel_mcp.measurement.statistics import sign_interval
+from amdkernel_mcp.measurement.timing.simulated_clock import QUIET, SimulatedGpu, SimulatedPair, read_parameters
+from amdkernel_mcp.measurement.timing.statistics import sign_interval
 
 
 def compared(seed: int, true_speedup: float = 1.0, *, us: float = 100.0, floor: float | None = None) -> Comparison:

@@ -6,7 +6,7 @@ import pytest
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import SettingsError
-from amdkernel_mcp.server.tokens import read_tokens
+from amdkernel_mcp.server.admission.tokens import read_tokens
 
 ANN, BOB = "token-of-ann-0123456789", "token-of-bob-0123456789"
 

@@ -11,14 +11,14 @@ from sqlalchemy import create_engine, inspect, text
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import DatabaseError, HistoryError
-from amdkernel_mcp.history import history as module
 from amdkernel_mcp.history.attempt import Attempt, canonical, new_id, now
-from amdkernel_mcp.history.database import reading
+from amdkernel_mcp.history.database import schema
+from amdkernel_mcp.history.database.open_database import reading
+from amdkernel_mcp.history.database.tables import metadata
 from amdkernel_mcp.history.history import History
 from amdkernel_mcp.history.lines import columns_of
-from amdkernel_mcp.history.tables import metadata
 
-MIGRATIONS = Path(module.__file__).parent / "migrations"
+MIGRATIONS = Path(schema.__file__).parent / "migrations"
 
 
 def first_version(settings: Settings, attempt: Attempt) -> None:

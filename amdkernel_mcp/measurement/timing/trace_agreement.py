@@ -10,7 +10,7 @@ from math import log
 from statistics import median
 from typing import Literal
 
-from amdkernel_mcp.measurement.interleaved import candidate_first
+from amdkernel_mcp.measurement.timing.interleaved import candidate_first
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.runner_protocol.job import RunCase
 from amdkernel_mcp.runner_protocol.report import PairsReport

@@ -15,9 +15,8 @@ from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.kernel_source import MAX_BYTES
 from amdkernel_mcp.server import app
-from amdkernel_mcp.server.app import build_server
-from amdkernel_mcp.server.connections import LOG_LINES_PER_MINUTE
-from amdkernel_mcp.server.limits import (
+from amdkernel_mcp.server.admission.connections import LOG_LINES_PER_MINUTE
+from amdkernel_mcp.server.admission.limits import (
     BODY_S,
     HEADER_BYTES,
     HEADER_S,
@@ -27,11 +26,12 @@ from amdkernel_mcp.server.limits import (
     REQUEST_BURST,
     REQUESTS_PER_S,
 )
-from amdkernel_mcp.server.permissions import TOOL_SCOPES, needed
-from amdkernel_mcp.server.team import REMEMBERED_S, TeamTokens
-from amdkernel_mcp.server.tokens import ListedTokens
+from amdkernel_mcp.server.admission.permissions import TOOL_SCOPES, needed
+from amdkernel_mcp.server.admission.team import REMEMBERED_S, TeamTokens
+from amdkernel_mcp.server.admission.tokens import ListedTokens
+from amdkernel_mcp.server.app import build_server
 
-PAGE = Path(__file__).parents[2] / "docs" / "serve.md"
+PAGE = Path(__file__).parents[3] / "docs" / "serve.md"
 
 
 def test_the_page_states_the_limits_of_the_code() -> None:

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from amdkernel_mcp.measurement.simulated_clock import QUIET, Parameters, SimulatedGpu, read_parameters
+from amdkernel_mcp.measurement.timing.simulated_clock import QUIET, Parameters, SimulatedGpu, read_parameters
 
 
 def gpu(seed: float = 1, buffer_sets: float = 1, **changes: float) -> SimulatedGpu:
@@ -29,7 +29,7 @@ def test_every_parameter_has_a_unit_and_a_basis() -> None:
     import tomllib
     from importlib.resources import files
 
-    text = files("amdkernel_mcp.measurement").joinpath("simulated_clock.toml").read_text(encoding="utf-8")
+    text = files("amdkernel_mcp.measurement.timing").joinpath("simulated_clock.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
     assert set(tables) == {field.name for field in fields(Parameters)}
     for name, table in tables.items():

@@ -27,7 +27,7 @@ from math import ceil
 from statistics import median
 from typing import Literal, Protocol
 
-from amdkernel_mcp.measurement.statistics import Estimate, fewest_pairs, speedup
+from amdkernel_mcp.measurement.timing.statistics import Estimate, fewest_pairs, speedup
 
 Side = Literal["candidate", "baseline"]
 Verdict = Literal["faster", "slower", "inconclusive"]
