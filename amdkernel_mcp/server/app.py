@@ -28,6 +28,7 @@ from amdkernel_mcp.pages.metrics import Counts
 from amdkernel_mcp.pages.routes import Pages, verifier
 from amdkernel_mcp.pages.sign_in import SignIn
 from amdkernel_mcp.pages.status import Running, Targets
+from amdkernel_mcp.results.access import UserList
 from amdkernel_mcp.server.audited import Audited, noting
 from amdkernel_mcp.server.completion import complete
 from amdkernel_mcp.server.errors import OneLine, ReportErrors
@@ -72,9 +73,10 @@ def build_server(
     engine: Callable[[Settings], Engine] = Engine,
     tools: Path | None = None,
     on_start: Callable[[JobStore], None] = lambda _: None,
+    users: Callable[[], UserList] = lambda: UserList(users=[]),
 ) -> FastMCP:
     """The server, not yet running. `local`: the caller is the user of this machine and may name files.
-    `on_start`: gets the jobs of the server when it starts.
+    `on_start`: gets the jobs of the server when it starts. `users`: who has a token now, for an admin's page.
 
     Raises SettingsError for a setting `tools` that names none, InfrastructureError for a file in
     the tools folder that cannot be loaded.
@@ -98,7 +100,8 @@ def build_server(
             watch=counts.job_ended,
         )
         targets = Targets(lambda: worker.machine.targets().targets)
-        running.append(Running(worker, jobs, targets, settings.default_target))
+        quotas = Quotas.of(settings)
+        running.append(Running(worker, jobs, targets, settings.default_target, leases, users, quotas))
         try:
             on_start(jobs)
             yield {"session": Session(worker, jobs, results_dir=settings.cache_dir / "answers", local=local)}

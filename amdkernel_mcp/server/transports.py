@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from starlette.middleware import Middleware
 
 from amdkernel_mcp.access.audit import AuditLog
+from amdkernel_mcp.access.listed import user_list
 from amdkernel_mcp.access.opened import open_access
 from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.config import Settings, load_settings
@@ -32,7 +33,7 @@ from amdkernel_mcp.server.limits import HEADER_BYTES, KEPT_S, MESSAGE_BYTES, TOO
 from amdkernel_mcp.server.lines import LongLine, find_identity, read_bounded_lines
 from amdkernel_mcp.server.refusals import AuditRefusals
 from amdkernel_mcp.server.team import TeamTokens
-from amdkernel_mcp.server.tokens import ListedTokens, Users, require_users
+from amdkernel_mcp.server.tokens import ListedTokens, Users, read_tokens, require_users
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from amdkernel_mcp.jobs.store import JobStore
+    from amdkernel_mcp.results.access import UserList
 
 
 def serve_stdio() -> int:
@@ -142,7 +144,11 @@ def serve_http(settings: Settings, users: Users, *, host: str, port: int, allowe
         if users:
             provider = IdentityProvider(settings) if users.oidc else None
             auth = TeamTokens(ListedTokens(settings), TokenStore(database), provider)
-        build_server(settings, auth=auth, audit=audit, on_start=jobs.append).run(
+
+        def listed() -> UserList:
+            return user_list(TokenStore(database).list(), set(read_tokens(settings).values()))
+
+        build_server(settings, auth=auth, audit=audit, on_start=jobs.append, users=listed).run(
             transport="http",
             host=host,
             port=port,

@@ -5,9 +5,10 @@ from rich.text import Text
 
 from amdkernel_mcp.cli.escape import visible
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.results.access import AuditList, ListedToken, NewToken, TokenList, UserList
+from amdkernel_mcp.results.access import AuditList, GpuList, ListedToken, NewToken, TokenList, UserList
 
 _STATES = {"valid": "green", "expired": "yellow", "revoked": "red"}
+_GPU_STATES = {"usable": "green", "suspect": "yellow", "quarantined": "red"}
 _OUTCOMES = {"done": "green", "failed": "yellow", "refused": "red"}
 
 
@@ -45,6 +46,25 @@ def show_tokens(console: Console, result: TokenList) -> None:
             _minute(each.last_used),
         )
     console.print(table)
+
+
+def show_gpus(console: Console, result: GpuList) -> None:
+    """A line for each GPU, and below them what keeps jobs off."""
+    if not result.gpus:
+        console.print(Text("no job has used a GPU yet", "dim"))
+        return
+    table = parts.table("GPU", "target", "state", "last look (UTC)", "what it said", "clocks")
+    for each in result.gpus:
+        state = Text(each.state, _GPU_STATES[each.state])
+        clocks = "/".join(f"{mhz:.0f}" if mhz else "-" for mhz in (each.clocks.sclk_mhz, each.clocks.mclk_mhz))
+        facts = (_minute(each.looked), visible(each.seen or ""), f"{clocks} MHz")
+        table.add_row(Text(visible(each.id), "cyan"), Text(visible(each.target)), state, *facts)
+    console.print(table)
+    for each in result.gpus:
+        if each.reason:
+            since = f" since {_minute(each.since)}" if each.since else ""
+            style = _GPU_STATES[each.state]
+            parts.print_whole(console, Text(f"{each.target}: {each.state}{since}: {visible(each.reason)}", style))
 
 
 def show_audit(console: Console, result: AuditList) -> None:
