@@ -68,6 +68,23 @@ class GpuList(Result):
     gpus: list[ListedGpu]
 
 
+class BackupResult(Result):
+    """A copy of the database."""
+
+    file: str
+    bytes: int
+    version: str = Field(description="Of the tables")
+    not_in_it: list[str] = Field(description="Files and folders that belong to it and are copied by other means")
+
+
+class RestoreResult(Result):
+    """A backup that is the database now."""
+
+    file: str
+    version: str = Field(description="Of its tables; an older one is migrated when it is next opened")
+    kept: str | None = Field(description="The database that it replaced")
+
+
 class AuditLine(Result):
     """Who did what, from where."""
 

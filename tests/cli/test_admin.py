@@ -119,3 +119,17 @@ def test_a_quarantined_gpu_is_listed_and_released_and_the_audit_log_has_it(capsy
     (line,) = answer(capsys, "audit")["lines"]
     assert (line["action"], line["target"], line["outcome"]) == ("admin gpus release", "gpu1:1", "done")
     assert line["user"].startswith("shell:")
+
+
+def test_a_backup_and_a_restore_name_their_files_and_are_in_the_audit_log(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "backup")
+    answer(capsys, "tokens", "add", "ann")
+    made = answer(capsys, "backup", file)
+    assert (made["file"], made["bytes"] > 0) == (file, True)
+    answer(capsys, "tokens", "add", "bob")
+    assert answer(capsys, "restore", file)["kept"].startswith(str(tmp_path / "data" / "history.sqlite3.before-"))
+    assert [user["name"] for user in answer(capsys, "users")["users"]] == ["ann"]
+    assert [line["action"] for line in answer(capsys, "audit")["lines"]] == ["admin restore"]
+    assert "is there already" in answer(capsys, "backup", file, code=2)["error"]["message"]

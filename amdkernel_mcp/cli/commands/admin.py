@@ -6,16 +6,20 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.commands import admin_gpus
+from amdkernel_mcp.cli.commands import admin_backup, admin_gpus
 from amdkernel_mcp.cli.options import Json
 from amdkernel_mcp.cli.report import finish
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Users, tokens, GPUs and the audit log of a team's server."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Users, tokens, GPUs, backups and audit log of a server.",
 )
 tokens_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Add, list and revoke tokens.")
 app.add_typer(tokens_app, name="tokens")
 app.add_typer(admin_gpus.app, name="gpus")
+app.command()(admin_backup.backup)
+app.command()(admin_backup.restore)
 
 
 @app.command()

@@ -5,7 +5,16 @@ from rich.text import Text
 
 from amdkernel_mcp.cli.escape import visible
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.results.access import AuditList, GpuList, ListedToken, NewToken, TokenList, UserList
+from amdkernel_mcp.results.access import (
+    AuditList,
+    BackupResult,
+    GpuList,
+    ListedToken,
+    NewToken,
+    RestoreResult,
+    TokenList,
+    UserList,
+)
 
 _STATES = {"valid": "green", "expired": "yellow", "revoked": "red"}
 _GPU_STATES = {"usable": "green", "suspect": "yellow", "quarantined": "red"}
@@ -65,6 +74,22 @@ def show_gpus(console: Console, result: GpuList) -> None:
             since = f" since {_minute(each.since)}" if each.since else ""
             style = _GPU_STATES[each.state]
             parts.print_whole(console, Text(f"{each.target}: {each.state}{since}: {visible(each.reason)}", style))
+
+
+def show_backup(console: Console, result: BackupResult) -> None:
+    """What was written, and what belongs to it."""
+    parts.print_whole(console, Text(f"✓ {result.file}: {result.bytes:,} bytes, tables {result.version}", "green"))
+    if result.not_in_it:
+        console.print(Text("files that belong to it, to be copied as well, such as with tar:", "dim"))
+    for path in result.not_in_it:
+        parts.print_whole(console, Text(f"  {path}", "dim"))
+
+
+def show_restored(console: Console, result: RestoreResult) -> None:
+    """What is the database now, and where the old one is."""
+    parts.print_whole(console, Text(f"✓ {result.file} is the database now, tables {result.version}", "green"))
+    if result.kept:
+        parts.print_whole(console, Text(f"the one before it: {result.kept}", "dim"))
 
 
 def show_audit(console: Console, result: AuditList) -> None:
