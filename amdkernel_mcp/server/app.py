@@ -32,6 +32,7 @@ from amdkernel_mcp.results.access import UserList
 from amdkernel_mcp.server.audited import Audited, noting
 from amdkernel_mcp.server.completion import complete
 from amdkernel_mcp.server.errors import OneLine, ReportErrors
+from amdkernel_mcp.server.json_log import log_job
 from amdkernel_mcp.server.limits import REQUEST_BURST, REQUESTS_PER_S
 from amdkernel_mcp.server.pending import PendingAnswers
 from amdkernel_mcp.server.perform import performed_by
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from fastmcp.server.auth import AuthProvider
 
     from amdkernel_mcp.access.audit import AuditLog
+    from amdkernel_mcp.jobs.job import Job
 
 INSTRUCTIONS = """\
 Tools for writing fast, correct HIP kernels for AMD GPUs. They compile, check, time and profile kernels in a sandbox, \
@@ -85,6 +87,10 @@ def build_server(
     running: list[Running] = []
     counts = Counts()
 
+    def watch(job: Job) -> None:
+        counts.job_ended(job)
+        log_job(job)
+
     @contextlib.asynccontextmanager
     async def lifespan(_: FastMCP) -> AsyncIterator[dict[str, Any]]:
         worker = engine(settings)
@@ -97,7 +103,7 @@ def build_server(
             quotas=Quotas.of(settings),
             gpu_seconds=leases.used_s,
             default_target=settings.default_target,
-            watch=counts.job_ended,
+            watch=watch,
         )
         targets = Targets(lambda: worker.machine.targets().targets)
         quotas = Quotas.of(settings)
