@@ -71,7 +71,8 @@ class Engine:
         """The machine: targets, set-up, doctor, coverage of the emulator."""
         from amdkernel_mcp.execution.machine import Machine
 
-        return Machine(self._settings, self._sandboxes, lambda: self.docs.hip_version())
+        quarantined = self._sandboxes.quarantined
+        return Machine(self._settings, self._sandboxes, lambda: self.docs.hip_version(), quarantined)
 
     @property
     def attempts(self) -> Attempts:

@@ -15,6 +15,7 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine import Engine, silent
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.gpu_benchmark import Contest, benchmark_in_turns
+from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.leases.gpus import LeasedGpu
 from amdkernel_mcp.measurement.timing.interleaved import Plan
 from amdkernel_mcp.problems.problem_file import load_problem
@@ -135,7 +136,8 @@ def contest(
     sides = [replace(each, sandbox=BesideGpu(each.sandbox, *states, profiler=profiler)) for each in ready]
     node = "/dev/dri/renderD128"
     idle = BesideGpu(ready[0].sandbox, IDLE, profiler=None)
-    gpu = LeasedGpu(engine._sandboxes.leases, idle, None, lambda: node)
+    where = Target("gpu1:0", "gpu", "gfx942", "MI300X", "gpu1", 0, id="1a2b")
+    gpu = LeasedGpu(engine._sandboxes.leases, idle, where, lambda: node)
     return Contest(
         sides[0],
         sides[-1],

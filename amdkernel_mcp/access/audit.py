@@ -6,7 +6,9 @@ that cannot be written costs no answer: the server's own log says so, with each 
 
 from __future__ import annotations
 
+import getpass
 import logging
+import os
 import queue
 import threading
 import time
@@ -50,6 +52,15 @@ class Event:
     attempt: str | None
     outcome: Outcome
     reason: str | None
+
+
+def by_command(action: str, target: str | None = None) -> Event:
+    """What a user of a shell did now with the server's database."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a number without a name, as in a container
+        user = str(os.getuid())
+    return Event(time.time(), f"shell:{user}", None, "", action, target, None, None, "done", None)
 
 
 class Repeated:

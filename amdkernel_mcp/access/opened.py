@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.history.database.open_database import open_database, reported
 from amdkernel_mcp.history.database.schema import bring_up_to_date
@@ -27,3 +30,13 @@ def open_access(settings: Settings) -> Engine:
         engine.dispose()
         raise
     return engine
+
+
+@contextmanager
+def admin_database() -> Iterator[Engine]:
+    """The database that the settings in force name. Raises what `open_access` raises, SettingsError."""
+    engine = open_access(load_settings())
+    try:
+        yield engine
+    finally:
+        engine.dispose()

@@ -16,18 +16,20 @@ MOST_BUSY_PERCENT = 5
 TIMEOUT_S = 30.0
 AFTERWARDS_TRIES, AFTERWARDS_WAIT_S = 5, 0.5
 
+# Its second argument, empty or the root of another tree, is for tests.
 _SCRIPT = r"""
-device=/sys/class/drm/renderD$1/device
+cd "$2/sys" || exit 1
+device=class/drm/renderD$1/device
 for name in gpu_busy_percent mem_info_vram_used unique_id; do echo "$name $(cat $device/$name)"; done
 for name in pp_dpm_sclk pp_dpm_mclk; do sed "s/^/$name /" $device/$name; done
 for file in $device/hwmon/hwmon*/freq[12]_input; do [ -r $file ] && echo "$(basename $file) $(cat $file)"; done
-echo "driver $(cat /sys/module/amdgpu/version 2>/dev/null || uname -r)"
-for node in /sys/class/kfd/kfd/topology/nodes/*; do
+echo "driver $(cat module/amdgpu/version 2>/dev/null || uname -r)"
+for node in class/kfd/kfd/topology/nodes/*; do
     grep -q "^drm_render_minor $1\$" $node/properties && gpu=$(cat $node/gpu_id)
 done
 echo "gpu_id $gpu"
-ls /sys/class/kfd/kfd/proc >/dev/null && echo "processes listed"
-for file in /sys/class/kfd/kfd/proc/*/vram_$gpu; do [ -e "$file" ] && echo "process $(basename $(dirname $file))"; done
+ls class/kfd/kfd/proc >/dev/null && echo "processes listed"
+for file in class/kfd/kfd/proc/*/vram_$gpu; do [ -e "$file" ] && echo "process $(basename $(dirname $file))"; done
 true
 """
 
@@ -55,7 +57,7 @@ def read_state(sandbox: Sandbox, render_node: str) -> GpuState | str:
     minor = re.search(r"renderD(\d+)$", render_node)
     if minor is None:
         return f"{render_node} is not a render node"
-    done = sandbox.run("compile", ["sh", "-c", _SCRIPT, "sh", minor[1]], {}, timeout_s=TIMEOUT_S)
+    done = sandbox.run("compile", ["sh", "-c", _SCRIPT, "sh", minor[1], ""], {}, timeout_s=TIMEOUT_S)
     return parse_state(done.stderr)
 
 

@@ -4,6 +4,7 @@ Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, "properties" of a node
 """
 
 import re
+import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +20,16 @@ _NAMES = {"gfx90a": "MI250X", "gfx942": "MI300X", "gfx950": "MI350X", "gfx1100":
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU: its index among the GPUs, its arch (`gfx942`), its product's name and its render node."""
+    """One GPU: its index among the GPUs, its arch (`gfx942`), its product's name and its render node.
+
+    `unique_id`: 16 hexadecimal digits as in the driver's file of that name; None where the product has none.
+    """
 
     index: int
     arch: str
     name: str
     render_node: str
+    unique_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -49,12 +54,18 @@ def local_gpus(topology: Path = _TOPOLOGY, devices: Path = Path("/dev")) -> list
 
 def gpus_of(nodes: list[dict[str, int]], devices: str = "/dev") -> list[Gpu]:
     """The GPUs among the nodes of a topology, in their order; CPUs are nodes as well."""
-    found = [(node.get("drm_render_minor", 0), node.get("gfx_target_version", 0)) for node in nodes]
-    archs = [(minor, arch_of(version)) for minor, version in found if minor and version]
-    return [
-        Gpu(index, arch, _NAMES.get(arch, arch), f"{devices}/dri/renderD{minor}")
-        for index, (minor, arch) in enumerate(archs)
-    ]
+    found = [node for node in nodes if node.get("drm_render_minor") and node.get("gfx_target_version")]
+    gpus = []
+    for index, node in enumerate(found):
+        arch, number = arch_of(node["gfx_target_version"]), node.get("unique_id", 0)
+        place = f"{devices}/dri/renderD{node['drm_render_minor']}"
+        gpus.append(Gpu(index, arch, _NAMES.get(arch, arch), place, f"{number:016x}" if number else None))
+    return gpus
+
+
+def id_of(gpu: Gpu, host: str | None) -> str:
+    """The GPU's own number, which is the same from each machine; else its place, as this machine calls it."""
+    return gpu.unique_id or f"{host or socket.gethostname()}{gpu.render_node}"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What this machine has: targets, set-up, doctor, and what the emulator knows. `engine.machine` is one of these."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from amdkernel_mcp.config import Settings
@@ -14,11 +14,19 @@ Progress = Callable[[str], None]
 class Machine:
     """The verbs about the machine. Thread-safe."""
 
-    def __init__(self, settings: Settings, sandboxes: Sandboxes, hip_version: Callable[[], str | None]) -> None:
-        """`hip_version`: of the headers that this machine's kernels are compiled with, None where it is not known."""
+    def __init__(
+        self,
+        settings: Settings,
+        sandboxes: Sandboxes,
+        hip_version: Callable[[], str | None],
+        quarantined: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """`hip_version`: of the headers that this machine's kernels are compiled with, None where it is not known.
+        `quarantined`: ids of the GPUs on which nothing runs, and why; asked only where there are GPUs."""
         self._settings = settings
         self._sandboxes = sandboxes
         self._hip_version = hip_version
+        self._quarantined = quarantined
 
     def targets(self) -> TargetsResult:
         """Where code can run."""
@@ -29,10 +37,17 @@ class Machine:
         if missing := why_not_ready(self._settings):
             note = "; ".join(filter(None, [missing.message, missing.hint]))
             here |= {"ready": False, "note": note}
+        found = [
+            one if one.name.partition(":")[0] in self._settings.hosts else one.model_copy(update=here)
+            for one in list_targets(self._settings)
+        ]
+        reasons = self._quarantined() if any(one.gpu_id for one in found) else {}
         return TargetsResult(
             targets=[
-                one if one.name.partition(":")[0] in self._settings.hosts else one.model_copy(update=here)
-                for one in list_targets(self._settings)
+                one.model_copy(update={"ready": False, "note": f"quarantined: {why}", "quarantine": why})
+                if (why := reasons.get(one.gpu_id or ""))
+                else one
+                for one in found
             ]
         )
 

@@ -5,7 +5,7 @@ import re
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
-from amdkernel_mcp.execution.gpus import local_gpus
+from amdkernel_mcp.execution.gpus import id_of, local_gpus
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.machine import TargetInfo
 
@@ -65,14 +65,17 @@ def _unknown(host: str, note: str, settings: Settings) -> TargetInfo:
 
 def _here() -> list[Target]:
     emulated = [Target(f"emulator:{arch}", "emulator", arch, gpu) for arch, gpu in EMULATED.items()]
-    return emulated + [Target(f"local:{gpu.index}", "gpu", gpu.arch, gpu.name, index=gpu.index) for gpu in local_gpus()]
+    return emulated + [
+        Target(f"local:{gpu.index}", "gpu", gpu.arch, gpu.name, index=gpu.index, id=id_of(gpu, None))
+        for gpu in local_gpus()
+    ]
 
 
 def _of_host(settings: Settings, host: str) -> list[Target]:
     from amdkernel_mcp.execution.remote_gpus import remote_gpus
 
     return [
-        Target(f"{host}:{gpu.index}", "gpu", gpu.arch, gpu.name, host=host, index=gpu.index)
+        Target(f"{host}:{gpu.index}", "gpu", gpu.arch, gpu.name, host=host, index=gpu.index, id=id_of(gpu, host))
         for gpu in remote_gpus(settings, host)
     ]
 
@@ -87,4 +90,5 @@ def _info(target: Target, settings: Settings) -> TargetInfo:
         default=target.name == settings.default_target,
         ready=True,
         note="exact counts, modelled times" if target.kind == "emulator" else None,
+        gpu_id=target.id,
     )

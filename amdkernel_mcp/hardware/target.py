@@ -6,7 +6,10 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Target:
-    """One place where code runs. `host` is None for this machine, `index` None for the emulator."""
+    """One place where code runs. `host` is None for this machine, `index` None for the emulator.
+
+    `id`: of a GPU, the same from each machine that names it.
+    """
 
     name: str
     kind: Literal["emulator", "gpu"]
@@ -14,3 +17,4 @@ class Target:
     gpu: str
     host: str | None = None
     index: int | None = None
+    id: str | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +22,7 @@ from amdkernel_mcp.history.database.open_database import database_now, open_data
 from amdkernel_mcp.history.database.schema import bring_up_to_date
 from amdkernel_mcp.history.database.tables import gpu_leases
 from amdkernel_mcp.history.holder import is_dead, new_holder
+from amdkernel_mcp.leases.gpu_health import GpuHealth, mark_suspect
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
@@ -42,6 +44,16 @@ class Asked:
     kind: Kind
 
 
+@dataclass(frozen=True)
+class HeldLease:
+    """A lease that is held, and for how long by now."""
+
+    gpu: str
+    kind: Kind
+    owner: str
+    seconds: float
+
+
 class GpuLeases:
     """The leases that this process holds and waits for. Thread-safe. Methods raise DatabaseError."""
 
@@ -51,6 +63,7 @@ class GpuLeases:
         self._opened: Engine | None = None
         self._changed: defaultdict[str, threading.Condition] = defaultdict(threading.Condition)  # by GPU
         self._holder = new_holder()
+        self.health = GpuHealth(self._engine)
 
     def ask(self, gpu: str, kind: Kind, owner: str) -> tuple[Asked, bool]:
         """Ask for a lease, and whether it was granted at once."""
@@ -125,6 +138,20 @@ class GpuLeases:
             now = database_now(connection)
         return len(rows), max([now - row.granted for row in rows if row.granted], default=0.0)
 
+    def is_alone(self, asked: Asked) -> bool:
+        """Whether no other lease of the GPU is held."""
+        with reading(self._engine()) as connection:
+            rows = connection.execute(_in_the_way(Asked(asked.fence, asked.gpu, "exclusive"))).all()
+        return not any(row.granted is not None for row in rows)
+
+    def held(self) -> Sequence[HeldLease]:
+        """The leases that are held now, by anyone, oldest first."""
+        with reading(self._engine()) as connection:
+            now = database_now(connection)
+            granted = (gpu_leases.c.granted.is_not(None), gpu_leases.c.ended.is_(None), gpu_leases.c.lease_until > now)
+            rows = connection.execute(select(gpu_leases).where(*granted).order_by(gpu_leases.c.granted)).all()
+        return [HeldLease(row.gpu, row.kind, row.owner, max(0.0, now - row.granted)) for row in rows]
+
     def used_s(self, owner: str) -> tuple[float, float]:
         """GPU seconds of exclusive leases that a user held in the last 24 hours, and in how many seconds the oldest of
         them are a day old."""
@@ -150,6 +177,8 @@ class GpuLeases:
         mine = (gpu_leases.c.holder == self._holder, gpu_leases.c.ended.is_(None))
         with suppress(DatabaseError), writing(engine) as connection:
             connection.execute(delete(gpu_leases).where(*mine, gpu_leases.c.granted.is_(None)))
+            for gpu in connection.execute(select(gpu_leases.c.gpu).where(*mine)).scalars().all():
+                mark_suspect(connection, gpu, "the server was stopped while a job used the GPU")
             connection.execute(update(gpu_leases).where(*mine).values(ended=database_now(connection)))
         engine.dispose()
 
@@ -188,6 +217,7 @@ class GpuLeases:
                 connection.execute(delete(gpu_leases).where(this))
             else:
                 connection.execute(update(gpu_leases).where(this).values(ended=min(now, row.lease_until)))
+                mark_suspect(connection, row.gpu, "the process that used it ended without giving it back")
 
     def _grant(self, connection: Connection, asked: Asked, now: float) -> bool:
         if connection.execute(_in_the_way(asked).limit(1)).first():

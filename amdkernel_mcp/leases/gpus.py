@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.execution.gpu_idle import GpuState, read_state
+from amdkernel_mcp.errors import TargetError
+from amdkernel_mcp.execution.gpu_idle import read_state
 from amdkernel_mcp.leases.gpu_leases import GpuLeases, Kind
 from amdkernel_mcp.leases.held import holds, lease
+from amdkernel_mcp.leases.hygiene import Hygiene
 from amdkernel_mcp.leases.work import current_work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
+    from amdkernel_mcp.hardware.target import Target
 
 
 class LeasedGpu:
     """One GPU of one machine, to be leased."""
 
     def __init__(
-        self, leases: GpuLeases, sandbox: Sandbox, host: str | None, find_render_node: Callable[[], str]
+        self, leases: GpuLeases, sandbox: Sandbox, target: Target, find_render_node: Callable[[], str]
     ) -> None:
-        """`sandbox`: of that machine; its work without a GPU needs no lease."""
+        """`sandbox`: of that machine; its work without a GPU needs no lease. Raises TargetError for another target."""
+        if target.id is None:
+            raise TargetError(f"{target.name} is not a GPU that can be leased")
         self._leases = leases
-        self._sandbox = sandbox
-        self._host = host or socket.gethostname()
-        self._find_render_node = find_render_node
-        self._name: str | None = None
+        self._gpu, self._target = target.id, target.name
+        self._hygiene = Hygiene(leases, target.id, target.name, lambda: read_state(sandbox, find_render_node()))
 
-    def leased(
-        self, kind: Kind, on_progress: Callable[[str], None] = lambda _: None
-    ) -> AbstractContextManager[None, bool | None]:
+    @contextmanager
+    def leased(self, kind: Kind, on_progress: Callable[[str], None] = lambda _: None) -> Iterator[None]:
         """A block that holds this GPU; inside another such block it has it already.
 
-        Raises what `held.lease` raises, and SandboxError.
+        Raises what `held.lease` raises, SandboxError, and QuarantinedError for a GPU that is not fit for use.
         """
-        name = self._find_name()
-        return nullcontext() if holds(name) else lease(self._leases, name, kind, current_work(), on_progress)
-
-    def _find_name(self) -> str:
-        """The GPU's own number, which is the same from each machine; else its place, as this machine calls it."""
-        if self._name is None:
-            node = self._find_render_node()
-            state = read_state(self._sandbox, node)
-            if not isinstance(state, GpuState):
-                return f"{self._host}{node}"  # no benchmark is made where the state cannot be read
-            self._name = state.unique_id
-        return self._name
+        if holds(self._gpu):
+            yield
+            return
+        self._leases.health.refuse_quarantined(self._gpu, self._target)
+        with (
+            lease(self._leases, self._gpu, kind, current_work(), on_progress) as asked,
+            self._hygiene.watched(asked),
+        ):
+            yield

@@ -40,7 +40,7 @@ def holds(gpu: str) -> bool:
 @contextmanager
 def lease(
     leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: Callable[[str], None] = lambda _: None
-) -> Iterator[None]:
+) -> Iterator[Asked]:
     """Wait for the GPU, and hold it while the block runs.
 
     Raises LeaseLostError at the end of a block that did not hold it all the time, DatabaseError when no lease can be
@@ -55,7 +55,7 @@ def lease(
     begun_s = time.monotonic()
     try:
         with outer.ending_with(lost.cancel), cancelled_by(lost):
-            yield
+            yield asked
     except CancelledWorkError:
         if outer.asked:
             raise

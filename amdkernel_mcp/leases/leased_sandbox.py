@@ -38,7 +38,8 @@ class LeasedSandbox:
         on_stderr: Callable[[str], None] | None = None,
         stdin_stream: StdinStream | None = None,
     ) -> Completed:
-        """See `Sandbox.run`. Raises DatabaseError and LeaseLostError as well."""
+        """See `Sandbox.run`. Raises DatabaseError, LeaseLostError and QuarantinedError as well."""
+        from amdkernel_mcp.leases.hygiene import note_ending, what_failed, what_went_wrong
 
         def run() -> Completed:
             return self._sandbox.run(
@@ -54,7 +55,13 @@ class LeasedSandbox:
         if kind != "run":
             return run()
         with self.gpu.leased("shared"):
-            return run()
+            try:
+                done = run()
+            except BaseException as error:
+                note_ending(what_failed(error))
+                raise
+            note_ending(what_went_wrong(done))
+            return done
 
     def is_connected(self) -> bool:
         """See `Sandbox.is_connected`."""
@@ -82,6 +89,10 @@ class LeasedSandboxes(Sandboxes):
             self._leases = self._leases or GpuLeases(self._settings)
             return self._leases
 
+    def quarantined(self) -> Mapping[str, str]:
+        """Ids of the GPUs on which nothing runs, and why. Raises DatabaseError."""
+        return self.leases.health.quarantined()
+
     def close(self) -> None:
         """Remove all containers, and give all leases back."""
         super().close()
@@ -95,7 +106,7 @@ class LeasedSandboxes(Sandboxes):
         sandbox = super()._open(target)
         if target.index is None:
             return sandbox
-        gpu = LeasedGpu(self.leases, sandbox, target.host, lambda: render_node(self._settings, target))
+        gpu = LeasedGpu(self.leases, sandbox, target, lambda: render_node(self._settings, target))
         return LeasedSandbox(sandbox, gpu)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from amdkernel_mcp.pages.status import Running
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from amdkernel_mcp.leases.gpu_health import KnownGpu
     from amdkernel_mcp.pages.routes import Route
 
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
@@ -53,7 +54,8 @@ class Health:
         running = self._running()
         if running is None:
             return PlainTextResponse("the server is starting or ending\n", status_code=503)
-        text, kind = await asyncio.to_thread(exposition, self._counts, running.jobs.overview())
+        gpus, held = await asyncio.to_thread(_gpus, running)
+        text, kind = await asyncio.to_thread(exposition, self._counts, running.jobs.overview(), gpus, held)
         return Response(text, headers={"content-type": kind})
 
     async def _may_see(self, request: Request) -> bool:
@@ -80,6 +82,14 @@ def from_this_machine(request: Request) -> bool:
         return request.client is not None and ipaddress.ip_address(request.client.host).is_loopback
     except ValueError:
         return False
+
+
+def _gpus(running: Running) -> tuple[Sequence[KnownGpu], frozenset[str]]:
+    """The GPUs that jobs used, and which are held; none where the database cannot be read: `/readyz` says that."""
+    try:
+        return running.leases.health.list(), frozenset(each.gpu for each in running.leases.held())
+    except AmdkernelError:
+        return (), frozenset()
 
 
 def _parts(running: Running) -> dict[str, str]:

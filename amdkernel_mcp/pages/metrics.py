@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.jobs.job import Job
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
     from amdkernel_mcp.jobs.store import Overview
+    from amdkernel_mcp.leases.gpu_health import KnownGpu
 
 _BUCKETS = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
 LANES = ("gpu", "emulator", "compile")
@@ -94,11 +95,15 @@ def lane_of(job: Job) -> str:
     return job.lane if job.lane in LANES else LANES[0]
 
 
-def exposition(counts: Counts, seen: Overview) -> tuple[bytes, str]:
-    """The text that Prometheus reads, and its content type."""
+def exposition(
+    counts: Counts, seen: Overview, gpus: Sequence[KnownGpu] = (), held: frozenset[str] = frozenset()
+) -> tuple[bytes, str]:
+    """The text that Prometheus reads, and its content type. `held`: ids of the GPUs with a lease."""
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import GaugeMetricFamily
     from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+    quarantined = frozenset(each.gpu for each in gpus if each.quarantined_s is not None)
 
     class Now:
         """The collector of one answer."""
@@ -118,6 +123,14 @@ def exposition(counts: Counts, seen: Overview) -> tuple[bytes, str]:
                 for lane in LANES if now is not workers else LANES[1:]:
                     family.add_metric([lane], now.get(lane, 0))
                 yield family
+            for name, text, true in (
+                ("amdkernel_gpu_held", "1 while a lease of the GPU is held", held),
+                ("amdkernel_gpu_quarantined", "1 while nothing runs on the GPU until it is released", quarantined),
+            ):
+                of_gpus = GaugeMetricFamily(name, text, labels=["gpu", "target"])
+                for each in gpus:
+                    of_gpus.add_metric([each.gpu, each.target], each.gpu in true)
+                yield of_gpus
             yield GaugeMetricFamily("amdkernel_draining", "1 while no new work is taken", value=seen.draining)
 
     registry = CollectorRegistry(auto_describe=False)

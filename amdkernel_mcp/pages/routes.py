@@ -62,12 +62,12 @@ class Pages:
 
     async def _home(self, request: Request, running: Running, viewer: Viewer) -> Response:
         before = request.query_params.get("before")
-        status = await asyncio.to_thread(status_of, running, viewer.user)
+        status = await asyncio.to_thread(status_of, running, viewer.user, admin=viewer.is_admin)
         attempts = await asyncio.to_thread(attempts_of, running.engine, viewer.user, before)
         return page("home.html", live_values(status, viewer) | attempts)
 
     async def _status(self, _: Request, running: Running, viewer: Viewer) -> Response:
-        status = await asyncio.to_thread(status_of, running, viewer.user)
+        status = await asyncio.to_thread(status_of, running, viewer.user, admin=viewer.is_admin)
         return JSONResponse(status.model_dump(mode="json"), headers={"cache-control": "no-store"})
 
     async def _attempt(self, request: Request, running: Running, viewer: Viewer) -> Response:

@@ -29,6 +29,7 @@ Verify = Callable[[str], Awaitable[Known | None]]
 """The user and scopes of a token; None where it is not valid now."""
 
 SEE = frozenset({"docs"})
+ADMIN = "admin"
 CANCEL = frozenset({"compile", "check", "gpu:time"})
 """One of these is enough: as for the tool get_job."""
 
@@ -41,13 +42,14 @@ MOST_SESSIONS = 8  # of one user: the oldest ends
 @dataclass(frozen=True)
 class Viewer:
     """The user of a request. `user`: as jobs and attempts name it. `csrf`: what a form of this viewer must carry; empty
-    without a session. `may_see`, `may_cancel`: whether the token is good for that."""
+    without a session. `may_see`, `may_cancel`, `is_admin`: whether the token is good for that."""
 
     user: str
     csrf: str
     signed_in: bool
     may_see: bool = True
     may_cancel: bool = True
+    is_admin: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,4 +121,4 @@ class SignIn:
 
 def _viewer(known: Known, csrf: str, *, signed_in: bool) -> Viewer:
     may_see, may_cancel = bool(known.scopes & SEE), bool(known.scopes & CANCEL)
-    return Viewer(f"user:{known.user}", csrf, signed_in, may_see, may_cancel)
+    return Viewer(f"user:{known.user}", csrf, signed_in, may_see, may_cancel, ADMIN in known.scopes)

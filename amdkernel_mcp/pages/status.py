@@ -5,17 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.jobs.job import Job
+from amdkernel_mcp.jobs.quotas import Quotas
+from amdkernel_mcp.pages.users import quotas_of, users_of
+from amdkernel_mcp.results.access import UserList
 from amdkernel_mcp.results.machine import TargetInfo
-from amdkernel_mcp.results.server import RunningJob, ServerStatus, TargetState, WaitingJob
+from amdkernel_mcp.results.server import LeaseState, RunningJob, ServerStatus, TargetState, WaitingJob
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine import Engine
     from amdkernel_mcp.jobs.store import JobStore
+    from amdkernel_mcp.leases.gpu_leases import GpuLeases
 
 TARGETS_KEPT_S = 30.0  # asking other hosts takes seconds
 
@@ -28,6 +32,9 @@ class Running:
     jobs: JobStore
     targets: Targets
     default_target: str
+    leases: GpuLeases
+    users: Callable[[], UserList] = field(default=lambda: UserList(users=[]))
+    quotas: Quotas = field(default_factory=Quotas)
 
 
 class Targets:
@@ -54,8 +61,8 @@ class Targets:
         return found
 
 
-def status_of(server: Running, user: str) -> ServerStatus:
-    """The server as `user` sees it. Raises InfrastructureError."""
+def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatus:
+    """The server as `user` sees it; `admin`: with all users. Raises InfrastructureError, SettingsError."""
     seen = server.jobs.overview()
 
     def about(job: Job, since: float | None) -> dict[str, Any]:
@@ -84,20 +91,36 @@ def status_of(server: Running, user: str) -> ServerStatus:
         version=__version__,
         draining=seen.draining,
         workers=seen.workers,
-        targets=_targets(server.targets.get(), running),
+        targets=_targets(server, running),
+        users=users_of(server.users(), server.leases, running, waiting) if admin else None,
+        quotas=quotas_of(server.quotas) if admin else None,
         compiling=[job for job in running if job.target is None],
         waiting=waiting,
     )
 
 
-def _targets(known: list[TargetInfo], running: list[RunningJob]) -> list[TargetState]:
+def _targets(server: Running, running: list[RunningJob]) -> list[TargetState]:
     """GPUs first, then what is busy, then the others in their order."""
+    known = server.targets.get()
+    any_gpu = any(each.gpu_id for each in known)
+    quarantined = server.leases.health.quarantined() if any_gpu else {}  # now: `known` is up to 30 s old
+    held = server.leases.held() if any_gpu else []
     states = []
     for each in known:
         jobs = [job for job in running if job.target == each.name]
-        state: Literal["idle", "busy", "unreachable"] = "busy" if jobs else "idle" if each.ready else "unreachable"
-        facts = {name: getattr(each, name) for name in ("name", "kind", "gpu", "arch", "default", "note")}
-        states.append(TargetState(**facts, state=state, jobs=jobs))
+        leases = [
+            LeaseState(owner=lease.owner, kind=lease.kind, seconds=round(lease.seconds, 3))
+            for lease in held
+            if lease.gpu == each.gpu_id
+        ]
+        why = quarantined.get(each.gpu_id or "")
+        reachable = each.ready or each.quarantine is not None
+        state: Literal["idle", "busy", "quarantined", "unreachable"] = (
+            "quarantined" if why else "busy" if jobs or leases else "idle" if reachable else "unreachable"
+        )
+        facts = {name: getattr(each, name) for name in ("name", "kind", "gpu", "arch", "default")}
+        note = why or (None if each.quarantine else each.note)
+        states.append(TargetState(**facts, note=note, state=state, jobs=jobs, leases=leases))
     return sorted(states, key=lambda one: (one.kind != "gpu", one.state != "busy", not one.default))
 
 

@@ -63,7 +63,7 @@ def _parts(running: Running, viewer: Viewer, before: str | None, turn: int) -> l
     """Name, state and HTML of each part. The state leaves out durations: the page counts those itself."""
     parts = []
     try:
-        status = status_of(running, viewer.user)
+        status = status_of(running, viewer.user, admin=viewer.is_admin)
         parts.append(("live", _state(status), fragment("live.html", live_values(status, viewer))))
         if turn % ATTEMPTS_EVERY:
             return parts
@@ -92,5 +92,8 @@ def live_values(status: ServerStatus, viewer: Viewer) -> dict[str, Any]:
 
 def _state(status: ServerStatus) -> str:
     seconds = {"__all__": {"seconds"}}
-    targets = {"__all__": {"jobs": seconds}}
-    return status.model_dump_json(exclude={"waiting": seconds, "compiling": seconds, "targets": targets})
+    targets = {"__all__": {"jobs": seconds, "leases": seconds}}
+    users = {"__all__": {"gpu_seconds", "last_used"}}
+    return status.model_dump_json(
+        exclude={"waiting": seconds, "compiling": seconds, "targets": targets, "users": users if status.users else True}
+    )

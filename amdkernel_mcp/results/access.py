@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from amdkernel_mcp.results.kernels import Clocks
 from amdkernel_mcp.results.quantity import Result
 
 
@@ -46,6 +47,42 @@ class UserList(Result):
     """Users by name."""
 
     users: list[ListedUser]
+
+
+class ListedGpu(Result):
+    """What is known of a GPU that jobs used."""
+
+    id: str = Field(description="The same from each machine")
+    target: str = Field(description="As the last server or command line that used it calls it")
+    state: Literal["usable", "suspect", "quarantined"]
+    reason: str | None = Field(description="Why nothing runs on it, or why the next job waits for its baseline")
+    since: str | None = Field(description="Of the quarantine")
+    looked: str | None = Field(description="When its driver was last asked")
+    seen: str | None = Field(description="What it said")
+    clocks: Clocks = Field(default_factory=Clocks, description="At that look")
+
+
+class GpuList(Result):
+    """GPUs by target."""
+
+    gpus: list[ListedGpu]
+
+
+class BackupResult(Result):
+    """A copy of the database."""
+
+    file: str
+    bytes: int
+    version: str = Field(description="Of the tables")
+    not_in_it: list[str] = Field(description="Files and folders that belong to it and are copied by other means")
+
+
+class RestoreResult(Result):
+    """A backup that is the database now."""
+
+    file: str
+    version: str = Field(description="Of its tables; an older one is migrated when it is next opened")
+    kept: str | None = Field(description="The database that it replaced")
 
 
 class AuditLine(Result):

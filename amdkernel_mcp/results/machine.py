@@ -18,6 +18,8 @@ class TargetInfo(Result):
     default: bool
     ready: bool
     note: str | None = None
+    gpu_id: str | None = Field(default=None, description="The same from each machine that names this GPU")
+    quarantine: str | None = Field(default=None, description="Why nothing runs on this GPU until it is released")
 
 
 class TargetsResult(Result):

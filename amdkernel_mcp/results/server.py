@@ -32,6 +32,14 @@ class WaitingJob(Result):
     seconds: float = Field(description="Since it was accepted")
 
 
+class LeaseState(Result):
+    """A lease of a GPU that is held now, also through another server or a command line with the same database."""
+
+    owner: str
+    kind: Literal["exclusive", "shared"] = Field(description="`exclusive`: times are measured, nothing else runs")
+    seconds: float = Field(description="Since it was granted")
+
+
 class TargetState(Result):
     """One GPU, or an emulated one, with what runs on it."""
 
@@ -39,9 +47,10 @@ class TargetState(Result):
     kind: Literal["emulator", "gpu"]
     gpu: str
     arch: str
-    state: Literal["idle", "busy", "unreachable"]
+    state: Literal["idle", "busy", "quarantined", "unreachable"]
     default: bool = False
     note: str | None = None
+    leases: list[LeaseState] = []
     jobs: list[RunningJob] = []
 
 
@@ -60,6 +69,26 @@ class BestTime(Result):
     tried: int = Field(description="Timed attempts with this evidence")
 
 
+class UserState(Result):
+    """A user as an admin sees them: what they may, what they have, what they use."""
+
+    name: str
+    scopes: list[str]
+    valid_tokens: int
+    last_used: str | None
+    running: int
+    waiting: int
+    gpu_seconds: float = Field(description="Of exclusive leases in the last 24 hours")
+
+
+class QuotaState(Result):
+    """What each user may have; null: any."""
+
+    running: int | None
+    waiting: int
+    gpu_seconds_a_day: int | None
+
+
 class ServerStatus(Result):
     """The server as one user sees it."""
 
@@ -70,3 +99,5 @@ class ServerStatus(Result):
     targets: list[TargetState]
     compiling: list[RunningJob] = Field(description="Compiles, which have a lane of their own")
     waiting: list[WaitingJob]
+    users: list[UserState] | None = Field(default=None, description="For a token with the scope `admin`")
+    quotas: QuotaState | None = Field(default=None, description="The same")

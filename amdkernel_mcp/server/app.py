@@ -28,10 +28,12 @@ from amdkernel_mcp.pages.metrics import Counts
 from amdkernel_mcp.pages.routes import Pages, verifier
 from amdkernel_mcp.pages.sign_in import SignIn
 from amdkernel_mcp.pages.status import Running, Targets
+from amdkernel_mcp.results.access import UserList
 from amdkernel_mcp.server.admission.limits import REQUEST_BURST, REQUESTS_PER_S
 from amdkernel_mcp.server.audited import Audited, noting
 from amdkernel_mcp.server.completion import complete
 from amdkernel_mcp.server.errors import OneLine, ReportErrors
+from amdkernel_mcp.server.json_log import log_job
 from amdkernel_mcp.server.pending import PendingAnswers
 from amdkernel_mcp.server.perform import performed_by
 from amdkernel_mcp.server.rewards import add_reward_route
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from fastmcp.server.auth import AuthProvider
 
     from amdkernel_mcp.access.audit import AuditLog
+    from amdkernel_mcp.jobs.job import Job
 
 INSTRUCTIONS = """\
 Tools for writing fast, correct HIP kernels for AMD GPUs. They compile, check, time and profile kernels in a sandbox, \
@@ -72,9 +75,10 @@ def build_server(
     engine: Callable[[Settings], Engine] = Engine,
     tools: Path | None = None,
     on_start: Callable[[JobStore], None] = lambda _: None,
+    users: Callable[[], UserList] = lambda: UserList(users=[]),
 ) -> FastMCP:
     """The server, not yet running. `local`: the caller is the user of this machine and may name files.
-    `on_start`: gets the jobs of the server when it starts.
+    `on_start`: gets the jobs of the server when it starts. `users`: who has a token now, for an admin's page.
 
     Raises SettingsError for a setting `tools` that names none, InfrastructureError for a file in
     the tools folder that cannot be loaded.
@@ -82,6 +86,10 @@ def build_server(
 
     running: list[Running] = []
     counts = Counts()
+
+    def watch(job: Job) -> None:
+        counts.job_ended(job)
+        log_job(job)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastMCP) -> AsyncIterator[dict[str, Any]]:
@@ -95,10 +103,11 @@ def build_server(
             quotas=Quotas.of(settings),
             gpu_seconds=leases.used_s,
             default_target=settings.default_target,
-            watch=counts.job_ended,
+            watch=watch,
         )
         targets = Targets(lambda: worker.machine.targets().targets)
-        running.append(Running(worker, jobs, targets, settings.default_target))
+        quotas = Quotas.of(settings)
+        running.append(Running(worker, jobs, targets, settings.default_target, leases, users, quotas))
         try:
             on_start(jobs)
             yield {"session": Session(worker, jobs, results_dir=settings.cache_dir / "answers", local=local)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import os
 import signal
 import sys
@@ -19,6 +21,7 @@ from pydantic import ValidationError
 from starlette.middleware import Middleware
 
 from amdkernel_mcp.access.audit import AuditLog
+from amdkernel_mcp.access.listed import user_list
 from amdkernel_mcp.access.opened import open_access
 from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.config import Settings, load_settings
@@ -30,9 +33,12 @@ from amdkernel_mcp.server.admission.identity_provider import IdentityProvider
 from amdkernel_mcp.server.admission.limits import HEADER_BYTES, KEPT_S, MESSAGE_BYTES, TOO_LONG
 from amdkernel_mcp.server.admission.refusals import AuditRefusals
 from amdkernel_mcp.server.admission.team import TeamTokens
-from amdkernel_mcp.server.admission.tokens import ListedTokens, Users, require_users
+from amdkernel_mcp.server.admission.tokens import ListedTokens, Users, read_tokens, require_users
 from amdkernel_mcp.server.app import build_server
+from amdkernel_mcp.server.json_log import log_as_json
 from amdkernel_mcp.server.lines import LongLine, find_identity, read_bounded_lines
+
+_log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from amdkernel_mcp.jobs.store import JobStore
+    from amdkernel_mcp.results.access import UserList
 
 
 def serve_stdio() -> int:
@@ -125,16 +132,27 @@ async def _run_stdio(server: FastMCP) -> None:
         reset_transport(token)
 
 
-def serve_http(settings: Settings, users: Users, *, host: str, port: int, allowed_hosts: list[str]) -> None:
+def serve_http(
+    settings: Settings,
+    users: Users,
+    *,
+    host: str,
+    port: int,
+    allowed_hosts: list[str],
+    began: str,
+    json_log: bool = False,
+) -> None:
     """Serve many clients over Streamable HTTP at /mcp until interrupted; SIGTERM drains it.
 
-    `users`: who has a token now. With any, every request needs one, also later when no token is left. Raises
-    SettingsError for an address that others can reach while no user has one, DatabaseError.
+    `began`: what its log says first; `json_log`: in lines of JSON. `users`: who has a token now. With any, every
+    request needs one, also later when no token is left. Raises SettingsError for an address that others can reach while
+    no user has one, DatabaseError.
     """
     require_users(host, users)
     bound_log()
     exit_in_order()
     jobs: list[JobStore] = []
+    ended = contextlib.ExitStack()
     database = open_access(settings)
     audit = AuditLog(database, keep_days=settings.audit_days)
     try:
@@ -142,17 +160,26 @@ def serve_http(settings: Settings, users: Users, *, host: str, port: int, allowe
         if users:
             provider = IdentityProvider(settings) if users.oidc else None
             auth = TeamTokens(ListedTokens(settings), TokenStore(database), provider)
-        build_server(settings, auth=auth, audit=audit, on_start=jobs.append).run(
+
+        def listed() -> UserList:
+            return user_list(TokenStore(database).list(), set(read_tokens(settings).values()))
+
+        server = build_server(settings, auth=auth, audit=audit, on_start=jobs.append, users=listed)
+        if json_log:
+            ended.callback(log_as_json())
+        _log.info(began)
+        server.run(
             transport="http",
             host=host,
             port=port,
             show_banner=False,
-            log_level="warning",
             host_origin_protection=True,
             allowed_hosts=allowed_hosts or None,
             middleware=[Middleware(ExplainTooLong), Middleware(DrainOnSigterm, jobs=jobs, grace_s=settings.drain_s)],
             uvicorn_config={
                 "access_log": False,
+                "log_level": "warning",
+                **({"log_config": None} if json_log else {}),
                 "timeout_graceful_shutdown": 5,
                 "timeout_keep_alive": KEPT_S,
                 "h11_max_incomplete_event_size": HEADER_BYTES,
@@ -163,6 +190,7 @@ def serve_http(settings: Settings, users: Users, *, host: str, port: int, allowe
     finally:
         audit.close()
         database.dispose()
+        ended.close()
 
 
 class ExplainTooLong:

@@ -11,6 +11,7 @@ from amdkernel_mcp.access.opened import open_access
 from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.cli.main import run
 from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.leases.gpu_health import GpuHealth
 
 FILE_TOKEN = "token-of-ann-0123456789"
 
@@ -93,3 +94,42 @@ def test_the_audit_log_is_listed_by_user_and_shows_no_control_characters(capsys:
     shown = capsys.readouterr().out
     assert "\x1b" not in shown
     assert "\nforged" not in shown
+
+
+def test_a_quarantined_gpu_is_listed_and_released_and_the_audit_log_has_it(capsys: pytest.CaptureFixture[str]) -> None:
+    database = open_access(load_settings())
+    health = GpuHealth(lambda: database)
+    health.saw("1a2b", "gpu1:0", "nothing can be read")
+    health.quarantine("3c4d", "gpu1:1", "nothing can be read", "9000 MiB are left\x1b[2J")
+    database.dispose()
+    listed = answer(capsys, "gpus", "list")["gpus"]
+    assert [(each["id"], each["target"], each["state"]) for each in listed] == [
+        ("1a2b", "gpu1:0", "usable"),
+        ("3c4d", "gpu1:1", "quarantined"),
+    ]
+    assert listed[1]["since"].startswith("20")
+    assert run(["admin", "gpus"]) == 0
+    shown = capsys.readouterr().out
+    assert "gpu1:1: quarantined since" in shown
+    assert "9000 MiB are left" in shown
+    assert "\x1b" not in shown
+    assert answer(capsys, "gpus", "release", "3c4d")["gpus"][0]["state"] == "usable"
+    assert "not quarantined" in answer(capsys, "gpus", "release", "3c4d", code=2)["error"]["message"]
+    assert "no GPU has the id" in answer(capsys, "gpus", "release", "5e6f", code=2)["error"]["message"]
+    (line,) = answer(capsys, "audit")["lines"]
+    assert (line["action"], line["target"], line["outcome"]) == ("admin gpus release", "gpu1:1", "done")
+    assert line["user"].startswith("shell:")
+
+
+def test_a_backup_and_a_restore_name_their_files_and_are_in_the_audit_log(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "backup")
+    answer(capsys, "tokens", "add", "ann")
+    made = answer(capsys, "backup", file)
+    assert (made["file"], made["bytes"] > 0) == (file, True)
+    answer(capsys, "tokens", "add", "bob")
+    assert answer(capsys, "restore", file)["kept"].startswith(str(tmp_path / "data" / "history.sqlite3.before-"))
+    assert [user["name"] for user in answer(capsys, "users")["users"]] == ["ann"]
+    assert [line["action"] for line in answer(capsys, "audit")["lines"]] == ["admin restore"]
+    assert "is there already" in answer(capsys, "backup", file, code=2)["error"]["message"]

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from amdkernel_mcp.cli.console import SafeConsole
 from amdkernel_mcp.cli.show.top import duration, lost, screen
-from amdkernel_mcp.results.server import RunningJob, ServerStatus, TargetState, WaitingJob
+from amdkernel_mcp.results.server import LeaseState, RunningJob, ServerStatus, TargetState, WaitingJob
 from tests.server.http_server import ANN, HttpServer, free_port, http_server
 
 
@@ -65,8 +65,12 @@ def status() -> ServerStatus:
     )
     other = RunningJob(owner="user:\x1b[31mbob", verb="compile", target=None, seconds=2)
     waits = WaitingJob(owner="user:bob", verb="tune", target="gpu1:0", place=1, expected_wait_s=7300, seconds=3)
+    lease = LeaseState(owner="user:ann", kind="exclusive", seconds=61)
     gpus = [
-        TargetState(name="gpu1:0", kind="gpu", gpu="MI300X", arch="gfx942", state="busy", jobs=[mine, mine]),
+        TargetState(
+            name="gpu1:0", kind="gpu", gpu="MI300X", arch="gfx942", state="busy", jobs=[mine, mine], leases=[lease]
+        ),
+        TargetState(name="gpu1:1", kind="gpu", gpu="MI300X", arch="gfx942", state="quarantined", note="9 GiB are left"),
         TargetState(name="gpu2:0", kind="gpu", gpu="unknown", arch="unknown", state="unreachable", note="no route"),
     ]
     return ServerStatus(
@@ -89,6 +93,8 @@ def test_a_busy_server_has_who_how_long_and_the_expected_wait() -> None:
         "case 2",
         "1 min 05 s",
         "no route",
+        "9 GiB are left",
+        "exclusive lease",
         "2 h 01 min",
         "ending",
     ):

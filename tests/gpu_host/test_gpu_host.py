@@ -187,6 +187,31 @@ def test_a_killed_command_leaves_nothing_on_the_host_and_the_next_one_runs(gpu_h
     no_container_is_left(gpu_host)
 
 
+def test_a_gpu_that_a_hung_kernel_leaves_changed_is_quarantined_until_it_is_released(
+    gpu_host: GpuHost, tmp_path: Path
+) -> None:
+    (tmp_path / "hangs.hip").write_text(HANGS)
+    command = gpu_host.command("check", "vector_add", str(tmp_path / "hangs.hip"), "--target", "gpu1:1", "--json")
+    running = subprocess.Popen(command, env=gpu_host.environment, stdout=subprocess.PIPE, text=True)
+    while "run_job.py" not in gpu_host.inside("ps", "ax", "-o", "args"):
+        assert running.poll() is None, "it ended before its kernel ran"
+        time.sleep(0.2)
+    process = "/machine/sys/class/kfd/kfd/proc/4711"
+    with changed(gpu_host, f"mkdir {process} && echo 4096 >{process}/vram_51141", f"rm -r {process}"):
+        said, _ = running.communicate()
+        assert json.loads(said)["verdict"] == "timeout", said
+        message, hint = refusal(gpu_host, *CHECK[:-1], "gpu1:1")
+        [listed] = [one for one in gpu_host.answer("targets")["targets"] if one["name"] == "gpu1:1"]
+    left = "60 s later the driver lists processes that were not there before: 4711"
+    assert message.startswith("gpu1:1 is quarantined: ")
+    assert left in message
+    assert (listed["ready"], left in listed["quarantine"]) == (False, True)
+    assert gpu_host.answer(*CHECK)["verdict"] == "correct", "the other GPU is not concerned"
+    assert f"amdkernel admin gpus release {listed['gpu_id']}" in hint
+    assert gpu_host.answer("admin", "gpus", "release", listed["gpu_id"])["gpus"][0]["state"] == "usable"
+    assert gpu_host.answer(*CHECK[:-1], "gpu1:1")["verdict"] == "correct"
+
+
 # docker-py leaves the socket of a connect that fails to the garbage collector.
 @pytest.mark.filterwarnings("ignore:.*unclosed <socket:ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

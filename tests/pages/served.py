@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from amdkernel_mcp.access.listed import user_list
 from amdkernel_mcp.access.scopes import USUAL
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine import Engine
@@ -20,6 +21,7 @@ from amdkernel_mcp.history.attempt import Attempt, ProblemUsed, new_id, now
 from amdkernel_mcp.history.history import History
 from amdkernel_mcp.jobs.request import Answer, Progress, Request
 from amdkernel_mcp.jobs.store import JobStore
+from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.pages.health import Health
 from amdkernel_mcp.pages.metrics import Counts
 from amdkernel_mcp.pages.routes import Pages
@@ -29,6 +31,7 @@ from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.machine import TargetInfo
 
 ANN, BOB, EVE = "token-of-ann-0123456789", "token-of-bob-0123456789", "token-of-eve-0123456789"
+GPU = "1a2b3c4d5e6f7000"  # of gpu1:0
 HOSTILE = "<b>eve</b>"
 
 
@@ -43,6 +46,7 @@ class Served:
     gate: threading.Event
     scopes: dict[str, tuple[str, ...]]
     noted: list[tuple[str, str, str | None, str]]
+    leases: GpuLeases
     clients: list[TestClient] = field(default_factory=list)
 
     def client(self, token: str | None = None) -> TestClient:
@@ -102,17 +106,18 @@ def served(folder: Path, *, tokens: bool = True) -> Iterator[Served]:
         common: dict[str, Any] = {"arch": "gfx942", "rocm": None, "default": False, "ready": True}
         return [
             TargetInfo(name="emulator:gfx942", kind="emulator", gpu="MI300X", **common | {"default": True}),
-            TargetInfo(name="gpu1:0", kind="gpu", gpu="MI300X", **common),
+            TargetInfo(name="gpu1:0", kind="gpu", gpu="MI300X", gpu_id=GPU, **common),
             TargetInfo(name="gpu2:0", kind="gpu", gpu="unknown", note="no route", **common | {"ready": False}),
         ]
 
     engine, history, counts = Engine(settings), History(settings), Counts()
-    jobs = JobStore(perform, 1, watch=counts.job_ended)
-    running = Running(engine, jobs, Targets(targets), settings.default_target)
+    jobs, leases = JobStore(perform, 1, watch=counts.job_ended), GpuLeases(settings)
+    users = user_list([], set(names.values()))
+    running = Running(engine, jobs, Targets(targets), settings.default_target, leases, lambda: users)
     sign_in = SignIn(verify if tokens else None)
     all_routes = [*Pages(sign_in, lambda: running, note).routes(), *Health(sign_in, lambda: running, counts).routes()]
     app = Starlette(routes=[Route(path, handler, methods=[*methods]) for path, methods, handler in all_routes])
-    here = Served(app, jobs, history, names, gate, scopes, noted)
+    here = Served(app, jobs, history, names, gate, scopes, noted, leases)
     try:
         yield here
     finally:
@@ -121,6 +126,7 @@ def served(folder: Path, *, tokens: bool = True) -> Iterator[Served]:
             client.close()
         jobs.close()
         engine.close()
+        leases.close()
         history.close()
 
 

@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.execution.machine import Machine
 from amdkernel_mcp.history.attempts import Attempts
-from tests.pages.served import ANN, Served, finish
+from tests.pages.served import ANN, GPU, Served, finish
 
 PATHS = ("/healthz", "/readyz", "/metrics")
 
@@ -88,3 +88,12 @@ def test_metrics_name_no_user(here: Served, loopback: TestClient) -> None:
     text = loopback.get("/metrics").text
     assert "ann" not in text
     assert "secret" not in text
+
+
+def test_metrics_say_which_gpus_are_held_and_quarantined(here: Served, loopback: TestClient) -> None:
+    here.leases.health.quarantine(GPU, "gpu1:0", "nothing can be read", "it is left busy")
+    here.leases.ask(GPU, "shared", "user:ann")
+    now = samples(loopback)
+    assert (now["amdkernel_gpu_quarantined", GPU, "gpu1:0"], now["amdkernel_gpu_held", GPU, "gpu1:0"]) == (1, 1)
+    here.leases.health.release(GPU)
+    assert samples(loopback)["amdkernel_gpu_quarantined", GPU, "gpu1:0"] == 0

@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from amdkernel_mcp.results.quantity import Interval
-from tests.pages.served import ANN, BOB, EVE, HOSTILE, Served, finish
+from tests.pages.served import ANN, BOB, EVE, GPU, HOSTILE, Served, finish
 
 TAG = "<img src=x onerror=alert(1)>"
 
@@ -217,3 +217,43 @@ def test_a_history_that_cannot_be_read_leaves_the_queue_on_the_page(
     assert "cannot be read" in page.text
     assert "/srv/secret" not in page.text
     finish(here)
+
+
+def test_a_gpu_says_who_holds_it_through_whatever_server_and_for_how_long(here: Served) -> None:
+    asked, granted = here.leases.ask(GPU, "exclusive", f"user:{HOSTILE}")
+    assert granted
+    gpu = here.client(ANN).get("/status.json").json()["targets"][0]
+    assert (gpu["name"], gpu["state"], gpu["leases"][0]["kind"]) == ("gpu1:0", "busy", "exclusive")
+    assert gpu["leases"][0]["seconds"] >= 0
+    assert "held by &lt;b&gt;eve&lt;/b&gt;, exclusive" in here.client(ANN).get("/").text
+    assert here.leases.end(asked)
+    assert here.client(ANN).get("/status.json").json()["targets"][0]["state"] == "idle"
+
+
+def test_a_quarantined_gpu_is_on_the_page_with_its_reason_at_once(here: Served) -> None:
+    ann = here.client(ANN)
+    assert ann.get("/status.json").json()["targets"][0]["state"] == "idle"
+    here.leases.health.quarantine(GPU, "gpu1:0", "nothing can be read", f"{TAG} is left")
+    gpu = ann.get("/status.json").json()["targets"][0]
+    assert (gpu["state"], gpu["note"]) == ("quarantined", f"{TAG} is left")
+    page = ann.get("/").text
+    assert "quarantined" in page
+    assert TAG not in page
+    here.leases.health.release(GPU)
+    assert ann.get("/status.json").json()["targets"][0]["state"] == "idle"
+
+
+def test_users_and_quotas_are_for_an_admin(here: Served) -> None:
+    here.start("user:ann")
+    here.start("user:oidc:carol")
+    assert here.client(ANN).get("/status.json").json()["users"] is None
+    assert "h-users" not in here.client(ANN).get("/").text
+    here.scopes[BOB] = ("docs", "admin")
+    status = here.client(BOB).get("/status.json").json()
+    assert [(user["name"], user["running"], user["waiting"]) for user in status["users"]] == [
+        (HOSTILE, 0, 0), ("ann", 1, 0), ("bob", 0, 0), ("oidc:carol", 0, 1),
+    ]  # fmt: skip
+    assert status["quotas"] == {"running": None, "waiting": 16, "gpu_seconds_a_day": None}
+    page = here.client(BOB).get("/").text
+    assert "each may have 16 waiting jobs" in page
+    assert HOSTILE not in page

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ def free_port() -> int:
 
 @contextmanager
 def http_server(
-    folder: Path, *, tokens: str | None, program: Path | None = None, **settings: str
+    folder: Path, *, tokens: str | None, program: Path | None = None, options: Sequence[str] = (), **settings: str
 ) -> Iterator[HttpServer]:
     port = free_port()
     environment = os.environ | {
@@ -60,7 +60,7 @@ def http_server(
         file.chmod(0o600)
         environment["AMDKERNEL_TOKENS_FILE"] = str(file)
     amdkernel = [sys.executable, str(program)] if program else [str(Path(sys.executable).with_name("amdkernel"))]
-    command = [*amdkernel, "serve", "--port", str(port)]
+    command = [*amdkernel, "serve", "--port", str(port), *options]
     log = folder / "log"
     with log.open("wb") as stderr:
         process = subprocess.Popen(command, env=environment, stderr=stderr)

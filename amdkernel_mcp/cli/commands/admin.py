@@ -1,24 +1,25 @@
-"""Commands of whoever runs a team's server: users, tokens, audit. They use the server's database, not the server."""
+"""Commands of whoever runs a team's server: users, tokens, GPUs, audit. They use its database alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from amdkernel_mcp.cli.commands import admin_backup, admin_gpus
 from amdkernel_mcp.cli.options import Json
 from amdkernel_mcp.cli.report import finish
 
-if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Users, tokens and the audit log of a team's server."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Users, tokens, GPUs, backups and audit log of a server.",
 )
 tokens_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Add, list and revoke tokens.")
 app.add_typer(tokens_app, name="tokens")
+app.add_typer(admin_gpus.app, name="gpus")
+app.command()(admin_backup.backup)
+app.command()(admin_backup.restore)
 
 
 @app.command()
@@ -28,13 +29,14 @@ def users(json: Json = False) -> int:
     Example: amdkernel admin users
     """
     from amdkernel_mcp.access.listed import user_list
+    from amdkernel_mcp.access.opened import admin_database
     from amdkernel_mcp.access.tokens import TokenStore
     from amdkernel_mcp.cli.show.access import show_users
     from amdkernel_mcp.config import load_settings
     from amdkernel_mcp.server.admission.tokens import read_tokens
 
     in_file = set(read_tokens(load_settings()).values())
-    with _database() as database:
+    with admin_database() as database:
         found = user_list(TokenStore(database).list(), in_file)
     return finish(found, good=True, json=json, show=lambda console: show_users(console, found))
 
@@ -60,12 +62,13 @@ def add(
     Example: amdkernel admin tokens add ann --scope docs --scope check --days 90
     """
     from amdkernel_mcp.access.listed import listed_token
+    from amdkernel_mcp.access.opened import admin_database
     from amdkernel_mcp.access.scopes import USUAL
     from amdkernel_mcp.access.tokens import TokenStore
     from amdkernel_mcp.cli.show.access import show_new
     from amdkernel_mcp.results.access import NewToken
 
-    with _database() as database:
+    with admin_database() as database:
         text, added = TokenStore(database).add(user, scope or USUAL, days=days)
     new = NewToken(token=text, added=listed_token(added))
     return finish(new, good=True, json=json, show=lambda console: show_new(console, new))
@@ -78,10 +81,11 @@ def list_(json: Json = False) -> int:
     Example: amdkernel admin tokens list
     """
     from amdkernel_mcp.access.listed import token_list
+    from amdkernel_mcp.access.opened import admin_database
     from amdkernel_mcp.access.tokens import TokenStore
     from amdkernel_mcp.cli.show.access import show_tokens
 
-    with _database() as database:
+    with admin_database() as database:
         found = token_list(TokenStore(database).list())
     return finish(found, good=True, json=json, show=lambda console: show_tokens(console, found))
 
@@ -98,10 +102,11 @@ def revoke(
     Example: amdkernel admin tokens revoke 3f9c01ab
     """
     from amdkernel_mcp.access.listed import token_list
+    from amdkernel_mcp.access.opened import admin_database
     from amdkernel_mcp.access.tokens import TokenStore
     from amdkernel_mcp.cli.show.access import show_tokens
 
-    with _database() as database:
+    with admin_database() as database:
         revoked = token_list([TokenStore(database).revoke(token)])
     return finish(revoked, good=True, json=json, show=lambda console: show_tokens(console, revoked))
 
@@ -118,22 +123,11 @@ def audit(
     """
     from amdkernel_mcp.access.audit import AuditLog
     from amdkernel_mcp.access.listed import audit_list
+    from amdkernel_mcp.access.opened import admin_database
     from amdkernel_mcp.cli.show.access import show_audit
     from amdkernel_mcp.config import load_settings
 
-    with _database() as database:
+    with admin_database() as database:
         log = AuditLog(database, keep_days=load_settings().audit_days)
         found = audit_list(log.list(user=user, limit=limit))
     return finish(found, good=True, json=json, show=lambda console: show_audit(console, found))
-
-
-@contextmanager
-def _database() -> Iterator[Engine]:
-    from amdkernel_mcp.access.opened import open_access
-    from amdkernel_mcp.config import load_settings
-
-    database = open_access(load_settings())
-    try:
-        yield database
-    finally:
-        database.dispose()

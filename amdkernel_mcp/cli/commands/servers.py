@@ -1,6 +1,7 @@
 """Commands about the MCP server: serve, install."""
 
 import socket
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,13 @@ from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import InfrastructureError
 
 
+class LogFormat(StrEnum):
+    """How a server writes its log."""
+
+    text = "text"
+    json = "json"
+
+
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8080,
@@ -19,6 +27,9 @@ def serve(
         list[str] | None,
         typer.Option(help="Name by which clients reach this server, e.g. mcp.example.com; may be repeated."),
     ] = None,
+    log_format: Annotated[
+        LogFormat, typer.Option(help="json: one JSON object per line on stderr, with a line for each job.")
+    ] = LogFormat.text,
 ) -> int:
     """Serve the tools to a team over HTTP.
 
@@ -39,10 +50,20 @@ def serve(
     who = counted(len(users.names), "named user") if users else "every user of this machine, without a token"
     if users.oidc:
         who += f" and those of {settings.oidc_issuer}"
-    note(f"amdkernel-mcp serves http://{host}:{port}/mcp to {who}; Ctrl-C ends it")
+    began = f"amdkernel-mcp serves http://{host}:{port}/mcp to {who}"
+    if log_format is LogFormat.text:
+        note(f"{began}; Ctrl-C ends it")
     from amdkernel_mcp.server.transports import serve_http  # takes two seconds to import
 
-    serve_http(settings, users, host=host, port=port, allowed_hosts=allow_host or [])
+    serve_http(
+        settings,
+        users,
+        host=host,
+        port=port,
+        allowed_hosts=allow_host or [],
+        began=began,
+        json_log=log_format is LogFormat.json,
+    )
     return 0
 
 

@@ -5,9 +5,19 @@ from rich.text import Text
 
 from amdkernel_mcp.cli.escape import visible
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.results.access import AuditList, ListedToken, NewToken, TokenList, UserList
+from amdkernel_mcp.results.access import (
+    AuditList,
+    BackupResult,
+    GpuList,
+    ListedToken,
+    NewToken,
+    RestoreResult,
+    TokenList,
+    UserList,
+)
 
 _STATES = {"valid": "green", "expired": "yellow", "revoked": "red"}
+_GPU_STATES = {"usable": "green", "suspect": "yellow", "quarantined": "red"}
 _OUTCOMES = {"done": "green", "failed": "yellow", "refused": "red"}
 
 
@@ -45,6 +55,41 @@ def show_tokens(console: Console, result: TokenList) -> None:
             _minute(each.last_used),
         )
     console.print(table)
+
+
+def show_gpus(console: Console, result: GpuList) -> None:
+    """A line for each GPU, and below them what keeps jobs off."""
+    if not result.gpus:
+        console.print(Text("no job has used a GPU yet", "dim"))
+        return
+    table = parts.table("GPU", "target", "state", "last look (UTC)", "what it said", "clocks")
+    for each in result.gpus:
+        state = Text(each.state, _GPU_STATES[each.state])
+        clocks = "/".join(f"{mhz:.0f}" if mhz else "-" for mhz in (each.clocks.sclk_mhz, each.clocks.mclk_mhz))
+        facts = (_minute(each.looked), visible(each.seen or ""), f"{clocks} MHz")
+        table.add_row(Text(visible(each.id), "cyan"), Text(visible(each.target)), state, *facts)
+    console.print(table)
+    for each in result.gpus:
+        if each.reason:
+            since = f" since {_minute(each.since)}" if each.since else ""
+            style = _GPU_STATES[each.state]
+            parts.print_whole(console, Text(f"{each.target}: {each.state}{since}: {visible(each.reason)}", style))
+
+
+def show_backup(console: Console, result: BackupResult) -> None:
+    """What was written, and what belongs to it."""
+    parts.print_whole(console, Text(f"✓ {result.file}: {result.bytes:,} bytes, tables {result.version}", "green"))
+    if result.not_in_it:
+        console.print(Text("files that belong to it, to be copied as well, such as with tar:", "dim"))
+    for path in result.not_in_it:
+        parts.print_whole(console, Text(f"  {path}", "dim"))
+
+
+def show_restored(console: Console, result: RestoreResult) -> None:
+    """What is the database now, and where the old one is."""
+    parts.print_whole(console, Text(f"✓ {result.file} is the database now, tables {result.version}", "green"))
+    if result.kept:
+        parts.print_whole(console, Text(f"the one before it: {result.kept}", "dim"))
 
 
 def show_audit(console: Console, result: AuditList) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from amdkernel_mcp.results.server import RunningJob, ServerStatus
 
-_STATE = {"busy": "cyan", "idle": "dim", "unreachable": "red"}
+_STATE = {"busy": "cyan", "idle": "dim", "quarantined": "red", "unreachable": "red"}
 
 
 def show_status(console: Console, status: ServerStatus) -> None:
@@ -57,11 +57,11 @@ def duration(seconds: float) -> str:
 
 def _targets(status: ServerStatus) -> RenderableType:
     table = parts.table("target", "GPU", "state", "user", "job", "for", numbers=(5,))
-    lanes = [(one.name, one.gpu, one.state, one.jobs, one.note) for one in status.targets]
+    lanes = [(one.name, one.gpu, one.state, one.jobs, one.leases, one.note) for one in status.targets]
     if status.compiling:
-        lanes.append(("compiler", "", "busy", status.compiling, None))
-    for target, gpu, state, jobs, note in lanes:
-        why = note or "" if state == "unreachable" else ""
+        lanes.append(("compiler", "", "busy", status.compiling, [], None))
+    for target, gpu, state, jobs, leases, note in lanes:
+        why = note or "" if state in ("unreachable", "quarantined") else ""
         first: tuple[Text, str, Text] = (Text(target, "bold"), gpu, Text(state, _STATE[state]))
         for job in jobs[:1]:
             table.add_row(*first, name(job.owner), _job(job), duration(job.seconds))
@@ -69,6 +69,8 @@ def _targets(status: ServerStatus) -> RenderableType:
             table.add_row(*first, "", Text(why, "dim"), "")
         for job in jobs[1:]:
             table.add_row("", "", "", name(job.owner), _job(job), duration(job.seconds))
+        for lease in leases:
+            table.add_row("", "", "", name(lease.owner), Text(f"{lease.kind} lease", "dim"), duration(lease.seconds))
     return table
 
 

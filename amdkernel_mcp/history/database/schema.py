@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from amdkernel_mcp.errors import DatabaseError
 
-HEAD = "0005"
+HEAD = "0006"
 _TABLE = "alembic_version"
 _MIGRATING = threading.Lock()  # Alembic keeps the migration that runs in variables of its module
 _LOCK = 0x616D646B  # any number that no other program locks in this database

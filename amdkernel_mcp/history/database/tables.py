@@ -107,6 +107,19 @@ gpu_leases = Table(
 Index("gpu_leases_of_gpu", gpu_leases.c.gpu, gpu_leases.c.ended)
 Index("gpu_leases_of_user", gpu_leases.c.owner, gpu_leases.c.ended)
 
+gpu_health = Table(
+    "gpu_health",
+    metadata,
+    Column("gpu", Text, primary_key=True),
+    Column("target", Text, nullable=False),  # as the last configuration that used it calls it
+    Column("looked", Float),  # all times: seconds since 1970 by the clock of the database
+    Column("state", Text),  # JSON: what that look saw
+    Column("baseline", Text),  # JSON: the last look at it while nothing of ours used it
+    Column("suspect", Text),  # why it must be at its baseline before anything runs on it
+    Column("quarantined", Float),
+    Column("reason", Text),
+)
+
 tokens = Table(
     "tokens",
     metadata,

@@ -1,0 +1,168 @@
+"""Looks at a GPU before and after each job, and quarantines one that does not come back.
+
+After a job that was killed, hung or faulted its VRAM, the processes of its driver and its activity must be as they
+were before, within RECOVERY_S. What cannot be read counts as busy. VRAM and processes come first: the driver's busy
+percentage is judged only where no process has the GPU, because one that merely keeps a context can read as 100 %.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.errors import AmdkernelError, DatabaseError
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by
+from amdkernel_mcp.execution.gpu_idle import MOST_BUSY_PERCENT, GpuState
+from amdkernel_mcp.leases.gpu_health import GpuHealth, QuarantinedError
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.execution.sandbox import Completed
+    from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases
+
+RECOVERY_S = 60.0
+PAUSE_S = 1.0
+SLACK_BYTES = 64 << 20
+"""VRAM over the baseline that does not count as a leak: the driver's own use varies. A choice, not a measurement."""
+
+_FAULTS = re.compile(rb'"status": ?"(fault|timeout|crashed)"')
+_WORDS = {
+    "fault": "a kernel made the GPU fault",
+    "timeout": "a kernel did not end in time",
+    "crashed": "the program crashed",
+}
+
+
+@dataclass
+class _Ending:
+    """How the job of the present block went wrong, if it did."""
+
+    why: str | None = None
+
+
+_ending: contextvars.ContextVar[_Ending | None] = contextvars.ContextVar("ending", default=None)
+
+
+def note_ending(why: str | None) -> None:
+    """The present job went wrong in this way; None: it did not."""
+    ending = _ending.get()
+    if ending is not None and why is not None:
+        ending.why = ending.why or why
+
+
+def what_went_wrong(done: Completed) -> str | None:
+    """Whether a job may have left something on the GPU. Its own report can hide a fault, not that it was ended."""
+    if done.timed_out:
+        return "the job was ended at its time limit"
+    if done.out_of_memory:
+        return "the job was ended for its use of memory"
+    if done.exit_code >= 128:
+        return f"the job was ended by signal {done.exit_code - 128}"
+    found = _FAULTS.search(done.files.get("report.json", b""))
+    return _WORDS[found[1].decode()] if found else None
+
+
+def what_failed(error: BaseException) -> str:
+    """The same of a job that has no end of its own."""
+    return "the job was cancelled" if isinstance(error, CancelledWorkError) else "the sandbox of the job failed"
+
+
+@dataclass(frozen=True)
+class Hygiene:
+    """The looks at one GPU. `target`: as this configuration calls it. `look`: raises SandboxError."""
+
+    leases: GpuLeases
+    gpu: str
+    target: str
+    look: Callable[[], GpuState | str]
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+    @property
+    def _health(self) -> GpuHealth:
+        return self.leases.health
+
+    @contextmanager
+    def watched(self, asked: Asked) -> Iterator[None]:
+        """A block with a job under this lease. Raises QuarantinedError before it, and what `look` raises."""
+        self._before(asked)
+        ending = _Ending()
+        token = _ending.set(ending)
+        try:
+            yield
+        finally:
+            _ending.reset(token)
+            with cancelled_by(Cancellation()):  # the GPU of a cancelled job is looked at as well
+                self._after(asked, ending.why)
+
+    def _before(self, asked: Asked) -> None:
+        self._health.refuse_quarantined(self.gpu, self.target)  # it may have come while the job waited
+        if not self.leases.is_alone(asked):
+            return  # what the others do is seen; the last one of them is looked after
+        known = self._health.find(self.gpu)
+        if known is not None and known.suspect is not None:
+            reason = self._recover(asked, known.suspect)
+            if reason is not None:
+                raise QuarantinedError(self.gpu, self.target, reason)
+        state = self.look()
+        if isinstance(state, GpuState) and self.leases.is_alone(asked):
+            self._health.took_baseline(self.gpu, self.target, state)
+
+    def _after(self, asked: Asked, why: str | None) -> None:
+        """Raises nothing: what the job answered stands. What cannot be known now is left to the next job."""
+        try:
+            known = self._health.find(self.gpu)
+            why = why or (known.suspect if known else None)
+            if why is None:
+                self._health.saw(self.gpu, self.target, self.look())
+            else:
+                self._recover(asked, why)
+        except AmdkernelError as error:
+            if why is not None:
+                with suppress(DatabaseError):
+                    self._health.suspect(self.gpu, self.target, f"{why}, and then {error.message}")
+
+    def _recover(self, asked: Asked, why: str) -> str | None:
+        """Wait for the baseline. Why the GPU was quarantined; None: it was not.
+
+        Next to other jobs it is not known whose traces these are: the GPU stays suspect until a job is alone.
+        """
+        self._health.suspect(self.gpu, self.target, why)
+        known = self._health.find(self.gpu)
+        baseline = known.baseline if known else None
+        until = self.clock() + RECOVERY_S
+        while True:
+            state = self.look()
+            left = what_is_left(state, baseline)
+            if left is None:
+                self._health.saw(self.gpu, self.target, state, suspect=None)
+                return None
+            if not self.leases.is_alone(asked):
+                return None
+            if self.clock() >= until:
+                reason = f"{why}, and {RECOVERY_S:.0f} s later {left}"
+                self._health.quarantine(self.gpu, self.target, state, reason)
+                return reason
+            self.sleep(PAUSE_S)
+
+
+def what_is_left(state: GpuState | str, baseline: GpuState | None) -> str | None:
+    """What of a job is still on the GPU, compared with how it looked before; None: nothing that can be seen."""
+    if isinstance(state, str):
+        return state
+    before = set(baseline.processes) if baseline else set()
+    if new := [each for each in state.processes if each not in before]:
+        return f"the driver lists processes that were not there before: {', '.join(new[:5])}"
+    if state.processes:
+        return None  # of others, whose VRAM and activity are their own
+    if baseline and not before and baseline.driver == state.driver:
+        over = state.vram_used_bytes - baseline.vram_used_bytes
+        if over > SLACK_BYTES:
+            return f"{state.vram_used_bytes >> 20} MiB of VRAM are in use, {over >> 20} MiB more than before"
+    if state.busy_percent > MOST_BUSY_PERCENT and not (baseline and baseline.busy_percent > MOST_BUSY_PERCENT):
+        return f"it is {state.busy_percent} % busy though no process uses it"
+    return None

@@ -1,0 +1,348 @@
+"""A GPU that does not come back after a job is quarantined.
+
+The driver's files are a tree of text files; the jobs change it as a kernel would: VRAM that stays, a process that
+stays, activity without a process.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.errors import DatabaseError, InputError, SandboxError
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, current
+from amdkernel_mcp.execution.gpu_idle import GpuState
+from amdkernel_mcp.execution.sandbox import Completed
+from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.history.database.open_database import writing
+from amdkernel_mcp.history.database.tables import gpu_health
+from amdkernel_mcp.leases import hygiene
+from amdkernel_mcp.leases.gpu_health import QuarantinedError
+from amdkernel_mcp.leases.gpu_leases import GpuLeases
+from amdkernel_mcp.leases.gpus import LeasedGpu
+from amdkernel_mcp.leases.hygiene import RECOVERY_S, what_is_left, what_went_wrong
+from amdkernel_mcp.leases.leased_sandbox import LeasedSandbox
+from tests.gpu_host.sysfs import sysfs
+from tests.history.postgres import postgres_server
+
+GPU = "1a2b3c4d5e6f7000"
+DEVICE = "sys/class/drm/renderD128/device"
+PROCESS = "sys/class/kfd/kfd/proc/4711"
+GOOD = Completed(0, {}, "", False, False, False, 1.0)
+HUNG = replace(GOOD, exit_code=124, timed_out=True)
+FAULTED = replace(GOOD, files={"report.json": b'{"cases": [{"status": "fault"}]}'})
+Job = Callable[["Machine"], Completed]
+
+
+class Machine:
+    """A sandbox on a machine with the files of `root`, whose jobs are functions of the test, and its time."""
+
+    isolation, image_id = "none", "test"
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.now_s = 0.0
+        self.later: dict[float, Callable[[], object]] = {}
+        self.looks = 0
+        self.job: Job = lambda _: GOOD
+        for path, text in sysfs().items():
+            self.write(f"sys/{path}", text)
+        (root / "sys/class/kfd/kfd/proc").mkdir(parents=True)
+
+    def write(self, path: str, text: object) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(f"{text}\n")
+
+    def use_vram(self, mib: int) -> None:
+        self.write(f"{DEVICE}/mem_info_vram_used", mib << 20)
+
+    def start_process(self) -> None:
+        self.write(f"{PROCESS}/vram_51140", 4096)
+
+    def end_process(self) -> None:
+        shutil.rmtree(self.root / PROCESS)
+
+    def run(self, kind: str, command: Sequence[str], _: Mapping[str, bytes], **__: Any) -> Completed:
+        if kind == "run":
+            return self.job(self)
+        current().check()  # as each sandbox does
+        self.looks += 1
+        ended = subprocess.run([*command[:-1], str(self.root)], capture_output=True, text=True, check=False)
+        return replace(GOOD, stderr=ended.stdout)
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+        for at in [at for at in self.later if at <= self.now_s]:
+            self.later.pop(at)()
+
+    def is_connected(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def own(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    url = request.getfixturevalue("postgres") if request.param == "postgres" else None
+    return load_settings({"data_dir": tmp_path / "data", "database": url}, {})
+
+
+@pytest.fixture
+def leases(own: Settings) -> Iterator[GpuLeases]:
+    opened = GpuLeases(own)
+    yield opened
+    with writing(opened._engine()) as connection:
+        connection.execute(gpu_health.delete())  # tests share one Postgres
+    opened.close()
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    monkeypatch.setattr(hygiene, "PAUSE_S", 10.0)  # each look is a shell
+    return Machine(tmp_path / "machine")
+
+
+@pytest.fixture
+def gpu(machine: Machine, leases: GpuLeases) -> LeasedSandbox:
+    """The sandbox of the machine's first GPU, where a minute of waiting takes no time."""
+    target = Target("gpu1:0", "gpu", "gfx942", "MI300X", "gpu1", 0, id=GPU)
+    leased = LeasedGpu(leases, machine, target, lambda: "/dev/dri/renderD128")  # type: ignore[arg-type]
+    leased._hygiene = replace(leased._hygiene, clock=lambda: machine.now_s, sleep=machine.sleep)
+    return LeasedSandbox(machine, leased)  # type: ignore[arg-type]
+
+
+def run(gpu: LeasedSandbox, machine: Machine, job: Job = lambda _: GOOD) -> Completed:
+    machine.job = job
+    return gpu.run("run", ["job"], {}, timeout_s=1)
+
+
+def leaks(mib: int, ending: Completed = HUNG) -> Job:
+    def job(machine: Machine) -> Completed:
+        machine.use_vram(mib)
+        return ending
+
+    return job
+
+
+def leaves_a_process(machine: Machine) -> Completed:
+    machine.start_process()
+    return HUNG
+
+
+def stays_busy(machine: Machine) -> Completed:
+    machine.write(f"{DEVICE}/gpu_busy_percent", 100)
+    return HUNG
+
+
+def hides_its_state(machine: Machine) -> Completed:
+    (machine.root / DEVICE / "mem_info_vram_used").unlink()
+    return HUNG
+
+
+def faults_and_leaks(machine: Machine) -> Completed:
+    machine.use_vram(9000)
+    return FAULTED
+
+
+@pytest.mark.parametrize(
+    ("job", "left"),
+    [
+        (leaks(9000), "9000 MiB of VRAM are in use, 8702 MiB more than before"),
+        (leaves_a_process, "the driver lists processes that were not there before: 4711"),
+        (stays_busy, "it is 100 % busy though no process uses it"),
+        (hides_its_state, "mem_info_vram_used cannot be read"),
+        (faults_and_leaks, "a kernel made the GPU fault, and 60 s later 9000 MiB"),
+    ],
+)
+def test_what_a_job_leaves_for_a_minute_quarantines_the_gpu(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases, job: Job, left: str
+) -> None:
+    run(gpu, machine, job)
+    assert machine.now_s >= RECOVERY_S
+    assert left in leases.health.quarantined()[GPU]
+    ran: list[Machine] = []
+    with pytest.raises(QuarantinedError, match="gpu1:0 is quarantined") as refused:
+        run(gpu, machine, lambda at: ran.append(at) or GOOD)  # type: ignore[func-returns-value]
+    assert not ran
+    assert f"amdkernel admin gpus release {GPU}" in str(refused.value.hint)
+    assert gpu.run("compile", ["true", ""], {}, timeout_s=1).exit_code == 0, "a compile needs no GPU"
+
+
+def test_a_gpu_that_comes_back_within_a_minute_is_used_again(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    def job(_: Machine) -> Completed:
+        machine.start_process()
+        machine.use_vram(9000)
+        machine.later = {20.0: machine.end_process, 40.0: lambda: machine.use_vram(298)}
+        return HUNG
+
+    run(gpu, machine, job)
+    assert 40 <= machine.now_s < RECOVERY_S
+    known = leases.health.find(GPU)
+    assert known is not None
+    assert (known.suspect, known.quarantined_s) == (None, None)
+    assert run(gpu, machine) == GOOD
+
+
+def test_a_job_that_ends_well_waits_for_nothing_and_both_looks_are_kept(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    run(gpu, machine, leaks(310, GOOD))
+    known = leases.health.find(GPU)
+    assert known is not None
+    assert (machine.now_s, machine.looks) == (0, 2)
+    assert known.baseline is not None
+    assert known.state is not None
+    assert (known.baseline.vram_used_bytes >> 20, known.state.vram_used_bytes >> 20) == (298, 310)
+    assert known.state.clocks.sclk_mhz == 132
+    assert known.looked_s is not None
+
+
+def test_processes_of_others_that_were_there_before_are_not_ours(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    machine.start_process()
+    run(gpu, machine, leaks(9000))
+    assert leases.health.quarantined() == {}
+
+
+def test_the_gpu_of_a_cancelled_job_is_looked_at_as_well(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    token = Cancellation()
+
+    def job(_: Machine) -> Completed:
+        machine.use_vram(9000)
+        token.cancel()
+        raise CancelledWorkError
+
+    with pytest.raises(CancelledWorkError), cancelled_by(token):
+        run(gpu, machine, job)
+    assert leases.health.quarantined()[GPU].startswith("the job was cancelled, and 60 s later 9000 MiB")
+
+
+def test_a_bad_ending_inside_an_exclusive_lease_counts_though_it_was_caught(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    def job(_: Machine) -> Completed:
+        machine.use_vram(9000)
+        raise SandboxError("the container was lost")
+
+    with gpu.gpu.leased("exclusive"), pytest.raises(SandboxError):
+        run(gpu, machine, job)
+    assert "the sandbox of the job failed" in leases.health.quarantined()[GPU]
+
+
+def test_next_to_another_job_nothing_is_quarantined_and_the_next_alone_waits(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    run(gpu, machine)
+    other, granted = leases.ask(GPU, "shared", "bob")
+    assert granted
+    run(gpu, machine, leaves_a_process)
+    known = leases.health.find(GPU)
+    assert known is not None
+    assert (known.suspect, known.quarantined_s) == ("the job was ended at its time limit", None)
+    assert leases.end(other)
+    with pytest.raises(QuarantinedError, match="processes that were not there before: 4711"):
+        run(gpu, machine)
+
+
+def test_what_a_killed_process_leaves_is_found_before_the_next_job(
+    gpu: LeasedSandbox, machine: Machine, own: Settings
+) -> None:
+    run(gpu, machine)
+    stopped = GpuLeases(own)
+    assert stopped.ask(GPU, "exclusive", "bob")[1]
+    machine.use_vram(9000)
+    stopped.close()
+    with pytest.raises(QuarantinedError, match="stopped while a job used the GPU, and 60 s later 9000 MiB"):
+        run(gpu, machine)
+
+
+def test_a_host_that_cannot_be_reached_is_asked_again_before_the_next_job(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    run(gpu, machine)
+    answers = machine.run
+
+    def job(_: Machine) -> Completed:
+        def fails(*_: object, **__: object) -> Completed:
+            raise SandboxError("ssh ended")
+
+        machine.run = fails  # type: ignore[method-assign]
+        return HUNG
+
+    run(gpu, machine, job)
+    known = leases.health.find(GPU)
+    assert known is not None
+    assert known.quarantined_s is None
+    assert known.suspect == "the job was ended at its time limit, and then ssh ended"
+    machine.run = answers  # type: ignore[method-assign]
+    assert run(gpu, machine) == GOOD
+    known = leases.health.find(GPU)
+    assert known is not None
+    assert known.suspect is None
+
+
+def test_a_released_gpu_is_used_again_and_its_new_state_is_the_baseline(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    run(gpu, machine, leaks(9000))
+    assert leases.health.release(GPU).quarantined_s is None
+    assert run(gpu, machine) == GOOD
+    run(gpu, machine, lambda _: HUNG)
+    assert leases.health.quarantined() == {}
+    with pytest.raises(InputError, match="not quarantined"):
+        leases.health.release(GPU)
+    with pytest.raises(InputError, match="no GPU has the id"):
+        leases.health.release("'; drop table gpu_health; --")
+
+
+def test_without_a_database_nothing_runs(machine: Machine, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    leases = GpuLeases(load_settings({"data_dir": tmp_path / "file" / "data"}, {}))
+    target = Target("gpu1:0", "gpu", "gfx942", "MI300X", "gpu1", 0, id=GPU)
+    gpu = LeasedSandbox(machine, LeasedGpu(leases, machine, target, lambda: "/dev/dri/renderD128"))  # type: ignore[arg-type]
+    ran: list[Machine] = []
+    with pytest.raises(DatabaseError):
+        run(gpu, machine, lambda at: ran.append(at) or GOOD)  # type: ignore[func-returns-value]
+    assert not ran
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        (GOOD, None),
+        (replace(GOOD, exit_code=1), None),  # a program's own code
+        (HUNG, "time limit"),
+        (replace(GOOD, out_of_memory=True), "memory"),
+        (replace(GOOD, exit_code=134), "signal 6"),
+        (FAULTED, "fault"),
+        (replace(GOOD, files={"report.json": b'{"cases": [{"status": "ok"}]}'}), None),
+    ],
+)
+def test_only_a_bad_ending_makes_a_gpu_suspect(done: Completed, said: str | None) -> None:
+    found = what_went_wrong(done)
+    assert found is None if said is None else said in (found or "")
+
+
+def test_vram_is_not_compared_across_drivers() -> None:
+    before = GpuState(0, 298 << 20, GPU, "6.16.6", ())
+    assert what_is_left(replace(before, vram_used_bytes=900 << 20), before) is not None
+    assert what_is_left(replace(before, vram_used_bytes=900 << 20, driver="6.17"), before) is None
+    assert what_is_left(replace(before, vram_used_bytes=350 << 20), before) is None
+    assert what_is_left(before, None) is None
