@@ -13,6 +13,7 @@ from amdkernel_mcp.profiling.readers.recording import KernelTotals, RecordedDisp
 from amdkernel_mcp.profiling.recorded_code import add_code, code_warnings, diagnose_kernels
 from amdkernel_mcp.profiling.report import reason, warnings
 from amdkernel_mcp.profiling.rules.recorded import bound_of
+from amdkernel_mcp.profiling.selection import select_kernels
 from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
 from amdkernel_mcp.results.quantity import Metric
 
@@ -22,14 +23,22 @@ _MOST_IMPORTANT = ("SQ_WAVES", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM"
               "SQ_INSTS_VMEM_WR", "SQ_INSTS_MFMA", "SQ_LDS_BANK_CONFLICT", "GRBM_GUI_ACTIVE")  # fmt: skip
 
 
-def import_recording(path: Path, *, gpu: str | None = None, rule: Aggregation = "mean_of_ratios") -> ProfileResult:
+def import_recording(
+    path: Path,
+    *,
+    gpu: str | None = None,
+    rule: Aggregation = "mean_of_ratios",
+    kernel: str = "",
+    limit: int | None = None,
+) -> ProfileResult:
     """The profile of what a profiler wrote to `path`, kernels with most time first.
 
     `gpu` names the GPU where the recording does not, or names a wrong one. `rule` says how dispatches are averaged.
+    `kernel`: a part of the names of the wanted kernels; `limit`: how many of them, MOST_KERNELS unless it is given.
     Raises ProfileFileError for a recording that is damaged or inconsistent, UnknownTargetError for an unknown `gpu`.
     """
     given = gpu_by_name(gpu) if gpu else None
-    recording = read_recording(path)
+    recording = select_kernels(read_recording(path), kernel=kernel, limit=limit)
     part, about_gpu = _part(recording, given)
     gfx = part.gfx if part else (recording.device.gfx or "").split(":")[0]
     kernels = [

@@ -31,6 +31,7 @@ def read_samples_csv(table: Table, path: Path, names: Mapping[int, str]) -> list
     table.require(["Dispatch_Id", "Instruction", "Exec_Mask"], what="a file of PC samples")
     stochastic = "wave_issued_instruction" in table.columns
     samples = _Samples(str(path), names)
+    places: dict[tuple[str, str], Place] = {}  # samples are many, places are few
     for row in peek(table).rows:
         dispatch = row.integer("dispatch_id")
         if dispatch is None:
@@ -38,7 +39,8 @@ def read_samples_csv(table: Table, path: Path, names: Mapping[int, str]) -> list
         issued, reason = True, ""
         if stochastic:
             issued, reason = bool(row.integer("wave_issued_instruction")), row.text("stall_reason")
-        where = place(row.text("instruction"), row.text("instruction_comment"))
+        texts = (row.text("instruction"), row.text("instruction_comment"))
+        where = places.get(texts) or places.setdefault(texts, place(*texts))
         samples.add(dispatch, where, issued, reason, _lanes(row))
     return samples.kernels("stochastic samples" if stochastic else "host-trap samples")
 
