@@ -361,11 +361,16 @@ class Engine:
             update["findings"] = list(measured.findings)
         return answer.model_copy(update=update)
 
-    def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
-        """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError."""
+    def profile_import(
+        self, path: Path, *, gpu: str | None = None, kernel: str = "", limit: int | None = None
+    ) -> ProfileResult:
+        """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError.
+
+        kernel: a part of the names of the wanted kernels. limit: how many, those with most time first.
+        """
         from amdkernel_mcp.profiling.import_recording import import_recording
 
-        return import_recording(path, gpu=gpu)
+        return import_recording(path, gpu=gpu, kernel=kernel, limit=limit)
 
     def run(
         self,

@@ -10,8 +10,10 @@ from amdkernel_mcp.profiling.metrics.metric import quantity
 from amdkernel_mcp.profiling.metrics.recorded import definitions
 from amdkernel_mcp.profiling.readers.read import read_recording
 from amdkernel_mcp.profiling.readers.recording import KernelTotals, RecordedDispatch, Recording
+from amdkernel_mcp.profiling.recorded_code import add_code, code_warnings, diagnose_kernels
 from amdkernel_mcp.profiling.report import reason, warnings
-from amdkernel_mcp.profiling.rules.recorded import bound_of, diagnose_recording
+from amdkernel_mcp.profiling.rules.recorded import bound_of
+from amdkernel_mcp.profiling.selection import select_kernels
 from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
 from amdkernel_mcp.results.quantity import Metric
 
@@ -21,25 +23,34 @@ _MOST_IMPORTANT = ("SQ_WAVES", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM"
               "SQ_INSTS_VMEM_WR", "SQ_INSTS_MFMA", "SQ_LDS_BANK_CONFLICT", "GRBM_GUI_ACTIVE")  # fmt: skip
 
 
-def import_recording(path: Path, *, gpu: str | None = None, rule: Aggregation = "mean_of_ratios") -> ProfileResult:
+def import_recording(
+    path: Path,
+    *,
+    gpu: str | None = None,
+    rule: Aggregation = "mean_of_ratios",
+    kernel: str = "",
+    limit: int | None = None,
+) -> ProfileResult:
     """The profile of what a profiler wrote to `path`, kernels with most time first.
 
     `gpu` names the GPU where the recording does not, or names a wrong one. `rule` says how dispatches are averaged.
+    `kernel`: a part of the names of the wanted kernels; `limit`: how many of them, MOST_KERNELS unless it is given.
     Raises ProfileFileError for a recording that is damaged or inconsistent, UnknownTargetError for an unknown `gpu`.
     """
     given = gpu_by_name(gpu) if gpu else None
-    recording = read_recording(path)
+    recording = select_kernels(read_recording(path), kernel=kernel, limit=limit)
     part, about_gpu = _part(recording, given)
     gfx = part.gfx if part else (recording.device.gfx or "").split(":")[0]
     kernels = [
         _profile(name, dispatches, part, gfx, rule) for name, dispatches in _by_kernel(recording.dispatches).items()
     ] or [_totals(row) for row in recording.totals]
+    kernels = add_code(kernels, recording)
     kernels.sort(key=lambda kernel: -(kernel.metrics["Total Time"].value or 0))
     return ProfileResult(
         kernels=kernels,
-        diagnosis=diagnose_recording(kernels),
+        diagnosis=diagnose_kernels(kernels, recording.code),
         reason=reason(recording, part, rule),
-        warnings=[*recording.warnings, *about_gpu, *warnings(recording, kernels)],
+        warnings=[*recording.warnings, *about_gpu, *warnings(recording, kernels), *code_warnings(recording.code)],
     )
 
 
@@ -48,6 +59,8 @@ def _part(recording: Recording, given: Gpu | None) -> tuple[Gpu | None, list[str
     device = recording.device
     found = given or lookup(device.name, cus=device.cus) or lookup(device.gfx, cus=device.cus) or lookup(device.name)
     if found is None:
+        if not recording.dispatches and not recording.totals:
+            return None, []  # samples and traces need no figure of the GPU
         what = f"{device.gfx} with {device.cus} CUs" if device.gfx else "the recording does not name it"
         return None, [f"unknown GPU ({what}): no percentages of peaks; name it with --gpu"]
     odd = []

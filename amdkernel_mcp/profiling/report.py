@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.profiling.metrics.evaluation import DILUTED, Aggregation, kernel_ns
 from amdkernel_mcp.profiling.readers.recording import Recording
@@ -11,6 +12,8 @@ from amdkernel_mcp.results.kernels import KernelProfile
 
 def reason(recording: Recording, gpu: Gpu | None, rule: Aggregation) -> str:
     """The format, the GPU, and how dispatches are averaged, in one sentence."""
+    if not recording.dispatches and not recording.totals and recording.code:
+        return f"{recording.format} of {counted(len({each.kernel for each in recording.code}), 'kernel')}"
     where = gpu.name if gpu else "an unknown GPU"
     how = "means over dispatches" if rule == "mean_of_ratios" else "sums over dispatches"
     return f"{recording.format} from {where}; ratios are {how} ({rule})"

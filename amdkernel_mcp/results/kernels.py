@@ -249,17 +249,41 @@ class LineMemory(Result):
     evidence: Evidence = "modelled"
 
 
+class RecordedCost(Result):
+    """What a thread trace (cycles) or PC samples of a GPU say about a line or an instruction, all waves together."""
+
+    samples: int | None = None
+    stalled: int | None = Field(default=None, description="Of the samples, of waves that could not issue")
+    latency_cycles: int | None = Field(default=None, description="Stall and issue, of the traced waves")
+    stall_cycles: int | None = None
+    idle_cycles: int | None = Field(default=None, description="Gap before the instruction")
+    reasons: dict[str, int] = Field(default={}, description="Stalled samples by AMD's reason")
+
+
+class HotInstruction(Result):
+    """An instruction and its share of the samples, or of the cycles of a thread trace."""
+
+    instruction: str
+    file: str | None = None
+    line: int | None = None
+    share: float = Field(description="0 to 1")
+    executions: int | None = None
+    recorded: RecordedCost
+
+
 class HotLine(Result):
     """A source line and its share of what the kernel executed."""
 
     line: int
     source: str
-    share: float = Field(description="Of all wave-instructions, 0 to 1")
+    file: str | None = Field(default=None, description="Of a recording; null: the kernel's file")
+    share: float = Field(description="0 to 1, of all wave-instructions; of samples or traced cycles if recorded")
     evidence: Evidence
     executions: int | None = Field(default=None, description="Wave-instructions")
     active_lanes: float | None = Field(default=None, description="Mean over the instructions")
     divergent: int | None = Field(default=None, description="Times that the active lanes of a wave diverged")
     memory: LineMemory | None = None
+    recorded: RecordedCost | None = None
 
 
 class KernelProfile(Result):
@@ -270,6 +294,7 @@ class KernelProfile(Result):
     metrics: dict[str, Metric]
     bound: str | None = Field(description="The resource that bounds the time; null where the data do not show it")
     hot_lines: list[HotLine] = []
+    hot_instructions: list[HotInstruction] = Field(default=[], description="Of thread traces and PC samples")
 
 
 class Diagnosis(Result):
@@ -279,6 +304,7 @@ class Diagnosis(Result):
     because: str
     try_: str = Field(alias="try", serialization_alias="try")
     docs: list[str] = []
+    lines: list[str] = Field(default=[], description="`file:line` where a recording shows it, most first")
 
 
 class ProfileResult(JobAnswer):

@@ -13,6 +13,7 @@ from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.import_recording import import_recording
 from amdkernel_mcp.profiling.readers import csv_table
 from amdkernel_mcp.profiling.readers.read import read_recording
+from tests.profiling.traces import code_json, samples_process, stats_csv
 
 RECORDINGS = Path(__file__).parent / "recordings"
 V3 = RECORDINGS / "rocprofv3"
@@ -300,10 +301,13 @@ def test_what_is_not_a_recording_is_refused(tmp_path, content, message, line):
     assert refused.value.line == line
 
 
-DAMAGE = [b"", b'"', b",", b"\n", b"\0", b"-1", b"NaN", b"1e400", b"9" * 5000, b"null", b"{}", b"\xff", b"8.1E+14"]
+DAMAGE = [
+    b"", b'"', b",", b"\n", b"\0", b"-1", b"NaN", b"1e400", b"9" * 5000, b"null", b"{}", b"\xff", b"8.1E+14",
+    b"-1,", b"[[[[",
+]  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused_but_never_breaks_the_reader(tmp_path, data):
     whole = {
@@ -311,6 +315,10 @@ def test_a_damaged_file_is_read_or_refused_but_never_breaks_the_reader(tmp_path,
         "t.csv": (V3 / "kernel_trace.csv").read_bytes(),
         "w.csv": (RECORDINGS / "vcopy" / "MI100" / "SQ_LEVEL_WAVES.csv").read_bytes(),
         "j.json": json.dumps({"rocprofiler-sdk-tool": [document()]}).encode(),
+        "s.csv": (V3 / "pc_sampling_stochastic_debug.csv").read_bytes()[:3000],
+        "p.json": json.dumps({"rocprofiler-sdk-tool": [samples_process([(7, 1, "WAITCNT")])]}).encode(),
+        "code.json": code_json(tmp_path / "whole").read_bytes(),
+        "stats.csv": stats_csv(tmp_path / "whole" / "stats.csv").read_bytes(),
     }
     name = data.draw(st.sampled_from(sorted(whole)))
     at = data.draw(st.integers(0, len(whole[name])))

@@ -28,9 +28,8 @@ def counters(folder: Path, launches: int) -> Path:
 @pytest.mark.parametrize(
     ("name", "text", "what"),
     [
-        ("pc_sampling.csv", SAMPLES, "PC samples"),
-        ("stats.csv", "CodeObj,Vaddr,Instruction,Hitcount,Latency\n1,0,s_nop,1,1\n", "thread trace"),
-        ("code.json", json.dumps(CODE), "thread trace or of PC samples"),
+        ("se0_sm0_sl0_wv0.json", json.dumps({"wave": {}, "duration": 5}), "a wave of a thread trace"),
+        ("filenames.json", json.dumps({"wave_filenames": {}}), "the file list of a thread trace"),
         ("hip_domain_stats.csv", DOMAINS, "domains"),
     ],
 )
@@ -41,13 +40,13 @@ def test_a_file_of_another_kind_is_refused_with_what_it_is(tmp_path: Path, name:
 
 def test_a_folder_names_each_file_that_was_not_used_and_why(tmp_path: Path) -> None:
     counters(tmp_path, 1)
-    write(tmp_path / "pc_sampling.csv", SAMPLES)
+    write(tmp_path / "pc_sampling.csv", SAMPLES.splitlines()[0])
     write(tmp_path / "x_domain_stats.csv", DOMAINS)
     write(tmp_path / "code.json", json.dumps(CODE))
     warnings = "\n".join(read_recording(tmp_path).warnings)
-    assert "pc_sampling.csv was not used: PC samples" in warnings
+    assert "pc_sampling.csv was not used: the file has a header but no row" in warnings
     assert "x_domain_stats.csv was not used: statistics of domains" in warnings
-    assert "code.json was not used: the code of a thread trace" in warnings
+    assert "code.json was not used: the thread trace has no instruction" in warnings
 
 
 def test_times_of_the_run_with_counters_are_not_mixed_with_those_of_the_trace(tmp_path: Path) -> None:

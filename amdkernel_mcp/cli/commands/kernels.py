@@ -170,12 +170,19 @@ def profile(
     file: Annotated[Path, typer.Argument(help="Kernel file; after `import` the recording.", show_default=False)],
     target: Target = None,
     gpu: Annotated[str | None, typer.Option(help="With `import`: the GPU it was made on, e.g. MI300X.")] = None,
+    kernel_name: Annotated[
+        str, typer.Option("--kernel", help="With `import`: only kernels with this in their names.", show_default=False)
+    ] = "",
+    limit: Annotated[
+        int | None, typer.Option(help="With `import`: how many kernels, those with most time first; 20 if not given.")
+    ] = None,
     parent: Parent = None,
     json: Json = False,
 ) -> int:
     """Find out why a kernel is slow.
 
-    Counters, metrics, what bounds it and what to try. `profile import PATH` explains a recording of rocprofv3.
+    Counters, metrics, what bounds it and what to try. `profile import PATH` explains a recording of rocprofv3:
+    counters, kernel traces, thread traces, PC samples.
 
     Example: amdkernel profile row_softmax softmax.hip
 
@@ -187,10 +194,10 @@ def profile(
     if problem == "import":
         kernel = KernelSource("", file.name)
         with open_engine() as engine:
-            result = engine.profile_import(file, gpu=gpu)
+            result = engine.profile_import(file, gpu=gpu, kernel=kernel_name, limit=limit)
     else:
-        if gpu is not None:
-            raise typer.BadParameter("--gpu goes with `amdkernel profile import PATH` only")
+        if gpu is not None or kernel_name or limit is not None:
+            raise typer.BadParameter("--gpu, --kernel and --limit go with `amdkernel profile import PATH` only")
         kernel = read_named_kernel(file)
         with open_engine(parent=parent) as engine, progress() as report:
             result = engine.profile(

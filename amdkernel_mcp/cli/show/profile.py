@@ -6,9 +6,10 @@ from rich.text import Text
 from amdkernel_mcp.cli.show import parts
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.kernel_source import KernelSource
-from amdkernel_mcp.results.kernels import Diagnosis, HotLine, KernelProfile, ProfileResult
+from amdkernel_mcp.results.kernels import Diagnosis, HotInstruction, HotLine, KernelProfile, ProfileResult
 
 MOST_METRICS = 24
+MOST_INSTRUCTIONS = 6
 _BAR = 20
 _TOO_COLD = 0.005
 
@@ -36,6 +37,8 @@ def _diagnosis(console: Console, diagnosis: Diagnosis) -> None:
     rows.show_header = False
     rows.add_row(Text("  because", "dim"), diagnosis.because)
     rows.add_row(Text("  try", "dim"), Text(diagnosis.try_, "green"))
+    if diagnosis.lines:
+        rows.add_row(Text("  lines", "dim"), ", ".join(diagnosis.lines))
     if diagnosis.docs:
         rows.add_row(Text("  read", "dim"), Text(", ".join(diagnosis.docs), "cyan"))
     console.print(rows)
@@ -53,17 +56,31 @@ def _waste(line: HotLine) -> str:
     return f"  ← {', '.join(words)}" if words else ""
 
 
+def _reasons(hot: HotInstruction) -> str:
+    """The two most frequent stall reasons of an instruction, or its stalled cycles."""
+    cost = hot.recorded
+    if cost.latency_cycles is not None:
+        return f"  ← {cost.latency_cycles:,} cycles, {cost.stall_cycles:,} stalled; {cost.idle_cycles:,} idle before"
+    named = [f"{reason} {count:,}" for reason, count in list(cost.reasons.items())[:2]]
+    return f"  ← {', '.join(named)}" if named else ""
+
+
 def _kernel(console: Console, profile: KernelProfile) -> None:
     bound = f"bound by {profile.bound}" if profile.bound else "the data do not show what bounds it"
     dispatches = f"{profile.dispatches:,} dispatch{'' if profile.dispatches == 1 else 'es'}"
+    if not profile.dispatches:
+        bound, dispatches = "", "instructions only"
     console.print(Text.assemble("\n", (profile.name, "bold underline"), f"  {bound}", (f"  {dispatches}", "dim")))
     for line in profile.hot_lines:
         if line.share < _TOO_COLD and line.memory is None:
             continue
         bar = "█" * max(1, round(line.share * _BAR))
-        share = Text.assemble(f"{line.share:6.1%} ", (f"{bar:<{_BAR}} ", "magenta"), (f"{line.line:>4} │ ", "dim"))
+        where = f"{line.line:>4}" if line.file is None else f"{line.file.rsplit('/', 1)[-1]}:{line.line}"
+        share = Text.assemble(f"{line.share:6.1%} ", (f"{bar:<{_BAR}} ", "magenta"), (f"{where} │ ", "dim"))
         share.append(line.source.strip()).append(_waste(line), "yellow")
         console.print(share, no_wrap=True, overflow="ellipsis", crop=True)
+    for hot in profile.hot_instructions[:MOST_INSTRUCTIONS]:
+        console.print(Text(f"{hot.share:6.1%} {hot.instruction}{_reasons(hot)}"), no_wrap=True, overflow="ellipsis")
     table = parts.table("metric", "value", "", numbers=(1,))
     for name, metric in list(profile.metrics.items())[:MOST_METRICS]:
         value = parts.number(metric.value, metric.unit)

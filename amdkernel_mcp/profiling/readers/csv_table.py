@@ -93,20 +93,22 @@ def open_table(path: Path) -> Table:
 
 
 READABLE = (
-    "supported: rocprofv3's CSV (counter_collection, kernel_trace, kernel_stats), JSON and rocpd .db files, "
-    "results.csv of rocprof v1 and v2, and workload folders of rocprof-compute"
+    "supported: rocprofv3's CSV (counter_collection, kernel_trace, kernel_stats, pc_sampling, stats of thread traces), "
+    "JSON, ui_output folders and rocpd .db files, results.csv of rocprof v1 and v2, and workload folders of "
+    "rocprof-compute"
 )
 
 
-def check_size(path: Path) -> None:
-    """Raises ProfileFileError when the file cannot be read or is too large."""
+def check_size(path: Path, limit: int | None = None) -> None:
+    """Raises ProfileFileError when the file cannot be read or has more bytes than `limit`, or LARGEST_BYTES."""
+    limit = min(limit or LARGEST_BYTES, LARGEST_BYTES)
     try:
         size = path.stat().st_size
     except OSError as error:
         raise ProfileFileError(f"cannot read it: {error.strerror}", file=str(path)) from error
-    if size > LARGEST_BYTES:
+    if size > limit:
         raise ProfileFileError(
-            f"the file is {size >> 20} MiB; the limit is {LARGEST_BYTES >> 20} MiB", file=str(path),
+            f"the file is {size >> 20} MiB; the limit is {limit >> 20} MiB", file=str(path),
             hint="record fewer dispatches: rocprofv3 --kernel-include-regex or --kernel-iteration-range",
         )  # fmt: skip
 

@@ -1,12 +1,12 @@
 """The recording at a path; its format is found from the content, not from the name."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from amdkernel_mcp.counted import counted as counted_noun
 from amdkernel_mcp.errors import ProfileFileError
+from amdkernel_mcp.profiling.readers.code_files import CodeFiles, SampleNames
 from amdkernel_mcp.profiling.readers.csv_table import (
     READABLE,
     NothingRecorded,
@@ -16,7 +16,10 @@ from amdkernel_mcp.profiling.readers.csv_table import (
     open_table,
     peek,
 )
+from amdkernel_mcp.profiling.readers.folder import list_folder
+from amdkernel_mcp.profiling.readers.kernel_code import KernelCode
 from amdkernel_mcp.profiling.readers.not_read import is_domain, unused, what_csv
+from amdkernel_mcp.profiling.readers.pc_samples import SAMPLES_CSV, read_samples_csv
 from amdkernel_mcp.profiling.readers.recording import Device, RecordedDispatch, Recording, visible
 from amdkernel_mcp.profiling.readers.rocprofv3_csv import (
     LONG,
@@ -29,43 +32,37 @@ from amdkernel_mcp.profiling.readers.rocprofv3_csv import (
     read_stats,
     read_trace,
 )
+from amdkernel_mcp.profiling.readers.thread_trace import STATS_CSV, read_stats_csv
 from amdkernel_mcp.profiling.readers.wide_csv import is_wide, read_wide
-from amdkernel_mcp.profiling.readers.workload_folder import is_workload, read_workload
-
-MOST_FILES = 2000
+from amdkernel_mcp.profiling.readers.workload_folder import is_workload, read_workload, workload_files
 
 
 def read_recording(path: Path) -> Recording:
     """The recording at `path`, a file or a folder. Raises ProfileFileError, with what to use instead."""
     if not path.exists():
         raise ProfileFileError("no such file or folder", file=str(path))
+    if path.name == "filenames.json" and (path.parent / "code.json").is_file():
+        path = path.parent  # what a viewer opens: the folder of a thread trace
     if path.is_dir():
-        if is_workload(path):
-            return read_workload(path)
-        return _read_files(_files(path), folder=path)
+        return _read_folder(path)
     if path.name == "pmc_perf.csv" and is_workload(path.parent):
         return read_workload(path.parent)
     check_size(path)
     if not path.is_file():
         raise ProfileFileError("this is neither a file nor a folder", file=str(path), hint=READABLE)
-    return _read_files([path], folder=None)
+    return _read_files([path], (), folder=None)
 
 
-def _files(folder: Path) -> list[Path]:
-    found = [p for p in folder.rglob("*") if p.suffix.lower() in (".csv", ".json", ".db") and p.is_file()]
-    found.sort(key=_by_number)
-    if not found:
-        raise ProfileFileError("the folder has no CSV, JSON or .db file", file=str(folder), hint=READABLE)
-    if len(found) > MOST_FILES:
-        raise ProfileFileError(
-            f"the folder has {len(found)} files", file=str(folder), hint="use the folder of one recording"
-        )
-    return found
-
-
-def _by_number(path: Path) -> list[tuple[int, str]]:
-    """Process 99 before process 100: the files of processes are read in the order in which these began."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", str(path))]
+def _read_folder(folder: Path) -> Recording:
+    listing = list_folder(folder)
+    if not is_workload(folder):
+        return _read_files(listing.files, listing.others, folder=folder)
+    recording = read_workload(folder)
+    used = workload_files(folder)
+    rest = [
+        (path, "a table that rocprof-compute derived, or its settings") for path in listing.files if path not in used
+    ]
+    return replace(recording, warnings=recording.warnings + unused([*rest, *listing.others], folder))
 
 
 class _Parts:
@@ -74,26 +71,43 @@ class _Parts:
     def __init__(self) -> None:
         self.counted: list[CounterFile] = []
         self.traced: list[RecordedDispatch] = []
+        self.numbers = SampleNames()
         self.whole: list[Recording] = []
         self.device = Device()
         self.empty: NothingRecorded | None = None
         self.places: list[Path] = []  # of `whole`
         self.unused: list[tuple[Path, str]] = []
+        self.code = CodeFiles()
 
 
-def _read_files(paths: Sequence[Path], *, folder: Path | None) -> Recording:
+def _read_files(paths: Sequence[Path], others: Sequence[tuple[Path, str]], *, folder: Path | None) -> Recording:
     parts = _Parts()
     for path in paths:
+        _read_or_note(path, parts, alone=folder is None)
+    for path in parts.code.samples:  # after the traces, which name the kernels
         try:
-            _read_file(path, parts, alone=folder is None)
-        except NothingRecorded as error:  # a child process without kernels writes such files
-            if folder is None:
-                raise
-            parts.empty = error
-            parts.unused.append((path, "nothing was recorded"))
-        parts.places += [path] * (len(parts.whole) - len(parts.places))
-    found = _put_together(parts, where=str(folder or paths[0]))
-    return replace(found, warnings=found.warnings + unused(parts.unused))
+            parts.code.add(path, read_samples_csv(open_table(path), path, parts.numbers.of(path)))
+        except NothingRecorded as error:
+            _note_empty(path, parts, error, alone=folder is None)
+    code, sources, doubled = parts.code.chosen()
+    parts.unused += [*doubled, *others]
+    found = _put_together(parts, code, where=str(folder or paths[0]))
+    return replace(found, code=code, sources=sources, warnings=found.warnings + unused(parts.unused, folder))
+
+
+def _read_or_note(path: Path, parts: _Parts, *, alone: bool) -> None:
+    try:
+        _read_file(path, parts, alone=alone)
+    except NothingRecorded as error:  # a child process without kernels writes such files
+        _note_empty(path, parts, error, alone=alone)
+    parts.places += [path] * (len(parts.whole) - len(parts.places))
+
+
+def _note_empty(path: Path, parts: _Parts, error: NothingRecorded, *, alone: bool) -> None:
+    if alone:
+        raise error
+    parts.empty = error
+    parts.unused.append((path, error.message))
 
 
 def _read_file(path: Path, parts: _Parts, *, alone: bool) -> None:
@@ -108,8 +122,10 @@ def _read_file(path: Path, parts: _Parts, *, alone: bool) -> None:
         found = read_json(path, alone=alone)
         if isinstance(found, str):
             parts.unused.append((path, found))
-        else:
-            parts.whole.append(found)
+            return
+        parts.code.add(path, found.code, found.sources)
+        if found.dispatches:
+            parts.whole.append(replace(found, code=()))
     else:
         _read_csv(open_table(path), path, parts, alone=alone)
 
@@ -119,7 +135,13 @@ def _read_csv(table: Table, path: Path, parts: _Parts, *, alone: bool) -> None:
     if columns >= LONG:
         parts.counted.append(read_counters(table, path))
     elif columns >= TRACE:
-        parts.traced.extend(read_trace(table))
+        traced = read_trace(table)
+        parts.traced.extend(traced)
+        parts.numbers.add(path, traced)
+    elif columns >= SAMPLES_CSV:
+        parts.code.samples.append(path)
+    elif columns >= STATS_CSV:
+        parts.code.add(path, read_stats_csv(table))
     elif columns >= STATS and "kernel" in path.name.lower():
         parts.whole.append(Recording("rocprofv3 kernel_stats", totals=read_stats(table), timed_apart=True))
     elif is_wide(table):
@@ -160,7 +182,7 @@ def _device(table: Table) -> Device:
     return Device()
 
 
-def _put_together(parts: _Parts, *, where: str) -> Recording:
+def _put_together(parts: _Parts, code: Sequence[KernelCode], *, where: str) -> Recording:
     if parts.counted or parts.traced:
         counted = join_passes(parts.counted)
         dispatches = add_durations(counted, parts.traced) if parts.traced else counted
@@ -175,6 +197,8 @@ def _put_together(parts: _Parts, *, where: str) -> Recording:
         )  # fmt: skip
         parts.unused += [(path, "the CSV next to it was read instead") for path in parts.places]
         return csv
+    if not parts.whole and code:
+        return Recording(" and ".join(dict.fromkeys(each.method for each in code)), device=parts.device)
     if not parts.whole:
         if parts.empty is not None:
             raise parts.empty

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from math import isfinite
+from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
+from amdkernel_mcp.profiling.readers.kernel_code import KernelCode
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class RecordedDispatch:
     shape: Shape = Shape()
     duration_ns: int | None = None
     passes: tuple[Pass, ...] = ()
+    number: int | None = None
+    """Dispatch_Id of a trace, by which PC samples of the same process name their kernel."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,10 @@ class Recording:
     warnings: tuple[str, ...] = ()
     timed_apart: bool = field(default=False)
     """Durations come from a run without counters."""
+    code: tuple[KernelCode, ...] = ()
+    """Thread traces and PC samples."""
+    sources: Mapping[str, Path] = field(default_factory=dict)
+    """Copies of source files that the recording brought, by the path that its code names."""
 
 
 _KERNEL_SUFFIX = re.compile(r"\s*(\[clone \.kd\]|\(\.kd\)|\.kd)\s*$")

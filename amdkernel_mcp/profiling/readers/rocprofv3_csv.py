@@ -140,7 +140,8 @@ def read_trace(table: Table) -> tuple[RecordedDispatch, ...]:
             raise ProfileFileError("a dispatch without timestamps", file=row.file, line=row.line)
         took = duration_ns(start, end, file=row.file, line=row.line)
         begin = timestamp_ns(start, file=row.file, line=row.line)
-        timed.append((begin, RecordedDispatch(_kernel_of(row), _shape(row), took)))
+        number = row.integer("dispatch_id")
+        timed.append((begin, RecordedDispatch(_kernel_of(row), _shape(row), took, number=number)))
     return tuple(dispatch for _, dispatch in sorted(timed, key=lambda item: item[0]))
 
 

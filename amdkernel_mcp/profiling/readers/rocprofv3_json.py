@@ -1,4 +1,4 @@
-"""rocprofv3's JSON (`-f json`): numbers in records, names in separate tables.
+"""rocprofv3's JSON (`-f json`): numbers in records, names in separate tables. Also the code.json of a thread trace.
 
 Source: rocprofv3-schema.json of the rocprofiler-sdk documentation.
 """
@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.readers.csv_table import READABLE, NothingRecorded, check_size
+from amdkernel_mcp.profiling.readers.kernel_code import KernelCode
 from amdkernel_mcp.profiling.readers.not_read import what_json
+from amdkernel_mcp.profiling.readers.pc_samples import samples_of, slim_record
 from amdkernel_mcp.profiling.readers.recording import (
     Device,
     Pass,
@@ -23,15 +26,19 @@ from amdkernel_mcp.profiling.readers.recording import (
     visible,
     whole,
 )
+from amdkernel_mcp.profiling.readers.sources import source_copies
+from amdkernel_mcp.profiling.readers.thread_trace import is_code, read_code
 
 Json = Mapping[str, Any]
+LARGEST_JSON_BYTES = 256 << 20
+"""A parsed document takes several times its size in memory."""
 
 
 def read_json(path: Path, *, alone: bool) -> Recording | str:
     """The recording. What it is, for another JSON file that is not `alone`. Raises ProfileFileError."""
-    check_size(path)
+    check_size(path, LARGEST_JSON_BYTES)
     try:
-        document = json.loads(path.read_bytes(), parse_constant=_no_constant)
+        document = json.loads(path.read_bytes(), parse_constant=_no_constant, object_hook=slim_record)
     except json.JSONDecodeError as error:
         hint = "the file was truncated: wait for the profiler to end"
         raise ProfileFileError(
@@ -39,7 +46,10 @@ def read_json(path: Path, *, alone: bool) -> Recording | str:
         ) from error
     except (ValueError, RecursionError) as error:  # not UTF-8, NaN, a number of thousands of digits
         raise ProfileFileError(f"this is not JSON: {error}"[:200], file=str(path), hint=READABLE) from error
+    if is_code(document):
+        return Recording("code.json", code=tuple(read_code(document, path)), sources=source_copies(path.parent))
     processes = document.get("rocprofiler-sdk-tool") if isinstance(document, dict) else None
+    processes = [processes] if isinstance(processes, dict) else processes
     if not isinstance(processes, list):
         if alone:
             raise ProfileFileError(
@@ -47,7 +57,7 @@ def read_json(path: Path, *, alone: bool) -> Recording | str:
             )
         return what_json(document)
     try:
-        return _recording(processes, path)
+        return _recording(processes, path, alone=alone)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError, RecursionError) as error:
         what = visible(f"{type(error).__name__} {error}")[:200]
         raise ProfileFileError(f"the JSON is not as rocprofv3 writes it: {what}", file=str(path)) from error
@@ -57,23 +67,39 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number")
 
 
-def _recording(processes: list[Json], path: Path) -> Recording:
+def _recording(processes: list[Json], path: Path, *, alone: bool) -> Recording | str:
     dispatches: list[RecordedDispatch] = []
+    code: list[KernelCode] = []
     device = Device()
+    raw = 0
     for process in processes:
-        found = _dispatches(process)
-        dispatches.extend(found)
-        if found:
+        raw += len(process.get("strings", {}).get("att_filenames", []))
+        if raw and "buffer_records" not in process:
+            continue
+        numbered = _dispatches(process)
+        dispatches.extend(numbered.values())
+        code += samples_of(process, {number: one.kernel for number, one in numbered.items()}, path)
+        if numbered:
             device = _device(process)
-    if not dispatches:
+    if not dispatches and not code:
+        if raw and not alone:
+            return (
+                f"it only lists {counted(raw, 'raw file')} of a thread trace; code.json and stats_*.csv have the sums"
+            )
+        if raw:
+            raise ProfileFileError(
+                f"this JSON only lists {counted(raw, 'raw file')} of a thread trace and has no instruction",
+                file=str(path), hint="give the folder that it lies in, with ui_output_* and stats_*.csv",
+            )  # fmt: skip
         raise NothingRecorded("the file has no kernel dispatch: nothing was recorded", file=str(path))
-    return Recording("rocprofv3 JSON", tuple(dispatches), device=device)
+    return Recording("rocprofv3 JSON", tuple(dispatches), device=device, code=tuple(code))
 
 
-def _dispatches(process: Json) -> list[RecordedDispatch]:
+def _dispatches(process: Json) -> dict[int, RecordedDispatch]:
+    """The dispatches by number."""
     symbols = {symbol["kernel_id"]: symbol for symbol in process["kernel_symbols"]}
     names = {counter["id"]["handle"]: counter["name"] for counter in process.get("counters", [])}
-    counted: dict[int, dict[str, float]] = {}
+    counters_of: dict[int, dict[str, float]] = {}
     infos: dict[int, tuple[Json, int | None]] = {}
     for record in process["callback_records"].get("counter_collection", []):
         data = record["dispatch_data"]
@@ -81,15 +107,15 @@ def _dispatches(process: Json) -> list[RecordedDispatch]:
         counters: dict[str, float] = defaultdict(float)
         for value in record["records"]:
             counters[visible(str(names[value["counter_id"]["handle"]]))] += finite(value["value"])
-        counted[info["dispatch_id"]] = dict(counters)
+        counters_of[info["dispatch_id"]] = dict(counters)
         infos[info["dispatch_id"]] = (info, _took(data))
     for record in process["buffer_records"].get("kernel_dispatch", []):
         info = record["dispatch_info"]
         infos[info["dispatch_id"]] = (info, _took(record))
-    return [
-        _dispatch(info, took, symbols[info["kernel_id"]], counted.get(number))
+    return {
+        number: _dispatch(info, took, symbols[info["kernel_id"]], counters_of.get(number))
         for number, (info, took) in sorted(infos.items())
-    ]
+    }
 
 
 def _took(record: Json) -> int | None:

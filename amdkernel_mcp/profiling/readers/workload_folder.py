@@ -16,6 +16,12 @@ def is_workload(folder: Path) -> bool:
     return (folder / "pmc_perf.csv").is_file() and (folder / "sysinfo.csv").is_file()
 
 
+def workload_files(folder: Path) -> frozenset[Path]:
+    """The files that read_workload reads."""
+    named = (folder / name for name in ("pmc_perf.csv", "timestamps.csv", "sysinfo.csv"))
+    return frozenset([*named, *folder.glob("SQ_*LEVEL*.csv")])
+
+
 def read_workload(folder: Path) -> Recording:
     """The dispatches with the merged row as their first pass and one more for each accumulate file.
 
