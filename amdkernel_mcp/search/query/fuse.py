@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from amdkernel_mcp.search.query.rank import Passage
 
-RANK_OFFSET = 10  # how slowly a rank loses its worth: the first is worth 1/11, the tenth 1/20
+RANK_OFFSET = 5  # how slowly a rank loses its worth: the first is worth 1/6, the tenth 1/15
 
 
 def fuse(rankings: Sequence[Sequence[Passage]]) -> list[tuple[int, Passage]]:
