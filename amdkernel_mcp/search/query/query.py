@@ -47,7 +47,6 @@ class Switches:
     gpus: bool = True
     embeddings: bool = True
     twins: bool = True
-    spread: bool = True
 
 
 ALL_ON = Switches()
@@ -110,8 +109,8 @@ def _additions(index: Index, name: str, switches: Switches, *, repairs_left: int
             # Not every name has a namesake in HIP; what follows may find one that is spelled a little differently.
             hip = f"{'HIP' if cuda[1].isupper() else 'hip'}{cuda[2]}"
             if is_known(index, hip):
-                meant = (switches.spelling and likely_slip(index, hip)) or hip
-                yield meant, f"{name} was read as {meant}"
+                hip = (switches.spelling and likely_slip(index, hip)) or hip
+                yield hip, f"{name} was read as {hip}"
                 return
             name, folded = hip, hip.lower()
     unsure = switches.spelling and repairs_left > 0 and len(folded) > 3 and folded not in STOP_WORDS

@@ -137,7 +137,7 @@ def _as_written(index: Index, folded: str) -> str:
 
 
 def _documented_names(index: Index) -> set[str]:
-    """The names of code that are headings; read once. A heading of one plain word is no name."""
+    """The names of code that are headings; read once. A heading of one plain word is left out."""
     names: set[str] | None = index.memory.get("documented_names")
     if names is None:
         names = index.memory["documented_names"] = {
