@@ -90,10 +90,19 @@ class Engine:
         return Reader(lambda: self.docs, self.attempts, self._steps.own_problems, answers)
 
     def search(
-        self, query: str, *, by: str = LOCAL, limit: int = 5, filters: SearchFilters | None = None
+        self,
+        query: str,
+        *,
+        by: str = LOCAL,
+        also: Sequence[str] = (),
+        limit: int = 5,
+        filters: SearchFilters | None = None,
     ) -> SearchResult:
-        """The documentation that answers a query best, our own first, and the lessons of `by`."""
-        return self._reader.search(query, by=by, limit=limit, filters=filters)
+        """The documentation that answers a query best, our own first, and the lessons of `by`.
+
+        also: the question in other words, three times at most.
+        """
+        return self._reader.search(query, by=by, also=also, limit=limit, filters=filters)
 
     def read(self, ref: str, *, by: str = LOCAL, start: int = 0, max_chars: int = 5000, **at: str | None) -> ReadResult:
         """A part of a page, a card, a guide, a problem, an attempt or a whole answer. `at`: `section`, `find`."""

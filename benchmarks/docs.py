@@ -75,8 +75,8 @@ def bm25s_of(passages: list[tuple[int, int, str]]) -> Anchor:
 def quality(index: Index, questions: list[Question], ask: Anchor, section_of: dict[int, int]) -> Scores:
     """How well an anchor answers, at section level."""
 
-    def sections(query: str) -> list[Found]:
-        chosen = dict.fromkeys(section_of[chunk] for chunk, _ in ask(query, 2 * ASKED_RESULTS))
+    def sections(question: Question) -> list[Found]:
+        chosen = dict.fromkeys(section_of[chunk] for chunk, _ in ask(question.query, 2 * ASKED_RESULTS))
         return [found_of(index, Passage(0, section, 0, 0.0)) for section in chosen][:ASKED_RESULTS]
 
     return score_all(questions, sections).overall
@@ -143,7 +143,7 @@ def main() -> None:
             print_cost(path, index, questions, anchors)
             section_of = {chunk: section for chunk, section, _ in passages}
             rows = {name: quality(index, questions, ask, section_of) for name, ask in anchors.items()}
-            ours = score_all(questions, lambda query: find(index, query, limit=ASKED_RESULTS).found).overall
+            ours = score_all(questions, lambda one: find(index, one.query, limit=ASKED_RESULTS).found).overall
             for name, scores in [*rows.items(), ("amdkernel-mcp", ours)]:
                 print(
                     f"{name:14} @1 {scores.at1:.3f}  @5 {scores.at5:.3f}  @10 {scores.at10:.3f}  MRR {scores.mrr:.3f}"

@@ -23,9 +23,8 @@ from amdkernel_mcp.search.query.evaluate import Question, evaluate, load_questio
 
 FOLDS = 5
 GRID: dict[str, tuple[float, ...]] = {
-    "related": (0.3, 0.4, 0.5, 0.6),
-    "heading": (0.15, 0.25, 0.4),
-    "repeat": (0.8, 0.9, 0.95),
+    "related": (0.2, 0.3, 0.4, 0.5),
+    "heading": (0.0, 0.15, 0.25, 0.4),
     "other_gpu": (0.5, 0.6, 0.8),
     "same_gpu": (0.1, 0.2),
     "embeddings": (0.0, 0.1, 0.2, 0.3, 0.4),

@@ -21,7 +21,6 @@ PARTS = {
     "priors": "priors",
     "gpus": "GPUs of query and page",
     "twins": "showing equal sections once",
-    "spread": "the spread over pages",
     "embeddings": "embeddings",
 }
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"

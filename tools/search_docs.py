@@ -19,11 +19,15 @@ async def search_docs(
     query: Annotated[
         str,
         Field(
-            description="A question or a name: `hipMemcpyAsync`, `v_mfma_*_f16`",
+            description="A question with the identifiers you know: `hipMemcpyAsync`, `v_mfma_*_f16`",
             min_length=1,
             max_length=500,
         ),
     ],
+    also: Annotated[
+        list[Annotated[str, Field(max_length=500)]],
+        Field(description="The same in other words: API names, AMD's terms, plain English", max_length=3),
+    ] = [],  # noqa: B006 - never changed, and a schema with a plain default
     limit: Annotated[int, Field(ge=1, le=20, description="Most results")] = 5,
     source: Annotated[str | None, Field(description="Only this corpus, e.g. `hip`", max_length=100)] = None,
     arch: Annotated[str | None, Field(description="Prefer this GPU", max_length=50)] = None,
@@ -37,5 +41,7 @@ async def search_docs(
     """
     session, by = session_of(ctx), owner()
     return await session.short(
-        lambda: session.engine.search(query, by=by, limit=limit, filters=SearchFilters.of(source, arch, rocm_version))
+        lambda: session.engine.search(
+            query, also=also, by=by, limit=limit, filters=SearchFilters.of(source, arch, rocm_version)
+        )
     )

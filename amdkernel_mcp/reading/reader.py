@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.bundled import folder
@@ -37,15 +37,20 @@ class Reader:
         self._own_problems = own_problems
         self._answers = answers
 
-    def search(self, query: str, *, by: str, limit: int, filters: SearchFilters | None = None) -> SearchResult:
-        """Our own pages and the documentation that answer a query best, and the lessons of `by`."""
+    def search(
+        self, query: str, *, by: str, limit: int, also: Sequence[str] = (), filters: SearchFilters | None = None
+    ) -> SearchResult:
+        """Our own pages and the documentation that answer a query best, and the lessons of `by`.
+
+        also: the question in other words, three times at most.
+        """
         if filters and filters.sources:
-            return self._docs().search(query, limit=limit, filters=filters)
-        ours = self._ours(query, by)
+            return self._docs().search(query, also=also, limit=limit, filters=filters)
+        ours = self._ours(" ".join([query, *also]), by)
 
         def pages() -> SearchResult:
             try:
-                found = self._docs().search(query, limit=limit, filters=filters or ANYTHING)
+                found = self._docs().search(query, also=also, limit=limit, filters=filters or ANYTHING)
             except DocumentationError as error:
                 if not ours:
                     raise

@@ -8,7 +8,7 @@ from pathlib import Path
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError
 from amdkernel_mcp.results.documentation import Card, ReadResult, SearchResult
 from amdkernel_mcp.search.cards.declarations import Declarations, open_declarations
-from amdkernel_mcp.search.cards.lookup import KINDS, Lookup
+from amdkernel_mcp.search.cards.lookup import KINDS, MOST_CARDS, Lookup
 from amdkernel_mcp.search.checksum import damage_reported
 from amdkernel_mcp.search.formats.page import visible
 from amdkernel_mcp.search.index.index import Index, open_index
@@ -44,16 +44,20 @@ class Library:
         self,
         query: str,
         *,
+        also: Sequence[str] = (),
         limit: int = 5,
         filters: SearchFilters = ANYTHING,
     ) -> SearchResult:
-        """Cards of the names in the query, then the sections that answer it best. Raises DocumentationError."""
-        query = visible(query[:LONGEST_TEXT_CHARS])
-        with damage_reported(self._index_path):
-            return self._search(query, limit, filters)
+        """Cards of the names in the query, then the sections that answer it best. Raises DocumentationError.
 
-    def _search(self, query: str, limit: int, filters: SearchFilters) -> SearchResult:
-        wants_hip = bool(_HIP_NAME.search(query))
+        also: the question in other words, three times at most.
+        """
+        query, *also = (visible(one[:LONGEST_TEXT_CHARS]) for one in (query, *also))
+        with damage_reported(self._index_path):
+            return self._search(query, also, limit, filters)
+
+    def _search(self, query: str, also: Sequence[str], limit: int, filters: SearchFilters) -> SearchResult:
+        wants_hip = any(_HIP_NAME.search(one) for one in (query, *also))
         try:
             index = self.index()
         except DocumentationError as error:
@@ -61,10 +65,11 @@ class Library:
         declarations = self.declarations(make=wants_hip)
         lookup = Lookup(declarations, index)
 
-        def cards(understood: Query) -> list[Card]:
-            return [] if filters.sources else fitted(lookup.cards_in(understood.text, also=understood.names))
+        def cards(wordings: Sequence[Query]) -> list[Card]:
+            named = {card.ref: card for one in wordings for card in lookup.cards_in(one.text, also=one.names)}
+            return [] if filters.sources else fitted(list(named.values())[:MOST_CARDS])
 
-        result = search(index, query, limit, filters=filters, cards=cards)
+        result = search(index, query, limit, also=also, filters=filters, cards=cards)
         cited = [Cited(hit.source, hit.version, hit.url) for hit in result.results]
         return result.model_copy(update={"note": _joined(result.note, difference(_node(declarations), cited))})
 

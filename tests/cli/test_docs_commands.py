@@ -57,6 +57,20 @@ def test_many_queries_are_answered_a_line_each(environment: dict[str, str], tmp_
     assert all("results" in answer for answer in answers)
 
 
+def test_other_words_for_the_same_are_searched_too(environment: dict[str, str], tmp_path: Path) -> None:
+    words = ["--also", "lanes of a wave", "--also", "padding a row"]
+    ended = run(environment, "search", "qqqqqqqqqqqq", *words, "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["results"][0]["heading"] == "Shared memory > Bank conflicts"
+    assert run(environment, "search", "LDS", *words, *words).returncode == 2, "four others are too many"
+    file = tmp_path / "queries.jsonl"
+    file.write_text('{"id": 1, "query": "qqqqqqqqqqqq", "also": ["padding"]}\n{"id": 2, "query": "LDS", "also": "x"}\n')
+    first, second = map(json.loads, run(environment, "search", "--queries", str(file)).stdout.splitlines())
+    assert first["results"]
+    assert "`also` is a list" in second["error"]
+    assert run(environment, "search", "--queries", str(file), *words).returncode == 2
+
+
 def test_an_odd_line_is_answered_with_the_reason_and_the_rest_as_ever(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -28,14 +28,19 @@ def search(
     rocm_version: Annotated[
         str | None, typer.Option(help="Prefer pages of this version of ROCm, e.g. 7.0.", show_default=False)
     ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(help="The same in other words; may be repeated three times.", show_default=False),
+    ] = None,
     queries: Annotated[
-        Path | None, typer.Option(help='File of {"id", "query"} lines; prints one JSON line each.', show_default=False)
+        Path | None,
+        typer.Option(help='File of {"id", "query", "also"} lines; prints one JSON line each.', show_default=False),
     ] = None,
     json: Json = False,
 ) -> int:
     """Find the sections that answer a query best.
 
-    Example: amdkernel docs search "LDS bank conflicts"
+    Example: amdkernel docs search "LDS bank conflicts" --also "shared memory stride"
     """
     from amdkernel_mcp.cli.commands.queries import answer_queries
     from amdkernel_mcp.cli.show.documentation import show_search
@@ -43,12 +48,16 @@ def search(
 
     if (query is None) == (queries is None):
         raise typer.BadParameter("give either a query or --queries FILE")
+    if also and queries is not None:
+        raise typer.BadParameter('the lines of --queries FILE have their own "also"', param_hint="--also")
     filters = SearchFilters.of(source, arch, rocm_version)
     with open_engine() as engine:
         if queries is not None:
-            answer_queries(queries, lambda text: engine.docs.search(text, limit=limit, filters=filters))
+            answer_queries(
+                queries, lambda text, also: engine.docs.search(text, also=also, limit=limit, filters=filters)
+            )
             return GOOD
-        result = engine.search(" ".join(query or []), limit=limit, filters=filters)
+        result = engine.search(" ".join(query or []), also=also or [], limit=limit, filters=filters)
     found = bool(result.results or result.exact or result.lessons)
     return finish(result, good=found, json=json, show=lambda console: show_search(console, result))
 

@@ -246,8 +246,7 @@ class _Writer:
                 "INSERT INTO headings VALUES (?, ?)", (section.heading.strip("_").lower(), self.sections)
             )
         title = tokens(f"{page.title} {page.path}")
-        # The section's own heading counts twice, or the sections below it, which have it too, would displace it.
-        head = tokens(" ".join([*below, *below[1:][-1:]]) or section.heading)
+        head = tokens(" ".join(below) or section.heading)
         self._count_words(words(f"{page.title} {' '.join(below)}"))
         about = tokens(section_summary(section.heading, text, self.priors.spelled))
         weights = self.weights

@@ -7,6 +7,8 @@ than 32 threads". Both are indexed in a column of their own, so that they count 
 import re
 from collections.abc import Iterator, Mapping
 
+from amdkernel_mcp.search.index.blas_names import routine_words
+
 LEAD_CHARS = 300
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _PART = re.compile(r"[A-Z][a-z]+to[A-Z](?![a-z])|[A-Z]to[A-Z]|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[A-Z]+\d*|\d+")
@@ -31,6 +33,7 @@ def lead(text: str) -> str:
 
 def spell_out(name: str, spelled: Mapping[str, str]) -> Iterator[str]:
     """The parts of an identifier in plain words, those only that say more than the part itself."""
+    yield from routine_words(name)
     for part in name.strip("_").split("_"):
         for piece in [part, *_PART.findall(part)] if part else []:
             plain = spelled.get(piece.lower())

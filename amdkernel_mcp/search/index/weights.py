@@ -17,7 +17,6 @@ class Weights:
     body: float
     related: float
     heading: float
-    repeat: float
     other_gpu: float
     same_gpu: float
     other_version: float

@@ -31,11 +31,12 @@ class Gold(BaseModel):
 
 
 class Question(BaseModel):
-    """A question and all sections that answer it, each alone."""
+    """A question, the same in other words, and all sections that answer it, each alone."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
     id: str
     query: str
+    also: list[str] = []
     kind: str = "all"
     gold: list[Gold] = []
 
@@ -83,18 +84,24 @@ def load_questions(path: Path) -> list[Question]:
 
 
 def evaluate(
-    index: Index, questions: Path | Sequence[Question], *, switches: Switches = ALL_ON, weights: Weights | None = None
+    index: Index,
+    questions: Path | Sequence[Question],
+    *,
+    wordings: int = 1,
+    switches: Switches = ALL_ON,
+    weights: Weights | None = None,
 ) -> Evaluation:
-    """Asks every question and scores the answers by the rule of the evaluation set, at section level."""
+    """Asks every question, in so many wordings, and scores the answers by the rule of the evaluation set."""
     asked = load_questions(questions) if isinstance(questions, Path) else questions
 
-    def answer(query: str) -> Sequence[Found]:
-        return find(index, query, limit=ASKED_RESULTS, switches=switches, weights=weights).found
+    def answer(question: Question) -> Sequence[Found]:
+        also = question.also[: wordings - 1]
+        return find(index, question.query, also=also, limit=ASKED_RESULTS, switches=switches, weights=weights).found
 
     return score_all(asked, answer)
 
 
-def score_all(asked: Sequence[Question], answer: Callable[[str], Sequence[Found]]) -> Evaluation:
+def score_all(asked: Sequence[Question], answer: Callable[[Question], Sequence[Found]]) -> Evaluation:
     """Scores the sections that `answer` gives for each question, best first.
 
     Raises DocumentationError where there are no questions.
@@ -104,17 +111,17 @@ def score_all(asked: Sequence[Question], answer: Callable[[str], Sequence[Found]
     rows: dict[str, list[tuple[int, float]]] = defaultdict(list)
     first: dict[str, int] = {}
     for question in asked:
-        scored = _score(_answered(question.query, answer), question.gold)
+        scored = _score(_answered(question, answer), question.gold)
         first[question.id] = scored[0]
         rows[question.kind].append(scored)
     every = [row for scored in rows.values() for row in scored]
     return Evaluation(_means(every), {kind: _means(rows[kind]) for kind in sorted(rows)}, first)
 
 
-def _answered(query: str, answer: Callable[[str], Sequence[Found]]) -> Sequence[Found]:
-    """The answer; empty where the query is refused."""
+def _answered(question: Question, answer: Callable[[Question], Sequence[Found]]) -> Sequence[Found]:
+    """The answer; empty where the question is refused."""
     try:
-        return answer(query)
+        return answer(question)
     except DocumentationError:
         return ()
 

@@ -8,7 +8,7 @@ from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.formats.page import visible
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.index.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
-from amdkernel_mcp.search.query.spelling import is_known, likely_slip, nearest_word
+from amdkernel_mcp.search.query.spelling import correction, is_known, likely_slip, nearest_word
 from amdkernel_mcp.search.query.vocabulary import load_vocabulary
 from amdkernel_mcp.search.query.wildcards import names_like
 
@@ -47,7 +47,6 @@ class Switches:
     gpus: bool = True
     embeddings: bool = True
     twins: bool = True
-    spread: bool = True
 
 
 ALL_ON = Switches()
@@ -99,7 +98,7 @@ def _all_tokens(word: str) -> tuple[str, ...]:
 
 
 def _additions(index: Index, name: str, switches: Switches, *, repairs_left: int) -> Iterator[tuple[str, str]]:
-    folded = name.lower()
+    asked, folded = name, name.lower()
     if switches.aliases:
         row = index.connection.execute("SELECT hip FROM aliases WHERE cuda = ?", (folded,)).fetchone()
         if row:
@@ -109,15 +108,16 @@ def _additions(index: Index, name: str, switches: Switches, *, repairs_left: int
         if cuda:
             # Not every name has a namesake in HIP; what follows may find one that is spelled a little differently.
             hip = f"{'HIP' if cuda[1].isupper() else 'hip'}{cuda[2]}"
-            if is_known(index, hip.lower()):
+            if is_known(index, hip):
+                hip = (switches.spelling and likely_slip(index, hip)) or hip
                 yield hip, f"{name} was read as {hip}"
                 return
-            folded = hip.lower()
+            name, folded = hip, hip.lower()
     unsure = switches.spelling and repairs_left > 0 and len(folded) > 3 and folded not in STOP_WORDS
     if unsure and not folded[0].isdigit():
-        meant = likely_slip(index, name) if is_known(index, folded) else nearest_word(index, folded)
+        meant = correction(index, name)
         if meant:
-            yield meant, f"{name} was read as {meant}"
+            yield meant, f"{asked} was read as {meant}"
 
 
 def _joined(index: Index, asked: list[str], repaired: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -131,7 +131,7 @@ def _joined(index: Index, asked: list[str], repaired: Mapping[str, str]) -> Iter
             if len(parts) < count or any(part.lower() in STOP_WORDS or not part.isalnum() for part in parts[1:]):
                 continue
             meant = _name_of_parts(index, [repaired.get(part, part) for part in parts])
-            if not meant and count == 2 and not is_known(index, first.lower().strip("_")):
+            if not meant and count == 2 and not is_known(index, first.strip("_")):
                 meant = nearest_word(index, "".join(parts).lower().strip("_"), least=_ALIKE_WHEN_JOINED)
             if meant:
                 yield meant, f"{' '.join(parts)} was read as {meant}"

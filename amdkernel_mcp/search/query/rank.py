@@ -1,7 +1,6 @@
 """Ranks sections: BM25 over their columns, the glossary at a lower weight, names as headings, priors, and filters."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,6 @@ from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches
 from amdkernel_mcp.search.versions import Cited, rocm_version
 
 CANDIDATES = 150
-MOST_REPEATS = 4
 
 
 @dataclass(frozen=True)
@@ -45,34 +43,33 @@ def rank(
     if not scores:
         return []
     rows = index.connection.execute(
-        "SELECT chunks.id, section, page, twin, prior, gpus, api, version, source, url FROM chunks"
+        "SELECT chunks.id, section, page, twin, prior, gpus, version, source, url FROM chunks"
         " JOIN sections ON sections.id = section JOIN pages ON pages.id = page JOIN sources ON sources.name = source"
         f" WHERE chunks.id IN ({','.join(map(str, scores))})"
     ).fetchall()
     named = _sections_named(index, query) if switches.headings else frozenset()
     asked_gpus = families_in(filters.arch or query.text) if switches.gpus else frozenset()
     found = []
-    for chunk, section, page, twin, prior, gpus, api, version, source, url in rows:
+    for chunk, section, page, twin, prior, gpus, version, source, url in rows:
         score = scores[chunk] * (prior if switches.priors else 1.0) * (1 + weights.heading * (section in named))
         score *= _fits_gpu(gpus, asked_gpus, weights) * _fits_version(
             Cited(source, version, url), filters.rocm_version, weights
         )
-        found.append(_Candidate(score, chunk, section, page, twin, bool(api)))
+        found.append(_Candidate(score, chunk, section, page, twin))
     if switches.embeddings:
         _add_similarity(index, query, found, weights.embeddings)
-    return _spread(_best_of_each(found, twins=switches.twins), weights.repeat if switches.spread else 1.0)
+    return _best_of_each(found, twins=switches.twins)
 
 
 @dataclass
 class _Candidate:
-    """`twin` is the same for sections that say the same; `api` pages are lists of entries, each worth its own hit."""
+    """`twin` is the same for sections that say the same."""
 
     score: float
     chunk: int
     section: int
     page: int
     twin: int
-    api: bool
 
 
 def _add_similarity(index: Index, query: Query, found: Sequence[_Candidate], share: float) -> None:
@@ -99,22 +96,12 @@ def _fits_version(page: Cited, asked: str, weights: Weights) -> float:
     return 1.0 if version is None or version[: len(wanted)] == wanted else weights.other_version
 
 
-def _best_of_each(candidates: list[_Candidate], *, twins: bool) -> list[_Candidate]:
+def _best_of_each(candidates: list[_Candidate], *, twins: bool) -> list[Passage]:
     """The best passage of each section, best first; with `twins` of all sections that say the same."""
     kept: dict[int, _Candidate] = {}
     for one in sorted(candidates, key=lambda one: (-one.score, one.chunk)):
         kept.setdefault(one.twin if twins else one.section, one)
-    return list(kept.values())
-
-
-def _spread(candidates: Sequence[_Candidate], repeat: float) -> list[Passage]:
-    """The passages in order; each further one of a page counts `repeat` times less than the one before it."""
-    times: Counter[int] = Counter()
-    for one in candidates:
-        one.score *= repeat ** min(times[one.page], MOST_REPEATS)
-        times[one.page] += not one.api
-    ordered = sorted(candidates, key=lambda one: (-one.score, one.chunk))
-    return [Passage(one.chunk, one.section, one.page, one.score) for one in ordered]
+    return [Passage(one.chunk, one.section, one.page, one.score) for one in kept.values()]
 
 
 def _ranges(index: Index, sources: Sequence[str]) -> list[tuple[int, int]]:

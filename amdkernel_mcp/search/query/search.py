@@ -11,12 +11,14 @@ from amdkernel_mcp.search.index.families import families_in
 from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
 from amdkernel_mcp.search.index.weights import Weights
 from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
+from amdkernel_mcp.search.query.fuse import fuse
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches, understand
 from amdkernel_mcp.search.query.rank import Passage, rank
 from amdkernel_mcp.search.query.snippet import WHOLE_CHARS, snippet
 from amdkernel_mcp.search.quoting import QUOTED, harmless
 
 MOST_RESULTS = 50
+MOST_WORDINGS = 4
 ANSWER_CHARS = 5_000
 API_ENTRY_CHARS = 1_500
 LEAST_CHARS = 300
@@ -25,9 +27,10 @@ SHOWN_CHARS = 100
 
 @dataclass(frozen=True)
 class Found:
-    """A section that was found, before its text is read."""
+    """A section that was found, before its text is read. `wording`: number of the query that ranks it highest."""
 
     passage: Passage
+    wording: int
     source: str
     path: str
     breadcrumb: tuple[str, ...]
@@ -46,10 +49,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Findings:
-    """The query as it was understood, and what was found."""
+    """Each wording as it was understood, and what was found."""
 
-    query: Query
+    wordings: tuple[Query, ...]
     found: tuple[Found, ...]
+
+    @property
+    def applied(self) -> list[str]:
+        """The aliases and corrections of all wordings."""
+        return list(dict.fromkeys(one for query in self.wordings for one in query.applied))
 
 
 def search(
@@ -57,17 +65,18 @@ def search(
     query: str,
     limit: int = 5,
     *,
+    also: Sequence[str] = (),
     filters: SearchFilters = ANYTHING,
-    cards: Callable[[Query], list[Card]] = lambda _: [],
+    cards: Callable[[Sequence[Query]], list[Card]] = lambda _: [],
 ) -> SearchResult:
-    """At most `limit` sections (1 to 50), best first.
+    """At most `limit` sections (1 to 50), best first. `also`: the question in other words, three times at most.
 
-    cards: returns the cards of the names in the understood query; they come first and take part of the room.
+    cards: returns the cards of the names in the understood wordings; they come first and take part of the room.
     Raises DocumentationError for an unknown source, a limit out of range and a query without words.
     """
     _check(index, filters)
-    findings = find(index, query, limit=limit, filters=filters)
-    exact = cards(findings.query)
+    findings = find(index, query, also=also, limit=limit, filters=filters)
+    exact = cards(findings.wordings)
     hits: list[Hit] = []
     shown = [card.name for card in exact]
     left = max(
@@ -77,12 +86,10 @@ def search(
         # An entry is shown whole only where that leaves a snippet's room for each hit that follows.
         room = left - (len(findings.found) - at) * WHOLE_CHARS
         whole_chars = 0 if found.breadcrumb[-1] in shown else min(room, API_ENTRY_CHARS)
-        hits.append(_hit(index, findings.query, found, at, whole_chars=whole_chars))
+        hits.append(_hit(index, findings.wordings[found.wording], found, at, whole_chars=whole_chars))
         left -= len(hits[-1].snippet)
     note = _note(index, hits, filters)
-    return SearchResult(
-        query=findings.query.text, exact=exact, results=hits, applied=list(findings.query.applied), note=note
-    )
+    return SearchResult(query=findings.wordings[0].text, exact=exact, results=hits, applied=findings.applied, note=note)
 
 
 def find(
@@ -90,6 +97,7 @@ def find(
     query: str,
     *,
     limit: int,
+    also: Sequence[str] = (),
     filters: SearchFilters = ANYTHING,
     switches: Switches = ALL_ON,
     weights: Weights | None = None,
@@ -97,19 +105,25 @@ def find(
     """The same without reading the sections' text."""
     if not 1 <= limit <= MOST_RESULTS:
         raise DocumentationError(f"limit is {limit}", hint=f"ask for 1 to {MOST_RESULTS} results")
-    understood = understand(index, query, switches)
-    ranked = rank(index, understood, filters=filters, switches=switches, weights=weights)
-    return Findings(understood, tuple(found_of(index, passage) for passage in ranked[:limit]))
+    if len(also) >= MOST_WORDINGS:
+        raise DocumentationError(
+            f"{len(also)} other wordings are too many", hint=f"give at most {MOST_WORDINGS - 1} besides the query"
+        )
+    wordings = tuple(understand(index, one, switches) for one in dict.fromkeys([query, *also]))
+    ranked = fuse([rank(index, one, filters=filters, switches=switches, weights=weights) for one in wordings])
+    return Findings(wordings, tuple(found_of(index, passage, wording) for wording, passage in ranked[:limit]))
 
 
-def found_of(index: Index, passage: Passage) -> Found:
+def found_of(index: Index, passage: Passage, wording: int = 0) -> Found:
     row = index.connection.execute(
         "SELECT source, path, title, below, anchor, url, version, api, anchored FROM sections"
         " JOIN pages ON pages.id = page JOIN sources ON sources.name = source WHERE sections.id = ?",
         (passage.section,),
     ).fetchone()
     source, path, title, below, anchor, url, version, api, anchored = row
-    return Found(passage, source, path, breadcrumb(title, below), anchor, url, version, bool(api), bool(anchored))
+    return Found(
+        passage, wording, source, path, breadcrumb(title, below), anchor, url, version, bool(api), bool(anchored)
+    )
 
 
 def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: int) -> Hit:

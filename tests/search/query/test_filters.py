@@ -85,7 +85,7 @@ def test_a_source_of_another_version_yields(two_gpus: Index, version: str, first
 def test_a_wildcard_stands_for_all_names_that_fit(two_gpus: Index) -> None:
     findings = find(two_gpus, "v_example_*", limit=5)
     assert {one.path for one in findings.found} == {"gfx90a.md", "gfx940.md"}
-    assert "v_example_f32_32x32" in " ".join(findings.query.applied)
+    assert "v_example_f32_32x32" in " ".join(findings.applied)
     assert find(two_gpus, "v_example_*_32x32", limit=5).found[0].path == "gfx940.md"
 
 
@@ -93,4 +93,4 @@ def test_a_wildcard_stands_for_all_names_that_fit(two_gpus: Index) -> None:
 def test_a_wildcard_that_fits_nothing_is_plain_text(two_gpus: Index, query: str) -> None:
     findings = find(two_gpus, query, limit=5)
     assert findings.found
-    assert not findings.query.applied
+    assert not findings.applied

@@ -55,16 +55,6 @@ def test_a_cuda_word_finds_what_amd_calls_otherwise(index: Index) -> None:
     assert search(index, "CUDA_LAUNCH_BLOCKING").results[0].path == "porting.md"
 
 
-def test_a_further_section_of_a_page_yields_to_an_equal_one_of_another_page(tmp_path: Path) -> None:
-    same = "\n\nWaves wait at the barrier until all have come.\n"
-    write_page(tmp_path / "s/a.md", f"# One\n\n## Barrier{same}\n## Barrier again{same}")
-    write_page(tmp_path / "s/b.md", f"# Two\n\n## Barrier once more{same}")
-    build_index([tmp_path / "s"], tmp_path / "i.db")
-    with open_index(tmp_path / "i.db") as index:
-        pages = [hit.path for hit in search(index, "waves wait at the barrier").results]
-    assert pages == ["a.md", "b.md", "a.md"]
-
-
 def test_sections_that_say_the_same_are_one_hit(tmp_path: Path) -> None:
     for number in range(6):
         write_page(tmp_path / f"s/gfx{number}.md", f"# Operands of gfx{number}\n\n## vdata\n\nHolds {number} dwords.\n")
