@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.cli.clients import CLIENTS, entry_for
+from amdkernel_mcp.cli.clients import CLIENTS, Team, entry_for
 
 ROOT = Path(__file__).resolve().parent.parent
 URL = "https://mcp.example.com/mcp"
@@ -28,8 +28,9 @@ def blocks(client: str, language: str) -> list[str]:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_clients_page_shows_the_configuration_that_install_writes(client: str) -> None:
-    local = entry_for(client, command="amdkernel-mcp", url=None)
-    teams = [] if client == "claude-desktop" else [entry_for(client, command="amdkernel-mcp", url=URL)]
+    local = entry_for(client, command="amdkernel-mcp")
+    servers = [Team(URL)] if client == "claude-desktop" else [Team(URL), Team(URL, direct=True)]
+    teams = [entry_for(client, command="amdkernel-mcp", team=team) for team in servers]
     table = CLIENTS[client].table
     read = tomllib.loads if client == "codex" else json.loads
     shown = [read(block)[table] for block in blocks(client, "toml" if client == "codex" else "json")]

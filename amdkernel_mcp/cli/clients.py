@@ -11,10 +11,10 @@ from typing import Any
 
 from amdkernel_mcp.cli import jsonc
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.server.address import TOKEN_VARIABLE, checked_url
 
 NAME = "amdkernel"
 TEAM_NAME = "amdkernel-team"
-TOKEN_VARIABLE = "AMDK_TOKEN"  # without our prefix: it is the client's, and no setting of ours
 
 _DESKTOP = "~/Library/Application Support" if sys.platform == "darwin" else os.environ.get("APPDATA", "~/.config")
 
@@ -39,6 +39,15 @@ CLIENTS = {
     "windsurf": Client("~/.codeium/windsurf/mcp_config.json", None, "mcpServers"),
     "claude-desktop": Client(f"{_DESKTOP}/Claude/claude_desktop_config.json", None, "mcpServers"),
 }
+
+
+@dataclass(frozen=True)
+class Team:
+    """A team's server. `direct`: the client itself connects to it, and no file of this machine can be named."""
+
+    url: str
+    token_file: str | None = None
+    direct: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,10 +77,11 @@ class Change:
         return "updated" if existed else "created"
 
 
-def configure(client: str, *, folder: Path | None, url: str | None, remove: bool = False) -> Change:
+def configure(client: str, *, folder: Path | None, team: Team | None = None, remove: bool = False) -> Change:
     """What to change so that `client` has our server: in `folder`, or for the user. `remove`: so that it has not.
 
-    Raises InputError for an unknown client and for a file that is not what the client writes; the file is not changed.
+    Raises InputError for an unknown client, for a URL that is none, and for a file that is not what the client writes;
+    the file is not changed.
     """
     known = CLIENTS.get(client)
     if known is None:
@@ -79,10 +89,13 @@ def configure(client: str, *, folder: Path | None, url: str | None, remove: bool
     if folder is not None and known.project_file is None:
         raise InputError(f"{client} keeps no servers in a project", hint=f"amdkernel install {client}")
     file = folder / (known.project_file or "") if folder else Path(known.user_file).expanduser()
-    if url and client == "claude-desktop":
-        raise InputError("Claude Desktop takes a server at a URL only in its own settings, under Connectors")
-    name = TEAM_NAME if url else NAME
-    entry = None if remove else entry_for(client, command=server_command(shared=folder is not None), url=url)
+    if team and team.direct and client == "claude-desktop":
+        raise InputError(
+            "Claude Desktop takes a server at a URL only in its own settings, under Connectors",
+            hint="without --direct it starts amdkernel-mcp, which connects to the URL",
+        )
+    name = TEAM_NAME if team else NAME
+    entry = None if remove else entry_for(client, command=server_command(shared=folder is not None), team=team)
     present = _read(file)
     if client == "codex":
         return _change_toml(file, present, name, entry)
@@ -101,26 +114,45 @@ def server_command(*, shared: bool) -> str:
     return "amdkernel-mcp" if shared and found and Path(found).resolve() == ours.resolve() else str(ours)
 
 
-def entry_for(client: str, *, command: str, url: str | None) -> dict[str, Any]:
-    """The entry in this client's format; with `url` for the team's server. It never contains a token."""
-    if url:
-        return _team_entry(client, url)
+# Clients that start a server without all of the user's environment, and how they are asked for one variable.
+_TOKEN_ENTRIES: dict[str, dict[str, Any]] = {
+    "codex": {"env_vars": [TOKEN_VARIABLE]},
+    "cursor": {"env": {TOKEN_VARIABLE: f"${{env:{TOKEN_VARIABLE}}}"}},
+    "gemini": {"env": {TOKEN_VARIABLE: f"${TOKEN_VARIABLE}"}},
+    "windsurf": {"env": {TOKEN_VARIABLE: f"${{env:{TOKEN_VARIABLE}}}"}},
+}
+
+
+def entry_for(client: str, *, command: str, team: Team | None = None) -> dict[str, Any]:
+    """The entry in this client's format; with `team` for that server. It never contains a token."""
+    if team is None:
+        return _command_entry(client, command, [])
+    url = checked_url(team.url)
+    if team.direct:
+        return _direct_entry(client, url)
+    if team.token_file:
+        return _command_entry(client, command, ["--url", url, "--token-file", team.token_file])
+    return _command_entry(client, command, ["--url", url]) | _TOKEN_ENTRIES.get(client, {})
+
+
+def _command_entry(client: str, command: str, arguments: list[str]) -> dict[str, Any]:
     match client:
         case "claude-code":  # alwaysLoad: the tools are in the prompt instead of behind a search
-            return {"type": "stdio", "command": command, "args": [], "alwaysLoad": True}
+            return {"type": "stdio", "command": command, "args": arguments, "alwaysLoad": True}
         case "codex":  # required: Codex otherwise starts a turn without a server that takes longer than a second
-            return {"command": command, "required": True, "startup_timeout_sec": 30, "tool_timeout_sec": 600}
+            given = {"args": arguments} if arguments else {}
+            return {"command": command, **given, "required": True, "startup_timeout_sec": 30, "tool_timeout_sec": 600}
         case "vscode":
-            return {"type": "stdio", "command": command, "args": []}
+            return {"type": "stdio", "command": command, "args": arguments}
         case "opencode":
-            return {"type": "local", "command": [command], "enabled": True}
+            return {"type": "local", "command": [command, *arguments], "enabled": True}
         case "gemini":
-            return {"command": command, "args": [], "timeout": 600_000}
+            return {"command": command, "args": arguments, "timeout": 600_000}
         case _:
-            return {"command": command, "args": []}
+            return {"command": command, "args": arguments}
 
 
-def _team_entry(client: str, url: str) -> dict[str, Any]:
+def _direct_entry(client: str, url: str) -> dict[str, Any]:
     def header(variable: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {variable}"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -14,6 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from amdkernel_mcp.errors import InputError, ProblemFileError
+from amdkernel_mcp.file_lock import locked
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
 from amdkernel_mcp.problems.size_limits import DEFAULT_LIMITS, SizeLimits
@@ -121,8 +121,7 @@ def _names(folder: Path) -> list[str]:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """One at a time, between threads and processes."""
-    with (folder / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with locked(folder / ".lock"):
         yield
 
 

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from amdkernel_mcp.jobs.store import JobStore
     from amdkernel_mcp.results.access import UserList
 
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]  # not on Windows
+
 
 def serve_stdio() -> int:
     """Serve one client over stdin and stdout until it closes stdin; the exit code."""
@@ -59,7 +61,7 @@ def serve_stdio() -> int:
 
     def leave(number: int, _: object) -> None:
         """Close the sandboxes and end at once: the read of stdin cannot be interrupted."""
-        for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for each in _ENDING:
             signal.signal(each, signal.SIG_IGN)  # clients send several, a tenth of a second apart
         for running in engines:
             running.close()
@@ -70,7 +72,7 @@ def serve_stdio() -> int:
     except AmdkernelError as error:
         sys.stderr.write(f"{error.message} {error.hint or ''}".rstrip() + "\n")
         return error.exit_code
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in _ENDING:
         signal.signal(number, leave)
     anyio.run(_run_stdio, server)
     return 0

@@ -73,7 +73,7 @@ class Handshake:
         discovered = self._answers["envelope"].get("server/discover")
         if not discovered or method not in ("server/discover", *LISTS):
             return None
-        if refused := _refusal(_meta(request), discovered["supportedVersions"]):
+        if refused := refusal(request, discovered["supportedVersions"]):
             return {"error": refused}
         return {"result": discovered} if method == "server/discover" else self._listed("envelope", method, request)
 
@@ -82,11 +82,12 @@ class Handshake:
         return None if found is None else {"result": found}
 
 
-def _refusal(meta: dict[str, Any], supported: list[str]) -> dict[str, Any] | None:
-    """The error for an opening request whose envelope is not valid, None for a valid one.
+def refusal(request: dict[str, Any], supported: list[str]) -> dict[str, Any] | None:
+    """The error for a request with an envelope that is not valid, None for a valid one.
 
     The server would refuse it too, and then also the `initialize` to which the client falls back.
     """
+    meta = _meta(request)
     asked = meta[VERSION_KEY]
     if not isinstance(asked, str):
         return {"code": _INVALID_PARAMS, "message": f"`{VERSION_KEY}` must be a string"}

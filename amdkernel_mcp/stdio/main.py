@@ -12,14 +12,17 @@ from amdkernel_mcp import __version__
 HELP = f"""amdkernel-mcp {__version__}: the MCP server for AMD GPU kernels, over stdin and stdout.
 
 Usage: amdkernel-mcp [--read-only] [--tools NAME,NAME...] [--no-relay]
+       amdkernel-mcp --url URL [--token-file FILE]
 
 An MCP client starts it; `amdkernel install CLIENT` writes the client's configuration.
 
-  --read-only offer only the tools that read and run nothing
-  --tools     offer only these tools
-  --no-relay  run only the server, without the process that answers the client's first requests at once
-  --version   print the version
-  --help      print this
+  --read-only        offer only the tools that read and run nothing
+  --tools NAMES      offer only these tools
+  --no-relay         run only the server, without the process that answers the client's first requests at once
+  --url URL          offer the tools of a team's server: nothing runs here, and files named here are sent as text
+  --token-file FILE  your token for that server; without it the environment variable AMDK_TOKEN has it
+  --version          print the version
+  --help             print this
 
 Settings: environment AMDKERNEL_... and ~/.config/amdkernel/config.toml. `amdkernel doctor` reports what is missing.
 """
@@ -28,12 +31,14 @@ DIRECT = (["--no-relay"], ["--no-shim"])  # the second is the flag's old name
 
 def main() -> None:
     """Serve until the client closes stdin; exits with the server's exit code, 2 for an unknown argument."""
+    if any(word.partition("=")[0] in ("--url", "--token-file") for word in sys.argv[1:]):
+        sys.exit(_serve_front(sys.argv[1:]))
     arguments = _selected(sys.argv[1:])
     if "--help" in arguments or "-h" in arguments:
         sys.stdout.write(HELP)
     elif "--version" in arguments:
         sys.stdout.write(f"amdkernel-mcp {__version__}\n")
-    elif arguments in DIRECT:
+    elif arguments in DIRECT or not (arguments or hasattr(os, "posix_spawn")):  # Windows: the relay needs processes
         import gc
 
         gc.disable()  # the imports make many objects, and all of them stay: a collection would find nothing
@@ -53,6 +58,21 @@ def main() -> None:
         server = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio.main", "--no-relay"]
         recorded = handshake.read()
         sys.exit(Relay(server, recorded and recorded.without_tools() if _selects() else recorded).run())
+
+
+def _serve_front(arguments: list[str]) -> int:
+    """Serve from a team's server; 2 for wrong arguments."""
+    from amdkernel_mcp.errors import InputError
+    from amdkernel_mcp.stdio import handshake
+    from amdkernel_mcp.stdio.front import serve_front
+    from amdkernel_mcp.stdio.front_options import FrontOptions
+
+    try:
+        options = FrontOptions(arguments)
+    except InputError as error:
+        sys.stderr.write(f"amdkernel-mcp: {error.message} {error.hint or ''}".rstrip() + "\n")
+        return 2
+    return serve_front(options.url, options.token, handshake.read())
 
 
 def _selected(arguments: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.cli import jsonc
-from amdkernel_mcp.cli.clients import CLIENTS, TOKEN_VARIABLE, configure, server_command
+from amdkernel_mcp.cli.clients import CLIENTS, TOKEN_VARIABLE, Team, configure, server_command
 from amdkernel_mcp.cli.main import run
 from amdkernel_mcp.errors import InputError
 
@@ -27,23 +27,48 @@ def folder_of(client: str, home: Path) -> Path | None:
     return home if CLIENTS[client].project_file else None
 
 
+URL = "https://mcp.example.com/mcp"
+TEAMS = [None, Team(URL), Team(URL, token_file="/home/ann/token"), Team(URL, direct=True)]
+
+
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("url", [None, "https://mcp.example.com/mcp"])
-def test_an_entry_is_made_once_and_changes_nothing_the_second_time(client: str, url: str | None, home: Path) -> None:
-    if client == "claude-desktop" and url:
+@pytest.mark.parametrize("team", TEAMS, ids=["local", "variable", "file", "direct"])
+def test_an_entry_is_made_once_and_changes_nothing_the_second_time(client: str, team: Team | None, home: Path) -> None:
+    if client == "claude-desktop" and team and team.direct:
         with pytest.raises(InputError, match="Connectors"):
-            configure(client, folder=None, url=url)
+            configure(client, folder=None, team=team)
         return
     folder = folder_of(client, home)
-    change = configure(client, folder=folder, url=url)
+    change = configure(client, folder=folder, team=team)
     assert change.write() == "created"
     text = change.file.read_text()
-    again = configure(client, folder=folder, url=url)
+    again = configure(client, folder=folder, team=team)
     assert again.write() == "unchanged"
     assert again.file.read_text() == text
     assert change.snippet.strip()
     assert "amdkernel" in text
-    assert (TOKEN_VARIABLE in text) == (url is not None), "a token's name, and never a token"
+    assert (URL in text) == (team is not None)
+    assert ("--token-file" in text) == (team is not None and team.token_file is not None)
+    if team and team.direct:
+        assert TOKEN_VARIABLE in text, "a token's name, and never a token"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--direct"], ["--token-file", "x"], ["--url", "x"], ["--url", URL, "--direct", "--token-file", "x"]],
+)
+def test_wrong_options_of_a_teams_server_write_nothing(arguments: list[str], home: Path) -> None:
+    assert run(["install", "cursor", *arguments]) == 2
+    assert list(home.iterdir()) == []
+
+
+def test_the_command_of_a_teams_server_that_is_entered_runs(home: Path) -> None:
+    token = home / "token"
+    assert run(["install", "cursor", "--url", "http://127.0.0.1:9", "--token-file", "token"]) == 0
+    entry = json.loads((home / ".cursor/mcp.json").read_text())["mcpServers"]["amdkernel-team"]
+    assert entry["args"] == ["--url", "http://127.0.0.1:9/mcp", "--token-file", str(token)]
+    ended = subprocess.run([entry["command"], *entry["args"]], input="", capture_output=True, text=True, check=True)
+    assert ended.stdout == ""
 
 
 @pytest.mark.parametrize("client", [name for name in CLIENTS if name != "codex"])
@@ -55,15 +80,15 @@ def test_other_entries_comments_and_keys_of_a_json_file_stay(client: str, home: 
     before = f'{{\n  // mine, "{known.table}"\n  "theme": "dark", /* x */\n  "{known.table}": {entries},\n}}\n'
     file.write_text(before)
     file.chmod(0o600)
-    assert configure(client, folder=folder, url=None).write() == "updated"
+    assert configure(client, folder=folder).write() == "updated"
     document = jsonc.parse(file.read_text())
     assert document["theme"] == "dark"
     assert document[known.table]["other"] == OTHER
     assert document[known.table]["amdkernel"] != {"command": "old"}
     assert file.stat().st_mode & 0o777 == 0o600
-    assert configure(client, folder=folder, url=None, remove=True).write() == "updated"
+    assert configure(client, folder=folder, remove=True).write() == "updated"
     assert file.read_text() == before.replace(', "amdkernel": {"command": "old"}', "")
-    assert configure(client, folder=folder, url=None, remove=True).write() == "unchanged"
+    assert configure(client, folder=folder, remove=True).write() == "unchanged"
 
 
 def test_only_our_table_of_a_codex_file_is_removed(home: Path) -> None:
@@ -103,7 +128,7 @@ def test_only_our_table_of_a_codex_file_changes(home: Path) -> None:
     file = home / ".codex/config.toml"
     file.parent.mkdir()
     file.write_text(CODEX)
-    assert configure("codex", folder=None, url=None).write() == "updated"
+    assert configure("codex", folder=None).write() == "updated"
     text = file.read_text()
     kept = CODEX.replace('[mcp_servers.amdkernel]\ncommand = "old"\n', "")
     for line in filter(None, kept.splitlines()):
@@ -131,7 +156,7 @@ def test_a_file_that_cannot_be_changed_safely_stays_as_it_is(client: str, text: 
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     with pytest.raises(InputError, match="stays as it is"):
-        configure(client, folder=home, url=None)
+        configure(client, folder=home)
     assert file.read_text() == text
 
 
@@ -141,7 +166,7 @@ def test_a_linked_configuration_stays_a_link(home: Path) -> None:
     link = home / ".cursor/mcp.json"
     link.parent.mkdir()
     link.symlink_to(real)
-    configure("cursor", folder=None, url=None).write()
+    configure("cursor", folder=None).write()
     assert link.is_symlink()
     assert "amdkernel" in json.loads(real.read_text())["mcpServers"]
 

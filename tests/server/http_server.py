@@ -46,9 +46,10 @@ def free_port() -> int:
 
 @contextmanager
 def http_server(
-    folder: Path, *, tokens: str | None, program: Path | None = None, options: Sequence[str] = (), **settings: str
+    folder: Path, *, tokens: str | None, program: Path | None = None, port: int | None = None,
+    options: Sequence[str] = (), **settings: str,
 ) -> Iterator[HttpServer]:
-    port = free_port()
+    port = port or free_port()
     environment = os.environ | {
         "AMDKERNEL_DATA_DIR": str(folder / "data"),
         "AMDKERNEL_CACHE_DIR": str(folder / "cache"),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.clients import CLIENTS, configure
+from amdkernel_mcp.cli.clients import CLIENTS, Team, configure
 from amdkernel_mcp.cli.report import GOOD, note, print_line
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import InfrastructureError
@@ -92,6 +92,12 @@ def install(
         bool, typer.Option("--project", help="Into the present folder's configuration instead of the user's.")
     ] = False,
     url: Annotated[str | None, typer.Option(help="Use the team's server at this URL instead of one here.")] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="With --url: the file with your token.", show_default=False)
+    ] = None,
+    direct: Annotated[
+        bool, typer.Option("--direct", help="With --url: the client connects itself, and cannot name files here.")
+    ] = False,
     print_: Annotated[bool, typer.Option("--print", help="Print the configuration and change nothing.")] = False,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the server from the client again.")] = False,
 ) -> int:
@@ -99,13 +105,19 @@ def install(
 
     Other entries of its configuration and its comments stay as they are.
 
-    With --url the client sends the bearer token that it finds in the environment variable AMDK_TOKEN.
+    With --url nothing runs here: the client starts `amdkernel-mcp --url URL`, which sends kernels to
+    that server with the token in --token-file or in the environment variable AMDK_TOKEN.
 
     Example: amdkernel install cursor
     """
     if print_ and remove:
         raise typer.BadParameter("give either --print or --remove")
-    change = configure(client, folder=Path.cwd() if project else None, url=url, remove=remove)
+    if (direct or token_file) and url is None:
+        raise typer.BadParameter("--direct and --token-file need --url")
+    if direct and token_file:
+        raise typer.BadParameter("give either --direct or --token-file")
+    team = Team(url, str(token_file.expanduser().absolute()) if token_file else None, direct) if url else None
+    change = configure(client, folder=Path.cwd() if project else None, team=team, remove=remove)
     if print_:
         print_line(change.snippet)
         note(f"goes into {change.file}")

@@ -172,7 +172,7 @@ def _connect_unix(path: str) -> socket.socket:
 
 def local_socket() -> str | None:
     """The URL of the first socket that a local Docker or podman would listen on; None when there is none."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
+    runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{getattr(os, 'getuid', int)()}")
     for path in (
         "/var/run/docker.sock",
         f"{runtime}/docker.sock",

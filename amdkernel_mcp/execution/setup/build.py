@@ -4,7 +4,6 @@ Each layer is reproducible: built twice from the same parent, it has the same by
 """
 
 import contextlib
-import fcntl
 import io
 import tarfile
 import time
@@ -33,6 +32,7 @@ from amdkernel_mcp.execution.hip_python import hip_python
 from amdkernel_mcp.execution.layers import STEPS, Step, step_files, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 from amdkernel_mcp.execution.setup.rootfs import DebianSystem, debian_system, root_file_system, torch_system
+from amdkernel_mcp.file_lock import locked
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -241,6 +241,5 @@ def _tar(files: Mapping[str, tuple[bytes, int]], epoch: int) -> bytes:
 def _only_one_at_a_time(settings: Settings) -> Iterator[None]:
     """Hold a lock, so that two set-ups of one user do not do the same work twice."""
     settings.cache_dir.mkdir(parents=True, exist_ok=True)
-    with (settings.cache_dir / "setup.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with locked(settings.cache_dir / "setup.lock"):
         yield

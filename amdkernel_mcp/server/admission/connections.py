@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import resource
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
@@ -136,6 +135,10 @@ def bounded(most_per_address: int, around: Callable[[ASGIApp], ASGIApp]) -> type
 
 def raise_file_limit() -> int:
     """How many files this process may open, now that it asked for more."""
+    try:
+        import resource
+    except ImportError:  # Windows, whose C library has this limit
+        return 512
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     infinite = resource.RLIM_INFINITY
     wanted = WANTED_FILES if hard == infinite else min(WANTED_FILES, hard)
