@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.importing.importer import Importer
     from amdkernel_mcp.prepared_kernel import PreparedKernel
     from amdkernel_mcp.problems.problem import Problem
+    from amdkernel_mcp.profiling.detail import KernelDetail
     from amdkernel_mcp.reading.reader import Reader
     from amdkernel_mcp.results.documentation import ReadResult, SearchResult
     from amdkernel_mcp.results.history import Pruned
@@ -313,12 +314,19 @@ class Engine:
         target: str | None = None,
         by: str = LOCAL,
         on_progress: Progress = silent,
+        on_detail: Callable[[list[KernelDetail]], None] | None = None,
     ) -> ProfileResult:
-        """Counters, metrics and a diagnosis of a kernel on the problem's announced cases."""
+        """Counters, metrics and a diagnosis of a kernel on the problem's announced cases.
+
+        `on_detail` is given what a page shows besides: traffic by level and every line. Not on a GPU, where neither is
+        known.
+        """
         self._recorder.warm_up()
         loaded = self._steps.problem(problem, by)
         seen: list[PreparedKernel] = []
-        answer = self._profile(loaded, source, file_name=file_name, target=target, on_progress=on_progress, seen=seen)
+        answer = self._profile(
+            loaded, source, file_name=file_name, target=target, on_progress=on_progress, seen=seen, on_detail=on_detail
+        )
         answer = self._judged.stamp_profile(answer, source, loaded)
         tried = Tried(
             *("profile", source, file_name, by, loaded),
@@ -335,10 +343,11 @@ class Engine:
         target: str | None,
         on_progress: Progress,
         seen: list[PreparedKernel],
+        on_detail: Callable[[list[KernelDetail]], None] | None,
     ) -> ProfileResult:
         from amdkernel_mcp.hardware.specs import gpu_by_name
         from amdkernel_mcp.prepared_kernel import cannot_launch
-        from amdkernel_mcp.profiling.profile import profile
+        from amdkernel_mcp.profiling.profile import answer_of, details_of, facts_of
 
         prepared = self._steps.prepare(problem, source, file_name=file_name, target=target, on_progress=on_progress)
         seen.append(prepared)
@@ -351,15 +360,18 @@ class Engine:
         measured = self._steps.measure(prepared, planned, on_progress)
         if measured.finding:
             return ProfileResult(target=where.name, reason=measured.finding.message, findings=[measured.finding])
-        answer = profile(
+        gpu, lines, code = gpu_by_name(where.gpu), compiled.lines, compiled.disassembly
+        facts = facts_of(
             runs=measured.runs,
             resources=compiled.result.kernels,
-            lines=compiled.lines,
-            disassembly=compiled.disassembly,
+            lines=lines,
+            disassembly=code,
             source=source,
-            gpu=gpu_by_name(where.gpu),
-            target=where.name,
+            gpu=gpu,
         )
+        answer = answer_of(facts, gpu=gpu, target=where.name)
+        if on_detail:
+            on_detail(details_of(facts, lines=lines, disassembly=code))
         update: dict[str, object] = {
             "isolation": prepared.sandbox.isolation,
             "not_cached": compiled.result.not_cached,

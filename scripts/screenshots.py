@@ -124,6 +124,25 @@ def picture(browser: Chromium, file: Path, width: int, theme: Theme, height: int
     print(f"{file}: {file.stat().st_size >> 10} KiB", flush=True)
 
 
+def profile(browser: Chromium, folder: Path) -> None:
+    """The page that `amdkernel profile --html` writes, of a kernel that has something to find."""
+    page = folder / "profile.html"
+    kernel = EXAMPLES / "gemm_f32/kernels/naive.hip"
+    command = [
+        str(Path(sys.executable).with_name("amdkernel")),
+        "profile",
+        "gemm_f32",
+        str(kernel),
+        "--html",
+        str(page),
+    ]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    browser.open(page.as_uri())
+    browser.wait_for("document.querySelectorAll('.plot .main-svg').length > 0")
+    picture(browser, folder / "profile.png", 1280, "light", 1180)
+    page.unlink()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", type=Path, metavar="FOLDER")
@@ -149,6 +168,7 @@ def take(address: str, browser: Chromium, every: Path | None) -> None:
     browser.wait_for(f"{queue}?.rows.length > 1 && !{queue}.textContent.includes('–')")  # each has an expected wait
     if every is None:
         PICTURES.mkdir(exist_ok=True)
+        profile(browser, PICTURES)
         picture(browser, PICTURES / "light.png", 1280, "light", 900)
         picture(browser, PICTURES / "dark-phone.png", 390, "dark", 1000)
         return

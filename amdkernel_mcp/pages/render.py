@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from starlette.responses import HTMLResponse
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -37,7 +37,28 @@ def fragment(name: str, values: Mapping[str, Any]) -> str:
 
 def page(name: str, values: Mapping[str, Any], status: int = 200) -> Response:
     """A template as an answer that no browser keeps and that loads nothing from elsewhere."""
+    from starlette.responses import HTMLResponse  # a page that is a file needs no server
+
     return HTMLResponse(fragment(name, values), status_code=status, headers=HEADERS)
+
+
+def standalone(name: str, values: Mapping[str, Any], *, styles: Sequence[str], scripts: Sequence[str]) -> str:
+    """A template as one file that loads nothing: its styles, and scripts that alone its policy lets run.
+
+    styles: files of static/. scripts: texts, each of them ours or a library's.
+    """
+    from markupsafe import Markup
+
+    hashes = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts)
+    allowed = hashes or "'none'"
+    given = {
+        "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; base-uri 'none'; "
+        "form-action 'none'",
+        "styles": [Markup((FOLDER / "static" / file).read_text(encoding="utf-8")) for file in styles],
+        "scripts": [Markup(text) for text in scripts],
+        "icon": Markup((FOLDER / "static" / "icon.svg").read_text(encoding="utf-8")),
+    }
+    return fragment(name, {**values, **given})
 
 
 def duration(seconds: float) -> str:
@@ -63,6 +84,30 @@ def figure(value: float | int | str | None) -> str:
 def factor(value: float | None) -> str:
     """`1.32×`."""
     return "" if value is None else f"{value:.3g}×" if value < 100 else f"{value:.0f}×"
+
+
+def short(value: float | None) -> str:
+    """A number with three digits; whole ones with separators."""
+    if value is None or float(value).is_integer():
+        return figure(value)
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def size(count: float | None) -> str:
+    """`4.19 MB`: powers of 1000, as bandwidths have."""
+    if count is None:
+        return "–"
+    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def percent(share: float | None) -> str:
+    """`62 %`, `0.4 %`, and `100 %` for no more than all."""
+    if share is None:
+        return "–"
+    return f"{100 * share:.0f} %" if share >= 0.0995 or not share else f"{100 * share:.2g} %"
 
 
 def moment(created: str) -> str:
@@ -109,6 +154,9 @@ def _environment() -> Environment:
         "duration": duration,
         "figure": figure,
         "factor": factor,
+        "short": short,
+        "size": size,
+        "percent": percent,
         "moment": moment,
         "tone": tone,
         "mark": mark,

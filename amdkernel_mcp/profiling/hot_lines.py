@@ -86,6 +86,11 @@ def hot_lines(table: LineTable) -> list[HotLine]:
     return [_hot_line(table, line) for line in hottest[:MOST_HOT] + busiest[:MOST_BUSY]]
 
 
+def all_lines(table: LineTable) -> list[HotLine]:
+    """Every line that executed instructions, in the order of the source."""
+    return [_hot_line(table, line) for line in sorted(table.by_line)]
+
+
 def _moved(table: LineTable, line: int) -> int:
     """Cache lines and LDS cycles: each keeps a unit of a CU busy for a clock."""
     return table.by_line[line].lines + table.by_line[line].lds_cycles

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from amdkernel_mcp.compiler.disassembly import parse_disassembly
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch
+from amdkernel_mcp.profiling.detail import KernelDetail, detail
 from amdkernel_mcp.profiling.diagnosis import diagnose
 from amdkernel_mcp.profiling.executed_code import executed_code
 from amdkernel_mcp.profiling.hot_lines import NO_LINES, hot_lines, line_table
@@ -35,12 +37,30 @@ def profile(
     `resources` are those of the code object, `lines` maps its virtual addresses to lines of `source`.
     `disassembly`: of the same code object; without it, rules that need the names of instructions say nothing.
     """
+    kernels = facts_of(runs=runs, resources=resources, source=source, lines=lines, gpu=gpu, disassembly=disassembly)
+    return answer_of(kernels, gpu=gpu, target=target)
+
+
+def facts_of(
+    *,
+    runs: Sequence[CaseRun],
+    resources: Sequence[KernelResources],
+    source: str,
+    lines: Lines | None,
+    gpu: Gpu,
+    disassembly: str = "",
+) -> list[Facts]:
+    """What is known of each kernel that the cases dispatched, the one with most modelled time first."""
     named = {kernel.name: kernel for kernel in resources}
     kernels = []
     for name, ran in _by_kernel(runs).items():
         table = line_table(ran, line_of=lines.line_of, source=source) if lines else NO_LINES
         kernels.append(Facts(ran, gpu, named.get(name), table, executed_code(ran, disassembly)))
-    kernels.sort(key=lambda facts: -facts.model.time_us)
+    return sorted(kernels, key=lambda facts: -facts.model.time_us)
+
+
+def answer_of(kernels: Sequence[Facts], *, gpu: Gpu, target: str) -> ProfileResult:
+    """Metrics, hot lines and a diagnosis of the kernels."""
     profiles = [_kernel(facts) for facts in kernels]
     if not profiles:
         return ProfileResult(target=target, reason="the kernel was not launched: no dispatch was recorded")
@@ -50,6 +70,12 @@ def profile(
         diagnosis=diagnose(kernels),
         reason=f"exact counts of the emulator; times and bounds are modelled for an {gpu.name}, not measured",
     )
+
+
+def details_of(kernels: Sequence[Facts], *, lines: Lines | None, disassembly: str) -> list[KernelDetail]:
+    """What a page shows of them besides; `lines` and `disassembly` as for `profile`."""
+    code = list(parse_disassembly(disassembly))
+    return [detail(facts, code=code, line_of=lines.line_of if lines else lambda _: None) for facts in kernels]
 
 
 def _by_kernel(runs: Sequence[CaseRun]) -> dict[str, list[Dispatch]]:

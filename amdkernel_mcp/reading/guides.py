@@ -35,9 +35,14 @@ GUIDES = {
         r"|problem (folder|file|format|declaration)|tolerance rule",
     ),
     "profile": _Guide(
+        "profiling.md",
+        "how to read a profile, and what each finding means",
+        r"profile_kernel|reading a profile|profile page",
+    ),
+    "metrics": _Guide(
         "metrics.md",
         "what each counter, metric and time of a profile means",
-        r"profile_kernel|hot_lines|(emulated|modelled|static) (evidence|times?|counters?)",
+        r"hot_lines|(emulated|modelled|static) (evidence|times?|counters?)",
     ),
     "errors": _Guide(
         "verdicts.md",

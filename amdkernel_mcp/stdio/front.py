@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from amdkernel_mcp.errors import AmdkernelError
-from amdkernel_mcp.server.limits import MESSAGE_BYTES, TOO_LONG
+from amdkernel_mcp.server.admission.limits import MESSAGE_BYTES, TOO_LONG
 from amdkernel_mcp.server.lines import LongLine, read_bounded_lines
 from amdkernel_mcp.stdio.handshake import (
     CAPABILITIES_KEY,

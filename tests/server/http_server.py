@@ -46,8 +46,13 @@ def free_port() -> int:
 
 @contextmanager
 def http_server(
-    folder: Path, *, tokens: str | None, program: Path | None = None, port: int | None = None,
-    options: Sequence[str] = (), **settings: str,
+    folder: Path,
+    *,
+    tokens: str | None,
+    program: Path | None = None,
+    port: int | None = None,
+    options: Sequence[str] = (),
+    **settings: str,
 ) -> Iterator[HttpServer]:
     port = port or free_port()
     environment = os.environ | {

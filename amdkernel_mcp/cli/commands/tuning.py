@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from amdkernel_mcp.cli.html_page import require_folder, write_page
 from amdkernel_mcp.cli.open_engine import open_engine
 from amdkernel_mcp.cli.options import Json, Parent, Target
-from amdkernel_mcp.cli.report import finish, note, progress
-
-if TYPE_CHECKING:
-    from amdkernel_mcp.results.tuning import TuneResult
+from amdkernel_mcp.cli.report import finish, progress
 
 
 def tune(
@@ -47,8 +45,7 @@ def tune(
 
     chosen, file = _problem_and_file(words, problem)
     kernel = read_named_kernel(Path(file))
-    if html:
-        _require_folder(html)
+    require_folder(html)
     with open_engine(parent=parent) as engine, progress() as report:
         result = engine.tune(
             chosen,
@@ -59,8 +56,9 @@ def tune(
             on_progress=report,
         )
     if html:
-        _write(html, result, kernel.file_name, chosen)
-        note(f"wrote {html}")
+        from amdkernel_mcp.tuning.page import page_of
+
+        write_page(html, page_of(result, kernel=kernel.file_name, problem=chosen))
     return finish(
         result, good=result.best is not None, json=json, show=lambda console: show_tuning(console, result, kernel)
     )
@@ -72,19 +70,3 @@ def _problem_and_file(words: list[str], problem: str | None) -> tuple[str, str]:
     if problem is None and len(words) == 2:
         return words[0], words[1]
     raise typer.BadParameter("give a problem and a kernel file: amdkernel tune KERNEL --problem PROBLEM")
-
-
-def _require_folder(page: Path) -> None:
-    """A page that cannot be written is reported before the sweep."""
-    if page.is_dir() or not page.absolute().parent.is_dir():
-        raise typer.BadParameter(f"--html {page}: a file in a folder that exists")
-
-
-def _write(page: Path, result: TuneResult, kernel: str, problem: str) -> None:
-    from amdkernel_mcp.errors import InputError
-    from amdkernel_mcp.tuning.page import page_of
-
-    try:
-        page.write_text(page_of(result, kernel=kernel, problem=problem), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"the page cannot be written: {error.strerror}", file=str(page)) from None

@@ -9,8 +9,9 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.hardware.occupancy import Occupancy, occupancy
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import Dispatch
+from amdkernel_mcp.measurement.modelled import OTHER_LIMITER_UNCERTAINTY, CaseModel
 from amdkernel_mcp.measurement.roofline import BusyUnits, Model, Resource, busy_units, model_case
-from amdkernel_mcp.measurement.unmodelled import unmodelled
+from amdkernel_mcp.measurement.unmodelled import Unmodelled, unmodelled
 from amdkernel_mcp.profiling.executed_code import NO_CODE, ExecutedCode
 from amdkernel_mcp.profiling.hot_lines import NO_LINES, LineTable
 from amdkernel_mcp.profiling.metrics.emulated import DERIVED, formula_inputs
@@ -97,6 +98,16 @@ class Facts:
     def latency_us(self) -> float:
         """How long the rounds of resident waves take if each wait takes a usual latency."""
         return self._latency_us(self.dispatches, self._limits.get(self.largest_dispatch.kernel))
+
+    @cached_property
+    def most_us(self) -> float:
+        """A time that the launches hardly exceed, as a benchmark has it: with all that the roofline leaves out."""
+        left_out = Unmodelled()
+        for each in self.dispatches:
+            limit = self._limits.get(each.kernel)
+            one = model_case([each], self.gpu, waves_per_simd=self._limits)
+            left_out += unmodelled(each, self.gpu, time_us=one.time_us, waves_per_simd=limit)
+        return CaseModel(self.model, left_out).slowest_us(OTHER_LIMITER_UNCERTAINTY)
 
     def latency_if_full_us(self) -> float:
         """The same if neither registers nor LDS limited the resident waves."""

@@ -1,0 +1,74 @@
+"""The command that says why a kernel is slow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amdkernel_mcp.cli.html_page import Html, Open, require_folder, write_page
+from amdkernel_mcp.cli.open_engine import open_engine
+from amdkernel_mcp.cli.options import Json, Parent, Target
+from amdkernel_mcp.cli.report import finish, progress
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.profiling.detail import KernelDetail
+
+
+def profile(
+    problem: Annotated[str, typer.Argument(help="Bundled problem or folder; `import` reads a recording instead.")],
+    file: Annotated[Path, typer.Argument(help="Kernel file; after `import` the recording.", show_default=False)],
+    target: Target = None,
+    gpu: Annotated[str | None, typer.Option(help="With `import`: the GPU it was made on, e.g. MI300X.")] = None,
+    kernel_name: Annotated[
+        str, typer.Option("--kernel", help="With `import`: only kernels with this in their names.", show_default=False)
+    ] = "",
+    limit: Annotated[
+        int | None, typer.Option(help="With `import`: how many kernels, those with most time first; 20 if not given.")
+    ] = None,
+    html: Html = None,
+    then_open: Open = False,
+    parent: Parent = None,
+    json: Json = False,
+) -> int:
+    """Find out why a kernel is slow.
+
+    Counters, metrics, what bounds it and what to try. `profile import PATH` explains a recording of rocprofv3:
+    counters, kernel traces, thread traces, PC samples.
+
+    Example: amdkernel profile row_softmax softmax.hip --html softmax.html
+
+    Example: amdkernel profile import counter_collection.csv --gpu MI300X
+    """
+    from amdkernel_mcp.cli.show.profile import show_profile
+    from amdkernel_mcp.kernel_source import KernelSource, read_named_kernel
+
+    require_folder(html, then_open=then_open)
+    details: list[KernelDetail] = []
+    if problem == "import":
+        kernel = KernelSource("", file.name)
+        with open_engine() as engine:
+            result = engine.profile_import(file, gpu=gpu, kernel=kernel_name, limit=limit)
+    else:
+        if gpu is not None or kernel_name or limit is not None:
+            raise typer.BadParameter("--gpu, --kernel and --limit go with `amdkernel profile import PATH` only")
+        kernel = read_named_kernel(file)
+        with open_engine(parent=parent) as engine, progress() as report:
+            result = engine.profile(
+                problem,
+                kernel.source,
+                file_name=kernel.file_name,
+                target=target,
+                on_progress=report,
+                on_detail=details.extend if html else None,
+            )
+    if html:
+        from amdkernel_mcp.pages.profile import profile_page
+
+        named = "" if problem == "import" else Path(problem).name
+        write_page(
+            html, profile_page(result, kernel=kernel.file_name, problem=named, details=details), then_open=then_open
+        )
+    good = bool(result.kernels)
+    return finish(result, good=good, json=json, show=lambda console: show_profile(console, result, kernel))

@@ -1,0 +1,100 @@
+"""The page of a profile needs nothing but itself, and no text of a kernel becomes markup or a script."""
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import pytest
+
+from amdkernel_mcp.pages.profile import profile_page
+from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
+from amdkernel_mcp.results.quantity import Metric
+from tests.pages.profiles import HOSTILE, hostile_profile
+
+
+class Read(HTMLParser):
+    """The tags of a page, and the texts of its scripts. CDATA rules are the parser's, as a browser's."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self._inside = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag == "script" and not attrs
+        if self._inside:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = self._inside and tag != "script"
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.scripts[-1] += data
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    result, details = hostile_profile()
+    return profile_page(result, kernel=HOSTILE, problem=HOSTILE, details=details)
+
+
+def test_a_browser_fetches_nothing_and_the_text_of_a_kernel_stays_text(page: str) -> None:
+    found = Read(page)
+    assert {tag for tag, _ in found.tags} & {"img", "link", "iframe", "object", "form"} == set()
+    assert [attributes for _, attributes in found.tags if attributes.keys() & {"src", "onerror", "onclick"}] == []
+    assert all((each.get("href") or "#").startswith("#") for _, each in found.tags)
+    assert "{{ 7 * 7 }}" in page, "the text of a kernel is not a template"
+
+
+def test_the_policy_lets_only_the_scripts_of_the_page_run(page: str) -> None:
+    found = Read(page)
+    policy = next(each["content"] for _, each in found.tags if each.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+    hashes = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in found.scripts]
+    allowed = next(part for part in policy.split("; ") if part.startswith("script-src"))
+    assert allowed.split()[1:] == hashes
+    assert len(hashes) == 2, "Plotly's and ours; no text of the kernel is a third"
+
+
+def test_the_roofline_has_a_point_for_each_memory_that_the_kernel_uses(page: str) -> None:
+    figure = json.loads(re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)[1])
+    points = {trace["meta"]: trace for trace in figure["data"] if trace["mode"] == "markers"}
+    flop = 2 * 64 * 2 * 4096
+    assert points["--level-4"]["x"] == [flop / (2 << 20)]  # memory: 1 MiB read and 1 MiB written
+    assert points["--level-0"]["x"] == [flop / (256 * 4096)]  # LDS
+    assert len(points) == 5
+    assert all(point["error_y"]["arrayminus"][0] > 0 for point in points.values()), "a modelled time is an interval"
+
+
+def test_each_line_that_ran_shows_what_it_did_and_its_instructions(page: str) -> None:
+    rows = re.findall(r'<tr id="L(\d)" data-line="\d">(.*?)</tr>', page, re.DOTALL)
+    assert [number for number, _ in rows] == ["1", "2", "3", "4"]
+    text = dict(rows)
+    assert "67 %" in text["2"]
+    assert ">34.6 MB</td>" in text["2"], "66 lines of 128 B for each wave"
+    assert ">75 %</td>" in text["3"], "6 of 8 LDS cycles are conflicts"
+    assert "%" not in text["4"]
+    assert page.count('<tr data-line="2" class="') == 2
+
+
+def test_a_kernel_without_arithmetic_has_no_roofline_and_no_library_for_it() -> None:
+    result, details = hostile_profile(SQ_INSTS_VALU_FMA_F32=0)
+    page = profile_page(result, kernel="k.hip", problem="p", details=details)
+    assert "no place on a roofline" in page
+    assert len(page) < 100_000
+
+
+def test_a_recording_without_a_source_shows_its_counters_and_its_notes() -> None:
+    metric = Metric(value=12.5, evidence="measured", unit="%", note="diluted")
+    kernel = KernelProfile(name="gemm", dispatches=3, metrics={"VALU Utilization": metric}, bound=None)
+    page = profile_page(ProfileResult(kernels=[kernel], reason="rocprofv3"), kernel="pmc.csv", problem="")
+    assert "VALU Utilization" in page
+    assert "diluted" in page
+    assert "Roofline" not in page
