@@ -16,7 +16,7 @@ from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.history.judged import JudgedProblems
 from amdkernel_mcp.history.recorder import LOCAL, Recorder, Tried
 from amdkernel_mcp.kernel_steps import KernelSteps, Progress, ran_of, silent
-from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, Finding, ProfileResult
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
 from amdkernel_mcp.results.tuning import TuneResult
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from amdkernel_mcp.history.attempts import Attempts
     from amdkernel_mcp.importing.importer import Importer
     from amdkernel_mcp.prepared_kernel import PreparedKernel
-    from amdkernel_mcp.problems.problem import Problem
     from amdkernel_mcp.profiling.detail import KernelDetail
     from amdkernel_mcp.reading.reader import Reader
     from amdkernel_mcp.results.documentation import ReadResult, SearchResult
@@ -321,66 +320,21 @@ class Engine:
         `on_detail` is given what a page shows besides: traffic by level and every line. Not on a GPU, where neither is
         known.
         """
+        from amdkernel_mcp.profile_steps import profile_steps
+
         self._recorder.warm_up()
         loaded = self._steps.problem(problem, by)
         seen: list[PreparedKernel] = []
-        answer = self._profile(
-            loaded, source, file_name=file_name, target=target, on_progress=on_progress, seen=seen, on_detail=on_detail
-        )
+        answer = profile_steps(
+            self._steps, loaded, source,
+            file_name=file_name, target=target, on_progress=on_progress, seen=seen, on_detail=on_detail,
+        )  # fmt: skip
         answer = self._judged.stamp_profile(answer, source, loaded)
         tried = Tried(
             *("profile", source, file_name, by, loaded),
             ran=lambda: [self._steps.what_ran(each, ("timing",)) for each in seen],
         )
         return self._recorder.record(tried, answer)
-
-    def _profile(
-        self,
-        problem: Problem,
-        source: str,
-        *,
-        file_name: str,
-        target: str | None,
-        on_progress: Progress,
-        seen: list[PreparedKernel],
-        on_detail: Callable[[list[KernelDetail]], None] | None,
-    ) -> ProfileResult:
-        from amdkernel_mcp.hardware.specs import gpu_by_name
-        from amdkernel_mcp.prepared_kernel import cannot_launch
-        from amdkernel_mcp.profiling.profile import answer_of, details_of, facts_of
-
-        prepared = self._steps.prepare(problem, source, file_name=file_name, target=target, on_progress=on_progress)
-        seen.append(prepared)
-        where, compiled = prepared.target, prepared.compiled
-        if refused := cannot_launch(prepared):
-            return refused
-        planned = self._steps.plan_measurement(prepared)
-        if where.kind == "gpu" and not isinstance(planned, Finding):
-            return self._steps.profile_on_gpu(prepared, planned, on_progress)
-        measured = self._steps.measure(prepared, planned, on_progress)
-        if measured.finding:
-            return ProfileResult(target=where.name, reason=measured.finding.message, findings=[measured.finding])
-        gpu, lines, code = gpu_by_name(where.gpu), compiled.lines, compiled.disassembly
-        facts = facts_of(
-            runs=measured.runs,
-            resources=compiled.result.kernels,
-            lines=lines,
-            disassembly=code,
-            source=source,
-            gpu=gpu,
-        )
-        answer = answer_of(facts, gpu=gpu, target=where.name)
-        if on_detail:
-            on_detail(details_of(facts, lines=lines, disassembly=code))
-        update: dict[str, object] = {
-            "isolation": prepared.sandbox.isolation,
-            "not_cached": compiled.result.not_cached,
-            "code_object": compiled.result.code_object,
-        }
-        if measured.wrong_outputs:
-            update["warnings"] = [f"the outputs of this run are wrong: {measured.wrong_outputs}", *answer.warnings]
-            update["findings"] = list(measured.findings)
-        return answer.model_copy(update=update)
 
     def profile_import(
         self, path: Path, *, gpu: str | None = None, kernel: str = "", limit: int | None = None

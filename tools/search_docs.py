@@ -26,7 +26,7 @@ async def search_docs(
     ],
     also: Annotated[
         list[Annotated[str, Field(max_length=500)]],
-        Field(description="The same in other words: API names, AMD's terms, plain English", max_length=3),
+        Field(description="The same in other words: API names, plain English", max_length=3),
     ] = [],  # noqa: B006 - never changed, and a schema with a plain default
     limit: Annotated[int, Field(ge=1, le=20, description="Most results")] = 5,
     source: Annotated[str | None, Field(description="Only this corpus, e.g. `hip`", max_length=100)] = None,
