@@ -98,6 +98,8 @@ def low_occupancy(facts: Facts) -> Answer:
         f"{resident:.2g} of {most} waves are resident on a SIMD (limited by {what}); the launch has {launched:.1f}"
     )
     gain = facts.time_us - max(facts.latency_if_full_us(), facts.roof_without_us("wave_issue"))
+    if launched < 1:
+        because = "the launch has fewer waves than the GPU has SIMDs"
     if resident > LOW_OCCUPANCY or launched <= resident or gain < 0.2 * facts.time_us:
         return RuledOut("occupancy", because)
     return costly(

@@ -15,17 +15,23 @@ def exposed_latency(facts: Facts) -> Answer:
     waits = min(facts.per_wave("waits_for_memory"), facts.per_wave("SQ_INSTS_VMEM_RD"))
     roof, waiting = facts.roof_us, facts.latency_us
     resident = facts.busy.resident_waves / facts.gpu.simds
+    waves = f"{resident:.2g} waves are resident on a SIMD"
+    if resident < 1:
+        waves = f"{facts.busy.simds:.0f} of {facts.gpu.simds} SIMDs have a wave"
     because = (
         f"a wave waits {waits:.0f} times for memory, {facts.per_wave('SQ_INSTS_VMEM_RD'):.0f} loads in all, and "
-        f"{resident:.2g} waves are resident on a SIMD: that takes about {waiting:.2g} us, all units together {roof:.2g}"
+        f"{waves}: that takes about {waiting:.3g} us, all units together {roof:.3g}"
     )
     chained, dependent = facts.code.waits.chained, facts.code.waits.dependent_loads
     chain = resident <= LOW_OCCUPANCY and chained > 0.6 and facts.share("wave_issue", "vector_alu") > 0.8
     if chain:
-        because = f"{chained:.0%} of the vector instructions need the result of the one before, and {resident:.2g} "
-        because += "waves are resident on a SIMD to fill the gaps"
-    elif waits < DEPENDENT_WAITS or waiting < (0.5 if dependent > 0.5 and resident <= LOW_OCCUPANCY else 2) * roof:
+        because = (
+            f"{chained:.0%} of the vector instructions need the result of the one before, and {waves} to fill the gaps"
+        )
+    elif waits < DEPENDENT_WAITS or waiting < 0.5 * roof:
         return RuledOut("exposed latency", because)
+    elif waiting < 2 * roof and not (dependent > 0.5 and resident <= LOW_OCCUPANCY):
+        return None  # the estimate is too rough to say it, or to rule it out
     elif dependent > 0.5:
         because += f"; {dependent:.0%} of the loads take their address from loaded data"
     return costly(
