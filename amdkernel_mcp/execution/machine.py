@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.errors import AmdkernelError
+from amdkernel_mcp.errors import AmdkernelError, DatabaseError
 from amdkernel_mcp.execution.sandboxes import Sandboxes
-from amdkernel_mcp.results.machine import ArchCoverage, CoverageResult, DoctorResult, TargetsResult
+from amdkernel_mcp.results.machine import ArchCoverage, CoverageResult, DoctorResult, TargetInfo, TargetsResult
 
 Progress = Callable[[str], None]
 
@@ -41,15 +41,24 @@ class Machine:
             one if one.name.partition(":")[0] in self._settings.hosts else one.model_copy(update=here)
             for one in list_targets(self._settings)
         ]
-        reasons = self._quarantined() if any(one.gpu_id for one in found) else {}
-        return TargetsResult(
-            targets=[
-                one.model_copy(update={"ready": False, "note": f"quarantined: {why}", "quarantine": why})
-                if (why := reasons.get(one.gpu_id or ""))
-                else one
-                for one in found
-            ]
-        )
+        return TargetsResult(targets=self._fit_for_use(found))
+
+    def _fit_for_use(self, found: list[TargetInfo]) -> list[TargetInfo]:
+        """The targets; a GPU that is quarantined, or of which that cannot be known, is not ready."""
+        if not any(one.gpu_id for one in found):
+            return found
+        try:
+            reasons = self._quarantined()
+        except DatabaseError as error:  # without it there are no leases either
+            unknown = {"ready": False, "note": error.message}
+            return [one.model_copy(update=unknown) if one.gpu_id else one for one in found]
+        held = {one.name: reasons.get(one.gpu_id or "") for one in found}
+        return [
+            one.model_copy(update={"ready": False, "note": f"quarantined: {why}", "quarantine": why})
+            if (why := held.get(one.name))
+            else one
+            for one in found
+        ]
 
     def why_not_ready(self) -> str | None:
         """Why no kernel can be compiled here now; None if one can. The first call opens the sandbox."""

@@ -8,6 +8,7 @@ percentage is judged only where no process has the GPU, because one that merely 
 from __future__ import annotations
 
 import contextvars
+import logging
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ from amdkernel_mcp.leases.gpu_health import GpuHealth, QuarantinedError
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Completed
     from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases
+
+_log = logging.getLogger(__name__)
 
 RECOVERY_S = 60.0
 PAUSE_S = 1.0
@@ -146,6 +149,7 @@ class Hygiene:
             if self.clock() >= until:
                 reason = f"{why}, and {RECOVERY_S:.0f} s later {left}"
                 self._health.quarantine(self.gpu, self.target, state, reason)
+                _log.warning("%s is quarantined: %s", self.target, reason)
                 return reason
             self.sleep(PAUSE_S)
 

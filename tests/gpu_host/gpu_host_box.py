@@ -25,7 +25,7 @@ PASSWD = (
 GROUP = f"root:x:0:\nnogroup:x:65534:\nrender:x:{RENDER}:\ndocker:x:{DOCKER}:me\nme:x:{USER}:\n"
 FOLDERS = ("data", "dev", "etc", "home/me", "machine", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var/log")
 SSH_CONFIG = """
-Host gpu1 *.invalid
+Host {name} *.invalid
     HostName 127.0.0.1
     Port {port}
     User me
@@ -38,10 +38,11 @@ Host gpu1 *.invalid
 
 @dataclass(frozen=True)
 class GpuHost:
-    """A box that runs. `folder` has the keys and the settings of ssh, and of ours."""
+    """A box that runs. `folder` has the keys and the settings of ssh, and of ours, where it is `known_as`."""
 
     name: str
     folder: Path
+    known_as: str = "gpu1"
 
     def inside(self, *command: str, stdin: bytes = b"") -> str:
         """What a command of the box's root prints. Raises CalledProcessError with its stderr."""
@@ -53,7 +54,7 @@ class GpuHost:
 
     @property
     def environment(self) -> dict[str, str]:
-        """For processes that are to know the box as `gpu1`."""
+        """For processes that are to know the box by its name."""
         own = {name: value for name, value in os.environ.items() if not name.startswith(("AMDKERNEL_", "SSH_"))}
         return own | {
             "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
@@ -87,35 +88,40 @@ class GpuHost:
         _docker("rmi", f"{self.name}:1")
 
 
-def start_gpu_host(folder: Path, settings: Mapping[str, object]) -> GpuHost:
-    """Start a box, with `settings` for the processes that use it. Its Docker daemon has no image yet."""
-    host = GpuHost(f"amdkernel-gpu-host-{secrets.token_hex(4)}", folder)
+def start_gpu_host(folder: Path, settings: Mapping[str, object], *, machine: int = 1) -> GpuHost:
+    """Start a box, `gpu1` or the machine of another number, with `settings` for the processes that use it.
+
+    Its Docker daemon has no image yet.
+    """
+    host = GpuHost(f"amdkernel-gpu-host-{secrets.token_hex(4)}", folder, f"gpu{machine}")
     for key in ("host_key", "user_key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / key], check=True)
-    _docker("import", "-", f"{host.name}:1", stdin=_files(folder))
+    _docker("import", "-", f"{host.name}:1", stdin=_files(folder, machine))
     try:
-        _docker("run", *_options(host.name), f"{host.name}:1", "/machine/start")
+        _docker("run", *_options(host), f"{host.name}:1", "/machine/start")
         host.inside("sh", "-c", "until docker info >/dev/null 2>&1; do sleep 0.1; done")
     except BaseException:
         host.stop()
         raise
-    _configure(folder, settings, port=_docker("port", host.name, "22").split()[0].rpartition(":")[2])
+    _configure(host, settings, port=_docker("port", host.name, "22").split()[0].rpartition(":")[2])
     return host
 
 
-def _options(name: str) -> list[str]:
+def _options(host: GpuHost) -> list[str]:
     """Rights to run a Docker daemon, and no more: --privileged asks for SYS_RESOURCE, which few containers can give."""
     mounts = ("/usr", "/etc/alternatives", "/etc/ld.so.cache")
     return [
-        "--detach", "--init", f"--name={name}", "--hostname=gpu1", "--publish=127.0.0.1::22", "--volume=/data",
+        "--detach", "--init", f"--name={host.name}", f"--hostname={host.known_as}",
+        "--publish=127.0.0.1::22", "--volume=/data",
         "--cap-add=ALL", "--cap-drop=SYS_RESOURCE", "--security-opt=seccomp=unconfined",
         "--security-opt=apparmor=unconfined", "--device-cgroup-rule=c 240:* rwm",
         *(f"--volume={path}:{path}:ro" for path in mounts),
     ]  # fmt: skip
 
 
-def _configure(folder: Path, settings: Mapping[str, object], *, port: str) -> None:
-    (folder / "ssh_config").write_text(SSH_CONFIG.format(port=port, folder=folder))
+def _configure(host: GpuHost, settings: Mapping[str, object], *, port: str) -> None:
+    folder, name = host.folder, host.known_as
+    (folder / "ssh_config").write_text(SSH_CONFIG.format(name=name, port=port, folder=folder))
     public = (folder / "host_key.pub").read_text().split()
     (folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {public[0]} {public[1]}\n")
     wrapper = folder / "bin" / "ssh"
@@ -123,13 +129,13 @@ def _configure(folder: Path, settings: Mapping[str, object], *, port: str) -> No
     wrapper.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {folder}/ssh_config "$@"\n')
     wrapper.chmod(0o755)
     lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
-    (folder / "config.toml").write_text("\n".join([*lines, "[hosts]", 'gpu1 = "ssh://gpu1"', ""]))
+    (folder / "config.toml").write_text("\n".join([*lines, "[hosts]", f'{name} = "ssh://{name}"', ""]))
 
 
-def _files(folder: Path) -> bytes:
+def _files(folder: Path, number: int) -> bytes:
     """The root file system of the box, as a tar."""
     machine = {path.name: path.read_bytes() for path in (HERE / "machine").iterdir()}
-    machine |= {f"sys/{path}": text.encode() for path, text in sysfs().items()}
+    machine |= {f"sys/{path}": text.encode() for path, text in sysfs(number).items()}
     machine["host_key"] = (folder / "host_key").read_bytes()
     machine["authorized_keys"] = (folder / "user_key.pub").read_bytes()
     files = {f"machine/{path}": content for path, content in machine.items()}

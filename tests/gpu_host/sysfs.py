@@ -52,14 +52,14 @@ _DEVICE = {
 }
 
 
-def sysfs() -> dict[str, str]:
-    """All files."""
+def sysfs(machine: int = 1) -> dict[str, str]:
+    """All files. Each machine's GPUs have numbers of their own."""
     nodes = "class/kfd/kfd/topology/nodes"
     files = {f"{nodes}/{number}/properties": _CPU for number in CPU_NODES}
     files["module/amdgpu/version"] = "6.16.6\n"
     files["module/rocprofv3_in_a_box/behaviour"] = "honest\n"  # ours: a switch for tests
     for index, number in enumerate(GPU_NODES):
-        minor, unique = FIRST_MINOR + index, 0x1A2B3C4D5E6F7000 + index
+        minor, unique = FIRST_MINOR + index, 0x1A2B3C4D5E6F7000 + 0x10 * (machine - 1) + index
         files[f"{nodes}/{number}/properties"] = _GPU.format(minor=minor, unique=unique)
         files[f"{nodes}/{number}/gpu_id"] = f"{51140 + index}\n"
         for place in (f"class/drm/renderD{minor}/device", f"class/drm/card{index}/device"):

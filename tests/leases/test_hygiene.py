@@ -167,9 +167,15 @@ def faults_and_leaks(machine: Machine) -> Completed:
     ],
 )
 def test_what_a_job_leaves_for_a_minute_quarantines_the_gpu(
-    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases, job: Job, left: str
+    gpu: LeasedSandbox,
+    machine: Machine,
+    leases: GpuLeases,
+    job: Job,
+    left: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     run(gpu, machine, job)
+    assert f"gpu1:0 is quarantined: {leases.health.quarantined()[GPU]}" in caplog.text, "the server's log says it"
     assert machine.now_s >= RECOVERY_S
     assert left in leases.health.quarantined()[GPU]
     ran: list[Machine] = []
