@@ -1,5 +1,6 @@
 """The configuration files of MCP clients: which file, which entry, and how to add ours without changing others."""
 
+import base64
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from amdkernel_mcp.cli import jsonc
 from amdkernel_mcp.errors import InputError
@@ -100,6 +102,17 @@ def configure(client: str, *, folder: Path | None, team: Team | None = None, rem
     if client == "codex":
         return _change_toml(file, present, name, entry)
     return _change_json(file, present, known.table, name, entry)
+
+
+def install_link(client: str) -> str | None:
+    """A link that adds the server of this machine when it is opened; None for a client that has none."""
+    entry = entry_for(client, command="amdkernel-mcp")
+    text = json.dumps(entry, separators=(",", ":"))
+    if client == "cursor":
+        return f"https://cursor.com/en/install-mcp?name={NAME}&config={quote(base64.b64encode(text.encode()).decode())}"
+    if client == "vscode":
+        return f"https://insiders.vscode.dev/redirect/mcp/install?name={NAME}&config={quote(text)}"
+    return None
 
 
 def server_command(*, shared: bool) -> str:

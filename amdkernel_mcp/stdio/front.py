@@ -107,6 +107,8 @@ class Front:
             answer = await (self._answer_handshake(request) if handshake else self._answer_envelope(request))
         except AmdkernelError as error:
             answer = self._explain(request, error, handshake=handshake)
+        except Exception as error:  # a fault of ours: without an answer the client would wait for ever
+            answer = {"error": {"code": _NO_ANSWER, "message": f"internal error of amdkernel-mcp: {error!r:.200}"}}
         self._send({**answer, "id": identity})
 
     async def _answer_handshake(self, request: dict[str, Any]) -> dict[str, Any]:

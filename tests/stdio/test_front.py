@@ -125,7 +125,9 @@ async def test_a_url_without_a_server_is_explained(team: HttpServer) -> None:
     async with front(team.url.replace("http:", "https:")) as client:
         assert "http://" in await why_not(client)
     async with front(f"http://127.0.0.1:{free_port()}") as client:
-        assert "cannot be reached" in await why_not(client)
+        assert "cannot be reached: Connection refused" in await why_not(client)
+    async with front("http://-ü-.example") as client:
+        assert "is not a URL" in await why_not(client)
     async with front("http://nobody.invalid") as client:
         assert "host name" in await why_not(client)
 
