@@ -1,7 +1,6 @@
 """server.json, the plugins, the links and the bundle are what their readers document, and the bundle works."""
 
 import base64
-import importlib.util
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 from amdkernel_mcp.cli.clients import entry_for
+from scripts import bundles
 from tests.integrations import published_schemas as published
 from tests.server.http_server import ANN, http_server
 from tests.tools.names import NAMES
@@ -38,11 +38,6 @@ FILES = {
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundle, unpacked as a client does it."""
-    spec = importlib.util.spec_from_file_location("bundles", ROOT / "scripts/bundles.py")
-    assert spec
-    assert spec.loader
-    bundles = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bundles)
     folder = tmp_path_factory.mktemp("bundle")
     made = bundles.write_bundle(folder)
     first = made.read_bytes()
