@@ -57,7 +57,8 @@ def as_svg(runs: dict[str, str]) -> str:
             console.print(Text.assemble(("$ ", "bold green"), (command, "bold")), soft_wrap=True)
             console.print(Text.from_ansi(output.rstrip("\n")), soft_wrap=True)
             console.print()
-        template = re.sub(r"@font-face \{\{.*?\}\}\s*", "", rich_console.CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+        template: str = rich_console.CONSOLE_SVG_FORMAT  # type: ignore[attr-defined]
+        template = re.sub(r"@font-face \{\{.*?\}\}\s*", "", template, flags=re.DOTALL)
         for font in ("Fira Code, monospace", "arial"):
             template = template.replace(f"font-family: {font}", f"font-family: {_FONT}")
         return console.export_svg(title="amdkernel", theme=THEME, code_format=template, unique_id="terminal")
