@@ -19,6 +19,7 @@ NAME = "amdkernel"
 TEAM_NAME = "amdkernel-team"
 
 _DESKTOP = "~/Library/Application Support" if sys.platform == "darwin" else os.environ.get("APPDATA", "~/.config")
+_ZED = f"{_DESKTOP}/Zed" if sys.platform == "win32" else "~/.config/zed"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ CLIENTS = {
     "vscode": Client(f"{_DESKTOP}/Code/User/mcp.json", ".vscode/mcp.json", "servers"),
     "gemini": Client("~/.gemini/settings.json", ".gemini/settings.json", "mcpServers"),
     "opencode": Client("~/.config/opencode/opencode.json", "opencode.json", "mcp"),
-    "zed": Client("~/.config/zed/settings.json", ".zed/settings.json", "context_servers"),
+    "zed": Client(f"{_ZED}/settings.json", ".zed/settings.json", "context_servers"),
     "windsurf": Client("~/.codeium/windsurf/mcp_config.json", None, "mcpServers"),
     "claude-desktop": Client(f"{_DESKTOP}/Claude/claude_desktop_config.json", None, "mcpServers"),
 }
@@ -120,7 +121,7 @@ def server_command(*, shared: bool) -> str:
 
     An editor started from a desktop has another PATH than a terminal, so a user's own file gets the path.
     """
-    ours = Path(sys.executable).with_name("amdkernel-mcp")
+    ours = Path(sys.executable).with_name("amdkernel-mcp.exe" if sys.platform == "win32" else "amdkernel-mcp")
     found = shutil.which("amdkernel-mcp")
     if not ours.exists():
         return found or "amdkernel-mcp"
