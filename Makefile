@@ -74,8 +74,9 @@ lock: $(STAMP)-dev  ## newest versions that pyproject.toml allows, with hashes, 
 sbom: $(STAMP)-dev  ## what the product consists of, as CycloneDX, in dist/
 	$(BIN)/python scripts/sbom.py
 
-dist: $(STAMP)-dev  ## wheel and source archive, in dist/
+dist: $(STAMP)-dev  ## wheel, source archive and the bundle for desktop clients, in dist/
 	$(BIN)/python -m build --no-isolation
+	$(BIN)/python scripts/bundles.py
 
 bench: setup $(STAMP)-dev
 	for benchmark in benchmarks/[a-z]*.py; do $(BIN)/python $$benchmark || exit 1; done

@@ -1,5 +1,5 @@
 """Write what is generated from the code: docs/cli.md, docs/tools.md, docs/attempt.schema.json, the skill's
-formats and the kept answers of the server.
+formats, the plugins, server.json, the README's links and the kept answers of the server.
 
 `make docs` runs it; with --check nothing is written and a difference is exit code 1.
 """
@@ -141,8 +141,11 @@ def skill(head: str) -> str:
 
 def main() -> int:
     """Write the files, or with --check compare them; the number of files that differ, at most 1."""
+    import bundles
+
     from amdkernel_mcp.stdio import handshake
 
+    plugins = bundles.plugin_files()
     check = "--check" in sys.argv
     different = 0
     made: tuple[tuple[Path, Callable[[], str]], ...] = (
@@ -151,6 +154,11 @@ def main() -> int:
         (ROOT / "docs/tools.md", tools_reference),
         (ROOT / "docs/attempt.schema.json", attempt_schema),
         *((SKILL / name, functools.partial(skill, head)) for name, head in SKILL_HEADS.items()),
+        (ROOT / "server.json", lambda: bundles.as_json(bundles.server_json())),
+        *((ROOT / "integrations" / name, functools.partial(str, text)) for name, text in plugins.items()),
+        (ROOT / "docs/badges/cursor.svg", lambda: bundles.badge("Add to Cursor")),
+        (ROOT / "docs/badges/vscode.svg", lambda: bundles.badge("Install in VS Code")),
+        (ROOT / "README.md", bundles.readme),
     )
     for file, make in made:
         text = make()

@@ -1,5 +1,6 @@
 """The configuration files of MCP clients: which file, which entry, and how to add ours without changing others."""
 
+import base64
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from amdkernel_mcp.cli import jsonc
 from amdkernel_mcp.errors import InputError
@@ -17,6 +19,7 @@ NAME = "amdkernel"
 TEAM_NAME = "amdkernel-team"
 
 _DESKTOP = "~/Library/Application Support" if sys.platform == "darwin" else os.environ.get("APPDATA", "~/.config")
+_ZED = f"{_DESKTOP}/Zed" if sys.platform == "win32" else "~/.config/zed"
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ CLIENTS = {
     "vscode": Client(f"{_DESKTOP}/Code/User/mcp.json", ".vscode/mcp.json", "servers"),
     "gemini": Client("~/.gemini/settings.json", ".gemini/settings.json", "mcpServers"),
     "opencode": Client("~/.config/opencode/opencode.json", "opencode.json", "mcp"),
-    "zed": Client("~/.config/zed/settings.json", ".zed/settings.json", "context_servers"),
+    "zed": Client(f"{_ZED}/settings.json", ".zed/settings.json", "context_servers"),
     "windsurf": Client("~/.codeium/windsurf/mcp_config.json", None, "mcpServers"),
     "claude-desktop": Client(f"{_DESKTOP}/Claude/claude_desktop_config.json", None, "mcpServers"),
 }
@@ -102,12 +105,23 @@ def configure(client: str, *, folder: Path | None, team: Team | None = None, rem
     return _change_json(file, present, known.table, name, entry)
 
 
+def install_link(client: str) -> str | None:
+    """A link that adds the server of this machine when it is opened; None for a client that has none."""
+    entry = entry_for(client, command="amdkernel-mcp")
+    text = json.dumps(entry, separators=(",", ":"))
+    if client == "cursor":
+        return f"https://cursor.com/en/install-mcp?name={NAME}&config={quote(base64.b64encode(text.encode()).decode())}"
+    if client == "vscode":
+        return f"https://insiders.vscode.dev/redirect/mcp/install?name={NAME}&config={quote(text)}"
+    return None
+
+
 def server_command(*, shared: bool) -> str:
     """How to start the server: by name in a file that others share and PATH finds it, else by its full path.
 
     An editor started from a desktop has another PATH than a terminal, so a user's own file gets the path.
     """
-    ours = Path(sys.executable).with_name("amdkernel-mcp")
+    ours = Path(sys.executable).with_name("amdkernel-mcp.exe" if sys.platform == "win32" else "amdkernel-mcp")
     found = shutil.which("amdkernel-mcp")
     if not ours.exists():
         return found or "amdkernel-mcp"

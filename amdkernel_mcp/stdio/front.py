@@ -61,9 +61,11 @@ class Front:
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
         def read() -> None:
-            for line in read_bounded_lines(0, MESSAGE_BYTES):
-                asyncio.run_coroutine_threadsafe(self._take(line), loop).result()  # so that lines do not pile up
-            loop.call_soon_threadsafe(ended.set)
+            try:
+                for line in read_bounded_lines(0, MESSAGE_BYTES):
+                    asyncio.run_coroutine_threadsafe(self._take(line), loop).result()  # so that lines do not pile up
+            finally:
+                loop.call_soon_threadsafe(ended.set)
 
         threading.Thread(target=read, daemon=True).start()
         try:
@@ -87,9 +89,9 @@ class Front:
             return
         identity, method = message.get("id"), message.get("method")
         if method == "notifications/cancelled":
-            cancelled = self._running.get(_params(message).get("requestId", ""))
-            if cancelled is not None:
-                cancelled.cancel()
+            cancelled = _params(message).get("requestId")
+            if isinstance(cancelled, int | str) and cancelled in self._running:
+                self._running[cancelled].cancel()
         if not isinstance(method, str) or not isinstance(identity, int | str):
             return  # notifications are not passed on: the server keeps nothing between requests
         if len(self._running) >= MOST_AT_ONCE or identity in self._running:
@@ -107,6 +109,8 @@ class Front:
             answer = await (self._answer_handshake(request) if handshake else self._answer_envelope(request))
         except AmdkernelError as error:
             answer = self._explain(request, error, handshake=handshake)
+        except Exception as error:  # a fault of ours: without an answer the client would wait for ever
+            answer = {"error": {"code": _NO_ANSWER, "message": f"internal error of amdkernel-mcp: {error!r:.200}"}}
         self._send({**answer, "id": identity})
 
     async def _answer_handshake(self, request: dict[str, Any]) -> dict[str, Any]:

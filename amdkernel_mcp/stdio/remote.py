@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import socket
 import ssl
@@ -65,6 +66,8 @@ class Remote:
                     progress(message)
         except httpx.HTTPError as error:
             raise _explained(error, self.url) from None
+        except httpx.InvalidURL as error:
+            raise InputError(f"{self.url} is not a URL: {error}") from None
         raise InfrastructureError(
             f"the connection to {self.url} ended before the answer", hint="list_jobs shows whether the work continues"
         )
@@ -195,10 +198,9 @@ def _explained(error: httpx.HTTPError, url: str) -> InputError | InfrastructureE
     if isinstance(error, httpx.ConnectTimeout):
         return NotConnected(f"{url} does not answer within {CONNECT_S:.0f} s", hint="is the VPN on?")
     if isinstance(error, httpx.ConnectError):
-        refused = next((cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror), None)
-        return NotConnected(
-            f"{url} cannot be reached: {refused or error}", hint="if the server is starting, try again in a minute"
-        )
+        numbers = [cause.errno for cause in causes if isinstance(cause, OSError) and cause.errno]
+        why = os.strerror(numbers[0]) if numbers else str(error)
+        return NotConnected(f"{url} cannot be reached: {why}", hint="if the server is starting, try again in a minute")
     if isinstance(error, httpx.TimeoutException):
         return InfrastructureError(
             f"{url} was silent for {SILENT_S:.0f} s", hint="list_jobs shows whether the work continues"

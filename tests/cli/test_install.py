@@ -62,6 +62,13 @@ def test_wrong_options_of_a_teams_server_write_nothing(arguments: list[str], hom
     assert list(home.iterdir()) == []
 
 
+def test_on_windows_the_command_is_the_program_beside_pythons(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.setattr("sys.executable", str(home / "python.exe"))
+    (home / "amdkernel-mcp.exe").touch()
+    assert server_command(shared=False) == str(home / "amdkernel-mcp.exe")
+
+
 def test_the_command_of_a_teams_server_that_is_entered_runs(home: Path) -> None:
     token = home / "token"
     assert run(["install", "cursor", "--url", "http://127.0.0.1:9", "--token-file", "token"]) == 0

@@ -174,6 +174,7 @@ def test_every_figure_carries_its_evidence() -> None:
 
 def test_the_doctor_ends_with_the_remedy() -> None:
     assert "→ Docker: start it" in seen("doctor")
+    assert "none of this is needed: amdkernel install CLIENT --url URL" in seen("doctor")
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,9 @@ async def test_a_url_without_a_server_is_explained(team: HttpServer) -> None:
     async with front(team.url.replace("http:", "https:")) as client:
         assert "http://" in await why_not(client)
     async with front(f"http://127.0.0.1:{free_port()}") as client:
-        assert "cannot be reached" in await why_not(client)
+        assert "cannot be reached: Connection refused" in await why_not(client)
+    async with front("http://-ü-.example") as client:
+        assert "is not a URL" in await why_not(client)
     async with front("http://nobody.invalid") as client:
         assert "host name" in await why_not(client)
 
@@ -189,7 +191,9 @@ def test_odd_lines_get_an_error_and_the_rest_an_answer(team: HttpServer) -> None
     long = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"x":"' + b"x" * (5 << 20) + b'"}}'
     meta = {"io.modelcontextprotocol/protocolVersion": "2999-01-01"}
     later = json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {"_meta": meta}}).encode()
-    answers = {each["id"]: each for each in ask(team.url, deep, long, later, b"[]", b'{"id": 4, "method": "ping"}')}
+    cancel = b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": []}}'
+    ping = b'{"id": 4, "method": "ping", "params": 7}'
+    answers = {each["id"]: each for each in ask(team.url, deep, long, later, b"[]", cancel, ping)}
     assert "longer than 4 MiB" in answers[2]["error"]["message"]
     assert answers[3]["error"]["code"] == -32022
     assert answers[4]["result"] == {}

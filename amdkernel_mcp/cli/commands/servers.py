@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.clients import CLIENTS, Team, configure
+from amdkernel_mcp.cli.clients import CLIENTS, Team, configure, install_link
 from amdkernel_mcp.cli.report import GOOD, note, print_line
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import InfrastructureError
@@ -121,6 +121,8 @@ def install(
     if print_:
         print_line(change.snippet)
         note(f"goes into {change.file}")
+        if team is None and (link := install_link(client)):
+            note(f"or open {link}")
     else:
         note(f"{change.write()} {change.file}")
     return GOOD

@@ -37,3 +37,6 @@ def show_doctor(console: Console, result: DoctorResult) -> None:
         parts.print_whole(console, Text.assemble(("\n→ ", "bold"), f"{check.name}: ", remedy))
     if result.ok:
         console.print(Text("\nready", "bold green"))
+    else:
+        drive = "amdkernel install CLIENT --url URL"
+        console.print(Text(f"\nTo use a team's server from here, none of this is needed: {drive}", "dim"))
