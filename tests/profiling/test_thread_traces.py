@@ -158,6 +158,26 @@ def test_no_file_outside_of_the_trace_is_opened(tmp_path: Path, name: str) -> No
     assert not any(line.source for line in import_recording(folder).kernels[0].hot_lines)
 
 
+def test_names_that_no_file_can_have_are_no_sources(tmp_path: Path) -> None:
+    names = {"a": "x" * 5000, "b": "nul\0", "c": "\ud800", "d": "source_0_copy.hip"}
+    write(trace(tmp_path) / "snapshots.json", {"/": names | {"src": {"copy.hip": "source_0_copy.hip"}}})
+    assert import_recording(tmp_path).kernels[0].hot_lines[0].source == "line 5 of the copy"
+
+
+def test_links_to_nothing_and_to_themselves_are_named(tmp_path: Path) -> None:
+    trace(tmp_path)
+    (tmp_path / "gone.csv").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
+    warnings = "\n".join(import_recording(tmp_path).warnings)
+    assert "gone.csv and loop.json were not used: not a file that can be read" in warnings
+
+
+def test_a_header_without_instructions_is_refused(tmp_path: Path) -> None:
+    for header in ({"a": 1}, 5, ["Hit"], "Hit, Latency"):
+        with pytest.raises(ProfileFileError, match="no field ISA"):
+            import_recording(code_json(tmp_path, header=header))
+
+
 def test_names_and_sources_are_fit_to_print(tmp_path: Path) -> None:
     folder = trace(tmp_path)
     code_json(folder, name="copy\x1b[31m")
