@@ -85,7 +85,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _size(entry: os.DirEntry[str]) -> int | None:
-    """Bytes of a file; None for a link to nothing, or what is no file."""
+    """Bytes of a file; None for a link to nothing, a socket and the like."""
     try:
         return entry.stat().st_size if entry.is_file() else None
     except OSError:
