@@ -68,7 +68,7 @@ def test_json_with_blanks_in_its_keys_has_names_lines_and_reasons(tmp_path: Path
     assert hottest.active_lanes == 64
     assert hottest.recorded is not None
     assert hottest.recorded.reasons == {"WAITCNT": 80}
-    assert result.diagnosis[0].lines == ["/src/copy.hip:5"]
+    assert result.diagnosis[0].places == ["/src/copy.hip:5"]
 
 
 def test_the_same_samples_as_csv_and_json_are_counted_once(tmp_path: Path) -> None:

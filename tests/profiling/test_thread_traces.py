@@ -48,7 +48,7 @@ def test_the_wait_is_a_finding_with_numbers_and_lines(tmp_path: Path) -> None:
     (found,) = import_recording(trace(tmp_path)).diagnosis
     assert "Waves wait for loads from memory" in found.finding
     assert "7,100 of 10,000 cycles of the traced waves (71%)" in found.because
-    assert found.lines == ["/src/copy.hip:5"]
+    assert found.places == ["/src/copy.hip:5"]
     assert "issue these loads earlier" in found.try_
 
 
@@ -106,7 +106,7 @@ def test_samples_in_the_viewers_form_have_reasons(tmp_path: Path) -> None:
     result = import_recording(write(tmp_path / "code.json", {"code": rows, "header": SAMPLED}))
     assert result.kernels[0].metrics["PC Samples, BARRIER_WAIT"].value == pytest.approx(72.5)
     assert "Waves wait at barriers" in result.diagnosis[0].finding
-    assert result.diagnosis[0].lines == ["/src/k.hip:7"]
+    assert result.diagnosis[0].places == ["/src/k.hip:7"]
 
 
 @pytest.mark.parametrize("code", [None, [], [["; _Z1kv", 0, 0, "k()", 1, 0, 0, 0, 0, 0]]])

@@ -70,7 +70,7 @@ def list_folder(folder: Path) -> Listing:
             else:
                 others.append((Path(entry.path), "not a file that can be read"))
     _refuse_too_much(folder, files, others, size)
-    return Listing(tuple(sorted(files, key=_by_number)), tuple(sorted(others)))
+    return Listing(tuple(sorted(files, key=_by_number)), tuple(sorted(others, key=lambda other: _by_number(other[0]))))
 
 
 _ONE = "use the folder of one recording"
