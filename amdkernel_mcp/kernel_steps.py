@@ -383,6 +383,7 @@ class KernelSteps:
             "isolation": prepared.sandbox.isolation,
             "code_object": prepared.compiled.result.code_object,
         }
+        answer = answer.model_copy(update={"warnings": [*recorded.warnings, *answer.warnings]})
         wrong = self._judge(prepared, planned, recorded.report) if recorded.report else None
         if wrong or not recorded.report:
             what = f"wrong: case {wrong[0]}: {wrong[1].reason}" if wrong else "not judged: the runner left no report"

@@ -27,9 +27,21 @@ def warnings(recording: Recording, kernels: Sequence[KernelProfile]) -> list[str
         found.append("the times are from runs with counters, which slow kernels down: add a --kernel-trace run")
     if recording.dispatches and not all(kernel_ns(dispatch) for dispatch in recording.dispatches):
         found.append("some dispatches have no duration: their rates are `not_measured`")
+    if has_counters and _all_zero(recording):
+        found.append(
+            "all counters are 0, so nothing was counted: on a Radeon, run `amd-smi set -g 0 -l stable_std` and record "
+            "again; elsewhere `rocprofv3 --doctor` says why"
+        )
     for kernel in kernels[:5]:
         found += _about(kernel)
     return found
+
+
+def _all_zero(recording: Recording) -> bool:
+    """GRBM_GUI_ACTIVE cannot be 0 while a kernel runs; where it was not counted, all others must be."""
+    values = [one.counters for dispatch in recording.dispatches for one in dispatch.passes]
+    active = [counters["GRBM_GUI_ACTIVE"] for counters in values if "GRBM_GUI_ACTIVE" in counters]
+    return not any(active) if active else not any(value for counters in values for value in counters.values())
 
 
 def _about(kernel: KernelProfile) -> list[str]:

@@ -1,8 +1,8 @@
 """How rocprofv3 is called on a GPU: which counters go into which pass, and the command lines. Nothing is run here.
 
-Limits per pass by hardware block: rocprofiler-sdk, gfx9. GRBM_GUI_ACTIVE is in every pass, since a denominator of
-another pass has been up to seven times too large; time comes from a pass of its own that counts nothing. Not tested on
-hardware: no GPU was available.
+Limits per pass by hardware block: rocprofiler-sdk, gfx9; GL2C: those of gfx115x. GRBM_GUI_ACTIVE is in every pass,
+since a denominator of another pass has been up to seven times too large; time comes from a pass of its own that counts
+nothing. Not tested on hardware: no GPU was available.
 """
 
 from collections import Counter
@@ -10,8 +10,11 @@ from collections.abc import Iterable, Sequence
 
 from amdkernel_mcp.profiling.metrics.recorded import definitions
 
-LIMITS = {"SQ": 8, "SQC": 8, "TCP": 4, "TCC": 4, "SPI": 6, "TA": 2, "TD": 2, "CPC": 2, "CPF": 2, "GRBM": 2, "GDS": 4}
-ALONE = frozenset({"FETCH_SIZE", "WRITE_SIZE"})
+LIMITS = {"SQ": 8, "SQC": 8, "TCP": 4, "TCC": 4, "SPI": 6, "TA": 2, "TD": 2, "CPC": 2, "CPF": 2, "GRBM": 2, "GDS": 4,
+          "GL2C": 4}  # fmt: skip
+ACCUMULATED = frozenset({"MeanOccupancyPerCU", "VmemLatency", "LdsLatency", "InstrFetchLatency"})
+"""Sums over a level. With seven more counters of the SQ in the pass, rocprofv3 ends with error 38."""
+ALONE = frozenset({"FETCH_SIZE", "WRITE_SIZE"}) | ACCUMULATED
 EVERYWHERE = "GRBM_GUI_ACTIVE"
 _SHARED = {"SQC": "SQ"}  # SQC counters take the SQ's slots
 _NOT_COUNTERS = frozenset(

@@ -304,7 +304,7 @@ class Diagnosis(Result):
     because: str
     try_: str = Field(alias="try", serialization_alias="try")
     docs: list[str] = []
-    lines: list[str] = Field(default=[], description="`file:line` where a recording shows it, most first")
+    places: list[str] = Field(default=[], description="`file:line` where a recording shows it, most first")
 
 
 class ProfileResult(JobAnswer):

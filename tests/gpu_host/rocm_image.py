@@ -64,6 +64,7 @@ def counters_of_gfx942() -> set[str]:
     with RECORDED.open(newline="") as file:
         header = next(csv.reader(file))
     more = {"SQ_INSTS_VALU_MFMA_MOPS_F8", "FETCH_SIZE", "WRITE_SIZE"}
+    more |= {"MeanOccupancyPerCU", "VmemLatency", "LdsLatency", "InstrFetchLatency"}
     return {re.sub(r"\[\d+\]|_\d+$", "", name) for name in header} | more
 
 

@@ -8,9 +8,17 @@ import pytest
 from amdkernel_mcp.errors import UnknownTargetError
 from amdkernel_mcp.expressions import Formula
 from amdkernel_mcp.hardware.specs import all_gpus, gpu_by_name, lookup
-from amdkernel_mcp.profiling.metrics.recorded import ARCHITECTURES, CDNA, definitions
+from amdkernel_mcp.profiling.metrics.recorded import ARCHITECTURES, definitions
 from amdkernel_mcp.profiling.metrics.reference import filled
-from amdkernel_mcp.profiling.rocprofv3 import ALONE, LIMITS, block_of, commands, plan_passes, wanted_counters
+from amdkernel_mcp.profiling.rocprofv3 import (
+    ACCUMULATED,
+    ALONE,
+    LIMITS,
+    block_of,
+    commands,
+    plan_passes,
+    wanted_counters,
+)
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -63,11 +71,12 @@ def test_metric_names_are_unique_and_formulas_parse(gfx):
 
 
 def test_an_unknown_architecture_has_no_formulas_of_another():
-    assert definitions("gfx1201") == ()
+    assert definitions("gfx1250") == ()
+    assert definitions("gfx1200") == definitions("gfx1201") != definitions("gfx1100")
     assert definitions("gfx940") == definitions("gfx942")
 
 
-@pytest.mark.parametrize("gfx", CDNA)
+@pytest.mark.parametrize("gfx", ARCHITECTURES)
 def test_no_pass_asks_for_more_than_a_block_can_count(gfx):
     passes = plan_passes(wanted_counters(gfx))
     for one in passes:
@@ -75,6 +84,20 @@ def test_no_pass_asks_for_more_than_a_block_can_count(gfx):
         assert all(n <= LIMITS.get(block, 1) for block, n in Counter(map(block_of, one)).items()), one
     counters = {counter for group in wanted_counters(gfx) for counter in group}
     assert counters <= {counter for one in passes for counter in one}
+
+
+@pytest.mark.parametrize(("gfx", "counters"), [
+    ("gfx1100", {"SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "GL2C_HIT", "SQC_LDS_BANK_CONFLICT", "GL2C_MC_WRREQ", "LdsLatency"}),
+    ("gfx1201", {"SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "GL2C_HIT", "SQC_LDS_BANK_CONFLICT", "SQ_INST_CYCLES_VALU"}),
+    ("gfx942", {"MeanOccupancyPerCU", "VmemLatency", "LdsLatency", "SQ_WAIT_ANY", "TCC_EA0_RDREQ_sum"}),
+])  # fmt: skip
+def test_a_profile_asks_for_occupancy_latency_and_caches_on_each_architecture(gfx, counters):
+    assert counters <= {counter for one in plan_passes(wanted_counters(gfx)) for counter in one}
+
+
+def test_a_counter_that_accumulates_is_alone_in_its_pass():
+    for one in plan_passes(wanted_counters("gfx942")):
+        assert not ACCUMULATED & set(one) or len(one) == 2, one
 
 
 def test_fetch_size_is_counted_alone_and_a_ratio_within_one_pass():

@@ -68,7 +68,7 @@ def test_json_with_blanks_in_its_keys_has_names_lines_and_reasons(tmp_path: Path
     assert hottest.active_lanes == 64
     assert hottest.recorded is not None
     assert hottest.recorded.reasons == {"WAITCNT": 80}
-    assert result.diagnosis[0].lines == ["/src/copy.hip:5"]
+    assert result.diagnosis[0].places == ["/src/copy.hip:5"]
 
 
 def test_the_same_samples_as_csv_and_json_are_counted_once(tmp_path: Path) -> None:
@@ -130,3 +130,33 @@ def test_a_damaged_record_is_refused(tmp_path: Path, record: object) -> None:
     tool["buffer_records"]["pc_sample_stochastic"] = [{"record": record, "inst_index": 0}]
     with pytest.raises(ProfileFileError, match="not as rocprofv3 writes it"):
         import_recording(write(tmp_path / "r.json", {"rocprofiler-sdk-tool": [tool]}))
+
+
+def test_host_trap_records_in_either_part_of_json_have_no_reasons(tmp_path: Path) -> None:
+    record = {"pc": {"code_object_id": 3, "code_object_offset": 8}, "dispatch_id": 7, "exec_mask": 255}
+    nested, flat = {"record": record, "inst_index": 1}, record | {"inst_index": 1}
+    tool = samples_process([])
+    tool["buffer_records"]["pc_sample_host_trap"] = [nested] * 60
+    tool["callback_records"]["pc_sample_host_trap"] = [flat] * 40
+    result = import_recording(write(tmp_path / "r.json", {"rocprofiler-sdk-tool": [tool]}), gpu="MI210")
+    (kernel,) = result.kernels
+    assert value(kernel, "PC Samples") == 100
+    assert "PC Samples, issued" not in kernel.metrics
+    assert kernel.hot_lines[0].active_lanes == 8
+    assert "100 of 100 host-trap samples" in result.diagnosis[0].because
+    assert any("two instructions off" in warning for warning in result.warnings)
+
+
+def test_samples_of_a_memory_bound_kernel_do_not_ask_for_more_loads_in_flight(tmp_path: Path) -> None:
+    rows = {"TCC_EA0_RDREQ_sum": 8_000_000, "TCC_EA0_RDREQ_32B_sum": 0, "TCC_BUBBLE_sum": 0, "TCC_EA0_WRREQ_sum": 0,
+            "TCC_EA0_WRREQ_64B_sum": 0, "SQ_ACTIVE_INST_VALU": 1000, "GRBM_GUI_ACTIVE": 1_680_000}  # fmt: skip
+    head = "Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp"
+    counted = [f"1,copy(float*),{name},{number},1000,101000" for name, number in rows.items()]
+    write(tmp_path / "1_counter_collection.csv", "\n".join([head, *counted]) + "\n")
+    samples_csv(tmp_path / "2_pc_sampling_stochastic.csv", [(1, WAIT, "a.hip:3", "WAITCNT")] * 90)
+    write(tmp_path / "2_kernel_trace.csv", TRACE + "1,copy(float*),64,1000,101000\n")
+    result = import_recording(tmp_path, gpu="MI300X")
+    assert result.kernels[0].bound == "memory"
+    bound, waits = result.diagnosis
+    assert "bound by memory bandwidth" in bound.finding
+    assert "move fewer bytes" in waits.try_

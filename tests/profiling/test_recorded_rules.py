@@ -1,5 +1,8 @@
 """Findings on recordings: what is fine is not reported, and what is unknown is not called low."""
 
+from pathlib import Path
+
+from amdkernel_mcp.profiling.import_recording import import_recording
 from amdkernel_mcp.profiling.rules.recorded import diagnose_recording
 from amdkernel_mcp.results.kernels import Diagnosis, KernelProfile
 from amdkernel_mcp.results.quantity import Metric
@@ -38,3 +41,12 @@ def test_a_recording_without_figures_does_not_say_that_all_are_low() -> None:
 def test_known_figures_that_are_low_are_listed() -> None:
     found = the_one(kernel(VALU_Utilization=12.0))
     assert "no unit is near its peak: VALU Utilization 12" in found.because
+
+
+def test_counters_that_are_all_zero_are_called_uncounted(tmp_path: Path) -> None:
+    head = "Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp\n"
+    path = tmp_path / "a_counter_collection.csv"
+    for active, said in ((0, True), (5000, False)):
+        path.write_text(f"{head}1,k,GRBM_GUI_ACTIVE,{active},1000,91000\n1,k,SQ_WAVES,0,1000,91000\n")
+        warnings = import_recording(path, gpu="RX 7900 XTX").warnings
+        assert any("amd-smi set -g 0 -l stable_std" in warning for warning in warnings) == said

@@ -48,7 +48,7 @@ def test_the_wait_is_a_finding_with_numbers_and_lines(tmp_path: Path) -> None:
     (found,) = import_recording(trace(tmp_path)).diagnosis
     assert "Waves wait for loads from memory" in found.finding
     assert "7,100 of 10,000 cycles of the traced waves (71%)" in found.because
-    assert found.lines == ["/src/copy.hip:5"]
+    assert found.places == ["/src/copy.hip:5"]
     assert "issue these loads earlier" in found.try_
 
 
@@ -106,7 +106,7 @@ def test_samples_in_the_viewers_form_have_reasons(tmp_path: Path) -> None:
     result = import_recording(write(tmp_path / "code.json", {"code": rows, "header": SAMPLED}))
     assert result.kernels[0].metrics["PC Samples, BARRIER_WAIT"].value == pytest.approx(72.5)
     assert "Waves wait at barriers" in result.diagnosis[0].finding
-    assert result.diagnosis[0].lines == ["/src/k.hip:7"]
+    assert result.diagnosis[0].places == ["/src/k.hip:7"]
 
 
 @pytest.mark.parametrize("code", [None, [], [["; _Z1kv", 0, 0, "k()", 1, 0, 0, 0, 0, 0]]])
@@ -156,6 +156,26 @@ def test_no_file_outside_of_the_trace_is_opened(tmp_path: Path, name: str) -> No
     (folder / "link.hip").symlink_to(tmp_path / "secret.txt")
     write(folder / "snapshots.json", {"/": {"src": {"copy.hip": name}}})
     assert not any(line.source for line in import_recording(folder).kernels[0].hot_lines)
+
+
+def test_names_that_no_file_can_have_are_no_sources(tmp_path: Path) -> None:
+    names = {"a": "x" * 5000, "b": "nul\0", "c": "\ud800", "d": "source_0_copy.hip"}
+    write(trace(tmp_path) / "snapshots.json", {"/": names | {"src": {"copy.hip": "source_0_copy.hip"}}})
+    assert import_recording(tmp_path).kernels[0].hot_lines[0].source == "line 5 of the copy"
+
+
+def test_links_to_nothing_and_to_themselves_are_named(tmp_path: Path) -> None:
+    trace(tmp_path)
+    (tmp_path / "gone.csv").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
+    warnings = "\n".join(import_recording(tmp_path).warnings)
+    assert "gone.csv and loop.json were not used: not a file that can be read" in warnings
+
+
+def test_a_header_without_instructions_is_refused(tmp_path: Path) -> None:
+    for header in ({"a": 1}, 5, ["Hit"], "Hit, Latency"):
+        with pytest.raises(ProfileFileError, match="no field ISA"):
+            import_recording(code_json(tmp_path, header=header))
 
 
 def test_names_and_sources_are_fit_to_print(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_waits_of_many_kinds_are_named_together() -> None:
     (found,) = diagnose_waits(code)
     assert "none dominates" in found.finding
     assert "Waves wait for loads from memory (20%)" in found.because
-    assert found.lines[0] == "k.hip:2"
+    assert found.places[0] == "k.hip:2"
 
 
 def test_where_the_memory_is_at_its_limit_more_loads_in_flight_are_not_advised() -> None:

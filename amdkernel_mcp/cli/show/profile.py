@@ -37,8 +37,8 @@ def _diagnosis(console: Console, diagnosis: Diagnosis) -> None:
     rows.show_header = False
     rows.add_row(Text("  because", "dim"), diagnosis.because)
     rows.add_row(Text("  try", "dim"), Text(diagnosis.try_, "green"))
-    if diagnosis.lines:
-        rows.add_row(Text("  lines", "dim"), ", ".join(diagnosis.lines))
+    if diagnosis.places:
+        rows.add_row(Text("  where", "dim"), ", ".join(diagnosis.places))
     if diagnosis.docs:
         rows.add_row(Text("  read", "dim"), Text(", ".join(diagnosis.docs), "cyan"))
     console.print(rows)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.runner.job import job_files, output_limit, read_answer
+from amdkernel_mcp.execution.runner.rocprofv3_errors import cause_of
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.runner_protocol.job import RunnerJob
@@ -30,6 +31,8 @@ class Recorded:
 
     files: Mapping[str, bytes]
     report: RunnerReport | None
+    warnings: tuple[str, ...] = ()
+    """What rocprofv3 complained about although it wrote something."""
 
 
 def record_profile(
@@ -62,12 +65,15 @@ def record_profile(
             f"the sandbox image of {target.name} has no rocprofv3",
             hint="name one of AMD's ROCm images in the setting `image`, and run `amdkernel setup` for that machine",
         )
+    cause = cause_of(completed.stderr)
     if not recorded:
+        why = f"{cause.why}; it says: " if cause else ""
         raise TargetError(
-            f"rocprofv3 wrote nothing on {target.name}: {completed.stderr[-1000:].strip()}",
-            hint="check that the image has rocprofv3 and that the container may count (CAP_PERFMON)",
+            f"rocprofv3 wrote nothing on {target.name}: {why}{completed.stderr[-1000:].strip()}",
+            hint=cause.hint if cause else "`rocprofv3 --kernel-trace -- true` in a container of that image shows why",
         )
-    return Recorded(recorded, read_answer(job, target, completed) if "report.json" in completed.files else None)
+    report = read_answer(job, target, completed) if "report.json" in completed.files else None
+    return Recorded(recorded, report, () if cause is None else (f"{cause.why}: {cause.hint}",))
 
 
 def script(commands: Sequence[Sequence[str]], pass_timeout_s: float = PASS_TIMEOUT_S) -> str:

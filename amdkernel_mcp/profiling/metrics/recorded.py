@@ -10,6 +10,7 @@ from functools import cache
 from amdkernel_mcp.profiling.metrics.metric import Definition
 
 COMPUTE_PROFILER = "ROCm Compute Profiler 3.3.0"
+ROCPROFV3 = "rocprofiler-sdk, counter_defs.yaml"
 OURS = "ours"
 
 _REQUESTS = (
@@ -77,6 +78,13 @@ _WITH_MATRIX_CORES = (
     ("AI L2 (64 B line, as 3.3.0)", "flop/B", f"{_FLOP} / (64 * ({_REQUESTS}))"),
     ("AI L1 (64 B line, as 3.3.0)", "flop/B", f"{_FLOP} / (64 * TCP_TOTAL_CACHE_ACCESSES_sum)"),
 )  # fmt: skip
+# rocprofv3 sums the levels up itself; it has no counter for them that a formula could use.
+_ACCUMULATED = (
+    ("Wavefront Occupancy, of rocprofv3", "waves", "MeanOccupancyPerCU * CUs"),
+    ("VMEM Latency, of rocprofv3", "cycles", "VmemLatency"),
+    ("LDS Latency, of rocprofv3", "cycles", "LdsLatency"),
+    ("L1I Fetch Latency, of rocprofv3", "cycles", "InstrFetchLatency"),
+)
 _WITH_F8 = (("MFMA FLOPs (F8)", "GFLOP/s", "512 * SQ_INSTS_VALU_MFMA_MOPS_F8 / T"),)
 _WITH_F6F4 = (("MFMA FLOPs (F6F4)", "GFLOP/s", "512 * SQ_INSTS_VALU_MFMA_MOPS_F6F4 / T"),)
 
@@ -105,9 +113,33 @@ _RDNA35 = (
     ("L2-Fabric Write BW", "GB/s", f"({_GL2_WRITE}) / T"),
     ("HBM read+write, % of peak", "%", f"100 * ({_GL2_READ} + {_GL2_WRITE}) / (T * HBM_GBPS)"),
 )
+# RDNA 3 and 4; source: rocprofiler-sdk, counter_defs.yaml (L2CacheHit, LDSBankConflict, WAVE_DEP_WAIT, WAVE_ISSUE_WAIT,
+# MeanOccupancyPerCU, FETCH_SIZE, WRITE_SIZE, VALUInsts; gfx12: VALUBusy, LdsUtil, L0CacheHit). A WGP is two CUs.
+_RDNA = (
+    ("L2 Cache Hit Rate", "%", "100 * GL2C_HIT / (GL2C_HIT + GL2C_MISS)"),
+    ("LDS Bank Conflicts", "% of LDS cycles", "100 * SQC_LDS_BANK_CONFLICT / SQC_LDS_IDX_ACTIVE"),
+    ("Dependency Wait", "% of wave cycles", "100 * SQ_WAIT_ANY / SQ_WAVE_CYCLES"),
+    ("Issue Wait", "% of wave cycles", "100 * SQ_WAIT_INST_ANY / SQ_WAVE_CYCLES"),
+    ("Wavefront Occupancy, same-pass denominator", "waves", "SQ_WAVE_CYCLES / GUI"),
+    ("Wavefront Occupancy, same-pass denominator, % of peak", "%", "100 * SQ_WAVE_CYCLES / (GUI * WAVE_SLOTS)"),
+    *((f"{kind} Instructions per Wave", "instructions", f"SQ_INSTS_{kind} / SQ_WAVES")
+      for kind in ("VALU", "SALU", "SMEM", "LDS", "FLAT")),
+    ("GUI_ACTIVE per XCD at max_sclk", "ns", "1000 * GUI / MHZ"),
+    ("GUI_ACTIVE time / Kernel Time", "ratio", "1000 * GUI / (MHZ * T)"),
+)  # fmt: skip
+_GFX1100 = (*_RDNA, *_RDNA35[1:], ("LDS Latency, of rocprofv3", "cycles", "LdsLatency"))
+_GFX1201 = (
+    *_RDNA,
+    ("VALU Utilization", "%", "100 * SQ_INST_CYCLES_VALU / (GUI * CUs / 2)"),
+    ("LDS Utilization", "%", "100 * SQC_LDS_IDX_ACTIVE / (GUI * CUs / 2)"),
+    ("L0 Cache Hit Rate", "%", "100 * (1 - TCP_REQ_MISS / TCP_REQ)"),
+    ("L2-Fabric Read BW", "GB/s", "(32 * GL2C_EA_RDREQ_32B + 64 * GL2C_EA_RDREQ_64B + 128 * GL2C_EA_RDREQ_128B) / T"),
+)
+_ROWS_OF_RDNA = {"gfx1151": _RDNA35, "gfx1100": _GFX1100, "gfx1201": _GFX1201}
 CDNA = tuple(_PARTS)
-ARCHITECTURES = (*CDNA, "gfx1151")
+ARCHITECTURES = (*CDNA, *_ROWS_OF_RDNA)
 _SAME_AS = {"gfx940": "gfx942", "gfx941": "gfx942"} | dict.fromkeys(("gfx1150", "gfx1152", "gfx1153"), "gfx1151")
+_SAME_AS |= {"gfx1101": "gfx1100", "gfx1102": "gfx1100", "gfx1200": "gfx1201"}
 _OURS = ("same-pass", "% of peak", "AI ", "FLOP rate", "GUI_ACTIVE")
 _MEANINGS = {
     "Wavefront Occupancy": "as the tool prints it: in a merged recording the denominator comes from another pass",
@@ -123,13 +155,14 @@ _MEANINGS = {
 def definitions(gfx: str | None) -> tuple[Definition, ...]:
     """The metrics of an architecture, in the order of a report; none for an unknown one."""
     gfx = _SAME_AS.get(gfx or "", gfx or "")
-    if gfx == "gfx1151":
-        return tuple(_definition(*row) for row in _RDNA35)
+    if gfx in _ROWS_OF_RDNA:
+        source = COMPUTE_PROFILER if gfx == "gfx1151" else ROCPROFV3
+        return tuple(_definition(*row, source) for row in _ROWS_OF_RDNA[gfx])
     if gfx not in _PARTS:
         return ()
     rows = list(_EVERYWHERE)
     if gfx != "gfx908":  # its SQ has no counters of VALU types
-        rows += _WITH_MATRIX_CORES
+        rows += (*_WITH_MATRIX_CORES, *_ACCUMULATED)
     if gfx in ("gfx942", "gfx950"):
         rows += _WITH_F8
     if gfx == "gfx950":
@@ -138,11 +171,13 @@ def definitions(gfx: str | None) -> tuple[Definition, ...]:
     return tuple(_definition(name, unit, text.format(**parts)) for name, unit, text in rows)
 
 
-def _definition(name: str, unit: str, text: str) -> Definition:
-    return Definition(name, unit, text, "measured", _source(name), _MEANINGS.get(name, ""))
+def _definition(name: str, unit: str, text: str, source: str = COMPUTE_PROFILER) -> Definition:
+    return Definition(name, unit, text, "measured", _source(name, source), _MEANINGS.get(name, ""))
 
 
-def _source(name: str) -> str:
+def _source(name: str, source: str) -> str:
     if name in ("AI L2 (64 B line, as 3.3.0)", "AI L1 (64 B line, as 3.3.0)"):
         return COMPUTE_PROFILER
-    return OURS if any(mark in name for mark in _OURS) else COMPUTE_PROFILER
+    if name.endswith(", of rocprofv3"):
+        return ROCPROFV3
+    return OURS if any(mark in name for mark in _OURS) else source

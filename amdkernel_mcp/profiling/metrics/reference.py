@@ -63,7 +63,8 @@ def _common() -> list[str]:
 
 
 def _only(gfx: str) -> Callable[[], list[str]]:
-    return lambda: _definitions([d for d in definitions(gfx) if (d.name, d.text) not in _everywhere()])
+    common = _everywhere() if gfx in CDNA else set()
+    return lambda: _definitions([d for d in definitions(gfx) if (d.name, d.text) not in common])
 
 
 def _everywhere() -> set[tuple[str, str]]:

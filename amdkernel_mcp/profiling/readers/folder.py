@@ -64,11 +64,13 @@ def list_folder(folder: Path) -> Listing:
                 continue  # the reader of code.json opens it
             elif why := _why_not(entry, traced=traced):
                 others.append((Path(entry.path), why))
-            elif entry.is_file():
+            elif (bytes_of := _size(entry)) is not None:
                 files.append(Path(entry.path))
-                size += entry.stat().st_size
+                size += bytes_of
+            else:
+                others.append((Path(entry.path), "not a file that can be read"))
     _refuse_too_much(folder, files, others, size)
-    return Listing(tuple(sorted(files, key=_by_number)), tuple(sorted(others)))
+    return Listing(tuple(sorted(files, key=_by_number)), tuple(sorted(others, key=lambda other: _by_number(other[0]))))
 
 
 _ONE = "use the folder of one recording"
@@ -80,6 +82,14 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return [entry for entry, _ in zip(found, range(MOST_ENTRIES + 1), strict=False)]
     except OSError as error:
         raise ProfileFileError(f"cannot read the folder: {error.strerror}", file=str(folder)) from error
+
+
+def _size(entry: os.DirEntry[str]) -> int | None:
+    """Bytes of a file; None for a link to nothing, a socket and the like."""
+    try:
+        return entry.stat().st_size if entry.is_file() else None
+    except OSError:
+        return None
 
 
 def _why_not(entry: os.DirEntry[str], *, traced: bool) -> str | None:

@@ -36,10 +36,16 @@ def source_copies(folder: Path) -> dict[str, Path]:
         raise ProfileFileError(f"snapshots.json cannot be read: {error}"[:200], file=str(index)) from error
     found = {}
     for path, name in _leaves(tree):
-        copy = folder / name
-        if Path(name).name == name and not name.startswith(".") and not copy.is_symlink() and copy.is_file():
-            found[path] = copy
+        if Path(name).name == name and not name.startswith(".") and _is_plain_file(folder / name):
+            found[path] = folder / name
     return found
+
+
+def _is_plain_file(path: Path) -> bool:
+    try:
+        return not path.is_symlink() and path.is_file()
+    except OSError:  # a name that is too long
+        return False
 
 
 def _leaves(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -41,6 +41,8 @@ def read_code(document: Mapping[str, Any], path: Path) -> list[KernelCode]:
     if len(rows) > MOST_INSTRUCTIONS:
         raise too_many(str(path))
     columns = _columns(document.get("header"))
+    if "ISA" not in columns:
+        raise ProfileFileError("the header of `code` has no field ISA", file=str(path))
     found = _Kernels(path)
     for number, row in enumerate(rows):
         try:

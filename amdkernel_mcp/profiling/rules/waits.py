@@ -227,7 +227,7 @@ def _mixed(code: KernelCode, waits: Waits, named: list[str]) -> Diagnosis:
 
 def _row(code: KernelCode, what: _Wait, because: str, lines: Counter[str]) -> Diagnosis:
     row = finding(f"{code.kernel[:80]}: {what.finding}", because=because, advice=what.advice, docs=what.docs)
-    return row.model_copy(update={"lines": [where for where, _ in lines.most_common(MOST_LINES)]})
+    return row.model_copy(update={"places": [where for where, _ in lines.most_common(MOST_LINES)]})
 
 
 def _amount(code: KernelCode, waits: Waits, amount: int) -> str:
