@@ -9,7 +9,10 @@ from amdkernel_mcp.profiling.import_recording import import_recording
 from amdkernel_mcp.results.kernels import KernelProfile
 from tests.profiling.traces import LOOP, samples_csv, samples_json, samples_process, write
 
-V3 = Path(__file__).parent / "recordings" / "rocprofv3"
+SAMPLES = Path(__file__).parents[3] / "shared" / "data" / "rocprof" / "sdk_docs"
+recorded = pytest.mark.skipif(
+    not SAMPLES.exists(), reason="the recordings of the profiler's documentation are not here"
+)
 LOAD, WAIT = "global_load_dword v0, v[2:3], off", "s_waitcnt vmcnt(0)"
 TRACE = "Dispatch_Id,Kernel_Name,Workgroup_Size_X,Start_Timestamp,End_Timestamp\n"
 
@@ -18,8 +21,9 @@ def value(kernel: KernelProfile, name: str) -> float | None:
     return kernel.metrics[name].value
 
 
+@recorded
 def test_stochastic_samples_of_a_real_gpu_have_reasons_only_where_no_instruction_was_issued() -> None:
-    result = import_recording(V3 / "pc_sampling_stochastic_debug.csv")
+    result = import_recording(SAMPLES / "pc_sampling_stochastic_debug.csv")
     (kernel,) = result.kernels
     assert value(kernel, "PC Samples") == 97
     assert value(kernel, "PC Samples, issued") == pytest.approx(100 * 20 / 97)
@@ -30,8 +34,9 @@ def test_stochastic_samples_of_a_real_gpu_have_reasons_only_where_no_instruction
     assert "62 of 97 stochastic samples (64%, 95 % interval 54% to 73%)" in result.diagnosis[0].because
 
 
+@recorded
 def test_host_trap_samples_of_a_real_gpu_count_where_waves_stand() -> None:
-    result = import_recording(V3 / "pc_sampling_host_trap.csv")
+    result = import_recording(SAMPLES / "pc_sampling_host_trap.csv")
     assert value(result.kernels[0], "PC Samples") == 79
     assert sum(hot.recorded.samples or 0 for hot in result.kernels[0].hot_instructions) == 79
     assert "may lie two instructions off" in result.diagnosis[0].because

@@ -13,7 +13,7 @@ from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.import_recording import import_recording
 from amdkernel_mcp.profiling.readers import csv_table
 from amdkernel_mcp.profiling.readers.read import read_recording
-from tests.profiling.traces import code_json, samples_process, stats_csv
+from tests.profiling.traces import LOOP, code_json, samples_csv, samples_process, stats_csv
 
 RECORDINGS = Path(__file__).parent / "recordings"
 V3 = RECORDINGS / "rocprofv3"
@@ -315,7 +315,7 @@ def test_a_damaged_file_is_read_or_refused_but_never_breaks_the_reader(tmp_path,
         "t.csv": (V3 / "kernel_trace.csv").read_bytes(),
         "w.csv": (RECORDINGS / "vcopy" / "MI100" / "SQ_LEVEL_WAVES.csv").read_bytes(),
         "j.json": json.dumps({"rocprofiler-sdk-tool": [document()]}).encode(),
-        "s.csv": (V3 / "pc_sampling_stochastic_debug.csv").read_bytes()[:3000],
+        "s.csv": samples_csv(tmp_path / "whole_samples.csv", [(1, *LOOP[0][:2], "WAITCNT")] * 9).read_bytes(),
         "p.json": json.dumps({"rocprofiler-sdk-tool": [samples_process([(7, 1, "WAITCNT")])]}).encode(),
         "code.json": code_json(tmp_path / "whole").read_bytes(),
         "stats.csv": stats_csv(tmp_path / "whole" / "stats.csv").read_bytes(),
