@@ -1,11 +1,13 @@
-"""Documentation search compared with FTS5 and bm25s on the same passages: `benchmarks/docs.py CORPUS QUESTIONS.jsonl`.
+"""Documentation search against LEX, FTS5 and bm25s on the same passages: `benchmarks/docs.py CORPUS QUESTIONS`.
 
-Ours is all that an agent waits for: aliases, spelling, glossary, ranking, snippets. The anchors have their default
-settings: the same passages in one column, FTS5 with the tokenizer `unicode61`, bm25s with its English stop words and
-the Porter2 stemmer, and the text of the best five is read.
+Then a table of all sets of questions, with one wording and with more, and of misspelt names. Ours is all that an agent
+waits for: aliases, spelling, glossary, ranking, snippets. The anchors have their default settings: the same passages in
+one column, FTS5 with the tokenizer `unicode61`, bm25s with its English stop words and the Porter2 stemmer, and the text
+of the best five is read.
 """
 
 import argparse
+import json
 import sqlite3
 import statistics
 import tempfile
@@ -14,16 +16,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.search.index.build import build_index
 from amdkernel_mcp.search.index.index import Index, breadcrumb, open_index, unpack_text
 from amdkernel_mcp.search.index.tokens import words
-from amdkernel_mcp.search.query.evaluate import ASKED_RESULTS, Question, Scores, load_questions, score_all
+from amdkernel_mcp.search.query.evaluate import ASKED_RESULTS, Question, Scores, evaluate, load_questions, score_all
+from amdkernel_mcp.search.query.query import ALL_ON, Switches
 from amdkernel_mcp.search.query.rank import Passage
 from amdkernel_mcp.search.query.search import Found, find, found_of, search
+from benchmarks.lex import Lex
+from benchmarks.misspelt import answered
 from benchmarks.paired import paired
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 SHOWN = 5
+REWORDED = "docs_eval_dev2, part"
+MISSPELT = 300
 Anchor = Callable[[str, int], list[tuple[int, str]]]
 """The best passages for a query: (chunk, text), at most so many."""
 
@@ -120,6 +128,55 @@ def print_cost(path: Path, index: Index, questions: list[Question], anchors: dic
         )
 
 
+def all_sets() -> dict[str, list[Question]]:
+    """The sets of questions next to the checkout and our own; those with other wordings once more by themselves."""
+    ours = folder("docs_index")
+    files = [SHARED / "docs_eval_dev.jsonl", SHARED / "docs_eval_dev2.jsonl", *sorted(ours.glob("questions*.jsonl"))]
+    sets = {file.stem: load_questions(file) for file in files if file.is_file()}
+    lines = (ours / "wordings.jsonl").read_text(encoding="utf-8").splitlines()
+    others = {row["id"]: row["also"] for row in map(json.loads, lines)}
+    asked = [one for one in sets.get("docs_eval_dev2", []) if one.id in others]
+    if asked:
+        sets[REWORDED] = [one.model_copy(update={"also": others[one.id]}) for one in asked]
+    return sets
+
+
+def print_sets(index: Index) -> None:
+    """A row for each set: LEX, ours without and with word vectors; then ours in more wordings, and misspelt names."""
+    lex = Lex(index)
+    lexical = Switches(embeddings=False)
+
+    def baseline(question: Question) -> list[Found]:
+        return [found_of(index, Passage(0, section, 0, 0.0)) for section in lex.sections(question.query)]
+
+    asked = [one for one in all_sets().get(REWORDED, []) if one.also]
+    spent = []
+    for question in asked:
+        began = time.process_time()
+        search(index, question.query, also=question.also)
+        spent.append((time.process_time() - began) * 1e3)
+    if spent:
+        print(f"CPU of a warm query in three wordings: median {statistics.median(spent):.1f} ms")
+    print("@1 / @5 / @10                 LEX                    ours                   ours, word vectors")
+    for name, questions in all_sets().items():
+        rows = [score_all(questions, baseline).overall, evaluate(index, questions, switches=lexical).overall]
+        rows.append(evaluate(index, questions).overall)
+        print(f"{name[:22]:22} ({len(questions):3})  {'   '.join(map(shares, rows))}")
+        if name == REWORDED:
+            for wordings in (2, 3):
+                told = [
+                    evaluate(index, questions, wordings=wordings, switches=one).overall for one in (lexical, ALL_ON)
+                ]
+                print(f"  in {wordings} wordings                                     {'   '.join(map(shares, told))}")
+    right = [first for _, _, first in answered(index, MISSPELT)]
+    print(f"misspelt names of the HIP API: {sum(right)} of {len(right)} first")
+
+
+def shares(scores: Scores) -> str:
+    """@1 / @5 / @10."""
+    return f"{scores.at1:.3f} / {scores.at5:.3f} / {scores.at10:.3f}"
+
+
 def main() -> None:
     """Build, answer, time."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -148,6 +205,7 @@ def main() -> None:
                 print(
                     f"{name:14} @1 {scores.at1:.3f}  @5 {scores.at5:.3f}  @10 {scores.at10:.3f}  MRR {scores.mrr:.3f}"
                 )
+            print_sets(index)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Writes the tables of docs_index/quality.md: `scripts/search_quality.py INDEX [QUESTIONS.jsonl]`.
+"""Writes the tables of docs_index/quality.md: `scripts/search_quality.py INDEX [QUESTIONS.jsonl...]`.
 
-Search as it is and without each of its parts, on each set of questions: ours, and the one that is given.
+Search as it is and without each of its parts, on each set of questions: ours, and those that are given.
 """
 
 import argparse
@@ -57,11 +57,12 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("index", type=Path)
-    parser.add_argument("questions", type=Path, nargs="?")
+    parser.add_argument("questions", type=Path, nargs="*")
     given = parser.parse_args()
     ours = folder("docs_index")
-    sets = {"development": given.questions} if given.questions else {}
-    sets |= {"ours": ours / "questions.jsonl", "ours, kept aside": ours / "questions_check.jsonl"}
+    sets = {file.stem.removeprefix("docs_eval_"): file for file in given.questions}
+    sets |= {"ours": ours / "questions.jsonl", "check": ours / "questions_check.jsonl"}
+    sets["plain"] = ours / "questions_plain.jsonl"
     with open_index(given.index) as index:
         lines = "".join(table(index, sets))
     page = ours / "quality.md"

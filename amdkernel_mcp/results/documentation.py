@@ -49,22 +49,23 @@ class LessonHit(Result):
     text: str
 
 
+class SectionRef(Result):
+    """One section of a page, for reading on."""
+
+    heading: str
+    ref: str
+
+
 class SearchResult(Result):
     """The sections that answer a query best."""
 
     query: str
     exact: list[Card] = Field(default=[], description="Cards of the exact names in the query; the most reliable answer")
     results: list[Hit]
+    near: list[SectionRef] = Field(default=[], description="Headings of other pages, where the results are unsure")
     lessons: list[LessonHit] = Field(default=[], description="From your own earlier attempts")
     applied: list[str] = Field(default=[], description="Aliases and spelling corrections that were applied")
     note: str | None = None
-
-
-class SectionRef(Result):
-    """One section of a page, for reading on."""
-
-    heading: str
-    ref: str
 
 
 class ReadResult(Result):

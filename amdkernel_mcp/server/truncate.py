@@ -125,6 +125,7 @@ _STEPS: dict[type[Result], tuple[Step, ...]] = {
         _LAST,
     ),
     SearchResult: (
+        Keep("near", 3),
         Cut("results", 420),
         Cut("lessons", 300),
         Cut("results", 320),

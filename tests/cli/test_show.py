@@ -15,7 +15,7 @@ from amdkernel_mcp.cli.show.machine import show_doctor
 from amdkernel_mcp.cli.show.parts import number
 from amdkernel_mcp.cli.show.profile import show_profile
 from amdkernel_mcp.kernel_source import KernelSource
-from amdkernel_mcp.results.documentation import Hit, SearchResult
+from amdkernel_mcp.results.documentation import Hit, SearchResult, SectionRef
 from amdkernel_mcp.results.kernels import (
     BenchmarkResult,
     CaseResult,
@@ -105,7 +105,7 @@ HIT = Hit(
     score=1.0,
     ref="hip:p",
 )
-SEARCH = SearchResult(query="q", results=[HIT])
+SEARCH = SearchResult(query="q", results=[HIT], near=[SectionRef(heading="N [x] n", ref="hip:n")])
 
 SHOWS: dict[str, Callable[[Console], None]] = {
     "check": lambda console: show_check(console, CHECK, KERNEL),
@@ -115,6 +115,12 @@ SHOWS: dict[str, Callable[[Console], None]] = {
     "doctor": lambda console: show_doctor(console, DOCTOR),
     "search": lambda console: show_search(console, SEARCH),
 }
+
+
+def test_a_heading_near_an_unsure_answer_is_shown_with_the_command_that_reads_it() -> None:
+    shown = seen("search")
+    assert "N [x] n" in shown
+    assert "amdkernel docs read hip:n" in shown
 
 
 def seen(name: str, width: int = 100, **options: Any) -> str:

@@ -8,6 +8,7 @@ takes to compute them again, and common words need not be left out to save it.
 import math
 import sqlite3
 from array import array
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,6 +74,24 @@ def documents_with(connection: sqlite3.Connection, token: str) -> int:
     """How many passages hold `token`."""
     row = connection.execute("SELECT documents FROM postings WHERE token = ?", (token,)).fetchone()
     return int(row[0]) if row else 0
+
+
+def share_of_best(connection: sqlite3.Connection, passages: int, tokens: Sequence[str], passage: int) -> float:
+    """How well `passage` answers to `tokens`: 1 if it is the best of all for each of them, 0 if it has none."""
+    marks = ",".join("?" * len(tokens))
+    rows = connection.execute(f"SELECT token, scale, chunks, impacts FROM postings WHERE token IN ({marks})", tokens)
+    reached = possible = 0.0
+    known = 0
+    for _, scale, packed_chunks, packed_impacts in rows:
+        chunks, impacts = array("I", packed_chunks), array("H", packed_impacts)
+        at = bisect_left(chunks, passage)
+        if at < len(chunks) and chunks[at] == passage:
+            reached += scale * impacts[at]
+        possible += scale * _STEPS
+        known += 1
+    # A word that no passage has is as telling as one that a single passage has.
+    possible += (len(tokens) - known) * math.log(max(passages, 2)) * (K1 + 1)
+    return reached / possible if possible else 0.0
 
 
 def best_passages(

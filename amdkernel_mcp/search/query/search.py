@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.results.documentation import Card, Hit, SearchResult
+from amdkernel_mcp.results.documentation import Card, Hit, SearchResult, SectionRef
 from amdkernel_mcp.search.formats.page import visible
 from amdkernel_mcp.search.index.families import families_in
 from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
+from amdkernel_mcp.search.index.postings import share_of_best
 from amdkernel_mcp.search.index.weights import Weights
 from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.fuse import fuse
@@ -23,6 +24,12 @@ ANSWER_CHARS = 5_000
 API_ENTRY_CHARS = 1_500
 LEAST_CHARS = 300
 SHOWN_CHARS = 100
+MOST_FURTHER, MOST_NEAR = 20, 6
+LEAST_SHARE = 0.45  # of questions below it, 6 in 10 are answered by the first five sections; of the others, 19 in 20
+UNSURE = (
+    "Unsure: no section holds most of what was asked. `near` lists headings of other pages; other words (`also`) or the"
+    " name of an API, instruction or counter may find more."
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,11 @@ class Found:
     anchored: bool
 
     @property
+    def ref(self) -> str:
+        """What `read` opens."""
+        return visible(f"{self.source}/{self.path}#{self.anchor}")
+
+    @property
     def address(self) -> str | None:
         """The URL of the section where it has one, else of its page."""
         inside = self.anchored and len(self.breadcrumb) > 1
@@ -49,10 +61,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Findings:
-    """Each wording as it was understood, and what was found."""
+    """Each wording as it was understood, what was found, and what came next."""
 
     wordings: tuple[Query, ...]
     found: tuple[Found, ...]
+    further: tuple[Found, ...] = ()
 
     @property
     def applied(self) -> list[str]:
@@ -75,7 +88,7 @@ def search(
     Raises DocumentationError for an unknown source, a limit out of range and a query without words.
     """
     _check(index, filters)
-    findings = find(index, query, also=also, limit=limit, filters=filters)
+    findings = find(index, query, also=also, limit=limit, further=MOST_FURTHER, filters=filters)
     exact = cards(findings.wordings)
     hits: list[Hit] = []
     shown = [card.name for card in exact]
@@ -88,8 +101,15 @@ def search(
         whole_chars = 0 if found.breadcrumb[-1] in shown else min(room, API_ENTRY_CHARS)
         hits.append(_hit(index, findings.wordings[found.wording], found, at, whole_chars=whole_chars))
         left -= len(hits[-1].snippet)
-    note = _note(index, hits, filters)
-    return SearchResult(query=findings.wordings[0].text, exact=exact, results=hits, applied=findings.applied, note=note)
+    unsure = bool(hits) and not exact and is_unsure(index, findings)
+    return SearchResult(
+        query=findings.wordings[0].text,
+        exact=exact,
+        results=hits,
+        near=_near(findings) if unsure else [],
+        applied=findings.applied,
+        note=f"{UNSURE} {QUOTED}" if unsure else _note(index, hits, filters),
+    )
 
 
 def find(
@@ -98,11 +118,12 @@ def find(
     *,
     limit: int,
     also: Sequence[str] = (),
+    further: int = 0,
     filters: SearchFilters = ANYTHING,
     switches: Switches = ALL_ON,
     weights: Weights | None = None,
 ) -> Findings:
-    """The same without reading the sections' text."""
+    """The same without reading the sections' text; `further`: how many more to name."""
     if not 1 <= limit <= MOST_RESULTS:
         raise DocumentationError(f"limit is {limit}", hint=f"ask for 1 to {MOST_RESULTS} results")
     if len(also) >= MOST_WORDINGS:
@@ -111,7 +132,28 @@ def find(
         )
     wordings = tuple(understand(index, one, switches) for one in dict.fromkeys([query, *also]))
     ranked = fuse([rank(index, one, filters=filters, switches=switches, weights=weights) for one in wordings])
-    return Findings(wordings, tuple(found_of(index, passage, wording) for wording, passage in ranked[:limit]))
+    found = tuple(found_of(index, passage, wording) for wording, passage in ranked[: limit + further])
+    return Findings(wordings, found[:limit], found[limit:])
+
+
+def is_unsure(index: Index, findings: Findings) -> bool:
+    """Whether the best section of each wording answers to too little of it."""
+    best = {one.wording: one.passage.chunk for one in reversed(findings.found)}
+    shares = (
+        share_of_best(index.connection, index.passages, findings.wordings[wording].asked, chunk)
+        for wording, chunk in best.items()
+    )
+    return max(shares) < LEAST_SHARE
+
+
+def _near(findings: Findings) -> list[SectionRef]:
+    """The best heading of each page that is not among the results."""
+    pages = {one.passage.page for one in findings.found}
+    near: dict[int, Found] = {}
+    for one in findings.further:
+        if one.passage.page not in pages:
+            near.setdefault(one.passage.page, one)
+    return [SectionRef(heading=harmless(" > ".join(one.breadcrumb)), ref=one.ref) for one in near.values()][:MOST_NEAR]
 
 
 def found_of(index: Index, passage: Passage, wording: int = 0) -> Found:
@@ -143,7 +185,7 @@ def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: in
         version=found.version and visible(found.version),
         snippet=harmless(text.strip() if whole else snippet(text, start, finish, query)),
         score=round(found.passage.score, 3),
-        ref=visible(f"{found.source}/{found.path}#{found.anchor}"),
+        ref=found.ref,
     )
 
 

@@ -87,6 +87,23 @@ def test_nothing_found_says_what_to_try(index: Index) -> None:
     assert "Try" in (result.note or "")
 
 
+def test_an_answer_that_holds_little_of_the_question_says_so_and_names_other_pages(tmp_path: Path) -> None:
+    for name in ("quartz", "marble", "granite"):
+        write_page(tmp_path / f"s/{name}.md", f"# About {name}\n\n## Waves\n\nWaves in {name} are slow.\n")
+    build_index([tmp_path / "s"], tmp_path / "i.db")
+    with open_index(tmp_path / "i.db") as index:
+        unsure = search(index, "waves under xylophone umbrella zeppelins", 1)
+        sure = search(index, "slow waves in quartz", 1)
+        found = search(index, "waves under xylophone umbrella zeppelins", 3, also=["slow waves in quartz"])
+    assert (unsure.note or "").startswith("Unsure")
+    shown = {f"{hit.source}/{hit.path}" for hit in unsure.results}
+    assert len(unsure.near) == 2
+    assert shown.isdisjoint(near.ref.partition("#")[0] for near in unsure.near)
+    assert not sure.near
+    assert "Unsure" not in (sure.note or "")
+    assert not found.near, "one wording that fits is enough"
+
+
 @pytest.mark.parametrize("limit", [0, -1, MOST_RESULTS + 1])
 def test_a_limit_out_of_range_is_refused(index: Index, limit: int) -> None:
     with pytest.raises(DocumentationError):
