@@ -61,6 +61,8 @@ def serve_once(certificate: Path) -> int:
                     connection.recv(1 << 16)
                     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
                     connection.sendall(head % len(ANSWER) + ANSWER)
+                    while connection.recv(1 << 16):  # a request that is left unread would break the connection
+                        pass
             except OSError:  # the client has refused the certificate
                 pass
 
