@@ -16,7 +16,7 @@ from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.history.judged import JudgedProblems
 from amdkernel_mcp.history.recorder import LOCAL, Recorder, Tried
 from amdkernel_mcp.kernel_steps import KernelSteps, Progress, ran_of, silent
-from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, Finding, ProfileResult
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
 from amdkernel_mcp.results.tuning import TuneResult
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from amdkernel_mcp.history.attempts import Attempts
     from amdkernel_mcp.importing.importer import Importer
     from amdkernel_mcp.prepared_kernel import PreparedKernel
-    from amdkernel_mcp.problems.problem import Problem
-    from amdkernel_mcp.profiling.detail import KernelDetail
+    from amdkernel_mcp.profile_steps import OnDetail
+    from amdkernel_mcp.profiling.options import ProfileOptions
     from amdkernel_mcp.reading.reader import Reader
     from amdkernel_mcp.results.documentation import ReadResult, SearchResult
     from amdkernel_mcp.results.history import Pruned
@@ -303,80 +303,38 @@ class Engine:
         file_name: str = "kernel.hip",
         target: str | None = None,
         by: str = LOCAL,
+        options: ProfileOptions | None = None,
         on_progress: Progress = silent,
-        on_detail: Callable[[list[KernelDetail]], None] | None = None,
+        on_detail: OnDetail | None = None,
     ) -> ProfileResult:
         """Counters, metrics and a diagnosis of a kernel on the problem's announced cases.
 
         `on_detail` is given what a page shows besides: traffic by level and every line. Not on a GPU, where neither is
         known.
         """
+        from amdkernel_mcp.profile_steps import ProfileSteps, no_detail
+        from amdkernel_mcp.profiling.options import NO_OPTIONS
+
         self._recorder.warm_up()
-        loaded = self._steps.problem(problem, by)
-        seen: list[PreparedKernel] = []
-        answer = self._profile(
-            loaded, source, file_name=file_name, target=target, on_progress=on_progress, seen=seen, on_detail=on_detail
-        )
-        answer = self._judged.stamp_profile(answer, source, loaded)
+        loaded, options = self._steps.problem(problem, by), options or NO_OPTIONS
+        steps = ProfileSteps(self._steps, loaded, target, options, on_progress, on_detail or no_detail)
+        answer = self._judged.stamp_profile(steps.profile(source, file_name), source, loaded)
         tried = Tried(
             *("profile", source, file_name, by, loaded),
-            ran=lambda: [self._steps.what_ran(each, ("timing",)) for each in seen],
+            baseline=options.compare_to,
+            options=options.recorded(),
+            ran=lambda: [self._steps.what_ran(each, ("timing",)) for each in steps.seen],
         )
         return self._recorder.record(tried, answer)
 
-    def _profile(
-        self,
-        problem: Problem,
-        source: str,
-        *,
-        file_name: str,
-        target: str | None,
-        on_progress: Progress,
-        seen: list[PreparedKernel],
-        on_detail: Callable[[list[KernelDetail]], None] | None,
+    def profile_import(
+        self, path: Path, *, gpu: str | None = None, options: ProfileOptions | None = None
     ) -> ProfileResult:
-        from amdkernel_mcp.hardware.specs import gpu_by_name
-        from amdkernel_mcp.prepared_kernel import cannot_launch
-        from amdkernel_mcp.profiling.profile import answer_of, details_of, facts_of
-
-        prepared = self._steps.prepare(problem, source, file_name=file_name, target=target, on_progress=on_progress)
-        seen.append(prepared)
-        where, compiled = prepared.target, prepared.compiled
-        if refused := cannot_launch(prepared):
-            return refused
-        planned = self._steps.plan_measurement(prepared)
-        if where.kind == "gpu" and not isinstance(planned, Finding):
-            return self._steps.profile_on_gpu(prepared, planned, on_progress)
-        measured = self._steps.measure(prepared, planned, on_progress)
-        if measured.finding:
-            return ProfileResult(target=where.name, reason=measured.finding.message, findings=[measured.finding])
-        gpu, lines, code = gpu_by_name(where.gpu), compiled.lines, compiled.disassembly
-        facts = facts_of(
-            runs=measured.runs,
-            resources=compiled.result.kernels,
-            lines=lines,
-            disassembly=code,
-            source=source,
-            gpu=gpu,
-        )
-        answer = answer_of(facts, gpu=gpu, target=where.name)
-        if on_detail:
-            on_detail(details_of(facts, lines=lines, disassembly=code))
-        update: dict[str, object] = {
-            "isolation": prepared.sandbox.isolation,
-            "not_cached": compiled.result.not_cached,
-            "code_object": compiled.result.code_object,
-        }
-        if measured.wrong_outputs:
-            update["warnings"] = [f"the outputs of this run are wrong: {measured.wrong_outputs}", *answer.warnings]
-            update["findings"] = list(measured.findings)
-        return answer.model_copy(update=update)
-
-    def profile_import(self, path: Path, *, gpu: str | None = None) -> ProfileResult:
         """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError."""
-        from amdkernel_mcp.profiling.import_recording import import_recording
+        from amdkernel_mcp.profile_steps import profile_recording
+        from amdkernel_mcp.profiling.options import NO_OPTIONS
 
-        return import_recording(path, gpu=gpu)
+        return profile_recording(path, gpu=gpu, options=options or NO_OPTIONS)
 
     def run(
         self,
@@ -482,6 +440,7 @@ class Engine:
         """Run the verb of an attempt again, with its options."""
         from amdkernel_mcp.checking.options import CheckOptions
         from amdkernel_mcp.history.attempts import CompileOptions, read_options
+        from amdkernel_mcp.profiling.options import ProfileOptions
         from amdkernel_mcp.tuning.space import TuneOptions
 
         same: dict[str, Any] = {
@@ -502,7 +461,8 @@ class Engine:
             return self.benchmark(problem, **same, baseline=baseline, values=given.get("values"))
         if attempt.verb == "tune":
             return self.tune(problem, **same, options=read_options(TuneOptions, given))
-        return self.profile(problem, **same)
+        focus = read_options(ProfileOptions, given).focus
+        return self.profile(problem, **same, options=ProfileOptions(focus=focus, compare_to=baseline))
 
     def _collect_headers(self) -> Collected:
         from amdkernel_mcp.search.cards.collect import COMMAND, TIMEOUT_S, Collected, command_files

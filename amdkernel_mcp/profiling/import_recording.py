@@ -12,7 +12,7 @@ from amdkernel_mcp.profiling.readers.read import read_recording
 from amdkernel_mcp.profiling.readers.recording import KernelTotals, RecordedDispatch, Recording
 from amdkernel_mcp.profiling.report import reason, warnings
 from amdkernel_mcp.profiling.rules.recorded import bound_of, diagnose_recording
-from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
+from amdkernel_mcp.results.kernels import Focus, KernelProfile, ProfileResult
 from amdkernel_mcp.results.quantity import Metric
 
 MOST_RAW_COUNTERS = 64
@@ -21,10 +21,13 @@ _MOST_IMPORTANT = ("SQ_WAVES", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM"
               "SQ_INSTS_VMEM_WR", "SQ_INSTS_MFMA", "SQ_LDS_BANK_CONFLICT", "GRBM_GUI_ACTIVE")  # fmt: skip
 
 
-def import_recording(path: Path, *, gpu: str | None = None, rule: Aggregation = "mean_of_ratios") -> ProfileResult:
+def import_recording(
+    path: Path, *, gpu: str | None = None, rule: Aggregation = "mean_of_ratios", focus: Focus | None = None
+) -> ProfileResult:
     """The profile of what a profiler wrote to `path`, kernels with most time first.
 
     `gpu` names the GPU where the recording does not, or names a wrong one. `rule` says how dispatches are averaged.
+    `focus`: the topic that the diagnosis is about, None for all.
     Raises ProfileFileError for a recording that is damaged or inconsistent, UnknownTargetError for an unknown `gpu`.
     """
     given = gpu_by_name(gpu) if gpu else None
@@ -37,7 +40,8 @@ def import_recording(path: Path, *, gpu: str | None = None, rule: Aggregation = 
     kernels.sort(key=lambda kernel: -(kernel.metrics["Total Time"].value or 0))
     return ProfileResult(
         kernels=kernels,
-        diagnosis=diagnose_recording(kernels),
+        diagnosis=diagnose_recording(kernels, focus=focus),
+        focus=focus,
         reason=reason(recording, part, rule),
         warnings=[*recording.warnings, *about_gpu, *warnings(recording, kernels)],
     )

@@ -1,6 +1,6 @@
 """Rules on what waves wait for: memory, results of their own, barriers."""
 
-from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly
+from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly, rounded
 from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.profiling.rules.parallelism import LOW_OCCUPANCY
 
@@ -17,13 +17,13 @@ def exposed_latency(facts: Facts) -> Answer:
     resident = facts.busy.resident_waves / facts.gpu.simds
     because = (
         f"a wave waits {waits:.0f} times for memory, {facts.per_wave('SQ_INSTS_VMEM_RD'):.0f} loads in all, and "
-        f"{resident:.2g} waves are resident on a SIMD: that takes about {waiting:.2g} us, all units together {roof:.2g}"
+        f"{facts.residency}: that takes about {rounded(waiting)} us, all units together {rounded(roof)}"
     )
     chained, dependent = facts.code.waits.chained, facts.code.waits.dependent_loads
     chain = resident <= LOW_OCCUPANCY and chained > 0.6 and facts.share("wave_issue", "vector_alu") > 0.8
     if chain:
-        because = f"{chained:.0%} of the vector instructions need the result of the one before, and {resident:.2g} "
-        because += "waves are resident on a SIMD to fill the gaps"
+        because = f"{chained:.0%} of the vector instructions need the result of the one before, and "
+        because += f"{facts.residency}: too few to fill the gaps"
     elif waits < DEPENDENT_WAITS or waiting < (0.5 if dependent > 0.5 and resident <= LOW_OCCUPANCY else 2) * roof:
         return RuledOut("exposed latency", because)
     elif dependent > 0.5:
@@ -34,7 +34,6 @@ def exposed_latency(facts: Facts) -> Answer:
         because=because,
         advice="keep several independent loads or sums in flight in each wave (unroll, prefetch, several elements per "
         "thread), replace chains of dependent loads, and launch more waves",
-        docs=("latency hiding occupancy", "instruction level parallelism unroll independent"),
     )
 
 
@@ -52,8 +51,7 @@ def barriers(facts: Facts) -> Answer:
     return costly(
         cost,
         "Barriers with hardly any work between them",
-        because=f"{because}; at {BARRIER_CLOCKS} clocks each that takes about {cost:.2g} us",
+        because=f"{because}; at {BARRIER_CLOCKS} clocks each that takes about {rounded(cost)} us",
         advice="exchange values within a wave by DPP or __shfl and use a barrier for the few values of whole waves; "
         "double-buffer LDS, which saves one of two barriers; give each thread more work between them",
-        docs=("__syncthreads barrier cost", "warp shuffle reduction scan __shfl"),
     )
