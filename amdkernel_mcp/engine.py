@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from amdkernel_mcp.history.attempts import Attempts
     from amdkernel_mcp.importing.importer import Importer
     from amdkernel_mcp.prepared_kernel import PreparedKernel
-    from amdkernel_mcp.profiling.detail import KernelDetail
+    from amdkernel_mcp.profile_steps import OnDetail
+    from amdkernel_mcp.profiling.options import ProfileOptions
     from amdkernel_mcp.reading.reader import Reader
     from amdkernel_mcp.results.documentation import ReadResult, SearchResult
     from amdkernel_mcp.results.history import Pruned
@@ -312,40 +313,47 @@ class Engine:
         file_name: str = "kernel.hip",
         target: str | None = None,
         by: str = LOCAL,
+        options: ProfileOptions | None = None,
         on_progress: Progress = silent,
-        on_detail: Callable[[list[KernelDetail]], None] | None = None,
+        on_detail: OnDetail | None = None,
     ) -> ProfileResult:
         """Counters, metrics and a diagnosis of a kernel on the problem's announced cases.
 
         `on_detail` is given what a page shows besides: traffic by level and every line. Not on a GPU, where neither is
         known.
         """
-        from amdkernel_mcp.profile_steps import profile_steps
+        from amdkernel_mcp.profile_steps import ProfileSteps, no_detail
+        from amdkernel_mcp.profiling.options import NO_OPTIONS
 
         self._recorder.warm_up()
-        loaded = self._steps.problem(problem, by)
-        seen: list[PreparedKernel] = []
-        answer = profile_steps(
-            self._steps, loaded, source,
-            file_name=file_name, target=target, on_progress=on_progress, seen=seen, on_detail=on_detail,
-        )  # fmt: skip
-        answer = self._judged.stamp_profile(answer, source, loaded)
+        loaded, options = self._steps.problem(problem, by), options or NO_OPTIONS
+        steps = ProfileSteps(self._steps, loaded, target, options, on_progress, on_detail or no_detail)
+        answer = self._judged.stamp_profile(steps.profile(source, file_name), source, loaded)
         tried = Tried(
             *("profile", source, file_name, by, loaded),
-            ran=lambda: [self._steps.what_ran(each, ("timing",)) for each in seen],
+            baseline=options.compare_to,
+            options=options.recorded(),
+            ran=lambda: [self._steps.what_ran(each, ("timing",)) for each in steps.seen],
         )
         return self._recorder.record(tried, answer)
 
     def profile_import(
-        self, path: Path, *, gpu: str | None = None, kernel: str = "", limit: int | None = None
+        self,
+        path: Path,
+        *,
+        gpu: str | None = None,
+        kernel: str = "",
+        limit: int | None = None,
+        options: ProfileOptions | None = None,
     ) -> ProfileResult:
         """Metrics and a diagnosis from a recording of AMD's profilers. Raises ProfileFileError.
 
         kernel: a part of the names of the wanted kernels. limit: how many, those with most time first.
         """
-        from amdkernel_mcp.profiling.import_recording import import_recording
+        from amdkernel_mcp.profile_steps import profile_recording
+        from amdkernel_mcp.profiling.options import NO_OPTIONS
 
-        return import_recording(path, gpu=gpu, kernel=kernel, limit=limit)
+        return profile_recording(path, gpu=gpu, kernel=kernel, limit=limit, options=options or NO_OPTIONS)
 
     def run(
         self,
@@ -451,6 +459,7 @@ class Engine:
         """Run the verb of an attempt again, with its options."""
         from amdkernel_mcp.checking.options import CheckOptions
         from amdkernel_mcp.history.attempts import CompileOptions, read_options
+        from amdkernel_mcp.profiling.options import ProfileOptions
         from amdkernel_mcp.tuning.space import TuneOptions
 
         same: dict[str, Any] = {
@@ -471,7 +480,8 @@ class Engine:
             return self.benchmark(problem, **same, baseline=baseline, values=given.get("values"))
         if attempt.verb == "tune":
             return self.tune(problem, **same, options=read_options(TuneOptions, given))
-        return self.profile(problem, **same)
+        focus = read_options(ProfileOptions, given).focus
+        return self.profile(problem, **same, options=ProfileOptions(focus=focus, compare_to=baseline))
 
     def _collect_headers(self) -> Collected:
         from amdkernel_mcp.search.cards.collect import COMMAND, TIMEOUT_S, Collected, command_files

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-Path = Annotated[str | None, Field(description="File (local server)", max_length=4096)]
+Path = Annotated[str | None, Field(description="File", max_length=4096)]
 Source = Annotated[str | None, Field(description="Or its text", max_length=1 << 20)]
 Problem = Annotated[
     str,

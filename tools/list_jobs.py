@@ -14,7 +14,7 @@ from ._parameters import READS
 
 @tool(title="List your jobs", annotations=READS)
 async def list_jobs(
-    ctx: Context, limit: Annotated[int, Field(ge=1, le=50, description="How many, newest first")] = 10
+    ctx: Context, limit: Annotated[int, Field(ge=1, le=50, description="Newest first")] = 10
 ) -> JobList:
     """List your jobs.
 

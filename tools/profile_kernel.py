@@ -1,9 +1,12 @@
 """Tool: profile a kernel."""
 
+from typing import Annotated
+
 from fastmcp import Context
 from fastmcp.tools import tool
+from pydantic import Field
 
-from amdkernel_mcp.results.kernels import ProfileResult
+from amdkernel_mcp.results.kernels import Focus, ProfileResult
 from amdkernel_mcp.server.session import session_of
 
 from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
@@ -16,11 +19,13 @@ async def profile_kernel(
     path: Path = None,
     source: Source = None,
     target: Target = None,
+    focus: Annotated[Focus | None, Field(description="Topic")] = None,
+    compare_to: Annotated[str | None, Field(description="Other kernel's text (or path)", max_length=1 << 20)] = None,
     wait_s: WaitS = 45,
 ) -> ProfileResult:
-    """Find out why a kernel is slow: counters, metrics, the bound, hot lines, what to try.
+    """Find out why a kernel is slow, what to try, and what a change did.
 
-    Next: search_docs with a diagnosis' `docs`, one change, check_kernel.
+    Next: read_doc with a finding's `docs`, check_kernel.
     """
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)
@@ -30,5 +35,6 @@ async def profile_kernel(
         "source": kernel.source,
         "file_name": kernel.file_name,
         "target": target,
+        "options": session.compared(focus, compare_to),
     }
     return await session.long(ctx, ProfileResult, "profile", arguments, wait_s=wait_s)

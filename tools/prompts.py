@@ -10,7 +10,7 @@ def optimise_kernel(problem: str, path: str, target: str = "emulator:gfx942") ->
         f"Make the HIP kernel in {path} faster for the problem {problem} on {target}.\n\n"
         f'1. read_doc("problem:{problem}"), list_attempts(problem="{problem}"): what was tried and what it brought.\n'
         "2. check_kernel: it must be `correct` before anything else counts.\n"
-        "3. profile_kernel: take the first diagnosis, read its `docs` with search_docs and read_doc.\n"
+        "3. profile_kernel: take the first diagnosis, open its `docs` with read_doc.\n"
         "4. Make one change, check_kernel, then benchmark_kernel against the version before it.\n"
         "5. Keep what is `faster`; note_lesson what an attempt taught, also where it did not help.\n\n"
         "Repeat 3 to 5. Report the speed-up with its interval and its evidence, and never a number you did not get."
@@ -36,7 +36,7 @@ def explain_profile(problem: str, path: str, target: str = "emulator:gfx942") ->
     return (
         f"Explain why the kernel in {path} takes the time it takes for {problem} on {target}.\n\n"
         "1. profile_kernel: what bounds it, its hot lines, its diagnosis.\n"
-        "2. search_docs with the `docs` of each diagnosis; read what you quote.\n"
+        "2. read_doc with the `docs` of each diagnosis; read what you quote.\n"
         "3. Say in plain words what the GPU waits for, with the figures and their evidence (measured, emulated,"
         " modelled), and which one change should help most.\n\n"
         "Change no file."

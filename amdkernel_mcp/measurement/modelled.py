@@ -99,7 +99,7 @@ def _compared(
         verdict = "inconclusive"
         reason = (
             f"modelled on {gpu.name}: every launch of both kernels is shorter than its own cost of about {LAUNCH_US:g} "
-            f"us, so the difference ({estimate.value:.2f} times as fast) would hardly be seen; use a larger case"
+            "us, so the difference would hardly be seen; use a larger case"
         )
     times = [(a.time_us, b.time_us) for a, b in zip(ours, theirs, strict=True)]
     good = too_good(estimate.value, candidate.runs, baseline.runs, times, gpu)
@@ -178,14 +178,15 @@ def _reason(
     change = f"the baseline is bounded by {other}, this kernel by {mine}"
     if mine == other:
         change = f"{mine} bounds both"
+    hidden = any(each.time_us < each.launches_us for each in (*ours, *theirs))
     if verdict != "inconclusive":
-        return (
-            f"modelled on {gpu.name}: {estimate.value:.2f} times as fast as the baseline, {estimate.low:.2f} to "
-            f"{estimate.high:.2f} with what the model leaves out; {change}"
-        )
+        span = f"{estimate.low:.2f} to {estimate.high:.2f} times as fast as the baseline"
+        ratio = "" if hidden else f"{estimate.value:.2f} by the bounds alone; "
+        return f"modelled on {gpu.name}: {span} with what the model leaves out; {ratio}{change}"
+    ratio = "" if hidden else f" ({estimate.value:.2f} times as fast)"
     return (
-        f"modelled on {gpu.name}: the difference ({estimate.value:.2f} times as fast) is within the model's"
-        f" uncertainty; {change}; {_cannot_bound(estimate, ours, theirs)}only a measurement on a GPU can decide"
+        f"modelled on {gpu.name}: the difference{ratio} is within the model's uncertainty; {change}; "
+        f"{_cannot_bound(estimate, ours, theirs)}only a measurement on a GPU can decide"
     )
 
 

@@ -13,10 +13,10 @@ from typing import Any
 from amdkernel_mcp.measurement.roofline import Resource
 from amdkernel_mcp.pages.render import FOLDER, short, standalone
 from amdkernel_mcp.profiling.detail import CodeRow, KernelDetail, Level
+from amdkernel_mcp.profiling.rules.answer import RULED_OUT
 from amdkernel_mcp.results.kernels import Diagnosis, HotLine, KernelProfile, ProfileResult
 
 MOST_LINES = 4000
-NOT_FINDINGS = "Ruled out"
 COLOURS: tuple[Resource, ...] = ("lds", "l1_cache", "l2_cache", "infinity_cache", "memory")
 """The numbers of `--level-N` in report.css."""
 SHOWN_BOUND = 0.01
@@ -49,7 +49,7 @@ def profile_page(result: ProfileResult, *, kernel: str, problem: str, details: S
     kernels = [_kernel(each, by_name.get(each.name), anchors, whole=alone) for each in result.kernels]
     plotted = any(each["roofline"] for each in kernels)
     scripts = [*([_plotly()] if plotted else []), (FOLDER / "static" / "report.js").read_text(encoding="utf-8")]
-    ruled_out = [each for each in result.diagnosis if NOT_FINDINGS in each.finding]
+    ruled_out = [each for each in result.diagnosis if RULED_OUT in each.finding]
     found = [each for each in result.diagnosis if each not in ruled_out]
     values = {
         "kernel": kernel,
@@ -73,7 +73,7 @@ def _plotly() -> str:
 def _ruled_out(row: Diagnosis) -> dict[str, Any]:
     """The classes of problem that the kernel does not have, each with its figures."""
     pairs = [line.partition(": ") for line in row.because.splitlines()]
-    return {"finding": row.finding.partition(NOT_FINDINGS)[0], "rows": [(what, why) for what, _, why in pairs]}
+    return {"finding": row.finding.partition(RULED_OUT)[0], "rows": [(what, why) for what, _, why in pairs]}
 
 
 def _kernel(profile: KernelProfile, detail: KernelDetail | None, anchors: set[int], *, whole: bool) -> dict[str, Any]:

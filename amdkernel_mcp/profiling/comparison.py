@@ -1,13 +1,17 @@
-"""The figures by which two kernels differ."""
+"""What differs between the profiles of two kernels: findings and figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
+from amdkernel_mcp.profiling.rules.answer import RULED_OUT
+from amdkernel_mcp.results.kernels import Comparison, FigureChange, KernelProfile, PastFinding, ProfileResult
 from amdkernel_mcp.results.quantity import Evidence, Metric
 
 NOTICEABLE = 1.1
 """Figures that differ by less than this factor are left out."""
+
+MOST_FIGURES = 8
+"""Of a comparison."""
 
 # True: less is better. The most decisive first.
 _LESS_IS_BETTER: dict[str, bool] = {
@@ -100,3 +104,38 @@ def _figure(kernels: Sequence[KernelProfile], name: str) -> Metric | None:
     if name not in _SUMMED or len(values) == 1 or None in values:
         return first
     return first.model_copy(update={"value": sum(value for value in values if value is not None)})
+
+
+def comparison(before: ProfileResult, after: ProfileResult, *, name: str) -> Comparison:
+    """Which findings went and came, and the figures that differ most decisively. `name`: of the kernel before."""
+    old, new = _findings(before), _findings(after)
+    figures = [
+        FigureChange(
+            metric=each.metric,
+            unit=each.unit,
+            evidence=each.evidence,
+            before=each.before,
+            after=each.after,
+            better=each.better,
+        )
+        for each in compare(before, after)[:MOST_FIGURES]
+    ]
+    return Comparison(
+        compared_with=name,
+        gone=[PastFinding(finding=what, because=because) for what, because in old.items() if what not in new],
+        new=[what for what in new if what not in old],
+        stayed=[what for what in new if what in old],
+        figures=figures,
+    )
+
+
+def _findings(result: ProfileResult) -> dict[str, str]:
+    """Because by finding, without what is ruled out and without the names of kernels, which two files may not share."""
+    found = {}
+    for row in result.diagnosis:
+        what = row.finding
+        for kernel in result.kernels:
+            what = what.removeprefix(f"{kernel.name}: ").removeprefix(f"{kernel.name[:80]}: ")
+        if not what.startswith(RULED_OUT):
+            found[what] = row.because
+    return found

@@ -125,12 +125,13 @@ def _levels(facts: Facts) -> list[Level]:
               gpu.l2_channels * LINE_BYTES * clock if gpu.l2_channels else None, _reached("l2_cache"),
               _share(hits, hits + misses)),
     ]  # fmt: skip
-    behind = sum(fabric_bytes(each) for each in facts.dispatches)
     if gpu.mall_mib:
         hits, misses = count("mall_hits"), count("mall_misses")
         read = LINE_BYTES * (hits + misses)
+        behind = sum(fabric_bytes(each) for each in facts.dispatches)
+        written = behind - read if cdna else count("memory_bytes_written")  # RDNA's writes to the fabric: not counted
         peak, reached, hit = gpu.mall_gbps, _reached("infinity_cache"), _share(hits, hits + misses)
-        found.append(Level("Infinity Cache", "infinity_cache", behind, read, behind - read, peak, reached, hit))
+        found.append(Level("Infinity Cache", "infinity_cache", read + written, read, written, peak, reached, hit))
     read, written = count("memory_bytes_read"), count("memory_bytes_written")
     found.append(Level("Memory", "memory", read + written, read, written, gpu.memory_gbps, _reached("memory")))
     return [each for each in found if each.moved or each.name != "LDS"]

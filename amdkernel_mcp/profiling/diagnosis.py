@@ -2,32 +2,70 @@
 
 from collections.abc import Sequence
 
-from amdkernel_mcp.profiling.rules.answer import Found, RuledOut, finding
+from amdkernel_mcp.profiling.rules.answer import GUIDE, RULED_OUT, Found, RuledOut, finding
 from amdkernel_mcp.profiling.rules.emulated import RULES
 from amdkernel_mcp.profiling.rules.facts import Facts
-from amdkernel_mcp.results.kernels import Diagnosis
+from amdkernel_mcp.profiling.rules.parallelism import LAUNCH_US
+from amdkernel_mcp.profiling.rules.rule import Rule
+from amdkernel_mcp.results.kernels import Diagnosis, Focus, Span
+
+MOST_SAVED = 0.95
+"""Of the modelled time: no finding promises more than twenty times."""
 
 
-def diagnose(kernels: Sequence[Facts]) -> list[Diagnosis]:
+def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagnosis]:
     """Findings, the kernel with most modelled time first; of each, what costs most time first.
 
-    The last row of each kernel lists what is ruled out, and why.
+    The last row of each kernel lists what is ruled out, and why. `focus`: only rules of this topic.
     """
     named = len(kernels) > 1
+    rules = [rule for rule in RULES if focus in (None, rule.topic)]
     found: list[Diagnosis] = []
     for facts in sorted(kernels, key=lambda facts: -facts.model.time_us):
         prefix = f"{facts.largest_dispatch.kernel}: " if named else ""
-        answers = [answer for rule in RULES if (answer := rule(facts)) is not None]
-        costly = sorted((each for each in answers if isinstance(each, Found)), key=lambda each: -each.cost_us)
-        found += [each.row.model_copy(update={"finding": prefix + each.row.finding}) for each in costly]
-        if ruled_out := [answer for answer in answers if isinstance(answer, RuledOut)]:
+        answers = [(rule, answer) for rule in rules if (answer := rule.ask(facts)) is not None]
+        costly = [(rule, answer) for rule, answer in answers if isinstance(answer, Found)]
+        costly.sort(key=lambda each: -each[1].cost_us)
+        found += [_row(prefix, rule, answer, facts) for rule, answer in costly]
+        if ruled_out := [answer for _, answer in answers if isinstance(answer, RuledOut)]:
             found.append(_ruled_out(prefix, ruled_out))
     return found
 
 
+def _row(prefix: str, rule: Rule, answer: Found, facts: Facts) -> Diagnosis:
+    return answer.row.model_copy(
+        update={
+            "finding": prefix + answer.row.finding,
+            "topic": rule.topic,
+            "docs": [GUIDE + rule.section],
+            "refuted_by": rule.refuted_by,
+            "lines": rule.lines(facts.lines),
+            "gain": _gain(answer.cost_us, facts) if rule.has_gain else None,
+        }
+    )
+
+
+def _gain(cost_us: float, facts: Facts) -> Span | None:
+    """The estimated cost as a part of the shortest and of the longest time that the kernel may take.
+
+    Both have the launches in them, so that a kernel which is shorter than its launch cannot gain much. None where
+    nothing is estimated.
+    """
+    saved = min(cost_us, MOST_SAVED * facts.time_us)
+    if saved <= 0:
+        return None
+    likely_us = facts.time_us + LAUNCH_US * len(facts.dispatches)
+    longest_us = max(facts.most_us, likely_us)
+    return Span(low=_digits(longest_us / (longest_us - saved)), high=_digits(likely_us / (likely_us - saved)))
+
+
+def _digits(value: float) -> float:
+    return float(f"{value:.2g}")
+
+
 def _ruled_out(prefix: str, answers: Sequence[RuledOut]) -> Diagnosis:
     return finding(
-        f"{prefix}Ruled out: {', '.join(answer.what for answer in answers)}",
+        f"{prefix}{RULED_OUT}: {', '.join(answer.what for answer in answers)}",
         because="\n".join(f"{answer.what}: {answer.because}" for answer in answers),
         advice="nothing here: these do not limit this kernel",
     )

@@ -14,7 +14,7 @@ from amdkernel_mcp.profiling.recorded_code import add_code, code_warnings, diagn
 from amdkernel_mcp.profiling.report import reason, warnings
 from amdkernel_mcp.profiling.rules.recorded import bound_of
 from amdkernel_mcp.profiling.selection import select_kernels
-from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
+from amdkernel_mcp.results.kernels import Focus, KernelProfile, ProfileResult
 from amdkernel_mcp.results.quantity import Metric
 
 MOST_RAW_COUNTERS = 64
@@ -30,11 +30,13 @@ def import_recording(
     rule: Aggregation = "mean_of_ratios",
     kernel: str = "",
     limit: int | None = None,
+    focus: Focus | None = None,
 ) -> ProfileResult:
     """The profile of what a profiler wrote to `path`, kernels with most time first.
 
     `gpu` names the GPU where the recording does not, or names a wrong one. `rule` says how dispatches are averaged.
     `kernel`: a part of the names of the wanted kernels; `limit`: how many of them, MOST_KERNELS unless it is given.
+    `focus`: the topic that the diagnosis is about, None for all.
     Raises ProfileFileError for a recording that is damaged or inconsistent, UnknownTargetError for an unknown `gpu`.
     """
     given = gpu_by_name(gpu) if gpu else None
@@ -48,7 +50,8 @@ def import_recording(
     kernels.sort(key=lambda kernel: -(kernel.metrics["Total Time"].value or 0))
     return ProfileResult(
         kernels=kernels,
-        diagnosis=diagnose_kernels(kernels, recording.code),
+        diagnosis=diagnose_kernels(kernels, recording.code, focus=focus),
+        focus=focus,
         reason=reason(recording, part, rule),
         warnings=[*recording.warnings, *about_gpu, *warnings(recording, kernels), *code_warnings(recording.code)],
     )

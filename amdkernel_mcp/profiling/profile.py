@@ -12,7 +12,7 @@ from amdkernel_mcp.profiling.executed_code import executed_code
 from amdkernel_mcp.profiling.hot_lines import NO_LINES, hot_lines, line_table
 from amdkernel_mcp.profiling.metrics.emulated import emulated_metrics
 from amdkernel_mcp.profiling.rules.facts import Facts
-from amdkernel_mcp.results.kernels import KernelProfile, KernelResources, ProfileResult
+from amdkernel_mcp.results.kernels import Focus, KernelProfile, KernelResources, ProfileResult, Span
 
 
 class Lines(Protocol):
@@ -59,15 +59,16 @@ def facts_of(
     return sorted(kernels, key=lambda facts: -facts.model.time_us)
 
 
-def answer_of(kernels: Sequence[Facts], *, gpu: Gpu, target: str) -> ProfileResult:
-    """Metrics, hot lines and a diagnosis of the kernels."""
+def answer_of(kernels: Sequence[Facts], *, gpu: Gpu, target: str, focus: Focus | None = None) -> ProfileResult:
+    """Metrics, hot lines and a diagnosis of the kernels; of the topic `focus` alone where it is given."""
     profiles = [_kernel(facts) for facts in kernels]
     if not profiles:
         return ProfileResult(target=target, reason="the kernel was not launched: no dispatch was recorded")
     return ProfileResult(
         target=target,
         kernels=profiles,
-        diagnosis=diagnose(kernels),
+        diagnosis=diagnose(kernels, focus),
+        focus=focus,
         reason=f"exact counts of the emulator; times and bounds are modelled for an {gpu.name}, not measured",
     )
 
@@ -92,5 +93,6 @@ def _kernel(facts: Facts) -> KernelProfile:
         dispatches=len(facts.dispatches),
         metrics=emulated_metrics(facts.dispatches, facts.gpu, resources=facts.resources),
         bound=facts.model.limiter,
+        modelled_us=Span(low=facts.model.time_us, high=facts.most_us) if facts.model.limiter else None,
         hot_lines=hot_lines(facts.lines),
     )

@@ -8,7 +8,7 @@ from amdkernel_mcp.profiling.readers.kernel_code import UNNAMED, KernelCode
 from amdkernel_mcp.profiling.readers.recording import Recording
 from amdkernel_mcp.profiling.rules.recorded import diagnose_recording
 from amdkernel_mcp.profiling.rules.waits import FEWEST_SAMPLES, diagnose_waits
-from amdkernel_mcp.results.kernels import Diagnosis, KernelProfile
+from amdkernel_mcp.results.kernels import Diagnosis, Focus, KernelProfile
 from amdkernel_mcp.results.quantity import Metric
 
 MOST_DIAGNOSED = 5
@@ -44,14 +44,20 @@ def chosen(code: Sequence[KernelCode], kernel: str) -> KernelCode | None:
     return min(own, key=lambda each: _ORDER.index(each.method), default=None)
 
 
-def diagnose_kernels(kernels: Sequence[KernelProfile], code: Sequence[KernelCode]) -> list[Diagnosis]:
-    """The findings on the kernels with most time: what counters show, and what waves wait for."""
+def diagnose_kernels(
+    kernels: Sequence[KernelProfile], code: Sequence[KernelCode], *, focus: Focus | None = None
+) -> list[Diagnosis]:
+    """The findings on the kernels with most time: what counters show, and what waves wait for.
+
+    focus: the topic of the findings; None for all.
+    """
     found: list[Diagnosis] = []
     with_code = [kernel for kernel in kernels[MOST_DIAGNOSED:] if kernel.hot_instructions]
     for kernel in [*kernels[:MOST_DIAGNOSED], *with_code[:MOST_DIAGNOSED]]:
-        counted = diagnose_recording([kernel])
+        counted = diagnose_recording([kernel], focus=focus)
         own = chosen(code, kernel.name)
         waits = diagnose_waits(own, bandwidth_bound=kernel.bound == "memory") if own else []
+        waits = [row for row in waits if focus is None or row.topic in (None, focus)]
         found += [*counted, *waits] if kernel.bound else [*waits, *counted]
     return found
 

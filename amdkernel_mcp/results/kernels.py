@@ -286,6 +286,13 @@ class HotLine(Result):
     recorded: RecordedCost | None = None
 
 
+class Span(Result):
+    """Both ends of an interval."""
+
+    low: float
+    high: float
+
+
 class KernelProfile(Result):
     """The metrics of one kernel."""
 
@@ -293,18 +300,58 @@ class KernelProfile(Result):
     dispatches: int
     metrics: dict[str, Metric]
     bound: str | None = Field(description="The resource that bounds the time; null where the data do not show it")
+    modelled_us: Span | None = Field(
+        default=None, description="No run beats the lower end; the upper end has all that the model leaves out"
+    )
     hot_lines: list[HotLine] = []
     hot_instructions: list[HotInstruction] = Field(default=[], description="Of thread traces and PC samples")
 
 
+Focus = Literal["memory", "lds", "occupancy", "instructions", "launch"]
+
+
 class Diagnosis(Result):
-    """One finding about speed: what it is, the figures that show it, what to try, where to read."""
+    """One finding about speed: what it is, the figures that show it, what to try, what would refute it."""
 
     finding: str
     because: str
     try_: str = Field(alias="try", serialization_alias="try")
-    docs: list[str] = []
+    gain: Span | None = Field(
+        default=None, description="Times as fast as it may be without what the finding names; modelled"
+    )
+    refuted_by: str = Field(default="", description="An observation after which the finding is not the cause")
+    lines: list[int] = Field(default=[], description="Of the kernel file, the most important first")
+    docs: list[str] = Field(default=[], description="Refs for read_doc")
     places: list[str] = Field(default=[], description="`file:line` where a recording shows it, most first")
+    topic: Focus | None = None
+
+
+class PastFinding(Result):
+    """A finding of the kernel that this one is compared with, which this one has no more."""
+
+    finding: str
+    because: str
+
+
+class FigureChange(Result):
+    """A counter or metric of both kernels; `better`: this kernel's is the better one."""
+
+    metric: str
+    unit: str
+    evidence: Evidence
+    before: float
+    after: float
+    better: bool
+
+
+class Comparison(Result):
+    """This profile against another one: findings that went and came, and the figures that changed most decisively."""
+
+    compared_with: str
+    gone: list[PastFinding] = []
+    new: list[str] = []
+    stayed: list[str] = []
+    figures: list[FigureChange] = []
 
 
 class ProfileResult(JobAnswer):
@@ -312,6 +359,8 @@ class ProfileResult(JobAnswer):
 
     kernels: list[KernelProfile] = []
     diagnosis: list[Diagnosis] = []
+    focus: Focus | None = Field(default=None, description="The diagnosis is about this alone")
+    comparison: Comparison | None = None
     reason: str = ""
     hashes: Hashes | None = None
     code_object: str | None = Field(default=None, description="`sha256:…` of the code object that ran")

@@ -40,6 +40,7 @@ from amdkernel_mcp.server.rewards import add_reward_route
 from amdkernel_mcp.server.schemas import PlainSchemas
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
+from amdkernel_mcp.server.sparse import SparseProfiles
 
 if TYPE_CHECKING:
     from fastmcp.server.auth import AuthProvider
@@ -62,7 +63,7 @@ folder with problem.toml and reference.py; create_problem stores your own.
 * Call check_kernel first: a time counts only for a kernel that is `correct`.
 * Each number states its evidence: measured, emulated (exact counts), modelled, static or not_measured.
 * A call that takes longer than wait_s returns status `running` and a job_id: call get_job.
-* Findings name the line of your file; each diagnosis has queries for search_docs.
+* Findings name the line of your file; `docs` of a diagnosis is a ref for read_doc.
 """
 
 
@@ -135,6 +136,7 @@ def build_server(
             SelectedTools(settings, _names_of(folder)),
             ReportErrors(),
             PendingAnswers(),
+            SparseProfiles(),
             PlainSchemas(),
             limit,
         ],

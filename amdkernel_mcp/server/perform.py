@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request
+from amdkernel_mcp.profiling.options import ProfileOptions
 from amdkernel_mcp.tuning.space import TuneOptions
 
 if TYPE_CHECKING:
@@ -27,6 +28,6 @@ def performed_by(engine: Engine) -> Perform:
             return engine.benchmark(**given)
         if request.verb == "tune":
             return engine.tune(**given | {"options": TuneOptions(**given.get("options", {}))})
-        return engine.profile(**given)
+        return engine.profile(**given | {"options": ProfileOptions(**given.get("options", {}))})
 
     return perform

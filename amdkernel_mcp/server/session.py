@@ -10,6 +10,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -19,10 +20,11 @@ from amdkernel_mcp.jobs.job import FINISHED, Job
 from amdkernel_mcp.jobs.request import JobVerb, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.kernel_source import KernelSource, read_kernel, sent_kernel
+from amdkernel_mcp.profiling.options import ProfileOptions, options_for
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
 from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.jobs import JobList, JobResult, ListedJob
-from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, Focus, ProfileResult
 from amdkernel_mcp.results.quantity import Result
 from amdkernel_mcp.results.tuning import TuneResult
 from amdkernel_mcp.server.truncate import truncate
@@ -72,6 +74,12 @@ class Session:
             return {}
         kernel = self.candidate(path=path, source=source, what="the baseline")
         return {"baseline": kernel.source, "baseline_file": kernel.file_name if path else "baseline.hip"}
+
+    def compared(self, focus: Focus | None, compare_to: str | None) -> dict[str, Any]:
+        """Options of a profile, in JSON's types. `compare_to`: the text of a kernel, or a local caller's path."""
+        if compare_to is None or "\n" in compare_to:
+            return asdict(ProfileOptions(focus, compare_to and sent_kernel(compare_to).source))
+        return asdict(options_for(focus, self._may_name(compare_to)))
 
     def problem(self, problem: str) -> str:
         """The problem, as the engine takes it. Raises InputError for a folder that this caller may not name."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from amdkernel_mcp.cache_folder import answers_folder
+from amdkernel_mcp.profiling.brief import brief
 from amdkernel_mcp.results.documentation import ReadResult, SearchResult
 from amdkernel_mcp.results.history import AttemptList
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
@@ -90,28 +91,13 @@ _STEPS: dict[type[Result], tuple[Step, ...]] = {
     ),
     ProfileResult: (
         Keep("diagnostics", 8),
-        Keep("kernels.hot_lines", 8),
-        Keep("kernels.hot_instructions", 6),
-        Keep("kernels", 4),
-        Keep("kernels.metrics", 30),
         Keep("findings", 8),
         Keep("warnings", 8),
-        Cut("kernels", 160),
-        Keep("kernels.hot_lines", 4),
-        Keep("kernels.hot_instructions", 3),
-        Keep("kernels", 2),
         *_STRINGS,
-        Keep("diagnosis", 4),
-        Keep("kernels.metrics", 12),
         Keep("diagnostics", 4),
         Keep("findings", 4),
         Keep("warnings", 4),
-        Keep("diagnosis.docs", 1),
-        Keep("diagnosis", 3),
-        Keep("kernels", 1),
         _LAST,
-        Keep("kernels.metrics", 6),
-        Keep("kernels.hot_lines", 3),
     ),
     TuneResult: (
         Cut("rows", 120),
@@ -145,6 +131,10 @@ def size(result: Result) -> int:
 
 def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
     """`result` if it fits into `limit` bytes; else its most important part, with `left_out` and a file in `folder`."""
+    if isinstance(result, ProfileResult) and result.kernels:
+        result = _brief_profile(result, folder)  # type: ignore[assignment]
+    if isinstance(result, JobResult) and result.profile and result.profile.kernels:
+        result = result.model_copy(update={"profile": _brief_profile(result.profile, folder)})
     if size(result) <= limit:
         return result
     if isinstance(result, JobResult):
@@ -165,6 +155,15 @@ def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
         if size(noted) <= limit - 300:  # room for the artefact's entry
             break
     return _with_artefact(_note(result, list(left_out.values())), whole, folder)
+
+
+def _brief_profile(result: ProfileResult, folder: Path) -> ProfileResult:
+    """Few findings and numbers. `next` brings the rest; its artefact is named there and nowhere else."""
+    if result.next:
+        return result  # it is brief already
+    whole = _with_artefact(result, result, folder)
+    small = brief(result)
+    return small.model_copy(update={"next": whole.next, "not_cached": whole.not_cached})
 
 
 def _apply(result: _R, step: Step, whole: Result, left_out: dict[str, str]) -> _R:

@@ -20,13 +20,16 @@ from amdkernel_mcp.results.kernels import (
     BenchmarkResult,
     CaseResult,
     CheckResult,
+    Comparison,
     CompileResult,
     Diagnosis,
     Diagnostic,
+    FigureChange,
     Finding,
     HotLine,
     KernelProfile,
     KernelResources,
+    PastFinding,
     ProfileResult,
     Worst,
 )
@@ -85,13 +88,27 @@ PROFILE = ProfileResult(
         KernelProfile(
             name="k",
             dispatches=2,
-            metrics={f"M{number}": Metric(value=number / 7, unit="%", evidence="emulated") for number in range(30)},
+            metrics={"L2 Hit Rate": Metric(value=50.0, unit="%", evidence="emulated")}
+            | {f"M{number}": Metric(value=number / 7, unit="%", evidence="emulated") for number in range(30)},
             bound="hbm",
             hot_lines=[HotLine(line=2, source="    y[i] = x[i + 1];", share=0.75, evidence="emulated")],
         )
     ],
-    diagnosis=[Diagnosis.model_validate({"finding": "f", "because": "b", "try": "t", "docs": ["hip:page"]})],
-)
+    diagnosis=[
+        Diagnosis.model_validate(
+            {"finding": "f", "because": "b", "try": "t", "docs": ["hip:page"], "gain": {"low": 1.2, "high": 3.0},
+             "refuted_by": "padding changes nothing", "lines": [2]}
+        )
+    ],
+    comparison=Comparison(
+        compared_with="before.hip",
+        gone=[PastFinding(finding="Stores are not coalesced", because="64 lines")],
+        new=["f"],
+        figures=[
+            FigureChange(metric="Modelled Time", unit="us", evidence="modelled", before=3.0, after=1.0, better=True)
+        ],
+    ),
+)  # fmt: skip
 DOCTOR = DoctorResult(ok=False, checks=[DoctorCheck(name="Docker", status="missing", found="no", remedy="start it")])
 HIT = Hit(
     rank=1,
@@ -174,8 +191,24 @@ def test_spills_and_zero_families_differ() -> None:
 def test_every_figure_carries_its_evidence() -> None:
     assert "12.34 µs  modelled" in seen("benchmark")
     assert "1.5x  [1.4, 1.6]" in seen("benchmark")
-    assert seen("profile").count("emulated") >= 24
-    assert "… and 6 more metrics" in seen("profile")
+    assert "L2 Hit Rate" in seen("profile")
+    assert seen("profile").count("emulated") == 1
+    assert "… and 30 more metrics" in seen("profile")
+
+
+def test_a_finding_says_what_it_may_bring_what_would_refute_it_and_where() -> None:
+    text = seen("profile")
+    assert "may be   1.2 to 3 times as fast, modelled" in text
+    assert "not if   padding changes nothing" in text
+    assert "lines    2" in text
+
+
+def test_a_comparison_names_what_went_and_what_came() -> None:
+    text = seen("profile")
+    assert "against before.hip" in text
+    assert "gone    Stores are not coalesced  (64 lines)" in text
+    assert "new     f" in text
+    assert "Modelled Time 3 us 1 us modelled" in " ".join(text.split())
 
 
 def test_the_doctor_ends_with_the_remedy() -> None:

@@ -40,6 +40,18 @@ def test_a_time_below_that_of_a_launch_is_flagged():
     assert "shorter_than_a_launch" not in compare(emulated(64 * 65536), None).flags
 
 
+def test_the_interval_comes_first_and_a_launch_shorter_than_its_cost_has_no_single_ratio():
+    long = compare(emulated(64 * 65536), emulated(64 * 4 * 65536))
+    assert f"{long.speedup.low:.2f} to {long.speedup.high:.2f} times as fast" in long.reason.split(";")[0]
+    assert f"{long.speedup.value:.2f} by the bounds alone" in long.reason
+    short = compare(emulated(2**20, moved=2**20), emulated(8 * 2**20, moved=2**20))
+    assert "shorter_than_a_launch" in short.flags
+    assert f"{short.speedup.low:.2f} to {short.speedup.high:.2f} times as fast" in short.reason
+    assert f"{short.speedup.value:.2f}" not in short.reason
+    hidden = compare(emulated(1000, moved=2**10), emulated(8000, moved=2**10))
+    assert "times as fast" not in hidden.reason
+
+
 def test_a_difference_of_less_than_a_memory_latency_is_not_believed():
     result = compare(emulated(4096, moved=2**18), emulated(8 * 4096, moved=2**18))
     assert result.verdict == "inconclusive", result.speedup

@@ -5,9 +5,11 @@ from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.counters import MATRIX_TYPES, CaseRun, Dispatch, Footprint, PcCounts
 from amdkernel_mcp.profiling.detail import KernelDetail, detail
 from amdkernel_mcp.profiling.profile import answer_of, facts_of
+from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.results.kernels import ProfileResult
 
 HOSTILE = "<img src=x onerror=alert(1)> </script><script>alert(1)</script> {{ 7 * 7 }}"
+MI300X = gpu_by_name("MI300X")
 MIB, WAVES = 1 << 20, 4096
 _FLOP = [f"SQ_INSTS_VALU_{op}_{width}" for op in ("ADD", "MUL", "FMA", "TRANS") for width in ("F16", "F32", "F64")]
 _FLOP += [f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in MATRIX_TYPES]
@@ -28,17 +30,21 @@ class Lines:
         return {0x10: 2, 0x14: 2, 0x18: 3}.get(address)
 
 
-def hostile_profile(**changed: float) -> tuple[ProfileResult, list[KernelDetail]]:
-    """The answer and what the page shows besides; `changed` counters."""
+def hostile_facts(**changed: float) -> list[Facts]:
+    """What is known of the kernel; `changed` counters."""
     pcs = {
         0x10: PcCounts(WAVES, 64 * WAVES, 256 * WAVES, lines=2 * WAVES, l1_hits=WAVES),
         0x14: PcCounts(WAVES, 64 * WAVES, 256 * WAVES, lines=64 * WAVES, lines_stored=64 * WAVES),
         0x18: PcCounts(WAVES, 64 * WAVES, 256 * WAVES, lds_cycles=8 * WAVES, lds_conflicts=6 * WAVES),
     }
     launch = Dispatch(HOSTILE, (1024, 1, 1), (256, 1, 1), COUNTERS | changed, Footprint(MIB, MIB), pcs)
-    gpu, lines = gpu_by_name("MI300X"), Lines()
     source = f"void k() {{ // {HOSTILE}\n  load(); store();\n  lds();\n}}"
-    facts = facts_of(runs=[CaseRun("n", (launch,))], resources=[], source=source, lines=lines, gpu=gpu)
-    answer = answer_of(facts, gpu=gpu, target="emulator:gfx942").model_copy(update={"warnings": [HOSTILE]})
+    return facts_of(runs=[CaseRun("n", (launch,))], resources=[], source=source, lines=Lines(), gpu=MI300X)
+
+
+def hostile_profile(**changed: float) -> tuple[ProfileResult, list[KernelDetail]]:
+    """The answer and what the page shows besides; `changed` counters."""
+    facts = hostile_facts(**changed)
+    answer = answer_of(facts, gpu=MI300X, target="emulator:gfx942").model_copy(update={"warnings": [HOSTILE]})
     code = [Instruction(at, f"v_nop {HOSTILE}") for at in (0x10, 0x14, 0x18, 0x1C)]
-    return answer, [detail(each, code=code, line_of=lines.line_of) for each in facts]
+    return answer, [detail(each, code=code, line_of=Lines().line_of) for each in facts]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.pages.profile import profile_page
+from amdkernel_mcp.profiling.import_recording import import_recording
 from scripts.chromium import Chromium, chromium, find_chromium
 from tests.pages.profiles import HOSTILE, hostile_profile
 from tests.pages.test_in_browser import contrast
@@ -14,6 +15,9 @@ pytestmark = [
     pytest.mark.thorough,
     pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium; .ci/run installs it"),
 ]
+
+
+RECORDING = Path(__file__).parents[1] / "profiling/recordings/vcopy/MI200"
 
 
 @pytest.fixture
@@ -56,4 +60,16 @@ def test_the_page_of_a_profile_is_readable_at_both_widths_in_both_themes(browser
     assert all("bank" in each.lower() for each in browser.run(shown))
     assert len(browser.run(shown)) >= 1
     assert browser.run("document.querySelectorAll('img').length") == 0
+    assert browser.console_errors == []
+
+
+def test_the_page_of_a_recording_fits_a_phone(browser: Chromium, tmp_path: Path) -> None:
+    file = tmp_path / "recording.html"
+    text = profile_page(import_recording(RECORDING), kernel="MI200", problem="")
+    file.write_text(text, encoding="utf-8")
+    browser.open(file.as_uri())
+    for width in (1280, 390):
+        browser.look(width, 900, "dark")
+        assert browser.run("document.documentElement.scrollWidth") <= width, f"{width} px: it scrolls sideways"
+    assert browser.run("document.querySelectorAll('.metrics tr').length") > 50
     assert browser.console_errors == []

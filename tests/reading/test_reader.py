@@ -11,6 +11,9 @@ from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
+from amdkernel_mcp.profiling.rules import recorded
+from amdkernel_mcp.profiling.rules.answer import GUIDE
+from amdkernel_mcp.profiling.rules.emulated import RULES
 from amdkernel_mcp.reading.guides import GUIDES, guides_in
 
 
@@ -100,3 +103,12 @@ def test_a_whole_answer_is_read_by_its_full_digest_only(engine: Engine, tmp_path
     for other in (digest[:16], digest[:-1] + ("0" if digest[-1] != "0" else "1"), "../x", digest.upper()):
         with pytest.raises(AmdkernelError, match="there is no artefact"):
             engine.read(f"artefact:{other}")
+
+
+@pytest.mark.parametrize(
+    "section", sorted({rule.section for rule in RULES} | {rule.section for rule in recorded.RULES})
+)
+def test_every_finding_of_a_profile_names_a_section_that_opens(engine: Engine, section: str) -> None:
+    opened = engine.read(f"{GUIDE}{section}")
+    assert opened.ref == f"{GUIDE}{section}"
+    assert "*Try*" in opened.text or section == "recordings-of-a-gpu"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,6 +11,8 @@ from amdkernel_mcp.cli.html_page import Html, Open, require_folder, write_page
 from amdkernel_mcp.cli.open_engine import open_engine
 from amdkernel_mcp.cli.options import Json, Parent, Target
 from amdkernel_mcp.cli.report import finish, progress
+
+Focus = Literal["memory", "lds", "occupancy", "instructions", "launch"]  # results/ would slow every command down
 
 if TYPE_CHECKING:
     from amdkernel_mcp.profiling.detail import KernelDetail
@@ -27,6 +29,10 @@ def profile(
     limit: Annotated[
         int | None, typer.Option(help="With `import`: how many kernels, those with most time first; 20 if not given.")
     ] = None,
+    focus: Annotated[Focus | None, typer.Option(help="Only findings about this.", show_default=False)] = None,
+    compare_to: Annotated[
+        Path | None, typer.Option(help="Another kernel file or a recording: what went, what came.", show_default=False)
+    ] = None,
     html: Html = None,
     then_open: Open = False,
     parent: Parent = None,
@@ -39,17 +45,21 @@ def profile(
 
     Example: amdkernel profile row_softmax softmax.hip --html softmax.html
 
+    Example: amdkernel profile row_softmax softmax.hip --compare-to before.hip --focus memory
+
     Example: amdkernel profile import counter_collection.csv --gpu MI300X
     """
     from amdkernel_mcp.cli.show.profile import show_profile
     from amdkernel_mcp.kernel_source import KernelSource, read_named_kernel
+    from amdkernel_mcp.profiling.options import options_for
 
+    options = options_for(focus, compare_to)
     require_folder(html, then_open=then_open)
     details: list[KernelDetail] = []
     if problem == "import":
         kernel = KernelSource("", file.name)
         with open_engine() as engine:
-            result = engine.profile_import(file, gpu=gpu, kernel=kernel_name, limit=limit)
+            result = engine.profile_import(file, gpu=gpu, kernel=kernel_name, limit=limit, options=options)
     else:
         if gpu is not None or kernel_name or limit is not None:
             raise typer.BadParameter("--gpu, --kernel and --limit go with `amdkernel profile import PATH` only")
@@ -60,6 +70,7 @@ def profile(
                 kernel.source,
                 file_name=kernel.file_name,
                 target=target,
+                options=options,
                 on_progress=report,
                 on_detail=details.extend if html else None,
             )

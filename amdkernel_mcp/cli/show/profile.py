@@ -6,16 +6,17 @@ from rich.text import Text
 from amdkernel_mcp.cli.show import parts
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.kernel_source import KernelSource
-from amdkernel_mcp.results.kernels import Diagnosis, HotInstruction, HotLine, KernelProfile, ProfileResult
+from amdkernel_mcp.profiling.brief import digits, important
+from amdkernel_mcp.profiling.rules.answer import RULED_OUT
+from amdkernel_mcp.results.kernels import Comparison, Diagnosis, HotInstruction, HotLine, KernelProfile, ProfileResult
 
-MOST_METRICS = 24
-MOST_INSTRUCTIONS = 6
-_BAR = 20
+MOST_FINDINGS, MOST_LINES, MOST_INSTRUCTIONS = 3, 5, 6
+_BAR = 10
 _TOO_COLD = 0.005
 
 
 def show_profile(console: Console, result: ProfileResult, kernel: KernelSource) -> None:
-    """The diagnosis first, then each kernel's hot lines and metrics."""
+    """The diagnosis first, then what a change brought, then each kernel's hot lines and most important numbers."""
     if not result.kernels:
         parts.headline(console, "not_measured", result.reason)
     elif result.reason:
@@ -24,10 +25,17 @@ def show_profile(console: Console, result: ProfileResult, kernel: KernelSource) 
         console.print(Text(f"warning  {warning}", "yellow"))
     parts.diagnostics(console, result.diagnostics, kernel)
     parts.findings(console, result.findings, kernel)
-    for diagnosis in result.diagnosis:
+    found = [each for each in result.diagnosis if RULED_OUT not in each.finding]
+    for diagnosis in found[:MOST_FINDINGS]:
         _diagnosis(console, diagnosis)
+    rest = [each.finding for each in found[MOST_FINDINGS:]]
+    rest += [each.finding for each in result.diagnosis if each not in found and (result.focus or not found)]
+    for line in rest:
+        console.print(Text(line, "dim"))
+    if result.comparison:
+        _comparison(console, result.comparison)
     for profile in result.kernels:
-        _kernel(console, profile)
+        _kernel(console, profile, important(profile, result.focus))
     parts.footer(console, result)
 
 
@@ -39,9 +47,34 @@ def _diagnosis(console: Console, diagnosis: Diagnosis) -> None:
     rows.add_row(Text("  try", "dim"), Text(diagnosis.try_, "green"))
     if diagnosis.places:
         rows.add_row(Text("  where", "dim"), ", ".join(diagnosis.places))
+    if diagnosis.gain:
+        gain = f"{diagnosis.gain.low:.3g} to {diagnosis.gain.high:.3g} times as fast, modelled"
+        rows.add_row(Text("  may be", "dim"), gain)
+    if diagnosis.refuted_by:
+        rows.add_row(Text("  not if", "dim"), diagnosis.refuted_by)
+    if diagnosis.lines:
+        rows.add_row(Text("  lines", "dim"), ", ".join(map(str, diagnosis.lines)))
     if diagnosis.docs:
         rows.add_row(Text("  read", "dim"), Text(", ".join(diagnosis.docs), "cyan"))
     console.print(rows)
+
+
+def _comparison(console: Console, found: Comparison) -> None:
+    """What went, came and stayed against the other kernel, and the figures that say so."""
+    console.print(Text(f"\nagainst {found.compared_with}", "bold underline"))
+    for gone in found.gone:
+        console.print(Text.assemble(("  gone    ", "green"), gone.finding, (f"  ({gone.because})", "dim")))
+    for new in found.new:
+        console.print(Text.assemble(("  new     ", "yellow"), new))
+    for stayed in found.stayed:
+        console.print(Text.assemble(("  stayed  ", "dim"), stayed))
+    table = parts.table("", "before", "after", "", numbers=(1, 2))
+    for each in found.figures:
+        style = "green" if each.better else "yellow"
+        before, after = (parts.number(digits(value), each.unit) for value in (each.before, each.after))
+        evidence = Text(each.evidence, parts.evidence_style(each.evidence))
+        table.add_row(each.metric, before, Text(str(after), style), evidence)
+    console.print(table)
 
 
 def _waste(line: HotLine) -> str:
@@ -65,13 +98,15 @@ def _reasons(hot: HotInstruction) -> str:
     return f"  ← {', '.join(named)}" if named else ""
 
 
-def _kernel(console: Console, profile: KernelProfile) -> None:
+def _kernel(console: Console, profile: KernelProfile, short: KernelProfile) -> None:
     bound = f"bound by {profile.bound}" if profile.bound else "the data do not show what bounds it"
+    span = short.modelled_us
+    time = f", {span.low:.3g} to {span.high:.3g} us modelled" if span else ""
     dispatches = f"{profile.dispatches:,} dispatch{'' if profile.dispatches == 1 else 'es'}"
     if not profile.dispatches:
         bound, dispatches = "", "instructions only"
-    console.print(Text.assemble("\n", (profile.name, "bold underline"), f"  {bound}", (f"  {dispatches}", "dim")))
-    for line in profile.hot_lines:
+    console.print(Text.assemble("\n", (profile.name, "bold underline"), f"  {bound}{time}", (f"  {dispatches}", "dim")))
+    for line in profile.hot_lines[:MOST_LINES]:
         if line.share < _TOO_COLD and line.memory is None:
             continue
         bar = "█" * max(1, round(line.share * _BAR))
@@ -81,12 +116,13 @@ def _kernel(console: Console, profile: KernelProfile) -> None:
         console.print(share, no_wrap=True, overflow="ellipsis", crop=True)
     for hot in profile.hot_instructions[:MOST_INSTRUCTIONS]:
         console.print(Text(f"{hot.share:6.1%} {hot.instruction}{_reasons(hot)}"), no_wrap=True, overflow="ellipsis")
+    metrics = short.metrics
     table = parts.table("metric", "value", "", numbers=(1,))
-    for name, metric in list(profile.metrics.items())[:MOST_METRICS]:
+    for name, metric in metrics.items():
         value = parts.number(metric.value, metric.unit)
         table.add_row(name, value, Text(metric.evidence, parts.evidence_style(metric.evidence)))
-    console.print(table)
-    if len(profile.metrics) > MOST_METRICS:
-        console.print(
-            Text(f"… and {counted(len(profile.metrics) - MOST_METRICS, 'more metric')} (--json has all)", "dim")
-        )
+    if metrics:
+        console.print(table)
+    if len(profile.metrics) > len(metrics):
+        more = counted(len(profile.metrics) - len(metrics), "more metric")
+        console.print(Text(f"… and {more} (--html FILE and --json have all)", "dim"))

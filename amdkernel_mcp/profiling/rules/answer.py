@@ -5,6 +5,10 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.results.kernels import Diagnosis
 
+GUIDE = "guide:profile#"
+"""Before the anchor of a section of docs/profiling.md: a ref that read_doc opens."""
+RULED_OUT = "Ruled out"
+"""How the row begins that lists the problems which a kernel does not have."""
 WEIGHS = 0.5
 """A bound that is at least this share of the modelled time is worth acting on."""
 
@@ -29,11 +33,24 @@ Answer = Found | RuledOut | None
 """None: the question does not apply to this kernel."""
 
 
+def rounded(value: float) -> str:
+    """Two digits, and never as a power of ten: `390`, `0.28`."""
+    return f"{float(f'{value:.2g}'):,.12g}"
+
+
+def in_bytes(count: float) -> str:
+    """`25.2 MB`, in powers of 1000 as bandwidths are."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
 def finding(what: str, *, because: str, advice: str, docs: Sequence[str] = ()) -> Diagnosis:
-    """A diagnosis; `docs` are queries that search_docs answers. (Its key `try` is a keyword of Python.)"""
+    """A diagnosis; `docs` are refs that read_doc opens. (Its key `try` is a keyword of Python.)"""
     return Diagnosis.model_validate({"finding": what, "because": because, "try": advice, "docs": list(docs)})
 
 
-def costly(cost_us: float, what: str, *, because: str, advice: str, docs: Sequence[str] = ()) -> Found:
+def costly(cost_us: float, what: str, *, because: str, advice: str) -> Found:
     """A finding on an emulated kernel. `cost_us` is an estimate that is never shown."""
-    return Found(finding(what, because=because, advice=advice, docs=docs), cost_us)
+    return Found(finding(what, because=because, advice=advice), cost_us)

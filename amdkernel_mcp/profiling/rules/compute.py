@@ -44,7 +44,6 @@ def no_matrix_cores(facts: Facts) -> Answer:
         because=f"{products / valu:.0%} of the vector instructions are multiply-adds at {intensity:.0f} flop "
         f"per compulsory byte, each loaded value meets {products / loaded:.1f} of them, and no {unit} instruction ran",
         advice=f"{_MATRIX_ADVICE[unit]}; for these types its peak is {gain:.0f} times that of the vector ALU",
-        docs=(f"{unit} matrix core intrinsics", "rocWMMA fragment"),
     )
 
 
@@ -94,7 +93,6 @@ def double_precision(facts: Facts) -> Answer:
         "The arithmetic is in double precision",
         because=f"{because}; instructions are {share:.0%} of the modelled time{cost}",
         advice="unless the problem needs it, write literals with f (0.5f), and call the f forms of functions (expf)",
-        docs=("double precision FP64 throughput", "float literals implicit promotion to double"),
     )
 
 
@@ -122,7 +120,6 @@ def instruction_overhead(facts: Facts) -> Answer:
         because=f"{because}, at {intensity:.2f} flop per compulsory byte",
         advice="use wider loads and several elements per thread, move index arithmetic out of the loop, unroll, use "
         "the fast forms of exp, division and sqrt where the tolerance allows",
-        docs=("instruction throughput optimization", "loop unrolling", "fast math intrinsics __expf"),
     )
 
 
@@ -148,7 +145,6 @@ def inactive_lanes(facts: Facts) -> Answer:
         because=f"{because}; instruction issue is {share:.0%} of the modelled time{cause}",
         advice=f"use blocks of a multiple of {lanes} threads, make branch conditions uniform over {lanes} lanes, and "
         "share a reduction or a long row among all lanes of a wave",
-        docs=("warp divergence control flow", f"wavefront size {lanes} block size"),
     )
 
 
@@ -170,7 +166,6 @@ def integer_division(facts: Facts) -> Answer:
         f"division by a value known at run time only; instructions are {share:.0%} of the modelled time",
         advice="use 32-bit indices, powers of two (shifts and masks) or constants known to the compiler, a grid of "
         "two or three dimensions instead of / and %, or a multiplication by a reciprocal that the host computes",
-        docs=("integer division modulo performance", "64-bit address arithmetic 32-bit index"),
     )
 
 
@@ -191,7 +186,6 @@ def transcendentals(facts: Facts) -> Answer:
         because=f"{because}; the vector ALU is {share:.0%} of the modelled time",
         advice="compute each value once and keep it, use identities (one exponential for sigmoid and tanh, exp2 with "
         "the factor folded in), polynomials where the range is small, or packed forms for halves",
-        docs=("transcendental instruction throughput exp log", "fast math intrinsics __expf"),
     )
 
 
@@ -209,5 +203,4 @@ def instruction_cache(facts: Facts) -> Answer:
         "The loop does not fit the instruction cache",
         because=f"{because}, so that each turn reads it from the L2 again",
         advice="unroll less (#pragma unroll with a small number), and call functions instead of inlining them",
-        docs=("instruction cache size loop unrolling",),
     )

@@ -4,38 +4,64 @@ A finding needs two witnesses: a count that shows the pattern, and a bound of th
 No rule mentions stalls or measured time: the emulator has neither.
 """
 
-from collections.abc import Callable
-
 from amdkernel_mcp.profiling.rules import compute, global_memory, lds, parallelism, waiting
-from amdkernel_mcp.profiling.rules.answer import Answer
-from amdkernel_mcp.profiling.rules.facts import Facts
-
-RULES: tuple[Callable[[Facts], Answer], ...] = (
-    parallelism.small_launch,
-    parallelism.launch_overhead,
-    parallelism.tail,
-    global_memory.uncoalesced_loads,
-    global_memory.uncoalesced_stores,
-    global_memory.redundant_traffic,
-    global_memory.reread_memory,
-    global_memory.one_channel,
-    global_memory.atomics_on_few_addresses,
-    compute.double_precision,
-    compute.no_matrix_cores,
-    compute.integer_division,
-    compute.transcendentals,
-    compute.instruction_cache,
-    lds.lds_bank_conflicts,
-    lds.lds_atomics,
-    lds.lds_misaligned,
-    lds.lds_bandwidth,
-    parallelism.spills,
-    waiting.barriers,
-    compute.inactive_lanes,
-    compute.instruction_overhead,
-    global_memory.narrow_loads,
-    parallelism.low_occupancy,
-    waiting.exposed_latency,
-    global_memory.at_the_roof,
+from amdkernel_mcp.profiling.rules.rule import (
+    Rule,
+    most_lds,
+    most_loading,
+    most_storing,
+    nowhere,
+    wasteful_loads,
+    wasteful_stores,
 )
-"""Each returns a finding, or why it is ruled out, or None where it does not apply."""
+
+_LARGER_CASE = "a case with four times the workgroups takes the same time per element"
+_IN_ORDER = "lanes that access consecutive addresses (wrong values are fine) are not faster"
+
+RULES: tuple[Rule, ...] = (
+    Rule(parallelism.small_launch, "launch", "too-few-workgroups", _LARGER_CASE, nowhere),
+    Rule(parallelism.launch_overhead, "launch", "short-launches",
+         "one launch over all the data takes as long as the many together", nowhere, has_gain=False),
+    Rule(parallelism.tail, "launch", "too-few-workgroups", _LARGER_CASE, nowhere),
+    Rule(global_memory.uncoalesced_loads, "memory", "uncoalesced-accesses", _IN_ORDER, wasteful_loads),
+    Rule(global_memory.uncoalesced_stores, "memory", "uncoalesced-accesses", _IN_ORDER, wasteful_stores),
+    Rule(global_memory.redundant_traffic, "memory", "redundant-loads",
+         "half of the loads left out (wrong values are fine) are not faster", most_loading),
+    Rule(global_memory.reread_memory, "memory", "redundant-loads",
+         "another order of the workgroups leaves the bytes from memory as they are", most_loading),
+    Rule(global_memory.one_channel, "memory", "one-channel-of-the-l2", "rows padded by 256 B are not faster",
+         most_loading),
+    Rule(global_memory.atomics_on_few_addresses, "memory", "contended-atomics",
+         "atomics spread over many addresses (a wrong result is fine) are not faster", most_storing),
+    Rule(compute.double_precision, "instructions", "double-precision", "the problem needs fp64"),
+    Rule(compute.no_matrix_cores, "instructions", "missing-matrix-instructions",
+         "the GPU has no matrix instruction for these types, or the sizes are far from multiples of 16"),
+    Rule(compute.integer_division, "instructions", "integer-division",
+         "a constant in place of the divisor changes nothing"),
+    Rule(compute.transcendentals, "instructions", "transcendental-functions",
+         "an addition in their place is not faster"),
+    Rule(compute.instruction_cache, "instructions", "instruction-overhead", "less unrolling is not faster"),
+    Rule(lds.lds_bank_conflicts, "lds", "lds-accesses", "padding removes the conflicts and leaves the time", most_lds),
+    Rule(lds.lds_atomics, "lds", "contended-atomics",
+         "atomics spread over many addresses (a wrong result is fine) are not faster", most_lds),
+    Rule(lds.lds_misaligned, "lds", "lds-accesses", "aligned addresses (wrong values are fine) are not faster",
+         most_lds),
+    Rule(lds.lds_bandwidth, "lds", "lds-accesses", "half the LDS accesses (wrong values are fine) are not faster",
+         most_lds),
+    Rule(parallelism.spills, "occupancy", "scratch-memory", "compile_kernel reports no scratch"),
+    Rule(waiting.barriers, "occupancy", "barriers", "the kernel without them (wrong values are fine) is not faster",
+         nowhere),
+    Rule(compute.inactive_lanes, "instructions", "inactive-lanes",
+         "the lanes are idle only in parts with few instructions"),
+    Rule(compute.instruction_overhead, "instructions", "instruction-overhead",
+         "fewer instructions (unrolled, wider loads) leave the time as it is"),
+    Rule(global_memory.narrow_loads, "memory", "narrow-or-uniform-loads",
+         "float4 loads leave the instruction count as it is", most_loading),
+    Rule(parallelism.low_occupancy, "occupancy", "low-occupancy", "smaller tiles with more waves are not faster",
+         nowhere),
+    Rule(waiting.exposed_latency, "occupancy", "exposed-latency", "twice the waves leave the time as it is",
+         most_loading),
+    Rule(global_memory.at_the_roof, "memory", "at-the-memory-roof", "a GPU measures several times the modelled time",
+         most_loading),
+)  # fmt: skip
+"""Each asks for a finding, or why it is ruled out, or None where it does not apply."""

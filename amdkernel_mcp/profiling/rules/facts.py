@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.hardware.occupancy import Occupancy, occupancy
 from amdkernel_mcp.hardware.specs import Gpu
@@ -148,6 +149,14 @@ class Facts:
     def largest_dispatch(self) -> Dispatch:
         """The dispatch with most instructions."""
         return max(self.dispatches, key=lambda dispatch: dispatch.count("SQ_INSTS"))
+
+    @property
+    def residency(self) -> str:
+        """`3.2 waves are resident on a SIMD`, or that there is less than one for each."""
+        waves, simds = self.busy.resident_waves, self.gpu.simds
+        if waves >= simds:
+            return f"{waves / simds:.2g} waves are resident on a SIMD"
+        return f"the launch has {counted(round(waves), 'wave')} for {simds} SIMDs, less than one each"
 
     @cached_property
     def busy(self) -> BusyUnits:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from amdkernel_mcp.measurement.counters import PcCounts
 from amdkernel_mcp.measurement.roofline import fabric_bytes
 from amdkernel_mcp.profiling.hot_lines import most_wasteful_line
-from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, RuledOut, costly
+from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, RuledOut, costly, in_bytes, rounded
 from amdkernel_mcp.profiling.rules.facts import Facts
 
 ONCE = 1.5
@@ -35,7 +35,6 @@ def uncoalesced_loads(facts: Facts) -> Answer:
         because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts.lines.loads)}",
         advice="make neighbouring lanes (threadIdx.x) read neighbouring addresses; where the layout forbids it, load a "
         "tile in order and transpose it through LDS",
-        docs=("coalesced global memory access", "shared memory tile transpose"),
     )
 
 
@@ -55,7 +54,6 @@ def uncoalesced_stores(facts: Facts) -> Answer:
         "Stores are not coalesced",
         because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts.lines.stores)}",
         advice="make neighbouring lanes write neighbouring addresses, after a transpose through LDS if necessary",
-        docs=("coalesced global memory access", "shared memory tile transpose"),
     )
 
 
@@ -82,10 +80,9 @@ def redundant_traffic(facts: Facts) -> Answer:
     return costly(
         facts.roof_us * (1 - 1 / times),
         "The same data is loaded many times",
-        because=f"{because} ({facts.metric('Bytes Requested'):.3g} B for {facts.metric('Compulsory Bytes'):.3g} B); L1 "
-        f"requests are {share:.0%} of the modelled time",
+        because=f"{because} ({in_bytes(facts.metric('Bytes Requested'))} for "
+        f"{in_bytes(facts.metric('Compulsory Bytes'))}); L1 requests are {share:.0%} of the modelled time",
         advice="keep a tile in LDS or registers and share it within the workgroup; fuse passes over the same data",
-        docs=("shared memory tiling data reuse", "matrix multiplication LDS tile"),
     )
 
 
@@ -98,7 +95,9 @@ def reread_memory(facts: Facts) -> Answer:
         moved, share, where = behind_l2, facts.share("infinity_cache"), "the Infinity Cache"
     if not moved or not least:
         return None
-    because = f"the cache model moves {moved:.4g} B from and to {where}, {moved / least:.1f} times the compulsory bytes"
+    because = (
+        f"the cache model moves {in_bytes(moved)} from and to {where}, {moved / least:.1f} times the compulsory bytes"
+    )
     if moved < 1.5 * least or share < WEIGHS:
         return RuledOut("more than compulsory traffic", f"{because}; {where} is {share:.0%} of the modelled time")
     if facts.metric("Request Amplification") < ONCE:
@@ -109,7 +108,6 @@ def reread_memory(facts: Facts) -> Answer:
         because=f"{because}; the L2 hit rate is {facts.metric('L2 Hit Rate'):.0f} %",
         advice="run workgroups that share data at the same time (order of blockIdx, tiles of tiles), keep more in "
         "registers or LDS, or fill whole lines of 128 B",
-        docs=("L2 cache reuse workgroup order", *(["MI300X XCD L2 workgroup mapping"] if facts.gpu.xcds > 1 else [])),
     )
 
 
@@ -122,7 +120,6 @@ def _partly_used_lines(facts: Facts, because: str) -> Answer:
         because=f"{because}; each byte is requested once, and accesses use {used:.0f} % of the lines that they touch",
         advice="let the lanes of a wave cover whole lines of 128 B: a stride of 1, arrays of each member instead of an "
         "array of structures, or a tile that is read in order and transposed in LDS",
-        docs=("coalesced global memory access", "structure of arrays memory layout"),
     )
 
 
@@ -149,7 +146,6 @@ def narrow_loads(facts: Facts) -> Answer:
         "of all instructions are loads",
         advice="load 16 B per lane (float4, or a vector of eight halves): a quarter of the load and address "
         "instructions, and more bytes in flight",
-        docs=("vectorized memory access float4 global_load_dwordx4",),
     )
 
 
@@ -161,7 +157,6 @@ def _uniform_loads(facts: Facts, part: float) -> Answer:
         f"{part:.0%} of all instructions are vector loads",
         advice="show the compiler that the address is uniform (const __restrict__, an index from blockIdx only, "
         "__builtin_amdgcn_readfirstlane) so that it uses a scalar load; or read the value once into LDS",
-        docs=("scalar load uniform s_load readfirstlane",),
     )
 
 
@@ -179,11 +174,10 @@ def one_channel(facts: Facts) -> Answer:
     return costly(
         0.8 * facts.time_us if scattered else queue_us,
         "Requests crowd in one channel of the L2",
-        because=f"{because}, which takes about {queue_us:.2g} us; all channels together take "
-        f"{facts.model.bounds_us.get('l2_cache', 0):.2g}",
+        because=f"{because}, which takes about {rounded(queue_us)} us; all channels together take "
+        f"{rounded(facts.model.bounds_us.get('l2_cache', 0))}",
         advice="avoid distances of 4 KiB and its multiples between addresses that are used at the same time: pad rows "
         "by 256 B, or let workgroups begin at different columns",
-        docs=("L2 cache channels partition camping stride", "memory channel interleaving 256 bytes"),
     )
 
 
@@ -200,11 +194,10 @@ def atomics_on_few_addresses(facts: Facts) -> Answer:
     return costly(
         queue_us,
         "Atomics take turns on few addresses",
-        because=f"{because}, {words:.1f} words each: about {queue_us:.2g} us one after the other, and all else takes "
-        f"{facts.roof_us:.2g}",
+        because=f"{because}, {words:.1f} words each: about {rounded(queue_us)} us one after the other, "
+        f"and all else takes {rounded(facts.roof_us)}",
         advice="sum within the wave and the workgroup first (shuffles, LDS) and send one atomic per workgroup, give "
         "workgroups copies of their own, or write partial results for a second launch",
-        docs=("atomic contention reduction privatization", "histogram shared memory atomics"),
     )
 
 
@@ -221,10 +214,9 @@ def at_the_roof(facts: Facts) -> Answer:
     return costly(
         0.0,
         "The only modelled bound is the memory traffic that the problem needs",
-        because=f"{moved:.4g} B ({least:.4g} compulsory) take {facts.model.time_us:.2f} us at the peak of "
+        because=f"{in_bytes(moved)} ({in_bytes(least)} compulsory) take {facts.model.time_us:.2f} us at the peak of "
         f"{'memory' if facts.model.limiter == 'memory' else 'the Infinity Cache'}; "
         f"the next bound is {second / facts.model.time_us:.0%} of that",
         advice=f"measure on a GPU: what remains is latency{contention}, which the emulator does not model; only moving "
         "fewer bytes (fusion, narrower types) is sure to help",
-        docs=("memory bandwidth bound kernel fusion",),
     )

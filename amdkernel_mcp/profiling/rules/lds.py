@@ -20,7 +20,6 @@ def lds_bank_conflicts(facts: Facts) -> Answer:
         "LDS bank conflicts",
         because=because + _conflicting_line(facts),
         advice=_conflict_advice(facts),
-        docs=("LDS bank conflicts padding",),
     )
 
 
@@ -40,7 +39,6 @@ def lds_atomics(facts: Facts) -> Answer:
         because=f"{because}; LDS is {facts.share('lds'):.0%} of the modelled time",
         advice="combine the values of a wave first (shuffles, ballots), keep a copy of the counters for each wave or "
         "every few lanes, and sum in registers what a thread has for one address",
-        docs=("LDS atomics histogram privatization", "warp aggregated atomics"),
     )
 
 
@@ -59,7 +57,6 @@ def lds_misaligned(facts: Facts) -> Answer:
         because=f"{because}; LDS is {share:.0%} of the modelled time, without the stalls that these accesses add",
         advice="let each lane begin at a multiple of 8 bytes for 8-byte and of 16 for 16-byte accesses: pad rows to "
         "such a multiple, or read the words one by one",
-        docs=("LDS unaligned access ds_read_b128 alignment",),
     )
 
 
@@ -80,7 +77,6 @@ def lds_bandwidth(facts: Facts) -> Answer:
         "instructions for each vector instruction",
         advice="keep values in registers: several results per thread use each loaded value several times; read 8 or 16 "
         "bytes per lane; exchange values of a wave by DPP or __shfl",
-        docs=("register tiling LDS bandwidth matrix multiplication", "LDS bandwidth ds_read_b128"),
     )
 
 

@@ -3,7 +3,7 @@
 from math import ceil, prod
 
 from amdkernel_mcp.counted import counted
-from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly
+from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly, rounded
 from amdkernel_mcp.profiling.rules.facts import Facts
 
 FILLED = 0.75
@@ -39,7 +39,6 @@ def small_launch(facts: Facts) -> Answer:
         because=f"{because}: {part:.0%} of the GPU, while each thread has {each:.0f} B of data",
         advice="give every output element or row its own threads, split the long dimension over workgroups and combine "
         "the parts, or use smaller workgroups",
-        docs=("grid size workgroups compute units occupancy", "split-k parallel reduction"),
     )
 
 
@@ -47,7 +46,7 @@ def launch_overhead(facts: Facts) -> Answer:
     """Launches that take longer to start than to run."""
     launches = len(facts.dispatches)
     each_us, small = facts.time_us / launches, facts.busy.simds < facts.gpu.simds / 4
-    because = f"{counted(launches, 'launch', 'launches')} of {each_us:.2g} us of modelled work"
+    because = f"{counted(launches, 'launch', 'launches')} of {rounded(each_us)} us of modelled work"
     if not small or each_us > LAUNCH_US or (launches == 1 and facts.roof_us > LAUNCH_US / 10):
         return RuledOut("launch overhead", because)
     return costly(
@@ -57,7 +56,6 @@ def launch_overhead(facts: Facts) -> Answer:
         f"{LAUNCH_US:.0f} us",
         advice="do the work of several launches in one (fuse them, loop inside the kernel, batch small problems), or "
         "capture them in a HIP graph",
-        docs=("HIP graph kernel launch overhead", "kernel fusion"),
     )
 
 
@@ -80,7 +78,6 @@ def tail(facts: Facts) -> Answer:
         because=f"{because}, so that {1 - part:.0%} of the GPU waits at the end",
         advice="choose a grid that is a multiple of the CUs, smaller workgroups or tiles, or a persistent grid of one "
         "round whose workgroups take several tiles each",
-        docs=("grid size workgroups compute units occupancy", "persistent kernel tail effect"),
     )
 
 
@@ -95,7 +92,9 @@ def low_occupancy(facts: Facts) -> Answer:
     lds = facts.largest_dispatch.lds_bytes
     what = fits.limit if fits.limit in ("vgpr", "sgpr") else f"{lds} B of LDS a workgroup" if lds else fits.limit
     because = (
-        f"{resident:.2g} of {most} waves are resident on a SIMD (limited by {what}); the launch has {launched:.1f}"
+        f"{facts.residency}, {most} at most (limited by {what}); the launch has {launched:.1f} for each"
+        if launched >= 1
+        else facts.residency
     )
     gain = facts.time_us - max(facts.latency_if_full_us(), facts.roof_without_us("wave_issue"))
     if launched < 1:
@@ -108,7 +107,6 @@ def low_occupancy(facts: Facts) -> Answer:
         because=f"{because}, and the waits of its rounds outweigh the work",
         advice=f"use less {what}, or keep several independent loads in flight per wave; matrix kernels can be fast at "
         "this occupancy",
-        docs=("occupancy registers LDS waves per SIMD",),
     )
 
 
@@ -131,5 +129,4 @@ def spills(facts: Facts) -> Answer:
         f"with {kernel.vgpr} VGPRs in use; {part:.0%} of the requested bytes are scratch",
         advice="index local arrays by constants only (unroll the loop fully), use smaller tiles, or allow more "
         "registers with __launch_bounds__",
-        docs=("register spilling scratch memory", "__launch_bounds__"),
     )

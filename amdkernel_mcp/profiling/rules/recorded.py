@@ -7,8 +7,8 @@ conflicts were removed, and the fastest of several variants ran at 11 % occupanc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.profiling.rules.answer import finding
-from amdkernel_mcp.results.kernels import Diagnosis, KernelProfile
+from amdkernel_mcp.profiling.rules.answer import GUIDE, finding
+from amdkernel_mcp.results.kernels import Diagnosis, Focus, KernelProfile
 from amdkernel_mcp.results.quantity import Metric
 
 SHORT_NS = 20_000
@@ -24,7 +24,9 @@ class _Rule:
     finding: str
     witnesses: tuple[tuple[str, Callable[[float], bool]], ...]
     advice: str
-    docs: tuple[str, ...]
+    topic: Focus
+    section: str
+    """Of docs/profiling.md, as its anchor."""
     bound: str | None = None
 
 
@@ -37,40 +39,40 @@ def _below(limit: float) -> Callable[[float], bool]:
 
 
 # The memory roof begins at 70 to 85 % of the theoretical peak, by part.
-_RULES = (
+RULES = (
     _Rule("The kernel is bound by memory bandwidth",
           (("HBM read+write, % of peak", _at_least(70)), ("VALU Utilization", _below(70))),
           "move fewer bytes: fuse kernels, use a narrower type, keep data that is used twice in LDS or registers",
-          ("memory coalescing global memory bandwidth", "roofline arithmetic intensity"), "memory"),
+          "memory", "at-the-memory-roof", "memory"),
     _Rule("The kernel is bound by the matrix cores",
           (("MFMA Utilization", _at_least(70)), ("HBM read+write, % of peak", _below(70))),
           "use a narrower type if the tolerance allows; otherwise better scheduling is what is left",
-          ("MFMA matrix core programming",), "matrix_cores"),
+          "instructions", "recordings-of-a-gpu", "matrix_cores"),
     _Rule("The kernel is bound by the vector ALU",
           (("VALU Utilization", _at_least(70)), ("HBM read+write, % of peak", _below(70))),
           "execute fewer instructions: packed FP32, MFMA for products, cheaper index arithmetic, fewer transcendentals",
-          ("VALU instruction throughput optimization", "packed FP32 instructions"), "vector_alu"),
+          "instructions", "instruction-overhead", "vector_alu"),
     _Rule("LDS bank conflicts slow the kernel down",
           (("LDS Bank Conflicts/Access", _at_least(0.5)), ("LDS Utilization", _at_least(50))),
           "pad or swizzle the LDS array so that lanes that access LDS together hit different banks",
-          ("LDS bank conflicts padding",), "lds"),
+          "lds", "lds-accesses", "lds"),
     _Rule("Waves wait for data: the kernel is bound by latency",
           (("Dependency Wait", _at_least(60)), ("HBM read+write, % of peak", _below(40)),
            ("VALU Utilization", _below(40))),
           "keep more loads in flight: unroll, prefetch into registers, load wider, or run more waves",
-          ("latency hiding occupancy", "s_waitcnt memory latency"), "latency"),
+          "occupancy", "exposed-latency", "latency"),
     _Rule("Lanes are inactive while the vector ALU is busy",
           (("VALU Active Threads", _below(48)), ("VALU Utilization", _at_least(30))),
           "make the branch condition uniform over 64 lanes, or share the work of long lanes among the wave",
-          ("warp divergence branch wavefront",)),
+          "instructions", "inactive-lanes"),
     _Rule("Uncoalesced accesses stall the L1 cache",
           (("vL1D Coalescing", _below(SCATTERED)), ("vL1D Stalled on L2 Data", _at_least(25))),
           "make neighbouring lanes touch neighbouring addresses; where the layout forbids it, transpose through LDS",
-          ("coalesced memory access",)),
+          "memory", "uncoalesced-accesses"),
     _Rule("Registers spill to scratch memory",
           (("Scratch", _at_least(1)), ("TA_BUFFER_WAVEFRONTS_sum", _at_least(1))),
           "use fewer registers: smaller tiles, less unrolling, __launch_bounds__",
-          ("register spilling scratch launch bounds",)),
+          "occupancy", "scratch-memory"),
 )  # fmt: skip
 
 
@@ -97,16 +99,21 @@ def bound_of(metrics: _Metrics) -> str | None:
     """What bounds the kernel; None where the recording does not show it."""
     if too_uncertain(metrics):
         return None
-    return next((rule.bound for rule in _RULES if rule.bound and _fires(rule, metrics)), None)
+    return next((rule.bound for rule in RULES if rule.bound and _fires(rule, metrics)), None)
 
 
-def diagnose_recording(kernels: Sequence[KernelProfile], *, most: int = 5) -> list[Diagnosis]:
-    """Findings on the kernels that take most time; for a kernel without one, the figures that rule the classes out."""
+def diagnose_recording(
+    kernels: Sequence[KernelProfile], *, focus: Focus | None = None, most: int = 5
+) -> list[Diagnosis]:
+    """Findings on the kernels that take most time; for a kernel without one, the figures that rule the classes out.
+
+    focus: the topic of the findings; None for all.
+    """
     found: list[Diagnosis] = []
     for kernel in kernels[:most]:
-        if not any(name in kernel.metrics for name, _ in _RULES[0].witnesses):
+        if not any(name in kernel.metrics for name, _ in RULES[0].witnesses):
             continue
-        found += _about(kernel)
+        found += [row for row in _about(kernel) if focus is None or row.topic in (None, focus)]
     return found
 
 
@@ -115,9 +122,14 @@ def _about(kernel: KernelProfile) -> list[Diagnosis]:
     if why := too_uncertain(metrics):
         advice = "profile a larger problem, so that one launch takes longer"
         return [finding(f"{name}: no verdict on what bounds it", because=why, advice=advice)]
-    fired = [rule for rule in _RULES if _fires(rule, metrics)]
+    fired = [rule for rule in RULES if _fires(rule, metrics)]
     return [
-        finding(f"{name}: {rule.finding}", because=_figures(rule, metrics), advice=rule.advice, docs=rule.docs)
+        finding(
+            f"{name}: {rule.finding}",
+            because=_figures(rule, metrics),
+            advice=rule.advice,
+            docs=[f"{GUIDE}{rule.section}"],
+        ).model_copy(update={"topic": rule.topic})
         for rule in fired
     ] or [_nothing(name, metrics)]
 
@@ -129,7 +141,7 @@ def _figures(rule: _Rule, metrics: _Metrics) -> str:
 def _nothing(name: str, metrics: _Metrics) -> Diagnosis:
     """The figures that rule out each class, and those that are missing or doubtful."""
     against, missing = [], []
-    for witness in dict.fromkeys(w for rule in _RULES if rule.bound for w, _ in rule.witnesses):
+    for witness in dict.fromkeys(w for rule in RULES if rule.bound for w, _ in rule.witnesses):
         metric = metrics.get(witness)
         if metric is None or metric.value is None:
             missing.append(witness)
@@ -146,5 +158,5 @@ def _nothing(name: str, metrics: _Metrics) -> Diagnosis:
         f"{name}: the recording does not show what bounds it",
         because=because,
         advice="collect the missing counters, with GRBM_GUI_ACTIVE in every pass",
-        docs=("rocprofv3 counter collection",),
+        docs=[f"{GUIDE}recordings-of-a-gpu"],
     )

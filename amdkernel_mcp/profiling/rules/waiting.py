@@ -1,6 +1,6 @@
 """Rules on what waves wait for: memory, results of their own, barriers."""
 
-from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly
+from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly, rounded
 from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.profiling.rules.parallelism import LOW_OCCUPANCY
 
@@ -15,19 +15,15 @@ def exposed_latency(facts: Facts) -> Answer:
     waits = min(facts.per_wave("waits_for_memory"), facts.per_wave("SQ_INSTS_VMEM_RD"))
     roof, waiting = facts.roof_us, facts.latency_us
     resident = facts.busy.resident_waves / facts.gpu.simds
-    waves = f"{resident:.2g} waves are resident on a SIMD"
-    if resident < 1:
-        waves = f"{facts.busy.simds:.0f} of {facts.gpu.simds} SIMDs have a wave"
     because = (
         f"a wave waits {waits:.0f} times for memory, {facts.per_wave('SQ_INSTS_VMEM_RD'):.0f} loads in all, and "
-        f"{waves}: that takes about {waiting:.3g} us, all units together {roof:.3g}"
+        f"{facts.residency}: that takes about {rounded(waiting)} us, all units together {rounded(roof)}"
     )
     chained, dependent = facts.code.waits.chained, facts.code.waits.dependent_loads
     chain = resident <= LOW_OCCUPANCY and chained > 0.6 and facts.share("wave_issue", "vector_alu") > 0.8
     if chain:
-        because = (
-            f"{chained:.0%} of the vector instructions need the result of the one before, and {waves} to fill the gaps"
-        )
+        because = f"{chained:.0%} of the vector instructions need the result of the one before, and "
+        because += f"{facts.residency}: too few to fill the gaps"
     elif waits < DEPENDENT_WAITS or waiting < 0.5 * roof:
         return RuledOut("exposed latency", because)
     elif waiting < 2 * roof and not (dependent > 0.5 and resident <= LOW_OCCUPANCY):
@@ -40,7 +36,6 @@ def exposed_latency(facts: Facts) -> Answer:
         because=because,
         advice="keep several independent loads or sums in flight in each wave (unroll, prefetch, several elements per "
         "thread), replace chains of dependent loads, and launch more waves",
-        docs=("latency hiding occupancy", "instruction level parallelism unroll independent"),
     )
 
 
@@ -58,8 +53,7 @@ def barriers(facts: Facts) -> Answer:
     return costly(
         cost,
         "Barriers with hardly any work between them",
-        because=f"{because}; at {BARRIER_CLOCKS} clocks each that takes about {cost:.2g} us",
+        because=f"{because}; at {BARRIER_CLOCKS} clocks each that takes about {rounded(cost)} us",
         advice="exchange values within a wave by DPP or __shfl and use a barrier for the few values of whole waves; "
         "double-buffer LDS, which saves one of two barriers; give each thread more work between them",
-        docs=("__syncthreads barrier cost", "warp shuffle reduction scan __shfl"),
     )

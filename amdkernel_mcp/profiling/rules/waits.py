@@ -8,13 +8,13 @@ Sources: rocprofiler-sdk, "Using PC sampling", "Analyzing PC sampling data on CD
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 from amdkernel_mcp.profiling.code_lines import line_of
 from amdkernel_mcp.profiling.readers.kernel_code import Cost, KernelCode, Place
-from amdkernel_mcp.profiling.rules.answer import finding
-from amdkernel_mcp.results.kernels import Diagnosis
+from amdkernel_mcp.profiling.rules.answer import GUIDE, finding
+from amdkernel_mcp.results.kernels import Diagnosis, Focus
 
 LARGE = 0.25
 """Share of all samples or cycles from which a wait is a finding."""
@@ -29,7 +29,9 @@ _Z = 1.96
 class _Wait:
     finding: str
     advice: str
-    docs: tuple[str, ...] = ()
+    topic: Focus | None
+    section: str
+    """Of docs/profiling.md."""
 
 
 _WAITS: Mapping[str, _Wait] = {
@@ -37,55 +39,56 @@ _WAITS: Mapping[str, _Wait] = {
         "Waves wait for loads from memory",
         "issue these loads earlier: fetch the next tile into registers before this one is used, unroll so that several "
         "loads are in flight, load 16 bytes per lane, or let more waves reside",
-        ("latency hiding occupancy", "s_waitcnt memory latency")),
+        "memory", "exposed-latency"),
     "lds": _Wait(
         "Waves wait for LDS or scalar loads",
         "read LDS earlier and wider (ds_read_b128), remove bank conflicts, and load scalars before the loop",
-        ("LDS bank conflicts padding", "LDS latency")),
+        "lds", "lds-accesses"),
     "data": _Wait(
         "Waves wait for loads from memory or LDS",
         "issue loads and LDS reads earlier and keep several in flight; one s_waitcnt waits for both here",
-        ("s_waitcnt memory latency",)),
+        "memory", "exposed-latency"),
     "stores": _Wait(
         "Waves wait for stores to finish",
         "leave out fences and barriers that only order stores, and store once at the end",
-        ("memory fence __threadfence",)),
+        "memory", "exposed-latency"),
     "barrier": _Wait(
         "Waves wait at barriers",
         "give all waves of a block the same work between barriers, use fewer barriers (double-buffered LDS saves one "
         "of two), or smaller blocks",
-        ("__syncthreads barrier cost",)),
+        "occupancy", "barriers"),
     "memory_pipe": _Wait(
         "Waves queue for the memory pipe",
         "issue fewer and wider memory instructions: 16 bytes per lane, neighbouring lanes on neighbouring addresses, "
         "values that are used again in registers or LDS",
-        ("memory coalescing global memory bandwidth",)),
+        "memory", "narrow-or-uniform-loads"),
     "lds_pipe": _Wait(
         "Waves queue for the LDS pipe",
         "issue fewer and wider LDS instructions (ds_read_b128), remove bank conflicts, keep values in registers",
-        ("LDS bank conflicts padding",)),
+        "lds", "lds-accesses"),
     "matrix_pipe": _Wait(
         "Waves queue for the matrix cores",
         "that is what a matrix product should wait for; use a narrower type if the tolerance allows",
-        ("MFMA matrix core programming",)),
+        "instructions", "recordings-of-a-gpu"),
     "vector_pipe": _Wait(
         "Waves queue for the vector ALU",
         "execute fewer vector instructions: packed FP32, MFMA for products, cheaper index arithmetic",
-        ("VALU instruction throughput optimization",)),
+        "instructions", "instruction-overhead"),
     "dependency": _Wait(
         "Waves wait for results of their own instructions",
         "keep several independent sums or elements per thread, or let more waves reside",
-        ("instruction level parallelism unroll independent",)),
+        "occupancy", "exposed-latency"),
     "fetch": _Wait(
         "Waves wait for instructions",
         "make the hot loop shorter than the instruction cache: unroll less, inline less; branch less",
-        ("instruction cache size unroll",)),
+        "instructions", "instruction-overhead"),
     "gaps": _Wait(
         "Waves pause before their instructions are taken",
         "these gaps are results that are not ready, lost arbitration or instruction fetch: several independent "
         "elements per thread help against the first; PC samples (stochastic) say which it is",
-        ("instruction level parallelism unroll independent",)),
+        "occupancy", "exposed-latency"),
 }  # fmt: skip
+_MIXED_ADVICE = "begin with these lines; no single change removes most of the waits"
 _UNNAMED = {"other", "internal"}
 """Counted as waits, but what to do about them is not known."""
 _BY_REASON: Mapping[str, str] = {
@@ -214,7 +217,7 @@ def _finding(code: KernelCode, waits: Waits, wait: str, *, bandwidth_bound: bool
     if bandwidth_bound and wait in ("memory", "data", "memory_pipe"):
         advice = "move fewer bytes: the memory is at its limit, so more loads in flight do not help"
     because = f"{_amount(code, waits, waits.by_wait[wait])}; most at {_lines(waits, wait)}"
-    return _row(code, _Wait(what.finding, advice, what.docs), because, waits.by_line[wait])
+    return _row(code, replace(what, advice=advice), because, waits.by_line[wait])
 
 
 def _mixed(code: KernelCode, waits: Waits, named: list[str]) -> Diagnosis:
@@ -222,12 +225,14 @@ def _mixed(code: KernelCode, waits: Waits, named: list[str]) -> Diagnosis:
     lines = sum((waits.by_line[wait] for wait in named), Counter[str]())
     because = f"{_amount(code, waits, sum(waits.by_wait.values()))} are waits. {'. '.join(shares)}"
     what = "Waves wait for several things, and none dominates"
-    return _row(code, _Wait(what, "begin with these lines; no single change removes most of the waits"), because, lines)
+    return _row(code, _Wait(what, _MIXED_ADVICE, None, "recordings-of-a-gpu"), because, lines)
 
 
 def _row(code: KernelCode, what: _Wait, because: str, lines: Counter[str]) -> Diagnosis:
-    row = finding(f"{code.kernel[:80]}: {what.finding}", because=because, advice=what.advice, docs=what.docs)
-    return row.model_copy(update={"places": [where for where, _ in lines.most_common(MOST_LINES)]})
+    docs = [f"{GUIDE}{what.section}"]
+    row = finding(f"{code.kernel[:80]}: {what.finding}", because=because, advice=what.advice, docs=docs)
+    places = [where for where, _ in lines.most_common(MOST_LINES)]
+    return row.model_copy(update={"places": places, "topic": what.topic})
 
 
 def _amount(code: KernelCode, waits: Waits, amount: int) -> str:

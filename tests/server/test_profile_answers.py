@@ -1,0 +1,52 @@
+"""What a model reads of the profile of a bundled example: two kilobytes, the most important first, nothing empty."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.execution.sandbox import Sandbox
+
+pytestmark = [pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.thorough]
+COMMAND = str(Path(sys.executable).with_name("amdkernel-mcp"))
+KERNELS = sorted(file for name in ("naive", "better") for file in folder("examples").glob(f"*/kernels/{name}.hip"))
+MOST_BYTES = 2048
+
+
+def empty(value: Any) -> bool:
+    """Whether a null is anywhere in it."""
+    if isinstance(value, dict):
+        return any(empty(each) for each in value.values())
+    return any(map(empty, value)) if isinstance(value, list) else value is None
+
+
+async def test_the_profile_of_every_example_fits_into_two_kilobytes(sandbox: Sandbox, settings: Settings) -> None:
+    assert sandbox
+    folders = {"AMDKERNEL_DATA_DIR": str(settings.data_dir), "AMDKERNEL_CACHE_DIR": str(settings.cache_dir)}
+    transport = StdioTransport(COMMAND, [], env=dict(os.environ) | folders, keep_alive=False)
+    async with Client(transport) as client:
+        for file in KERNELS:
+            problem = file.parent.parent.name
+            call = {"problem": problem, "source": file.read_text(), "wait_s": 300}
+            text = (await client.call_tool("profile_kernel", call)).content[0].text
+            assert len(text.encode()) <= MOST_BYTES, f"{file}: {len(text.encode())} bytes"
+            answer = json.loads(text)
+            assert not empty(answer), text
+            assert 1 <= len(answer["diagnosis"]) <= 3, text
+            assert answer["diagnosis"][0]["because"], text
+            opened = await client.call_tool("read_doc", {"ref": answer["diagnosis"][0]["docs"][0]})
+            assert "*Try*" in opened.structured_content["text"]
+
+        before = (folder("examples") / "transpose/kernels/naive.hip").read_text()
+        after = (folder("examples") / "transpose/kernels/better.hip").read_text()
+        call = {"problem": "transpose", "source": after, "compare_to": before, "focus": "memory", "wait_s": 300}
+        answer = json.loads((await client.call_tool("profile_kernel", call)).content[0].text)
+        assert [each["finding"] for each in answer["comparison"]["gone"]] == ["Stores are not coalesced"]
+        assert answer["focus"] == "memory"
