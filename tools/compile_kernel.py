@@ -23,7 +23,7 @@ async def compile_kernel(
         list[Annotated[str, Field(max_length=200)]],
         Field(description="E.g. -O3, -DTILE=64", max_length=64),
     ] = [],  # noqa: B006 - never changed, and a schema with a plain default
-    isa: Annotated[bool, Field(description="Return the disassembly")] = False,
+    isa: Annotated[bool, Field(description="Disassemble")] = False,
     kernel: Annotated[str | None, Field(description="Only of this kernel", max_length=512)] = None,
     wait_s: WaitS = 45,
 ) -> CompileResult:

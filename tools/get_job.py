@@ -33,7 +33,7 @@ async def get_job(
     ctx: Context,
     job_id: Annotated[str, Field(description="From an answer", min_length=1, max_length=100)],
     wait_s: WaitS = 45,
-    cancel: bool = False,
+    cancel: Annotated[bool, Field(description="End it")] = False,
 ) -> JobResult:
     """Wait for a job's answer.
 

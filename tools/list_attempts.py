@@ -22,7 +22,7 @@ async def list_attempts(
     ] = None,
     other: Annotated[str | None, Field(description="Compare with this one", max_length=40)] = None,
     before: Annotated[str | None, Field(description="Only older ones", max_length=40)] = None,
-    limit: Annotated[int, Field(ge=1, le=200)] = 20,
+    limit: Annotated[int, Field(ge=1, le=200, description="Most")] = 20,
 ) -> AttemptList:
     """List your attempts, newest first: what was tried, its verdict, its gain and why.
 

@@ -30,8 +30,8 @@ async def search_docs(
     ] = [],  # noqa: B006 - never changed, and a schema with a plain default
     limit: Annotated[int, Field(ge=1, le=20, description="Most results")] = 5,
     source: Annotated[str | None, Field(description="Only of this corpus", max_length=100)] = None,
-    arch: Annotated[str | None, Field(description="Prefer this GPU", max_length=50)] = None,
-    rocm_version: Annotated[str | None, Field(description="Prefer it: `7.0`", max_length=20)] = None,
+    arch: Annotated[str | None, Field(description="Prefer it", max_length=50)] = None,
+    rocm_version: Annotated[str | None, Field(description="Prefer it", max_length=20)] = None,
 ) -> SearchResult:
     """Search ROCm, HIP and LLVM AMDGPU documentation, problems, guides and your lessons.
 
