@@ -22,7 +22,7 @@ from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.problems.problem import Case, Problem
 
-_FORMAT = 1  # raise it when the same problem would give other findings
+_FORMAT = 2  # raise it when the same problem would give other findings
 _TURNS = ((101, 0), (102, 2), (103, 3))  # seed and turn: a plain one, a shifted one, one with spikes
 _MOST_CASES = 8
 _MOST_ELEMENTS = 1 << 19  # of the arrays of all cases that are looked at

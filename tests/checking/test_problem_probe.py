@@ -81,6 +81,10 @@ HONEST = {
     "an update in place": (
         argument("x", "f32", '["n"]', "inout") + N, "return {'x': x * 2}", [],
     ),
+    "a single number that hardly moves": (
+        unary(out_shape="[1]") + "[tolerance]\nrtol = 0.1\n",
+        "return {'y': np.array([1 + x.mean() * 1e-3])}", ["to y passes every case"],
+    ),
     "clearing NaN": (unary(init="nans"), "return {'y': np.nan_to_num(x)}", []),
     "passing NaN on": (unary(init="nans"), "return {'y': x * 2}", []),
 }  # fmt: skip
@@ -109,6 +113,9 @@ REFUSED = {
     ),
     "an absolute tolerance that takes anything": (
         unary() + "[tolerance.y]\natol = 1e6\n", "return {'y': x}", "only writes 0 to y passes",
+    ),
+    "always the same number": (
+        unary("i32", "integers(0, 99)", "i32", "[1]"), "return {'y': np.array([(x > 100).any()])}", "0 to y",
     ),
     "nothing to do": (argument("x", "f32", '["n"]', "inout") + N, "return {'x': x}", "does nothing passes"),
     "random numbers": (unary(), "return {'y': x * np.random.rand()}", "gives another y for the same inputs"),
