@@ -57,7 +57,7 @@ def weak_points(
     constants = {name: wrongs["constant"] for name, wrongs in passing.items() if "constant" in wrongs}
     if constants:
         what = " and ".join(f"{value} to {name}" for name, value in constants.items())
-        # A mean over many elements hardly moves: a single number that does is worth a check, one that never does is not.
+        # A mean over many elements hardly moves: such a number is worth a check, one that never moves is not.
         single = all(array.size == 1 for outputs in expected for array in outputs.values())
         moves = any(len({outputs[output.name].tobytes() for outputs in expected}) > 1 for output in problem.outputs)
         proves_nothing = len(constants) == len(problem.outputs) and all_cases and not (single and moves)
