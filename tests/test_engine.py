@@ -66,6 +66,7 @@ def right_in_its_check_only() -> str:
     raise AssertionError("no such kernel")
 
 
+@pytest.mark.thorough
 def test_a_kernel_that_is_wrong_while_it_is_measured_gets_no_time(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "secret").write_bytes(SECRET)

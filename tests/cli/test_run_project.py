@@ -91,6 +91,7 @@ def test_a_project_is_built_by_its_makefile_and_its_files_are_brought_back(proje
     assert not (project / "reach").exists(), "the project itself is not touched"
 
 
+@pytest.mark.thorough
 def test_findings_name_the_projects_files_and_the_target_is_the_program(project: Path) -> None:
     (project / "inc/sizes.h").write_text("#define SIZE 64\n#define EXTRA 1\n")
     ended = amdkernel_run("--dir", "reach", "--make", "reach")

@@ -121,6 +121,7 @@ for name in known:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.anyio
 async def test_the_bundle_works_with_its_one_dependency_and_a_real_server(bundle: Path, tmp_path: Path) -> None:
     packages = tmp_path / "packages"

@@ -111,6 +111,7 @@ def test_a_process_may_end_while_a_kernel_does_not(ended_run: Callable[[str], En
     assert "the process ends, but 1 items of work in its streams have not finished" in ended.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(1500)
 def test_an_unsupported_call_is_named_once(ended_run: Callable[[str], Ended]) -> None:
     stderr = ended_run("unsupported_calls").stderr

@@ -57,6 +57,7 @@ def test_a_slower_copy_is_slower_and_the_outputs_of_both_come_back(compare: Comp
     assert [output["c"] for output in (*pairs.outputs, *pairs.rival_outputs)] == [SUM] * 8
 
 
+@pytest.mark.thorough
 def test_a_launch_that_is_left_out_leaves_poison_in_the_timed_outputs(compare: Compare) -> None:
     idle = compare("does_nothing", "vector_add")
     assert [output["c"] == SUM for output in idle.outputs] == [False] * 4

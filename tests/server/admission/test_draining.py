@@ -50,6 +50,7 @@ async def refused(client: Client[Any]) -> str:
     raise AssertionError("new work is still taken")
 
 
+@pytest.mark.thorough
 async def test_running_work_ends_and_its_answer_is_fetched_while_new_work_is_refused(
     tmp_path: Path, gate: Path
 ) -> None:
