@@ -15,6 +15,7 @@ from amdkernel_mcp.search.index.index import Index, open_index
 from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.query import Query
 from amdkernel_mcp.search.query.search import search
+from amdkernel_mcp.search.query.spelling import is_known
 from amdkernel_mcp.search.quoting import fenced
 from amdkernel_mcp.search.read import read, read_card
 from amdkernel_mcp.search.versions import Cited, Node, difference
@@ -22,6 +23,7 @@ from amdkernel_mcp.search.versions import Cited, Node, difference
 CARDS_CHARS = 2_200
 PAGE_CHARS = 20_000
 LONGEST_TEXT_CHARS = 10_000  # of a query or ref; longer ones are not written by hand
+_API_NAME = re.compile(r"\b(?:hip|cuda)[A-Z]\w{3,}(?![\w*])")
 _HIP_NAME = re.compile(r"\b(?:hip|HIP|cuda|CUDA|cu[A-Z]|__|atomic)\w+")
 _CARD_REF = re.compile(rf"^(?:{'|'.join(KINDS)}):.")
 _SHORTENED = "\n… read_doc({ref!r}) shows all of it."
@@ -69,9 +71,13 @@ class Library:
             named = {card.ref: card for one in wordings for card in lookup.cards_in(one.text, also=one.names)}
             return [] if filters.sources else fitted(list(named.values())[:MOST_CARDS])
 
-        result = search(index, query, limit, also=also, filters=filters, cards=cards)
+        result = search(index, query, limit, also=also, filters=filters, cards=cards, declared=lookup.declares)
         cited = [Cited(hit.source, hit.version, hit.url) for hit in result.results]
-        return result.model_copy(update={"note": _joined(result.note, difference(_node(declarations), cited))})
+        names = dict.fromkeys(found[0] for one in (query, *also) for found in _API_NAME.finditer(one))
+        unknown = [name for name in names if not _is_known(name, index, lookup, result)]
+        absent = f"Nothing known is named {', '.join(unknown)}." if unknown else None
+        note = _joined(absent, result.note, difference(_node(declarations), cited))
+        return result.model_copy(update={"note": note})
 
     def read(
         self,
@@ -165,6 +171,10 @@ class Library:
             raise missing
         note = f"Only exact names can be looked up: {missing.message}. To search, {missing.hint}."
         return SearchResult(query=query.strip(), exact=fitted(cards), results=[], applied=applied, note=note)
+
+
+def _is_known(name: str, index: Index, lookup: Lookup, result: SearchResult) -> bool:
+    return is_known(index, name) or lookup.declares(name) or any(why.startswith(f"{name} ") for why in result.applied)
 
 
 def fitted(cards: Sequence[Card]) -> list[Card]:

@@ -43,6 +43,22 @@ def no_sandbox() -> None:
     raise SandboxError("no Docker daemon")
 
 
+def test_a_name_that_only_the_headers_have_means_itself(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One letter from the `hipMalloc` of the page, so that it looks like a slip."""
+    monkeypatch.setitem(
+        globals(), "DECLARED", [*DECLARED, Entry("hipMallox", "function", "hip_runtime_api.h", 3, SAYS)]
+    )
+    result = library.search("hipMallox")
+    assert [card.ref for card in result.exact] == ["api:hipMallox"]
+    assert result.applied == []
+
+
+@pytest.mark.parametrize(("query", "said"), [("hipFooBarBaz", True), ("hipMaloc", False), ("hipMalloc*", False)])
+def test_a_name_that_nothing_has_is_named(library: Library, query: str, said: bool) -> None:
+    note = library.search(f"{query} pools").note or ""
+    assert ("Nothing known is named hipFooBarBaz." in note) == said, note
+
+
 def test_the_card_of_an_exact_name_comes_before_the_sections(library: Library) -> None:
     result = library.search("hipMalloc")
     assert [card.ref for card in result.exact] == ["api:hipMalloc"]

@@ -57,6 +57,8 @@ def profile(
     require_folder(html, then_open=then_open)
     details: list[KernelDetail] = []
     if problem == "import":
+        if target is not None or parent is not None:
+            raise typer.BadParameter("--target and --parent do not go with `amdkernel profile import PATH`")
         kernel = KernelSource("", file.name)
         with open_engine() as engine:
             result = engine.profile_import(file, gpu=gpu, kernel=kernel_name, limit=limit, options=options)

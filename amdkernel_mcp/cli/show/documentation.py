@@ -22,6 +22,8 @@ def show_search(console: Console, result: SearchResult) -> None:
     """The cards of exact names, then one block a section: where it stands, the words around the hit, how to read on."""
     for line in result.applied:
         console.print(Text(line, "yellow"))
+    if result.near and result.note:  # an answer that is unsure says so first
+        console.print(Text(result.note, "yellow"))
     for card in result.exact:
         show_card(console, card)
         console.print()
@@ -42,7 +44,7 @@ def show_search(console: Console, result: SearchResult) -> None:
     for near in result.near:
         console.print(Text.assemble(("near  ", "magenta"), (near.heading, "")))
         parts.print_whole(console, Text(f"{' ' * INDENT}amdkernel docs read {near.ref}", "cyan"))
-    if result.note:
+    if result.note and not result.near:
         console.print(Text(result.note, "dim"))
 
 

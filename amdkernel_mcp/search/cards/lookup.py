@@ -100,7 +100,7 @@ class Lookup:
         if parts is None:
             return None
         hip = f"{'HIP' if parts[1].isupper() else 'hip'}{parts[2]}"
-        return hip if self._declared(hip) else None
+        return hip if self.declares(hip) else None
 
     def _of_kind(self, kind: str, name: str) -> list[Card]:
         match kind:
@@ -146,7 +146,8 @@ class Lookup:
         card = api_card(self.declarations, name) if self.declarations else None
         return card or self._indexed_api(name)
 
-    def _declared(self, name: str) -> bool:
+    def declares(self, name: str) -> bool:
+        """Whether the HIP headers or their pages have this name."""
         return (
             bool(self.declarations and self.declarations.named(name)) or self._section(name, ("hip-api",)) is not None
         )

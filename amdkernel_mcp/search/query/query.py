@@ -1,7 +1,7 @@
 """A query as search understands it: its tokens, and what aliases, spelling and the glossary add to them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from amdkernel_mcp.errors import DocumentationError
@@ -52,8 +52,18 @@ class Switches:
 ALL_ON = Switches()
 
 
-def understand(index: Index, text: str, switches: Switches = ALL_ON) -> Query:
-    """The query that `text` makes. Raises DocumentationError where there is nothing to search for."""
+def no_name(_: str) -> bool:
+    """For callers that know no names besides the index."""
+    return False
+
+
+def understand(
+    index: Index, text: str, switches: Switches = ALL_ON, *, declared: Callable[[str], bool] = no_name
+) -> Query:
+    """The query that `text` makes. Raises DocumentationError where there is nothing to search for.
+
+    declared: whether a name is known elsewhere; such a name is never taken for a slip.
+    """
     shown = " ".join(visible(text.replace("\0", " ")[: 4 * LONGEST_QUERY_CHARS]).split())[:LONGEST_QUERY_CHARS]
     asked_words = list(words(shown))
     if not asked_words:
@@ -65,7 +75,8 @@ def understand(index: Index, text: str, switches: Switches = ALL_ON) -> Query:
     names = [piece for word in asked_words for piece in pieces(word)]
     repaired: dict[str, str] = {}
     for name in dict.fromkeys(names):
-        for word, why in _additions(index, name, switches, repairs_left=MOST_REPAIRS - len(applied)):
+        repairs_left = 0 if declared(name) else MOST_REPAIRS - len(applied)
+        for word, why in _additions(index, name, switches, repairs_left=repairs_left):
             repaired[name] = word
             added.append(word)
             applied.append(why)

@@ -13,7 +13,7 @@ from amdkernel_mcp.search.index.postings import share_of_best
 from amdkernel_mcp.search.index.weights import Weights
 from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.fuse import fuse
-from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches, understand
+from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches, no_name, understand
 from amdkernel_mcp.search.query.rank import Passage, rank
 from amdkernel_mcp.search.query.snippet import WHOLE_CHARS, snippet
 from amdkernel_mcp.search.quoting import QUOTED, harmless
@@ -81,14 +81,16 @@ def search(
     also: Sequence[str] = (),
     filters: SearchFilters = ANYTHING,
     cards: Callable[[Sequence[Query]], list[Card]] = lambda _: [],
+    declared: Callable[[str], bool] = no_name,
 ) -> SearchResult:
     """At most `limit` sections (1 to 50), best first. `also`: the question in other words, three times at most.
 
     cards: returns the cards of the names in the understood wordings; they come first and take part of the room.
+    declared: whether a name is known besides the index.
     Raises DocumentationError for an unknown source, a limit out of range and a query without words.
     """
     _check(index, filters)
-    findings = find(index, query, also=also, limit=limit, further=MOST_FURTHER, filters=filters)
+    findings = find(index, query, also=also, limit=limit, further=MOST_FURTHER, filters=filters, declared=declared)
     exact = cards(findings.wordings)
     hits: list[Hit] = []
     shown = [card.name for card in exact]
@@ -122,6 +124,7 @@ def find(
     filters: SearchFilters = ANYTHING,
     switches: Switches = ALL_ON,
     weights: Weights | None = None,
+    declared: Callable[[str], bool] = no_name,
 ) -> Findings:
     """The same without reading the sections' text; `further`: how many more to name."""
     if not 1 <= limit <= MOST_RESULTS:
@@ -130,7 +133,7 @@ def find(
         raise DocumentationError(
             f"{len(also)} other wordings are too many", hint=f"give at most {MOST_WORDINGS - 1} besides the query"
         )
-    wordings = tuple(understand(index, one, switches) for one in dict.fromkeys([query, *also]))
+    wordings = tuple(understand(index, one, switches, declared=declared) for one in dict.fromkeys([query, *also]))
     ranked = fuse([rank(index, one, filters=filters, switches=switches, weights=weights) for one in wordings])
     found = tuple(found_of(index, passage, wording) for wording, passage in ranked[: limit + further])
     return Findings(wordings, found[:limit], found[limit:])

@@ -47,7 +47,7 @@ def refuse_without(scopes: frozenset[Scope], held: frozenset[str], what: str) ->
     if scopes & held:
         return
     if not scopes:
-        raise InputError(f"{what} is closed on this server")
+        raise InputError(f"this server has no {what}")
     names = " or ".join(f"`{scope}`" for scope in sorted(scopes))
     has = ", ".join(sorted(held)) or "none"
     raise InputError(
