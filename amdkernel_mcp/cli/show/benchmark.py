@@ -6,18 +6,14 @@ from rich.text import Text
 from amdkernel_mcp.cli.show import parts
 from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.kernels import BenchmarkResult
+from amdkernel_mcp.results.quantity import Interval
 
 
 def show_benchmark(
     console: Console, result: BenchmarkResult, kernel: KernelSource, baseline: KernelSource | None = None
 ) -> None:
     """Verdict and speed-up, the times with their evidence, the lower bounds, then the counters."""
-    speedup = result.speedup
-    factor = ""
-    if speedup.value is not None:
-        factor = f"{speedup.value:.3g}x"
-        if speedup.low is not None and speedup.high is not None:
-            factor += f"  [{speedup.low:.3g}, {speedup.high:.3g}]"
+    factor = _factor(result.speedup, modelled=result.time_us.evidence == "modelled")
     on = f"{kernel.file_name} on {result.target}" if result.target else kernel.file_name
     parts.headline(console, result.verdict or "timed", factor, on)
     if result.reason:
@@ -41,3 +37,14 @@ def show_benchmark(
     if result.flags:
         console.print(Text(f"flags: {', '.join(result.flags)}", "yellow"))
     parts.footer(console, result)
+
+
+def _factor(speedup: Interval, *, modelled: bool) -> str:
+    """The speed-up with its interval. A modelled one is the interval alone: its middle is no estimate."""
+    if speedup.value is None:
+        return ""
+    if speedup.low is None or speedup.high is None:
+        return f"{speedup.value:.3g}x"
+    if modelled:
+        return f"{speedup.low:.3g}x to {speedup.high:.3g}x"
+    return f"{speedup.value:.3g}x  [{speedup.low:.3g}, {speedup.high:.3g}]"
