@@ -190,7 +190,7 @@ def test_spills_and_zero_families_differ() -> None:
 
 def test_every_figure_carries_its_evidence() -> None:
     assert "12.34 µs  modelled" in seen("benchmark")
-    assert "1.4x to 1.6x" in seen("benchmark"), "the middle of a modelled interval is no estimate"
+    assert "1.4x to 1.6x" in seen("benchmark"), "the middle of a modelled interval estimates nothing"
     assert "L2 Hit Rate" in seen("profile")
     assert seen("profile").count("emulated") == 1
     assert "… and 30 more metrics" in seen("profile")

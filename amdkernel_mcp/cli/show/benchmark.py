@@ -40,7 +40,7 @@ def show_benchmark(
 
 
 def _factor(speedup: Interval, *, modelled: bool) -> str:
-    """The speed-up with its interval. A modelled one is the interval alone: its middle is no estimate."""
+    """The speed-up with its interval. A modelled one is the interval alone: its middle estimates nothing."""
     if speedup.value is None:
         return ""
     if speedup.low is None or speedup.high is None:
