@@ -199,3 +199,16 @@ def test_a_client_without_project_files_says_so(capsys: pytest.CaptureFixture[st
 def test_the_command_that_is_entered_runs() -> None:
     ended = subprocess.run([server_command(shared=False), "--version"], capture_output=True, text=True, check=True)
     assert ended.stdout.startswith("amdkernel-mcp ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "in the environment variable AMDK_TOKEN where zed starts"),
+        (["--token-file", "token"], "/token, which is not there yet"),
+    ],
+    ids=["variable", "file"],
+)
+def test_it_says_where_the_token_must_be(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["install", "zed", "--url", URL, "--print", *options]) == 0
+    assert said in capsys.readouterr().err

@@ -125,4 +125,13 @@ def install(
             note(f"or open {link}")
     else:
         note(f"{change.write()} {change.file}")
+    if team and not remove:
+        note(_where_the_token_is(team, client))
     return GOOD
+
+
+def _where_the_token_is(team: Team, client: str) -> str:
+    if team.token_file is None:
+        return f"the token: in the environment variable AMDK_TOKEN where {client} starts, or --token-file FILE"
+    there = "" if Path(team.token_file).is_file() else ", which is not there yet"
+    return f"the token: in {team.token_file}{there}"
