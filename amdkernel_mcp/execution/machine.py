@@ -75,16 +75,22 @@ class Machine:
         return doctor(self._settings)
 
     def setup(
-        self, on_progress: Progress, *, host: str | None = None, prune: bool = False, torch: bool = False
+        self,
+        on_progress: Progress,
+        *,
+        host: str | None = None,
+        prune: bool = False,
+        torch: bool = False,
+        base: str | None = None,
     ) -> None:
         """Build the sandbox image where it is missing or of another release; `torch`: the one with PyTorch, too.
 
-        prune: remove images not used.
+        prune: remove images not used. base: a Debian image into which Docker installs the packages.
         """
         from amdkernel_mcp.execution.setup.build import setup, setup_torch
         from amdkernel_mcp.execution.setup.prune import prune as remove_unused_images
 
-        setup(self._settings, on_progress, host=host)
+        setup(self._settings, on_progress, host=host, base=base)
         if torch:
             setup_torch(self._settings, on_progress, host=host)
         if prune:

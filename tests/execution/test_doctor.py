@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.execution.setup.doctor import doctor
+from amdkernel_mcp.execution.setup.doctor import describe, doctor
 
 
 @pytest.mark.sandbox
@@ -30,6 +30,19 @@ def test_an_image_that_was_not_built_is_fixed_by_setup(tmp_path: Path) -> None:
     settings = load_settings({"image": "no-such-image:1", "data_dir": tmp_path})
     image = next(check for check in doctor(settings).checks if check.name == "image")
     assert (image.status, image.remedy) == ("missing", "amdkernel setup")
+
+
+def test_docker_desktop_is_told_from_a_daemon_of_this_machine() -> None:
+    linux = {"ServerVersion": "28.2.2", "NCPU": 8, "MemTotal": 8 << 30, "SecurityOptions": ["name=seccomp"]}
+    desktop = linux | {"OperatingSystem": "Docker Desktop", "Architecture": "aarch64"}
+    plain, found = (
+        describe(linux | {"OperatingSystem": "Debian GNU/Linux 12", "Architecture": "x86_64"}),
+        describe(desktop),
+    )
+    assert plain.found == "28.2.2, cgroup v1, 8 CPUs, 8 GiB"
+    assert found.status == "ok"
+    assert "Docker Desktop: these are its virtual machine's" in found.found
+    assert "emulates x86-64 on aarch64" in found.found
 
 
 def test_without_containers_the_doctor_says_so(tmp_path: Path) -> None:

@@ -67,16 +67,23 @@ def setup(
     torch: Annotated[
         bool, typer.Option("--torch", help="Install PyTorch as well, for references that import torch.")
     ] = False,
+    base: Annotated[
+        str | None,
+        typer.Option(help="Let Docker install the packages into this Debian image.", show_default=False),
+    ] = None,
 ) -> int:
     """Install the sandbox and the documentation index.
 
     The HIP compiler, the sandbox image, the emulator and the documentation index. Parts that
     exist are kept, so running it again is quick.
 
+    Packages are installed with mmdebstrap. With --base Docker does it, which works with Docker Desktop
+    too: amdkernel setup --base debian:forky-slim
+
     Example: amdkernel setup
     """
     with open_engine() as engine, progress(lines=True) as report:
-        engine.machine.setup(report, host=host, prune=prune, torch=torch)
+        engine.machine.setup(report, host=host, prune=prune, torch=torch, base=base)
         if host is None:  # the index is this machine's
             engine.docs.remake(report)
     if host is None:

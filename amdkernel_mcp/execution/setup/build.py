@@ -31,7 +31,15 @@ from amdkernel_mcp.execution.docker.reaper import remove
 from amdkernel_mcp.execution.hip_python import hip_python
 from amdkernel_mcp.execution.layers import STEPS, Step, step_files, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
-from amdkernel_mcp.execution.setup.rootfs import DebianSystem, debian_system, root_file_system, torch_system
+from amdkernel_mcp.execution.setup.docker_build import build_from
+from amdkernel_mcp.execution.setup.rootfs import (
+    WITHOUT_MMDEBSTRAP,
+    DebianSystem,
+    debian_system,
+    find_tool,
+    root_file_system,
+    torch_system,
+)
 from amdkernel_mcp.file_lock import locked
 
 if TYPE_CHECKING:
@@ -60,8 +68,11 @@ class SetupReport:
     suites: str | None = None
 
 
-def setup(settings: Settings, progress: Progress, *, host: str | None = None) -> SetupReport:
-    """Make the sandbox image where it is missing. Raises SandboxError or ToolchainError with the remedy."""
+def setup(settings: Settings, progress: Progress, *, host: str | None = None, base: str | None = None) -> SetupReport:
+    """Make the sandbox image where it is missing. Raises SandboxError or ToolchainError with the remedy.
+
+    base: a Debian image into which Docker installs the packages, instead of mmdebstrap on this machine.
+    """
     started = time.monotonic()
     if host is None and uses_no_containers(settings):
         runtime = make_runtime(settings, progress)
@@ -73,8 +84,8 @@ def setup(settings: Settings, progress: Progress, *, host: str | None = None) ->
         image = find_image(daemon, name)
         if image is None:
             with _only_one_at_a_time(settings):
-                name, base = _base_image(daemon, settings, progress, built)
-                name, image = _layers(daemon, name, base, settings, progress, built)
+                name, image = _base_image(daemon, settings, progress, built, base)
+                name, image = _layers(daemon, name, image, settings, progress, built)
         seconds = time.monotonic() - started
         return SetupReport(name, str(image.id), tuple(built), seconds, image.labels.get(SUITES))
     finally:
@@ -100,7 +111,9 @@ def setup_torch(settings: Settings, progress: Progress, *, host: str | None = No
         daemon.close()
 
 
-def _base_image(daemon: Daemon, settings: Settings, progress: Progress, built: list[str]) -> "tuple[str, Image]":
+def _base_image(
+    daemon: Daemon, settings: Settings, progress: Progress, built: list[str], debian: str | None
+) -> "tuple[str, Image]":
     """The base image and its name, built or pulled where the daemon lacks it."""
     choices = [settings]
     if settings.hip == "auto" and not settings.image:
@@ -111,7 +124,7 @@ def _base_image(daemon: Daemon, settings: Settings, progress: Progress, built: l
         if image is not None:
             return name, image
         try:
-            image = _base(daemon, choice, progress)
+            image = _base(daemon, choice, progress, debian)
         except ToolchainError as error:
             if choice is choices[-1]:
                 raise
@@ -136,12 +149,16 @@ def _layers(
     return name, image
 
 
-def _base(daemon: Daemon, settings: Settings, progress: Progress) -> "Image":
+def _base(daemon: Daemon, settings: Settings, progress: Progress, debian: str | None) -> "Image":
     name = base_name(settings)
     if settings.image:
         progress(f"pulling {name}")
         with docker_errors(f"the image {name} is not on this machine and cannot be pulled"):
             return daemon.client.images.pull(*_name_and_tag(name))
+    if debian:
+        return build_from(debian, daemon, name, settings, progress)
+    if not find_tool():
+        raise ToolchainError("mmdebstrap is not installed", hint=WITHOUT_MMDEBSTRAP)
     return _import(daemon, name, debian_system(settings), progress)
 
 

@@ -1,12 +1,13 @@
 """`amdkernel doctor`: what works, what is missing, and the one command that fixes it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import AmdkernelError
-from amdkernel_mcp.execution.docker.daemon import Daemon, connect, start_command
+from amdkernel_mcp.execution.docker.daemon import connect, start_command
 from amdkernel_mcp.execution.docker.image import SUITES, find_image, image_name, settled, torch_name
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
@@ -58,17 +59,21 @@ def _docker(settings: Settings) -> DoctorCheck:
     except AmdkernelError as error:
         return DoctorCheck(name="Docker", status="missing", found=error.message, remedy=start_command())
     try:
-        return _describe(daemon)
+        return describe(daemon.info)
     except AmdkernelError as error:
         return DoctorCheck(name="Docker", status="missing", found=error.message, remedy=error.hint)
     finally:
         daemon.close()
 
 
-def _describe(daemon: Daemon) -> DoctorCheck:
-    info = daemon.info
+def describe(info: Mapping[str, Any]) -> DoctorCheck:
+    """What `docker info` says about limits, and about Docker Desktop, which runs a virtual machine."""
     found = f"{info['ServerVersion']}, cgroup v{info.get('CgroupVersion', '1')}, {info['NCPU']} CPUs"
     found += f", {info['MemTotal'] / 2**30:.0f} GiB"
+    if info.get("OperatingSystem") == "Docker Desktop":
+        found += "; Docker Desktop: these are its virtual machine's, and no GPU of this machine reaches it"
+    if info.get("Architecture", "x86_64") not in ("x86_64", "amd64"):
+        found += f"; it emulates x86-64 on {info['Architecture']}: the same results, more slowly"
     missing = [name for name in ("MemoryLimit", "PidsLimit", "CpuCfsQuota") if info.get(name) is False]
     if not any("seccomp" in option for option in info.get("SecurityOptions") or []):
         missing.append("seccomp")

@@ -29,6 +29,12 @@ _DOWNLOAD_MB = (250, 300)  # of a system with HIP, of one with PyTorch
 _FURTHER_SUITES = {"7.2": ("experimental",), "6.4": ()}
 
 
+WITHOUT_MMDEBSTRAP = (
+    "`sudo apt-get install mmdebstrap uidmap`; where there is no apt, Docker alone builds it: "
+    "`amdkernel setup --base debian:forky-slim`"
+)
+
+
 @dataclass(frozen=True)
 class DebianSystem:
     """What a root file system is made from: the suites (the first is the base) and what is installed.
@@ -78,11 +84,15 @@ class DebianSystem:
         )
 
 
+def suites_of(settings: Settings) -> tuple[str, ...]:
+    """The Debian suites that these settings take packages from; the first is the base."""
+    return tuple(dict.fromkeys((settings.debian_suite, *_FURTHER_SUITES[hip_release(settings)])))
+
+
 def debian_system(settings: Settings) -> DebianSystem:
     """The system that these settings ask for. Raises ToolchainError when a suite is not available or has expired."""
     hip = hip_release(settings)
-    suites = dict.fromkeys((settings.debian_suite, *_FURTHER_SUITES[hip]))
-    releases = tuple(find_release(suite, settings.debian_mirror) for suite in suites)
+    releases = tuple(find_release(suite, settings.debian_mirror) for suite in suites_of(settings))
     for release in releases:
         _refuse_expired(release, settings)
     return DebianSystem(hip, releases)
@@ -95,18 +105,23 @@ def torch_system(settings: Settings) -> DebianSystem:
     return DebianSystem(None, (release,))
 
 
+def find_tool() -> str | None:
+    """The tool of this machine that can make a root file system: mmdebstrap, debootstrap (as root only) or None."""
+    if shutil.which("mmdebstrap"):
+        return "mmdebstrap"
+    return "debootstrap" if shutil.which("debootstrap") and os.geteuid() == 0 else None
+
+
 @contextlib.contextmanager
 def root_file_system(system: DebianSystem, progress: Callable[[str], None]) -> Iterator[Iterator[bytes]]:
     """An uncompressed tar of it, in pieces. Raises ToolchainError with the last lines of the tool that made it."""
     apt_options = _apt_options(system)
     scratch = Path(tempfile.mkdtemp(prefix="amdkernel-", dir=_scratch_folder()))
     try:
-        if shutil.which("mmdebstrap"):
-            command = mmdebstrap(system, apt_options)
-        elif shutil.which("debootstrap") and os.geteuid() == 0:
-            command = debootstrap(system, apt_options, scratch)
-        else:
-            raise ToolchainError("mmdebstrap is not installed", hint="`sudo apt-get install mmdebstrap uidmap`")
+        tool = find_tool()
+        if tool is None:
+            raise ToolchainError("mmdebstrap is not installed", hint=WITHOUT_MMDEBSTRAP)
+        command = mmdebstrap(system, apt_options) if tool == "mmdebstrap" else debootstrap(system, apt_options, scratch)
         progress(
             f"installing {system.main_part} from Debian {system.described}: {len(system.packages)} packages "
             f"and their dependencies (about {_DOWNLOAD_MB[system.hip is None]} MB)"
