@@ -3,6 +3,9 @@
 After a job that was killed, hung or faulted its VRAM, the processes of its driver and its activity must be as they
 were before, within RECOVERY_S. What cannot be read counts as busy. VRAM and processes come first: the driver's busy
 percentage is judged only where no process has the GPU, because one that merely keeps a context can read as 100 %.
+
+A job can hide in its report that it went wrong. So the baseline never rises: what a GPU has more than ever before,
+though no process uses it, is a leak of an earlier job, and only an admin's release makes it the new baseline.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError
@@ -33,6 +36,7 @@ SLACK_BYTES = 64 << 20
 """VRAM over the baseline that does not count as a leak: the driver's own use varies. A choice, not a measurement."""
 
 _FAULTS = re.compile(rb'"status": ?"(fault|timeout|crashed)"')
+_HIDDEN = "an earlier job left something and reported no fault"
 _WORDS = {
     "fault": "a kernel made the GPU fault",
     "timeout": "a kernel did not end in time",
@@ -112,8 +116,14 @@ class Hygiene:
             if reason is not None:
                 raise QuarantinedError(self.gpu, self.target, reason)
         state = self.look()
+        baseline = known.baseline if known else None
+        if baseline and isinstance(state, GpuState) and not state.processes and what_is_left(state, baseline):
+            reason = self._recover(asked, _HIDDEN)
+            if reason is not None:
+                raise QuarantinedError(self.gpu, self.target, reason)
+            state = self.look()
         if isinstance(state, GpuState) and self.leases.is_alone(asked):
-            self._health.took_baseline(self.gpu, self.target, state)
+            self._health.took_baseline(self.gpu, self.target, no_higher(state, baseline))
 
     def _after(self, asked: Asked, why: str | None) -> None:
         """Raises nothing: what the job answered stands. What cannot be known now is left to the next job."""
@@ -154,6 +164,20 @@ class Hygiene:
             self.sleep(PAUSE_S)
 
 
+def no_higher(state: GpuState, baseline: GpuState | None) -> GpuState:
+    """`state` as a baseline: the processes of now, but no more VRAM and activity than the last one had.
+
+    With another driver it counts as it is.
+    """
+    if baseline is None or baseline.driver != state.driver:
+        return state
+    return replace(
+        state,
+        vram_used_bytes=min(state.vram_used_bytes, baseline.vram_used_bytes),
+        busy_percent=min(state.busy_percent, baseline.busy_percent),
+    )
+
+
 def what_is_left(state: GpuState | str, baseline: GpuState | None) -> str | None:
     """What of a job is still on the GPU, compared with how it looked before; None: nothing that can be seen."""
     if isinstance(state, str):
@@ -163,7 +187,7 @@ def what_is_left(state: GpuState | str, baseline: GpuState | None) -> str | None
         return f"the driver lists processes that were not there before: {', '.join(new[:5])}"
     if state.processes:
         return None  # of others, whose VRAM and activity are their own
-    if baseline and not before and baseline.driver == state.driver:
+    if baseline and baseline.driver == state.driver:
         over = state.vram_used_bytes - baseline.vram_used_bytes
         if over > SLACK_BYTES:
             return f"{state.vram_used_bytes >> 20} MiB of VRAM are in use, {over >> 20} MiB more than before"

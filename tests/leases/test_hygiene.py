@@ -217,6 +217,54 @@ def test_a_job_that_ends_well_waits_for_nothing_and_both_looks_are_kept(
     assert known.looked_s is not None
 
 
+def test_a_leak_that_the_report_hides_does_not_become_the_baseline(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    run(gpu, machine)
+    assert run(gpu, machine, leaks(9000, GOOD)) == GOOD, "nothing is known of the leak yet"
+    ran: list[Machine] = []
+    with pytest.raises(QuarantinedError, match=r"an earlier job left something.* 8702 MiB more than before"):
+        run(gpu, machine, lambda at: ran.append(at) or GOOD)  # type: ignore[func-returns-value]
+    assert not ran
+    leases.health.release(GPU)
+    assert run(gpu, machine) == GOOD, "an admin's release makes it the baseline"
+
+
+def test_many_small_hidden_leaks_are_added_up(gpu: LeasedSandbox, machine: Machine, leases: GpuLeases) -> None:
+    for mib in (298, 338, 378):
+        run(gpu, machine, leaks(mib, GOOD))
+    with pytest.raises(QuarantinedError, match="378 MiB of VRAM are in use, 80 MiB more than before"):
+        run(gpu, machine)
+    assert leases.health.quarantined()
+
+
+def test_a_hidden_activity_without_a_process_does_not_become_the_baseline(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    def stays_busy_and_hides_it(at: Machine) -> Completed:
+        stays_busy(at)
+        return GOOD
+
+    run(gpu, machine)
+    run(gpu, machine, stays_busy_and_hides_it)
+    with pytest.raises(QuarantinedError, match="100 % busy"):
+        run(gpu, machine)
+    assert leases.health.quarantined()
+
+
+def test_what_a_job_of_others_has_on_the_gpu_is_no_leak_and_no_baseline(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    run(gpu, machine)
+    machine.start_process()
+    machine.use_vram(9000)
+    assert run(gpu, machine) == GOOD
+    machine.end_process()
+    with pytest.raises(QuarantinedError, match="9000 MiB"):
+        run(gpu, machine)
+    assert leases.health.quarantined()
+
+
 def test_processes_of_others_that_were_there_before_are_not_ours(
     gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
 ) -> None:
