@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
+from amdkernel_mcp.counted import rounded
 from amdkernel_mcp.measurement.counters import PcCounts
 from amdkernel_mcp.measurement.roofline import fabric_bytes
 from amdkernel_mcp.profiling.hot_lines import most_wasteful_line
-from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, RuledOut, costly, in_bytes, rounded
+from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, RuledOut, costly, in_bytes
 from amdkernel_mcp.profiling.rules.facts import Facts
 
 ONCE = 1.5
