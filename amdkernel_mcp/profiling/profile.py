@@ -63,7 +63,7 @@ def facts_of(
 
 def answer_of(kernels: Sequence[Facts], *, gpu: Gpu, target: str, focus: Focus | None = None) -> ProfileResult:
     """Metrics, hot lines and a diagnosis of the kernels; of the topic `focus` alone where it is given."""
-    profiles = [_kernel(facts) for facts in kernels]
+    profiles = [kernel_profile(facts) for facts in kernels]
     if not profiles:
         return ProfileResult(target=target, reason="the kernel was not launched: no dispatch was recorded")
     return ProfileResult(
@@ -89,7 +89,8 @@ def _by_kernel(runs: Sequence[CaseRun]) -> dict[str, list[Dispatch]]:
     return kernels
 
 
-def _kernel(facts: Facts) -> KernelProfile:
+def kernel_profile(facts: Facts) -> KernelProfile:
+    """Metrics, bound, modelled time and hot lines of one kernel."""
     return KernelProfile(
         name=facts.dispatches[0].kernel,
         dispatches=len(facts.dispatches),
