@@ -370,8 +370,8 @@ class Engine:
         """Run a whole HIP program and pass its output on as it comes. Its exit code and its findings are values.
 
         Without a close look, accesses beyond a block continue as on a GPU and are reported as `overruns`; `stops`
-        are what stopped a kernel, where the line is known. Raises InputError where `look` names what only the emulator
-        can report and the target is a GPU.
+        are what stopped a kernel, where the line is known; `profile` is there where the look asks for it. Raises
+        InputError where `look` names what only the emulator can report and the target is a GPU.
         """
         from amdkernel_mcp.execution.runner.program import NO_LOOK, run_program
         from amdkernel_mcp.findings.programs import findings_in_orders
@@ -392,8 +392,15 @@ class Engine:
         found = findings_in_orders(ran.reports, where, program.name_file)
         failures = [each.finding for each in found if closely or each.finding.kind == "timeout"]
         rest = [each for each in found if each.finding not in failures]
+        profile = None
+        if look and look.profile and ran.compiled:
+            from amdkernel_mcp.program_profile import program_profile
+
+            on_progress("reading what the kernels did")
+            profile = program_profile(self._sandboxes.of(where), where, program, ran.reports[look.order])
         return replace(
             ran,
+            profile=profile,
             findings=(*failures, *ran.findings),
             stops=tuple(each.finding for each in rest if each.stopped and each.finding.line),
             overruns=tuple(each.finding for each in rest if not each.stopped),

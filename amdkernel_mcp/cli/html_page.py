@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +21,19 @@ def require_folder(page: Path | None, *, then_open: bool = False) -> None:
         raise typer.BadParameter("--open goes with --html FILE only")
     if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):
         raise typer.BadParameter(f"--html {page}: a file in a folder that exists")
+    if page is not None and (why := _cannot_write(page)):
+        raise typer.BadParameter(f"--html {page}: cannot be written: {why}")
+
+
+def _cannot_write(page: Path) -> str | None:
+    """Why a page cannot be written there; None where nothing says so before it is written."""
+    if page.exists():
+        return None if os.access(page, os.W_OK) else "permission denied"
+    try:
+        with tempfile.TemporaryFile(dir=page.absolute().parent):
+            return None
+    except OSError as error:
+        return (error.strerror or "no file can be made there").lower()
 
 
 def write_page(page: Path, text: str, *, then_open: bool = False) -> None:

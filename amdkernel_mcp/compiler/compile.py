@@ -134,7 +134,7 @@ def _result(outcome: CompileOutcome, arch: str, file_name: str) -> CompileResult
         diagnostics.insert(0, Diagnostic(severity="error", message=f"the compiler failed: {said}"))
     kernels: list[KernelResources] = []
     if outcome.code_object is not None:
-        kernels = _resources(outcome.code_object, outcome.disassembly, arch)
+        kernels = resources_of(outcome.code_object, outcome.disassembly, arch)
         if not kernels:
             text = "the file defines no kernel: no __global__ function (a template counts where it is instantiated)"
             diagnostics.append(Diagnostic(severity="warning", message=text))
@@ -148,7 +148,8 @@ def _result(outcome: CompileOutcome, arch: str, file_name: str) -> CompileResult
     )
 
 
-def _resources(code_object: bytes, disassembly: str, arch: str) -> list[KernelResources]:
+def resources_of(code_object: bytes, disassembly: str, arch: str) -> list[KernelResources]:
+    """What the kernels of a code object take, in the order of its metadata. Raises ToolchainError."""
     kernels = read_kernels(code_object)
     functions = {function.name: function for function in read_functions(code_object)}
     instructions = list(parse_disassembly(disassembly))

@@ -31,6 +31,7 @@ class Gpu:
     source: str
     confidence: str
     flops_per_clock_cu: Mapping[str, float]
+    achievable: Mapping[str, float]
     aliases: tuple[str, ...] = ()
     l2_channels: int | None = None
     mall_mib: float | None = None
@@ -47,6 +48,10 @@ class Gpu:
         """Waves that can be resident on the whole device at once."""
         return self.simds * self.waves_per_simd
 
+    def achieved(self, resource: str) -> float:
+        """Share of a resource's peak that benchmarks reach; 1 where no benchmark is known."""
+        return self.achievable.get(resource, 1.0)
+
     @property
     def last_level_cache_bytes(self) -> int:
         """Bytes that can stay on the device's side of the memory: L2 and, where there is one, Infinity Cache."""
@@ -58,6 +63,10 @@ class Gpu:
         return None if per_clock is None else per_clock * self.cus * self.clock_mhz * 1e6
 
 
+# Of parts without a benchmark: what an MI300X reaches.
+_ACHIEVABLE = {"memory": 0.79, "infinity_cache": 0.37, "l2_cache": 0.75, "l1_cache": 0.82}
+
+
 @cache
 def all_gpus() -> tuple[Gpu, ...]:
     """Every GPU of gpus.toml, in its order."""
@@ -66,7 +75,12 @@ def all_gpus() -> tuple[Gpu, ...]:
 
 
 def _fields(entry: dict[str, Any]) -> dict[str, Any]:
-    return entry | {"aliases": tuple(entry.get("aliases", ())), "source": " ".join(entry["source"].split())}
+    achievable = _ACHIEVABLE | entry.get("achievable", {})
+    return entry | {
+        "achievable": achievable,
+        "aliases": tuple(entry.get("aliases", ())),
+        "source": " ".join(entry["source"].split()),
+    }
 
 
 # Where a gfx name alone is known: the part that is meant most often.

@@ -1,28 +1,32 @@
 """The verdict on emulated targets: a model of the time, and what it refuses to say.
 
-`faster` requires the candidate to be faster with all that the model leaves out on its side and nothing of it on the
-baseline's. What the model cannot bound is `inconclusive`, with the reason. Pure.
+Times are intervals, of time_interval.py. Two of them may overlap and the ratio be known all the same: what slows one
+kernel beyond a bound slows another with the same bound alike. `faster` requires the candidate to be faster with all
+that the model leaves out on its side and nothing of it on the baseline's. What the model cannot bound is
+`inconclusive`, with the reason. Pure.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from amdkernel_mcp.counted import rounded
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.credibility import Doubt, above_roof, stores_too_little, too_good
 from amdkernel_mcp.measurement.roofline import Model, model_case
 from amdkernel_mcp.measurement.side import Side
+from amdkernel_mcp.measurement.time_interval import LAUNCH_US, TimeInterval, time_interval
 from amdkernel_mcp.measurement.timing.interleaved import judge
 from amdkernel_mcp.measurement.timing.statistics import Estimate, geometric_mean
 from amdkernel_mcp.measurement.unmodelled import Unmodelled, unmodelled
-from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict
+from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict, Span
 from amdkernel_mcp.results.quantity import Interval, Quantity
 
 SAME_LIMITER_UNCERTAINTY = 0.10
 """Two kernels that the same resource bounds: what the model leaves out slows both alike, and mostly cancels."""
 OTHER_LIMITER_UNCERTAINTY = 0.30
 """Different resources: a real kernel reaches 70 to 95 % of a peak, and which share is not known for either."""
-LAUNCH_US = 5.0
-"""About the cost of a launch: shorter modelled times are hardly visible on a GPU."""
+HIDDEN_US = 5.0
+"""Shorter bounds are hardly visible on a GPU: their launch costs as much."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class CaseModel:
 
     model: Model
     left_out: Unmodelled
+    interval: TimeInterval
 
     @property
     def time_us(self) -> float:
@@ -39,8 +44,8 @@ class CaseModel:
 
     @property
     def launches_us(self) -> float:
-        """The cost of its launches."""
-        return self.model.dispatches * LAUNCH_US
+        """Below this its bounds are hidden by its launches."""
+        return self.model.dispatches * HIDDEN_US
 
     def slowest_us(self, uncertainty: float) -> float:
         """A time that the case hardly exceeds."""
@@ -56,10 +61,12 @@ def modelled(candidate: Side, baseline: Side | None, *, gpu: Gpu, target: str) -
     if not all(each.model.limiter for each in ours):
         reason = f"modelled: there is no time model for {gpu.name}"
         return BenchmarkResult(target=target, verdict="not_measured", reason=reason, flags=flags)
+    span = _span(ours)
     answer = BenchmarkResult(
         target=target,
         verdict="inconclusive",
-        time_us=_quantity(sum(each.time_us for each in ours)),
+        time_us=_likely(ours),
+        modelled_us=span,
         flags=flags,
         limits_us={name: _quantity(us) for name, us in _sum_bounds(ours).items()},
         counters=dict(candidate.counters),
@@ -68,18 +75,21 @@ def modelled(candidate: Side, baseline: Side | None, *, gpu: Gpu, target: str) -
     if doubt := _physics(candidate, ours, theirs, gpu):
         return _doubted(answer, doubt, gpu)
     if baseline is None or theirs is None:
-        reason = f"modelled on {gpu.name}: {_limiters(ours)} bounds the time; no baseline to compare with"
+        reason = (
+            f"modelled {_us(span)} on {gpu.name}, not measured: {_limiters(ours)} bounds the time; no baseline to "
+            "compare with"
+        )
         return answer.model_copy(update={"reason": reason})
     return _compared(answer, candidate, baseline, ours, theirs, gpu)
 
 
 def modelled_time(side: Side, gpu: Gpu) -> Estimate | None:
-    """The time of all cases: the model's lower bound, and a time that it hardly exceeds. None without a model."""
+    """The time of all cases, with both ends. None without a model."""
     models = _models(side, gpu)
     if not all(each.model.limiter for each in models):
         return None
-    least_us = sum(each.time_us for each in models)
-    return Estimate(least_us, least_us, sum(each.slowest_us(OTHER_LIMITER_UNCERTAINTY) for each in models))
+    total = _total(models)
+    return Estimate(total.likely_us, total.low_us, total.high_us)
 
 
 def _compared(
@@ -98,8 +108,8 @@ def _compared(
     if all(each.time_us < each.launches_us for each in (*ours, *theirs)):
         verdict = "inconclusive"
         reason = (
-            f"modelled on {gpu.name}: every launch of both kernels is shorter than its own cost of about {LAUNCH_US:g} "
-            "us, so the difference would hardly be seen; use a larger case"
+            f"{_times(ours, theirs, gpu)}: every launch of both kernels is shorter than its own cost of about "
+            f"{LAUNCH_US:g} us, so the difference would hardly be seen; use a larger case"
         )
     times = [(a.time_us, b.time_us) for a, b in zip(ours, theirs, strict=True)]
     good = too_good(estimate.value, candidate.runs, baseline.runs, times, gpu)
@@ -110,7 +120,8 @@ def _compared(
             "verdict": verdict,
             "reason": f"{reason}; {good}" if isinstance(good, str) and verdict == "faster" else reason,
             "speedup": Interval(value=estimate.value, low=estimate.low, high=estimate.high),
-            "baseline_time_us": _quantity(sum(each.time_us for each in theirs)),
+            "baseline_time_us": _likely(theirs),
+            "baseline_modelled_us": _span(theirs),
             "flags": flags,
         }
     )
@@ -144,7 +155,9 @@ def _models(side: Side, gpu: Gpu) -> list[CaseModel]:
             one = model_case([dispatch], gpu, waves_per_simd=side.waves_per_simd)
             limit = side.waves_per_simd.get(dispatch.kernel)
             left_out += unmodelled(dispatch, gpu, time_us=one.time_us, waves_per_simd=limit, sleeps=side.sleeps)
-        found.append(CaseModel(model_case(run.dispatches, gpu, waves_per_simd=side.waves_per_simd), left_out))
+        model = model_case(run.dispatches, gpu, waves_per_simd=side.waves_per_simd)
+        interval = time_interval(run.dispatches, gpu, waves_per_simd=side.waves_per_simd, sleeps=side.sleeps)
+        found.append(CaseModel(model, left_out, interval))
     return found
 
 
@@ -182,10 +195,10 @@ def _reason(
     if verdict != "inconclusive":
         span = f"{estimate.low:.2f} to {estimate.high:.2f} times as fast as the baseline"
         ratio = "" if hidden else f"{estimate.value:.2f} by the bounds alone; "
-        return f"modelled on {gpu.name}: {span} with what the model leaves out; {ratio}{change}"
+        return f"{_times(ours, theirs, gpu)}: {span} with what the model leaves out; {ratio}{change}"
     ratio = "" if hidden else f" ({estimate.value:.2f} times as fast)"
     return (
-        f"modelled on {gpu.name}: the difference{ratio} is within the model's uncertainty; {change}; "
+        f"{_times(ours, theirs, gpu)}: the difference{ratio} is within the model's uncertainty; {change}; "
         f"{_cannot_bound(estimate, ours, theirs)}only a measurement on a GPU can decide"
     )
 
@@ -209,6 +222,27 @@ def _sum_bounds(models: Sequence[CaseModel]) -> dict[str, float]:
         for resource, us in each.model.bounds_us.items():
             total[resource] = total.get(resource, 0.0) + us
     return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+
+def _total(models: Sequence[CaseModel]) -> TimeInterval:
+    return sum((each.interval for each in models), TimeInterval())
+
+
+def _span(models: Sequence[CaseModel]) -> Span:
+    total = _total(models)
+    return Span(low=total.low_us, high=total.high_us)
+
+
+def _likely(models: Sequence[CaseModel]) -> Quantity:
+    return _quantity(_total(models).likely_us)
+
+
+def _times(ours: Sequence[CaseModel], theirs: Sequence[CaseModel], gpu: Gpu) -> str:
+    return f"modelled {_us(_span(ours))} on {gpu.name}, the baseline {_us(_span(theirs))}"
+
+
+def _us(span: Span) -> str:
+    return f"{rounded(span.low)} to {rounded(span.high)} us"
 
 
 def _quantity(value: float) -> Quantity:

@@ -5,8 +5,9 @@ all the work, one address takes all atomics, one channel of the L2 all requests,
 nothing. None of these is modelled here. Each gets a time that a real GPU hardly exceeds, from counts of the emulator,
 and `faster` requires the kernel to win with all of them against a baseline that has none.
 
-Sources: recordings of MI200 and MI300X for the latency of memory (0.5 us without load); the instruction set manuals for
-the clocks of the LDS. The others are assumptions on the slow side, which a recording may replace.
+Sources: recordings of MI200 and MI300X for the latency of memory (0.34 us without load) and for the start of waves; the
+instruction set manuals for the clocks of the LDS. The others are assumptions on the slow side, which a recording may
+replace.
 """
 
 from collections.abc import Mapping
@@ -27,8 +28,11 @@ MOST_READS = 8
 ATOMIC_US = 0.01
 """Between two atomics on one line, and `ATOMIC_LANE_US` for each further word of a request."""
 ATOMIC_LANE_US = 0.001
-WAVE_START_CLOCKS = 25
-"""Between two waves that start on one shader engine."""
+GROUP_START_CLOCKS, WAVE_START_CLOCKS = 28, 7
+"""Between two workgroups, and two waves, that start on one shader engine: an MI250X started 524,288 workgroups of four
+waves on its eight engines while it filled 1 GiB in 1,088 us (docs/time_model.md), so that neither can take longer."""
+BARRIER_CLOCKS = 100
+"""From the last wave's arrival until all continue, and what they wait for each other."""
 INSTS_PER_SLEEP = 2
 """Of a loop that sleeps: the s_sleep and the branch."""
 SCATTERED_LINES = 16
@@ -85,18 +89,36 @@ def unmodelled(
     sleeps: clocks of each instruction that puts a wave to sleep, by its address.
     """
     count = dispatch.count
-    waves = max(count("SQ_WAVES"), 1.0)
-    rounds = waves / max(busy_units(dispatch, gpu, waves_per_simd=waves_per_simd).resident_waves, 1.0)
+    rounds = _rounds(dispatch, gpu, waves_per_simd)
+    starts = max(dispatch.workgroups * GROUP_START_CLOCKS, count("SQ_WAVES") * WAVE_START_CLOCKS)
     mean_us, longest_us = _wave_us(dispatch, gpu, longest=False), _wave_us(dispatch, gpu, longest=True)
     return Unmodelled(
         latency=max(rounds * mean_us - time_us, 0.0),
         busiest_wave=max(longest_us - mean_us, 0.0),
-        wave_starts=max(waves * WAVE_START_CLOCKS / gpu.shader_engines / gpu.clock_mhz - time_us, 0.0),
+        wave_starts=max(starts / gpu.shader_engines / gpu.clock_mhz - time_us, 0.0),
         atomics=_atomics_us(dispatch),
         channels=max(count("busiest_channel_requests") / gpu.clock_mhz - time_us, 0.0),
         translation=time_us if _lines_per_access(dispatch) > SCATTERED_LINES else 0.0,
         sleep=_asleep_clocks(dispatch, rounds, sleeps or {}) / gpu.clock_mhz,
     )
+
+
+def latency_us(dispatch: Dispatch, gpu: Gpu, *, waves_per_simd: int | None = None) -> float:
+    """An upper estimate of the waits: of all rounds of resident waves, or of the longest wave, with their barriers.
+
+    By Little's law a level of memory delivers what the resident waves have in flight per latency; in rounds of waves
+    that is rounds x waits of a wave x latency.
+    """
+    rounds = _rounds(dispatch, gpu, waves_per_simd)
+    barriers = dispatch.count("barriers") / max(dispatch.count("SQ_WAVES"), 1.0)
+    waits_us = max(rounds * _wave_us(dispatch, gpu, longest=False), _wave_us(dispatch, gpu, longest=True))
+    return waits_us + rounds * barriers * BARRIER_CLOCKS / gpu.clock_mhz
+
+
+def _rounds(dispatch: Dispatch, gpu: Gpu, waves_per_simd: int | None) -> float:
+    """How often the GPU is filled with waves: at least once."""
+    waves = max(dispatch.count("SQ_WAVES"), 1.0)
+    return waves / max(busy_units(dispatch, gpu, waves_per_simd=waves_per_simd).resident_waves, 1.0)
 
 
 def _asleep_clocks(dispatch: Dispatch, rounds: float, sleeps: Mapping[int, int]) -> float:

@@ -44,6 +44,7 @@ def view_of(shown: AttemptShown) -> dict[str, Any]:
     return {
         "reason": answer.get("reason") or "",
         "time": _known(answer.get("time_us")),
+        "span": answer.get("modelled_us"),
         "speedup": speedup if speedup.get("value") is not None else None,
         "findings": findings,
         "cases": answer.get("cases") or [],

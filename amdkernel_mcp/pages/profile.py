@@ -144,7 +144,7 @@ def _roofline(detail: KernelDetail) -> Mapping[str, Any]:
     top = max(roof.per_s for roof in detail.roofs)
     points = [(COLOURS.index(each.resource), each) for each in detail.levels if each.moved]
     roofs = [(number, each) for number, each in points if each.peak_gbps]
-    best, worst = detail.flop / (detail.least_us * 1e-6), detail.flop / (detail.most_us * 1e-6)
+    best, worst = detail.flop / (detail.least_us * 1e-6), detail.flop / (detail.high_us * 1e-6)
     at = [detail.flop / each.moved for _, each in points]
     ridges = [top / (each.peak_gbps * 1e9) for _, each in roofs if each.peak_gbps]
     low, high = 10 ** floor(log10(min(at + ridges) / 2)), 10 ** ceil(log10(max(at + ridges) * 2))

@@ -16,7 +16,7 @@ from amdkernel_mcp.measurement.roofline import (
     pipelines,
 )
 from amdkernel_mcp.profiling.hot_lines import all_lines
-from amdkernel_mcp.profiling.rules.facts import ACHIEVABLE, Facts
+from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.results.kernels import HotLine
 
 MOST_INSTRUCTIONS = 8000
@@ -37,7 +37,7 @@ class Level:
     written: float | None = None
     peak_gbps: float | None = None
     reached: float | None = None
-    """Share of the peak that benchmarks of an MI300X reach."""
+    """Share of the peak that benchmarks reach."""
     hit: float | None = None
     """Share of its requests that it answers itself, 0 to 1."""
 
@@ -61,14 +61,15 @@ class CodeRow:
 
 @dataclass(frozen=True)
 class KernelDetail:
-    """One kernel. Times in microseconds: the model's lower bound, and a time that the kernel hardly exceeds."""
+    """One kernel. Times in microseconds: the longest bound at the peaks, and both ends of the modelled time."""
 
     name: str
     gpu: str
     launch: str
     flop: float
     least_us: float
-    most_us: float
+    low_us: float
+    high_us: float
     bounds_us: Sequence[tuple[str, float]]
     levels: Sequence[Level]
     roofs: Sequence[Roof]
@@ -88,7 +89,8 @@ def detail(facts: Facts, *, code: Sequence[Instruction], line_of: Callable[[int]
         launch=_launch(facts),
         flop=facts.metric("FLOP"),
         least_us=facts.model.time_us,
-        most_us=facts.most_us,
+        low_us=facts.interval.low_us,
+        high_us=facts.interval.high_us,
         bounds_us=sorted(facts.model.bounds_us.items(), key=lambda each: -each[1]),
         levels=_levels(facts),
         roofs=_roofs(facts),
@@ -119,10 +121,10 @@ def _levels(facts: Facts) -> list[Level]:
         Level("LDS", "lds", count("lds_bytes"), count("lds_bytes"), None,
               LDS_BYTES_PER_CLOCK_CU * gpu.cus * clock),
         Level("vL1D" if cdna else "L0", "l1_cache", lookup * sum(l1_lookups(each, gpu) for each in facts.dispatches),
-              count("bytes_loaded"), count("bytes_stored"), lookup * gpu.cus * clock, _reached("l1_cache"),
+              count("bytes_loaded"), count("bytes_stored"), lookup * gpu.cus * clock, gpu.achieved("l1_cache"),
               _share(loads, lines)),
         Level("L2", "l2_cache", asked + sent, asked, sent,
-              gpu.l2_channels * LINE_BYTES * clock if gpu.l2_channels else None, _reached("l2_cache"),
+              gpu.l2_channels * LINE_BYTES * clock if gpu.l2_channels else None, gpu.achieved("l2_cache"),
               _share(hits, hits + misses)),
     ]  # fmt: skip
     if gpu.mall_mib:
@@ -130,15 +132,11 @@ def _levels(facts: Facts) -> list[Level]:
         read = LINE_BYTES * (hits + misses)
         behind = sum(fabric_bytes(each) for each in facts.dispatches)
         written = behind - read if cdna else count("memory_bytes_written")  # RDNA's writes to the fabric: not counted
-        peak, reached, hit = gpu.mall_gbps, _reached("infinity_cache"), _share(hits, hits + misses)
+        peak, reached, hit = gpu.mall_gbps, gpu.achieved("infinity_cache"), _share(hits, hits + misses)
         found.append(Level("Infinity Cache", "infinity_cache", read + written, read, written, peak, reached, hit))
     read, written = count("memory_bytes_read"), count("memory_bytes_written")
-    found.append(Level("Memory", "memory", read + written, read, written, gpu.memory_gbps, _reached("memory")))
+    found.append(Level("Memory", "memory", read + written, read, written, gpu.memory_gbps, gpu.achieved("memory")))
     return [each for each in found if each.moved or each.name != "LDS"]
-
-
-def _reached(resource: Resource) -> float:
-    return ACHIEVABLE[resource]
 
 
 def _share(part: float, whole: float) -> float | None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from amdkernel_mcp.measurement.time_interval import LAUNCH_US
 from amdkernel_mcp.profiling.rules.answer import GUIDE, RULED_OUT, Found, RuledOut, finding
 from amdkernel_mcp.profiling.rules.emulated import RULES
 from amdkernel_mcp.profiling.rules.facts import Facts
-from amdkernel_mcp.profiling.rules.parallelism import LAUNCH_US
 from amdkernel_mcp.profiling.rules.rule import Rule
 from amdkernel_mcp.results.kernels import Diagnosis, Focus, Span
 
@@ -55,7 +55,7 @@ def _gain(cost_us: float, facts: Facts) -> Span | None:
     if saved <= 0:
         return None
     likely_us = facts.time_us + LAUNCH_US * len(facts.dispatches)
-    longest_us = max(facts.most_us, likely_us)
+    longest_us = max(facts.interval.high_us, likely_us)
     return Span(low=_digits(longest_us / (longest_us - saved)), high=_digits(likely_us / (likely_us - saved)))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from amdkernel_mcp.compiler.disassembly import parse_disassembly
+from amdkernel_mcp.compiler.sleeps import sleep_clocks
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch
 from amdkernel_mcp.profiling.detail import KernelDetail, detail
@@ -52,16 +53,17 @@ def facts_of(
 ) -> list[Facts]:
     """What is known of each kernel that the cases dispatched, the one with most modelled time first."""
     named = {kernel.name: kernel for kernel in resources}
+    sleeps = sleep_clocks(parse_disassembly(disassembly))
     kernels = []
     for name, ran in _by_kernel(runs).items():
         table = line_table(ran, line_of=lines.line_of, source=source) if lines else NO_LINES
-        kernels.append(Facts(ran, gpu, named.get(name), table, executed_code(ran, disassembly)))
+        kernels.append(Facts(ran, gpu, named.get(name), table, executed_code(ran, disassembly), sleeps))
     return sorted(kernels, key=lambda facts: -facts.model.time_us)
 
 
 def answer_of(kernels: Sequence[Facts], *, gpu: Gpu, target: str, focus: Focus | None = None) -> ProfileResult:
     """Metrics, hot lines and a diagnosis of the kernels; of the topic `focus` alone where it is given."""
-    profiles = [_kernel(facts) for facts in kernels]
+    profiles = [kernel_profile(facts) for facts in kernels]
     if not profiles:
         return ProfileResult(target=target, reason="the kernel was not launched: no dispatch was recorded")
     return ProfileResult(
@@ -87,12 +89,13 @@ def _by_kernel(runs: Sequence[CaseRun]) -> dict[str, list[Dispatch]]:
     return kernels
 
 
-def _kernel(facts: Facts) -> KernelProfile:
+def kernel_profile(facts: Facts) -> KernelProfile:
+    """Metrics, bound, modelled time and hot lines of one kernel."""
     return KernelProfile(
         name=facts.dispatches[0].kernel,
         dispatches=len(facts.dispatches),
         metrics=emulated_metrics(facts.dispatches, facts.gpu, resources=facts.resources),
         bound=facts.model.limiter,
-        modelled_us=Span(low=facts.model.time_us, high=facts.most_us) if facts.model.limiter else None,
+        modelled_us=Span(low=facts.interval.low_us, high=facts.interval.high_us) if facts.model.limiter else None,
         hot_lines=hot_lines(facts.lines),
     )

@@ -215,6 +215,13 @@ class TimingConditions(Result):
     )
 
 
+class Span(Result):
+    """Both ends of an interval."""
+
+    low: float
+    high: float
+
+
 class BenchmarkResult(JobAnswer):
     """How fast a kernel is, against a baseline if one is named."""
 
@@ -224,6 +231,8 @@ class BenchmarkResult(JobAnswer):
     speedup: Interval = Interval()
     time_us: Quantity = NOT_MEASURED
     baseline_time_us: Quantity = NOT_MEASURED
+    modelled_us: Span | None = Field(default=None, description="Around `time_us`, where that is modelled")
+    baseline_modelled_us: Span | None = None
     noise_floor: float | None = Field(default=None, description="Relative difference between runs of identical code")
     flags: list[str] = []
     limits_us: dict[str, Quantity] = Field(default={}, description="Lower bounds of the time, by resource")
@@ -286,13 +295,6 @@ class HotLine(Result):
     recorded: RecordedCost | None = None
 
 
-class Span(Result):
-    """Both ends of an interval."""
-
-    low: float
-    high: float
-
-
 class KernelProfile(Result):
     """The metrics of one kernel."""
 
@@ -301,7 +303,7 @@ class KernelProfile(Result):
     metrics: dict[str, Metric]
     bound: str | None = Field(description="The resource that bounds the time; null where the data do not show it")
     modelled_us: Span | None = Field(
-        default=None, description="No run beats the lower end; the upper end has all that the model leaves out"
+        default=None, description="Most launches take a time in it; the upper end has all that the roofline leaves out"
     )
     hot_lines: list[HotLine] = []
     hot_instructions: list[HotInstruction] = Field(default=[], description="Of thread traces and PC samples")

@@ -212,6 +212,17 @@ class DispatchRecord(_Answer):
     clock_us: tuple[_Microseconds, _Microseconds] | None = None  # start and end on the simulated clock, where it is on
 
 
+class LaunchCount(_Answer):
+    """How often a process launched a kernel with one grid and block, up to the moment that this was written."""
+
+    again: _Name
+    grid: _Three
+    block: _Three
+    object: _Count
+    process: _Count
+    count: _Count
+
+
 class _Report(_Answer):
     format: Literal[3]
     cases: list[CaseAnswer]
@@ -219,7 +230,8 @@ class _Report(_Answer):
 
 _record = TypeAdapter(DispatchRecord)
 _call = TypeAdapter(CallRecord)
-_CALL = b'{"call":'
+_again = TypeAdapter(LaunchCount)
+_CALL, _AGAIN = b'{"call":', b'{"again":'
 
 
 def read_report(raw: bytes, *, cases: int, target: str) -> list[CaseAnswer]:
@@ -235,7 +247,7 @@ def read_report(raw: bytes, *, cases: int, target: str) -> list[CaseAnswer]:
 
 def read_dispatches(raw: bytes, *, target: str) -> tuple[DispatchRecord, ...]:
     """The emulator's records, one a line; a last line that was cut off by a kill is left out. Raises TargetError."""
-    lines = [line for line in raw.split(b"\n")[:-1] if not line.startswith(_CALL)]
+    lines = [line for line in raw.split(b"\n")[:-1] if not line.startswith((_CALL, _AGAIN))]
     if len(lines) > MAX_DISPATCHES:
         raise TargetError(f"{target} answered with {len(lines)} dispatches, more than can be believed")
     try:
@@ -248,6 +260,14 @@ def read_calls(raw: bytes, *, target: str) -> tuple[CallRecord, ...]:
     """The emulator's records of the program's own calls. Raises TargetError."""
     try:
         return tuple(_call.validate_json(line) for line in raw.split(b"\n")[:-1] if line.startswith(_CALL))
+    except ValidationError as error:
+        raise TargetError(f"{target} answered with a record that is not the emulator's: {_first(error)}") from error
+
+
+def read_launch_counts(raw: bytes, *, target: str) -> tuple[LaunchCount, ...]:
+    """The emulator's counts of launches without a record of their own. Raises TargetError."""
+    try:
+        return tuple(_again.validate_json(line) for line in raw.split(b"\n")[:-1] if line.startswith(_AGAIN))
     except ValidationError as error:
         raise TargetError(f"{target} answered with a record that is not the emulator's: {_first(error)}") from error
 

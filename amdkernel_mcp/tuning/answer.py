@@ -81,8 +81,9 @@ def _compared(best: RankedRow, default: RankedRow, ties: Sequence[RankedRow]) ->
     elif best.answer.verdict == "faster":
         found = best.answer.speedup
         verdict = "faster"
-        said = f"{name} is {found.value:.2f} times as fast as the default values {default.outcome.name}"
-        said += f" ({found.low:.2f} to {found.high:.2f})"
+        span = f"{found.low:.2f} to {found.high:.2f}"
+        said = f"{name} is {span if best.time else f'{found.value:.2f}'} times as fast as the default values "
+        said += default.outcome.name if best.time else f"{default.outcome.name} ({span})"
     else:
         verdict = "inconclusive"
         why = best.answer.reason.removeprefix(f"{name}: ")

@@ -67,7 +67,7 @@ def _figure(rows: Sequence[TuneRow], evidence: str) -> graph.Figure:
         ("other", [row for row in rows if row.rank != 1 and not row.tie and not row.default]),
     ):
         if group:
-            figure.add_trace(_trace(name, group))
+            figure.add_trace(_trace(name, group, evidence))
     times = [row.time_us.value or 0.0 for row in rows]
     highs = [row.interval_us.high or 0.0 for row in rows]
     wide = max(*times, *highs) > _LOGARITHMIC * max(min(times), 1e-9)
@@ -96,11 +96,11 @@ def _logarithmic(times: Sequence[float], highs: Sequence[float]) -> dict[str, ob
     return {"type": "log", "tickmode": "array", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
 
 
-def _trace(name: str, rows: Sequence[TuneRow]) -> graph.Scatter:
+def _trace(name: str, rows: Sequence[TuneRow], evidence: str) -> graph.Scatter:
     import plotly.graph_objects as graph
 
     times = [row.time_us.value or 0.0 for row in rows]
-    highs = [row.interval_us.high for row in rows]
+    lows, highs = [row.interval_us.low for row in rows], [row.interval_us.high for row in rows]
     return graph.Scatter(
         name=name,
         x=times,
@@ -111,17 +111,17 @@ def _trace(name: str, rows: Sequence[TuneRow]) -> graph.Scatter:
             "type": "data",
             "symmetric": False,
             "array": [(high or time) - time for time, high in zip(times, highs, strict=True)],
-            "arrayminus": [0.0] * len(rows),
+            "arrayminus": [time - (low or time) for time, low in zip(times, lows, strict=True)],
             "thickness": 1.5,
             "width": 3,
         },
-        text=[_ratio(row.ratio) for row in rows],
+        text=[_ratio(row.ratio, evidence) for row in rows],
         hovertemplate="%{y}<br>%{x:.4g} µs<br>%{text}<extra></extra>",
     )
 
 
 def _table(rows: Sequence[TuneRow], evidence: str) -> str:
-    head = ["", "values", "verdict", f"time ({escape(evidence)})", "up to", "ratio to default", ""]
+    head = ["", "values", "verdict", f"time ({escape(evidence)})", "from", "up to", "ratio to default", ""]
     lines = ["<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
     for row in rows:
         cells = [
@@ -129,8 +129,9 @@ def _table(rows: Sequence[TuneRow], evidence: str) -> str:
             escape(_values(row)),
             escape(row.verdict),
             _us(row.time_us.value),
+            _us(row.interval_us.low),
             _us(row.interval_us.high),
-            escape(_ratio(row.ratio)),
+            escape(_ratio(row.ratio, evidence)),
             escape(_remark(row)),
         ]
         kind = "best" if row.rank == 1 else "" if row.rank else "refused"
@@ -149,11 +150,13 @@ def _us(value: float | None) -> str:
     return "" if value is None else f"{value:.4g} µs"
 
 
-def _ratio(ratio: Interval) -> str:
+def _ratio(ratio: Interval, evidence: str) -> str:
     if ratio.value is None:
         return ""
     if ratio.low is None or ratio.high is None or ratio.low == ratio.high:
         return f"{ratio.value:.3g}x"
+    if evidence == "modelled":
+        return f"{ratio.low:.3g}x to {ratio.high:.3g}x"
     return f"{ratio.value:.3g}x [{ratio.low:.3g}, {ratio.high:.3g}]"
 
 

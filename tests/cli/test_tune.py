@@ -41,6 +41,19 @@ def test_a_row_that_is_not_correct_has_no_figures_and_says_why() -> None:
     assert "in place of the `tune` lines:  // the line" in text
 
 
+def test_a_modelled_row_shows_intervals_and_no_middle() -> None:
+    low_high, ratio = Interval(value=3.4, low=2.7, high=5.6), Interval(value=12.15, low=1.62, high=51.07)
+    row = WRONG.model_copy(
+        update={"verdict": "correct", "rank": 1, "time_us": DEFAULT.time_us, "interval_us": low_high, "ratio": ratio}
+    )
+    modelled = shown(TuneResult(verdict="faster", evidence="modelled", rows=[row], speedup=ratio))
+    assert "1.62x to 51.1x" in modelled.splitlines()[0]
+    assert "2.7 to 5.6 µs" in modelled
+    assert "12" not in modelled, "the middle of a modelled ratio estimates nothing"
+    measured = shown(TuneResult(verdict="faster", evidence="measured", rows=[row], speedup=ratio))
+    assert "12.2x  [1.62, 51.1]" in measured
+
+
 def test_the_record_of_a_sweep_names_the_records_of_its_rows() -> None:
     answer = TuneResult(verdict="faster", rows=[DEFAULT.model_copy(update={"attempt": "kq7fx2abcd"}), WRONG])
     names = ("id", "created", "by", "target", "parent", "version", "file_name", "problem")
@@ -67,6 +80,7 @@ def test_an_incorrect_default_has_no_ratio() -> None:
         (["vector_add", "k.hip", "--problem", "vector_add"], "give a problem and a kernel file"),
         (["vector_add", "no.hip"], "no.hip: there is no such file"),
         (["vector_add", "k.hip", "--html", "no/page.html"], "a file in a folder that exists"),
+        (["vector_add", "k.hip", "--html", "/proc/page.html"], "cannot be written: no such file or directory"),
         (["vector_add", "k.hip", "--rows", "257"], "--rows"),
     ],
 )

@@ -178,6 +178,13 @@ def test_a_header_without_instructions_is_refused(tmp_path: Path) -> None:
             import_recording(code_json(tmp_path, header=header))
 
 
+def test_code_without_a_header_and_a_version_is_refused_with_what_it_lacks(tmp_path: Path) -> None:
+    path = write(tmp_path / "code.json", {"code": [["v_add_f32", 0, 1, "a.hip:3", 1, 16, 5, 50, 10, 0]]})
+    with pytest.raises(ProfileFileError, match="`code` has no `header` that names its columns") as refused:
+        import_recording(path)
+    assert "ISA,_,LineNumber,Source,Codeobj,Vaddr,Hit,Latency,Stall,Idle" in str(refused.value.hint)
+
+
 def test_names_and_sources_are_fit_to_print(tmp_path: Path) -> None:
     folder = trace(tmp_path)
     code_json(folder, name="copy\x1b[31m")

@@ -68,6 +68,14 @@ def run(
     order: Annotated[
         int, typer.Option(min=0, help="Run it in one of them: the seed that a finding names.", show_default=False)
     ] = 0,
+    profile: Annotated[bool, typer.Option("--profile", help="Profile every kernel: a table at the end.")] = False,
+    kernel: Annotated[
+        str | None,
+        typer.Option(help="With --profile: all about the kernels with this in their name.", show_default=False),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="With --profile: the answer as JSON on stdout; the program's goes to stderr.")
+    ] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds after which the program is ended.")] = 600,
 ) -> int:
     """Run an unmodified HIP program.
@@ -82,6 +90,9 @@ def run(
     the program's own is 0. The program sees no variable of your environment but HIP_VISIBLE_DEVICES and
     ROCR_VISIBLE_DEVICES, and these only on the emulator.
 
+    --profile counts what each kernel does and ends with a table on stderr: launches, share of the modelled time, bound,
+    occupancy and the first finding. --kernel NAME adds the whole profile of the kernels with that in their name.
+
     Options of this command may stand anywhere before `--`. Other options go to the program, after its name.
 
     Example: amdkernel run ./a.out --size 1024 --target emulator:gfx942
@@ -90,10 +101,13 @@ def run(
 
     Example: amdkernel run --dir nbody --make nbody --out results ./nbody 4096
     """
+    from amdkernel_mcp.cli.show.program_profile import show_program_profile
     from amdkernel_mcp.cli.show.run import show_run, write_files
     from amdkernel_mcp.execution.runner.program import Look
     from amdkernel_mcp.execution.runner.program_files import read_program
 
+    if (kernel is not None or json) and not profile:
+        raise typer.BadParameter("--kernel and --json need --profile")
     before, after = _at_separator(words or [])
     wanted = read_program(
         before,
@@ -111,14 +125,14 @@ def run(
 
             def pass_on(stream: "Stream", piece: bytes) -> None:
                 report("")  # the spinner ends before the program's output
-                _pass_on(stream, piece)
+                _pass_on("stderr" if json and stream == "stdout" else stream, piece)
 
             ended = engine.run(
                 wanted,
                 target=target,
                 devices=devices,
                 timeout_s=timeout,
-                look=Look(memory=check or races, races=races, schedules=schedules, order=order),
+                look=Look(memory=check or races, races=races, schedules=schedules, order=order, profile=profile),
                 stdin=_stdin(),
                 on_output=pass_on,
                 on_progress=report,
@@ -128,6 +142,8 @@ def run(
     if out and ended.compiled:
         write_files(out, ended.files)
     show_run(wanted, ended)
+    if ended.profile:
+        show_program_profile(ended.profile, kernel=kernel, as_json=json)
     return ProgramCode(ended.code or int(bool(ended.findings)))
 
 

@@ -19,9 +19,9 @@ def show_benchmark(
     if result.reason:
         console.print(Text(result.reason))
     times = parts.table("", "time")
-    times.add_row("kernel", parts.quantity(result.time_us, "µs"))
+    times.add_row("kernel", parts.time(result.time_us, result.modelled_us))
     if result.baseline_time_us.value is not None:
-        times.add_row("baseline", parts.quantity(result.baseline_time_us, "µs"))
+        times.add_row("baseline", parts.time(result.baseline_time_us, result.baseline_modelled_us))
     for name, limit in result.limits_us.items():
         times.add_row(Text(f"at least, by {name}", "dim"), parts.quantity(limit, "µs"))
     console.print(times)

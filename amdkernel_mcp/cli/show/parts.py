@@ -6,10 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from amdkernel_mcp.counted import counted
+from amdkernel_mcp.counted import counted, rounded
 from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
-from amdkernel_mcp.results.kernels import Diagnostic, Finding
+from amdkernel_mcp.results.kernels import Diagnostic, Finding, Span
 from amdkernel_mcp.results.quantity import Quantity
 
 GOOD = frozenset({"ok", "correct", "faster", "compiled", "profiled"})
@@ -113,6 +113,15 @@ def quantity(found: Quantity, unit: str = "") -> Text:
     if found.value is None:
         return Text("not measured", "dim")
     return Text.assemble(number(found.value, unit), "  ", (found.evidence, evidence_style(found.evidence)))
+
+
+def time(found: Quantity, span: Span | None) -> Text:
+    """A time in microseconds and where it came from; a modelled one is its interval."""
+    if span is None:
+        return quantity(found, "µs")
+    return Text.assemble(
+        f"{rounded(span.low)} to {rounded(span.high)} µs  ", (found.evidence, evidence_style(found.evidence))
+    )
 
 
 def evidence_style(evidence: str) -> str:

@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
+from amdkernel_mcp.counted import rounded
 from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.tuning import TuneResult, TuneRow
@@ -15,7 +16,12 @@ MOST_ROWS = 40
 def show_tuning(console: Console, result: TuneResult, kernel: KernelSource) -> None:
     """The sentence, the rows from the best to those that do not count, and the line to paste."""
     on = f"{kernel.file_name} on {result.target}" if result.target else kernel.file_name
-    parts.headline(console, result.verdict or "not_measured", ratio_text(result.speedup), on)
+    parts.headline(
+        console,
+        result.verdict or "not_measured",
+        ratio_text(result.speedup, modelled=result.evidence == "modelled"),
+        on,
+    )
     if result.reason:
         console.print(Text(result.reason))
     parts.diagnostics(console, result.diagnostics, kernel)
@@ -33,31 +39,36 @@ def show_tuning(console: Console, result: TuneResult, kernel: KernelSource) -> N
     parts.footer(console, result)
 
 
-def ratio_text(ratio: Interval) -> str:
-    """A ratio with its interval; empty where there is none."""
+def ratio_text(ratio: Interval, *, modelled: bool) -> str:
+    """A ratio with its interval; empty where there is none. A modelled one has no middle."""
     if ratio.value is None:
         return ""
     if ratio.low is None or ratio.high is None or ratio.low == ratio.high:
         return f"{ratio.value:.3g}x"
+    if modelled:
+        return f"{ratio.low:.3g}x to {ratio.high:.3g}x"
     return f"{ratio.value:.3g}x  [{ratio.low:.3g}, {ratio.high:.3g}]"
 
 
 def _table(result: TuneResult) -> Table:
-    table = parts.table(
-        "", "values", "verdict", f"time, {result.evidence}", "up to", "ratio to default", "", numbers=(0,)
-    )
+    table = parts.table("", "values", "verdict", f"time, {result.evidence}", "ratio to default", "", numbers=(0,))
     for row in result.rows[:MOST_ROWS]:
-        high = row.interval_us.high
         table.add_row(
             str(row.rank or ""),
             Text(_values(row)),
             Text(row.verdict, parts.verdict_style(row.verdict)),
-            parts.number(row.time_us.value, "µs") if row.time_us.value is not None else "",
-            parts.number(high, "µs") if high is not None else "",
-            ratio_text(row.ratio),
+            _time(row),
+            ratio_text(row.ratio, modelled=result.evidence == "modelled"),
             Text(_remarks(row), "dim"),
         )
     return table
+
+
+def _time(row: TuneRow) -> str:
+    low, high = row.interval_us.low, row.interval_us.high
+    if low is not None and high is not None:
+        return f"{rounded(low)} to {rounded(high)} µs"
+    return parts.number(row.time_us.value, "µs") if row.time_us.value is not None else ""
 
 
 def _remarks(row: TuneRow) -> str:

@@ -18,11 +18,14 @@ from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.kernels import Finding
+from amdkernel_mcp.results.programs import ProgramProfile
 from amdkernel_mcp.runner_protocol.records import PROGRAM, REPORT
 
 RUNNER = "/opt/amdkernel/runner/run_program.py"
 KEEPER = "/opt/amdkernel/runner/keep_files.py"
 EMULATOR = "/opt/amdkernel/emulator"
+KEPT_LAUNCHES = 4
+"""Of each kernel, grid and block: those that a profile counts in full."""
 _SHOWN = 80  # characters of a line that differs
 _REPORTING_S = 3.0  # of a program's time, at most: for the report of a kernel that did not end
 # libomp starts a thread per CPU of the host, and gives up where the sandbox has no room for one.
@@ -50,17 +53,19 @@ class ProgramRun:
     overruns: tuple[Finding, ...] = ()  # accesses beyond an allocation that stop no GPU: no failure
     reports: Mapping[int, Mapping[str, bytes]] = field(default_factory=dict)  # the emulator's, by order
     files: Mapping[str, bytes] = field(default_factory=dict)  # that were built or written, where they are kept
+    profile: ProgramProfile | None = None  # where it was asked for, and the program could be built
 
 
 @dataclass(frozen=True)
 class Look:
     """What the emulator checks. `schedules`: how many other orders of waves and workgroups are compared; `order`: the
-    seed of the one to run in."""
+    seed of the one to run in. `profile`: it counts what the kernels do instead."""
 
     memory: bool = False
     races: bool = False
     schedules: int = 0
     order: int = 0
+    profile: bool = False
 
     @property
     def closely(self) -> bool:
@@ -69,6 +74,8 @@ class Look:
 
     def options(self) -> str:
         """For AMDKERNEL_EMULATOR_OPTIONS. Orders are compared with the plain one, not with that of several threads."""
+        if self.profile:
+            return f"overruns=1,memory=1,pcs=1,kept_launches={KEPT_LAUNCHES}"
         how = f"check=1,races={int(self.races)},last_waves_first={int(self.races)}" if self.closely else "overruns=1"
         return f"{how},schedule_seed={self.order},deterministic={int(self.schedules > 0)}"
 
@@ -94,6 +101,12 @@ def run_program(
 
     Raises SandboxError when the sandbox fails, InputError for checks on a GPU.
     """
+    if target.kind != "emulator" and look.profile:
+        raise InputError(
+            "only the emulator profiles whole programs", hint="record with rocprofv3, then amdkernel profile import"
+        )
+    if look.profile and look != Look(profile=True):
+        raise InputError("a profile counts the program as it is: not with --check, --races, --schedules or --order")
     if target.kind != "emulator" and look != NO_LOOK:
         raise InputError("only the emulator can look for mistakes", hint="--target emulator:gfx942")
     built = build_program(sandbox, target.arch, program, lambda piece: on_output("build", piece), on_progress)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import MATRIX_TYPES, Dispatch, moved_bytes
 from amdkernel_mcp.measurement.roofline import model_case
+from amdkernel_mcp.measurement.time_interval import time_interval
 from amdkernel_mcp.profiling.metrics.counter_names import shown_name
 from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 from amdkernel_mcp.profiling.metrics.metric import Definition, quantity
@@ -156,7 +157,9 @@ def model_metrics(dispatches: Sequence[Dispatch], gpu: Gpu, resources: KernelRes
     model = model_case(dispatches, gpu, waves_per_simd=limits)
     if model.limiter is None:
         return {"Modelled Time": quantity(None, "us", "modelled")}
-    metrics = {"Modelled Time": quantity(model.time_us, "us", "modelled")}
+    metrics = {
+        "Modelled Time": quantity(time_interval(dispatches, gpu, waves_per_simd=limits).likely_us, "us", "modelled")
+    }
     for resource, bound_us in sorted(model.bounds_us.items(), key=lambda item: -item[1]):
         metrics[f"Bound: {resource}"] = quantity(bound_us, "us", "modelled")
     return metrics

@@ -106,7 +106,7 @@ _OURS = (
     | _exact("lanes", active_lanes_valu="active lanes, summed over VALU instructions without MFMA")
     | _modelled(
         "instructions",
-        waits_for_memory="waits before which vector memory was read since the wait before",
+        waits_for_memory="waits before which vector memory was read since the wait before, or at the end of their loop",
         waits_for_lds="the same of LDS, where no vector memory was read",
         waits_for_scalars="the same of scalar loads, where nothing else was read",
     )

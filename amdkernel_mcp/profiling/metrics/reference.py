@@ -50,7 +50,7 @@ def _limits() -> list[str]:
         ("measured difference that counts", f"max({measured.LEAST_DIFFERENCE:.1%}, noise floor)"),
         ("`few_samples` below, and then `inconclusive`", str(measured.FEW_SAMPLES)),
         ("`shorter_than_20_us`: median below", f"{measured.SHORT_US:g} us"),
-        ("`shorter_than_a_launch`: modelled time of a launch below", f"{modelled.LAUNCH_US:g} us"),
+        ("`shorter_than_a_launch`: bounds of a launch below", f"{modelled.HIDDEN_US:g} us"),
         ("`over_10x`, and `suspicious` without a proof, above a speed-up of", f"{credibility.SUSPICIOUS_SPEEDUP:g}"),
         ("`invalid` without a proof above a speed-up of", f"{credibility.IMPOSSIBLE_SPEEDUP:g}"),
         ("recorded percentages of GUI are lower bounds from a dilution of", f"{DILUTED:g}"),

@@ -28,12 +28,18 @@ _EMPTY_HINT = (
 
 def is_code(document: object) -> bool:
     """Whether a JSON document is a code.json."""
-    return isinstance(document, dict) and "code" in document and ("header" in document or "version" in document)
+    return isinstance(document, dict) and "code" in document
 
 
 def read_code(document: Mapping[str, Any], path: Path) -> list[KernelCode]:
     """The kernels of a code.json. Raises ProfileFileError, NothingRecorded where it has no instruction."""
     rows = document["code"]
+    if "header" not in document and "version" not in document:
+        raise ProfileFileError(
+            "`code` has no `header` that names its columns, so this is not what the decoder of thread traces writes",
+            file=str(path),
+            hint=f'add what the columns are, such as "header": "{",".join(_HEADER)}"',
+        )
     if not rows:
         raise NothingRecorded(_EMPTY, file=str(path), hint=_EMPTY_HINT)
     if not isinstance(rows, list):

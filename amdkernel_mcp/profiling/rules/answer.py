@@ -33,11 +33,6 @@ Answer = Found | RuledOut | None
 """None: the question does not apply to this kernel."""
 
 
-def rounded(value: float) -> str:
-    """Two digits, and never as a power of ten: `390`, `0.28`."""
-    return f"{float(f'{value:.2g}'):,.12g}"
-
-
 def in_bytes(count: float) -> str:
     """`25.2 MB`, in powers of 1000 as bandwidths are."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):

@@ -197,7 +197,7 @@ def instruction_cache(facts: Facts) -> Answer:
         return None
     because = f"a wave executes {size >> 10} KiB of code again and again; {most >> 10} KiB are cached"
     if size < 1.1 * most or share < WEIGHS:
-        return RuledOut("the instruction cache", because)
+        return RuledOut("the instruction cache", f"{because}; instructions are {share:.0%} of the modelled time")
     return costly(
         0.9 * facts.time_us,
         "The loop does not fit the instruction cache",

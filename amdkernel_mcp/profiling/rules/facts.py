@@ -1,7 +1,7 @@
 """What a rule can read about an emulated kernel."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
@@ -10,18 +10,14 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.hardware.occupancy import Occupancy, occupancy
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import Dispatch
-from amdkernel_mcp.measurement.modelled import OTHER_LIMITER_UNCERTAINTY, CaseModel
 from amdkernel_mcp.measurement.roofline import BusyUnits, Model, Resource, busy_units, model_case
-from amdkernel_mcp.measurement.unmodelled import Unmodelled, unmodelled
+from amdkernel_mcp.measurement.time_interval import USUAL_LATENCY, TimeInterval, achieved_us, time_interval
+from amdkernel_mcp.measurement.unmodelled import unmodelled
 from amdkernel_mcp.profiling.executed_code import NO_CODE, ExecutedCode
 from amdkernel_mcp.profiling.hot_lines import NO_LINES, LineTable
 from amdkernel_mcp.profiling.metrics.emulated import DERIVED, formula_inputs
 from amdkernel_mcp.results.kernels import KernelResources
 
-ACHIEVABLE: Mapping[Resource, float] = {"memory": 0.79, "infinity_cache": 0.37, "l2_cache": 0.75, "l1_cache": 0.82}
-"""Of the peak, by benchmarks of an MI300X (recorded roofline.csv)."""
-USUAL_LATENCY = 0.6
-"""Of the upper estimate of unmodelled.py."""
 _PER_CU: tuple[Resource, ...] = ("l1_cache", "lds", "vector_alu", "matrix_cores", "scalar_unit")
 
 
@@ -34,6 +30,8 @@ class Facts:
     resources: KernelResources | None = None
     lines: LineTable = NO_LINES
     code: ExecutedCode = NO_CODE
+    sleeps: Mapping[int, int] = field(default_factory=dict)
+    """Clocks of each instruction that puts a wave to sleep, by its address."""
 
     @cached_property
     def _inputs(self) -> Mapping[str, float]:
@@ -81,19 +79,19 @@ class Facts:
     @cached_property
     def roof_us(self) -> float:
         """The largest bound, with the bandwidths that benchmarks reach instead of the peaks."""
-        return max((us / ACHIEVABLE.get(name, 1) for name, us in self.model.bounds_us.items()), default=0.0)
+        return achieved_us(self.model.bounds_us, self.gpu)
 
     def roof_without_us(self, *resources: Resource) -> float:
         """The same if these resources cost nothing."""
-        others = (us / ACHIEVABLE.get(name, 1) for name, us in self.model.bounds_us.items() if name not in resources)
-        return max(others, default=0.0)
+        others = {name: us for name, us in self.model.bounds_us.items() if name not in resources}
+        return achieved_us(others, self.gpu)
 
     def roof_if_even_us(self) -> float:
         """The same if every CU and SIMD had as much work as the others."""
         cus, simds = self.busy.cus / self.gpu.cus, self.busy.simds / self.gpu.simds
         part = {name: simds if name == "vector_alu" else cus for name in _PER_CU}
-        bounds = self.model.bounds_us.items()
-        return max((us / ACHIEVABLE.get(name, 1) * min(part.get(name, 1), 1) for name, us in bounds), default=0.0)
+        even = {name: us * min(part.get(name, 1), 1) for name, us in self.model.bounds_us.items()}
+        return achieved_us(even, self.gpu)
 
     @cached_property
     def latency_us(self) -> float:
@@ -101,14 +99,10 @@ class Facts:
         return self._latency_us(self.dispatches, self._limits.get(self.largest_dispatch.kernel))
 
     @cached_property
-    def most_us(self) -> float:
-        """A time that the launches hardly exceed, as a benchmark has it: with all that the roofline leaves out."""
-        left_out = Unmodelled()
-        for each in self.dispatches:
-            limit = self._limits.get(each.kernel)
-            one = model_case([each], self.gpu, waves_per_simd=self._limits)
-            left_out += unmodelled(each, self.gpu, time_us=one.time_us, waves_per_simd=limit)
-        return CaseModel(self.model, left_out).slowest_us(OTHER_LIMITER_UNCERTAINTY)
+    def interval(self) -> TimeInterval:
+        """The time of all launches, as a benchmark has it."""
+        limits = {self.resources.name: self.resources.occupancy_waves_per_simd} if self.resources else {}
+        return time_interval(self.dispatches, self.gpu, waves_per_simd=limits, sleeps=self.sleeps)
 
     def latency_if_full_us(self) -> float:
         """The same if neither registers nor LDS limited the resident waves."""

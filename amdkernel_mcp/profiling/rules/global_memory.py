@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
+from amdkernel_mcp.counted import rounded
 from amdkernel_mcp.measurement.counters import PcCounts
 from amdkernel_mcp.measurement.roofline import fabric_bytes
 from amdkernel_mcp.profiling.hot_lines import most_wasteful_line
-from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, RuledOut, costly, in_bytes, rounded
+from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, RuledOut, costly, in_bytes
 from amdkernel_mcp.profiling.rules.facts import Facts
 
 ONCE = 1.5
@@ -168,8 +169,11 @@ def one_channel(facts: Facts) -> Answer:
     crowd = min(busiest / requests * facts.gpu.l2_channels, channels)
     queue_us = busiest / facts.gpu.clock_mhz
     because = f"the busiest of {channels} channels of an L2 gets {crowd:.0f} times its share of the requests"
-    if crowd < CROWDED or queue_us < 1.5 * facts.roof_us:
+    if crowd < CROWDED:
         return RuledOut("one channel of the L2", because)
+    if queue_us < 1.5 * facts.roof_us:
+        why = f"but needs {rounded(queue_us)} us for them, and the largest bound is {rounded(facts.roof_us)}"
+        return RuledOut("one channel of the L2", f"{because}, {why}")
     scattered = max(facts.metric("Lines per Load"), facts.metric("Lines per Store")) >= 4 * SCATTERED_LINES
     return costly(
         0.8 * facts.time_us if scattered else queue_us,
@@ -190,7 +194,8 @@ def atomics_on_few_addresses(facts: Facts) -> Answer:
     queue_us = most * (ATOMIC_US + max(words - 1, 0) * ATOMIC_LANE_US)
     because = f"{most:.0f} of {requests:.0f} atomic requests are on the same line of 128 B"
     if most < 0.9 * facts.counter("SQ_WAVES") or queue_us < 1.5 * facts.roof_us:
-        return RuledOut("atomics on few addresses", because)
+        why = f"at most {rounded(queue_us)} us one after the other, and the largest bound is {rounded(facts.roof_us)}"
+        return RuledOut("atomics on few addresses", f"{because}: {why}")
     return costly(
         queue_us,
         "Atomics take turns on few addresses",

@@ -32,7 +32,8 @@ def lds_atomics(facts: Facts) -> Answer:
     gain = facts.roof_us - max(facts.roof_without_us("lds"), (1 - turns / cycles) * facts.model.bounds_us["lds"])
     gain = _if_lds_bounds(facts, turns / cycles, gain)
     if turns < 0.3 * cycles or gain < 0.1 * facts.roof_us:
-        return RuledOut("atomics on few LDS addresses", because)
+        why = f"LDS is {facts.share('lds'):.0%} of the modelled time"
+        return RuledOut("atomics on few LDS addresses", f"{because}; {why}")
     return costly(
         gain,
         "LDS atomics take turns on few addresses",

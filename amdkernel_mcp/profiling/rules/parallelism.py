@@ -2,17 +2,15 @@
 
 from math import ceil, prod
 
-from amdkernel_mcp.counted import counted
-from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly, rounded
+from amdkernel_mcp.counted import counted, rounded
+from amdkernel_mcp.measurement.time_interval import LAUNCH_US
+from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly
 from amdkernel_mcp.profiling.rules.facts import Facts
 
 FILLED = 0.75
 """Of the SIMDs: a launch that keeps more of them busy is not reported."""
-LAUNCH_US = 3.0
-"""From a launch to the next: fitted to recordings of MI300X."""
 BYTES_WORTH_SPLITTING = 64
 """Data per thread from which on more threads could share its work; below it the problem itself is small."""
-
 LOW_OCCUPANCY = 2
 """Waves on a SIMD."""
 
@@ -53,7 +51,7 @@ def launch_overhead(facts: Facts) -> Answer:
         LAUNCH_US * launches,
         "Starting the launches takes longer than their work",
         because=f"{because} each, with {facts.largest_dispatch.workgroups} workgroups; to start one takes about "
-        f"{LAUNCH_US:.0f} us",
+        f"{LAUNCH_US:g} us",
         advice="do the work of several launches in one (fuse them, loop inside the kernel, batch small problems), or "
         "capture them in a HIP graph",
     )

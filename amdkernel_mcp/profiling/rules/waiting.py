@@ -1,13 +1,13 @@
 """Rules on what waves wait for: memory, results of their own, barriers."""
 
-from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly, rounded
+from amdkernel_mcp.counted import rounded
+from amdkernel_mcp.measurement.unmodelled import BARRIER_CLOCKS
+from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly
 from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.profiling.rules.parallelism import LOW_OCCUPANCY
 
 DEPENDENT_WAITS = 8
 """Waits of a wave for memory: fewer are the start and the end of any kernel."""
-BARRIER_CLOCKS = 100
-"""From the last wave's arrival until all continue, and what they wait for each other."""
 
 
 def exposed_latency(facts: Facts) -> Answer:

@@ -166,13 +166,53 @@ u64 counters_bytes_asked(const Inst *i, PcExecutions t)
            counters[COUNTER_lds_bytes] + counters[COUNTER_scalar_bytes_loaded];
 }
 
-/* `loads`, `lds`, `scalar`: read since the wait before, in the order of addresses. */
-typedef struct { const Program *program; u64 *counters; bool loads, lds, scalar; } Gathering;
+/* A wait before which nothing was read, in the order of addresses. */
+typedef struct { u32 at; u64 executions; } IdleWait;
+
+enum { IDLE_WAITS = 64 };
+
+/* `loads`, `lds`, `scalar`: read since the wait before, in the order of addresses. `idle`: the last waits for nothing. */
+typedef struct {
+    const Program *program;
+    u64 *counters;
+    bool loads, lds, scalar;
+    IdleWait idle[IDLE_WAITS];
+    u32 idle_count;
+} Gathering;
+
+static void add_wait(Gathering *g, u64 executions)
+{
+    if (g->loads)
+        g->counters[COUNTER_waits_for_memory] += executions;
+    else if (g->lds)
+        g->counters[COUNTER_waits_for_lds] += executions;
+    else if (g->scalar)
+        g->counters[COUNTER_waits_for_scalars] += executions;
+}
+
+/* A loop that reads at its end waits at its beginning: the first wait for nothing after the target is for these reads. */
+static void count_wait_of_loop(Gathering *g, u32 target)
+{
+    for (u32 k = g->idle_count > IDLE_WAITS ? g->idle_count - IDLE_WAITS : 0; k < g->idle_count; k++) {
+        IdleWait *w = &g->idle[k % IDLE_WAITS];
+        if (w->at < target || !w->executions)
+            continue;
+        add_wait(g, w->executions);
+        w->executions = 0;
+        return;
+    }
+}
 
 /* A wait after a read; later waits for the same batch of reads cost next to nothing. */
-static void count_wait(Gathering *g, const Row *r, u64 executions)
+static void count_wait(Gathering *g, const Inst *i, u32 at, u64 executions)
 {
+    const Row *r = i->row;
+    bool reads = g->loads || g->lds || g->scalar;
     switch (r->family) {
+    case FAMILY_BRANCH:
+        if (reads && i->target <= at)
+            count_wait_of_loop(g, i->target);
+        return;
     case FAMILY_SMEM: g->scalar = true; return;
     case FAMILY_LDS: g->lds |= r->detail[2] != ACCESS_STORE; return;
     case FAMILY_FLAT:
@@ -183,12 +223,10 @@ static void count_wait(Gathering *g, const Row *r, u64 executions)
     }
     if (!starts(r->mnemonic, "s_wait"))
         return;
-    if (g->loads)
-        g->counters[COUNTER_waits_for_memory] += executions;
-    else if (g->lds)
-        g->counters[COUNTER_waits_for_lds] += executions;
-    else if (g->scalar)
-        g->counters[COUNTER_waits_for_scalars] += executions;
+    if (reads)
+        add_wait(g, executions);
+    else
+        g->idle[g->idle_count++ % IDLE_WAITS] = (IdleWait){at, executions};
     g->loads = g->lds = g->scalar = false;
 }
 
@@ -197,7 +235,7 @@ static void count_instruction(void *context, u32 n, PcExecutions t)
     Gathering *g = context;
     const Inst *i = &g->program->code[n];
     count(i, t, g->counters);
-    count_wait(g, i->row, t.executions);
+    count_wait(g, i, n, t.executions);
     for (u32 half = 0; half < 2 && is_dual(i); half++)
         count_arithmetic(g->program->halves[i->target + half].row->mnemonic, t.executions, g->counters);
 }

@@ -8,7 +8,10 @@
 #include "hip/runtime/runtime.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* Addresses of the process do not help a reader: those of memory are reported as an offset in a region. */
 static void write_place(FILE *out, const CodeObject *c, const Dispatch *d, const Fault *f)
@@ -182,6 +185,63 @@ static void write_line(FILE *out, const Function *f, const Dispatch *d, const Ou
     fprintf(out, ",\"object\":%u}\n", f->object->number);
 }
 
+/* How often a process launched a kernel with a grid and a block. */
+typedef struct {
+    u32 object, workgroups[3], block[3];
+    char kernel[256];
+    u64 count, written;
+} Launched;
+
+static Launched *launched_as(const Function *f, const Dispatch *d)
+{
+    enum { MOST = 256 };
+    static Launched known[MOST];
+    static u32 known_count;
+    static pid_t process;
+    if (process != getpid())
+        known_count = 0; /* a child counts its own */
+    process = getpid();
+    Launched wanted = {.object = f->object->number};
+    snprintf(wanted.kernel, sizeof wanted.kernel, "%s", f->kernel->name);
+    memcpy(wanted.workgroups, d->workgroups, sizeof wanted.workgroups);
+    memcpy(wanted.block, d->block, sizeof wanted.block);
+    for (u32 k = 0; k < known_count; k++)
+        if (!memcmp(&known[k], &wanted, offsetof(Launched, kernel) + sizeof wanted.kernel))
+            return &known[k];
+    if (known_count == MOST)
+        return NULL;
+    known[known_count] = wanted;
+    return &known[known_count++];
+}
+
+/* A program may launch a kernel a million times. Of each kernel, grid and block the first launches are reported with
+ * their counts; then how many there were: each time up to a thousand, and after that in steps of less than 2 %. */
+static bool is_only_counted(const Function *f, const Dispatch *d, const Outcome *o)
+{
+    enum { EXACT = 1024, STEPS = 64 };
+    u64 kept = runtime()->options.kept_launches;
+    if (!kept)
+        return false;
+    Launched *seen = launched_as(f, d);
+    if (!seen)
+        return o->fault.kind == OUTCOME_OK && !o->finding_count;
+    if (++seen->count <= kept || o->fault.kind != OUTCOME_OK || o->finding_count)
+        return false;
+    if (seen->count > EXACT && seen->count - seen->written < seen->count / STEPS)
+        return true;
+    FILE *out = report_open();
+    if (!out)
+        return true;
+    fputs("{\"again\":", out);
+    report_string(out, f->kernel->name);
+    fprintf(out, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"object\":%u,\"process\":%d,\"count\":%" PRIu64 "}\n",
+            d->workgroups[0], d->workgroups[1], d->workgroups[2], d->block[0], d->block[1], d->block[2],
+            f->object->number, (int)getpid(), seen->count);
+    fclose(out);
+    seen->written = seen->count;
+    return true;
+}
+
 /* A program that overruns its memory does so in each of a thousand launches: a place is reported once. */
 static void drop_reported(Outcome *o)
 {
@@ -212,14 +272,17 @@ void report_dispatch(const Function *f, const Dispatch *d, Outcome *o, const dou
     }
     if (d->overruns && o->fault.kind != OUTCOME_OK && !o->standing_count)
         report_fault_sentence(f, d, &o->fault);
-    if (d->overruns && !o->finding_count && o->fault.kind == OUTCOME_OK)
+    bool is_well = o->fault.kind == OUTCOME_OK && !o->finding_count;
+    if (d->overruns && is_well && !runtime()->options.kept_launches)
+        return;
+    if (is_only_counted(f, d, o))
         return;
     FILE *out = report_open();
     if (!out)
         return;
     write_line(out, f, d, o, span_us);
     fclose(out);
-    if (o->fault.kind != OUTCOME_OK || o->finding_count)
+    if (runtime()->options.kept_launches || o->fault.kind != OUTCOME_OK || o->finding_count)
         report_object(f->object);
     for (u32 k = 0; k < o->finding_count; k++)
         report_work_object(o->findings[k].partner.work);
