@@ -293,6 +293,16 @@ class Span(Result):
     high: float
 
 
+class SampledWorkgroups(Result):
+    """Only some workgroups of the launches ran; the counters are scaled, the outputs not judged."""
+
+    ran: int
+    of: int
+    errors: dict[str, float] = Field(
+        default={}, description="Of a counter, half of its 95 % interval as a part of it; the others had no spread"
+    )
+
+
 class KernelProfile(Result):
     """The metrics of one kernel."""
 
@@ -305,6 +315,7 @@ class KernelProfile(Result):
     )
     hot_lines: list[HotLine] = []
     hot_instructions: list[HotInstruction] = Field(default=[], description="Of thread traces and PC samples")
+    sampled: SampledWorkgroups | None = Field(default=None, description="Null: every workgroup ran")
 
 
 Focus = Literal["memory", "lds", "occupancy", "instructions", "launch"]
