@@ -235,7 +235,7 @@ class KernelSteps:
         return answer if options and options.order else check_combinations(answer, prepared.plan, check_one)
 
     def measure(self, prepared: PreparedKernel, planned: MeasurementJob | Finding, on_progress: Progress) -> Measured:
-        """Run what was planned; its outputs are judged like those of a check."""
+        """Run what was planned; its outputs are judged like those of a check, unless a sample left them incomplete."""
         from amdkernel_mcp.execution.runner.job import run_job
         from amdkernel_mcp.measurement.job import Measured, read_measurement
 
@@ -244,7 +244,7 @@ class KernelSteps:
         on_progress(f"measuring {counted(len(planned.cases), 'case')} on {prepared.target.name}")
         report = run_job(prepared.sandbox, prepared.target, planned.job, on_progress=on_progress)
         measured = read_measurement(planned, report)
-        if measured.finding:
+        if measured.finding or measured.sampled:
             return measured
         wrong = self._judge(prepared, planned, report)
         if wrong is None:
@@ -309,12 +309,15 @@ class KernelSteps:
         )
         return benchmark_in_turns(contest, on_progress)
 
-    def timing_inputs(self, prepared: PreparedKernel, *, inputs: int = 1) -> TimingInputs:
-        """The inputs with which a kernel is timed, so many of each case at most; they depend on its text and flags."""
+    def timing_inputs(self, prepared: PreparedKernel, *, inputs: int = 1, profiled: bool = False) -> TimingInputs:
+        """The inputs with which a kernel is timed, so many of each case at most; they depend on its text and flags.
+
+        profiled: those of the cases for profiles, where the problem has some.
+        """
         from amdkernel_mcp.checking.expected.generate import make_calls
         from amdkernel_mcp.measurement.job import TimingInputs, measured_inputs
 
-        wanted = measured_inputs(prepared.problem, self.key("timing", prepared), inputs=inputs)
+        wanted = measured_inputs(prepared.problem, self.key("timing", prepared), inputs=inputs, profiled=profiled)
         return TimingInputs(tuple(make_calls(prepared.sandbox, prepared.problem, wanted)))
 
     def plan_measurement(
@@ -323,16 +326,17 @@ class KernelSteps:
         same_inputs: MeasurementJob | TimingInputs | None = None,
         *,
         inputs: int = 1,
+        profiled: bool = False,
     ) -> MeasurementJob | Finding:
         """The measurement of a kernel; with the inputs of `same_inputs` where it is compared with that one.
 
-        inputs: of each case, at most.
+        inputs: of each case, at most. profiled: of the cases for profiles, of whose workgroups a sample may run.
         """
         from amdkernel_mcp.measurement.job import plan_measurement
 
         code_object, key = prepared.compiled.code_object, self.key("timing", prepared)
         assert code_object is not None  # a failed compile was judged before
-        calls = (same_inputs or self.timing_inputs(prepared, inputs=inputs)).calls
+        calls = (same_inputs or self.timing_inputs(prepared, inputs=inputs, profiled=profiled)).calls
         return plan_measurement(
             target=prepared.target,
             problem=prepared.problem,
@@ -340,6 +344,7 @@ class KernelSteps:
             code_object=code_object,
             calls=calls,
             layout_seed=key.derive("layout"),
+            sampled=profiled,
         )
 
     def key(self, purpose: Purpose, prepared: PreparedKernel) -> SeedKey:

@@ -57,7 +57,7 @@ class ProfileSteps:
         where, compiled = prepared.target, prepared.compiled
         if refused := cannot_launch(prepared):
             return refused
-        planned = self.steps.plan_measurement(prepared)
+        planned = self.steps.plan_measurement(prepared, profiled=True)
         if where.kind == "gpu" and not isinstance(planned, Finding):
             return self.steps.profile_on_gpu(prepared, planned, self.on_progress)
         measured = self.steps.measure(prepared, planned, self.on_progress)

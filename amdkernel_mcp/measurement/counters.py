@@ -47,6 +47,19 @@ class PcCounts:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """Of a dispatch that was sampled: the workgroups that ran.
+
+    `errors`: by how much a counter may be off, as a part of it (half of a 95 % interval); without an entry all
+    workgroups that ran were alike in it.
+    """
+
+    ran: int
+    of: int
+    errors: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Dispatch:
     """One kernel launch as the emulator counted it. `grid` is in workgroups, `block` in work-items."""
 
@@ -59,6 +72,10 @@ class Dispatch:
     """Counts by virtual address in the code object; empty where they were not counted."""
     lds_bytes: int = 0
     """Of each workgroup."""
+    sample: Sample | None = None
+    """None: all workgroups ran, the counters are exact."""
+    not_sampled: str = ""
+    """Why all workgroups of a large launch ran, though a sample was wanted."""
 
     @property
     def workgroups(self) -> int:

@@ -15,7 +15,7 @@ from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 from amdkernel_mcp.launch.plan import LaunchPlan
 from amdkernel_mcp.launch.runner_case import runner_case
-from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint, PcCounts
+from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint, PcCounts, Sample
 from amdkernel_mcp.problems.problem import Case, Problem
 from amdkernel_mcp.results.kernels import Finding, FindingKind
 from amdkernel_mcp.runner_protocol.job import Mode, RunCase, RunnerJob, RunnerLaunch, Timing
@@ -23,6 +23,8 @@ from amdkernel_mcp.runner_protocol.records import CaseStatus, DispatchRecord
 from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 
 CASE_TIMEOUT_S = 120.0
+SAMPLE_ABOVE = 32_000_000
+"""Wave-instructions: the workgroups of a launch with more are sampled for a profile, which then takes seconds."""
 MOST_INPUT_BYTES = 256 << 20
 """Of all inputs of a measurement that has several for each case."""
 _KINDS: dict[CaseStatus, FindingKind] = {
@@ -65,13 +67,23 @@ class Measured:
     wrong_outputs: str | None = None
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def sampled(self) -> bool:
+        """Not all workgroups ran, so the outputs are incomplete."""
+        return any(dispatch.sample for run in self.runs for dispatch in run.dispatches)
 
-def measured_inputs(problem: Problem, key: SeedKey, *, inputs: int = 1) -> list[tuple[Case, int, int]]:
+
+def measured_inputs(
+    problem: Problem, key: SeedKey, *, inputs: int = 1, profiled: bool = False
+) -> list[tuple[Case, int, int]]:
     """What is measured: the case, seed (of `key`) and turn of each announced case (of all, where none is announced).
 
-    inputs: of each case, at most; one where more would take too much memory.
+    inputs: of each case, at most; one where more would take too much memory. profiled: the cases for profiles instead,
+    where the problem has some.
     """
     cases = [case for case in problem.cases if not case.held_out] or problem.cases
+    if profiled and problem.profile_cases:
+        cases = problem.profile_cases
     size = sum(each.dtype.bytes * prod(case.shape_of(each)) for each in problem.inputs for case in cases)
     count = inputs if inputs * size <= MOST_INPUT_BYTES else 1
     return [(case, seed, turn) for case in cases for turn, seed in enumerate(key.seeds(count))]
@@ -85,10 +97,12 @@ def plan_measurement(
     code_object: bytes,
     calls: Sequence[Call],
     layout_seed: str,
+    sampled: bool = False,
 ) -> MeasurementJob | Finding:
     """Counters on the emulator, event times on a GPU, of every case; the calls of a case follow each other.
 
-    `layout_seed`: draws where buffers lie. A plan that cannot be launched gives the finding that says why.
+    `layout_seed`: draws where buffers lie. `sampled`: of a large launch on the emulator a sample of the workgroups may
+    run. A plan that cannot be launched gives the finding that says why.
     """
     kernels = kernel_symbols(code_object)
     runs: list[RunCase] = []
@@ -99,7 +113,9 @@ def plan_measurement(
             return bound.finding
         more = tuple({name: array.tobytes() for name, array in call.inputs.items()} for call in others)
         run = runner_case(problem, first.case, first.inputs, bound, repeats=1)
-        runs.append(replace(run, timing=timing, more_inputs=more))
+        alone = sampled and len(run.launches) == 1  # what a later launch reads must be complete
+        options = (f"sample_above={SAMPLE_ABOVE}",) if alone else ()
+        runs.append(replace(run, timing=timing, more_inputs=more, emulator_options=options))
     mode: Mode = "profile" if target.kind == "emulator" else "time"
     job = RunnerJob(target.arch, code_object, tuple(runs), mode, CASE_TIMEOUT_S, layout_seed)
     return MeasurementJob(tuple(calls), job)
@@ -128,7 +144,17 @@ def read_measurement(planned: MeasurementJob, report: RunnerReport) -> Measured:
 def _case_run(case: Case, run: RunCase, report: CaseReport) -> CaseRun:
     footprints = tuple(_footprint(run, launch) for launch in run.launches)
     dispatches = tuple(
-        Dispatch(record.kernel, record.grid, record.block, record.counters, footprint, _pcs(record), record.lds_bytes)
+        Dispatch(
+            record.kernel,
+            record.grid,
+            record.block,
+            record.counters,
+            footprint,
+            _pcs(record),
+            record.lds_bytes,
+            _sample(record),
+            record.not_sampled,
+        )
         for record, footprint in zip(report.dispatches, footprints, strict=False)
     )
     return CaseRun(case.name, dispatches, report.events_us, footprints, minimum_of(run))
@@ -140,6 +166,10 @@ def minimum_of(run: RunCase) -> Footprint:
         read_bytes=sum(buffer.bytes for buffer in run.buffers if buffer.role in ("in", "inout")),
         write_bytes=sum(buffer.bytes for buffer in run.buffers if buffer.role == "out"),
     )
+
+
+def _sample(record: DispatchRecord) -> Sample | None:
+    return Sample(record.sampled.ran, record.sampled.of, record.sampled.errors) if record.sampled else None
 
 
 def _pcs(record: DispatchRecord) -> dict[int, PcCounts]:

@@ -155,7 +155,12 @@ class _ProblemReader:
         if not any(argument.role in ("out", "inout") for argument in arguments):
             self._fail("no argument has the role out or inout: there is nothing to compare", "arguments", 0)
         cases = [self._case(table, ("cases", index), arguments) for index, table in enumerate(self._tables("cases"))]
+        profiled = [case for case, table in zip(cases, self._tables("cases"), strict=True) if table.get("profile")]
+        cases = [case for case in cases if case not in profiled]
+        if not cases:
+            self._fail("all [[cases]] are for profiles: a check would have none", "cases", 0)
         self._check_total(cases, arguments)
+        self._check_total(profiled, arguments)
         name = self._file.resolve().parent.name
         return Problem(
             name=name,
@@ -164,6 +169,7 @@ class _ProblemReader:
             folder=str(self._file.parent),
             arguments=tuple(arguments),
             cases=tuple(cases),
+            profile_cases=tuple(profiled),
             rtol=self._rtol(),
             tolerances=self._tolerances(arguments),
             ranges=self._ranges(cases, arguments),
@@ -408,7 +414,11 @@ class _ProblemReader:
         held_out = table.get("held_out", False)
         if not isinstance(held_out, bool):
             self._fail("`held_out` must be true or false", *path, "held_out")
-        given = {key: value for key, value in table.items() if key != "held_out"}
+        if not isinstance(profile := table.get("profile", False), bool):
+            self._fail("`profile` must be true or false", *path, "profile")
+        if profile and held_out:
+            self._fail("a case for profiles cannot be held out", *path, "profile")
+        given = {key: value for key, value in table.items() if key not in ("held_out", "profile")}
         if len(given) > _MOST_VALUES:
             self._fail(f"case {path[1] + 1} has {len(given)} values, more than {_MOST_VALUES}", *path)
         arrays = {argument.name for argument in arguments if argument.role != "scalar"}

@@ -13,6 +13,7 @@ from amdkernel_mcp.profiling.executed_code import executed_code
 from amdkernel_mcp.profiling.hot_lines import NO_LINES, hot_lines, line_table
 from amdkernel_mcp.profiling.metrics.emulated import emulated_metrics
 from amdkernel_mcp.profiling.rules.facts import Facts
+from amdkernel_mcp.profiling.sampled import remarks, sampled_workgroups, scaled
 from amdkernel_mcp.results.kernels import Focus, KernelProfile, KernelResources, ProfileResult, Span
 
 
@@ -66,12 +67,15 @@ def answer_of(kernels: Sequence[Facts], *, gpu: Gpu, target: str, focus: Focus |
     profiles = [kernel_profile(facts) for facts in kernels]
     if not profiles:
         return ProfileResult(target=target, reason="the kernel was not launched: no dispatch was recorded")
+    pairs = zip(kernels, profiles, strict=True)
+    counts = "scaled" if any(profile.sampled for profile in profiles) else "exact"
     return ProfileResult(
         target=target,
         kernels=profiles,
         diagnosis=diagnose(kernels, focus),
         focus=focus,
-        reason=f"exact counts of the emulator; times and bounds are modelled for an {gpu.name}, not measured",
+        reason=f"{counts} counts of the emulator; times and bounds are modelled for an {gpu.name}, not measured",
+        warnings=[text for facts, each in pairs for text in remarks(each.name, facts.dispatches, each.sampled)],
     )
 
 
@@ -91,11 +95,13 @@ def _by_kernel(runs: Sequence[CaseRun]) -> dict[str, list[Dispatch]]:
 
 def kernel_profile(facts: Facts) -> KernelProfile:
     """Metrics, bound, modelled time and hot lines of one kernel."""
+    sample = sampled_workgroups(facts.dispatches, facts.gpu.gfx)
     return KernelProfile(
         name=facts.dispatches[0].kernel,
         dispatches=len(facts.dispatches),
-        metrics=emulated_metrics(facts.dispatches, facts.gpu, resources=facts.resources),
+        metrics=scaled(emulated_metrics(facts.dispatches, facts.gpu, resources=facts.resources), sample),
         bound=facts.model.limiter,
         modelled_us=Span(low=facts.interval.low_us, high=facts.interval.high_us) if facts.model.limiter else None,
         hot_lines=hot_lines(facts.lines),
+        sampled=sample,
     )

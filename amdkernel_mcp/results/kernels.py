@@ -295,6 +295,16 @@ class HotLine(Result):
     recorded: RecordedCost | None = None
 
 
+class SampledWorkgroups(Result):
+    """Only some workgroups of the launches ran; the counters are scaled, the outputs not judged."""
+
+    ran: int
+    of: int
+    errors: dict[str, float] = Field(
+        default={}, description="Of a counter, half of its 95 % interval as a part of it; the others had no spread"
+    )
+
+
 class KernelProfile(Result):
     """The metrics of one kernel."""
 
@@ -307,6 +317,7 @@ class KernelProfile(Result):
     )
     hot_lines: list[HotLine] = []
     hot_instructions: list[HotInstruction] = Field(default=[], description="Of thread traces and PC samples")
+    sampled: SampledWorkgroups | None = Field(default=None, description="Null: every workgroup ran")
 
 
 Focus = Literal["memory", "lds", "occupancy", "instructions", "launch"]

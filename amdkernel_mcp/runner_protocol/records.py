@@ -191,6 +191,14 @@ class DispatchFinding(DispatchFault):
     remedy: _Name = ""  # of a missing wait: the instruction that waits long enough
 
 
+class SampledRecord(_Answer):
+    """Of a dispatch that was sampled: the workgroups that ran, and by which part of it a counter may be off."""
+
+    ran: _Count
+    of: _Count
+    errors: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+
+
 class DispatchRecord(_Answer):
     """One dispatch on the emulator: exact counts, and executions per instruction where they were asked for."""
 
@@ -209,6 +217,10 @@ class DispatchRecord(_Answer):
     schedule_seed: _Count = 0
     object: _Count = 0  # number of the code object, where those are kept
     races_in_part: bool = False  # too much memory was touched to look for races in all of it
+    # Not all workgroups ran.
+    sampled: SampledRecord | None = None
+    # Why all ran, though a sample was wanted and the dispatch is large.
+    not_sampled: _Name = ""
     clock_us: tuple[_Microseconds, _Microseconds] | None = None  # start and end on the simulated clock, where it is on
 
 

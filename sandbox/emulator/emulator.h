@@ -172,6 +172,7 @@ typedef struct {
     Overlap *overlap;     /* check_races: what other dispatches touched, and the place of this one among them; or NULL */
     struct Turn *turn;
     u64 code_base;        /* places in the code are offsets from here */
+    u64 sample_above;     /* wave-instructions: of a larger dispatch whose workgroups are alike only a sample runs; 0: all run */
     bool interpreted;     /* do not use the host code that decoding made */
     bool overruns;        /* LDS as hardware allocates it; accesses beyond it are dropped: findings instead of faults */
 } Dispatch;
@@ -275,6 +276,9 @@ typedef struct {
     bool races_in_part;   /* too much memory was touched to follow all of it */
     u64 race_groups;      /* workgroups in which races were looked for */
     bool race_own_group;  /* and only among the waves of each */
+    u64 sampled;          /* of a dispatch that was sampled: the workgroups that ran; 0: all ran */
+    double sample_error[COUNTER_COUNT]; /* of each counter, as a part of it: half of a 95 % interval */
+    char not_sampled[120]; /* why all workgroups ran though the dispatch is large; empty: it is not */
     double seconds;       /* host wall time of the emulation: says nothing about a GPU */
 } Outcome;
 

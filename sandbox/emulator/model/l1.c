@@ -93,6 +93,7 @@ struct L1View {
     TcpCounts tcp;
     u64 read_requests, l1_hits, longest_wave;
     bool whole_lines; /* a line of the vL1D is one of the L2, and not half of it */
+    Reach *places;    /* of each instruction, or NULL */
 };
 
 struct L1Group {
@@ -128,8 +129,17 @@ void l1_view_destroy(L1View *v)
         return;
     lds_model_destroy(v->lds);
     trace_lines_destroy(v->lines);
+    free(v->places);
     free(v);
 }
+
+bool l1_view_note_places(L1View *v, u32 count)
+{
+    v->places = calloc(count + 1, sizeof *v->places);
+    return v->places != NULL;
+}
+
+Reach *l1_view_places(L1View *v) { return v->places; }
 
 void l1_view_count(const L1View *v, u64 *counters)
 {
@@ -274,7 +284,7 @@ void l1_group_relieve(L1View *v, L1Group *t, Worker *k)
         drain(v, t, k);
 }
 
-void l1_group_end(L1View *v, L1Group *t, u64 number, Worker *k)
+static void end(L1View *v, L1Group *t, Worker *k)
 {
     drain(v, t, k);
     for (u32 n = 0; n < t->waves; n++) {
@@ -282,7 +292,31 @@ void l1_group_end(L1View *v, L1Group *t, u64 number, Worker *k)
         t->accesses[n] = 0;
     }
     t->begun = false;
+}
+
+void l1_group_end(L1View *v, L1Group *t, u64 number, Worker *k)
+{
+    end(v, t, k);
     l2_group(v->model, number, &t->misses);
+}
+
+void l1_group_take(L1View *v, L1Group *t, Worker *k, u64 *counters, Log *log)
+{
+    end(v, t, k);
+    l1_view_count(v, counters);
+    v->tcp = (TcpCounts){0};
+    v->read_requests = v->l1_hits = v->longest_wave = 0;
+    *log = t->misses;
+    t->misses = (Log){0};
+}
+
+static void note_place(Reach *p, const u64 *address, u64 active)
+{
+    if (!p->lanes && active)
+        p->first = address[__builtin_ctzll(active)];
+    p->lanes += (u64)__builtin_popcountll(active);
+    for (u64 left = active; left; left &= left - 1)
+        p->sum += address[__builtin_ctzll(left)];
 }
 
 /* ---- an instruction ---- */
@@ -291,6 +325,8 @@ void l1_view_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 
 {
     L1View *v = w->worker->view;
     u32 inst = instruction_number(w, i);
+    if (unlikely(v->places))
+        note_place(&v->places[inst], address, active);
     u32 lines = trace_access(w->trace, &v->tcp, v->lines, inst, address, active, bytes, kind, i->sc0);
     if (!w->worker->pcs)
         return;
@@ -314,5 +350,8 @@ void l1_view_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 byte
 
 void l1_view_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
 {
+    L1View *v = w->worker->view;
+    if (unlikely(v->places))
+        note_place(&v->places[instruction_number(w, i)], &address, 1);
     trace_scalar(w->trace, instruction_number(w, i), address, bytes);
 }

@@ -30,6 +30,17 @@ void l1_group_relieve(L1View *v, L1Group *t, Worker *k);
 /* The workgroup has ended: its traces pass the vL1D, and what that did not have goes on to the L2. */
 void l1_group_end(L1View *v, L1Group *t, u64 number, Worker *k);
 
+/* ---- of workgroups whose counts are kept apart, see subset.h ---- */
+
+/* Where an instruction went: the address of its first lane, and the sum over all lanes. */
+typedef struct { u64 first, sum, lanes; } Reach;
+
+/* From here on places are noted, one for each instruction of a program of `count`. False: no memory. */
+bool l1_view_note_places(L1View *v, u32 count);
+Reach *l1_view_places(L1View *v);
+/* In place of l1_group_end(): adds the counts of the thread, which begin again, and takes the requests to the L2. */
+void l1_group_take(L1View *v, L1Group *t, Worker *k, u64 *counters, Log *log);
+
 /* ---- of an instruction; called by observers.c ---- */
 
 void l1_view_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, AccessKind kind);

@@ -25,7 +25,8 @@ enum {
 };
 
 typedef struct Round Round;
-struct Round { u64 first; u32 size, done; Log *log; u64 *at; Round *next; };
+/* `moved`, if not NULL: see l2_replay(); the logs belong to others then. */
+struct Round { u64 first; u32 size, done; Log *log; u64 *at; const i64 **moved; Round *next; };
 
 /* In lines, requests of 64 and 32 bytes, or bytes. */
 typedef struct {
@@ -53,6 +54,7 @@ struct L2Model {
     u32 *atomics_on;      /* requests, by bucket of the line; NULL until there is one */
     PcCounts *pcs;
     u32 pc_count;
+    const u32 *slot_of;   /* see l2_replay() */
 };
 
 /* ---- a dispatch ---- */
@@ -80,8 +82,11 @@ L2Model *l2_create(const Dispatch *d)
 
 static void round_destroy(Round *r)
 {
-    for (u32 n = 0; r->log && n < r->size; n++)
+    for (u32 n = 0; r->log && !r->moved && n < r->size; n++)
         free(r->log[n].request);
+    for (u32 n = 0; r->moved && n < r->size; n++)
+        free((void *)(uintptr_t)r->moved[n]);
+    free(r->moved);
     free(r->log);
     free(r->at);
     free(r);
@@ -306,17 +311,26 @@ static void scalar_read(L2Model *m, const Path *p, Request r)
 
 /* ---- a round ---- */
 
+static Request request_of(const L2Model *m, const Round *r, u32 n, u64 at)
+{
+    Request q = r->log[n].request[at];
+    if (unlikely(r->moved && r->moved[n]))
+        q.line += (u64)r->moved[n][m->slot_of[q.inst]];
+    return q;
+}
+
 static bool take_turn(L2Model *m, Round *r, u32 n)
 {
     u64 at = r->at[n], end = at + TURN;
     Path p = path_of(m, r->first + n);
     for (u64 k = at; k < r->log[n].count && k < end; k++) {
-        cache_prefetch(p.l2, r->log[n].request[k].line);
+        u64 line = request_of(m, r, n, k).line;
+        cache_prefetch(p.l2, line);
         if (m->caches->mall.lines)
-            cache_prefetch(&m->caches->mall, r->log[n].request[k].line);
+            cache_prefetch(&m->caches->mall, line);
     }
     for (; at < r->log[n].count && at < end; at++) {
-        Request q = r->log[n].request[at];
+        Request q = request_of(m, r, n, at);
         if (q.kind == REQUEST_SCALAR)
             scalar_read(m, &p, q);
         else if (q.kind == REQUEST_READ)
@@ -337,26 +351,51 @@ static void replay(L2Model *m, Round *r)
     }
 }
 
-/* The open round that begins at `first`. Rounds are in order. */
-static Round *open_round(L2Model *m, u64 first)
+static Round *round_create(const L2Model *m, u64 first, Round *next)
 {
-    Round **at = &m->rounds;
-    while (*at && (*at)->first < first)
-        at = &(*at)->next;
-    if (*at && (*at)->first == first)
-        return *at;
     Round *r = calloc(1, sizeof *r);
     if (!r)
         return NULL;
     u64 left = m->total - first;
-    *r = (Round){.first = first, .size = (u32)(left < m->residency.round_size ? left : m->residency.round_size), .next = *at};
+    *r = (Round){.first = first, .size = (u32)(left < m->residency.round_size ? left : m->residency.round_size), .next = next};
     r->log = calloc(r->size, sizeof *r->log);
     r->at = calloc(r->size, sizeof *r->at);
-    if (!r->log || !r->at) {
+    if (r->log && r->at)
+        return r;
+    round_destroy(r);
+    return NULL;
+}
+
+/* The open round that begins at `first`. Rounds are in order. */
+static Round *open_round(L2Model *m, u64 first)
+{
+    Round **at = &m->rounds, *r;
+    while (*at && (*at)->first < first)
+        at = &(*at)->next;
+    if (*at && (*at)->first == first)
+        return *at;
+    r = round_create(m, first, *at);
+    return r ? *at = r : NULL;
+}
+
+void l2_replay(L2Model *m, const u32 *slot_of, LikelyOf *of, void *context)
+{
+    m->slot_of = slot_of;
+    for (u64 first = 0; first < m->total; first += m->residency.round_size) {
+        Round *r = round_create(m, first, NULL);
+        if (!r || !(r->moved = calloc(r->size, sizeof *r->moved))) {
+            if (r)
+                round_destroy(r);
+            return;
+        }
+        for (u32 n = 0; n < r->size; n++) {
+            Likely l = of(context, first + n);
+            r->log[n] = *l.log;
+            r->moved[n] = l.moved;
+        }
+        replay(m, r);
         round_destroy(r);
-        return NULL;
     }
-    return *at = r;
 }
 
 static Round *take_ready(L2Model *m)

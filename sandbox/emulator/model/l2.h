@@ -23,6 +23,11 @@ u32 l2_lanes(const L2Model *m);
 /* The vL1Ds that the waves of a workgroup share among them, and of the 64 ways of one, those of the workgroup. */
 u32 l2_l1_count(const L2Model *m);
 u32 l2_l1_ways(const L2Model *m);
+/* What a workgroup asks, by another one's requests: those of instruction i lie `moved[slot_of[i]]` lines further. */
+typedef struct { const Log *log; const i64 *moved; } Likely;
+typedef Likely LikelyOf(void *context, u64 number);
+/* In place of l2_group() for all workgroups. `slot_of`: of each instruction. */
+void l2_replay(L2Model *m, const u32 *slot_of, LikelyOf *of, void *context);
 /* Workgroup `number` has ended. Takes the requests; `log` is empty then. */
 void l2_group(L2Model *m, u64 number, Log *log);
 

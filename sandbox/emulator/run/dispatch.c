@@ -11,7 +11,9 @@
 #include "machine/fault.h"
 #include "model/counters.h"
 #include "model/pc_counts.h"
+#include "model/scale.h"
 #include "run/kernel_code.h"
+#include "run/sampling.h"
 #include "run/worker.h"
 
 enum { MAX_THREADS = 64 };
@@ -125,6 +127,7 @@ struct DispatchRun {
     WorkerThread *workers;
     u32 made;
     Fault refused;   /* why it does not run at all */
+    Sampling sampling;
     double seconds;
 };
 
@@ -154,6 +157,7 @@ static void make_workers(DispatchRun *r)
         memory_set_unset(r->memory, d->kernarg + d->kernarg_bytes, KERNARG_SPARE, true);
     }
     q->model = observers_of(d) & OBSERVE_COUNTERS ? l2_create(d) : NULL;
+    r->sampling = sampling_begin(q);
     u32 count = q->workers = thread_count(d, q->total);
     q->fit = places_for(d, count);
     r->workers = calloc(count, sizeof *r->workers);
@@ -184,10 +188,12 @@ bool dispatch_continue(DispatchRun *r, double patience_s)
     bool ended = true;
     r->queue.pause_at = patience_s < 0 ? 0 : start + patience_s;
     r->queue.end_at = r->dispatch.end_at;
-    if (r->made)
-        run_workers(r->workers, r->made);
-    for (u32 n = 0; n < r->made; n++)
-        ended &= !r->workers[n].busy || r->workers[n].stands_still;
+    do {
+        if (r->made)
+            run_workers(r->workers, r->made);
+        for (u32 n = 0; n < r->made; n++)
+            ended &= !r->workers[n].busy || r->workers[n].stands_still;
+    } while (ended && sampling_goes_on(&r->sampling, &r->queue, r->workers, r->made));
     r->seconds += worker_monotonic_s() - start;
     return ended || worker_queue_stopped(&r->queue);
 }
@@ -249,9 +255,12 @@ static void gather(DispatchRun *r, Outcome *out)
         describe_limit(r, out);
     out->process_ends = is_limit(out->fault.kind) && d->end_at > 0 && worker_monotonic_s() >= d->end_at;
     name_freed(r->memory, &out->fault);
-    counters_gather(d->program, sum, r->queue.waves, out->counters);
+    u64 waves = sampling_gather(&r->sampling, &r->queue, sum, out);
+    counters_gather(d->program, sum, waves, out->counters);
     if (d->count_pcs)
         list_pcs(d->program, sum, r->workers, r->made, out);
+    if (out->pcs && r->queue.subset)
+        scale_gather_pcs(r->queue.subset, out->pcs);
     if (r->queue.model)
         l2_finish(r->queue.model, out->counters, out->pcs);
     out->memory_counted = r->queue.model != NULL;
@@ -267,6 +276,7 @@ void dispatch_end(DispatchRun *r, Outcome *out)
     if (r->workers)
         gather(r, out);
     l2_destroy(r->queue.model);
+    subset_destroy(r->queue.subset);
     for (u32 n = 0; n < r->made; n++)
         worker_destroy(&r->workers[n], &r->dispatch);
     free(r->workers);

@@ -230,7 +230,7 @@ static bool start_next(WorkerThread *c, Group *g)
     u64 number = __atomic_fetch_add(&q->next, 1, __ATOMIC_RELAXED);
     if (number >= q->total)
         return g->busy = false;
-    u64 workgroup = schedule_workgroup(&c->schedule, number);
+    u64 workgroup = q->subset ? subset_workgroup(q->subset, number) : schedule_workgroup(&c->schedule, number);
     if (q->dispatch->step_limit)
         __atomic_fetch_add(&q->steps, START_STEPS, __ATOMIC_RELAXED);
     __atomic_fetch_add(&q->waves, wave_group_start(g, &c->worker, workgroup), __ATOMIC_RELAXED);
@@ -267,6 +267,16 @@ static bool group_repeats(WorkerThread *c, Group *g, u32 longest)
     return repeats;
 }
 
+/* What the workgroup did goes to the models. */
+static void hand_over(WorkerThread *c, Group *g)
+{
+    Subset *s = c->queue->sampling ? c->queue->subset : NULL;
+    if (s)
+        subset_take(s, g->number, g->wave_count, g->trace, &c->worker);
+    else
+        l1_group_end(c->worker.view, g->trace, g->number, &c->worker);
+}
+
 /* Run a group until it ends (true) or seems to wait for another one, or it is time for a pause. */
 static bool run_group(WorkerThread *c, Group *g)
 {
@@ -286,7 +296,7 @@ static bool run_group(WorkerThread *c, Group *g)
     }
     c->idle = 0;
     if (g->live == 0 && g->trace)
-        l1_group_end(c->worker.view, g->trace, g->number, &c->worker);
+        hand_over(c, g);
     return g->live == 0;
 }
 
@@ -471,15 +481,29 @@ bool worker_create(WorkerThread *c, Memory *m, const Dispatch *d, Queue *q)
     c->worker.pcs = d->count_pcs ? calloc(d->program->count + 1, sizeof(PcCounts)) : NULL;
     c->worker.view = q->model ? l1_view_create(q->model) : NULL;
     c->worker.observers = observers_of(d) & ~(c->worker.view ? 0u : OBSERVE_COUNTERS);
+    if (c->worker.view && q->sampling && !l1_view_note_places(c->worker.view, d->program->count))
+        return false;
     return checks_create(&c->worker, m, d) && c->worker.pc_counts && (c->worker.pcs || !d->count_pcs) && (c->worker.view || !q->model);
+}
+
+static void forget_groups(WorkerThread *c)
+{
+    for (u32 n = 0; n < c->resident; n++) {
+        wave_group_destroy(c->groups[n], c->worker.dispatch);
+        free(c->groups[n]);
+    }
+    c->resident = c->busy = c->at = 0;
+}
+
+void worker_resume(WorkerThread *c)
+{
+    __atomic_fetch_sub(&c->queue->places, c->resident, __ATOMIC_RELAXED);
+    forget_groups(c);
 }
 
 void worker_destroy(WorkerThread *c, const Dispatch *d)
 {
-    for (u32 n = 0; n < c->resident; n++) {
-        wave_group_destroy(c->groups[n], d);
-        free(c->groups[n]);
-    }
+    forget_groups(c);
     free(c->groups);
     checks_destroy(&c->worker);
     pc_counts_destroy(c->worker.pc_counts, d->program->count + 2);

@@ -5,6 +5,7 @@
 #include "isa/gws.h"
 #include "model/l1.h"
 #include "model/residency.h"
+#include "model/subset.h"
 #include "run/schedule.h"
 #include "run/standstill.h"
 #include "run/wave.h"
@@ -20,6 +21,8 @@ typedef struct {
     double pause_at;     /* when the workers must return even if they have not ended; 0: never */
     double end_at;       /* when the process will be ended; 0: not known */
     L2Model *model;  /* or NULL */
+    Subset *subset;      /* of the workgroups, which run first; NULL: there is none */
+    bool sampling;       /* it runs */
     Gws gws;             /* of a cooperative launch */
 } Queue;
 
@@ -43,6 +46,8 @@ void worker_destroy(WorkerThread *c, const Dispatch *d);
 /* The work of one thread: until all workgroups of the queue have ended, one faults, or it is time for a pause; then
    the next call continues. */
 void *worker_run(void *thread);
+/* All its workgroups have ended, and there are more. */
+void worker_resume(WorkerThread *c);
 bool worker_queue_stopped(Queue *q);
 /* Whether workgroups have not begun yet. */
 bool worker_queue_waits(Queue *q);

@@ -256,6 +256,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .check_races = o->check_races,
         .races_every = o->races_every,
         .last_waves_first = o->last_waves_first,
+        .sample_above = o->sample_above,
         .overruns = o->overruns,
         .interpreted = o->interpreted,
         .cooperative = s->cooperative,

@@ -170,6 +170,28 @@ static void write_counts(FILE *out, const CodeObject *c, const Outcome *o)
         fputs("null", out);
 }
 
+/* Of a dispatch that was sampled, or of one that is too large to run in full and was not. Of an error of 0 nothing is said:
+ * all workgroups that ran were alike in it. */
+static void write_sample(FILE *out, const Dispatch *d, const Outcome *o)
+{
+    if (o->sampled) {
+        const char *comma = "";
+        fprintf(out, ",\"sampled\":{\"ran\":%" PRIu64 ",\"of\":%" PRIu64 ",\"errors\":{", o->sampled,
+                (u64)d->workgroups[0] * d->workgroups[1] * d->workgroups[2]);
+        for (int i = 0; i < COUNTER_COUNT; i++) {
+            if (o->sample_error[i] <= 0)
+                continue;
+            fprintf(out, "%s\"%s\":%.6g", comma, counter_name(i), o->sample_error[i]);
+            comma = ",";
+        }
+        fputs("}}", out);
+    }
+    if (*o->not_sampled) {
+        fputs(",\"not_sampled\":", out);
+        report_string(out, o->not_sampled);
+    }
+}
+
 static void write_line(FILE *out, const Function *f, const Dispatch *d, const Outcome *o, const double *span_us)
 {
     fputs("{\"kernel\":", out);
@@ -180,6 +202,7 @@ static void write_line(FILE *out, const Function *f, const Dispatch *d, const Ou
     write_counts(out, f->object, o);
     write_fault(out, f->object, d, o);
     write_findings(out, f->object, d, o);
+    write_sample(out, d, o);
     if (span_us)
         fprintf(out, ",\"clock_us\":[%.3f,%.3f]", span_us[0], span_us[1]);
     fprintf(out, ",\"object\":%u}\n", f->object->number);

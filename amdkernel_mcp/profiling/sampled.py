@@ -1,0 +1,60 @@
+"""What a profile says of launches that were sampled: no scaled number passes as exact."""
+
+from collections.abc import Mapping, Sequence
+
+from amdkernel_mcp.measurement.counters import Dispatch
+from amdkernel_mcp.profiling.metrics.counter_names import shown_name
+from amdkernel_mcp.results.kernels import SampledWorkgroups
+from amdkernel_mcp.results.quantity import Metric
+
+LEVEL = 0.95
+
+
+def sampled_workgroups(dispatches: Sequence[Dispatch], gfx: str) -> SampledWorkgroups | None:
+    """The sample of a kernel's dispatches, with the error of each counter of their sum; None where all workgroups ran.
+
+    Errors of several dispatches are added, as if all were off in the same direction.
+    """
+    if not any(dispatch.sample for dispatch in dispatches):
+        return None
+    off: dict[str, float] = {}
+    total: dict[str, float] = {}
+    for dispatch in dispatches:
+        errors = dispatch.sample.errors if dispatch.sample else {}
+        for name, value in dispatch.counters.items():
+            total[name] = total.get(name, 0) + value
+            off[name] = off.get(name, 0) + value * errors.get(name, 0)
+    errors = {shown: off[name] / total[name] for name in off if off[name] and (shown := shown_name(name, gfx))}
+    return SampledWorkgroups(
+        ran=sum(dispatch.sample.ran if dispatch.sample else dispatch.workgroups for dispatch in dispatches),
+        of=sum(dispatch.workgroups for dispatch in dispatches),
+        errors=errors,
+    )
+
+
+def scaled(metrics: Mapping[str, Metric], sample: SampledWorkgroups | None) -> dict[str, Metric]:
+    """The metrics as estimates: what was counted of a sample is modelled for the whole, with its error."""
+    if sample is None:
+        return dict(metrics)
+    return {name: _scaled(metric, sample.errors.get(name, 0)) for name, metric in metrics.items()}
+
+
+def _scaled(metric: Metric, error: float) -> Metric:
+    if metric.evidence not in ("emulated", "modelled"):
+        return metric
+    note = f"scaled from a sample, ±{100 * error:.2g} %" if error else metric.note
+    return metric.model_copy(update={"evidence": "modelled", "note": note})
+
+
+def remarks(kernel: str, dispatches: Sequence[Dispatch], sample: SampledWorkgroups | None) -> list[str]:
+    """Sentences for the reader: what was sampled, or why a large launch was not."""
+    if sample:
+        worst = max(sample.errors.values(), default=0.0)
+        unlike = 1 - (1 - LEVEL) ** (1 / sample.ran)
+        spread = f", ±{100 * worst:.2g} % at most" if worst else ""
+        return [
+            f"sampled: {sample.ran:,} of {sample.of:,} workgroups of {kernel} ran, and their loads and stores were"
+            f" alike (at {100 * LEVEL:.0f} % confidence, those of at most {100 * unlike:.1f} % of the others are not)."
+            f" Its counters are scaled{spread}; the outputs are incomplete and not judged"
+        ]
+    return sorted({f"all workgroups of {kernel} ran: {each.not_sampled}" for each in dispatches if each.not_sampled})

@@ -1,0 +1,86 @@
+"""A sample of the workgroups: its counters against those of all, and kernels for which no sample speaks."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amdkernel_mcp.execution.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+KERNELS = Path(__file__).parents[3] / "benchmarks" / "inside" / "sampled_kernels.hip"
+ALIKE = ("gemm_tiled 1024", "gemm_naive 500", "transpose_naive 1001", "transpose_tiled 1024", "block_sums 1000001",
+         "softmax 1000", "stencil 1001", "attention 1024", "gemm_split_k 256")  # fmt: skip
+UNLIKE = {
+    "triangular 500": "do not follow",
+    "most_exit 1000": "do not follow",
+    "late_exit 1000": "do not follow",
+    "gather 100000": "do not follow",
+    "rotated 500": "do not follow",
+    "boundary 100000": "do not follow",
+    "gemm_swizzled 260": "do not follow",
+    "queue 100000": "may learn from each other",
+    "chain 200": "may learn from each other",
+    "tiny 10000": "few workgroups",
+}
+RUN = """
+export LD_LIBRARY_PATH=/opt/amdkernel/emulator
+hipcc --offload-arch=gfx942 -O3 -Wno-unused-command-line-argument kernels.hip -o kernels 2>&1 || exit 1
+while read name size; do
+  for above in 0 1 1000000000; do
+    AMDKERNEL_EMULATOR_OPTIONS=arch=gfx942,memory=1,pcs=1,residency=1,threads=2,arena_mb=1000,sample_above=$above \\
+      AMDKERNEL_EMULATOR_REPORT="$OUT/$name $size,$above" ./kernels $name $size || exit 1
+  done
+done < plan
+"""
+Reports = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def reports(sandbox: Sandbox) -> Reports:
+    """The one dispatch of each run: by kernel, size and whether it may be sampled."""
+    files = {"kernels.hip": KERNELS.read_bytes(), "plan": "\n".join((*ALIKE, *UNLIKE, "")).encode()}
+    done = sandbox.run("compile", ["sh", "-c", RUN], files, timeout_s=500)
+    assert done.exit_code == 0, done.stderr
+    return {name: json.loads(text) for name, text in done.files.items()}
+
+
+@pytest.mark.parametrize("kernel", ALIKE)
+def test_counters_of_a_sample_are_those_of_all_workgroups_within_the_error_they_name(
+    reports: Reports, kernel: str
+) -> None:
+    full, sample = reports[f"{kernel},0"], reports[f"{kernel},1"]
+    assert "sampled" not in full
+    assert sample["sampled"]["ran"] < sample["sampled"]["of"] == full["grid"][0] * full["grid"][1] * full["grid"][2]
+    errors = sample["sampled"]["errors"]
+    for name, value in full["counters"].items():
+        room = max(2 * errors.get(name, 0), 0.001) * value  # twice a 95 % interval, and rounding
+        assert abs(sample["counters"][name] - value) <= room, name
+
+
+@pytest.mark.parametrize("kernel", ["gemm_tiled 1024", "transpose_tiled 1024", "block_sums 1000001"])
+def test_where_all_workgroups_are_alike_the_sample_is_exact(reports: Reports, kernel: str) -> None:
+    full, sample = reports[f"{kernel},0"], reports[f"{kernel},1"]
+    assert sample["counters"] == full["counters"]
+    assert sample["pcs"] == full["pcs"]
+
+
+@pytest.mark.parametrize(("kernel", "why"), UNLIKE.items())
+def test_where_no_sample_speaks_for_all_every_workgroup_runs_and_the_reason_is_given(
+    reports: Reports, kernel: str, why: str
+) -> None:
+    full, sample = reports[f"{kernel},0"], reports[f"{kernel},1"]
+    assert "sampled" not in sample
+    assert why in sample["not_sampled"]
+    polls = kernel.startswith(("chain", "queue"))  # how often depends on the threads
+    assert polls or sample["counters"] == full["counters"]
+
+
+@pytest.mark.parametrize("kernel", ["gemm_naive 500", "stencil 1001", "attention 1024"])
+def test_a_dispatch_below_the_limit_runs_in_full_and_is_counted_as_without_one(reports: Reports, kernel: str) -> None:
+    full, small = reports[f"{kernel},0"], reports[f"{kernel},1000000000"]
+    assert "sampled" not in small
+    assert "not_sampled" not in small
+    assert (small["counters"], small["pcs"]) == (full["counters"], full["pcs"])
