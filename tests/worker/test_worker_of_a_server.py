@@ -1,4 +1,4 @@
-"""`amdkernel serve` and `amdkernel worker` as a team has them: jobs on a worker's targets, what users see, the audit log."""
+"""`amdkernel serve` with `amdkernel worker`: jobs on a worker's targets, what users see, and the audit log."""
 
 import json
 import os
