@@ -47,10 +47,12 @@ class Engine:
     """The verbs over one configuration. Sandboxes and index are opened on first use; `close` ends them."""
 
     def __init__(self, settings: Settings) -> None:
+        from amdkernel_mcp.execution.workers.hub import WorkerHub
         from amdkernel_mcp.leases.leased_sandbox import LeasedSandboxes
 
         self._settings = settings
-        self._sandboxes = LeasedSandboxes(settings)
+        self.workers = WorkerHub(tuple(settings.hosts))
+        self._sandboxes = LeasedSandboxes(settings, self.workers)
         self._recorder = Recorder(settings, daily=self._prune_caches)
         self._judged = JudgedProblems(settings.data_dir)
         self._steps = KernelSteps(settings, self._sandboxes, self._judged)

@@ -400,7 +400,7 @@ class KernelSteps:
         """The target of this name, or the default one. Raises UnknownTargetError."""
         from amdkernel_mcp.execution.targets import find_target
 
-        return find_target(name, self._settings)
+        return find_target(name, self._settings, self._sandboxes.workers)
 
     def compiler(self, target: Target) -> Compiler:
         """The compiler of a target."""

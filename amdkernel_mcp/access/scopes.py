@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from amdkernel_mcp.errors import InputError
 
-Scope = Literal["docs", "compile", "check", "gpu:time", "admin"]
+Scope = Literal["docs", "compile", "check", "gpu:time", "admin", "worker"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 USUAL: tuple[Scope, ...] = ("docs", "compile", "check", "gpu:time")
 """Of a token in the tokens file, and of a new one unless others are named."""
@@ -31,4 +31,6 @@ def known_scopes(names: Iterable[str]) -> tuple[Scope, ...]:
         raise InputError(f"there is no scope {unknown[0]!r}", hint=f"known are {', '.join(SCOPES)}")
     if not given:
         raise InputError("a token needs a scope", hint=f"known are {', '.join(SCOPES)}")
+    if "worker" in given and len(given) > 1:
+        raise InputError("the token of a worker has no other scope", hint="make another token for the user")
     return tuple(scope for scope in SCOPES if scope in given)

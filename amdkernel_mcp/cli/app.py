@@ -22,6 +22,7 @@ from amdkernel_mcp.cli.commands import (
     servers,
     top,
     tuning,
+    worker,
 )
 from amdkernel_mcp.cli.commands.run_parser import RunCommand
 
@@ -72,6 +73,7 @@ _COMMANDS: tuple[Callable[..., int], ...] = (
     examples.new,
     servers.serve,
     servers.install,
+    worker.worker,
     top.top,
 )
 for command in _COMMANDS:

@@ -38,8 +38,8 @@ class Machine:
             note = "; ".join(filter(None, [missing.message, missing.hint]))
             here |= {"ready": False, "note": note}
         found = [
-            one if one.name.partition(":")[0] in self._settings.hosts else one.model_copy(update=here)
-            for one in list_targets(self._settings)
+            one.model_copy(update=here) if one.name.partition(":")[0] in ("emulator", "local") else one
+            for one in list_targets(self._settings, self._sandboxes.workers)
         ]
         return TargetsResult(targets=self._fit_for_use(found))
 

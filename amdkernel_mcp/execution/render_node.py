@@ -1,15 +1,32 @@
 """The render node of a GPU target, under which the driver lists it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.execution.remote_gpus import remote_gpus
 from amdkernel_mcp.hardware.target import Target
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def render_node(settings: Settings, target: Target) -> str:
+    from amdkernel_mcp.execution.gpus import Gpu
+    from amdkernel_mcp.execution.workers.hub import WorkerHub
+
+
+def render_node(settings: Settings, target: Target, workers: WorkerHub | None = None) -> str:
     """Such as `/dev/dri/renderD128`. Raises TargetError, SandboxError, ToolchainError."""
-    for gpu in local_gpus() if target.host is None else remote_gpus(settings, target.host):
+    for gpu in _gpus(settings, target.host, workers):
         if gpu.index == target.index:
             return gpu.render_node
     raise TargetError(f"{target.name} is not there any more")
+
+
+def _gpus(settings: Settings, host: str | None, workers: WorkerHub | None) -> Sequence[Gpu]:
+    if host is None:
+        return local_gpus()
+    brought = workers.find(host) if workers is not None else None
+    return brought.gpus if brought is not None else remote_gpus(settings, host)

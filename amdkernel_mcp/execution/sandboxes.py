@@ -1,22 +1,32 @@
 """The sandboxes of one configuration, each opened on first use."""
 
+from __future__ import annotations
+
 import threading
+from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.target import Target
 
+if TYPE_CHECKING:
+    from amdkernel_mcp.execution.workers.hub import WorkerHub
+
 
 class Sandboxes:
     """One sandbox per machine and GPU; `close` ends them all. Thread-safe."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, workers: WorkerHub | None = None) -> None:
+        """`workers`: of the hosts that reach out; None where none can."""
         self._settings = settings
+        self.workers = workers
         self._lock = threading.Lock()
         self._opened: dict[tuple[str | None, int | None], Sandbox] = {}
 
     def of(self, target: Target) -> Sandbox:
-        """The sandbox for work on `target`. Raises SandboxError, ToolchainError, TargetError."""
+        """The sandbox for work on `target`. Raises SandboxError, ToolchainError, TargetError, CancelledWorkError."""
+        if target.host is not None and target.host not in self._settings.hosts and self.workers is not None:
+            self.workers.connection(target.host)  # not under the lock: it may take a minute to come back
         key = (target.host, target.index)
         with self._lock:
             lost = self._opened.get(key)
@@ -30,6 +40,8 @@ class Sandboxes:
     def _open(self, target: Target) -> Sandbox:
         from amdkernel_mcp.execution.open_sandbox import open_sandbox
 
+        if target.host is not None and target.host not in self._settings.hosts and self.workers is not None:
+            return self.workers.sandbox(target.host, target.index)
         return open_sandbox(self._settings, host=target.host, gpu=target.index)
 
     def without_gpu(self) -> Sandbox:

@@ -1,13 +1,19 @@
-"""Where code runs: the emulator, this machine's GPUs, the GPUs of configured hosts."""
+"""Where code runs: the emulator, this machine's GPUs, the GPUs of configured hosts and of hosts that reach out."""
+
+from __future__ import annotations
 
 import difflib
 import re
+from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
 from amdkernel_mcp.execution.gpus import id_of, local_gpus
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.machine import TargetInfo
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.execution.workers.hub import WorkerHost, WorkerHub
 
 EMULATED = {
     "gfx942": "MI300X",
@@ -18,7 +24,7 @@ EMULATED = {
 }
 
 
-def find_target(name: str | None, settings: Settings) -> Target:
+def find_target(name: str | None, settings: Settings, workers: WorkerHub | None = None) -> Target:
     """The target of this name, or the default one. Contacts another host only for a target of that host.
 
     Raises UnknownTargetError with the known names; SandboxError when the host does not answer.
@@ -27,6 +33,9 @@ def find_target(name: str | None, settings: Settings) -> Target:
     host, _, index = name.partition(":")
     is_remote = host in settings.hosts and re.fullmatch(r"\d{1,3}", index) is not None
     known = _of_host(settings, host) if is_remote else _here()
+    if workers is not None and all(target.name != name for target in known):
+        brought = workers.find(host) if re.fullmatch(r"\d{1,3}|gfx\w+", index) else None
+        known += [target for each in ([brought] if brought else workers.hosts()) for target in _of_worker(each)]
     for target in known:
         if target.name == name:
             return target
@@ -38,7 +47,7 @@ def find_target(name: str | None, settings: Settings) -> Target:
     raise UnknownTargetError(f"there is no target {name!r}{meant}", hint=f"known are {', '.join(names) or 'none'}")
 
 
-def list_targets(settings: Settings) -> list[TargetInfo]:
+def list_targets(settings: Settings, workers: WorkerHub | None = None) -> list[TargetInfo]:
     """All targets, the default one marked; a host that does not answer is listed with the reason."""
     listed = [_info(target, settings) for target in _here()]
     for host in settings.hosts:
@@ -48,6 +57,8 @@ def list_targets(settings: Settings) -> list[TargetInfo]:
         except InfrastructureError as error:
             note = f"{error.message}; {error.hint}" if error.hint else error.message
             listed.append(_unknown(host, note, settings))
+    for brought in workers.hosts() if workers else ():
+        listed += [_info(target, settings, brought.note) for target in _of_worker(brought)]
     return listed
 
 
@@ -80,7 +91,17 @@ def _of_host(settings: Settings, host: str) -> list[Target]:
     ]
 
 
-def _info(target: Target, settings: Settings) -> TargetInfo:
+def _of_worker(host: WorkerHost) -> list[Target]:
+    name = host.name
+    gpus = [
+        Target(f"{name}:{gpu.index}", "gpu", gpu.arch, gpu.name, host=name, index=gpu.index, id=id_of(gpu, name))
+        for gpu in host.gpus
+    ]
+    emulated = EMULATED.items() if host.emulator else ()
+    return gpus + [Target(f"{name}:{arch}", "emulator", arch, gpu, host=name) for arch, gpu in emulated]
+
+
+def _info(target: Target, settings: Settings, why_not: str | None = None) -> TargetInfo:
     return TargetInfo(
         name=target.name,
         kind=target.kind,
@@ -88,7 +109,7 @@ def _info(target: Target, settings: Settings) -> TargetInfo:
         gpu=target.gpu,
         rocm=None,
         default=target.name == settings.default_target,
-        ready=True,
-        note="exact counts, modelled times" if target.kind == "emulator" else None,
+        ready=why_not is None,
+        note=why_not or ("exact counts, modelled times" if target.kind == "emulator" else None),
         gpu_id=target.id,
     )

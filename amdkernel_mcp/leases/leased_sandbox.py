@@ -15,6 +15,7 @@ from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.hardware.target import Target
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.execution.workers.hub import WorkerHub
     from amdkernel_mcp.leases.gpu_leases import GpuLeases
     from amdkernel_mcp.leases.gpus import LeasedGpu
 
@@ -75,8 +76,8 @@ class LeasedSandbox:
 class LeasedSandboxes(Sandboxes):
     """The sandboxes of one configuration; nothing is launched on a GPU without a lease."""
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
+    def __init__(self, settings: Settings, workers: WorkerHub | None = None) -> None:
+        super().__init__(settings, workers)
         self._leases_lock = threading.Lock()
         self._leases: GpuLeases | None = None
 
@@ -106,7 +107,7 @@ class LeasedSandboxes(Sandboxes):
         sandbox = super()._open(target)
         if target.index is None:
             return sandbox
-        gpu = LeasedGpu(self.leases, sandbox, target, lambda: render_node(self._settings, target))
+        gpu = LeasedGpu(self.leases, sandbox, target, lambda: render_node(self._settings, target, self.workers))
         return LeasedSandbox(sandbox, gpu)
 
 

@@ -41,6 +41,7 @@ from amdkernel_mcp.server.schemas import PlainSchemas
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
 from amdkernel_mcp.server.sparse import SparseProfiles
+from amdkernel_mcp.server.workers import worker_route
 
 if TYPE_CHECKING:
     from fastmcp.server.auth import AuthProvider
@@ -109,6 +110,7 @@ def build_server(
         targets = Targets(lambda: worker.machine.targets().targets)
         quotas = Quotas.of(settings)
         running.append(Running(worker, jobs, targets, settings.default_target, leases, users, quotas))
+        worker.workers.open()
         try:
             on_start(jobs)
             yield {"session": Session(worker, jobs, results_dir=settings.cache_dir / "answers", local=local)}
@@ -147,6 +149,8 @@ def build_server(
         server, auth, lambda: running[0].engine if running else None, lambda user: limit.limiters[user].consume()
     )
     if not local:
+        route = worker_route(auth, lambda: running[0].engine.workers if running else None, audit)
+        server._additional_http_routes.append(route)  # `custom_route` takes no WebSocket
         _add_pages(server, auth, lambda: running[0] if running else None, counts, audit)
     return server
 

@@ -27,6 +27,7 @@ from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError
+from amdkernel_mcp.execution.workers.messages import FRAME_BYTES
 from amdkernel_mcp.server.admission.connections import bound_log, bounded
 from amdkernel_mcp.server.admission.draining import DrainOnSigterm, exit_in_order
 from amdkernel_mcp.server.admission.identity_provider import IdentityProvider
@@ -186,7 +187,10 @@ def serve_http(
                 "timeout_keep_alive": KEPT_S,
                 "h11_max_incomplete_event_size": HEADER_BYTES,
                 "http": bounded(settings.max_connections_per_address, AuditRefusals(audit)),
-                "ws": "none",
+                "ws": "websockets-sansio",
+                "ws_max_size": FRAME_BYTES,
+                "ws_per_message_deflate": False,
+                "ws_ping_interval": None,  # a worker renews its leases, and is gone when it does not
             },
         )
     finally:

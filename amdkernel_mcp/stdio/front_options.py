@@ -6,9 +6,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.server.address import TOKEN_VARIABLE, checked_url
-
-TOKEN_BYTES = 16 << 10
+from amdkernel_mcp.server.address import checked_url
+from amdkernel_mcp.server.token_file import read_token
 
 _NAMES = ("--url", "--token-file")
 
@@ -38,28 +37,7 @@ class FrontOptions:
 
         Raises InputError for a file that cannot be read or that other users can read. No message has the token.
         """
-        if self._token_file is None:
-            return _checked(os.environ.get(TOKEN_VARIABLE, ""), f"the environment variable {TOKEN_VARIABLE}") or None
-        name = str(self._token_file)
-        try:
-            with self._token_file.open("rb") as file:
-                mode = os.fstat(file.fileno()).st_mode
-                if os.name == "posix" and mode & 0o077:
-                    raise InputError("other users can read the token file", file=name, hint=f"chmod 600 {name}")
-                text = file.read(TOKEN_BYTES).decode("ascii", errors="replace")
-        except OSError as error:
-            raise InputError(f"the token file cannot be read: {error.strerror}", file=name) from None
-        found = _checked(text, f"the token file {name}")
-        if not found:
-            raise InputError("the token file is empty", file=name)
-        return found
-
-
-def _checked(text: str, where: str) -> str:
-    token = text.strip()
-    if not (token.isascii() and token.isprintable()) or " " in token:
-        raise InputError(f"{where} does not have one token and nothing else")
-    return token
+        return read_token(self._token_file)
 
 
 def _warn_of_plain_text(url: str) -> None:

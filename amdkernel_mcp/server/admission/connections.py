@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -94,6 +94,19 @@ class BoundedProtocol(H11Protocol):
         super().on_response_complete()
         self._look(idle="kept")
 
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Raises nothing. uvicorn hands the connection to another class, so its end is heard of there."""
+        self._enter("served")
+        super().handle_websocket_upgrade(event)
+        upgraded = cast("asyncio.Protocol", self.transport.get_protocol())
+        its_end = upgraded.connection_lost
+
+        def connection_lost(exc: Exception | None) -> None:
+            self.limits.forget(self)
+            its_end(exc)
+
+        upgraded.connection_lost = connection_lost  # type: ignore[method-assign]
+
     def drop(self) -> None:
         """Close it without a word: it may not be reading either."""
         self._enter("kept")
@@ -102,6 +115,8 @@ class BoundedProtocol(H11Protocol):
             self.transport.abort()
 
     def _look(self, *, idle: _Phase) -> None:
+        if self.transport.get_protocol() is not self:
+            return  # it is a WebSocket now
         if self.transport.is_closing():
             self._enter("closing")  # it ends once the client has read the rest, which it may never do
             return

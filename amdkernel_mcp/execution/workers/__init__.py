@@ -1,0 +1,1 @@
+"""Hosts that reach out: their workers take runs from the server."""

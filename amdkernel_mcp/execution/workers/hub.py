@@ -1,0 +1,277 @@
+"""The workers of one server: who is connected, who has left, and for which keys one is expected.
+
+Everything is in this process's memory. A server that ends loses it, and its workers come back to the next one; what it
+ran for users is repeated from the journal of jobs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp import __version__
+from amdkernel_mcp.errors import InputError, SandboxError, TargetError
+from amdkernel_mcp.execution.cancellation import current
+from amdkernel_mcp.execution.gpus import Gpu
+from amdkernel_mcp.execution.workers.connection import Connection, Link, LostWorkerError, lost
+from amdkernel_mcp.execution.workers.messages import Hello
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.execution.sandbox import Sandbox
+
+RECONNECT_S = 60.0
+"""For a worker to come back, after it was lost or the server started."""
+KEPT_S = 86400.0
+"""For which a host is listed after its worker has left."""
+MOST_HOSTS = 512
+_LOOK_EVERY_S = 0.2
+
+
+class WorkerRefused(InputError):
+    """A worker that is not accepted. `again`: it may be later."""
+
+    def __init__(self, message: str, *, hint: str | None = None, again: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.again = again
+
+
+@dataclass(frozen=True)
+class WorkerHost:
+    """A host that a worker brought. `left_s`: seconds since its worker left; None while it is connected."""
+
+    name: str
+    gpus: tuple[Gpu, ...]
+    emulator: bool
+    left_s: float | None
+    draining: bool
+
+    @property
+    def note(self) -> str | None:
+        """Why nothing runs there now; None where something can."""
+        if self.left_s is not None:
+            return f"the worker of {self.name} left {ago(self.left_s)} ago"
+        return f"the worker of {self.name} is draining" if self.draining else None
+
+
+class WorkerHub:
+    """All workers of this process. Thread-safe."""
+
+    def __init__(self, taken: Sequence[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
+        """`taken`: names of hosts that are reached in another way."""
+        self._taken = frozenset((*taken, "emulator", "local"))
+        self._clock = clock
+        self._lock = threading.Condition()
+        self._hosts: dict[str, Connection] = {}
+        self._left: dict[str, tuple[Hello, float]] = {}
+        self._expected: dict[str, Connection | None] = {}  # by key; None: it has not come yet
+        self._opened_s: float | None = None
+        self._fences = itertools.count(time.time_ns() // 1_000_000)  # beyond those of a server before
+
+    def open(self) -> None:
+        """From now on workers can come."""
+        self._opened_s = self._clock()
+
+    def join(self, hello: Hello, link: Link) -> Connection:
+        """A worker has introduced itself. Raises WorkerRefused."""
+        _refuse_another_version(hello)
+        connection = Connection(hello, link, lambda: next(self._fences), self._clock)
+        with self._lock:
+            if hello.key is not None:
+                self._join_once(hello.key, connection)
+            else:
+                self._join_host(hello.name, connection)
+            self._lock.notify_all()
+        return connection
+
+    def _join_once(self, key: str, connection: Connection) -> None:
+        if key not in self._expected:
+            raise WorkerRefused("the server expects no worker with this key", hint="its job may have ended already")
+        if self._expected[key] is not None:
+            raise WorkerRefused("a worker with this key has come before")
+        self._expected[key] = connection
+
+    def _join_host(self, name: str, connection: Connection) -> None:
+        if name in self._taken or name.lower() in ("emulator", "local"):
+            raise WorkerRefused(f"{name} is a host in the server's settings", hint="choose another --name")
+        if name in self._hosts:
+            raise WorkerRefused(
+                f"another worker is connected as {name}", hint="choose another --name, or end the other one", again=True
+            )
+        if len(self._hosts) >= MOST_HOSTS:
+            raise WorkerRefused(f"the server has {MOST_HOSTS} workers already", again=True)
+        self._hosts[name] = connection
+        self._left.pop(name, None)
+
+    def leave(self, connection: Connection) -> None:
+        """Its connection has ended."""
+        connection.end()
+        name = connection.hello.name
+        with self._lock:
+            if self._hosts.get(name) is connection:
+                del self._hosts[name]
+                self._left[name] = (connection.hello, self._clock())
+                while len(self._left) > MOST_HOSTS:
+                    del self._left[next(iter(self._left))]
+            self._lock.notify_all()
+
+    def hosts(self) -> list[WorkerHost]:
+        """Those that are connected, and those that left within a day."""
+        with self._lock:
+            now_s = self._clock()
+            here = [_host(each.hello, None, each.draining) for each in self._hosts.values()]
+            gone = [_host(hello, now_s - at_s, False) for hello, at_s in self._left.values() if now_s - at_s < KEPT_S]
+        return sorted([*here, *gone], key=lambda host: host.name)
+
+    def find(self, name: str) -> WorkerHost | None:
+        """The host of this name. In the first minute of a server its worker may just not be back: that is waited for.
+
+        None where no worker brought it. Raises CancelledWorkError.
+        """
+        if name in self._taken:
+            return None
+        while True:
+            found = next((host for host in self.hosts() if host.name == name), None)
+            if found or self._opened_s is None or self._clock() - self._opened_s > RECONNECT_S:
+                return found
+            self._wait()
+
+    def connection(self, name: str, wait_s: float = RECONNECT_S) -> Connection:
+        """The worker of a host, which may come back within `wait_s`. Raises LostWorkerError, CancelledWorkError."""
+        until_s = self._clock() + wait_s
+        while True:
+            with self._lock:
+                found = self._hosts.get(name)
+            if found is not None and not (found.draining or found.is_silent):
+                return found
+            if self._clock() >= until_s:
+                raise lost(name)
+            self._wait()
+
+    def _wait(self) -> None:
+        current().check()
+        with self._lock:
+            self._lock.wait(_LOOK_EVERY_S)
+
+    def sandbox(self, name: str, gpu: int | None) -> Sandbox:
+        """The sandbox of a host that a worker brought. Raises LostWorkerError where it does not come back in time."""
+        from amdkernel_mcp.execution.workers.worker_sandbox import WorkerSandbox
+
+        hello = self.connection(name).hello
+        if gpu is not None and all(each.index != gpu for each in hello.gpus):
+            raise TargetError(f"{name} has no GPU {gpu} any more")
+
+        def again() -> Connection:
+            came = self.connection(name)
+            if came.hello.image_id != hello.image_id:
+                raise LostWorkerError(f"the worker of {name} came back with another sandbox image")
+            return came
+
+        return WorkerSandbox(hello, gpu, again, lambda: self._is_connected(hello))
+
+    def _is_connected(self, hello: Hello) -> bool:
+        with self._lock:
+            found = self._hosts.get(hello.name)
+        return found is None or found.hello.image_id == hello.image_id  # one that has left may come back
+
+    @contextmanager
+    def expected(self, key: str) -> Iterator[Arrival]:
+        """Within the block, the one worker with this key is accepted; after it, that worker ends. `key`: 16 to 200 of
+        A-Z a-z 0-9 . _ -, random."""
+        with self._lock:
+            if key in self._expected:
+                raise SandboxError("a worker with this key is expected already")
+            self._expected[key] = None
+        try:
+            yield Arrival(self, key)
+        finally:
+            with self._lock:
+                came = self._expected.pop(key)
+            if came is not None:
+                came.finish()
+
+    def arrived(self, key: str) -> Connection | None:
+        """The worker with this key, once it has come."""
+        with self._lock:
+            return self._expected.get(key)
+
+
+class Arrival:
+    """A worker with a key: `amdkernel worker --once KEY`. It serves this one session and ends."""
+
+    def __init__(self, hub: WorkerHub, key: str) -> None:
+        self._hub = hub
+        self._key = key
+
+    def wait(self, timeout_s: float, still_wanted: Callable[[], None] = lambda: None) -> tuple[Sandbox, Gpu | None]:
+        """The sandbox of the worker once it has come, and its GPU.
+
+        `still_wanted` is called now and then, and may raise. Raises SandboxError where none came in time,
+        CancelledWorkError.
+        """
+        from amdkernel_mcp.execution.workers.worker_sandbox import WorkerSandbox
+
+        until_s = time.monotonic() + timeout_s
+        while (came := self._hub.arrived(self._key)) is None:
+            if time.monotonic() >= until_s:
+                raise SandboxError(f"no worker came within {timeout_s:.0f} s")
+            still_wanted()
+            self._hub._wait()
+        connection = came
+        gpu = _gpu(connection.hello, 0)
+
+        def same() -> Connection:
+            if connection.lost:
+                raise lost(connection.hello.name)
+            return connection
+
+        index = gpu.index if gpu else None
+        return WorkerSandbox(connection.hello, index, same, lambda: not connection.lost), gpu
+
+
+def _refuse_another_version(hello: Hello) -> None:
+    if hello.version != __version__:
+        raise WorkerRefused(
+            f"this worker has version {hello.version} of amdkernel-mcp, and the server has {__version__}",
+            hint="install the server's version on the worker's machine, then `amdkernel setup` and start it again",
+        )
+    if hello.build != build():
+        raise WorkerRefused(
+            f"this worker's sandbox is built from other files than the server's, though both are version {__version__}",
+            hint="install the same package on both machines, then `amdkernel setup` on the worker's",
+        )
+
+
+@cache
+def build() -> str:
+    """A hash of what a sandbox image of this version is made from, whatever its base is."""
+    from functools import reduce
+
+    from amdkernel_mcp.execution.layers import STEPS, step_name
+
+    return reduce(lambda parent, step: step_name(step, parent), STEPS, "any")
+
+
+def _host(hello: Hello, left_s: float | None, draining: bool) -> WorkerHost:
+    gpus = (_gpu(hello, position) for position in range(len(hello.gpus)))
+    return WorkerHost(hello.name, tuple(gpu for gpu in gpus if gpu), hello.emulator, left_s, draining)
+
+
+def _gpu(hello: Hello, position: int) -> Gpu | None:
+    if position >= len(hello.gpus):
+        return None
+    offered = hello.gpus[position]
+    return Gpu(offered.index, offered.arch, offered.name, offered.render_node, offered.unique_id)
+
+
+def ago(seconds: float) -> str:
+    """Such as `3 min`."""
+    for size, unit in ((3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,1 @@
+"""`amdkernel worker`: takes runs of a server on this machine."""
