@@ -43,7 +43,7 @@ def rocm_index(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def _built(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     digest = hashlib.sha256()
     package = Path(build_index.__code__.co_filename).parents[1]
-    for path in [archive, *sorted(package.rglob("*.py")), *sorted(folder("docs_index").glob("*.toml"))]:
+    for path in [archive, *sorted(package.rglob("*.py")), *sorted(folder("docs_index").rglob("*.t[os][mv]*"))]:
         digest.update(path.read_bytes())
     # The parent of this run's folder is the user's own and outlives the run.
     shared = tmp_path_factory.getbasetemp().parent

@@ -28,6 +28,7 @@ from amdkernel_mcp.search.index.index import FORMAT, NO_INDEX_HINT, SCHEMA, pack
 from amdkernel_mcp.search.index.postings import SCHEMA as POSTINGS_SCHEMA
 from amdkernel_mcp.search.index.postings import PostingsWriter
 from amdkernel_mcp.search.index.priors import Priors, load_priors
+from amdkernel_mcp.search.index.section_questions import Questions, load_questions
 from amdkernel_mcp.search.index.section_summary import section_summary
 from amdkernel_mcp.search.index.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
 from amdkernel_mcp.search.index.weights import Weights, chosen_weights
@@ -152,6 +153,7 @@ class _Writer:
     priors: Priors = field(default_factory=load_priors)
     model: Model | None = field(default_factory=lambda: load_model())
     weights: Weights = field(default_factory=chosen_weights)
+    questions: Questions = field(default_factory=load_questions)
     sources: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     pages: int = 0
@@ -195,7 +197,8 @@ class _Writer:
             anchor = slug(section.labels[-1] if section.labels else section.heading) or "section"
             anchors[anchor] += 1
             unique = anchor if anchors[anchor] == 1 else f"{anchor}-{anchors[anchor]}"
-            self._add_section(page, section, unique, page.keywords if at == 0 else "")
+            asked = self.questions.get((source.name, page.path), {}).get(unique, "")
+            self._add_section(page, section, unique, page.keywords if at == 0 else "", asked)
         if source.name == "hipify":
             self._add_aliases(page)
 
@@ -217,7 +220,7 @@ class _Writer:
         self._rows.add(key)
         return False
 
-    def _add_section(self, page: Page, section: Section, anchor: str, keywords: str) -> None:
+    def _add_section(self, page: Page, section: Section, anchor: str, keywords: str, questions: str) -> None:
         self.sections += 1
         below = section.breadcrumb[1:]
         text = section.text
@@ -249,6 +252,7 @@ class _Writer:
         head = tokens(" ".join(below) or section.heading)
         self._count_words(words(f"{page.title} {' '.join(below)}"))
         about = tokens(section_summary(section.heading, text, self.priors.spelled))
+        asked = tokens(questions)
         weights = self.weights
         for chunk in chunks_of(text):
             self.chunks += 1
@@ -257,9 +261,16 @@ class _Writer:
             self._count_words(shown)
             row = (self.chunks, self.sections, chunk.start, chunk.end)
             self.connection.execute("INSERT INTO chunks VALUES (?, ?, ?, ?)", row)
-            columns = ((weights.title, title), (weights.head, head), (weights.summary, about), (weights.body, body))
-            self._postings.add(columns)
-            about = []  # counts for the first chunk only
+            self._postings.add(
+                (
+                    (weights.title, title),
+                    (weights.head, head),
+                    (weights.summary, about),
+                    (weights.questions, asked),
+                    (weights.body, body),
+                )
+            )
+            about = asked = []  # count for the first chunk only
 
     def _count_words(self, found: Iterable[str]) -> None:
         for word in {piece for one in set(found) for piece in pieces(one)}:

@@ -14,6 +14,7 @@ class Weights:
     title: float
     head: float
     summary: float
+    questions: float
     body: float
     related: float
     heading: float
