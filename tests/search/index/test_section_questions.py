@@ -36,7 +36,7 @@ def test_each_line_names_a_page_or_a_section_once(file: Path) -> None:
             anchors = set()
             continue
         anchor, _, questions = line.partition("\t")
-        assert pages, "the first line is no page"
+        assert pages, "the first line is not a page"
         assert all([anchor, questions.strip(), "\t" not in questions]), f"line {number}: {line}"
         assert anchor not in anchors, f"line {number}: {anchor} again"
         anchors.add(anchor)
