@@ -1,7 +1,7 @@
 """What people ask where a section is the answer, in other words than its own: docs_index/section_questions.
 
-Engineers ask for "shared memory" where a page says LDS. The questions were written from the sections alone; nobody who
-wrote them saw the questions that search is measured with. A section that is not in the files is found by its own words.
+Engineers ask for "shared memory" where a page says LDS. The questions were written from the sections alone, without
+sight of the questions that search is measured with. A section that is not in the files is found by its own words.
 """
 
 from collections.abc import Mapping

@@ -25,7 +25,7 @@ API_ENTRY_CHARS = 1_500
 LEAST_CHARS = 300
 SHOWN_CHARS = 100
 MOST_FURTHER, MOST_NEAR = 20, 6
-LEAST_SHARE = 0.45  # of questions below it, 6 in 10 are answered by the first five sections; of the others, 19 in 20
+LEAST_SHARE = 0.45  # of questions below it, 3 in 4 are answered by the first five sections; of the others, 15 in 16
 UNSURE = (
     "Unsure: no section holds most of what was asked. `near` lists headings of other pages; other words (`also`) or the"
     " name of an API, instruction or counter may find more."

@@ -27,7 +27,8 @@ def test_a_section_is_found_by_words_of_its_questions_alone(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_each_line_names_a_page_or_a_section_once(file: Path) -> None:
-    pages, anchors = set(), set()
+    pages: set[str] = set()
+    anchors: set[str] = set()
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("= "):
             assert line not in pages, f"line {number}: {line} again"
@@ -35,7 +36,8 @@ def test_each_line_names_a_page_or_a_section_once(file: Path) -> None:
             anchors = set()
             continue
         anchor, _, questions = line.partition("\t")
-        assert pages and anchor and questions.strip() and "\t" not in questions, f"line {number}: {line}"
+        assert pages, "the first line is not a page"
+        assert all([anchor, questions.strip(), "\t" not in questions]), f"line {number}: {line}"
         assert anchor not in anchors, f"line {number}: {anchor} again"
         anchors.add(anchor)
 
