@@ -40,8 +40,8 @@ class Team:
     port: int
     token: str
 
-    def command(self, *arguments: str) -> str:
-        own = os.environ | {"AMDKERNEL_DATA_DIR": str(self.folder / "data")}
+    def command(self, *arguments: str, **environment: str) -> str:
+        own = os.environ | {"AMDKERNEL_DATA_DIR": str(self.folder / "data")} | environment
         return subprocess.run([AMDKERNEL, *arguments], env=own, capture_output=True, text=True, check=True).stdout
 
     def serve(self) -> Any:
@@ -134,6 +134,9 @@ async def test_users_see_hosts_come_and_go_and_the_audit_log_has_them(team: Team
         gone = (await targets(server))["big:gfx942"]
         assert not gone["ready"]
         assert gone["note"].startswith("the worker of big left")
+        shown = team.command("targets", "--url", server.url, AMDK_TOKEN=ANN)
+        assert "✗  big:gfx942" in shown
+        assert "✗ the worker of big left" in shown
         with team.worker("small"):
             until(lambda: team.times_connected("small") == 1)
             assert {"big:gfx942", "small:gfx942"} <= {*(await targets(server))}
