@@ -56,10 +56,6 @@ class Link(Protocol):
         """Send it soon; raises nothing and does not wait."""
         ...
 
-    def close(self) -> None:
-        """Hang up soon; raises nothing."""
-        ...
-
 
 Event = Lines | Took | Done | Failed
 """What a run's thread waits for; None: the worker is gone."""
@@ -195,6 +191,6 @@ class Connection:
 def lost(name: str) -> LostWorkerError:
     """The error of a run whose worker is gone."""
     return LostWorkerError(
-        f"the worker of {name} was lost while a run was with it",
+        f"the worker of {name} is not connected, so what was to run there has no answer",
         hint=f"is `amdkernel worker` running on {name}, and does its machine reach this server?",
     )
