@@ -108,6 +108,14 @@ def test_a_program_without_kernels_says_so(tmp_path: Path) -> None:
     assert "no kernel with 'nothing' in its name; its kernels: none" in ended.stderr
 
 
+def test_sources_that_do_not_compile_are_an_error_in_json_too(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.hip"
+    file.write_text("int main() { return nothing; }\n")
+    ended = amdkernel_run("--profile", "--json", file)
+    assert ended.returncode == 1
+    assert json.loads(ended.stdout)["error"]["file"] == str(file)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
