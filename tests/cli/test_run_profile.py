@@ -94,6 +94,7 @@ def test_a_chain_of_loads_in_a_loop_waits_for_each_of_them(answer: dict[str, Any
     assert any("Latency is exposed" in row["finding"] for row in follow["diagnosis"])
 
 
+@pytest.mark.thorough
 def test_a_kernel_by_name_shows_all_about_it(source: Path) -> None:
     ended = amdkernel_run("--profile", "--kernel", "transpose", source, "1")
     assert "out[x * n + y] = in[y * n + x];" in ended.stderr, "its hot lines"
