@@ -75,14 +75,19 @@ def complain(
 ) -> None:
     """Print an error on stderr, as `amdkernel: FILE:LINE: MESSAGE`; with `as_json` also as JSON on stdout."""
     if as_json:
-        error = {"message": message, "file": file, "line": line, "hint": hint}
-        with contextlib.suppress(InfrastructureError):  # the error itself goes to stderr
-            deliver(lambda: print_line(json.dumps({"error": error})))
+        error_as_json(message, file=file, line=line, hint=hint)
     place = ":".join(str(part) for part in (file, line) if part is not None)
     prefix = f"{place}: " if place and not message.startswith(place) else ""
     note(f"amdkernel: {prefix}{message}")
     if hint:
         note(f"  {hint}")
+
+
+def error_as_json(message: str, *, file: str | None = None, line: int | None = None, hint: str | None = None) -> None:
+    """The error on stdout, for whoever reads JSON there."""
+    error = {"message": message, "file": file, "line": line, "hint": hint}
+    with contextlib.suppress(InfrastructureError):  # the error itself goes to stderr
+        deliver(lambda: print_line(json.dumps({"error": error})))
 
 
 @contextlib.contextmanager

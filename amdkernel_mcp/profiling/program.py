@@ -45,7 +45,7 @@ class _Launches:
 
 
 def profile_program(
-    records: Iterable[DispatchRecord],
+    records: Sequence[DispatchRecord],
     counts: Iterable[LaunchCount],
     *,
     code: Mapping[int, ProgramCode],
@@ -58,8 +58,10 @@ def profile_program(
     """Of the emulator's records of a program. `code`: by the number of the code object; `names`: of kernels, demangled;
     `sources`: the texts of the user's files by their names in lines; `kept`: launches of a shape that have a record."""
     by_kernel = _by_kernel(records, counts, kept)
+    stopped = sum(record.fault is not None for record in records)
+    notes = [f"{counted(stopped, 'launch', 'launches')} that a fault stopped: left out"] if stopped else []
     if not by_kernel:
-        return ProgramProfile(target=target, reason="the program launched no kernel")
+        return ProgramProfile(target=target, reason="the program launched no kernel that came to its end", notes=notes)
     kernels = [_kernel(key, shapes, code.get(key[1], ProgramCode()), sources, gpu) for key, shapes in by_kernel.items()]
     total = sum(likely for _, likely in kernels)
     rows = [
@@ -67,7 +69,6 @@ def profile_program(
         for row, likely in sorted(kernels, key=lambda each: -each[1])
     ]
     launches = sum(row.launches for row in rows)
-    notes = []
     if sum(row.shapes for row in rows) >= MOST_SHAPES:
         notes.append(f"only the first {MOST_SHAPES} combinations of kernel, grid and block of a process are profiled")
     return ProgramProfile(

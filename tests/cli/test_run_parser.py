@@ -5,7 +5,14 @@ import typer
 
 from amdkernel_mcp.cli.app import app
 
-OURS: dict[str, object] = {"target": None, "include": [], "check": False, "timeout": 600.0}
+OURS: dict[str, object] = {
+    "target": None,
+    "include": [],
+    "check": False,
+    "timeout": 600.0,
+    "kernel": None,
+    "json": False,
+}
 
 
 def parsed(*arguments: str) -> tuple[list[str], dict[str, object]]:
@@ -32,6 +39,8 @@ def parsed(*arguments: str) -> tuple[list[str], dict[str, object]]:
         ("./a.out -I 6", ["./a.out", "-I", "6"], {}),
         ("./a.out -", ["./a.out", "-"], {}),
         ("--file -odd ./a.out", ["./a.out"], {}),
+        ("./a.out --json --kernel 3", ["./a.out", "--json", "--kernel", "3"], {}),
+        ("./a.out --profile --json --kernel k", ["./a.out"], {"json": True, "kernel": "k"}),
     ],
 )
 def test_each_word_goes_where_it_belongs(arguments: str, words: list[str], ours: dict[str, object]) -> None:

@@ -94,6 +94,7 @@ def test_a_chain_of_loads_in_a_loop_waits_for_each_of_them(answer: dict[str, Any
     assert any("Latency is exposed" in row["finding"] for row in follow["diagnosis"])
 
 
+@pytest.mark.thorough
 def test_a_kernel_by_name_shows_all_about_it(source: Path) -> None:
     ended = amdkernel_run("--profile", "--kernel", "transpose", source, "1")
     assert "out[x * n + y] = in[y * n + x];" in ended.stderr, "its hot lines"
@@ -106,6 +107,14 @@ def test_a_program_without_kernels_says_so(tmp_path: Path) -> None:
     ended = amdkernel_run("--profile", "--kernel", "nothing", file)
     assert (ended.returncode, "the program launched no kernel" in ended.stderr) == (3, True), ended.stderr
     assert "no kernel with 'nothing' in its name; its kernels: none" in ended.stderr
+
+
+def test_sources_that_do_not_compile_are_an_error_in_json_too(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.hip"
+    file.write_text("int main() { return nothing; }\n")
+    ended = amdkernel_run("--profile", "--json", file)
+    assert ended.returncode == 1
+    assert json.loads(ended.stdout)["error"]["file"] == str(file)
 
 
 @pytest.mark.parametrize(

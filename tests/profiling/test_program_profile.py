@@ -62,4 +62,6 @@ def test_shapes_of_one_kernel_are_one_row() -> None:
 
 def test_a_launch_that_a_fault_stopped_is_left_out() -> None:
     fault = DispatchFault(kind="trap", pc=0, workgroup=(0, 0, 0), wave=0, lane=0, instruction="s_trap")
-    assert profiled([record("a", fault=fault)], []).reason == "the program launched no kernel"
+    alone = profiled([record("a", fault=fault)], [])
+    assert (alone.kernels, alone.notes) == ([], ["1 launch that a fault stopped: left out"])
+    assert [kernel.launches for kernel in profiled([record("a"), record("a", fault=fault)], []).kernels] == [1]

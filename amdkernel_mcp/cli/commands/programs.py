@@ -10,7 +10,7 @@ import typer
 from amdkernel_mcp.cli.commands.run_parser import SEPARATOR
 from amdkernel_mcp.cli.open_engine import open_engine
 from amdkernel_mcp.cli.options import Target
-from amdkernel_mcp.cli.report import ProgramCode, progress
+from amdkernel_mcp.cli.report import ProgramCode, error_as_json, progress
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.runner.program import Stream
@@ -144,6 +144,8 @@ def run(
     show_run(wanted, ended)
     if ended.profile:
         show_program_profile(ended.profile, kernel=kernel, as_json=json)
+    elif json:
+        error_as_json(ended.ended or "the program was not run", file=wanted.name)
     return ProgramCode(ended.code or int(bool(ended.findings)))
 
 

@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 SEPARATOR = "--"
 _INCLUDE = "-I"
+_PROFILE, _WITH_PROFILE = "--profile", ("--kernel", "--json")
 
 
 class RunCommand(TyperCommand):
     """Our options are known anywhere before `--`. Others belong to the program once it is named; before that they are
-    an error. `-I` is ours among the sources, and the program's after it."""
+    an error. `-I` is ours among the sources, and the program's after it; so are options that only a profile has."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:  # type: ignore[override]
         """Hand typer our options, then the program's words, with a `--` where the user has one."""
@@ -33,7 +34,10 @@ class RunCommand(TyperCommand):
             word = rest.pop(0)
             name = _INCLUDE if word.startswith(_INCLUDE) else word.partition("=")[0]
             known = name in takes_value or word in ctx.help_option_names
-            if known and not (name == _INCLUDE and not all(map(is_source, words))):
+            theirs = (name == _INCLUDE and not all(map(is_source, words))) or (
+                name in _WITH_PROFILE and bool(words) and _PROFILE not in args
+            )
+            if known and not theirs:
                 options.append(word)
                 if takes_value.get(name) and word == name:
                     options += rest[:1]
