@@ -20,6 +20,7 @@ from amdkernel_mcp.search.quoting import fenced
 from amdkernel_mcp.search.read import read, read_card
 from amdkernel_mcp.search.versions import Cited, Node, difference
 
+ABSENT = "Nothing known is named"
 CARDS_CHARS = 2_200
 PAGE_CHARS = 20_000
 LONGEST_TEXT_CHARS = 10_000  # of a query or ref; longer ones are not written by hand
@@ -75,7 +76,7 @@ class Library:
         cited = [Cited(hit.source, hit.version, hit.url) for hit in result.results]
         names = dict.fromkeys(found[0] for one in (query, *also) for found in _API_NAME.finditer(one))
         unknown = [name for name in names if not _is_known(name, index, lookup, result)]
-        absent = f"Nothing known is named {', '.join(unknown)}." if unknown else None
+        absent = f"{ABSENT} {', '.join(unknown)}." if unknown else None
         note = _joined(absent, result.note, difference(_node(declarations), cited))
         return result.model_copy(update={"note": note})
 

@@ -20,6 +20,7 @@ from amdkernel_mcp.cli.show.machine import show_targets
 from amdkernel_mcp.problems.problem_file import bundled_problems
 from amdkernel_mcp.results.documentation import Card, Hit, SearchResult
 from amdkernel_mcp.results.machine import TargetInfo, TargetsResult
+from amdkernel_mcp.search.library import ABSENT
 
 COMMAND = str(Path(sys.executable).with_name("amdkernel"))
 NAIVE = folder("examples") / "row_softmax/kernels/naive.hip"
@@ -167,6 +168,17 @@ def test_links_and_commands_are_not_broken_by_newlines() -> None:
         name="e", kind="emulator", arch="a", gpu="g", rocm=None, default=True, ready=False, note=note
     )  # fmt: skip
     assert narrow(show_targets, TargetsResult(targets=[target, target])).count(note) == 1
+
+
+def test_that_nothing_has_a_name_is_said_before_the_hits() -> None:
+    hit = Hit(
+        rank=1, title="t", heading="First hit", source="s", path="p", url=None, version=None, snippet="", score=1,
+        ref="s/p",
+    )  # fmt: skip
+    notes = (f"{ABSENT} x.", "An old page.")
+    absent, other = (narrow(show_search, SearchResult(query="q", results=[hit], note=note)) for note in notes)
+    assert absent.startswith(ABSENT)
+    assert other.rstrip().endswith("An old page.")
 
 
 def test_a_card_names_commands_and_not_tools() -> None:

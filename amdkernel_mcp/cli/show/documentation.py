@@ -12,6 +12,7 @@ from rich.text import Text
 from amdkernel_mcp.cli.show import parts
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.results.documentation import Card, ReadResult, SearchResult
+from amdkernel_mcp.search.library import ABSENT
 from amdkernel_mcp.search.query.evaluate import Evaluation
 
 INDENT = 4
@@ -22,8 +23,9 @@ def show_search(console: Console, result: SearchResult) -> None:
     """The cards of exact names, then one block a section: where it stands, the words around the hit, how to read on."""
     for line in result.applied:
         console.print(Text(line, "yellow"))
-    if result.near and result.note:  # an answer that is unsure says so first
-        console.print(Text(result.note, "yellow"))
+    said_first = result.note and (result.near or result.note.startswith(ABSENT))  # unsure, or a name that nothing has
+    if said_first:
+        console.print(Text(result.note or "", "yellow"))
     for card in result.exact:
         show_card(console, card)
         console.print()
@@ -44,7 +46,7 @@ def show_search(console: Console, result: SearchResult) -> None:
     for near in result.near:
         console.print(Text.assemble(("near  ", "magenta"), (near.heading, "")))
         parts.print_whole(console, Text(f"{' ' * INDENT}amdkernel docs read {near.ref}", "cyan"))
-    if result.note and not result.near:
+    if result.note and not said_first:
         console.print(Text(result.note, "dim"))
 
 

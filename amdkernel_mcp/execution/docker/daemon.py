@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import socket
+import sys
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,8 @@ def start_command() -> str:
     socket_url = local_socket()
     if socket_url and not os.access(socket_url.removeprefix("unix://"), os.W_OK):
         return "sudo usermod -aG docker $USER"
+    if sys.platform == "darwin":
+        return "open -a Docker"
     if shutil.which("dockerd") is None and shutil.which("podman") is None:
         return "sudo apt-get install docker.io"
     if Path("/run/systemd/system").is_dir():
@@ -176,6 +179,8 @@ def local_socket() -> str | None:
     for path in (
         "/var/run/docker.sock",
         f"{runtime}/docker.sock",
+        os.path.expanduser("~/.docker/run/docker.sock"),  # Docker Desktop on macOS
+        os.path.expanduser("~/.docker/desktop/docker.sock"),  # and on Linux
         f"{runtime}/podman/podman.sock",
         "/run/podman/podman.sock",
     ):

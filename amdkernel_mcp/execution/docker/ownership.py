@@ -1,13 +1,16 @@
 """Labels that say which process a container belongs to and when it must be gone, and whether that is so."""
 
 import os
+import platform
 import time
+import uuid
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 OWNER, PROCESS, DEADLINE, KIND = "amdkernel.owner", "amdkernel.process", "amdkernel.deadline", "amdkernel.kind"
 
+PROC = Path("/proc")
 # Far beyond the longest job: containers end by themselves when their client goes, this is for a daemon that missed it.
 LIFETIME_S = 6 * 3600.0
 
@@ -41,15 +44,21 @@ def is_of_this_process(labels: Mapping[str, str]) -> bool:
 
 @cache
 def _machine() -> str:
-    """This boot of this machine and this pid namespace: within it a pid means one process."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"{boot}:{Path('/proc/self/ns/pid').readlink()}"
+    """This boot of this machine and this pid namespace: within it a pid means one process.
+
+    Just this machine where there is no /proc (macOS): there what a killed client left is removed at its deadline.
+    """
+    try:
+        boot = (PROC / "sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}:{(PROC / 'self/ns/pid').readlink()}"
+    except OSError:
+        return f"{platform.node()}:{uuid.getnode():x}"
 
 
 def _started(pid: int) -> str:
     """When a process started, in clock ticks since boot, so that a reused pid is not mistaken for the old process."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = (PROC / str(pid) / "stat").read_text()
     except OSError:
         return "gone"
     after_name = stat.rpartition(")")[2].split()
