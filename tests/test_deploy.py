@@ -13,6 +13,7 @@ from amdkernel_mcp.config import Settings
 
 FOLDER = Path(__file__).resolve().parent.parent / "deploy"
 UNIT = (FOLDER / "amdkernel.service").read_text()
+WORKER_UNIT = (FOLDER / "amdkernel-worker.service").read_text()
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())
 DOCKERFILE = (FOLDER / "Dockerfile").read_text()
 
@@ -39,8 +40,20 @@ def test_the_command_of_an_example_is_one_of_ours(file: str) -> None:
     assert context.params["host"] in ("127.0.0.1", "0.0.0.0")
 
 
+def test_the_unit_of_a_worker_starts_one_and_lets_it_drain() -> None:
+    start = re.search(r"^ExecStart=/opt/amdkernel/bin/amdkernel (.+)$", WORKER_UNIT, re.MULTILINE)
+    assert start is not None
+    verb, *arguments = shlex.split(start[1])
+    found = typer.main.get_command(app).get_command(None, verb)  # type: ignore[attr-defined]
+    context = found.make_context(verb, arguments, resilient_parsing=False)
+    assert context.params["token_file"] == Path("/etc/amdkernel/worker.token")
+    assert "KillMode=mixed" in WORKER_UNIT, (
+        "SIGTERM must not reach the tunnels and containers of what is to be finished"
+    )
+
+
 def test_every_variable_of_an_example_is_a_setting() -> None:
-    named = re.findall(r"\bAMDKERNEL_[A-Z_]+", UNIT + DOCKERFILE)
+    named = re.findall(r"\bAMDKERNEL_[A-Z_]+", UNIT + WORKER_UNIT + DOCKERFILE)
     named += COMPOSE["services"]["server"]["environment"]
     assert len(named) >= 6
     assert [name for name in named if name.removeprefix("AMDKERNEL_").lower() not in Settings.model_fields] == []
@@ -50,6 +63,7 @@ def test_proxies_pass_events_on_at_once_and_hide_health_and_metrics() -> None:
     nginx, caddy = (FOLDER / "nginx.conf").read_text(), (FOLDER / "Caddyfile").read_text()
     assert "proxy_buffering off;" in nginx
     assert "X-Forwarded-For" in nginx
+    assert "proxy_set_header Upgrade $http_upgrade;" in nginx, "for workers"
     assert "flush_interval -1" in caddy
     for path in ("healthz", "readyz", "metrics"):
         assert path in nginx

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from amdkernel_mcp.hardware.target import is_emulated
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
 from amdkernel_mcp.results.tuning import TuneResult
@@ -32,11 +33,21 @@ class Request:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def lane(self, default_target: str) -> str:
-        """What it waits for: `compile`, `emulator`, or the name of a GPU. Lanes do not wait for each other."""
+        """What it waits for: `compile`, `emulator`, `emulator of HOST`, or the name of a GPU.
+
+        Lanes do not wait for each other.
+        """
         if self.verb == "compile":
             return "compile"
         target = str(self.arguments.get("target") or default_target)
-        return "emulator" if target.startswith("emulator") else target
+        if target.startswith("emulator"):
+            return "emulator"
+        return f"emulator of {target.partition(':')[0]}" if is_emulated(target) else target
+
+
+def is_gpu(lane: str) -> bool:
+    """Whether the jobs of a lane run on a GPU."""
+    return lane != "compile" and not lane.startswith("emulator")
 
 
 Perform = Callable[[Request, str, Progress], Answer]

@@ -21,7 +21,7 @@ from amdkernel_mcp.jobs.fair_queue import Usage, in_order
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
 from amdkernel_mcp.jobs.journal import LEASE_S, Journal, StoredJob
 from amdkernel_mcp.jobs.quotas import Quotas
-from amdkernel_mcp.jobs.request import Perform, Request
+from amdkernel_mcp.jobs.request import Perform, Request, is_gpu
 from amdkernel_mcp.leases.work import on_behalf_of
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class JobStore:
 
     def check_gpu_quota(self, owner: str, request: Request) -> None:
         """Raises QuotaError when the owner has used up its time on GPUs, DatabaseError when that is not known."""
-        if self._quotas.gpu_seconds_a_day and request.lane(self._default_target) not in ("compile", "emulator"):
+        if self._quotas.gpu_seconds_a_day and is_gpu(request.lane(self._default_target)):
             self._quotas.check_gpu_seconds(*self._gpu_seconds(owner))
 
     def submit(self, owner: str, request: Request) -> Job:
@@ -205,7 +205,7 @@ class JobStore:
         """How many jobs of a lane run at the same time."""
         if lane.startswith("slurm:"):
             return JOBS_ON_SLURM
-        return self._workers if lane in ("compile", "emulator") else JOBS_PER_GPU
+        return JOBS_PER_GPU if is_gpu(lane) else self._workers
 
     def cancel(self, job: Job) -> None:
         """End a queued job at once and a running one within a second; a finished job stays as it is."""
@@ -316,8 +316,7 @@ class JobStore:
         self._ended.setdefault(job.owner, deque()).append(job)
         if job.begun_s is not None:
             seconds = job.finished_s - job.begun_s
-            on_gpu = job.lane not in ("compile", "emulator")
-            self._usage.add(job.owner, job.work.gpu_s if on_gpu else seconds)
+            self._usage.add(job.owner, job.work.gpu_s if is_gpu(job.lane) else seconds)
             self._mean_s[job.lane] = 0.8 * self._mean_s.get(job.lane, seconds) + 0.2 * seconds
         self._watch(job)
         job.ended.set()

@@ -92,7 +92,8 @@ class _Histogram:
 
 def lane_of(job: Job) -> str:
     """All GPUs are one lane here: a caller may name a target that does not exist."""
-    return job.lane if job.lane in LANES else LANES[0]
+    lane = job.lane.partition(" of ")[0]  # `emulator of HOST`
+    return lane if lane in LANES else LANES[0]
 
 
 def exposition(

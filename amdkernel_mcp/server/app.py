@@ -41,7 +41,7 @@ from amdkernel_mcp.server.schemas import PlainSchemas
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
 from amdkernel_mcp.server.sparse import SparseProfiles
-from amdkernel_mcp.server.workers import add_worker_route
+from amdkernel_mcp.server.workers import worker_route
 
 if TYPE_CHECKING:
     from fastmcp.server.auth import AuthProvider
@@ -149,7 +149,8 @@ def build_server(
         server, auth, lambda: running[0].engine if running else None, lambda user: limit.limiters[user].consume()
     )
     if not local:
-        add_worker_route(server, auth, lambda: running[0].engine.workers if running else None, audit)
+        route = worker_route(auth, lambda: running[0].engine.workers if running else None, audit)
+        server._additional_http_routes.append(route)  # `custom_route` takes no WebSocket
         _add_pages(server, auth, lambda: running[0] if running else None, counts, audit)
     return server
 

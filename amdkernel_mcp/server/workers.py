@@ -34,7 +34,6 @@ from amdkernel_mcp.execution.workers.messages import (
 )
 
 if TYPE_CHECKING:
-    from fastmcp import FastMCP
     from fastmcp.server.auth import AccessToken, AuthProvider
     from starlette.websockets import WebSocket
 
@@ -47,15 +46,14 @@ SEND_S = 60.0
 _BROKE_THE_RULES, _TRY_LATER, _GOODBYE = 1008, 1013, 1000
 
 
-def add_worker_route(
-    server: FastMCP, auth: AuthProvider | None, hub: Callable[[], WorkerHub | None], audit: AuditLog | None
-) -> None:
-    """Serve the workers. `hub`: of the running server; None before the start and after the end."""
-    door = _Door(auth, hub, audit)
-    server._additional_http_routes.append(WebSocketRoute(PATH, door.enter))
+def worker_route(
+    auth: AuthProvider | None, hub: Callable[[], WorkerHub | None], audit: AuditLog | None
+) -> WebSocketRoute:
+    """The route of the workers. `hub`: of the running server; None before the start and after the end."""
+    return WebSocketRoute(PATH, _Endpoint(auth, hub, audit).enter)
 
 
-class _Door:
+class _Endpoint:
     def __init__(self, auth: AuthProvider | None, hub: Callable[[], WorkerHub | None], audit: AuditLog | None) -> None:
         self._auth = auth
         self._hub = hub

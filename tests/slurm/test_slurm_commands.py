@@ -19,7 +19,9 @@ from amdkernel_mcp.execution.slurm.commands import (
 )
 from amdkernel_mcp.execution.slurm.device import allocated_gpu, gres_indices
 from amdkernel_mcp.execution.targets import find_target, list_targets
+from amdkernel_mcp.hardware.target import is_emulated
 from amdkernel_mcp.history.holder import new_holder
+from amdkernel_mcp.jobs.request import Request, is_gpu
 
 SETTINGS = SlurmSettings(gres={"gfx942": "gpu:mi300x"}, url="https://server", token_file="/etc/amdkernel/token")
 COMMENT = Comment("00112233aabbccdd", 3, new_holder())
@@ -153,3 +155,10 @@ def _pretending(folder: Path, script: str, timeout_s: float = 20.0) -> SlurmComm
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     return SlurmCommands(str(program), timeout_s)
+
+
+def test_a_gpu_of_slurm_is_not_an_emulated_one() -> None:
+    assert not is_emulated("slurm:gfx942")
+    assert not is_emulated("SLURM:gfx942")
+    request = Request("benchmark", {"target": "slurm:gfx942"})
+    assert is_gpu(request.lane("emulator:gfx942"))

@@ -17,6 +17,7 @@ from typing import Protocol
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.sandbox import MAX_MEMBERS
 from amdkernel_mcp.execution.workers.messages import (
+    LEASE_S,
     Cancel,
     Done,
     Draining,
@@ -105,11 +106,17 @@ class Connection:
         self._lock = threading.Condition()
         self._runs: dict[int, HeldRun] = {}
         self._lost = False
+        self._heard_s = clock()
 
     @property
     def lost(self) -> bool:
         """Whether it has ended."""
         return self._lost
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing came for so long that it is probably about to be lost."""
+        return self._clock() - self._heard_s > LEASE_S / 2
 
     def begin(self, output_limit_bytes: int, wait_s: float) -> HeldRun:
         """A place for one more run of this worker. Raises LostWorkerError, SandboxError when none was free in time."""
@@ -134,6 +141,7 @@ class Connection:
 
     def receive(self, message: FromWorker) -> None:
         """Handle a message; does not wait. Raises MessageError for what a worker must not say."""
+        self._heard_s = self._clock()
         if isinstance(message, Hello):
             raise MessageError("a worker introduces itself once")
         if isinstance(message, Draining):

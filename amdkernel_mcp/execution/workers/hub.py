@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp import __version__
-from amdkernel_mcp.errors import AmdkernelError, InputError, SandboxError, TargetError
+from amdkernel_mcp.errors import InputError, SandboxError, TargetError
 from amdkernel_mcp.execution.cancellation import current
 from amdkernel_mcp.execution.gpus import Gpu
 from amdkernel_mcp.execution.workers.connection import Connection, Link, LostWorkerError, lost
@@ -55,8 +55,8 @@ class WorkerHost:
     def note(self) -> str | None:
         """Why nothing runs there now; None where something can."""
         if self.left_s is not None:
-            return f"its worker left {ago(self.left_s)} ago"
-        return "its worker is draining" if self.draining else None
+            return f"the worker of {self.name} left {ago(self.left_s)} ago"
+        return f"the worker of {self.name} is draining" if self.draining else None
 
 
 class WorkerHub:
@@ -102,7 +102,7 @@ class WorkerHub:
         self._expected[key] = connection
 
     def _join_host(self, name: str, connection: Connection) -> None:
-        if name in self._taken:
+        if name in self._taken or name.lower() in ("emulator", "local"):
             raise WorkerRefused(f"{name} is a host in the server's settings", hint="choose another --name")
         if name in self._hosts:
             raise WorkerRefused(
@@ -152,7 +152,7 @@ class WorkerHub:
         while True:
             with self._lock:
                 found = self._hosts.get(name)
-            if found is not None and not found.draining:
+            if found is not None and not (found.draining or found.is_silent):
                 return found
             if self._clock() >= until_s:
                 raise lost(name)
@@ -284,8 +284,3 @@ def ago(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"
-
-
-def explained(error: AmdkernelError) -> str:
-    """Message and hint in one line."""
-    return "; ".join(filter(None, [error.message, error.hint]))

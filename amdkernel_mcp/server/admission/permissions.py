@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from amdkernel_mcp.access.scopes import Scope
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.hardware.target import is_emulated
 
 TOOL_SCOPES: Mapping[str, frozenset[Scope]] = {
     "search_docs": frozenset({"docs"}),
@@ -27,7 +28,6 @@ TOOL_SCOPES: Mapping[str, frozenset[Scope]] = {
 """One of these is enough. Those that time on a real GPU: `needed`."""
 
 _TIMED = frozenset({"benchmark_kernel", "profile_kernel", "tune_kernel"})
-_EMULATED = "emulator:"
 
 
 def needed(tool: str, target: object, *, default_target: str) -> frozenset[Scope]:
@@ -37,7 +37,7 @@ def needed(tool: str, target: object, *, default_target: str) -> frozenset[Scope
     """
     if tool in _TIMED:
         where = target or default_target
-        if not (isinstance(where, str) and where.startswith(_EMULATED)):
+        if not (isinstance(where, str) and is_emulated(where)):
             return frozenset({"gpu:time"})
     return TOOL_SCOPES.get(tool, frozenset())
 

@@ -24,9 +24,21 @@ def test_every_tool_has_a_scope_and_no_other_name_has_one() -> None:
 @pytest.mark.parametrize("tool", TIMED)
 def test_timing_on_a_gpu_needs_gpu_time_and_on_the_emulator_check(tool: str) -> None:
     target: object
-    for target in ("local:0", "gpu1:3", "emulator", "emulator", " emulator:gfx942", "EMULATOR:gfx942", ["emulator:x"]):
+    for target in (
+        "local:0",
+        "gpu1:3",
+        "big:0",
+        "big:",
+        ":gfx942",
+        "a b:gfx942",
+        "emulator",
+        "emulator",
+        " emulator:gfx942",
+        "EMULATOR:gfx942",
+        ["emulator:x"],
+    ):
         assert needed(tool, target, default_target=EMULATED) == {"gpu:time"}, target
-    for target in (EMULATED, None, "", 0):
+    for target in (EMULATED, "big:gfx942", None, "", 0):
         assert needed(tool, target, default_target=EMULATED) == {"check"}, target
     assert needed(tool, None, default_target="local:0") == {"gpu:time"}
     assert needed(tool, "", default_target="local:0") == {"gpu:time"}, "an empty name means the default target"
