@@ -16,7 +16,7 @@ render_minors() { # of all GPUs, ascending
 
 kfd_id() { # of the GPU with a render minor
     for node in "$sys"/class/kfd/kfd/topology/nodes/*; do
-        grep -qs "^drm_render_minor $1\$" "$node/properties" && cat "$node/gpu_id" && return
+        grep -qs "^drm_render_minor $1\$" "$node/properties" && cat "$node/gpu_id" 2>/dev/null && return
     done
 }
 
