@@ -75,6 +75,7 @@ class Allocations:
         self._clock = clock
         self._lock = threading.Lock()
         self._wanted: dict[str, int] = {}  # the fence of each key that is in use
+        self._ending: set[str] = set()  # keys whose jobs may go by themselves
         self._idle: dict[tuple[str, str], list[Allocation]] = {}  # by arch and user
         self._closed = threading.Event()
 
@@ -96,6 +97,7 @@ class Allocations:
             idle = [each for kept in self._idle.values() for each in kept]
             self._idle.clear()
             self._wanted.clear()
+            self._ending.clear()
         for allocation in idle:
             if allocation.idle:
                 allocation.idle.cancel()
@@ -237,14 +239,15 @@ class Allocations:
     def _forget(self, key: str, *, at_once: bool) -> None:
         with self._lock:
             fence = self._wanted.pop(key, None)
+            self._ending.add(key)
         if fence is not None and not self._closed.is_set():
             name = f"slurm {key[:6]}"
             threading.Thread(target=self._see_it_end, args=(key, at_once), name=name, daemon=True).start()
 
     def _see_it_end(self, key: str, at_once: bool) -> None:
-        """Until no job of this key lives: first it may go by itself, then SIGTERM, then the job is ended."""
+        """See that no job of this key lives: first it may go by itself, then SIGTERM, then the job is ended."""
         begun_s, termed_s = self._clock(), None
-        with cancelled_by(Cancellation()):
+        with self._let_it_end(key), cancelled_by(Cancellation()):
             while self._clock() - begun_s < NO_CONTROLLER_S and not self._closed.wait(1.0):
                 try:
                     left = [job for job in self._slurm.jobs() if job.comment.key == key and not is_over(job)]
@@ -261,10 +264,19 @@ class Allocations:
                 except SlurmError as error:
                     _log.warning("the job of %s is not ended yet: %s", key, error.message)
 
+    @contextmanager
+    def _let_it_end(self, key: str) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._ending.discard(key)
+
     def _end_unwanted(self, jobs: Sequence[SlurmJob]) -> None:
         """End what is not waited for: older fences, and the jobs of servers that have ended."""
         with self._lock:
             wanted = dict(self._wanted)
+            jobs = [job for job in jobs if job.comment.key not in self._ending]
         holders = {job.comment.holder for job in jobs} - {self._holder}
         dead = [holder for holder in holders if self._is_dead(holder)]
         for job in not_wanted(jobs, wanted, self._holder, dead):
