@@ -40,7 +40,15 @@ class Running:
 class Targets:
     """The targets, asked again when the answer is 30 s old; meanwhile the old answer stands. Thread-safe."""
 
-    def __init__(self, ask: Callable[[], list[TargetInfo]], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        ask: Callable[[], list[TargetInfo]],
+        clock: Callable[[], float] = time.monotonic,
+        changes: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`changes`: another number once an old answer is known to be wrong."""
+        self._changes = changes
+        self._seen_changes = 0
         self._ask = ask
         self._clock = clock
         self._lock = threading.Lock()
@@ -51,13 +59,15 @@ class Targets:
     def get(self) -> list[TargetInfo]:
         """May take seconds. Raises what `ask` raises."""
         with self._lock:
-            known, fresh = self._known, self._clock() - self._asked_s < TARGETS_KEPT_S
+            changes = self._changes()
+            known = self._known
+            fresh = self._clock() - self._asked_s < TARGETS_KEPT_S and changes == self._seen_changes
         if known is not None and (fresh or self._asking.locked()):
             return known
         with self._asking:
             found = self._ask()
         with self._lock:
-            self._known, self._asked_s = found, self._clock()
+            self._known, self._asked_s, self._seen_changes = found, self._clock(), changes
         return found
 
 

@@ -7,6 +7,12 @@ from amdkernel_mcp.errors import InputError
 TOKEN_VARIABLE = "AMDK_TOKEN"  # without our prefix: it is the client's, and no setting of ours
 
 
+def is_readable_by_others(url: str) -> bool:
+    """Whether what is sent there passes the network as plain text."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
+
+
 def checked_url(text: str) -> str:
     """The URL of an MCP endpoint; `/mcp` is added to one without a path. Raises InputError for anything else."""
     try:

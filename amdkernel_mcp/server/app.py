@@ -107,7 +107,7 @@ def build_server(
             default_target=settings.default_target,
             watch=watch,
         )
-        targets = Targets(lambda: worker.machine.targets().targets)
+        targets = Targets(lambda: worker.machine.targets().targets, changes=lambda: worker.workers.changes)
         quotas = Quotas.of(settings)
         running.append(Running(worker, jobs, targets, settings.default_target, leases, users, quotas))
         worker.workers.open()

@@ -43,6 +43,10 @@ _log = logging.getLogger(__name__)
 
 SEND_S = 60.0
 """For one message to leave; a worker that reads nothing is gone."""
+VERIFY_S = 3.0
+"""Between two looks at the token of a connected worker; two in a row that find it invalid end the connection."""
+_OVER_S = 0.1
+"""For a refused connection to end: uvicorn logs an error for one that is open when the application returns."""
 _BROKE_THE_RULES, _TRY_LATER, _GOODBYE = 1008, 1013, 1000
 
 
@@ -69,6 +73,7 @@ class _Endpoint:
             await self._note_refusal(socket, token, f"{status} {why}")
             headers = {"www-authenticate": "Bearer"} if status == 401 else {}
             await socket.send_denial_response(PlainTextResponse(f"{why}\n", status_code=status, headers=headers))
+            await asyncio.sleep(_OVER_S)
             return
         await socket.accept()
         try:
@@ -98,7 +103,7 @@ class _Endpoint:
         why: str | None = None
         try:
             await link.deliver(Welcome(server_version=__version__))
-            why = await _received(connection, socket)
+            why = await self._received(connection, socket, token)
         except LostWorkerError:
             why = "it does not read"
         finally:
@@ -113,6 +118,25 @@ class _Endpoint:
         if self._auth is None or scheme.lower() != "bearer" or not text:
             return None
         return await self._auth.verify_token(text)
+
+    async def _received(self, connection: Connection, socket: WebSocket, token: AccessToken) -> str | None:
+        """Handle what comes until the end. Why the server ends the connection; None: the worker did."""
+        received = asyncio.create_task(_received(connection, socket))
+        revoked = asyncio.create_task(self._revoked(token))
+        try:
+            done, _ = await asyncio.wait({received, revoked}, return_when=asyncio.FIRST_COMPLETED)
+            return received.result() if received in done else "its token is not valid any more"
+        finally:
+            received.cancel()
+            revoked.cancel()
+
+    async def _revoked(self, token: AccessToken) -> None:
+        """Returns when the token is not valid any more. Twice, because a database that is busy verifies nothing."""
+        assert self._auth is not None
+        misses = 0
+        while misses < 2:
+            await asyncio.sleep(VERIFY_S)
+            misses = 0 if await self._auth.verify_token(token.token) else misses + 1
 
     async def _hello(self, socket: WebSocket) -> Hello:
         """Raises MessageError, WebSocketDisconnect."""

@@ -3,10 +3,9 @@
 import os
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.server.address import checked_url
+from amdkernel_mcp.server.address import checked_url, is_readable_by_others
 from amdkernel_mcp.server.token_file import read_token
 
 _NAMES = ("--url", "--token-file")
@@ -41,6 +40,5 @@ class FrontOptions:
 
 
 def _warn_of_plain_text(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+    if is_readable_by_others(url):
         sys.stderr.write(f"amdkernel-mcp: {url} is not encrypted: others on the network can read token and kernels\n")

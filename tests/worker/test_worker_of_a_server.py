@@ -40,8 +40,8 @@ class Team:
     port: int
     token: str
 
-    def command(self, *arguments: str) -> str:
-        own = os.environ | {"AMDKERNEL_DATA_DIR": str(self.folder / "data")}
+    def command(self, *arguments: str, **environment: str) -> str:
+        own = os.environ | {"AMDKERNEL_DATA_DIR": str(self.folder / "data")} | environment
         return subprocess.run([AMDKERNEL, *arguments], env=own, capture_output=True, text=True, check=True).stdout
 
     def serve(self) -> Any:
@@ -134,9 +134,13 @@ async def test_users_see_hosts_come_and_go_and_the_audit_log_has_them(team: Team
         gone = (await targets(server))["big:gfx942"]
         assert not gone["ready"]
         assert gone["note"].startswith("the worker of big left")
+        shown = team.command("targets", "--url", server.url, AMDK_TOKEN=ANN)
+        assert "✗  big:gfx942" in shown
+        assert "✗ the worker of big left" in shown
         with team.worker("small"):
             until(lambda: team.times_connected("small") == 1)
             assert {"big:gfx942", "small:gfx942"} <= {*(await targets(server))}
+        await no_revoked_token_keeps_a_worker(team, server)
         page = httpx.get(server.url.removesuffix("/mcp") + "/status.json", headers={"authorization": f"Bearer {ANN}"})
         states = {each["name"]: each["state"] for each in page.json()["targets"]}
         assert states["big:gfx942"] == "unreachable"
@@ -144,6 +148,16 @@ async def test_users_see_hosts_come_and_go_and_the_audit_log_has_them(team: Team
     noted = [(line["user"], line["action"]) for line in lines if line["action"].startswith("worker ")]
     assert ("gpu-host", "worker big connected") in noted
     assert ("gpu-host", "worker big left") in noted
+
+
+async def no_revoked_token_keeps_a_worker(team: Team, server: HttpServer) -> None:
+    with team.worker("third"):
+        until(lambda: team.times_connected("third") == 1)
+        listed = json.loads(team.command("admin", "tokens", "list", "--json"))["tokens"]
+        team.command("admin", "tokens", "revoke", listed[0]["id"])
+        log = team.folder / "third.log"
+        until(lambda: "refuses this worker: a known token is needed; trying again" in log.read_text())
+    assert not (await targets(server))["third:gfx942"]["ready"]
 
 
 async def targets(server: HttpServer) -> dict[str, dict[str, Any]]:

@@ -1,12 +1,17 @@
 """Commands about this machine: targets, doctor, selftest, setup."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from amdkernel_mcp.cli.open_engine import open_engine
 from amdkernel_mcp.cli.options import Json, Target
 from amdkernel_mcp.cli.report import GOOD, deliver, finish, print_line, progress
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.results.machine import TargetsResult
 
 _READY = """\
 ready. To try it:
@@ -15,16 +20,42 @@ ready. To try it:
   amdkernel install cursor    (or claude-code, codex, vscode, ...)"""
 
 
-def targets(json: Json = False) -> int:
+def targets(
+    url: Annotated[
+        str | None,
+        typer.Option(help="List those of the server at this address; AMDK_TOKEN has the token.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> int:
     """List where kernels can run.
+
+    With --url, also on the hosts that workers bring to that server, and which of them have left.
 
     Example: amdkernel targets
     """
     from amdkernel_mcp.cli.show.machine import show_targets
 
-    with open_engine() as engine:
-        result = engine.machine.targets()
+    if url is not None:
+        result = _of_server(url)
+    else:
+        with open_engine() as engine:
+            result = engine.machine.targets()
     return finish(result, good=True, json=json, show=lambda console: show_targets(console, result))
+
+
+def _of_server(url: str) -> TargetsResult:
+    from amdkernel_mcp.cli.commands.top import ask
+    from amdkernel_mcp.results.machine import TargetInfo, TargetsResult
+
+    found = [
+        TargetInfo(
+            name=each.name, kind=each.kind, arch=each.arch, gpu=each.gpu, rocm=None, default=each.default,
+            ready=each.state in ("idle", "busy"), note=each.note, gpu_id=None,
+            quarantine=each.note if each.state == "quarantined" else None,
+        )
+        for each in ask(url).targets
+    ]  # fmt: skip
+    return TargetsResult(targets=found)
 
 
 def doctor(json: Json = False) -> int:

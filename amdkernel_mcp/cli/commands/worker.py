@@ -44,11 +44,14 @@ def worker(
     """
     from amdkernel_mcp.config import load_settings
     from amdkernel_mcp.execution.workers.messages import NAME
+    from amdkernel_mcp.server.address import is_readable_by_others
     from amdkernel_mcp.server.token_file import read_token
     from amdkernel_mcp.worker.agent import Agent, worker_url
     from amdkernel_mcp.worker.offer import Offer
 
     worker_url(url)
+    if is_readable_by_others(url):
+        note(f"{url} is not encrypted: others on the network can read the token and what is run")
     read_token(token_file)
     chosen = name or host or socket.gethostname().partition(".")[0]
     if not re.fullmatch(NAME, chosen) or chosen in ("emulator", "local"):

@@ -195,6 +195,6 @@ class Connection:
 def lost(name: str) -> LostWorkerError:
     """The error of a run whose worker is gone."""
     return LostWorkerError(
-        f"the worker of {name} was lost while a run was with it",
+        f"the worker of {name} is not connected, so what was to run there has no answer",
         hint=f"is `amdkernel worker` running on {name}, and does its machine reach this server?",
     )

@@ -71,6 +71,7 @@ class WorkerHub:
         self._left: dict[str, tuple[Hello, float]] = {}
         self._expected: dict[str, Connection | None] = {}  # by key; None: it has not come yet
         self._opened_s: float | None = None
+        self._changes = 0
         self._fences = itertools.count(time.time_ns() // 1_000_000)  # beyond those of a server before
 
     def open(self) -> None:
@@ -111,6 +112,7 @@ class WorkerHub:
         if len(self._hosts) >= MOST_HOSTS:
             raise WorkerRefused(f"the server has {MOST_HOSTS} workers already", again=True)
         self._hosts[name] = connection
+        self._changes += 1
         self._left.pop(name, None)
 
     def leave(self, connection: Connection) -> None:
@@ -120,6 +122,7 @@ class WorkerHub:
         with self._lock:
             if self._hosts.get(name) is connection:
                 del self._hosts[name]
+                self._changes += 1
                 self._left[name] = (connection.hello, self._clock())
                 while len(self._left) > MOST_HOSTS:
                     del self._left[next(iter(self._left))]
@@ -147,16 +150,25 @@ class WorkerHub:
             self._wait()
 
     def connection(self, name: str, wait_s: float = RECONNECT_S) -> Connection:
-        """The worker of a host, which may come back within `wait_s`. Raises LostWorkerError, CancelledWorkError."""
-        until_s = self._clock() + wait_s
+        """The worker of a host, which may come back within `wait_s` after it left.
+
+        Raises LostWorkerError, CancelledWorkError.
+        """
+        began_s = self._clock()
         while True:
             with self._lock:
                 found = self._hosts.get(name)
+                _, left_s = self._left.get(name, (None, began_s))
             if found is not None and not (found.draining or found.is_silent):
                 return found
-            if self._clock() >= until_s:
+            if self._clock() >= min(began_s, left_s) + wait_s:
                 raise lost(name)
             self._wait()
+
+    @property
+    def changes(self) -> int:
+        """A number that differs once a worker has come or left."""
+        return self._changes
 
     def _wait(self) -> None:
         current().check()
