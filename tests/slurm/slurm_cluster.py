@@ -78,16 +78,22 @@ class SlurmCluster:
         """Returns when all nodes are idle. Raises NoClusterError."""
         image = cluster_image()
         self._write_configuration()
+        try:
+            self._start_machines(image)
+        except RuntimeError as error:  # Docker here may not give the rights that a node needs
+            raise NoClusterError(str(error)) from None
+        try:
+            self.until(lambda: self.states() == dict.fromkeys(NODES, "idle"), 60, "all nodes are idle")
+        except AssertionError as error:
+            raise NoClusterError(f"{error}; {self.logs()}") from None
+
+    def _start_machines(self, image: str) -> None:
         _docker("network", "create", "--internal", "--label", f"{LABEL}=1", self.name)
         self._start_controller(image)
         for node in NODES:
             self._start_node(image, node)
         self._hosts = "".join(f"{self.address(each)} {each}\n" for each in ("ctl", *NODES))
         self._name_machines("ctl", *NODES)
-        try:
-            self.until(lambda: self.states() == dict.fromkeys(NODES, "idle"), 60, "all nodes are idle")
-        except AssertionError as error:
-            raise NoClusterError(f"{error}; {self.logs()}") from None
 
     def stop(self) -> None:
         """Remove the containers and the network."""

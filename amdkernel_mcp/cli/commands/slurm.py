@@ -19,7 +19,7 @@ def doctor(json: Json = False) -> int:
 
     Example: amdkernel slurm doctor
     """
-    from amdkernel_mcp.cli.show.machine import show_doctor
+    from amdkernel_mcp.cli.show.machine import show_checks
     from amdkernel_mcp.config import load_settings
     from amdkernel_mcp.execution.slurm.doctor import slurm_doctor
 
@@ -29,7 +29,7 @@ def doctor(json: Json = False) -> int:
     with progress() as report:
         report("asking Slurm")
         result = slurm_doctor(slurm)
-    return finish(result, good=result.ok, json=json, show=lambda console: show_doctor(console, result))
+    return finish(result, good=result.ok, json=json, show=lambda console: show_checks(console, result))
 
 
 @app.command()
