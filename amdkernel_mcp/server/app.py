@@ -110,7 +110,8 @@ def build_server(
         targets = Targets(lambda: worker.machine.targets().targets, changes=lambda: worker.workers.changes)
         quotas = Quotas.of(settings)
         running.append(Running(worker, jobs, targets, settings.default_target, leases, users, quotas))
-        worker.workers.open()
+        if not local and auth is not None:
+            worker.workers.open()
         try:
             on_start(jobs)
             yield {"session": Session(worker, jobs, results_dir=settings.cache_dir / "answers", local=local)}

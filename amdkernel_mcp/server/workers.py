@@ -252,21 +252,14 @@ class _Link:
 
     def post(self, message: FromServer) -> None:
         """See `Link.post`."""
-        self._soon(lambda: self._post(message))
-
-    def close(self) -> None:
-        """See `Link.close`."""
-        self._soon(self.end)
+        try:
+            self._loop.call_soon_threadsafe(self._post, message)
+        except RuntimeError:
+            return  # the loop is closed
 
     def end(self) -> None:
         """Send nothing more."""
         self._ended = True
-
-    def _soon(self, call: Callable[[], None]) -> None:
-        try:
-            self._loop.call_soon_threadsafe(call)
-        except RuntimeError:
-            return  # the loop is closed
 
     def _post(self, message: FromServer) -> None:
         async def deliver() -> None:

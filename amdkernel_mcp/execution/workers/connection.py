@@ -56,10 +56,6 @@ class Link(Protocol):
         """Send it soon; raises nothing and does not wait."""
         ...
 
-    def close(self) -> None:
-        """Hang up soon; raises nothing."""
-        ...
-
 
 Event = Lines | Took | Done | Failed
 """What a run's thread waits for; None: the worker is gone."""

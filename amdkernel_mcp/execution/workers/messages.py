@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-import msgpack
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from amdkernel_mcp.errors import SandboxError
@@ -201,6 +200,8 @@ _FROM_SERVER: TypeAdapter[FromServer] = TypeAdapter(Annotated[FromServer, Field(
 
 def encode(message: FromWorker | FromServer) -> bytes:
     """The frame of a message."""
+    import msgpack
+
     packed: bytes = msgpack.packb(message.model_dump(), unicode_errors="replace")
     return packed
 
@@ -218,6 +219,8 @@ def from_server(frame: bytes) -> FromServer:
 
 
 def _read(adapter: TypeAdapter[Any], frame: bytes) -> Any:
+    import msgpack  # a server without workers needs none
+
     if len(frame) > FRAME_BYTES:
         raise MessageError(f"a message is longer than {FRAME_BYTES >> 20} MiB")
     try:

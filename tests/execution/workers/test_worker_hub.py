@@ -1,0 +1,106 @@
+"""Which hosts the hub knows, and for how long it waits for one that may come back."""
+
+import threading
+
+import pytest
+
+from amdkernel_mcp import __version__
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.errors import UnknownTargetError
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by
+from amdkernel_mcp.execution.targets import find_target, list_targets
+from amdkernel_mcp.execution.workers.connection import LostWorkerError
+from amdkernel_mcp.execution.workers.hub import KEPT_S, RECONNECT_S, WorkerHub, build
+from amdkernel_mcp.execution.workers.messages import FromServer, Hello, OfferedGpu
+
+
+class Link:
+    def send(self, message: FromServer) -> None: ...
+
+    def post(self, message: FromServer) -> None: ...
+
+
+class Clock:
+    """Stands still between the steps of a test."""
+
+    now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+HELLO = Hello(
+    version=__version__,
+    build=build(),
+    name="gpu7",
+    image_id="sha256:0",
+    isolation="docker",
+    emulator=True,
+    slots=4,
+    gpus=[OfferedGpu(index=2, arch="gfx942", name="MI300X", render_node="/dev/dri/renderD130", unique_id=None)],
+)
+
+
+def test_a_host_brings_targets_while_its_worker_is_there(settings: Settings) -> None:
+    hub = WorkerHub()
+    connection = hub.join(HELLO, Link())
+    gpu, emulated = (find_target(name, settings, hub) for name in ("gpu7:2", "gpu7:gfx942"))
+    assert (gpu.kind, gpu.host, gpu.index, gpu.id) == ("gpu", "gpu7", 2, "gpu7/dev/dri/renderD130")
+    assert (emulated.kind, emulated.host, emulated.index) == ("emulator", "gpu7", None)
+    with pytest.raises(UnknownTargetError, match="there is no target 'gpu7:0'"):
+        find_target("gpu7:0", settings, hub)
+    hub.leave(connection)
+    left = [each for each in list_targets(settings, hub) if each.name == "gpu7:2"]
+    assert [(each.ready, each.note) for each in left] == [(False, "the worker of gpu7 left 0 s ago")]
+
+
+def test_a_host_that_left_is_listed_for_a_day() -> None:
+    clock = Clock()
+    hub = WorkerHub(clock=clock)
+    hub.leave(hub.join(HELLO, Link()))
+    clock.now_s += 7200
+    assert [host.note for host in hub.hosts()] == ["the worker of gpu7 left 2 h ago"]
+    clock.now_s += KEPT_S
+    assert hub.hosts() == []
+
+
+def test_a_worker_that_has_just_left_is_waited_for_and_one_that_left_long_ago_is_not() -> None:
+    clock = Clock()
+    hub = WorkerHub(clock=clock)
+    hub.leave(hub.join(HELLO, Link()))
+    back = threading.Timer(0.3, hub.join, (HELLO, Link()))
+    back.start()
+    connection = hub.connection("gpu7")
+    assert connection.hello is HELLO
+    hub.leave(connection)
+    clock.now_s += RECONNECT_S
+    with pytest.raises(LostWorkerError):
+        hub.connection("gpu7")
+
+
+def test_the_hosts_of_a_server_that_has_just_started_are_waited_for() -> None:
+    clock = Clock()
+    hub = WorkerHub(clock=clock)
+    assert hub.find("gpu7") is None, "no worker can come to a command line"
+    hub.open()
+    threading.Timer(0.3, hub.join, (HELLO, Link())).start()
+    assert hub.find("gpu7") is not None
+    clock.now_s += RECONNECT_S + 1
+    assert hub.find("gpu8") is None
+
+
+def test_a_wait_for_a_worker_can_be_cancelled() -> None:
+    hub, token = WorkerHub(), Cancellation()
+    hub.open()
+    threading.Timer(0.2, token.cancel).start()
+    with cancelled_by(token), pytest.raises(CancelledWorkError):
+        hub.find("gpu7")
+
+
+def test_a_worker_that_is_silent_gets_no_more_runs() -> None:
+    clock = Clock()
+    hub = WorkerHub(clock=clock)
+    hub.join(HELLO, Link())
+    clock.now_s += 8
+    with pytest.raises(LostWorkerError):
+        hub.connection("gpu7", wait_s=0)
