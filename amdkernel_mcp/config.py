@@ -24,6 +24,42 @@ _NOT_SETTINGS = frozenset({"AMDKERNEL_CONFIG", "AMDKERNEL_DEBUG", "AMDKERNEL_LIB
 _NOT_SETTINGS_PREFIX = "AMDKERNEL_EMULATOR_"
 
 
+class SlurmSettings(BaseModel):
+    """The table `[slurm]`: a cluster whose GPUs are the targets `slurm:ARCH`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    gres: dict[str, str] = Field(description="Architecture to what sbatch asks for: gfx942 to gpu:mi300x")
+    url: str = Field(description="Address of this server as the nodes reach it")
+    token_file: str = Field(description="File on the nodes with a token of the scope `worker`")
+    amdkernel: str = Field(default="amdkernel", description="Path of the command on the nodes")
+    partition: str | None = Field(default=None, description="Partition; without it the default one")
+    account: str | None = Field(default=None, description="Account; `{user}` in it is the name of our user")
+    options: list[str] = Field(default=[], description="Further options of sbatch")
+    output: str = Field(default="/dev/null", description="Where a node writes the worker's messages; %j is the job")
+    minutes: int = Field(default=60, ge=1, le=10080, description="Time limit of one session")
+    commands: str = Field(default="", description="What runs Slurm's commands elsewhere, such as `ssh login1`")
+
+    @field_validator("gres")
+    @classmethod
+    def _architectures(cls, gres: dict[str, str]) -> dict[str, str]:
+        if not gres:
+            raise ValueError('at least one architecture is needed, such as gfx942 = "gpu:mi300x"')
+        for arch, name in gres.items():
+            if not re.fullmatch(r"gfx[0-9a-f]{3,5}", arch):
+                raise ValueError(f"{arch!r} is not an architecture such as gfx942")
+            if not re.fullmatch(r"\w+(:[\w.-]+)?", name):
+                raise ValueError(f"{name!r} is not a gres such as gpu:mi300x")
+        return gres
+
+    @field_validator("url", "token_file", "amdkernel", "output")
+    @classmethod
+    def _one_line(cls, text: str) -> str:
+        if not text or any(ord(letter) < 32 for letter in text):
+            raise ValueError("it must be one line of text")
+        return text
+
+
 class Settings(BaseModel):
     """All settings; built once in `main` and passed down."""
 
@@ -86,6 +122,9 @@ class Settings(BaseModel):
     hosts: dict[str, str] = Field(
         default={}, description="Machines with AMD GPUs: a name and its Docker URL, for instance ssh://me@gpu1"
     )
+    slurm: SlurmSettings | None = Field(
+        default=None, description="A Slurm cluster whose GPUs are the targets slurm:ARCH: docs/slurm.md"
+    )
     tokens: dict[str, str] = Field(
         default={}, description="Bearer tokens of `amdkernel serve`: token and the user's name", repr=False
     )
@@ -133,7 +172,7 @@ class Settings(BaseModel):
     @classmethod
     def _target_names(cls, hosts: dict[str, str]) -> dict[str, str]:
         for name, url in hosts.items():
-            if name in ("emulator", "local") or not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name):
+            if name in ("emulator", "local", "slurm") or not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name):
                 raise ValueError(f"{name!r} cannot be the name of a host")
             if not re.match(r"(ssh|tcp|unix)://.", url):
                 raise ValueError(f"{name}: {url!r} is not a Docker URL such as ssh://user@host")
@@ -206,11 +245,11 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, object]:
         name = variable.removeprefix(PREFIX).lower()
         if name not in Settings.model_fields:
             raise SettingsError(f"unknown setting {variable} in the environment{_nearest(name)}")
-        if name in ("hosts", "tokens"):
+        if name in ("hosts", "slurm", "tokens"):
             try:
                 values[name] = json.loads(text)
             except ValueError:
-                raise SettingsError(f"{variable} is not a JSON object of names and strings") from None
+                raise SettingsError(f"{variable} is not a JSON object") from None
         elif name == "tools":
             values[name] = [part.strip() for part in text.split(",") if part.strip()]
         elif text:  # an empty variable is as good as none: CI files often cannot unset one

@@ -51,7 +51,7 @@ class Engine:
         from amdkernel_mcp.leases.leased_sandbox import LeasedSandboxes
 
         self._settings = settings
-        self.workers = WorkerHub(tuple(settings.hosts))
+        self.workers = WorkerHub((*settings.hosts, "slurm"))
         self._sandboxes = LeasedSandboxes(settings, self.workers)
         self._recorder = Recorder(settings, daily=self._prune_caches)
         self._judged = JudgedProblems(settings.data_dir)

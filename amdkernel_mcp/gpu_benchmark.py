@@ -60,7 +60,7 @@ class Contest:
     rival: PreparedKernel
     planned: MeasurementJob
     other: MeasurementJob
-    render_node: str
+    render_node: Callable[[], str]  # asked when the GPU is held: Slurm gives any
     exclusively: Callable[
         [Progress], AbstractContextManager[None, bool | None]
     ]  # a block in which no other work uses that GPU
@@ -117,7 +117,7 @@ def benchmark_in_turns(contest: Contest, on_progress: Progress) -> BenchmarkResu
 def _take_times(contest: Contest, on_progress: Progress) -> _Taken | BenchmarkResult:
     """All that needs the GPU; or why there are no times."""
     where, sandbox = contest.candidate.target, contest.candidate.sandbox
-    before = read_state(sandbox, contest.render_node)
+    before = read_state(sandbox, contest.render_node())
     if isinstance(before, str):
         return _not_timed(contest, before)
     if busy := why_busy(before):
@@ -125,14 +125,14 @@ def _take_times(contest: Contest, on_progress: Progress) -> _Taken | BenchmarkRe
     job = job_in_turns(contest.planned, contest.other, gpu_by_name(where.gpu), plan=contest.protocol)
     on_progress(f"timing {'both kernels' if contest.compared else 'the kernel and itself'} in turns on {where.name}")
     report = run_job(sandbox, where, job, on_progress=on_progress)
-    ended = read_state(sandbox, contest.render_node)  # at once, for its clocks: they fall within moments
+    ended = read_state(sandbox, contest.render_node())  # at once, for its clocks: they fall within moments
     turns = read_turns(_names(contest), job, report)
     if isinstance(turns, str):
         return stopped(Finding(kind="crashed", message=turns), "a kernel", where.name, sandbox.isolation)
     traced = _compare_with_trace(contest, job, on_progress)
     rocm = report.device.rocm if report.device else "not_measured"
     floor = _floor(contest, before, rocm, on_progress)
-    after = state_afterwards(sandbox, contest.render_node)
+    after = state_afterwards(sandbox, contest.render_node())
     return _Taken(job, report, turns, traced, floor, rocm, before, ended, after)
 
 

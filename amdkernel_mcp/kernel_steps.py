@@ -301,7 +301,7 @@ class KernelSteps:
             baseline or candidate,
             planned,
             other,
-            render_node(self._settings, where, self._sandboxes.workers),
+            lambda: render_node(self._settings, where, self._sandboxes.workers),
             lambda say: exclusively(candidate.sandbox, say),
             self._settings.data_dir,
             self._settings.cache_dir,

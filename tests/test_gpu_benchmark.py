@@ -143,7 +143,7 @@ def contest(
         sides[-1],
         planned,
         other,
-        node,
+        lambda: node,
         lambda say: gpu.leased("exclusive", say),
         settings.data_dir,
         settings.cache_dir,

@@ -20,6 +20,7 @@ from amdkernel_mcp.cli.commands import (
     programs,
     rewards,
     servers,
+    slurm,
     top,
     tuning,
     worker,
@@ -82,4 +83,5 @@ app.command(cls=RunCommand, context_settings=programs.CONTEXT)(programs.run)
 app.add_typer(documentation.app, name="docs")
 app.add_typer(emulator.app, name="emulator")
 app.add_typer(problems.app, name="problem")
+app.add_typer(slurm.app, name="slurm")
 app.add_typer(admin.app, name="admin")

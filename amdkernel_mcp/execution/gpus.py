@@ -15,7 +15,7 @@ _KFD = "/dev/kfd"
 _TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
 
 # Marketing names by arch, where one arch is one product; the driver knows only the PCI id.
-_NAMES = {"gfx90a": "MI250X", "gfx942": "MI300X", "gfx950": "MI350X", "gfx1100": "RX 7900 XTX", "gfx1201": "RX 9070 XT"}
+NAMES = {"gfx90a": "MI250X", "gfx942": "MI300X", "gfx950": "MI350X", "gfx1100": "RX 7900 XTX", "gfx1201": "RX 9070 XT"}
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def gpus_of(nodes: list[dict[str, int]], devices: str = "/dev") -> list[Gpu]:
     for index, node in enumerate(found):
         arch, number = arch_of(node["gfx_target_version"]), node.get("unique_id", 0)
         place = f"{devices}/dri/renderD{node['drm_render_minor']}"
-        gpus.append(Gpu(index, arch, _NAMES.get(arch, arch), place, f"{number:016x}" if number else None))
+        gpus.append(Gpu(index, arch, NAMES.get(arch, arch), place, f"{number:016x}" if number else None))
     return gpus
 
 

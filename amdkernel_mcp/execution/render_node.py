@@ -8,6 +8,7 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.execution.remote_gpus import remote_gpus
+from amdkernel_mcp.execution.targets import SLURM
 from amdkernel_mcp.hardware.target import Target
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 def render_node(settings: Settings, target: Target, workers: WorkerHub | None = None) -> str:
     """Such as `/dev/dri/renderD128`. Raises TargetError, SandboxError, ToolchainError."""
+    if target.host == SLURM:
+        from amdkernel_mcp.execution.slurm.slurm_sandbox import held_render_node
+
+        held = held_render_node()
+        if held is None:
+            raise TargetError(f"no GPU of {target.name} is held")
+        return held
     for gpu in _gpus(settings, target.host, workers):
         if gpu.index == target.index:
             return gpu.render_node

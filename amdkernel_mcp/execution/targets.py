@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
-from amdkernel_mcp.execution.gpus import id_of, local_gpus
+from amdkernel_mcp.execution.gpus import NAMES, id_of, local_gpus
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.machine import TargetInfo
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.config import SlurmSettings
     from amdkernel_mcp.execution.workers.hub import WorkerHost, WorkerHub
+
+SLURM = "slurm"
+"""The host of targets whose GPUs Slurm gives."""
 
 EMULATED = {
     "gfx942": "MI300X",
@@ -31,6 +35,8 @@ def find_target(name: str | None, settings: Settings, workers: WorkerHub | None 
     """
     name = name or settings.default_target
     host, _, index = name.partition(":")
+    if host == SLURM and settings.slurm is not None:
+        return _of_slurm(settings.slurm, index)
     is_remote = host in settings.hosts and re.fullmatch(r"\d{1,3}", index) is not None
     known = _of_host(settings, host) if is_remote else _here()
     if workers is not None and all(target.name != name for target in known):
@@ -57,6 +63,9 @@ def list_targets(settings: Settings, workers: WorkerHub | None = None) -> list[T
         except InfrastructureError as error:
             note = f"{error.message}; {error.hint}" if error.hint else error.message
             listed.append(_unknown(host, note, settings))
+    if settings.slurm:
+        why_not = None if workers is not None and workers.is_open else "only a running `amdkernel serve` has it"
+        listed += [_info(_of_slurm(settings.slurm, arch), settings, why_not) for arch in settings.slurm.gres]
     for brought in workers.hosts() if workers else ():
         listed += [_info(target, settings, brought.note) for target in _of_worker(brought)]
     return listed
@@ -89,6 +98,15 @@ def _of_host(settings: Settings, host: str) -> list[Target]:
         Target(f"{host}:{gpu.index}", "gpu", gpu.arch, gpu.name, host=host, index=gpu.index, id=id_of(gpu, host))
         for gpu in remote_gpus(settings, host)
     ]
+
+
+def _of_slurm(slurm: SlurmSettings, arch: str) -> Target:
+    if arch not in slurm.gres:
+        raise UnknownTargetError(
+            f"there is no target '{SLURM}:{arch}'",
+            hint=f"known are {', '.join(f'{SLURM}:{each}' for each in slurm.gres)}",
+        )
+    return Target(f"{SLURM}:{arch}", "gpu", arch, NAMES.get(arch, arch), host=SLURM)
 
 
 def _of_worker(host: WorkerHost) -> list[Target]:

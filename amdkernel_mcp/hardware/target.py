@@ -6,8 +6,11 @@ from typing import Literal
 
 
 def is_emulated(name: str) -> bool:
-    """Whether a target of this name, `emulator:gfx942` or a host's `big:gfx942`, is an emulated GPU."""
-    return re.fullmatch(r"emulator:.*|(?!(?i:emulator:))[A-Za-z0-9][\w.-]*:gfx\w+", name) is not None
+    """Whether a target of this name, `emulator:gfx942` or a host's `big:gfx942`, is an emulated GPU.
+
+    `slurm:gfx942` is not one: its GPUs are real.
+    """
+    return re.fullmatch(r"emulator:.*|(?!(?i:emulator|slurm):)[A-Za-z0-9][\w.-]*:gfx\w+", name) is not None
 
 
 @dataclass(frozen=True)

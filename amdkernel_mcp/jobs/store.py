@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 KEPT_S = 3600.0  # in this process; the journal keeps them for days
 KEPT_JOBS = 200
 RESTART_S = 10  # until the next server listens
+JOBS_ON_SLURM = 32  # Slurm has the queue for the GPUs; these are threads that wait for it
 JOBS_PER_GPU = 3  # one compiles, one holds the GPU, the outputs of one are judged
 _INTERNAL = "internal error; the server's log has it"
 
@@ -202,6 +203,8 @@ class JobStore:
 
     def _width(self, lane: str) -> int:
         """How many jobs of a lane run at the same time."""
+        if lane.startswith("slurm:"):
+            return JOBS_ON_SLURM
         return JOBS_PER_GPU if is_gpu(lane) else self._workers
 
     def cancel(self, job: Job) -> None:

@@ -15,6 +15,7 @@ from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.hardware.target import Target
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.execution.slurm.allocations import Allocations
     from amdkernel_mcp.execution.workers.hub import WorkerHub
     from amdkernel_mcp.leases.gpu_leases import GpuLeases
     from amdkernel_mcp.leases.gpus import LeasedGpu
@@ -80,6 +81,7 @@ class LeasedSandboxes(Sandboxes):
         super().__init__(settings, workers)
         self._leases_lock = threading.Lock()
         self._leases: GpuLeases | None = None
+        self._allocations: Allocations | None = None
 
     @property
     def leases(self) -> GpuLeases:
@@ -90,12 +92,40 @@ class LeasedSandboxes(Sandboxes):
             self._leases = self._leases or GpuLeases(self._settings)
             return self._leases
 
+    def of(self, target: Target) -> Sandbox:
+        """See `Sandboxes.of`. GPUs of Slurm are leased by Slurm."""
+        from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
+        from amdkernel_mcp.execution.targets import SLURM
+        from amdkernel_mcp.leases.work import current_work
+
+        if target.host != SLURM:
+            return super().of(target)
+        return SlurmSandbox(self._slurm(), target.arch, self.without_gpu(), lambda: current_work().owner)
+
+    def _slurm(self) -> Allocations:
+        """What this process has from Slurm. Raises TargetError where no worker can come."""
+        from amdkernel_mcp.execution.slurm.allocations import Allocations
+        from amdkernel_mcp.execution.slurm.commands import SlurmCommands
+        from amdkernel_mcp.history.holder import is_dead, new_holder
+
+        slurm, workers = self._settings.slurm, self.workers
+        if slurm is None or workers is None or not workers.is_open:
+            hint = "`amdkernel serve`, with [slurm] in its settings"
+            raise TargetError("GPUs of Slurm are used through a running server", hint=hint)
+        with self._leases_lock:
+            if self._allocations is None:
+                commands = SlurmCommands(slurm.commands)
+                self._allocations = Allocations(slurm, commands, workers, holder=new_holder(), is_dead=is_dead)
+            return self._allocations
+
     def quarantined(self) -> Mapping[str, str]:
         """Ids of the GPUs on which nothing runs, and why. Raises DatabaseError."""
         return self.leases.health.quarantined()
 
     def close(self) -> None:
         """Remove all containers, and give all leases back."""
+        if self._allocations:
+            self._allocations.close()
         super().close()
         if self._leases:
             self._leases.close()
@@ -113,6 +143,10 @@ class LeasedSandboxes(Sandboxes):
 
 def exclusively(sandbox: Sandbox, on_progress: Callable[[str], None]) -> AbstractContextManager[None, bool | None]:
     """A block in which no other work uses the GPU of `sandbox`. Raises what `held.lease` raises."""
+    from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
+
+    if isinstance(sandbox, SlurmSandbox):
+        return sandbox.exclusively(on_progress)
     if not isinstance(sandbox, LeasedSandbox):
         raise TargetError("nothing is timed on a GPU that cannot be leased")
     return sandbox.gpu.leased("exclusive", on_progress)

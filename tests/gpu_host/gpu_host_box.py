@@ -88,17 +88,25 @@ class GpuHost:
         _docker("rmi", f"{self.name}:1")
 
 
-def start_gpu_host(folder: Path, settings: Mapping[str, object], *, machine: int = 1) -> GpuHost:
+def start_gpu_host(
+    folder: Path, settings: Mapping[str, object], *, machine: int = 1, shared: Path | None = None
+) -> GpuHost:
     """Start a box, `gpu1` or the machine of another number, with `settings` for the processes that use it.
 
-    Its Docker daemon has no image yet.
+    Its Docker daemon has no image yet. `shared`: a folder for the socket of that daemon.
     """
     host = GpuHost(f"amdkernel-gpu-host-{secrets.token_hex(4)}", folder, f"gpu{machine}")
     for key in ("host_key", "user_key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / key], check=True)
     _docker("import", "-", f"{host.name}:1", stdin=_files(folder, machine))
     try:
-        _docker("run", *_options(host), f"{host.name}:1", "/machine/start")
+        _docker(
+            "run",
+            *_options(host),
+            *([f"--volume={shared}:/shared"] if shared else []),
+            f"{host.name}:1",
+            "/machine/start",
+        )
         host.inside("sh", "-c", "until docker info >/dev/null 2>&1; do sleep 0.1; done")
     except BaseException:
         host.stop()

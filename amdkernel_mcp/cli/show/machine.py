@@ -25,6 +25,14 @@ def show_targets(console: Console, result: TargetsResult) -> None:
 
 
 def show_doctor(console: Console, result: DoctorResult) -> None:
+    """What this machine has, and what else is possible without it."""
+    show_checks(console, result)
+    if not result.ok:
+        drive = "amdkernel install CLIENT --url URL"
+        console.print(Text(f"\nTo use a team's server from here, none of this is needed: {drive}", "dim"))
+
+
+def show_checks(console: Console, result: DoctorResult) -> None:
     """One row for each part, and below them the commands that fix what is missing."""
     table = parts.table("", "what", "found")
     for check in result.checks:
@@ -37,6 +45,3 @@ def show_doctor(console: Console, result: DoctorResult) -> None:
         parts.print_whole(console, Text.assemble(("\n→ ", "bold"), f"{check.name}: ", remedy))
     if result.ok:
         console.print(Text("\nready", "bold green"))
-    else:
-        drive = "amdkernel install CLIENT --url URL"
-        console.print(Text(f"\nTo use a team's server from here, none of this is needed: {drive}", "dim"))

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 
 OWNER, PROCESS, DEADLINE, KIND = "amdkernel.owner", "amdkernel.process", "amdkernel.deadline", "amdkernel.kind"
+SLURM_JOB = "amdkernel.slurm_job"
+"""The job of Slurm in which the process runs: its epilog removes what the job left behind (deploy/slurm)."""
 
 PROC = Path("/proc")
 # Far beyond the longest job: containers end by themselves when their client goes, this is for a daemon that missed it.
@@ -17,7 +19,9 @@ LIFETIME_S = 6 * 3600.0
 
 def ownership_labels(kind: str) -> dict[str, str]:
     """The labels of a container that this process starts now."""
+    job = os.environ.get("SLURM_JOB_ID")
     return {
+        **({SLURM_JOB: job} if job else {}),
         OWNER: _machine(),
         PROCESS: f"{os.getpid()}:{_started(os.getpid())}",
         DEADLINE: str(int(time.time() + LIFETIME_S)),

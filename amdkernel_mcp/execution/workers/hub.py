@@ -78,6 +78,11 @@ class WorkerHub:
         """From now on workers can come."""
         self._opened_s = self._clock()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether workers can come: a server listens."""
+        return self._opened_s is not None
+
     def join(self, hello: Hello, link: Link) -> Connection:
         """A worker has introduced itself. Raises WorkerRefused."""
         _refuse_another_version(hello)
@@ -219,6 +224,10 @@ class Arrival:
     def __init__(self, hub: WorkerHub, key: str) -> None:
         self._hub = hub
         self._key = key
+
+    def came(self) -> tuple[Sandbox, Gpu | None] | None:
+        """The same as `wait` returns, if the worker is there by now."""
+        return None if self._hub.arrived(self._key) is None else self.wait(0.0)
 
     def wait(self, timeout_s: float, still_wanted: Callable[[], None] = lambda: None) -> tuple[Sandbox, Gpu | None]:
         """The sandbox of the worker once it has come, and its GPU.

@@ -1,0 +1,97 @@
+"""The sandbox of `slurm:ARCH`: kernels are compiled and judged on the server's machine, and run on a node.
+
+So no GPU of the cluster is held while a compiler works. Inside `exclusively` one GPU is kept for all runs, and what
+looks at that GPU runs on its node as well.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from amdkernel_mcp.execution.sandbox import Completed, Sandbox, SandboxKind
+from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations, Progress
+from amdkernel_mcp.execution.stdin_stream import StdinStream
+from amdkernel_mcp.execution.workers.connection import LostWorkerError
+from amdkernel_mcp.results.job_answer import Isolation
+
+_held: contextvars.ContextVar[Allocation | None] = contextvars.ContextVar("allocation", default=None)
+
+
+class SlurmSandbox:
+    """Implements `Sandbox`. Thread-safe."""
+
+    def __init__(self, allocations: Allocations, arch: str, here: Sandbox, user: Callable[[], str]) -> None:
+        """`here`: the sandbox of this machine. `user`: on whose behalf the present work is done."""
+        self.isolation: Isolation = here.isolation
+        self.image_id = here.image_id
+        self._allocations = allocations
+        self._arch = arch
+        self._here = here
+        self._user = user
+
+    def run(
+        self,
+        kind: SandboxKind,
+        command: Sequence[str],
+        files: Mapping[str, bytes],
+        *,
+        timeout_s: float,
+        output_limit_bytes: int = 256 << 20,
+        on_stderr: Callable[[str], None] | None = None,
+        stdin_stream: StdinStream | None = None,
+    ) -> Completed:
+        """See `Sandbox.run`. Raises SlurmError as well. A run whose node was lost is taken once more on another GPU,
+        where nothing was read from its stdin and no times are measured."""
+
+        def run_in(sandbox: Sandbox) -> Completed:
+            return sandbox.run(
+                kind,
+                command,
+                files,
+                timeout_s=timeout_s,
+                output_limit_bytes=output_limit_bytes,
+                on_stderr=on_stderr,
+                stdin_stream=stdin_stream,
+            )
+
+        held = _held.get()
+        if kind == "torch" or (kind == "compile" and held is None):
+            return run_in(self._here)
+        if held is not None:
+            return run_in(held.sandbox)
+        try:
+            with self._allocations.borrowed(self._arch, self._user()) as allocation:
+                return run_in(allocation.sandbox)
+        except LostWorkerError:
+            if stdin_stream is not None:
+                raise
+        with self._allocations.borrowed(self._arch, self._user()) as allocation:
+            return run_in(allocation.sandbox)
+
+    @contextmanager
+    def exclusively(self, say: Progress) -> Iterator[None]:
+        """A block that has one GPU for all its runs; inside another such block it has it already."""
+        if _held.get() is not None:
+            yield
+            return
+        with self._allocations.borrowed(self._arch, self._user(), say) as allocation:
+            token = _held.set(allocation)
+            try:
+                yield
+            finally:
+                _held.reset(token)
+
+    def is_connected(self) -> bool:
+        """See `Sandbox.is_connected`; each run finds out for itself."""
+        return True
+
+    def close(self) -> None:
+        """See `Sandbox.close`. The allocations are closed by who opened them."""
+
+
+def held_render_node() -> str | None:
+    """The render node of the GPU that the present work has from Slurm."""
+    held = _held.get()
+    return held.gpu.render_node if held else None
