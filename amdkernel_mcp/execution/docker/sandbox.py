@@ -11,6 +11,7 @@ from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.cancellation import current
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.docker.container import OUT, WORK, container_options
+from amdkernel_mcp.execution.docker.container_user import new_user
 from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
 from amdkernel_mcp.execution.docker.ending import LostContainerError, ending_of_running, ending_of_stopped
 from amdkernel_mcp.execution.docker.job_script import LAST_LINE_BYTES, Ending, job_script, read_ending
@@ -193,7 +194,8 @@ class DockerSandbox:
     def _start(self, kind: SandboxKind) -> WarmContainer:
         gpu = self._gpu if kind == "run" else None
         self._daemon.ping()
-        options = container_options(self._image_of(kind), self._limits[kind], ownership_labels(kind), gpu)
+        labels, user = ownership_labels(kind), new_user(self._daemon.info)
+        options = container_options(self._image_of(kind), self._limits[kind], labels, gpu, user=user)
         with docker_errors("a sandbox container cannot be started"):
             container = self._daemon.client.containers.create(**options)
             stream = None
