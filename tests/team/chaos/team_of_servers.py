@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 from sqlalchemy import Engine, text
@@ -57,6 +57,13 @@ class TeamServer:
             self.process.wait()
 
 
+class Served(Protocol):
+    """Where a server listens."""
+
+    @property
+    def url(self) -> str: ...
+
+
 class Agent:
     """A user's client: one request at a time, to any of the servers."""
 
@@ -68,7 +75,7 @@ class Agent:
         self._http = httpx.Client(timeout=10)
         self._sessions: dict[str, str] = {}
 
-    def call(self, server: TeamServer, tool: str, **arguments: Any) -> dict[str, Any]:
+    def call(self, server: Served, tool: str, **arguments: Any) -> dict[str, Any]:
         """The structured answer of a tool. Raises NotAnsweredError."""
         message = {"id": 2, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         try:
@@ -86,13 +93,13 @@ class Agent:
     def close(self) -> None:
         self._http.close()
 
-    def _post(self, server: TeamServer, message: dict[str, Any]) -> dict[str, Any]:
+    def _post(self, server: Served, message: dict[str, Any]) -> dict[str, Any]:
         if server.url not in self._sessions:
             opened = self._send(server, {"id": 1, "method": "initialize", "params": OPENING})
             self._sessions[server.url] = opened.headers["mcp-session-id"]
         return _json(self._send(server, message))
 
-    def _send(self, server: TeamServer, message: dict[str, Any]) -> httpx.Response:
+    def _send(self, server: Served, message: dict[str, Any]) -> httpx.Response:
         session = self._sessions.get(server.url)
         headers = self._headers | ({"mcp-session-id": session} if session else {})
         answer = self._http.post(server.url, json={"jsonrpc": "2.0"} | message, headers=headers)
