@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp import tracing
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError, JobError
 from amdkernel_mcp.execution.cancellation import CancelledWorkError, cancelled_by
 from amdkernel_mcp.jobs.fair_queue import Usage, in_order
@@ -303,7 +304,12 @@ class JobStore:
         status: JobStatus = "done"
         try:
             self._note(job, lambda journal: journal.begin(job))
-            with cancelled_by(job.cancellation), on_behalf_of(job.work):
+            with (
+                tracing.below(job.trace),
+                tracing.span("job", job=job.id, verb=job.request.verb, lane=job.lane),
+                cancelled_by(job.cancellation),
+                on_behalf_of(job.work),
+            ):
                 job.cancellation.check()
                 job.answer = self._answer(job, report)
         except CancelledWorkError:

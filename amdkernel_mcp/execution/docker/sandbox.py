@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from amdkernel_mcp import tracing
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.cancellation import current
 from amdkernel_mcp.execution.docker.archive import pack, unpack
@@ -98,15 +99,16 @@ class DockerSandbox:
         """See `Sandbox.run`. A job whose container was lost is run once more, where nothing was read from its stdin."""
 
         def run() -> Completed:
-            return self._run(
-                kind,
-                command,
-                files,
-                timeout_s=timeout_s,
-                output_limit_bytes=output_limit_bytes,
-                on_stderr=on_stderr,
-                stdin_stream=stdin_stream,
-            )
+            with tracing.span("sandbox run", kind=kind):
+                return self._run(
+                    kind,
+                    command,
+                    files,
+                    timeout_s=timeout_s,
+                    output_limit_bytes=output_limit_bytes,
+                    on_stderr=on_stderr,
+                    stdin_stream=stdin_stream,
+                )
 
         try:
             return run()
