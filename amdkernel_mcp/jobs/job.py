@@ -6,8 +6,9 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from amdkernel_mcp import tracing
 from amdkernel_mcp.execution.cancellation import Cancellation
 from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.leases.work import Work
@@ -38,6 +39,7 @@ class Job:
     finished_s: float | None = None
     fence: int | None = None  # of the journal; None: the job is in this process alone
     elsewhere: bool = False  # another process has it; this is what the journal said last
+    trace: Any = field(default_factory=tracing.here)  # the span of the call
     work: Work = field(init=False)
     cancellation: Cancellation = field(default_factory=Cancellation)
     ended: threading.Event = field(default_factory=threading.Event)

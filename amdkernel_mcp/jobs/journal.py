@@ -8,12 +8,13 @@ taken only with the current one, so that no job is finished twice. Times are tho
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.history.database.open_database import database_now, now_in, open_database, reading, reported, writing
@@ -68,7 +69,9 @@ class Journal:
         now = now_in(self._engine)
         fixed = {"service": self._service, "status": "queued", "holder": self._holder, "fence": 1}
         given: dict[str, Any] = {name: bindparam(name) for name in ("id", "owner", "verb", "arguments")}
-        self._insert = insert(jobs).values(**fixed, **given, created=now, lease_until=now + LEASE_S)  # built once
+        insert = postgresql.insert if self._engine.dialect.name == "postgresql" else sqlite.insert
+        row = insert(jobs).values(**fixed, **given, created=now, lease_until=now + LEASE_S)
+        self._insert = row.on_conflict_do_nothing()  # built once
 
     def close(self) -> None:
         """Give the leases of this process back, for the next one, and close the connections."""
@@ -80,7 +83,7 @@ class Journal:
         self._engine.dispose()
 
     def accept(self, job: Job) -> int:
-        """Store a new job. Returns its fence."""
+        """Store a new job. Returns its fence. May be repeated: it may have ended though its answer was lost."""
         with writing(self._engine) as connection:
             if self._accepted % PRUNE_EVERY == 0:
                 self._prune(connection, job.owner)
@@ -109,11 +112,13 @@ class Journal:
             mine = (jobs.c.id == job_id, jobs.c.owner == owner, *_unfinished())
             connection.execute(update(jobs).where(*mine).values(status="cancelled", ended=database_now(connection)))
 
-    def renew(self) -> None:
-        """Renew the leases of this process."""
+    def renew(self) -> Set[tuple[str, int]]:
+        """Renew the leases of this process. Returns the id and fence of the unfinished jobs that it still has."""
         with writing(self._engine) as connection:
             until = database_now(connection) + LEASE_S
             connection.execute(update(jobs).where(*_unfinished(), self._mine()).values(lease_until=until))
+            mine = connection.execute(select(jobs.c.id, jobs.c.fence).where(*_unfinished(), self._mine()))
+            return {(row.id, row.fence) for row in mine}
 
     def take_over(self) -> list[StoredJob]:
         """The unfinished jobs that no living process holds; this one holds them now.
@@ -127,7 +132,12 @@ class Journal:
             now = database_now(connection)
             found = select(jobs).where(*_unfinished(), jobs.c.service == self._service).order_by(jobs.c.created)
             for row in connection.execute(found).all():
-                if row.holder == self._holder or (row.lease_until > now and not is_dead(row.holder)):
+                if row.holder == self._holder:
+                    continue
+                if row.lease_until > now and not is_dead(row.holder):
+                    if row.lease_until > now + 2 * LEASE_S:  # the clock was set back: who lives renews it in time
+                        same = (jobs.c.id == row.id, jobs.c.fence == row.fence)
+                        connection.execute(update(jobs).where(*same).values(lease_until=now + LEASE_S))
                     continue
                 change: dict[str, Any] = {"holder": self._holder, "fence": row.fence + 1, "lease_until": now + LEASE_S}
                 if row.status == "running" and row.tries >= MOST_TRIES:

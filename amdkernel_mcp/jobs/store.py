@@ -1,37 +1,47 @@
 """The threads that do jobs; waiting for them and cancelling them.
 
-With a journal, a job that a caller knows survives this process: the next server does it. Without one, or where the
-database fails, jobs are in this process alone.
+With a journal, a job that a caller knows survives this process: the next server does it. Without one jobs are in this
+process alone. A database that is away for a while costs time: what needs it is tried again for AWAY_S.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import threading
 import time
+import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp import tracing
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError, JobError
 from amdkernel_mcp.execution.cancellation import CancelledWorkError, cancelled_by
 from amdkernel_mcp.jobs.fair_queue import Usage, in_order
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
 from amdkernel_mcp.jobs.journal import LEASE_S, Journal, StoredJob
 from amdkernel_mcp.jobs.quotas import Quotas
-from amdkernel_mcp.jobs.request import Perform, Request, is_gpu
+from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request, is_gpu
+from amdkernel_mcp.leases.held import LeaseLostError
 from amdkernel_mcp.leases.work import on_behalf_of
 
 if TYPE_CHECKING:
     from amdkernel_mcp.results.job_answer import JobStatus
+
+_log = logging.getLogger(__name__)
 
 KEPT_S = 3600.0  # in this process; the journal keeps them for days
 KEPT_JOBS = 200
 RESTART_S = 10  # until the next server listens
 JOBS_ON_SLURM = 32  # Slurm has the queue for the GPUs; these are threads that wait for it
 JOBS_PER_GPU = 3  # one compiles, one holds the GPU, the outputs of one are judged
+AWAY_S = 60.0
+"""For which a database may be away while a job runs that it knows."""
+ACCEPTED_WITHIN_S = 10.0
+AGAIN_S = 0.5
 _INTERNAL = "internal error; the server's log has it"
 
 
@@ -145,19 +155,32 @@ class JobStore:
         self._waiting[job.lane].remove(job)
         self._queued[job.owner] -= 1
 
-    def hand_out(self, job: Job) -> None:
-        """The caller is given the job's id: from now on it outlives this process."""
+    def hand_out(self, job: Job) -> bool:
+        """The caller is given the job's id: from now on it outlives this process. False: it does not."""
         journal = self._open_journal()
         if journal is None or job.fence is not None:
-            return
-        with contextlib.suppress(DatabaseError):  # then it is in this process alone
-            fence = journal.accept(job)  # not under the lock: a busy database must not hold up others
-            with self._lock:
-                job.fence, status = fence, job.status
-            if status == "running":
-                self._note(job, lambda known: known.begin(job))
-            elif status != "queued":
-                self._note(job, lambda known: known.end(job, status, _said(job.error)))
+            return job.fence is not None
+        if not self._accepted(journal, job):
+            return False
+        with self._lock:
+            job.fence, status = 1, job.status
+        if status == "running":
+            self._note(job, lambda known: known.begin(job))
+        elif status != "queued":
+            self._stored(job, status)
+        return True
+
+    def _accepted(self, journal: Journal, job: Job) -> bool:
+        """Store a new job, not under the lock: a busy database must not hold up others."""
+        until_s = time.monotonic() + ACCEPTED_WITHIN_S
+        while not self._closed.is_set():
+            with contextlib.suppress(DatabaseError):
+                journal.accept(job)
+                return True
+            if job.status in FINISHED or time.monotonic() > until_s:
+                break
+            self._closed.wait(AGAIN_S)
+        return False
 
     def find(self, job_id: str, owner: str) -> Job:
         """The job, from this process or from the journal. Raises JobError when there is none of this owner."""
@@ -284,24 +307,70 @@ class JobStore:
         status: JobStatus = "done"
         try:
             self._note(job, lambda journal: journal.begin(job))
-            with cancelled_by(job.cancellation), on_behalf_of(job.work):
+            with (
+                tracing.below(job.trace),
+                tracing.span("job", job=job.id, verb=job.request.verb, lane=job.lane),
+                cancelled_by(job.cancellation),
+                on_behalf_of(job.work),
+            ):
                 job.cancellation.check()
-                job.answer = self._perform(job.request, job.owner, report)
+                job.answer = self._answer(job, report)
         except CancelledWorkError:
             status = "cancelled"
         except BaseException as error:  # not swallowed: get_job raises it
             job.error = error
             status = "failed"
-        known = job.fence is not None
-        self._note(job, lambda journal: journal.end(job, status, _said(job.error)))  # stored, then announced
-        with self._lock:
-            self._running.remove(job)
-            self._idle.notify_all()
-            if job.status not in FINISHED:
-                self._end(job, status)
-            self._start_waiting()
-        if not known:  # it may have been handed out while it ended
-            self._note(job, lambda journal: journal.end(job, status, _said(job.error)))
+            if not isinstance(error, AmdkernelError):
+                _log.error("%s failed: %s", job.id, _where(error))
+        while True:
+            fence = job.fence
+            counts = self._stored(job, status)  # stored, then announced
+            with self._lock:
+                if job.fence is not None and fence is None:
+                    continue  # it was handed out meanwhile
+                self._running.remove(job)
+                self._idle.notify_all()
+                if job.status not in FINISHED:
+                    if counts:
+                        self._end(job, status)
+                    else:
+                        self._leave(job)
+                self._start_waiting()
+                return
+
+    def _answer(self, job: Job, report: Progress) -> Answer:
+        """The answer of the work. What ended because the lease or the database was gone is done again."""
+        until_s: float | None = None
+        while True:
+            try:
+                return self._perform(job.request, job.owner, report)
+            except (LeaseLostError, DatabaseError):
+                until_s = until_s or time.monotonic() + AWAY_S
+                if job.fence is None or time.monotonic() > until_s or self._closed.wait(AGAIN_S):
+                    raise
+            job.cancellation.check()
+
+    def _stored(self, job: Job, status: JobStatus) -> bool:
+        """Store how the job ended. False: another process has it or has cancelled it, and this result counts for
+        nothing."""
+        until_s = time.monotonic() + AWAY_S
+        while job.fence is not None and self._journal and not self._closed.is_set():
+            try:
+                return self._journal.end(job, status, _said(job.error))
+            except ValueError:  # text that JSON cannot have
+                break
+            except DatabaseError:
+                if time.monotonic() > until_s:
+                    break
+            self._closed.wait(AGAIN_S)
+        return True
+
+    def _leave(self, job: Job) -> None:
+        """From now on the journal says what becomes of it. Called under the lock."""
+        job.elsewhere, job.answer, job.error = True, None, None
+        if self._jobs.get(job.id) is job:
+            del self._jobs[job.id]
+        self._announce(job)
 
     def _note(self, job: Job, write: Callable[[Journal], object]) -> None:
         """Write about a job that the journal knows. A database that fails costs the survival, not the job."""
@@ -319,6 +388,10 @@ class JobStore:
             self._usage.add(job.owner, job.work.gpu_s if is_gpu(job.lane) else seconds)
             self._mean_s[job.lane] = 0.8 * self._mean_s.get(job.lane, seconds) + 0.2 * seconds
         self._watch(job)
+        self._announce(job)
+
+    def _announce(self, job: Job) -> None:
+        """Called under the lock."""
         job.ended.set()
         for call in job.listeners:
             call()
@@ -328,7 +401,9 @@ class JobStore:
         """Each owner's own: the results of one user never make room for those of another."""
         for finished in self._ended.values():
             while finished and (len(finished) > KEPT_JOBS or self._clock() - (finished[0].finished_s or 0.0) > KEPT_S):
-                del self._jobs[finished.popleft().id]
+                oldest = finished.popleft()
+                if self._jobs.get(oldest.id) is oldest:  # another process may have had it, and this one has it again
+                    del self._jobs[oldest.id]
 
     def _open_journal(self) -> Journal | None:
         self._opened.wait(10)
@@ -336,17 +411,31 @@ class JobStore:
 
     def _keep(self, open_journal: Callable[[], Journal]) -> None:
         """Open the journal; then, as long as this process lives, renew leases and take over what others left."""
-        try:
-            self._journal = open_journal()
-        except AmdkernelError:
-            return  # jobs are in this process alone; the answers say that they are not recorded
-        finally:
-            self._opened.set()
-        while not self._closed.is_set():
+        while self._journal is None and not self._closed.is_set():
+            try:
+                self._journal = open_journal()
+            except AmdkernelError:  # until then jobs are in this process alone; the answers say so
+                self._opened.set()
+                self._closed.wait(LEASE_S / 3)
+        self._opened.set()
+        while self._journal and not self._closed.is_set():
             with contextlib.suppress(DatabaseError):
-                self._journal.renew()
+                with self._lock:
+                    known = [job for job in self._jobs.values() if job.fence is not None and job.status not in FINISHED]
+                still_ours = self._journal.renew()
+                self._give_up([job for job in known if (job.id, job.fence) not in still_ours])
                 self._adopt(self._journal.take_over())
             self._closed.wait(LEASE_S / 3)
+
+    def _give_up(self, lost: Sequence[Job]) -> None:
+        """Work no longer on jobs that another process has by now, or has cancelled."""
+        with self._lock:
+            for job in lost:
+                if job.status == "queued" and job in self._waiting.get(job.lane, ()):
+                    self._dequeue(job)
+                    self._leave(job)
+        for job in lost:
+            job.cancellation.cancel()
 
     def _adopt(self, stored: Sequence[StoredJob]) -> None:
         with self._lock:
@@ -356,6 +445,13 @@ class JobStore:
                 self._jobs[job.id] = job
                 self._enqueue(job)
             self._start_waiting()
+
+
+def _where(error: BaseException) -> str:
+    """Of an internal error: its type and where it was raised. Not its text, which may quote a user's."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{frame.filename}:{frame.lineno}" for frame in frames if "amdkernel_mcp" in frame.filename] or ["?"]
+    return f"{type(error).__name__} in {places[-1]}"
 
 
 def _said(error: BaseException | None) -> str | None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from amdkernel_mcp import tracing
 from amdkernel_mcp.errors import DatabaseError, TargetError
 from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, current
 from amdkernel_mcp.leases.gpu_leases import LEASE_S, Asked, GpuLeases, Kind
@@ -46,7 +47,8 @@ def lease(
     Raises LeaseLostError at the end of a block that did not hold it all the time, DatabaseError when no lease can be
     taken, CancelledWorkError.
     """
-    asked = _wait_for(leases, gpu, kind, work.owner, on_progress)
+    with tracing.span("wait for lease", gpu=gpu, kind=kind):
+        asked = _wait_for(leases, gpu, kind, work.owner, on_progress)
     lost, outer = Cancellation(), current()
     ended = threading.Event()
     keeper = threading.Thread(target=_keep, args=(leases, asked, ended, lost), name="lease", daemon=True)

@@ -15,7 +15,7 @@ from fastmcp.server.middleware import MiddlewareContext
 from fastmcp.server.middleware.rate_limiting import RateLimitingMiddleware
 from fastmcp.server.providers import FileSystemProvider
 
-from amdkernel_mcp import __version__, bundled
+from amdkernel_mcp import __version__, bundled, tracing
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import InfrastructureError
@@ -41,6 +41,7 @@ from amdkernel_mcp.server.schemas import PlainSchemas
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
 from amdkernel_mcp.server.sparse import SparseProfiles
+from amdkernel_mcp.server.traced import Traced
 from amdkernel_mcp.server.workers import worker_route
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def build_server(
             jobs.close()
             leases.close()
             await anyio.to_thread.run_sync(worker.close)
+            await anyio.to_thread.run_sync(tracing.stop)
             if audit is not None:  # here, because a signal ends the process once uvicorn has closed the application
                 await anyio.to_thread.run_sync(audit.close)
 
@@ -135,6 +137,7 @@ def build_server(
         mask_error_details=True,
         providers=[_load_tools(folder)],
         middleware=[
+            Traced(),
             Audited(with_tokens=auth is not None, default_target=settings.default_target, audit=audit),
             SelectedTools(settings, _names_of(folder)),
             ReportErrors(),

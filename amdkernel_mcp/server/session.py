@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from amdkernel_mcp import bundled
-from amdkernel_mcp.errors import AmdkernelError, InputError, JobError
+from amdkernel_mcp.errors import AmdkernelError, DatabaseError, InputError, JobError
 from amdkernel_mcp.jobs.job import FINISHED, Job
 from amdkernel_mcp.jobs.request import JobVerb, Request
 from amdkernel_mcp.jobs.store import JobStore
@@ -119,7 +119,7 @@ class Session:
             self._jobs.cancel(job)
             raise
         if job.status not in FINISHED:
-            await asyncio.to_thread(self._jobs.hand_out, job)
+            await self._hand_out(job)
         if job.status not in FINISHED:
             return answer(status=job.status, job_id=job.id, progress=job.progress, **self._place(job))
         if job.error is not None:
@@ -134,10 +134,11 @@ class Session:
         if cancel:
             await asyncio.to_thread(self._jobs.cancel, job)
             job = await asyncio.to_thread(self._jobs.find, job_id, owner())
-        if job.elsewhere:
-            job = await self._wait_elsewhere(job, wait_s)
-        else:
+        until_s = time.monotonic() + wait_s
+        if not job.elsewhere:
             await self._wait(ctx, job, wait_s)
+        if job.elsewhere:  # by now
+            job = await self._wait_elsewhere(job, until_s)
         found = job.answer
         return self._fit(
             JobResult(
@@ -173,10 +174,20 @@ class Session:
         place = self._jobs.place(job)
         return {"queue_place": place.number, "expected_wait_s": place.expected_wait_s} if place else {}
 
-    async def _wait_elsewhere(self, job: Job, wait_s: float) -> Job:
+    async def _hand_out(self, job: Job) -> None:
+        """Raises DatabaseError where a team's server cannot promise the job: then it is not accepted."""
+        stored = await asyncio.to_thread(self._jobs.hand_out, job)
+        if not (stored or self._local or job.status in FINISHED):
+            self._jobs.cancel(job)
+            raise DatabaseError(
+                "the job was not accepted: the database of the server does not answer, so it could be lost",
+                hint="call again in a minute",
+            )
+
+    async def _wait_elsewhere(self, job: Job, until_s: float) -> Job:
         """What the journal says of a job that another process has, asked again until it has ended."""
-        until = time.monotonic() + wait_s
-        while job.status not in FINISHED and (left := until - time.monotonic()) > 0:
+        job = await asyncio.to_thread(self._jobs.find, job.id, job.owner)
+        while job.status not in FINISHED and (left := until_s - time.monotonic()) > 0:
             await asyncio.sleep(min(ASK_EVERY_S, left))
             job = await asyncio.to_thread(self._jobs.find, job.id, job.owner)
         return job

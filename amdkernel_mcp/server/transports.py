@@ -20,6 +20,7 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jso
 from pydantic import ValidationError
 from starlette.middleware import Middleware
 
+from amdkernel_mcp import tracing
 from amdkernel_mcp.access.audit import AuditLog
 from amdkernel_mcp.access.listed import user_list
 from amdkernel_mcp.access.opened import open_access
@@ -153,6 +154,7 @@ def serve_http(
     """
     require_users(host, users)
     bound_log()
+    tracing.start_where_configured()
     exit_in_order()
     jobs: list[JobStore] = []
     ended = contextlib.ExitStack()

@@ -9,16 +9,17 @@ from amdkernel_mcp.execution.docker.container import container_options
 from amdkernel_mcp.execution.gpus import GpuDevice
 from amdkernel_mcp.execution.limits import limits_for
 
+USER = "1900000007:1900000007"
 IMAGE = "sha256:" + "0" * 64
 LIMITS = limits_for("compile", memory_bytes=8 << 30, cpus=4)
 
 
 def test_every_protection_is_requested() -> None:
-    options = container_options(IMAGE, LIMITS, {})
+    options = container_options(IMAGE, LIMITS, {}, user=USER)
     assert options["network_mode"] == "none"
     assert options["read_only"] is True
     assert options["cap_drop"] == ["ALL"]
-    assert options["user"] == "65532:65532"
+    assert options["user"] == USER
     assert options["init"] is True
     assert options["ipc_mode"] == options["cgroupns"] == "private"
     assert options["log_config"] == {"type": "none"}
@@ -30,13 +31,13 @@ def test_every_protection_is_requested() -> None:
 
 
 def test_nothing_opens_a_way_around_them() -> None:
-    options = container_options(IMAGE, LIMITS, {})
+    options = container_options(IMAGE, LIMITS, {}, user=USER)
     opened = {"volumes", "mounts", "privileged", "cap_add", "devices", "pid_mode", "userns_mode", "network", "ports"}
     assert not opened & set(options)
 
 
 def test_the_seccomp_profile_travels_as_text_and_denies_by_default() -> None:
-    no_new_privileges, seccomp = container_options(IMAGE, LIMITS, {})["security_opt"]
+    no_new_privileges, seccomp = container_options(IMAGE, LIMITS, {}, user=USER)["security_opt"]
     profile = json.loads(seccomp.removeprefix("seccomp="))
     allowed = {name for rule in profile["syscalls"] for name in rule["names"] if rule["action"] == "SCMP_ACT_ALLOW"}
     assert no_new_privileges == "no-new-privileges"
@@ -48,8 +49,8 @@ def test_the_seccomp_profile_travels_as_text_and_denies_by_default() -> None:
 
 
 def test_a_gpu_adds_two_devices_and_one_group_and_nothing_else() -> None:
-    without = container_options(IMAGE, LIMITS, {})
-    with_gpu = container_options(IMAGE, LIMITS, {}, GpuDevice("/dev/dri/renderD129", host_gids=(110,)))
+    without = container_options(IMAGE, LIMITS, {}, user=USER)
+    with_gpu = container_options(IMAGE, LIMITS, {}, GpuDevice("/dev/dri/renderD129", host_gids=(110,)), user=USER)
     added = {key: value for key, value in with_gpu.items() if without.get(key) != value}
     assert added == {
         "devices": ["/dev/kfd:/dev/kfd:rw", "/dev/dri/renderD129:/dev/dri/renderD129:rw"],
@@ -59,7 +60,7 @@ def test_a_gpu_adds_two_devices_and_one_group_and_nothing_else() -> None:
 
 def test_an_image_is_named_by_its_id_only() -> None:
     with pytest.raises(SandboxError, match="a tag can move"):
-        container_options("amdkernel-sandbox:latest", LIMITS, {})
+        container_options("amdkernel-sandbox:latest", LIMITS, {}, user=USER)
 
 
 def test_limits_fit_the_machine_of_the_daemon() -> None:

@@ -17,6 +17,7 @@ from amdkernel_mcp.execution.docker.reaper import reap
 from amdkernel_mcp.execution.limits import limits_for
 from amdkernel_mcp.execution.sandbox import Sandbox
 
+USER = "1900000007:1900000007"
 pytestmark = pytest.mark.sandbox
 
 CLIENT = """
@@ -66,9 +67,10 @@ def test_the_reaper_removes_what_is_past_its_deadline_and_leaves_what_lives(daem
     foreign = {OWNER: "another machine", PROCESS: "1:1", DEADLINE: str(int(time.time()) + 600)}
     late = foreign | {DEADLINE: str(int(time.time()) - 1)}
     living = [
-        daemon.client.containers.create(**container_options(sandbox.image_id, limits, x)) for x in (mine, foreign)
+        daemon.client.containers.create(**container_options(sandbox.image_id, limits, x, user=USER))
+        for x in (mine, foreign)
     ]
-    dead = daemon.client.containers.create(**container_options(sandbox.image_id, limits, late))
+    dead = daemon.client.containers.create(**container_options(sandbox.image_id, limits, late, user=USER))
     try:
         reap(daemon)
         left = {container.id for container in daemon.client.containers.list(all=True, ignore_removed=True)}
@@ -118,7 +120,7 @@ def test_what_a_lost_tunnel_left_is_removed_by_the_second_look(daemon: Daemon, s
     limits = limits_for("compile", memory_bytes=1 << 30, cpus=1)
     labels = ownership_labels("compile")
     lost = daemon.client.containers.create(
-        **container_options(sandbox.image_id, limits, labels) | {"command": ["true"]}
+        **container_options(sandbox.image_id, limits, labels, user=USER) | {"command": ["true"]}
     )
     lost.start()
     lost.wait()

@@ -13,9 +13,20 @@ from urllib.parse import quote
 SUPERUSER = "tests"
 
 
+class PostgresServer(str):
+    """The URL of its database `postgres`, without a driver."""
+
+    __slots__ = ("_restart",)
+    _restart: tuple[str, ...]
+
+    def restart(self) -> None:
+        """End it as a crash would, and start it again. Returns when it answers."""
+        _run("pg_ctl", *self._restart)
+
+
 @contextmanager
-def postgres_server() -> Iterator[str]:
-    """Start a server. Yields the URL of its database `postgres`, without a driver."""
+def postgres_server() -> Iterator[PostgresServer]:
+    """Start a server."""
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # the path of a socket has 107 bytes at most
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres")  # the server refuses to run as root
@@ -25,7 +36,12 @@ def postgres_server() -> Iterator[str]:
         _run("initdb", "-D", str(data), "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
         _run("pg_ctl", "-D", str(data), "-w", "-l", str(folder / "log"), "-o", f"{settings} -k {folder}", "start")
         try:
-            yield f"postgresql://{SUPERUSER}@/postgres?unix_sock={quote(str(folder / '.s.PGSQL.5432'), safe='')}"
+            server = PostgresServer(
+                f"postgresql://{SUPERUSER}@/postgres?unix_sock={quote(str(folder / '.s.PGSQL.5432'), safe='')}"
+            )
+            options = ("-o", f"{settings} -k {folder}")
+            server._restart = ("-D", str(data), "-w", "-l", str(folder / "log"), "-m", "immediate", *options, "restart")
+            yield server
         finally:
             _run("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
     finally:

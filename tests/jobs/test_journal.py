@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.errors import JobError
+from amdkernel_mcp.errors import DatabaseError, JobError
 from amdkernel_mcp.history.database.tables import jobs
+from amdkernel_mcp.jobs import store as store_module
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
-from amdkernel_mcp.jobs.journal import MOST_TRIES, Journal
+from amdkernel_mcp.jobs.journal import LEASE_S, MOST_TRIES, Journal
 from amdkernel_mcp.jobs.request import Answer, Progress, Request
 from amdkernel_mcp.jobs.store import JobStore
+from amdkernel_mcp.leases.held import LeaseLostError
 from amdkernel_mcp.results.kernels import CheckResult
 
 ROOT = Path(__file__).parents[2]
@@ -241,3 +243,98 @@ def test_no_accepted_job_is_lost_when_its_server_is_killed(
     last = store()
     states = [(each := ended(last, job_id, owner)).error or each.status for owner, job_id in accepted]
     assert states == ["done"] * len(accepted)
+
+
+def test_a_job_is_accepted_once_though_the_first_answer_of_the_database_was_lost(own: Settings) -> None:
+    journal = Journal(own, "http")
+    job = Job(new_id(), "ann", Request("check"))
+    assert [journal.accept(job), journal.accept(job)] == [1, 1]
+    assert len(journal.list("ann", 10)) == 1
+    journal.close()
+
+
+def test_a_clock_that_was_set_back_delays_a_take_over_by_one_lease(own: Settings) -> None:
+    gone, other = Journal(own, "http"), Journal(own, "http")
+    gone._holder = "process/of/another/machine/x"  # it cannot be known here that it is dead
+    gone._insert = gone._insert.values(holder=gone._holder)
+    gone.accept(Job(new_id(), "ann", Request("check")))
+    with gone._engine.begin() as connection:
+        connection.execute(update(jobs).values(lease_until=jobs.c.lease_until + 6 * 3600))
+    assert not other.take_over()
+    with gone._engine.begin() as connection:
+        until = connection.execute(select(jobs.c.lease_until - jobs.c.created)).scalar_one()
+        connection.execute(update(jobs).values(lease_until=jobs.c.lease_until - LEASE_S - 1))
+    assert until < 2 * LEASE_S
+    assert len(other.take_over()) == 1
+    gone.close()
+    other.close()
+
+
+def test_an_agent_sees_the_answer_that_was_taken_and_not_that_of_an_earlier_holder(
+    store: Stores, own: Settings
+) -> None:
+    goes_on = threading.Event()
+
+    def slow(_: Request, __: str, ___: Progress) -> Answer:
+        goes_on.wait(30)
+        return CheckResult(reason="of the earlier holder")
+
+    first = store(slow)
+    job = accepted(first)
+    taken_away = Journal(own, "http")
+    with taken_away._engine.begin() as connection:
+        connection.execute(update(jobs).values(lease_until=0.0, holder=""))
+    (taken,) = taken_away.take_over()
+    again = Job(taken.id, taken.owner, taken.request, fence=taken.fence, answer=CheckResult(reason="taken"))
+    assert taken_away.end(again, "done", None)
+    goes_on.set()
+    assert job.wait(30)
+    found = first.find(job.id, "ann")
+    assert (found.status, found.answer) == ("done", CheckResult(reason="taken"))
+    taken_away.close()
+
+
+def test_work_that_lost_its_lease_is_done_again(store: Stores) -> None:
+    done, handed_out = list[str](), threading.Event()
+
+    def loses_it_once(_: Request, __: str, ___: Progress) -> Answer:
+        done.append("begun")
+        if len(done) == 1:
+            handed_out.wait(30)
+            raise LeaseLostError("gpu0")
+        return CheckResult(reason="held all the time")
+
+    job = accepted(store(loses_it_once))
+    handed_out.set()
+    assert job.wait(30)
+    assert (job.status, len(done)) == ("done", 2)
+
+
+def test_a_server_that_starts_before_its_database_keeps_jobs_once_it_answers(own: Settings) -> None:
+    tries: list[int] = []
+
+    def opens_at_the_second_try() -> Journal:
+        tries.append(1)
+        if len(tries) == 1:
+            raise DatabaseError("it starts")
+        return Journal(own, "http")
+
+    store = JobStore(hangs, 2, journal=opens_at_the_second_try)
+    deadline = time.monotonic() + 60
+    while not store._journal and time.monotonic() < deadline:
+        time.sleep(0.05)
+    job = store.submit("ann", Request("check"))
+    assert store.hand_out(job), "it is not kept"
+    store.close()
+
+
+def test_a_job_that_the_database_does_not_take_is_not_promised(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "ACCEPTED_WITHIN_S", 0.1)
+
+    class Full(Journal):
+        def accept(self, _: Job) -> int:
+            raise DatabaseError("the disk is full")
+
+    store = JobStore(hangs, 2, journal=lambda: Full(own, "http"))
+    assert not store.hand_out(store.submit("ann", Request("check")))
+    store.close()

@@ -14,7 +14,6 @@ from amdkernel_mcp.execution.gpus import GpuDevice
 from amdkernel_mcp.execution.limits import MIB, Limits
 from amdkernel_mcp.execution.sandbox import ENVIRONMENT
 
-USER = "65532:65532"
 # Folders that no image has: a tmpfs over an existing folder takes on its mode.
 WORK, OUT = "/sandbox/work", "/sandbox/out"
 
@@ -24,9 +23,12 @@ WAIT_FOR_JOB = ("/bin/sh", "-c", 'read -r bytes && eval "$(head -c "$bytes")"')
 
 
 def container_options(
-    image_id: str, limits: Limits, labels: Mapping[str, str], gpu: GpuDevice | None = None
+    image_id: str, limits: Limits, labels: Mapping[str, str], gpu: GpuDevice | None = None, *, user: str
 ) -> dict[str, Any]:
-    """Keyword arguments of docker-py's `containers.create`. Raises SandboxError for a tag."""
+    """Keyword arguments of docker-py's `containers.create`. Raises SandboxError for a tag.
+
+    `user`: of this container alone, see container_user.py.
+    """
     if not image_id.startswith("sha256:"):
         raise SandboxError(f"{image_id} is a tag, and a tag can move", hint="`amdkernel doctor` prints the image's id")
     options: dict[str, Any] = {
@@ -35,6 +37,7 @@ def container_options(
         "entrypoint": [],
         "environment": ENVIRONMENT | {"OUT": OUT},
         "labels": dict(labels),
+        "user": user,
         "working_dir": "/",
         "hostname": "sandbox",
         "stdin_open": True,
@@ -46,7 +49,6 @@ def _isolation() -> dict[str, Any]:
     return {
         "network_mode": "none",
         "read_only": True,
-        "user": USER,
         "cap_drop": ["ALL"],
         # The profile's text, not its path: the daemon may be on another machine.
         "security_opt": ["no-new-privileges", f"seccomp={_seccomp()}"],

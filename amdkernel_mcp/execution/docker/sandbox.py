@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from amdkernel_mcp import tracing
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.cancellation import current
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.docker.container import OUT, WORK, container_options
+from amdkernel_mcp.execution.docker.container_user import new_user
 from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
 from amdkernel_mcp.execution.docker.ending import LostContainerError, ending_of_running, ending_of_stopped
 from amdkernel_mcp.execution.docker.job_script import LAST_LINE_BYTES, Ending, job_script, read_ending
@@ -97,15 +99,16 @@ class DockerSandbox:
         """See `Sandbox.run`. A job whose container was lost is run once more, where nothing was read from its stdin."""
 
         def run() -> Completed:
-            return self._run(
-                kind,
-                command,
-                files,
-                timeout_s=timeout_s,
-                output_limit_bytes=output_limit_bytes,
-                on_stderr=on_stderr,
-                stdin_stream=stdin_stream,
-            )
+            with tracing.span("sandbox run", kind=kind):
+                return self._run(
+                    kind,
+                    command,
+                    files,
+                    timeout_s=timeout_s,
+                    output_limit_bytes=output_limit_bytes,
+                    on_stderr=on_stderr,
+                    stdin_stream=stdin_stream,
+                )
 
         try:
             return run()
@@ -193,7 +196,8 @@ class DockerSandbox:
     def _start(self, kind: SandboxKind) -> WarmContainer:
         gpu = self._gpu if kind == "run" else None
         self._daemon.ping()
-        options = container_options(self._image_of(kind), self._limits[kind], ownership_labels(kind), gpu)
+        labels, user = ownership_labels(kind), new_user(self._daemon.info)
+        options = container_options(self._image_of(kind), self._limits[kind], labels, gpu, user=user)
         with docker_errors("a sandbox container cannot be started"):
             container = self._daemon.client.containers.create(**options)
             stream = None

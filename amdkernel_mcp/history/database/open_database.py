@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
@@ -84,6 +85,12 @@ def reported() -> Iterator[None]:
         yield
     except SQLAlchemyError as error:
         raise DatabaseError(f"the history cannot be used: {_said(error)}") from None
+    except (OSError, struct.error):  # pg8000, when the server ends in the middle of an answer; SQLAlchemy knows neither
+        raise DatabaseError("the history cannot be used: the connection to the database was lost") from None
+    except Exception as error:
+        if not type(error).__module__.startswith("pg8000"):
+            raise
+        raise DatabaseError(f"the history cannot be used: {_said(error)}") from None
 
 
 def now_in(database: Engine | Connection) -> ColumnElement[float]:
@@ -96,7 +103,7 @@ def database_now(connection: Connection) -> float:
     return float(connection.execute(select(now_in(connection))).scalar_one())
 
 
-def _said(error: SQLAlchemyError) -> str:
+def _said(error: Exception) -> str:
     """The database's own sentence; pg8000 gives a mapping of fields, where `M` is the message."""
     cause = getattr(error, "orig", None) or error
     fields = cause.args[0] if cause.args and isinstance(cause.args[0], dict) else {}

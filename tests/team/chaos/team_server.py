@@ -1,0 +1,119 @@
+"""`amdkernel serve` in a process of its own, for tests that kill it: `PORT NOTES`.
+
+HTTP, tokens, tools, queue, journal and leases are the real ones. The work of a compile is a stand-in that holds one of
+two GPUs for a moment and answers with a number that no other run answers with. Leases are short, and the clock of the
+database is ahead by what the table `chaos_clock` says. NOTES is a folder:
+
+* `taken`: `JOB STATUS` for each result that the journal took
+* `overlaps`: `RUN RUN` for each run that found another on its GPU
+* `errors`: each error of the database
+* `counted`: `RUN` for each that held its GPU all the time
+"""
+
+import fcntl
+import os
+import secrets
+import sys
+import time
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.errors import DatabaseError
+from amdkernel_mcp.history.database import open_database
+from amdkernel_mcp.jobs import journal, store
+from amdkernel_mcp.jobs.job import Job
+from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request
+from amdkernel_mcp.leases import gpu_leases, held
+from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases
+from amdkernel_mcp.leases.work import current_work
+from amdkernel_mcp.results.job_answer import JobStatus
+from amdkernel_mcp.results.kernels import CompileResult
+from amdkernel_mcp.server import app
+from amdkernel_mcp.server.admission import limits
+from amdkernel_mcp.server.admission.tokens import known_users
+from amdkernel_mcp.server.transports import serve_http
+
+LEASE_S = 3.0  # ours are 30 s
+GPU_S = 0.005
+
+
+def note(file: Path, line: str) -> None:
+    """One line, whole or not at all."""
+    with file.open("a") as opened:
+        opened.write(f"{line}\n")
+
+
+def standing_in(settings: Settings, notes: Path) -> Perform:
+    """Does a job: hold the GPU that the flag of the compile names."""
+    leases = GpuLeases(settings)
+
+    def perform(request: Request, _: str, __: Progress) -> Answer:
+        run, gpu = secrets.token_hex(6), str(request.arguments["flags"][0])
+        with lease(leases, gpu), (notes / gpu).open("a+") as alone:
+            try:
+                fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes with its process, like the lease
+                alone.truncate(0)
+                alone.write(run)
+                alone.flush()
+            except BlockingIOError:
+                alone.seek(0)
+                note(notes / "overlaps", f"{run} {alone.read()}")
+            time.sleep(GPU_S)
+        note(notes / "counted", run)
+        return CompileResult(ok=True, toolchain=run)
+
+    return perform
+
+
+def lease(leases: GpuLeases, gpu: str) -> AbstractContextManager[Asked]:
+    return held.lease(leases, gpu, "exclusive", current_work())
+
+
+def shorten_leases() -> None:
+    journal.LEASE_S = store.LEASE_S = gpu_leases.LEASE_S = held.LEASE_S = LEASE_S
+    held.RENEW_S, held.MARGIN_S = LEASE_S / 6, LEASE_S / 3
+
+
+def let_the_test_set_the_clock() -> None:
+    """Nothing but the database's clock counts, so nothing but it is moved."""
+    for dialect, now in open_database._NOW.items():
+        open_database._NOW[dialect] = f"({now} + (select seconds from chaos_clock))"
+
+
+def note_what_is_taken(notes: Path) -> None:
+    end = journal.Journal.end
+
+    def noted(self: journal.Journal, job: Job, status: JobStatus, error: str | None) -> bool:
+        taken = end(self, job, status, error)
+        if taken:
+            note(notes / "taken", f"{job.id} {status}")
+        return taken
+
+    journal.Journal.end = noted  # type: ignore[method-assign]
+
+
+def note_errors(notes: Path) -> None:
+    class Noted(DatabaseError):
+        def __init__(self, message: str, **named: str | None) -> None:
+            note(notes / "errors", message)
+            super().__init__(message, **named)  # type: ignore[arg-type]
+
+    vars(open_database)["DatabaseError"] = Noted
+
+
+def main(port: int, notes: Path) -> None:
+    shorten_leases()
+    let_the_test_set_the_clock()
+    note_what_is_taken(notes)
+    note_errors(notes)
+    settings = load_settings()
+    vars(app)["performed_by"] = lambda _: standing_in(settings, notes)
+    app.REQUESTS_PER_S, app.REQUEST_BURST = 100_000.0, 100_000
+    assert limits.REQUESTS_PER_S < app.REQUESTS_PER_S
+    users = known_users(settings)
+    serve_http(settings, users, host="127.0.0.1", port=port, allowed_hosts=[], began=f"pid {os.getpid()}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]))
