@@ -38,6 +38,23 @@ def test_each_bundled_problem_can_be_loaded(name):
     assert any(not case.held_out for case in problem.cases)
 
 
+def test_a_case_for_profiles_is_no_case_of_a_check(tmp_path):
+    problem = load_problem(write_problem(tmp_path, changed("held_out = true", "profile = true")))
+    assert [case.name for case in problem.cases] == ["rows=4, cols=10"]
+    assert [case.name for case in problem.profile_cases] == ["rows=7, cols=33"]
+
+
+def test_a_problem_with_cases_for_profiles_alone_is_refused(tmp_path):
+    text = changed("held_out = true", "profile = true").replace("cols = 10\n", "cols = 10\nprofile = true\n")
+    with pytest.raises(ProblemFileError, match="a check would have none"):
+        load_problem(write_problem(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", bundled_problems())
+def test_each_bundled_problem_has_a_case_that_fills_a_gpu(name):
+    assert load_problem(name).profile_cases
+
+
 def test_a_name_that_is_no_problem_is_told_with_those_that_are(tmp_path):
     with pytest.raises(ProblemFileError, match=r"vector_ad is neither .*; did you mean vector_add\?"):
         load_problem("vector_ad")
@@ -92,6 +109,8 @@ MISTAKES = [
     ("rows = 4", "rows = 3000000000", 25, "does not fit into i32"),
     ("rows = 4", "rows = 4\nx = 5", 26, "is an array"),
     ("held_out = true", 'held_out = "yes"', 31, "true or false"),
+    ("held_out = true", "held_out = true\nprofile = true", 32, "cannot be held out"),
+    ("held_out = true", "profile = 1", 31, "`profile` must be true or false"),
     ("rtol = 1e-5", "rtol = -1", 34, "`rtol` must be"),
     ("rtol = 1e-5", "atol = 1e-5", 34, "unknown key `atol`"),
     ("rtol = 1e-5", "[ranges]\nrow = [1, 9]", 35, "the cases have no value for `row`"),
