@@ -144,7 +144,9 @@ class Journal:
                     change |= {"status": "failed", "ended": now, "error": _STOPPED}
                 else:
                     change |= {"status": "queued"}
-                same = (jobs.c.id == row.id, jobs.c.fence == row.fence)
+                # Postgres lets others write meanwhile: what has ended or was renewed since then is left alone.
+                as_found = jobs.c.lease_until == row.lease_until
+                same = (jobs.c.id == row.id, jobs.c.fence == row.fence, as_found, *_unfinished())
                 if (
                     connection.execute(update(jobs).where(*same).values(change)).rowcount
                     and change["status"] == "queued"

@@ -15,6 +15,7 @@ from sqlalchemy import select, update
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import DatabaseError, JobError
 from amdkernel_mcp.history.database.tables import jobs
+from amdkernel_mcp.jobs import journal as journal_module
 from amdkernel_mcp.jobs import store as store_module
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
 from amdkernel_mcp.jobs.journal import LEASE_S, MOST_TRIES, Journal
@@ -22,6 +23,7 @@ from amdkernel_mcp.jobs.request import Answer, Progress, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.held import LeaseLostError
 from amdkernel_mcp.results.kernels import CheckResult
+from tests.history.postgres import postgres_server
 
 ROOT = Path(__file__).parents[2]
 Stores = Callable[..., JobStore]
@@ -338,3 +340,23 @@ def test_a_job_that_the_database_does_not_take_is_not_promised(own: Settings, mo
     store = JobStore(hangs, 2, journal=lambda: Full(own, "http"))
     assert not store.hand_out(store.submit("ann", Request("check")))
     store.close()
+
+
+def test_a_job_that_ends_while_another_takes_over_stays_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with postgres_server() as url:  # SQLite lets one write at a time
+        settings = load_settings({"data_dir": tmp_path / "data", "database": url}, {})
+        first, other = Journal(settings, "http"), Journal(settings, "http")
+        job = Job(new_id(), "ann", Request("check", {"number": 1}), answer=CheckResult(reason="right"))
+        job.fence = first.accept(job)
+
+        def ends_meanwhile(_: str) -> bool:
+            assert first.end(job, "done", None)
+            return True
+
+        monkeypatch.setattr(journal_module, "is_dead", ends_meanwhile)
+        assert other.take_over() == []
+        found = first.find(job.id, "ann")
+        assert found is not None
+        assert (found.status, found.answer) == ("done", CheckResult(reason="right"))
+        first.close()
+        other.close()

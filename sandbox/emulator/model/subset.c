@@ -240,8 +240,12 @@ SubsetMember *subset_member(const Subset *s, u64 number)
     return NULL;
 }
 
-void subset_take(Subset *s, u64 number, u32 waves, L1Group *t, Worker *k)
+void subset_group_end(Subset *s, u64 number, u32 waves, L1Group *t, Worker *k)
 {
+    if (!s) {
+        l1_group_end(k->view, t, number, k);
+        return;
+    }
     Taking taking = {.worker = k, .member = subset_member(s, number)};
     SubsetMember *m = taking.member;
     l1_group_take(k->view, t, k, m->counters, &m->log);

@@ -60,8 +60,9 @@ SubsetMember *subset_member(const Subset *s, u64 number);
 /* A number that looks random. */
 u64 subset_mix(u64 x);
 
-/* Workgroup `number` of the subset has ended on this thread, whose counts begin again. */
-void subset_take(Subset *s, u64 number, u32 waves, L1Group *t, Worker *k);
+/* Workgroup `number` has ended on this thread. Of a subset: its counts and requests are kept, and those of the thread begin
+ * again. `s` NULL: its requests go on to the L2. */
+void subset_group_end(Subset *s, u64 number, u32 waves, L1Group *t, Worker *k);
 /* About how many wave-instructions all workgroups execute. */
 u64 subset_estimate(const Subset *s);
 /* The others run as well: gives the model the requests of the subset. */

@@ -71,6 +71,14 @@ void wave_group_destroy(Group *g, const Dispatch *d)
     *g = (Group){0};
 }
 
+void wave_groups_destroy(Group **groups, u32 count, const Dispatch *d)
+{
+    for (u32 n = 0; n < count; n++) {
+        wave_group_destroy(groups[n], d);
+        free(groups[n]);
+    }
+}
+
 /* ---- initial state.  LLVM AMDGPUUsage, "Initial Kernel Execution State". ---- */
 
 enum {

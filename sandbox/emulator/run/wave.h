@@ -20,6 +20,8 @@ typedef struct {
 /* Its waves record what they ask of memory if the worker has a view of the memory model. */
 bool wave_group_create(Group *g, const Worker *k);
 void wave_group_destroy(Group *g, const Dispatch *d);
+/* Those of an array, which stays. */
+void wave_groups_destroy(Group **groups, u32 count, const Dispatch *d);
 
 /* Set the waves of workgroup `number` (x fastest) up. Returns how many there are. */
 u32 wave_group_start(Group *g, Worker *k, u64 number);

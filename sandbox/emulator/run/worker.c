@@ -267,16 +267,6 @@ static bool group_repeats(WorkerThread *c, Group *g, u32 longest)
     return repeats;
 }
 
-/* What the workgroup did goes to the models. */
-static void hand_over(WorkerThread *c, Group *g)
-{
-    Subset *s = c->queue->sampling ? c->queue->subset : NULL;
-    if (s)
-        subset_take(s, g->number, g->wave_count, g->trace, &c->worker);
-    else
-        l1_group_end(c->worker.view, g->trace, g->number, &c->worker);
-}
-
 /* Run a group until it ends (true) or seems to wait for another one, or it is time for a pause. */
 static bool run_group(WorkerThread *c, Group *g)
 {
@@ -296,7 +286,7 @@ static bool run_group(WorkerThread *c, Group *g)
     }
     c->idle = 0;
     if (g->live == 0 && g->trace)
-        hand_over(c, g);
+        subset_group_end(c->queue->sampling ? c->queue->subset : NULL, g->number, g->wave_count, g->trace, &c->worker);
     return g->live == 0;
 }
 
@@ -486,24 +476,16 @@ bool worker_create(WorkerThread *c, Memory *m, const Dispatch *d, Queue *q)
     return checks_create(&c->worker, m, d) && c->worker.pc_counts && (c->worker.pcs || !d->count_pcs) && (c->worker.view || !q->model);
 }
 
-static void forget_groups(WorkerThread *c)
-{
-    for (u32 n = 0; n < c->resident; n++) {
-        wave_group_destroy(c->groups[n], c->worker.dispatch);
-        free(c->groups[n]);
-    }
-    c->resident = c->busy = c->at = 0;
-}
-
 void worker_resume(WorkerThread *c)
 {
     __atomic_fetch_sub(&c->queue->places, c->resident, __ATOMIC_RELAXED);
-    forget_groups(c);
+    wave_groups_destroy(c->groups, c->resident, c->worker.dispatch);
+    c->resident = c->busy = c->at = 0;
 }
 
 void worker_destroy(WorkerThread *c, const Dispatch *d)
 {
-    forget_groups(c);
+    wave_groups_destroy(c->groups, c->resident, d);
     free(c->groups);
     checks_destroy(&c->worker);
     pc_counts_destroy(c->worker.pc_counts, d->program->count + 2);

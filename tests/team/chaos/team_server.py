@@ -5,12 +5,10 @@ two GPUs for a moment and answers with a number that no other run answers with. 
 database is ahead by what the table `chaos_clock` says. NOTES is a folder:
 
 * `taken`: `JOB STATUS` for each result that the journal took
-* `overlaps`: `RUN RUN` for each run that found another on its GPU
 * `errors`: each error of the database
-* `counted`: `RUN` for each that held its GPU all the time
+* `counted`: `GPU BEGUN ENDED` for each run that held its GPU all the time
 """
 
-import fcntl
 import os
 import secrets
 import sys
@@ -50,17 +48,11 @@ def standing_in(settings: Settings, notes: Path) -> Perform:
 
     def perform(request: Request, _: str, __: Progress) -> Answer:
         run, gpu = secrets.token_hex(6), str(request.arguments["flags"][0])
-        with lease(leases, gpu), (notes / gpu).open("a+") as alone:
-            try:
-                fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes with its process, like the lease
-                alone.truncate(0)
-                alone.write(run)
-                alone.flush()
-            except BlockingIOError:
-                alone.seek(0)
-                note(notes / "overlaps", f"{run} {alone.read()}")
+        with lease(leases, gpu):
+            begun_s = time.monotonic()  # one clock for all processes of a machine
             time.sleep(GPU_S)
-        note(notes / "counted", run)
+            ended_s = time.monotonic()
+        note(notes / "counted", f"{gpu} {begun_s!r} {ended_s!r}")
         return CompileResult(ok=True, toolchain=run)
 
     return perform

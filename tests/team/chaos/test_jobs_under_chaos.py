@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -228,7 +229,14 @@ def reasons(clock: Clock) -> list[str]:
 
 
 def measured_together(notes: Path) -> list[str]:
-    if not (notes / "overlaps").exists():
-        return []
-    counted = set((notes / "counted").read_text().split())
-    return [line for line in (notes / "overlaps").read_text().splitlines() if set(line.split()) <= counted]
+    """Runs that counted and began on a GPU while another that counted was on it."""
+    on: dict[str, list[tuple[float, float]]] = {}
+    for line in (notes / "counted").read_text().splitlines():
+        gpu, begun, ended = line.split()
+        on.setdefault(gpu, []).append((float(begun), float(ended)))
+    return [
+        f"{gpu} {later} {earlier}"
+        for gpu, runs in on.items()
+        for earlier, later in pairwise(sorted(runs))
+        if later[0] < earlier[1]
+    ]
