@@ -1,5 +1,6 @@
 """The examples at the size of a GPU: there the better kernel is the better one, in the model."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,18 +27,20 @@ def profile(engine: Engine, problem: str, kernel: str) -> ProfileResult:
     return engine.profile(problem, path.read_text(), file_name=path.name)
 
 
-def span(result: ProfileResult) -> tuple[float, float]:
-    """Both ends of the modelled time of all kernels."""
+def middle_us(result: ProfileResult) -> float:
+    """Of the modelled times of all kernels."""
     spans = [kernel.modelled_us for kernel in result.kernels]
     assert all(spans)
-    return sum(each.low for each in spans if each), sum(each.high for each in spans if each)
+    return sum(math.sqrt(each.low * each.high) for each in spans if each)
 
 
 @pytest.mark.parametrize("problem", bundled_problems())
 def test_the_better_kernel_is_better_where_it_fills_the_gpu(engine: Engine, problem: str) -> None:
-    naive, better = span(profile(engine, problem, "naive")), span(profile(engine, problem, "better"))
-    assert better[0] <= naive[0]
-    assert better[0] < naive[0] or better[1] < naive[1]
+    naive, better = (middle_us(profile(engine, problem, kernel)) for kernel in ("naive", "better"))
+    if problem == "vector_add":
+        assert better == naive, "both move the same bytes at full width, so memory bounds them alike"
+    else:
+        assert better < naive
 
 
 def test_a_large_product_is_sampled_and_says_so(engine: Engine) -> None:
