@@ -44,6 +44,12 @@ extern "C" __global__ void add(const float* x, const float* y, float* z, int n) 
     if (i < n) z[i] = x[i] + y[i];
 }
 """
+WRONG_WHERE_IT_IS_PROFILED = """// amdkernel: launch add grid=[ceil_div(n, 256)] block=[256]
+extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] + (n > 1000000 ? 0.0f : y[i]);
+}
+"""
 SECRET = b"a secret that a test knows, once"
 
 
@@ -76,7 +82,7 @@ def test_a_kernel_that_is_wrong_while_it_is_measured_gets_no_time(tmp_path: Path
     try:
         checked = engine.check("vector_add", source)
         timed = engine.benchmark("vector_add", source, baseline=KERNEL)
-        profiled = engine.profile("vector_add", source)
+        profiled = engine.profile("vector_add", WRONG_WHERE_IT_IS_PROFILED)
     finally:
         engine.close()
     assert checked.verdict == "correct", checked.reason

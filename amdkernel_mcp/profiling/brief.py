@@ -174,6 +174,13 @@ def _short(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[: characters - 1]}…"
 
 
+def _third_by_name(result: ProfileResult) -> ProfileResult:
+    """Two findings that can be read say more than three that are cut; the whole answer has the third."""
+    first, third = result.diagnosis[:2], result.diagnosis[2:]
+    named = [row.model_copy(update={"because": "", "try_": "see docs", "refuted_by": ""}) for row in third]
+    return result.model_copy(update={"diagnosis": [*first, *named]})
+
+
 _STEPS = (
     _fewer(metrics=10, lines=2, kernels=2),
     _shorter(3, 100),
@@ -182,6 +189,7 @@ _STEPS = (
     _shorter(2, 100),
     _fewer(metrics=6, lines=1, kernels=1),
     _cut(2, 100),
+    _third_by_name,
     _shorter(2, 60),
     _cut(1, 160),
     _fewer(metrics=4, lines=1, kernels=1),

