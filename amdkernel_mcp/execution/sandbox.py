@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Required, TypedDict
 
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.results.job_answer import Isolation
@@ -39,6 +39,15 @@ class Completed:
     truncated: bool  # outputs or stderr passed their byte limit; what is missing was thrown away
     seconds: float
     stderr_cut: bool = False  # stderr passed its limit
+
+
+class RunOptions(TypedDict, total=False):
+    """The named arguments of `Sandbox.run`, for those who hand them on."""
+
+    timeout_s: Required[float]
+    output_limit_bytes: int
+    on_stderr: Callable[[str], None] | None
+    stdin_stream: StdinStream | None
 
 
 class Sandbox(Protocol):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.sandbox import Completed, Sandbox, SandboxKind
+from amdkernel_mcp.execution.sandbox import Completed, RunOptions, Sandbox, SandboxKind
 from amdkernel_mcp.execution.sandboxes import Sandboxes
-from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.hardware.target import Target
 
 if TYPE_CHECKING:
@@ -34,25 +33,13 @@ class LeasedSandbox:
         kind: SandboxKind,
         command: Sequence[str],
         files: Mapping[str, bytes],
-        *,
-        timeout_s: float,
-        output_limit_bytes: int = 256 << 20,
-        on_stderr: Callable[[str], None] | None = None,
-        stdin_stream: StdinStream | None = None,
+        **options: Unpack[RunOptions],
     ) -> Completed:
         """See `Sandbox.run`. Raises DatabaseError, LeaseLostError and QuarantinedError as well."""
         from amdkernel_mcp.leases.hygiene import note_ending, what_failed, what_went_wrong
 
         def run() -> Completed:
-            return self._sandbox.run(
-                kind,
-                command,
-                files,
-                timeout_s=timeout_s,
-                output_limit_bytes=output_limit_bytes,
-                on_stderr=on_stderr,
-                stdin_stream=stdin_stream,
-            )
+            return self._sandbox.run(kind, command, files, **options)
 
         if kind != "run":
             return run()

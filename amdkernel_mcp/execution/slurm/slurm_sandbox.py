@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Unpack
 
-from amdkernel_mcp.execution.sandbox import Completed, Sandbox, SandboxKind
+from amdkernel_mcp.execution.sandbox import Completed, RunOptions, Sandbox, SandboxKind
 from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations, Progress
-from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.results.job_answer import Isolation
 
@@ -36,25 +36,13 @@ class SlurmSandbox:
         kind: SandboxKind,
         command: Sequence[str],
         files: Mapping[str, bytes],
-        *,
-        timeout_s: float,
-        output_limit_bytes: int = 256 << 20,
-        on_stderr: Callable[[str], None] | None = None,
-        stdin_stream: StdinStream | None = None,
+        **options: Unpack[RunOptions],
     ) -> Completed:
         """See `Sandbox.run`. Raises SlurmError as well. A run whose node was lost is taken once more on another GPU,
         where nothing was read from its stdin and no times are measured."""
 
         def run_in(sandbox: Sandbox) -> Completed:
-            return sandbox.run(
-                kind,
-                command,
-                files,
-                timeout_s=timeout_s,
-                output_limit_bytes=output_limit_bytes,
-                on_stderr=on_stderr,
-                stdin_stream=stdin_stream,
-            )
+            return sandbox.run(kind, command, files, **options)
 
         held = _held.get()
         if kind == "torch" or (kind == "compile" and held is None):
@@ -65,7 +53,7 @@ class SlurmSandbox:
             with self._allocations.borrowed(self._arch, self._user()) as allocation:
                 return run_in(allocation.sandbox)
         except LostWorkerError:
-            if stdin_stream is not None:
+            if options.get("stdin_stream") is not None:
                 raise
         with self._allocations.borrowed(self._arch, self._user()) as allocation:
             return run_in(allocation.sandbox)
