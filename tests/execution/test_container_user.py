@@ -41,6 +41,7 @@ os.kill(-1, signal.SIGTERM)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 @pytest.mark.parametrize("resource", [PROCESSES, SIGNALS], ids=["processes", "pending signals"])
 def test_a_container_at_a_limit_of_its_user_does_not_stop_another(sandbox: Sandbox, resource: str) -> None:

@@ -43,6 +43,7 @@ def collector() -> Iterator[Collector]:
         started.shutdown()
 
 
+@pytest.mark.thorough
 def test_a_call_is_a_span_below_the_one_in_the_clients_header(
     collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

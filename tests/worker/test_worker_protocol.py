@@ -193,6 +193,7 @@ def test_a_worker_that_renews_what_is_over_is_told_to_end_it(hand: HandWorker) -
     assert hand.hear() == Cancel(fence=7)
 
 
+@pytest.mark.thorough
 def test_a_worker_that_says_nothing_is_closed(plain_server: Server, hand: HandWorker) -> None:
     with pytest.raises(ConnectionClosed):
         hand.hear(60)
@@ -257,6 +258,7 @@ def test_a_run_cannot_return_more_than_was_asked_for(plain_server: Server, hand:
     assert asked.join().done.exit_code == 0
 
 
+@pytest.mark.thorough
 def test_a_connection_that_does_not_introduce_itself_is_closed(plain_server: Server) -> None:
     began = time.monotonic()
     url = f"ws://127.0.0.1:{plain_server.port}/worker"

@@ -86,6 +86,7 @@ def test_files_go_and_come_back_and_lines_come_as_they_are_printed(server: Serve
     assert seen[1][1] - seen[0][1] > 0.5, "the first line did not wait for the second"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("worker")
 def test_limits_of_a_run_hold_on_the_worker(server: Server) -> None:
     sandbox = server.hub.sandbox("big", None)
@@ -147,6 +148,7 @@ def processes_in_containers(worker: Worker) -> str:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("worker")
 def test_two_workers_join_and_leave(server: Server) -> None:
     second = server.connected("small")
@@ -228,6 +230,7 @@ def test_a_server_that_comes_back_has_its_workers_again(tmp_path: Path) -> None:
         assert worker.process.wait(60) == 0
 
 
+@pytest.mark.thorough
 def test_a_worker_for_one_session_serves_it_and_ends(server: Server) -> None:
     key = "0123456789abcdef0123"
     with server.hub.expected(key) as arrival:
