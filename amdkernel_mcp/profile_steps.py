@@ -13,6 +13,7 @@ from amdkernel_mcp.prepared_kernel import PreparedKernel, cannot_launch
 from amdkernel_mcp.profiling.comparison import comparison
 from amdkernel_mcp.profiling.options import ProfileOptions
 from amdkernel_mcp.profiling.profile import answer_of, details_of, facts_of
+from amdkernel_mcp.profiling.sampled import judged_outputs
 from amdkernel_mcp.results.kernels import Finding, ProfileResult
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class ProfileSteps:
         gpu, lines, code = gpu_by_name(where.gpu), compiled.lines, compiled.disassembly
         kernels = compiled.result.kernels
         facts = facts_of(runs=measured.runs, resources=kernels, lines=lines, disassembly=code, source=source, gpu=gpu)
-        answer = answer_of(facts, gpu=gpu, target=where.name, focus=self.options.focus)
+        outputs = judged_outputs(measured)
+        answer = answer_of(facts, gpu=gpu, target=where.name, focus=self.options.focus, outputs=outputs)
         if on_detail is not no_detail:
             on_detail(details_of(facts, lines=lines, disassembly=code))
         update: dict[str, object] = {
