@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amdkernel_mcp.cache_folder import answers_folder
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.history.judged import JudgedProblems
 from amdkernel_mcp.history.recorder import LOCAL, Recorder, Tried
@@ -51,6 +52,7 @@ class Engine:
         from amdkernel_mcp.leases.leased_sandbox import LeasedSandboxes
 
         self._settings = settings
+        self.answers = answers_folder(settings.cache_dir / "answers")
         self.workers = WorkerHub((*settings.hosts, "slurm"))
         self._sandboxes = LeasedSandboxes(settings, self.workers)
         self._recorder = Recorder(settings, daily=self._prune_caches)
@@ -86,11 +88,9 @@ class Engine:
 
     @property
     def _reader(self) -> Reader:
-        from amdkernel_mcp.cache_folder import answers_folder
         from amdkernel_mcp.reading.reader import Reader
 
-        answers = answers_folder(self._settings.cache_dir / "answers")
-        return Reader(lambda: self.docs, self.attempts, self._steps.own_problems, answers)
+        return Reader(lambda: self.docs, self.attempts, self._steps.own_problems, self.answers)
 
     def search(
         self,
@@ -116,11 +116,9 @@ class Engine:
         return self.attempts.prune().model_copy(update={"cache_bytes": self._prune_caches()})
 
     def _prune_caches(self) -> int:
-        from amdkernel_mcp.cache_folder import answers_folder
         from amdkernel_mcp.checking.expected.reference_cache import ReferenceCache
 
-        answers = answers_folder(self._settings.cache_dir / "answers")
-        return answers.prune() + ReferenceCache(self._settings.cache_dir / "reference").prune()
+        return self.answers.prune() + ReferenceCache(self._settings.cache_dir / "reference").prune()
 
     @property
     def imports(self) -> Importer:
@@ -337,7 +335,7 @@ class Engine:
             options=options.recorded(),
             ran=lambda: [self._steps.what_ran(each, ("timing",)) for each in steps.seen],
         )
-        return self._recorder.record(tried, answer)
+        return steps.recorded(self._recorder.record(tried, answer))
 
     def profile_import(
         self,

@@ -213,7 +213,7 @@ def _wrong_outputs(contest: Contest, job: RunnerJob, report: RunnerReport) -> Be
             plan=prepared.plan,
             compiled=prepared.compiled,
             cache_dir=contest.cache_dir,
-        )
+        ).wrong
         if wrong:
             case, judged = wrong
             found = _measured_wrong(case, judged.reason, judged.findings)

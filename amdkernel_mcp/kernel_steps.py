@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amdkernel_mcp.checking.cases.seeds import Purpose, SeedKey
-    from amdkernel_mcp.checking.judging.judge import RunJudgement
+    from amdkernel_mcp.checking.measured import MeasuredOutputs
     from amdkernel_mcp.checking.options import CheckOptions
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
@@ -235,7 +235,8 @@ class KernelSteps:
         return answer if options and options.order else check_combinations(answer, prepared.plan, check_one)
 
     def measure(self, prepared: PreparedKernel, planned: MeasurementJob | Finding, on_progress: Progress) -> Measured:
-        """Run what was planned; its outputs are judged like those of a check, unless a sample left them incomplete."""
+        """Run what was planned; its outputs are judged like those of a check, of a sample those that it wrote."""
+        from amdkernel_mcp.checking.measured import why_not_judged
         from amdkernel_mcp.execution.runner.job import run_job
         from amdkernel_mcp.measurement.job import Measured, read_measurement
 
@@ -244,17 +245,18 @@ class KernelSteps:
         on_progress(f"measuring {counted(len(planned.cases), 'case')} on {prepared.target.name}")
         report = run_job(prepared.sandbox, prepared.target, planned.job, on_progress=on_progress)
         measured = read_measurement(planned, report)
-        if measured.finding or measured.sampled:
+        if measured.finding:
             return measured
-        wrong = self._judge(prepared, planned, report)
-        if wrong is None:
+        if measured.sampled and (why := why_not_judged(prepared.problem, prepared.compiled, planned.calls)):
+            return replace(measured, not_judged=why)
+        outputs = self._judge(prepared, planned, report)
+        measured = replace(measured, judged_elements=outputs.elements)
+        if outputs.wrong is None:
             return measured
-        case, judged = wrong
+        case, judged = outputs.wrong
         return replace(measured, wrong_outputs=f"case {case}: {judged.reason}", findings=judged.findings)
 
-    def _judge(
-        self, prepared: PreparedKernel, planned: MeasurementJob, report: RunnerReport
-    ) -> tuple[str, RunJudgement] | None:
+    def _judge(self, prepared: PreparedKernel, planned: MeasurementJob, report: RunnerReport) -> MeasuredOutputs:
         from amdkernel_mcp.checking.measured import judge_measured
 
         return judge_measured(
@@ -389,7 +391,7 @@ class KernelSteps:
             "code_object": prepared.compiled.result.code_object,
         }
         answer = answer.model_copy(update={"warnings": [*recorded.warnings, *answer.warnings]})
-        wrong = self._judge(prepared, planned, recorded.report) if recorded.report else None
+        wrong = self._judge(prepared, planned, recorded.report).wrong if recorded.report else None
         if wrong or not recorded.report:
             what = f"wrong: case {wrong[0]}: {wrong[1].reason}" if wrong else "not judged: the runner left no report"
             update["warnings"] = [f"the outputs of this run are {what}", *answer.warnings]

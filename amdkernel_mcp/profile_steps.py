@@ -7,12 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.cache_folder import answers_folder
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.kernel_steps import KernelSteps, Progress
 from amdkernel_mcp.prepared_kernel import PreparedKernel, cannot_launch
 from amdkernel_mcp.profiling.comparison import comparison
+from amdkernel_mcp.profiling.kept_details import keep_details
 from amdkernel_mcp.profiling.options import ProfileOptions
 from amdkernel_mcp.profiling.profile import answer_of, details_of, facts_of
+from amdkernel_mcp.profiling.sampled import judged_outputs
 from amdkernel_mcp.results.kernels import Finding, ProfileResult
 
 if TYPE_CHECKING:
@@ -38,16 +41,25 @@ class ProfileSteps:
     on_detail: OnDetail
     seen: list[PreparedKernel] = field(default_factory=list)
     """Every kernel that was prepared, the profiled one first."""
+    details: list[KernelDetail] = field(default_factory=list)
+    """Of the profiled kernel, what its page shows besides the answer."""
 
     def profile(self, source: str, file_name: str) -> ProfileResult:
         """The profile, compared where the options say so."""
-        answer = self._one(source, file_name, self.on_detail)
+        answer = self._one(source, file_name, self.details.extend)
+        self.on_detail(self.details)
 
         def other() -> ProfileResult:
             assert self.options.compare_to is not None
             return self._one(self.options.compare_to, self.options.compare_file, no_detail)
 
         return compared(answer, self.options, other)
+
+    def recorded(self, answer: ProfileResult) -> ProfileResult:
+        """The answer; the details are kept under the attempt that it names, for the page of the profile."""
+        if answer.attempt and self.details:
+            keep_details(answers_folder(self.steps.cache_dir / "answers"), answer.attempt, self.details)
+        return answer
 
     def _one(self, source: str, file_name: str, on_detail: OnDetail) -> ProfileResult:
         prepared = self.steps.prepare(
@@ -66,7 +78,8 @@ class ProfileSteps:
         gpu, lines, code = gpu_by_name(where.gpu), compiled.lines, compiled.disassembly
         kernels = compiled.result.kernels
         facts = facts_of(runs=measured.runs, resources=kernels, lines=lines, disassembly=code, source=source, gpu=gpu)
-        answer = answer_of(facts, gpu=gpu, target=where.name, focus=self.options.focus)
+        outputs = judged_outputs(measured)
+        answer = answer_of(facts, gpu=gpu, target=where.name, focus=self.options.focus, outputs=outputs)
         if on_detail is not no_detail:
             on_detail(details_of(facts, lines=lines, disassembly=code))
         update: dict[str, object] = {

@@ -7,7 +7,7 @@ from fastmcp.tools import tool
 from pydantic import Field
 
 from amdkernel_mcp.results.documentation import ReadResult
-from amdkernel_mcp.server.session import owner, session_of
+from amdkernel_mcp.server.session import owner, session_of, with_address
 
 from ._parameters import READS
 
@@ -35,5 +35,7 @@ async def read_doc(
     """
     session, by = session_of(ctx), owner()
     return await session.short(
-        lambda: session.engine.read(ref, by=by, section=section, start=start, max_chars=max_chars, find=find)
+        lambda: with_address(
+            session.engine.read(ref, by=by, section=section, start=start, max_chars=max_chars, find=find)
+        )
     )

@@ -1,12 +1,14 @@
 """Whether the outputs of a measured run are right: a kernel can notice that it is measured and then do less.
 
 A check says nothing of a run that it did not see. So every run that gives a time or a counter is judged like one of a
-check, with the same reference and the same tolerance.
+check, with the same reference and the same tolerance. If a sample of the workgroups ran, what it wrote is judged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from amdkernel_mcp.checking.cases.case_plans import CasePlan
 from amdkernel_mcp.checking.expected.reference import expected_outputs
 from amdkernel_mcp.checking.judging.judge_report import judge_report
 from amdkernel_mcp.checking.moved_inputs import conditioning_of
+from amdkernel_mcp.compiler.communication import communicates
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.judging.judge import RunJudgement
@@ -24,6 +27,30 @@ if TYPE_CHECKING:
     from amdkernel_mcp.problems.problem import Problem
     from amdkernel_mcp.runner_protocol.job import RunnerJob
     from amdkernel_mcp.runner_protocol.report import RunnerReport
+
+MOST_ELEMENTS = 1 << 24
+"""Of all inputs and outputs of a run of a sample: the reference computes all of them, and may take longer than the
+emulation. On a busy machine of two cores, the product of two 2048 x 2048 matrices took 6 s, of 4096 x 4096 110 s."""
+
+
+@dataclass(frozen=True)
+class MeasuredOutputs:
+    """`wrong`: the first case whose outputs are wrong, with its judgement. `elements`: how many were judged."""
+
+    wrong: tuple[str, RunJudgement] | None
+    elements: int
+
+
+def why_not_judged(problem: Problem, compiled: Compiled, calls: Sequence[Call]) -> str | None:
+    """Why what a sample of the workgroups wrote cannot be judged, as the end of a sentence; None where it can.
+
+    `calls`: of all cases that were measured.
+    """
+    if communicates(compiled.disassembly):
+        return "by atomics, several workgroups may write an element"
+    if sum(prod(call.case.shape_of(argument)) for call in calls for argument in problem.arrays) > MOST_ELEMENTS:
+        return f"the arrays have more than {MOST_ELEMENTS:,} elements"
+    return None
 
 
 def judge_measured(
@@ -36,8 +63,8 @@ def judge_measured(
     plan: LaunchPlan,
     compiled: Compiled,
     cache_dir: Path | None,
-) -> tuple[str, RunJudgement] | None:
-    """The first case whose outputs are wrong, with its judgement; None when all are right.
+) -> MeasuredOutputs:
+    """Whether the outputs are right.
 
     `report`: of `job`, each case to its end. `calls`: of each case that of its buffers, then those of `more_inputs`.
     Raises ProblemFileError, SandboxError.
@@ -50,5 +77,6 @@ def judge_measured(
         plans.append(CasePlan(own[0].case, own, run))
     conditioning = conditioning_of(sandbox, problem)
     judged = judge_report(problem, plan, compiled, plans, report, expected.outputs, conditioning, mode=job.mode)
-    wrong = ((each.case.name, run) for each in judged for run in each.runs if run.verdict != "correct")
-    return next(wrong, None)
+    runs = [(each.case.name, run) for each in judged for run in each.runs]
+    wrong = next((each for each in runs if each[1].verdict != "correct"), None)
+    return MeasuredOutputs(wrong, sum(run.elements for _, run in runs))

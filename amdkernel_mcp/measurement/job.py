@@ -59,13 +59,16 @@ class MeasurementJob:
 class Measured:
     """One run per measured case, or the finding that stopped the measurement.
 
-    `wrong_outputs`: why the outputs of the measured run are wrong, and what was found.
+    `wrong_outputs`: why the outputs of the measured run are wrong, and what was found. `judged_elements`: how many
+    elements of the outputs were judged; `not_judged`: why those of a sample were not.
     """
 
     runs: tuple[CaseRun, ...] = ()
     finding: Finding | None = None
     wrong_outputs: str | None = None
     findings: tuple[Finding, ...] = ()
+    judged_elements: int = 0
+    not_judged: str | None = None
 
     @property
     def sampled(self) -> bool:

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any
 
+from pydantic import ValidationError
+
+from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.measurement.roofline import Resource
-from amdkernel_mcp.pages.render import FOLDER, short, standalone
+from amdkernel_mcp.pages.render import FOLDER, Standalone, short, standalone
 from amdkernel_mcp.profiling.detail import CodeRow, KernelDetail, Level
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
 from amdkernel_mcp.results.kernels import Diagnosis, HotLine, KernelProfile, ProfileResult
@@ -41,7 +44,9 @@ class SourceRow:
     """Of its first appearance in the page."""
 
 
-def profile_page(result: ProfileResult, *, kernel: str, problem: str, details: Sequence[KernelDetail] = ()) -> str:
+def profile_page(
+    result: ProfileResult, *, kernel: str, problem: str, details: Sequence[KernelDetail] = ()
+) -> Standalone:
     """The page. `kernel` and `problem`: their names, for the title. `details`: of an emulated run, else none."""
     by_name = {each.name: each for each in details}
     anchors: set[int] = set()
@@ -62,6 +67,18 @@ def profile_page(result: ProfileResult, *, kernel: str, problem: str, details: S
         "bounds": [each.bound for each in result.kernels if each.bound],
     }
     return standalone("profile.html", values, styles=("page.css", "report.css"), scripts=scripts)
+
+
+def recorded_page(attempt: Mapping[str, Any], details: Sequence[KernelDetail]) -> Standalone:
+    """The page of the profile that an attempt recorded. Raises InputError: it recorded none that this version reads."""
+    problem = attempt.get("problem") or {}
+    try:
+        result = ProfileResult.model_validate(attempt["answer"]) if attempt.get("verb") == "profile" else None
+    except ValidationError:
+        raise InputError("This profile was recorded by another version: profile the kernel again.") from None
+    if result is None or not result.kernels:
+        raise InputError("This attempt has no profile.")
+    return profile_page(result, kernel=attempt["file_name"], problem=problem.get("name", ""), details=details)
 
 
 def _plotly() -> str:

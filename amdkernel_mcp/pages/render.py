@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
@@ -42,7 +43,22 @@ def page(name: str, values: Mapping[str, Any], status: int = 200) -> Response:
     return HTMLResponse(fragment(name, values), status_code=status, headers=HEADERS)
 
 
-def standalone(name: str, values: Mapping[str, Any], *, styles: Sequence[str], scripts: Sequence[str]) -> str:
+@dataclass(frozen=True)
+class Standalone:
+    """A page as one file, and the policy that is in it: what it may load and run."""
+
+    text: str
+    policy: str
+
+    def answer(self) -> Response:
+        """The page as a server gives it, under the same policy."""
+        from starlette.responses import HTMLResponse
+
+        policy = f"{self.policy}; frame-ancestors 'none'"
+        return HTMLResponse(self.text, headers=HEADERS | {"content-security-policy": policy})
+
+
+def standalone(name: str, values: Mapping[str, Any], *, styles: Sequence[str], scripts: Sequence[str]) -> Standalone:
     """A template as one file that loads nothing: its styles, and scripts that alone its policy lets run.
 
     styles: files of static/. scripts: texts, each of them ours or a library's.
@@ -51,14 +67,14 @@ def standalone(name: str, values: Mapping[str, Any], *, styles: Sequence[str], s
 
     hashes = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts)
     allowed = hashes or "'none'"
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; base-uri 'none'; form-action 'none'"
     given = {
-        "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; base-uri 'none'; "
-        "form-action 'none'",
+        "policy": policy,
         "styles": [Markup((FOLDER / "static" / file).read_text(encoding="utf-8")) for file in styles],
         "scripts": [Markup(text) for text in scripts],
         "icon": Markup((FOLDER / "static" / "icon.svg").read_text(encoding="utf-8")),
     }
-    return fragment(name, {**values, **given})
+    return Standalone(fragment(name, {**values, **given}), policy)
 
 
 def duration(seconds: float) -> str:

@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from amdkernel_mcp.errors import AmdkernelError, InputError
 from amdkernel_mcp.pages.attempt import view_of
 from amdkernel_mcp.pages.attempts import attempts_of
-from amdkernel_mcp.pages.render import FOLDER, HEADERS, page
+from amdkernel_mcp.pages.render import FOLDER, HEADERS, Standalone, page
 from amdkernel_mcp.pages.sign_in import Known, SignIn, Verify, Viewer
 from amdkernel_mcp.pages.status import Running, status_of
 from amdkernel_mcp.pages.stream import Streams, live_values
@@ -53,6 +53,7 @@ class Pages:
             ("/events", ["GET"], seen(self._streams.answer)),
             ("/status.json", ["GET"], seen(self._status)),
             ("/attempts/{attempt}", ["GET"], seen(self._attempt)),
+            ("/attempts/{attempt}/profile", ["GET"], seen(self._profile)),
             ("/jobs/{job}/cancel", ["POST"], seen(self._cancel)),
             ("/sign-in", ["POST"], self._open_session),
             ("/sign-out", ["POST"], seen(self._end_session)),
@@ -74,6 +75,16 @@ class Pages:
         name = request.path_params["attempt"]
         shown = await asyncio.to_thread(running.engine.attempts.show, name, by=viewer.user)
         return page("attempt.html", {"viewer": viewer, "it": shown.attempt, "shown": shown, "view": view_of(shown)})
+
+    async def _profile(self, request: Request, running: Running, viewer: Viewer) -> Response:
+        def made() -> Standalone:
+            from amdkernel_mcp.pages.profile import recorded_page
+            from amdkernel_mcp.profiling.kept_details import kept_details
+
+            attempt = running.engine.attempts.show(request.path_params["attempt"], by=viewer.user).attempt
+            return recorded_page(attempt, kept_details(running.engine.answers, attempt["id"]))
+
+        return (await asyncio.to_thread(made)).answer()
 
     async def _cancel(self, request: Request, running: Running, viewer: Viewer) -> Response:
         if not self._sign_in.is_own_form(viewer, (await _form(request)).get("csrf", "")):

@@ -13,7 +13,7 @@ from amdkernel_mcp.profiling.executed_code import executed_code
 from amdkernel_mcp.profiling.hot_lines import NO_LINES, hot_lines, line_table
 from amdkernel_mcp.profiling.metrics.emulated import emulated_metrics
 from amdkernel_mcp.profiling.rules.facts import Facts
-from amdkernel_mcp.profiling.sampled import remarks, sampled_workgroups, scaled
+from amdkernel_mcp.profiling.sampled import NOT_JUDGED, remarks, sampled_workgroups, scaled
 from amdkernel_mcp.results.kernels import Focus, KernelProfile, KernelResources, ProfileResult, Span
 
 
@@ -62,8 +62,13 @@ def facts_of(
     return sorted(kernels, key=lambda facts: -facts.model.time_us)
 
 
-def answer_of(kernels: Sequence[Facts], *, gpu: Gpu, target: str, focus: Focus | None = None) -> ProfileResult:
-    """Metrics, hot lines and a diagnosis of the kernels; of the topic `focus` alone where it is given."""
+def answer_of(
+    kernels: Sequence[Facts], *, gpu: Gpu, target: str, focus: Focus | None = None, outputs: str = NOT_JUDGED
+) -> ProfileResult:
+    """Metrics, hot lines and a diagnosis of the kernels; of the topic `focus` alone where it is given.
+
+    `outputs`: what is known of those of a sample.
+    """
     profiles = [kernel_profile(facts) for facts in kernels]
     if not profiles:
         return ProfileResult(target=target, reason="the kernel was not launched: no dispatch was recorded")
@@ -75,7 +80,9 @@ def answer_of(kernels: Sequence[Facts], *, gpu: Gpu, target: str, focus: Focus |
         diagnosis=diagnose(kernels, focus),
         focus=focus,
         reason=f"{counts} counts of the emulator; times and bounds are modelled for an {gpu.name}, not measured",
-        warnings=[text for facts, each in pairs for text in remarks(each.name, facts.dispatches, each.sampled)],
+        warnings=[
+            text for facts, each in pairs for text in remarks(each.name, facts.dispatches, each.sampled, outputs)
+        ],
     )
 
 

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.measurement.counters import Dispatch
+from amdkernel_mcp.measurement.job import Measured
 from amdkernel_mcp.profiling.metrics.counter_names import shown_name
 from amdkernel_mcp.results.kernels import SampledWorkgroups
 from amdkernel_mcp.results.quantity import Metric
 
 LEVEL = 0.95
+NOT_JUDGED = "outputs are not judged"
 
 
 def sampled_workgroups(dispatches: Sequence[Dispatch], gfx: str) -> SampledWorkgroups | None:
@@ -39,6 +42,16 @@ def scaled(metrics: Mapping[str, Metric], sample: SampledWorkgroups | None) -> d
     return {name: _scaled(metric, sample.errors.get(name, 0)) for name, metric in metrics.items()}
 
 
+def judged_outputs(measured: Measured) -> str:
+    """What is known of the outputs of a sample, as a part of the remark on it."""
+    if measured.not_judged:
+        return f"{NOT_JUDGED}: {measured.not_judged}"
+    if not measured.judged_elements:
+        return f"{NOT_JUDGED}: no element of them was changed"
+    count = counted(measured.judged_elements, "element", grouped=True)
+    return f"of the outputs, the {count} that they wrote were judged"
+
+
 def _scaled(metric: Metric, error: float) -> Metric:
     if metric.evidence not in ("emulated", "modelled"):
         return metric
@@ -46,8 +59,10 @@ def _scaled(metric: Metric, error: float) -> Metric:
     return metric.model_copy(update={"evidence": "modelled", "note": note})
 
 
-def remarks(kernel: str, dispatches: Sequence[Dispatch], sample: SampledWorkgroups | None) -> list[str]:
-    """Sentences for the reader: what was sampled, or why a large launch was not."""
+def remarks(
+    kernel: str, dispatches: Sequence[Dispatch], sample: SampledWorkgroups | None, outputs: str = NOT_JUDGED
+) -> list[str]:
+    """Sentences for the reader: what was sampled, or why a large launch was not. `outputs`: what is known of them."""
     if sample:
         worst = max(sample.errors.values(), default=0.0)
         alike = (1 - LEVEL) ** (1 / sample.ran)
@@ -55,6 +70,6 @@ def remarks(kernel: str, dispatches: Sequence[Dispatch], sample: SampledWorkgrou
         return [
             f"sampled: {sample.ran:,} of {sample.of:,} workgroups of {kernel} ran, all alike (so are at least"
             f" {int(100 * alike)} % of the others, at {100 * LEVEL:.0f} % confidence); counters are scaled{spread};"
-            " outputs are not judged"
+            f" {outputs}"
         ]
     return sorted({f"all workgroups of {kernel} ran: {each.not_sampled}" for each in dispatches if each.not_sampled})

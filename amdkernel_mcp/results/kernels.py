@@ -296,7 +296,7 @@ class HotLine(Result):
 
 
 class SampledWorkgroups(Result):
-    """Only some workgroups of the launches ran; the counters are scaled, the outputs not judged."""
+    """Only some workgroups of the launches ran; the counters are scaled."""
 
     ran: int
     of: int

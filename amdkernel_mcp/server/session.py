@@ -21,6 +21,7 @@ from amdkernel_mcp.jobs.request import JobVerb, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.kernel_source import KernelSource, read_kernel, sent_kernel
 from amdkernel_mcp.profiling.options import ProfileOptions, options_for
+from amdkernel_mcp.results.documentation import ReadResult
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
 from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.jobs import JobList, JobResult, ListedJob
@@ -236,6 +237,19 @@ def owner() -> str:
 
     token = get_access_token()
     return f"user:{token.client_id}" if token else "local"
+
+
+def with_address(result: ReadResult) -> ReadResult:
+    """The page with the address of ours that a person opens, as this caller reached the server; none over stdio."""
+    from fastmcp.server.dependencies import get_http_request
+
+    if result.url is None or not result.url.startswith("/"):
+        return result
+    try:
+        site = str(get_http_request().base_url).rstrip("/")
+    except RuntimeError:  # no server whose pages could be opened
+        return result.model_copy(update={"url": None})
+    return result.model_copy(update={"url": f"{site}{result.url}"})
 
 
 def _why(error: BaseException | None) -> str | None:

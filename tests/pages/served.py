@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from amdkernel_mcp.access.listed import user_list
 from amdkernel_mcp.access.scopes import USUAL
+from amdkernel_mcp.cache_folder import CacheFolder
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.history.attempt import Attempt, ProblemUsed, new_id, now
@@ -47,6 +48,7 @@ class Served:
     scopes: dict[str, tuple[str, ...]]
     noted: list[tuple[str, str, str | None, str]]
     leases: GpuLeases
+    answers: CacheFolder
     clients: list[TestClient] = field(default_factory=list)
 
     def client(self, token: str | None = None) -> TestClient:
@@ -117,7 +119,7 @@ def served(folder: Path, *, tokens: bool = True) -> Iterator[Served]:
     sign_in = SignIn(verify if tokens else None)
     all_routes = [*Pages(sign_in, lambda: running, note).routes(), *Health(sign_in, lambda: running, counts).routes()]
     app = Starlette(routes=[Route(path, handler, methods=[*methods]) for path, methods, handler in all_routes])
-    here = Served(app, jobs, history, names, gate, scopes, noted, leases)
+    here = Served(app, jobs, history, names, gate, scopes, noted, leases, engine.answers)
     try:
         yield here
     finally:

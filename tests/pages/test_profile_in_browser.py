@@ -29,7 +29,7 @@ def browser(tmp_path: Path) -> Iterator[Chromium]:
 def test_the_page_of_a_profile_is_readable_at_both_widths_in_both_themes(browser: Chromium, tmp_path: Path) -> None:
     result, details = hostile_profile()
     file = tmp_path / "report.html"
-    file.write_text(profile_page(result, kernel=HOSTILE, problem="p", details=details), encoding="utf-8")
+    file.write_text(profile_page(result, kernel=HOSTILE, problem="p", details=details).text, encoding="utf-8")
     browser.open(file.as_uri())
     for theme in ("light", "dark"):
         for width in (1280, 390):
@@ -65,7 +65,7 @@ def test_the_page_of_a_profile_is_readable_at_both_widths_in_both_themes(browser
 
 def test_the_page_of_a_recording_fits_a_phone(browser: Chromium, tmp_path: Path) -> None:
     file = tmp_path / "recording.html"
-    text = profile_page(import_recording(RECORDING), kernel="MI200", problem="")
+    text = profile_page(import_recording(RECORDING), kernel="MI200", problem="").text
     file.write_text(text, encoding="utf-8")
     browser.open(file.as_uri())
     for width in (1280, 390):

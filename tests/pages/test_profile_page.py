@@ -4,14 +4,17 @@ import json
 import re
 from base64 import b64encode
 from hashlib import sha256
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
 
 from amdkernel_mcp.pages.profile import profile_page
+from amdkernel_mcp.profiling.kept_details import keep_details
 from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
 from amdkernel_mcp.results.quantity import Metric
 from tests.pages.profiles import HOSTILE, hostile_profile
+from tests.pages.served import ANN, BOB, Served
 
 
 class Read(HTMLParser):
@@ -41,7 +44,7 @@ class Read(HTMLParser):
 @pytest.fixture(scope="module")
 def page() -> str:
     result, details = hostile_profile()
-    return profile_page(result, kernel=HOSTILE, problem=HOSTILE, details=details)
+    return profile_page(result, kernel=HOSTILE, problem=HOSTILE, details=details).text
 
 
 def test_a_browser_fetches_nothing_and_the_text_of_a_kernel_stays_text(page: str) -> None:
@@ -84,9 +87,46 @@ def test_each_line_that_ran_shows_what_it_did_and_its_instructions(page: str) ->
     assert page.count('<tr data-line="2" class="') == 2
 
 
+def test_the_page_of_an_attempt_is_that_of_its_profile_and_for_its_user_alone(here: Served) -> None:
+    result, details = hostile_profile()
+    hers = here.attempt(
+        verb="profile", verdict="profiled", file_name="k.hip", answer=result.model_dump(mode="json", by_alias=True)
+    )
+    keep_details(here.answers, hers.id, details)
+    ann = here.client(ANN)
+    assert f'href="/attempts/{hers.id}/profile"' in ann.get(f"/attempts/{hers.id}").text
+    answer = ann.get(f"/attempts/{hers.id}/profile")
+    page = profile_page(result, kernel="k.hip", problem="vector_add", details=details).text
+    assert sorted(answer.text.splitlines()) == sorted(page.splitlines()), "but for the order of the counters"
+    sent, inside = answer.headers["content-security-policy"], re.search(r'Policy" content="([^"]*)"', answer.text)
+    assert inside
+    assert sent == f"{unescape(inside[1])}; frame-ancestors 'none'"
+    assert answer.headers["cache-control"] == "no-store"
+    assert here.client(BOB).get(f"/attempts/{hers.id}/profile").status_code == 404
+    assert here.client().get(f"/attempts/{hers.id}/profile").status_code == 401
+
+
+def test_a_profile_whose_details_are_too_old_has_a_page_without_them(here: Served) -> None:
+    result, _ = hostile_profile()
+    hers = here.attempt(verb="profile", verdict="profiled", answer=result.model_dump(mode="json", by_alias=True))
+    here.answers.write(f"{hers.id}.profile.json", b'[{"of": "another version"}]')
+    page = here.client(ANN).get(f"/attempts/{hers.id}/profile")
+    assert page.status_code == 200
+    assert "Roofline" not in page.text
+
+
+@pytest.mark.parametrize("answer", [{}, {"kernels": [{"of": "another version"}]}])
+def test_an_attempt_without_a_profile_that_can_be_read_has_no_page_of_one(
+    here: Served, answer: dict[str, object]
+) -> None:
+    for verb in ("check", "profile"):
+        attempt = here.attempt(verb=verb, answer=answer)
+        assert here.client(ANN).get(f"/attempts/{attempt.id}/profile").status_code == 404
+
+
 def test_a_kernel_without_arithmetic_has_no_roofline_and_no_library_for_it() -> None:
     result, details = hostile_profile(SQ_INSTS_VALU_FMA_F32=0)
-    page = profile_page(result, kernel="k.hip", problem="p", details=details)
+    page = profile_page(result, kernel="k.hip", problem="p", details=details).text
     assert "no place on a roofline" in page
     assert len(page) < 100_000
 
@@ -94,7 +134,7 @@ def test_a_kernel_without_arithmetic_has_no_roofline_and_no_library_for_it() -> 
 def test_a_recording_without_a_source_shows_its_counters_and_its_notes() -> None:
     metric = Metric(value=12.5, evidence="measured", unit="%", note="diluted")
     kernel = KernelProfile(name="gemm", dispatches=3, metrics={"VALU Utilization": metric}, bound=None)
-    page = profile_page(ProfileResult(kernels=[kernel], reason="rocprofv3"), kernel="pmc.csv", problem="")
+    page = profile_page(ProfileResult(kernels=[kernel], reason="rocprofv3"), kernel="pmc.csv", problem="").text
     assert "VALU Utilization" in page
     assert "diluted" in page
     assert "Roofline" not in page

@@ -3,8 +3,9 @@
 import pytest
 
 from amdkernel_mcp.measurement.counters import Dispatch, Sample
+from amdkernel_mcp.measurement.job import Measured
 from amdkernel_mcp.profiling.metrics.metric import quantity
-from amdkernel_mcp.profiling.sampled import remarks, sampled_workgroups, scaled
+from amdkernel_mcp.profiling.sampled import judged_outputs, remarks, sampled_workgroups, scaled
 
 
 def dispatch(sample: Sample | None, *, insts: float = 100, why: str = "") -> Dispatch:
@@ -34,11 +35,14 @@ def test_a_scaled_count_is_modelled_and_names_its_error_but_a_static_one_stays()
     assert after["LDS"] == metrics["LDS"]
 
 
-def test_the_reader_is_told_how_many_workgroups_ran_and_that_outputs_are_not_judged() -> None:
+def test_the_reader_is_told_how_many_workgroups_ran_and_what_was_judged() -> None:
     ran = [dispatch(Sample(96, 1024, {"SQ_INSTS": 0.02}))]
     (said,) = remarks("k", ran, sampled_workgroups(ran, "gfx942"))
-    for part in ("96 of 1,024 workgroups of k", "±2 % at most", "not judged", "at least 96 %"):
+    for part in ("96 of 1,024 workgroups of k", "±2 % at most", "outputs are not judged", "at least 96 %"):
         assert part in said
+    judged = judged_outputs(Measured(judged_elements=24576))
+    (said,) = remarks("k", ran, sampled_workgroups(ran, "gfx942"), judged)
+    assert said.endswith("; of the outputs, the 24,576 elements that they wrote were judged")
 
 
 def test_the_reader_is_told_why_a_large_launch_ran_in_full() -> None:

@@ -48,8 +48,13 @@ class Bias:
     in_steps: bool  # else in tolerances
 
 
-def find_bias(got: Array, expected: Array, *, dtype: DType, tolerance: Tolerance) -> Bias | None:
-    """The bias of `got` (of `dtype`) against `expected`; None where there is none that is certain."""
+def find_bias(
+    got: Array, expected: Array, *, dtype: DType, tolerance: Tolerance, written: Mask | None = None
+) -> Bias | None:
+    """The bias of `got` (of `dtype`) against `expected`; None where there is none that is certain.
+
+    `written`: the elements that count; None: all.
+    """
     rows = _rows(expected.shape)
     if rows is None or expected.size < _FEWEST or tolerance.is_equality or tolerance.rtol == 0:
         return None
@@ -65,6 +70,8 @@ def find_bias(got: Array, expected: Array, *, dtype: DType, tolerance: Tolerance
         else:
             used, errors = _in_tolerances(out, ref, tolerance, 2.0 ** (-52 if dtype.bytes == 8 else -23))
     used &= np.isfinite(out) & np.isfinite(ref)
+    if written is not None:
+        used &= written
     for towards_zero in (True, False):
         weight = np.sign(ref) if towards_zero else np.ones(ref.shape)
         means = [_certain_mean(error * weight, used, rows, tolerance.max_bias) for error in errors]

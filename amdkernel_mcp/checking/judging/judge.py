@@ -41,6 +41,7 @@ class RunJudgement:
     max_abs_err: float | None = None
     max_rel_err: float | None = None
     violations: int | None = None
+    elements: int = 0  # of all outputs, those that were judged
     worst: Worst | None = None
     notes: tuple[str, ...] = ()
     inputs: str = ""
@@ -90,11 +91,13 @@ def judge_run(
     layouts: Mapping[str, Layout],
     returned: Mapping[str, bytes] | None = None,
     least_scales: Callable[[], Mapping[str, float]] = dict,
+    written: Mapping[str, Mask] | None = None,
 ) -> RunJudgement:
     """Judge one run on `arch` (one seed, all its repeats) against the expected outputs.
 
     `returned`: the outputs of one more run with the same inputs, in the same process after launches with others.
     `least_scales`: asked once where an output is wrong; it may know that outputs of few elements are small by chance.
+    `written`: of a run of a sample of the workgroups, the elements of each output that it wrote; others are not judged.
     """
     stop = explain_stop(report, arch=arch, lines=lines, layouts=layouts)
     mistakes = explain_mistakes(report, lines=lines, layouts=layouts)
@@ -106,7 +109,7 @@ def judge_run(
         return [
             _judge_output(
                 problem, case, argument, report, expected[argument.name], (returned or {}).get(argument.name),
-                scales.get(argument.name, 0.0),
+                scales.get(argument.name, 0.0), (written or {}).get(argument.name),
             )
             for argument in problem.outputs
         ]  # fmt: skip
@@ -116,7 +119,7 @@ def judge_run(
         judged = judge(scales)
     findings = [*mistakes, *(finding for output in judged for finding in output.findings), *findings]
     told = any(finding.kind == "not_written" for finding in findings)
-    left_out = [] if told else stores_left_out(report, layouts)
+    left_out = [] if told or written is not None else stores_left_out(report, layouts)
     findings += left_out
     worst = max(judged, key=lambda output: (output.worst is not None, output.comparison.max_rel_err or 0.0))
     wrong = [output for output in judged if output.sentence]
@@ -124,7 +127,7 @@ def judge_run(
     sentences = [output.sentence for output in wrong]
     reason = "; ".join(([cause] if mistakes or left_out or not wrong else []) + sentences)
     bad = bool(wrong) or any(_breaks(finding) for finding in findings)
-    findings += [] if bad else loads_left_out(report, layouts)
+    findings += [] if bad or written is not None else loads_left_out(report, layouts)
     return RunJudgement(
         verdict="incorrect" if bad else "correct",
         reason=reason,
@@ -132,6 +135,7 @@ def judge_run(
         max_abs_err=_largest(output.comparison.max_abs_err for output in judged),
         max_rel_err=_largest(output.comparison.max_rel_err for output in judged),
         violations=sum(output.comparison.violations for output in judged),
+        elements=sum(output.comparison.elements for output in judged),
         worst=worst.worst if wrong else None,
         notes=tuple(output.note for output in judged if output.note),
     )
@@ -195,6 +199,7 @@ def _judge_output(
     expected: Array,
     returned: bytes | None,
     least_scale: float,
+    written: Mask | None,
 ) -> _Output:
     shape, dtype = case.shape_of(argument), argument.dtype
     repeats = [np.frombuffer(outputs[argument.name], dtype.numpy).reshape(shape) for outputs in report.outputs]
@@ -203,7 +208,8 @@ def _judge_output(
     tolerance = tolerance_of(problem, argument)
     different = [0] + [n for n in range(1, len(runs)) if runs[n].tobytes() != runs[0].tobytes()]
     compared = {
-        n: compare(runs[n], expected, dtype=dtype, tolerance=tolerance, least_scale=least_scale) for n in different
+        n: compare(runs[n], expected, dtype=dtype, tolerance=tolerance, least_scale=least_scale, written=written)
+        for n in different
     }
     number = max(compared, key=lambda n: (_fails(compared[n]), compared[n].violations))
     comparison, got = compared[number], runs[number]
@@ -213,7 +219,7 @@ def _judge_output(
         return _remembering(argument, last, runs[-1], expected)
     findings = _repeat_findings(argument, repeats, orders_of(report), poisoned=poisoned)
     if comparison.worst is None or (comparison.forgiven and not unwritten.any()):
-        biases = (find_bias(runs[n], expected, dtype=dtype, tolerance=tolerance) for n in different)
+        biases = (find_bias(runs[n], expected, dtype=dtype, tolerance=tolerance, written=written) for n in different)
         bias = next((found for found in biases if found), None)
         return _within_tolerance(argument, comparison, findings, bias, tolerance)
     worst = comparison.worst
@@ -323,7 +329,7 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(rest)), rest.shape))
         count = int(np.count_nonzero(rest))
         are = "is" if count == 1 else "are"
-        message = f"{count} of {_elements(rest.size)} of {argument.name} {are} outside the tolerance"
+        message = f"{count} of {_elements(comparison.elements)} of {argument.name} {are} outside the tolerance"
         message += f", first {_at(argument, first)}; {comparison.rule}"
         findings.append(Finding(kind="wrong_result", message=message))
     return findings

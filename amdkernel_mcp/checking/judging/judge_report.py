@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.checking.judging.judge import RunJudgement, judge_run, worst_of
+from amdkernel_mcp.checking.judging.sampled_outputs import narrowest_store, written_elements
 from amdkernel_mcp.findings.faults import Layout
 from amdkernel_mcp.problems.problem import Case, Problem
 from amdkernel_mcp.results.kernels import Finding
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.checking.cases.call import Call
     from amdkernel_mcp.checking.cases.case_plans import CasePlan
     from amdkernel_mcp.checking.expected.reference import Array
+    from amdkernel_mcp.checking.judging.sampled_outputs import Mask
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.launch.plan import LaunchPlan
     from amdkernel_mcp.runner_protocol.job import Mode
@@ -95,6 +97,7 @@ def _judge_case(
         run = judge_run(
             problem, case, each, expected[number], arch=arch, lines=lines, layouts=layouts, returned=again,
             least_scales=partial(conditioning, planned.calls[number]) if conditioning and not wrong else dict,
+            written=_written(problem, planned.calls[number], each, compiled),
         )  # fmt: skip
         runs.append(replace(run, inputs=f"inputs {number + 1} of {len(cut.inputs)}") if number else run)
     if cut.returned:  # what it left is judged with the first run; here it is for what the checks saw, and for a stop
@@ -102,6 +105,13 @@ def _judge_case(
         if any(finding.kind not in _ABOUT_VALUES for finding in last.findings):
             runs.append(replace(last, inputs="the first inputs again"))
     return CaseJudgement(case, tuple(runs))
+
+
+def _written(problem: Problem, call: Call, report: CaseReport, compiled: Compiled) -> dict[str, Mask] | None:
+    """Of a run of a sample of the workgroups, what it wrote; None where all ran."""
+    if not report.outputs or not any(record.sampled for record in report.dispatches):
+        return None
+    return written_elements(problem, call, report.outputs[0], store_bytes=narrowest_store(compiled.disassembly))
 
 
 def _layouts(problem: Problem, plan: LaunchPlan, case: Case) -> dict[str, Layout]:

@@ -58,10 +58,19 @@ class Comparison:
     rule: str = ""  # what the worst element exceeds, with numbers
 
 
-def compare(got: Array, expected: Array, *, dtype: DType, tolerance: Tolerance, least_scale: float = 0.0) -> Comparison:
+def compare(
+    got: Array,
+    expected: Array,
+    *,
+    dtype: DType,
+    tolerance: Tolerance,
+    least_scale: float = 0.0,
+    written: Mask | None = None,
+) -> Comparison:
     """How `got`, of `dtype`, compares with `expected` (float64, or dtype for integers) of the same shape.
 
-    `least_scale`: of every element, where more is known than the output itself shows (moved_inputs.py).
+    `least_scale`: of every element, where more is known than the output itself shows (moved_inputs.py). `written`: the
+    elements that are compared; None: all.
     """
     out, ref = got.astype(np.float64), expected.astype(np.float64)
     rtol = tolerance.rtol or 0.0
@@ -76,14 +85,16 @@ def compare(got: Array, expected: Array, *, dtype: DType, tolerance: Tolerance, 
         right = _right_integers(got, expected, near, tolerance)
     else:
         right = _right_floats(got, expected, near, dtype) | _within_steps(got, ref, dtype, tolerance.steps)
-    wrong = np.asarray(~right)
-    finite = np.isfinite(out) & np.isfinite(ref)
+    compared = np.ones(ref.shape, bool) if written is None else written
+    wrong = np.asarray(~right & compared)
+    finite = np.isfinite(out) & np.isfinite(ref) & compared
     rank = np.where(wrong, np.where(np.isfinite(relative), relative, np.inf), -1.0)
     worst = _index(int(np.argmax(rank)), wrong.shape) if wrong.any() else None
     violations = int(np.count_nonzero(wrong))
     few = violations <= (1 - tolerance.matched_ratio) * wrong.size
+    elements = int(np.count_nonzero(compared))
     return Comparison(
-        elements=wrong.size,
+        elements=elements,
         violations=violations,
         worst=worst,
         first=_index(int(np.argmax(wrong)), wrong.shape) if wrong.any() else None,
@@ -91,7 +102,7 @@ def compare(got: Array, expected: Array, *, dtype: DType, tolerance: Tolerance, 
         max_rel_err=_largest(relative, finite),
         wrong=wrong,
         forgiven=worst is not None and few and float(rank.max()) <= tolerance.max_error,
-        rule=_rule(tolerance, violations, wrong.size, float(error[worst]), float(margin[worst]))
+        rule=_rule(tolerance, violations, elements, float(error[worst]), float(margin[worst]))
         if worst is not None
         else "",
     )

@@ -80,8 +80,7 @@ def profile(
         from amdkernel_mcp.pages.profile import profile_page
 
         named = "" if problem == "import" else Path(problem).name
-        write_page(
-            html, profile_page(result, kernel=kernel.file_name, problem=named, details=details), then_open=then_open
-        )
+        page = profile_page(result, kernel=kernel.file_name, problem=named, details=details)
+        write_page(html, page.text, then_open=then_open)
     good = bool(result.kernels)
     return finish(result, good=good, json=json, show=lambda console: show_profile(console, result, kernel))
