@@ -17,7 +17,15 @@ from sqlalchemy import Connection, Row, bindparam, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database.open_database import database_now, now_in, open_database, reading, reported, writing
+from amdkernel_mcp.history.database.open_database import (
+    database_now,
+    now_in,
+    open_database,
+    reading,
+    reported,
+    writing,
+    writing_once,
+)
 from amdkernel_mcp.history.database.schema import bring_up_to_date
 from amdkernel_mcp.history.database.tables import jobs
 from amdkernel_mcp.history.holder import is_dead, new_holder
@@ -84,25 +92,26 @@ class Journal:
 
     def accept(self, job: Job) -> int:
         """Store a new job. Returns its fence. May be repeated: it may have ended though its answer was lost."""
-        with writing(self._engine) as connection:
-            if self._accepted % PRUNE_EVERY == 0:
+        if self._accepted % PRUNE_EVERY == 0:
+            with writing(self._engine) as connection:
                 self._prune(connection, job.owner)
-            self._accepted += 1
-            arguments = json.dumps(dict(job.request.arguments))
-            row = {"id": job.id, "owner": job.owner, "verb": job.request.verb, "arguments": arguments}
+        self._accepted += 1
+        arguments = json.dumps(dict(job.request.arguments))
+        row = {"id": job.id, "owner": job.owner, "verb": job.request.verb, "arguments": arguments}
+        with writing_once(self._engine) as connection:
             connection.execute(self._insert, row)
         return 1
 
     def begin(self, job: Job) -> None:
         """The job runs."""
-        with writing(self._engine) as connection:
+        with writing_once(self._engine) as connection:
             connection.execute(update(jobs).where(*_held(job)).values(status="running", tries=jobs.c.tries + 1))
 
     def end(self, job: Job, status: JobStatus, error: str | None) -> bool:
         """Store how the job ended. False: another process has it by now, and this result counts for nothing."""
         answer = job.answer.model_dump_json(by_alias=True) if job.answer is not None else None
-        with writing(self._engine) as connection:
-            ended = {"status": status, "answer": answer, "error": error, "ended": database_now(connection)}
+        with writing_once(self._engine) as connection:
+            ended = {"status": status, "answer": answer, "error": error, "ended": now_in(connection)}
             ended["arguments"] = "{}"  # may be megabytes, and are not needed any more
             return bool(connection.execute(update(jobs).where(*_held(job)).values(ended)).rowcount)
 

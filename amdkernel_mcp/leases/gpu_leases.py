@@ -15,10 +15,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import Connection, Engine, Row, Select, case, delete, func, insert, or_, select, text, update
+from sqlalchemy import Connection, Engine, Row, case, delete, func, insert, or_, select, text, update
 
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database.open_database import database_now, open_database, reading, reported, writing
+from amdkernel_mcp.history.database.open_database import (
+    database_now,
+    now_in,
+    open_database,
+    reading,
+    reported,
+    writing,
+    writing_once,
+)
 from amdkernel_mcp.history.database.schema import bring_up_to_date
 from amdkernel_mcp.history.database.tables import gpu_leases
 from amdkernel_mcp.history.holder import is_dead, new_holder
@@ -68,13 +76,17 @@ class GpuLeases:
     def ask(self, gpu: str, kind: Kind, owner: str) -> tuple[Asked, bool]:
         """Ask for a lease, and whether it was granted at once."""
         with writing(self._engine()) as connection:
-            now = self._begin(connection, gpu)
-            row = {"gpu": gpu, "kind": kind, "owner": owner, "holder": self._holder, "asked": now}
-            made = connection.execute(insert(gpu_leases).values(row | {"lease_until": now + LEASE_S}))
+            granted = not any(_is_in_the_way(row, kind) for row in self._begin(connection, gpu))
+            now = now_in(connection)
+            row = {"gpu": gpu, "kind": kind, "owner": owner, "holder": self._holder}
+            times = {"asked": now, "lease_until": now + LEASE_S} | ({"granted": now} if granted else {})
+            made = connection.execute(insert(gpu_leases).values(row | times))
             key = made.inserted_primary_key
             assert key is not None
             asked = Asked(int(key[0]), gpu, kind)
-            return asked, self._grant(connection, asked, now)
+            if granted:
+                self._prune(connection, asked)
+            return asked, granted
 
     def take(self, asked: Asked, *, woken: bool = False) -> bool:
         """Whether the lease is granted by now. Raises DatabaseError also when it was asked for too long ago.
@@ -84,27 +96,30 @@ class GpuLeases:
         if not woken and self._is_in_vain(asked):
             return False
         with writing(self._engine()) as connection:
-            now = self._begin(connection, asked.gpu)
-            waits = update(gpu_leases).where(*_open(asked)).values(lease_until=now + LEASE_S)
-            if not connection.execute(waits).rowcount:
+            rows = self._begin(connection, asked.gpu)
+            granted = not any(_is_in_the_way(row, asked.kind, asked.fence) for row in rows)
+            now = now_in(connection)
+            change = {"lease_until": now + LEASE_S} | ({"granted": now} if granted else {})
+            if not connection.execute(update(gpu_leases).where(*_open(asked)).values(change)).rowcount:
                 raise DatabaseError(f"the place in the queue of GPU {asked.gpu} was lost: it was not renewed in time")
-            return self._grant(connection, asked, now)
+            if granted:
+                self._prune(connection, asked)
+            return granted
 
     def _is_in_vain(self, asked: Asked) -> bool:
         """Whether others hold the GPU, asked without a wait for writers. False also when the place must be renewed."""
         with reading(self._engine()) as connection:
-            now = database_now(connection)
-            mine = connection.execute(select(gpu_leases.c.lease_until).where(*_open(asked))).scalar()
-            in_the_way = connection.execute(_in_the_way(asked)).all()
-        if mine is None or mine < now + LEASE_S / 2:
+            rows = _open_rows(connection, asked.gpu)
+        mine = next((row for row in rows if row.fence == asked.fence), None)
+        if mine is None or mine.lease_until < mine.now + LEASE_S / 2:
             return False
-        alive = (row.holder == self._holder or not is_dead(row.holder) for row in in_the_way if row.lease_until > now)
-        return any(alive)
+        in_the_way = [row for row in rows if _is_in_the_way(row, asked.kind, asked.fence) and row.lease_until > row.now]
+        return any(row.holder == self._holder or not is_dead(row.holder) for row in in_the_way)
 
     def renew(self, asked: Asked) -> bool:
         """Whether the lease is still held; then it is for LEASE_S more."""
-        with writing(self._engine()) as connection:
-            now = database_now(connection)
+        with writing_once(self._engine()) as connection:
+            now = now_in(connection)
             alive = (*_open(asked), gpu_leases.c.lease_until > now)
             renewed = update(gpu_leases).where(*alive).values(lease_until=now + LEASE_S)
             return bool(connection.execute(renewed).rowcount)
@@ -112,8 +127,8 @@ class GpuLeases:
     def end(self, asked: Asked) -> bool:
         """Give the lease back. False: it was lost before, and what was measured under it counts for nothing."""
         try:
-            with writing(self._engine()) as connection:
-                now = database_now(connection)
+            with writing_once(self._engine()) as connection:
+                now = now_in(connection)
                 held = (*_open(asked), gpu_leases.c.granted.is_not(None), gpu_leases.c.lease_until > now)
                 return bool(connection.execute(update(gpu_leases).where(*held).values(ended=now)).rowcount)
         finally:
@@ -132,17 +147,15 @@ class GpuLeases:
 
     def ahead(self, asked: Asked) -> tuple[int, float]:
         """How many hold the GPU or asked for it before, and for how many seconds the first of them has held it."""
-        before = (gpu_leases.c.gpu == asked.gpu, gpu_leases.c.ended.is_(None), gpu_leases.c.fence < asked.fence)
         with reading(self._engine()) as connection:
-            rows = connection.execute(select(gpu_leases.c.granted).where(*before)).all()
-            now = database_now(connection)
-        return len(rows), max([now - row.granted for row in rows if row.granted], default=0.0)
+            rows = [row for row in _open_rows(connection, asked.gpu) if row.fence < asked.fence]
+        return len(rows), max([row.now - row.granted for row in rows if row.granted], default=0.0)
 
     def is_alone(self, asked: Asked) -> bool:
         """Whether no other lease of the GPU is held."""
         with reading(self._engine()) as connection:
-            rows = connection.execute(_in_the_way(Asked(asked.fence, asked.gpu, "exclusive"))).all()
-        return not any(row.granted is not None for row in rows)
+            rows = _open_rows(connection, asked.gpu)
+        return not any(row.granted is not None and row.fence != asked.fence for row in rows)
 
     def held(self) -> Sequence[HeldLease]:
         """The leases that are held now, by anyone, oldest first."""
@@ -198,46 +211,47 @@ class GpuLeases:
                 self._opened = made
             return self._opened
 
-    def _begin(self, connection: Connection, gpu: str) -> float:
-        """One process at a time decides about a GPU; what has ended is removed. The time by the database's clock."""
+    def _begin(self, connection: Connection, gpu: str) -> list[Row[Any]]:
+        """One process at a time decides about a GPU; what has ended is removed. What holds it or waits for it."""
         if connection.dialect.name == "postgresql":
             number = int.from_bytes(hashlib.sha256(gpu.encode()).digest()[:8], "big", signed=True)
-            connection.execute(text("select pg_advisory_xact_lock(:number)"), {"number": number})
-        now = database_now(connection)
-        for row in connection.execute(select(gpu_leases).where(gpu_leases.c.gpu == gpu, gpu_leases.c.ended.is_(None))):
-            self._expire(connection, row, now)
-        return now
+            connection.execute(text(f"select pg_advisory_xact_lock({number})"))  # no parameter: a third of the way
+        return [row for row in _open_rows(connection, gpu) if not self._expired(connection, row)]
 
-    def _expire(self, connection: Connection, row: Row[Any], now: float) -> None:
+    def _expired(self, connection: Connection, row: Row[Any]) -> bool:
         this = gpu_leases.c.fence == row.fence
-        if row.lease_until > now + 2 * LEASE_S:  # the clock was set back: who lives renews it in time
-            connection.execute(update(gpu_leases).where(this).values(lease_until=now + LEASE_S))
-        elif row.lease_until <= now or (row.holder != self._holder and is_dead(row.holder)):
-            if row.granted is None:
-                connection.execute(delete(gpu_leases).where(this))
-            else:
-                connection.execute(update(gpu_leases).where(this).values(ended=min(now, row.lease_until)))
-                mark_suspect(connection, row.gpu, "the process that used it ended without giving it back")
-
-    def _grant(self, connection: Connection, asked: Asked, now: float) -> bool:
-        if connection.execute(_in_the_way(asked).limit(1)).first():
+        if row.lease_until > row.now + 2 * LEASE_S:  # the clock was set back: who lives renews it in time
+            connection.execute(update(gpu_leases).where(this).values(lease_until=row.now + LEASE_S))
             return False
-        connection.execute(update(gpu_leases).where(*_open(asked)).values(granted=now))
-        if asked.fence % PRUNE_EVERY == 0:
-            connection.execute(delete(gpu_leases).where(gpu_leases.c.ended < now - _KEPT_S))
+        if row.lease_until > row.now and (row.holder == self._holder or not is_dead(row.holder)):
+            return False
+        if row.granted is None:
+            connection.execute(delete(gpu_leases).where(this))
+        else:
+            connection.execute(update(gpu_leases).where(this).values(ended=min(row.now, row.lease_until)))
+            mark_suspect(connection, row.gpu, "the process that used it ended without giving it back")
         return True
+
+    def _prune(self, connection: Connection, granted: Asked) -> None:
+        if granted.fence % PRUNE_EVERY == 0:
+            connection.execute(delete(gpu_leases).where(gpu_leases.c.ended < now_in(connection) - _KEPT_S))
 
     def _wake(self, asked: Asked) -> None:
         with self._changed[asked.gpu]:
             self._changed[asked.gpu].notify_all()
 
 
-def _in_the_way(asked: Asked) -> Select[Any]:
-    """The leases that keep this one from being granted."""
-    held, before = gpu_leases.c.granted.is_not(None), gpu_leases.c.fence < asked.fence
-    others = (gpu_leases.c.gpu == asked.gpu, gpu_leases.c.ended.is_(None), gpu_leases.c.fence != asked.fence)
-    found = select(gpu_leases).where(*others, or_(held, before))
-    return found.where(gpu_leases.c.kind == "exclusive") if asked.kind == "shared" else found
+def _open_rows(connection: Connection, gpu: str) -> Sequence[Row[Any]]:
+    """What holds a GPU or waits for it, each with the time `now`."""
+    found = select(gpu_leases, now_in(connection).label("now"))
+    return connection.execute(found.where(gpu_leases.c.gpu == gpu, gpu_leases.c.ended.is_(None))).all()
+
+
+def _is_in_the_way(row: Row[Any], kind: Kind, fence: int | None = None) -> bool:
+    """Whether a row keeps the request with this fence from being granted. None: one that comes after all."""
+    if row.fence == fence or (kind == "shared" and row.kind == "shared"):
+        return False
+    return row.granted is not None or fence is None or row.fence < fence
 
 
 def _open(asked: Asked) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""One cluster for all tests of a process."""
+"""One cluster for all tests of a process, and one Docker daemon for the workers on its nodes."""
 
 import sys
 from collections.abc import Iterator
@@ -8,7 +8,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu_host"))  # the driver's files of a machine with GPUs
 
+from gpu_host_box import GpuHost
+from nodes_with_workers import nodes_with_workers
 from slurm_cluster import NoClusterError, SlurmCluster
+
+from amdkernel_mcp.execution.sandbox import Sandbox
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +33,10 @@ def cluster(running_cluster: SlurmCluster) -> Iterator[SlurmCluster]:
     running_cluster.clean()
     yield running_cluster
     running_cluster.clean()
+
+
+@pytest.fixture(scope="session")
+def box(running_cluster: SlurmCluster, sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GpuHost]:
+    """The GPU host whose Docker daemon all nodes use; the real worker is on them."""
+    with nodes_with_workers(running_cluster, sandbox, tmp_path_factory.mktemp("nodes")) as host:
+        yield host

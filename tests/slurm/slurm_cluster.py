@@ -146,10 +146,11 @@ class SlurmCluster:
         _docker("kill", self.container(node))
 
     def revive(self, node: str) -> None:
-        """Start it again, with the address that the others know."""
+        """Start it again, with the address that the others know. Returns when it takes jobs, or is drained."""
         _docker("start", self.container(node))
         self._name_machines(node)
-        self.until(lambda: self.states()[node] == "idle", 60, f"{node} is idle")
+        there = ("idle", "mix", "alloc", "drain", "drng", "comp")
+        self.until(lambda: self.states()[node] in there, 60, f"{node} is back")
 
     def _name_machines(self, *machines: str) -> None:
         """A controller that cannot resolve a lost node's name is slow to start again."""

@@ -82,7 +82,9 @@ class StandInSandbox:
     def run(self, kind: SandboxKind, command: Sequence[str], files: Mapping[str, bytes], **_: Any) -> Completed:
         if command[0] == "lose the node" and self.node == command[1]:
             self._cluster.kill_node(self.node)
-        if not self.is_connected():
+        if command[0] == "be cancelled":
+            self._cluster.inside("ctl", "scancel", self.job)
+        if command[0] == "be cancelled" or not self.is_connected():
             raise LostWorkerError(f"the worker of {self.node} was lost while a run was with it")
         where = {"node": self.node.encode(), "index": str(self.index).encode(), "kind": kind.encode(), **files}
         return Completed(0, where, "", timed_out=False, out_of_memory=False, truncated=False, seconds=0.0)

@@ -176,6 +176,15 @@ def test_the_jobs_of_a_server_that_is_dead_are_ended_by_the_next_one(
     following.close()
 
 
+def test_a_run_whose_job_an_administrator_cancels_is_not_taken_once_more(
+    cluster: SlurmCluster, workers: StandInWorkers, allocations: Allocations
+) -> None:
+    sandbox = SlurmSandbox(allocations, "gfx942", StandInSandbox(cluster, "", "", "ctl", 0), lambda: "ann")
+    with pytest.raises(SlurmError, match="cancelled in Slurm while it ran"):
+        sandbox.run("run", ["be cancelled"], {}, timeout_s=1)
+    assert len(workers.accepted) == 1
+
+
 def test_the_doctor_finds_nothing_in_a_good_cluster_and_names_what_is_broken(
     cluster: SlurmCluster, allocations: Allocations
 ) -> None:

@@ -1,43 +1,26 @@
 """A kernel checked on `slurm:gfx942`: the server, Slurm, and the real worker on a node with a GPU host in a box."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 from fastmcp import Client
 from fastmcp.client.auth import BearerAuth
-from gpu_host_box import start_gpu_host
-from rocm_image import ROCM, give_rocm_image
+from nodes_with_workers import give_token, slurm_of
 from slurm_cluster import SlurmCluster
 
 from amdkernel_mcp.bundled import folder as bundled_folder
-from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.execution.sandbox import Sandbox
 from tests.server.http_server import ANN, HttpServer, free_port, http_server
 
 pytestmark = [
     *(pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow),
+    pytest.mark.usefixtures("box"),
     pytest.mark.timeout(1800),  # the box builds its images first: 8 minutes on a busy machine
 ]
 
-AMDKERNEL = str(Path(sys.executable).with_name("amdkernel"))
 KERNELS = bundled_folder("examples") / "vector_add" / "kernels"
 NODE = "gpu1"
-ON_THE_NODE = f"""#!/bin/sh
-export AMDKERNEL_CONFIG=/shared/node.toml HOME=/tmp
-exec {AMDKERNEL} "$@"
-"""
-CONFIG = f"""docker_host = "unix:///shared/box/docker.sock"
-image = "{ROCM}"
-data_dir = "/tmp/data"
-cache_dir = "/tmp/cache"
-"""
 
 
 @pytest.fixture
@@ -58,43 +41,14 @@ class Team:
 
 
 @pytest.fixture(scope="module")
-def team(running_cluster: SlurmCluster, sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
-    """A server whose GPUs are those of the cluster. The node has the Docker daemon of a GPU host in a box."""
-    folder, shared = tmp_path_factory.mktemp("slurm-server"), running_cluster.shared
-    (folder / "cache").mkdir()
-    (folder / "cache" / "wheels").symlink_to(load_settings().cache_dir / "wheels")
-    (folder / "box").mkdir()
-    (shared / "box").mkdir()
-    settings = {"image": ROCM, "cache_dir": str(folder / "cache"), "data_dir": str(folder / "box-data")}
-    box = start_gpu_host(folder / "box", settings, shared=shared / "box")
-    try:
-        give_rocm_image(box, sandbox)
-        ended = box.amdkernel("setup", "--host", "gpu1")
-        assert ended.returncode == 0, ended.stderr
-        (shared / "node.toml").write_text(CONFIG)
-        (shared / "amdkernel").write_text(ON_THE_NODE)
-        (shared / "amdkernel").chmod(0o755)
-        own = os.environ | {"AMDKERNEL_DATA_DIR": str(folder / "data")}
-        added = [AMDKERNEL, "admin", "tokens", "add", "node", "--scope", "worker"]
-        printed = subprocess.run(added, env=own, capture_output=True, text=True, check=True).stdout
-        token = shared / "token"
-        token.write_text(printed.splitlines()[0] + "\n")
-        token.chmod(0o600)
-        port, here = free_port(), running_cluster.gateway
-        slurm = {
-            "gres": {"gfx942": "gpu:gfx942"},
-            "url": f"http://{here}:{port}",
-            "token_file": "/shared/token",
-            "amdkernel": "/shared/amdkernel",
-            "options": [f"--nodelist={NODE}"],
-            "output": "/shared/worker.%j",
-            "commands": running_cluster.prefix,
-        }
-        options = ["--host", "0.0.0.0", "--allow-host", here]
-        with http_server(folder, tokens=f"{ANN} ann\n", port=port, options=options, slurm=json.dumps(slurm)) as server:
-            yield Team(server, running_cluster)
-    finally:
-        box.stop()
+def team(running_cluster: SlurmCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    """A server whose GPUs are those of the cluster."""
+    folder, port = tmp_path_factory.mktemp("slurm-server"), free_port()
+    give_token(running_cluster, folder / "data")
+    slurm = slurm_of(running_cluster, port, f"--nodelist={NODE}")
+    options = ["--host", "0.0.0.0", "--allow-host", running_cluster.gateway]
+    with http_server(folder, tokens=f"{ANN} ann\n", port=port, options=options, slurm=slurm) as server:
+        yield Team(server, running_cluster)
 
 
 async def test_a_right_and_a_wrong_kernel_are_told_apart_on_a_gpu_from_slurm(team: Team) -> None:

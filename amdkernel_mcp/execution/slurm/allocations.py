@@ -33,6 +33,8 @@ NO_CONTROLLER_S = 600.0
 """For which a controller that does not answer is waited for."""
 IDLE_S = 10.0
 """For which a GPU is kept for the next run of the same user."""
+ENDING_S = 60.0
+"""For a job whose worker was lost to say how it ended: until its epilog is over it does not."""
 LEAVES_S = 10.0
 """For a worker to go by itself when its session is over; then its job gets SIGTERM, and LEAVES_S later it is ended."""
 
@@ -89,6 +91,21 @@ class Allocations:
             self._end(allocation, at_once=True)
             raise
         self._give_back(allocation, arch, user)
+
+    def check_not_cancelled(self, allocation: Allocation) -> None:
+        """After its worker was lost: raises SlurmError where its job was cancelled in Slurm, so that an administrator
+        ends the work and not only its first try. Also raises CancelledWorkError."""
+        mine, begun_s = allocation.submission, self._clock()
+        while self._clock() - begun_s < ENDING_S:
+            with suppress(NoAnswerError):
+                jobs = [job for job in self._slurm.jobs() if job.comment.key == mine.key]
+                states = {job.state for job in jobs if job.comment.fence == mine.fence}
+                if "CANCELLED" in states:
+                    raise SlurmError("its job was cancelled in Slurm while it ran, not by this server")
+                if "COMPLETING" not in states:
+                    return
+            current().check()
+            time.sleep(1.0)
 
     def close(self) -> None:
         """End all sessions, and their jobs."""

@@ -50,13 +50,19 @@ class SlurmSandbox:
         if held is not None:
             return run_in(held.sandbox)
         try:
-            with self._allocations.borrowed(self._arch, self._user()) as allocation:
-                return run_in(allocation.sandbox)
+            return self._on_a_gpu(run_in)
         except LostWorkerError:
             if options.get("stdin_stream") is not None:
                 raise
+        return self._on_a_gpu(run_in)
+
+    def _on_a_gpu(self, run_in: Callable[[Sandbox], Completed]) -> Completed:
         with self._allocations.borrowed(self._arch, self._user()) as allocation:
-            return run_in(allocation.sandbox)
+            try:
+                return run_in(allocation.sandbox)
+            except LostWorkerError:
+                self._allocations.check_not_cancelled(allocation)
+                raise
 
     @contextmanager
     def exclusively(self, say: Progress) -> Iterator[None]:

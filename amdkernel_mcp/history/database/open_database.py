@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -14,7 +15,7 @@ from urllib.parse import quote
 
 from sqlalchemy import URL, ColumnElement, Connection, Engine, Float, create_engine, event, literal_column, select
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, InvalidatePoolError, SQLAlchemyError
 
 from amdkernel_mcp.errors import DatabaseError, SettingsError
 
@@ -22,7 +23,9 @@ from amdkernel_mcp.errors import DatabaseError, SettingsError
 _READ_ONLY = {"immutable": "1", "uri": "true"}
 _BUSY_S = 5.0  # for a writer that another process holds up
 _SILENT_S = 15.0  # for a server that does not answer
+_TRUSTED_S = 1.0  # for which a connection that answered is used without being asked again
 _PG8000 = "postgresql+pg8000"
+_KEPT, _MORE = 10, 5  # connections of a pool: a new one costs more than what is asked through it
 _turns: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # by database
 _NOW = {"sqlite": "(julianday('now') - 2440587.5) * 86400.0", "postgresql": "extract(epoch from clock_timestamp())"}
 
@@ -36,8 +39,11 @@ def open_database(url: str | None, default: Path) -> Engine:
     try:
         where = make_url(_with_driver(url)) if url is not None else URL.create("sqlite", database=str(default))
         dialect = where.get_backend_name()
-        ours: dict[str, Any] = {"isolation_level": "AUTOCOMMIT"} if where.drivername == _PG8000 else {}
-        engine = create_engine(where, pool_pre_ping=dialect != "sqlite", connect_args=_limits(where), **ours)
+        pg8000 = where.drivername == _PG8000
+        ours: dict[str, Any] = {"pool_pre_ping": dialect != "sqlite"}
+        if pg8000:
+            ours = {"isolation_level": "AUTOCOMMIT", "pool_size": _KEPT, "max_overflow": _MORE, "pool_use_lifo": True}
+        engine = create_engine(where, connect_args=_limits(where), **ours)
     except ArgumentError:
         raise SettingsError("database: this is not a URL such as postgresql://user@host/name") from None
     except ModuleNotFoundError as error:
@@ -46,8 +52,10 @@ def open_database(url: str | None, default: Path) -> Engine:
     if dialect == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_immediate)
-    if where.drivername == _PG8000:
+    if pg8000:
         event.listen(engine, "begin", _begin)  # so that reading costs no transaction, nor the end of one
+        event.listen(engine, "connect", _answered)
+        event.listen(engine, "checkout", _ask_again)
     return engine
 
 
@@ -56,7 +64,9 @@ def _limits(where: URL) -> dict[str, Any]:
     if where.get_backend_name() == "sqlite":
         return {"timeout": _BUSY_S}
     if where.drivername == _PG8000:
-        return {"timeout": _SILENT_S, "startup_params": {"lock_timeout": str(int(_BUSY_S * 1000))}}
+        limits = {"timeout": _SILENT_S, "startup_params": {"lock_timeout": str(int(_BUSY_S * 1000))}}
+        # Postgres has no TLS on a socket file, and pg8000 would load all certificates before it learns that.
+        return limits | ({"ssl_context": False} if "unix_sock" in where.query else {})
     return {}
 
 
@@ -75,6 +85,13 @@ def writing(engine: Engine) -> Iterator[Connection]:
     """
     turn = _turns[str(engine.url)] if engine.dialect.name == "sqlite" else nullcontext()
     with turn, reported(), engine.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def writing_once(engine: Engine) -> Iterator[Connection]:
+    """A transaction of one statement, for which Postgres needs neither begin nor commit. Raises DatabaseError."""
+    with reading(engine) if engine.dialect.name == "postgresql" else writing(engine) as connection:
         yield connection
 
 
@@ -137,3 +154,18 @@ def _begin_immediate(connection: Any) -> None:
 def _begin(connection: Any) -> None:
     if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
         connection.exec_driver_sql("begin")
+
+
+def _answered(_: Any, record: Any) -> None:
+    record.info["answered_s"] = time.monotonic()
+
+
+def _ask_again(connection: Any, record: Any, _: Any) -> None:
+    """Find out that a server was started again, though not each time: the question costs as much as a statement."""
+    if time.monotonic() - record.info["answered_s"] < _TRUSTED_S:
+        return
+    try:
+        connection.run("select 1")
+    except Exception as error:  # whatever it is, the next connection is a new one
+        raise InvalidatePoolError("the connection was lost") from error
+    _answered(connection, record)

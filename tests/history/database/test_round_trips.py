@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.history.database import open_database
 from amdkernel_mcp.history.recorder import Recorder, Tried
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.results.kernels import CheckResult, Finding
@@ -14,7 +15,7 @@ from amdkernel_mcp.results.kernels import CheckResult, Finding
 pytestmark = pytest.mark.thorough
 
 
-def test_a_record_with_lessons_waits_for_the_server_eight_times(
+def test_a_record_with_lessons_waits_for_the_server_six_times(
     postgres: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     core = pytest.importorskip("pg8000.core")
@@ -29,6 +30,7 @@ def test_a_record_with_lessons_waits_for_the_server_eight_times(
         flush(stream)
 
     monkeypatch.setattr(core, "_flush", counted)
+    monkeypatch.setattr(open_database, "_TRUSTED_S", 600.0)  # a busy machine asks more often whether it is there
     recorder = Recorder(load_settings({"data_dir": tmp_path, "cache_dir": tmp_path, "database": postgres()}, {}))
     try:
         found = [Finding(kind="race", message=f"{n} lanes write tile[0]", line=n + 1) for n in range(3)]
@@ -37,6 +39,6 @@ def test_a_record_with_lessons_waits_for_the_server_eight_times(
             sent.clear()
             tried = Tried("check", f"// {number}", "k.hip", problem=load_problem("vector_add"))
             assert recorder.record(tried, answer).attempt
-        assert len(sent) == 8, "two statements of three, and a ping before each"
+        assert len(sent) == 6, "two statements of three"
     finally:
         recorder.close()

@@ -37,6 +37,8 @@ class TeamServer:
     notes: Path
     port: int = field(default_factory=free_port)
     process: "subprocess.Popen[bytes] | None" = None
+    program: Path = PROGRAM
+    options: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
@@ -44,7 +46,7 @@ class TeamServer:
 
     def start(self) -> None:
         with (self.notes / f"log of {self.name}").open("ab") as log:
-            command = [sys.executable, str(PROGRAM), str(self.port), str(self.notes)]
+            command = [sys.executable, str(self.program), str(self.port), str(self.notes), *self.options]
             self.process = subprocess.Popen(command, env=self.environment, stderr=log, stdout=log, cwd=ROOT)
 
     def send(self, number: signal.Signals) -> None:

@@ -1,0 +1,230 @@
+"""Checks on `slurm:gfx942` while controller, nodes, servers and jobs are killed: each verdict is right and taken once.
+
+Servers, Slurm, workers, containers and kernels are real. AMDK_CHAOS_JOBS: checks, 36 without it. AMDK_CHAOS_SEED: what
+happens when; it is printed.
+"""
+
+import json
+import os
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gpu_host_box import GpuHost
+from nodes_with_workers import give_token, slurm_of
+from slurm_cluster import SlurmCluster
+from slurm_trouble import Trouble
+
+from amdkernel_mcp.bundled import folder as bundled_folder
+from tests.server.http_server import free_port
+from tests.team.chaos.team_of_servers import Agent, NotAnsweredError, TeamServer, token_of
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(3600)]
+
+JOBS = int(os.environ.get("AMDK_CHAOS_JOBS", "36"))
+SEED = int(os.environ.get("AMDK_CHAOS_SEED", "18"))
+SERVERS, AGENTS = 2, 8
+MOST_S = 600.0
+"""For one job, which may wait for nodes that are lost."""
+ENDED = ("done", "failed", "cancelled")
+PROGRAM = Path(__file__).with_name("slurm_team_server.py")
+KERNELS = bundled_folder("examples") / "vector_add" / "kernels"
+VERDICTS = {"better.hip": "correct", "broken_tail.hip": "incorrect"}
+SOURCES = {name: (KERNELS / name).read_text() for name in VERDICTS}
+
+
+@dataclass
+class Promised:
+    """A job that a server has accepted, and the answers that its agent saw once it had ended."""
+
+    id: str
+    user: int
+    verdict: str
+    cancelled: bool = False
+    answers: set[str] = field(default_factory=set)
+
+    def saw(self, answer: dict[str, Any]) -> bool:
+        """Whether it has ended."""
+        if answer["status"] not in ENDED:
+            return False
+        check = answer.get("check") or {}
+        error = (answer.get("error") or "").partition("\n")[0]  # the journal keeps no hints
+        self.answers.add(json.dumps([answer["status"], check.get("verdict"), error]))
+        return True
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.answers)
+
+
+class Agents:
+    """Each asks for a check at one of the servers, follows it at all of them, and asks for the next."""
+
+    def __init__(self, team: list[TeamServer], jobs: int, seed: int) -> None:
+        self.promised: list[Promised] = []
+        self.refused: Counter[str] = Counter()
+        self._team = team
+        self._seed = seed
+        self._numbers = iter(range(jobs))
+        self._lock = threading.Lock()
+
+    def work(self) -> None:
+        """Returns when all jobs have ended, or have not in time."""
+        threads = [threading.Thread(target=self._agent, args=(user,), daemon=True) for user in range(AGENTS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def cancel_one(self, chance: random.Random) -> bool:
+        """Cancel a job that has not ended, as its user."""
+        with self._lock:
+            alive = [job for job in self.promised if not job.is_over and not job.cancelled]
+        if not alive:
+            return False
+        job = chance.choice(alive)
+        job.cancelled = True
+        with agent_of(job.user) as agent:
+            return ask(agent, self._team, chance, "get_job", job_id=job.id, cancel=True, wait_s=0) is not None
+
+    def ended(self) -> int:
+        """How many jobs have ended."""
+        with self._lock:
+            return sum(job.is_over for job in self.promised)
+
+    def look_again(self) -> None:
+        """What each server says of each job now."""
+        for job in self.promised:
+            with agent_of(job.user) as agent:
+                for server in self._team:
+                    job.saw(agent.call(server, "get_job", job_id=job.id, wait_s=5))
+
+    def _agent(self, user: int) -> None:
+        chance = random.Random(self._seed + user)
+        with agent_of(user) as agent:
+            while (job := self._submit(agent, user, chance)) is not None:
+                self._follow(agent, job, chance)
+
+    def _submit(self, agent: Agent, user: int, chance: random.Random) -> Promised | None:
+        with self._lock:
+            number = next(self._numbers, None)
+        if number is None:
+            return None
+        name = chance.choice([*VERDICTS])
+        asked = {"problem": "vector_add", "source": f"{SOURCES[name]}\n// {number}\n", "target": "slurm:gfx942"}
+        while True:
+            try:
+                answer = agent.call(chance.choice(self._team), "check_kernel", **asked, wait_s=0)
+            except NotAnsweredError as error:
+                with self._lock:
+                    self.refused[str(error)[:60]] += 1
+                time.sleep(0.3)
+                continue
+            job = Promised(answer["job_id"], user, VERDICTS[name])
+            with self._lock:
+                self.promised.append(job)
+            return job
+
+    def _follow(self, agent: Agent, job: Promised, chance: random.Random) -> None:
+        until = time.monotonic() + MOST_S
+        while time.monotonic() < until:
+            answer = ask(agent, self._team, chance, "get_job", job_id=job.id, wait_s=0)
+            if answer is not None and job.saw(answer):
+                return
+            time.sleep(0.4)
+
+
+def ask(agent: Agent, team: list[TeamServer], chance: random.Random, tool: str, **asked: Any) -> dict[str, Any] | None:
+    """The answer of one of the servers, or None."""
+    try:
+        return agent.call(chance.choice(team), tool, **asked)
+    except NotAnsweredError:
+        return None
+
+
+@contextmanager
+def agent_of(user: int) -> Iterator[Agent]:
+    agent = Agent(user)
+    try:
+        yield agent
+    finally:
+        agent.close()
+
+
+@contextmanager
+def servers_of(cluster: SlurmCluster, folder: Path) -> Iterator[list[TeamServer]]:
+    """Servers that share a database and the cluster; each has an address of its own for its workers."""
+    notes, data, tokens = folder / "notes", folder / "data", folder / "tokens"
+    notes.mkdir()
+    give_token(cluster, data)
+    tokens.write_text("".join(f"{token_of(user)} user{user}\n" for user in range(AGENTS)))
+    tokens.chmod(0o600)
+    common = {name: value for name, value in os.environ.items() if not name.startswith("AMDKERNEL_")} | {
+        "AMDKERNEL_DATA_DIR": str(data),
+        "AMDKERNEL_CACHE_DIR": str(folder / "cache"),
+        "AMDKERNEL_TOKENS_FILE": str(tokens),
+    }
+    with ExitStack() as stack:
+        team = []
+        for number in range(SERVERS):
+            port = free_port()
+            own = common | {"AMDKERNEL_SLURM": slurm_of(cluster, port)}
+            server = TeamServer(str(number), own, notes, port, program=PROGRAM, options=(cluster.gateway,))
+            server.start()
+            stack.callback(server.kill)
+            team.append(server)
+        yield team
+
+
+def test_checks_on_slurm_end_once_with_the_right_verdict_whatever_is_killed(
+    cluster: SlurmCluster, box: GpuHost, tmp_path: Path
+) -> None:
+    survive_trouble(cluster, box, tmp_path, JOBS, SEED)
+
+
+def survive_trouble(cluster: SlurmCluster, box: GpuHost, folder: Path, jobs: int, seed: int) -> None:
+    begun, over = time.monotonic(), threading.Event()
+    with servers_of(cluster, folder) as team:
+        agents = Agents(team, jobs, seed)
+        trouble = Trouble(cluster, team, seed, agents.cancel_one, agents.ended, between_kills=AGENTS)
+        making = threading.Thread(target=trouble.until, args=(over,), daemon=True)
+        making.start()
+        agents.work()
+        over.set()
+        making.join()
+        assert trouble.failure is None, repr(trouble.failure)
+        took_s = time.monotonic() - begun
+        print(f"AMDK_CHAOS_SEED={seed} AMDK_CHAOS_JOBS={jobs} {took_s:.0f} s, {dict(trouble.happened)}")  # noqa: T201
+        print(Counter(str(sorted(job.answers)) for job in agents.promised), dict(agents.refused))  # noqa: T201
+        agents.look_again()
+        cluster.until(lambda: not cluster.jobs(), 90, "Slurm has no job of ours left")
+    running = ("docker", "ps", "--quiet")  # what a lost node left has ended, and is removed by the next process there
+    cluster.until(lambda: not box.inside(*running).split(), 90, "no container runs any more")
+    judge(agents.promised, trouble, (folder / "notes" / "taken").read_text().split())
+
+
+def judge(promised: list[Promised], trouble: Trouble, taken: list[str]) -> None:
+    """Each promised job has ended once: with its verdict, or because it was cancelled."""
+    lost = [job for job in promised if not job.is_over]
+    assert not lost, "jobs that never ended"
+    twice = [job for job in promised if len(job.answers) != 1]
+    assert not twice, f"agents saw two answers of one job: {twice}"
+    assert max(Counter(taken[::2]).values()) == 1, "the journal took two results of one job"
+    by_administrator = 0
+    for job in promised:
+        status, verdict, error = json.loads(next(iter(job.answers)))
+        if status == "failed":
+            assert "cancelled in Slurm" in error, job
+            by_administrator += 1
+        elif status == "cancelled":
+            assert job.cancelled, job
+        else:
+            assert verdict == job.verdict, job
+    assert by_administrator <= len(trouble.cancelled)
