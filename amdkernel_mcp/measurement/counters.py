@@ -19,6 +19,8 @@ class Footprint:
 
     read_bytes: int
     write_bytes: int
+    workspace_bytes: int = 0
+    """Of arrays that exist between launches only. They could stay in a cache, so they are not in the total."""
 
     @property
     def total_bytes(self) -> int:

@@ -186,4 +186,5 @@ def _footprint(run: RunCase, launch: RunnerLaunch) -> Footprint:
     return Footprint(
         read_bytes=sum(buffer.bytes for buffer in buffers if buffer.role in ("in", "inout")),
         write_bytes=sum(buffer.bytes for buffer in buffers if buffer.role in ("out", "inout")),
+        workspace_bytes=sum(buffer.bytes for buffer in buffers if buffer.role == "workspace"),
     )

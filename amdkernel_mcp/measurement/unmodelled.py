@@ -115,6 +115,11 @@ def latency_us(dispatch: Dispatch, gpu: Gpu, *, waves_per_simd: int | None = Non
     return waits_us + rounds * barriers * BARRIER_CLOCKS / gpu.clock_mhz
 
 
+def longest_wave_us(dispatch: Dispatch, gpu: Gpu) -> float:
+    """An upper estimate of the time of the wave that executes most, as if it were alone."""
+    return _wave_us(dispatch, gpu, longest=True)
+
+
 def _rounds(dispatch: Dispatch, gpu: Gpu, waves_per_simd: int | None) -> float:
     """How often the GPU is filled with waves: at least once."""
     waves = max(dispatch.count("SQ_WAVES"), 1.0)

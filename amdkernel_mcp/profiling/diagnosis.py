@@ -12,6 +12,9 @@ from amdkernel_mcp.results.kernels import Diagnosis, Focus, Span
 MOST_SAVED = 0.95
 """Of the modelled time: no finding promises more than twenty times."""
 
+LEAST_GAIN = 1.05
+"""A finding that cannot promise this much is left out."""
+
 
 def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagnosis]:
     """Findings, the kernel with most modelled time first; of each, what costs most time first.
@@ -26,7 +29,8 @@ def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagn
         answers = [(rule, answer) for rule in rules if (answer := rule.ask(facts)) is not None]
         costly = [(rule, answer) for rule, answer in answers if isinstance(answer, Found)]
         costly.sort(key=lambda each: -each[1].cost_us)
-        found += [_row(prefix, rule, answer, facts) for rule, answer in costly]
+        rows = [_row(prefix, rule, answer, facts) for rule, answer in costly]
+        found += [row for row in rows if row.gain is None or row.gain.high >= LEAST_GAIN]
         if ruled_out := [answer for _, answer in answers if isinstance(answer, RuledOut)]:
             found.append(_ruled_out(prefix, ruled_out))
     return found
@@ -40,7 +44,7 @@ def _row(prefix: str, rule: Rule, answer: Found, facts: Facts) -> Diagnosis:
             "docs": [GUIDE + rule.section],
             "refuted_by": rule.refuted_by,
             "lines": rule.lines(facts.lines),
-            "gain": _gain(answer.cost_us, facts) if rule.has_gain else None,
+            "gain": _gain(answer.cost_us, facts) if rule.has_gain and answer.has_gain else None,
         }
     )
 
@@ -54,9 +58,13 @@ def _gain(cost_us: float, facts: Facts) -> Span | None:
     saved = min(cost_us, MOST_SAVED * facts.time_us)
     if saved <= 0:
         return None
-    likely_us = facts.time_us + LAUNCH_US * len(facts.dispatches)
-    longest_us = max(facts.interval.high_us, likely_us)
-    return Span(low=_digits(longest_us / (longest_us - saved)), high=_digits(likely_us / (likely_us - saved)))
+    launches_us = LAUNCH_US * len(facts.dispatches)
+    longest_us = max(facts.interval.high_us, facts.time_us + launches_us)
+    if cost_us > facts.time_us:  # a queue that the modelled time does not have: it may be all of the time, or nothing
+        likely_us, gone = cost_us + launches_us, MOST_SAVED * cost_us
+    else:
+        likely_us, gone = facts.time_us + launches_us, saved
+    return Span(low=_digits(longest_us / (longest_us - saved)), high=_digits(likely_us / (likely_us - gone)))
 
 
 def _digits(value: float) -> float:

@@ -1,7 +1,7 @@
 """Which instructions of the code object a kernel executed, by name and by size."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -12,6 +12,8 @@ from amdkernel_mcp.profiling.dependences import NO_DEPENDENCES, Dependences, dep
 LONGEST_BYTES = 20
 """Of an instruction; a longer distance to the next one is a gap."""
 SHORTEST_BYTES = 4
+LIBRARY = ("v_ldexp_f", "v_frexp_", "v_div_scale", "v_div_fixup", "v_cmp_class_f", "v_trig_preop")
+"""What the math library and divisions by IEEE 754 have, and the fast forms (__expf, __sinf, v_rcp) do not."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,9 @@ class ExecutedCode:
 
     waits: Dependences = NO_DEPENDENCES
 
+    library: Mapping[int, int] = field(default_factory=dict)
+    """Vector instructions of the source lines that the math library was inlined into."""
+
     def count(self, *prefixes: str) -> int:
         """Executions of all mnemonics that begin with one of these."""
         return sum(count for name, count in self.executions.items() if name.startswith(prefixes))
@@ -33,8 +38,13 @@ class ExecutedCode:
 NO_CODE = ExecutedCode()
 
 
-def executed_code(dispatches: Iterable[Dispatch], disassembly: str) -> ExecutedCode:
-    """Of the disassembly of the code object that the dispatches ran; empty where their addresses were not counted."""
+def executed_code(
+    dispatches: Iterable[Dispatch], disassembly: str, line_of: Callable[[int], int | None] = lambda _: None
+) -> ExecutedCode:
+    """Of the disassembly of the code object that the dispatches ran; empty where their addresses were not counted.
+
+    `line_of` returns the user's line of a virtual address, or None.
+    """
     runs = Counter[int]()
     waves = 0.0
     for dispatch in dispatches:
@@ -44,14 +54,20 @@ def executed_code(dispatches: Iterable[Dispatch], disassembly: str) -> ExecutedC
     if not runs or not disassembly:
         return NO_CODE
     code = list(parse_disassembly(disassembly))
-    executions = Counter[str]()
+    executions, of_lines, library = Counter[str](), Counter[int](), set[int]()
     for instruction in code:
         if times := runs.get(instruction.address):
-            executions[_plain(instruction.mnemonic)] += times
+            name, line = _plain(instruction.mnemonic), line_of(instruction.address)
+            executions[name] += times
+            if line is not None and name.startswith("v_"):
+                of_lines[line] += times
+                library |= {line} if name.startswith(LIBRARY) else set()
     sizes = {one.address: after.address - one.address for one, after in pairwise(code)}
     repeated = (sizes.get(address, SHORTEST_BYTES) for address, times in runs.items() if times >= 2 * waves > 0)
     size = sum(min(each, LONGEST_BYTES) for each in repeated)
-    return ExecutedCode(dict(executions), size, dependences(code, runs))
+    return ExecutedCode(
+        dict(executions), size, dependences(code, runs), {line: of_lines[line] for line in sorted(library)}
+    )
 
 
 def _plain(mnemonic: str) -> str:

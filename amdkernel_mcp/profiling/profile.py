@@ -57,9 +57,15 @@ def facts_of(
     sleeps = sleep_clocks(parse_disassembly(disassembly))
     kernels = []
     for name, ran in _by_kernel(runs).items():
-        table = line_table(ran, line_of=lines.line_of, source=source) if lines else NO_LINES
-        kernels.append(Facts(ran, gpu, named.get(name), table, executed_code(ran, disassembly), sleeps))
+        line_of = lines.line_of if lines else _no_line
+        table = line_table(ran, line_of=line_of, source=source) if lines else NO_LINES
+        code = executed_code(ran, disassembly, line_of)
+        kernels.append(Facts(ran, gpu, named.get(name), table, code, sleeps))
     return sorted(kernels, key=lambda facts: -facts.model.time_us)
+
+
+def _no_line(_: int) -> None:
+    return None
 
 
 def answer_of(

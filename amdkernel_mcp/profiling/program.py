@@ -131,7 +131,7 @@ def _kernel(
     ran = [shape.mean for shape in shapes for _ in range(shape.counted)]
     file, line_of = _own_file(ran, code.line_of)
     lines = line_table(ran, line_of=line_of, source=sources.get(file, ""))
-    facts = Facts(ran, gpu, resources, lines, executed_code(ran, code.disassembly), sleeps)
+    facts = Facts(ran, gpu, resources, lines, executed_code(ran, code.disassembly, line_of), sleeps)
     limit = resources.occupancy_waves_per_simd if resources else None
     time = TimeInterval()
     for shape in shapes:

@@ -372,3 +372,55 @@ def test_a_crowded_channel_that_costs_no_time_says_why_it_is_ruled_out() -> None
     assert "gets 14 times its share of the requests, but needs 0.21 us for them, and the largest" in ruled_out(crowded)
     even = run(busiest_channel_requests=40, TCC_REQ_sum=4000)
     assert "one channel of the L2: the busiest of 16 channels of an L2 gets 1 times its share" in ruled_out(even)
+
+
+def test_a_wave_that_does_most_of_the_work_is_found() -> None:
+    result = run(longest_wave_insts=4000, longest_wave_accesses=1000, waits_for_memory=WAVES)
+    row = result.diagnosis[0]
+    assert row.finding.startswith("One wave does much more than the others")
+    assert "200.0 times the instructions of a mean one" in row.because
+    assert row.gain is not None
+    assert row.gain.high > 5
+    assert "uneven work" in ruled_out(run(longest_wave_insts=24, longest_wave_accesses=2, waits_for_memory=WAVES))
+
+
+def test_arrays_between_launches_are_found_and_not_taken_for_lost_cache_lines() -> None:
+    moved: dict[str, Any] = {
+        "bytes_loaded": 4096 * WAVES,
+        "bytes_stored": 4096 * WAVES,
+        "cache_lines_loaded": 32 * WAVES,
+        "cache_lines_stored": 32 * WAVES,
+    }
+    result = run(**moved, footprint=Footprint(64 * MIB, 0, workspace_bytes=64 * MIB))
+    assert findings(result) == ["Intermediate arrays go through memory"]
+    assert "67.1 MB of 134 MB" in result.diagnosis[0].because
+    small = run(**moved, footprint=Footprint(64 * MIB, 64 * MIB, workspace_bytes=MIB))
+    assert "Intermediate arrays go through memory" not in findings(small)
+
+
+def test_partly_used_lines_cost_nothing_where_memory_moves_what_it_must() -> None:
+    lines: dict[str, Any] = {"bytes_loaded": 1024 * WAVES, "cache_lines_loaded": 24 * WAVES, "TCC_REQ_sum": 12 * WAVES}
+    result = run(**lines, memory_bytes_read=1024 * WAVES, TCP_TOTAL_CACHE_ACCESSES_sum=24 * WAVES,
+                 footprint=Footprint(16 * MIB, 4 * MIB))  # fmt: skip
+    assert "Loads are not coalesced" not in findings(result)
+    assert "uncoalesced loads" in ruled_out(result)
+
+
+def test_a_queue_beyond_the_modelled_time_may_be_nearly_all_of_the_time() -> None:
+    row = run(TCC_ATOMIC_sum=WAVES, atomics_on_one_line=WAVES, bytes_atomic=256 * WAVES).diagnosis[0]
+    assert row.finding.startswith("Atomics take turns")
+    assert row.gain is not None
+    assert row.gain.low < 1.1
+    assert row.gain.high > 10
+
+
+def test_launches_that_fill_the_gpu_and_are_shorter_than_their_start_are_found() -> None:
+    short = Dispatch("k", (4096, 1, 1), (256, 1, 1), counts(), Footprint(4 * MIB, 4 * MIB))
+    many, one = (
+        profile(runs=[CaseRun("n", (short,) * launches)], resources=[resources()], source="", lines=None, gpu=MI300X,
+                target="emulator:gfx942")
+        for launches in (8, 1)
+    )  # fmt: skip
+    title = "Starting the launches takes longer than their work"
+    assert title in findings(many)
+    assert title not in findings(one)

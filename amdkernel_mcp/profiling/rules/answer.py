@@ -27,6 +27,8 @@ class Found:
 
     row: Diagnosis
     cost_us: float
+    has_gain: bool = True
+    """False where it is not known what the kernel could become."""
 
 
 Answer = Found | RuledOut | None

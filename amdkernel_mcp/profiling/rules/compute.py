@@ -16,6 +16,13 @@ MOST_TRANSCENDENTAL = 0.01
 """Of the vector instructions: a product of matrices has some in its epilogue; an n-body sum has one for each pair."""
 
 
+LIBRARY_SHARE, FAST_FORMS = 0.4, 0.75
+"""Of the vector instructions: from which share on lines with the math library are reported, and how much of their work
+the fast forms save (expf has 12 instructions for 3 of __expf, powf 160 for 5)."""
+STREAMING = 32
+"""Instructions per lane and requested byte: with more of them a kernel does not stream."""
+
+
 def no_matrix_cores(facts: Facts) -> Answer:
     """Dense multiply-add work done by the vector ALU."""
     unit = "WMMA" if facts.gpu.family.startswith("RDNA") else "MFMA"
@@ -41,7 +48,7 @@ def no_matrix_cores(facts: Facts) -> Answer:
     return costly(
         facts.time_us * (1 - 1 / gain),
         "A matrix product without matrix instructions",
-        because=f"{products / valu:.0%} of the vector instructions are multiply-adds at {intensity:.0f} flop "
+        because=f"{products / valu:.2g} multiply-adds for each vector instruction, at {intensity:.0f} flop "
         f"per compulsory byte, each loaded value meets {products / loaded:.1f} of them, and no {unit} instruction ran",
         advice=f"{_MATRIX_ADVICE[unit]}; for these types its peak is {gain:.0f} times that of the vector ALU",
     )
@@ -114,12 +121,27 @@ def instruction_overhead(facts: Facts) -> Answer:
         return RuledOut("instruction overhead", f"{because}, but most of them are floating-point arithmetic")
     if facts.busy.simds < 0.5 * facts.gpu.simds:
         return RuledOut("instruction overhead", f"{because}, but too few waves run for instructions to be the cause")
+    if per_byte > STREAMING:
+        return _other_instructions(facts, because)
     return costly(
         0.25 * facts.time_us,
         "A streaming kernel is bound by instructions, not by memory",
         because=f"{because}, at {intensity:.2f} flop per compulsory byte",
         advice="use wider loads and several elements per thread, move index arithmetic out of the loop, unroll, use "
         "the fast forms of exp, division and sqrt where the tolerance allows",
+    )
+
+
+def _other_instructions(facts: Facts, because: str) -> Answer:
+    """Of a kernel that computes much with few data: a recurrence, a search, a game of bits."""
+    scalar = facts.model.limiter == "scalar_unit"
+    return costly(
+        0.25 * facts.time_us,
+        "Scalar instructions bound the kernel" if scalar else "Instructions other than arithmetic bound the kernel",
+        because=because,
+        advice="move what does not change out of the loop and unroll it, so that counters, addresses and remainders of "
+        "loop variables become constants, and give each thread more work for each turn"
+        + (": the scalar unit of a CU serves all of its SIMDs" if scalar else ""),
     )
 
 
@@ -176,8 +198,11 @@ def transcendentals(facts: Facts) -> Answer:
     if not slow or valu <= 0:
         return None
     part, share = TRANSCENDENTAL * slow / (valu + (TRANSCENDENTAL - 1) * slow), facts.share("vector_alu")
+    library = sum(facts.code.library.values()) / valu
     because = f"{slow / valu:.0%} of the vector instructions are transcendental and take {part:.0%} of its clocks"
     integer = facts.code.count("v_rcp_iflag_f32")
+    if library > max(part, LIBRARY_SHARE) and share >= 0.8:
+        return _math_library(facts, library, share)
     if part < 0.3 or share < 0.8 or integer > 0.5 * slow:
         return RuledOut("transcendental functions", f"{because}; they are {share:.0%} of the modelled time")
     return costly(
@@ -186,6 +211,19 @@ def transcendentals(facts: Facts) -> Answer:
         because=f"{because}; the vector ALU is {share:.0%} of the modelled time",
         advice="compute each value once and keep it, use identities (one exponential for sigmoid and tanh, exp2 with "
         "the factor folded in), polynomials where the range is small, or packed forms for halves",
+    )
+
+
+def _math_library(facts: Facts, part: float, share: float) -> Answer:
+    lines = ", ".join(map(str, facts.code.library))
+    return costly(
+        facts.time_us * part * FAST_FORMS,
+        "Transcendental functions bound the kernel: they are the exact forms of the math library",
+        because=f"{part:.0%} of the vector instructions belong to lines with code of the math library or of exact "
+        f"divisions (lines {lines}); the vector ALU is {share:.0%} of the modelled time",
+        advice="compute what does not change once (a table on the host, a value for a whole row), and where the "
+        "tolerance allows use the fast forms: __expf, __logf, __sinf, __cosf, exp2f(x * log2(base)) for powf, "
+        "__frcp_rn, rsqrtf, or -ffast-math",
     )
 
 

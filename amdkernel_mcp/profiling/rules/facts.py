@@ -12,7 +12,7 @@ from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import Dispatch
 from amdkernel_mcp.measurement.roofline import BusyUnits, Model, Resource, busy_units, model_case
 from amdkernel_mcp.measurement.time_interval import USUAL_LATENCY, TimeInterval, achieved_us, time_interval
-from amdkernel_mcp.measurement.unmodelled import unmodelled
+from amdkernel_mcp.measurement.unmodelled import longest_wave_us, unmodelled
 from amdkernel_mcp.profiling.executed_code import NO_CODE, ExecutedCode
 from amdkernel_mcp.profiling.hot_lines import NO_LINES, LineTable
 from amdkernel_mcp.profiling.metrics.emulated import DERIVED, formula_inputs
@@ -99,6 +99,11 @@ class Facts:
         return self._latency_us(self.dispatches, self._limits.get(self.largest_dispatch.kernel))
 
     @cached_property
+    def longest_us(self) -> float:
+        """How long the longest wave takes alone, with usual latencies; of all launches."""
+        return USUAL_LATENCY * sum(longest_wave_us(each, self.gpu) for each in self.dispatches)
+
+    @cached_property
     def interval(self) -> TimeInterval:
         """The time of all launches, as a benchmark has it."""
         limits = {self.resources.name: self.resources.occupancy_waves_per_simd} if self.resources else {}
@@ -114,8 +119,8 @@ class Facts:
 
     @property
     def time_us(self) -> float:
-        """The larger of roof and latency: what the findings' costs are shares of."""
-        return max(self.roof_us, self.latency_us)
+        """The largest of roof, latency and longest wave: what the findings' costs are shares of."""
+        return max(self.roof_us, self.latency_us, self.longest_us)
 
     def metric(self, name: str) -> float:
         """A derived metric; 0 where it does not exist, so a rule must require a value above 0."""
@@ -150,6 +155,8 @@ class Facts:
         waves, simds = self.busy.resident_waves, self.gpu.simds
         if waves >= simds:
             return f"{waves / simds:.2g} waves are resident on a SIMD"
+        if self.largest_dispatch.count("SQ_WAVES") >= simds:
+            return f"{counted(round(waves), 'wave')} at a time fit on {simds} SIMDs, less than one on each"
         return f"the launch has {counted(round(waves), 'wave')} for {simds} SIMDs, less than one each"
 
     @cached_property

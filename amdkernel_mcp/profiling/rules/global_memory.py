@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from amdkernel_mcp.counted import rounded
 from amdkernel_mcp.measurement.counters import PcCounts
 from amdkernel_mcp.measurement.roofline import fabric_bytes
+from amdkernel_mcp.measurement.time_interval import LAUNCH_US
 from amdkernel_mcp.profiling.hot_lines import most_wasteful_line
-from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, RuledOut, costly, in_bytes
+from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, Found, RuledOut, costly, finding, in_bytes
 from amdkernel_mcp.profiling.rules.facts import Facts
 
 ONCE = 1.5
 """Below this mean number of requests for a byte there is no re-use that caches could lose."""
+COMPULSORY = 1.25
+"""Times the least bytes: up to here a kernel moves what it must."""
 SCATTERED_LINES = 4
 """Lanes are scattered when a mean access touches at least this many lines, of 8 bytes a lane or less."""
 CROWDED = 12
@@ -22,7 +25,7 @@ ATOMIC_US, ATOMIC_LANE_US = 0.004, 0.0005
 def uncoalesced_loads(facts: Facts) -> Answer:
     """Loads that touch many more lines than their bytes fill. A partly used line costs no more than a full one."""
     used, lines = facts.metric("Load Coalescing"), facts.metric("Lines per Load")
-    share = facts.share("l1_cache", "l2_cache", "infinity_cache", "memory")
+    share = _share_of_requests(facts)
     if not used:
         return None
     because = f"a load touches {lines:.1f} lines of 128 B and uses {used:.0f} % of their bytes"
@@ -30,8 +33,10 @@ def uncoalesced_loads(facts: Facts) -> Answer:
         return RuledOut("uncoalesced loads", because)
     if share < WEIGHS:
         return RuledOut("uncoalesced loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
+    if facts.code.waits.dependent_loads > 0.5:
+        return _gather(facts, because)
     return costly(
-        facts.roof_us * (1 - used / 100),
+        facts.roof_us * (1 - _least_share(facts, used)),
         "Loads are not coalesced",
         because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts.lines.loads)}",
         advice="make neighbouring lanes (threadIdx.x) read neighbouring addresses; where the layout forbids it, load a "
@@ -39,10 +44,49 @@ def uncoalesced_loads(facts: Facts) -> Answer:
     )
 
 
+def _share_of_requests(facts: Facts) -> float:
+    """Of the modelled time, by the memories that partly used lines load: a memory that moves what it must is none."""
+    caches = facts.share("l1_cache", "l2_cache")
+    moved, least = _moved(facts), facts.metric("Compulsory Bytes")
+    return caches if moved <= COMPULSORY * least else max(caches, facts.share("infinity_cache", "memory"))
+
+
+def _moved(facts: Facts) -> float:
+    """Bytes from and to the memory, or the Infinity Cache where that takes longer."""
+    if facts.share("infinity_cache") > facts.share("memory"):
+        return max(facts.metric("Memory Bytes"), _behind_l2(facts))
+    return facts.metric("Memory Bytes")
+
+
+def _behind_l2(facts: Facts) -> float:
+    return sum(fabric_bytes(dispatch) for dispatch in facts.dispatches)
+
+
+def _least_share(facts: Facts, used: float) -> float:
+    """Of the roof, what would be left. A line that leaves the caches between two of its parts is moved for each."""
+    outer = facts.model.limiter in ("memory", "infinity_cache")
+    return min(used / 100, facts.metric("Compulsory Bytes") / _moved(facts)) if outer else used / 100
+
+
+def _gather(facts: Facts, because: str) -> Answer:
+    """Lanes whose addresses come from memory. Whether the data could be in another order is not known."""
+    return Found(
+        finding(
+            "Loads are not coalesced: their addresses come from loaded data",
+            because=f"{because}; {facts.code.waits.dependent_loads:.0%} of the loads have an address from loaded data",
+            advice="sort or group the indices so that lanes that run together read near addresses, keep a small table "
+            "or the first levels of a search in LDS, use a narrower type or rows of whole lines (128 B) for what is "
+            "gathered; where the indices are random, this is the limit",
+        ),
+        facts.roof_us * (1 - facts.metric("Load Coalescing") / 100),
+        has_gain=False,
+    )
+
+
 def uncoalesced_stores(facts: Facts) -> Answer:
     """The same for stores, which write through to the L2."""
     used, lines = facts.metric("Store Coalescing"), facts.metric("Lines per Store")
-    share = facts.share("l1_cache", "l2_cache", "infinity_cache", "memory")
+    share = _share_of_requests(facts)
     if not used:
         return None
     because = f"a store touches {lines:.1f} lines of 128 B and fills {used:.0f} % of their bytes"
@@ -89,27 +133,53 @@ def redundant_traffic(facts: Facts) -> Answer:
 
 def reread_memory(facts: Facts) -> Answer:
     """Data that leaves the caches and is read again: the working set between two uses is too large."""
-    moved, least = facts.metric("Memory Bytes"), facts.metric("Compulsory Bytes")
-    behind_l2 = sum(fabric_bytes(dispatch) for dispatch in facts.dispatches)
-    share, where = facts.share("memory"), "memory"
-    if facts.share("infinity_cache") > share and behind_l2 > moved:
-        moved, share, where = behind_l2, facts.share("infinity_cache"), "the Infinity Cache"
+    moved, least, share = _moved(facts), facts.metric("Compulsory Bytes"), facts.share("memory", "infinity_cache")
+    where = "memory" if moved == facts.metric("Memory Bytes") else "the Infinity Cache"
     if not moved or not least:
-        return None
+        return None  # of a kernel that has workspaces only, intermediate_arrays asks
     because = (
         f"the cache model moves {in_bytes(moved)} from and to {where}, {moved / least:.1f} times the compulsory bytes"
     )
     if moved < 1.5 * least or share < WEIGHS:
         return RuledOut("more than compulsory traffic", f"{because}; {where} is {share:.0%} of the modelled time")
+    if moved - _through_workspaces(facts) < COMPULSORY * least:
+        return None  # intermediate_arrays says it
     if facts.metric("Request Amplification") < ONCE:
         return _partly_used_lines(facts, because)
+    used = facts.metric("Load Coalescing")
+    scattered = used < 50 and facts.metric("Lines per Load") >= SCATTERED_LINES
     return costly(
-        facts.roof_us * (1 - least / moved),
+        facts.roof_us * (1 - least / moved) * (0.9 if scattered else 1),  # then that is the cause
         "Data leaves the caches before it is used again",
         because=f"{because}; the L2 hit rate is {facts.metric('L2 Hit Rate'):.0f} %",
         advice="run workgroups that share data at the same time (order of blockIdx, tiles of tiles), keep more in "
         "registers or LDS, or fill whole lines of 128 B",
     )
+
+
+def intermediate_arrays(facts: Facts) -> Answer:
+    """Workspaces that a launch writes and another one reads: each crosses the memory twice."""
+    through, share = _through_workspaces(facts), facts.share("memory", "infinity_cache")
+    moved, least = _moved(facts), facts.metric("Compulsory Bytes")
+    if not through:
+        return None
+    because = f"{in_bytes(through)} of {in_bytes(moved)} are of arrays that only pass values from launch to launch"
+    if through < 0.25 * moved or share < WEIGHS or facts.roof_us < 0.5 * LAUNCH_US:
+        return RuledOut("intermediate arrays", f"{because}; the memory is {share:.0%} of the modelled time")
+    return costly(
+        facts.roof_us * (1 - min(least / moved, 1)),
+        "Intermediate arrays go through memory",
+        because=f"{because}; the memory is {share:.0%} of the modelled time",
+        advice="fuse this launch with the one that makes or uses the array, so that the values stay in registers or "
+        "LDS; where that cannot be, keep them in a narrower type, or process a part that fits the caches at a time",
+    )
+
+
+def _through_workspaces(facts: Facts) -> float:
+    """Bytes of the workspaces that the launches are given, each once, and no more than what is moved beyond the
+    compulsory."""
+    given = sum(each.footprint.workspace_bytes for each in facts.dispatches if each.footprint)
+    return min(given, max(_moved(facts) - facts.metric("Compulsory Bytes"), 0.0))
 
 
 def _partly_used_lines(facts: Facts, because: str) -> Answer:
@@ -212,9 +282,11 @@ def at_the_roof(facts: Facts) -> Answer:
     second = max((us for name, us in facts.model.bounds_us.items() if name not in outer), default=0.0)
     moved, least = facts.metric("Memory Bytes"), facts.metric("Compulsory Bytes")
     if facts.model.limiter == "infinity_cache":
-        moved = sum(fabric_bytes(dispatch) for dispatch in facts.dispatches)
-    if facts.model.limiter not in outer or second > 0.7 * facts.model.time_us or moved > 1.25 * least:
+        moved = _behind_l2(facts)
+    if facts.model.limiter not in outer or second > 0.7 * facts.model.time_us or moved > COMPULSORY * least:
         return None
+    if facts.time_us > 1.5 * facts.roof_us:
+        return None  # waits or one long wave are the larger part of the time
     contention = " and contention of atomics on the same words" if facts.counter("bytes_atomic") else ""
     return costly(
         0.0,

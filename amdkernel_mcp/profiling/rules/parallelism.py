@@ -11,6 +11,8 @@ FILLED = 0.75
 """Of the SIMDs: a launch that keeps more of them busy is not reported."""
 BYTES_WORTH_SPLITTING = 64
 """Data per thread from which on more threads could share its work; below it the problem itself is small."""
+UNEVEN = 2
+"""Times the instructions of a mean wave."""
 LOW_OCCUPANCY = 2
 """Waves on a SIMD."""
 
@@ -45,7 +47,7 @@ def launch_overhead(facts: Facts) -> Answer:
     launches = len(facts.dispatches)
     each_us, small = facts.time_us / launches, facts.busy.simds < facts.gpu.simds / 4
     because = f"{counted(launches, 'launch', 'launches')} of {rounded(each_us)} us of modelled work"
-    if not small or each_us > LAUNCH_US or (launches == 1 and facts.roof_us > LAUNCH_US / 10):
+    if not (small or launches > 1) or each_us > LAUNCH_US or (launches == 1 and facts.roof_us > LAUNCH_US / 10):
         return RuledOut("launch overhead", because)
     return costly(
         LAUNCH_US * launches,
@@ -76,6 +78,27 @@ def tail(facts: Facts) -> Answer:
         because=f"{because}, so that {1 - part:.0%} of the GPU waits at the end",
         advice="choose a grid that is a multiple of the CUs, smaller workgroups or tiles, or a persistent grid of one "
         "round whose workgroups take several tiles each",
+    )
+
+
+def uneven_work(facts: Facts) -> Answer:
+    """One wave that does much more than the others, so that the launch lasts as long as this wave."""
+    dispatch, longest = facts.largest_dispatch, facts.longest_us
+    waves = dispatch.count("SQ_WAVES")
+    mean = dispatch.count("SQ_INSTS") / max(waves, 1)
+    if waves < 2 or not mean:
+        return None
+    times, others = dispatch.count("longest_wave_insts") / mean, max(facts.roof_us, facts.latency_us)
+    because = f"the longest wave executes {times:.1f} times the instructions of a mean one"
+    if times < UNEVEN or longest < 1.5 * others:
+        return RuledOut("uneven work", because)
+    return costly(
+        longest - others,
+        "One wave does much more than the others, and the GPU waits for it",
+        because=f"{because}: alone it takes about {rounded(longest)} us, all of them evenly {rounded(others)}",
+        advice="split long rows or segments over several waves or workgroups and combine the parts, give each "
+        "workgroup the same number of elements (a search in the offsets finds the row), or sort the work so that long "
+        "parts start first",
     )
 
 

@@ -2,9 +2,9 @@
 
 from amdkernel_mcp.counted import rounded
 from amdkernel_mcp.measurement.unmodelled import BARRIER_CLOCKS
-from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly
+from amdkernel_mcp.profiling.rules.answer import Answer, Found, RuledOut, costly
 from amdkernel_mcp.profiling.rules.facts import Facts
-from amdkernel_mcp.profiling.rules.parallelism import LOW_OCCUPANCY
+from amdkernel_mcp.profiling.rules.parallelism import LOW_OCCUPANCY, low_occupancy
 
 DEPENDENT_WAITS = 8
 """Waits of a wave for memory: fewer are the start and the end of any kernel."""
@@ -30,8 +30,12 @@ def exposed_latency(facts: Facts) -> Answer:
         return None  # the estimate is too rough to say it, or to rule it out
     elif dependent > 0.5:
         because += f"; {dependent:.0%} of the loads take their address from loaded data"
+    cost = 0.4 * facts.time_us if chain else 0.875 * max(waiting - roof, waiting / 2)
+    held_back = low_occupancy(facts)
+    if isinstance(held_back, Found) and held_back.cost_us >= 0.5 * cost:
+        cost = min(cost, 0.95 * held_back.cost_us)  # what holds the waves back is the cause
     return costly(
-        0.4 * facts.time_us if chain else 0.875 * max(waiting - roof, waiting / 2),
+        cost,
         "Latency is exposed: waves wait for one result after the other",
         because=because,
         advice="keep several independent loads or sums in flight in each wave (unroll, prefetch, several elements per "
