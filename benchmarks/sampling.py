@@ -2,7 +2,8 @@
 
 Each kernel of inside/sampled_kernels.hip runs in full and sampled, at sizes where both take seconds; those for which no
 sample speaks must run in full. Then the profile of a 4096 x 4096 x 4096 product of f16 matrices is timed, input data,
-compiler and sandbox included. Wall times of a shared machine: the load is printed next to them.
+compiler and sandbox included, and that of a product of 2048 x 2048 f32 matrices, where what the sample wrote is judged.
+Wall times of a shared machine: the load is printed next to them.
 """
 
 import json
@@ -55,8 +56,8 @@ def main() -> None:
     refused = [refusal(kernel, reports) for kernel in UNLIKE]
     print(f"worst counter of all: {100 * worst:.2f} % off (bar {100 * TARGET:.0f} %)")
     print(f"refused: {sum(refused)} of {len(UNLIKE)} kernels for which no sample speaks")
-    for kernel in ("naive", "better"):
-        profile_time(kernel)
+    for problem, kernel in (("gemm_f16", "naive"), ("gemm_f16", "better"), ("gemm_f32", "better")):
+        profile_time(problem, kernel)
 
 
 def run_all(sandbox: Sandbox) -> dict[str, dict[str, Any]]:
@@ -96,18 +97,20 @@ def refusal(kernel: str, reports: dict[str, dict[str, Any]]) -> bool:
     return "sampled" not in sample
 
 
-def profile_time(kernel: str) -> None:
-    """Print how long a profile of the large product takes, from the command line to its end."""
-    path = folder("examples") / "gemm_f16" / "kernels" / f"{kernel}.hip"
+def profile_time(problem: str, kernel: str) -> None:
+    """Print how long a profile of a large product takes, from the command line to its end."""
+    path = folder("examples") / problem / "kernels" / f"{kernel}.hip"
     began = time.perf_counter()
     amdkernel = Path(sys.executable).with_name("amdkernel")
-    command = [str(amdkernel), "profile", "gemm_f16", str(path), "--json"]
+    command = [str(amdkernel), "profile", problem, str(path), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     took = time.perf_counter() - began
-    sampled = json.loads(done.stdout)["kernels"][0]["sampled"] if done.returncode == 0 else None
+    if done.returncode:
+        sys.exit(f"profile of {problem} {kernel}: exit code {done.returncode}: {done.stderr}")
+    said = [text for text in json.loads(done.stdout)["warnings"] if text.startswith("sampled: ")]
+    outputs = said[0].rpartition("; ")[2] if said else "NOT sampled"
     load = os.getloadavg()[0]
-    ran = "{ran} of {of} workgroups".format(**sampled) if sampled else "not sampled"
-    print(f"profile of gemm_f16 {kernel}, 4096 cubed: {took:.1f} s (bar {PROFILE_S:.0f} s), load {load:.1f}, {ran}")
+    print(f"profile of {problem} {kernel}: {took:.1f} s (bar {PROFILE_S:.0f} s), load {load:.1f}; {outputs}")
 
 
 if __name__ == "__main__":
