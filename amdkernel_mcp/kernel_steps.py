@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.counted import counted
+from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.history.judged import JudgedProblems
 from amdkernel_mcp.history.recorder import LOCAL
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, Finding, ProfileResult
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 INPUTS_IN_TURNS = 2
 """Of a case that is timed in turns: no kernel gains by fitting one of them."""
+_LONGEST_REASON = 160  # characters of why outputs were not judged
 
 
 def silent(_: str) -> None:
@@ -249,7 +251,12 @@ class KernelSteps:
             return measured
         if measured.sampled and (why := why_not_judged(prepared.problem, prepared.compiled, planned.calls)):
             return replace(measured, not_judged=why)
-        outputs = self._judge(prepared, planned, report)
+        try:
+            outputs = self._judge(prepared, planned, report)
+        except ProblemFileError as error:
+            if not measured.sampled:
+                raise
+            return replace(measured, not_judged=error.message[:_LONGEST_REASON])  # its counters need no reference
         measured = replace(measured, judged_elements=outputs.elements)
         if outputs.wrong is None:
             return measured

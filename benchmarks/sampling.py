@@ -2,8 +2,8 @@
 
 Each kernel of inside/sampled_kernels.hip runs in full and sampled, at sizes where both take seconds; those for which no
 sample speaks must run in full. Then the profile of a 4096 x 4096 x 4096 product of f16 matrices is timed, input data,
-compiler and sandbox included, and that of a product of 2048 x 2048 f32 matrices, whose sampled outputs are judged by its
-reference. Wall times of a shared machine: the load is printed next to them.
+compiler and sandbox included, and that of a product of 2048 x 2048 f32 matrices, where what the sample wrote is judged.
+Wall times of a shared machine: the load is printed next to them.
 """
 
 import json

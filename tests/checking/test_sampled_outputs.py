@@ -1,7 +1,7 @@
 """What a sample of the workgroups wrote is judged in a profile: right values are never called wrong."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -229,6 +229,12 @@ def test_outputs_too_large_for_the_reference_are_not_judged(
     example = EXAMPLES["elementwise"]
     (said,) = profiled(engine, example, tmp_path, example.body.replace("+ 1", "+ 2")).warnings
     assert said.endswith("outputs are not judged: the arrays have more than 1,000 elements")
+
+
+def test_a_reference_that_fails_leaves_the_profile_of_a_sample_as_it_is(engine: Engine, tmp_path: Path) -> None:
+    example = replace(EXAMPLES["elementwise"], reference="def reference(x, *, n):\n    return {'y': 1 / 0}\n")
+    (said,) = profiled(engine, example, tmp_path).warnings
+    assert "outputs are not judged: reference failed in case n=100003: ZeroDivisionError" in said
 
 
 def test_a_sample_that_changes_no_output_is_not_judged(engine: Engine, tmp_path: Path) -> None:
