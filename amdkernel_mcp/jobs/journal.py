@@ -8,12 +8,12 @@ taken only with the current one, so that no job is finished twice. Times are tho
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence, Set
-from contextlib import suppress
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import Connection, Row, bindparam, delete, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from amdkernel_mcp.errors import DatabaseError
@@ -42,6 +42,8 @@ KEPT_DAYS = 7
 PRUNE_EVERY = 16  # accepted jobs
 KEPT_JOBS = 200  # finished ones, of each user
 _STOPPED = f"the server stopped {MOST_TRIES} times while it worked on this job"
+
+_MANY = 0x616D646B  # the number of a lock, such as no GPU has by chance
 
 Service = Literal["stdio", "http"]
 
@@ -84,7 +86,7 @@ class Journal:
     def close(self) -> None:
         """Give the leases of this process back, for the next one, and close the connections."""
         self._closed = True
-        with suppress(DatabaseError), writing(self._engine) as connection:
+        with suppress(DatabaseError), self._writing_many() as connection:
             running = (jobs.c.status == "running", self._mine())  # it is not its fault that this process ends
             connection.execute(update(jobs).where(*running).values(tries=jobs.c.tries - 1))
             connection.execute(update(jobs).where(*_unfinished(), self._mine()).values(lease_until=0.0, holder=""))
@@ -93,7 +95,7 @@ class Journal:
     def accept(self, job: Job) -> int:
         """Store a new job. Returns its fence. May be repeated: it may have ended though its answer was lost."""
         if self._accepted % PRUNE_EVERY == 0:
-            with writing(self._engine) as connection:
+            with self._writing_many() as connection:
                 self._prune(connection, job.owner)
         self._accepted += 1
         arguments = json.dumps(dict(job.request.arguments))
@@ -123,7 +125,7 @@ class Journal:
 
     def renew(self) -> Set[tuple[str, int]]:
         """Renew the leases of this process. Returns the id and fence of the unfinished jobs that it still has."""
-        with writing(self._engine) as connection:
+        with self._writing_many() as connection:
             until = database_now(connection) + LEASE_S
             connection.execute(update(jobs).where(*_unfinished(), self._mine()).values(lease_until=until))
             mine = connection.execute(select(jobs.c.id, jobs.c.fence).where(*_unfinished(), self._mine()))
@@ -135,7 +137,7 @@ class Journal:
         One whose work was begun several times, each time by a process that stopped, has failed.
         """
         taken: list[StoredJob] = []
-        with writing(self._engine) as connection:
+        with self._writing_many() as connection:
             if self._closed:  # what it returned belongs to the next process
                 return taken
             now = database_now(connection)
@@ -181,6 +183,14 @@ class Journal:
         kept = select(jobs.c.id).where(*ended).order_by(jobs.c.created.desc()).limit(KEPT_JOBS)
         too_old = database_now(connection) - KEPT_DAYS * 86400.0
         connection.execute(delete(jobs).where(*ended, (jobs.c.ended < too_old) | jobs.c.id.not_in(kept)))
+
+    @contextmanager
+    def _writing_many(self) -> Iterator[Connection]:
+        """A transaction that writes several jobs: one at a time, or each of two could wait for what the other wrote."""
+        with writing(self._engine) as connection:
+            if self._engine.dialect.name == "postgresql":
+                connection.execute(text(f"select pg_advisory_xact_lock({_MANY})"))
+            yield connection
 
     def _mine(self) -> Any:
         return jobs.c.holder == self._holder

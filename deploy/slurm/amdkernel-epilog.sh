@@ -10,9 +10,7 @@ if [ -S /var/run/docker.sock ] && command -v docker >/dev/null; then
 fi
 while ! "$(dirname "$0")/amdkernel-gpu-health.sh"; do
     [ "$wait_s" -gt 0 ] || exit 1
-    settings=$(dirname "$0")/amdkernel-health.conf
-[ ! -r "$settings" ] || . "$settings"
-wait_s=$((wait_s - 1))
+    wait_s=$((wait_s - 1))
     sleep 1
 done
 exit 0
