@@ -369,7 +369,9 @@ def test_other_parts_are_modelled_with_their_own_figures(name):
 
 def test_a_crowded_channel_that_costs_no_time_says_why_it_is_ruled_out() -> None:
     crowded = run(busiest_channel_requests=450, TCC_REQ_sum=4000)
-    assert "gets 14 times its share of the requests, but needs 0.21 us for them, and the largest" in ruled_out(crowded)
+    assert "gets 14 times its share of what is in flight, but needs 0.21 us for them, and the largest" in ruled_out(
+        crowded
+    )
     even = run(busiest_channel_requests=40, TCC_REQ_sum=4000)
     assert "one channel of the L2: the busiest of 16 channels of an L2 gets 1 times its share" in ruled_out(even)
 

@@ -238,7 +238,7 @@ def one_channel(facts: Facts) -> Answer:
         return None
     crowd = min(busiest / requests * facts.gpu.l2_channels, channels)
     queue_us = busiest / facts.gpu.clock_mhz
-    because = f"the busiest of {channels} channels of an L2 gets {crowd:.0f} times its share of the requests"
+    because = f"the busiest of {channels} channels of an L2 gets {crowd:.0f} times its share of what is in flight"
     if crowd < CROWDED:
         return RuledOut("one channel of the L2", because)
     if queue_us < 1.5 * facts.roof_us:
