@@ -33,6 +33,8 @@ STEPS = (
         hip_python=True,
     ),
 )
+IMAGE_STEPS = (*STEPS, Step("amdkernel-sandbox", "image/build_init.sh", (("image/init.c", "init.c"),)))
+"""Of an image: the containers' PID 1 lies on top, because it takes a second to build and the emulator minutes."""
 
 
 def step_name(step: Step, parent: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.gpu_idle import read_state
 from amdkernel_mcp.leases.gpu_leases import GpuLeases, Kind
+from amdkernel_mcp.leases.health_kernel import HealthKernel
 from amdkernel_mcp.leases.held import holds, lease
 from amdkernel_mcp.leases.hygiene import Hygiene
 from amdkernel_mcp.leases.work import current_work
@@ -29,7 +30,10 @@ class LeasedGpu:
             raise TargetError(f"{target.name} is not a GPU that can be leased")
         self._leases = leases
         self._gpu, self._target = target.id, target.name
-        self._hygiene = Hygiene(leases, target.id, target.name, lambda: read_state(sandbox, find_render_node()))
+        kernel = HealthKernel(sandbox, target)
+        self._hygiene = Hygiene(
+            leases, target.id, target.name, lambda: read_state(sandbox, find_render_node()), kernel.what_fails
+        )
 
     @contextmanager
     def leased(self, kind: Kind, on_progress: Callable[[str], None] = lambda _: None) -> Iterator[None]:

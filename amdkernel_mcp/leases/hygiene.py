@@ -6,6 +6,9 @@ percentage is judged only where no process has the GPU, because one that merely 
 
 A job can hide in its report that it went wrong. So the baseline never rises: what a GPU has more than ever before,
 though no process uses it, is a leak of an earlier job, and only an admin's release makes it the new baseline.
+
+A GPU that looks as before may still be broken. So a kernel with a known answer runs on it (health_kernel.py) once it
+has come back, and on a GPU without a baseline: one that is new here, or was released. A wrong answer quarantines it.
 """
 
 from __future__ import annotations
@@ -80,12 +83,16 @@ def what_failed(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Hygiene:
-    """The looks at one GPU. `target`: as this configuration calls it. `look`: raises SandboxError."""
+    """The looks at one GPU. `target`: as this configuration calls it. `look` raises SandboxError.
+
+    try_kernel: how a kernel with a known answer fails on it, None where it does not; raises where that is not known.
+    """
 
     leases: GpuLeases
     gpu: str
     target: str
     look: Callable[[], GpuState | str]
+    try_kernel: Callable[[], str | None]
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -117,6 +124,8 @@ class Hygiene:
                 raise QuarantinedError(self.gpu, self.target, reason)
         state = self.look()
         baseline = known.baseline if known else None
+        if baseline is None:
+            self._refuse_broken(state)
         if baseline and isinstance(state, GpuState) and not state.processes and what_is_left(state, baseline):
             reason = self._recover(asked, _HIDDEN)
             if reason is not None:
@@ -124,6 +133,18 @@ class Hygiene:
             state = self.look()
         if isinstance(state, GpuState) and self.leases.is_alone(asked):
             self._health.took_baseline(self.gpu, self.target, no_higher(state, baseline))
+
+    def _refuse_broken(self, state: GpuState | str) -> None:
+        """Raises QuarantinedError where the kernel fails on a GPU of which nothing is known yet."""
+        failure = self.try_kernel()
+        if failure is not None:
+            reason = f"when it joined or was released, {failure}"
+            self._quarantine(state, reason)
+            raise QuarantinedError(self.gpu, self.target, reason)
+
+    def _quarantine(self, state: GpuState | str, reason: str) -> None:
+        self._health.quarantine(self.gpu, self.target, state, reason)
+        _log.warning("%s is quarantined: %s", self.target, reason)
 
     def _after(self, asked: Asked, why: str | None) -> None:
         """Raises nothing: what the job answered stands. What cannot be known now is left to the next job."""
@@ -140,7 +161,7 @@ class Hygiene:
                     self._health.suspect(self.gpu, self.target, f"{why}, and then {error.message}")
 
     def _recover(self, asked: Asked, why: str) -> str | None:
-        """Wait for the baseline. Why the GPU was quarantined; None: it was not.
+        """Wait for the baseline, then try the kernel. Why the GPU was quarantined; None: it was not.
 
         Next to other jobs it is not known whose traces these are: the GPU stays suspect until a job is alone.
         """
@@ -151,15 +172,15 @@ class Hygiene:
         while True:
             state = self.look()
             left = what_is_left(state, baseline)
-            if left is None:
-                self._health.saw(self.gpu, self.target, state, suspect=None)
-                return None
             if not self.leases.is_alone(asked):
                 return None
-            if self.clock() >= until:
-                reason = f"{why}, and {RECOVERY_S:.0f} s later {left}"
-                self._health.quarantine(self.gpu, self.target, state, reason)
-                _log.warning("%s is quarantined: %s", self.target, reason)
+            failure = self.try_kernel() if left is None else None
+            if left is None and failure is None:
+                self._health.saw(self.gpu, self.target, state, suspect=None)
+                return None
+            if failure is not None or self.clock() >= until:
+                reason = f"{why}, and {failure or f'{RECOVERY_S:.0f} s later {left}'}"
+                self._quarantine(state, reason)
                 return reason
             self.sleep(PAUSE_S)
 

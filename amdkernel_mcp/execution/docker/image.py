@@ -1,6 +1,6 @@
 """Which image a sandbox runs: its name is a hash of everything it is made from, and it is used by its id only.
 
-A base image (compiler, Python, NumPy), and on it the layers of `STEPS`; the last one is the sandbox image.
+A base image (compiler, Python, NumPy), and on it the layers of `IMAGE_STEPS`; the last one is the sandbox image.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
-from amdkernel_mcp.execution.layers import SETUP_HINT, STEPS, step_name
+from amdkernel_mcp.execution.layers import IMAGE_STEPS, SETUP_HINT, step_name
 
 if TYPE_CHECKING:
     from docker.models.images import Image
@@ -48,7 +48,14 @@ def base_name(settings: Settings) -> str:
 
 
 def torch_name(settings: Settings) -> str:
-    """Name of the image in which references run that import torch."""
+    """Name of the image in which references run that import torch: its base, and on it our PID 1."""
+    init = (folder("sandbox") / "image" / "init.c").read_bytes()
+    digest = hashlib.sha256(torch_base_name(settings).encode() + init)
+    return f"{TORCH}:{digest.hexdigest()[:16]}"
+
+
+def torch_base_name(settings: Settings) -> str:
+    """Name of the image with PyTorch from Debian packages."""
     digest = hashlib.sha256(settings.debian_suite.encode())
     for name in ("torch.txt", "torch-leave-out.txt", "leave-out.txt"):
         digest.update((folder("sandbox") / "image" / "debian" / name).read_bytes())
@@ -57,7 +64,7 @@ def torch_name(settings: Settings) -> str:
 
 def image_name(settings: Settings) -> str:
     """Name of the sandbox image that belongs to these settings and to this version of sandbox/."""
-    return reduce(lambda parent, step: step_name(step, parent), STEPS, base_name(settings))
+    return reduce(lambda parent, step: step_name(step, parent), IMAGE_STEPS, base_name(settings))
 
 
 def find_image(daemon: Daemon, name: str) -> "Image | None":

@@ -32,6 +32,8 @@ STDERR_LIMIT_BYTES = 16 << 20
 ARCHIVE_OVERHEAD_BYTES = 4 << 20
 # For moving the data and for the shell around the command, on a busy machine.
 TRANSFER_ALLOWANCE_S = 20.0
+# After a job's deadline its container ends by itself, also where no word of its client comes through any more.
+OVERTIME_S = 10.0
 # For Docker to come back after it was restarted.
 RESTART_S = 30.0
 
@@ -149,10 +151,12 @@ class DockerSandbox:
         archive, token = pack(files), secrets.token_hex(16)
         grace_s = self._gpu.grace_s if self._gpu and kind == "run" else self._limits[kind].grace_s
         kill_after_s = self._gpu.grace_s if self._gpu and kind == "run" else 0.0
+        allowed_s = timeout_s + grace_s + TRANSFER_ALLOWANCE_S + len(archive) / 20e6
         script = job_script(
             command,
             tar_bytes=len(archive),
             timeout_s=timeout_s,
+            lifetime_s=allowed_s + OVERTIME_S,
             grace_s=grace_s,
             token=token,
             work=WORK,
@@ -165,7 +169,7 @@ class DockerSandbox:
             with cancellation.ending_with(lambda: warm.end(kill_after_s)):
                 received = warm.stream.exchange(
                     script + archive + (stdin_stream.begin() if stdin_stream else b""),
-                    deadline=time.monotonic() + timeout_s + grace_s + TRANSFER_ALLOWANCE_S + len(archive) / 20e6,
+                    deadline=time.monotonic() + allowed_s,
                     stdout_limit=output_limit_bytes + ARCHIVE_OVERHEAD_BYTES,
                     stderr_limit=STDERR_LIMIT_BYTES,
                     finished=lambda stdout: read_ending(bytes(stdout[-LAST_LINE_BYTES:]), token) is not None,

@@ -35,7 +35,14 @@ def run_job(
     sandbox: Sandbox, target: Target, job: RunnerJob, *, on_progress: Callable[[str], None] | None = None
 ) -> RunnerReport:
     """Run `job` on `target`. Raises SandboxError, and TargetError when the answer is not one of our runner."""
-    completed = sandbox.run(
+    return read_answer(job, target, launch_job(sandbox, target, job, on_progress=on_progress))
+
+
+def launch_job(
+    sandbox: Sandbox, target: Target, job: RunnerJob, *, on_progress: Callable[[str], None] | None = None
+) -> Completed:
+    """What the runner left of `job`, for `read_answer`. Raises what the sandbox raises."""
+    return sandbox.run(
         "run",
         runner_command(target, job),
         job_files(job, emulated=target.kind == "emulator"),
@@ -43,7 +50,6 @@ def run_job(
         output_limit_bytes=output_limit(job),
         on_stderr=_progress_reader(on_progress) if on_progress else None,
     )
-    return read_answer(job, target, completed)
 
 
 def _turns(job: RunnerJob) -> int:

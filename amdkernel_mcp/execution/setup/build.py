@@ -16,6 +16,7 @@ from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.bare.runtime import make_runtime
+from amdkernel_mcp.execution.docker.container import INIT
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
 from amdkernel_mcp.execution.docker.image import (
     DATE,
@@ -24,12 +25,14 @@ from amdkernel_mcp.execution.docker.image import (
     base_name,
     find_image,
     image_name,
+    sandbox_image_id,
+    torch_base_name,
     torch_name,
 )
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.reaper import remove
 from amdkernel_mcp.execution.hip_python import hip_python
-from amdkernel_mcp.execution.layers import STEPS, Step, step_files, step_name
+from amdkernel_mcp.execution.layers import IMAGE_STEPS, Step, step_files, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 from amdkernel_mcp.execution.setup.docker_build import build_from
 from amdkernel_mcp.execution.setup.rootfs import (
@@ -105,10 +108,34 @@ def setup_torch(settings: Settings, progress: Progress, *, host: str | None = No
         if find_image(daemon, name) is None:  # who has it does not wait for another set-up
             with _only_one_at_a_time(settings):
                 if find_image(daemon, name) is None:
-                    _import(daemon, name, torch_system(settings), progress)
+                    _torch_layers(daemon, name, settings, progress)
         return name
     finally:
         daemon.close()
+
+
+def _torch_layers(daemon: Daemon, name: str, settings: Settings, progress: Progress) -> None:
+    """The image `name`: PyTorch, and on it the PID 1 that the sandbox image has, since this one has no compiler."""
+    base = torch_base_name(settings)
+    parent = find_image(daemon, base) or _import(daemon, base, torch_system(settings), progress)
+    sandbox = sandbox_image_id(daemon, settings)
+    labels = ownership_labels("setup")
+    with docker_errors("PID 1 cannot be put into the image with PyTorch"):
+        source = daemon.client.containers.create(sandbox, command=["true"], labels=labels, network_mode="none")
+        try:
+            archive = io.BytesIO(b"".join(source.get_archive(INIT)[0]))
+        finally:
+            remove(source)
+        with tarfile.open(fileobj=archive) as files:
+            file = files.extractfile(files.getmembers()[0])
+            assert file is not None
+            init = _tar({INIT.removeprefix(f"{_HOME}/"): (file.read(), 0o755)}, _epoch(parent))
+        target = daemon.client.containers.create(str(parent.id), command=["true"], labels=labels, network_mode="none")
+        try:
+            target.put_archive("/", init)
+            target.commit(*name.split(":"), changes=["CMD []", *(f"LABEL {label}=" for label in labels)])
+        finally:
+            remove(target)
 
 
 def _base_image(
@@ -138,8 +165,8 @@ def _base_image(
 def _layers(
     daemon: Daemon, name: str, image: "Image", settings: Settings, progress: Progress, built: list[str]
 ) -> "tuple[str, Image]":
-    """The sandbox image and its name: the layers of `STEPS` on the base image."""
-    for step in STEPS:
+    """The sandbox image and its name: the layers of `IMAGE_STEPS` on the base image."""
+    for step in IMAGE_STEPS:
         name = step_name(step, name)
         found = find_image(daemon, name)
         if found is None:

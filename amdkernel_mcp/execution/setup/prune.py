@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
-from amdkernel_mcp.execution.docker.image import TORCH, base_name, settled, torch_name
-from amdkernel_mcp.execution.layers import STEPS, step_name
+from amdkernel_mcp.execution.docker.image import TORCH, base_name, settled, torch_base_name, torch_name
+from amdkernel_mcp.execution.layers import IMAGE_STEPS, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 
-REPOSITORIES = ("amdkernel-base", TORCH, *(step.repository for step in STEPS))
+REPOSITORIES = ("amdkernel-base", TORCH, *(step.repository for step in IMAGE_STEPS))
 
 
 def prune(settings: Settings, progress: Callable[[str], None], *, host: str | None = None) -> tuple[str, ...]:
@@ -20,7 +20,7 @@ def prune(settings: Settings, progress: Callable[[str], None], *, host: str | No
         return ()
     daemon = connect(docker_url(settings, host))
     try:
-        keep = layer_names(settled(daemon, settings)) | {torch_name(settings)}
+        keep = layer_names(settled(daemon, settings)) | {torch_base_name(settings), torch_name(settings)}
         removed = remove_images(daemon, REPOSITORIES, keep=keep)
     finally:
         daemon.close()
@@ -32,7 +32,7 @@ def prune(settings: Settings, progress: Callable[[str], None], *, host: str | No
 def layer_names(settings: Settings) -> frozenset[str]:
     """The base image of these settings and the layers on it."""
     names = [base_name(settings)]
-    for step in STEPS:
+    for step in IMAGE_STEPS:
         names.append(step_name(step, names[-1]))
     return frozenset(names)
 

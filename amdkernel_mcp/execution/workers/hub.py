@@ -273,9 +273,9 @@ def build() -> str:
     """A hash of what a sandbox image of this version is made from, whatever its base is."""
     from functools import reduce
 
-    from amdkernel_mcp.execution.layers import STEPS, step_name
+    from amdkernel_mcp.execution.layers import IMAGE_STEPS, step_name
 
-    return reduce(lambda parent, step: step_name(step, parent), STEPS, "any")
+    return reduce(lambda parent, step: step_name(step, parent), IMAGE_STEPS, "any")
 
 
 def _host(hello: Hello, left_s: float | None, draining: bool) -> WorkerHost:
