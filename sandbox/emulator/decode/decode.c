@@ -223,7 +223,7 @@ static bool goes_on(const Inst *i)
     u32 loaded = r->family == FAMILY_SMEM ? r->bytes / 4 : 0, end = i->sdst + (loaded > 1 ? loaded : 1);
     bool exec = exec_written_by(i) || (i->sdst <= SGPR_EXEC + 1 && end > SGPR_EXEC);
     bool control = r->family == FAMILY_BRANCH || r->family == FAMILY_BARRIER || r->family == FAMILY_MISC;
-    return i->run == control_no_effect || !(exec || control || r->alone);
+    return i->run == control_no_effect || i->run == control_fence || !(exec || control || r->alone);
 }
 
 /* `straight`: the number of instructions from this one on that run in sequence with the same EXEC, unless one faults.

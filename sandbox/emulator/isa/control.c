@@ -2,6 +2,7 @@
 #include "isa/control.h"
 
 #include "checks/observers.h"
+#include "host/order.h"
 #include "machine/fault.h"
 
 static void jump(Wave *w, const Inst *i) { w->pc = i->target; w->worker->events.taken++; }
@@ -336,6 +337,16 @@ void control_no_effect(Wave *w, const Inst *i)
     (void)i;
 }
 
+/* What the wave has stored reaches other threads before what it stores after the wait, and so with loads. */
+void control_fence(Wave *w, const Inst *i)
+{
+    (void)w;
+    (void)i;
+    order_accesses();
+}
+
+#define WAIT(name) \
+    {.mnemonic = #name, .run = WAITS_NEED_FENCES ? control_fence : control_no_effect, .layout = "*", .family = FAMILY_MISC}
 #define MISC(name) {.mnemonic = #name, .run = control_no_effect, .layout = "*", .family = FAMILY_MISC}
 #define JUMP(name) {.mnemonic = #name, .run = name, .layout = "*", .family = FAMILY_BRANCH}
 #define SCALAR(name, in, body) {.mnemonic = name, .run = body, .layout = in, .family = FAMILY_SALU, .source = {TYPE_U64}}
@@ -375,13 +386,16 @@ static const Row rows[] = {
     {.mnemonic = "s_set_gpr_idx_idx", .run = set_index, .layout = "0", .family = FAMILY_SALU, .source = {TYPE_U32}},
     {.mnemonic = "s_set_gpr_idx_mode", .run = s_set_gpr_idx_mode, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_set_gpr_idx_off", .run = s_set_gpr_idx_off, .layout = "*", .family = FAMILY_MISC},
-    MISC(s_nop), MISC(s_waitcnt), MISC(s_setprio), MISC(s_icache_inv), MISC(s_wakeup),
+    WAIT(s_waitcnt), WAIT(s_waitcnt_vscnt), WAIT(s_waitcnt_vmcnt), WAIT(s_waitcnt_lgkmcnt), WAIT(s_wait_idle),
+    WAIT(s_wait_loadcnt), WAIT(s_wait_storecnt), WAIT(s_wait_kmcnt), WAIT(s_wait_loadcnt_dscnt),
+    WAIT(s_wait_storecnt_dscnt),
+    MISC(s_nop), MISC(s_setprio), MISC(s_icache_inv), MISC(s_wakeup),
     MISC(s_incperflevel), MISC(s_decperflevel), MISC(s_ttracedata), MISC(s_inst_prefetch),
     MISC(s_set_valu_coexec_mode), MISC(s_delay_alu), MISC(s_clause), MISC(s_set_inst_prefetch_distance), MISC(s_code_end),
-    MISC(s_version), MISC(s_ttracedata_imm), MISC(s_waitcnt_depctr), MISC(s_waitcnt_vscnt), MISC(s_waitcnt_vmcnt),
-    MISC(s_waitcnt_expcnt), MISC(s_waitcnt_lgkmcnt), MISC(s_wait_idle), MISC(s_wait_event), MISC(s_wait_alu),
-    MISC(s_wait_loadcnt), MISC(s_wait_storecnt), MISC(s_wait_samplecnt), MISC(s_wait_bvhcnt), MISC(s_wait_expcnt),
-    MISC(s_wait_dscnt), MISC(s_wait_kmcnt), MISC(s_wait_loadcnt_dscnt), MISC(s_wait_storecnt_dscnt),
+    MISC(s_version), MISC(s_ttracedata_imm), MISC(s_waitcnt_depctr), MISC(s_waitcnt_expcnt),
+    MISC(s_wait_event), MISC(s_wait_alu),
+    MISC(s_wait_samplecnt), MISC(s_wait_bvhcnt), MISC(s_wait_expcnt),
+    MISC(s_wait_dscnt),
 };
 
 const RowTable isa_control = {rows, sizeof rows / sizeof *rows};

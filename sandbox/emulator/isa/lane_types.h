@@ -6,6 +6,7 @@
 #ifndef AMDKERNEL_LANE_TYPES_H
 #define AMDKERNEL_LANE_TYPES_H
 
+#include "host/vectors.h"
 #include "machine/lane_math.h"
 #include "machine/lanes.h"
 
@@ -73,17 +74,6 @@ static inline void put_pair(u32 *r, int l, u64 x)
 {
     r[l] = (u32)x;
     r[LANES + l] = (u32)(x >> 32);
-}
-
-/* 64 bytes of 0 or 1 to a mask. */
-static inline u64 gather_bits(const u8 *flags)
-{
-    u64 half[2];
-    for (int k = 0; k < 2; k++) {
-        __m256i x = _mm256_loadu_si256((const __m256i *)(flags + 32 * k));
-        half[k] = (u32)_mm256_movemask_epi8(_mm256_slli_epi16(x, 7));
-    }
-    return half[0] | half[1] << 32;
 }
 
 #define STORE_32 if (!all_active) put(w, i, r)

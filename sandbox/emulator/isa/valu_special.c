@@ -1,4 +1,5 @@
 /* Vector ALU, the irregular part: carries, masks, lanes as scalars, division scaling. */
+#include "host/quad.h"
 #include "isa/lane_types.h"
 #include "machine/fault.h"
 
@@ -296,7 +297,7 @@ LANE_HANDLER(v_div_fmas_f32)
 /* Rounded once, also where it becomes a denormal. */
 LANE_FUNCTION double scaled_sum(double a, double b, double c, int n)
 {
-    return (double)(((__float128)a * b + c) * (n > 0 ? 0x1p128 : 0x1p-128));
+    return (double)(((Quad)a * b + c) * (n > 0 ? 0x1p128 : 0x1p-128));
 }
 LANE_HANDLER(v_div_fmas_f64)
 {

@@ -5,6 +5,7 @@
 #ifndef AMDKERNEL_GATHER_H
 #define AMDKERNEL_GATHER_H
 
+#include "host/vectors.h"
 #include "machine/machine.h"
 
 #pragma clang diagnostic ignored "-Wpsabi" /* all of it is inlined: how vectors are passed does not matter */
@@ -29,40 +30,13 @@ static inline bool side_by_side(Lanes distance)
     return all_zero(distance ^ steps);
 }
 
-/* Four lanes' 16 bytes each become four rows, which lie LANES dwords apart. */
-static inline void four_by_four(const u8 *base, const u32 *offset, u32 *rows)
-{
-    __m128i a = _mm_loadu_si128((const __m128i *)(base + offset[0]));
-    __m128i b = _mm_loadu_si128((const __m128i *)(base + offset[1]));
-    __m128i c = _mm_loadu_si128((const __m128i *)(base + offset[2]));
-    __m128i d = _mm_loadu_si128((const __m128i *)(base + offset[3]));
-    __m128i ab0 = _mm_unpacklo_epi32(a, b), ab2 = _mm_unpackhi_epi32(a, b);
-    __m128i cd0 = _mm_unpacklo_epi32(c, d), cd2 = _mm_unpackhi_epi32(c, d);
-    _mm_storeu_si128((__m128i *)rows, _mm_unpacklo_epi64(ab0, cd0));
-    _mm_storeu_si128((__m128i *)(rows + LANES), _mm_unpackhi_epi64(ab0, cd0));
-    _mm_storeu_si128((__m128i *)(rows + 2 * LANES), _mm_unpacklo_epi64(ab2, cd2));
-    _mm_storeu_si128((__m128i *)(rows + 3 * LANES), _mm_unpackhi_epi64(ab2, cd2));
-}
-
-/* Four lanes' 8 bytes each become two rows. */
-static inline void four_by_two(const u8 *base, const u32 *offset, u32 *rows)
-{
-    __m128i a = _mm_loadl_epi64((const __m128i *)(base + offset[0]));
-    __m128i b = _mm_loadl_epi64((const __m128i *)(base + offset[1]));
-    __m128i c = _mm_loadl_epi64((const __m128i *)(base + offset[2]));
-    __m128i d = _mm_loadl_epi64((const __m128i *)(base + offset[3]));
-    __m128i ab = _mm_unpacklo_epi32(a, b), cd = _mm_unpacklo_epi32(c, d);
-    _mm_storeu_si128((__m128i *)rows, _mm_unpacklo_epi64(ab, cd));
-    _mm_storeu_si128((__m128i *)(rows + LANES), _mm_unpackhi_epi64(ab, cd));
-}
-
 /* A lane's dwords in one access where hardware has one: a flag and its value, written together, are read together. */
 static inline void read_words(const u8 *from, u32 words, u32 *out)
 {
     if (words == 2)
         memcpy(out, from, 8);
     else if (words == 4)
-        _mm_storeu_si128((__m128i *)out, _mm_loadu_si128((const __m128i *)from));
+        move_four(out, from);
     else
         memcpy(out, from, 4 * words);
 }
@@ -71,7 +45,7 @@ static inline void write_words(u8 *to, u32 words, const u32 *x)
     if (words == 2)
         memcpy(to, x, 8);
     else if (words == 4)
-        _mm_storeu_si128((__m128i *)to, _mm_loadu_si128((const __m128i *)x));
+        move_four(to, x);
     else
         memcpy(to, x, 4 * words);
 }
@@ -89,9 +63,9 @@ static inline void gather_broadcast(const u8 *from, u32 words, u32 *rows)
 static inline void gather_anyhow(const u8 *base, const u32 *offset, u32 words, u32 *rows)
 {
     for (u32 l = 0; l < GROUP && words == 4; l += 4)
-        four_by_four(base, offset + l, rows + l);
+        four_by_four(base, offset + l, rows + l, LANES);
     for (u32 l = 0; l < GROUP && words == 2; l += 4)
-        four_by_two(base, offset + l, rows + l);
+        four_by_two(base, offset + l, rows + l, LANES);
     for (u32 k = 0; k < words && words != 4 && words != 2; k++)
         for (u32 l = 0; l < GROUP; l++)
             memcpy(&rows[k * LANES + l], base + offset[l] + 4 * k, 4);

@@ -5,6 +5,7 @@
 #ifndef AMDKERNEL_MACHINE_LANES_H
 #define AMDKERNEL_MACHINE_LANES_H
 
+#include "host/vectors.h"
 #include "machine/machine.h"
 
 SELDOM const u32 *source_uniform(const Wave *w, const Inst *i, int k, u32 *scratch_row);
@@ -51,20 +52,11 @@ static inline Halves source_halves(Wave *w, const Inst *i, int k, u32 *scratch_r
     return source_halves_slow(w, i, k, scratch_row);
 }
 
-/* All ones for each of the eight lanes whose bit is set. */
-static inline __m256i lane_mask(u64 eight_bits)
-{
-    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)eight_bits), bit), bit);
-}
-
 /* `set` where a lane's bit is 1, else `clear`. */
 static inline void choose(u32 *to, const u32 *clear, const u32 *set, u64 mask)
 {
-    for (int l = 0; l < LANES; l += 8) {
-        __m256i x = _mm256_loadu_si256((const __m256i *)(clear + l)), y = _mm256_loadu_si256((const __m256i *)(set + l));
-        _mm256_storeu_si256((__m256i *)(to + l), _mm256_blendv_epi8(x, y, lane_mask(mask >> l)));
-    }
+    for (int l = 0; l < LANES; l += 8)
+        choose_eight(to + l, clear + l, set + l, mask >> l);
 }
 
 /* Store what active lanes computed. */

@@ -7,7 +7,6 @@
 #ifndef AMDKERNEL_MACHINE_H
 #define AMDKERNEL_MACHINE_H
 
-#include <immintrin.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* The MODE register: the host's rounding and flushing, and what the host cannot do. */
 #include "machine/mode.h"
 
+#include "host/float_mode.h"
 #include "machine/lanes.h"
 
 bool mode_is_plain(const Wave *w)
@@ -25,19 +26,19 @@ static bool handles_halves(const Wave *w, const Inst *i)
 
 static bool is_wide_or_half(u8 type) { return type == TYPE_F64 || is_half_float(type); }
 
+static bool flushes_sources(const Wave *w, bool wide_or_half) { return !(w->mode >> (wide_or_half ? 6 : 4) & 1); }
+static bool flushes_results(const Wave *w, bool wide_or_half) { return !(w->mode >> (wide_or_half ? 6 : 4) & 2); }
+
 /* MODE has two fields of each kind: for f32, and for f64 and f16. Sources and result each have their own denormals, and
  * instructions on both kinds round by the second field.  LLVM, SIModeRegister. */
-u32 mode_of_host(const Wave *w, const Inst *i)
+u64 mode_of_host(const Wave *w, const Inst *i)
 {
-    static const u32 rounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
     bool from = is_wide_or_half(i->row->source[0]), to = is_wide_or_half(i->row->result);
     bool second = from || to || (handles_halves(w, i) && strcmp(i->row->mnemonic, "v_fma_mix_f32") != 0);
-    u32 word = HOST_MODE | rounding[w->mode >> (second ? 2 : 0) & 3];
-    if (!(w->mode >> (to ? 6 : 4) & 2))
-        word |= _MM_FLUSH_ZERO_ON;
-    if (!(w->mode >> (from ? 6 : 4) & 1))
-        word |= 0x40; /* denormal sources are zero */
-    return word;
+    bool sources = flushes_sources(w, from), results = flushes_results(w, to);
+    if (!FLUSHES_APART && from != to) /* of a conversion, what matters are the denormals of f32 */
+        sources = results = from ? results : sources;
+    return float_mode((Direction)(w->mode >> (second ? 2 : 0) & 3), sources, results);
 }
 
 /* ---- what no host mode does for us ---- */
@@ -88,8 +89,17 @@ bool mode_spoils_result(Wave *w, const Inst *i)
     return false;
 }
 
+/* Denormal sources, or denormal results, but not both. */
+static bool flushes_one_side(const Wave *w, const Inst *i)
+{
+    const Row *r = i->row;
+    bool from = is_wide_or_half(r->source[0]), to = is_wide_or_half(r->result);
+    bool floats = from || r->source[0] == TYPE_F32 || r->result == TYPE_F32;
+    return floats && from == to && flushes_sources(w, from) != flushes_results(w, to);
+}
+
 bool mode_is_beyond_us(Wave *w, const Inst *i)
 {
     bool flushed_halves = handles_halves(w, i) && (w->mode >> 6 & 3) != 3; /* the host does not flush halves */
-    return flushed_halves || wants_other_minimum(w, i);
+    return flushed_halves || wants_other_minimum(w, i) || (!FLUSHES_APART && flushes_one_side(w, i));
 }

@@ -4,13 +4,11 @@
 
 #include "machine/machine.h"
 
-enum { HOST_MODE = 0x1f80 }; /* MXCSR: round to nearest, keep denormals */
-
 /* Rounds to nearest, keeps denormals, IEEE's rules for NaN: as the host does by itself. */
 bool mode_is_plain(const Wave *w);
 
-/* MXCSR for this instruction. */
-u32 mode_of_host(const Wave *w, const Inst *i);
+/* What float_mode_set() is to be given for this instruction. */
+u64 mode_of_host(const Wave *w, const Inst *i);
 
 /* Modes that the host does not have: to be called before the instruction, and after it. */
 bool mode_is_beyond_us(Wave *w, const Inst *i);

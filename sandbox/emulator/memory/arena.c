@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "memory/byte_map.h"
 
@@ -294,7 +295,7 @@ bool memory_release(Memory *m, u64 address)
         forget(m, b);
         rebuild_spans(m);
     } else if (found) {
-        u64 first = round_up(address, PAGE), end = b->mapped_high / PAGE * PAGE;
+        u64 page = (u64)sysconf(_SC_PAGESIZE), first = round_up(address, page), end = b->mapped_high / page * page;
         if (end > first)
             madvise((void *)first, end - first, MADV_DONTNEED);
         memory_forget_variables(m, address, b->bytes);

@@ -1,10 +1,10 @@
 #include "run/wave.h"
 
-#include <immintrin.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "checks/checks.h"
+#include "host/float_mode.h"
 #include "machine/access.h"
 #include "machine/fault.h"
 #include "machine/mode.h"
@@ -369,9 +369,9 @@ static void run_special(Wave *w, const Inst *i)
         fault_not_emulated(w, i);
         return;
     }
-    _mm_setcsr(mode_of_host(w, i));
+    float_mode_set(mode_of_host(w, i));
     run_vector(w, i);
-    _mm_setcsr(HOST_MODE);
+    float_mode_set(FLOAT_MODE_PLAIN);
     if (mode_spoils_result(w, i))
         fault_not_emulated(w, i);
 }
@@ -415,8 +415,8 @@ static void run_followed(Wave *w)
 
 void wave_run(Wave *w)
 {
-    u32 host = _mm_getcsr();
-    _mm_setcsr(HOST_MODE);
+    u64 before = float_mode_get();
+    float_mode_set(FLOAT_MODE_PLAIN);
     do {
         w->stop = STOP_NONE;
         if (unlikely(checks_follow(w)))
@@ -428,5 +428,5 @@ void wave_run(Wave *w)
         if (w->stop == STOP_MODE && !w->worker->budget)
             w->stop = STOP_YIELD;
     } while (w->stop == STOP_MODE);
-    _mm_setcsr(host);
+    float_mode_set(before);
 }

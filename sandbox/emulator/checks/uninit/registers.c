@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "host/vectors.h"
 #include "machine/lanes.h"
 
 static Uninit *uninit_of(Wave *w)
@@ -53,10 +54,8 @@ u8 uninit_origin(Origins *o, const Origin *from)
 static u64 marked_lanes(const u32 *row)
 {
     u64 lanes = 0;
-    for (u32 l = 0; l < LANES; l += 8) {
-        __m256i none = _mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)(row + l)), _mm256_setzero_si256());
-        lanes |= (u64)(~(u32)_mm256_movemask_ps(_mm256_castsi256_ps(none)) & 0xff) << l;
-    }
+    for (u32 l = 0; l < LANES; l += 8)
+        lanes |= (u64)nonzero_of_eight(row + l) << l;
     return lanes;
 }
 

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { LONGEST_NAME = 512 }; /* of a variable; the rest is left out */
 
@@ -74,5 +75,5 @@ bool report_is_host_memory(u64 address)
     u64 arena, bytes;
     unsigned char resident;
     memory_arena(runtime()->memory, &arena, &bytes);
-    return address - arena >= bytes && mincore((void *)(uintptr_t)(address & ~(u64)(REPORT_PAGE - 1)), 1, &resident) == 0;
+    return address - arena >= bytes && mincore((void *)(uintptr_t)(address & ~(u64)(sysconf(_SC_PAGESIZE) - 1)), 1, &resident) == 0;
 }
