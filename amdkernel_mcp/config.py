@@ -230,7 +230,8 @@ def _read_file(file: Path, *, required: bool) -> dict[str, object]:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
-        raise SettingsError(str(error), file=str(file), line=int(found[1]) if found else None) from None
+        line, hint = int(found[1]) if found else None, "text needs quotes"
+        raise SettingsError(f"not TOML: {error}", file=str(file), line=line, hint=hint) from None
     for name in values:
         if name not in Settings.model_fields:
             raise SettingsError(f"unknown setting {name!r}{_nearest(name)}", file=str(file), line=_line_of(name, file))

@@ -48,6 +48,8 @@ def read_kernel(path: Path) -> KernelSource:
     Raises InputError when it cannot be read, is not text, is over 1 MiB or is an extension of PyTorch.
     """
     try:
+        if path.is_dir():
+            raise InputError("this is a folder, not a kernel: the problem comes first", file=str(path))
         if not path.is_file():
             raise InputError("there is no such file", file=str(path))
         with path.open("rb") as file:

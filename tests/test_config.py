@@ -39,7 +39,7 @@ def test_folders_follow_xdg(tmp_path: Path) -> None:
         ('image = "x"\n\ndebian_sute = "forky"\n', 3, "did you mean 'debian_suite'"),
         ("# nothing\nmax_workers = 0\n", 2, "greater than or equal to 1"),
         ('\nisolation = "chroot"\n', 2, "'auto', 'docker' or 'none'"),
-        ('image = "x\n', 1, "line 1"),
+        ('image = "x\n', 1, "not TOML: "),
         ('\n[hosts]\nemulator = "ssh://me@gpu1"\n', 3, "hosts.emulator: 'emulator' cannot be the name of a host"),
         ('[hosts]\ngpu0 = "ssh://gpu0"\ngpu1 = "gpu1"\n', 3, "hosts.gpu1: 'gpu1' is not a Docker URL"),
         ("[hosts]\n\ngpu2 = 7\n", 3, "hosts.gpu2: Input should be a valid string"),

@@ -33,7 +33,7 @@ def find_target(name: str | None, settings: Settings, workers: WorkerHub | None 
 
     Raises UnknownTargetError with the known names; SandboxError when the host does not answer.
     """
-    name = name or settings.default_target
+    asked, name = name, name or settings.default_target
     host, _, index = name.partition(":")
     if host == SLURM and settings.slurm is not None:
         return _of_slurm(settings.slurm, index)
@@ -50,7 +50,11 @@ def find_target(name: str | None, settings: Settings, workers: WorkerHub | None 
     names = [target.name for target in known] + ([] if is_remote else [f"{h}:0" for h in settings.hosts])
     near = difflib.get_close_matches(name, names, n=1)
     meant = f"; did you mean {near[0]}?" if near else ""
-    raise UnknownTargetError(f"there is no target {name!r}{meant}", hint=f"known are {', '.join(names) or 'none'}")
+    whose = "" if asked else ", which is `default_target` in the settings"
+    hint = f"known are {', '.join(names) or 'none'}"
+    if not is_remote and not near and re.fullmatch(r".+:\d{1,3}", name):
+        hint += "; other machines are named under [hosts] in the settings"
+    raise UnknownTargetError(f"there is no target {name!r}{whose}{meant}", hint=hint)
 
 
 def list_targets(settings: Settings, workers: WorkerHub | None = None) -> list[TargetInfo]:

@@ -252,7 +252,9 @@ def access_of(fault: DispatchFault, layouts: Mapping[str, Layout]) -> str:
         far = f"{sized(fault.bytes)}, {-fault.offset} before the start of its {fault.region_bytes}"
         return f"{verb} {element}, before the start of {fault.region} ({far})"
     past = fault.offset - fault.region_bytes
-    far = f"{sized(fault.bytes)}, {past} past the end of its {fault.region_bytes}"
+    far = f"{sized(fault.bytes)}, right behind its {fault.region_bytes}"
+    if past > 0:
+        far = f"{sized(fault.bytes)}, {past} past the end of its {fault.region_bytes}"
     if past < 0:
         far = f"{sized(fault.bytes)} at byte {fault.offset} of {fault.region_bytes}"
     if len(layout.shape) == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -108,6 +109,9 @@ def _no_kernel(name: str, found: Sequence[str]) -> str:
     if any(other.partition("<")[0] == name.partition("<")[0] for other in found):
         return f"launch {name}: several kernels match: {', '.join(found)}"
     there = ", ".join(found) or "none"
+    near = difflib.get_close_matches(name, found, n=1)
+    if near:
+        return f"launch {name}: the code object has no such kernel; did you mean {near[0]}? (kernels: {there})"
     return (
         f"launch {name}: the code object has no such kernel (kernels: {there});"
         ' declare it `extern "C" __global__`, and instantiate a template explicitly'

@@ -28,10 +28,15 @@ def _at_fault(role: str) -> str | None:
     return "baseline.hip" if role == BASELINE else None
 
 
+def _verdict(found: BenchmarkVerdict, role: str) -> BenchmarkVerdict:
+    """The verdict is about the kernel: one whose baseline is wrong is not timed, which is no fault of its own."""
+    return "not_measured" if role == BASELINE else found
+
+
 def incorrect(checked: CheckResult, role: str) -> BenchmarkResult:
     """The answer for a kernel that is not correct, and so is not timed. `role`: "this kernel" or "the baseline"."""
     return BenchmarkResult(
-        verdict=checked.verdict if checked.verdict != "correct" else None,
+        verdict=_verdict(checked.verdict, role) if checked.verdict != "correct" else None,
         reason=f"not timed, because {role} is {checked.verdict}: {checked.reason}",
         target=checked.target,
         isolation=checked.isolation,
@@ -44,7 +49,7 @@ def incorrect(checked: CheckResult, role: str) -> BenchmarkResult:
 def wrong_when_measured(measured: Measured, role: str, target: str, isolation: Isolation) -> BenchmarkResult:
     """The answer for a kernel that passed its check and whose outputs are wrong in the measured run."""
     return BenchmarkResult(
-        verdict="incorrect",
+        verdict=_verdict("incorrect", role),
         reason=f"no time counts: {role} is right in its check and wrong while it is measured: {measured.wrong_outputs}",
         target=target,
         isolation=isolation,
@@ -57,7 +62,7 @@ def wrong_when_measured(measured: Measured, role: str, target: str, isolation: I
 def stopped(finding: Finding, role: str, target: str, isolation: Isolation) -> BenchmarkResult:
     """The answer for a correct kernel whose timed run did not finish."""
     return BenchmarkResult(
-        verdict=_VERDICT_OF.get(finding.kind, "crashed"),
+        verdict=_verdict(_VERDICT_OF.get(finding.kind, "crashed"), role),
         reason=f"{role} could not be measured: {finding.message}",
         target=target,
         isolation=isolation,

@@ -59,7 +59,9 @@ def load_problem(name_or_path: str | Path, limits: SizeLimits = DEFAULT_LIMITS) 
     reference = path / "reference.py"
     if not reference.is_file():
         raise ProblemFileError(
-            f"{file} has no reference.py next to it", file=str(reference), hint="docs/problems.md shows one"
+            f"{file} has no reference.py next to it",
+            file=str(reference),
+            hint="`amdkernel docs read guide:problem` shows one",
         )
     declared = _ProblemReader(file, _read(file, toml_limits.MAX_BYTES), limits)
     text = _read(reference, _LARGEST_REFERENCE)

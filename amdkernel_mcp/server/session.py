@@ -62,8 +62,10 @@ class Session:
 
     def candidate(self, *, path: str | None, source: str | None, what: str = "the kernel") -> KernelSource:
         """The kernel. Raises InputError unless exactly one is given and this caller may give it."""
-        if (path is None) == (source is None):
-            raise InputError(f"give either a path or the source text of {what}, not both")
+        if path is None and source is None:
+            raise InputError(f"give the path or the source text of {what}")
+        if path is not None and source is not None:
+            raise InputError(f"give the path or the source text of {what}, not both")
         if source is not None:
             return sent_kernel(source)
         assert path is not None

@@ -149,7 +149,7 @@ def test_static_lds_over_the_limit_is_invalid(verdict_of):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("// amdkernel: launch saxpi grid=[1] block=[64]", "no such kernel (kernels: saxpy)"),
+        ("// amdkernel: launch saxpi grid=[1] block=[64]", "no such kernel; did you mean saxpy? (kernels: saxpy)"),
         ("// amdkernel: launch saxpy grid=[1] block=[2000]", "2000 threads"),
         ("// amdkernel: launch saxpy grid=[1] block=[64] args=[x, y, n]", "takes 4 parameters"),
         ("// amdkernel: build -fplugin=x", "not allowed"),

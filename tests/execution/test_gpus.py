@@ -50,6 +50,12 @@ def test_an_unknown_target_is_answered_with_the_known_ones() -> None:
     assert "emulator:gfx942" in str(caught.value.hint)
 
 
+def test_an_unknown_target_of_the_settings_is_said_to_be_theirs() -> None:
+    with pytest.raises(UnknownTargetError, match="'gpu9:0', which is `default_target` in the settings") as caught:
+        find_target(None, load_settings({"default_target": "gpu9:0"}, environ={}))
+    assert "under [hosts]" in str(caught.value.hint)
+
+
 def test_a_host_without_an_index_is_answered_with_its_first_gpu() -> None:
     settings = load_settings({"hosts": {"gpu1": "ssh://gpu1.invalid"}}, environ={})
     with pytest.raises(UnknownTargetError) as caught:

@@ -59,7 +59,7 @@ def test_a_float_scalar_has_the_bits_of_its_dtype(tmp_path):
 
 RIGHT = (POINTER, POINTER, INT, INT)
 REFUSED = [
-    ("launch soft grid=[1] block=[1]", RIGHT, "no such kernel (kernels: softmax)"),
+    ("launch soft grid=[1] block=[1]", RIGHT, "no such kernel; did you mean softmax? (kernels: softmax)"),
     ("launch softmax grid=[1] block=[1]", (POINTER, POINTER, INT), "takes 3 parameters, the plan gives 4"),
     ("launch softmax grid=[1] block=[1]", (POINTER, INT, POINTER, INT), "parameter 2 of the kernel is a scalar"),
     ("launch softmax grid=[1] block=[1] args=[x, rows, rows, cols]", RIGHT, "`rows` is a scalar"),

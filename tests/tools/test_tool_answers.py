@@ -51,8 +51,12 @@ async def test_a_remote_caller_may_name_bundled_problems_only(remote: Client, pr
 
 
 async def test_neither_or_both_of_path_and_source_is_refused(client: Client) -> None:
-    assert "either a path or the source" in await error_of(client, "compile_kernel")
-    assert "either a path or the source" in await error_of(client, "compile_kernel", path="a", source="b")
+    assert (await error_of(client, "compile_kernel")).endswith("give the path or the source text of the kernel")
+    assert (await error_of(client, "compile_kernel", path="a", source="b")).endswith("of the kernel, not both")
+
+
+async def test_a_problem_in_the_place_of_the_kernel_is_said(client: Client, tmp_path: Path) -> None:
+    assert "a folder, not a kernel" in await error_of(client, "compile_kernel", path=str(tmp_path))
 
 
 async def test_an_error_of_ours_is_reported_with_its_file_and_hint(client: Client, tmp_path: Path) -> None:
