@@ -35,8 +35,9 @@ def _verdict(found: BenchmarkVerdict, role: str) -> BenchmarkVerdict:
 
 def incorrect(checked: CheckResult, role: str) -> BenchmarkResult:
     """The answer for a kernel that is not correct, and so is not timed. `role`: "this kernel" or "the baseline"."""
+    found = checked.verdict
     return BenchmarkResult(
-        verdict=_verdict(checked.verdict, role) if checked.verdict != "correct" else None,
+        verdict=None if found is None or found == "correct" else _verdict(found, role),
         reason=f"not timed, because {role} is {checked.verdict}: {checked.reason}",
         target=checked.target,
         isolation=checked.isolation,

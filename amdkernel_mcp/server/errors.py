@@ -4,8 +4,10 @@ Our own errors are reported in full, wrong arguments without the validator's noi
 an internal error without details; the operator gets one line on stderr (the traceback with AMDKERNEL_DEBUG=1).
 """
 
+import difflib
 import logging
 import os
+from collections.abc import Collection
 from typing import Any
 
 import mcp_types
@@ -27,8 +29,8 @@ def describe(error: AmdkernelError) -> str:
     return f"{text}\nHint: {error.hint}" if error.hint else text
 
 
-def describe_arguments(error: PydanticValidationError) -> str:
-    """One line per wrong argument: its name, what is wrong, the value."""
+def describe_arguments(error: PydanticValidationError, known: Collection[str] = ()) -> str:
+    """One line per wrong argument: its name, what is wrong, the value. `known`: the names of the tool's arguments."""
     lines = []
     for problem in error.errors(include_url=False):
         name = ".".join(str(part) for part in problem["loc"]) or "arguments"
@@ -36,7 +38,9 @@ def describe_arguments(error: PydanticValidationError) -> str:
         shown = (
             "" if isinstance(given, dict | list) or problem["type"].startswith("missing") else f" (got {given!r:.80})"
         )
-        lines.append(f"{name}: {problem['msg']}{shown}")
+        unknown = problem["type"] == "unexpected_keyword_argument"
+        near = difflib.get_close_matches(name, known, n=1) if unknown else []
+        lines.append(f"{name}: {problem['msg']}{shown}" + (f"; did you mean {near[0]}?" if near else ""))
     return "\n".join(lines)
 
 
@@ -52,7 +56,8 @@ class ReportErrors(Middleware):
             return await call_next(context)
         except ValidationError as error:
             if isinstance(error.__cause__, PydanticValidationError):
-                raise ToolError(describe_arguments(error.__cause__), log_level=logging.DEBUG) from None
+                known = await _arguments_of_tool(context)
+                raise ToolError(describe_arguments(error.__cause__, known), log_level=logging.DEBUG) from None
             raise
         except ToolError as error:  # FastMCP has wrapped what the tool raised
             cause = wrong_path(error.__cause__) or error.__cause__
@@ -73,6 +78,13 @@ class ReportErrors(Middleware):
             if isinstance(cause, AmdkernelError):
                 raise ResourceError(describe(cause), log_level=logging.DEBUG) from None
             raise
+
+
+async def _arguments_of_tool(context: MiddlewareContext[mcp_types.CallToolRequestParams]) -> Collection[str]:
+    if context.fastmcp_context is None:
+        return ()
+    tool = await context.fastmcp_context.fastmcp.get_tool(context.message.name)
+    return tool.parameters.get("properties", {}) if tool else ()
 
 
 class OneLine(logging.Filter):

@@ -74,6 +74,8 @@ async def test_a_wrong_argument_is_named_without_noise(client: Client) -> None:
     assert text.startswith("arch: Input should be 'gfx90a'")
     text = await error_of(client, "compile_kernel", source="k", fast=True)
     assert text.startswith("fast: Unexpected keyword argument")
+    text = await error_of(client, "compile_kernel", source="k", archs="gfx942")
+    assert text == "archs: Unexpected keyword argument (got 'gfx942'); did you mean arch?"
 
 
 async def test_an_unexpected_exception_reveals_nothing_of_the_server(client: Client) -> None:

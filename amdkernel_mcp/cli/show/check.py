@@ -18,7 +18,7 @@ def show_check(console: Console, result: CheckResult, kernel: KernelSource) -> N
     if isinstance(result, ProgramCheckResult) and verdict == "correct":
         verdict = "unverified"  # a green mark is for what was verified
     where = f"{kernel.file_name} on {result.target} ({result.evidence})" if result.target else kernel.file_name
-    parts.headline(console, verdict, where, f"{result.seconds:.1f} s")
+    parts.headline(console, verdict, where, f"{result.seconds:.1f} s" if result.seconds else "")
     if not any(finding.message in result.reason for finding in result.findings):  # else shown below, with the line
         console.print(Text(result.reason))
     worst = next((case for case in result.cases if case.worst), None)
@@ -34,7 +34,8 @@ def show_check(console: Console, result: CheckResult, kernel: KernelSource) -> N
             )
         )
     parts.diagnostics(console, result.diagnostics, kernel)
-    parts.findings(console, result.findings, kernel)
+    shown = [finding for finding in result.findings if not (finding.kind == "compile_error" and result.diagnostics)]
+    parts.findings(console, shown, kernel)
     for note in result.notes:
         console.print(Text.assemble(("note  ", "cyan"), note))
     if result.cases:
