@@ -35,13 +35,18 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def _open_with_image_of_this_checkout() -> DockerSandbox:
-    """Takes seconds, and only after a change of sandbox/; the base image takes minutes: left to `amdkernel setup`."""
+    """Takes seconds, and only after a change of sandbox/; the base image takes minutes: left to `amdkernel setup`.
+
+    With TESTED_SANDBOX_IMAGE in the environment: that image instead, see tests/sandbox/emulator_builds.
+    """
     from amdkernel_mcp.execution.docker.daemon import connect
     from amdkernel_mcp.execution.docker.image import base_name, find_image, sandbox_image_id, settled
     from amdkernel_mcp.execution.setup.build import setup
 
     mine = load_settings()
     daemon = connect(mine.docker_host)
+    if other := os.environ.get("TESTED_SANDBOX_IMAGE"):
+        return DockerSandbox(daemon, other)
     mine = settled(daemon, mine)
     if find_image(daemon, base_name(mine)) is None:
         sandbox_image_id(daemon, mine)  # raises, with the remedy
