@@ -18,6 +18,7 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PYTHONPATH": "/opt/amdkernel/python",
     "PYTHONDONTWRITEBYTECODE": "1",
+    "OPENBLAS_NUM_THREADS": "2",  # else one for each CPU of the host, which passes the limit of processes
     "HSA_XNACK": "0",  # a retried fault would let a kernel touch any host page
 }
 """The environment of every job; `OUT` is added to it."""
