@@ -29,7 +29,7 @@ def _at_fault(role: str) -> str | None:
 
 
 def _verdict(found: BenchmarkVerdict, role: str) -> BenchmarkVerdict:
-    """The verdict is about the kernel: one whose baseline is wrong is not timed, which is no fault of its own."""
+    """The verdict is about the kernel: one whose baseline is wrong is not timed, and is not at fault."""
     return "not_measured" if role == BASELINE else found
 
 
