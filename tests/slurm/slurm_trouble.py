@@ -25,7 +25,8 @@ class Trouble:
     """Makes it, from a thread of its own.
 
     `ended`: how many jobs have ended; on a busy machine things happen less often. `between_kills`: so many jobs end
-    before the next server is killed, since a job that was begun by 5 servers that stopped has failed.
+    before the next server is killed or the next node is lost. For a job that was begun by 5 servers that stopped has
+    failed, and so has one whose node was lost twice during its run.
 
     `happened`: what, and how often; `cancelled`: comments of jobs that an administrator ended; `failure`: what ended it
     before its time.
@@ -40,7 +41,7 @@ class Trouble:
     happened: Counter[str] = field(default_factory=Counter)
     cancelled: list[str] = field(default_factory=list)
     failure: BaseException | None = None
-    _next_kill: int = 0
+    _next_kill: dict[str, int] = field(default_factory=dict)
 
     def until(self, over: threading.Event) -> None:
         """One thing after the other until it is over."""
@@ -67,6 +68,7 @@ class Trouble:
             before = self.ended()
             (things[turn] if turn < len(things) else chance.choice(things))(chance)
             turn += 1
+            self.repair()
             until = time.monotonic() + PROGRESS_S
             while self.ended() == before and time.monotonic() < until:
                 time.sleep(0.2)
@@ -80,11 +82,12 @@ class Trouble:
 
     def node_lost(self, chance: random.Random) -> None:
         """Its worker is killed with it. A short outage and one that Slurm notices (10 s)."""
+        if self._is_too_soon("node"):
+            return
         node = chance.choice(NODES)
         self.cluster.kill_node(node)
         time.sleep(chance.choice((1.0, 14.0)))
         self.cluster.revive(node)
-        self.repair()
         self._count("node lost")
 
     def slurmd_killed(self, chance: random.Random) -> None:
@@ -96,9 +99,8 @@ class Trouble:
         self._count("slurmd killed")
 
     def server_killed(self, chance: random.Random) -> None:
-        if self.ended() < self._next_kill:
+        if self._is_too_soon("server"):
             return
-        self._next_kill = self.ended() + self.between_kills
         server = chance.choice(self.team)
         server.kill()
         time.sleep(chance.uniform(0, 3))
@@ -130,7 +132,6 @@ class Trouble:
             time.sleep(0.2)
         for node in sick:
             self.cluster.break_gpu(node, busy=False)
-        self.repair()
         self._count("job held after a failed prolog" if held else "GPU sick")
 
     def repair(self) -> None:
@@ -140,6 +141,12 @@ class Trouble:
             for node in drained:
                 self.cluster.inside("ctl", "scontrol", "update", f"nodename={node}", "state=resume")
                 self._count("drained node resumed")
+
+    def _is_too_soon(self, what: str) -> bool:
+        if self.ended() < self._next_kill.get(what, 0):
+            return True
+        self._next_kill[what] = self.ended() + self.between_kills
+        return False
 
     def _count(self, what: str) -> None:
         self.happened[what] += 1
