@@ -49,6 +49,8 @@ def test_a_missing_or_unknown_token_is_named(server: HttpServer, token: str | No
     ended = top("--once", "--url", server.url, token=token)
     assert ended.returncode == 2
     assert "AMDK_TOKEN" in ended.stderr
+    hint = "ask who runs the server for a new one" if token else "the one that your editor sends"
+    assert hint in " ".join(ended.stderr.split())
 
 
 @pytest.mark.parametrize(("url", "code"), [("http://127.0.0.1:PORT", 3), ("gpu1.example", 2)])
