@@ -87,8 +87,15 @@ class TokenStore:
             connection.execute(update(tokens).where(mine, tokens.c.revoked.is_(None)).values(revoked=self._now))
             row = connection.execute(select(tokens, self._now).where(mine)).first()
         if row is None:
-            raise InputError(f"there is no token {token_id[:80]!r}", hint="`amdkernel admin tokens list` shows the ids")
+            raise InputError(f"there is no token {token_id[:80]!r}", hint=self._ids_of(token_id))
         return _stored(row)
+
+    def _ids_of(self, user: str) -> str:
+        """For whoever names a user where an id is wanted."""
+        ids = [token.id for token in self.list() if token.user == user and token.valid]
+        if not ids:
+            return "`amdkernel admin tokens list` shows the ids"
+        return f"the valid tokens of {user}: {', '.join(ids[:20])}" + (", ..." if len(ids) > 20 else "")
 
     def find(self, text: str) -> StoredToken | None:
         """The token with this text, if it is valid; it counts as used."""

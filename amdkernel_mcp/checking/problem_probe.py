@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import asdict
 from math import prod
 from pathlib import Path
@@ -59,7 +60,7 @@ def examined(
     The function raises what examine_problem raises: a problem that proves nothing has no verdict.
     """
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="problem") as pool:
-        found = pool.submit(examine_problem, sandbox, problem, cache_dir=cache_dir)
+        found = pool.submit(copy_context().run, examine_problem, sandbox, problem, cache_dir=cache_dir)
         yield lambda: tuple(f"about the problem: {warning}" for warning in found.result())
 
 

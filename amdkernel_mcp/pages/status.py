@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.jobs.job import Job
@@ -14,13 +14,15 @@ from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.pages.users import quotas_of, users_of
 from amdkernel_mcp.results.access import UserList
 from amdkernel_mcp.results.machine import TargetInfo
-from amdkernel_mcp.results.server import LeaseState, RunningJob, ServerStatus, TargetState, WaitingJob
+from amdkernel_mcp.results.server import LeaseState, RunningJob, ServerStatus, State, TargetState, WaitingJob
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine import Engine
     from amdkernel_mcp.jobs.store import JobStore
     from amdkernel_mcp.leases.gpu_leases import GpuLeases
 
+AWAY_S = 300.0
+"""After which a host that its worker has left is a name, without its targets."""
 TARGETS_KEPT_S = 30.0  # asking other hosts takes seconds
 
 
@@ -88,6 +90,7 @@ def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatu
             "seconds": max(0.0, round(seen.now_s - (seen.now_s if since is None else since), 3)),
         }
 
+    away = {host.name for host in server.engine.workers.hosts() if (host.left_s or 0.0) > AWAY_S}
     running = [
         RunningJob(**about(job, job.begun_s), progress=job.progress if job.owner == user else None)
         for job in seen.running
@@ -101,7 +104,8 @@ def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatu
         version=__version__,
         draining=seen.draining,
         workers=seen.workers,
-        targets=_targets(server, running),
+        targets=[each for each in _targets(server, running) if each.jobs or _host(each.name) not in away],
+        away=sorted(away),
         users=users_of(server.users(), server.leases, running, waiting) if admin else None,
         quotas=quotas_of(server.quotas) if admin else None,
         compiling=[job for job in running if job.target is None],
@@ -112,6 +116,7 @@ def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatu
 def _targets(server: Running, running: list[RunningJob]) -> list[TargetState]:
     """GPUs first, then what is busy, then the others in their order."""
     known = server.targets.get()
+    brought = {host.name: host for host in server.engine.workers.hosts()}  # now as well
     any_gpu = any(each.gpu_id for each in known)
     quarantined = server.leases.health.quarantined() if any_gpu else {}  # now: `known` is up to 30 s old
     held = server.leases.held() if any_gpu else []
@@ -124,14 +129,20 @@ def _targets(server: Running, running: list[RunningJob]) -> list[TargetState]:
             if lease.gpu == each.gpu_id
         ]
         why = quarantined.get(each.gpu_id or "")
-        reachable = each.ready or each.quarantine is not None
-        state: Literal["idle", "busy", "quarantined", "unreachable"] = (
-            "quarantined" if why else "busy" if jobs or leases else "idle" if reachable else "unreachable"
-        )
         facts = {name: getattr(each, name) for name in ("name", "kind", "gpu", "arch", "default")}
+        state: State = "quarantined" if why else "busy" if jobs or leases else "idle"
         note = why or (None if each.quarantine else each.note)
+        host = brought.get(_host(each.name))
+        if not why and host is not None and host.note is not None:  # also with a job, which waits or is the last one
+            state, note = "draining" if host.draining else "unreachable", host.note
+        elif state == "idle" and not (each.ready or each.quarantine):
+            state = "unreachable"
         states.append(TargetState(**facts, note=note, state=state, jobs=jobs, leases=leases))
     return sorted(states, key=lambda one: (one.kind != "gpu", one.state != "busy", not one.default))
+
+
+def _host(target: str) -> str:
+    return target.partition(":")[0]
 
 
 def _problem(named: object) -> str | None:

@@ -27,9 +27,10 @@ class TokenList(Result):
 
 
 class NewToken(Result):
-    """A token that was made. Its text is shown once."""
+    """A token that was made. Its text is shown once, or is in a file alone."""
 
-    token: str
+    token: str | None
+    file: str | None = None
     added: ListedToken
 
 

@@ -40,6 +40,10 @@ class LeaseState(Result):
     seconds: float = Field(description="Since it was granted")
 
 
+State = Literal["idle", "busy", "draining", "quarantined", "unreachable"]
+"""`draining`: its worker finishes what has begun there; `unreachable`: also with a job that waits for it."""
+
+
 class TargetState(Result):
     """One GPU, or an emulated one, with what runs on it."""
 
@@ -47,7 +51,7 @@ class TargetState(Result):
     kind: Literal["emulator", "gpu"]
     gpu: str
     arch: str
-    state: Literal["idle", "busy", "quarantined", "unreachable"]
+    state: State
     default: bool = False
     note: str | None = None
     leases: list[LeaseState] = []
@@ -97,6 +101,7 @@ class ServerStatus(Result):
     draining: bool = Field(description="It takes no new work")
     workers: int = Field(description="Jobs at a time in each lane")
     targets: list[TargetState]
+    away: list[str] = Field(default=[], description="Hosts whose workers left more than 5 minutes ago")
     compiling: list[RunningJob] = Field(description="Compiles, which have a lane of their own")
     waiting: list[WaitingJob]
     users: list[UserState] | None = Field(default=None, description="For a token with the scope `admin`")

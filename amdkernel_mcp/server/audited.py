@@ -21,7 +21,7 @@ from amdkernel_mcp.access.audit import AuditLog, Event, Outcome, Repeated
 from amdkernel_mcp.access.scopes import SCOPES, Scope
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.server.admission.permissions import needed, refuse_without
-from amdkernel_mcp.server.errors import describe
+from amdkernel_mcp.server.errors import describe, why_failed
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -93,6 +93,7 @@ class Audited(Middleware):
 
     async def _noted(self, action: str, target: object, job: object, call: Callable[[], Awaitable[_R]]) -> _R:
         outcome: Outcome = "failed"
+        why: str | None = None
         answer: _R | None = None
         try:
             answer = await call()
@@ -102,10 +103,13 @@ class Audited(Middleware):
             outcome = "refused"
             await self._note_refusal(action, target, "too many requests")
             raise
+        except Exception as error:
+            why = why_failed(error)
+            raise
         finally:
             if self._audit is not None and outcome != "refused":
                 said = getattr(answer, "structured_content", None)
-                self._audit.note(self._event(action, target, job, outcome, said=said))
+                self._audit.note(replace(self._event(action, target, job, outcome, said=said), reason=why))
 
     def _event(
         self,

@@ -7,6 +7,7 @@ an internal error without details; the operator gets one line on stderr (the tra
 import difflib
 import logging
 import os
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -17,7 +18,7 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from pydantic import ValidationError as PydanticValidationError
 
-from amdkernel_mcp.errors import AmdkernelError, wrong_path
+from amdkernel_mcp.errors import AmdkernelError, InfrastructureError, wrong_path
 
 INTERNAL = "internal error of the server, not of your call; its log has one line about it"
 
@@ -42,6 +43,21 @@ def describe_arguments(error: PydanticValidationError, known: Collection[str] = 
         near = difflib.get_close_matches(name, known, n=1) if unknown else []
         lines.append(f"{name}: {problem['msg']}{shown}" + (f"; did you mean {near[0]}?" if near else ""))
     return "\n".join(lines)
+
+
+def why_failed(error: BaseException) -> str:
+    """For the audit log, which has no arguments: what failed on the server's side, else the kind of mistake."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, InfrastructureError):
+            return cause.message
+        if isinstance(cause, AmdkernelError):
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(cause).__name__).lower()
+            return f"a mistake in the call: {words}"
+        if isinstance(cause, PydanticValidationError):
+            return "a mistake in the call: wrong arguments"
+        cause = cause.__cause__ or cause.__context__
+    return "an internal error, which the server's log has"
 
 
 class ReportErrors(Middleware):

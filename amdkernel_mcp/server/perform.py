@@ -17,6 +17,10 @@ def performed_by(engine: Engine) -> Perform:
     """Does requests with this engine."""
 
     def perform(request: Request, by: str, on_progress: Progress) -> Answer:
+        with engine.workers.job(on_progress):
+            return done(request, by, on_progress)
+
+    def done(request: Request, by: str, on_progress: Progress) -> Answer:
         given: dict[str, Any] = {**request.arguments, "by": by, "on_progress": on_progress}
         if request.verb == "compile":
             return engine.compile(**given)

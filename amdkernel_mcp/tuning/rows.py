@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ class Rows:
         pool = ThreadPoolExecutor(workers, thread_name_prefix="tune-compile")
         try:
             plans = [with_tuning(self._base.plan, tuning) for tuning in tunings]
-            running = [pool.submit(self._steps.recompile, self._base, plan) for plan in plans]
+            running = [pool.submit(copy_context().run, self._steps.recompile, self._base, plan) for plan in plans]
             for tuning, future in zip(tunings, running, strict=True):
                 yield tuning, future.result()
         finally:

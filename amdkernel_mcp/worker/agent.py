@@ -6,6 +6,7 @@ import logging
 import random
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from amdkernel_mcp.execution.workers.messages import (
     FromWorker,
     MessageError,
     Refused,
+    Release,
     Renew,
     Start,
     Stdin,
@@ -47,7 +49,15 @@ PING_S, PONG_S = 5.0, 10.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 15.0
 ENDING_S = 90.0
 """For the containers of runs that are over to end: a program on a GPU has 60 s."""
+DRAIN_S = 600.0
+"""For jobs of several runs that have begun here to end; then only the runs that it has are finished."""
 _LOOK_S = 0.5
+
+
+_DRAINING = (
+    f"draining: takes no new job, and finishes those that have begun here, for {DRAIN_S / 60:.0f} min at most; "
+    "a second signal ends them"
+)
 
 
 class _TryAgain(InfrastructureError):
@@ -94,7 +104,7 @@ class Agent:
         """One connection, from its begin to its end. Whether the work is over."""
         with self._open() as socket:
             self._introduce(socket)
-            session = _Session(socket, self._offer)
+            session = _Session(socket, self._offer, self._note, is_released=self._hello.key is not None)
             try:
                 return session.serve(self._draining, self._ending)
             finally:
@@ -175,8 +185,13 @@ class Agent:
 class _Session:
     """One connection that the server has accepted."""
 
-    def __init__(self, socket: ClientConnection, offer: Offer) -> None:
+    def __init__(
+        self, socket: ClientConnection, offer: Offer, note: Callable[[str], None], *, is_released: bool
+    ) -> None:
+        """`is_released`: it goes after the runs that it has, whatever the server still wants of it."""
         self._socket = socket
+        self._note = note
+        self._is_released = is_released
         self._runs = TakenRuns(offer.sandbox, self._send)
         self._over = threading.Event()
         self._renewer = threading.Thread(target=self._renew, name="renew", daemon=True)
@@ -186,13 +201,14 @@ class _Session:
         """Take runs until the end of the connection. Whether the work is over: drained, or the session was ended."""
         import websockets.exceptions
 
-        said = False
+        until_s: float | None = None
         try:
             while True:
-                if draining.is_set() and not said:
-                    said = True
+                if draining.is_set() and until_s is None:
+                    until_s = time.monotonic() + DRAIN_S
                     self._send(Draining())
-                if said and (not self._runs.fences() or ending.is_set()):
+                    self._note(_DRAINING)
+                if until_s is not None and (ending.is_set() or self._may_go(until_s)):
                     return True
                 try:
                     frame = self._socket.recv(_LOOK_S)
@@ -204,6 +220,9 @@ class _Session:
             return False
         except MessageError as error:
             raise _TryAgain(f"the server sent {error.message}") from None
+
+    def _may_go(self, until_s: float) -> bool:
+        return (self._is_released or time.monotonic() > until_s) and not self._runs.fences()
 
     def close(self) -> None:
         """End what still runs: its answers would not be accepted. The connection's end has lost their leases."""
@@ -220,6 +239,8 @@ class _Session:
             self._runs.receive(message)
         elif isinstance(message, Cancel):
             self._runs.cancel(message.fence)
+        elif isinstance(message, Release):
+            self._is_released = True
         return isinstance(message, End)
 
     def _send(self, message: FromWorker) -> None:

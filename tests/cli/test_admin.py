@@ -8,10 +8,12 @@ import pytest
 
 from amdkernel_mcp.access.audit import AuditLog, Event
 from amdkernel_mcp.access.opened import open_access
+from amdkernel_mcp.access.scopes import SCOPES
 from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.cli.main import run
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.leases.gpu_health import GpuHealth
+from amdkernel_mcp.server.token_file import read_token
 
 FILE_TOKEN = "token-of-ann-0123456789"
 
@@ -38,6 +40,40 @@ def test_a_token_is_printed_once_and_works_until_it_is_revoked(capsys: pytest.Ca
     assert answer(capsys, "tokens", "revoke", token_id)["tokens"][0]["state"] == "revoked"
     assert TokenStore(database).find(token) is None
     database.dispose()
+
+
+def test_a_token_is_written_to_a_file_that_a_worker_accepts_and_to_no_file_that_is_there(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "worker.token"
+    words = ["tokens", "add", "gpu7", "--scope", "worker", "--to", str(file)]
+    assert run(["admin", *words]) == 0
+    shown = capsys.readouterr().out
+    token = read_token(file)
+    assert token is not None
+    assert token not in shown
+    assert "`amdkernel worker --token-file FILE`" in " ".join(shown.split())
+    database = open_access(load_settings())
+    assert TokenStore(database).find(token) is not None
+    database.dispose()
+    assert "exists already" in answer(capsys, *words, code=2)["error"]["message"]
+    assert len(answer(capsys, "tokens", "list")["tokens"]) == 1
+    other = tmp_path / "other.token"
+    answer(capsys, "tokens", "add", "gpu7", "--scope", "root", "--to", str(other), code=2)
+    assert not other.exists()
+
+
+def test_the_help_of_add_has_every_scope(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["admin", "tokens", "add", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert ", ".join(SCOPES) in shown
+
+
+def test_a_user_named_instead_of_a_token_gets_the_ids_of_that_users_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    ids = [answer(capsys, "tokens", "add", "bob")["added"]["id"] for _ in range(2)]
+    answer(capsys, "tokens", "revoke", answer(capsys, "tokens", "add", "bob")["added"]["id"])
+    error = answer(capsys, "tokens", "revoke", "bob", code=2)["error"]
+    assert error["hint"] in (f"the valid tokens of bob: {', '.join(each)}" for each in (ids, ids[::-1]))
 
 
 def test_a_token_has_all_scopes_but_admin_unless_said(capsys: pytest.CaptureFixture[str]) -> None:

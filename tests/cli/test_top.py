@@ -49,6 +49,8 @@ def test_a_missing_or_unknown_token_is_named(server: HttpServer, token: str | No
     ended = top("--once", "--url", server.url, token=token)
     assert ended.returncode == 2
     assert "AMDK_TOKEN" in ended.stderr
+    hint = "ask who runs the server for a new one" if token else "the one that your editor sends"
+    assert hint in " ".join(ended.stderr.split())
 
 
 @pytest.mark.parametrize(("url", "code"), [("http://127.0.0.1:PORT", 3), ("gpu1.example", 2)])
@@ -57,6 +59,20 @@ def test_a_server_that_does_not_answer_is_an_error_with_its_address(url: str, co
     assert ended.returncode == code, ended.stderr
     assert "Traceback" not in ended.stderr
     assert ended.stdout == ""
+
+
+def test_hosts_that_are_away_are_one_line_and_a_target_that_drains_says_so() -> None:
+    drains = TargetState(
+        name="box7:gfx1100", kind="emulator", gpu="RX 7900 XTX", arch="gfx1100", state="draining",
+        note="the worker of box7 is draining",
+    )  # fmt: skip
+    seen = status().model_copy(update={"away": ["box8", "box9"], "targets": [drains, *status().targets]})
+    console = Console(file=StringIO(), width=60)
+    console.print(screen(seen))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "away: box8, box9" in shown
+    assert "draining" in shown
+    assert "box7:gfx1100" in shown, "no name is broken"
 
 
 def status() -> ServerStatus:

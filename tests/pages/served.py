@@ -13,11 +13,15 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from amdkernel_mcp import __version__
 from amdkernel_mcp.access.listed import user_list
 from amdkernel_mcp.access.scopes import USUAL
 from amdkernel_mcp.cache_folder import CacheFolder
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.execution.workers.connection import Connection
+from amdkernel_mcp.execution.workers.hub import WorkerHub, build
+from amdkernel_mcp.execution.workers.messages import FromServer, Hello
 from amdkernel_mcp.history.attempt import Attempt, ProblemUsed, new_id, now
 from amdkernel_mcp.history.history import History
 from amdkernel_mcp.jobs.request import Answer, Progress, Request
@@ -49,6 +53,7 @@ class Served:
     noted: list[tuple[str, str, str | None, str]]
     leases: GpuLeases
     answers: CacheFolder
+    workers: WorkerHub
     clients: list[TestClient] = field(default_factory=list)
 
     def client(self, token: str | None = None) -> TestClient:
@@ -110,16 +115,27 @@ def served(folder: Path, *, tokens: bool = True) -> Iterator[Served]:
             TargetInfo(name="emulator:gfx942", kind="emulator", gpu="MI300X", **common | {"default": True}),
             TargetInfo(name="gpu1:0", kind="gpu", gpu="MI300X", gpu_id=GPU, **common),
             TargetInfo(name="gpu2:0", kind="gpu", gpu="unknown", note="no route", **common | {"ready": False}),
+            *[
+                TargetInfo(name=f"{host.name}:gfx942", kind="emulator", gpu="MI300X", note=host.note, **common)
+                for host in engine.workers.hosts()
+            ],
         ]
 
     engine, history, counts = Engine(settings), History(settings), Counts()
     jobs, leases = JobStore(perform, 1, watch=counts.job_ended), GpuLeases(settings)
     users = user_list([], set(names.values()))
-    running = Running(engine, jobs, Targets(targets), settings.default_target, leases, lambda: users)
+    running = Running(
+        engine,
+        jobs,
+        Targets(targets, changes=lambda: engine.workers.changes),
+        settings.default_target,
+        leases,
+        lambda: users,
+    )
     sign_in = SignIn(verify if tokens else None)
     all_routes = [*Pages(sign_in, lambda: running, note).routes(), *Health(sign_in, lambda: running, counts).routes()]
     app = Starlette(routes=[Route(path, handler, methods=[*methods]) for path, methods, handler in all_routes])
-    here = Served(app, jobs, history, names, gate, scopes, noted, leases, engine.answers)
+    here = Served(app, jobs, history, names, gate, scopes, noted, leases, engine.answers, engine.workers)
     try:
         yield here
     finally:
@@ -137,3 +153,18 @@ def finish(here: Served, *jobs: tuple[str, str]) -> None:
     here.gate.set()
     for job, owner in jobs:
         assert here.jobs.find(job, owner).wait(60)
+
+
+class Link:
+    def send(self, message: FromServer) -> None: ...
+
+    def post(self, message: FromServer) -> None: ...
+
+
+def join(here: Served, name: str = "box9") -> Connection:
+    """A worker with an emulated target."""
+    hello = Hello(
+        version=__version__, build=build(), name=name, image_id="sha256:0", isolation="docker", emulator=True, slots=4,
+        gpus=[],
+    )  # fmt: skip
+    return here.workers.join(hello, Link())

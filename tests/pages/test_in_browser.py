@@ -8,7 +8,7 @@ import pytest
 import uvicorn
 
 from scripts.chromium import Chromium, chromium, find_chromium
-from tests.pages.served import EVE, Served
+from tests.pages.served import ANN, EVE, Served, join
 from tests.server.http_server import free_port
 
 pytestmark = [
@@ -16,6 +16,11 @@ pytestmark = [
     pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium; .ci/run installs it"),
 ]
 TAG = "<b>bold</b>"
+MOST_LINES = """Math.max(...[...document.querySelectorAll('.target .line b')].map((name) => {
+    const text = document.createRange();
+    text.selectNodeContents(name);
+    return text.getClientRects().length;
+}))"""
 
 
 @pytest.fixture
@@ -92,3 +97,13 @@ def test_the_page_is_live_readable_and_safe_at_both_widths_in_both_themes(
     del here.names[EVE]
     browser.open(f"{address}/")
     browser.wait_for("document.getElementById('token') !== null")
+
+
+def test_the_name_of_a_target_is_on_one_line_beside_any_state(here: Served, browser: Chromium, address: str) -> None:
+    here.workers.leave(join(here, "gpu-host-of-lab-9"))
+    browser.open(f"{address}/")
+    browser.run(f"document.getElementById('token').value = '{ANN}'; document.forms[0].submit()")
+    browser.wait_for("document.querySelector('.target .state.unreachable') !== null")
+    for width in (1280, 640, 390):
+        browser.look(width, 900, "light")
+        assert browser.run(MOST_LINES) == 1, f"{width} px: a name is broken"

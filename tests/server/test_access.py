@@ -185,10 +185,18 @@ async def test_a_call_is_noted_with_its_job(team: Team) -> None:
         job = (await client.call_tool("compile_kernel", {"source": "kernel", "wait_s": 0})).structured_content["job_id"]
         with pytest.raises(ToolError):
             await client.call_tool("compile_kernel", {})
+        with pytest.raises(ToolError):
+            await client.call_tool("get_job", {"job_id": "job-that-nobody-has"})
     deadline = time.monotonic() + 60
-    while len(found := team.audit("<b>lee</b>")) < 2 and time.monotonic() < deadline:
+    while len(found := team.audit("<b>lee</b>")) < 3 and time.monotonic() < deadline:
         time.sleep(0.1)
+    assert [event.reason for event in found] == [
+        "a mistake in the call: job error",
+        "a mistake in the call: input error",
+        None,
+    ]
     assert [(event.outcome, event.job, event.token) for event in found] == [
+        ("failed", "job-that-nobody-has", added.id),
         ("failed", None, added.id),
         ("done", job, added.id),
     ]

@@ -118,6 +118,39 @@ async def test_a_cancelled_job_ends_the_container_on_the_worker(team: Team) -> N
         assert time.monotonic() - began < 20, "the kernel itself never ends"
 
 
+async def test_a_profile_that_has_begun_on_a_worker_is_finished_after_sigterm(team: Team) -> None:
+    with team.serve() as server, team.worker() as process:
+        until(lambda: team.times_connected() == 1)
+        asked = {"problem": "vector_add", "source": KERNEL, "target": "big:gfx942", "wait_s": 0}
+        accepted = await call(server, "profile_kernel", **asked)
+        until(lambda: state(server)["jobs"])
+        until(lambda: processes_of(process))  # its first run
+        process.terminate()
+        until(lambda: state(server)["state"] == "draining")
+        found = await call(server, "get_job", job_id=accepted["job_id"], wait_s=200)
+        assert found["status"] == "done", found
+        assert process.wait(60) == 0
+
+
+async def test_a_job_whose_worker_was_killed_says_that_it_waits(team: Team) -> None:
+    with team.serve() as server, team.worker() as process:
+        until(lambda: team.times_connected() == 1)
+        accepted = await check(server, HANGING, wait_s=0)
+        until(lambda: "run_job" in processes_of(process))
+        process.kill()
+        until(lambda: state(server)["state"] == "unreachable", timeout_s=20)
+        until(lambda: "s for the worker of big" in str(state(server)["jobs"]), timeout_s=20)
+        assert "left" in str(state(server)["note"])
+        await call(server, "get_job", job_id=accepted["job_id"], cancel=True, wait_s=10)
+
+
+def state(server: HttpServer) -> dict[str, Any]:
+    """Of the worker's target, as the page and `top` show it."""
+    page = server.url.removesuffix("/mcp") + "/status.json"
+    answer = httpx.get(page, headers={"authorization": f"Bearer {ANN}"}, timeout=60).json()
+    return next(each for each in answer["targets"] if each["name"] == "big:gfx942")
+
+
 def processes_of(worker: subprocess.Popen[bytes]) -> str:
     started = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()[19]
     label = f"label=amdkernel.process={worker.pid}:{started}"

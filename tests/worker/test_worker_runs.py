@@ -175,6 +175,19 @@ def test_sigterm_finishes_what_runs_and_takes_nothing_new(server: Server) -> Non
     assert draining.process.wait(60) == 0
 
 
+def test_sigterm_finishes_a_job_of_several_runs_that_has_begun(server: Server) -> None:
+    draining = server.connected("patient")
+    with server.hub.job(lambda _: None):
+        sandbox = server.hub.sandbox("patient", None)
+        assert sandbox.run("run", ["true"], {}, timeout_s=60).exit_code == 0
+        draining.process.terminate()
+        until(lambda: next(host for host in server.hub.hosts() if host.name == "patient").draining)
+        time.sleep(2)  # without a run, the worker would be gone by now
+        assert sandbox.run("run", ["sh", "-c", "exit 7"], {}, timeout_s=60).exit_code == 7
+    assert draining.process.wait(60) == 0
+    assert "draining: takes no new job, and finishes those that have begun here" in draining.log.read_text()
+
+
 def test_a_run_of_a_killed_worker_is_taken_by_the_next_of_its_name(server: Server) -> None:
     first = server.connected("killed")
     run = Run(server, "killed", "sleep 3")

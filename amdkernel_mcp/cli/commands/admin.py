@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from amdkernel_mcp.access.scopes import SCOPES, USUAL
 from amdkernel_mcp.cli.commands import admin_backup, admin_gpus
 from amdkernel_mcp.cli.options import Json
 from amdkernel_mcp.cli.report import finish
@@ -47,30 +49,36 @@ def add(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help="docs, compile, check, gpu:time or admin; may be repeated. Default: all but admin.", show_default=False
+            help=f"{', '.join(SCOPES)}; may be repeated. Default: {', '.join(USUAL)}.",
+            show_default=False,
         ),
     ] = None,
     days: Annotated[
         float | None, typer.Option(help="Days for which it is valid; default: until revoked.", show_default=False)
     ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Write it to this new file, for you alone, and not print it.", show_default=False),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Make a token for a user and print it, once.
 
-    Servers accept it at once; only its hash is stored.
+    Servers accept it at once; only its hash is stored. With the scope worker it is for `amdkernel worker`.
 
     Example: amdkernel admin tokens add ann --scope docs --scope check --days 90
     """
     from amdkernel_mcp.access.listed import listed_token
     from amdkernel_mcp.access.opened import admin_database
-    from amdkernel_mcp.access.scopes import USUAL
     from amdkernel_mcp.access.tokens import TokenStore
+    from amdkernel_mcp.cli.private_file import new_private_file
     from amdkernel_mcp.cli.show.access import show_new
     from amdkernel_mcp.results.access import NewToken
 
-    with admin_database() as database:
+    with admin_database() as database, new_private_file(to) as keep:
         text, added = TokenStore(database).add(user, scope or USUAL, days=days)
-    new = NewToken(token=text, added=listed_token(added))
+        keep(text)
+    new = NewToken(token=None if to else text, file=str(to) if to else None, added=listed_token(added))
     return finish(new, good=True, json=json, show=lambda console: show_new(console, new))
 
 

@@ -78,7 +78,8 @@ def ask(url: str) -> ServerStatus:
         raise InfrastructureError(f"{url} does not answer: {said}", hint="start it with `amdkernel serve`") from None
     if answer.status_code == 401:
         known = "does not know the token in" if token else "needs a token in"
-        raise SettingsError(f"{url} {known} {TOKEN}", hint="it is the token that your editor sends")
+        renewed = "it is wrong, expired or revoked: ask who runs the server for a new one"
+        raise SettingsError(f"{url} {known} {TOKEN}", hint=renewed if token else "it is the one that your editor sends")
     try:
         answer.raise_for_status()
         return ServerStatus.model_validate_json(answer.content)

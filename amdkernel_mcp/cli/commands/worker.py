@@ -38,7 +38,7 @@ def worker(
     """Run the work of a server on this machine's GPUs.
 
     It connects to the server, so nothing needs to reach this machine. Its GPUs are the server's
-    targets NAME:0, NAME:1, ... until it ends. SIGTERM finishes what runs and takes nothing new.
+    targets NAME:0, NAME:1, ... until it ends. SIGTERM takes no new job and finishes those that have begun.
 
     Example: amdkernel worker --url https://amdkernel.example.com --token-file worker.token
     """

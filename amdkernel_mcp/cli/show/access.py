@@ -35,10 +35,13 @@ def show_users(console: Console, result: UserList) -> None:
 
 
 def show_new(console: Console, result: NewToken) -> None:
-    """The token alone on its line, so that it can be copied."""
-    console.print(Text(result.token), soft_wrap=True)
+    """The token alone on its line, so that it can be copied; or the file that has it."""
+    console.print(Text(result.token or f"written to {visible(result.file or '')}"), soft_wrap=True)
     console.print(Text(f"{result.added.user}: {_facts(result.added)}", "dim"))
-    console.print(Text("it is not shown again; the user puts it into the environment variable AMDK_TOKEN", "dim"))
+    goes = "the user puts it into the environment variable AMDK_TOKEN"
+    if "worker" in result.added.scopes:
+        goes = "it goes into a file of mode 600 on the GPU host, for `amdkernel worker --token-file FILE`"
+    console.print(Text(f"it is not shown again; {goes}", "dim"))
 
 
 def show_tokens(console: Console, result: TokenList) -> None:

@@ -12,6 +12,7 @@ _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "missing": ("✗",
 def show_targets(console: Console, result: TargetsResult) -> None:
     """One row for each target; the default one is marked."""
     table = parts.table("", "target", "GPU", "arch", "ROCm", "")
+    table.columns[1].no_wrap = True
     for target in result.targets:
         mark = Text("✓", "green") if target.ready else Text("✗", "red")
         notes = ["default" if target.default else "", target.note if target.ready else ""]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from amdkernel_mcp.results.server import RunningJob, ServerStatus
 
-_STATE = {"busy": "cyan", "idle": "dim", "quarantined": "red", "unreachable": "red"}
+_STATE = {"busy": "cyan", "idle": "dim", "draining": "yellow", "quarantined": "red", "unreachable": "red"}
 
 
 def show_status(console: Console, status: ServerStatus) -> None:
@@ -32,7 +32,8 @@ def screen(status: ServerStatus) -> RenderableType:
     )  # fmt: skip
     if status.draining:
         head.append("  the server is ending: it takes no new work", "yellow")
-    return Group(head, Text(), _targets(status), Text(), _queue(status))
+    away = [Text(f"away: {', '.join(status.away)}", "dim")] if status.away else []
+    return Group(head, Text(), _targets(status), *away, Text(), _queue(status))
 
 
 def lost(status: ServerStatus, message: str) -> RenderableType:
@@ -57,11 +58,12 @@ def duration(seconds: float) -> str:
 
 def _targets(status: ServerStatus) -> RenderableType:
     table = parts.table("target", "GPU", "state", "user", "job", "for", numbers=(5,))
+    table.columns[0].no_wrap = table.columns[2].no_wrap = True
     lanes = [(one.name, one.gpu, one.state, one.jobs, one.leases, one.note) for one in status.targets]
     if status.compiling:
         lanes.append(("compiler", "", "busy", status.compiling, [], None))
     for target, gpu, state, jobs, leases, note in lanes:
-        why = note or "" if state in ("unreachable", "quarantined") else ""
+        why = note or "" if state in ("draining", "unreachable", "quarantined") else ""
         first: tuple[Text, str, Text] = (Text(target, "bold"), gpu, Text(state, _STATE[state]))
         for job in jobs[:1]:
             table.add_row(*first, name(job.owner), _job(job), duration(job.seconds))

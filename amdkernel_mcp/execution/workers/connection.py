@@ -16,6 +16,7 @@ from typing import Protocol
 
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.sandbox import MAX_MEMBERS
+from amdkernel_mcp.execution.workers.caller import Caller
 from amdkernel_mcp.execution.workers.messages import (
     LEASE_S,
     Cancel,
@@ -29,6 +30,7 @@ from amdkernel_mcp.execution.workers.messages import (
     Lines,
     MessageError,
     Output,
+    Release,
     Renew,
     Took,
 )
@@ -101,6 +103,7 @@ class Connection:
         self._clock = clock
         self._lock = threading.Condition()
         self._runs: dict[int, HeldRun] = {}
+        self._jobs: set[Caller] = set()  # that have begun here, and are not over
         self._lost = False
         self._heard_s = clock()
 
@@ -113,6 +116,30 @@ class Connection:
     def is_silent(self) -> bool:
         """Whether nothing came for so long that it is probably about to be lost."""
         return self._clock() - self._heard_s > LEASE_S / 2
+
+    def serves(self, job: Caller | None) -> bool:
+        """Whether a run of this job may begin: on a worker that drains only one of a job that has begun there."""
+        with self._lock:
+            if job is not None and not self.draining:
+                self._jobs.add(job)
+            return not self.draining or job in self._jobs
+
+    def job_ended(self, job: Caller) -> None:
+        """It sends no more runs."""
+        with self._lock:
+            if job in self._jobs:
+                self._jobs.remove(job)
+                self._release_if_unused()
+
+    def _drain(self) -> None:
+        with self._lock:
+            self.draining = True
+            self._release_if_unused()
+
+    def _release_if_unused(self) -> None:
+        """Called under the lock."""
+        if self.draining and not self._jobs:
+            self.link.post(Release())
 
     def begin(self, output_limit_bytes: int, wait_s: float) -> HeldRun:
         """A place for one more run of this worker. Raises LostWorkerError, SandboxError when none was free in time."""
@@ -141,7 +168,7 @@ class Connection:
         if isinstance(message, Hello):
             raise MessageError("a worker introduces itself once")
         if isinstance(message, Draining):
-            self.draining = True
+            self._drain()
         elif isinstance(message, Renew):
             self._renew(message.fences)
         else:

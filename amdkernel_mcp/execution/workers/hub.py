@@ -19,6 +19,7 @@ from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import InputError, SandboxError, TargetError
 from amdkernel_mcp.execution.cancellation import current
 from amdkernel_mcp.execution.gpus import Gpu
+from amdkernel_mcp.execution.workers.caller import Caller, called_by, caller
 from amdkernel_mcp.execution.workers.connection import Connection, Link, LostWorkerError, lost
 from amdkernel_mcp.execution.workers.messages import Hello
 
@@ -150,20 +151,45 @@ class WorkerHub:
             self._wait()
 
     def connection(self, name: str, wait_s: float = RECONNECT_S) -> Connection:
-        """The worker of a host, which may come back within `wait_s` after it left.
+        """The worker of a host, which may come back within `wait_s` after it left. While one drains, the next is
+        waited for, except by a job that has begun on the one that drains.
 
         Raises LostWorkerError, CancelledWorkError.
         """
-        began_s = self._clock()
+        job, since_s, said = caller(), self._clock(), ""
         while True:
             with self._lock:
-                found = self._hosts.get(name)
-                _, left_s = self._left.get(name, (None, began_s))
-            if found is not None and not (found.draining or found.is_silent):
+                found, left = self._hosts.get(name), self._left.get(name)
+            if found is not None and not found.is_silent and found.serves(job):
+                if said and job is not None:
+                    job.say(f"the worker of {name} is there again")
                 return found
-            if self._clock() >= min(began_s, left_s) + wait_s:
+            draining = found is not None and found.draining and not found.is_silent
+            if left is not None:
+                since_s = left[1]
+            elif draining:
+                since_s = self._clock()  # the time for the next one begins when this one has left
+            rest_s = since_s + wait_s - self._clock()
+            if rest_s <= 0:
                 raise lost(name)
+            if job is not None and said != (why := "draining" if draining else "away"):
+                job.say(_waiting(name, None if draining else rest_s))
+                said = why
             self._wait()
+
+    @contextmanager
+    def job(self, say: Callable[[str], None]) -> Iterator[None]:
+        """The block is one job: a worker on which it has begun drains until its end. `say`: shows a sentence to its
+        user."""
+        mine = Caller(say)
+        try:
+            with called_by(mine):
+                yield
+        finally:
+            with self._lock:
+                connections = [*self._hosts.values()]
+            for each in connections:
+                each.job_ended(mine)
 
     @property
     def changes(self) -> int:
@@ -253,6 +279,13 @@ class Arrival:
 
         index = gpu.index if gpu else None
         return WorkerSandbox(connection.hello, index, same, lambda: not connection.lost), gpu
+
+
+def _waiting(name: str, rest_s: float | None) -> str:
+    """What a job says that waits. `rest_s`: None while a worker is there that drains."""
+    if rest_s is None:
+        return f"waiting for the next worker of {name}: this one is draining"
+    return f"waiting up to {max(1.0, rest_s):.0f} s for the worker of {name}"
 
 
 def _refuse_another_version(hello: Hello) -> None:

@@ -77,7 +77,7 @@ class Renew(_Message):
 
 
 class Draining(_Message):
-    """The worker takes nothing new, finishes what it has, and goes."""
+    """The worker takes no new job. It finishes those that have begun on it, and goes once it is released."""
 
     type: Literal["draining"] = "draining"
 
@@ -191,8 +191,14 @@ class End(_Message):
     type: Literal["end"] = "end"
 
 
+class Release(_Message):
+    """No job has begun on this worker that drains: it may go once its runs are over."""
+
+    type: Literal["release"] = "release"
+
+
 FromWorker = Hello | Renew | Draining | Lines | Took | Output | Done | Failed
-FromServer = Welcome | Refused | Start | Files | Stdin | Cancel | End
+FromServer = Welcome | Refused | Start | Files | Stdin | Cancel | End | Release
 
 _FROM_WORKER: TypeAdapter[FromWorker] = TypeAdapter(Annotated[FromWorker, Field(discriminator="type")])
 _FROM_SERVER: TypeAdapter[FromServer] = TypeAdapter(Annotated[FromServer, Field(discriminator="type")])

@@ -11,13 +11,17 @@ from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkErro
 from amdkernel_mcp.execution.targets import find_target, list_targets
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.execution.workers.hub import KEPT_S, RECONNECT_S, WorkerHub, build
-from amdkernel_mcp.execution.workers.messages import FromServer, Hello, OfferedGpu
+from amdkernel_mcp.execution.workers.messages import Draining, FromServer, Hello, OfferedGpu, Release, Renew
 
 
 class Link:
+    def __init__(self) -> None:
+        self.posted: list[FromServer] = []
+
     def send(self, message: FromServer) -> None: ...
 
-    def post(self, message: FromServer) -> None: ...
+    def post(self, message: FromServer) -> None:
+        self.posted.append(message)
 
 
 class Clock:
@@ -104,3 +108,55 @@ def test_a_worker_that_is_silent_gets_no_more_runs() -> None:
     clock.now_s += 8
     with pytest.raises(LostWorkerError):
         hub.connection("gpu7", wait_s=0)
+
+
+def test_a_worker_that_drains_serves_the_job_that_has_begun_on_it_and_is_released_at_its_end() -> None:
+    hub, link, said = WorkerHub(), Link(), list[str]()
+    first = hub.join(HELLO, link)
+    with hub.job(said.append):
+        assert hub.connection("gpu7") is first
+        first.receive(Draining())
+        assert hub.connection("gpu7") is first
+        assert link.posted == []
+    assert link.posted == [Release()]
+    assert said == []
+
+
+def test_a_new_job_waits_for_the_worker_after_the_one_that_drains_and_says_so() -> None:
+    clock = Clock()
+    hub, link, said = WorkerHub(clock=clock), Link(), list[str]()
+    first = hub.join(HELLO, link)
+    first.receive(Draining())
+    assert link.posted == [Release()], "nothing has begun there"
+    second = threading.Timer(0.6, hub.join, (HELLO, Link()))
+
+    def hear(text: str) -> None:
+        said.append(text)
+        if len(said) == 1:
+            clock.now_s += 2 * RECONNECT_S
+            first.receive(Renew(fences=[]))
+            threading.Timer(0.3, hub.leave, (first,)).start()
+            second.start()
+
+    with hub.job(hear):
+        assert hub.connection("gpu7") is not first
+    assert said == [
+        "waiting for the next worker of gpu7: this one is draining",
+        "waiting up to 60 s for the worker of gpu7",
+        "the worker of gpu7 is there again",
+    ]
+
+
+def test_a_job_says_for_how_long_it_waits_for_a_worker_that_has_left() -> None:
+    clock, said = Clock(), list[str]()
+    hub = WorkerHub(clock=clock)
+    hub.leave(hub.join(HELLO, Link()))
+    clock.now_s += 20
+
+    def hear(text: str) -> None:
+        said.append(text)
+        clock.now_s += RECONNECT_S
+
+    with hub.job(hear), pytest.raises(LostWorkerError):
+        hub.connection("gpu7")
+    assert said == ["waiting up to 40 s for the worker of gpu7"]
