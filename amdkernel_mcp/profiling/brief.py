@@ -120,7 +120,11 @@ def _comparison(found: Comparison) -> Comparison:
         each.model_copy(update={"before": digits(each.before), "after": digits(each.after)})
         for each in found.figures[:MOST_FIGURES]
     ]
-    return found.model_copy(update={"figures": figures})
+    times = [
+        each.model_copy(update={"before": _span(each.before), "after": _span(each.after)})
+        for each in found.times[: 1 + MOST_KERNELS]
+    ]
+    return found.model_copy(update={"figures": figures, "times": times})
 
 
 def _shorter(number: int, characters: int) -> Callable[[ProfileResult], ProfileResult]:
@@ -148,7 +152,10 @@ def _fewer(*, metrics: int, lines: int, kernels: int) -> Callable[[ProfileResult
             )
             for each in result.kernels[:kernels]
         ]
-        return result.model_copy(update={"kernels": kept})
+        found = result.comparison
+        if found and kernels < MOST_KERNELS:
+            found = found.model_copy(update={"times": found.times[: 1 + kernels]})
+        return result.model_copy(update={"kernels": kept, "comparison": found})
 
     return step
 
@@ -181,6 +188,15 @@ def _third_by_name(result: ProfileResult) -> ProfileResult:
     return result.model_copy(update={"diagnosis": [*first, *named]})
 
 
+def _fewest_figures(result: ProfileResult) -> ProfileResult:
+    """Times and names say whether a change helped; the whole answer has the figures."""
+    if result.comparison is None:
+        return result
+    gone = [each.model_copy(update={"because": ""}) for each in result.comparison.gone]
+    fewer = {"gone": gone, "figures": result.comparison.figures[:1]}
+    return result.model_copy(update={"comparison": result.comparison.model_copy(update=fewer)})
+
+
 _STEPS = (
     _fewer(metrics=10, lines=2, kernels=2),
     _shorter(3, 100),
@@ -194,4 +210,5 @@ _STEPS = (
     _cut(1, 160),
     _fewer(metrics=4, lines=1, kernels=1),
     _cut(1, 80),
+    _fewest_figures,
 )

@@ -357,10 +357,21 @@ class FigureChange(Result):
     better: bool
 
 
+class TimeChange(Result):
+    """The time of a kernel, or of all, before and now: modelled, or of measured launches from shortest to longest."""
+
+    kernel: str | None = Field(default=None, description="Null: all of them")
+    before: Span | None = Field(default=None, description="us; null: not known, or no such kernel")
+    after: Span | None = None
+    evidence: Evidence
+    says: str = Field(description="Whether the intervals distinguish the two, and by how much at least")
+
+
 class Comparison(Result):
-    """This profile against another one: findings that went and came, and the figures that changed most decisively."""
+    """This profile against another one: times first, then findings that went and came, and the decisive figures."""
 
     compared_with: str
+    times: list[TimeChange] = Field(default=[], description="All kernels first, then each")
     gone: list[PastFinding] = []
     new: list[str] = []
     stayed: list[str] = []

@@ -338,7 +338,6 @@ def test_rdna_gets_the_advice_to_use_wmma():
 def test_the_better_kernel_is_better_by_named_counters():
     naive, better = run(cache_lines_loaded=64 * WAVES), run()
     differences = compare(naive, better)
-    assert differences[0].metric == "Modelled Time"
     lines = next(one for one in differences if one.metric == "cache_lines_loaded")
     assert lines.better
     assert lines.sentence.startswith("cache_lines_loaded: 32 times less")

@@ -4,11 +4,19 @@ from rich.console import Console
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.counted import counted
+from amdkernel_mcp.counted import counted, rounded
 from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.profiling.brief import digits, important
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
-from amdkernel_mcp.results.kernels import Comparison, Diagnosis, HotInstruction, HotLine, KernelProfile, ProfileResult
+from amdkernel_mcp.results.kernels import (
+    Comparison,
+    Diagnosis,
+    HotInstruction,
+    HotLine,
+    KernelProfile,
+    ProfileResult,
+    Span,
+)
 
 MOST_FINDINGS, MOST_LINES, MOST_INSTRUCTIONS = 3, 5, 6
 _BAR = 10
@@ -60,8 +68,15 @@ def _diagnosis(console: Console, diagnosis: Diagnosis) -> None:
 
 
 def _comparison(console: Console, found: Comparison) -> None:
-    """What went, came and stayed against the other kernel, and the figures that say so."""
+    """Whether it helped; what went, came and stayed against the other kernel, and the figures that say so."""
     console.print(Text(f"\nagainst {found.compared_with}", "bold underline"))
+    times = parts.table("", "before", "after", "", "", numbers=(1, 2))
+    for row in found.times:
+        style = {"faster": "green", "slower": "yellow"}.get(row.says.partition(":")[0], "dim")
+        evidence = Text(row.evidence, parts.evidence_style(row.evidence))
+        kernel = Text(f"time of {row.kernel or 'all kernels'}")
+        times.add_row(kernel, _time(row.before), _time(row.after), evidence, Text(row.says, style))
+    console.print(times)
     for gone in found.gone:
         console.print(Text.assemble(("  gone    ", "green"), gone.finding, (f"  ({gone.because})", "dim")))
     for new in found.new:
@@ -75,6 +90,11 @@ def _comparison(console: Console, found: Comparison) -> None:
         evidence = Text(each.evidence, parts.evidence_style(each.evidence))
         table.add_row(each.metric, before, Text(str(after), style), evidence)
     console.print(table)
+
+
+def _time(span: Span | None) -> str:
+    """`5.9 to 31 us`, as everywhere in the answer."""
+    return f"{rounded(span.low)} to {rounded(span.high)} us" if span else "-"
 
 
 def _waste(line: HotLine) -> str:
@@ -100,8 +120,8 @@ def _reasons(hot: HotInstruction) -> str:
 
 def _kernel(console: Console, profile: KernelProfile, short: KernelProfile) -> None:
     bound = f"bound by {profile.bound}" if profile.bound else "the data do not show what bounds it"
-    span = short.modelled_us
-    time = f", {span.low:.3g} to {span.high:.3g} us modelled" if span else ""
+    span = profile.modelled_us
+    time = f", {_time(span)} modelled" if span else ""
     dispatches = f"{profile.dispatches:,} dispatch{'' if profile.dispatches == 1 else 'es'}"
     if not profile.dispatches:
         bound, dispatches = "", "instructions only"
