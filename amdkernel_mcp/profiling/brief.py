@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
@@ -17,6 +17,9 @@ _REQUIRED = frozenset({"kernels", "because", "try", "docs", "bound", "metrics", 
 _OF_INSTRUCTIONS, MOST_RECORDED = ("PC Samples", "Thread Trace"), 6
 LEAST_BOUND = 0.2
 """Of the largest bound; smaller ones are left out."""
+
+LITTLE = 1.1
+"""Times as fast: a finding that may bring nothing, and this at most, is only named."""
 
 _ALWAYS = ("Kernel Time", "SQ_WAVES", "Memory Bytes", "VALU Utilization", "HBM read+write, % of peak")
 NUMBERS: Mapping[Focus | None, tuple[str, ...]] = {
@@ -65,9 +68,19 @@ def sparse(value: Any) -> Any:
     return [sparse(each) for each in value] if isinstance(value, list) else value
 
 
+def in_full(diagnosis: Sequence[Diagnosis]) -> list[Diagnosis]:
+    """The findings that deserve more than a line: all but what is ruled out, or hardly changes the time."""
+    return [
+        row
+        for row in diagnosis
+        if RULED_OUT not in row.finding and (row.gain is None or row.gain.low > 1 or row.gain.high > LITTLE)
+    ]
+
+
 def _most_important(result: ProfileResult) -> list[Diagnosis]:
     """The first findings; of a profile without any, what is ruled out, without the figures."""
-    found = [row for row in result.diagnosis if RULED_OUT not in row.finding]
+    found = in_full(result.diagnosis)
+    found = found or [row for row in result.diagnosis if RULED_OUT not in row.finding]
     if found:
         return [row.model_copy(update={"topic": None}) for row in found[:MOST_FINDINGS]]
     return [row.model_copy(update={"because": ""}) for row in result.diagnosis[:1]]

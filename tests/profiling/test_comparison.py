@@ -8,13 +8,14 @@ import pytest
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint
 from amdkernel_mcp.profile_steps import compared, profile_recording
+from amdkernel_mcp.profiling.brief import in_full
 from amdkernel_mcp.profiling.comparison import comparison
 from amdkernel_mcp.profiling.diagnosis import diagnose
 from amdkernel_mcp.profiling.options import ProfileOptions, options_for
 from amdkernel_mcp.profiling.profile import profile
 from amdkernel_mcp.profiling.rules.emulated import RULES
 from amdkernel_mcp.profiling.time_change import what_they_say
-from amdkernel_mcp.results.kernels import Focus, ProfileResult, Span
+from amdkernel_mcp.results.kernels import Diagnosis, Focus, ProfileResult, Span
 from tests.pages.profiles import hostile_facts
 from tests.profiling.test_emulated_profile import MI300X, MIB, WAVES, counts, findings, run
 
@@ -133,6 +134,25 @@ def test_a_diagnosis_with_a_focus_asks_the_rules_of_this_topic_alone(topic: Focu
     assert {row.topic for row in rows if row.topic} <= {topic}
     assert any(rule.topic == topic for rule in RULES)
     assert rows, "what is not found is ruled out"
+
+
+def test_what_may_cost_most_time_is_first_also_where_another_kernel_takes_longer() -> None:
+    large = {name: 40 * value for name, value in counts().items()}
+    queue = {"TCC_ATOMIC_sum": WAVES, "atomics_on_one_line": WAVES, "bytes_atomic": 256 * WAVES}
+    long, short = launched("long", **large | {"SQ_WAVES": WAVES}), launched("short", **queue)
+    result = kernels(long, short)
+    assert [kernel.name for kernel in result.kernels] == ["long", "short"]
+    rows = [row for row in result.diagnosis if "Ruled out" not in row.finding]
+    assert rows[0].finding == "short: Atomics take turns on few addresses"
+    assert any(row.finding.startswith("long: ") for row in rows[1:])
+    assert "Ruled out" in result.diagnosis[-1].finding
+    assert "Ruled out" in result.diagnosis[-2].finding
+
+
+def test_a_finding_that_hardly_changes_the_time_is_only_named() -> None:
+    row = Diagnosis.model_validate({"finding": "f", "because": "b", "try": "t"})
+    gains = [Span(low=1, high=1.1), Span(low=1, high=3), Span(low=1.1, high=1.1), None]
+    assert [each.gain for each in in_full([row.model_copy(update={"gain": gain}) for gain in gains])] == gains[1:]
 
 
 def test_a_gain_is_an_interval_in_which_the_launch_has_its_part() -> None:

@@ -6,7 +6,7 @@ from rich.text import Text
 from amdkernel_mcp.cli.show import parts
 from amdkernel_mcp.counted import counted, rounded
 from amdkernel_mcp.kernel_source import KernelSource
-from amdkernel_mcp.profiling.brief import digits, important
+from amdkernel_mcp.profiling.brief import digits, important, in_full
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
 from amdkernel_mcp.results.kernels import (
     Comparison,
@@ -34,9 +34,10 @@ def show_profile(console: Console, result: ProfileResult, kernel: KernelSource) 
     parts.diagnostics(console, result.diagnostics, kernel)
     parts.findings(console, result.findings, kernel)
     found = [each for each in result.diagnosis if RULED_OUT not in each.finding]
-    for diagnosis in found[:MOST_FINDINGS]:
+    full = in_full(result.diagnosis)[:MOST_FINDINGS]
+    for diagnosis in full:
         _diagnosis(console, diagnosis)
-    rest = [each.finding for each in found[MOST_FINDINGS:]]
+    rest = [_line(each) for each in found if each not in full]
     rest += [each.finding for each in result.diagnosis if each not in found and (result.focus or not found)]
     for line in rest:
         console.print(Text(line, "dim"))
@@ -45,6 +46,15 @@ def show_profile(console: Console, result: ProfileResult, kernel: KernelSource) 
     for profile in result.kernels:
         _kernel(console, profile, important(profile, result.focus))
     parts.footer(console, result)
+
+
+def _line(diagnosis: Diagnosis) -> str:
+    """A finding that has no room or brings little, with what it may bring."""
+    return f"{diagnosis.finding}  (may be {_gain(diagnosis.gain)})" if diagnosis.gain else diagnosis.finding
+
+
+def _gain(gain: Span) -> str:
+    return f"{gain.low:.3g} to {gain.high:.3g} times as fast, modelled"
 
 
 def _diagnosis(console: Console, diagnosis: Diagnosis) -> None:
@@ -56,8 +66,7 @@ def _diagnosis(console: Console, diagnosis: Diagnosis) -> None:
     if diagnosis.places:
         rows.add_row(Text("  where", "dim"), ", ".join(diagnosis.places))
     if diagnosis.gain:
-        gain = f"{diagnosis.gain.low:.3g} to {diagnosis.gain.high:.3g} times as fast, modelled"
-        rows.add_row(Text("  may be", "dim"), gain)
+        rows.add_row(Text("  may be", "dim"), _gain(diagnosis.gain))
     if diagnosis.refuted_by:
         rows.add_row(Text("  not if", "dim"), diagnosis.refuted_by)
     if diagnosis.lines:
