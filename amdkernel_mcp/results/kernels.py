@@ -358,20 +358,21 @@ class FigureChange(Result):
 
 
 class TimeChange(Result):
-    """The time of a kernel, or of all, before and now: modelled, or of measured launches from shortest to longest."""
+    """Of a kernel; null: of all."""
 
-    kernel: str | None = Field(default=None, description="Null: all of them")
-    before: Span | None = Field(default=None, description="us; null: not known, or no such kernel")
+    # Of measured launches, all of them at the shortest and at the longest. `says`: what the two intervals allow to say.
+    kernel: str | None = None
+    before: Span | None = None
     after: Span | None = None
     evidence: Evidence
-    says: str = Field(description="Whether the intervals distinguish the two, and by how much at least")
+    says: str
 
 
 class Comparison(Result):
-    """This profile against another one: times first, then findings that went and came, and the decisive figures."""
+    """Against another profile: times, findings, the figures that changed most."""
 
     compared_with: str
-    times: list[TimeChange] = Field(default=[], description="All kernels first, then each")
+    times: list[TimeChange] = []
     gone: list[PastFinding] = []
     new: list[str] = []
     stayed: list[str] = []
