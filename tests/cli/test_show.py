@@ -194,7 +194,7 @@ def test_spills_and_zero_families_differ() -> None:
 
 
 def test_every_figure_carries_its_evidence() -> None:
-    assert "12.34 µs  modelled" in seen("benchmark")
+    assert "12.34 us  modelled" in seen("benchmark")
     assert "1.4x to 1.6x" in seen("benchmark"), "the middle of a modelled interval estimates nothing"
     assert "L2 Hit Rate" in seen("profile")
     assert seen("profile").count("emulated") == 2
@@ -206,6 +206,7 @@ def test_a_finding_says_what_it_may_bring_what_would_refute_it_and_where() -> No
     assert "may be   1.2 to 3 times as fast, modelled" in text
     assert "not if   padding changes nothing" in text
     assert "lines    2" in text
+    assert "read     amdkernel docs read hip:page" in text
 
 
 def test_a_comparison_names_what_went_and_what_came() -> None:

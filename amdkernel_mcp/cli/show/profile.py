@@ -23,8 +23,13 @@ _BAR = 10
 _TOO_COLD = 0.005
 
 
-def show_profile(console: Console, result: ProfileResult, kernel: KernelSource) -> None:
-    """The diagnosis first, then what a change brought, then each kernel's hot lines and most important numbers."""
+def show_profile(
+    console: Console, result: ProfileResult, kernel: KernelSource, *, all_in: str = "--html FILE and --json have all"
+) -> None:
+    """The diagnosis first, then what a change brought, then each kernel's hot lines and most important numbers.
+
+    `all_in`: the options of the command that show the other metrics.
+    """
     if not result.kernels:
         parts.headline(console, "not_measured", result.reason)
     elif result.reason:
@@ -44,7 +49,7 @@ def show_profile(console: Console, result: ProfileResult, kernel: KernelSource) 
     if result.comparison:
         _comparison(console, result.comparison)
     for profile in result.kernels:
-        _kernel(console, profile, important(profile, result.focus))
+        _kernel(console, profile, important(profile, result.focus), all_in)
     parts.footer(console, result)
 
 
@@ -72,7 +77,9 @@ def _diagnosis(console: Console, diagnosis: Diagnosis) -> None:
     if diagnosis.lines:
         rows.add_row(Text("  lines", "dim"), ", ".join(map(str, diagnosis.lines)))
     if diagnosis.docs:
-        rows.add_row(Text("  read", "dim"), Text(", ".join(diagnosis.docs), "cyan"))
+        rows.add_row(
+            Text("  read", "dim"), Text("\n".join(f"amdkernel docs read {ref}" for ref in diagnosis.docs), "cyan")
+        )
     console.print(rows)
 
 
@@ -127,7 +134,7 @@ def _reasons(hot: HotInstruction) -> str:
     return f"  ← {', '.join(named)}" if named else ""
 
 
-def _kernel(console: Console, profile: KernelProfile, short: KernelProfile) -> None:
+def _kernel(console: Console, profile: KernelProfile, short: KernelProfile, all_in: str) -> None:
     bound = f"bound by {profile.bound}" if profile.bound else "the data do not show what bounds it"
     span = profile.modelled_us
     time = f", {_time(span)} modelled" if span else ""
@@ -154,4 +161,4 @@ def _kernel(console: Console, profile: KernelProfile, short: KernelProfile) -> N
         console.print(table)
     if len(profile.metrics) > len(metrics):
         more = counted(len(profile.metrics) - len(metrics), "more metric")
-        console.print(Text(f"… and {more} (--html FILE and --json have all)", "dim"))
+        console.print(Text(f"… and {more} ({all_in})", "dim"))
