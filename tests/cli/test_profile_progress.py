@@ -1,4 +1,4 @@
-"""A profile of minutes says what it does at each step, also where nobody watches a terminal."""
+"""A profile of minutes says what it does at each step, also without a terminal."""
 
 import os
 import subprocess
