@@ -20,7 +20,8 @@ def test_each_step_of_both_kernels_is_a_line_on_stderr(sandbox: Sandbox, setting
     assert sandbox
     kernels = bundled.folder("examples") / "vector_add/kernels"
     folders = {"AMDKERNEL_DATA_DIR": str(settings.data_dir), "AMDKERNEL_CACHE_DIR": str(settings.cache_dir)}
-    command = [COMMAND, "profile", "vector_add", kernels / "better.hip", "--compare-to", kernels / "naive.hip"]
+    files = [str(kernels / "better.hip"), "--compare-to", str(kernels / "naive.hip")]
+    command = [COMMAND, "profile", "vector_add", *files]
     ended = subprocess.run(command, env=os.environ | folders, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr
     lines = iter(ended.stderr.splitlines())
