@@ -244,13 +244,17 @@ class KernelSteps:
 
         if isinstance(planned, Finding):
             return Measured(finding=planned)
-        on_progress(f"measuring {counted(len(planned.cases), 'case')} on {prepared.target.name}")
+        cases, emulated = counted(len(planned.cases), "case"), prepared.target.kind == "emulator"
+        how = ", with the caches modelled" if emulated else ""
+        on_progress(f"measuring {cases} on {prepared.target.name}{how}")
         report = run_job(prepared.sandbox, prepared.target, planned.job, on_progress=on_progress)
+        on_progress("reading what was counted")
         measured = read_measurement(planned, report)
         if measured.finding:
             return measured
         if measured.sampled and (why := why_not_judged(prepared.problem, prepared.compiled, planned.calls)):
             return replace(measured, not_judged=why)
+        on_progress("comparing the outputs with the reference")
         try:
             outputs = self._judge(prepared, planned, report)
         except ProblemFileError as error:

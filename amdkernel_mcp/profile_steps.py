@@ -51,7 +51,9 @@ class ProfileSteps:
 
         def other() -> ProfileResult:
             assert self.options.compare_to is not None
-            return self._one(self.options.compare_to, self.options.compare_file, no_detail)
+            name = self.options.compare_file
+            again = replace(self, on_progress=lambda text: self.on_progress(f"{name}, to compare: {text}"))
+            return again._one(self.options.compare_to, name, no_detail)
 
         return compared(answer, self.options, other)
 
@@ -75,6 +77,7 @@ class ProfileSteps:
         measured = self.steps.measure(prepared, planned, self.on_progress)
         if measured.finding:
             return ProfileResult(target=where.name, reason=measured.finding.message, findings=[measured.finding])
+        self.on_progress("explaining the counts")
         gpu, lines, code = gpu_by_name(where.gpu), compiled.lines, compiled.disassembly
         kernels = compiled.result.kernels
         facts = facts_of(runs=measured.runs, resources=kernels, lines=lines, disassembly=code, source=source, gpu=gpu)

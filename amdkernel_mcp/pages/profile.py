@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.measurement.roofline import Resource
 from amdkernel_mcp.pages.render import FOLDER, Standalone, short, standalone
+from amdkernel_mcp.profiling.brief import in_full
 from amdkernel_mcp.profiling.detail import CodeRow, KernelDetail, Level
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
 from amdkernel_mcp.results.kernels import Diagnosis, HotLine, KernelProfile, ProfileResult
@@ -55,13 +56,14 @@ def profile_page(
     plotted = any(each["roofline"] for each in kernels)
     scripts = [*([_plotly()] if plotted else []), (FOLDER / "static" / "report.js").read_text(encoding="utf-8")]
     ruled_out = [each for each in result.diagnosis if RULED_OUT in each.finding]
-    found = [each for each in result.diagnosis if each not in ruled_out]
+    found = in_full(result.diagnosis)
     values = {
         "kernel": kernel,
         "problem": problem,
         "result": result,
         "kernels": kernels,
         "found": found,
+        "little": [each for each in result.diagnosis if each not in ruled_out and each not in found],
         "ruled_out": [_ruled_out(each) for each in ruled_out],
         "anchors": anchors,
         "bounds": [each.bound for each in result.kernels if each.bound],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
@@ -17,6 +17,9 @@ _REQUIRED = frozenset({"kernels", "because", "try", "docs", "bound", "metrics", 
 _OF_INSTRUCTIONS, MOST_RECORDED = ("PC Samples", "Thread Trace"), 6
 LEAST_BOUND = 0.2
 """Of the largest bound; smaller ones are left out."""
+
+LITTLE = 1.1
+"""Times as fast: a finding that may bring nothing, and this at most, is only named."""
 
 _ALWAYS = ("Kernel Time", "SQ_WAVES", "Memory Bytes", "VALU Utilization", "HBM read+write, % of peak")
 NUMBERS: Mapping[Focus | None, tuple[str, ...]] = {
@@ -65,9 +68,19 @@ def sparse(value: Any) -> Any:
     return [sparse(each) for each in value] if isinstance(value, list) else value
 
 
+def in_full(diagnosis: Sequence[Diagnosis]) -> list[Diagnosis]:
+    """The findings that deserve more than a line: all but what is ruled out, or hardly changes the time."""
+    return [
+        row
+        for row in diagnosis
+        if RULED_OUT not in row.finding and (row.gain is None or row.gain.low > 1 or row.gain.high > LITTLE)
+    ]
+
+
 def _most_important(result: ProfileResult) -> list[Diagnosis]:
     """The first findings; of a profile without any, what is ruled out, without the figures."""
-    found = [row for row in result.diagnosis if RULED_OUT not in row.finding]
+    found = in_full(result.diagnosis)
+    found = found or [row for row in result.diagnosis if RULED_OUT not in row.finding]
     if found:
         return [row.model_copy(update={"topic": None}) for row in found[:MOST_FINDINGS]]
     return [row.model_copy(update={"because": ""}) for row in result.diagnosis[:1]]
@@ -120,7 +133,11 @@ def _comparison(found: Comparison) -> Comparison:
         each.model_copy(update={"before": digits(each.before), "after": digits(each.after)})
         for each in found.figures[:MOST_FIGURES]
     ]
-    return found.model_copy(update={"figures": figures})
+    times = [
+        each.model_copy(update={"before": _span(each.before), "after": _span(each.after)})
+        for each in found.times[: 1 + MOST_KERNELS]
+    ]
+    return found.model_copy(update={"figures": figures, "times": times})
 
 
 def _shorter(number: int, characters: int) -> Callable[[ProfileResult], ProfileResult]:
@@ -148,7 +165,10 @@ def _fewer(*, metrics: int, lines: int, kernels: int) -> Callable[[ProfileResult
             )
             for each in result.kernels[:kernels]
         ]
-        return result.model_copy(update={"kernels": kept})
+        found = result.comparison
+        if found and kernels < MOST_KERNELS:
+            found = found.model_copy(update={"times": found.times[: 1 + kernels]})
+        return result.model_copy(update={"kernels": kept, "comparison": found})
 
     return step
 
@@ -181,6 +201,15 @@ def _third_by_name(result: ProfileResult) -> ProfileResult:
     return result.model_copy(update={"diagnosis": [*first, *named]})
 
 
+def _fewest_figures(result: ProfileResult) -> ProfileResult:
+    """Times and names say whether a change helped; the whole answer has the figures."""
+    if result.comparison is None:
+        return result
+    gone = [each.model_copy(update={"because": ""}) for each in result.comparison.gone]
+    fewer = {"gone": gone, "figures": result.comparison.figures[:1]}
+    return result.model_copy(update={"comparison": result.comparison.model_copy(update=fewer)})
+
+
 _STEPS = (
     _fewer(metrics=10, lines=2, kernels=2),
     _shorter(3, 100),
@@ -194,4 +223,5 @@ _STEPS = (
     _cut(1, 160),
     _fewer(metrics=4, lines=1, kernels=1),
     _cut(1, 80),
+    _fewest_figures,
 )

@@ -1,9 +1,10 @@
-"""What differs between the profiles of two kernels: findings and figures."""
+"""What differs between the profiles of two kernels: times, findings and figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
+from amdkernel_mcp.profiling.time_change import time_changes
 from amdkernel_mcp.results.kernels import Comparison, FigureChange, KernelProfile, PastFinding, ProfileResult
 from amdkernel_mcp.results.quantity import Evidence, Metric
 
@@ -15,8 +16,6 @@ MOST_FIGURES = 8
 
 # True: less is better. The most decisive first.
 _LESS_IS_BETTER: dict[str, bool] = {
-    "Modelled Time": True,
-    "Kernel Time": True,
     "cache_lines_loaded": True,
     "cache_lines_stored": True,
     "bytes_loaded": True,
@@ -44,9 +43,7 @@ _LESS_IS_BETTER: dict[str, bool] = {
     "LDS Bank Conflicts/Access": True,
     "VALU Active Threads": False,
 }
-_SUMMED = {name for name in _LESS_IS_BETTER if name.startswith(("SQ", "bytes_", "cache_", "vector_"))} | {
-    "Modelled Time"
-}
+_SUMMED = {name for name in _LESS_IS_BETTER if name.startswith(("SQ", "bytes_", "cache_", "vector_"))}
 
 
 @dataclass(frozen=True)
@@ -107,8 +104,14 @@ def _figure(kernels: Sequence[KernelProfile], name: str) -> Metric | None:
 
 
 def comparison(before: ProfileResult, after: ProfileResult, *, name: str) -> Comparison:
-    """Which findings went and came, and the figures that differ most decisively. `name`: of the kernel before."""
-    old, new = _findings(before), _findings(after)
+    """Times, which findings went and came, and the figures that differ most decisively. `name`: of the kernel before.
+
+    A finding is that of its kernel: the same title for another kernel is another finding.
+    """
+    same = _same_kernels(before.kernels, after.kernels)
+    named = len(before.kernels) > 1 or len(after.kernels) > 1
+    old = {_title(each, named): row for each, row in _findings(before, same).items()}
+    new = [_title(each, named) for each in _findings(after, {})]
     figures = [
         FigureChange(
             metric=each.metric,
@@ -122,6 +125,7 @@ def comparison(before: ProfileResult, after: ProfileResult, *, name: str) -> Com
     ]
     return Comparison(
         compared_with=name,
+        times=time_changes(before.kernels, after.kernels, same),
         gone=[PastFinding(finding=what, because=because) for what, because in old.items() if what not in new],
         new=[what for what in new if what not in old],
         stayed=[what for what in new if what in old],
@@ -129,13 +133,33 @@ def comparison(before: ProfileResult, after: ProfileResult, *, name: str) -> Com
     )
 
 
-def _findings(result: ProfileResult) -> dict[str, str]:
-    """Because by finding, without what is ruled out and without the names of kernels, which two files may not share."""
+def _same_kernels(before: Sequence[KernelProfile], after: Sequence[KernelProfile]) -> dict[str, str]:
+    """Name now by name before. A single kernel left on both sides is the same one under another name."""
+    old, new = [kernel.name for kernel in before], [kernel.name for kernel in after]
+    same = {name: name for name in old if name in new}
+    gone, came = [name for name in old if name not in same], [name for name in new if name not in same]
+    return same | dict(zip(gone, came, strict=True)) if len(gone) == len(came) == 1 else same
+
+
+def _title(found: tuple[str, str], named: bool) -> str:
+    kernel, what = found
+    return f"{kernel}: {what}" if named and kernel else what
+
+
+def _findings(result: ProfileResult, same: Mapping[str, str]) -> dict[tuple[str, str], str]:
+    """Because by kernel, under its name in `same`, and finding; without what is ruled out."""
     found = {}
     for row in result.diagnosis:
-        what = row.finding
-        for kernel in result.kernels:
-            what = what.removeprefix(f"{kernel.name}: ").removeprefix(f"{kernel.name[:80]}: ")
+        kernel, what = _split(row.finding, [kernel.name for kernel in result.kernels])
         if not what.startswith(RULED_OUT):
-            found[what] = row.because
+            found[same.get(kernel, kernel), what] = row.because
     return found
+
+
+def _split(finding: str, kernels: Sequence[str]) -> tuple[str, str]:
+    """The kernel that a finding names, and the rest. Without a name it is that of the only kernel."""
+    for name in kernels:
+        for prefix in (f"{name}: ", f"{name[:80]}: "):
+            if finding.startswith(prefix):
+                return name, finding.removeprefix(prefix)
+    return kernels[0] if len(kernels) == 1 else "", finding

@@ -17,23 +17,22 @@ LEAST_GAIN = 1.05
 
 
 def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagnosis]:
-    """Findings, the kernel with most modelled time first; of each, what costs most time first.
+    """Findings of all kernels, what may cost most time first; then, for each kernel, what is ruled out, and why.
 
-    The last row of each kernel lists what is ruled out, and why. `focus`: only rules of this topic.
+    `focus`: only rules of this topic.
     """
     named = len(kernels) > 1
     rules = [rule for rule in RULES if focus in (None, rule.topic)]
-    found: list[Diagnosis] = []
+    found: list[tuple[float, Diagnosis]] = []
+    excluded: list[Diagnosis] = []
     for facts in sorted(kernels, key=lambda facts: -facts.model.time_us):
         prefix = f"{facts.largest_dispatch.kernel}: " if named else ""
         answers = [(rule, answer) for rule in rules if (answer := rule.ask(facts)) is not None]
-        costly = [(rule, answer) for rule, answer in answers if isinstance(answer, Found)]
-        costly.sort(key=lambda each: -each[1].cost_us)
-        rows = [_row(prefix, rule, answer, facts) for rule, answer in costly]
-        found += [row for row in rows if row.gain is None or row.gain.high >= LEAST_GAIN]
+        found += [(each.cost_us, _row(prefix, rule, each, facts)) for rule, each in answers if isinstance(each, Found)]
         if ruled_out := [answer for _, answer in answers if isinstance(answer, RuledOut)]:
-            found.append(_ruled_out(prefix, ruled_out))
-    return found
+            excluded.append(_ruled_out(prefix, ruled_out))
+    found.sort(key=lambda each: -each[0])
+    return [row for _, row in found if row.gain is None or row.gain.high >= LEAST_GAIN] + excluded
 
 
 def _row(prefix: str, rule: Rule, answer: Found, facts: Facts) -> Diagnosis:

@@ -357,10 +357,22 @@ class FigureChange(Result):
     better: bool
 
 
+class TimeChange(Result):
+    """Of a kernel; null: of all."""
+
+    # Of measured launches, all of them at the shortest and at the longest. `says`: what the two intervals allow to say.
+    kernel: str | None = None
+    before: Span | None = None
+    after: Span | None = None
+    evidence: Evidence
+    says: str
+
+
 class Comparison(Result):
-    """This profile against another one: findings that went and came, and the figures that changed most decisively."""
+    """Against another profile: times, findings, the figures that changed most."""
 
     compared_with: str
+    times: list[TimeChange] = []
     gone: list[PastFinding] = []
     new: list[str] = []
     stayed: list[str] = []

@@ -77,7 +77,7 @@ def _figure(rows: Sequence[TuneRow], evidence: str) -> graph.Figure:
         showlegend=False,  # the page has one, which takes no room from the plot
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        xaxis={"title": f"time in µs, {evidence}", "fixedrange": True} | (_logarithmic(times, highs) if wide else {}),
+        xaxis={"title": f"time in us, {evidence}", "fixedrange": True} | (_logarithmic(times, highs) if wide else {}),
         yaxis={
             "categoryorder": "array",
             "categoryarray": [_values(row) for row in reversed(rows)],
@@ -116,7 +116,7 @@ def _trace(name: str, rows: Sequence[TuneRow], evidence: str) -> graph.Scatter:
             "width": 3,
         },
         text=[_ratio(row.ratio, evidence) for row in rows],
-        hovertemplate="%{y}<br>%{x:.4g} µs<br>%{text}<extra></extra>",
+        hovertemplate="%{y}<br>%{x:.4g} us<br>%{text}<extra></extra>",
     )
 
 
@@ -147,7 +147,7 @@ def _remark(row: TuneRow) -> str:
 
 
 def _us(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g} µs"
+    return "" if value is None else f"{value:.4g} us"
 
 
 def _ratio(ratio: Interval, evidence: str) -> str:

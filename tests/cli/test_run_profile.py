@@ -52,7 +52,7 @@ def test_every_kernel_has_a_row_and_the_program_is_as_without(source: Path) -> N
     assert (ended.returncode, ended.stdout) == (7, "done\n"), ended.stderr
     rows = " ".join(ended.stderr.split())
     assert "8 launches of 3 kernels" in rows
-    for words in ("scale<float> 6", "transpose: Stores are not coalesced", "follow 1", "8 (wave_slots)", "µs"):
+    for words in ("scale<float> 6", "transpose: Stores are not coalesced", "follow 1", "8 (wave_slots)", "us"):
         assert words in rows, ended.stderr
 
 
@@ -99,6 +99,8 @@ def test_a_kernel_by_name_shows_all_about_it(source: Path) -> None:
     ended = amdkernel_run("--profile", "--kernel", "transpose", source, "1")
     assert "out[x * n + y] = in[y * n + x];" in ended.stderr, "its hot lines"
     assert "because" in ended.stderr
+    assert "● transpose: Stores are not coalesced" in ended.stderr
+    assert "scale<float>: " not in ended.stderr
 
 
 def test_a_program_without_kernels_says_so(tmp_path: Path) -> None:

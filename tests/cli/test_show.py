@@ -31,6 +31,8 @@ from amdkernel_mcp.results.kernels import (
     KernelResources,
     PastFinding,
     ProfileResult,
+    Span,
+    TimeChange,
     Worst,
 )
 from amdkernel_mcp.results.machine import DoctorCheck, DoctorResult
@@ -104,8 +106,11 @@ PROFILE = ProfileResult(
         compared_with="before.hip",
         gone=[PastFinding(finding="Stores are not coalesced", because="64 lines")],
         new=["f"],
+        times=[
+            TimeChange(before=Span(low=24.4, high=211), after=Span(low=5, high=12), evidence="modelled", says="faster")
+        ],
         figures=[
-            FigureChange(metric="Modelled Time", unit="us", evidence="modelled", before=3.0, after=1.0, better=True)
+            FigureChange(metric="bytes_loaded", unit="B", evidence="emulated", before=3.0, after=1.0, better=True)
         ],
     ),
 )  # fmt: skip
@@ -189,10 +194,10 @@ def test_spills_and_zero_families_differ() -> None:
 
 
 def test_every_figure_carries_its_evidence() -> None:
-    assert "12.34 µs  modelled" in seen("benchmark")
+    assert "12.34 us  modelled" in seen("benchmark")
     assert "1.4x to 1.6x" in seen("benchmark"), "the middle of a modelled interval estimates nothing"
     assert "L2 Hit Rate" in seen("profile")
-    assert seen("profile").count("emulated") == 1
+    assert seen("profile").count("emulated") == 2
     assert "… and 30 more metrics" in seen("profile")
 
 
@@ -201,6 +206,7 @@ def test_a_finding_says_what_it_may_bring_what_would_refute_it_and_where() -> No
     assert "may be   1.2 to 3 times as fast, modelled" in text
     assert "not if   padding changes nothing" in text
     assert "lines    2" in text
+    assert "read     amdkernel docs read hip:page" in text
 
 
 def test_a_comparison_names_what_went_and_what_came() -> None:
@@ -208,7 +214,9 @@ def test_a_comparison_names_what_went_and_what_came() -> None:
     assert "against before.hip" in text
     assert "gone    Stores are not coalesced  (64 lines)" in text
     assert "new     f" in text
-    assert "Modelled Time 3 us 1 us modelled" in " ".join(text.split())
+    words = " ".join(text.split())
+    assert "bytes_loaded 3 B 1 B emulated" in words
+    assert words.index("time of all kernels 24 to 210 us 5 to 12 us modelled faster") < words.index("gone Stores")
 
 
 def test_the_doctor_ends_with_the_remedy() -> None:

@@ -35,7 +35,7 @@ def shown(result: TuneResult) -> str:
 def test_a_row_that_is_not_correct_has_no_figures_and_says_why() -> None:
     text = shown(TuneResult(verdict="inconclusive", evidence="modelled", rows=[DEFAULT, WRONG], line="// the line"))
     ranked, refused = (next(line for line in text.splitlines() if name in line) for name in ("TILE=16", "TILE=[red]"))
-    assert ranked.split() == ["1", "TILE=16", "correct", "2.5", "µs", "1x", "default,", "best"]
+    assert ranked.split() == ["1", "TILE=16", "correct", "2.5", "us", "1x", "default,", "best"]
     assert refused.split() == ["TILE=[red]", "incorrect"]
     assert "TILE=[red]: a race on line 3" in text
     assert "in place of the `tune` lines:  // the line" in text
@@ -48,7 +48,7 @@ def test_a_modelled_row_shows_intervals_and_no_middle() -> None:
     )
     modelled = shown(TuneResult(verdict="faster", evidence="modelled", rows=[row], speedup=ratio))
     assert "1.62x to 51.1x" in modelled.splitlines()[0]
-    assert "2.7 to 5.6 µs" in modelled
+    assert "2.7 to 5.6 us" in modelled
     assert "12" not in modelled, "the middle of a modelled ratio estimates nothing"
     measured = shown(TuneResult(verdict="faster", evidence="measured", rows=[row], speedup=ratio))
     assert "12.2x  [1.62, 51.1]" in measured

@@ -31,11 +31,11 @@ def test_a_modelled_answer_shows_intervals_alone() -> None:
         time_us=Quantity(value=3.4, evidence="modelled"), modelled_us=Span(low=2.7, high=5.6), speedup=SPEEDUP
     )
     shown = facts(modelled)
-    assert "Time 2.7 to 5.6 µs modelled" in shown
+    assert "Time 2.7 to 5.6 us modelled" in shown
     assert "12" not in shown.partition("Speed-up")[2].partition("Signed")[0]
 
 
 def test_a_measured_answer_shows_its_figures() -> None:
     shown = facts(BenchmarkResult(time_us=Quantity(value=3.4, evidence="measured"), speedup=SPEEDUP))
-    assert "Time 3.4 µs measured" in shown
+    assert "Time 3.4 us measured" in shown
     assert re.search(r"Speed-up 12.* 1.6.* to 51", shown)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from amdkernel_mcp.profiling.brief import LIMIT_BYTES, brief, size, sparse
+from amdkernel_mcp.profiling.comparison import comparison
 from amdkernel_mcp.results.kernels import Diagnosis, ProfileResult
 from tests.profiling.test_emulated_profile import WAVES, run
 
@@ -24,6 +25,14 @@ def test_the_first_finding_keeps_most_where_there_are_many() -> None:
     assert first.refuted_by
     assert not second.refuted_by
     assert len(first.try_) > len(second.try_)
+
+
+def test_whether_a_change_helped_is_in_the_shortest_answer() -> None:
+    before, after = run(), run(**SCATTERED)
+    small = brief(after.model_copy(update={"comparison": comparison(before, after, name="b.hip")}))
+    assert size(small) <= LIMIT_BYTES
+    assert small.comparison
+    assert small.comparison.times[0].says.startswith("slower")
 
 
 def test_numbers_are_rounded_and_those_that_are_not_known_are_left_out() -> None:

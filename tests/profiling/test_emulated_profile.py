@@ -338,7 +338,6 @@ def test_rdna_gets_the_advice_to_use_wmma():
 def test_the_better_kernel_is_better_by_named_counters():
     naive, better = run(cache_lines_loaded=64 * WAVES), run()
     differences = compare(naive, better)
-    assert differences[0].metric == "Modelled Time"
     lines = next(one for one in differences if one.metric == "cache_lines_loaded")
     assert lines.better
     assert lines.sentence.startswith("cache_lines_loaded: 32 times less")
@@ -414,6 +413,31 @@ def test_a_queue_beyond_the_modelled_time_may_be_nearly_all_of_the_time() -> Non
     assert row.gain is not None
     assert row.gain.low < 1.1
     assert row.gain.high > 10
+
+
+ON_ONE_WORD: dict[str, Any] = {"TCC_ATOMIC_sum": 1024, "atomics_on_one_line": 1024, "bytes_atomic": 4 * 1024}
+
+
+def test_lanes_that_are_combined_before_each_atomic_are_a_finding_where_this_is_the_work() -> None:
+    few: dict[str, Any] = {"groups": 1, "block": 1024, "SQ_WAVES": 16, "SQ_INSTS": 500_000, "SQ_INSTS_VALU": 300_000}
+    atomic = PcCounts(490_000, 490_000, 4 * 1024, lines=1024, lines_stored=1024)
+    found = run(**few, **ON_ONE_WORD, pcs={0x18: atomic, 0x10: PcCounts(10_000, 640_000)})
+    [row] = [row for row in found.diagnosis if row.finding.startswith("Atomics take turns")]
+    assert "98% of the instructions are in their line" in row.because
+    elsewhere = run(**few, **ON_ONE_WORD, pcs={0x18: PcCounts(1024, 1024, lines=1024, lines_stored=1024),
+                                               0x10: PcCounts(490_000, 640_000)})  # fmt: skip
+    assert "atomics on few addresses" in ruled_out(elsewhere)
+
+
+def test_atomics_that_take_about_as_long_as_the_rest_are_not_ruled_out() -> None:
+    near = run(TCC_ATOMIC_sum=WAVES, atomics_on_one_line=WAVES, bytes_atomic=4 * WAVES, memory_bytes_read=256 << 20)
+    assert not any(title.startswith("Atomics take turns") for title in findings(near))
+    assert "atomics on few addresses" not in ruled_out(near)
+
+
+def test_bytes_of_atomics_are_not_those_of_loads_that_fill_lines() -> None:
+    found = run(bytes_loaded=260 * WAVES, bytes_atomic=4 * WAVES).kernels[0].metrics
+    assert found["Load Coalescing"].value == 100
 
 
 def test_launches_that_fill_the_gpu_and_are_shorter_than_their_start_are_found() -> None:

@@ -66,7 +66,7 @@ def profile(
         if gpu is not None or kernel_name or limit is not None:
             raise typer.BadParameter("--gpu, --kernel and --limit go with `amdkernel profile import PATH` only")
         kernel = read_named_kernel(file)
-        with open_engine(parent=parent) as engine, progress() as report:
+        with open_engine(parent=parent) as engine, progress(lines=True) as report:
             result = engine.profile(
                 problem,
                 kernel.source,

@@ -23,7 +23,7 @@ def show_benchmark(
     if result.baseline_time_us.value is not None:
         times.add_row("baseline", parts.time(result.baseline_time_us, result.baseline_modelled_us))
     for name, limit in result.limits_us.items():
-        times.add_row(Text(f"at least, by {name}", "dim"), parts.quantity(limit, "µs"))
+        times.add_row(Text(f"at least, by {name}", "dim"), parts.quantity(limit, "us"))
     console.print(times)
     where = baseline if baseline and result.at_fault else kernel
     parts.diagnostics(console, result.diagnostics, where)

@@ -118,9 +118,9 @@ def quantity(found: Quantity, unit: str = "") -> Text:
 def time(found: Quantity, span: Span | None) -> Text:
     """A time in microseconds and where it came from; a modelled one is its interval."""
     if span is None:
-        return quantity(found, "µs")
+        return quantity(found, "us")
     return Text.assemble(
-        f"{rounded(span.low)} to {rounded(span.high)} µs  ", (found.evidence, evidence_style(found.evidence))
+        f"{rounded(span.low)} to {rounded(span.high)} us  ", (found.evidence, evidence_style(found.evidence))
     )
 
 

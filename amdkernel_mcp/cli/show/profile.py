@@ -4,19 +4,32 @@ from rich.console import Console
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.counted import counted
+from amdkernel_mcp.counted import counted, rounded
 from amdkernel_mcp.kernel_source import KernelSource
-from amdkernel_mcp.profiling.brief import digits, important
+from amdkernel_mcp.profiling.brief import digits, important, in_full
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
-from amdkernel_mcp.results.kernels import Comparison, Diagnosis, HotInstruction, HotLine, KernelProfile, ProfileResult
+from amdkernel_mcp.results.kernels import (
+    Comparison,
+    Diagnosis,
+    HotInstruction,
+    HotLine,
+    KernelProfile,
+    ProfileResult,
+    Span,
+)
 
 MOST_FINDINGS, MOST_LINES, MOST_INSTRUCTIONS = 3, 5, 6
 _BAR = 10
 _TOO_COLD = 0.005
 
 
-def show_profile(console: Console, result: ProfileResult, kernel: KernelSource) -> None:
-    """The diagnosis first, then what a change brought, then each kernel's hot lines and most important numbers."""
+def show_profile(
+    console: Console, result: ProfileResult, kernel: KernelSource, *, all_in: str = "--html FILE and --json have all"
+) -> None:
+    """The diagnosis first, then what a change brought, then each kernel's hot lines and most important numbers.
+
+    `all_in`: the options of the command that show the other metrics.
+    """
     if not result.kernels:
         parts.headline(console, "not_measured", result.reason)
     elif result.reason:
@@ -26,17 +39,27 @@ def show_profile(console: Console, result: ProfileResult, kernel: KernelSource) 
     parts.diagnostics(console, result.diagnostics, kernel)
     parts.findings(console, result.findings, kernel)
     found = [each for each in result.diagnosis if RULED_OUT not in each.finding]
-    for diagnosis in found[:MOST_FINDINGS]:
+    full = in_full(result.diagnosis)[:MOST_FINDINGS]
+    for diagnosis in full:
         _diagnosis(console, diagnosis)
-    rest = [each.finding for each in found[MOST_FINDINGS:]]
+    rest = [_line(each) for each in found if each not in full]
     rest += [each.finding for each in result.diagnosis if each not in found and (result.focus or not found)]
     for line in rest:
         console.print(Text(line, "dim"))
     if result.comparison:
         _comparison(console, result.comparison)
     for profile in result.kernels:
-        _kernel(console, profile, important(profile, result.focus))
+        _kernel(console, profile, important(profile, result.focus), all_in)
     parts.footer(console, result)
+
+
+def _line(diagnosis: Diagnosis) -> str:
+    """A finding that has no room or brings little, with what it may bring."""
+    return f"{diagnosis.finding}  (may be {_gain(diagnosis.gain)})" if diagnosis.gain else diagnosis.finding
+
+
+def _gain(gain: Span) -> str:
+    return f"{gain.low:.3g} to {gain.high:.3g} times as fast, modelled"
 
 
 def _diagnosis(console: Console, diagnosis: Diagnosis) -> None:
@@ -48,20 +71,28 @@ def _diagnosis(console: Console, diagnosis: Diagnosis) -> None:
     if diagnosis.places:
         rows.add_row(Text("  where", "dim"), ", ".join(diagnosis.places))
     if diagnosis.gain:
-        gain = f"{diagnosis.gain.low:.3g} to {diagnosis.gain.high:.3g} times as fast, modelled"
-        rows.add_row(Text("  may be", "dim"), gain)
+        rows.add_row(Text("  may be", "dim"), _gain(diagnosis.gain))
     if diagnosis.refuted_by:
         rows.add_row(Text("  not if", "dim"), diagnosis.refuted_by)
     if diagnosis.lines:
         rows.add_row(Text("  lines", "dim"), ", ".join(map(str, diagnosis.lines)))
     if diagnosis.docs:
-        rows.add_row(Text("  read", "dim"), Text(", ".join(diagnosis.docs), "cyan"))
+        rows.add_row(
+            Text("  read", "dim"), Text("\n".join(f"amdkernel docs read {ref}" for ref in diagnosis.docs), "cyan")
+        )
     console.print(rows)
 
 
 def _comparison(console: Console, found: Comparison) -> None:
-    """What went, came and stayed against the other kernel, and the figures that say so."""
+    """Whether it helped; what went, came and stayed against the other kernel, and the figures that say so."""
     console.print(Text(f"\nagainst {found.compared_with}", "bold underline"))
+    times = parts.table("", "before", "after", "", "", numbers=(1, 2))
+    for row in found.times:
+        style = {"faster": "green", "slower": "yellow"}.get(row.says.partition(":")[0], "dim")
+        evidence = Text(row.evidence, parts.evidence_style(row.evidence))
+        kernel = Text(f"time of {row.kernel or 'all kernels'}")
+        times.add_row(kernel, _time(row.before), _time(row.after), evidence, Text(row.says, style))
+    console.print(times)
     for gone in found.gone:
         console.print(Text.assemble(("  gone    ", "green"), gone.finding, (f"  ({gone.because})", "dim")))
     for new in found.new:
@@ -75,6 +106,11 @@ def _comparison(console: Console, found: Comparison) -> None:
         evidence = Text(each.evidence, parts.evidence_style(each.evidence))
         table.add_row(each.metric, before, Text(str(after), style), evidence)
     console.print(table)
+
+
+def _time(span: Span | None) -> str:
+    """`5.9 to 31 us`, as everywhere in the answer."""
+    return f"{rounded(span.low)} to {rounded(span.high)} us" if span else "-"
 
 
 def _waste(line: HotLine) -> str:
@@ -98,10 +134,10 @@ def _reasons(hot: HotInstruction) -> str:
     return f"  ← {', '.join(named)}" if named else ""
 
 
-def _kernel(console: Console, profile: KernelProfile, short: KernelProfile) -> None:
+def _kernel(console: Console, profile: KernelProfile, short: KernelProfile, all_in: str) -> None:
     bound = f"bound by {profile.bound}" if profile.bound else "the data do not show what bounds it"
-    span = short.modelled_us
-    time = f", {span.low:.3g} to {span.high:.3g} us modelled" if span else ""
+    span = profile.modelled_us
+    time = f", {_time(span)} modelled" if span else ""
     dispatches = f"{profile.dispatches:,} dispatch{'' if profile.dispatches == 1 else 'es'}"
     if not profile.dispatches:
         bound, dispatches = "", "instructions only"
@@ -125,4 +161,4 @@ def _kernel(console: Console, profile: KernelProfile, short: KernelProfile) -> N
         console.print(table)
     if len(profile.metrics) > len(metrics):
         more = counted(len(profile.metrics) - len(metrics), "more metric")
-        console.print(Text(f"… and {more} (--html FILE and --json have all)", "dim"))
+        console.print(Text(f"… and {more} ({all_in})", "dim"))

@@ -33,6 +33,8 @@ def show_program_profile(profile: ProgramProfile, *, kernel: str | None, as_json
     with suppress(BrokenPipeError, OSError):  # whoever reads stderr has seen enough
         console = stderr_console()
         _table(console, profile)
+        if kernel is None:
+            _first_findings(console, profile)
         for row in wanted:
             _details(console, row, profile.target)
 
@@ -45,21 +47,25 @@ def _table(console: Console, profile: ProgramProfile) -> None:
             _short(row.name),
             f"{row.launches:,}",
             f"{row.share:.1%}" if row.share is not None else "",
-            f"{rounded(row.modelled_us.low)} to {rounded(row.modelled_us.high)} µs" if row.modelled_us else "",
+            f"{rounded(row.modelled_us.low)} to {rounded(row.modelled_us.high)} us" if row.modelled_us else "",
             row.bound or "",
             f"{row.occupancy_waves_per_simd} ({row.occupancy_limit})" if row.occupancy_waves_per_simd else "",
         )
     if profile.kernels:
         console.print(table)
         console.print(Text("waves: that fit on a SIMD, and what limits them; --kernel NAME shows all of it", "dim"))
-    for row in profile.kernels[:MOST_FINDINGS]:
-        if first := next((each for each in row.diagnosis if not each.finding.startswith(RULED_OUT)), None):
-            console.print(Text.assemble(("● ", "bold magenta"), (f"{_short(row.name)}: ", "bold"), first.finding))
     if len(profile.kernels) > MOST_KERNELS:
         more = counted(len(profile.kernels) - MOST_KERNELS, "more kernel")
         console.print(Text(f"… and {more} (--json has all)", "dim"))
     for note in profile.notes:
         console.print(Text(note, "yellow"))
+
+
+def _first_findings(console: Console, profile: ProgramProfile) -> None:
+    """The first of each of the kernels with most time; those of one kernel alone are with all about it."""
+    for row in profile.kernels[:MOST_FINDINGS]:
+        if first := next((each for each in row.diagnosis if not each.finding.startswith(RULED_OUT)), None):
+            console.print(Text.assemble(("● ", "bold magenta"), (f"{_short(row.name)}: ", "bold"), first.finding))
 
 
 def _short(name: str) -> str:
@@ -82,4 +88,7 @@ def _opening(name: str) -> int:
 
 def _details(console: Console, row: ProgramKernel, target: str) -> None:
     seen = row.profile.model_copy(update={"name": row.name})
-    show_profile(console, ProfileResult(target=target, kernels=[seen], diagnosis=row.diagnosis), KernelSource("", ""))
+    short = _short(row.name)
+    rows = [each.model_copy(update={"finding": f"{short}: {each.finding}"}) for each in row.diagnosis]
+    shown = ProfileResult(target=target, kernels=[seen], diagnosis=rows)
+    show_profile(console, shown, KernelSource("", ""), all_in="--json has all")

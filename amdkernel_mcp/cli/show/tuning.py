@@ -67,8 +67,8 @@ def _table(result: TuneResult) -> Table:
 def _time(row: TuneRow) -> str:
     low, high = row.interval_us.low, row.interval_us.high
     if low is not None and high is not None:
-        return f"{rounded(low)} to {rounded(high)} µs"
-    return parts.number(row.time_us.value, "µs") if row.time_us.value is not None else ""
+        return f"{rounded(low)} to {rounded(high)} us"
+    return parts.number(row.time_us.value, "us") if row.time_us.value is not None else ""
 
 
 def _remarks(row: TuneRow) -> str:

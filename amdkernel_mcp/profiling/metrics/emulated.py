@@ -51,8 +51,9 @@ DERIVED: tuple[Definition, ...] = (
                "flop per compulsory byte: the best that this algorithm can have at the memory roof"),
     Definition("Arithmetic Intensity L1", "flop/B", f"{_FLOP} / (bytes_loaded + bytes_stored)", "emulated", EMULATOR,
                "flop per requested byte"),
-    Definition("Load Coalescing", "%", "100 * bytes_loaded / (128 * cache_lines_loaded)", "modelled", COST_MODEL,
-               "requested bytes as a share of the lines that loads touch; above 100 where lanes read the same bytes"),
+    Definition("Load Coalescing", "%", "100 * (bytes_loaded - bytes_atomic) / (128 * cache_lines_loaded)", "modelled",
+               COST_MODEL, "requested bytes as a share of the lines that loads touch, without atomics; above 100 where "
+               "lanes read the same bytes"),
     Definition("Store Coalescing", "%", "100 * bytes_stored / (128 * cache_lines_stored)", "modelled", COST_MODEL,
                "stored bytes as a share of the lines that stores touch"),
     Definition("Lines per Load", "lines", "cache_lines_loaded / SQ_INSTS_VMEM_RD", "modelled", COST_MODEL,
@@ -145,6 +146,7 @@ def emulated_metrics(
 def formula_inputs(dispatches: Sequence[Dispatch], gpu: Gpu, resources: KernelResources | None) -> dict[str, float]:
     """The counters and the other inputs of the formulas."""
     values = total_counters(dispatches)
+    values.setdefault("bytes_atomic", 0.0)
     values["compulsory_bytes"] = sum(moved_bytes(dispatch) for dispatch in dispatches)
     values["wave_size"] = resources.wavefront_size if resources else gpu.wave_size
     values["simds"] = gpu.simds * max(len(dispatches), 1)

@@ -23,7 +23,7 @@ class RuledOut:
 
 @dataclass(frozen=True)
 class Found:
-    """A finding, and how much shorter the kernel might be without it: this alone orders the findings of a kernel."""
+    """A finding, and how much shorter the kernel might be without it: this alone orders the findings of all kernels."""
 
     row: Diagnosis
     cost_us: float

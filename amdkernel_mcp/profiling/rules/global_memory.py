@@ -9,6 +9,7 @@ from amdkernel_mcp.measurement.time_interval import LAUNCH_US
 from amdkernel_mcp.profiling.hot_lines import most_wasteful_line
 from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, Found, RuledOut, costly, finding, in_bytes
 from amdkernel_mcp.profiling.rules.facts import Facts
+from amdkernel_mcp.profiling.rules.rule import most_storing
 
 ONCE = 1.5
 """Below this mean number of requests for a byte there is no re-use that caches could lose."""
@@ -20,6 +21,9 @@ CROWDED = 12
 """Times its share, of at most 16: rows of a matrix make it 10 for moments, and it passes."""
 ATOMIC_US, ATOMIC_LANE_US = 0.004, 0.0005
 """Between two atomic requests on a line, and for each further word: usual, not largest, times."""
+
+MOSTLY = 0.5
+"""Of all instructions: from here on what one line executes is the kernel's work."""
 
 
 def uncoalesced_loads(facts: Facts) -> Answer:
@@ -263,17 +267,34 @@ def atomics_on_few_addresses(facts: Facts) -> Answer:
     words = facts.counter("bytes_atomic") / 4 / requests
     queue_us = most * (ATOMIC_US + max(words - 1, 0) * ATOMIC_LANE_US)
     because = f"{most:.0f} of {requests:.0f} atomic requests are on the same line of 128 B"
-    if most < 0.9 * facts.counter("SQ_WAVES") or queue_us < 1.5 * facts.roof_us:
+    each_wave, combining = most >= 0.9 * facts.counter("SQ_WAVES"), _combining(facts) if words <= 2 else 0.0
+    queues = each_wave and queue_us >= 1.5 * facts.roof_us
+    if not queues and not combining:
+        if each_wave and queue_us >= WEIGHS * facts.roof_us:
+            return None  # too near the other bounds to be found or ruled out
         why = f"at most {rounded(queue_us)} us one after the other, and the largest bound is {rounded(facts.roof_us)}"
         return RuledOut("atomics on few addresses", f"{because}: {why}")
+    loop = f"; {combining:.0%} of the instructions are in their line, where a wave's lanes are combined first"
     return costly(
-        queue_us,
+        max(queue_us, combining * facts.roof_us),
         "Atomics take turns on few addresses",
         because=f"{because}, {words:.1f} words each: about {rounded(queue_us)} us one after the other, "
-        f"and all else takes {rounded(facts.roof_us)}",
+        f"and all else takes {rounded(facts.roof_us)}{loop if combining else ''}",
         advice="sum within the wave and the workgroup first (shuffles, LDS) and send one atomic per workgroup, give "
         "workgroups copies of their own, or write partial results for a second launch",
     )
+
+
+def _combining(facts: Facts) -> float:
+    """The share of the instructions that the line with most stores and atomics executes, where it is the most of them.
+
+    The compiler sums the lanes of a wave one after the other before an atomic on an address that all of them have.
+    """
+    line = next(iter(most_storing(facts.lines)), None)
+    if line is None:
+        return 0.0
+    share = facts.lines.by_line[line].executions / facts.lines.whole.executions
+    return share if share >= MOSTLY else 0.0
 
 
 def at_the_roof(facts: Facts) -> Answer:
