@@ -136,7 +136,8 @@ def contest(
     sides = [replace(each, sandbox=BesideGpu(each.sandbox, *states, profiler=profiler)) for each in ready]
     node = "/dev/dri/renderD128"
     idle = BesideGpu(ready[0].sandbox, IDLE, profiler=None)
-    where = Target("gpu1:0", "gpu", "gfx942", "MI300X", "gpu1", 0, id="1a2b")
+    # Emulated, so that the kernel which tries a new GPU runs as well.
+    where = Target("gpu1:0", "emulator", "gfx942", "MI300X", "gpu1", 0, id="1a2b")
     gpu = LeasedGpu(engine._sandboxes.leases, idle, where, lambda: node)
     return Contest(
         sides[0],

@@ -54,7 +54,7 @@ def test_wrong_usage_is_exit_code_2_and_one_json_document(
 def test_a_file_that_is_missing_or_no_text_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     binary = tmp_path / "kernel.hip"
     binary.write_bytes(b"\xff\xfe\x00")
-    for file, message in ((tmp_path / "no.hip", "no such file"), (binary, "not"), (tmp_path, "no such file")):
+    for file, message in ((tmp_path / "no.hip", "no such file"), (binary, "not"), (tmp_path, "a folder, not a kernel")):
         assert run(["compile", str(file), "--json"]) == 2
         error = error_of(capsys)
         assert error["file"] == str(file)
