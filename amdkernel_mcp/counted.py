@@ -6,6 +6,6 @@ def counted(number: int, noun: str, plural: str = "", *, grouped: bool = False) 
     return f"{number:{',' if grouped else ''}} {noun if number == 1 else plural or noun + 's'}"
 
 
-def rounded(value: float) -> str:
-    """Two digits, and never as a power of ten: `390`, `0.28`."""
-    return f"{float(f'{value:.2g}'):,.12g}"
+def rounded(value: float, digits: int = 2) -> str:
+    """So many digits, and never as a power of ten: `390`, `0.28`."""
+    return f"{float(f'{value:.{digits}g}'):,.12g}"

@@ -25,16 +25,6 @@ EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "row_softmax"
 KERNELS = EXAMPLE / "kernels"
 SERVER = Path(sys.executable).parent / "amdkernel-mcp"
 BROKEN = ("broken_tail.hip", "broken_overflow.hip")  # one is wrong on a line, the other in its numbers
-FIGURES = (
-    "SQ_WAVES",
-    "SQ_INSTS_VALU",
-    "SQ_INSTS_LDS",
-    "SQ_INSTS_VMEM_RD",
-    "SQ_INSTS_VMEM_WR",
-    "Bytes Requested",
-    "Lines per Load",
-    "VALU Active Threads",
-)
 VERDICT_STYLE = {"correct": "bold green", "faster": "bold green", "incorrect": "bold red", "invalid": "bold red"}
 
 console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 110)
@@ -105,9 +95,10 @@ class Loop:
                 window = (max(1, line - 1), line + 1)
                 console.print(Syntax(source, "cpp", line_numbers=True, line_range=window, highlight_lines={line}))
 
-    async def profile(self, name: str) -> Answer:
+    async def profile(self, name: str, compare_to: str | None = None) -> Answer:
         self.say(f"Profile {name}", "profile_kernel")
-        answer = await self.call("profile_kernel", problem="row_softmax", path=str(KERNELS / name))
+        compared = {} if compare_to is None else {"compare_to": str(KERNELS / compare_to)}
+        answer = await self.call("profile_kernel", problem="row_softmax", path=str(KERNELS / name), **compared)
         troubles = [entry for entry in answer["diagnosis"] if not entry["finding"].startswith("Ruled out")]
         if not troubles:
             console.print("  nothing stands out any more")
@@ -132,16 +123,17 @@ class Loop:
         console.print(f"  time {answer['time_us']['value']:.3g} us, evidence: {answer['time_us']['evidence']}")
 
 
-def compare(before: Answer, after: Answer) -> None:
-    """By which figures one kernel is better than the other."""
-    table = Table(title="By which figures it is better", title_justify="left", title_style="bold", box=None)
-    for column in ("figure", "naive", "better", "evidence"):
-        table.add_column(column, justify="left" if column in ("figure", "evidence") else "right")
-    old, new = before["kernels"][0]["metrics"], after["kernels"][0]["metrics"]
-    for name in FIGURES:
-        a, b = old.get(name), new.get(name)
-        if a and b and a["value"] is not None and b["value"] is not None:
-            table.add_row(name, _figure(a["value"]), _figure(b["value"]), a["evidence"])
+def show_comparison(comparison: Answer) -> None:
+    """What the profile of the better kernel says of the naive one."""
+    for time_change in comparison["times"]:
+        console.print(f"  [bold]{time_change.get('kernel') or 'all launches'}[/]: {time_change['says']}")
+    for finding in comparison["gone"]:
+        console.print(f"  [dim]gone[/]  {finding['finding']}")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    for column in ("figure", "naive", "better", "unit"):
+        table.add_column(column, justify="right" if column in ("naive", "better") else "left")
+    for row in comparison["figures"]:
+        table.add_row(row["metric"], _figure(row["before"]), _figure(row["after"]), row["unit"])
     console.print(table)
 
 
@@ -158,10 +150,10 @@ async def main() -> int:
         await loop.compile("naive.hip")
         broken = [await loop.check(name) for name in BROKEN]
         naive = await loop.check("naive.hip")
-        before = await loop.profile("naive.hip")
+        await loop.profile("naive.hip")
         better = await loop.check("better.hip")
-        after = await loop.profile("better.hip")
-        compare(before, after)
+        profile = await loop.profile("better.hip", compare_to="naive.hip")
+        show_comparison(profile["comparison"])
         await loop.benchmark("better.hip", "naive.hip")
     console.print(f"\n[bold green]Done[/] in {time.monotonic() - started:.1f} s. Next: `amdkernel install CLIENT`.")
     console.print('  It connects your editor or agent; README.md, "In your editor", lists the clients.')

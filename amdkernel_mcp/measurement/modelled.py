@@ -112,7 +112,7 @@ def _compared(
             f"{LAUNCH_US:g} us, so the difference would hardly be seen; use a larger case"
         )
     times = [(a.time_us, b.time_us) for a, b in zip(ours, theirs, strict=True)]
-    good = too_good(estimate.value, candidate.runs, baseline.runs, times, gpu)
+    good = too_good(_ratio_of_bounds(ours, theirs), candidate.runs, baseline.runs, times, gpu)
     if good is not None:
         flags.append("over_10x")
     compared = answer.model_copy(
@@ -167,13 +167,26 @@ def _uncertainty(ours: Sequence[CaseModel], theirs: Sequence[CaseModel]) -> floa
 
 
 def _speedup(ours: Sequence[CaseModel], theirs: Sequence[CaseModel], uncertainty: float) -> Estimate:
-    """The ratio of the lower bounds; at each end one side takes as long as it may, and the other its lower bound."""
+    """The ratio of the lower bounds; at each end one side takes as long as it may, and the other its lower bound.
+
+    Never further from 1 than the intervals of both times allow, which contain the cost of a launch as well. Where those
+    and the bounds disagree on which side is faster, the estimate is that of the bounds, and decides nothing.
+    """
     pairs = list(zip(ours, theirs, strict=True))
-    return Estimate(
-        geometric_mean([b.time_us / a.time_us for a, b in pairs]),
-        geometric_mean([1 / _most(b, a, uncertainty) for a, b in pairs]),
-        geometric_mean([_most(a, b, uncertainty) for a, b in pairs]),
-    )
+    value = _ratio_of_bounds(ours, theirs)
+    low = geometric_mean([1 / _most(b, a, uncertainty) for a, b in pairs])
+    high = geometric_mean([_most(a, b, uncertainty) for a, b in pairs])
+    most = geometric_mean([b.interval.high_us / a.interval.low_us for a, b in pairs])
+    least = geometric_mean([b.interval.low_us / a.interval.high_us for a, b in pairs])
+    if value >= 1 and most >= 1:
+        value, low, high = (min(each, most) for each in (value, low, high))
+    elif value < 1 and least <= 1:
+        value, low, high = (max(each, least) for each in (value, low, high))
+    return Estimate(value, low, high)
+
+
+def _ratio_of_bounds(ours: Sequence[CaseModel], theirs: Sequence[CaseModel]) -> float:
+    return geometric_mean([b.time_us / a.time_us for a, b in zip(ours, theirs, strict=True)])
 
 
 def _most(faster: CaseModel, slower: CaseModel, uncertainty: float) -> float:
@@ -193,10 +206,10 @@ def _reason(
         change = f"{mine} bounds both"
     hidden = any(each.time_us < each.launches_us for each in (*ours, *theirs))
     if verdict != "inconclusive":
-        span = f"{estimate.low:.2f} to {estimate.high:.2f} times as fast as the baseline"
-        ratio = "" if hidden else f"{estimate.value:.2f} by the bounds alone; "
+        span = f"{rounded(estimate.low, 3)} to {rounded(estimate.high, 3)} times as fast as the baseline"
+        ratio = "" if hidden else f"{rounded(estimate.value, 3)} by the bounds alone; "
         return f"{_times(ours, theirs, gpu)}: {span} with what the model leaves out; {ratio}{change}"
-    ratio = "" if hidden else f" ({estimate.value:.2f} times as fast)"
+    ratio = "" if hidden else f" ({rounded(estimate.value, 3)} times as fast)"
     return (
         f"{_times(ours, theirs, gpu)}: the difference{ratio} is within the model's uncertainty; {change}; "
         f"{_cannot_bound(estimate, ours, theirs)}only a measurement on a GPU can decide"

@@ -191,13 +191,14 @@ def _cut(number: int, characters: int) -> Callable[[ProfileResult], ProfileResul
 
 
 def _short(text: str, characters: int) -> str:
-    return text if len(text) <= characters else f"{text[: characters - 1]}…"
+    """Cut behind a word."""
+    return text if len(text) <= characters else f"{text[: characters - 1].rpartition(' ')[0]} …"
 
 
 def _third_by_name(result: ProfileResult) -> ProfileResult:
-    """Two findings that can be read say more than three that are cut; the whole answer has the third."""
+    """Two findings that can be read say more than three that are cut; the section that `docs` names has the rest."""
     first, third = result.diagnosis[:2], result.diagnosis[2:]
-    named = [row.model_copy(update={"because": "", "try_": "see docs", "refuted_by": ""}) for row in third]
+    named = [row.model_copy(update={"because": _short(row.because, 60), "try_": "see docs"}) for row in third]
     return result.model_copy(update={"diagnosis": [*first, *named]})
 
 

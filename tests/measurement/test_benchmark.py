@@ -2,6 +2,7 @@
 
 import pytest
 
+from amdkernel_mcp.counted import rounded
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint
@@ -42,14 +43,23 @@ def test_a_time_below_that_of_a_launch_is_flagged():
 
 def test_the_interval_comes_first_and_a_launch_shorter_than_its_cost_has_no_single_ratio():
     long = compare(emulated(64 * 65536), emulated(64 * 4 * 65536))
-    assert f"{long.speedup.low:.2f} to {long.speedup.high:.2f} times as fast" in long.reason.split(";")[0]
-    assert f"{long.speedup.value:.2f} by the bounds alone" in long.reason
+    assert f"{rounded(long.speedup.low, 3)} to {rounded(long.speedup.high, 3)} times as fast" in long.reason
+    assert f"{rounded(long.speedup.value, 3)} by the bounds alone" in long.reason
     short = compare(emulated(2**20, moved=2**20), emulated(8 * 2**20, moved=2**20))
     assert "shorter_than_a_launch" in short.flags
-    assert f"{short.speedup.low:.2f} to {short.speedup.high:.2f} times as fast" in short.reason
-    assert f"{short.speedup.value:.2f}" not in short.reason
+    assert f"{rounded(short.speedup.low, 3)} to {rounded(short.speedup.high, 3)} times as fast" in short.reason
+    assert "by the bounds alone" not in short.reason
     hidden = compare(emulated(1000, moved=2**10), emulated(8000, moved=2**10))
     assert "times as fast" not in hidden.reason
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(2**14, 2**27), (2**27, 2**14), (2**20, 2**21)])
+def test_a_ratio_is_not_further_from_1_than_both_times_allow(ours: int, theirs: int) -> None:
+    result = compare(emulated(ours, moved=2**10), emulated(theirs, moved=2**10))
+    mine, other, ratio = result.modelled_us, result.baseline_modelled_us, result.speedup
+    assert ratio.low <= ratio.value <= ratio.high
+    assert ratio.high <= 1.001 * other.high / mine.low
+    assert ratio.low >= 0.999 * min(1, other.low / mine.high)
 
 
 def test_a_difference_of_less_than_a_memory_latency_is_not_believed():
