@@ -36,6 +36,7 @@ class Job:
     lane: str = "emulator"
     accepted_s: float = 0.0  # these times: seconds of the store's clock
     begun_s: float | None = None
+    tries: int = 0  # how often its work was begun
     finished_s: float | None = None
     fence: int | None = None  # of the journal; None: the job is in this process alone
     elsewhere: bool = False  # another process has it; this is what the journal said last

@@ -57,6 +57,7 @@ class StoredJob:
     request: Request
     status: JobStatus
     fence: int
+    tries: int
     created_s: float
     answer: Answer | None
     error: str | None
@@ -108,6 +109,11 @@ class Journal:
         """The job runs."""
         with writing_once(self._engine) as connection:
             connection.execute(update(jobs).where(*_held(job)).values(status="running", tries=jobs.c.tries + 1))
+
+    def hand_back(self, job: Job) -> None:
+        """The job waits again: what it ran on was lost."""
+        with writing_once(self._engine) as connection:
+            connection.execute(update(jobs).where(*_held(job)).values(status="queued", tries=job.tries))
 
     def end(self, job: Job, status: JobStatus, error: str | None) -> bool:
         """Store how the job ended. False: another process has it by now, and this result counts for nothing."""
@@ -212,6 +218,7 @@ def _stored(row: Row[Any], fence: int | None = None) -> StoredJob:
         request=Request(row.verb, json.loads(row.arguments)),
         status="queued" if fence else row.status,
         fence=fence or row.fence,
+        tries=row.tries,
         created_s=row.created,
         answer=answer,
         error=row.error,

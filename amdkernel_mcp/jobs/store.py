@@ -14,15 +14,17 @@ import time
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp import tracing
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError, JobError
 from amdkernel_mcp.execution.cancellation import CancelledWorkError, cancelled_by
+from amdkernel_mcp.execution.workers.connection import LostWorkerError
+from amdkernel_mcp.jobs.away import AwayHosts, waiting_for
 from amdkernel_mcp.jobs.fair_queue import Usage, in_order
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
 from amdkernel_mcp.jobs.journal import LEASE_S, Journal, StoredJob
+from amdkernel_mcp.jobs.overview import Overview, Place
 from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request, is_gpu
 from amdkernel_mcp.leases.held import LeaseLostError
@@ -56,25 +58,6 @@ class DrainingError(JobError):
         )
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a waiting job stands. `expected_wait_s`: None before any job has ended here."""
-
-    number: int  # from 1
-    expected_wait_s: float | None
-
-
-@dataclass(frozen=True)
-class Overview:
-    """All unfinished jobs of this process at one moment. `now_s`: by the clock of their times."""
-
-    running: tuple[Job, ...]
-    waiting: tuple[tuple[Job, Place], ...]  # each lane in the order in which it will run
-    now_s: float
-    workers: int
-    draining: bool
-
-
 class JobStore:
     """All jobs of this process. Thread-safe; an owner sees only its own jobs."""
 
@@ -89,11 +72,12 @@ class JobStore:
         default_target: str = "emulator",
         clock: Callable[[], float] = time.monotonic,
         watch: Callable[[Job], None] = lambda _: None,
+        away: AwayHosts | None = None,
     ) -> None:
         """`workers`: jobs at a time on the emulator, and again for compiles: a compile never waits behind a target.
         Each GPU has JOBS_PER_GPU besides. `journal`: opens it, in the background; None: jobs are in this process
         alone. `gpu_seconds`: what a user has used, see GpuLeases.used_s; it may wait for a database. `watch`
-        is called with each job that has ended, under the lock."""
+        is called with each job that has ended, under the lock. `away`: the hosts whose workers were lost."""
         self._perform = perform
         self._workers = workers
         self._quotas = quotas or Quotas()
@@ -101,6 +85,7 @@ class JobStore:
         self._default_target = default_target
         self._clock = clock
         self._watch = watch
+        self._away = away or AwayHosts()
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}
         self._waiting: dict[str, list[Job]] = {}  # by lane; the jobs in the order in which they came
@@ -147,8 +132,9 @@ class JobStore:
         first = self._places(mine.lane).get(mine)
         self._quotas.check_queued(self._queued[owner], first.expected_wait_s if first else None)
 
-    def _enqueue(self, job: Job) -> None:
-        self._waiting.setdefault(job.lane, []).append(job)
+    def _enqueue(self, job: Job, *, first: bool = False) -> None:
+        lane = self._waiting.setdefault(job.lane, [])
+        lane.insert(0 if first else len(lane), job)
         self._queued[job.owner] += 1
 
     def _dequeue(self, job: Job) -> None:
@@ -166,6 +152,8 @@ class JobStore:
             job.fence, status = 1, job.status
         if status == "running":
             self._note(job, lambda known: known.begin(job))
+        elif status == "queued" and job.tries:
+            self._note(job, lambda known: known.hand_back(job))
         elif status != "queued":
             self._stored(job, status)
         return True
@@ -286,7 +274,7 @@ class JobStore:
             waiting = self._waiting.get(lane)
             free = self._width(lane) - sum(job.lane == lane for job in self._running)
             for job in in_order(waiting, self._running, self._usage) if waiting and free > 0 else ():
-                if free > 0 and self._may_start(job.owner):
+                if free > 0 and self._may_start(job.owner) and not self._away.holds(job, self._clock()):
                     free -= 1
                     self._start(job)
 
@@ -297,6 +285,7 @@ class JobStore:
         self._dequeue(job)
         self._running.append(job)
         job.status, job.begun_s = "running", self._clock()
+        job.tries += 1
         threading.Thread(target=self._work, args=(job,), name=job.id, daemon=True).start()
 
     def _work(self, job: Job) -> None:
@@ -317,6 +306,10 @@ class JobStore:
                 job.answer = self._answer(job, report)
         except CancelledWorkError:
             status = "cancelled"
+        except LostWorkerError as error:
+            if self._handed_back(job, error):
+                return
+            status = "cancelled" if job.cancellation.asked else "failed"
         except BaseException as error:  # not swallowed: get_job raises it
             job.error = error
             status = "failed"
@@ -349,6 +342,23 @@ class JobStore:
                 if job.fence is None or time.monotonic() > until_s or self._closed.wait(AGAIN_S):
                     raise
             job.cancellation.check()
+
+    def _handed_back(self, job: Job, error: LostWorkerError) -> bool:
+        """Put a job whose worker was lost back into its lane. False: it ends, with its error."""
+        job.tries += max(error.begun - 1, 0)  # the first of them was counted when the job began
+        job.error = self._away.what_follows(job, error, self._clock())
+        if job.error is None:
+            self._note(job, lambda journal: journal.hand_back(job))
+        with self._lock:
+            if job.error is not None or job.cancellation.asked or self._closed.is_set():
+                return False
+            self._running.remove(job)
+            self._idle.notify_all()
+            job.status, job.begun_s, job.progress = "queued", None, waiting_for(job)
+            self._enqueue(job, first=True)
+            self._start_waiting()
+        _log.info("%s waits again: %s", job.id, error.message)
+        return True
 
     def _stored(self, job: Job, status: JobStatus) -> bool:
         """Store how the job ended. False: another process has it or has cancelled it, and this result counts for
@@ -462,6 +472,7 @@ def _said(error: BaseException | None) -> str | None:
 
 def _as_job(stored: StoredJob) -> Job:
     job = Job(stored.id, stored.owner, stored.request, stored.status, answer=stored.answer, fence=stored.fence)
+    job.tries = stored.tries
     if stored.error is not None:
         job.error = JobError(stored.error)
     if job.status in FINISHED:

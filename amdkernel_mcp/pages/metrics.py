@@ -12,7 +12,7 @@ from amdkernel_mcp.jobs.job import Job
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-    from amdkernel_mcp.jobs.store import Overview
+    from amdkernel_mcp.jobs.overview import Overview
     from amdkernel_mcp.leases.gpu_health import KnownGpu
 
 _BUCKETS = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)

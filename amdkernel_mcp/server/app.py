@@ -19,6 +19,7 @@ from amdkernel_mcp import __version__, bundled, tracing
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.errors import InfrastructureError
+from amdkernel_mcp.jobs.away import AwayHosts
 from amdkernel_mcp.jobs.journal import Journal, Service
 from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.jobs.store import JobStore
@@ -107,6 +108,7 @@ def build_server(
             gpu_seconds=leases.used_s,
             default_target=settings.default_target,
             watch=watch,
+            away=AwayHosts(worker.workers.away_s),
         )
         targets = Targets(lambda: worker.machine.targets().targets, changes=lambda: worker.workers.changes)
         quotas = Quotas.of(settings)

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from fastmcp import Client
 from fastmcp.client.auth import BearerAuth
+from fastmcp.exceptions import ToolError
 
 from amdkernel_mcp.bundled import folder as bundled_folder
 from tests.server.http_server import ANN, HttpServer, free_port, http_server
@@ -142,6 +144,27 @@ async def test_a_job_whose_worker_was_killed_says_that_it_waits(team: Team) -> N
         until(lambda: "s for the worker of big" in str(state(server)["jobs"]), timeout_s=20)
         assert "left" in str(state(server)["note"])
         await call(server, "get_job", job_id=accepted["job_id"], cancel=True, wait_s=10)
+
+
+async def test_a_job_whose_worker_is_away_for_long_is_handed_back_and_done_once_it_returns(team: Team) -> None:
+    with team.serve() as server:
+        with team.worker() as process:
+            until(lambda: team.times_connected() == 1)
+            asked = {"problem": "vector_add", "source": KERNEL, "target": "big:gfx942", "wait_s": 0}
+            accepted = await call(server, "profile_kernel", **asked)
+            until(lambda: processes_of(process))
+            process.kill()
+        job_id = accepted["job_id"]
+        while (found := await call(server, "get_job", job_id=job_id, wait_s=0))["status"] == "running":
+            await anyio.sleep(1)
+        assert found["status"] == "queued", found
+        assert found["progress"] == "the worker of big was lost while this ran: waiting up to 30 min for it"
+        late = {"problem": "vector_add", "source": KERNEL, "target": "big:gfx942", "wait_s": 100}
+        with pytest.raises(ToolError, match="the worker of big is not connected"):
+            await call(server, "check_kernel", **late)
+        with team.worker():
+            found = await call(server, "get_job", job_id=job_id, wait_s=200)
+            assert found["status"] == "done", found
 
 
 def state(server: HttpServer) -> dict[str, Any]:

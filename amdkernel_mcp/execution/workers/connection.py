@@ -44,7 +44,9 @@ _TAR_BYTES = 2048 * MAX_MEMBERS
 
 
 class LostWorkerError(SandboxError):
-    """The worker is gone, and nothing of the run was answered."""
+    """The worker is gone, and nothing of the run was answered. `begun`: how often the run was with a worker."""
+
+    begun = 0
 
 
 class Link(Protocol):

@@ -21,13 +21,11 @@ from amdkernel_mcp.execution.cancellation import current
 from amdkernel_mcp.execution.gpus import Gpu
 from amdkernel_mcp.execution.workers.caller import Caller, called_by, caller
 from amdkernel_mcp.execution.workers.connection import Connection, Link, LostWorkerError, lost
-from amdkernel_mcp.execution.workers.messages import Hello
+from amdkernel_mcp.execution.workers.messages import RECONNECT_S, Hello
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
 
-RECONNECT_S = 60.0
-"""For a worker to come back, after it was lost or the server started."""
 KEPT_S = 86400.0
 """For which a host is listed after its worker has left."""
 MOST_HOSTS = 512
@@ -149,6 +147,12 @@ class WorkerHub:
             if found or self._opened_s is None or self._clock() - self._opened_s > RECONNECT_S:
                 return found
             self._wait()
+
+    def away_s(self, name: str) -> float | None:
+        """For how long the worker of a host has been away; None while it is there, or where none brought this host."""
+        with self._lock:
+            left = None if name in self._hosts else self._left.get(name)
+        return None if left is None else self._clock() - left[1]
 
     def connection(self, name: str, wait_s: float = RECONNECT_S) -> Connection:
         """The worker of a host, which may come back within `wait_s` after it left. While one drains, the next is

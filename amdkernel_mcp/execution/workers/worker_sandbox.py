@@ -72,12 +72,15 @@ class WorkerSandbox:
     ) -> Completed:
         """See `Sandbox.run`. A run whose worker was lost is taken once more, where nothing was read from its stdin."""
         archive = pack(files)
+        begun = 0
 
         def run() -> Completed:
+            nonlocal begun
             if self._closed:
                 raise SandboxError("the sandbox is closed")
             connection = self._connection()
             held = connection.begin(output_limit_bytes, PLACE_S)
+            begun += 1
             start = Start(
                 fence=held.fence,
                 gpu=self._gpu,
@@ -92,11 +95,15 @@ class WorkerSandbox:
             return _Turn(self._name, connection, held).do(start, archive, on_stderr, stdin_stream)
 
         try:
+            try:
+                return run()
+            except LostWorkerError:
+                if stdin_stream is not None:
+                    raise
             return run()
-        except LostWorkerError:
-            if stdin_stream is not None:
-                raise
-        return run()
+        except LostWorkerError as error:
+            error.begun = begun
+            raise
 
     def is_connected(self) -> bool:
         """See `Sandbox.is_connected`. True also while a lost worker may come back."""
