@@ -16,14 +16,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, or_, select
 
 from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.history.database.open_database import reading, writing
 from amdkernel_mcp.history.database.tables import audit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Engine
 
@@ -127,6 +127,15 @@ class AuditLog:
         with reading(self._engine) as connection:
             found = connection.execute(wanted.order_by(audit.c.number.desc()).limit(limit))
             return [Event(**row._mapping) for row in found]
+
+    def workers(self) -> Mapping[str, Event]:
+        """The last line of each worker, `worker NAME connected` or `left`. Raises DatabaseError."""
+        theirs = or_(*(audit.c.action.like(f"worker % {what}") for what in ("connected", "left")))
+        last = select(func.max(audit.c.number)).where(theirs).group_by(audit.c.action)
+        wanted = select(*(column for column in audit.c if column.name != "number")).where(audit.c.number.in_(last))
+        with reading(self._engine) as connection:
+            found = [Event(**row._mapping) for row in connection.execute(wanted.order_by(audit.c.number))]
+        return {event.action.split(" ")[1]: event for event in found}
 
     def close(self) -> None:
         """Write what waits, and end the thread."""

@@ -11,7 +11,7 @@ from amdkernel_mcp.cli.options import Json, Target
 from amdkernel_mcp.cli.report import GOOD, deliver, finish, print_line, progress
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.results.machine import TargetsResult
+    from amdkernel_mcp.results.machine import DoctorCheck, TargetsResult
 
 _READY = """\
 ready. To try it:
@@ -61,6 +61,7 @@ def _of_server(url: str) -> TargetsResult:
 def doctor(json: Json = False) -> int:
     """Report what is missing and the command that fixes it.
 
+    On the machine of a server that has tokens for workers, also which of them are connected.
     Exit code 1: something is missing.
 
     Example: amdkernel doctor
@@ -70,7 +71,40 @@ def doctor(json: Json = False) -> int:
     with open_engine() as engine, progress() as report:
         report("checking this machine")
         result = engine.machine.doctor()
+        result = result.model_copy(update={"checks": [*result.checks, *_workers()]})
     return finish(result, good=result.ok, json=json, show=lambda console: show_doctor(console, result))
+
+
+def _workers() -> list[DoctorCheck]:
+    """The checks of the workers of this machine's server; none where it has no database yet."""
+    from amdkernel_mcp.access.audit import AuditLog
+    from amdkernel_mcp.access.opened import open_access
+    from amdkernel_mcp.access.tokens import TokenStore
+    from amdkernel_mcp.access.workers import worker_checks
+    from amdkernel_mcp.config import load_settings
+    from amdkernel_mcp.errors import DatabaseError
+    from amdkernel_mcp.leases.gpu_health import GpuHealth
+    from amdkernel_mcp.leases.listed import gpu_list
+    from amdkernel_mcp.results.machine import DoctorCheck
+
+    settings = load_settings()
+    if settings.database is None and not (settings.data_dir / "history.sqlite3").exists():
+        return []
+    try:
+        database = open_access(settings)
+    except DatabaseError as error:
+        return [DoctorCheck(name="workers", status="warning", found=error.message, remedy=error.hint)]
+    try:
+        audit, tokens = AuditLog(database, keep_days=settings.audit_days), TokenStore(database).list()
+        users = {token.user for token in tokens if token.valid and "worker" in token.scopes}
+        newest = [event for user in sorted(users) for event in audit.list(user=user, limit=1)]
+        refused = [event for event in newest if event.outcome == "refused"]
+        gpus = gpu_list(GpuHealth(lambda: database).list()).gpus
+        return [*worker_checks(tokens, audit.workers(), refused, gpus)]
+    except DatabaseError as error:
+        return [DoctorCheck(name="workers", status="warning", found=error.message, remedy=error.hint)]
+    finally:
+        database.dispose()
 
 
 def selftest(target: Target = None, json: Json = False) -> int:
