@@ -122,6 +122,9 @@ class Settings(BaseModel):
     hosts: dict[str, str] = Field(
         default={}, description="Machines with AMD GPUs: a name and its Docker URL, for instance ssh://me@gpu1"
     )
+    allow_reset: bool = Field(
+        default=False, description="Let `amdkernel worker` reset a GPU that does not come back: docs/serve.md"
+    )
     slurm: SlurmSettings | None = Field(
         default=None, description="A Slurm cluster whose GPUs are the targets slurm:ARCH: docs/slurm.md"
     )

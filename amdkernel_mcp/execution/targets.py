@@ -31,7 +31,7 @@ EMULATED = {
 def find_target(name: str | None, settings: Settings, workers: WorkerHub | None = None) -> Target:
     """The target of this name, or the default one. Contacts another host only for a target of that host.
 
-    Raises UnknownTargetError with the known names; SandboxError when the host does not answer.
+    Raises UnknownTargetError with the known names; SandboxError when the host does not answer, or its worker is away.
     """
     asked, name = name, name or settings.default_target
     host, _, index = name.partition(":")
@@ -48,7 +48,8 @@ def find_target(name: str | None, settings: Settings, workers: WorkerHub | None 
     if is_remote and not known:
         raise UnknownTargetError(f"there is no target {name!r}: {_no_gpu(host)}", hint=_DRIVER_HINT)
     names = [target.name for target in known] + ([] if is_remote else [f"{h}:0" for h in settings.hosts])
-    near = difflib.get_close_matches(name, names, n=1)
+    away = [] if workers is None else [f"{seen}:{index}" for seen in workers.seen]
+    near = difflib.get_close_matches(name, [*names, *away], n=1)
     meant = f"; did you mean {near[0]}?" if near else ""
     whose = "" if asked else ", which is `default_target` in the settings"
     hint = f"known are {', '.join(names) or 'none'}"
@@ -71,7 +72,10 @@ def list_targets(settings: Settings, workers: WorkerHub | None = None) -> list[T
         why_not = None if workers is not None and workers.is_open else "only a running `amdkernel serve` has it"
         listed += [_info(_of_slurm(settings.slurm, arch), settings, why_not) for arch in settings.slurm.gres]
     for brought in workers.hosts() if workers else ():
-        listed += [_info(target, settings, brought.note) for target in _of_worker(brought)]
+        for target in _of_worker(brought):
+            info = _info(target, settings, brought.note)
+            reset = workers.last_reset(target.name) if workers and info.note is None else None
+            listed.append(info.model_copy(update={"note": reset}) if reset else info)
     return listed
 
 

@@ -17,22 +17,30 @@ from amdkernel_mcp.leases.work import current_work
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.hardware.target import Target
+    from amdkernel_mcp.leases.gpu_leases import Asked
+    from amdkernel_mcp.leases.reset import Tried
 
 
 class LeasedGpu:
     """One GPU of one machine, to be leased."""
 
     def __init__(
-        self, leases: GpuLeases, sandbox: Sandbox, target: Target, find_render_node: Callable[[], str]
+        self,
+        leases: GpuLeases,
+        sandbox: Sandbox,
+        target: Target,
+        find_render_node: Callable[[], str],
+        reset: Callable[[Asked, str], Tried | None] = lambda *_: None,
     ) -> None:
-        """`sandbox`: of that machine; its work without a GPU needs no lease. Raises TargetError for another target."""
+        """`sandbox`: of that machine; its work without a GPU needs no lease. `reset`: see `Hygiene`. Raises TargetError
+        for another target."""
         if target.id is None:
             raise TargetError(f"{target.name} is not a GPU that can be leased")
         self._leases = leases
         self._gpu, self._target = target.id, target.name
         kernel = HealthKernel(sandbox, target)
         self._hygiene = Hygiene(
-            leases, target.id, target.name, lambda: read_state(sandbox, find_render_node()), kernel.what_fails
+            leases, target.id, target.name, lambda: read_state(sandbox, find_render_node()), kernel.what_fails, reset
         )
 
     @contextmanager

@@ -30,6 +30,7 @@ from amdkernel_mcp.leases.gpu_health import GpuHealth, QuarantinedError
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Completed
     from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases
+    from amdkernel_mcp.leases.reset import Tried
 
 _log = logging.getLogger(__name__)
 
@@ -85,6 +86,7 @@ def what_failed(error: BaseException) -> str:
 class Hygiene:
     """The looks at one GPU. `target`: as this configuration calls it. `look` raises SandboxError.
 
+    reset: resets it once, where that is allowed and ends no other work; None: nothing here may reset it.
     try_kernel: how a kernel with a known answer fails on it, None where it does not; raises where that is not known.
     """
 
@@ -93,6 +95,7 @@ class Hygiene:
     target: str
     look: Callable[[], GpuState | str]
     try_kernel: Callable[[], str | None]
+    reset: Callable[[Asked, str], Tried | None] = lambda *_: None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -166,6 +169,18 @@ class Hygiene:
         Next to other jobs it is not known whose traces these are: the GPU stays suspect until a job is alone.
         """
         self._health.suspect(self.gpu, self.target, why)
+        wrong = self._what_stays(asked)
+        if wrong is not None and (tried := self.reset(asked, f"{why}, and {wrong}")) is not None:
+            again = self._what_stays(asked) if tried.done else wrong
+            wrong = again and f"{wrong}; {tried.text}" + (f", and then {again}" if tried.done else "")
+        if wrong is None:
+            return None
+        reason = f"{why}, and {wrong}"
+        self._quarantine(self.look(), reason)
+        return reason
+
+    def _what_stays(self, asked: Asked) -> str | None:
+        """What keeps the GPU from use, RECOVERY_S later at most; None: nothing, or others use it as well."""
         known = self._health.find(self.gpu)
         baseline = known.baseline if known else None
         until = self.clock() + RECOVERY_S
@@ -179,9 +194,7 @@ class Hygiene:
                 self._health.saw(self.gpu, self.target, state, suspect=None)
                 return None
             if failure is not None or self.clock() >= until:
-                reason = f"{why}, and {failure or f'{RECOVERY_S:.0f} s later {left}'}"
-                self._quarantine(state, reason)
-                return reason
+                return failure or f"{RECOVERY_S:.0f} s later {left}"
             self.sleep(PAUSE_S)
 
 

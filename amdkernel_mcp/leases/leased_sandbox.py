@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from amdkernel_mcp.config import Settings
@@ -120,12 +121,16 @@ class LeasedSandboxes(Sandboxes):
     def _open(self, target: Target) -> Sandbox:
         from amdkernel_mcp.execution.render_node import render_node
         from amdkernel_mcp.leases.gpus import LeasedGpu
+        from amdkernel_mcp.leases.reset import ResetByWorker
 
         sandbox = super()._open(target)
         if target.index is None:
             return sandbox
-        gpu = LeasedGpu(self.leases, sandbox, target, lambda: render_node(self._settings, target, self.workers))
-        return LeasedSandbox(sandbox, gpu)
+        find = partial(render_node, self._settings, target, self.workers)
+        if self.workers is None or target.host is None or target.host in self._settings.hosts:
+            return LeasedSandbox(sandbox, LeasedGpu(self.leases, sandbox, target, find))
+        reset = ResetByWorker(self.leases, self.workers, target)
+        return LeasedSandbox(sandbox, LeasedGpu(self.leases, sandbox, target, find, reset))
 
 
 def exclusively(sandbox: Sandbox, on_progress: Callable[[str], None]) -> AbstractContextManager[None, bool | None]:

@@ -43,7 +43,7 @@ from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
 from amdkernel_mcp.server.sparse import SparseProfiles
 from amdkernel_mcp.server.traced import Traced
-from amdkernel_mcp.server.workers import worker_route
+from amdkernel_mcp.server.workers import noted_in, seen_in, worker_route
 
 if TYPE_CHECKING:
     from fastmcp.server.auth import AuthProvider
@@ -114,7 +114,7 @@ def build_server(
         quotas = Quotas.of(settings)
         running.append(Running(worker, jobs, targets, settings.default_target, leases, users, quotas))
         if not local and auth is not None:
-            worker.workers.open()
+            worker.workers.open(noted_in(audit), await anyio.to_thread.run_sync(seen_in, audit))
         try:
             on_start(jobs)
             yield {"session": Session(worker, jobs, results_dir=settings.cache_dir / "answers", local=local)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from starlette.responses import PlainTextResponse
@@ -18,6 +18,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.access.audit import AuditLog, Event, Outcome, Repeated
+from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.execution.workers.connection import Connection, LostWorkerError
 from amdkernel_mcp.execution.workers.hub import WorkerRefused
 from amdkernel_mcp.execution.workers.messages import (
@@ -55,6 +56,24 @@ def worker_route(
 ) -> WebSocketRoute:
     """The route of the workers. `hub`: of the running server; None before the start and after the end."""
     return WebSocketRoute(PATH, _Endpoint(auth, hub, audit).enter)
+
+
+def noted_in(audit: AuditLog | None) -> Callable[[str, str, Outcome, str], None]:
+    """Writes what the server does of itself into the audit log."""
+
+    def note(action: str, target: str, outcome: Outcome, reason: str) -> None:
+        if audit is not None:
+            audit.note(Event(time.time(), "server", None, "", action, target, None, None, outcome, reason))
+
+    return note
+
+
+def seen_in(audit: AuditLog | None) -> Collection[str] | None:
+    """The names of the workers that the audit log has; None where it cannot be read."""
+    try:
+        return None if audit is None else [*audit.workers()]
+    except DatabaseError:
+        return None
 
 
 class _Endpoint:

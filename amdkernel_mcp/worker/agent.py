@@ -28,6 +28,7 @@ from amdkernel_mcp.execution.workers.messages import (
     Refused,
     Release,
     Renew,
+    Reset,
     Start,
     Stdin,
     Welcome,
@@ -192,7 +193,7 @@ class _Session:
         self._socket = socket
         self._note = note
         self._is_released = is_released
-        self._runs = TakenRuns(offer.sandbox, self._send)
+        self._runs = TakenRuns(offer.sandbox, self._send, offer.reset)
         self._over = threading.Event()
         self._renewer = threading.Thread(target=self._renew, name="renew", daemon=True)
         self._renewer.start()
@@ -235,6 +236,8 @@ class _Session:
         """Whether the session is over."""
         if isinstance(message, Start):
             self._runs.start(message)
+        elif isinstance(message, Reset):
+            self._runs.reset(message)
         elif isinstance(message, Files | Stdin):
             self._runs.receive(message)
         elif isinstance(message, Cancel):

@@ -14,6 +14,7 @@ from amdkernel_mcp.execution.sandboxes import Sandboxes
 from amdkernel_mcp.execution.workers.hub import build
 from amdkernel_mcp.execution.workers.messages import MOST_RUNS, Hello, OfferedGpu
 from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.worker.reset import reset
 
 RUNS_PER_GPU = 4
 """One that is timed, and what is compiled and judged for others meanwhile."""
@@ -23,7 +24,13 @@ class Offer:
     """The sandboxes that a worker opens. `close` removes their containers."""
 
     def __init__(
-        self, settings: Settings, *, only: Sequence[int] = (), host: str | None = None, emulator: bool = False
+        self,
+        settings: Settings,
+        *,
+        only: Sequence[int] = (),
+        host: str | None = None,
+        emulator: bool = False,
+        may_reset: bool = False,
     ) -> None:
         """`only`: indices of GPUs; without any all. `host`: of the setting `hosts`. Raises TargetError where there is
         nothing to offer, SandboxError."""
@@ -36,6 +43,7 @@ class Offer:
         self.gpus: tuple[Gpu, ...] = tuple(known[index] for index in (only or known))
         self.emulator = emulator
         self._host = host
+        self._may_reset = may_reset
         self._sandboxes = Sandboxes(settings)
         if not self.gpus and not emulator:
             raise TargetError(
@@ -50,6 +58,13 @@ class Offer:
         target = Target("offered", "emulator" if gpu is None else "gpu", "", "", host=self._host, index=gpu)
         return self._sandboxes.of(target)
 
+    def reset(self, index: int) -> tuple[int, str]:
+        """See `reset.reset`. Raises TargetError where it is not allowed, or not tried."""
+        gpu = next((each for each in self.gpus if each.index == index), None)
+        if gpu is None or not self._may_reset:
+            raise TargetError("this worker resets no GPU: it was started without --allow-reset")
+        return reset(gpu, self.gpus)
+
     def hello(self, name: str, key: str | None) -> Hello:
         """How the worker introduces itself. Opens a sandbox; raises what `sandbox` raises."""
         sandbox = self.sandbox(self.gpus[0].index if self.gpus else None)
@@ -61,6 +76,7 @@ class Offer:
             image_id=sandbox.image_id,
             isolation=sandbox.isolation,
             emulator=self.emulator,
+            may_reset=self._may_reset,
             slots=min(MOST_RUNS, RUNS_PER_GPU * max(1, len(self.gpus) + self.emulator)),
             gpus=[
                 OfferedGpu(

@@ -6,6 +6,7 @@ import logging
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -23,6 +24,7 @@ from amdkernel_mcp.execution.workers.messages import (
     Lines,
     MessageError,
     Output,
+    Reset,
     Start,
     Stdin,
     Took,
@@ -38,11 +40,15 @@ Send = Callable[[FromWorker], None]
 class TakenRuns:
     """All runs of one connection. Thread-safe."""
 
-    def __init__(self, sandbox: Callable[[int | None], Sandbox], send: Send) -> None:
+    def __init__(
+        self, sandbox: Callable[[int | None], Sandbox], send: Send, reset: Callable[[int], tuple[int, str]]
+    ) -> None:
+        """`reset`: of a GPU; its exit code and what was printed."""
         self._sandbox = sandbox
         self._send = send
+        self._reset = reset
         self._lock = threading.Condition()
-        self._runs: dict[int, _TakenRun] = {}
+        self._runs: dict[int, _TakenRun | None] = {}  # by fence; None: a reset, which nothing ends
 
     def start(self, start: Start) -> None:
         """Take a run, whose files follow."""
@@ -51,6 +57,27 @@ class TakenRuns:
             self._runs[start.fence] = run
         if start.archive_bytes == 0:
             raise MessageError("a run without an archive")
+
+    def reset(self, message: Reset) -> None:
+        """Reset a GPU, and answer it as a run."""
+        with self._lock:
+            self._runs[message.fence] = None
+        threading.Thread(target=self._work_on, args=(message,), name=f"reset {message.gpu}", daemon=True).start()
+
+    def _work_on(self, message: Reset) -> None:
+        began_s = time.monotonic()
+        answer: Done | Failed
+        try:
+            exit_code, said = self._reset(message.gpu)
+            answer = Done(
+                fence=message.fence, exit_code=exit_code, stderr=said, timed_out=exit_code == 124, out_of_memory=False,
+                truncated=False, stderr_cut=False, seconds=time.monotonic() - began_s, output_bytes=0,
+            )  # fmt: skip
+        except TargetError as error:
+            answer = Failed(fence=message.fence, error="target", message=error.message[:2000], hint=None)
+        with suppress(ConnectionError):
+            self._send(answer)
+        self._ended(message.fence)
 
     def receive(self, message: Files | Stdin) -> None:
         """A part of a run; of one that is over it is dropped."""

@@ -1,6 +1,8 @@
 """The GPU host in a box, with a ROCm image in its Docker daemon."""
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from gpu_host_box import GpuHost, start_gpu_host
@@ -8,6 +10,8 @@ from rocm_image import ROCM, give_rocm_image
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.execution.sandbox import Sandbox
+
+CHECKOUT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +23,8 @@ def bare_gpu_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GpuHost]
     (cache / "wheels").symlink_to(
         load_settings().cache_dir / "wheels"
     )  # what pip fetched for the sandbox of this machine
-    host = start_gpu_host(folder, {"image": ROCM, "cache_dir": str(cache), "data_dir": str(folder / "data")})
+    settings = {"image": ROCM, "cache_dir": str(cache), "data_dir": str(folder / "data")}
+    host = start_gpu_host(folder, settings, programs=_python_and_ours())
     yield host
     host.stop()
 
@@ -31,3 +36,13 @@ def gpu_host(bare_gpu_host: GpuHost, sandbox: Sandbox) -> GpuHost:
     ended = bare_gpu_host.amdkernel("setup", "--host", "gpu1")
     assert ended.returncode == 0, ended.stderr
     return bare_gpu_host
+
+
+def _python_and_ours() -> list[Path]:
+    """The folders that a worker inside the box is made of; all below /usr is there."""
+    found: list[Path] = []
+    wanted = {CHECKOUT, Path(sys.base_prefix), *(Path(entry).resolve() for entry in sys.path if Path(entry).is_dir())}
+    for path in sorted(wanted):
+        if not any(path.is_relative_to(other) for other in (Path("/usr"), *found)):
+            found.append(path)
+    return found

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,11 +89,17 @@ class GpuHost:
 
 
 def start_gpu_host(
-    folder: Path, settings: Mapping[str, object], *, machine: int = 1, shared: Path | None = None
+    folder: Path,
+    settings: Mapping[str, object],
+    *,
+    machine: int = 1,
+    shared: Path | None = None,
+    programs: Sequence[Path] = (),
 ) -> GpuHost:
     """Start a box, `gpu1` or the machine of another number, with `settings` for the processes that use it.
 
-    Its Docker daemon has no image yet. `shared`: a folder for the socket of that daemon.
+    Its Docker daemon has no image yet. `shared`: a folder for the socket of that daemon. `programs`: folders of this
+    machine that it has as well.
     """
     host = GpuHost(f"amdkernel-gpu-host-{secrets.token_hex(4)}", folder, f"gpu{machine}")
     for key in ("host_key", "user_key"):
@@ -104,6 +110,7 @@ def start_gpu_host(
             "run",
             *_options(host),
             *([f"--volume={shared}:/shared"] if shared else []),
+            *(f"--volume={path}:{path}:ro" for path in programs),
             f"{host.name}:1",
             "/machine/start",
         )

@@ -34,6 +34,8 @@ vendor_id 4098
 device_id 29857
 drm_render_minor {minor}
 hive_id 1234605616436508552
+location_id {place}
+domain 0
 max_engine_clk_fcompute 2100
 local_mem_size 0
 unique_id {unique}
@@ -57,10 +59,11 @@ def sysfs(machine: int = 1) -> dict[str, str]:
     nodes = "class/kfd/kfd/topology/nodes"
     files = {f"{nodes}/{number}/properties": _CPU for number in CPU_NODES}
     files["module/amdgpu/version"] = "6.16.6\n"
-    files["module/rocprofv3_in_a_box/behaviour"] = "honest\n"  # ours: a switch for tests
+    files["module/rocprofv3_in_a_box/behaviour"] = "honest\n"  # ours: switches for tests
+    files["module/amd_smi_in_a_box/behaviour"] = "honest\n"
     for index, number in enumerate(GPU_NODES):
         minor, unique = FIRST_MINOR + index, 0x1A2B3C4D5E6F7000 + 0x10 * (machine - 1) + index
-        files[f"{nodes}/{number}/properties"] = _GPU.format(minor=minor, unique=unique)
+        files[f"{nodes}/{number}/properties"] = _GPU.format(minor=minor, unique=unique, place=0xC100 + 0x1000 * index)
         files[f"{nodes}/{number}/gpu_id"] = f"{51140 + index}\n"
         for place in (f"class/drm/renderD{minor}/device", f"class/drm/card{index}/device"):
             files |= {f"{place}/{name}": text for name, text in _DEVICE.items()}

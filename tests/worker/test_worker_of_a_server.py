@@ -167,6 +167,31 @@ async def test_a_job_whose_worker_is_away_for_long_is_handed_back_and_done_once_
             assert found["status"] == "done", found
 
 
+async def test_the_doctor_shows_workers_and_a_misspelt_host_is_answered_at_once(team: Team) -> None:
+    with team.serve() as server:
+        assert "none is connected" in doctor(team)["workers"]["found"]
+        with team.worker():
+            until(lambda: team.times_connected() == 1)
+            assert (await check(server))["verdict"] == "correct"
+            shown = doctor(team)["worker big"]
+            assert (shown["status"], shown["found"].startswith("connected for ")) == ("ok", True), shown
+        until(lambda: doctor(team)["worker big"]["found"].startswith("left "))
+    with team.serve() as second:
+        asked = {"problem": "vector_add", "source": KERNEL, "wait_s": 10}  # the host could come for a minute
+        with pytest.raises(ToolError, match="there is no target 'bgi:0'; did you mean big:0"):
+            await call(second, "check_kernel", target="bgi:0", **asked)
+        accepted = await call(second, "check_kernel", target="big:gfx942", **asked | {"wait_s": 0})
+        with team.worker():
+            found = await call(second, "get_job", job_id=accepted["job_id"], wait_s=150)
+            assert found["check"]["verdict"] == "correct"
+
+
+def doctor(team: Team) -> dict[str, dict[str, Any]]:
+    own = os.environ | {"AMDKERNEL_DATA_DIR": str(team.folder / "data")}
+    ended = subprocess.run([AMDKERNEL, "doctor", "--json"], env=own, capture_output=True, text=True, check=False)
+    return {each["name"]: each for each in json.loads(ended.stdout)["checks"]}
+
+
 def state(server: HttpServer) -> dict[str, Any]:
     """Of the worker's target, as the page and `top` show it."""
     page = server.url.removesuffix("/mcp") + "/status.json"

@@ -34,6 +34,10 @@ def worker(
         str | None,
         typer.Option(help="Serve only the session of this key, then exit.", metavar="KEY", show_default=False),
     ] = None,
+    allow_reset: Annotated[
+        bool,
+        typer.Option("--allow-reset", help="Reset a GPU that does not come back after a job (AMDKERNEL_ALLOW_RESET)."),
+    ] = False,
 ) -> int:
     """Run the work of a server on this machine's GPUs.
 
@@ -56,7 +60,11 @@ def worker(
     chosen = name or host or socket.gethostname().partition(".")[0]
     if not re.fullmatch(NAME, chosen) or chosen in ("emulator", "local"):
         raise InputError(f"{chosen!r} cannot be the name of a worker", hint="give another with --name")
-    offer = Offer(load_settings(), only=gpu or (), host=host, emulator=emulator)
+    settings = load_settings()
+    may_reset = allow_reset or settings.allow_reset
+    if may_reset and host is not None:
+        raise InputError("a worker resets GPUs of its own machine only", hint="run it on that host, without --host")
+    offer = Offer(settings, only=gpu or (), host=host, emulator=emulator, may_reset=may_reset)
     try:
         Agent(url, lambda: read_token(token_file), offer, offer.hello(chosen, once), note).work()
     finally:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import InputError, SandboxError, TargetError
@@ -24,12 +24,16 @@ from amdkernel_mcp.execution.workers.connection import Connection, Link, LostWor
 from amdkernel_mcp.execution.workers.messages import RECONNECT_S, Hello
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.execution.sandbox import Sandbox
+    from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 
 KEPT_S = 86400.0
 """For which a host is listed after its worker has left."""
 MOST_HOSTS = 512
 _LOOK_EVERY_S = 0.2
+
+
+Note = Callable[[str, str, Literal["done", "failed", "refused"], str], None]
+"""Takes an action, the target, the outcome (`done`, `failed` or `refused`) and the reason."""
 
 
 class WorkerRefused(InputError):
@@ -49,6 +53,7 @@ class WorkerHost:
     emulator: bool
     left_s: float | None
     draining: bool
+    may_reset: bool = False
 
     @property
     def note(self) -> str | None:
@@ -70,12 +75,21 @@ class WorkerHub:
         self._left: dict[str, tuple[Hello, float]] = {}
         self._expected: dict[str, Connection | None] = {}  # by key; None: it has not come yet
         self._opened_s: float | None = None
+        self._seen: frozenset[str] | None = None
         self._changes = 0
+        self.note: Note = lambda *_: None
+        self._resets: dict[str, tuple[float, str]] = {}  # by target: when, and why
         self._fences = itertools.count(time.time_ns() // 1_000_000)  # beyond those of a server before
 
-    def open(self) -> None:
-        """From now on workers can come."""
+    def open(self, note: Note = lambda *_: None, seen: Collection[str] | None = None) -> None:
+        """From now on workers can come.
+
+        note: writes what is done to their GPUs into the audit log. seen: hosts whose workers were connected to a server
+        before this one; None: that is not known.
+        """
         self._opened_s = self._clock()
+        self._seen = None if seen is None else frozenset(seen)
+        self.note = note
 
     @property
     def is_open(self) -> bool:
@@ -136,23 +150,57 @@ class WorkerHub:
         return sorted([*here, *gone], key=lambda host: host.name)
 
     def find(self, name: str) -> WorkerHost | None:
-        """The host of this name. In the first minute of a server its worker may just not be back: that is waited for.
+        """The host of this name. In the first minute of a server its worker may just not be back: that is waited for,
+        where one of that name has ever been there.
 
-        None where no worker brought it. Raises CancelledWorkError.
+        None where no worker brought it. Raises LostWorkerError for one of before this server and is not
+        back, CancelledWorkError.
         """
         if name in self._taken:
             return None
+        may_come = self._seen is None or name in self._seen
         while True:
             found = next((host for host in self.hosts() if host.name == name), None)
-            if found or self._opened_s is None or self._clock() - self._opened_s > RECONNECT_S:
+            if found or self._opened_s is None or not may_come:
                 return found
+            if self._clock() - self._opened_s > RECONNECT_S:
+                if self._seen is None:
+                    return None
+                raise lost(name)
             self._wait()
 
-    def away_s(self, name: str) -> float | None:
-        """For how long the worker of a host has been away; None while it is there, or where none brought this host."""
+    def reset(self, target: str, name: str, gpu: int, why: str) -> Completed:
+        """Let the worker of a host reset a GPU. Raises TargetError where it does not try, SandboxError."""
+        from amdkernel_mcp.execution.workers.worker_sandbox import reset_gpu
+
+        done = reset_gpu(self.connection(name), gpu)
         with self._lock:
-            left = None if name in self._hosts else self._left.get(name)
-        return None if left is None else self._clock() - left[1]
+            self._resets[target] = (self._clock(), why)
+            self._changes += 1
+        return done
+
+    def last_reset(self, target: str) -> str | None:
+        """For a line of `targets`: when the GPU was reset since the start of this server, and why."""
+        with self._lock:
+            at_s, why = self._resets.get(target, (0.0, ""))
+        return f"reset {ago(self._clock() - at_s)} ago: {why}" if why else None
+
+    def away_s(self, name: str) -> float | None:
+        """For how long the worker of a host has been away, at most since the start of this server; None while it is
+        there, or where none ever brought this host."""
+        with self._lock:
+            left = self._left.get(name)
+            if name in self._hosts:
+                return None
+        if left is not None:
+            return self._clock() - left[1]
+        is_missing = self._opened_s is not None and self._seen is not None and name in self._seen
+        return self._clock() - self._opened_s if is_missing and self._opened_s is not None else None
+
+    @property
+    def seen(self) -> frozenset[str]:
+        """Hosts whose workers were connected to a server before this one."""
+        return self._seen or frozenset()
 
     def connection(self, name: str, wait_s: float = RECONNECT_S) -> Connection:
         """The worker of a host, which may come back within `wait_s` after it left. While one drains, the next is
@@ -317,7 +365,8 @@ def build() -> str:
 
 def _host(hello: Hello, left_s: float | None, draining: bool) -> WorkerHost:
     gpus = (_gpu(hello, position) for position in range(len(hello.gpus)))
-    return WorkerHost(hello.name, tuple(gpu for gpu in gpus if gpu), hello.emulator, left_s, draining)
+    found = tuple(gpu for gpu in gpus if gpu)
+    return WorkerHost(hello.name, found, hello.emulator, left_s, draining, hello.may_reset)
 
 
 def _gpu(hello: Hello, position: int) -> Gpu | None:

@@ -57,7 +57,7 @@ class OfferedGpu(_Message):
 
 
 class Hello(_Message):
-    """The first message of a worker. `build`: a hash of what its sandbox image is made from."""
+    """The first message of a worker. `build`: a hash of what its sandbox image is made from. `may_reset`: its GPUs."""
 
     type: Literal["hello"] = "hello"
     version: str = Field(max_length=100)
@@ -67,6 +67,7 @@ class Hello(_Message):
     image_id: str = Field(max_length=200)
     isolation: Isolation
     emulator: bool
+    may_reset: bool = False
     slots: int = Field(ge=1, le=MOST_RUNS)
     gpus: list[OfferedGpu] = Field(max_length=MOST_GPUS)
 
@@ -180,6 +181,14 @@ class Stdin(_Message):
     end: bool
 
 
+class Reset(_Message):
+    """Reset this GPU; the answer is as that of a run, with what AMD's tool printed as stderr."""
+
+    type: Literal["reset"] = "reset"
+    fence: Fence
+    gpu: int
+
+
 class Cancel(_Message):
     """This run is over for the server: end its container."""
 
@@ -200,7 +209,7 @@ class Release(_Message):
 
 
 FromWorker = Hello | Renew | Draining | Lines | Took | Output | Done | Failed
-FromServer = Welcome | Refused | Start | Files | Stdin | Cancel | End | Release
+FromServer = Welcome | Refused | Start | Reset | Files | Stdin | Cancel | End | Release
 
 _FROM_WORKER: TypeAdapter[FromWorker] = TypeAdapter(Annotated[FromWorker, Field(discriminator="type")])
 _FROM_SERVER: TypeAdapter[FromServer] = TypeAdapter(Annotated[FromServer, Field(discriminator="type")])

@@ -23,6 +23,7 @@ from amdkernel_mcp.execution.workers.messages import (
     Files,
     Hello,
     Lines,
+    Reset,
     Start,
     Stdin,
     pieces,
@@ -36,6 +37,8 @@ PLACE_S = 3600.0
 """For a place among the runs of a worker."""
 ALLOWANCE_S = 300.0
 """For files on the network, a GPU's grace and a restart of Docker, besides twice the time limit of a run."""
+RESET_PLACE_S, RESET_ANSWER_S = 10.0, 180.0
+"""For a place among the runs, and for an answer: the worker gives AMD's tool two minutes."""
 _LOOK_S = 0.5
 _ERRORS: Mapping[str, type[InfrastructureError]] = {
     "sandbox": SandboxError,
@@ -114,6 +117,24 @@ class WorkerSandbox:
         self._closed = True
 
 
+def reset_gpu(connection: Connection, gpu: int) -> Completed:
+    """Let a worker reset one of its GPUs. Raises TargetError with the reason where it does not try, SandboxError."""
+    held = connection.begin(0, RESET_PLACE_S)
+    answered = False
+    try:
+        connection.link.send(Reset(fence=held.fence, gpu=gpu))
+        answer = _Turn(connection.hello.name, connection, held).answer(time.monotonic() + RESET_ANSWER_S)
+        answered = True
+    finally:
+        if not answered:
+            connection.forget(held, cancel=True)
+    if isinstance(answer, Failed):
+        raise TargetError(answer.message)
+    return Completed(
+        answer.exit_code, {}, answer.stderr, answer.timed_out, answer.out_of_memory, answer.truncated, answer.seconds
+    )
+
+
 class _Turn:
     """One try of a run with one worker."""
 
@@ -142,7 +163,7 @@ class _Turn:
                 if stdin_stream is not None:
                     self._stdin = _StdinPump(self._connection, start.fence, stdin_stream)
                 deadline_s = time.monotonic() + 2 * start.timeout_s + ALLOWANCE_S
-                answer = self._answer(deadline_s, on_stderr or (lambda _: None))
+                answer = self.answer(deadline_s, on_stderr or (lambda _: None))
                 answered = True
             return self._completed(answer)
         finally:
@@ -151,7 +172,7 @@ class _Turn:
             if not answered:
                 self._connection.forget(self._held, cancel=True)
 
-    def _answer(self, deadline_s: float, on_stderr: Callable[[str], None]) -> Done | Failed:
+    def answer(self, deadline_s: float, on_stderr: Callable[[str], None] = lambda _: None) -> Done | Failed:
         """What the worker answers in time, while it renews the lease of the run."""
         while True:
             try:

@@ -93,6 +93,25 @@ def test_the_hosts_of_a_server_that_has_just_started_are_waited_for() -> None:
     assert hub.find("gpu8") is None
 
 
+def test_a_host_of_which_no_worker_was_ever_seen_is_not_waited_for(settings: Settings) -> None:
+    hub = WorkerHub()
+    hub.open(seen=["gpu7"])
+    with pytest.raises(UnknownTargetError, match=r"there is no target 'gqu7:0'; did you mean gpu7:0\?"):
+        find_target("gqu7:0", settings, hub)
+
+
+def test_a_host_that_was_there_before_this_server_is_away_and_not_unknown(settings: Settings) -> None:
+    clock = Clock()
+    hub = WorkerHub(clock=clock)
+    hub.open(seen=["gpu7"])
+    clock.now_s += RECONNECT_S + 1
+    assert (hub.away_s("gpu7"), hub.away_s("gpu8")) == (RECONNECT_S + 1, None)
+    with pytest.raises(LostWorkerError, match="the worker of gpu7 is not connected"):
+        find_target("gpu7:0", settings, hub)
+    hub.leave(hub.join(HELLO, Link()))
+    assert hub.away_s("gpu7") == 0
+
+
 def test_a_wait_for_a_worker_can_be_cancelled() -> None:
     hub, token = WorkerHub(), Cancellation()
     hub.open()
