@@ -33,6 +33,7 @@ from amdkernel_mcp.execution.workers.messages import (
 
 _log = logging.getLogger(__name__)
 _LINES_BYTES = PIECE_BYTES // 4
+_UNKNOWN = "the worker met an error that it does not know; its log has it"
 Send = Callable[[FromWorker], None]
 """Waits while the network is behind. Raises ConnectionError once the server is gone."""
 
@@ -75,6 +76,9 @@ class TakenRuns:
             )  # fmt: skip
         except TargetError as error:
             answer = Failed(fence=message.fence, error="target", message=error.message[:2000], hint=None)
+        except Exception:
+            _log.exception("the reset of GPU %d failed", message.gpu)
+            answer = Failed(fence=message.fence, error="target", message=_UNKNOWN, hint=None)
         with suppress(ConnectionError):
             self._send(answer)
         self._ended(message.fence)
@@ -174,8 +178,7 @@ class _TakenRun:
             )
         except Exception:
             _log.exception("run %d failed", self._start.fence)
-            message = "the worker met an error that it does not know; its log has it"
-            return Failed(fence=self._start.fence, error="sandbox", message=message, hint=None)
+            return Failed(fence=self._start.fence, error="sandbox", message=_UNKNOWN, hint=None)
 
     def _run(self) -> Completed:
         start = self._start

@@ -1,6 +1,7 @@
 """The reset of a GPU: a stand-in for AMD's tool, which is a real program, on a tree of the driver's files."""
 
 import os
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from amdkernel_mcp.execution.gpus import Gpu
 from amdkernel_mcp.worker import reset as module
 from amdkernel_mcp.worker.reset import reset
 from tests.gpu_host.sysfs import sysfs
+from tests.worker.server_with_workers import AMDKERNEL
 
 TOOLS = Path(__file__).parents[1] / "gpu_host/machine"
 GPUS = [Gpu(index, "gfx942", "MI300X", f"/dev/dri/renderD{128 + index}") for index in (0, 1)]
@@ -100,3 +102,12 @@ def test_what_the_tool_prints_is_bounded(machine: Machine, tmp_path: Path) -> No
 def test_without_the_tool_nothing_is_reset(machine: Machine) -> None:
     with pytest.raises(TargetError, match="amd-smi is not installed"):
         machine.reset(path="/nowhere")
+
+
+@pytest.mark.parametrize("given", [("--allow-reset",), ()])
+def test_a_worker_resets_no_gpu_of_another_machine(given: tuple[str, ...]) -> None:
+    own = os.environ | {"AMDK_TOKEN": "t" * 30} | ({} if given else {"AMDKERNEL_ALLOW_RESET": "1"})
+    command = [AMDKERNEL, "worker", "--url", "https://server.invalid", "--host", "gpu1", *given]
+    ended = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("amdkernel: a worker resets GPUs of its own machine only\n")

@@ -186,7 +186,7 @@ class Reset(_Message):
 
     type: Literal["reset"] = "reset"
     fence: Fence
-    gpu: int
+    gpu: int = Field(ge=0, le=999)
 
 
 class Cancel(_Message):
