@@ -23,10 +23,16 @@ class Offer:
     """The sandboxes that a worker opens. `close` removes their containers."""
 
     def __init__(
-        self, settings: Settings, *, only: Sequence[int] = (), host: str | None = None, emulator: bool = False
+        self,
+        settings: Settings,
+        *,
+        only: Sequence[int] = (),
+        host: str | None = None,
+        emulator: bool = False,
+        compiles: bool = True,
     ) -> None:
-        """`only`: indices of GPUs; without any all. `host`: of the setting `hosts`. Raises TargetError where there is
-        nothing to offer, SandboxError."""
+        """`only`: indices of GPUs; without any all. `host`: of the setting `hosts`. `compiles`: whether containers for
+        compiles are kept warm. Raises TargetError where there is nothing to offer, SandboxError."""
         found = list(local_gpus() if host is None else remote_gpus(settings, host))
         known = {gpu.index: gpu for gpu in found}
         where = host or "this machine"
@@ -36,7 +42,7 @@ class Offer:
         self.gpus: tuple[Gpu, ...] = tuple(known[index] for index in (only or known))
         self.emulator = emulator
         self._host = host
-        self._sandboxes = Sandboxes(settings)
+        self._sandboxes = Sandboxes(settings, compiles=compiles)
         if not self.gpus and not emulator:
             raise TargetError(
                 f"the kernel driver of {where} lists no AMD GPU",

@@ -56,7 +56,8 @@ def worker(
     chosen = name or host or socket.gethostname().partition(".")[0]
     if not re.fullmatch(NAME, chosen) or chosen in ("emulator", "local"):
         raise InputError(f"{chosen!r} cannot be the name of a worker", hint="give another with --name")
-    offer = Offer(load_settings(), only=gpu or (), host=host, emulator=emulator)
+    # The server of a single session compiles on its own machine.
+    offer = Offer(load_settings(), only=gpu or (), host=host, emulator=emulator, compiles=once is None)
     try:
         Agent(url, lambda: read_token(token_file), offer, offer.hello(chosen, once), note).work()
     finally:
