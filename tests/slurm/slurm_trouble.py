@@ -16,18 +16,19 @@ from tests.team.chaos.team_of_servers import TeamServer
 
 SICK_S = 30.0
 """For which nodes have sick GPUs, where no job finds one sooner."""
-PROGRESS_S = 10.0
-"""For one more job to end before the next thing happens."""
+PROGRESS_S = 20.0
+"""For more jobs to end before the next thing happens."""
 
 
 @dataclass
 class Trouble:
     """Makes it, from a thread of its own.
 
-    `ended`: how many jobs have ended; on a busy machine things happen less often. `between_kills`: so many jobs end
-    before the next server is killed, the next worker or node is lost, or the next container is removed. For a job that
-    was begun by 5 servers that stopped has failed, and so has one whose worker was lost three times during its run or
-    its container twice. `remove_a_container`: of a run; false where there was none.
+    `ended`: how many jobs have ended; on a busy machine things happen less often. `between`: so many end before the
+    next thing happens, if they do within PROGRESS_S. `between_kills`: so many end before the next server is killed, the
+    next worker or node is lost, or the next container is removed. For a job that was begun by 5 servers that stopped
+    has failed, and so has one whose worker was lost three times during its run or its container twice.
+    `remove_a_container`: of a run; false where there was none.
 
     `happened`: what, and how often; `cancelled`: comments of jobs that an administrator ended; `failure`: what ended it
     before its time.
@@ -39,6 +40,7 @@ class Trouble:
     cancel_a_job: Callable[[random.Random], bool]
     ended: Callable[[], int]
     remove_a_container: Callable[[], bool]
+    between: int
     between_kills: int
     happened: Counter[str] = field(default_factory=Counter)
     cancelled: list[str] = field(default_factory=list)
@@ -74,7 +76,7 @@ class Trouble:
             turn += 1
             self.repair()
             until = time.monotonic() + PROGRESS_S
-            while self.ended() == before and time.monotonic() < until:
+            while self.ended() < before + self.between and time.monotonic() < until:
                 time.sleep(0.2)
         self.repair()
 

@@ -32,9 +32,9 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytes
 JOBS = int(os.environ.get("AMDK_CHAOS_JOBS", "36"))
 SEED = int(os.environ.get("AMDK_CHAOS_SEED", "18"))
 MOST_ASKING_S = float(os.environ.get("AMDK_CHAOS_S", "inf"))
-SERVERS, USERS, AGENTS = 2, 8, 24
-"""More agents than GPUs, so that no GPU is without work; three have the same user, whose runs hand on their GPUs."""
-BETWEEN_KILLS = 16
+SERVERS, USERS, AGENTS = 2, 4, 24
+"""More agents than GPUs, so that no GPU is without work; six have the same user, whose runs hand on their GPUs."""
+BETWEEN, BETWEEN_KILLS = max(1, min(6, JOBS // 36)), 16
 NEW_EVERY, KNOWN = 10, 20
 """One of so many kernels is compiled and its reference runs; the others are one of these, whose results are cached."""
 MOST_S = 600.0
@@ -204,7 +204,7 @@ def survive_trouble(cluster: SlurmCluster, box: GpuHost, folder: Path, jobs: int
     with servers_of(cluster, folder) as team:
         agents = Agents(team, jobs, seed)
         trouble = Trouble(
-            cluster, team, seed, agents.cancel_one, agents.ended, lambda: remove_one(box), between_kills=BETWEEN_KILLS
+            cluster, team, seed, agents.cancel_one, agents.ended, lambda: remove_one(box), BETWEEN, BETWEEN_KILLS
         )
         making = threading.Thread(target=trouble.until, args=(over,), daemon=True)
         making.start()
@@ -217,9 +217,9 @@ def survive_trouble(cluster: SlurmCluster, box: GpuHost, folder: Path, jobs: int
         print(f"AMDK_CHAOS_SEED={seed} AMDK_CHAOS_JOBS={jobs} {took_s:.0f} s, {dict(trouble.happened)}")  # noqa: T201
         print(Counter(str(sorted(job.answers)) for job in agents.promised), dict(agents.refused))  # noqa: T201
         agents.look_again()
-        cluster.until(lambda: not cluster.jobs(), 90, "Slurm has no job of ours left")
+        cluster.until(lambda: not cluster.jobs(), 180, "Slurm has no job of ours left")
     running = ("docker", "ps", "--quiet")  # what a lost node left has ended, and is removed by the next process there
-    cluster.until(lambda: not box.inside(*running).split(), 90, "no container runs any more")
+    cluster.until(lambda: not box.inside(*running).split(), 180, "no container runs any more")
     judge(agents.promised, trouble, (folder / "notes" / "taken").read_text().split())
 
 
