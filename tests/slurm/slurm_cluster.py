@@ -125,8 +125,9 @@ class SlurmCluster:
         return _docker("exec", "-i", self.container(machine), *command, stdin=stdin)
 
     def states(self) -> dict[str, str]:
-        """The state of each node, as sinfo says it."""
-        return dict(line.split(maxsplit=1) for line in self.inside("ctl", "sinfo", "-hN", "-o", "%N %t").splitlines())
+        """The state of each node, as sinfo says it; `-` after it means that jobs are planned there."""
+        lines = self.inside("ctl", "sinfo", "-hN", "-o", "%N %t").splitlines()
+        return {node: state.rstrip("-") for node, state in (line.split(maxsplit=1) for line in lines)}
 
     def jobs(self) -> list[str]:
         """Id, comment, state and reason of each job that has not ended."""
