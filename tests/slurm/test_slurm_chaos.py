@@ -1,6 +1,6 @@
 """Checks on `slurm:gfx942` while controller, nodes, servers and jobs are killed: each verdict is right and taken once.
 
-Servers, Slurm, workers, containers and kernels are real. AMDK_CHAOS_JOBS: checks, 36 without it. AMDK_CHAOS_SEED: what
+Servers, Slurm, workers, containers and kernels are real. AMDK_CHAOS_JOBS: checks, 100 without it. AMDK_CHAOS_SEED: what
 happens when; it is printed. AMDK_CHAOS_S: for how long agents ask for checks at most.
 """
 
@@ -29,22 +29,24 @@ from tests.team.chaos.team_of_servers import Agent, NotAnsweredError, TeamServer
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(3600)]
 
-JOBS = int(os.environ.get("AMDK_CHAOS_JOBS", "36"))
+JOBS = int(os.environ.get("AMDK_CHAOS_JOBS", "100"))
 SEED = int(os.environ.get("AMDK_CHAOS_SEED", "18"))
 MOST_ASKING_S = float(os.environ.get("AMDK_CHAOS_S", "inf"))
 SERVERS, USERS, AGENTS = 2, 4, 24
 """More agents than GPUs, so that no GPU is without work; six have the same user, whose runs hand on their GPUs."""
-BETWEEN, BETWEEN_KILLS = max(1, min(6, JOBS // 36)), 16
-NEW_EVERY, KNOWN = 10, 20
+BETWEEN, BETWEEN_KILLS = max(1, min(6, JOBS // 100)), 16
+NEW_EVERY, KNOWN = 10, 4
 """One of so many kernels is compiled and its reference runs; the others are one of these, whose results are cached."""
 MOST_S = 600.0
 """For one job, which may wait for nodes that are lost."""
 SHOWN_EVERY_S = 30.0
 ENDED = ("done", "failed", "cancelled")
 PROGRAM = Path(__file__).with_name("slurm_team_server.py")
-KERNELS = bundled_folder("examples") / "vector_add" / "kernels"
+EXAMPLE = bundled_folder("examples") / "vector_add"
 VERDICTS = {"better.hip": "correct", "broken_tail.hip": "incorrect"}
-SOURCES = {name: (KERNELS / name).read_text() for name in VERDICTS}
+SOURCES = {name: (EXAMPLE / "kernels" / name).read_text() for name in VERDICTS}
+PROBLEM = (EXAMPLE / "problem.toml").read_text().partition("[[cases]]")[0] + "[[cases]]\nn = 300\n"
+"""One small case: what is tested here is how the job gets to its GPU and back."""
 
 
 @dataclass
@@ -109,14 +111,18 @@ class Agents:
 
     def look_again(self) -> None:
         """What each server says of each job now."""
-        for job in self.promised:
-            with agent_of(job.user) as agent:
-                for server in self._team:
-                    job.saw(agent.call(server, "get_job", job_id=job.id, wait_s=5))
+        for user in range(USERS):
+            with agent_of(user) as agent:
+                for job in (each for each in self.promised if each.user == user):
+                    for server in self._team:
+                        job.saw(agent.call(server, "get_job", job_id=job.id, wait_s=5))
 
     def _agent(self, number: int) -> None:
         chance, user = random.Random(self._seed + number), number % USERS
+        stored = {"name": "small_add", "problem_toml": PROBLEM, "reference_py": (EXAMPLE / "reference.py").read_text()}
         with agent_of(user) as agent:
+            while ask(agent, self._team, chance, "create_problem", **stored) is None:
+                time.sleep(1.0)
             while (job := self._submit(agent, user, chance)) is not None:
                 self._follow(agent, job, chance)
 
@@ -127,7 +133,7 @@ class Agents:
             return None
         name = chance.choice([*VERDICTS])
         known = number if number % NEW_EVERY == 0 else -(number % KNOWN)
-        asked = {"problem": "vector_add", "source": f"{SOURCES[name]}\n// {known}\n", "target": "slurm:gfx942"}
+        asked = {"problem": "small_add", "source": f"{SOURCES[name]}\n// {known}\n", "target": "slurm:gfx942"}
         while True:
             try:
                 answer = agent.call(chance.choice(self._team), "check_kernel", **asked, wait_s=0)
