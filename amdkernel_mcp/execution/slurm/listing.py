@@ -1,6 +1,6 @@
 """One look at Slurm's queue for all sessions of a process.
 
-Each session wants to know where its job stands. squeue answers for all of them, and a controller is asked at most once
+Each session wants to know where its job stands. squeue answers for all of them, and a controller is asked about once
 within FRESH_S, however many wait: its remote calls are what makes a busy cluster slow.
 """
 
