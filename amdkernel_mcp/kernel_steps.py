@@ -104,7 +104,7 @@ class KernelSteps:
         """The problem that `by` created, the one in a folder, or a bundled one. Raises ProblemFileError."""
         from amdkernel_mcp.problems.problem_file import load_problem
 
-        return load_problem(self.own_problems.find(name_or_path, by) or name_or_path, self.limits)
+        return self.own_problems.load(name_or_path, by, self.limits) or load_problem(name_or_path, self.limits)
 
     @property
     def cache_dir(self) -> Path:

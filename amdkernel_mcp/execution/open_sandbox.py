@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from amdkernel_mcp.execution.gpus import GpuDevice
 
 
-def open_sandbox(settings: Settings, *, host: str | None = None, gpu: int | None = None) -> Sandbox:
+def open_sandbox(
+    settings: Settings, *, host: str | None = None, gpu: int | None = None, compiles: bool = True
+) -> Sandbox:
     """Containers on the local daemon or on that of `host`; where Docker is not installed, the fallback without.
 
-    gpu: index of the one GPU that run containers see. Raises SandboxError or ToolchainError with the remedy.
+    gpu: index of the one GPU that run containers see. compiles: whether containers for compiles are kept warm; without
+    them the first compile waits for its own. Raises SandboxError or ToolchainError with the remedy.
     """
     if host is None and uses_no_containers(settings):
         from amdkernel_mcp.execution.bare.runtime import open_bare
@@ -24,14 +27,18 @@ def open_sandbox(settings: Settings, *, host: str | None = None, gpu: int | None
         return open_bare(settings)
     from amdkernel_mcp.execution.docker.daemon import connect
     from amdkernel_mcp.execution.docker.image import sandbox_image_id, torch_image_id
-    from amdkernel_mcp.execution.docker.sandbox import DockerSandbox
+    from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
 
     daemon = connect(docker_url(settings, host))
     try:
         image_id = sandbox_image_id(daemon, settings, host=host)
         device = None if gpu is None else _device(settings, daemon, image_id, host, gpu)
         sandbox = DockerSandbox(
-            daemon, image_id, gpu=device, find_torch=lambda: torch_image_id(daemon, settings, host=host)
+            daemon,
+            image_id,
+            gpu=device,
+            pool=PoolSizes() if compiles else PoolSizes(compile=0),
+            find_torch=lambda: torch_image_id(daemon, settings, host=host),
         )
     except BaseException:
         daemon.close()

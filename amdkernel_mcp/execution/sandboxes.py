@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 class Sandboxes:
     """One sandbox per machine and GPU; `close` ends them all. Thread-safe."""
 
-    def __init__(self, settings: Settings, workers: WorkerHub | None = None) -> None:
-        """`workers`: of the hosts that reach out; None where none can."""
+    def __init__(self, settings: Settings, workers: WorkerHub | None = None, *, compiles: bool = True) -> None:
+        """`workers`: of the hosts that reach out; None where none can. `compiles`: see `open_sandbox`."""
         self._settings = settings
+        self._compiles = compiles
         self.workers = workers
         self._lock = threading.Lock()
         self._opened: dict[tuple[str | None, int | None], Sandbox] = {}
@@ -42,7 +43,7 @@ class Sandboxes:
 
         if target.host is not None and target.host not in self._settings.hosts and self.workers is not None:
             return self.workers.sandbox(target.host, target.index)
-        return open_sandbox(self._settings, host=target.host, gpu=target.index)
+        return open_sandbox(self._settings, host=target.host, gpu=target.index, compiles=self._compiles)
 
     def without_gpu(self) -> Sandbox:
         """The sandbox of this machine for work that needs no GPU."""

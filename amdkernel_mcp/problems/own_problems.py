@@ -34,9 +34,24 @@ class OwnProblems:
 
     def find(self, name: str, by: str) -> Path | None:
         """The folder of a user's problem, else of the shared one; None where there is none of this name."""
-        places = (self._of(by) / name, self._folder / _SHARED / name)
-        found = (place for place in places if (place / "problem.toml").is_file())
-        return next(found, None) if _NAME.fullmatch(name) else None
+        with self._found(name, by) as place:
+            return place
+
+    def load(self, name: str, by: str, limits: SizeLimits = DEFAULT_LIMITS) -> Problem | None:
+        """The problem that `find` finds, whole also while it is replaced. Raises ProblemFileError."""
+        with self._found(name, by) as place:
+            return load_problem(place, limits) if place else None
+
+    @contextmanager
+    def _found(self, name: str, by: str) -> Iterator[Path | None]:
+        """In the block, no other thread or process replaces what was found."""
+        for folder in (self._of(by), self._folder / _SHARED):
+            if _NAME.fullmatch(name) and folder.is_dir():
+                with _alone(folder):
+                    if (folder / name / "problem.toml").is_file():
+                        yield folder / name
+                        return
+        yield None
 
     def names(self, by: str) -> list[str]:
         """The names of a user's problems and of shared ones."""
@@ -87,10 +102,10 @@ class OwnProblems:
                 with _alone(folder):
                     self.refuse_name(name, by, shared=shared)  # another may have been quicker
                     _replace(new, folder / name, Path(temporary) / "old")
+                    return load_problem(folder / name, limits)
         except (OSError, UnicodeEncodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not valid Unicode text"
             raise InputError(f"the problem {name!r} cannot be stored: {why}") from None
-        return load_problem(folder / name, limits)
 
     def refuse_name(self, name: str, by: str, *, shared: bool = False) -> None:
         """Raises InputError for a name that `create` would refuse."""
@@ -126,7 +141,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _replace(new: Path, place: Path, aside: Path) -> None:
-    """Move `new` to its place. An older folder is moved aside: a reader has the old one or the new one."""
+    """Move `new` to its place. An older folder is moved aside; `load` waits meanwhile."""
     if place.exists():
         os.rename(place, aside)
     try:

@@ -87,11 +87,11 @@ class Reader:
 
     def _problem(self, name: str, by: str) -> Card:
         """By name only: a path would be one of the server's."""
-        own = self._own_problems.find(name, by)
+        own = self._own_problems.load(name, by)
         if own is None and name not in bundled_problems():
             known = ", ".join([*self._own_problems.names(by), *bundled_problems()])
             raise DocumentationError(f"there is no problem {name[:100]!r}", hint=f"there are {known}")
-        return problem_card(load_problem(own or folder("examples") / name))
+        return problem_card(own or load_problem(folder("examples") / name))
 
     def _attempt(self, name: str, by: str) -> Card:
         return self._attempts.page(name, by=by)

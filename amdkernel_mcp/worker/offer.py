@@ -31,9 +31,10 @@ class Offer:
         host: str | None = None,
         emulator: bool = False,
         may_reset: bool = False,
+        compiles: bool = True,
     ) -> None:
-        """`only`: indices of GPUs; without any all. `host`: of the setting `hosts`. Raises TargetError where there is
-        nothing to offer, SandboxError."""
+        """`only`: indices of GPUs; without any all. `host`: of the setting `hosts`. `compiles`: whether containers for
+        compiles are kept warm. Raises TargetError where there is nothing to offer, SandboxError."""
         found = list(local_gpus() if host is None else remote_gpus(settings, host))
         known = {gpu.index: gpu for gpu in found}
         where = host or "this machine"
@@ -44,7 +45,7 @@ class Offer:
         self.emulator = emulator
         self._host = host
         self._may_reset = may_reset
-        self._sandboxes = Sandboxes(settings)
+        self._sandboxes = Sandboxes(settings, compiles=compiles)
         if not self.gpus and not emulator:
             raise TargetError(
                 f"the kernel driver of {where} lists no AMD GPU",

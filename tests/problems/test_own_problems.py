@@ -1,5 +1,7 @@
 """Problems that callers made are stored for each user, and only what can be used is stored."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -136,3 +138,22 @@ def test_the_longest_name_of_a_user_has_a_folder_and_not_that_of_another(own: Ow
     own.create("mine", TOML, REFERENCE, ann, examine=accept)
     assert own.names(ann) == ["mine"]
     assert own.names(bob) == []
+
+
+def test_a_problem_is_whole_while_it_is_replaced(own: OwnProblems) -> None:
+    versions = {TOML.replace('title = "', f'title = "{each} '): f"{REFERENCE}# {each}\n" for each in "ab"}
+    made = [own.create("mine", *texts, "local", examine=accept) for texts in versions.items()]
+    over = threading.Event()
+
+    def replace_it() -> None:
+        while not over.is_set():
+            for declaration, reference in versions.items():
+                own.create("mine", declaration, reference, "local", examine=accept)
+
+    with ThreadPoolExecutor(1) as pool:
+        replacing = pool.submit(replace_it)
+        found = [own.load("mine", "local") for _ in range(300)]
+        over.set()
+        replacing.result()
+    assert None not in found
+    assert {(each.title, each.reference) for each in found if each} <= {(each.title, each.reference) for each in made}

@@ -125,8 +125,9 @@ class SlurmCluster:
         return _docker("exec", "-i", self.container(machine), *command, stdin=stdin)
 
     def states(self) -> dict[str, str]:
-        """The state of each node, as sinfo says it."""
-        return dict(line.split(maxsplit=1) for line in self.inside("ctl", "sinfo", "-hN", "-o", "%N %t").splitlines())
+        """The state of each node, as sinfo says it; `-` after it means that jobs are planned there."""
+        lines = self.inside("ctl", "sinfo", "-hN", "-o", "%N %t").splitlines()
+        return {node: state.rstrip("-") for node, state in (line.split(maxsplit=1) for line in lines)}
 
     def jobs(self) -> list[str]:
         """Id, comment, state and reason of each job that has not ended."""
@@ -139,7 +140,7 @@ class SlurmCluster:
     def start_controller(self) -> None:
         """Start slurmctld again, and wait for it to answer."""
         self.inside("ctl", "slurmctld")
-        self.until(lambda: "UP" in self.inside("ctl", "scontrol", "ping"), 30, "the controller answers")
+        self.until(lambda: "UP" in self.inside("ctl", "scontrol", "ping"), 120, "the controller answers")
 
     def kill_node(self, node: str) -> None:
         """What a failure of its power does."""
@@ -150,7 +151,7 @@ class SlurmCluster:
         _docker("start", self.container(node))
         self._name_machines(node)
         there = ("idle", "mix", "alloc", "drain", "drng", "comp")
-        self.until(lambda: self.states()[node] in there, 60, f"{node} is back")
+        self.until(lambda: self.states()[node] in there, 180, f"{node} is back")
 
     def _name_machines(self, *machines: str) -> None:
         """A controller that cannot resolve a lost node's name is slow to start again."""

@@ -14,19 +14,21 @@ from slurm_cluster import NODES, SlurmCluster
 
 from tests.team.chaos.team_of_servers import TeamServer
 
-SICK_S = 60.0
+SICK_S = 30.0
 """For which nodes have sick GPUs, where no job finds one sooner."""
 PROGRESS_S = 20.0
-"""For one more job to end before the next thing happens."""
+"""For more jobs to end before the next thing happens."""
 
 
 @dataclass
 class Trouble:
     """Makes it, from a thread of its own.
 
-    `ended`: how many jobs have ended; on a busy machine things happen less often. `between_kills`: so many jobs end
-    before the next server is killed or the next node is lost. For a job that was begun by 5 servers that stopped has
-    failed, and so has one whose node was lost twice during its run.
+    `ended`: how many jobs have ended; on a busy machine things happen less often. `between`: so many end before the
+    next thing happens, if they do within PROGRESS_S. `between_kills`: so many end before the next server is killed, the
+    next worker or node is lost, or the next container is removed. For a job that was begun by 5 servers that stopped
+    has failed, and so has one whose worker was lost three times during its run or its container twice.
+    `remove_a_container`: of a run; false where there was none.
 
     `happened`: what, and how often; `cancelled`: comments of jobs that an administrator ended; `failure`: what ended it
     before its time.
@@ -37,6 +39,8 @@ class Trouble:
     seed: int
     cancel_a_job: Callable[[random.Random], bool]
     ended: Callable[[], int]
+    remove_a_container: Callable[[], bool]
+    between: int
     between_kills: int
     happened: Counter[str] = field(default_factory=Counter)
     cancelled: list[str] = field(default_factory=list)
@@ -61,16 +65,18 @@ class Trouble:
             self.gpu_is_sick,
             self.user_cancels,
             self.slurmd_killed,
+            self.worker_killed,
+            self.container_removed,
         ]
         chance.shuffle(things)
         turn = 0
-        while not over.wait(chance.uniform(0.5, 4.0)):
+        while not over.wait(chance.uniform(0.5, 3.0)):
             before = self.ended()
             (things[turn] if turn < len(things) else chance.choice(things))(chance)
             turn += 1
             self.repair()
             until = time.monotonic() + PROGRESS_S
-            while self.ended() == before and time.monotonic() < until:
+            while self.ended() < before + self.between and time.monotonic() < until:
                 time.sleep(0.2)
         self.repair()
 
@@ -82,7 +88,7 @@ class Trouble:
 
     def node_lost(self, chance: random.Random) -> None:
         """Its worker is killed with it. A short outage and one that Slurm notices (10 s)."""
-        if self._is_too_soon("node"):
+        if self._is_too_soon("worker"):
             return
         node = chance.choice(NODES)
         self.cluster.kill_node(node)
@@ -97,6 +103,22 @@ class Trouble:
         time.sleep(chance.uniform(0, 4))
         self.cluster.inside(node, "slurmd")
         self._count("slurmd killed")
+
+    def worker_killed(self, chance: random.Random) -> None:
+        """One of a session, on a node that has some."""
+        if self._is_too_soon("worker"):
+            return
+        for node in chance.sample(NODES, len(NODES)):
+            with suppress(RuntimeError):  # it may just have ended
+                workers = self.cluster.inside(node, "sh", "-c", "pgrep -f '[w]orker --url' || true").split()
+                if workers:
+                    self.cluster.inside(node, "kill", "-9", chance.choice(workers))
+                    self._count("worker killed")
+                    return
+
+    def container_removed(self, _: random.Random) -> None:
+        if not self._is_too_soon("container") and self.remove_a_container():
+            self._count("container of a run removed")
 
     def server_killed(self, chance: random.Random) -> None:
         if self._is_too_soon("server"):

@@ -1,17 +1,18 @@
 """Checks on `slurm:gfx942` while controller, nodes, servers and jobs are killed: each verdict is right and taken once.
 
-Servers, Slurm, workers, containers and kernels are real. AMDK_CHAOS_JOBS: checks, 36 without it. AMDK_CHAOS_SEED: what
-happens when; it is printed.
+Servers, Slurm, workers, containers and kernels are real. AMDK_CHAOS_JOBS: checks, 100 without it. AMDK_CHAOS_SEED: what
+happens when; it is printed. AMDK_CHAOS_S: for how long agents ask for checks at most.
 """
 
 import json
 import os
 import random
+import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,16 +29,24 @@ from tests.team.chaos.team_of_servers import Agent, NotAnsweredError, TeamServer
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(3600)]
 
-JOBS = int(os.environ.get("AMDK_CHAOS_JOBS", "36"))
+JOBS = int(os.environ.get("AMDK_CHAOS_JOBS", "100"))
 SEED = int(os.environ.get("AMDK_CHAOS_SEED", "18"))
-SERVERS, AGENTS = 2, 8
+MOST_ASKING_S = float(os.environ.get("AMDK_CHAOS_S", "inf"))
+SERVERS, USERS, AGENTS = 2, 4, 24
+"""More agents than GPUs, so that no GPU is without work; six have the same user, whose runs hand on their GPUs."""
+BETWEEN, BETWEEN_KILLS = max(1, min(6, JOBS // 100)), 16
+NEW_EVERY, KNOWN = 10, 4
+"""One of so many kernels is compiled and its reference runs; the others are one of these, whose results are cached."""
 MOST_S = 600.0
 """For one job, which may wait for nodes that are lost."""
+SHOWN_EVERY_S = 30.0
 ENDED = ("done", "failed", "cancelled")
 PROGRAM = Path(__file__).with_name("slurm_team_server.py")
-KERNELS = bundled_folder("examples") / "vector_add" / "kernels"
+EXAMPLE = bundled_folder("examples") / "vector_add"
 VERDICTS = {"better.hip": "correct", "broken_tail.hip": "incorrect"}
-SOURCES = {name: (KERNELS / name).read_text() for name in VERDICTS}
+SOURCES = {name: (EXAMPLE / "kernels" / name).read_text() for name in VERDICTS}
+PROBLEM = (EXAMPLE / "problem.toml").read_text().partition("[[cases]]")[0] + "[[cases]]\nn = 300\n"
+"""One small case: what is tested here is how the job gets to its GPU and back."""
 
 
 @dataclass
@@ -73,11 +82,12 @@ class Agents:
         self._team = team
         self._seed = seed
         self._numbers = iter(range(jobs))
+        self._until_s = time.monotonic() + MOST_ASKING_S
         self._lock = threading.Lock()
 
     def work(self) -> None:
         """Returns when all jobs have ended, or have not in time."""
-        threads = [threading.Thread(target=self._agent, args=(user,), daemon=True) for user in range(AGENTS)]
+        threads = [threading.Thread(target=self._agent, args=(number,), daemon=True) for number in range(AGENTS)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -101,31 +111,36 @@ class Agents:
 
     def look_again(self) -> None:
         """What each server says of each job now."""
-        for job in self.promised:
-            with agent_of(job.user) as agent:
-                for server in self._team:
-                    job.saw(agent.call(server, "get_job", job_id=job.id, wait_s=5))
+        for user in range(USERS):
+            with agent_of(user) as agent:
+                for job in (each for each in self.promised if each.user == user):
+                    for server in self._team:
+                        job.saw(agent.call(server, "get_job", job_id=job.id, wait_s=5))
 
-    def _agent(self, user: int) -> None:
-        chance = random.Random(self._seed + user)
+    def _agent(self, number: int) -> None:
+        chance, user = random.Random(self._seed + number), number % USERS
+        stored = {"name": "small_add", "problem_toml": PROBLEM, "reference_py": (EXAMPLE / "reference.py").read_text()}
         with agent_of(user) as agent:
+            while ask(agent, self._team, chance, "create_problem", **stored) is None:
+                time.sleep(1.0)
             while (job := self._submit(agent, user, chance)) is not None:
                 self._follow(agent, job, chance)
 
     def _submit(self, agent: Agent, user: int, chance: random.Random) -> Promised | None:
         with self._lock:
             number = next(self._numbers, None)
-        if number is None:
+        if number is None or time.monotonic() > self._until_s:
             return None
         name = chance.choice([*VERDICTS])
-        asked = {"problem": "vector_add", "source": f"{SOURCES[name]}\n// {number}\n", "target": "slurm:gfx942"}
+        known = number if number % NEW_EVERY == 0 else -(number % KNOWN)
+        asked = {"problem": "small_add", "source": f"{SOURCES[name]}\n// {known}\n", "target": "slurm:gfx942"}
         while True:
             try:
                 answer = agent.call(chance.choice(self._team), "check_kernel", **asked, wait_s=0)
             except NotAnsweredError as error:
                 with self._lock:
                     self.refused[str(error)[:60]] += 1
-                time.sleep(0.3)
+                time.sleep(1.0)
                 continue
             job = Promised(answer["job_id"], user, VERDICTS[name])
             with self._lock:
@@ -135,10 +150,11 @@ class Agents:
     def _follow(self, agent: Agent, job: Promised, chance: random.Random) -> None:
         until = time.monotonic() + MOST_S
         while time.monotonic() < until:
-            answer = ask(agent, self._team, chance, "get_job", job_id=job.id, wait_s=0)
-            if answer is not None and job.saw(answer):
+            answer = ask(agent, self._team, chance, "get_job", job_id=job.id, wait_s=4)
+            if answer is None:
+                time.sleep(1.0)
+            elif job.saw(answer):
                 return
-            time.sleep(0.4)
 
 
 def ask(agent: Agent, team: list[TeamServer], chance: random.Random, tool: str, **asked: Any) -> dict[str, Any] | None:
@@ -164,7 +180,7 @@ def servers_of(cluster: SlurmCluster, folder: Path) -> Iterator[list[TeamServer]
     notes, data, tokens = folder / "notes", folder / "data", folder / "tokens"
     notes.mkdir()
     give_token(cluster, data)
-    tokens.write_text("".join(f"{token_of(user)} user{user}\n" for user in range(AGENTS)))
+    tokens.write_text("".join(f"{token_of(user)} user{user}\n" for user in range(USERS)))
     tokens.chmod(0o600)
     common = {name: value for name, value in os.environ.items() if not name.startswith("AMDKERNEL_")} | {
         "AMDKERNEL_DATA_DIR": str(data),
@@ -193,10 +209,13 @@ def survive_trouble(cluster: SlurmCluster, box: GpuHost, folder: Path, jobs: int
     begun, over = time.monotonic(), threading.Event()
     with servers_of(cluster, folder) as team:
         agents = Agents(team, jobs, seed)
-        trouble = Trouble(cluster, team, seed, agents.cancel_one, agents.ended, between_kills=AGENTS)
+        trouble = Trouble(
+            cluster, team, seed, agents.cancel_one, agents.ended, lambda: remove_one(box), BETWEEN, BETWEEN_KILLS
+        )
         making = threading.Thread(target=trouble.until, args=(over,), daemon=True)
         making.start()
-        agents.work()
+        with shown(lambda: f"{agents.ended()} of {jobs} have ended, {dict(trouble.happened)}"):
+            agents.work()
         over.set()
         making.join()
         assert trouble.failure is None, repr(trouble.failure)
@@ -204,10 +223,34 @@ def survive_trouble(cluster: SlurmCluster, box: GpuHost, folder: Path, jobs: int
         print(f"AMDK_CHAOS_SEED={seed} AMDK_CHAOS_JOBS={jobs} {took_s:.0f} s, {dict(trouble.happened)}")  # noqa: T201
         print(Counter(str(sorted(job.answers)) for job in agents.promised), dict(agents.refused))  # noqa: T201
         agents.look_again()
-        cluster.until(lambda: not cluster.jobs(), 90, "Slurm has no job of ours left")
+        cluster.until(lambda: not cluster.jobs(), 180, "Slurm has no job of ours left")
     running = ("docker", "ps", "--quiet")  # what a lost node left has ended, and is removed by the next process there
-    cluster.until(lambda: not box.inside(*running).split(), 90, "no container runs any more")
+    cluster.until(lambda: not box.inside(*running).split(), 180, "no container runs any more")
     judge(agents.promised, trouble, (folder / "notes" / "taken").read_text().split())
+
+
+def remove_one(box: GpuHost) -> bool:
+    """Remove one of the containers that run, as `docker rm -f` does."""
+    running = box.inside("docker", "ps", "--quiet").split()
+    with suppress(subprocess.CalledProcessError, RuntimeError):  # it may just have ended
+        return bool(running) and bool(box.inside("docker", "rm", "--force", random.choice(running)))
+    return False
+
+
+@contextmanager
+def shown(what: Callable[[], str]) -> Iterator[None]:
+    """Print how far it is, now and then; `pytest -s` shows it."""
+    over, begun_s = threading.Event(), time.monotonic()
+
+    def show() -> None:
+        while not over.wait(SHOWN_EVERY_S):
+            print(f"{time.monotonic() - begun_s:.0f} s: {what()}", flush=True)  # noqa: T201
+
+    threading.Thread(target=show, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def judge(promised: list[Promised], trouble: Trouble, taken: list[str]) -> None:

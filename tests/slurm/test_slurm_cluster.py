@@ -3,6 +3,7 @@
 The workers on the nodes are stand-ins that report through files; test_slurm_server.py has the real one.
 """
 
+import secrets
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from stand_in_workers import StandInSandbox, StandInWorkers
 from amdkernel_mcp.config import SlurmSettings
 from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by
 from amdkernel_mcp.execution.slurm import allocations as module
-from amdkernel_mcp.execution.slurm.allocations import Allocations
+from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations
 from amdkernel_mcp.execution.slurm.commands import Comment, SlurmCommands, SlurmError
 from amdkernel_mcp.execution.slurm.doctor import slurm_doctor
 from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
@@ -55,7 +56,7 @@ def open_allocations(cluster: SlurmCluster, workers: StandInWorkers, *options: s
         settings_of(cluster, *options),
         SlurmCommands(cluster.prefix),
         workers,  # as much of the hub as is used
-        holder="this/process",
+        holder=f"this/process/{secrets.token_hex(4)}",
         is_dead=lambda name: name == dead,
     )
 
@@ -79,6 +80,40 @@ def test_the_next_run_of_the_same_user_has_the_same_gpu_and_another_user_has_not
     with allocations.borrowed("gfx942", "ann") as again, allocations.borrowed("gfx942", "bob") as of_bob:
         assert again is first
         assert of_bob is not first
+
+
+def test_a_waiting_run_has_the_gpu_of_a_run_of_the_same_user_that_is_over_and_its_own_job_ends(
+    cluster: SlurmCluster, allocations: Allocations
+) -> None:
+    waits = threading.Event()
+
+    def waiting(user: str) -> Allocation:
+        with allocations.borrowed("gfx942", user, lambda said: waits.set() if "queue" in said else None) as got:
+            return got
+
+    with ThreadPoolExecutor(2) as pool:
+        with allocations.borrowed("gfx942", "ann") as first:
+            cluster.inside("ctl", "scontrol", "update", "nodename=gpu[1-3]", "state=drain", "reason=test")
+            of_bob = pool.submit(waiting, "bob")
+            assert waits.wait(30)
+            waits.clear()
+            of_ann = pool.submit(waiting, "ann")
+            assert waits.wait(30)
+        assert of_ann.result(30) is first
+        cluster.until(lambda: len(cluster.jobs()) == 1, 30, "Bob's job alone is left")
+        assert not of_bob.done(), "a GPU of one user is not given to another"
+        cluster.inside("ctl", "scontrol", "update", "nodename=gpu[1-3]", "state=resume")
+        assert of_bob.result(60) is not first
+
+
+def test_a_gpu_that_is_held_for_long_goes_back_to_slurm(
+    cluster: SlurmCluster, allocations: Allocations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "IDLE_S", 600.0)
+    monkeypatch.setattr(module, "REUSED_S", 0.0)
+    with allocations.borrowed("gfx942", "ann"):
+        pass
+    cluster.until(lambda: not cluster.jobs(), 30, "its job has ended")
 
 
 def test_nothing_is_lost_or_taken_twice_when_the_controller_is_killed_after_it_accepted(

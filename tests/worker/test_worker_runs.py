@@ -252,10 +252,22 @@ def test_a_worker_for_one_session_serves_it_and_ends(server: Server) -> None:
         assert gpu is None
         assert not server.is_there("once"), "it brings no target"
         assert [sandbox.run("run", ["true"], {}, timeout_s=30).exit_code for _ in range(2)] == [0, 0]
+        until(lambda: kinds_of(worker) == {"run"})  # none for compiles
     assert worker.process.wait(60) == 0
     late = server.worker("once", "--once", key)
     assert late.process.wait(60) == 3
     assert "the server expects no worker with this key" in late.log.read_text()
+
+
+def kinds_of(worker: Worker) -> set[str]:
+    """What its containers are for."""
+    form = '{{index .Config.Labels "amdkernel.kind"}}'
+    there = worker.containers()
+    return (
+        {*subprocess.check_output(["docker", "inspect", "--format", form, *there], text=True).split()}
+        if there
+        else set()
+    )
 
 
 def test_no_worker_in_time_is_an_error(server: Server) -> None:

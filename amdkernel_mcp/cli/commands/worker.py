@@ -64,7 +64,8 @@ def worker(
     may_reset = allow_reset or settings.allow_reset
     if may_reset and host is not None:
         raise InputError("a worker resets GPUs of its own machine only", hint="run it on that host, without --host")
-    offer = Offer(settings, only=gpu or (), host=host, emulator=emulator, may_reset=may_reset)
+    compiles = once is None  # the server of a single session compiles on its own machine
+    offer = Offer(settings, only=gpu or (), host=host, emulator=emulator, may_reset=may_reset, compiles=compiles)
     try:
         Agent(url, lambda: read_token(token_file), offer, offer.hello(chosen, once), note).work()
     finally:

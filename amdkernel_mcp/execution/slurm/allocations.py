@@ -17,6 +17,7 @@ from amdkernel_mcp.execution.gpus import Gpu
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.execution.slurm.batch_script import batch_script, sbatch_options
 from amdkernel_mcp.execution.slurm.commands import Comment, NoAnswerError, Slurm, SlurmError, SlurmJob, SlurmNode
+from amdkernel_mcp.execution.slurm.listing import SharedListing
 from amdkernel_mcp.execution.slurm.reconcile import Decision, Submission, decide, is_over, not_wanted
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ NO_CONTROLLER_S = 600.0
 """For which a controller that does not answer is waited for."""
 IDLE_S = 10.0
 """For which a GPU is kept for the next run of the same user."""
+REUSED_S = 120.0
+"""A GPU that is held for so long goes back after the run that it has: others wait for it in Slurm's queue."""
 ENDING_S = 60.0
 """For a job whose worker was lost to say how it ended: until its epilog is over it does not."""
 LEAVES_S = 10.0
@@ -47,6 +50,7 @@ class Allocation:
     sandbox: Sandbox
     gpu: Gpu
     session: ExitStack
+    begun_s: float
     idle: threading.Timer | None = field(default=None)
 
     @property
@@ -75,6 +79,7 @@ class Allocations:
         self._holder = holder
         self._is_dead = is_dead
         self._clock = clock
+        self._listing = SharedListing(slurm.jobs, clock)
         self._lock = threading.Lock()
         self._wanted: dict[str, int] = {}  # the fence of each key that is in use
         self._ending: set[str] = set()  # keys whose jobs may go by themselves
@@ -98,7 +103,7 @@ class Allocations:
         mine, begun_s = allocation.submission, self._clock()
         while self._clock() - begun_s < ENDING_S:
             with suppress(NoAnswerError):
-                jobs = [job for job in self._slurm.jobs() if job.comment.key == mine.key]
+                jobs = [job for job in self._listed(begun_s) if job.comment.key == mine.key]
                 states = {job.state for job in jobs if job.comment.fence == mine.fence}
                 if "CANCELLED" in states:
                     raise SlurmError("its job was cancelled in Slurm while it ran, not by this server")
@@ -132,7 +137,12 @@ class Allocations:
                 worker_key = f"{mine.key}.{mine.fence}.{secrets.token_hex(16)}"
                 arrival = session.enter_context(self._workers.expected(worker_key))
                 self._submit(mine, arch, user, worker_key, say)
-                came = self._until_it_comes(mine, arrival, say)
+                came = self._until_it_comes(mine, arrival, lambda: self._take_idle(arch, user), say)
+                if isinstance(came, Allocation):
+                    say("another run of the same user is over; this one has its GPU")
+                    session.close()
+                    self._forget(mine.key, at_once=True)
+                    return came
                 if isinstance(came, Submission):
                     session.close()  # the worker of the fence before is not accepted any more
                     mine = came
@@ -145,7 +155,7 @@ class Allocations:
                         hint="`gres` of [slurm] in the settings names the GPUs of each architecture",
                     )
                 say(f"has a GPU of {arch} from Slurm")
-                return Allocation(mine, sandbox, gpu, session)
+                return Allocation(mine, sandbox, gpu, session, self._clock())
         except BaseException:
             session.close()
             self._forget(mine.key, at_once=True)
@@ -165,30 +175,32 @@ class Allocations:
             _log.info("submitted %s.%d to Slurm as job %s", mine.key, mine.fence, job)
 
     def _until_it_comes(
-        self, mine: Submission, arrival: Arrival, say: Progress
-    ) -> tuple[Sandbox, Gpu | None] | Submission:
-        """What the worker brings; or the submission that is next. Raises SlurmError where there is none."""
+        self, mine: Submission, arrival: Arrival, free: Callable[[], Allocation | None], say: Progress
+    ) -> tuple[Sandbox, Gpu | None] | Submission | Allocation:
+        """What the worker brings; or a GPU that is free by then; or the submission that is next. Raises SlurmError."""
         pause_s, listed_s = FIRST_LISTING_S, self._clock()
-        answered_s = listed_s
+        answered_s = done_s = listed_s
         while True:
             current().check()
             if self._closed.is_set():
                 raise SlurmError("the server is about to end")
             if came := arrival.came():
                 return came
+            if (allocation := free()) is not None:
+                return allocation
             now_s = self._clock()
             if now_s - listed_s < pause_s:
                 time.sleep(LOOK_S)
                 continue
             listed_s, pause_s = now_s, min(1.5 * pause_s, LONGEST_LISTING_S)
             try:
-                decision = self._next_step(mine, now_s)
+                decision = self._next_step(mine, done_s)
             except NoAnswerError as error:
                 if self._clock() - answered_s > NO_CONTROLLER_S:
                     raise SlurmError(f"Slurm has not answered for {NO_CONTROLLER_S:.0f} s: {error.message}") from None
                 say(f"Slurm does not answer: {error.message}")
                 continue
-            answered_s = self._clock()
+            answered_s = done_s = self._clock()
             say(decision.say)
             if decision.kind == "fail":
                 raise SlurmError(f"no GPU from Slurm: {decision.say}", hint="`amdkernel slurm doctor` looks further")
@@ -197,10 +209,12 @@ class Allocations:
                 return decision.submission
             mine = decision.submission
 
-    def _next_step(self, mine: Submission, now_s: float) -> Decision:
-        """List, decide, and do what needs no new submission. Raises NoAnswerError, SlurmError."""
-        jobs = self._slurm.jobs()
-        self._end_unwanted(jobs)
+    def _next_step(self, mine: Submission, done_s: float) -> Decision:
+        """List, decide, and do what needs no new submission. `done_s`: when the step before was done.
+
+        Raises NoAnswerError, SlurmError.
+        """
+        jobs, now_s = self._listed(done_s), self._clock()
         decision = decide(mine, jobs, now_s)
         if decision.kind in ("fail", "release"):
             decision = decide(mine, jobs, now_s, self._nodes())
@@ -211,6 +225,13 @@ class Allocations:
             with suppress(SlurmError):  # it may have ended; the next listing shows it
                 self._slurm.release(decision.job)
         return decision
+
+    def _listed(self, since_s: float) -> Sequence[SlurmJob]:
+        """The jobs as they are since then. What no session waits for is ended once for each listing."""
+        listing = self._listing.since(since_s)
+        if listing.is_new:
+            self._end_unwanted(listing.jobs)
+        return listing.jobs
 
     def _nodes(self) -> Sequence[SlurmNode]:
         try:
@@ -234,12 +255,13 @@ class Allocations:
     def _give_back(self, allocation: Allocation, arch: str, user: str) -> None:
         allocation.idle = threading.Timer(IDLE_S, self._end_idle, (allocation, arch, user))
         allocation.idle.daemon = True
+        is_due = self._clock() - allocation.begun_s > REUSED_S
         with self._lock:
-            if not self._closed.is_set():
+            if not (is_due or self._closed.is_set()):
                 self._idle.setdefault((arch, user), []).append(allocation)
                 allocation.idle.start()
                 return
-        self._end(allocation, at_once=True)
+        self._end(allocation, at_once=self._closed.is_set())
 
     def _end_idle(self, allocation: Allocation, arch: str, user: str) -> None:
         with self._lock:
@@ -264,10 +286,11 @@ class Allocations:
     def _see_it_end(self, key: str, at_once: bool) -> None:
         """See that no job of this key lives: first it may go by itself, then SIGTERM, then the job is ended."""
         begun_s, termed_s = self._clock(), None
+        done_s = begun_s
         with self._let_it_end(key), cancelled_by(Cancellation()):
             while self._clock() - begun_s < NO_CONTROLLER_S and not self._closed.wait(1.0):
                 try:
-                    left = [job for job in self._slurm.jobs() if job.comment.key == key and not is_over(job)]
+                    left = [job for job in self._listed(done_s) if job.comment.key == key and not is_over(job)]
                     if not left:
                         return
                     now_s = self._clock()
@@ -278,6 +301,7 @@ class Allocations:
                     elif termed_s is not None and now_s - termed_s > LEAVES_S:
                         for job in left:
                             self._slurm.cancel(job.id)
+                    done_s = self._clock()
                 except SlurmError as error:
                     _log.warning("the job of %s is not ended yet: %s", key, error.message)
 

@@ -16,6 +16,9 @@ from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations, P
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.results.job_answer import Isolation
 
+MOST_TRIES = 3
+"""Of a run whose node was lost: nodes that fail together lose it more than once, and a kernel that ends its node must
+not end them all."""
 _held: contextvars.ContextVar[Allocation | None] = contextvars.ContextVar("allocation", default=None)
 
 
@@ -38,8 +41,8 @@ class SlurmSandbox:
         files: Mapping[str, bytes],
         **options: Unpack[RunOptions],
     ) -> Completed:
-        """See `Sandbox.run`. Raises SlurmError as well. A run whose node was lost is taken once more on another GPU,
-        where nothing was read from its stdin and no times are measured."""
+        """See `Sandbox.run`. Raises SlurmError as well. A run whose node was lost is taken again on another GPU, up to
+        MOST_TRIES times in all, where nothing was read from its stdin and no times are measured."""
 
         def run_in(sandbox: Sandbox) -> Completed:
             return sandbox.run(kind, command, files, **options)
@@ -49,11 +52,12 @@ class SlurmSandbox:
             return run_in(self._here)
         if held is not None:
             return run_in(held.sandbox)
-        try:
-            return self._on_a_gpu(run_in)
-        except LostWorkerError:
-            if options.get("stdin_stream") is not None:
-                raise
+        for _ in range(MOST_TRIES - 1):
+            try:
+                return self._on_a_gpu(run_in)
+            except LostWorkerError:
+                if options.get("stdin_stream") is not None:
+                    raise
         return self._on_a_gpu(run_in)
 
     def _on_a_gpu(self, run_in: Callable[[Sandbox], Completed]) -> Completed:

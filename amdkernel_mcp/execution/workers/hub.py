@@ -330,7 +330,7 @@ class Arrival:
             return connection
 
         index = gpu.index if gpu else None
-        return WorkerSandbox(connection.hello, index, same, lambda: not connection.lost), gpu
+        return WorkerSandbox(connection.hello, index, same, lambda: not (connection.lost or connection.is_silent)), gpu
 
 
 def _waiting(name: str, rest_s: float | None) -> str:

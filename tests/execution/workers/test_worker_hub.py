@@ -11,7 +11,7 @@ from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkErro
 from amdkernel_mcp.execution.targets import find_target, list_targets
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.execution.workers.hub import KEPT_S, RECONNECT_S, WorkerHub, build
-from amdkernel_mcp.execution.workers.messages import Draining, FromServer, Hello, OfferedGpu, Release, Renew
+from amdkernel_mcp.execution.workers.messages import LEASE_S, Draining, FromServer, Hello, OfferedGpu, Release, Renew
 
 
 class Link:
@@ -179,3 +179,17 @@ def test_a_job_says_for_how_long_it_waits_for_a_worker_that_has_left() -> None:
     with hub.job(hear), pytest.raises(LostWorkerError):
         hub.connection("gpu7")
     assert said == ["waiting up to 40 s for the worker of gpu7"]
+
+
+def test_the_worker_of_a_session_that_says_nothing_is_not_connected() -> None:
+    clock, key = Clock(), "0123456789abcdef0123"
+    hub = WorkerHub(clock=clock)
+    with hub.expected(key) as arrival:
+        connection = hub.join(HELLO.model_copy(update={"key": key}), Link())
+        came = arrival.came()
+        assert came is not None
+        assert came[0].is_connected()
+        clock.now_s += LEASE_S / 2 + 1
+        assert not came[0].is_connected(), "its node may have lost its power"
+        connection.receive(Renew(fences=[]))
+        assert came[0].is_connected()
