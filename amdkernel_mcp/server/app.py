@@ -33,6 +33,7 @@ from amdkernel_mcp.server.admission.limits import REQUEST_BURST, REQUESTS_PER_S
 from amdkernel_mcp.server.audited import Audited, noting
 from amdkernel_mcp.server.completion import complete
 from amdkernel_mcp.server.errors import OneLine, ReportErrors
+from amdkernel_mcp.server.examinations import Examinations
 from amdkernel_mcp.server.json_log import log_job
 from amdkernel_mcp.server.pending import PendingAnswers
 from amdkernel_mcp.server.perform import performed_by
@@ -110,14 +111,17 @@ def build_server(
         )
         targets = Targets(lambda: worker.machine.targets().targets, changes=lambda: worker.workers.changes)
         quotas = Quotas.of(settings)
+        examinations = Examinations(settings.max_workers, quotas.queued)
         running.append(Running(worker, jobs, targets, settings.default_target, leases, users, quotas))
         if not local and auth is not None:
             worker.workers.open()
         try:
             on_start(jobs)
-            yield {"session": Session(worker, jobs, results_dir=settings.cache_dir / "answers", local=local)}
+            answers = settings.cache_dir / "answers"
+            yield {"session": Session(worker, jobs, examinations, results_dir=answers, local=local)}
         finally:
             running.clear()
+            examinations.close()
             jobs.close()
             leases.close()
             await anyio.to_thread.run_sync(worker.close)

@@ -28,6 +28,7 @@ from amdkernel_mcp.results.jobs import JobList, JobResult, ListedJob
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, Focus, ProfileResult
 from amdkernel_mcp.results.quantity import Result
 from amdkernel_mcp.results.tuning import TuneResult
+from amdkernel_mcp.server.examinations import Examinations
 from amdkernel_mcp.server.truncate import truncate
 
 if TYPE_CHECKING:
@@ -54,9 +55,12 @@ class Caller(Protocol):
 class Session:
     """Turns calls of tools into calls of the engine. One per server."""
 
-    def __init__(self, engine: Engine, jobs: JobStore, *, results_dir: Path, local: bool = False) -> None:
+    def __init__(
+        self, engine: Engine, jobs: JobStore, examinations: Examinations, *, results_dir: Path, local: bool = False
+    ) -> None:
         self.engine = engine
         self._jobs = jobs
+        self._examinations = examinations
         self._results_dir = results_dir
         self._local = local
 
@@ -101,6 +105,10 @@ class Session:
     async def short(self, work: Callable[[], _R]) -> _R:
         """The result of work of a few seconds at most, truncated to what a model reads at once."""
         return self._fit(await asyncio.to_thread(work))
+
+    async def examined(self, work: Callable[[], _R]) -> _R:
+        """The result of work that runs what the caller wrote, outside the queue of jobs. Raises QuotaError."""
+        return self._fit(await self._examinations.run(owner(), work))
 
     async def text(self, work: Callable[[], str]) -> str:
         """The text of a resource. It is not truncated: a client attaches it as a whole."""
