@@ -88,6 +88,7 @@ def build_server(
     the tools folder that cannot be loaded.
     """
 
+    hidden = {} if local else {str(settings.data_dir): "(data_dir)", str(settings.cache_dir): "(cache_dir)"}
     running: list[Running] = []
     counts = Counts()
 
@@ -118,7 +119,8 @@ def build_server(
         try:
             on_start(jobs)
             answers = settings.cache_dir / "answers"
-            yield {"session": Session(worker, jobs, examinations, results_dir=answers, local=local)}
+            session = Session(worker, jobs, examinations, results_dir=answers, local=local, hidden=hidden)
+            yield {"session": session}
         finally:
             running.clear()
             examinations.close()
@@ -144,7 +146,7 @@ def build_server(
             Traced(),
             Audited(with_tokens=auth is not None, default_target=settings.default_target, audit=audit),
             SelectedTools(settings, _names_of(folder)),
-            ReportErrors(),
+            ReportErrors(hidden),
             PendingAnswers(),
             SparseProfiles(),
             PlainSchemas(),
@@ -205,6 +207,8 @@ def quiet_logs() -> None:
         "mcp.server.runner",
         "mcp.server.lowlevel.server",
         "mcp.server._streamable_http_modern",
+        "mcp.server.streamable_http",
+        "uvicorn.error",
     )
     for name in names:
         logging.getLogger(name).addFilter(_ONE_LINE)

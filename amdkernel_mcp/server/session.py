@@ -56,13 +56,22 @@ class Session:
     """Turns calls of tools into calls of the engine. One per server."""
 
     def __init__(
-        self, engine: Engine, jobs: JobStore, examinations: Examinations, *, results_dir: Path, local: bool = False
+        self,
+        engine: Engine,
+        jobs: JobStore,
+        examinations: Examinations,
+        *,
+        results_dir: Path,
+        local: bool = False,
+        hidden: Mapping[str, str] | None = None,
     ) -> None:
+        """`hidden`: folders that errors do not show, see server.errors.without_folders."""
         self.engine = engine
         self._jobs = jobs
         self._examinations = examinations
         self._results_dir = results_dir
         self._local = local
+        self._hidden = hidden or {}
 
     def candidate(self, *, path: str | None, source: str | None, what: str = "the kernel") -> KernelSource:
         """The kernel. Raises InputError unless exactly one is given and this caller may give it."""
@@ -157,7 +166,7 @@ class Session:
                 status=job.status,
                 progress=job.progress,
                 **self._place(job),
-                error=_why(job.error),
+                error=self._why(job.error),
                 compile=found if isinstance(found, CompileResult) else None,
                 check=found if isinstance(found, CheckResult) else None,
                 benchmark=found if isinstance(found, BenchmarkResult) else None,
@@ -214,6 +223,13 @@ class Session:
             except TimeoutError:
                 await ctx.report_progress(round(loop.time() - start, 3), message=job.progress or job.status)
 
+    def _why(self, error: BaseException | None) -> str | None:
+        from amdkernel_mcp.server.errors import INTERNAL, describe, without_folders
+
+        if error is None:
+            return None
+        return without_folders(describe(error), self._hidden) if isinstance(error, AmdkernelError) else INTERNAL
+
     def _fit(self, result: _R) -> _R:
         result = truncate(result, self._results_dir)
         return result if self._local else _without_paths(result)
@@ -260,14 +276,6 @@ def with_address(result: ReadResult) -> ReadResult:
     except RuntimeError:  # no server whose pages could be opened
         return result.model_copy(update={"url": None})
     return result.model_copy(update={"url": f"{site}{result.url}"})
-
-
-def _why(error: BaseException | None) -> str | None:
-    from amdkernel_mcp.server.errors import INTERNAL, describe
-
-    if error is None:
-        return None
-    return describe(error) if isinstance(error, AmdkernelError) else INTERNAL
 
 
 def _without_paths(result: _R) -> _R:
