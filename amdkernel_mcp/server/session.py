@@ -232,7 +232,7 @@ class Session:
 
     def _fit(self, result: _R) -> _R:
         result = truncate(result, self._results_dir)
-        return result if self._local else _without_paths(result)
+        return result if self._local else _without_paths(result, self._hidden)
 
     def _may_name(self, path: str) -> Path:
         if not self._local:
@@ -278,13 +278,19 @@ def with_address(result: ReadResult) -> ReadResult:
     return result.model_copy(update={"url": f"{site}{result.url}"})
 
 
-def _without_paths(result: _R) -> _R:
+def _without_paths(result: _R, folders: Mapping[str, str]) -> _R:
     """The result without paths of this server, which its caller cannot read."""
+    from amdkernel_mcp.server.errors import without_folders
+
     if isinstance(result, JobResult):
         inner = ("compile", "check", "benchmark", "profile", "tune")
         parts = {name: getattr(result, name) for name in inner}
-        return result.model_copy(update={name: part and _without_paths(part) for name, part in parts.items()})
-    if isinstance(result, JobAnswer) and result.artefacts:
-        kept = [artefact.model_copy(update={"path": ""}) for artefact in result.artefacts]
-        return result.model_copy(update={"artefacts": kept})
+        return result.model_copy(update={name: part and _without_paths(part, folders) for name, part in parts.items()})
+    if isinstance(result, JobAnswer):
+        changed = {
+            "artefacts": [artefact.model_copy(update={"path": ""}) for artefact in result.artefacts],
+            "not_recorded": result.not_recorded and without_folders(result.not_recorded, folders),
+            "not_cached": [without_folders(each, folders) for each in result.not_cached],
+        }
+        return result.model_copy(update=changed)
     return result
