@@ -284,11 +284,18 @@ class JobStore:
             return
         for lane in lanes or [*self._waiting]:
             waiting = self._waiting.get(lane)
-            free = self._width(lane) - sum(job.lane == lane for job in self._running)
-            for job in in_order(waiting, self._running, self._usage) if waiting and free > 0 else ():
-                if free > 0 and self._may_start(job.owner):
-                    free -= 1
+            for job in in_order(waiting, self._running, self._usage) if waiting else ():
+                if self._has_room(job) and self._may_start(job.owner):
                     self._start(job)
+
+    def _has_room(self, job: Job) -> bool:
+        """Where all workers of a lane run jobs of one user, a job of another still starts: long jobs of one user
+        do not hold up others. A GPU has its leases for that, and a single worker was wished for."""
+        owners = [each.owner for each in self._running if each.lane == job.lane]
+        width = self._width(job.lane)
+        if len(owners) < width:
+            return True
+        return 1 < width == len(owners) and not is_gpu(job.lane) and len({*owners}) == 1 and job.owner not in owners
 
     def _may_start(self, owner: str) -> bool:
         return self._quotas.running is None or sum(job.owner == owner for job in self._running) < self._quotas.running
