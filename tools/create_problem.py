@@ -32,9 +32,9 @@ async def create_problem(
     """
     session, by = session_of(ctx), owner()
     if module is not None and problem_toml is None and reference_py is None:
-        return await session.short(lambda: session.engine.imports.create(name, module, by=by, shared=shared))
+        return await session.examined(lambda: session.engine.imports.create(name, module, by=by, shared=shared))
     if module is not None or problem_toml is None or reference_py is None:
         raise InputError("give `problem_toml` and `reference_py`, or `module` alone")
-    return await session.short(
+    return await session.examined(
         lambda: session.engine.create_problem(name, problem_toml, reference_py, by=by, shared=shared)
     )

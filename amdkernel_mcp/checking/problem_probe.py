@@ -84,6 +84,7 @@ def _name(problem: Problem) -> str:
 def _examine(sandbox: Sandbox, problem: Problem) -> list[ProblemFinding]:
     from amdkernel_mcp.checking.expected.generate import make_calls
     from amdkernel_mcp.checking.expected.reference import expected_outputs
+    from amdkernel_mcp.checking.expected.reference_run import ReferenceTimeoutError
 
     cases = _smallest(problem)
     if not cases:
@@ -101,6 +102,8 @@ def _examine(sandbox: Sandbox, problem: Problem) -> list[ProblemFinding]:
     try:
         outputs = expected_outputs(sandbox, problem, [*calls, *again, *variants]).outputs
         variations = outputs[len(calls) + len(again) :]
+    except ReferenceTimeoutError:
+        raise
     except ProblemFileError:  # moved inputs may leave the domain of a function
         outputs, variations = expected_outputs(sandbox, problem, [*calls, *again]).outputs, []
     findings = []

@@ -272,11 +272,24 @@ class JobStore:
             return
         for lane in lanes or [*self._waiting]:
             waiting = self._waiting.get(lane)
-            free = self._width(lane) - sum(job.lane == lane for job in self._running)
-            for job in in_order(waiting, self._running, self._usage) if waiting and free > 0 else ():
-                if free > 0 and self._may_start(job.owner) and not self._away.holds(job, self._clock()):
-                    free -= 1
+            for job in in_order(waiting, self._running, self._usage) if waiting and not self._is_full(lane) else ():
+                if self._has_room(job) and self._may_start(job.owner) and not self._away.holds(job, self._clock()):
                     self._start(job)
+
+    def _has_room(self, job: Job) -> bool:
+        """Where all workers of a lane run jobs of one user, a job of another still starts: long jobs of one user
+        do not hold up others."""
+        owners = self._owners_in(job.lane)
+        return not self._is_full(job.lane) and (len(owners) < self._width(job.lane) or job.owner not in owners)
+
+    def _is_full(self, lane: str) -> bool:
+        """For everyone. A GPU has leases for what `_has_room` says, and a single worker was wished for."""
+        owners, width = self._owners_in(lane), self._width(lane)
+        has_one_more = not is_gpu(lane) and width > 1 and len({*owners}) == 1
+        return len(owners) >= width + has_one_more
+
+    def _owners_in(self, lane: str) -> list[str]:
+        return [job.owner for job in self._running if job.lane == lane]
 
     def _may_start(self, owner: str) -> bool:
         return self._quotas.running is None or sum(job.owner == owner for job in self._running) < self._quotas.running

@@ -34,6 +34,7 @@ from amdkernel_mcp.server.admission.limits import REQUEST_BURST, REQUESTS_PER_S
 from amdkernel_mcp.server.audited import Audited, noting
 from amdkernel_mcp.server.completion import complete
 from amdkernel_mcp.server.errors import OneLine, ReportErrors
+from amdkernel_mcp.server.examinations import Examinations
 from amdkernel_mcp.server.json_log import log_job
 from amdkernel_mcp.server.pending import PendingAnswers
 from amdkernel_mcp.server.perform import performed_by
@@ -88,6 +89,7 @@ def build_server(
     the tools folder that cannot be loaded.
     """
 
+    hidden = {} if local else {str(settings.data_dir): "(data_dir)", str(settings.cache_dir): "(cache_dir)"}
     running: list[Running] = []
     counts = Counts()
 
@@ -112,14 +114,18 @@ def build_server(
         )
         targets = Targets(lambda: worker.machine.targets().targets, changes=lambda: worker.workers.changes)
         quotas = Quotas.of(settings)
+        examinations = Examinations(settings.max_workers, quotas.queued)
         running.append(Running(worker, jobs, targets, settings.default_target, leases, users, quotas))
         if not local and auth is not None:
             worker.workers.open(noted_in(audit), await anyio.to_thread.run_sync(seen_in, audit))
         try:
             on_start(jobs)
-            yield {"session": Session(worker, jobs, results_dir=settings.cache_dir / "answers", local=local)}
+            answers = settings.cache_dir / "answers"
+            session = Session(worker, jobs, examinations, results_dir=answers, local=local, hidden=hidden)
+            yield {"session": session}
         finally:
             running.clear()
+            examinations.close()
             jobs.close()
             leases.close()
             await anyio.to_thread.run_sync(worker.close)
@@ -142,7 +148,7 @@ def build_server(
             Traced(),
             Audited(with_tokens=auth is not None, default_target=settings.default_target, audit=audit),
             SelectedTools(settings, _names_of(folder)),
-            ReportErrors(),
+            ReportErrors(hidden),
             PendingAnswers(),
             SparseProfiles(),
             PlainSchemas(),
@@ -203,6 +209,8 @@ def quiet_logs() -> None:
         "mcp.server.runner",
         "mcp.server.lowlevel.server",
         "mcp.server._streamable_http_modern",
+        "mcp.server.streamable_http",
+        "uvicorn.error",
     )
     for name in names:
         logging.getLogger(name).addFilter(_ONE_LINE)

@@ -103,6 +103,9 @@ class Audited(Middleware):
             outcome = "refused"
             await self._note_refusal(action, target, "too many requests")
             raise
+        except asyncio.CancelledError:
+            why = "the caller cancelled the call or left"
+            raise
         except Exception as error:
             why = why_failed(error)
             raise

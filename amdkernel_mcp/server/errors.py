@@ -8,7 +8,7 @@ import difflib
 import logging
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import mcp_types
@@ -17,6 +17,7 @@ from fastmcp.resources import ResourceResult
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from pydantic import ValidationError as PydanticValidationError
+from starlette.requests import ClientDisconnect
 
 from amdkernel_mcp.errors import AmdkernelError, InfrastructureError, wrong_path
 
@@ -28,6 +29,13 @@ def describe(error: AmdkernelError) -> str:
     place = ":".join(str(part) for part in (error.file, error.line) if part is not None)
     text = f"{place}: {error.message}" if place else error.message
     return f"{text}\nHint: {error.hint}" if error.hint else text
+
+
+def without_folders(text: str, folders: Mapping[str, str]) -> str:
+    """The text with the names of the server's folders (path to name) for their paths, which a caller cannot read."""
+    for path in sorted(folders, key=len, reverse=True):
+        text = text.replace(path, folders[path])
+    return text
 
 
 def describe_arguments(error: PydanticValidationError, known: Collection[str] = ()) -> str:
@@ -63,6 +71,10 @@ def why_failed(error: BaseException) -> str:
 class ReportErrors(Middleware):
     """Turns every exception of a tool into a tool error that the model can act on."""
 
+    def __init__(self, folders: Mapping[str, str] | None = None) -> None:
+        """`folders`: what callers do not read, see without_folders."""
+        self._folders = folders or {}
+
     async def on_call_tool(
         self,
         context: MiddlewareContext[mcp_types.CallToolRequestParams],
@@ -78,7 +90,7 @@ class ReportErrors(Middleware):
         except ToolError as error:  # FastMCP has wrapped what the tool raised
             cause = wrong_path(error.__cause__) or error.__cause__
             if isinstance(cause, AmdkernelError):
-                raise ToolError(describe(cause), log_level=logging.DEBUG) from None
+                raise ToolError(without_folders(describe(cause), self._folders), log_level=logging.DEBUG) from None
             raise ToolError(INTERNAL) from None
 
     async def on_read_resource(
@@ -92,7 +104,7 @@ class ReportErrors(Middleware):
         except ResourceError as error:
             cause = error.__cause__
             if isinstance(cause, AmdkernelError):
-                raise ResourceError(describe(cause), log_level=logging.DEBUG) from None
+                raise ResourceError(without_folders(describe(cause), self._folders), log_level=logging.DEBUG) from None
             raise
 
 
@@ -104,12 +116,12 @@ async def _arguments_of_tool(context: MiddlewareContext[mcp_types.CallToolReques
 
 
 class OneLine(logging.Filter):
-    """Drops the log record of an error of ours, since the caller reads it, and the traceback of any other."""
+    """Drops the record of an error that the caller reads, or of a caller who left; of any other the traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info and not os.environ.get("AMDKERNEL_DEBUG"):
             error: Any = record.exc_info[1]
-            if isinstance(error, AmdkernelError) or wrong_path(error):
+            if isinstance(error, AmdkernelError | ClientDisconnect) or wrong_path(error):
                 return False
             record.msg = f"{record.getMessage()}: {type(error).__name__}: {error}"
             record.args = ()

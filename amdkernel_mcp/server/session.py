@@ -28,6 +28,7 @@ from amdkernel_mcp.results.jobs import JobList, JobResult, ListedJob
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, Focus, ProfileResult
 from amdkernel_mcp.results.quantity import Result
 from amdkernel_mcp.results.tuning import TuneResult
+from amdkernel_mcp.server.examinations import Examinations
 from amdkernel_mcp.server.truncate import truncate
 
 if TYPE_CHECKING:
@@ -54,11 +55,23 @@ class Caller(Protocol):
 class Session:
     """Turns calls of tools into calls of the engine. One per server."""
 
-    def __init__(self, engine: Engine, jobs: JobStore, *, results_dir: Path, local: bool = False) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        jobs: JobStore,
+        examinations: Examinations,
+        *,
+        results_dir: Path,
+        local: bool = False,
+        hidden: Mapping[str, str] | None = None,
+    ) -> None:
+        """`hidden`: folders that errors do not show, see server.errors.without_folders."""
         self.engine = engine
         self._jobs = jobs
+        self._examinations = examinations
         self._results_dir = results_dir
         self._local = local
+        self._hidden = hidden or {}
 
     def candidate(self, *, path: str | None, source: str | None, what: str = "the kernel") -> KernelSource:
         """The kernel. Raises InputError unless exactly one is given and this caller may give it."""
@@ -101,6 +114,10 @@ class Session:
     async def short(self, work: Callable[[], _R]) -> _R:
         """The result of work of a few seconds at most, truncated to what a model reads at once."""
         return self._fit(await asyncio.to_thread(work))
+
+    async def examined(self, work: Callable[[], _R]) -> _R:
+        """The result of work that runs what the caller wrote, outside the queue of jobs. Raises QuotaError."""
+        return self._fit(await self._examinations.run(owner(), work))
 
     async def text(self, work: Callable[[], str]) -> str:
         """The text of a resource. It is not truncated: a client attaches it as a whole."""
@@ -149,7 +166,7 @@ class Session:
                 status=job.status,
                 progress=job.progress,
                 **self._place(job),
-                error=_why(job.error),
+                error=self._why(job.error),
                 compile=found if isinstance(found, CompileResult) else None,
                 check=found if isinstance(found, CheckResult) else None,
                 benchmark=found if isinstance(found, BenchmarkResult) else None,
@@ -206,9 +223,16 @@ class Session:
             except TimeoutError:
                 await ctx.report_progress(round(loop.time() - start, 3), message=job.progress or job.status)
 
+    def _why(self, error: BaseException | None) -> str | None:
+        from amdkernel_mcp.server.errors import INTERNAL, describe, without_folders
+
+        if error is None:
+            return None
+        return without_folders(describe(error), self._hidden) if isinstance(error, AmdkernelError) else INTERNAL
+
     def _fit(self, result: _R) -> _R:
         result = truncate(result, self._results_dir)
-        return result if self._local else _without_paths(result)
+        return result if self._local else _without_paths(result, self._hidden)
 
     def _may_name(self, path: str) -> Path:
         if not self._local:
@@ -254,21 +278,19 @@ def with_address(result: ReadResult) -> ReadResult:
     return result.model_copy(update={"url": f"{site}{result.url}"})
 
 
-def _why(error: BaseException | None) -> str | None:
-    from amdkernel_mcp.server.errors import INTERNAL, describe
-
-    if error is None:
-        return None
-    return describe(error) if isinstance(error, AmdkernelError) else INTERNAL
-
-
-def _without_paths(result: _R) -> _R:
+def _without_paths(result: _R, folders: Mapping[str, str]) -> _R:
     """The result without paths of this server, which its caller cannot read."""
+    from amdkernel_mcp.server.errors import without_folders
+
     if isinstance(result, JobResult):
         inner = ("compile", "check", "benchmark", "profile", "tune")
         parts = {name: getattr(result, name) for name in inner}
-        return result.model_copy(update={name: part and _without_paths(part) for name, part in parts.items()})
-    if isinstance(result, JobAnswer) and result.artefacts:
-        kept = [artefact.model_copy(update={"path": ""}) for artefact in result.artefacts]
-        return result.model_copy(update={"artefacts": kept})
+        return result.model_copy(update={name: part and _without_paths(part, folders) for name, part in parts.items()})
+    if isinstance(result, JobAnswer):
+        changed = {
+            "artefacts": [artefact.model_copy(update={"path": ""}) for artefact in result.artefacts],
+            "not_recorded": result.not_recorded and without_folders(result.not_recorded, folders),
+            "not_cached": [without_folders(each, folders) for each in result.not_cached],
+        }
+        return result.model_copy(update=changed)
     return result

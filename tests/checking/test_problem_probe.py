@@ -177,3 +177,16 @@ def test_what_was_found_is_kept_until_the_problem_changes(sandbox, problem_of, t
         assert known_findings(problem_of(changed, "return {'y': x}"), tmp_path) is None
     assert known_findings(problem_of(copy, "return {'y': +x}"), tmp_path) is None
     assert known_findings(problem_of('title = "Other"\n' + copy, "return {'y': x}"), tmp_path) is not None
+
+
+def test_a_reference_that_never_ends_is_waited_for_once(sandbox, problem_of, monkeypatch):
+    runs, run = [], sandbox.run
+
+    def hurried(*given, timeout_s, **named):
+        runs.append(timeout_s)
+        return run(*given, timeout_s=1, **named)
+
+    monkeypatch.setattr(sandbox, "run", hurried)
+    with pytest.raises(ProblemFileError, match="took more than"):
+        examine_problem(sandbox, problem_of(unary(), "while True: pass"))
+    assert len(runs) == 1

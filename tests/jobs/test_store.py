@@ -98,6 +98,17 @@ def test_no_more_jobs_run_than_there_are_workers(store: JobStore, gate: threadin
     assert [finished(job).status for job in jobs] == ["done"] * 3
 
 
+def test_a_user_who_fills_all_workers_does_not_hold_up_another(store: JobStore, gate: threading.Event) -> None:
+    flood = [store.submit("mallory", doing(waits_for(gate))) for _ in range(4)]
+    assert finished(store.submit("ann", doing(done))).answer == DONE
+    assert finished(store.submit("ann", doing(done))).answer == DONE
+    assert [job.status for job in flood] == ["running", "running", "queued", "queued"]
+    held = [store.submit(owner, doing(waits_for(gate))) for owner in ("ann", "bob")]
+    assert [job.status for job in held] == ["running", "queued"]
+    gate.set()
+    assert all(finished(job).answer == DONE for job in [*flood, *held])
+
+
 def test_a_second_call_right_after_the_first_runs_at_the_same_time(clock: Clock) -> None:
     store = JobStore(perform, 2, clock=clock)
     finished(store.submit("ann", doing(done)))  # from here on one worker exists and is idle

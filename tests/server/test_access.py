@@ -1,5 +1,7 @@
 """Who may what over HTTP: tokens that come and go while the server runs, scopes, and what the audit log says."""
 
+import asyncio
+import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -292,3 +294,29 @@ async def test_what_was_done_last_is_noted_although_the_server_is_stopped_at_onc
         database = open_access(load_settings({"data_dir": server.data}))
         assert len(AuditLog(database, keep_days=90).list(user="ann")) == 20
         database.dispose()
+
+
+async def test_a_call_whose_client_left_is_noted_with_the_reason(team: Team) -> None:
+    token = team.token("leaver", "compile")
+    async with team.connect(token) as client:
+        call = asyncio.create_task(client.call_tool("compile_kernel", {"source": "kernel", "wait_s": 60}))
+        await asyncio.sleep(1)
+        call.cancel()
+    deadline = time.monotonic() + GONE_S
+    while not (noted := team.audit("leaver")) and time.monotonic() < deadline:
+        await asyncio.sleep(0.1)
+    assert [(each.action, each.outcome, each.reason) for each in noted] == [
+        ("compile_kernel", "failed", "the caller cancelled the call or left")
+    ]
+
+
+def test_a_client_that_leaves_within_its_request_leaves_no_traceback(team: Team) -> None:
+    head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {ANN}\r\nContent-Type: application/json\r\n"
+    with socket.create_connection(("127.0.0.1", httpx.URL(team.server.url).port)) as connection:
+        connection.sendall(
+            f"{head}Accept: application/json, text/event-stream\r\nContent-Length: 99\r\n\r\n{{".encode()
+        )
+        time.sleep(0.5)
+    assert team.server.post(token=ANN).status_code != 500
+    time.sleep(0.5)
+    assert "Traceback" not in team.server.log.read_text()

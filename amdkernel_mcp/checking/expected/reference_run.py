@@ -15,6 +15,10 @@ from amdkernel_mcp.problems.problem import Case, Problem
 TIMEOUT_S = 120.0
 
 
+class ReferenceTimeoutError(ProblemFileError):
+    """A function of reference.py did not end in time; with other inputs it would not either."""
+
+
 def run_function(
     sandbox: Sandbox,
     problem: Problem,
@@ -63,7 +67,8 @@ def _answer(problem: Problem, completed: Completed, timeout_s: float) -> Referen
             raise SandboxError("the sandbox image has no NumPy", hint="amdkernel setup")
         reason = f"reference.py ended the interpreter (exit code {completed.exit_code})"
     if reason:
-        raise ProblemFileError(reason, file=problem.reference_file, line=problem.reference_line)
+        failure = ReferenceTimeoutError if completed.timed_out else ProblemFileError
+        raise failure(reason, file=problem.reference_file, line=problem.reference_line)
     try:
         return read_answer(completed.files["answer.json"])
     except ValueError:
