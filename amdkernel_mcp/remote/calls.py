@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, NoReturn, TypeVar
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import AmdkernelError, InfrastructureError, InputError
@@ -15,6 +17,9 @@ from amdkernel_mcp.results.jobs import EXIT_CODE_KEY
 
 RETRY_AFTER_S = (0.5, 1.5)
 """Pauses before a call is sent again to a server that does not accept connections."""
+
+_CLOSE_S = 5.0
+_T = TypeVar("_T")
 
 _SENT = {"kernel.hip": "file_name", "baseline.hip": "baseline_file"}
 _PLACE = re.compile(r"(kernel\.hip|baseline\.hip)(?::(\d+))?: ")
@@ -27,18 +32,35 @@ def silent(_: str) -> None:
 
 
 class Server:
-    """A team's server. Not thread-safe: a command calls it from its main thread."""
+    """A team's server. Not thread-safe: a command calls it from its main thread, where a Ctrl-C ends the wait.
+
+    The connections have a thread of their own: an interrupt that is raised inside of an event loop may be lost there.
+    """
 
     def __init__(self, url: str, token: Callable[[], str | None]) -> None:
         self.url = url
         self._remote = Remote(url, token)
-        self._runner = asyncio.Runner()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="connections", daemon=True)
+        self._thread.start()
         self._number = 0
 
     def close(self) -> None:
         """Close the connections."""
-        self._runner.run(self._remote.close())
-        self._runner.close()
+        with contextlib.suppress(TimeoutError):
+            self._run(self._remote.close(), timeout_s=_CLOSE_S)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_CLOSE_S)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    def _run(self, work: Coroutine[Any, Any, _T], *, timeout_s: float | None = None) -> _T:
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(timeout_s)
+        except BaseException:
+            future.cancel()
+            raise
 
     def call(
         self,
@@ -75,7 +97,7 @@ class Server:
 
     def page(self, path: str) -> str:
         """The text of a page of the server's. Raises as `call`."""
-        return self._runner.run(self._remote.page(path))
+        return self._run(self._remote.page(path))
 
     def _ask(
         self, method: str, params: dict[str, Any], on_progress: Callable[[str], None], silent_s: float
@@ -96,7 +118,7 @@ class Server:
                 on_progress(said)
 
         try:
-            response = self._runner.run(self._ask_again(request, report, silent_s))
+            response = self._run(self._ask_again(request, report, silent_s))
         except NoAnswer as error:
             jobs = f"amdkernel jobs --url {self.url} shows whether the work continues"
             raise NoAnswer(error.message, hint=jobs) from None
