@@ -5,6 +5,8 @@ from fastmcp.resources import resource
 
 from amdkernel_mcp.server.session import owner, session_of
 
+_PAGE_CHARS = 100_000
+
 
 @resource(
     "amdkernel://docs/{source}/{path*}",
@@ -65,10 +67,21 @@ async def attempt_page(attempt: str, ctx: Context) -> str:
     mime_type="application/json",
 )
 async def artefact_page(sha256: str, ctx: Context) -> str:
-    """The JSON of an answer, by the `sha256` of the artefact that the answer names."""
-    return await _page(ctx, f"artefact:{sha256}")
+    """The JSON of an answer, all of it, by the `sha256` of the artefact that the answer names."""
+    session, by = session_of(ctx), owner()
+
+    def whole() -> str:
+        parts: list[str] = []
+        start: int | None = 0
+        while start is not None:
+            read = session.engine.read(f"artefact:{sha256}", by=by, start=start, max_chars=_PAGE_CHARS)
+            parts.append(read.text)
+            start = read.next_start
+        return "".join(parts)
+
+    return await session.text(whole)
 
 
 async def _page(ctx: Context, ref: str) -> str:
     session, by = session_of(ctx), owner()
-    return await session.text(lambda: session.engine.read(ref, by=by, max_chars=100_000).text)
+    return await session.text(lambda: session.engine.read(ref, by=by, max_chars=_PAGE_CHARS).text)

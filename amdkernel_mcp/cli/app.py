@@ -13,6 +13,7 @@ from amdkernel_mcp.cli.commands import (
     evaluation,
     examples,
     history,
+    jobs,
     kernels,
     machine,
     problems,
@@ -76,6 +77,8 @@ _COMMANDS: tuple[Callable[..., int], ...] = (
     servers.install,
     worker.worker,
     top.top,
+    jobs.jobs,
+    jobs.job,
 )
 for command in _COMMANDS:
     app.command()(command)

@@ -1,13 +1,18 @@
-"""The engine that a command calls."""
+"""The engine that a command calls: this machine's, or a team's server."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from amdkernel_mcp.cli.report import note
+from amdkernel_mcp.errors import InputError
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.remote.engine import RemoteEngine
 
 
 @contextlib.contextmanager
@@ -24,5 +29,41 @@ def open_engine(*, parent: str | None = None) -> Iterator[Engine]:
     try:
         with engine.attempts.under(parent, by=LOCAL) if parent is not None else contextlib.nullcontext():
             yield engine
+    finally:
+        engine.close()
+
+
+@contextlib.contextmanager
+def open_engine_at(
+    url: str | None, token_file: Path | None, *, parent: str | None = None
+) -> Iterator[Engine | RemoteEngine]:
+    """The engine of the server at `url`; without one, that of this machine. Raises InputError for wrong options."""
+    if url is not None:
+        if parent is not None:
+            raise InputError("--parent does not go with --url", hint="the server takes your attempt before this one")
+        with open_remote_engine(url, token_file) as remote:
+            yield remote
+        return
+    if token_file is not None:
+        raise InputError("--token-file needs --url")
+    with open_engine(parent=parent) as engine:
+        yield engine
+
+
+@contextlib.contextmanager
+def open_remote_engine(url: str, token_file: Path | None) -> Iterator[RemoteEngine]:
+    """The engine of a team's server. Raises InputError for an address that is none."""
+    from amdkernel_mcp.remote.calls import Server
+    from amdkernel_mcp.remote.engine import RemoteEngine
+    from amdkernel_mcp.server.address import checked_url, is_readable_by_others
+    from amdkernel_mcp.server.token_file import read_token
+
+    address = checked_url(url)
+    if is_readable_by_others(address):
+        note(f"amdkernel: {address} is not encrypted: others on the network can read token and kernels")
+    file = token_file.expanduser() if token_file else None
+    engine = RemoteEngine(Server(address, lambda: read_token(file)), note)
+    try:
+        yield engine
     finally:
         engine.close()

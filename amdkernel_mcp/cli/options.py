@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,3 +30,11 @@ Parent = Annotated[
     str | None,
     typer.Option(help="The attempt that this one builds on; default: the one before it.", show_default=False),
 ]
+Url = Annotated[
+    str | None,
+    typer.Option(help="Do it on the team's server at this address, with your token in AMDK_TOKEN.", show_default=False),
+]
+ServerUrl = Annotated[
+    str, typer.Option("--url", help="Address of the server; AMDK_TOKEN has your token.", show_default=False)
+]
+TokenFile = Annotated[Path | None, typer.Option(help="With --url: the file with your token.", show_default=False)]

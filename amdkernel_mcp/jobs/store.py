@@ -50,6 +50,8 @@ _INTERNAL = "internal error; the server's log has it"
 class DrainingError(JobError):
     """The server is about to end and takes no new work."""
 
+    exit_code = 3  # nothing is wrong with the input
+
     def __init__(self, left_s: float) -> None:
         self.retry_after_s = math.ceil(left_s) + RESTART_S
         super().__init__(

@@ -7,6 +7,9 @@ from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileR
 from amdkernel_mcp.results.quantity import Result
 from amdkernel_mcp.results.tuning import TuneResult
 
+EXIT_CODE_KEY = "amdkernel/exit_code"
+"""In `_meta` of an error of a tool: what the command line exits with."""
+
 
 class JobResult(Result):
     """A job, and its answer once it has one: exactly one of the five is set when status is `done`."""
@@ -18,6 +21,9 @@ class JobResult(Result):
     queue_place: int | None = None
     expected_wait_s: float | None = None
     error: str | None = None
+    error_code: int | None = Field(
+        default=None, description="Of the error, as the command line exits: 2 the input, 3 the infrastructure"
+    )
     compile: CompileResult | None = None
     check: SerializeAsAny[CheckResult] | None = None  # of a kernel or of a program
     benchmark: BenchmarkResult | None = None

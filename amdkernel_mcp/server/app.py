@@ -35,6 +35,7 @@ from amdkernel_mcp.server.audited import Audited, noting
 from amdkernel_mcp.server.completion import complete
 from amdkernel_mcp.server.errors import OneLine, ReportErrors
 from amdkernel_mcp.server.examinations import Examinations
+from amdkernel_mcp.server.exit_codes import ExitCodes
 from amdkernel_mcp.server.json_log import log_job
 from amdkernel_mcp.server.pending import PendingAnswers
 from amdkernel_mcp.server.perform import performed_by
@@ -145,6 +146,7 @@ def build_server(
         mask_error_details=True,
         providers=[_load_tools(folder)],
         middleware=[
+            ExitCodes(),
             Traced(),
             Audited(with_tokens=auth is not None, default_target=settings.default_target, audit=audit),
             SelectedTools(settings, _names_of(folder)),

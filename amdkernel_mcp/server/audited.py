@@ -33,7 +33,7 @@ _R = TypeVar("_R")
 
 
 class Audited(Middleware):
-    """Refuses what the token's scopes do not cover, and notes every call. The outermost middleware."""
+    """Refuses what the token's scopes do not cover, and notes every call. Around what does anything."""
 
     def __init__(self, *, with_tokens: bool, default_target: str, audit: AuditLog | None) -> None:
         self._with_tokens = with_tokens

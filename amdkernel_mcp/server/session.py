@@ -29,6 +29,7 @@ from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileR
 from amdkernel_mcp.results.quantity import Result
 from amdkernel_mcp.results.tuning import TuneResult
 from amdkernel_mcp.server.examinations import Examinations
+from amdkernel_mcp.server.exit_codes import exit_code_of
 from amdkernel_mcp.server.truncate import truncate
 
 if TYPE_CHECKING:
@@ -167,6 +168,7 @@ class Session:
                 progress=job.progress,
                 **self._place(job),
                 error=self._why(job.error),
+                error_code=None if job.elsewhere else exit_code_of(job.error),
                 compile=found if isinstance(found, CompileResult) else None,
                 check=found if isinstance(found, CheckResult) else None,
                 benchmark=found if isinstance(found, BenchmarkResult) else None,

@@ -11,7 +11,7 @@ from amdkernel_mcp import tracing
 
 
 class Traced(Middleware):
-    """The outermost middleware."""
+    """Around all that a call does."""
 
     async def on_call_tool(self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]) -> Any:
         """A span with the name of the tool."""

@@ -17,19 +17,12 @@ from collections.abc import Callable
 from typing import Any
 
 from amdkernel_mcp.errors import AmdkernelError
+from amdkernel_mcp.remote.connection import NotConnected, Remote
+from amdkernel_mcp.remote.envelope import CAPABILITIES_KEY, ENVELOPE_VERSION, VERSION_KEY
 from amdkernel_mcp.server.admission.limits import MESSAGE_BYTES, TOO_LONG
 from amdkernel_mcp.server.lines import LongLine, read_bounded_lines
-from amdkernel_mcp.stdio.handshake import (
-    CAPABILITIES_KEY,
-    ENVELOPE_VERSION,
-    LISTS,
-    VERSION_KEY,
-    Handshake,
-    era_of,
-    refusal,
-)
+from amdkernel_mcp.stdio.handshake import LISTS, Handshake, era_of, refusal
 from amdkernel_mcp.stdio.local_files import with_text
-from amdkernel_mcp.stdio.remote import NotConnected, Remote
 
 MOST_AT_ONCE = 64
 """Requests that may wait for the server; one more is refused."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from amdkernel_mcp import __version__
+from amdkernel_mcp.remote.envelope import CAPABILITIES_KEY, ENVELOPE_VERSION, VERSION_KEY
 
 FILE = Path(__file__).with_name("handshake.json")
 
@@ -18,11 +19,8 @@ Era = Literal["handshake", "envelope"]
 
 # Versions whose clients start with `initialize`.
 PROTOCOL_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-ENVELOPE_VERSION = "2026-07-28"
 # Claude Code asks all of these before its first turn, and leaves a server out whose answers take a few seconds.
 LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
-VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
-CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 _UNSUPPORTED_VERSION, _INVALID_PARAMS = -32022, -32602
 
 

@@ -84,3 +84,11 @@ def test_the_front_of_a_teams_server_starts_and_says_that_it_is_away(tmp_path: P
     assert len(answers[1]["tools"]) > 10
     assert answers[2]["isError"]
     assert "cannot be reached" in answers[2]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("words", [["compile"], ["check", "vector_add"], ["profile", "vector_add"]], ids=" ".join)
+def test_a_command_at_a_teams_server_gets_as_far_as_the_server(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "kernel.hip").write_text("any text")
+    ended = hidden(MAIN, *words, "kernel.hip", "--url", "http://127.0.0.1:9", home=tmp_path)
+    assert ended.returncode == 3, ended.stderr
+    assert "http://127.0.0.1:9/mcp cannot be reached" in ended.stderr

@@ -18,7 +18,7 @@ from tests.server.http_server import free_port
 pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/team.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```(console|toml|python)\n(.*?)```", PAGE, re.DOTALL)
+BLOCKS = re.findall(r"```(console|toml)\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture
@@ -64,8 +64,6 @@ def test_a_team_that_follows_the_page_shares_two_hosts(environment: dict[str, st
             if kind == "toml":
                 (tmp_path / "config" / "amdkernel").mkdir(parents=True)
                 (tmp_path / "config" / "amdkernel" / "config.toml").write_text(text)
-            elif kind == "python":
-                (tmp_path / "ask").write_text(text)
             elif text.startswith("amdkernel serve"):
                 servers.append(subprocess.Popen(text.split(), env=environment, cwd=tmp_path))
             else:
@@ -79,13 +77,10 @@ def test_a_team_that_follows_the_page_shares_two_hosts(environment: dict[str, st
 
 
 def run(line: str, environment: dict[str, str], folder: Path) -> None:
-    """One line of the page. What follows two spaces and a `#` is printed; a verdict as a whole line."""
+    """One line of the page. What follows two spaces and a `#` is printed."""
     command, _, expected = line.partition("  #")
     ended = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], env=environment, cwd=folder, capture_output=True, text=True
     )
     assert ended.returncode == 0, f"{line}\n{ended.stdout}{ended.stderr}"
-    shown = ended.stdout.splitlines()
-    wanted = expected.strip()
-    whole = wanted in shown if " on " in wanted else wanted in ended.stdout
-    assert whole, f"{line}\n{ended.stdout}{ended.stderr}"
+    assert expected.strip() in ended.stdout, f"{line}\n{ended.stdout}{ended.stderr}"

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.stdio.handshake import CAPABILITIES_KEY, ENVELOPE_VERSION, VERSION_KEY
-from amdkernel_mcp.stdio.remote import Remote
+from amdkernel_mcp.remote.connection import Remote
+from amdkernel_mcp.remote.envelope import CAPABILITIES_KEY, ENVELOPE_VERSION, VERSION_KEY
 
 META = {VERSION_KEY: ENVELOPE_VERSION, CAPABILITIES_KEY: {}}
 REQUEST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": META}}

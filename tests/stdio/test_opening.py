@@ -15,7 +15,8 @@ import mcp
 import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from amdkernel_mcp.stdio.handshake import CAPABILITIES_KEY, LISTS, VERSION_KEY
+from amdkernel_mcp.remote.envelope import CAPABILITIES_KEY, VERSION_KEY
+from amdkernel_mcp.stdio.handshake import LISTS
 from tests.tools.names import NAMES
 
 RELAY = """

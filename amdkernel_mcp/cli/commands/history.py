@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.open_engine import open_engine
-from amdkernel_mcp.cli.options import Json, Target
+from amdkernel_mcp.cli.open_engine import open_engine, open_remote_engine
+from amdkernel_mcp.cli.options import Json, Target, TokenFile, Url
 from amdkernel_mcp.cli.report import finish, progress
 
 Attempt = Annotated[str, typer.Argument(help="Id of an attempt; its first letters are enough.", show_default=False)]
@@ -27,6 +27,8 @@ def history(
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove old files instead: settings keep_days and keep_mib.")
     ] = False,
+    url: Url = None,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> int:
     """List what was tried, newest first, or show one attempt.
@@ -35,8 +37,17 @@ def history(
     """
     from amdkernel_mcp.cli.show.history import show_attempt, show_difference, show_list, show_pruned
 
+    if token_file is not None and url is None:
+        raise typer.BadParameter("--token-file needs --url")
     if diff and attempt is None:
         raise typer.BadParameter("--diff needs an attempt")
+    if url is not None:
+        if attempt is not None or prune or by is not None:
+            raise typer.BadParameter("--url lists your attempts there; its page shows one of them: ADDRESS/attempts/ID")
+        with open_remote_engine(url, token_file) as remote:
+            listed = remote.attempts(problem=problem, before=before, limit=limit)
+        some = any((problem, before))
+        return finish(listed, good=True, json=json, show=lambda console: show_list(console, listed, chosen=some))
     with open_engine() as engine:
         if prune:
             pruned = engine.prune()

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from amdkernel_mcp.cli.open_engine import open_engine
-from amdkernel_mcp.cli.options import Json, Parent, Target, problem_names
+from amdkernel_mcp.cli.open_engine import open_engine_at
+from amdkernel_mcp.cli.options import Json, Parent, Target, TokenFile, Url, problem_names
 from amdkernel_mcp.cli.report import finish, progress
 
 Problem = Annotated[
@@ -26,6 +26,8 @@ def compile(  # noqa: A001 - the command's name is the contract's
         str | None, typer.Option(help="Show the disassembly of this kernel alone.", show_default=False)
     ] = None,
     parent: Parent = None,
+    url: Url = None,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> int:
     """Compile a kernel in the sandbox.
@@ -38,7 +40,7 @@ def compile(  # noqa: A001 - the command's name is the contract's
     from amdkernel_mcp.kernel_source import read_named_kernel
 
     candidate = read_named_kernel(file)
-    with open_engine(parent=parent) as engine, progress() as report:
+    with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
         result = engine.compile(
             candidate.source,
             file_name=candidate.file_name,
@@ -70,6 +72,8 @@ def check(
         ),
     ] = None,
     parent: Parent = None,
+    url: Url = None,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> int:
     """Check that a kernel is correct.
@@ -83,7 +87,7 @@ def check(
     from amdkernel_mcp.kernel_source import read_named_kernel
 
     kernel = read_named_kernel(file)
-    with open_engine(parent=parent) as engine, progress() as report:
+    with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
         result = engine.check(
             problem,
             kernel.source,
@@ -105,6 +109,8 @@ def check_program(
         typer.Option(help="Replay the inputs of an earlier check: `seeds.key` in its JSON.", show_default=False),
     ] = None,
     parent: Parent = None,
+    url: Url = None,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> int:
     """Check a program that has its own main.
@@ -118,7 +124,7 @@ def check_program(
     from amdkernel_mcp.kernel_source import read_named_kernel
 
     kernel = read_named_kernel(file)
-    with open_engine(parent=parent) as engine, progress() as report:
+    with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
         result = engine.check_program(
             problem,
             kernel.source,
@@ -137,6 +143,8 @@ def benchmark(
     baseline: Annotated[Path | None, typer.Option(help="Kernel file to compare with.", show_default=False)] = None,
     target: Target = None,
     parent: Parent = None,
+    url: Url = None,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> int:
     """Time a kernel, against a baseline or alone.
@@ -150,7 +158,7 @@ def benchmark(
 
     kernel = read_named_kernel(file)
     other = read_named_kernel(baseline) if baseline else None
-    with open_engine(parent=parent) as engine, progress() as report:
+    with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
         result = engine.benchmark(
             problem,
             kernel.source,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from amdkernel_mcp.cli.open_engine import open_engine
-from amdkernel_mcp.cli.options import Json, Target
+from amdkernel_mcp.cli.options import Json, Target, TokenFile
 from amdkernel_mcp.cli.report import GOOD, deliver, finish, print_line, progress
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def targets(
         str | None,
         typer.Option(help="List those of the server at this address; AMDK_TOKEN has the token.", show_default=False),
     ] = None,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> int:
     """List where kernels can run.
@@ -36,14 +38,16 @@ def targets(
     from amdkernel_mcp.cli.show.machine import show_targets
 
     if url is not None:
-        result = _of_server(url)
+        result = _of_server(url, token_file)
+    elif token_file is not None:
+        raise typer.BadParameter("--token-file needs --url")
     else:
         with open_engine() as engine:
             result = engine.machine.targets()
     return finish(result, good=True, json=json, show=lambda console: show_targets(console, result))
 
 
-def _of_server(url: str) -> TargetsResult:
+def _of_server(url: str, token_file: Path | None) -> TargetsResult:
     from amdkernel_mcp.cli.commands.top import ask
     from amdkernel_mcp.results.machine import TargetInfo, TargetsResult
 
@@ -53,7 +57,7 @@ def _of_server(url: str) -> TargetsResult:
             ready=each.state in ("idle", "busy"), note=each.note, gpu_id=None,
             quarantine=each.note if each.state == "quarantined" else None,
         )
-        for each in ask(url).targets
+        for each in ask(url, token_file).targets
     ]  # fmt: skip
     return TargetsResult(targets=found)
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
 from amdkernel_mcp.cli.html_page import Html, Open, require_folder, write_page
-from amdkernel_mcp.cli.open_engine import open_engine
-from amdkernel_mcp.cli.options import Json, Parent, Target
+from amdkernel_mcp.cli.open_engine import open_engine, open_engine_at
+from amdkernel_mcp.cli.options import Json, Parent, Target, TokenFile, Url
 from amdkernel_mcp.cli.report import finish, progress
 
 Focus = Literal["memory", "lds", "occupancy", "instructions", "launch"]  # results/ would slow every command down
 
 if TYPE_CHECKING:
     from amdkernel_mcp.profiling.detail import KernelDetail
+    from amdkernel_mcp.profiling.options import ProfileOptions
+    from amdkernel_mcp.results.kernels import ProfileResult
+
+
+class _Asked(TypedDict):
+    file_name: str
+    target: str | None
+    options: ProfileOptions
 
 
 def profile(
@@ -36,6 +44,8 @@ def profile(
     html: Html = None,
     then_open: Open = False,
     parent: Parent = None,
+    url: Url = None,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> int:
     """Find out why a kernel is slow.
@@ -50,15 +60,17 @@ def profile(
     Example: amdkernel profile import counter_collection.csv --gpu MI300X
     """
     from amdkernel_mcp.cli.show.profile import show_profile
+    from amdkernel_mcp.engine import Engine
     from amdkernel_mcp.kernel_source import KernelSource, read_named_kernel
     from amdkernel_mcp.profiling.options import options_for
 
     options = options_for(focus, compare_to)
     require_folder(html, then_open=then_open)
     details: list[KernelDetail] = []
+    page: str | None = None
     if problem == "import":
-        if target is not None or parent is not None:
-            raise typer.BadParameter("--target and --parent do not go with `amdkernel profile import PATH`")
+        if target is not None or parent is not None or url is not None:
+            raise typer.BadParameter("--target, --parent and --url do not go with `amdkernel profile import PATH`")
         kernel = KernelSource("", file.name)
         with open_engine() as engine:
             result = engine.profile_import(file, gpu=gpu, kernel=kernel_name, limit=limit, options=options)
@@ -66,21 +78,22 @@ def profile(
         if gpu is not None or kernel_name or limit is not None:
             raise typer.BadParameter("--gpu, --kernel and --limit go with `amdkernel profile import PATH` only")
         kernel = read_named_kernel(file)
-        with open_engine(parent=parent) as engine, progress(lines=True) as report:
-            result = engine.profile(
-                problem,
-                kernel.source,
-                file_name=kernel.file_name,
-                target=target,
-                options=options,
-                on_progress=report,
-                on_detail=details.extend if html else None,
-            )
+        asked: _Asked = {"file_name": kernel.file_name, "target": target, "options": options}
+        with open_engine_at(url, token_file, parent=parent) as either, progress(lines=True) as report:
+            if isinstance(either, Engine):
+                on_detail = details.extend if html else None
+                result = either.profile(problem, kernel.source, **asked, on_progress=report, on_detail=on_detail)
+            else:
+                result = either.profile(problem, kernel.source, **asked, on_progress=report)
+                page = either.profile_page(result.attempt) if html else None
     if html:
-        from amdkernel_mcp.pages.profile import profile_page
-
         named = "" if problem == "import" else Path(problem).name
-        page = profile_page(result, kernel=kernel.file_name, problem=named, details=details)
-        write_page(html, page.text, then_open=then_open)
+        write_page(html, page or _page(result, kernel.file_name, named, details), then_open=then_open)
     good = bool(result.kernels)
     return finish(result, good=good, json=json, show=lambda console: show_profile(console, result, kernel))
+
+
+def _page(result: ProfileResult, kernel: str, problem: str, details: list[KernelDetail]) -> str:
+    from amdkernel_mcp.pages.profile import profile_page
+
+    return profile_page(result, kernel=kernel, problem=problem, details=details).text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -59,14 +59,15 @@ def _follow(url: str, status: ServerStatus, every: float) -> None:
                 live.update(lost(status, error.message), refresh=True)
 
 
-def ask(url: str) -> ServerStatus:
-    """What the server at `url` says. Raises SettingsError for the address or token, InfrastructureError else."""
+def ask(url: str, token_file: Path | None = None) -> ServerStatus:
+    """What the server at `url` says. Raises InputError for the address or token, InfrastructureError else."""
     import httpx
     from pydantic import ValidationError
 
     from amdkernel_mcp.results.server import ServerStatus
+    from amdkernel_mcp.server.token_file import read_token
 
-    token = os.environ.get(TOKEN)
+    token = read_token(token_file.expanduser() if token_file else None)
     headers = {"authorization": f"Bearer {token}"} if token else {}
     address = url.rstrip("/").removesuffix("/mcp") + "/status.json"
     try:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from amdkernel_mcp.cli.html_page import require_folder, write_page
-from amdkernel_mcp.cli.open_engine import open_engine
-from amdkernel_mcp.cli.options import Json, Parent, Target
+from amdkernel_mcp.cli.open_engine import open_engine_at
+from amdkernel_mcp.cli.options import Json, Parent, Target, TokenFile, Url
 from amdkernel_mcp.cli.report import finish, progress
 
 
@@ -30,6 +30,8 @@ def tune(
         Path | None, typer.Option(help="Write the table and a plot as one web page.", show_default=False)
     ] = None,
     parent: Parent = None,
+    url: Url = None,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> int:
     """Find the best values of a kernel's `tune` lines.
@@ -46,7 +48,7 @@ def tune(
     chosen, file = _problem_and_file(words, problem)
     kernel = read_named_kernel(Path(file))
     require_folder(html)
-    with open_engine(parent=parent) as engine, progress() as report:
+    with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
         result = engine.tune(
             chosen,
             kernel.source,

@@ -14,12 +14,13 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from typing import Any
+from urllib.parse import urljoin
 
 import httpx
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import InfrastructureError, InputError
-from amdkernel_mcp.stdio.handshake import VERSION_KEY
+from amdkernel_mcp.remote.envelope import VERSION_KEY
 
 ANSWER_BYTES = 16 << 20
 """Longest answer that is read; the server's are a few KB, and its longest page is far shorter."""
@@ -36,19 +37,25 @@ class NotConnected(InfrastructureError):
     """The server accepts no connection; it has received nothing of the request."""
 
 
+class NoAnswer(InfrastructureError):
+    """The server may have received the request, and the connection brought no answer."""
+
+
 class Remote:
     """A team's server. `token` is asked before each request, so that a new one is used at once."""
 
     def __init__(self, url: str, token: Callable[[], str | None]) -> None:
         self.url = url
         self._token = token
-        self._client = httpx.AsyncClient(timeout=httpx.Timeout(SILENT_S, connect=CONNECT_S))
+        self._client = httpx.AsyncClient()
 
     async def close(self) -> None:
         """Close all connections; the server ends what it still works on for them."""
         await self._client.aclose()
 
-    async def ask(self, request: dict[str, Any], progress: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    async def ask(
+        self, request: dict[str, Any], progress: Callable[[dict[str, Any]], None], *, silent_s: float = SILENT_S
+    ) -> dict[str, Any]:
         """The server's response to `request`; `progress` gets its notifications before that.
 
         Raises InputError for what the user can fix (URL, token), InfrastructureError where the server gives no answer.
@@ -57,7 +64,8 @@ class Remote:
         body = json.dumps(request, ensure_ascii=False).encode(errors="replace")
         headers = _headers(request, token)
         try:
-            async with self._client.stream("POST", self.url, content=body, headers=headers) as response:
+            limits = httpx.Timeout(silent_s, connect=CONNECT_S)
+            async with self._client.stream("POST", self.url, content=body, headers=headers, timeout=limits) as response:
                 if response.status_code != 200:
                     return await _refused(response, request["id"], self.url, with_token=token is not None)
                 async for message in _messages(response):
@@ -65,12 +73,26 @@ class Remote:
                         return message
                     progress(message)
         except httpx.HTTPError as error:
-            raise _explained(error, self.url) from None
+            raise _explained(error, self.url, silent_s) from None
         except httpx.InvalidURL as error:
             raise InputError(f"{self.url} is not a URL: {error}") from None
-        raise InfrastructureError(
+        raise NoAnswer(
             f"the connection to {self.url} ended before the answer", hint="list_jobs shows whether the work continues"
         )
+
+    async def page(self, path: str) -> str:
+        """The text of a page of the server, by its path there. Raises as `ask`."""
+        token = self._token()
+        url = urljoin(self.url, path)
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        try:
+            limits = httpx.Timeout(SILENT_S, connect=CONNECT_S)
+            async with self._client.stream("GET", url, headers=headers, timeout=limits) as response:
+                if response.status_code != 200:
+                    raise _meaning(response.status_code, "", "", url, with_token=token is not None)
+                return (await _read(response)).decode(errors="replace")
+        except httpx.HTTPError as error:
+            raise _explained(error, self.url, SILENT_S) from None
 
 
 def _headers(request: dict[str, Any], token: str | None) -> dict[str, str]:
@@ -164,7 +186,7 @@ def _meaning(status: int, place: str, said: str, url: str, *, with_token: bool) 
     if status == 401 and with_token:
         return InputError(f"{url} refuses the token", hint="ask who runs the server for a new one")
     if status == 401:
-        return InputError(f"{url} needs a token", hint="set AMDK_TOKEN, or give --token-file FILE to amdkernel-mcp")
+        return InputError(f"{url} needs a token", hint="set AMDK_TOKEN, or give --token-file FILE")
     if status in (301, 302, 303, 307, 308):
         return InputError(f"{url} has moved to {place[:200]}", hint="give that address as --url")
     if status in (404, 405) and not said:
@@ -174,13 +196,13 @@ def _meaning(status: int, place: str, said: str, url: str, *, with_token: bool) 
             f"the server does not know itself by the name in {url}", hint="it needs `amdkernel serve --allow-host NAME`"
         )
     if status in (502, 503, 504):
-        return InfrastructureError(f"the server behind {url} is away (status {status})", hint="try again in a minute")
+        return NoAnswer(f"the server behind {url} is away (status {status})", hint="try again in a minute")
     about = f": {said}" if said else ""
     kind = InputError if status < 500 else InfrastructureError
     return kind(f"{url} answers with status {status}{about}")
 
 
-def _explained(error: httpx.HTTPError, url: str) -> InputError | InfrastructureError:
+def _explained(error: httpx.HTTPError, url: str, silent_s: float) -> InputError | InfrastructureError:
     """What an error of the connection means, by its first cause."""
     causes = [error, *_causes(error)]
     for cause in causes:
@@ -202,10 +224,8 @@ def _explained(error: httpx.HTTPError, url: str) -> InputError | InfrastructureE
         why = os.strerror(numbers[0]) if numbers else str(error)
         return NotConnected(f"{url} cannot be reached: {why}", hint="if the server is starting, try again in a minute")
     if isinstance(error, httpx.TimeoutException):
-        return InfrastructureError(
-            f"{url} was silent for {SILENT_S:.0f} s", hint="list_jobs shows whether the work continues"
-        )
-    return InfrastructureError(
+        return NoAnswer(f"{url} was silent for {silent_s:.0f} s", hint="list_jobs shows whether the work continues")
+    return NoAnswer(
         f"the connection to {url} broke before the answer", hint="list_jobs shows whether the work continues"
     )
 
