@@ -290,7 +290,7 @@ class JobStore:
         has_one_more = not is_gpu(lane) and width > 1 and len({*owners}) == 1
         return len(owners) >= width + has_one_more
 
-    def _owners_in(self, lane: str) -> list[str]:
+    def _owners_in(self, lane: str) -> Sequence[str]:
         return [job.owner for job in self._running if job.lane == lane]
 
     def _may_start(self, owner: str) -> bool:
