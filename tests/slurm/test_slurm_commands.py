@@ -54,6 +54,12 @@ def test_a_node_that_is_in_two_partitions_is_one_node() -> None:
     ]
 
 
+def test_a_token_that_cannot_be_made_while_the_controller_starts_is_not_a_refusal(tmp_path: Path) -> None:
+    said = "squeue: error: create_external: failed to create token; Protocol authentication error"
+    with pytest.raises(NoAnswerError, match="authentication error"):
+        _pretending(tmp_path, f"echo '{said}' >&2; exit 1").jobs()
+
+
 def test_a_controller_that_does_not_answer_is_not_a_refusal(tmp_path: Path) -> None:
     away = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
     with pytest.raises(NoAnswerError, match="Unable to contact"):

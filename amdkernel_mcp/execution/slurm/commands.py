@@ -24,7 +24,7 @@ _COMMENT = re.compile(r"amdkernel,([0-9a-f]{16})\.(\d{1,9}),(\S+)")
 _LATER = re.compile(
     r"unable to contact|connect failure|connection refused|timed out|temporarily|zero bytes|resource temporarily"
     r"|communication|not responding|no route|in standby|socket|connection reset|connection closed|broken pipe"
-    r"|is not running",
+    r"|is not running|authentication error",  # auth/slurm and Munge ask a daemon for a token
     re.IGNORECASE,
 )
 
