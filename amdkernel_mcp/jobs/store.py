@@ -172,15 +172,16 @@ class JobStore:
             self._closed.wait(AGAIN_S)
         return False
 
-    def find(self, job_id: str, owner: str) -> Job:
-        """The job, from this process or from the journal. Raises JobError when there is none of this owner."""
+    def find(self, job_id: str, owner: str | None) -> Job:
+        """The job, from this process or from the journal. `owner` None: anyone's, for an admin who ends it.
+        Raises JobError when there is none of this owner."""
         with self._lock:
             self._forget_old_jobs()
             job = self._jobs.get(job_id)
         if job is None and (journal := self._open_journal()) and (stored := journal.find(job_id, owner)):
             job = _as_job(stored)
             job.elsewhere = True
-        if job is None or job.owner != owner:
+        if job is None or owner not in (None, job.owner):
             raise JobError(f"there is no job {job_id!r}", hint="list_jobs lists yours; or call its tool again")
         return job
 

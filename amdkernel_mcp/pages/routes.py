@@ -1,6 +1,6 @@
 """The routes of the page. They are next to /mcp and behind the same checks of host and origin, which the server makes.
 
-Everything but signing in and out and the cancelling of one's own jobs only reads.
+Everything but signing in and out and the cancelling of jobs, one's own or as an admin, only reads.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Handler = Callable[["Request"], Awaitable[Response]]
 Route = tuple[str, Sequence[str], Handler]
 _Seen = Callable[["Request", Running, Viewer], Awaitable[Response]]
 
-Note = Callable[["Request", Viewer | None, str, str | None, Literal["done", "refused"]], None]
+Note = Callable[["Request", Viewer | None, str, str | None, Literal["done", "refused"], str | None], None]
 
 FORM_BYTES = 16 << 10
 _STATIC = {"page.css": "text/css", "live.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -39,7 +39,8 @@ class Pages:
     """The handlers of one server. `running`: None before the start and after the end."""
 
     def __init__(self, sign_in: SignIn, running: Callable[[], Running | None], note: Note = lambda *_: None) -> None:
-        """`note`: writes to the audit log who did what to which job, and whether it was refused."""
+        """`note`: writes to the audit log who did what to which job, whether it was refused, and
+        the job's owner where that is someone else."""
         self._note = note
         self._sign_in = sign_in
         self._running = running
@@ -90,17 +91,18 @@ class Pages:
         if not self._sign_in.is_own_form(viewer, (await _form(request)).get("csrf", "")):
             return _message(viewer, 403, "Not cancelled", "This page was too old. Open the overview and try again.")
         if not viewer.may_cancel:
-            self._note(request, viewer, "page: cancel", request.path_params["job"], "refused")
+            self._note(request, viewer, "page: cancel", request.path_params["job"], "refused", None)
             return _message(viewer, 403, "Not cancelled", "This needs a token with a scope that starts jobs.")
-        job = await asyncio.to_thread(running.jobs.find, request.path_params["job"], viewer.user)
+        whose = None if viewer.is_admin else viewer.user
+        job = await asyncio.to_thread(running.jobs.find, request.path_params["job"], whose)
         await asyncio.to_thread(running.jobs.cancel, job)
-        self._note(request, viewer, "page: cancel", job.id, "done")
+        self._note(request, viewer, "page: cancel", job.id, "done", None if job.owner == viewer.user else job.owner)
         return RedirectResponse("/", 303)
 
     async def _open_session(self, request: Request) -> Response:
         back = RedirectResponse("/", 303)
         viewer = await self._sign_in.sign_in(request, (await _form(request)).get("token", "").strip(), back)
-        self._note(request, viewer, "page: sign in", None, "done" if viewer else "refused")
+        self._note(request, viewer, "page: sign in", None, "done" if viewer else "refused", None)
         if viewer:
             return back
         return page("sign_in.html", {"viewer": None, "refused": _UNKNOWN}, 401)

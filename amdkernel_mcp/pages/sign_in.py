@@ -30,7 +30,7 @@ Verify = Callable[[str], Awaitable[Known | None]]
 
 SEE = frozenset({"docs"})
 ADMIN = "admin"
-CANCEL = frozenset({"compile", "check", "gpu:time"})
+CANCEL = frozenset({"compile", "check", "gpu:time", ADMIN})
 """One of these is enough: as for the tool get_job."""
 
 LOCAL = "local"

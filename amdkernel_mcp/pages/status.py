@@ -74,7 +74,8 @@ class Targets:
 
 
 def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatus:
-    """The server as `user` sees it; `admin`: with all users. Raises InfrastructureError, SettingsError."""
+    """The server as `user` sees it; `admin`: with all users and the ids of all jobs.
+    Raises InfrastructureError, SettingsError."""
     seen = server.jobs.overview()
 
     def about(job: Job, since: float | None) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatu
         mine = job.owner == user
         target = None if job.lane == "compile" else asked.get("target") or server.default_target
         return {
-            "id": job.id if mine else None,
+            "id": job.id if mine or admin else None,
             "owner": job.owner,
             "verb": job.request.verb,
             "target": target,

@@ -26,6 +26,12 @@ class TokenList(Result):
     tokens: list[ListedToken]
 
 
+class RevokedToken(TokenList):
+    """A token that was revoked, in a list of one."""
+
+    unfinished_jobs: list[str] = Field(description="Ids of its user's jobs: still to be cancelled by an admin")
+
+
 class NewToken(Result):
     """A token that was made. Its text is shown once, or is in a file alone."""
 

@@ -12,9 +12,12 @@ EXIT_CODE_KEY = "amdkernel/exit_code"
 
 
 class JobResult(Result):
-    """A job, and its answer once it has one: exactly one of the five is set when status is `done`."""
+    """A job, and its answer once it has one: exactly one of the five is set when the caller's own job is `done`."""
 
     job_id: str
+    owner: str | None = Field(
+        default=None, description="Set where an admin asks for the job of another user: then it has no answer"
+    )
     status: JobStatus
     next: str | None = None
     progress: str | None = None

@@ -8,7 +8,7 @@ from amdkernel_mcp.results.quantity import Evidence, Interval, Result
 
 
 class RunningJob(Result):
-    """A job that runs. Only its owner gets its id, problem and progress."""
+    """A job that runs. Only its owner gets its problem and progress; an admin also its id."""
 
     id: str | None = None
     owner: str
@@ -20,7 +20,7 @@ class RunningJob(Result):
 
 
 class WaitingJob(Result):
-    """A job that waits. Only its owner gets its id and problem."""
+    """A job that waits. Only its owner gets its problem; an admin also its id."""
 
     id: str | None = None
     owner: str

@@ -56,7 +56,8 @@ class Audited(Middleware):
         except InputError as error:
             raise ToolError(describe(error), log_level=logging.DEBUG) from None
         job = arguments.get("job_id")
-        return await self._noted(tool, target, job, lambda: call_next(context))
+        action = f"{tool}: cancel" if tool == "get_job" and arguments.get("cancel") else tool
+        return await self._noted(action, target, job, lambda: call_next(context))
 
     async def on_read_resource(
         self,
@@ -112,7 +113,8 @@ class Audited(Middleware):
         finally:
             if self._audit is not None and outcome != "refused":
                 said = getattr(answer, "structured_content", None)
-                self._audit.note(replace(self._event(action, target, job, outcome, said=said), reason=why))
+                event = self._event(action, target, job, outcome, said=said)
+                self._audit.note(event if why is None else replace(event, reason=why))
 
     def _event(
         self,
@@ -135,20 +137,29 @@ class Audited(Middleware):
             job=_text(said.get("job_id") or job),
             attempt=_text(said.get("attempt")),
             outcome=outcome,
-            reason=None,
+            reason=whose_job(said.get("owner")) if action.startswith("get_job") else None,
         )
+
+
+def whose_job(owner: object) -> str | None:
+    """For a line about the job of another user."""
+    return f"a job of {owner.removeprefix('user:')}" if isinstance(owner, str) else None
 
 
 def noting(audit: AuditLog | None) -> Note:
     """What writes down the actions of pages; the same refusal of an address once a minute."""
     repeated = Repeated()
 
-    def note(request: Request, viewer: Viewer | None, action: str, job: str | None, outcome: Outcome) -> None:
+    def note(
+        request: Request, viewer: Viewer | None, action: str, job: str | None, outcome: Outcome, owner: str | None
+    ) -> None:
         if audit is None:
             return
         user = viewer.user.removeprefix("user:") if viewer else ""
         address = request.client.host if request.client else ""
-        reason = repeated.reason("no valid token or scope", address, user, action) if outcome == "refused" else None
+        reason = whose_job(owner)
+        if outcome == "refused":
+            reason = repeated.reason("no valid token or scope", address, user, action)
         if outcome != "refused" or reason is not None:
             audit.note(Event(time.time(), user, None, address, action, None, job, None, outcome, reason))
 

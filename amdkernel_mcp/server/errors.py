@@ -8,7 +8,7 @@ import difflib
 import logging
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import mcp_types
@@ -41,16 +41,24 @@ def without_folders(text: str, folders: Mapping[str, str]) -> str:
 def describe_arguments(error: PydanticValidationError, known: Collection[str] = ()) -> str:
     """One line per wrong argument: its name, what is wrong, the value. `known`: the names of the tool's arguments."""
     lines = []
-    for problem in error.errors(include_url=False):
+    problems = error.errors(include_url=False)
+    missing = [str(each["loc"][0]) for each in problems if each["type"].startswith("missing") and each["loc"]]
+    for problem in problems:
         name = ".".join(str(part) for part in problem["loc"]) or "arguments"
         given = problem["input"]
         shown = (
             "" if isinstance(given, dict | list) or problem["type"].startswith("missing") else f" (got {given!r:.80})"
         )
         unknown = problem["type"] == "unexpected_keyword_argument"
-        near = difflib.get_close_matches(name, known, n=1) if unknown else []
+        near = _meant(name, known, missing) if unknown else []
         lines.append(f"{name}: {problem['msg']}{shown}" + (f"; did you mean {near[0]}?" if near else ""))
     return "\n".join(lines)
+
+
+def _meant(name: str, known: Collection[str], missing: Sequence[str]) -> Sequence[str]:
+    """What an unknown argument stands for: a name with a slip, else the one that is missing, else one that is alike."""
+    slip = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+    return slip or (missing if len(missing) == 1 else difflib.get_close_matches(name, known, n=1))
 
 
 def why_failed(error: BaseException) -> str:

@@ -6,7 +6,7 @@ import mcp_types
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 
-_KEPT = ("job_id", "status", "progress", "queue_place", "expected_wait_s")
+_KEPT = ("job_id", "owner", "status", "progress", "queue_place", "expected_wait_s")
 
 
 class PendingAnswers(Middleware):

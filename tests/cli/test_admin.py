@@ -12,6 +12,9 @@ from amdkernel_mcp.access.scopes import SCOPES
 from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.cli.main import run
 from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.jobs.job import Job, new_id
+from amdkernel_mcp.jobs.journal import Journal
+from amdkernel_mcp.jobs.request import Request
 from amdkernel_mcp.leases.gpu_health import GpuHealth
 from amdkernel_mcp.server.token_file import read_token
 
@@ -40,6 +43,25 @@ def test_a_token_is_printed_once_and_works_until_it_is_revoked(capsys: pytest.Ca
     assert answer(capsys, "tokens", "revoke", token_id)["tokens"][0]["state"] == "revoked"
     assert TokenStore(database).find(token) is None
     database.dispose()
+
+
+def test_a_revoked_token_names_the_jobs_that_its_user_still_has(capsys: pytest.CaptureFixture[str]) -> None:
+    tokens = [answer(capsys, "tokens", "add", user)["added"]["id"] for user in ("ann", "ann", "bob")]
+    journal = Journal(load_settings(), "http")
+    here = [Job(new_id(), owner, Request("check", {})) for owner in ("user:ann", "user:ann", "user:bob")]
+    for each in here:
+        each.fence = journal.accept(each)
+    assert journal.end(here[0], "done", None)
+    journal.close()
+    assert answer(capsys, "tokens", "revoke", tokens[0])["unfinished_jobs"] == [here[1].id]
+    assert run(["admin", "tokens", "revoke", tokens[1]]) == 0
+    shown = capsys.readouterr().out
+    assert "ann has 1 unfinished job" in shown
+    assert f"amdkernel job {here[1].id} --cancel --url ADDRESS" in shown
+    assert here[2].id not in shown
+    assert answer(capsys, "tokens", "revoke", answer(capsys, "tokens", "add", "cid")["added"]["id"]) | {
+        "tokens": []
+    } == {"tokens": [], "unfinished_jobs": []}
 
 
 def test_a_token_is_written_to_a_file_that_a_worker_accepts_and_to_no_file_that_is_there(

@@ -106,8 +106,8 @@ def served(folder: Path, *, tokens: bool = True) -> Iterator[Served]:
     async def verify(token: str) -> Known | None:
         return Known(names[token], frozenset(scopes.get(token, USUAL))) if token in names else None
 
-    def note(_: object, viewer: Viewer | None, action: str, job: str | None, outcome: str) -> None:
-        noted.append((viewer.user if viewer else "", action, job, outcome))
+    def note(_: object, viewer: Viewer | None, action: str, job: str | None, outcome: str, owner: str | None) -> None:
+        noted.append((viewer.user if viewer else "", action, job, f"{outcome} {owner}" if owner else outcome))
 
     def targets() -> list[TargetInfo]:
         common: dict[str, Any] = {"arch": "gfx942", "rocm": None, "default": False, "ready": True}

@@ -8,7 +8,7 @@ import pytest
 import uvicorn
 
 from scripts.chromium import Chromium, chromium, find_chromium
-from tests.pages.served import ANN, EVE, Served, join
+from tests.pages.served import ANN, BOB, EVE, Served, join
 from tests.server.http_server import free_port
 
 pytestmark = [
@@ -107,3 +107,16 @@ def test_the_name_of_a_target_is_on_one_line_beside_any_state(here: Served, brow
     for width in (1280, 640, 390):
         browser.look(width, 900, "light")
         assert browser.run(MOST_LINES) == 1, f"{width} px: a name is broken"
+
+
+def test_an_admin_sees_all_of_each_user_on_a_phone(here: Served, browser: Chromium, address: str) -> None:
+    here.scopes[BOB] = ("docs", "admin")
+    browser.open(f"{address}/")
+    browser.run(f"document.getElementById('token').value = '{BOB}'; document.forms[0].submit()")
+    browser.wait_for("document.querySelector('.users') !== null")
+    for width in (1280, 380):
+        browser.look(width, 900, "light")
+        cut = "((box) => box.scrollWidth - box.clientWidth)(document.querySelector('.users').parentElement)"
+        assert browser.run(cut) <= 0, f"{width} px: some of it is out of sight"
+    named = "getComputedStyle(document.querySelector('.users td:last-child'), '::before').content"
+    assert "GPU time" in str(browser.run(named)), "without the head of the table each figure has its name"

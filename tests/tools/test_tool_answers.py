@@ -76,6 +76,10 @@ async def test_a_wrong_argument_is_named_without_noise(client: Client) -> None:
     assert text.startswith("fast: Unexpected keyword argument")
     text = await error_of(client, "compile_kernel", source="k", archs="gfx942")
     assert text == "archs: Unexpected keyword argument (got 'gfx942'); did you mean arch?"
+    text = await error_of(client, "read_doc", id="guide:kernel")
+    assert "id: Unexpected keyword argument (got 'guide:kernel'); did you mean ref?" in text.splitlines()
+    text = await error_of(client, "read_doc", sectoin="Waits")
+    assert "sectoin: Unexpected keyword argument (got 'Waits'); did you mean section?" in text.splitlines()
 
 
 async def test_an_unexpected_exception_reveals_nothing_of_the_server(client: Client) -> None:

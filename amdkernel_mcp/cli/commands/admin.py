@@ -105,18 +105,22 @@ def revoke(
 ) -> int:
     """Revoke a token for good.
 
-    Running servers refuse it 2 seconds later at the latest, also on open connections.
+    Running servers refuse it 2 seconds later at the latest, also on open connections. Jobs of its user are not
+    ended: they are named, with the command by which an admin cancels each.
 
     Example: amdkernel admin tokens revoke 3f9c01ab
     """
-    from amdkernel_mcp.access.listed import token_list
+    from amdkernel_mcp.access.listed import listed_token
     from amdkernel_mcp.access.opened import admin_database
     from amdkernel_mcp.access.tokens import TokenStore
-    from amdkernel_mcp.cli.show.access import show_tokens
+    from amdkernel_mcp.cli.show.access import show_revoked
+    from amdkernel_mcp.jobs.unfinished import unfinished_jobs
+    from amdkernel_mcp.results.access import RevokedToken
 
     with admin_database() as database:
-        revoked = token_list([TokenStore(database).revoke(token)])
-    return finish(revoked, good=True, json=json, show=lambda console: show_tokens(console, revoked))
+        gone = TokenStore(database).revoke(token)
+        revoked = RevokedToken(tokens=[listed_token(gone)], unfinished_jobs=unfinished_jobs(database, gone.user))
+    return finish(revoked, good=True, json=json, show=lambda console: show_revoked(console, revoked))
 
 
 @app.command()

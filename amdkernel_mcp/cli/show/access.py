@@ -12,6 +12,7 @@ from amdkernel_mcp.results.access import (
     ListedToken,
     NewToken,
     RestoreResult,
+    RevokedToken,
     TokenList,
     UserList,
 )
@@ -58,6 +59,19 @@ def show_tokens(console: Console, result: TokenList) -> None:
             _minute(each.last_used),
         )
     console.print(table)
+
+
+def show_revoked(console: Console, result: RevokedToken) -> None:
+    """The token, and what its user still has on servers."""
+    show_tokens(console, result)
+    count = len(result.unfinished_jobs)
+    if count:
+        user, jobs = visible(result.tokens[0].user), "1 unfinished job" if count == 1 else f"{count} unfinished jobs"
+        parts.print_whole(
+            console, Text(f"{user} has {jobs}, not ended by this; with a token of scope admin:", "yellow")
+        )
+    for job in result.unfinished_jobs:
+        parts.print_whole(console, Text(f"  amdkernel job {visible(job)} --cancel --url ADDRESS"))
 
 
 def show_gpus(console: Console, result: GpuList) -> None:

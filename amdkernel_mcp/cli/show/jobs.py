@@ -3,6 +3,7 @@
 from rich.console import Console
 from rich.text import Text
 
+from amdkernel_mcp.cli.escape import visible
 from amdkernel_mcp.cli.show import parts
 from amdkernel_mcp.cli.show.benchmark import show_benchmark
 from amdkernel_mcp.cli.show.check import show_check
@@ -40,4 +41,5 @@ def show_job(console: Console, result: JobResult) -> None:
     elif result.tune:
         show_tuning(console, result.tune, _KERNEL)
     else:
-        console.print(Text(f"{result.job_id} is {result.status}"))
+        whose = f", a job of {visible(result.owner.removeprefix('user:'))}," if result.owner else ""
+        console.print(Text(f"{result.job_id}{whose} is {result.status}"))

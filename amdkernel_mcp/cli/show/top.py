@@ -89,5 +89,5 @@ def _queue(status: ServerStatus) -> RenderableType:
         what = " ".join(filter(None, [job.verb, job.problem]))
         expected = "-" if job.expected_wait_s is None else duration(job.expected_wait_s)
         row = (str(job.place), name(job.owner), what, job.target or "compiler", duration(job.seconds), expected)
-        table.add_row(*row, style="bold" if job.id else "")
+        table.add_row(*row, style="bold" if job.owner == status.user else "")
     return table
