@@ -48,11 +48,17 @@ class Server:
     def close(self) -> None:
         """Close the connections."""
         with contextlib.suppress(TimeoutError):
-            self._run(self._remote.close(), timeout_s=_CLOSE_S)
+            self._run(self._close_all(), timeout_s=_CLOSE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_CLOSE_S)
         if not self._thread.is_alive():
             self._loop.close()
+
+    async def _close_all(self) -> None:
+        """Also the streams of answers that were not read to their end, as asyncio.run does."""
+        await self._remote.close()
+        await self._loop.shutdown_asyncgens()
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
 
     def _run(self, work: Coroutine[Any, Any, _T], *, timeout_s: float | None = None) -> _T:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)

@@ -32,6 +32,7 @@ def amdkernel(url: str, *words: object, token: str | None = ANN, **environment: 
     process = start(url, *words, token=token, **environment)
     out, err = process.communicate(timeout=LONGEST_S * 3)
     assert "Traceback" not in err, err
+    assert "was destroyed" not in err, err
     return process.returncode, out, err
 
 

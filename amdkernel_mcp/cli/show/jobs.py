@@ -24,7 +24,8 @@ def show_jobs(console: Console, result: JobList) -> None:
     table = parts.table("job", "verb", "status", "")
     for each in result.jobs:
         place = f"place {each.queue_place}" if each.queue_place else ""
-        table.add_row(Text(each.job_id, "cyan"), each.verb, each.status, Text(place or each.progress or "", "dim"))
+        now = each.progress if each.status == "running" else place  # the last step of one that ended says nothing
+        table.add_row(Text(each.job_id, "cyan"), each.verb, each.status, Text(now or "", "dim"))
     console.print(table)
 
 
