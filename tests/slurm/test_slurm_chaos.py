@@ -27,11 +27,11 @@ from amdkernel_mcp.bundled import folder as bundled_folder
 from tests.server.http_server import free_port
 from tests.team.chaos.team_of_servers import Agent, NotAnsweredError, TeamServer, token_of
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(3600)]
-
 JOBS = int(os.environ.get("AMDK_CHAOS_JOBS", "100"))
 SEED = int(os.environ.get("AMDK_CHAOS_SEED", "18"))
 MOST_ASKING_S = float(os.environ.get("AMDK_CHAOS_S", "inf"))
+TEST_S = max(3600, 5 * JOBS)
+pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(TEST_S)]
 SERVERS, USERS, AGENTS = 2, 4, 24
 """More agents than GPUs, so that no GPU is without work; six have the same user, whose runs hand on their GPUs."""
 BETWEEN, BETWEEN_KILLS = max(1, min(6, JOBS // 100)), 16

@@ -6,7 +6,7 @@ The workers on the nodes are stand-ins that report through files; test_slurm_ser
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -51,10 +51,29 @@ def allocations(
     opened.close()
 
 
-def open_allocations(cluster: SlurmCluster, workers: StandInWorkers, *options: str, dead: str = "") -> Allocations:
+class HeldCommands(SlurmCommands):
+    """Submits nothing while `free` is not set."""
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__(prefix)
+        self.free = threading.Event()
+        self.free.set()
+
+    def submit(self, script: str, options: Sequence[str]) -> str:
+        assert self.free.wait(120), "held for too long"
+        return super().submit(script, options)
+
+
+def open_allocations(
+    cluster: SlurmCluster,
+    workers: StandInWorkers,
+    *options: str,
+    dead: str = "",
+    commands: SlurmCommands | None = None,
+) -> Allocations:
     return Allocations(
         settings_of(cluster, *options),
-        SlurmCommands(cluster.prefix),
+        commands or SlurmCommands(cluster.prefix),
         workers,  # as much of the hub as is used
         holder=f"this/process/{secrets.token_hex(4)}",
         is_dead=lambda name: name == dead,
@@ -121,7 +140,8 @@ def test_nothing_is_lost_or_taken_twice_when_the_controller_is_killed_after_it_a
 ) -> None:
     monkeypatch.setattr(module, "IDLE_S", 0.5)
     count = 5
-    allocations = open_allocations(cluster, workers, "--begin=now+3")
+    commands = HeldCommands(cluster.prefix)
+    allocations = open_allocations(cluster, workers, "--begin=now+3", commands=commands)
     together = threading.Barrier(count)
 
     def session(_: int) -> tuple[str, int]:
@@ -133,9 +153,11 @@ def test_nothing_is_lost_or_taken_twice_when_the_controller_is_killed_after_it_a
         sessions = [pool.submit(session, number) for number in range(count)]
         cluster.until(lambda: len(cluster.jobs()) == count, 30, "all are accepted")
         accepted = {line.split("|")[0] for line in cluster.jobs()}
+        commands.free.clear()
         cluster.kill_controller()
         cluster.start_controller()
-        strangers = {_stranger(cluster) for _ in range(count)}
+        strangers = {_stranger(cluster) for _ in range(count)}  # before ours come again: they get their ids
+        commands.free.set()
         done = dict(each.result(180) for each in sessions)
     assert len(done) == count
     assert max(done.values()) > 1, "Slurm lost no job: this tested nothing"

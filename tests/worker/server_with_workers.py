@@ -88,10 +88,11 @@ class Worker:
     process: subprocess.Popen[bytes]
     log: Path
 
-    def containers(self) -> list[str]:
-        """Containers of this process that run."""
+    def containers(self, form: str = "{{.ID}}") -> list[str]:
+        """What `docker ps` says, in the form `form`, of the containers of this process that run."""
         label = f"label=amdkernel.process={self.label}"
-        return subprocess.check_output(["docker", "ps", "-q", "--filter", label], text=True).split()
+        command = ["docker", "ps", f"--format={form}", "--filter", label]
+        return subprocess.check_output(command, text=True).split()
 
     @property
     def label(self) -> str:

@@ -261,13 +261,8 @@ def test_a_worker_for_one_session_serves_it_and_ends(server: Server) -> None:
 
 def kinds_of(worker: Worker) -> set[str]:
     """What its containers are for."""
-    form = '{{index .Config.Labels "amdkernel.kind"}}'
-    there = worker.containers()
-    return (
-        {*subprocess.check_output(["docker", "inspect", "--format", form, *there], text=True).split()}
-        if there
-        else set()
-    )
+    form = '{{.Label "amdkernel.kind"}}'
+    return {*worker.containers(form)}
 
 
 def test_no_worker_in_time_is_an_error(server: Server) -> None:
