@@ -24,6 +24,7 @@ from slurm_cluster import SlurmCluster
 from slurm_trouble import Trouble
 
 from amdkernel_mcp.bundled import folder as bundled_folder
+from amdkernel_mcp.jobs.journal import KEPT_JOBS
 from tests.server.http_server import free_port
 from tests.team.chaos.team_of_servers import Agent, NotAnsweredError, TeamServer, token_of
 
@@ -110,10 +111,11 @@ class Agents:
             return sum(job.is_over for job in self.promised)
 
     def look_again(self) -> None:
-        """What each server says of each job now."""
+        """What each server says now of the jobs that it still keeps, the newest of each user."""
         for user in range(USERS):
+            mine = [job for job in self.promised if job.user == user]
             with agent_of(user) as agent:
-                for job in (each for each in self.promised if each.user == user):
+                for job in mine[-(KEPT_JOBS - AGENTS) :]:
                     for server in self._team:
                         job.saw(agent.call(server, "get_job", job_id=job.id, wait_s=5))
 
