@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,17 @@ Host gpu1
     UserKnownHostsFile {folder}/known_hosts
     StrictHostKeyChecking accept-new
     LogLevel ERROR
+"""
+
+
+SLOW_SSH = """#!{python}
+import socket, sys, time
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[sys.argv.index("-L") + 1].partition(":")[0])
+time.sleep(0.5)  # a busy machine may stop ssh here
+listener.listen()
+while True:
+    listener.accept()
 """
 
 
@@ -125,6 +137,20 @@ def test_a_closed_tunnel_leaves_no_ssh_and_no_socket() -> None:
     assert path.parent.stat().st_mode & 0o077 == 0, "whoever opens this socket is root on the other machine"
     tunnel.close()
     assert not path.exists()
+
+
+def test_a_tunnel_is_open_when_ssh_listens_not_when_its_socket_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ssh").write_text(SLOW_SSH.format(python=sys.executable))
+    (tmp_path / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    tunnel = open_tunnel("ssh://gpu1")
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(tunnel.url.removeprefix("unix://"))
+    finally:
+        tunnel.close()
 
 
 def test_the_error_of_a_tunnel_quotes_ssh() -> None:

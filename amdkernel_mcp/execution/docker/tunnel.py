@@ -5,6 +5,7 @@ forwarded sockets are not counted.
 """
 
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -47,7 +48,7 @@ class Tunnel:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def ssh_command(url: str, socket: Path) -> list[str]:
+def ssh_command(url: str, path: Path) -> list[str]:
     """The command of the tunnel to `ssh://[USER@]HOST[:PORT][/PATH/OF/docker.sock]`. Raises SandboxError."""
     parts, host, port = _parts(url)
     if not host or host.startswith("-") or (parts.username or "").startswith("-"):
@@ -57,7 +58,7 @@ def ssh_command(url: str, socket: Path) -> list[str]:
     remote = parts.path if len(parts.path) > 1 else "/var/run/docker.sock"
     command = ["ssh", "-N", "-T", "-x", "-a"]
     command += [word for option in options for word in ("-o", option)]
-    command += ["-L", f"{socket}:{remote}"]
+    command += ["-L", f"{path}:{remote}"]
     command += ["-p", str(port)] if port else []
     command += ["-l", parts.username] if parts.username else []
     return [*command, "--", host]
@@ -68,9 +69,9 @@ def open_tunnel(url: str) -> Tunnel:
     if shutil.which("ssh") is None:
         raise SandboxError("ssh is not installed", hint="`sudo apt-get install openssh-client`")
     folder = Path(tempfile.mkdtemp(prefix="amdkernel-ssh-"))  # for us only: whoever opens the socket is root there
-    socket = folder / "docker.sock"
+    path = folder / "docker.sock"
     process = subprocess.Popen(
-        ["/bin/sh", "-c", _UNTIL_STDIN_ENDS, "sh", *ssh_command(url, socket)],
+        ["/bin/sh", "-c", _UNTIL_STDIN_ENDS, "sh", *ssh_command(url, path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -79,7 +80,7 @@ def open_tunnel(url: str) -> Tunnel:
     )
     tunnel = Tunnel(process, folder)
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
-    while not socket.is_socket():
+    while not _listens(path):
         if process.poll() is not None or time.monotonic() > deadline:
             process.terminate()
             said = process.stderr.read().strip()[-300:] if process.stderr else ""
@@ -87,6 +88,16 @@ def open_tunnel(url: str) -> Tunnel:
             raise SandboxError(f"ssh to {url} fails: {said or 'no answer'}", hint=f"try `{plain_ssh(url)} true`")
         time.sleep(0.02)
     return tunnel
+
+
+def _listens(path: Path) -> bool:
+    """Whether a connect succeeds; the file is there a moment earlier, which a busy machine makes long."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(str(path))
+        except OSError:
+            return False
+    return True
 
 
 def plain_ssh(url: str) -> str:
