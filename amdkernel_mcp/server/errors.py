@@ -21,6 +21,12 @@ from starlette.requests import ClientDisconnect
 
 from amdkernel_mcp.errors import AmdkernelError, InfrastructureError, wrong_path
 
+_OPERATORS = re.compile(
+    r"`(?:sudo |(?:\w+=\w+ )*amdkernel (?:admin|docs build|docs refresh|doctor|serve|setup|slurm|worker)\b)"
+)
+"""Commands that only who runs the server can use."""
+_PLACED = re.compile(r"\b(?:machine|server|worker)\b")
+
 INTERNAL = "internal error of the server, not of your call; its log has one line about it"
 
 
@@ -31,10 +37,18 @@ def describe(error: AmdkernelError) -> str:
     return f"{text}\nHint: {error.hint}" if error.hint else text
 
 
-def without_folders(text: str, folders: Mapping[str, str]) -> str:
-    """The text with the names of the server's folders (path to name) for their paths, which a caller cannot read."""
+def for_other_machines(text: str, folders: Mapping[str, str]) -> str:
+    """What a caller elsewhere reads: names of the server's folders for their paths, and where a hint's command is run.
+
+    `folders`: path to name; without any the caller is on this machine, and the text stays.
+    """
+    if not folders:
+        return text
     for path in sorted(folders, key=len, reverse=True):
         text = text.replace(path, folders[path])
+    message, hint, command = text.partition("\nHint: ")
+    if _OPERATORS.search(command) and not _PLACED.search(command):
+        return f"{message}{hint}on the server's machine: {command}"
     return text
 
 
@@ -80,7 +94,7 @@ class ReportErrors(Middleware):
     """Turns every exception of a tool into a tool error that the model can act on."""
 
     def __init__(self, folders: Mapping[str, str] | None = None) -> None:
-        """`folders`: what callers do not read, see without_folders."""
+        """`folders`: what callers do not read, see for_other_machines."""
         self._folders = folders or {}
 
     async def on_call_tool(
@@ -98,7 +112,7 @@ class ReportErrors(Middleware):
         except ToolError as error:  # FastMCP has wrapped what the tool raised
             cause = wrong_path(error.__cause__) or error.__cause__
             if isinstance(cause, AmdkernelError):
-                raise ToolError(without_folders(describe(cause), self._folders), log_level=logging.DEBUG) from None
+                raise ToolError(for_other_machines(describe(cause), self._folders), log_level=logging.DEBUG) from None
             raise ToolError(INTERNAL) from None
 
     async def on_read_resource(
@@ -112,7 +126,9 @@ class ReportErrors(Middleware):
         except ResourceError as error:
             cause = error.__cause__
             if isinstance(cause, AmdkernelError):
-                raise ResourceError(without_folders(describe(cause), self._folders), log_level=logging.DEBUG) from None
+                raise ResourceError(
+                    for_other_machines(describe(cause), self._folders), log_level=logging.DEBUG
+                ) from None
             raise
 
 

@@ -66,7 +66,7 @@ class Session:
         local: bool = False,
         hidden: Mapping[str, str] | None = None,
     ) -> None:
-        """`hidden`: folders that errors do not show, see server.errors.without_folders."""
+        """`hidden`: folders that errors do not show, see server.errors.for_other_machines."""
         self.engine = engine
         self._jobs = jobs
         self._examinations = examinations
@@ -229,11 +229,11 @@ class Session:
                 await ctx.report_progress(round(loop.time() - start, 3), message=job.progress or job.status)
 
     def _why(self, error: BaseException | None) -> str | None:
-        from amdkernel_mcp.server.errors import INTERNAL, describe, without_folders
+        from amdkernel_mcp.server.errors import INTERNAL, describe, for_other_machines
 
         if error is None:
             return None
-        return without_folders(describe(error), self._hidden) if isinstance(error, AmdkernelError) else INTERNAL
+        return for_other_machines(describe(error), self._hidden) if isinstance(error, AmdkernelError) else INTERNAL
 
     def _fit(self, result: _R) -> _R:
         result = truncate(result, self._results_dir)
@@ -293,7 +293,7 @@ def with_address(result: ReadResult) -> ReadResult:
 
 def _without_paths(result: _R, folders: Mapping[str, str]) -> _R:
     """The result without paths of this server, which its caller cannot read."""
-    from amdkernel_mcp.server.errors import without_folders
+    from amdkernel_mcp.server.errors import for_other_machines
 
     if isinstance(result, JobResult):
         inner = ("compile", "check", "benchmark", "profile", "tune")
@@ -302,8 +302,8 @@ def _without_paths(result: _R, folders: Mapping[str, str]) -> _R:
     if isinstance(result, JobAnswer):
         changed = {
             "artefacts": [artefact.model_copy(update={"path": ""}) for artefact in result.artefacts],
-            "not_recorded": result.not_recorded and without_folders(result.not_recorded, folders),
-            "not_cached": [without_folders(each, folders) for each in result.not_cached],
+            "not_recorded": result.not_recorded and for_other_machines(result.not_recorded, folders),
+            "not_cached": [for_other_machines(each, folders) for each in result.not_cached],
         }
         return result.model_copy(update=changed)
     return result

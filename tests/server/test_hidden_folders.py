@@ -1,4 +1,4 @@
-"""Over HTTP neither an error nor an answer shows a path of the server."""
+"""Over HTTP neither an error nor an answer shows a path of the server, or a command as if it were for the caller."""
 
 from pathlib import Path
 
@@ -8,8 +8,9 @@ from fastmcp.exceptions import ToolError
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.index.index import NO_INDEX_HINT
 from amdkernel_mcp.server.app import build_server
-from amdkernel_mcp.server.errors import ReportErrors
+from amdkernel_mcp.server.errors import ReportErrors, for_other_machines
 
 pytestmark = pytest.mark.anyio
 
@@ -25,6 +26,21 @@ async def test_an_error_has_the_names_of_the_folders_instead_of_their_paths() ->
         with pytest.raises(ToolError) as raised:
             await client.call_tool("search", {})
     assert str(raised.value) == "(cache_dir)/index: nothing at (data_dir)/docs.sqlite3\nHint: look into (data_dir)"
+
+
+@pytest.mark.parametrize(
+    ("hint", "read"),
+    [
+        (NO_INDEX_HINT, f"on the server's machine: {NO_INDEX_HINT}"),
+        ("`amdkernel slurm doctor` looks further", "on the server's machine: `amdkernel slurm doctor` looks further"),
+        ("is `amdkernel worker` running on gpu1?", "is `amdkernel worker` running on gpu1?"),
+        ("`amdkernel docs read guide:problem` shows one", "`amdkernel docs read guide:problem` shows one"),
+        ("name another target", "name another target"),
+    ],
+)
+def test_a_hint_says_that_its_command_is_for_the_servers_machine(hint: str, read: str) -> None:
+    assert for_other_machines(f"it fails\nHint: {hint}", {"/srv": "(data_dir)"}) == f"it fails\nHint: {read}"
+    assert for_other_machines(f"it fails\nHint: {hint}", {}) == f"it fails\nHint: {hint}", "the caller is there"
 
 
 @pytest.mark.sandbox
