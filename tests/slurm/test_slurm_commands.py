@@ -74,6 +74,13 @@ def test_a_command_that_hangs_ends_as_an_answer_that_did_not_come(tmp_path: Path
         _pretending(tmp_path, "exec sleep 60", timeout_s=0.3).jobs()
 
 
+@pytest.mark.parametrize("end", ["exit 141", "kill -PIPE $$", "exit 137"])
+def test_a_command_that_a_signal_ended_is_an_answer_that_did_not_come(tmp_path: Path, end: str) -> None:
+    """141: of SIGPIPE, where the controller was killed while squeue wrote to it."""
+    with pytest.raises(NoAnswerError, match=r"squeue: ended by signal \d+"):
+        _pretending(tmp_path, end).jobs()
+
+
 def test_a_submission_without_an_id_is_an_answer_that_did_not_come(tmp_path: Path) -> None:
     with pytest.raises(NoAnswerError):
         _pretending(tmp_path, "echo what").submit("", [])

@@ -150,10 +150,20 @@ class SlurmCommands:
             ) from None
         if ended.returncode == 0:
             return ended.stdout
-        said = " ".join(ended.stderr.split())[:400] or f"exit code {ended.returncode}"
+        said = " ".join(ended.stderr.split())[:400]
+        if not said and (signal := _signal(ended.returncode)):
+            raise NoAnswerError(f"{command[0]}: ended by signal {signal}")
+        said = said or f"exit code {ended.returncode}"
         if _LATER.search(said) or (ended.returncode == 255 and len(words) != len(command)):
             raise NoAnswerError(f"{command[0]}: {said}")
         raise SlurmError(f"{command[0]}: {said}", hint="`amdkernel slurm doctor` on the server looks at the cluster")
+
+
+def _signal(code: int) -> int:
+    """The signal that ended a command, here or as the shell behind `commands` reports it; 0 when none did."""
+    if code < 0:
+        return -code
+    return code - 128 if 128 < code < 128 + 65 else 0
 
 
 def read_jobs(printed: str) -> list[SlurmJob]:
