@@ -347,8 +347,11 @@ def orders_of(report: CaseReport) -> list[int]:
 def _repeat_findings(
     argument: Argument, repeats: Sequence[Array], orders: Sequence[int], *, poisoned: bool
 ) -> list[Finding]:
-    """Differences between runs on the same inputs. Runs 0, 2, … began with one poison, 1, 3, … with the other."""
-    for n in range(2, len(repeats)):
+    """Differences between runs on the same inputs. Runs 0, 2, … began with one poison, 1, 3, … with the other.
+
+    The emulator gives run 0 all cores, so that a race may end otherwise on a busy machine: it is compared last.
+    """
+    for n in sorted(range(2, len(repeats)), key=lambda n: n == 2):
         if differ := _differing(repeats[n], repeats[n - 2]):
             one, other = (
                 f"{_said(_plain(repeats[k][differ]))} in run {k + 1} ({_order(orders[k])})" for k in (n - 2, n)

@@ -124,6 +124,15 @@ def test_bits_that_change_within_the_tolerance_are_told_and_forgiven(problem):
     assert "within the tolerance" in run.notes[0]
 
 
+@pytest.mark.parametrize("on_all_cores", [RIGHT, np.nextafter(RIGHT, np.float32(9))])
+def test_the_order_that_is_named_does_not_hang_on_the_run_on_all_cores(problem, on_all_cores):
+    other = np.nextafter(RIGHT, np.float32(9))
+    run = judged(problem, on_all_cores, RIGHT, other, other, other)
+    assert "y[0, 0] is 1 in run 2 (the plain order) and 1 in run 4" in run.notes[0], run.notes
+    run = judged(problem, on_all_cores, other, other, other, other)
+    assert [("in run 1" in note, "in run 3" in note) for note in run.notes] == [(True, True)] * (on_all_cores is RIGHT)
+
+
 def test_a_poison_that_was_copied_is_no_unwritten_element(problem):
     copied = poisoned(np.eye(4, 10, dtype=bool), 0xFF)
     run = judged(problem, copied, copied, copied)
