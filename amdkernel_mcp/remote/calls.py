@@ -55,10 +55,13 @@ class Server:
             self._loop.close()
 
     async def _close_all(self) -> None:
-        """Also the streams of answers that were not read to their end, as asyncio.run does."""
+        """In the order of asyncio.run: a stream that a task still reads cannot be closed."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._remote.close()
         await self._loop.shutdown_asyncgens()
-        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
 
     def _run(self, work: Coroutine[Any, Any, _T], *, timeout_s: float | None = None) -> _T:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
