@@ -153,6 +153,30 @@ def test_a_tunnel_is_open_when_ssh_listens_not_when_its_socket_is_there(
         tunnel.close()
 
 
+def test_a_killed_process_leaves_no_ssh_and_no_socket(tmp_path: Path) -> None:
+    (tmp_path / "ssh").write_text(SLOW_SSH.format(python=sys.executable))
+    (tmp_path / "ssh").chmod(0o755)
+    opens = "import sys, time; tunnel = open_tunnel('ssh://gpu1'); print(tunnel.url, flush=True); time.sleep(600)"
+    client = subprocess.Popen(
+        [sys.executable, "-c", f"from {open_tunnel.__module__} import open_tunnel; {opens}"],
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert client.stdout
+    with client.stdout:
+        path = Path(client.stdout.readline().strip().removeprefix("unix://"))
+        assert path.is_socket()
+        client.kill()
+        client.wait()
+    deadline = time.monotonic() + 30
+    while path.parent.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not path.parent.exists(), "30 s after the kill"
+    with pytest.raises(subprocess.CalledProcessError):
+        subprocess.run(["pgrep", "-f", str(path)], check=True, capture_output=True)
+
+
 def test_the_error_of_a_tunnel_quotes_ssh() -> None:
     with pytest.raises(SandboxError, match=r"fails: .*(resolve|refused|unreachable)") as caught:
         open_tunnel("ssh://me@127.0.0.1:1")

@@ -18,8 +18,9 @@ ANSWER_TIMEOUT_S = 10
 """For the first answer of a machine; a firewall that drops packets gives none."""
 CONNECT_TIMEOUT_S = 30.0
 
-# ssh in the foreground of a shell whose watcher sees our end of a pipe close: even a killed server leaves no tunnel.
-_UNTIL_STDIN_ENDS = 'exec 3<&0; (cat <&3 >/dev/null 2>&1; kill $$) 2>/dev/null & exec "$@" </dev/null 3<&-'
+# ssh in the foreground of a shell whose watcher sees our end of a pipe close: even a killed server leaves no tunnel and
+# no socket. $0 is the socket's folder.
+_UNTIL_STDIN_ENDS = 'exec 3<&0; (cat <&3 >/dev/null 2>&1; kill $$; rm -rf "$0") 2>/dev/null & exec "$@" </dev/null 3<&-'
 
 
 class Tunnel:
@@ -71,7 +72,7 @@ def open_tunnel(url: str) -> Tunnel:
     folder = Path(tempfile.mkdtemp(prefix="amdkernel-ssh-"))  # for us only: whoever opens the socket is root there
     path = folder / "docker.sock"
     process = subprocess.Popen(
-        ["/bin/sh", "-c", _UNTIL_STDIN_ENDS, "sh", *ssh_command(url, path)],
+        ["/bin/sh", "-c", _UNTIL_STDIN_ENDS, str(folder), *ssh_command(url, path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
