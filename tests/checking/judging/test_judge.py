@@ -133,6 +133,17 @@ def test_the_order_that_is_named_does_not_hang_on_the_run_on_all_cores(problem, 
     assert [("in run 1" in note, "in run 3" in note) for note in run.notes] == [(True, True)] * (on_all_cores is RIGHT)
 
 
+@pytest.mark.parametrize("on_all_cores", [RIGHT, with_value((1, 2), 9.0), with_value((3, 3), 7.0)])
+def test_the_element_that_is_named_does_not_hang_on_the_run_on_all_cores(problem, on_all_cores):
+    run = judged(problem, on_all_cores, RIGHT, RIGHT, with_value((3, 3), 7.0))
+    assert (run.verdict, run.worst.index, run.max_abs_err) == ("incorrect", [3, 3], pytest.approx(7 - EXPECTED[3, 3]))
+
+
+def test_a_wrong_element_of_the_run_on_all_cores_alone_is_named(problem):
+    run = judged(problem, with_value((1, 2), 9.0), RIGHT, RIGHT, RIGHT)
+    assert (run.verdict, run.worst.index) == ("incorrect", [1, 2])
+
+
 def test_a_poison_that_was_copied_is_no_unwritten_element(problem):
     copied = poisoned(np.eye(4, 10, dtype=bool), 0xFF)
     run = judged(problem, copied, copied, copied)
