@@ -15,8 +15,9 @@ def seen(here: Served, name: str = "box9") -> dict[str, Any] | None:
 
 
 def later(here: Served, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    before = here.workers._clock
-    monkeypatch.setattr(here.workers, "_clock", lambda: before() + seconds)
+    """The clock moves on and stands still from then on, so that no busy machine adds a second."""
+    now = here.workers._clock() + seconds
+    monkeypatch.setattr(here.workers, "_clock", lambda: now)
 
 
 def test_a_target_whose_worker_is_lost_is_not_busy_with_the_job_that_waits(
@@ -27,6 +28,7 @@ def test_a_target_whose_worker_is_lost_is_not_busy_with_the_job_that_waits(
     found = seen(here)
     assert found is not None
     assert (found["state"], len(found["jobs"])) == ("busy", 1)
+    later(here, monkeypatch, 0)
     here.workers.leave(connection)
     for seconds in (11, 20):
         later(here, monkeypatch, seconds)

@@ -46,7 +46,7 @@ HELLO = Hello(
 
 
 def test_a_host_brings_targets_while_its_worker_is_there(settings: Settings) -> None:
-    hub = WorkerHub()
+    hub = WorkerHub(clock=lambda: 1000.0)
     connection = hub.join(HELLO, Link())
     gpu, emulated = (find_target(name, settings, hub) for name in ("gpu7:2", "gpu7:gfx942"))
     assert (gpu.kind, gpu.host, gpu.index, gpu.id) == ("gpu", "gpu7", 2, "gpu7/dev/dri/renderD130")
