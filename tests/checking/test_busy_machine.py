@@ -57,7 +57,7 @@ def test_four_busy_loops_change_nothing(sandbox, settings, tmp_path, verdict):
     compiled = Compiler(sandbox, settings.cache_dir).compile(source, arch=target.arch, flags=plan.flags())
 
     def answer():
-        how = CheckOptions(seeds=(0,))
+        how = CheckOptions(seeds=(0, 1, 2))
         result = check(sandbox=sandbox, compiled=compiled, problem=problem, plan=plan, target=target, options=how)
         assert result.verdict == verdict, result.reason
         return result.model_dump(exclude={"seconds"})

@@ -95,13 +95,16 @@ def judge_run(
 ) -> RunJudgement:
     """Judge one run on `arch` (one seed, all its repeats) against the expected outputs.
 
-    `returned`: the outputs of one more run with the same inputs, in the same process after launches with others.
+    `returned`: the outputs of one more run with the same inputs, in the same process after launches with others. Not
+    judged where a race was found: the emulator gives all cores to that run, so that chance decides how it ends.
     `least_scales`: asked once where an output is wrong; it may know that outputs of few elements are small by chance.
     `written`: of a run of a sample of the workgroups, the elements of each output that it wrote; others are not judged.
     """
     stop = explain_stop(report, arch=arch, lines=lines, layouts=layouts)
     mistakes = explain_mistakes(report, lines=lines, layouts=layouts)
     findings = [*_guard_findings(report, layouts), *_input_findings(report, mistakes)]
+    if has_race(mistakes):
+        returned = None
     if stop:
         return RunJudgement(stop.verdict, _with_line(stop.finding), (stop.finding, *mistakes, *findings))
 
@@ -163,6 +166,10 @@ def _largest(values: Any) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
+def has_race(findings: Sequence[Finding]) -> bool:
+    return any(finding.kind == "race" for finding in findings)
+
+
 def _remembers(run: RunJudgement) -> bool:
     return any(finding.kind == "state_between_launches" for finding in run.findings)
 
@@ -212,8 +219,8 @@ def _judge_output(
         n: compare(runs[n], expected, dtype=dtype, tolerance=tolerance, least_scale=least_scale, written=written)
         for n in different
     }
-    # Run 0 is shown only where no other fails: the emulator gives it all cores, so that a race may end otherwise there.
-    on_one_thread = set(first_of[1:])
+    # In the emulator run 0 and `returned` had all cores, where a race may end otherwise: the others are shown first.
+    on_one_thread = set(first_of[1 : len(repeats)])
     number = max(compared, key=lambda n: (_fails(compared[n]), n in on_one_thread, compared[n].violations))
     comparison, got = compared[number], runs[number]
     unwritten = _never_written(repeats) & comparison.wrong if poisoned else np.zeros(shape, bool)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.checking.judging.judge import RunJudgement, judge_run, worst_of
+from amdkernel_mcp.checking.judging.judge import RunJudgement, has_race, judge_run, worst_of
 from amdkernel_mcp.checking.judging.sampled_outputs import narrowest_store, written_elements
 from amdkernel_mcp.findings.faults import Layout
 from amdkernel_mcp.problems.problem import Case, Problem
@@ -102,9 +102,15 @@ def _judge_case(
         runs.append(replace(run, inputs=f"inputs {number + 1} of {len(cut.inputs)}") if number else run)
     if cut.returned:  # what it left is judged with the first run; here it is for what the checks saw, and for a stop
         last = judge_run(problem, case, cut.returned, expected[0], arch=arch, lines=lines, layouts=layouts)
-        if any(finding.kind not in _ABOUT_VALUES for finding in last.findings):
+        if _says_more_than_values(last):
             runs.append(replace(last, inputs="the first inputs again"))
+    if runs and has_race(runs[0].findings):  # the others ran on all cores: chance decides which values are wrong there
+        runs[1:] = [run for run in runs[1:] if _says_more_than_values(run)]
     return CaseJudgement(case, tuple(runs))
+
+
+def _says_more_than_values(run: RunJudgement) -> bool:
+    return any(finding.kind not in _ABOUT_VALUES for finding in run.findings)
 
 
 def _written(problem: Problem, call: Call, report: CaseReport, compiled: Compiled) -> dict[str, Mask] | None:

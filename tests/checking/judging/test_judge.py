@@ -11,8 +11,10 @@ from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.runner_protocol.records import (
     ChangedInput,
     DispatchFault,
+    DispatchFinding,
     DispatchRecord,
     GuardDamage,
+    RacePartner,
     StandingWaves,
 )
 from amdkernel_mcp.runner_protocol.report import CaseReport
@@ -142,6 +144,21 @@ def test_the_element_that_is_named_does_not_hang_on_the_run_on_all_cores(problem
 def test_a_wrong_element_of_the_run_on_all_cores_alone_is_named(problem):
     run = judged(problem, with_value((1, 2), 9.0), RIGHT, RIGHT, RIGHT)
     assert (run.verdict, run.worst.index) == ("incorrect", [1, 2])
+
+
+def test_a_race_is_not_called_memory_of_an_earlier_launch(problem):
+    other = RacePartner(pc=0x1900, workgroup=(0, 0, 0), wave=0, lane=63, access="store", atomic=False)
+    race = DispatchFinding(
+        kind="race", pc=0x1900, workgroup=(1, 0, 0), wave=0, lane=0, instruction="", space="global", address=64,
+        bytes=4, store=True, count=1, partner=other,
+    )  # fmt: skip
+    record = DispatchRecord(
+        kernel="k", grid=(2, 1, 1), block=(64, 1, 1), lds_bytes=0, seconds=0.0, counters={}, pcs=None, fault=None,
+        findings=[race],
+    )  # fmt: skip
+    assert kinds(judged(problem, RIGHT, RIGHT, returned=with_value((3, 3), 7.0))) == ["state_between_launches"]
+    run = judged(problem, RIGHT, RIGHT, returned=with_value((3, 3), 7.0), dispatches=(record,))
+    assert (run.verdict, kinds(run), run.violations) == ("incorrect", ["race"], 0)
 
 
 def test_a_poison_that_was_copied_is_no_unwritten_element(problem):
