@@ -3,9 +3,11 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-# Versions and hashes are fixed in requirements/; our own package is linked into the environment without a download.
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-EDITABLE := --no-deps --no-build-isolation --editable .
+# What is installed is the lock and nothing else: `--no-deps` leaves pip nothing to decide, so that neither the version of
+# pip nor a release of today matters. `-qq` leaves pip's errors, and no warning for each index that lacks a package.
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+LOCKED := $(PIP) install -qq --no-deps --require-hashes --requirement
+OWN    := $(PIP) install -qq --no-deps --no-build-isolation --editable .
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
           --no-emit-index-url --no-annotate --no-header
 # The tests of a file share fixtures, so one worker runs them; files with slow tests start first (tests/conftest.py).
@@ -15,14 +17,16 @@ PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=
 
 $(STAMP): pyproject.toml requirements/product.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (set PYTHON=...)"; exit 1; }
-	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { echo "the venv module is missing: sudo apt-get install python3-venv"; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) || { echo "the venv module is missing: sudo apt-get install python3-venv"; exit 1; }
 	@echo "Installing the Python packages into $(VENV) ..."
-	@$(PIP) --require-hashes --requirement requirements/product.txt
-	@$(PIP) $(EDITABLE)
+	@$(LOCKED) requirements/product.txt
+	@$(OWN)
+	@$(PIP) check -q
 	@touch $@
 
 $(STAMP)-dev: $(STAMP) requirements/dev.txt
-	@$(PIP) --require-hashes --requirement requirements/dev.txt
+	@$(LOCKED) requirements/dev.txt
+	@$(PIP) check -q
 	@touch $@
 
 setup: $(STAMP)  ## everything the product needs: packages, Docker, sandbox image, documentation index
@@ -34,7 +38,7 @@ demo: setup  ## an MCP client takes a kernel through the whole loop
 	@$(BIN)/python scripts/demo.py
 
 lint: $(STAMP)-dev  ## style, types, import rules, includes, English, links; two at a time
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync types test-types contracts
+	@$(MAKE) --no-print-directory --jobs=2 types test-types contracts
 
 types: $(STAMP)-dev
 	$(BIN)/mypy
@@ -46,6 +50,7 @@ contracts: $(STAMP)-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_lock.py
 	$(BIN)/python scripts/check_includes.py
 	$(BIN)/python scripts/check_english.py
 	$(BIN)/python scripts/check_links.py
@@ -70,6 +75,8 @@ lock: $(STAMP)-dev  ## newest versions that pyproject.toml allows, with hashes, 
 	$(LOCK) pyproject.toml requirements/build.in --output-file requirements/product.txt
 	$(LOCK) pyproject.toml requirements/build.in --extra dev --constraint requirements/product.txt --output-file requirements/dev.txt
 	$(LOCK) requirements/image.in --output-file sandbox/image/hip-python.txt
+	@$(MAKE) --no-print-directory $(STAMP)-dev
+	$(BIN)/python scripts/check_lock.py
 
 sbom: $(STAMP)-dev  ## what the product consists of, as CycloneDX, in dist/
 	$(BIN)/python scripts/sbom.py
