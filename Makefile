@@ -13,7 +13,7 @@ LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 # The tests of a file share fixtures, so one worker runs them; files with slow tests start first (tests/conftest.py).
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=30
 
-.PHONY: demo test test-all lint types test-types contracts setup docs site sbom lock dist bench conformance clean
+.PHONY: demo dev test test-all run-tests lint types test-types contracts setup docs site sbom lock dist bench conformance clean
 
 $(STAMP): pyproject.toml requirements/product.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (set PYTHON=...)"; exit 1; }
@@ -55,11 +55,18 @@ contracts: $(STAMP)-dev
 	$(BIN)/python scripts/check_english.py
 	$(BIN)/python scripts/check_links.py
 
+dev: $(STAMP)-dev  ## the virtual environment with pytest and the linters; no Docker
+	@[ "$(MAKECMDGOALS)" != dev ] || echo "Ready. Next: $(BIN)/pytest -q tests/launch, or make lint"
+
 test: setup $(STAMP)-dev lint  ## the gate: all tests but those marked `thorough`
 	$(PYTEST) -m "not thorough"
 
 test-all: setup $(STAMP)-dev lint  ## every test; needed after a change of the emulator, and before a release
 	$(PYTEST)
+
+TESTS ?= tests
+run-tests: setup $(STAMP)-dev  ## the tests of TESTS, the thorough ones as well
+	$(PYTEST) $(TESTS)
 
 conformance: setup  ## the MCP conformance suite against the HTTP server
 	scripts/conformance.sh

@@ -62,7 +62,7 @@ def holes(entries: list[Requirement], roots: list[Requirement], environment: Env
 
 
 def required_by(entry: Requirement, version: str, extra: str, environment: Environment) -> list[Requirement]:
-    """What the installed package requires in this environment with this extra. Raises SystemExit for another version."""
+    """What the installed package requires with this extra. Raises SystemExit where another version is installed."""
     try:
         package = distribution(entry.name)
     except PackageNotFoundError:
