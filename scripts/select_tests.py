@@ -124,7 +124,7 @@ def _names(text: str, folder: str) -> bool:
 def base_commit(repository: Path, record: Path) -> str | None:
     """The commit to compare HEAD with; None when none is known, which means every test.
 
-    record: a file with one commit a line, each of which a full run passed.
+    record: a file with the commits that a full run passed, one in each line.
     """
     head = _git(repository, "rev-parse", "HEAD")
     for main in ("origin/main", "main"):

@@ -1,4 +1,4 @@
-"""The tests that failed beside others and passed alone, on this machine: the next change must deal with them.
+"""The tests that failed among others and passed alone, on this machine: the next change must deal with them.
 
     unstable_tests.py LIST add TEST ...    notes the tests with the commit that showed it
     unstable_tests.py LIST check           fails while a listed test is as it was; drops those that were dealt with
@@ -23,7 +23,7 @@ def dealt_with(test: str, commit: str) -> bool:
     file, _, name = test.partition("::")
     name = name.rpartition("::")[2].partition("[")[0]
     if not _git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
-        return False  # another history: nothing shows that somebody looked at it
+        return False  # another history: nothing shows that it was looked at
     changed = _git("rev-parse", f"{commit}:{file}") != _git("rev-parse", f"HEAD:{file}")
     return changed or bool(name and _git("log", "--format=%h", "--fixed-strings", f"--grep={name}", f"{commit}..HEAD"))
 

@@ -1,4 +1,4 @@
-"""A test that passed only when it ran again stops the next change until somebody dealt with it."""
+"""A test that passed only when it ran again stops the next change until it is dealt with."""
 
 import shutil
 import subprocess
