@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from packaging.markers import Environment, default_environment
+from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
@@ -19,13 +19,16 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MACHINES = ("x86_64", "aarch64")
 
 
-def environments() -> Iterator[Environment]:
+def environments() -> Iterator[dict[str, str]]:
     """What markers may see on the machines that the README names."""
     for python in PYTHONS:
         for machine in MACHINES:
-            here = default_environment()
-            here.update(python_version=python, python_full_version=f"{python}.0", platform_machine=machine)
-            yield here
+            here = {name: str(value) for name, value in default_environment().items()}
+            yield here | {
+                "python_version": python,
+                "python_full_version": f"{python}.0",
+                "platform_machine": machine,
+            }
 
 
 def read_lock(lock: Path) -> list[Requirement]:
@@ -35,7 +38,7 @@ def read_lock(lock: Path) -> list[Requirement]:
     return [Requirement(line) for line in lines if line and not line.startswith("#")]
 
 
-def holes(entries: list[Requirement], roots: list[Requirement], environment: Environment) -> Iterator[str]:
+def holes(entries: list[Requirement], roots: list[Requirement], environment: dict[str, str]) -> Iterator[str]:
     """A sentence for each requirement that no entry meets, reached from `roots` in this environment."""
     locked: dict[NormalizedName, Requirement] = {
         canonicalize_name(entry.name): entry
@@ -61,7 +64,7 @@ def holes(entries: list[Requirement], roots: list[Requirement], environment: Env
             todo += [(f"{wanted.name} {version}", one) for one in required_by(found, version, extra, environment)]
 
 
-def required_by(entry: Requirement, version: str, extra: str, environment: Environment) -> list[Requirement]:
+def required_by(entry: Requirement, version: str, extra: str, environment: dict[str, str]) -> list[Requirement]:
     """What the installed package requires with this extra. Raises SystemExit where another version is installed."""
     try:
         package = distribution(entry.name)
