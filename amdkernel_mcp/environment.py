@@ -56,7 +56,7 @@ class KernelEnvironment:
         settings: Settings | None = None,
     ) -> None:
         from amdkernel_mcp.config import load_settings
-        from amdkernel_mcp.engine import Engine
+        from amdkernel_mcp.engine.engine import Engine
 
         if not 1 <= max_steps <= MOST_STEPS:
             raise InputError(f"an episode has 1 to {MOST_STEPS} steps")

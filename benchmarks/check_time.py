@@ -13,7 +13,7 @@ from pathlib import Path
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 
 PROBLEM, KERNEL = "row_softmax", "better.hip"
 ROUNDS, ROUNDS_OF_OTHERS = 7, 3

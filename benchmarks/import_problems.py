@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError
 
 

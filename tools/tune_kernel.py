@@ -6,9 +6,9 @@ from fastmcp import Context
 from fastmcp.tools import tool
 from pydantic import Field
 
+from amdkernel_mcp.engine.tuning.space import MOST_ROWS
 from amdkernel_mcp.results.tuning import TuneResult
 from amdkernel_mcp.server.session import session_of
-from amdkernel_mcp.tuning.space import MOST_ROWS
 
 from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
 

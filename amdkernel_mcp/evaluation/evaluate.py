@@ -23,7 +23,7 @@ from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.results.evaluation import EvaluatedKernel, Evaluation
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
 
 MOST_AT_A_TIME = 64
 

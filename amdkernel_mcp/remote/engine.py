@@ -18,8 +18,8 @@ from amdkernel_mcp.results.tuning import TuneResult
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.options import CheckOptions
+    from amdkernel_mcp.engine.tuning.space import TuneOptions
     from amdkernel_mcp.profiling.options import ProfileOptions
-    from amdkernel_mcp.tuning.space import TuneOptions
 
 Progress = Callable[[str], None]
 _J = TypeVar("_J", CompileResult, CheckResult, ProgramCheckResult, BenchmarkResult, ProfileResult, TuneResult)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
 from amdkernel_mcp.results.selftest import SelftestResult, SelftestRow
 from amdkernel_mcp.selftest.clock import clock_rows

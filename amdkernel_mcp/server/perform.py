@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.checking.options import CheckOptions
+from amdkernel_mcp.engine.tuning.space import TuneOptions
 from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request
 from amdkernel_mcp.profiling.options import ProfileOptions
-from amdkernel_mcp.tuning.space import TuneOptions
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
 
 
 def performed_by(engine: Engine) -> Perform:

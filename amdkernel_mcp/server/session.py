@@ -35,7 +35,7 @@ from amdkernel_mcp.server.truncate import truncate
 if TYPE_CHECKING:
     from fastmcp import Context
 
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
 
 PROGRESS_EVERY_S = 2.0
 ASK_EVERY_S = 0.5

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.results.kernels import CheckResult
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]

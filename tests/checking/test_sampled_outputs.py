@@ -8,7 +8,7 @@ import pytest
 
 from amdkernel_mcp.checking import measured
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.measurement import job
 from amdkernel_mcp.results.kernels import ProfileResult

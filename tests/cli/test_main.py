@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.cli.main import run
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import InputError, SandboxError
 from amdkernel_mcp.execution.machine import Machine
 

@@ -8,7 +8,7 @@ import pytest
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.problems.problem_file import bundled_problems
 from amdkernel_mcp.results.kernels import ProfileResult
 

@@ -66,7 +66,7 @@ async def test_a_replay_says_that_the_problem_was_replaced_and_runs_the_recorded
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
 
     assert sandbox
     engine = Engine(load_settings({"data_dir": tmp_path, "cache_dir": tmp_path / "cache"}))
@@ -92,7 +92,7 @@ async def test_the_record_of_a_benchmark_has_both_kernels_and_the_keys_of_their_
 ) -> None:
     from amdkernel_mcp.checking.cases.seeds import is_committed
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
 
     assert sandbox
     engine = Engine(load_settings({"data_dir": tmp_path, "cache_dir": tmp_path / "cache"}))

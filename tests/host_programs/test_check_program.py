@@ -6,7 +6,7 @@ import pytest
 
 from amdkernel_mcp.checking.cases.seeds import is_committed
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from tests.host_programs.programs import BEYOND_THE_END, RIGHT, program
 
 pytestmark = pytest.mark.sandbox

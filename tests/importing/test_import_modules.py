@@ -7,7 +7,7 @@ import folders
 import modules
 import pytest
 
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import ImportRefused, InputError
 from amdkernel_mcp.problems.problem_file import load_problem
 

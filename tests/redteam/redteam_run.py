@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from redteam_cases import RedTeamCase, all_cases, source_of
 
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import ProblemFileError
 
 TOGETHER = 2  # cases at a time: most of a case is waiting for containers

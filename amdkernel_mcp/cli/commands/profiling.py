@@ -60,7 +60,7 @@ def profile(
     Example: amdkernel profile import counter_collection.csv --gpu MI300X
     """
     from amdkernel_mcp.cli.show.profile import show_profile
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
     from amdkernel_mcp.kernel_source import KernelSource, read_named_kernel
     from amdkernel_mcp.profiling.options import options_for
 

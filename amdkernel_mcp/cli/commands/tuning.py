@@ -42,8 +42,8 @@ def tune(
     Example: amdkernel tune softmax.hip --problem row_softmax --html softmax.html
     """
     from amdkernel_mcp.cli.show.tuning import show_tuning
+    from amdkernel_mcp.engine.tuning.space import TuneOptions
     from amdkernel_mcp.kernel_source import read_named_kernel
-    from amdkernel_mcp.tuning.space import TuneOptions
 
     chosen, file = _problem_and_file(words, problem)
     kernel = read_named_kernel(Path(file))
@@ -58,7 +58,7 @@ def tune(
             on_progress=report,
         )
     if html:
-        from amdkernel_mcp.tuning.page import page_of
+        from amdkernel_mcp.engine.tuning.page import page_of
 
         write_page(html, page_of(result, kernel=kernel.file_name, problem=chosen))
     return finish(

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from amdkernel_mcp.checking.cases.tuned import Tuning
-from amdkernel_mcp.tuning.space import Space, TuneOptions
+from amdkernel_mcp.engine.tuning.space import Space, TuneOptions
 
 if TYPE_CHECKING:
     import optuna

@@ -2,8 +2,8 @@ import random
 
 import pytest
 
+from amdkernel_mcp.engine.tuning.halving import FINALISTS, Rung, halve, rungs
 from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN
-from amdkernel_mcp.tuning.halving import FINALISTS, Rung, halve, rungs
 
 
 def test_the_last_rung_is_a_whole_benchmark_and_each_look_keeps_its_level() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from amdkernel_mcp.engine.tuning.ranking import RankedRow
+from amdkernel_mcp.engine.tuning.space import Space, TuneOptions, line_of
 from amdkernel_mcp.results.kernels import BenchmarkVerdict
 from amdkernel_mcp.results.quantity import Evidence, Interval
 from amdkernel_mcp.results.tuning import TuneResult, TuneRow
-from amdkernel_mcp.tuning.ranking import RankedRow
-from amdkernel_mcp.tuning.space import Space, TuneOptions, line_of
 
 _NAMED_TIES = 2
 

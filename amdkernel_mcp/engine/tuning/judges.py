@@ -7,18 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from amdkernel_mcp.checking.cases.tuned import Tuning
+from amdkernel_mcp.engine.tuning.halving import Rung, halve, rungs
+from amdkernel_mcp.engine.tuning.outcome import Outcome, refused
+from amdkernel_mcp.engine.tuning.ranking import RankedRow, rank_counted, rank_timed
+from amdkernel_mcp.engine.tuning.rows import Rows, judged
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.modelled import modelled_time
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CheckVerdict
 from amdkernel_mcp.results.quantity import Interval
-from amdkernel_mcp.tuning.halving import Rung, halve, rungs
-from amdkernel_mcp.tuning.outcome import Outcome, refused
-from amdkernel_mcp.tuning.ranking import RankedRow, rank_counted, rank_timed
-from amdkernel_mcp.tuning.rows import Rows, judged
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.kernel_steps import KernelSteps, Progress
-    from amdkernel_mcp.prepared_kernel import PreparedKernel
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
 
 
 _REFUSALS: Mapping[str, CheckVerdict] = {

@@ -15,8 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.cache_folder import CacheFolder, seal, unseal
+from amdkernel_mcp.engine.tuning.outcome import Outcome
 from amdkernel_mcp.measurement.side import Side
-from amdkernel_mcp.tuning.outcome import Outcome
 
 MAX_TOTAL_BYTES = 256 << 20
 _FORMAT = 1  # raise it when the same row would say something else

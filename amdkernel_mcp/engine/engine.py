@@ -13,24 +13,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.cache_folder import answers_folder
+from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress, ran_of, silent
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.history.judged import JudgedProblems
 from amdkernel_mcp.history.recorder import LOCAL, Recorder, Tried
-from amdkernel_mcp.kernel_steps import KernelSteps, Progress, ran_of, silent
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
 from amdkernel_mcp.results.tuning import TuneResult
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.options import CheckOptions
     from amdkernel_mcp.config import Settings
+    from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
+    from amdkernel_mcp.engine.profile_steps import OnDetail
+    from amdkernel_mcp.engine.tuning.space import TuneOptions
     from amdkernel_mcp.execution.machine import Machine
     from amdkernel_mcp.execution.runner.program import Look, ProgramRun, Stream
     from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.history.attempt import Attempt
     from amdkernel_mcp.history.attempts import Attempts
     from amdkernel_mcp.importing.importer import Importer
-    from amdkernel_mcp.prepared_kernel import PreparedKernel
-    from amdkernel_mcp.profile_steps import OnDetail
     from amdkernel_mcp.profiling.options import ProfileOptions
     from amdkernel_mcp.reading.reader import Reader
     from amdkernel_mcp.results.documentation import ReadResult, SearchResult
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from amdkernel_mcp.search.cards.collect import Collected
     from amdkernel_mcp.search.documentation import Documentation
     from amdkernel_mcp.search.query.filters import SearchFilters
-    from amdkernel_mcp.tuning.space import TuneOptions
 
 
 class Engine:
@@ -240,7 +240,7 @@ class Engine:
 
         `values`: those of the kernel's `tune` lines, besides which it has its default values.
         """
-        from amdkernel_mcp.benchmark_steps import benchmark_steps
+        from amdkernel_mcp.engine.benchmark_steps import benchmark_steps
         from amdkernel_mcp.measurement.not_timed import name_baseline
 
         self._recorder.warm_up()
@@ -285,9 +285,9 @@ class Engine:
 
         A cancelled sweep leaves the record of its finished rows. Raises InputError for a kernel without such a line.
         """
-        from amdkernel_mcp.tuning.records import record_sweep
-        from amdkernel_mcp.tuning.space import TuneOptions
-        from amdkernel_mcp.tuning.tune import Tuned, tune
+        from amdkernel_mcp.engine.tuning.records import record_sweep
+        from amdkernel_mcp.engine.tuning.space import TuneOptions
+        from amdkernel_mcp.engine.tuning.tune import Tuned, tune
 
         self._recorder.warm_up()
         loaded = self._steps.problem(problem, by)
@@ -322,7 +322,7 @@ class Engine:
         `on_detail` is given what a page shows besides: traffic by level and every line. Not on a GPU, where neither is
         known.
         """
-        from amdkernel_mcp.profile_steps import ProfileSteps, no_detail
+        from amdkernel_mcp.engine.profile_steps import ProfileSteps, no_detail
         from amdkernel_mcp.profiling.options import NO_OPTIONS
 
         self._recorder.warm_up()
@@ -350,7 +350,7 @@ class Engine:
 
         kernel: a part of the names of the wanted kernels. limit: how many, those with most time first.
         """
-        from amdkernel_mcp.profile_steps import profile_recording
+        from amdkernel_mcp.engine.profile_steps import profile_recording
         from amdkernel_mcp.profiling.options import NO_OPTIONS
 
         return profile_recording(path, gpu=gpu, kernel=kernel, limit=limit, options=options or NO_OPTIONS)
@@ -394,7 +394,7 @@ class Engine:
         rest = [each for each in found if each.finding not in failures]
         profile = None
         if look and look.profile and ran.compiled:
-            from amdkernel_mcp.program_profile import program_profile
+            from amdkernel_mcp.engine.program_profile import program_profile
 
             on_progress("reading what the kernels did")
             profile = program_profile(self._sandboxes.of(where), where, program, ran.reports[look.order])
@@ -465,9 +465,9 @@ class Engine:
     ) -> JobAnswer:
         """Run the verb of an attempt again, with its options."""
         from amdkernel_mcp.checking.options import CheckOptions
+        from amdkernel_mcp.engine.tuning.space import TuneOptions
         from amdkernel_mcp.history.attempts import CompileOptions, read_options
         from amdkernel_mcp.profiling.options import ProfileOptions
-        from amdkernel_mcp.tuning.space import TuneOptions
 
         same: dict[str, Any] = {
             "source": source, "file_name": attempt.file_name, "target": target, "on_progress": on_progress,

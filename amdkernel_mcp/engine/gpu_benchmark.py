@@ -41,8 +41,8 @@ from amdkernel_mcp.runner_protocol.job import RunnerJob
 from amdkernel_mcp.runner_protocol.report import RunnerReport
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
     from amdkernel_mcp.measurement.job import MeasurementJob
-    from amdkernel_mcp.prepared_kernel import PreparedKernel
 
 Progress = Callable[[str], None]
 TRACE_START_S, TRACE_CASE_S = 40.0, 20.0

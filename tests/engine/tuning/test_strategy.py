@@ -3,8 +3,8 @@ from math import log2
 import pytest
 
 from amdkernel_mcp.checking.cases.tuned import Tuning
-from amdkernel_mcp.tuning.space import Space, TuneOptions
-from amdkernel_mcp.tuning.strategy import Search, Sweep, strategy_of
+from amdkernel_mcp.engine.tuning.space import Space, TuneOptions
+from amdkernel_mcp.engine.tuning.strategy import Search, Sweep, strategy_of
 
 LARGE = Space({name: tuple(str(2**k) for k in range(8)) for name in "ABCD"}, dict.fromkeys("ABCD", "1"))
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.results.tuning import TuneResult
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.engine.tuning.ranking import RankedRow
+    from amdkernel_mcp.engine.tuning.tune import Tuned
     from amdkernel_mcp.history.recorder import Recorder, Tried
-    from amdkernel_mcp.tuning.ranking import RankedRow
-    from amdkernel_mcp.tuning.tune import Tuned
 
 
 def record_sweep(recorder: Recorder, tried: Tried, tuned: Tuned) -> TuneResult:

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.checking.cases.tuned import Tuning, fewer_seeds, name_of, with_tuning
 from amdkernel_mcp.checking.check import check
+from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, side_of
+from amdkernel_mcp.engine.tuning.outcome import Outcome
+from amdkernel_mcp.engine.tuning.row_cache import RowCache, RowKey
 from amdkernel_mcp.expressions import ExpressionError
 from amdkernel_mcp.measurement.not_timed import stopped
-from amdkernel_mcp.prepared_kernel import PreparedKernel, side_of
 from amdkernel_mcp.results.kernels import CheckResult, CheckVerdict
-from amdkernel_mcp.tuning.outcome import Outcome
-from amdkernel_mcp.tuning.row_cache import RowCache, RowKey
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
     from amdkernel_mcp.measurement.job import TimingInputs
     from amdkernel_mcp.problems.problem import Case, Problem
 

@@ -7,11 +7,11 @@ import pytest
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.tuning.space import TuneOptions
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.cancellation import CancelledWorkError
 from amdkernel_mcp.results.tuning import TuneResult, TuneRow
-from amdkernel_mcp.tuning.space import TuneOptions
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
 

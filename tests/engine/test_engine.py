@@ -10,7 +10,7 @@ from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.checking.cases.inputs import make_inputs
 from amdkernel_mcp.checking.cases.seeds import Purpose, seed_key
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.problems.problem_file import load_problem

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, side_of
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.not_timed import incorrect, stopped, wrong_when_measured
-from amdkernel_mcp.prepared_kernel import PreparedKernel, side_of
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
     from amdkernel_mcp.problems.problem import Problem
 
 

@@ -1,15 +1,15 @@
 """Which row is best, which tie, and which are not ranked, from counts that are written down here."""
 
+from amdkernel_mcp.engine.tuning.answer import answer_of
+from amdkernel_mcp.engine.tuning.outcome import Outcome
+from amdkernel_mcp.engine.tuning.ranking import RankedRow, rank_counted, rank_timed
+from amdkernel_mcp.engine.tuning.space import Space, TuneOptions
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint
 from amdkernel_mcp.measurement.side import Side
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckVerdict
 from amdkernel_mcp.results.quantity import Interval, Quantity
 from amdkernel_mcp.results.tuning import TuneResult
-from amdkernel_mcp.tuning.answer import answer_of
-from amdkernel_mcp.tuning.outcome import Outcome
-from amdkernel_mcp.tuning.ranking import RankedRow, rank_counted, rank_timed
-from amdkernel_mcp.tuning.space import Space, TuneOptions
 
 MI300X = gpu_by_name("MI300X")
 MIB = 1 << 20

@@ -4,9 +4,9 @@ import json
 import re
 from html.parser import HTMLParser
 
+from amdkernel_mcp.engine.tuning.page import page_of
 from amdkernel_mcp.results.quantity import Interval, Quantity
 from amdkernel_mcp.results.tuning import TuneResult, TuneRow
-from amdkernel_mcp.tuning.page import page_of
 
 BEST = TuneRow(
     values={"TILE": "32"},

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.checking.cases.tuned import Tuning, name_of
 from amdkernel_mcp.checking.check import invalid
+from amdkernel_mcp.engine.tuning.answer import answer_of
+from amdkernel_mcp.engine.tuning.judges import CountingJudge, Judge, TimingJudge
+from amdkernel_mcp.engine.tuning.outcome import Outcome, refused
+from amdkernel_mcp.engine.tuning.ranking import RankedRow, rank_counted, rank_timed
+from amdkernel_mcp.engine.tuning.rows import Rows
+from amdkernel_mcp.engine.tuning.space import Space, TuneOptions, space_of, unused_names
+from amdkernel_mcp.engine.tuning.strategy import strategy_of
 from amdkernel_mcp.errors import JobError
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.tuning import TuneResult
-from amdkernel_mcp.tuning.answer import answer_of
-from amdkernel_mcp.tuning.judges import CountingJudge, Judge, TimingJudge
-from amdkernel_mcp.tuning.outcome import Outcome, refused
-from amdkernel_mcp.tuning.ranking import RankedRow, rank_counted, rank_timed
-from amdkernel_mcp.tuning.rows import Rows
-from amdkernel_mcp.tuning.space import Space, TuneOptions, space_of, unused_names
-from amdkernel_mcp.tuning.strategy import strategy_of
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.kernel_steps import KernelSteps, Progress
-    from amdkernel_mcp.prepared_kernel import PreparedKernel
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
 
 
 @dataclass(frozen=True)

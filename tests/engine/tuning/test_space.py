@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
+from amdkernel_mcp.engine.tuning.space import Space, TuneOptions, line_of, space_of, unused_names
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.launch.plan import LaunchPlan
-from amdkernel_mcp.tuning.space import Space, TuneOptions, line_of, space_of, unused_names
 
 
 def plan(*lines: str) -> LaunchPlan:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from amdkernel_mcp.engine.tuning.outcome import Outcome
+from amdkernel_mcp.engine.tuning.row_cache import RowCache, RowKey
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, PcCounts
 from amdkernel_mcp.measurement.side import Side
 from amdkernel_mcp.results.quantity import Metric
-from amdkernel_mcp.tuning.outcome import Outcome
-from amdkernel_mcp.tuning.row_cache import RowCache, RowKey
 
 KEY = RowKey("source", ("-DA=1",), "sha256:p", "gfx942", "MI300X", "sha256:i", "c")
 DISPATCH = Dispatch("k", (2, 1, 1), (64, 1, 1), {"SQ_WAVES": 2.0}, None, {16: PcCounts(3)}, 128)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.checking.options import CheckOptions
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
+    from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.sandboxes import Sandboxes
     from amdkernel_mcp.hardware.target import Target
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from amdkernel_mcp.launch.plan import LaunchPlan
     from amdkernel_mcp.measurement.job import Measured, MeasurementJob, TimingInputs
     from amdkernel_mcp.measurement.timing.interleaved import Plan
-    from amdkernel_mcp.prepared_kernel import PreparedKernel
     from amdkernel_mcp.problems.own_problems import OwnProblems
     from amdkernel_mcp.problems.problem import Problem
     from amdkernel_mcp.problems.size_limits import SizeLimits
@@ -84,8 +84,8 @@ class KernelSteps:
         Raises InputError for values that the lines do not have.
         """
         from amdkernel_mcp.checking.cases.tuned import chosen
+        from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
         from amdkernel_mcp.launch.lines import read_launch_plan
-        from amdkernel_mcp.prepared_kernel import PreparedKernel
 
         where = self.target(target)
         plan = chosen(read_launch_plan(source, problem), values or {})
@@ -293,8 +293,8 @@ class KernelSteps:
 
         `protocol` None: as thoroughly as a verdict needs it.
         """
+        from amdkernel_mcp.engine.gpu_benchmark import Contest, benchmark_in_turns
         from amdkernel_mcp.execution.render_node import render_node
-        from amdkernel_mcp.gpu_benchmark import Contest, benchmark_in_turns
         from amdkernel_mcp.leases.leased_sandbox import exclusively
         from amdkernel_mcp.measurement.not_timed import stopped
         from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN

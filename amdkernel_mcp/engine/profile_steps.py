@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.cache_folder import answers_folder
+from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, cannot_launch
 from amdkernel_mcp.hardware.specs import gpu_by_name
-from amdkernel_mcp.kernel_steps import KernelSteps, Progress
-from amdkernel_mcp.prepared_kernel import PreparedKernel, cannot_launch
 from amdkernel_mcp.profiling.comparison import comparison
 from amdkernel_mcp.profiling.kept_details import keep_details
 from amdkernel_mcp.profiling.options import ProfileOptions

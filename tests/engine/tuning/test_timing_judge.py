@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from amdkernel_mcp.engine.tuning.judges import TimingJudge
+from amdkernel_mcp.engine.tuning.outcome import Outcome
 from amdkernel_mcp.measurement.timing.interleaved import Plan
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
 from amdkernel_mcp.results.quantity import Interval, Quantity
-from amdkernel_mcp.tuning.judges import TimingJudge
-from amdkernel_mcp.tuning.outcome import Outcome
 
 CORRECT = CheckResult(verdict="correct", reason="fine")
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from amdkernel_mcp.engine.tuning.outcome import Outcome, refused
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.modelled import modelled_time
 from amdkernel_mcp.measurement.timing.statistics import Estimate
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckVerdict
 from amdkernel_mcp.results.quantity import Interval
-from amdkernel_mcp.tuning.outcome import Outcome, refused
 
 _COMPARED = frozenset({"faster", "slower", "inconclusive"})
 
