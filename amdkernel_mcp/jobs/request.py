@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from amdkernel_mcp.hardware.target import is_emulated
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
@@ -13,7 +13,6 @@ from amdkernel_mcp.results.tuning import TuneResult
 
 Answer = CompileResult | CheckResult | BenchmarkResult | ProfileResult | TuneResult
 Progress = Callable[[str], None]
-JobVerb = Literal["compile", "check", "check_program", "benchmark", "profile", "tune"]
 
 ANSWERS: Mapping[str, type[Answer]] = {
     "compile": CompileResult,
@@ -29,7 +28,7 @@ ANSWERS: Mapping[str, type[Answer]] = {
 class Request:
     """A verb of the engine and its arguments, all of them JSON."""
 
-    verb: JobVerb
+    verb: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def lane(self, default_target: str) -> str:

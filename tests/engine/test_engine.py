@@ -11,6 +11,9 @@ from amdkernel_mcp.checking.cases.inputs import make_inputs
 from amdkernel_mcp.checking.cases.seeds import Purpose, seed_key
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.benchmark import Benchmark
+from amdkernel_mcp.engine.verbs.check import Check
+from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.problems.problem_file import load_problem
@@ -25,8 +28,8 @@ def test_a_cache_that_is_no_folder_costs_no_answer_and_is_reported(tmp_path: Pat
     (tmp_path / "file").write_text("")
     engine = Engine(load_settings({"data_dir": tmp_path / "data", "cache_dir": tmp_path / "file" / "cache"}))
     try:
-        checked = engine.check("vector_add", KERNEL)
-        timed = engine.benchmark("vector_add", KERNEL)
+        checked = engine.do(Check(problem="vector_add", source=KERNEL))
+        timed = engine.do(Benchmark(problem="vector_add", source=KERNEL))
     finally:
         engine.close()
     assert checked.verdict == "correct", checked.reason
@@ -80,9 +83,9 @@ def test_a_kernel_that_is_wrong_while_it_is_measured_gets_no_time(tmp_path: Path
     engine = Engine(load_settings({"data_dir": tmp_path / "data", "cache_dir": tmp_path / "cache"}))
     source = right_in_its_check_only()
     try:
-        checked = engine.check("vector_add", source)
-        timed = engine.benchmark("vector_add", source, baseline=KERNEL)
-        profiled = engine.profile("vector_add", WRONG_WHERE_IT_IS_PROFILED)
+        checked = engine.do(Check(problem="vector_add", source=source))
+        timed = engine.do(Benchmark(problem="vector_add", source=source, baseline=KERNEL))
+        profiled = engine.do(Profile(problem="vector_add", source=WRONG_WHERE_IT_IS_PROFILED))
     finally:
         engine.close()
     assert checked.verdict == "correct", checked.reason
@@ -116,7 +119,7 @@ def write_copy(folder: Path, *, toml: str = PROBLEM, reference: str = "x") -> st
 
 def test_an_answer_names_the_weak_points_of_its_problem_every_time(engine: Engine, tmp_path: Path) -> None:
     problem = write_copy(tmp_path / "copy")
-    first, again = engine.check(problem, COPY), engine.check(problem, COPY)
+    first, again = engine.do(Check(problem=problem, source=COPY)), engine.do(Check(problem=problem, source=COPY))
     assert first.verdict == "correct", first.reason
     weak = "about the problem: a kernel that copies x to y passes every case"
     assert weak in first.notes
@@ -127,19 +130,19 @@ def test_a_problem_that_proves_nothing_gives_no_verdict(engine: Engine, tmp_path
     problem = write_copy(tmp_path / "zeros", reference="x * 0")
     for _ in range(2):
         with pytest.raises(ProblemFileError, match="only writes 0 to y"):
-            engine.check(problem, COPY.replace("x[i]", "0"))
+            engine.do(Check(problem=problem, source=COPY.replace("x[i]", "0")))
     with pytest.raises(ProblemFileError, match="only writes 0 to y"):
-        engine.benchmark(problem, COPY.replace("x[i]", "0"))
+        engine.do(Benchmark(problem=problem, source=COPY.replace("x[i]", "0")))
 
 
 @pytest.mark.thorough
 def test_an_answer_carries_hashes_and_names_a_problem_that_was_edited(engine: Engine, tmp_path: Path) -> None:
     problem = write_copy(tmp_path / "copy")
-    first = engine.check(problem, COPY)
+    first = engine.do(Check(problem=problem, source=COPY))
     faster = COPY.replace("256", "128")
-    before = engine.benchmark(problem, faster, baseline=COPY)
+    before = engine.do(Benchmark(problem=problem, source=faster, baseline=COPY))
     write_copy(tmp_path / "copy", toml=PROBLEM.replace("rtol = 0", "rtol = 0.1"))
-    after = engine.benchmark(problem, faster, baseline=COPY)
+    after = engine.do(Benchmark(problem=problem, source=faster, baseline=COPY))
     assert first.hashes
     assert before.hashes
     assert after.hashes
@@ -162,9 +165,9 @@ extern "C" __global__ void copy(const float* x, float* y, int n) {
 @pytest.mark.thorough
 def test_a_value_of_tune_that_gives_wrong_results_is_named(engine: Engine, tmp_path: Path) -> None:
     problem = write_copy(tmp_path / "copy")
-    wrong = engine.check(problem, TUNED)
+    wrong = engine.do(Check(problem=problem, source=TUNED))
     assert wrong.verdict == "incorrect", wrong.reason
     assert wrong.reason.startswith("TILE=256: case n=300: "), wrong.reason
-    right = engine.check(problem, TUNED.replace("min(TILE, 128)", "TILE"))
+    right = engine.do(Check(problem=problem, source=TUNED.replace("min(TILE, 128)", "TILE")))
     assert right.verdict == "correct"
     assert "all 3 combinations of `tune` are correct" in right.reason

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from amdkernel_mcp import gpu_benchmark
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.engine import gpu_benchmark
 from amdkernel_mcp.engine.engine import Engine, silent
 from amdkernel_mcp.engine.gpu_benchmark import Contest, benchmark_in_turns
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox

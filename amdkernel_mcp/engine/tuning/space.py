@@ -33,6 +33,9 @@ class TuneOptions:
             raise InputError("the seed of a search is 0 to 4294967295")
 
 
+USUAL = TuneOptions()
+
+
 @dataclass(frozen=True)
 class Space:
     """All combinations. `default`: the values without a sweep, which may lie outside the lists."""

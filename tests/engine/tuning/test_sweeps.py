@@ -9,6 +9,7 @@ from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.tuning.space import TuneOptions
+from amdkernel_mcp.engine.verbs.tune import Tune
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.cancellation import CancelledWorkError
 from amdkernel_mcp.results.tuning import TuneResult, TuneRow
@@ -59,7 +60,7 @@ def said() -> list[str]:
 
 @pytest.fixture(scope="module")
 def tuned(engine: Engine, problem: str, said: list[str]) -> TuneResult:
-    return engine.tune(problem, KERNEL, on_progress=said.append)
+    return engine.do(Tune(problem=problem, source=KERNEL), on_progress=said.append)
 
 
 def row(answer: TuneResult, **values: str) -> TuneRow:
@@ -82,7 +83,7 @@ def test_the_best_row_is_one_that_is_correct_on_all_cases(tuned: TuneResult, sai
 
 @pytest.mark.thorough
 def test_another_sweep_takes_the_rows_from_the_cache(engine: Engine, problem: str, tuned: TuneResult) -> None:
-    again = engine.tune(problem, KERNEL, by="user:bob")
+    again = engine.do(Tune(problem=problem, source=KERNEL), by="user:bob")
     assert [each.cached for each in again.rows].count(True) == 4
     strip = {"cached", "attempt"}
     assert [each.model_dump(exclude=strip) for each in again.rows] == [
@@ -108,18 +109,18 @@ def test_a_sweep_is_one_line_of_the_history_and_its_rows_are_replayable(engine: 
 @pytest.mark.thorough
 def test_a_row_that_does_not_compile_is_invalid_and_the_others_are_ranked(engine: Engine, problem: str) -> None:
     source = KERNEL.replace("[0,1,2,3]", "[1,oops]")
-    answer = engine.tune(problem, source)
+    answer = engine.do(Tune(problem=problem, source=source))
     assert answer.best == {"HOW": "1"}
     assert row(answer, HOW="oops").verdict == "invalid"
     assert "does not compile" in row(answer, HOW="oops").reason
 
 
 def test_a_bad_line_is_invalid_with_its_number_and_no_line_an_error(engine: Engine, problem: str) -> None:
-    answer = engine.tune(problem, KERNEL.replace("[0,1,2,3]", "[0;1]"))
+    answer = engine.do(Tune(problem=problem, source=KERNEL.replace("[0,1,2,3]", "[0;1]")))
     assert (answer.verdict, answer.rows) == ("invalid", [])
     assert answer.reason.startswith("line 1: tune HOW="), answer.reason
     with pytest.raises(InputError, match="no `tune` line"):
-        engine.tune(problem, KERNEL[KERNEL.index("\n") + 1 :])
+        engine.do(Tune(problem=problem, source=KERNEL[KERNEL.index("\n") + 1 :]))
 
 
 @pytest.mark.thorough
@@ -131,7 +132,7 @@ def test_a_cancelled_sweep_ends_and_records_the_rows_that_it_made(engine: Engine
             raise CancelledWorkError
 
     with pytest.raises(CancelledWorkError):
-        engine.tune(problem, source, by="user:eve", on_progress=cancel)
+        engine.do(Tune(problem=problem, source=source), by="user:eve", on_progress=cancel)
     [line] = engine.attempts.list(by="user:eve").attempts
     assert (line.verb, line.verdict) == ("tune", "not_measured")
     assert line.reason == "cancelled after 2 of 4 rows, so none was chosen"
@@ -139,18 +140,18 @@ def test_a_cancelled_sweep_ends_and_records_the_rows_that_it_made(engine: Engine
     assert (answer["best"], answer["line"], answer["speedup"]["value"]) == (None, None, None)
     assert [(each["verdict"], each["rank"]) for each in answer["rows"]] == [("correct", None)] * 2
     assert engine.attempts.show(answer["rows"][1]["attempt"]).attempt["parent"] == line.id
-    again = engine.tune(problem, source, options=TuneOptions(rows=4))
+    again = engine.do(Tune(problem=problem, source=source, options=TuneOptions(rows=4)))
     assert [each.cached for each in again.rows].count(True) == 2
 
 
 @pytest.mark.thorough
 def test_the_example_is_improved_and_waves_of_32_lanes_are_found_out(engine: Engine) -> None:
     example = Path(folder("examples") / "row_softmax" / "kernels" / "tunable.hip").read_text()
-    answer = engine.tune("row_softmax", example)
+    answer = engine.do(Tune(problem="row_softmax", source=example))
     assert answer.verdict == "faster", answer.reason
     assert answer.best is not None
     assert answer.best["LANES"] == "64"
-    on_rdna = engine.tune("row_softmax", example, target="emulator:gfx1100")
+    on_rdna = engine.do(Tune(problem="row_softmax", source=example, target="emulator:gfx1100"))
     assert {each.verdict for each in on_rdna.rows if each.values["LANES"] == "64"} == {"incorrect"}
     assert on_rdna.best is not None
     assert on_rdna.best["LANES"] != "64"
