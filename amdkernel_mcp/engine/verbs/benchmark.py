@@ -27,6 +27,7 @@ class Benchmark(ProblemVerb[BenchmarkResult]):
     key: ClassVar = "benchmark"
     answer: ClassVar = BenchmarkResult
     scope: ClassVar = "check"
+    timed: ClassVar = True
     also_recorded: ClassVar = ("tune_row",)
 
     baseline: Text | None = None

@@ -34,6 +34,7 @@ class Compile(Verb[CompileResult]):
     key: ClassVar = "compile"
     answer: ClassVar = CompileResult
     scope: ClassVar = "compile"
+    on_target: ClassVar = False
 
     arch: Text | None = None
     flags: tuple[Text, ...] = ()

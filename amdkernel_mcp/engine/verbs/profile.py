@@ -28,6 +28,7 @@ class Profile(ProblemVerb[ProfileResult]):
     key: ClassVar = "profile"
     answer: ClassVar = ProfileResult
     scope: ClassVar = "check"
+    timed: ClassVar = True
 
     options: ProfileOptions = NO_OPTIONS
 

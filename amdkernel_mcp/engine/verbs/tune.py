@@ -27,6 +27,8 @@ class Tune(ProblemVerb[TuneResult]):
     key: ClassVar = "tune"
     answer: ClassVar = TuneResult
     scope: ClassVar = "check"
+    timed: ClassVar = True
+    sweeps: ClassVar = True
 
     options: TuneOptions = USUAL
 

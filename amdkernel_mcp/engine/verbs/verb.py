@@ -56,6 +56,12 @@ class Verb(ABC, Generic[R]):
     answer: ClassVar[type[JobAnswer]]
     scope: ClassVar[Scope]
     """What a token needs for it."""
+    timed: ClassVar[bool] = False
+    """Whether it measures, for which a token needs `gpu:time` where the target is a GPU."""
+    on_target: ClassVar[bool] = True
+    """Whether its jobs wait for their target; those that only compile wait for the compiler."""
+    sweeps: ClassVar[bool] = False
+    """Whether it is long by design, so that the user's other jobs go before it."""
     also_recorded: ClassVar[tuple[str, ...]] = ()
     """Names of records that this verb repeats as well."""
 
