@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from amdkernel_mcp.engine.verbs.shorten import LAST, STRINGS, Keep
 from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated, Text
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.results.kernels import BenchmarkResult
@@ -29,6 +30,20 @@ class Benchmark(ProblemVerb[BenchmarkResult]):
     scope: ClassVar = "check"
     timed: ClassVar = True
     also_recorded: ClassVar = ("tune_row",)
+    shortened: ClassVar = (
+        Keep("diagnostics", 10),
+        Keep("findings", 12),
+        Keep("counters", 24),
+        Keep("flags", 12),
+        *STRINGS,
+        Keep("counters", 12),
+        Keep("diagnostics", 4),
+        Keep("findings", 4),
+        Keep("limits_us", 8),
+        Keep("flags", 6),
+        Keep("counters", 6),
+        LAST,
+    )
 
     baseline: Text | None = None
     baseline_file: Text = "baseline.hip"

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from amdkernel_mcp.checking.options import CheckOptions
+from amdkernel_mcp.engine.verbs.shorten import OF_A_CHECK
 from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated, key_of, refuse_key
 from amdkernel_mcp.results.kernels import CheckResult
 
@@ -25,6 +26,7 @@ class Check(ProblemVerb[CheckResult]):
     key: ClassVar = "check"
     answer: ClassVar = CheckResult
     scope: ClassVar = "check"
+    shortened: ClassVar = OF_A_CHECK
 
     options: CheckOptions | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from amdkernel_mcp.engine.verbs.shorten import OF_A_CHECK, Keep
 from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated, Text, key_of, refuse_key
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
 
@@ -25,6 +26,7 @@ class CheckProgram(ProblemVerb[ProgramCheckResult]):
     key: ClassVar = "check"
     answer: ClassVar = ProgramCheckResult
     scope: ClassVar = "check"
+    shortened: ClassVar = (Keep("run_seconds", 16), *OF_A_CHECK)
 
     file_name: Text = "program.hip"
     seed_key: Text | None = None

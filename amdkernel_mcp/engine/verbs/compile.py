@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from amdkernel_mcp.engine.verbs.shorten import STRINGS, Cut, Keep
 from amdkernel_mcp.engine.verbs.verb import Means, Repeated, Text, Verb
 from amdkernel_mcp.results.kernels import CompileResult
 
@@ -35,6 +36,16 @@ class Compile(Verb[CompileResult]):
     answer: ClassVar = CompileResult
     scope: ClassVar = "compile"
     on_target: ClassVar = False
+    shortened: ClassVar = (
+        Cut("isa", 4000),
+        Keep("diagnostics", 20),
+        Cut("diagnostics", 400),
+        Keep("kernels", 8),
+        Cut("isa", 1500),
+        Keep("diagnostics", 6),
+        *STRINGS,
+        Keep("kernels", 3),
+    )
 
     arch: Text | None = None
     flags: tuple[Text, ...] = ()

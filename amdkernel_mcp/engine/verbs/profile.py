@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from amdkernel_mcp.engine.verbs.shorten import LAST, STRINGS, Keep
 from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.profiling.options import NO_OPTIONS, ProfileOptions
@@ -29,6 +30,16 @@ class Profile(ProblemVerb[ProfileResult]):
     answer: ClassVar = ProfileResult
     scope: ClassVar = "check"
     timed: ClassVar = True
+    shortened: ClassVar = (
+        Keep("diagnostics", 8),
+        Keep("findings", 8),
+        Keep("warnings", 8),
+        *STRINGS,
+        Keep("diagnostics", 4),
+        Keep("findings", 4),
+        Keep("warnings", 4),
+        LAST,
+    )
 
     options: ProfileOptions = NO_OPTIONS
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from amdkernel_mcp.engine.tuning.space import USUAL, TuneOptions
+from amdkernel_mcp.engine.verbs.shorten import LAST, STRINGS, Cut, Keep, KeepFirst
 from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.results.tuning import TuneResult
@@ -29,6 +30,17 @@ class Tune(ProblemVerb[TuneResult]):
     scope: ClassVar = "check"
     timed: ClassVar = True
     sweeps: ClassVar = True
+    shortened: ClassVar = (
+        Cut("rows", 120),
+        KeepFirst("rows", 16),
+        Cut("rows", 60),
+        KeepFirst("rows", 10),
+        Keep("findings", 4),
+        Keep("diagnostics", 4),
+        *STRINGS,
+        KeepFirst("rows", 5),
+        LAST,
+    )
 
     options: TuneOptions = USUAL
 

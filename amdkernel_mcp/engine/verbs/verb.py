@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 from pydantic import ConfigDict, SkipValidation, TypeAdapter, ValidationError
 
 from amdkernel_mcp.access.scopes import Scope
+from amdkernel_mcp.engine.verbs.shorten import Step
 from amdkernel_mcp.errors import InputError, JobError
 from amdkernel_mcp.history.recorder import Recorder, Tried
 from amdkernel_mcp.results.job_answer import JobAnswer
@@ -62,6 +63,8 @@ class Verb(ABC, Generic[R]):
     """Whether its jobs wait for their target; those that only compile wait for the compiler."""
     sweeps: ClassVar[bool] = False
     """Whether it is long by design, so that the user's other jobs go before it."""
+    shortened: ClassVar[tuple[Step, ...]]
+    """What goes first where the answer is too long for a model, then second, and so on."""
     also_recorded: ClassVar[tuple[str, ...]] = ()
     """Names of records that this verb repeats as well."""
 
