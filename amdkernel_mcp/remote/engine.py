@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from amdkernel_mcp.engine.verbs.table import KEYS, answer_model
+from amdkernel_mcp.engine.verbs.table import KEYS, AnsweredJob, answer_model
 from amdkernel_mcp.engine.verbs.verb import ProblemVerb, Verb
 from amdkernel_mcp.errors import InfrastructureError
 from amdkernel_mcp.remote.answers import read_answer, read_whole
@@ -84,7 +84,7 @@ class RemoteEngine:
 
     def _read_job(self, state: Mapping[str, Any]) -> JobResult:
         url = self._server.url
-        found = read_answer(JobResult, {name: value for name, value in state.items() if name not in KEYS}, url)
+        found = read_answer(AnsweredJob, {name: value for name, value in state.items() if name not in KEYS}, url)
         whole: dict[str, Any] = {}
         for key in KEYS:
             answer = state.get(key)

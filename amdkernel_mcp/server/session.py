@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from amdkernel_mcp import bundled
+from amdkernel_mcp.engine.verbs.table import VERB_NAMED, AnsweredJob
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError, InputError, JobError
 from amdkernel_mcp.jobs.job import FINISHED, Job
 from amdkernel_mcp.jobs.request import Request
@@ -24,9 +25,8 @@ from amdkernel_mcp.profiling.options import ProfileOptions, options_for
 from amdkernel_mcp.results.documentation import ReadResult
 from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.jobs import JobList, JobResult, ListedJob
-from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, Focus, ProfileResult
+from amdkernel_mcp.results.kernels import Focus
 from amdkernel_mcp.results.quantity import Result
-from amdkernel_mcp.results.tuning import TuneResult
 from amdkernel_mcp.server.examinations import Examinations
 from amdkernel_mcp.server.exit_codes import exit_code_of
 from amdkernel_mcp.server.truncate import truncate
@@ -157,21 +157,17 @@ class Session:
         if job.elsewhere:  # by now
             job = await self._wait_elsewhere(job, until_s)
         if job.owner != owner():  # what was made and measured is its owner's alone
-            return JobResult(job_id=job.id, owner=job.owner, status=job.status, **self._place(job))
-        found = job.answer
+            return AnsweredJob(job_id=job.id, owner=job.owner, status=job.status, **self._place(job))
+        answers: dict[str, Any] = {VERB_NAMED[job.request.verb].key: job.answer}
         return self._fit(
-            JobResult(
+            AnsweredJob(
                 job_id=job.id,
                 status=job.status,
                 progress=job.progress,
                 **self._place(job),
                 error=self._why(job.error),
                 error_code=None if job.elsewhere else exit_code_of(job.error),
-                compile=found if isinstance(found, CompileResult) else None,
-                check=found if isinstance(found, CheckResult) else None,
-                benchmark=found if isinstance(found, BenchmarkResult) else None,
-                profile=found if isinstance(found, ProfileResult) else None,
-                tune=found if isinstance(found, TuneResult) else None,
+                **answers,
             )
         )
 
@@ -291,9 +287,7 @@ def _without_paths(result: _R, folders: Mapping[str, str]) -> _R:
     from amdkernel_mcp.server.errors import for_other_machines
 
     if isinstance(result, JobResult):
-        inner = ("compile", "check", "benchmark", "profile", "tune")
-        parts = {name: getattr(result, name) for name in inner}
-        return result.model_copy(update={name: part and _without_paths(part, folders) for name, part in parts.items()})
+        return result.with_answer(lambda answer: _without_paths(answer, folders))
     if isinstance(result, JobAnswer):
         changed = {
             "artefacts": [artefact.model_copy(update={"path": ""}) for artefact in result.artefacts],

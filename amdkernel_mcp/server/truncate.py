@@ -45,16 +45,10 @@ def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
     """`result` if it fits into `limit` bytes; else its most important part, with `left_out` and a file in `folder`."""
     if isinstance(result, ProfileResult) and result.kernels:
         result = _brief_profile(result, folder)  # type: ignore[assignment]
-    if isinstance(result, JobResult) and result.profile and result.profile.kernels:
-        result = result.model_copy(update={"profile": _brief_profile(result.profile, folder)})
+    if isinstance(result, JobResult):
+        return _truncate_job(result, folder, limit)  # type: ignore[return-value]
     if size(result) <= limit:
         return result
-    if isinstance(result, JobResult):
-        room = limit - 500  # the job's own fields
-        inner = {name: getattr(result, name) for name in ("compile", "check", "benchmark", "profile", "tune")}
-        return result.model_copy(
-            update={name: part and truncate(part, folder, limit=room) for name, part in inner.items()}
-        )
     if isinstance(result, ReadResult):
         return _truncate_reading(result, limit)  # type: ignore[return-value]  # a ReadResult again, which mypy cannot see
     if isinstance(result, AttemptList):
@@ -67,6 +61,14 @@ def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
         if size(noted) <= limit - 300:  # room for the artefact's entry
             break
     return _with_artefact(_note(result, list(left_out.values())), whole, folder)
+
+
+def _truncate_job(result: JobResult, folder: Path, limit: int) -> JobResult:
+    """A profile is brief in a small answer too."""
+    result = result.with_answer(lambda answer: truncate(answer, folder, limit=max(limit, size(answer))))
+    if size(result) <= limit:
+        return result
+    return result.with_answer(lambda answer: truncate(answer, folder, limit=limit - 500))  # room for the job's fields
 
 
 def _brief_profile(result: ProfileResult, folder: Path) -> ProfileResult:

@@ -111,3 +111,10 @@ class Benchmark(ProblemVerb[BenchmarkResult]):
             return answer
         reason = answer.reason.replace(answer.at_fault, self.baseline_file, 1)
         return answer.model_copy(update={"at_fault": self.baseline_file, "reason": reason})
+
+    @staticmethod
+    def good(answer: BenchmarkResult) -> bool:
+        """It is faster than the baseline, or timed where there is none."""
+        alone = answer.hashes is None or answer.hashes.baseline is None
+        timed = answer.time_us.value is not None and answer.verdict in (None, "inconclusive")
+        return answer.verdict == "faster" or (alone and timed)

@@ -61,3 +61,8 @@ class Check(ProblemVerb[CheckResult]):
             return {}
         refuse_key(self.options.seed_key)
         return {"schedules": self.options.schedules, "order": self.options.order}
+
+    @staticmethod
+    def good(answer: CheckResult) -> bool:
+        """It is correct."""
+        return answer.verdict == "correct"

@@ -61,3 +61,8 @@ class CheckProgram(ProblemVerb[ProgramCheckResult]):
         """None: no tool takes the key of an earlier check."""
         refuse_key(self.seed_key)
         return {}
+
+    @staticmethod
+    def good(answer: ProgramCheckResult) -> bool:
+        """It is correct."""
+        return answer.verdict == "correct"

@@ -91,3 +91,8 @@ class Compile(Verb[CompileResult]):
     def options_of_tool(self) -> dict[str, Any]:
         """All of them."""
         return {"arch": self.arch, "flags": list(self.flags), "isa": self.isa, "kernel": self.kernel}
+
+    @staticmethod
+    def good(answer: CompileResult) -> bool:
+        """It compiles."""
+        return answer.ok

@@ -86,3 +86,8 @@ class Profile(ProblemVerb[ProfileResult]):
     def files(self) -> Mapping[str, str]:
         """The kernel and the one that it is compared with."""
         return {"file_name": self.file_name, "baseline_file": self.options.compare_file}
+
+    @staticmethod
+    def good(answer: ProfileResult) -> bool:
+        """There is a profile."""
+        return bool(answer.kernels)

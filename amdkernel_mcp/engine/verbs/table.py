@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from pydantic import SerializeAsAny, create_model
 
 from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.engine.verbs.check import Check
@@ -14,6 +16,7 @@ from amdkernel_mcp.engine.verbs.tune import Tune
 from amdkernel_mcp.engine.verbs.verb import Verb
 from amdkernel_mcp.errors import HistoryError
 from amdkernel_mcp.results.job_answer import JobAnswer
+from amdkernel_mcp.results.jobs import JobResult
 
 VERBS: tuple[type[Verb[Any]], ...] = (
     Compile,
@@ -25,6 +28,15 @@ VERBS: tuple[type[Verb[Any]], ...] = (
 )
 KEYS = tuple(dict.fromkeys(verb.key for verb in VERBS))
 """Of the answers in what get_job returns."""
+if TYPE_CHECKING:
+    AnsweredJob = JobResult
+else:
+    AnsweredJob = create_model(
+        "JobResult",
+        __base__=JobResult,
+        __doc__="What get_job returns: a job, and its answer under the key of its verb.",
+        **{key: (SerializeAsAny[next(verb.answer for verb in VERBS if verb.key == key)] | None, None) for key in KEYS},
+    )
 VERB_NAMED: Mapping[str, type[Verb[Any]]] = {verb.name: verb for verb in VERBS}
 
 
@@ -34,6 +46,11 @@ def recorded_verb(name: str) -> type[Verb[Any]]:
         if name == verb.name or name in verb.also_recorded:
             return verb
     raise HistoryError(f"this version has no verb {name[:40]!r}, so the attempt cannot be repeated")
+
+
+def verb_of(answer: JobAnswer) -> type[Verb[Any]]:
+    """The verb whose answer this is."""
+    return next(verb for verb in VERBS if type(answer) is verb.answer)
 
 
 def answer_model(key: str, answer: Mapping[str, Any]) -> type[JobAnswer]:

@@ -84,3 +84,8 @@ class Tune(ProblemVerb[TuneResult]):
         if self.options.seed:
             raise InputError("a search with a seed of your own runs on your machine alone", hint="leave --url out")
         return {"rows": self.options.rows}
+
+    @staticmethod
+    def good(answer: TuneResult) -> bool:
+        """There is a best row, whether or not it is faster than the default values."""
+        return answer.best is not None

@@ -88,6 +88,11 @@ class Verb(ABC, Generic[R]):
         Raises InputError for what no tool takes.
         """
 
+    @staticmethod
+    @abstractmethod
+    def good(answer: Any) -> bool:
+        """Whether the answer is good news, for which a command exits with 0."""
+
     def files(self) -> Mapping[str, str]:
         """The names of the caller's files, by what a server calls them in an error."""
         return {"file_name": self.file_name}
