@@ -1,4 +1,4 @@
-"""run: a whole HIP program, on this machine alone. It is no job and leaves no record."""
+"""run: a whole HIP program, on this machine alone. It has neither a job nor a record."""
 
 from __future__ import annotations
 

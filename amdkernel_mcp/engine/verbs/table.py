@@ -37,6 +37,8 @@ else:
         __doc__="What get_job returns: a job, and its answer under the key of its verb.",
         **{key: (SerializeAsAny[next(verb.answer for verb in VERBS if verb.key == key)] | None, None) for key in KEYS},
     )
+RECORDED = (*(verb.name for verb in VERBS), *(name for verb in VERBS for name in verb.also_recorded))
+"""What the `verb` of a record may be."""
 VERB_NAMED: Mapping[str, type[Verb[Any]]] = {verb.name: verb for verb in VERBS}
 
 

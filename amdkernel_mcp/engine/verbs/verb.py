@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.problems.problem import Problem
 
 Text = SkipValidation[str]
-"""Taken as it is: the name of a file may hold halves of characters, which are no Unicode."""
+"""Taken as it is: the name of a file may hold halves of characters, which Pydantic refuses."""
 
 R = TypeVar("R", bound=JobAnswer)
 
