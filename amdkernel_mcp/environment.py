@@ -17,6 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from amdkernel_mcp.engine.verbs.benchmark import Benchmark
+from amdkernel_mcp.engine.verbs.check import Check
+from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.errors import InputError, ProblemFileError, UnknownTargetError
 from amdkernel_mcp.history.attempt import sha256
 from amdkernel_mcp.kernel_source import MAX_BYTES
@@ -56,7 +59,7 @@ class KernelEnvironment:
         settings: Settings | None = None,
     ) -> None:
         from amdkernel_mcp.config import load_settings
-        from amdkernel_mcp.engine import Engine
+        from amdkernel_mcp.engine.engine import Engine
 
         if not 1 <= max_steps <= MOST_STEPS:
             raise InputError(f"an episode has 1 to {MOST_STEPS} steps")
@@ -99,7 +102,9 @@ class KernelEnvironment:
         if baseline is None and naive.is_file():
             baseline = naive.read_text(encoding="utf-8")
         if baseline is not None:
-            checked = self._engine.check(problem, baseline, file_name="baseline.hip", target=self._target)
+            checked = self._engine.do(
+                Check(problem=problem, source=baseline, file_name="baseline.hip", target=self._target)
+            )
             if checked.verdict != "correct":
                 raise InputError(f"the baseline is {checked.verdict}: {checked.reason}")
         self._problem, self._baseline = problem, baseline
@@ -126,7 +131,7 @@ class KernelEnvironment:
         answer = refused or self._benchmark(source)
         profiled = None
         if self._profiles and answer.verdict in _TIMED:
-            profiled = self._engine.profile(self._problem, source, target=self._target)
+            profiled = self._engine.do(Profile(problem=self._problem, source=source, target=self._target))
         found = self._reward(source, answer, profiled)
         self._best = max(self._best, found.value)
         self._done = self._steps >= self._max_steps
@@ -135,7 +140,9 @@ class KernelEnvironment:
 
     def _benchmark(self, source: str) -> BenchmarkResult:
         try:
-            return self._engine.benchmark(self._problem, source, baseline=self._baseline, target=self._target)
+            return self._engine.do(
+                Benchmark(problem=self._problem, source=source, baseline=self._baseline, target=self._target)
+            )
         except (ProblemFileError, UnknownTargetError):
             raise
         except InputError as error:  # the kernel's text is all that was not looked at before

@@ -13,7 +13,9 @@ from pathlib import Path
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.check import Check
+from amdkernel_mcp.engine.verbs.compile import Compile
 
 PROBLEM, KERNEL = "row_softmax", "better.hip"
 ROUNDS, ROUNDS_OF_OTHERS = 7, 3
@@ -42,7 +44,7 @@ def with_changes(engine: Engine) -> dict[str, list[float]]:
     checked(engine, PROBLEM, source, None)
     for number in range(ROUNDS):
         changed = f"{source}// {time.time_ns()} {number}\n"
-        engine.compile(changed, file_name=KERNEL)
+        engine.do(Compile(source=changed, file_name=KERNEL))
         taken["one seed"].append(checked(engine, PROBLEM, source, ANCHOR))
         taken["known"].append(checked(engine, PROBLEM, source, None))
         taken["new"].append(checked(engine, PROBLEM, changed, None))
@@ -77,7 +79,7 @@ def kernel(problem: str) -> str:
 def checked(engine: Engine, problem: str, source: str, options: CheckOptions | None) -> float:
     """The seconds of one check, which must be correct."""
     start = time.perf_counter()
-    result = engine.check(problem, source, file_name=KERNEL, options=options)
+    result = engine.do(Check(problem=problem, source=source, file_name=KERNEL, options=options))
     seconds = time.perf_counter() - start
     assert result.verdict == "correct", result.reason
     return seconds

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.errors import AmdkernelError
 
 
@@ -26,7 +27,7 @@ def row(engine: Engine, file: Path, to: Path, *, check: bool) -> tuple[str, str,
     if not check:
         return file.stem, f"yes, {seconds}", "drafted"
     try:
-        verdict = engine.check(made.folder, Path(made.kernel).read_text(encoding="utf-8"))
+        verdict = engine.do(Check(problem=made.folder, source=Path(made.kernel).read_text(encoding="utf-8")))
     except AmdkernelError as error:
         return file.stem, f"yes, {seconds}", f"not judged: {error.message}"
     return file.stem, f"yes, {seconds}", f"drafted, {verdict.verdict}"

@@ -97,10 +97,13 @@ def tools_reference() -> str:
 
 
 def attempt_schema() -> str:
-    """The JSON schema of a record."""
+    """The JSON schema of a record, with the verbs that this version records."""
+    from amdkernel_mcp.engine.verbs.table import RECORDED
     from amdkernel_mcp.history.attempt import Attempt
 
-    return json.dumps(Attempt.model_json_schema(), indent=1, sort_keys=True) + "\n"
+    schema = Attempt.model_json_schema()
+    schema["properties"]["verb"] = {"enum": [*RECORDED], "title": "Verb", "type": "string"}
+    return json.dumps(schema, indent=1, sort_keys=True) + "\n"
 
 
 def _tool(tool: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from fastmcp import Context
 from fastmcp.tools import tool
 from pydantic import Field
 
+from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.results.kernels import BenchmarkResult
 from amdkernel_mcp.server.session import session_of
 
@@ -31,11 +32,12 @@ async def benchmark_kernel(
     kernel = session.candidate(path=path, source=source)
     baseline = session.baseline(path=baseline_path, source=baseline_source)
     folder = session.problem(problem)
-    arguments = {
-        "problem": folder,
-        "source": kernel.source,
-        "file_name": kernel.file_name,
-        **baseline,
-        "target": target,
-    }
-    return await session.long(ctx, BenchmarkResult, "benchmark", arguments, wait_s=wait_s)
+    asked = Benchmark(
+        problem=folder,
+        source=kernel.source,
+        file_name=kernel.file_name,
+        target=target,
+        baseline=baseline.source if baseline else None,
+        baseline_file=baseline.file_name if baseline else "baseline.hip",
+    )
+    return await session.long(ctx, asked, wait_s=wait_s)

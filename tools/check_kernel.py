@@ -3,6 +3,8 @@
 from fastmcp import Context
 from fastmcp.tools import tool
 
+from amdkernel_mcp.checking.options import CheckOptions
+from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.server.session import session_of
 
@@ -30,11 +32,11 @@ async def check_kernel(
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)
     folder = session.problem(problem)
-    arguments = {
-        "problem": folder,
-        "source": kernel.source,
-        "file_name": kernel.file_name,
-        "target": target,
-        "options": {"schedules": schedules, "order": order},
-    }
-    return await session.long(ctx, CheckResult, "check", arguments, wait_s=wait_s)
+    asked = Check(
+        problem=folder,
+        source=kernel.source,
+        file_name=kernel.file_name,
+        target=target,
+        options=CheckOptions(schedules=schedules, order=order),
+    )
+    return await session.long(ctx, asked, wait_s=wait_s)

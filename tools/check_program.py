@@ -3,6 +3,7 @@
 from fastmcp import Context
 from fastmcp.tools import tool
 
+from amdkernel_mcp.engine.verbs.check_program import CheckProgram
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
 from amdkernel_mcp.server.session import session_of
 
@@ -40,10 +41,5 @@ async def check_program(
     session = session_of(ctx)
     program = session.candidate(path=path, source=source)
     folder = session.problem(problem)
-    arguments = {
-        "problem": folder,
-        "source": program.source,
-        "file_name": program.file_name,
-        "target": target,
-    }
-    return await session.long(ctx, ProgramCheckResult, "check_program", arguments, wait_s=wait_s)
+    asked = CheckProgram(problem=folder, source=program.source, file_name=program.file_name, target=target)
+    return await session.long(ctx, asked, wait_s=wait_s)

@@ -6,6 +6,7 @@ from fastmcp import Context
 from fastmcp.tools import tool
 from pydantic import Field
 
+from amdkernel_mcp.engine.verbs.compile import Compile
 from amdkernel_mcp.results.kernels import CompileResult
 from amdkernel_mcp.server.session import session_of
 
@@ -33,13 +34,13 @@ async def compile_kernel(
     """
     session = session_of(ctx)
     candidate = session.candidate(path=path, source=source)
-    arguments = {
-        "source": candidate.source,
-        "file_name": candidate.file_name,
-        "arch": arch,
-        "target": target,
-        "flags": flags,
-        "isa": isa,
-        "kernel": kernel,
-    }
-    return await session.long(ctx, CompileResult, "compile", arguments, wait_s=wait_s)
+    asked = Compile(
+        source=candidate.source,
+        file_name=candidate.file_name,
+        arch=arch,
+        target=target,
+        flags=tuple(flags),
+        isa=isa,
+        kernel=kernel,
+    )
+    return await session.long(ctx, asked, wait_s=wait_s)

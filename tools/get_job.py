@@ -6,15 +6,12 @@ from fastmcp import Context
 from fastmcp.tools import tool
 from pydantic import Field
 
-from amdkernel_mcp.results.jobs import JobResult
+from amdkernel_mcp.engine.verbs.table import KEYS, AnsweredJob
 from amdkernel_mcp.server.session import session_of
 
 from ._parameters import RUNS_IN_SANDBOX, WaitS
 
-_VERBS = ("compile", "check", "benchmark", "profile", "tune")
-
-
-# The tools that make the five answers describe them; repeated here they would cost a client 16 KB.
+# The tools that make the answers describe them; repeated here they would cost a client 16 KB.
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -23,7 +20,7 @@ _SCHEMA = {
         "progress": {"type": ["string", "null"]},
         "error": {"type": ["string", "null"]},
     }
-    | {verb: {"type": ["object", "null"], "description": f"The answer of {verb}_kernel"} for verb in _VERBS},
+    | {verb: {"type": ["object", "null"], "description": f"The answer of {verb}_kernel"} for verb in KEYS},
     "required": ["job_id", "status"],
 }
 
@@ -34,7 +31,7 @@ async def get_job(
     job_id: Annotated[str, Field(description="From an answer", min_length=1, max_length=100)],
     wait_s: WaitS = 45,
     cancel: Annotated[bool, Field(description="End it")] = False,
-) -> JobResult:
+) -> AnsweredJob:
     """Wait for a job's answer.
 
     Before: a tool returned status `queued` or `running`.

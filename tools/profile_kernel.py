@@ -6,6 +6,7 @@ from fastmcp import Context
 from fastmcp.tools import tool
 from pydantic import Field
 
+from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.results.kernels import Focus, ProfileResult
 from amdkernel_mcp.server.session import session_of
 
@@ -30,11 +31,11 @@ async def profile_kernel(
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)
     folder = session.problem(problem)
-    arguments = {
-        "problem": folder,
-        "source": kernel.source,
-        "file_name": kernel.file_name,
-        "target": target,
-        "options": session.compared(focus, compare_to),
-    }
-    return await session.long(ctx, ProfileResult, "profile", arguments, wait_s=wait_s)
+    asked = Profile(
+        problem=folder,
+        source=kernel.source,
+        file_name=kernel.file_name,
+        target=target,
+        options=session.compared(focus, compare_to),
+    )
+    return await session.long(ctx, asked, wait_s=wait_s)

@@ -6,9 +6,10 @@ from fastmcp import Context
 from fastmcp.tools import tool
 from pydantic import Field
 
+from amdkernel_mcp.engine.tuning.space import MOST_ROWS, TuneOptions
+from amdkernel_mcp.engine.verbs.tune import Tune
 from amdkernel_mcp.results.tuning import TuneResult
 from amdkernel_mcp.server.session import session_of
-from amdkernel_mcp.tuning.space import MOST_ROWS
 
 from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
 
@@ -29,11 +30,11 @@ async def tune_kernel(
     """
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)
-    arguments = {
-        "problem": session.problem(problem),
-        "source": kernel.source,
-        "file_name": kernel.file_name,
-        "target": target,
-        "options": {"rows": rows},
-    }
-    return await session.long(ctx, TuneResult, "tune", arguments, wait_s=wait_s)
+    asked = Tune(
+        problem=session.problem(problem),
+        source=kernel.source,
+        file_name=kernel.file_name,
+        target=target,
+        options=TuneOptions(rows=rows),
+    )
+    return await session.long(ctx, asked, wait_s=wait_s)

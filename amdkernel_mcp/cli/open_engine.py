@@ -11,7 +11,7 @@ from amdkernel_mcp.cli.report import note
 from amdkernel_mcp.errors import InputError
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
     from amdkernel_mcp.remote.engine import RemoteEngine
 
 
@@ -22,7 +22,7 @@ def open_engine(*, parent: str | None = None) -> Iterator[Engine]:
     `parent`: the attempt on which what is done builds. Raises HistoryError where there is none of this name.
     """
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
     from amdkernel_mcp.history.recorder import LOCAL
 
     engine = Engine(load_settings())

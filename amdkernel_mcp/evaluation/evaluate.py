@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.bundled import folder as bundled_folder
+from amdkernel_mcp.engine.verbs.benchmark import Benchmark
+from amdkernel_mcp.engine.verbs.check import Check
+from amdkernel_mcp.engine.verbs.check_program import CheckProgram
 from amdkernel_mcp.errors import AmdkernelError, InputError
 from amdkernel_mcp.evaluation.row_log import RowLog
 from amdkernel_mcp.evaluation.scores import scores
@@ -23,7 +26,7 @@ from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.results.evaluation import EvaluatedKernel, Evaluation
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
 
 MOST_AT_A_TIME = 64
 
@@ -91,7 +94,7 @@ def evaluate(
 def _require_correct_baseline(engine: Engine, task: Task, target: str, report: Callable[[str], None]) -> None:
     report(f"{task.name}: checking the baseline")
     kernel = read_kernel(task.baseline)
-    checked = engine.check(task.problem, kernel.source, file_name=kernel.file_name, target=target)
+    checked = engine.do(Check(problem=task.problem, source=kernel.source, file_name=kernel.file_name, target=target))
     if checked.verdict != "correct":
         raise InputError(f"its baseline {task.baseline.name} is {checked.verdict}: {checked.reason}")
 
@@ -170,20 +173,23 @@ class _Run:
             key=candidate.key,
             trust="unverified: host code" if candidate.is_program else None,
         )
-        check = self._engine.check_program if candidate.is_program else self._engine.check
+        check = CheckProgram if candidate.is_program else Check
+        asked = check(problem=task.problem, source=kernel.source, file_name=kernel.file_name, target=self._target)
         try:
-            checked = check(task.problem, kernel.source, file_name=kernel.file_name, target=self._target)
+            checked = self._engine.do(asked)
             row = row.model_copy(
                 update={"check": checked.verdict, "reason": checked.reason, "attempts": _ids(checked.attempt)}
             )
             if checked.verdict != "correct" or candidate.is_program or not self._timed:
                 return row
-            timed = self._engine.benchmark(
-                task.problem,
-                kernel.source,
-                file_name=kernel.file_name,
-                baseline=candidate.baseline,
-                target=self._target,
+            timed = self._engine.do(
+                Benchmark(
+                    problem=task.problem,
+                    source=kernel.source,
+                    file_name=kernel.file_name,
+                    baseline=candidate.baseline,
+                    target=self._target,
+                )
             )
         except InputError as error:
             return row.model_copy(update={"check": "invalid", "reason": error.message})

@@ -22,8 +22,8 @@ FORMAT: Literal["amdkernel-attempt/1"] = "amdkernel-attempt/1"
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # without l, o, 0, 1, which people confuse
 ID_LENGTH = 10
 
-Verb = Literal["compile", "check", "check_program", "benchmark", "profile", "tune", "tune_row"]
-"""`tune_row`: one combination of a sweep, whose record is its parent."""
+Verb = Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]
+"""One of `engine/verbs`, or `tune_row`: one combination of a sweep, whose record is its parent."""
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 AttemptId = Annotated[str, Field(pattern=rf"^[{ALPHABET}]{{{ID_LENGTH}}}$")]
 

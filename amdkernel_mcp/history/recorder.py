@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import AmdkernelError
-from amdkernel_mcp.results.host_programs import ProgramCheckResult
-from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
-from amdkernel_mcp.results.tuning import TuneResult
+from amdkernel_mcp.results.job_answer import JobAnswer
+from amdkernel_mcp.results.kernels import BenchmarkResult, CompileResult, ProfileResult
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.history.attempt import Attempt, ProblemUsed, Ran, Verb
     from amdkernel_mcp.history.history import History
     from amdkernel_mcp.problems.problem import Problem
-    from amdkernel_mcp.results.job_answer import JobAnswer
 
 LOCAL = "local"
 """Who acts where there are no users."""
@@ -30,7 +28,7 @@ LOCAL = "local"
 NAMED_PARENT: ContextVar[str | None] = ContextVar("named_parent", default=None)
 """The attempt that the caller names as the parent of what it does next; `Attempts.under` sets it."""
 
-_A = TypeVar("_A", CompileResult, CheckResult, ProgramCheckResult, BenchmarkResult, ProfileResult, TuneResult)
+_A = TypeVar("_A", bound=JobAnswer)
 _PRUNING_S = 10.0  # that `close` waits for the removal of old files
 
 _NOT_RECORDED = frozenset({"isa", "status", "job_id", "progress", "attempt", "not_recorded", "artefacts", "left_out"})

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
+from amdkernel_mcp.engine.verbs.table import VERB_NAMED
 from amdkernel_mcp.jobs.job import Job
 
 HALF_LIFE_S = 3600.0
@@ -54,4 +55,4 @@ def in_order(waiting: Iterable[Job], running: Iterable[Job], usage: Usage) -> li
 
 def _rank(job: Job) -> float:
     """Equal ones stay in their order."""
-    return job.accepted_s + (SWEEP_LATER_S if job.request.verb == "tune" else 0.0)
+    return job.accepted_s + (SWEEP_LATER_S if VERB_NAMED[job.request.verb].sweeps else 0.0)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import Connection, Row, bindparam, delete, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from amdkernel_mcp.engine.verbs.table import VERB_NAMED
 from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.history.database.open_database import (
     database_now,
@@ -30,7 +31,7 @@ from amdkernel_mcp.history.database.schema import bring_up_to_date
 from amdkernel_mcp.history.database.tables import jobs
 from amdkernel_mcp.history.holder import is_dead, new_holder
 from amdkernel_mcp.jobs.job import FINISHED, Job
-from amdkernel_mcp.jobs.request import ANSWERS, Answer, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
@@ -212,7 +213,7 @@ def _held(job: Job) -> Sequence[Any]:
 
 
 def _stored(row: Row[Any], fence: int | None = None) -> StoredJob:
-    answer = ANSWERS[row.verb].model_validate_json(row.answer) if row.answer else None
+    answer = VERB_NAMED[row.verb].answer.model_validate_json(row.answer) if row.answer else None
     return StoredJob(
         id=row.id,
         owner=row.owner,

@@ -1,35 +1,24 @@
-"""What a job does, in plain data, and the answers that a job may have."""
+"""What a job does, in plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
+from amdkernel_mcp.engine.verbs.table import VERB_NAMED
 from amdkernel_mcp.hardware.target import is_emulated
-from amdkernel_mcp.results.host_programs import ProgramCheckResult
-from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
-from amdkernel_mcp.results.tuning import TuneResult
+from amdkernel_mcp.results.job_answer import JobAnswer
 
-Answer = CompileResult | CheckResult | BenchmarkResult | ProfileResult | TuneResult
+Answer = JobAnswer
 Progress = Callable[[str], None]
-JobVerb = Literal["compile", "check", "check_program", "benchmark", "profile", "tune"]
-
-ANSWERS: Mapping[str, type[Answer]] = {
-    "compile": CompileResult,
-    "check": CheckResult,
-    "check_program": ProgramCheckResult,
-    "benchmark": BenchmarkResult,
-    "profile": ProfileResult,
-    "tune": TuneResult,
-}
 
 
 @dataclass(frozen=True)
 class Request:
     """A verb of the engine and its arguments, all of them JSON."""
 
-    verb: JobVerb
+    verb: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def lane(self, default_target: str) -> str:
@@ -37,7 +26,7 @@ class Request:
 
         Lanes do not wait for each other.
         """
-        if self.verb == "compile":
+        if not VERB_NAMED[self.verb].on_target:
             return "compile"
         target = str(self.arguments.get("target") or default_target)
         if target.startswith("emulator"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from amdkernel_mcp.errors import AmdkernelError, InputError
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
     from amdkernel_mcp.results.history import ListedAttempt
 
 SHOWN = 60

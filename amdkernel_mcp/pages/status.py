@@ -17,7 +17,7 @@ from amdkernel_mcp.results.machine import TargetInfo
 from amdkernel_mcp.results.server import LeaseState, RunningJob, ServerStatus, State, TargetState, WaitingJob
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
     from amdkernel_mcp.jobs.store import JobStore
     from amdkernel_mcp.leases.gpu_leases import GpuLeases
 

@@ -1,18 +1,19 @@
 """What get_job returns."""
 
-from pydantic import Field, SerializeAsAny
+from collections.abc import Callable
+from typing import Self
 
-from amdkernel_mcp.results.job_answer import JobStatus
-from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
+from pydantic import Field
+
+from amdkernel_mcp.results.job_answer import JobAnswer, JobStatus
 from amdkernel_mcp.results.quantity import Result
-from amdkernel_mcp.results.tuning import TuneResult
 
 EXIT_CODE_KEY = "amdkernel/exit_code"
 """In `_meta` of an error of a tool: what the command line exits with."""
 
 
 class JobResult(Result):
-    """A job, and its answer once it has one: exactly one of the five is set when the caller's own job is `done`."""
+    """A job. `engine/verbs/table.py` adds the keys of answers; one is set once the caller's own job is `done`."""
 
     job_id: str
     owner: str | None = Field(
@@ -27,11 +28,14 @@ class JobResult(Result):
     error_code: int | None = Field(
         default=None, description="Of the error, as the command line exits: 2 the input, 3 the infrastructure"
     )
-    compile: CompileResult | None = None
-    check: SerializeAsAny[CheckResult] | None = None  # of a kernel or of a program
-    benchmark: BenchmarkResult | None = None
-    profile: ProfileResult | None = None
-    tune: TuneResult | None = None
+
+    def answers(self) -> dict[str, JobAnswer]:
+        """The answer by its key, of whichever verb it is; empty where there is none."""
+        return {key: found for key, found in self if isinstance(found, JobAnswer)}
+
+    def with_answer(self, change: Callable[[JobAnswer], JobAnswer]) -> Self:
+        """The same with its answer changed."""
+        return self.model_copy(update={key: change(answer) for key, answer in self.answers().items()})
 
 
 class ListedJob(Result):

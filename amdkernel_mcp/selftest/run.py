@@ -9,7 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.benchmark import Benchmark
+from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
 from amdkernel_mcp.results.selftest import SelftestResult, SelftestRow
 from amdkernel_mcp.selftest.clock import clock_rows
@@ -61,10 +63,18 @@ def _run_steps(engine: Engine, target: str, on_progress: Callable[[str], None]) 
 def _run(engine: Engine, step: Step, target: str, expected: tuple[str, ...]) -> SelftestRow:
     answer: CheckResult | BenchmarkResult
     if step.baseline is None:
-        answer = engine.check(step.folder, step.source, file_name=f"{step.kernel}.hip", target=target)
+        answer = engine.do(
+            Check(problem=step.folder, source=step.source, file_name=f"{step.kernel}.hip", target=target)
+        )
     else:
-        answer = engine.benchmark(
-            step.folder, step.source, file_name=f"{step.kernel}.hip", baseline=step.baseline_source, target=target
+        answer = engine.do(
+            Benchmark(
+                problem=step.folder,
+                source=step.source,
+                file_name=f"{step.kernel}.hip",
+                baseline=step.baseline_source,
+                target=target,
+            )
         )
     got = str(answer.verdict)
     good = got in expected and (not step.near_one or _near_one(answer))

@@ -17,7 +17,7 @@ from fastmcp.server.providers import FileSystemProvider
 
 from amdkernel_mcp import __version__, bundled, tracing
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import InfrastructureError
 from amdkernel_mcp.jobs.away import AwayHosts
 from amdkernel_mcp.jobs.journal import Journal, Service

@@ -1,37 +1,23 @@
-"""Requests of jobs → calls of the engine."""
+"""Requests of jobs → verbs of the engine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from amdkernel_mcp.checking.options import CheckOptions
+from amdkernel_mcp.engine.verbs.table import VERB_NAMED
 from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request
-from amdkernel_mcp.profiling.options import ProfileOptions
-from amdkernel_mcp.tuning.space import TuneOptions
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
 
 
 def performed_by(engine: Engine) -> Perform:
     """Does requests with this engine."""
 
     def perform(request: Request, by: str, on_progress: Progress) -> Answer:
+        asked = VERB_NAMED[request.verb].read(request.arguments)
         with engine.workers.job(on_progress):
-            return done(request, by, on_progress)
-
-    def done(request: Request, by: str, on_progress: Progress) -> Answer:
-        given: dict[str, Any] = {**request.arguments, "by": by, "on_progress": on_progress}
-        if request.verb == "compile":
-            return engine.compile(**given)
-        if request.verb == "check":
-            return engine.check(**given | {"options": CheckOptions(**given.get("options", {}))})
-        if request.verb == "check_program":
-            return engine.check_program(**given)
-        if request.verb == "benchmark":
-            return engine.benchmark(**given)
-        if request.verb == "tune":
-            return engine.tune(**given | {"options": TuneOptions(**given.get("options", {}))})
-        return engine.profile(**given | {"options": ProfileOptions(**given.get("options", {}))})
+            answer: Answer = engine.do(asked, by=by, on_progress=on_progress)
+            return answer
 
     return perform

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fastmcp import FastMCP
     from fastmcp.server.auth import AuthProvider
 
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
 
 MOST_RECORDS = 256
 

@@ -10,24 +10,23 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from amdkernel_mcp import bundled
+from amdkernel_mcp.engine.verbs.table import VERB_NAMED, AnsweredJob
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError, InputError, JobError
 from amdkernel_mcp.jobs.job import FINISHED, Job
-from amdkernel_mcp.jobs.request import JobVerb, Request
+from amdkernel_mcp.jobs.request import Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.kernel_source import KernelSource, read_kernel, sent_kernel
 from amdkernel_mcp.profiling.options import ProfileOptions, options_for
 from amdkernel_mcp.results.documentation import ReadResult
-from amdkernel_mcp.results.host_programs import ProgramCheckResult
 from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.jobs import JobList, JobResult, ListedJob
-from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, Focus, ProfileResult
+from amdkernel_mcp.results.kernels import Focus
 from amdkernel_mcp.results.quantity import Result
-from amdkernel_mcp.results.tuning import TuneResult
 from amdkernel_mcp.server.examinations import Examinations
 from amdkernel_mcp.server.exit_codes import exit_code_of
 from amdkernel_mcp.server.truncate import truncate
@@ -35,13 +34,14 @@ from amdkernel_mcp.server.truncate import truncate
 if TYPE_CHECKING:
     from fastmcp import Context
 
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
+    from amdkernel_mcp.engine.verbs.verb import Verb
 
 PROGRESS_EVERY_S = 2.0
 ASK_EVERY_S = 0.5
 
 _R = TypeVar("_R", bound=Result)
-_J = TypeVar("_J", CompileResult, CheckResult, ProgramCheckResult, BenchmarkResult, ProfileResult, TuneResult)
+_J = TypeVar("_J", bound=JobAnswer)
 
 
 class Caller(Protocol):
@@ -85,18 +85,18 @@ class Session:
         assert path is not None
         return read_kernel(self._may_name(path))
 
-    def baseline(self, *, path: str | None, source: str | None) -> dict[str, str]:
-        """The kernel to compare with, as arguments of the engine; none when neither is given."""
+    def baseline(self, *, path: str | None, source: str | None) -> KernelSource | None:
+        """The kernel to compare with; None when neither is given."""
         if path is None and source is None:
-            return {}
+            return None
         kernel = self.candidate(path=path, source=source, what="the baseline")
-        return {"baseline": kernel.source, "baseline_file": kernel.file_name if path else "baseline.hip"}
+        return kernel if path else replace(kernel, file_name="baseline.hip")
 
-    def compared(self, focus: Focus | None, compare_to: str | None) -> dict[str, Any]:
-        """Options of a profile, in JSON's types. `compare_to`: the text of a kernel, or a local caller's path."""
+    def compared(self, focus: Focus | None, compare_to: str | None) -> ProfileOptions:
+        """Options of a profile. `compare_to`: the text of a kernel, or a local caller's path."""
         if compare_to is None or "\n" in compare_to:
-            return asdict(ProfileOptions(focus, compare_to and sent_kernel(compare_to).source))
-        return asdict(options_for(focus, self._may_name(compare_to)))
+            return ProfileOptions(focus, compare_to and sent_kernel(compare_to).source)
+        return options_for(focus, self._may_name(compare_to))
 
     def problem(self, problem: str) -> str:
         """The problem, as the engine takes it. Raises InputError for a folder that this caller may not name."""
@@ -124,14 +124,9 @@ class Session:
         """The text of a resource. It is not truncated: a client attaches it as a whole."""
         return await asyncio.to_thread(work)
 
-    async def long(
-        self, ctx: Context, answer: type[_J], verb: JobVerb, arguments: Mapping[str, Any], *, wait_s: float
-    ) -> _J:
-        """The answer of a verb of the engine, or the id of its job for get_job when it takes longer than `wait_s`.
-
-        `arguments`: those of the verb, in JSON's types.
-        """
-        request = Request(verb, arguments)
+    async def long(self, ctx: Context, asked: Verb[_J], *, wait_s: float) -> _J:
+        """The answer of a verb, or the id of its job for get_job when it takes longer than `wait_s`."""
+        request = Request(asked.name, asked.arguments())
         await asyncio.to_thread(self._jobs.check_gpu_quota, owner(), request)
         job = self._jobs.submit(owner(), request)
         try:
@@ -142,10 +137,10 @@ class Session:
         if job.status not in FINISHED:
             await self._hand_out(job)
         if job.status not in FINISHED:
-            return answer(status=job.status, job_id=job.id, progress=job.progress, **self._place(job))
+            return asked.model(status=job.status, job_id=job.id, progress=job.progress, **self._place(job))
         if job.error is not None:
             raise job.error
-        if not isinstance(job.answer, answer):
+        if not isinstance(job.answer, asked.model):
             raise JobError("the job was cancelled")
         return self._fit(job.answer)
 
@@ -162,21 +157,17 @@ class Session:
         if job.elsewhere:  # by now
             job = await self._wait_elsewhere(job, until_s)
         if job.owner != owner():  # what was made and measured is its owner's alone
-            return JobResult(job_id=job.id, owner=job.owner, status=job.status, **self._place(job))
-        found = job.answer
+            return AnsweredJob(job_id=job.id, owner=job.owner, status=job.status, **self._place(job))
+        answers: dict[str, Any] = {VERB_NAMED[job.request.verb].key: job.answer}
         return self._fit(
-            JobResult(
+            AnsweredJob(
                 job_id=job.id,
                 status=job.status,
                 progress=job.progress,
                 **self._place(job),
                 error=self._why(job.error),
                 error_code=None if job.elsewhere else exit_code_of(job.error),
-                compile=found if isinstance(found, CompileResult) else None,
-                check=found if isinstance(found, CheckResult) else None,
-                benchmark=found if isinstance(found, BenchmarkResult) else None,
-                profile=found if isinstance(found, ProfileResult) else None,
-                tune=found if isinstance(found, TuneResult) else None,
+                **answers,
             )
         )
 
@@ -296,9 +287,7 @@ def _without_paths(result: _R, folders: Mapping[str, str]) -> _R:
     from amdkernel_mcp.server.errors import for_other_machines
 
     if isinstance(result, JobResult):
-        inner = ("compile", "check", "benchmark", "profile", "tune")
-        parts = {name: getattr(result, name) for name in inner}
-        return result.model_copy(update={name: part and _without_paths(part, folders) for name, part in parts.items()})
+        return result.with_answer(lambda answer: _without_paths(answer, folders))
     if isinstance(result, JobAnswer):
         changed = {
             "artefacts": [artefact.model_copy(update={"path": ""}) for artefact in result.artefacts],

@@ -26,7 +26,7 @@ from amdkernel_mcp.access.listed import user_list
 from amdkernel_mcp.access.opened import open_access
 from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError
 from amdkernel_mcp.execution.workers.messages import FRAME_BYTES
 from amdkernel_mcp.server.admission.connections import bound_log, bounded

@@ -1,20 +1,19 @@
 """Truncates an answer to what a model should read at once; the whole goes to a file that the answer names."""
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from amdkernel_mcp.cache_folder import answers_folder
+from amdkernel_mcp.engine.verbs.shorten import STRINGS, Cut, Keep, KeepFirst, Step
+from amdkernel_mcp.engine.verbs.table import VERBS
 from amdkernel_mcp.profiling.brief import brief
 from amdkernel_mcp.results.documentation import ReadResult, SearchResult
 from amdkernel_mcp.results.history import AttemptList
-from amdkernel_mcp.results.host_programs import ProgramCheckResult
 from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
 from amdkernel_mcp.results.jobs import JobResult
-from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
+from amdkernel_mcp.results.kernels import ProfileResult
 from amdkernel_mcp.results.quantity import Result
-from amdkernel_mcp.results.tuning import TuneResult
 from amdkernel_mcp.server.truncate_attempts import truncate_attempts
 
 LIMIT_BYTES = 8000
@@ -23,105 +22,18 @@ _R = TypeVar("_R", bound=Result)
 _GOOD = frozenset({"correct", "warning", "note", "remark"})
 
 
-@dataclass(frozen=True)
-class Keep:
-    """Keep the `most` most important items of the list `field`: failures before successes, else the first."""
-
-    field: str
-    most: int
-
-
-@dataclass(frozen=True)
-class KeepFirst(Keep):
-    """Keep the first `most` items, in a list whose order is their importance."""
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Cut every string inside `field` (of the whole answer if it is empty) to `characters`."""
-
-    field: str
-    characters: int
-
-
-Step = Keep | Cut
-
-_STRINGS = (Cut("", 400), Cut("", 160))
-_LAST = Cut("", 80)
 _SECTIONS_BYTES = 2000
-_OF_A_CHECK: tuple[Step, ...] = (
-    Keep("cases", 16),
-    Keep("findings", 12),
-    Keep("diagnostics", 10),
-    Keep("cases", 8),
-    *_STRINGS,
-    Keep("cases", 4),
-    Keep("findings", 6),
-    Keep("diagnostics", 4),
-    Keep("findings", 4),
-    Keep("diagnostics", 2),
-    _LAST,
+_OF_A_SEARCH: tuple[Step, ...] = (
+    Keep("near", 3),
+    Cut("results", 420),
+    Cut("lessons", 300),
+    Cut("results", 320),
+    Keep("results", 10),
+    Cut("exact", 1200),
+    Cut("results", 200),
+    Keep("results", 6),
+    *STRINGS,
 )
-_STEPS: dict[type[Result], tuple[Step, ...]] = {
-    CompileResult: (
-        Cut("isa", 4000),
-        Keep("diagnostics", 20),
-        Cut("diagnostics", 400),
-        Keep("kernels", 8),
-        Cut("isa", 1500),
-        Keep("diagnostics", 6),
-        *_STRINGS,
-        Keep("kernels", 3),
-    ),
-    CheckResult: _OF_A_CHECK,
-    ProgramCheckResult: (Keep("run_seconds", 16), *_OF_A_CHECK),
-    BenchmarkResult: (
-        Keep("diagnostics", 10),
-        Keep("findings", 12),
-        Keep("counters", 24),
-        Keep("flags", 12),
-        *_STRINGS,
-        Keep("counters", 12),
-        Keep("diagnostics", 4),
-        Keep("findings", 4),
-        Keep("limits_us", 8),
-        Keep("flags", 6),
-        Keep("counters", 6),
-        _LAST,
-    ),
-    ProfileResult: (
-        Keep("diagnostics", 8),
-        Keep("findings", 8),
-        Keep("warnings", 8),
-        *_STRINGS,
-        Keep("diagnostics", 4),
-        Keep("findings", 4),
-        Keep("warnings", 4),
-        _LAST,
-    ),
-    TuneResult: (
-        Cut("rows", 120),
-        KeepFirst("rows", 16),
-        Cut("rows", 60),
-        KeepFirst("rows", 10),
-        Keep("findings", 4),
-        Keep("diagnostics", 4),
-        *_STRINGS,
-        KeepFirst("rows", 5),
-        _LAST,
-    ),
-    SearchResult: (
-        Keep("near", 3),
-        Cut("results", 420),
-        Cut("lessons", 300),
-        Cut("results", 320),
-        Keep("results", 10),
-        Cut("exact", 1200),
-        Cut("results", 200),
-        Keep("results", 6),
-        *_STRINGS,
-    ),
-}
 
 
 def size(result: Result) -> int:
@@ -133,28 +45,30 @@ def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
     """`result` if it fits into `limit` bytes; else its most important part, with `left_out` and a file in `folder`."""
     if isinstance(result, ProfileResult) and result.kernels:
         result = _brief_profile(result, folder)  # type: ignore[assignment]
-    if isinstance(result, JobResult) and result.profile and result.profile.kernels:
-        result = result.model_copy(update={"profile": _brief_profile(result.profile, folder)})
+    if isinstance(result, JobResult):
+        return _truncate_job(result, folder, limit)  # type: ignore[return-value]
     if size(result) <= limit:
         return result
-    if isinstance(result, JobResult):
-        room = limit - 500  # the job's own fields
-        inner = {name: getattr(result, name) for name in ("compile", "check", "benchmark", "profile", "tune")}
-        return result.model_copy(
-            update={name: part and truncate(part, folder, limit=room) for name, part in inner.items()}
-        )
     if isinstance(result, ReadResult):
         return _truncate_reading(result, limit)  # type: ignore[return-value]  # a ReadResult again, which mypy cannot see
     if isinstance(result, AttemptList):
         return truncate_attempts(result, limit)  # type: ignore[return-value]
     whole = result
     left_out: dict[str, str] = {}
-    for step in _STEPS.get(type(result), ()):
+    for step in _steps_of(result):
         result = _apply(result, step, whole, left_out)
         noted = _note(result, list(left_out.values()))
         if size(noted) <= limit - 300:  # room for the artefact's entry
             break
     return _with_artefact(_note(result, list(left_out.values())), whole, folder)
+
+
+def _truncate_job(result: JobResult, folder: Path, limit: int) -> JobResult:
+    """A profile is brief in a small answer too."""
+    result = result.with_answer(lambda answer: truncate(answer, folder, limit=max(limit, size(answer))))
+    if size(result) <= limit:
+        return result
+    return result.with_answer(lambda answer: truncate(answer, folder, limit=limit - 500))  # room for the job's fields
 
 
 def _brief_profile(result: ProfileResult, folder: Path) -> ProfileResult:
@@ -164,6 +78,12 @@ def _brief_profile(result: ProfileResult, folder: Path) -> ProfileResult:
     whole = _with_artefact(result, result, folder)
     small = brief(result)
     return small.model_copy(update={"next": whole.next, "not_cached": whole.not_cached})
+
+
+def _steps_of(result: Result) -> tuple[Step, ...]:
+    if isinstance(result, SearchResult):
+        return _OF_A_SEARCH
+    return next((verb.shortened for verb in VERBS if type(result) is verb.answer), ())
 
 
 def _apply(result: _R, step: Step, whole: Result, left_out: dict[str, str]) -> _R:

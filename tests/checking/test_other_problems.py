@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.results.kernels import CheckResult
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
@@ -229,7 +230,7 @@ def check(engine: Engine, folder: Path, toml: str, reference: str, kernel: str) 
     body = "".join(f"    {line}\n" for line in reference.splitlines())
     (folder / "problem.toml").write_text(toml)
     (folder / "reference.py").write_text(f"import numpy as np\n\n\ndef reference({', '.join(names)}):\n{body}")
-    return engine.check(str(folder), INCLUDES + kernel)
+    return engine.do(Check(problem=str(folder), source=INCLUDES + kernel))
 
 
 GATE = ("NaN that is passed on", "a sparse product")

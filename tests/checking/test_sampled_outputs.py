@@ -8,7 +8,8 @@ import pytest
 
 from amdkernel_mcp.checking import measured
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.measurement import job
 from amdkernel_mcp.results.kernels import ProfileResult
@@ -188,7 +189,7 @@ def _sample_small_launches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def profiled(engine: Engine, example: Example, folder: Path, body: str = "") -> ProfileResult:
-    result = engine.profile(folder_of(example, folder), kernel(example, body), file_name="k.hip")
+    result = engine.do(Profile(problem=folder_of(example, folder), source=kernel(example, body), file_name="k.hip"))
     assert result.kernels, result.reason
     assert result.kernels[0].sampled, result.warnings
     return result

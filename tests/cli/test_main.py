@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.cli.main import run
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import InputError, SandboxError
 from amdkernel_mcp.execution.machine import Machine
 
@@ -99,7 +99,7 @@ def test_what_the_engine_raises_becomes_an_exit_code_and_one_line(
 
     file = tmp_path / "kernel.hip"
     file.write_text("kernel")
-    monkeypatch.setattr(Engine, "compile", fail)
+    monkeypatch.setattr(Engine, "do", fail)
     assert run(["compile", str(file), "--json"]) == code
     assert error_of(capsys)["message"] == message
     assert run(["compile", str(file)]) == code

@@ -12,7 +12,7 @@ import pytest
 
 from amdkernel_mcp.bundled import folder as bundled_folder
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.evaluation.evaluate import evaluate
 from amdkernel_mcp.results.evaluation import Evaluation
 from tests.cli.run_command import COMMAND

@@ -8,7 +8,8 @@ import pytest
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.problems.problem_file import bundled_problems
 from amdkernel_mcp.results.kernels import ProfileResult
 
@@ -24,7 +25,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 def profile(engine: Engine, problem: str, kernel: str) -> ProfileResult:
     path = folder("examples") / problem / "kernels" / f"{kernel}.hip"
-    return engine.profile(problem, path.read_text(), file_name=path.name)
+    return engine.do(Profile(problem=problem, source=path.read_text(), file_name=path.name))
 
 
 def middle_us(result: ProfileResult) -> float:

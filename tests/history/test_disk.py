@@ -47,7 +47,7 @@ def test_a_full_disk_before_the_first_record(tmp_path: Path) -> None:
 def test_a_check_on_such_a_disk_has_its_verdict_and_says_that_the_record_is_missing(tmp_path: Path, mount: str) -> None:
     script = """
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 engine = Engine(load_settings({"data_dir": data / "data", "cache_dir": data / "cache"}))
 source = sorted((folder("examples") / "vector_add" / "kernels").glob("*.hip"))[0].read_text()
 answer = engine.check("vector_add", source)

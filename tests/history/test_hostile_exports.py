@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import HistoryError, InputError
 from amdkernel_mcp.history.attempt import Attempt, ProblemUsed, new_id, now
 from amdkernel_mcp.history.attempts import verify

@@ -12,6 +12,8 @@ from fastmcp import Client
 from problem_text import one_to_one
 
 from amdkernel_mcp import bundled
+from amdkernel_mcp.engine.verbs.benchmark import Benchmark
+from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.execution.sandbox import Sandbox
 from tests.history.container import verified_in_a_container
 
@@ -66,18 +68,18 @@ async def test_a_replay_says_that_the_problem_was_replaced_and_runs_the_recorded
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
 
     assert sandbox
     engine = Engine(load_settings({"data_dir": tmp_path, "cache_dir": tmp_path / "cache"}))
     try:
         engine.create_problem("scale", one_to_one("n = 300"), TWICE)
-        attempt = engine.check("scale", DOUBLES).attempt or ""
+        attempt = engine.do(Check(problem="scale", source=DOUBLES)).attempt or ""
         engine.create_problem("scale", one_to_one("n = 300"), TWICE.replace("2 * x", "3 * x"))
         replayed = engine.attempts.replay(attempt)
         assert (replayed.holds, replayed.changed) == (True, ["problem"])
         assert "correct again (changed since: problem)" in replayed.reason
-        assert engine.check("scale", DOUBLES).verdict == "incorrect"
+        assert engine.do(Check(problem="scale", source=DOUBLES)).verdict == "incorrect"
         record = engine.attempts.show(attempt).attempt
         assert record["ran"]["code_object"] == record["answer"]["code_object"].removeprefix("sha256:")
         assert record["ran"]["image"] == sandbox.image_id
@@ -92,14 +94,14 @@ async def test_the_record_of_a_benchmark_has_both_kernels_and_the_keys_of_their_
 ) -> None:
     from amdkernel_mcp.checking.cases.seeds import is_committed
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
 
     assert sandbox
     engine = Engine(load_settings({"data_dir": tmp_path, "cache_dir": tmp_path / "cache"}))
     try:
         engine.create_problem("scale", one_to_one("n = 300"), TWICE)
         faster = DOUBLES.replace("256", "128")
-        timed = engine.benchmark("scale", faster, baseline=DOUBLES).attempt or ""
+        timed = engine.do(Benchmark(problem="scale", source=faster, baseline=DOUBLES)).attempt or ""
         record = engine.attempts.show(timed).attempt
         assert record["problem"]["hash"] == record["answer"]["hashes"]["problem"]
         for side in ("ran", "baseline_ran"):

@@ -6,7 +6,8 @@ import pytest
 
 from amdkernel_mcp.checking.cases.seeds import is_committed
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.check_program import CheckProgram
 from tests.host_programs.programs import BEYOND_THE_END, RIGHT, program
 
 pytestmark = pytest.mark.sandbox
@@ -31,7 +32,7 @@ def engine(settings: Settings) -> Iterator[Engine]:
 
 
 def test_a_right_program_is_correct_and_unverified(engine: Engine) -> None:
-    result = engine.check_program("vector_add", RIGHT)
+    result = engine.do(CheckProgram(problem="vector_add", source=RIGHT))
     assert (result.verdict, result.evidence) == ("correct", "emulated"), result.reason
     assert result.trust == "unverified: host code"
     assert result.reason.startswith("unverified")
@@ -47,20 +48,20 @@ def test_a_right_program_is_correct_and_unverified(engine: Engine) -> None:
 @pytest.mark.parametrize("name", WRONG)
 def test_what_a_program_leaves_decides(engine: Engine, name: str) -> None:
     body, verdict, words = WRONG[name]
-    result = engine.check_program("vector_add", program(body))
+    result = engine.do(CheckProgram(problem="vector_add", source=program(body)))
     assert result.verdict == verdict, result.reason
     assert words in result.reason
 
 
 def test_a_source_that_does_not_compile_is_invalid_with_the_compilers_words(engine: Engine) -> None:
-    result = engine.check_program("vector_add", "int main() { return no_such_name; }")
+    result = engine.do(CheckProgram(problem="vector_add", source="int main() { return no_such_name; }"))
     assert result.verdict == "invalid"
     assert "no_such_name" in result.findings[0].message
 
 
 @LATE
 def test_a_store_behind_an_array_is_reported_though_the_results_are_right(engine: Engine) -> None:
-    result = engine.check_program("vector_add", BEYOND_THE_END, file_name="mine.hip")
+    result = engine.do(CheckProgram(problem="vector_add", source=BEYOND_THE_END, file_name="mine.hip"))
     assert result.verdict in ("incorrect", "crashed"), result.reason
     (found,) = [finding for finding in result.findings if finding.kind == "out_of_bounds"]
     assert found.line == 8, found
@@ -68,7 +69,7 @@ def test_a_store_behind_an_array_is_reported_though_the_results_are_right(engine
 
 @LATE
 def test_a_check_is_replayed_with_the_inputs_of_then(engine: Engine) -> None:
-    first = engine.check_program("vector_add", program("save(words[3], x);"))
+    first = engine.do(CheckProgram(problem="vector_add", source=program("save(words[3], x);")))
     assert first.attempt
     replay = engine.attempts.replay(first.attempt, target=None)
     assert replay.holds, replay.reason

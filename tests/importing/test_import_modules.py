@@ -7,7 +7,8 @@ import folders
 import modules
 import pytest
 
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.errors import ImportRefused, InputError
 from amdkernel_mcp.problems.problem_file import load_problem
 
@@ -37,9 +38,9 @@ def test_the_drafted_kernel_of_a_module_is_right_and_a_broken_one_is_not(importe
     made = imported(text)
     assert made.kernel_is_whole, made.warnings
     kernel = Path(made.kernel).read_text()
-    right = engine.check(made.folder, kernel)
+    right = engine.do(Check(problem=made.folder, source=kernel))
     assert right.verdict == "correct", right.reason
-    broken = engine.check(made.folder, re.sub(r"(out\d*\[i_\] = )", r"\g<1>1 + ", kernel, count=1))
+    broken = engine.do(Check(problem=made.folder, source=re.sub(r"(out\d*\[i_\] = )", r"\g<1>1 + ", kernel, count=1)))
     assert broken.verdict == "incorrect"
 
 
@@ -56,7 +57,7 @@ def test_the_drafted_kernel_of_a_module_is_right_and_a_broken_one_is_not(importe
 def test_operations_of_many_kinds_are_drafted_right(imported, engine, forward):
     made = imported(modules.module(forward))
     assert made.kernel_is_whole, made.warnings
-    judged = engine.check(made.folder, Path(made.kernel).read_text())
+    judged = engine.do(Check(problem=made.folder, source=Path(made.kernel).read_text()))
     assert judged.verdict == "correct", judged.reason
 
 
@@ -114,13 +115,13 @@ def test_a_gpu_mode_task_is_imported_without_the_memory_of_its_output(engine, tm
     assert [each.name for each in problem.arguments] == ["data", "out", "rows", "cols"]
     assert [dict(case.values) for case in problem.cases[:2]] == [{"rows": 16, "cols": 20}, {"rows": 48, "cols": 33}]
     assert made.kernel_is_whole, made.warnings
-    assert engine.check(made.folder, Path(made.kernel).read_text()).verdict == "correct"
+    assert engine.do(Check(problem=made.folder, source=Path(made.kernel).read_text())).verdict == "correct"
 
 
 def test_an_arena_task_is_imported_with_the_first_of_its_inputs(engine, tmp_path):
     made = engine.imports.problem(folders.arena(tmp_path / "scale"), to=tmp_path / "problems")
     assert load_problem(made.folder).cases[0].values
-    assert engine.check(made.folder, Path(made.kernel).read_text()).verdict == "correct"
+    assert engine.do(Check(problem=made.folder, source=Path(made.kernel).read_text())).verdict == "correct"
 
 
 def test_nothing_is_overwritten(imported):

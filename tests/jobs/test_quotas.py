@@ -9,7 +9,7 @@ import pytest
 from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.quotas import QuotaError, Quotas
-from amdkernel_mcp.jobs.request import Answer, JobVerb, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Progress, Request
 from amdkernel_mcp.jobs.store import JOBS_PER_GPU, JobStore
 from amdkernel_mcp.leases.work import current_work
 from amdkernel_mcp.results.kernels import CheckResult
@@ -50,7 +50,7 @@ def stores(gate: Gate) -> Iterator[Stores]:
         each.close()
 
 
-def submit(store: JobStore, number: object, owner: str = "ann", verb: JobVerb = "check", target: str = "") -> Job:
+def submit(store: JobStore, number: object, owner: str = "ann", verb: str = "check", target: str = "") -> Job:
     return store.submit(owner, Request(verb, {"number": number, "target": target}))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from amdkernel_mcp.errors import JobError
 from amdkernel_mcp.jobs.job import Job
-from amdkernel_mcp.jobs.request import Answer, JobVerb, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Progress, Request
 from amdkernel_mcp.jobs.store import KEPT_JOBS, KEPT_S, JobStore
 from amdkernel_mcp.results.kernels import CompileResult
 
@@ -34,7 +34,7 @@ def perform(request: Request, _: str, progress: Progress) -> Answer:
     return work(progress)
 
 
-def doing(work: Work, verb: JobVerb = "check") -> Request:
+def doing(work: Work, verb: str = "check") -> Request:
     return Request(verb, {"work": work})
 
 

@@ -11,12 +11,13 @@ from problem_text import one_to_one, write_problem
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine import Engine, silent
+from amdkernel_mcp.engine.engine import Engine, silent
+from amdkernel_mcp.engine.prepared_kernel import side_of
+from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.roofline import model_case
 from amdkernel_mcp.measurement.side import Side
-from amdkernel_mcp.prepared_kernel import side_of
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.results.kernels import BenchmarkResult
 
@@ -209,7 +210,7 @@ def test_an_honest_improvement_is_still_faster(problem: str, settings: Settings)
     naive, better = ((folder("examples") / problem / "kernels" / f"{n}.hip").read_text() for n in ("naive", "better"))
     engine = Engine(settings)
     try:
-        result = engine.benchmark(problem, better, baseline=naive)
+        result = engine.do(Benchmark(problem=problem, source=better, baseline=naive))
     finally:
         engine.close()
     assert result.verdict == "faster", result.reason

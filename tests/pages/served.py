@@ -18,7 +18,7 @@ from amdkernel_mcp.access.listed import user_list
 from amdkernel_mcp.access.scopes import USUAL
 from amdkernel_mcp.cache_folder import CacheFolder
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.execution.workers.connection import Connection
 from amdkernel_mcp.execution.workers.hub import WorkerHub, build
 from amdkernel_mcp.execution.workers.messages import FromServer, Hello

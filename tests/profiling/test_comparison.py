@@ -5,9 +5,9 @@ from typing import Any, get_args
 
 import pytest
 
+from amdkernel_mcp.engine.profile_steps import compared, profile_recording
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint
-from amdkernel_mcp.profile_steps import compared, profile_recording
 from amdkernel_mcp.profiling.brief import in_full
 from amdkernel_mcp.profiling.comparison import comparison
 from amdkernel_mcp.profiling.diagnosis import diagnose

@@ -8,7 +8,7 @@ import pytest
 
 from amdkernel_mcp.cache_folder import answers_folder
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
 from amdkernel_mcp.profiling.rules import recorded

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from redteam_cases import RedTeamCase, all_cases, source_of
 
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.benchmark import Benchmark
+from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.errors import ProblemFileError
 
 TOGETHER = 2  # cases at a time: most of a case is waiting for containers
@@ -43,14 +45,14 @@ def run(engine: Engine, case: RedTeamCase, *, benchmark: bool = True) -> Answer:
     """Check one case and benchmark it where its table says so."""
     source = source_of(case)
     try:
-        checked = engine.check(case.folder, source, target=case.target)
+        checked = engine.do(Check(problem=case.folder, source=source, target=case.target))
     except ProblemFileError as error:
         return Answer("refused", (), error.message)
     answer = Answer(str(checked.verdict), tuple(sorted({each.kind for each in checked.findings})), checked.reason)
     if not (case.benchmark and benchmark):
         return answer
     baseline = all_cases()[case.baseline or f"plain_{case.problem}"]
-    timed = engine.benchmark(case.folder, source, baseline=source_of(baseline), target=case.target)
+    timed = engine.do(Benchmark(problem=case.folder, source=source, baseline=source_of(baseline), target=case.target))
     return Answer(answer.check, answer.kinds, answer.reason, str(timed.verdict), timed.reason)
 
 

@@ -9,7 +9,7 @@ from redteam_cases import all_cases
 from redteam_run import Answer, run_all
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.timeout(3000)]
 

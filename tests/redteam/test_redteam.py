@@ -10,7 +10,7 @@ from redteam_cases import RedTeamCase, all_cases
 from redteam_run import TOGETHER, Answer, run
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 
 pytestmark = pytest.mark.timeout(900)
 

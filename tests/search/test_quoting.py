@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.index.build import build_index
 from amdkernel_mcp.search.quoting import fenced, harmless

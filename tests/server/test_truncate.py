@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from amdkernel_mcp.engine.verbs.table import AnsweredJob
 from amdkernel_mcp.results.documentation import Hit, ReadResult, SearchResult, SectionRef
-from amdkernel_mcp.results.jobs import JobResult
 from amdkernel_mcp.results.kernels import (
     BenchmarkResult,
     CaseResult,
@@ -97,8 +97,8 @@ HUGE: list[Any] = [
     READING,
 ]
 HUGE += [
-    JobResult(job_id="job-0", status="done", check=HUGE[1]),
-    JobResult(job_id="job-0", status="done", profile=HUGE[3]),
+    AnsweredJob.model_validate({"job_id": "job-0", "status": "done", "check": HUGE[1]}),
+    AnsweredJob.model_validate({"job_id": "job-0", "status": "done", "profile": HUGE[3]}),
 ]
 
 

@@ -3,12 +3,14 @@
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastmcp import Client, FastMCP
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine import Engine, Progress, silent
+from amdkernel_mcp.engine.engine import Engine, Progress, silent
+from amdkernel_mcp.engine.verbs.compile import Compile
 from amdkernel_mcp.results.kernels import CompileResult, Diagnostic
 from amdkernel_mcp.server.app import build_server
 
@@ -22,15 +24,9 @@ class StandInEngine(Engine):
         self.started = threading.Event()
         self.ended = threading.Event()
 
-    def compile(
-        self,
-        source: str,
-        *,
-        file_name: str = "kernel.hip",
-        arch: str | None = None,
-        on_progress: Progress = silent,
-        **_: object,
-    ) -> CompileResult:
+    def do(self, asked: Any, *, on_progress: Progress = silent, **_: object) -> Any:
+        assert isinstance(asked, Compile)
+        source = asked.source
         self.started.set()
         if source == "wait":
             try:
@@ -42,7 +38,7 @@ class StandInEngine(Engine):
             raise ZeroDivisionError("a secret of the server")
         messages = [f"message {number} {'x' * 200}" for number in range(200)] if source == "long" else [source]
         found = [Diagnostic(severity="warning", message=message, line=1) for message in messages]
-        return CompileResult(ok=True, arch=arch or "gfx942", diagnostics=found, target=file_name)
+        return CompileResult(ok=True, arch=asked.arch or "gfx942", diagnostics=found, target=asked.file_name)
 
 
 @pytest.fixture

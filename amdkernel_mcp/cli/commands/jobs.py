@@ -55,15 +55,6 @@ def job(
 
 def is_good(found: JobResult) -> bool:
     """Whether the answer is good news, as the command that started the job decides it."""
-    if found.benchmark:
-        hashes = found.benchmark.hashes
-        alone = hashes is None or hashes.baseline is None
-        timed = found.benchmark.time_us.value is not None and found.benchmark.verdict in (None, "inconclusive")
-        return found.benchmark.verdict == "faster" or (alone and timed)
-    if found.tune:
-        return found.tune.best is not None
-    if found.profile:
-        return bool(found.profile.kernels)
-    if found.compile:
-        return found.compile.ok
-    return found.check is not None and found.check.verdict == "correct"
+    from amdkernel_mcp.engine.verbs.table import verb_of
+
+    return any(verb_of(answer).good(answer) for answer in found.answers().values())

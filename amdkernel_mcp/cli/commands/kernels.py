@@ -37,20 +37,21 @@ def compile(  # noqa: A001 - the command's name is the contract's
     Example: amdkernel compile softmax.hip --arch gfx942
     """
     from amdkernel_mcp.cli.show.compile import show_compile
+    from amdkernel_mcp.engine.verbs.compile import Compile
     from amdkernel_mcp.kernel_source import read_named_kernel
 
     candidate = read_named_kernel(file)
+    asked = Compile(
+        source=candidate.source,
+        file_name=candidate.file_name,
+        arch=arch,
+        target=target,
+        flags=tuple(flag or ()),
+        isa=isa,
+        kernel=kernel,
+    )
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
-        result = engine.compile(
-            candidate.source,
-            file_name=candidate.file_name,
-            arch=arch,
-            target=target,
-            flags=flag or [],
-            isa=isa,
-            kernel=kernel,
-            on_progress=report,
-        )
+        result = engine.do(asked, on_progress=report)
     return finish(result, good=result.ok, json=json, show=lambda console: show_compile(console, result, candidate))
 
 
@@ -84,18 +85,14 @@ def check(
     """
     from amdkernel_mcp.checking.options import CheckOptions
     from amdkernel_mcp.cli.show.check import show_check
+    from amdkernel_mcp.engine.verbs.check import Check
     from amdkernel_mcp.kernel_source import read_named_kernel
 
     kernel = read_named_kernel(file)
+    options = CheckOptions(schedules=schedules, order=order, seed_key=seed_key)
+    asked = Check(problem=problem, source=kernel.source, file_name=kernel.file_name, target=target, options=options)
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
-        result = engine.check(
-            problem,
-            kernel.source,
-            file_name=kernel.file_name,
-            target=target,
-            options=CheckOptions(schedules=schedules, order=order, seed_key=seed_key),
-            on_progress=report,
-        )
+        result = engine.do(asked, on_progress=report)
     good = result.verdict == "correct"
     return finish(result, good=good, json=json, show=lambda console: show_check(console, result, kernel))
 
@@ -121,18 +118,15 @@ def check_program(
     Example: amdkernel check-program row_softmax softmax_main.hip
     """
     from amdkernel_mcp.cli.show.check import show_check
+    from amdkernel_mcp.engine.verbs.check_program import CheckProgram
     from amdkernel_mcp.kernel_source import read_named_kernel
 
     kernel = read_named_kernel(file)
+    asked = CheckProgram(
+        problem=problem, source=kernel.source, file_name=kernel.file_name, target=target, seed_key=seed_key
+    )
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
-        result = engine.check_program(
-            problem,
-            kernel.source,
-            file_name=kernel.file_name,
-            target=target,
-            seed_key=seed_key,
-            on_progress=report,
-        )
+        result = engine.do(asked, on_progress=report)
     good = result.verdict == "correct"
     return finish(result, good=good, json=json, show=lambda console: show_check(console, result, kernel))
 
@@ -154,20 +148,21 @@ def benchmark(
     Example: amdkernel benchmark row_softmax better.hip --baseline naive.hip
     """
     from amdkernel_mcp.cli.show.benchmark import show_benchmark
+    from amdkernel_mcp.engine.verbs.benchmark import Benchmark
     from amdkernel_mcp.kernel_source import read_named_kernel
 
     kernel = read_named_kernel(file)
     other = read_named_kernel(baseline) if baseline else None
+    asked = Benchmark(
+        problem=problem,
+        source=kernel.source,
+        file_name=kernel.file_name,
+        target=target,
+        baseline=other.source if other else None,
+        baseline_file=other.file_name if other else "",
+    )
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
-        result = engine.benchmark(
-            problem,
-            kernel.source,
-            file_name=kernel.file_name,
-            baseline=other.source if other else None,
-            baseline_file=other.file_name if other else "",
-            target=target,
-            on_progress=report,
-        )
+        result = engine.do(asked, on_progress=report)
     timed = baseline is None and result.time_us.value is not None and result.verdict in (None, "inconclusive")
     good = result.verdict == "faster" or timed
     return finish(result, good=good, json=json, show=lambda console: show_benchmark(console, result, kernel, other))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,14 +16,7 @@ Focus = Literal["memory", "lds", "occupancy", "instructions", "launch"]  # resul
 
 if TYPE_CHECKING:
     from amdkernel_mcp.profiling.detail import KernelDetail
-    from amdkernel_mcp.profiling.options import ProfileOptions
     from amdkernel_mcp.results.kernels import ProfileResult
-
-
-class _Asked(TypedDict):
-    file_name: str
-    target: str | None
-    options: ProfileOptions
 
 
 def profile(
@@ -60,7 +53,8 @@ def profile(
     Example: amdkernel profile import counter_collection.csv --gpu MI300X
     """
     from amdkernel_mcp.cli.show.profile import show_profile
-    from amdkernel_mcp.engine import Engine
+    from amdkernel_mcp.engine.engine import Engine
+    from amdkernel_mcp.engine.verbs.profile import Profile
     from amdkernel_mcp.kernel_source import KernelSource, read_named_kernel
     from amdkernel_mcp.profiling.options import options_for
 
@@ -78,13 +72,14 @@ def profile(
         if gpu is not None or kernel_name or limit is not None:
             raise typer.BadParameter("--gpu, --kernel and --limit go with `amdkernel profile import PATH` only")
         kernel = read_named_kernel(file)
-        asked: _Asked = {"file_name": kernel.file_name, "target": target, "options": options}
+        asked = Profile(
+            problem=problem, source=kernel.source, file_name=kernel.file_name, target=target, options=options
+        )
         with open_engine_at(url, token_file, parent=parent) as either, progress(lines=True) as report:
             if isinstance(either, Engine):
-                on_detail = details.extend if html else None
-                result = either.profile(problem, kernel.source, **asked, on_progress=report, on_detail=on_detail)
+                result = either.do(asked, on_progress=report, on_detail=details.extend if html else None)
             else:
-                result = either.profile(problem, kernel.source, **asked, on_progress=report)
+                result = either.do(asked, on_progress=report)
                 page = either.profile_page(result.attempt) if html else None
     if html:
         named = "" if problem == "import" else Path(problem).name

@@ -103,6 +103,7 @@ def run(
     """
     from amdkernel_mcp.cli.show.program_profile import show_program_profile
     from amdkernel_mcp.cli.show.run import show_run, write_files
+    from amdkernel_mcp.engine.verbs.run import Run
     from amdkernel_mcp.execution.runner.program import Look
     from amdkernel_mcp.execution.runner.program_files import read_program
 
@@ -127,16 +128,16 @@ def run(
                 report("")  # the spinner ends before the program's output
                 _pass_on("stderr" if json and stream == "stdout" else stream, piece)
 
-            ended = engine.run(
-                wanted,
+            asked = Run(
+                program=wanted,
                 target=target,
                 devices=devices,
                 timeout_s=timeout,
                 look=Look(memory=check or races, races=races, schedules=schedules, order=order, profile=profile),
                 stdin=_stdin(),
                 on_output=pass_on,
-                on_progress=report,
             )
+            ended = engine.do(asked, on_progress=report)
     except BrokenPipeError:
         return _reader_is_gone()
     if out and ended.compiled:

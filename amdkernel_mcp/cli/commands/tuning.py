@@ -42,23 +42,19 @@ def tune(
     Example: amdkernel tune softmax.hip --problem row_softmax --html softmax.html
     """
     from amdkernel_mcp.cli.show.tuning import show_tuning
+    from amdkernel_mcp.engine.tuning.space import TuneOptions
+    from amdkernel_mcp.engine.verbs.tune import Tune
     from amdkernel_mcp.kernel_source import read_named_kernel
-    from amdkernel_mcp.tuning.space import TuneOptions
 
     chosen, file = _problem_and_file(words, problem)
     kernel = read_named_kernel(Path(file))
     require_folder(html)
+    options = TuneOptions(rows=rows, seed=seed)
+    asked = Tune(problem=chosen, source=kernel.source, file_name=kernel.file_name, target=target, options=options)
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
-        result = engine.tune(
-            chosen,
-            kernel.source,
-            file_name=kernel.file_name,
-            target=target,
-            options=TuneOptions(rows=rows, seed=seed),
-            on_progress=report,
-        )
+        result = engine.do(asked, on_progress=report)
     if html:
-        from amdkernel_mcp.tuning.page import page_of
+        from amdkernel_mcp.engine.tuning.page import page_of
 
         write_page(html, page_of(result, kernel=kernel.file_name, problem=chosen))
     return finish(

@@ -1,5 +1,9 @@
 """What `amdkernel jobs` and `amdkernel job` show."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
 from rich.console import Console
 from rich.text import Text
 
@@ -11,9 +15,22 @@ from amdkernel_mcp.cli.show.compile import show_compile
 from amdkernel_mcp.cli.show.profile import show_profile
 from amdkernel_mcp.cli.show.tuning import show_tuning
 from amdkernel_mcp.kernel_source import KernelSource
+from amdkernel_mcp.results.host_programs import ProgramCheckResult
+from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.jobs import JobList, JobResult
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CompileResult, ProfileResult
+from amdkernel_mcp.results.tuning import TuneResult
 
 _KERNEL = KernelSource("", "kernel.hip")  # the server has its text, and this machine may not
+
+_SHOWN: Mapping[type[JobAnswer], Callable[[Console, Any, KernelSource], None]] = {
+    CompileResult: show_compile,
+    CheckResult: show_check,
+    ProgramCheckResult: show_check,
+    BenchmarkResult: show_benchmark,
+    ProfileResult: partial(show_profile, all_in="--json has all"),
+    TuneResult: show_tuning,
+}
 
 
 def show_jobs(console: Console, result: JobList) -> None:
@@ -31,16 +48,11 @@ def show_jobs(console: Console, result: JobList) -> None:
 
 def show_job(console: Console, result: JobResult) -> None:
     """The report of the job's verb, or what became of the job."""
-    if result.compile:
-        show_compile(console, result.compile, _KERNEL)
-    elif result.check:
-        show_check(console, result.check, _KERNEL)
-    elif result.benchmark:
-        show_benchmark(console, result.benchmark, _KERNEL)
-    elif result.profile:
-        show_profile(console, result.profile, _KERNEL, all_in="--json has all")
-    elif result.tune:
-        show_tuning(console, result.tune, _KERNEL)
-    else:
+    answer = next(iter(result.answers().values()), None)
+    if answer is None:
         whose = f", a job of {visible(result.owner.removeprefix('user:'))}," if result.owner else ""
         console.print(Text(f"{result.job_id}{whose} is {result.status}"))
+    elif show := _SHOWN.get(type(answer)):
+        show(console, answer, _KERNEL)
+    else:
+        console.print(Text(f"{result.job_id} is done; --json has its answer"))

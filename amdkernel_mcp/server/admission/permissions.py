@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from amdkernel_mcp.access.scopes import Scope
+from amdkernel_mcp.engine.verbs.table import VERBS
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.hardware.target import is_emulated
 
@@ -16,18 +17,13 @@ TOOL_SCOPES: Mapping[str, frozenset[Scope]] = {
     "list_problems": frozenset({"docs"}),
     "list_targets": frozenset({"docs"}),
     "note_lesson": frozenset({"docs"}),
-    "compile_kernel": frozenset({"compile"}),
-    "check_kernel": frozenset({"check"}),
-    "check_program": frozenset({"check"}),
     "create_problem": frozenset({"check"}),
-    "benchmark_kernel": frozenset({"check"}),
-    "profile_kernel": frozenset({"check"}),
-    "tune_kernel": frozenset({"check"}),
-    "get_job": frozenset({"compile", "check", "gpu:time", "admin"}),
+    "get_job": frozenset({*(verb.scope for verb in VERBS), "gpu:time", "admin"}),
+    **{verb.tool: frozenset({verb.scope}) for verb in VERBS},
 }
 """One of these is enough. Those that time on a real GPU: `needed`."""
 
-_TIMED = frozenset({"benchmark_kernel", "profile_kernel", "tune_kernel"})
+_TIMED = frozenset(verb.tool for verb in VERBS if verb.timed)
 
 
 def needed(tool: str, target: object, *, default_target: str) -> frozenset[Scope]:

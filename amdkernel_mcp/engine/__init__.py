@@ -1,0 +1,1 @@
+"""The verbs on kernels and the steps that they are made of."""

@@ -1,0 +1,69 @@
+"""The steps of a benchmark: check each kernel, measure it, compare. Part of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, side_of
+from amdkernel_mcp.hardware.specs import gpu_by_name
+from amdkernel_mcp.measurement.benchmark import benchmark
+from amdkernel_mcp.measurement.not_timed import incorrect, stopped, wrong_when_measured
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.problems.problem import Problem
+
+
+def benchmark_steps(
+    steps: KernelSteps,
+    problem: Problem,
+    source: str,
+    *,
+    file_name: str,
+    baseline: str | None,
+    baseline_file: str,
+    target: str | None,
+    values: Mapping[str, str] | None,
+    on_progress: Progress,
+    seen: list[PreparedKernel],
+) -> BenchmarkResult:
+    """The verdict on `source`, against `baseline` if given. `seen` gets both kernels as they were compiled."""
+    sides, ready = [], []
+    checks: list[CheckResult] = []
+    in_turns = steps.target(target).kind == "gpu"
+    for text, role in ((source, "this kernel"), (baseline, "the baseline")):
+        if text is None:
+            continue
+        name = file_name if role == "this kernel" else baseline_file
+        own = values if role == "this kernel" else None
+        prepared = steps.prepare(problem, text, file_name=name, target=target, on_progress=on_progress, values=own)
+        seen.append(prepared)
+        checked = steps.check(prepared, on_progress)
+        checks.append(checked)
+        if checked.verdict != "correct":
+            return incorrect(checked, role)
+        ready.append(prepared)
+        if in_turns:
+            continue
+        measured = steps.measure(prepared, steps.plan_measurement(prepared), on_progress)
+        if measured.finding:
+            return stopped(measured.finding, role, prepared.target.name, prepared.sandbox.isolation)
+        if measured.wrong_outputs:
+            return wrong_when_measured(measured, role, prepared.target.name, prepared.sandbox.isolation)
+        sides.append(side_of(prepared, measured))
+    where = prepared.target
+    if in_turns:
+        answer = steps.benchmark_in_turns(ready[0], ready[1] if len(ready) > 1 else None, on_progress)
+    else:
+        answer = benchmark(
+            candidate=sides[0],
+            baseline=sides[1] if baseline is not None else None,
+            gpu=gpu_by_name(where.gpu),
+            target=where.name,
+            emulated=True,
+        )
+    notes = dict.fromkeys(note for side in checks for note in side.not_cached)
+    update = {"isolation": prepared.sandbox.isolation, "not_cached": [*notes]}
+    return answer.model_copy(update=update)

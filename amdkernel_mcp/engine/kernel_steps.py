@@ -1,0 +1,422 @@
+"""The steps on one kernel: read, compile, check, measure. The verbs of `engine.py` put them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.counted import counted
+from amdkernel_mcp.errors import ProblemFileError
+from amdkernel_mcp.history.judged import JudgedProblems
+from amdkernel_mcp.history.recorder import LOCAL
+from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, Finding, ProfileResult
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amdkernel_mcp.checking.cases.seeds import Purpose, SeedKey
+    from amdkernel_mcp.checking.measured import MeasuredOutputs
+    from amdkernel_mcp.checking.options import CheckOptions
+    from amdkernel_mcp.compiler.compile import Compiled, Compiler
+    from amdkernel_mcp.config import Settings
+    from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
+    from amdkernel_mcp.execution.sandbox import Sandbox
+    from amdkernel_mcp.execution.sandboxes import Sandboxes
+    from amdkernel_mcp.hardware.target import Target
+    from amdkernel_mcp.history.attempt import Ran
+    from amdkernel_mcp.importing.import_problem import Means
+    from amdkernel_mcp.importing.importer import Importer
+    from amdkernel_mcp.launch.plan import LaunchPlan
+    from amdkernel_mcp.measurement.job import Measured, MeasurementJob, TimingInputs
+    from amdkernel_mcp.measurement.timing.interleaved import Plan
+    from amdkernel_mcp.problems.own_problems import OwnProblems
+    from amdkernel_mcp.problems.problem import Problem
+    from amdkernel_mcp.problems.size_limits import SizeLimits
+    from amdkernel_mcp.results.host_programs import ProgramCheckResult
+    from amdkernel_mcp.runner_protocol.report import RunnerReport
+
+Progress = Callable[[str], None]
+INPUTS_IN_TURNS = 2
+"""Of a case that is timed in turns: no kernel gains by fitting one of them."""
+_LONGEST_REASON = 160  # characters of why outputs were not judged
+
+
+def silent(_: str) -> None:
+    """Progress that is not shown."""
+
+
+def ran_of(compiled: Compiled, flags: Sequence[str], sandbox: Sandbox) -> Ran:
+    """What a record says of a compile."""
+    from amdkernel_mcp.history.attempt import Ran
+
+    result = compiled.result
+    return Ran(
+        code_object=result.code_object.removeprefix("sha256:") if result.code_object else None,
+        flags=list(flags),
+        arch=result.arch,
+        toolchain=result.toolchain,
+        image=sandbox.image_id,
+        isolation=sandbox.isolation,
+    )
+
+
+class KernelSteps:
+    """The steps over one configuration. Thread-safe. Raises only errors of `errors.py`."""
+
+    def __init__(self, settings: Settings, sandboxes: Sandboxes, judged: JudgedProblems) -> None:
+        self._settings = settings
+        self._sandboxes = sandboxes
+        self._judged = judged
+
+    def prepare(
+        self,
+        problem: Problem,
+        source: str,
+        *,
+        file_name: str,
+        target: str | None,
+        on_progress: Progress,
+        values: Mapping[str, str] | None = None,
+    ) -> PreparedKernel:
+        """Read the launch plan and compile, with these `values` of its `tune` lines. A compile error is in `compiled`.
+
+        Raises InputError for values that the lines do not have.
+        """
+        from amdkernel_mcp.checking.cases.tuned import chosen
+        from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
+        from amdkernel_mcp.launch.lines import read_launch_plan
+
+        where = self.target(target)
+        plan = chosen(read_launch_plan(source, problem), values or {})
+        on_progress(f"compiling for {where.arch}")
+        compiled = self.compiler(where).compile(source, arch=where.arch, flags=plan.flags(), file_name=file_name)
+        return PreparedKernel(problem, plan, compiled, where, self._sandboxes.of(where), file_name)
+
+    def recompile(self, prepared: PreparedKernel, plan: LaunchPlan) -> PreparedKernel:
+        """The same kernel with other flags: those of `plan`. A compile error is in `compiled`."""
+        compiled = self.compiler(prepared.target).compile(
+            prepared.compiled.source, arch=prepared.target.arch, flags=plan.flags(), file_name=prepared.file_name
+        )
+        return replace(prepared, plan=plan, compiled=compiled)
+
+    def problem(self, name_or_path: str, by: str = LOCAL) -> Problem:
+        """The problem that `by` created, the one in a folder, or a bundled one. Raises ProblemFileError."""
+        from amdkernel_mcp.problems.problem_file import load_problem
+
+        return self.own_problems.load(name_or_path, by, self.limits) or load_problem(name_or_path, self.limits)
+
+    @property
+    def cache_dir(self) -> Path:
+        """Where things are kept that can be made again."""
+        return self._settings.cache_dir
+
+    @property
+    def limits(self) -> SizeLimits:
+        """How large a problem may be."""
+        from amdkernel_mcp.problems.size_limits import SizeLimits
+
+        return SizeLimits.of_mib(self._settings.max_case_mib, self._settings.max_problem_mib)
+
+    @property
+    def own_problems(self) -> OwnProblems:
+        """The problems that callers created."""
+        from amdkernel_mcp.problems.own_problems import OwnProblems
+
+        return OwnProblems(self._settings.data_dir / "problems")
+
+    def create_problem(
+        self, name: str, declaration: str, reference: str, by: str, *, shared: bool
+    ) -> tuple[Problem, tuple[str, ...]]:
+        """Examine a problem, then store it. Returns it with warnings. Raises ProblemFileError, InputError."""
+        from amdkernel_mcp.checking.problem_probe import examine_problem
+
+        warnings: list[str] = []
+
+        def examine(problem: Problem) -> None:
+            warnings.extend(examine_problem(self._sandboxes.without_gpu(), problem, cache_dir=self._settings.cache_dir))
+
+        made = self.own_problems.create(
+            name, declaration, reference, by, shared=shared, limits=self.limits, examine=examine
+        )
+        return made, tuple(warnings)
+
+    def importer(self) -> Importer:
+        """What imports problems of other collections."""
+        from amdkernel_mcp.importing.importer import Importer
+
+        return Importer(self._means_of_import, self.own_problems)
+
+    def _means_of_import(self, on_progress: Progress) -> Means:
+        """What importing a problem needs: the sandbox, the limits, a compiler."""
+        from amdkernel_mcp.execution.setup.build import setup_torch
+        from amdkernel_mcp.importing.import_problem import Means
+
+        where = self.target(None)
+
+        def compiles(text: str) -> str | None:
+            made = self.compiler(where).compile(text, arch=where.arch, flags=(), file_name="kernel.hip").result
+            return None if made.ok else next((each.message for each in made.diagnostics), "no reason given")
+
+        return Means(
+            sandbox=self._sandboxes.without_gpu(),
+            limits=self.limits,
+            cache_dir=self._settings.cache_dir,
+            install_torch=lambda: setup_torch(self._settings, on_progress),
+            compiles=compiles,
+            on_progress=on_progress,
+        )
+
+    def check(
+        self, prepared: PreparedKernel, on_progress: Progress, options: CheckOptions | None = None
+    ) -> CheckResult:
+        """The verdict on a kernel, with the notes on its problem."""
+        from amdkernel_mcp.checking.check import check
+        from amdkernel_mcp.checking.options import CheckOptions
+        from amdkernel_mcp.checking.problem_probe import examined
+
+        cache_dir = self._settings.cache_dir
+        with examined(prepared.sandbox, prepared.problem, cache_dir=cache_dir) as warnings:
+            result = check(
+                sandbox=prepared.sandbox,
+                compiled=prepared.compiled,
+                problem=prepared.problem,
+                plan=prepared.plan,
+                target=prepared.target,
+                options=options or CheckOptions(),
+                key=self.key("check", prepared),
+                cache_dir=cache_dir,
+                on_progress=on_progress,
+            )
+        result = result.model_copy(update={"notes": [*result.notes, *warnings()]})
+        return self._judged.stamp(result, prepared.compiled.source, prepared.problem)
+
+    def check_program(
+        self,
+        problem: Problem,
+        source: str,
+        *,
+        file_name: str,
+        target: str | None,
+        key: str | None,
+        on_progress: Progress,
+    ) -> ProgramCheckResult:
+        """The verdict on a program with its own `main`. `key`: a seed key to replay."""
+        from amdkernel_mcp.checking.cases.seeds import read_key, seed_key, server_secret
+        from amdkernel_mcp.checking.problem_probe import examined
+        from amdkernel_mcp.execution.runner.program_files import sent_program
+        from amdkernel_mcp.host_programs.check_program import check_program
+        from amdkernel_mcp.launch.lines import read_launch_plan
+
+        where, flags = self.target(target), read_launch_plan(source).flags()
+        sandbox, secret = self._sandboxes.of(where), server_secret(self._settings.data_dir)
+        drawn = seed_key(secret, "check_program", problem, source=source, flags=flags, arch=where.arch)
+        cache_dir = self._settings.cache_dir
+        with examined(sandbox, problem, cache_dir=cache_dir) as warnings:
+            result = check_program(
+                sandbox=sandbox,
+                target=where,
+                problem=problem,
+                program=sent_program(source, file_name, flags),
+                key=read_key(key) if key else drawn,
+                cache_dir=cache_dir,
+                on_progress=on_progress,
+            )
+        return result.model_copy(update={"notes": [*result.notes, *warnings()]})
+
+    def check_tuned(
+        self, prepared: PreparedKernel, answer: CheckResult, on_progress: Progress, options: CheckOptions | None
+    ) -> CheckResult:
+        """The answer about every value of the `tune` line; a replay of one order is of the first values alone."""
+        from amdkernel_mcp.checking.cases.tuned import check_combinations, fewer_seeds
+
+        def check_one(plan: LaunchPlan, name: str) -> CheckResult:
+            on_progress(f"checking {name}")
+            return self.check(self.recompile(prepared, plan), silent, fewer_seeds(options))
+
+        return answer if options and options.order else check_combinations(answer, prepared.plan, check_one)
+
+    def measure(self, prepared: PreparedKernel, planned: MeasurementJob | Finding, on_progress: Progress) -> Measured:
+        """Run what was planned; its outputs are judged like those of a check, of a sample those that it wrote."""
+        from amdkernel_mcp.checking.measured import why_not_judged
+        from amdkernel_mcp.execution.runner.job import run_job
+        from amdkernel_mcp.measurement.job import Measured, read_measurement
+
+        if isinstance(planned, Finding):
+            return Measured(finding=planned)
+        cases, emulated = counted(len(planned.cases), "case"), prepared.target.kind == "emulator"
+        how = ", with the caches modelled" if emulated else ""
+        on_progress(f"measuring {cases} on {prepared.target.name}{how}")
+        report = run_job(prepared.sandbox, prepared.target, planned.job, on_progress=on_progress)
+        on_progress("reading what was counted")
+        measured = read_measurement(planned, report)
+        if measured.finding:
+            return measured
+        if measured.sampled and (why := why_not_judged(prepared.problem, prepared.compiled, planned.calls)):
+            return replace(measured, not_judged=why)
+        on_progress("comparing the outputs with the reference")
+        try:
+            outputs = self._judge(prepared, planned, report)
+        except ProblemFileError as error:
+            if not measured.sampled:
+                raise
+            return replace(measured, not_judged=error.message[:_LONGEST_REASON])  # its counters need no reference
+        measured = replace(measured, judged_elements=outputs.elements)
+        if outputs.wrong is None:
+            return measured
+        case, judged = outputs.wrong
+        return replace(measured, wrong_outputs=f"case {case}: {judged.reason}", findings=judged.findings)
+
+    def _judge(self, prepared: PreparedKernel, planned: MeasurementJob, report: RunnerReport) -> MeasuredOutputs:
+        from amdkernel_mcp.checking.measured import judge_measured
+
+        return judge_measured(
+            report,
+            job=planned.job,
+            calls=planned.calls,
+            sandbox=prepared.sandbox,
+            problem=prepared.problem,
+            plan=prepared.plan,
+            compiled=prepared.compiled,
+            cache_dir=self._settings.cache_dir,
+        )
+
+    def benchmark_in_turns(
+        self,
+        candidate: PreparedKernel,
+        baseline: PreparedKernel | None,
+        on_progress: Progress,
+        *,
+        protocol: Plan | None = None,
+    ) -> BenchmarkResult:
+        """Time two kernels in turns on a GPU, or a kernel in turns with itself.
+
+        `protocol` None: as thoroughly as a verdict needs it.
+        """
+        from amdkernel_mcp.engine.gpu_benchmark import Contest, benchmark_in_turns
+        from amdkernel_mcp.execution.render_node import render_node
+        from amdkernel_mcp.leases.leased_sandbox import exclusively
+        from amdkernel_mcp.measurement.not_timed import stopped
+        from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN
+
+        where = candidate.target
+        planned = self.plan_measurement(candidate, inputs=INPUTS_IN_TURNS)
+        other = planned
+        if baseline and not isinstance(planned, Finding):
+            other = self.plan_measurement(baseline, planned)
+        for found, role in ((planned, "this kernel"), (other, "the baseline")):
+            if isinstance(found, Finding):
+                return stopped(found, role, where.name, candidate.sandbox.isolation)
+        assert not isinstance(planned, Finding)
+        assert not isinstance(other, Finding)
+        contest = Contest(
+            candidate,
+            baseline or candidate,
+            planned,
+            other,
+            lambda: render_node(self._settings, where, self._sandboxes.workers),
+            lambda say: exclusively(candidate.sandbox, say),
+            self._settings.data_dir,
+            self._settings.cache_dir,
+            protocol or DEFAULT_PLAN,
+        )
+        return benchmark_in_turns(contest, on_progress)
+
+    def timing_inputs(self, prepared: PreparedKernel, *, inputs: int = 1, profiled: bool = False) -> TimingInputs:
+        """The inputs with which a kernel is timed, so many of each case at most; they depend on its text and flags.
+
+        profiled: those of the cases for profiles, where the problem has some.
+        """
+        from amdkernel_mcp.checking.expected.generate import make_calls
+        from amdkernel_mcp.measurement.job import TimingInputs, measured_inputs
+
+        wanted = measured_inputs(prepared.problem, self.key("timing", prepared), inputs=inputs, profiled=profiled)
+        return TimingInputs(tuple(make_calls(prepared.sandbox, prepared.problem, wanted)))
+
+    def plan_measurement(
+        self,
+        prepared: PreparedKernel,
+        same_inputs: MeasurementJob | TimingInputs | None = None,
+        *,
+        inputs: int = 1,
+        profiled: bool = False,
+    ) -> MeasurementJob | Finding:
+        """The measurement of a kernel; with the inputs of `same_inputs` where it is compared with that one.
+
+        inputs: of each case, at most. profiled: of the cases for profiles, of whose workgroups a sample may run.
+        """
+        from amdkernel_mcp.measurement.job import plan_measurement
+
+        code_object, key = prepared.compiled.code_object, self.key("timing", prepared)
+        assert code_object is not None  # a failed compile was judged before
+        calls = (same_inputs or self.timing_inputs(prepared, inputs=inputs, profiled=profiled)).calls
+        return plan_measurement(
+            target=prepared.target,
+            problem=prepared.problem,
+            plan=prepared.plan,
+            code_object=code_object,
+            calls=calls,
+            layout_seed=key.derive("layout"),
+            sampled=profiled,
+        )
+
+    def key(self, purpose: Purpose, prepared: PreparedKernel) -> SeedKey:
+        """What the seeds of a check or of a measurement are drawn from."""
+        from amdkernel_mcp.checking.cases.seeds import seed_key, server_secret
+
+        return seed_key(
+            server_secret(self._settings.data_dir),
+            purpose,
+            prepared.problem,
+            source=prepared.compiled.source,
+            flags=prepared.plan.flags(),
+            arch=prepared.target.arch,
+        )
+
+    def what_ran(self, prepared: PreparedKernel, purposes: Sequence[Purpose] = ()) -> Ran:
+        """What a record says of a kernel that was prepared; with the seeds that it got for `purposes`."""
+        from amdkernel_mcp.history.attempt import Seeds
+
+        keys = {purpose: self.key(purpose, prepared) for purpose in purposes if prepared.compiled.code_object}
+        seeds = {purpose: Seeds(commitment=key.commitment, key=key.hex) for purpose, key in keys.items()}
+        return ran_of(prepared.compiled, prepared.plan.flags(), prepared.sandbox).model_copy(update={"seeds": seeds})
+
+    def profile_on_gpu(self, prepared: PreparedKernel, planned: MeasurementJob, on_progress: Progress) -> ProfileResult:
+        """Record with rocprofv3, then explain the recording; its outputs are judged."""
+        from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, record_profile
+        from amdkernel_mcp.execution.runner.job import runner_command
+        from amdkernel_mcp.leases.leased_sandbox import exclusively
+        from amdkernel_mcp.profiling.import_files import import_files
+        from amdkernel_mcp.profiling.rocprofv3 import commands
+
+        where, job = prepared.target, planned.job
+        names = [kernel.name for kernel in prepared.compiled.result.kernels]
+        runs = commands(where.arch, folder=FOLDER, program=runner_command(where, job), kernels=names)
+        on_progress(f"profiling in {counted(len(runs), 'pass', 'passes')} on {where.name}")
+        with exclusively(prepared.sandbox, on_progress):
+            recorded = record_profile(prepared.sandbox, where, job, runs)
+        answer = import_files(recorded.files, gpu=where.gpu)
+        update: dict[str, object] = {
+            "target": where.name,
+            "isolation": prepared.sandbox.isolation,
+            "code_object": prepared.compiled.result.code_object,
+        }
+        answer = answer.model_copy(update={"warnings": [*recorded.warnings, *answer.warnings]})
+        wrong = self._judge(prepared, planned, recorded.report).wrong if recorded.report else None
+        if wrong or not recorded.report:
+            what = f"wrong: case {wrong[0]}: {wrong[1].reason}" if wrong else "not judged: the runner left no report"
+            update["warnings"] = [f"the outputs of this run are {what}", *answer.warnings]
+            update["findings"] = [*(wrong[1].findings if wrong else ()), *answer.findings]
+        return answer.model_copy(update=update)
+
+    def target(self, name: str | None) -> Target:
+        """The target of this name, or the default one. Raises UnknownTargetError."""
+        from amdkernel_mcp.execution.targets import find_target
+
+        return find_target(name, self._settings, self._sandboxes.workers)
+
+    def compiler(self, target: Target) -> Compiler:
+        """The compiler of a target."""
+        from amdkernel_mcp.compiler.compile import Compiler
+
+        return Compiler(self._sandboxes.of(target), self._settings.cache_dir)

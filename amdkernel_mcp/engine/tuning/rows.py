@@ -1,0 +1,140 @@
+"""Makes the rows of a sweep: compile in parallel, check on the largest case, then count or time.
+
+All rows get the same inputs, so that their times can be compared and the reference runs once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.checking.cases.tuned import Tuning, fewer_seeds, name_of, with_tuning
+from amdkernel_mcp.checking.check import check
+from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, side_of
+from amdkernel_mcp.engine.tuning.outcome import Outcome
+from amdkernel_mcp.engine.tuning.row_cache import RowCache, RowKey
+from amdkernel_mcp.expressions import ExpressionError
+from amdkernel_mcp.measurement.not_timed import stopped
+from amdkernel_mcp.results.kernels import CheckResult, CheckVerdict
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.measurement.job import TimingInputs
+    from amdkernel_mcp.problems.problem import Case, Problem
+
+MOST_COMPILES = 8
+"""At the same time, and never more than there are cores."""
+
+
+class Rows:
+    """The rows of one kernel on one problem and target. `base`: the kernel with its default values, compiled."""
+
+    def __init__(self, steps: KernelSteps, base: PreparedKernel) -> None:
+        self._steps = steps
+        self._base = base
+        self._cache = RowCache(steps.cache_dir)
+        self._key = steps.key("check", base)
+        self._largest = replace(base.problem, cases=(largest_case(base.problem),), ranges={})
+        self._timing: TimingInputs | None = None
+        self.not_cached: dict[str, None] = {}
+
+    def compiled(self, tunings: Sequence[Tuning]) -> Iterator[tuple[Tuning, PreparedKernel]]:
+        """Each combination with its compiled kernel, in order, while others still compile. No target is needed."""
+        workers = max(1, min(MOST_COMPILES, os.cpu_count() or 1, len(tunings)))
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="tune-compile")
+        try:
+            plans = [with_tuning(self._base.plan, tuning) for tuning in tunings]
+            running = [pool.submit(copy_context().run, self._steps.recompile, self._base, plan) for plan in plans]
+            for tuning, future in zip(tunings, running, strict=True):
+                yield tuning, future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def check(self, tuning: Tuning, row: PreparedKernel, on_progress: Progress) -> CheckResult:
+        """The verdict on one combination, on the largest case."""
+        return check(
+            sandbox=row.sandbox,
+            compiled=row.compiled,
+            problem=self._largest,
+            plan=row.plan,
+            target=row.target,
+            options=fewer_seeds(None),
+            key=self._key,
+            cache_dir=self._steps.cache_dir,
+            on_progress=lambda _: on_progress(f"checking {name_of(tuning)}"),
+        )
+
+    def counted(
+        self, tuning: Tuning, row: PreparedKernel, on_progress: Progress, *, checked: CheckResult | None = None
+    ) -> Outcome:
+        """The row of an emulated target. `checked`: its verdict, where that is known already."""
+        key = self._row_key(row)
+        if found := self._cache.get(key):
+            return found
+        checked = checked or self.check(tuning, row, on_progress)
+        outcome = judged(tuning, checked)
+        if checked.verdict == "correct":
+            outcome = self._measured(outcome, row, on_progress)
+        if reason := self._cache.put(key, outcome):
+            self.not_cached[f"a row was not cached: {reason}"] = None
+        return outcome
+
+    def _measured(self, outcome: Outcome, row: PreparedKernel, on_progress: Progress) -> Outcome:
+        planned = self._steps.plan_measurement(row, self._inputs)
+        measured = self._steps.measure(row, planned, lambda _: on_progress(f"measuring {outcome.name}"))
+        if measured.finding:
+            answer = stopped(measured.finding, outcome.name, row.target.name, row.sandbox.isolation)
+            verdict: CheckVerdict = answer.verdict if answer.verdict in _STOPPED else "crashed"  # type: ignore[assignment]
+            return replace(outcome, verdict=verdict, reason=answer.reason, findings=(measured.finding,))
+        if measured.wrong_outputs:
+            reason = f"right in its check and wrong while it is measured: {measured.wrong_outputs}"
+            return replace(outcome, verdict="incorrect", reason=reason, findings=measured.findings)
+        return replace(outcome, side=side_of(row, measured))
+
+    @property
+    def _inputs(self) -> TimingInputs:
+        """Those of the default values for all rows, made once."""
+        self._timing = self._timing or self._steps.timing_inputs(self._base)
+        return self._timing
+
+    def _row_key(self, row: PreparedKernel) -> RowKey:
+        return RowKey(
+            source=row.compiled.source,
+            flags=row.plan.flags(),
+            problem=row.problem.hash,
+            arch=row.target.arch,
+            gpu=row.target.gpu,
+            image=row.sandbox.image_id,
+            inputs=self._key.commitment,
+        )
+
+
+_STOPPED = frozenset({"invalid", "timeout", "deadlock", "not_emulated"})
+
+
+def judged(tuning: Tuning, checked: CheckResult) -> Outcome:
+    """The row that a check makes; a correct one has no time yet."""
+    verdict = checked.verdict or "not_measured"
+    return Outcome(tuning, verdict, checked.reason, tuple(checked.findings))
+
+
+def largest_case(problem: Problem) -> Case:
+    """The case whose arrays have most elements; the first of those."""
+    return max(problem.cases, key=lambda case: _elements(problem, case))
+
+
+def _elements(problem: Problem, case: Case) -> int:
+    total = 0
+    for argument in problem.arrays:
+        elements = 1
+        try:
+            for length in case.shape_of(argument):
+                elements *= length
+        except ExpressionError:
+            continue
+        total += elements
+    return total

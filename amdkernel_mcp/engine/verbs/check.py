@@ -1,0 +1,68 @@
+"""check: whether a kernel computes what its problem asks."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from amdkernel_mcp.checking.options import CheckOptions
+from amdkernel_mcp.engine.verbs.shorten import OF_A_CHECK
+from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated, key_of, refuse_key
+from amdkernel_mcp.results.kernels import CheckResult
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.history.attempt import Attempt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(ProblemVerb[CheckResult]):
+    """Whether the kernel computes what the problem asks, on announced and held-out cases.
+
+    Raises ProblemFileError for a problem that cannot be used; a bad kernel is a verdict.
+    """
+
+    name: ClassVar = "check"
+    tool: ClassVar = "check_kernel"
+    key: ClassVar = "check"
+    answer: ClassVar = CheckResult
+    scope: ClassVar = "check"
+    shortened: ClassVar = OF_A_CHECK
+
+    options: CheckOptions | None = None
+
+    def do(self, means: Means) -> CheckResult:
+        """The verdict, on every value of the `tune` lines."""
+        means.recorder.warm_up()
+        steps, say = means.steps, means.on_progress
+        problem = steps.problem(self.problem, means.by)
+        prepared = steps.prepare(problem, self.source, file_name=self.file_name, target=self.target, on_progress=say)
+        answer = steps.check_tuned(prepared, steps.check(prepared, say, self.options), say, self.options)
+        given = asdict(self.options) if self.options else {}
+        tried = self.tried(means, problem, options=given, ran=lambda: [steps.what_ran(prepared)])
+        return means.recorder.record(tried, answer)
+
+    @classmethod
+    def again(cls, attempt: Attempt, given: Repeated) -> Self:
+        """With the recorded options, on the same inputs."""
+        from amdkernel_mcp.history.attempts import read_options
+
+        options = read_options(CheckOptions, {**attempt.options, "seed_key": key_of(attempt)})
+        return cls(
+            problem=given.problem,
+            source=given.source,
+            file_name=attempt.file_name,
+            target=given.target,
+            options=options,
+        )
+
+    def options_of_tool(self) -> dict[str, Any]:
+        """The orders; not the key of an earlier check."""
+        if self.options is None:
+            return {}
+        refuse_key(self.options.seed_key)
+        return {"schedules": self.options.schedules, "order": self.options.order}
+
+    @staticmethod
+    def good(answer: CheckResult) -> bool:
+        """It is correct."""
+        return answer.verdict == "correct"

@@ -1,0 +1,61 @@
+"""run: a whole HIP program, on this machine alone. It has neither a job nor a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from amdkernel_mcp.engine.verbs.verb import Means
+from amdkernel_mcp.execution.runner.program import NO_LOOK, Look, ProgramRun, Stream, run_program
+from amdkernel_mcp.execution.runner.program_files import Program
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Run a whole HIP program and pass its output on as it comes. Its exit code and its findings are values.
+
+    Without a close look, accesses beyond a block continue as on a GPU and are reported as `overruns`; `stops`
+    are what stopped a kernel, where the line is known; `profile` is there where the look asks for it. Raises
+    InputError where `look` names what only the emulator can report and the target is a GPU.
+    """
+
+    program: Program
+    target: str | None = None
+    devices: int = 1
+    timeout_s: float = 600.0
+    look: Look = NO_LOOK
+    stdin: int | None = None
+    on_output: Callable[[Stream, bytes], None]
+
+    def do(self, means: Means) -> ProgramRun:
+        """What became of the program."""
+        from amdkernel_mcp.engine.program_profile import program_profile
+        from amdkernel_mcp.findings.programs import findings_in_orders
+
+        where = means.steps.target(self.target)
+        sandbox = means.sandboxes.of(where)
+        ran = run_program(
+            sandbox,
+            where,
+            self.program,
+            devices=self.devices,
+            timeout_s=self.timeout_s,
+            look=self.look,
+            stdin=self.stdin,
+            on_output=self.on_output,
+            on_progress=means.on_progress,
+        )
+        found = findings_in_orders(ran.reports, where, self.program.name_file)
+        failures = [each.finding for each in found if self.look.closely or each.finding.kind == "timeout"]
+        rest = [each for each in found if each.finding not in failures]
+        profile = None
+        if self.look.profile and ran.compiled:
+            means.on_progress("reading what the kernels did")
+            profile = program_profile(sandbox, where, self.program, ran.reports[self.look.order])
+        return replace(
+            ran,
+            profile=profile,
+            findings=(*failures, *ran.findings),
+            stops=tuple(each.finding for each in rest if each.stopped and each.finding.line),
+            overruns=tuple(each.finding for each in rest if not each.stopped),
+        )

@@ -1,0 +1,91 @@
+"""tune: the best values of a kernel's `tune` lines. The sweep itself is in `engine/tuning`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from amdkernel_mcp.engine.tuning.space import USUAL, TuneOptions
+from amdkernel_mcp.engine.verbs.shorten import LAST, STRINGS, Cut, Keep, KeepFirst
+from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated
+from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.results.tuning import TuneResult
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.engine.tuning.tune import Tuned
+    from amdkernel_mcp.history.attempt import Attempt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tune(ProblemVerb[TuneResult]):
+    """Try the values of the kernel's `tune` lines: each row is verified, and the correct ones are ranked by time.
+
+    A cancelled sweep leaves the record of its finished rows. Raises InputError for a kernel without such a line.
+    """
+
+    name: ClassVar = "tune"
+    tool: ClassVar = "tune_kernel"
+    key: ClassVar = "tune"
+    answer: ClassVar = TuneResult
+    scope: ClassVar = "check"
+    timed: ClassVar = True
+    sweeps: ClassVar = True
+    shortened: ClassVar = (
+        Cut("rows", 120),
+        KeepFirst("rows", 16),
+        Cut("rows", 60),
+        KeepFirst("rows", 10),
+        Keep("findings", 4),
+        Keep("diagnostics", 4),
+        *STRINGS,
+        KeepFirst("rows", 5),
+        LAST,
+    )
+
+    options: TuneOptions = USUAL
+
+    def do(self, means: Means) -> TuneResult:
+        """The table of the rows."""
+        from amdkernel_mcp.engine.tuning.records import record_sweep
+        from amdkernel_mcp.engine.tuning.tune import tune
+
+        means.recorder.warm_up()
+        steps, say = means.steps, means.on_progress
+        problem = steps.problem(self.problem, means.by)
+        base = steps.prepare(problem, self.source, file_name=self.file_name, target=self.target, on_progress=say)
+        tried = self.tried(
+            means,
+            problem,
+            options=asdict(self.options),
+            ran=lambda: [steps.what_ran(base, ("check", "timing"))],
+        )
+
+        def record(tuned: Tuned) -> TuneResult:
+            stamped = means.judged.stamp_sweep(tuned.result, self.source, problem)
+            return record_sweep(means.recorder, tried, replace(tuned, result=stamped))
+
+        return record(tune(steps, base, self.options, say, on_cancel=record))
+
+    @classmethod
+    def again(cls, attempt: Attempt, given: Repeated) -> Self:
+        """With the recorded options."""
+        from amdkernel_mcp.history.attempts import read_options
+
+        return cls(
+            problem=given.problem,
+            source=given.source,
+            file_name=attempt.file_name,
+            target=given.target,
+            options=read_options(TuneOptions, attempt.options),
+        )
+
+    def options_of_tool(self) -> dict[str, Any]:
+        """The number of rows; not the seed of a search."""
+        if self.options.seed:
+            raise InputError("a search with a seed of your own runs on your machine alone", hint="leave --url out")
+        return {"rows": self.options.rows}
+
+    @staticmethod
+    def good(answer: TuneResult) -> bool:
+        """There is a best row, whether or not it is faster than the default values."""
+        return answer.best is not None
