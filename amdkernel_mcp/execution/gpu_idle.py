@@ -1,4 +1,4 @@
-"""Whether a GPU is idle, and its clocks: what the driver lists of it in sysfs, read in a container without the GPU.
+"""Whether a GPU is idle, and its clocks: what the driver lists of it in sysfs, read in a container that cannot open it.
 
 Sources: Linux, drivers/gpu/drm/amd: pm/amdgpu_pm (gpu_busy_percent, pp_dpm_sclk, pp_dpm_mclk, hwmon's freq1_input and
 freq2_input), amdgpu_vram_mgr (mem_info_vram_used) and amdkfd/kfd_process (proc/PID/vram_GPU). What cannot be read
@@ -57,7 +57,7 @@ def read_state(sandbox: Sandbox, render_node: str) -> GpuState | str:
     minor = re.search(r"renderD(\d+)$", render_node)
     if minor is None:
         return f"{render_node} is not a render node"
-    done = sandbox.run("compile", ["sh", "-c", _SCRIPT, "sh", minor[1], ""], {}, timeout_s=TIMEOUT_S)
+    done = sandbox.run("look", ["sh", "-c", _SCRIPT, "sh", minor[1], ""], {}, timeout_s=TIMEOUT_S)
     return parse_state(done.stderr)
 
 

@@ -58,6 +58,15 @@ int main()
 """
 
 
+# What a container sees of the first GPU's node, how many render nodes it has, and whether it can make one.
+SHOWN = [
+    "sh",
+    "-c",
+    "cd /sys/class/kfd/kfd/topology/nodes/2; { sed -n 's/gfx_target_version //p' properties 2>/dev/null || echo refused; } >&2;"
+    "ls /dev/dri 2>/dev/null | wc -l >&2; mknod /tmp/node c 226 128 2>/dev/null && echo made >&2 || echo refused >&2",
+]
+
+
 def no_container_is_left(host: GpuHost) -> None:
     """Waits for the end of what is being removed, up to the time limit of the tests."""
     while host.containers():
@@ -103,6 +112,8 @@ def test_each_gpu_has_a_container_with_its_own_render_node(gpu_host: GpuHost, mo
             assert (node, render) == (f"renderD{128 + index}", "44110")
             assert int(own) in WIDE
             assert "dri" not in sandbox.run("compile", ["ls", "/dev"], {}, timeout_s=30).stderr
+            shown = {kind: sandbox.run(kind, SHOWN, {}, timeout_s=30).stderr.split() for kind in ("compile", "look")}
+            assert shown == {"compile": ["refused", "0", "refused"], "look": ["90402", "0", "refused"]}, "as by KFD"
     finally:
         sandboxes.close()
 
@@ -336,6 +347,14 @@ def test_a_host_without_the_driver_says_so_in_check_and_targets(gpu_host: GpuHos
     [listed] = [target for target in targets if target["name"] == "gpu1:0"]
     assert not listed["ready"]
     assert "lists no AMD GPU" in listed["note"]
+
+
+def test_a_driver_that_refuses_to_show_its_gpus_is_not_said_to_be_missing(gpu_host: GpuHost) -> None:
+    nodes = "/machine/sys/class/kfd/kfd/topology/nodes"
+    with changed(gpu_host, f"chmod 0 {nodes}/*/properties", f"chmod 755 {nodes}/*/properties"):
+        message, hint = refusal(gpu_host, *CHECK)
+    assert message == "the kernel driver of gpu1 shows none of its GPUs to a container: 4 nodes cannot be read"
+    assert "ssh gpu1 'cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id'" in hint
 
 
 def test_a_gpu_that_the_host_does_not_have_is_answered_with_those_it_has(gpu_host: GpuHost) -> None:
