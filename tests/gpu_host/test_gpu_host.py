@@ -62,7 +62,8 @@ int main()
 SHOWN = [
     "sh",
     "-c",
-    "cd /sys/class/kfd/kfd/topology/nodes/2; { sed -n 's/gfx_target_version //p' properties 2>/dev/null || echo refused; } >&2;"
+    "cd /sys/class/kfd/kfd/topology/nodes/2; sed -n 's/gfx_target_version //p' properties >&2 2>/dev/null ||"
+    "echo refused >&2;"
     "ls /dev/dri 2>/dev/null | wc -l >&2; mknod /tmp/node c 226 128 2>/dev/null && echo made >&2 || echo refused >&2",
 ]
 
@@ -178,6 +179,17 @@ def test_a_profile_has_the_counts_of_all_cases_and_their_times(gpu_host: GpuHost
     assert metrics["Kernel Time, shortest"] < metrics["Kernel Time, longest"], "the cases have 1,000 and 4,096 elements"
     assert metrics["L2-Fabric Read BW"] > 0
     assert metrics["GUI_ACTIVE time / Kernel Time"] == pytest.approx(1, abs=0.01), "the passes belong to each other"
+
+
+def test_a_counter_that_this_rocprofv3_does_not_have_costs_what_is_computed_from_it_alone(gpu_host: GpuHost) -> None:
+    switch = "/machine/sys/module/rocprofv3_in_a_box/behaviour"
+    with changed(gpu_host, f"echo lacks TCC_HIT_sum >{switch}", f"echo honest >{switch}"):
+        answer = gpu_host.answer("profile", "vector_add", NAIVE, "--target", "gpu1:0")
+    [said] = [text for text in answer["warnings"] if "TCC_HIT_sum" in text]
+    assert said == "this rocprofv3 has no TCC_HIT_sum on gfx942: metrics that need it are not measured"
+    metrics = answer["kernels"][0]["metrics"]
+    assert metrics["L2 Cache Hit Rate"]["evidence"] == "not_measured"
+    assert metrics["L2-Fabric Read BW"]["value"] > 0, "its pass was counted"
 
 
 def test_a_whole_program_runs_on_the_gpu(gpu_host: GpuHost, tmp_path: Path) -> None:
