@@ -32,8 +32,8 @@ def remote_gpus(settings: Settings, host: str) -> tuple[Gpu, ...]:
     if refused:
         raise TargetError(
             f"the kernel driver of {host} shows none of its GPUs to a container: {refused} nodes cannot be read",
-            hint=f"`{_shown_by(url)} 'cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id'` shows what it lists; a Docker daemon "
-            "without root, or inside another container, may not give the right to read it",
+            hint=f"`{_shown_by(url)} 'cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id'` shows what it lists; a "
+            "Docker daemon without root, or inside another container, may not give the right to read it",
         )
     return ()
 

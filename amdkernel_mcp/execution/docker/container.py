@@ -61,7 +61,9 @@ def container_options(
         "hostname": "sandbox",
         "stdin_open": True,
     }
-    return options | _isolation() | _limits(limits) | _gpu(gpu) | ({"device_cgroup_rules": [LOOK_RULE]} if looks else {})
+    return (
+        options | _isolation() | _limits(limits) | _gpu(gpu) | ({"device_cgroup_rules": [LOOK_RULE]} if looks else {})
+    )
 
 
 def _isolation() -> dict[str, Any]:
