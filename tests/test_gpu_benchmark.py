@@ -188,6 +188,7 @@ def test_nothing_is_timed_on_a_gpu_that_is_busy_or_cannot_be_read(engine: Engine
     assert (unread.verdict, unread.time_us.value) == ("not_measured", None)
 
 
+@pytest.mark.thorough
 def test_where_idleness_cannot_be_known_a_difference_must_be_twice_as_large(engine: Engine, settings: Settings) -> None:
     result = run(engine, settings, SLOWED, IDLE.replace("gpu_busy_percent", "no_busy_percent"))
     assert (result.verdict, result.time_us.evidence) == ("slower", "measured"), result.reason
