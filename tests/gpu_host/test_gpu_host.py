@@ -185,8 +185,8 @@ def test_a_counter_that_this_rocprofv3_does_not_have_costs_what_is_computed_from
     switch = "/machine/sys/module/rocprofv3_in_a_box/behaviour"
     with changed(gpu_host, f"echo lacks TCC_HIT_sum >{switch}", f"echo honest >{switch}"):
         answer = gpu_host.answer("profile", "vector_add", NAIVE, "--target", "gpu1:0")
-    [said] = [text for text in answer["warnings"] if "TCC_HIT_sum" in text]
-    assert said == "this rocprofv3 has no TCC_HIT_sum on gfx942: metrics that need it are not measured"
+    said = "this rocprofv3 has no TCC_HIT_sum on gfx942: metrics that need it are not measured"
+    assert said in answer["warnings"], answer["warnings"]
     metrics = answer["kernels"][0]["metrics"]
     assert metrics["L2 Cache Hit Rate"]["evidence"] == "not_measured"
     assert metrics["L2-Fabric Read BW"]["value"] > 0, "its pass was counted"

@@ -124,6 +124,11 @@ def test_no_pass_asks_for_a_counter_that_the_tool_does_not_list(tmp_path: Path) 
     assert len(planned) > 1
 
 
+def test_every_counter_that_we_want_is_found_in_the_list(rocprofv3: Path) -> None:
+    listed = run(rocprofv3.with_name("rocprofv3-avail"), "list", "--pmc")
+    assert missing_counters("gfx942", listed_counters(listed.stdout)) == []
+
+
 @pytest.mark.parametrize("printed", ["", "rocprofv3-avail: command not found", "Agent 0 gfx942"])
 def test_what_is_no_list_of_counters_says_nothing_about_them(printed: str) -> None:
     assert listed_counters(printed) is None
