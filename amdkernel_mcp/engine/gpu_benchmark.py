@@ -6,6 +6,7 @@ with itself, so that every time comes about in the same way.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.checking.measured import judge_measured
 from amdkernel_mcp.errors import ProfileFileError, SandboxError, TargetError
-from amdkernel_mcp.execution.gpu_idle import GpuState, read_state, state_afterwards, why_busy
+from amdkernel_mcp.execution.gpu_idle import GpuState, read_state, state_afterwards, why_busy, why_unknown
 from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, record_profile
 from amdkernel_mcp.execution.runner.job import run_job, runner_command
 from amdkernel_mcp.hardware.specs import gpu_by_name
@@ -22,7 +23,7 @@ from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.job import Measured
 from amdkernel_mcp.measurement.not_timed import stopped, wrong_when_measured
 from amdkernel_mcp.measurement.side import Side
-from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN, Plan, decide
+from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN, LEAST_MARGIN, Plan, decide
 from amdkernel_mcp.measurement.timing.noise_floors import NoiseFloors
 from amdkernel_mcp.measurement.timing.trace_agreement import Agreement, agreement, not_compared
 from amdkernel_mcp.measurement.turns import (
@@ -111,7 +112,8 @@ def benchmark_in_turns(contest: Contest, on_progress: Progress) -> BenchmarkResu
         traced=traced,
     )
     answer = answer.model_copy(update={"timing": how, "isolation": sandbox.isolation})
-    return _believed(answer, taken.turns, after, traced, contest.protocol)
+    answer = _believed(answer, taken.turns, after, traced, contest.protocol)
+    return _beyond_twice_the_margin(answer, why, taken.floor) if (why := why_unknown(before)) else answer
 
 
 def _take_times(contest: Contest, on_progress: Progress) -> _Taken | BenchmarkResult:
@@ -176,6 +178,18 @@ def _believed(
         return answer
     reason = f"{'; '.join(found.values())}: {answer.reason}"
     return answer.model_copy(update={"verdict": "inconclusive", "reason": reason, "flags": [*answer.flags, *found]})
+
+
+def _beyond_twice_the_margin(answer: BenchmarkResult, why: str, floor: float | None) -> BenchmarkResult:
+    """The answer of a GPU of which it is not known whether it was idle: the work of others may make a difference."""
+    if answer.verdict not in ("faster", "slower", "inconclusive"):
+        return answer
+    margin, found = 2 * max(LEAST_MARGIN, floor or 0.0), answer.speedup
+    low, high = found.low or 0.0, found.high or math.inf
+    counts = low > 1 + margin if answer.verdict == "faster" else high < 1 / (1 + margin)
+    reason = f"{why}, so a difference counts from {margin:.1%}: {answer.reason}"
+    verdict = answer.verdict if counts else "inconclusive"
+    return answer.model_copy(update={"verdict": verdict, "reason": reason, "flags": [*answer.flags, "idle_unknown"]})
 
 
 def _compare_with_trace(contest: Contest, job: RunnerJob, on_progress: Progress) -> Agreement:

@@ -383,17 +383,18 @@ class KernelSteps:
 
     def profile_on_gpu(self, prepared: PreparedKernel, planned: MeasurementJob, on_progress: Progress) -> ProfileResult:
         """Record with rocprofv3, then explain the recording; its outputs are judged."""
-        from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, record_profile
+        from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, list_counters, record_profile
         from amdkernel_mcp.execution.runner.job import runner_command
         from amdkernel_mcp.leases.leased_sandbox import exclusively
         from amdkernel_mcp.profiling.import_files import import_files
-        from amdkernel_mcp.profiling.rocprofv3 import commands
+        from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, uncounted
 
-        where, job = prepared.target, planned.job
+        where, job, program = prepared.target, planned.job, runner_command(prepared.target, planned.job)
         names = [kernel.name for kernel in prepared.compiled.result.kernels]
-        runs = commands(where.arch, folder=FOLDER, program=runner_command(where, job), kernels=names)
-        on_progress(f"profiling in {counted(len(runs), 'pass', 'passes')} on {where.name}")
         with exclusively(prepared.sandbox, on_progress):
+            has = listed_counters(list_counters(prepared.sandbox, where))
+            runs = commands(where.arch, folder=FOLDER, program=program, kernels=names, available=has)
+            on_progress(f"profiling in {counted(len(runs), 'pass', 'passes')} on {where.name}")
             recorded = record_profile(prepared.sandbox, where, job, runs)
         answer = import_files(recorded.files, gpu=where.gpu)
         update: dict[str, object] = {
@@ -401,7 +402,8 @@ class KernelSteps:
             "isolation": prepared.sandbox.isolation,
             "code_object": prepared.compiled.result.code_object,
         }
-        answer = answer.model_copy(update={"warnings": [*recorded.warnings, *answer.warnings]})
+        said = [*uncounted(where.arch, has), *recorded.warnings, *answer.warnings]
+        answer = answer.model_copy(update={"warnings": said})
         wrong = self._judge(prepared, planned, recorded.report).wrong if recorded.report else None
         if wrong or not recorded.report:
             what = f"wrong: case {wrong[0]}: {wrong[1].reason}" if wrong else "not judged: the runner left no report"

@@ -1,8 +1,13 @@
-"""Whether a GPU is idle, and its clocks: what the driver lists of it in sysfs, read in a container without the GPU.
+"""Whether a GPU is idle, and its clocks: what the driver lists of it in sysfs, read in a container that cannot open it.
 
-Sources: Linux, drivers/gpu/drm/amd: pm/amdgpu_pm (gpu_busy_percent, pp_dpm_sclk, pp_dpm_mclk, hwmon's freq1_input and
-freq2_input), amdgpu_vram_mgr (mem_info_vram_used) and amdkfd/kfd_process (proc/PID/vram_GPU). What cannot be read
-counts as busy; clocks that cannot be read are null.
+KFD lists the processes that use it: those with a queue or memory on it. One that merely opened /dev/kfd, as
+monitors do, is listed for every GPU, with 0 bytes. `gpu_busy_percent` is one more vote, where there is one: virtual
+functions and partitions have none, and a GPU in runtime suspend, which is idle, refuses it. Without it idleness is not
+known, which is a state of its own. Clocks that cannot be read are null.
+
+Sources: Linux, drivers/gpu/drm/amd: pm/amdgpu_pm (gpu_busy_percent, EPERM while suspended; pp_dpm_sclk, pp_dpm_mclk,
+hwmon's freq1_input and freq2_input), amdgpu_vram_mgr (mem_info_vram_used), amdkfd/kfd_process (proc/PID/vram_GPU,
+queues/QUEUE/gpuid; kfd_init_apertures makes the former for all GPUs); drivers/base/power/sysfs (runtime_status).
 """
 
 import re
@@ -20,7 +25,10 @@ AFTERWARDS_TRIES, AFTERWARDS_WAIT_S = 5, 0.5
 _SCRIPT = r"""
 cd "$2/sys" || exit 1
 device=class/drm/renderD$1/device
+echo "node renderD$1"
 for name in gpu_busy_percent mem_info_vram_used unique_id; do echo "$name $(cat $device/$name)"; done
+echo "runtime_status $(cat $device/power/runtime_status)"
+echo "display $(cat $device/drm/card*/card*-*/enabled | grep -c '^enabled')"
 for name in pp_dpm_sclk pp_dpm_mclk; do sed "s/^/$name /" $device/$name; done
 for file in $device/hwmon/hwmon*/freq[12]_input; do [ -r $file ] && echo "$(basename $file) $(cat $file)"; done
 echo "driver $(cat module/amdgpu/version 2>/dev/null || uname -r)"
@@ -29,55 +37,76 @@ for node in class/kfd/kfd/topology/nodes/*; do
 done
 echo "gpu_id $gpu"
 ls class/kfd/kfd/proc >/dev/null && echo "processes listed"
-for file in class/kfd/kfd/proc/*/vram_$gpu; do [ -e "$file" ] && echo "process $(basename $(dirname $file))"; done
+for process in class/kfd/kfd/proc/*; do
+    [ -e $process/vram_$gpu ] || continue
+    used=$(cat $process/vram_$gpu) || used=unknown
+    if [ "$used" != 0 ] || cat $process/queues/*/gpuid | grep -q "^$gpu\$"; then echo "process $(basename $process)"; fi
+done
 true
 """
 
 
 @dataclass(frozen=True)
 class GpuState:
-    """One look at a GPU. `processes`: those that have opened it for computing."""
+    """One look at a GPU. `processes`: those that have memory or a queue on it, for computing.
 
-    busy_percent: int
-    vram_used_bytes: int
+    busy_percent, vram_used_bytes: None where the driver does not show them. display: something is connected to it, so
+    that its memory and activity are also those of a desktop.
+    """
+
+    busy_percent: int | None
+    vram_used_bytes: int | None
     unique_id: str
     driver: str
     processes: tuple[str, ...]
     clocks: Clocks = field(default_factory=Clocks)
+    suspended: bool = False
+    display: bool = False
 
     @property
     def text(self) -> str:
         """As one line of an answer."""
         who = f"processes {', '.join(self.processes)}" if self.processes else "no process"
-        return f"{self.busy_percent} % busy, {self.vram_used_bytes >> 20} MiB in use, {who}"
+        busy = "activity not known" if self.busy_percent is None else f"{self.busy_percent} % busy"
+        used = "memory in use not known" if self.vram_used_bytes is None else f"{self.vram_used_bytes >> 20} MiB in use"
+        return f"{'suspended' if self.suspended else busy}, {used}, {who}"
 
 
 def read_state(sandbox: Sandbox, render_node: str) -> GpuState | str:
     """The state of the GPU, or why it cannot be known. Raises SandboxError."""
-    minor = re.search(r"renderD(\d+)$", render_node)
-    if minor is None:
+    words = script_words(render_node)
+    if words is None:
         return f"{render_node} is not a render node"
-    done = sandbox.run("compile", ["sh", "-c", _SCRIPT, "sh", minor[1], ""], {}, timeout_s=TIMEOUT_S)
-    return parse_state(done.stderr)
+    return parse_state(sandbox.run("look", words, {}, timeout_s=TIMEOUT_S).stderr)
+
+
+def script_words(render_node: str, root: str = "") -> list[str] | None:
+    """The command that prints what `parse_state` reads; None for another path. `root`: of another tree."""
+    minor = re.search(r"renderD(\d+)$", render_node)
+    return None if minor is None else ["sh", "-c", _SCRIPT, "sh", minor[1], root]
 
 
 def parse_state(printed: str) -> GpuState | str:
     """What the script printed."""
     found = dict(re.findall(r"^(\w+) (\S+)$", printed, re.MULTILINE))
-    wanted = ("gpu_busy_percent", "mem_info_vram_used", "unique_id", "gpu_id", "processes")
-    missing = [name for name in wanted if not found.get(name)]
-    numbers = [found.get(name, "") for name in wanted[:2]]
-    if missing or not all(number.isdigit() for number in numbers):
-        what = ", ".join(missing) or "numbers"
-        return f"the driver's files do not show whether the GPU is idle: {what} cannot be read"
+    missing = [name for name in ("gpu_id", "processes") if not found.get(name)]
+    if missing:
+        return f"the driver's files do not show whether the GPU is idle: {', '.join(missing)} cannot be read"
+    suspended = found.get("runtime_status") == "suspended"
     return GpuState(
-        int(numbers[0]),
-        int(numbers[1]),
-        found["unique_id"],
+        0 if suspended else _number(found.get("gpu_busy_percent")),
+        _number(found.get("mem_info_vram_used")),
+        found.get("unique_id") or found.get("node", ""),
         found.get("driver", "unknown"),
         tuple(re.findall(r"^process (\d+)$", printed, re.MULTILINE)),
         Clocks(sclk_mhz=_clock(printed, "sclk", 1), mclk_mhz=_clock(printed, "mclk", 2)),
+        suspended=suspended,
+        display=found.get("display", "0") != "0",
     )
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
 def _clock(printed: str, name: str, sensor: int) -> float | None:
@@ -95,8 +124,15 @@ def why_busy(state: GpuState) -> str | None:
     """Why nothing may be timed on it now."""
     if state.processes:
         return f"other processes use the GPU: {', '.join(state.processes[:5])}"
-    if state.busy_percent > MOST_BUSY_PERCENT:
+    if state.busy_percent is not None and state.busy_percent > MOST_BUSY_PERCENT:
         return f"the GPU is {state.busy_percent} % busy with the work of others"
+    return None
+
+
+def why_unknown(state: GpuState) -> str | None:
+    """Why it is not known whether others use it now, though nothing shows that they do."""
+    if state.busy_percent is None:
+        return "the driver of this GPU does not show its activity: whether it is idle cannot be known here"
     return None
 
 

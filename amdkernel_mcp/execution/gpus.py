@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from amdkernel_mcp.errors import TargetError
+from amdkernel_mcp.hardware.specs import product_name
 
 _KFD = "/dev/kfd"
 _TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
-
-# Marketing names by arch, where one arch is one product; the driver knows only the PCI id.
-NAMES = {"gfx90a": "MI250X", "gfx942": "MI300X", "gfx950": "MI350X", "gfx1100": "RX 7900 XTX", "gfx1201": "RX 9070 XT"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,9 @@ class GpuDevice:
     # A process that is killed inside a HIP call can leak VRAM, so the driver gets time to take its queues down.
     grace_s: float = 60
 
+    visible: str = ""
+    """What ROCR_VISIBLE_DEVICES calls it, where nothing else keeps a job from the other GPUs of its machine."""
+
 
 def local_gpus(topology: Path = _TOPOLOGY, devices: Path = Path("/dev")) -> list[Gpu]:
     """The GPUs whose nodes exist in /dev; empty without the amdgpu driver."""
@@ -52,14 +53,21 @@ def local_gpus(topology: Path = _TOPOLOGY, devices: Path = Path("/dev")) -> list
     return [gpu for gpu in gpus if Path(gpu.render_node).exists()]
 
 
+def hidden_nodes(topology: Path = _TOPOLOGY) -> int:
+    """How many nodes the driver does not show to the cgroup of this process."""
+    return sum(not _properties(node / "properties") for node in topology.iterdir()) if topology.is_dir() else 0
+
+
 def gpus_of(nodes: list[dict[str, int]], devices: str = "/dev") -> list[Gpu]:
     """The GPUs among the nodes of a topology, in their order; CPUs are nodes as well."""
     found = [node for node in nodes if node.get("drm_render_minor") and node.get("gfx_target_version")]
     gpus = []
     for index, node in enumerate(found):
         arch, number = arch_of(node["gfx_target_version"]), node.get("unique_id", 0)
+        cus = node.get("simd_count", 0) // per_cu if (per_cu := node.get("simd_per_cu", 0)) else None
+        name = product_name(arch, device_id=node.get("device_id"), cus=cus)
         place = f"{devices}/dri/renderD{node['drm_render_minor']}"
-        gpus.append(Gpu(index, arch, NAMES.get(arch, arch), place, f"{number:016x}" if number else None))
+        gpus.append(Gpu(index, arch, name, place, f"{number:016x}" if number else None))
     return gpus
 
 
@@ -75,6 +83,15 @@ class DeviceNode:
     path: str
     gid: int
     mode: int
+
+
+def visible_device(gpu: Gpu, gpus: Iterable[Gpu]) -> str:
+    """Its name for ROCR_VISIBLE_DEVICES: its UUID, or its index where it has none of its own, among all `gpus`.
+
+    Source: ROCm documentation, "GPU isolation techniques"; the UUID is `GPU-` and the driver's unique_id.
+    """
+    own = gpu.unique_id and sum(each.unique_id == gpu.unique_id for each in gpus) == 1
+    return f"GPU-{gpu.unique_id}" if own else str(gpu.index)
 
 
 def gpu_device(gpu: Gpu) -> GpuDevice:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
@@ -24,7 +25,7 @@ def open_sandbox(
     if host is None and uses_no_containers(settings):
         from amdkernel_mcp.execution.bare.runtime import open_bare
 
-        return open_bare(settings)
+        return open_bare(settings, None if gpu is None else _visible(gpu))
     from amdkernel_mcp.execution.docker.daemon import connect
     from amdkernel_mcp.execution.docker.image import sandbox_image_id, torch_image_id
     from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
@@ -86,6 +87,17 @@ def docker_url(settings: Settings, host: str | None) -> str | None:
     if host not in settings.hosts:
         raise SandboxError(f"no host is called {host!r}", hint="`hosts` in the settings file names them")
     return settings.hosts[host]
+
+
+def _visible(index: int) -> "GpuDevice":
+    """A GPU of this machine for jobs without a container. Raises TargetError."""
+    from amdkernel_mcp.execution.gpus import gpu_device, local_gpus, visible_device
+
+    gpus = local_gpus()
+    for gpu in gpus:
+        if gpu.index == index:
+            return replace(gpu_device(gpu), visible=visible_device(gpu, gpus))
+    raise TargetError(f"this machine has no GPU {index}")
 
 
 def _device(settings: Settings, daemon: "Daemon", image_id: str, host: str | None, index: int) -> "GpuDevice":

@@ -1,7 +1,7 @@
 """The AMD GPUs of another machine, read through its Docker daemon: nothing of ours need be installed there.
 
-A container sees the host's sysfs, and with it the topology. Only a container that has the
-device sees who may open it.
+A container sees the host's sysfs, and one that may look (`docker/container.py`) the topology of its GPUs. Only a
+container that has the device sees who may open it.
 """
 
 import re
@@ -16,12 +16,30 @@ from amdkernel_mcp.execution.gpus import DeviceNode, Gpu, GpuDevice, device_of, 
 
 # In the order of their numbers, as HIP counts them: 2 before 10.
 _TOPOLOGY = """cd /sys/class/kfd/kfd/topology/nodes 2>/dev/null || exit 0
-for node in $(ls | sort -n); do cat $node/properties; echo; done"""
+for node in $(ls | sort -n); do cat $node/properties || echo "not_readable 1"; echo; done"""
 
 
 def remote_gpus(settings: Settings, host: str) -> tuple[Gpu, ...]:
-    """The GPUs of a configured host. Raises SandboxError or ToolchainError; read once per process."""
-    return _ask(settings.hosts[host], sandbox_id_of(settings, host))
+    """The GPUs of a configured host, asked for once per process where it has any.
+
+    Raises SandboxError, ToolchainError, and TargetError where its driver refuses to show them.
+    """
+    url = settings.hosts[host]
+    gpus, refused = _ask(url, sandbox_id_of(settings, host))
+    if gpus:
+        return gpus
+    _ask.cache_clear()  # a driver may be loaded later
+    if refused:
+        raise TargetError(
+            f"the kernel driver of {host} shows none of its GPUs to a container: {refused} nodes cannot be read",
+            hint=f"`{_shown_by(url)} 'cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id'` shows what it lists; a "
+            "Docker daemon without root, or inside another container, may not give the right to read it",
+        )
+    return ()
+
+
+def _shown_by(url: str) -> str:
+    return f"ssh {url.removeprefix('ssh://')}" if url.startswith("ssh://") else "sh -c"
 
 
 def sandbox_id_of(settings: Settings, host: str) -> str:
@@ -47,10 +65,12 @@ def remote_device(daemon: Daemon, image_id: str, gpu: Gpu) -> GpuDevice:
 
 
 @cache
-def _ask(url: str, image_id: str) -> tuple[Gpu, ...]:
-    sandbox = DockerSandbox(connect(url), image_id, pool=PoolSizes(0, 0))
+def _ask(url: str, image_id: str) -> tuple[tuple[Gpu, ...], int]:
+    """The GPUs, and how many nodes cannot be read."""
+    sandbox = DockerSandbox(connect(url), image_id, pool=PoolSizes(0, 0, look=0))
     try:
-        done = sandbox.run("compile", ["sh", "-c", _TOPOLOGY], {}, timeout_s=30)
+        done = sandbox.run("look", ["sh", "-c", _TOPOLOGY], {}, timeout_s=30)
     finally:
         sandbox.close()
-    return tuple(gpus_of([read_properties(block) for block in done.stderr.split("\n\n")]))
+    nodes = [read_properties(block) for block in done.stderr.split("\n\n")]
+    return tuple(gpus_of(nodes)), sum("not_readable" in node for node in nodes)

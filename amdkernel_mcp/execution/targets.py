@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
-from amdkernel_mcp.execution.gpus import NAMES, id_of, local_gpus
+from amdkernel_mcp.execution.gpus import id_of, local_gpus
+from amdkernel_mcp.hardware.specs import UNKNOWN_PART, lookup
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.machine import TargetInfo
 
@@ -114,7 +115,10 @@ def _of_slurm(slurm: SlurmSettings, arch: str) -> Target:
             f"there is no target '{SLURM}:{arch}'",
             hint=f"known are {', '.join(f'{SLURM}:{each}' for each in slurm.gres)}",
         )
-    return Target(f"{SLURM}:{arch}", "gpu", arch, NAMES.get(arch, arch), host=SLURM)
+    named = lookup(slurm.gres[arch].rpartition(":")[2])  # gpu:mi325x; a cluster may call it otherwise
+    known = named is not None and named.gfx == arch
+    gpu = named.name.removesuffix(" (per GCD)") if named is not None and known else f"{arch}{UNKNOWN_PART}"
+    return Target(f"{SLURM}:{arch}", "gpu", arch, gpu, host=SLURM)
 
 
 def _of_worker(host: WorkerHost) -> list[Target]:

@@ -1,9 +1,10 @@
 """Limits and peaks of AMD GPUs, found by marketing name or by gfx name. The figures are in gpus.toml."""
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -33,10 +34,13 @@ class Gpu:
     flops_per_clock_cu: Mapping[str, float]
     achievable: Mapping[str, float]
     aliases: tuple[str, ...] = ()
+    device_ids: tuple[int, ...] = ()
     l2_channels: int | None = None
     mall_mib: float | None = None
     mall_gbps: float | None = None
     notes: str = ""
+    has_roofs: bool = True
+    """False for a part that no table has: what its CUs are is known, its clock, memory and caches are not."""
 
     @property
     def simds(self) -> int:
@@ -79,6 +83,7 @@ def _fields(entry: dict[str, Any]) -> dict[str, Any]:
     return entry | {
         "achievable": achievable,
         "aliases": tuple(entry.get("aliases", ())),
+        "device_ids": tuple(entry.get("device_ids", ())),
         "source": " ".join(entry["source"].split()),
     }
 
@@ -87,9 +92,62 @@ def _fields(entry: dict[str, Any]) -> dict[str, Any]:
 _DEFAULT = {"gfx90a": "MI250X (per GCD)", "gfx942": "MI300X", "gfx950": "MI355X"}
 
 
+def product_name(gfx: str, *, device_id: int | None, cus: int | None) -> str:
+    """What a GPU that its driver describes is called: `MI325X`, by its PCI device id and CUs.
+
+    A partition is `MI300X, 38 of 304 CUs`, a part that gpus.toml lacks `gfx942 with 120 CUs`; of an arch without a
+    row, the arch. `gpu_by_name` finds each of them but the last.
+    """
+    parts = [gpu for gpu in all_gpus() if gpu.gfx == gfx]
+    mine = [gpu for gpu in parts if device_id in gpu.device_ids]
+    exact = [gpu for gpu in mine if gpu.cus == cus]
+    if exact:
+        return exact[0].name.removesuffix(" (per GCD)")
+    if not parts:
+        return gfx
+    if not cus:
+        return f"{gfx}{UNKNOWN_PART}"
+    if len(mine) == 1 and cus < mine[0].cus and mine[0].xcds > 1:
+        return f"{mine[0].name}, {cus} of {mine[0].cus} CUs"
+    return f"{gfx} with {cus} CUs"
+
+
+UNKNOWN_PART = " (part not known)"
+"""After an arch, of whose parts it is not known which one this is."""
+_BY_NUMBERS = re.compile(
+    rf"(?P<of>gfx\w+)(?: with (?P<cus>\d+) CUs|{re.escape(UNKNOWN_PART)})|(?P<part>.+), (?P<some>\d+) of \d+ CUs"
+)
+
+
+def _without_roofs(name: str) -> Gpu | None:
+    """The part of such a name; None for another. Its caches count as the largest of its arch."""
+    found = _BY_NUMBERS.fullmatch(name)
+    part = found and lookup(found["of"] or found["part"])
+    if not found or not part:
+        return None
+    same = [gpu for gpu in all_gpus() if gpu.gfx == part.gfx]
+    return replace(
+        part,
+        name=name,
+        cus=int(found["cus"] or found["some"] or 0),
+        aliases=(),
+        device_ids=(),
+        memory_gbps=math.inf,
+        l2_mib=max(gpu.l2_mib for gpu in same),
+        mall_mib=max(gpu.mall_mib or 0 for gpu in same),
+        mall_gbps=None,
+        l2_channels=None,
+        confidence="none",
+        has_roofs=False,
+    )
+
+
 def gpu_by_name(name: str) -> Gpu:
-    """The GPU called `name`: `MI300X`, `AMD Instinct MI300X`, `gfx942`. Raises UnknownTargetError for another."""
-    found = lookup(name)
+    """The GPU called `name`: `MI300X`, `AMD Instinct MI300X`, `gfx942`, or what `product_name` calls it.
+
+    Raises UnknownTargetError for another.
+    """
+    found = lookup(name) or _without_roofs(name)
     if found is None:
         known = ", ".join(gpu.name for gpu in all_gpus())
         raise UnknownTargetError(f"no figures are known for a GPU called {name!r}", hint=f"known are: {known}")

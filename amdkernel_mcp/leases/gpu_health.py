@@ -134,6 +134,7 @@ def _json(state: GpuState) -> str:
     return json.dumps({
         "busy_percent": state.busy_percent, "vram_used_bytes": state.vram_used_bytes, "unique_id": state.unique_id,
         "driver": state.driver, "processes": state.processes, "clocks": state.clocks.model_dump(),
+        "suspended": state.suspended, "display": state.display,
     })  # fmt: skip
 
 

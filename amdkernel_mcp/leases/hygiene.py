@@ -1,11 +1,14 @@
 """Looks at a GPU before and after each job, and quarantines one that does not come back.
 
 After a job that was killed, hung or faulted its VRAM, the processes of its driver and its activity must be as they
-were before, within RECOVERY_S. What cannot be read counts as busy. VRAM and processes come first: the driver's busy
-percentage is judged only where no process has the GPU, because one that merely keeps a context can read as 100 %.
+were before, within RECOVERY_S. What could be read before and cannot be read now counts as busy; what a GPU never shows
+(a virtual function its activity) quarantines nothing. VRAM and processes come first: the driver's busy percentage is
+judged only where no process has the GPU, because one that merely keeps a context can read as 100 %.
 
 A job can hide in its report that it went wrong. So the baseline never rises: what a GPU has more than ever before,
 though no process uses it, is a leak of an earlier job, and only an admin's release makes it the new baseline.
+
+The memory and the activity of a GPU with a display are also those of the desktop, and tell nothing of our jobs.
 
 A GPU that looks as before may still be broken. So a kernel with a known answer runs on it (health_kernel.py) once it
 has come back, and on a GPU without a baseline: one that is new here, or was released. A wrong answer quarantines it.
@@ -207,24 +210,34 @@ def no_higher(state: GpuState, baseline: GpuState | None) -> GpuState:
         return state
     return replace(
         state,
-        vram_used_bytes=min(state.vram_used_bytes, baseline.vram_used_bytes),
-        busy_percent=min(state.busy_percent, baseline.busy_percent),
+        vram_used_bytes=_least(state.vram_used_bytes, baseline.vram_used_bytes),
+        busy_percent=_least(state.busy_percent, baseline.busy_percent),
     )
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    known = [each for each in (one, other) if each is not None]
+    return min(known) if known else None
 
 
 def what_is_left(state: GpuState | str, baseline: GpuState | None) -> str | None:
     """What of a job is still on the GPU, compared with how it looked before; None: nothing that can be seen."""
     if isinstance(state, str):
-        return state
+        return state if baseline else None
     before = set(baseline.processes) if baseline else set()
     if new := [each for each in state.processes if each not in before]:
         return f"the driver lists processes that were not there before: {', '.join(new[:5])}"
     if state.processes:
         return None  # of others, whose VRAM and activity are their own
-    if baseline and baseline.driver == state.driver:
+    if state.display:
+        return None
+    if baseline and baseline.driver == state.driver and baseline.vram_used_bytes is not None:
+        if state.vram_used_bytes is None:
+            return "mem_info_vram_used cannot be read any more"
         over = state.vram_used_bytes - baseline.vram_used_bytes
         if over > SLACK_BYTES:
             return f"{state.vram_used_bytes >> 20} MiB of VRAM are in use, {over >> 20} MiB more than before"
-    if state.busy_percent > MOST_BUSY_PERCENT and not (baseline and baseline.busy_percent > MOST_BUSY_PERCENT):
+    was_busy = baseline is not None and (baseline.busy_percent or 0) > MOST_BUSY_PERCENT
+    if (state.busy_percent or 0) > MOST_BUSY_PERCENT and not was_busy:
         return f"it is {state.busy_percent} % busy though no process uses it"
     return None

@@ -57,8 +57,9 @@ def _bytes_read(run: CaseRun) -> float:
 
 
 def minimum_us(work: Footprint, gpu: Gpu) -> float | None:
-    """The shortest time for moving these bytes; None where they fit into the caches, which may be faster."""
-    if work.total_bytes <= gpu.last_level_cache_bytes:
+    """The shortest time for moving these bytes; None where they fit into the caches, which may be faster, and for a GPU
+    whose memory is not known."""
+    if not gpu.has_roofs or work.total_bytes <= gpu.last_level_cache_bytes:
         return None
     return work.total_bytes / (gpu.memory_gbps * 1e3)
 
@@ -119,6 +120,8 @@ def too_good(
 def _not_proved(
     runs: Sequence[CaseRun], baseline: Sequence[CaseRun], times_us: Sequence[tuple[float, float]], gpu: Gpu
 ) -> str | None:
+    if not gpu.has_roofs:
+        return f"how fast the memory of {gpu.name} is, is not known"
     for run, other, (time_us, baseline_us) in zip(runs, baseline, times_us, strict=True):
         if missing := reads_too_little(run, other):
             return missing

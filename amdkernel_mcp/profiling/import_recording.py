@@ -66,7 +66,7 @@ def _part(recording: Recording, given: Gpu | None) -> tuple[Gpu | None, list[str
             return None, []  # samples and traces need no figure of the GPU
         what = f"{device.gfx} with {device.cus} CUs" if device.gfx else "the recording does not name it"
         return None, [f"unknown GPU ({what}): no percentages of peaks; name it with --gpu"]
-    odd = []
+    odd = [] if found.has_roofs else [f"the peaks of {found.name} are not known: no percentages of them"]
     if device.gfx and device.gfx.split(":")[0] != found.gfx:
         odd.append(f"the recording names {device.gfx}, but the figures used are those of {found.name} ({found.gfx})")
     for what, theirs, ours in (("CUs", device.cus, found.cus), ("XCDs", device.xcds, found.xcds)):
@@ -87,7 +87,7 @@ def _profile(
 ) -> KernelProfile:
     metrics = _times(dispatches) | _shape(dispatches[0])
     if any(dispatch.passes for dispatch in dispatches):
-        if gpu is not None:
+        if gpu is not None and gpu.has_roofs:
             metrics["HBM peak"] = quantity(gpu.memory_gbps, "GB/s", "static")
         known, ready = constants(gpu), [counted(dispatch) for dispatch in dispatches]
         for definition in definitions(gfx):

@@ -5,8 +5,9 @@ since a denominator of another pass has been up to seven times too large; time c
 nothing. Not tested on hardware: no GPU was available.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from amdkernel_mcp.profiling.metrics.recorded import definitions
 
@@ -33,6 +34,30 @@ def wanted_counters(gfx: str) -> list[list[str]]:
         if counters:
             groups.append(counters)
     return groups
+
+
+def listed_counters(printed: str) -> frozenset[str] | None:
+    """The names in what `rocprofv3-avail list --pmc` or `rocprofv3 --list-avail` prints; None for other text."""
+    names = frozenset(re.findall(r"\b[A-Za-z]\w+\b", printed))
+    return names if EVERYWHERE in names else None
+
+
+def missing_counters(gfx: str, available: Collection[str] | None) -> list[str]:
+    """The counters of our metrics that this rocprofv3 does not have on this architecture. `available` None: not known.
+
+    rocprofv3 refuses a whole pass for one of them: ROCm 7.0 has no TCP_REQ on gfx1201 (counter_defs.yaml).
+    """
+    if available is None:
+        return []
+    return sorted({name for group in wanted_counters(gfx) for name in group if name not in available})
+
+
+def uncounted(gfx: str, available: Collection[str] | None) -> list[str]:
+    """The sentence about them; none where nothing is missing."""
+    missing = missing_counters(gfx, available)
+    if not missing:
+        return []
+    return [f"this rocprofv3 has no {', '.join(missing)} on {gfx}: metrics that need it are not measured"]
 
 
 def plan_passes(groups: Iterable[Sequence[str]]) -> list[list[str]]:
@@ -104,9 +129,21 @@ def _literal(name: str) -> str:
     return "".join(f"\\{c}" if c in r"\^$.|?*+()[]{}" else c for c in name)
 
 
-def commands(gfx: str, *, folder: str, program: Sequence[str], kernels: Sequence[str]) -> list[list[str]]:
-    """All runs of one profile in the layout that the import reads: `pass_1`, `pass_2`, … and `trace`."""
-    passes = plan_passes(wanted_counters(gfx))
+def commands(
+    gfx: str,
+    *,
+    folder: str,
+    program: Sequence[str],
+    kernels: Sequence[str],
+    available: Collection[str] | None = None,
+) -> list[list[str]]:
+    """All runs of one profile in the layout that the import reads: `pass_1`, `pass_2`, … and `trace`.
+
+    `available`: the counters that exist there; None: not known, so all are asked for.
+    """
+    missing = missing_counters(gfx, available)
+    groups = [[name for name in group if name not in missing] for group in wanted_counters(gfx)]
+    passes = plan_passes(groups)
     counting = [
         counter_command(counters, folder=f"{folder}/pass_{number}", program=program, kernels=kernels)
         for number, counters in enumerate(passes, start=1)

@@ -1,10 +1,14 @@
 """The trusted host program: reads `job.json` in the working folder, runs its cases, leaves results in $OUT.
 
     python3 run_job.py
+    python3 run_job.py CASE DESCRIPTOR      one case, which the former starts on a GPU
 
-Each case runs in a child process: a fault, a hang or a crash in one leaves the others alone. stderr gets one JSON
-object a line for progress. $OUT gets `report.json`, `case-C.repeat-R.buffer-B.bin` for each output of each turn, and on
-the emulator `case-C.dispatches.jsonl`. The job's format is in job_plan.py.
+Each case runs in a child process: a fault, a hang or a crash in one leaves the others alone. On the emulator it is
+forked. On a GPU it is a new process that returns from main: rocprofv3 writes what it recorded when a process ends
+through exit, and nothing of a forked one (ROCm/rocm-systems, rocprofiler-sdk-tool/tool.cpp; pull request 5744).
+
+stderr gets one JSON object a line for progress. $OUT gets `report.json`, `case-C.repeat-R.buffer-B.bin` for each output
+of each turn, and on the emulator `case-C.dispatches.jsonl`. The job's format is in job_plan.py.
 """
 
 import json
@@ -27,6 +31,9 @@ _FAULT_WORDS = "Memory access fault"  # of AMD's runtime, before it aborts the p
 def main() -> None:
     out = Path(os.environ["OUT"])
     job = read_job(Path.cwd())
+    if len(sys.argv) > 1:
+        _run_here(job, int(sys.argv[1]), out, more_time=int(sys.argv[2]))
+        return
     cases = []
     hung = False
     for index in range(len(job.cases)):
@@ -42,12 +49,9 @@ def _progress(**fields: object) -> None:
 
 
 def _run_in_child(job: Job, index: int, out: Path) -> CaseReport:
-    result, messages = Path(f"case-{index}.json"), Path(f"case-{index}.stderr")
+    result, messages = _result_of(index), _messages_of(index)
     reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        _be_the_child(job, index, out, result, messages, writing)
+    child = _fork(job, index, out, writing) if job.emulated else _start(index, out, writing)
     os.close(writing)
     ended = _wait(child, reading, job.case_timeout_s)
     os.close(reading)
@@ -58,6 +62,8 @@ def _run_in_child(job: Job, index: int, out: Path) -> CaseReport:
     report = CaseReport(**json.loads(result.read_text())) if result.exists() else CaseReport()
     if not ended and job.emulated:
         return replace(report, status="unfinished", message=_UNFINISHED.format(job.case_timeout_s))
+    if not ended and _finished(index).exists():
+        return report  # the kernel ended; a profiler hangs at the end of the process
     if not ended:
         return replace(report, status="timeout", message=f"the case did not end within {job.case_timeout_s:g} s")
     if os.waitstatus_to_exitcode(status) != 0 or not result.exists():
@@ -88,12 +94,39 @@ def _wait(child: int, more_time: int, timeout_s: float) -> bool:
         os.close(descriptor)
 
 
-def _be_the_child(job: Job, index: int, out: Path, result: Path, messages: Path, more_time: int) -> None:
-    os.environ["AMDKERNEL_EMULATOR_REPORT"] = str(out / f"case-{index}.dispatches.jsonl")
-    descriptor = os.open(messages, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+def _fork(job: Job, index: int, out: Path, more_time: int) -> int:
+    child = os.fork()
+    if child:
+        return child
+    os.environ |= _report_to(index, out)
+    descriptor = os.open(_messages_of(index), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     code = 1
+    try:
+        _run_here(job, index, out, more_time=more_time)
+        code = 0
+    finally:  # the child never returns into the parent's loop
+        if code:
+            sys.excepthook(*sys.exc_info())
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _start(index: int, out: Path, more_time: int) -> int:
+    os.set_inheritable(more_time, True)
+    writes = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-s", __file__, str(index), str(more_time)],
+        os.environ | _report_to(index, out),
+        file_actions=[(os.POSIX_SPAWN_OPEN, 1, str(_messages_of(index)), writes, 0o600), (os.POSIX_SPAWN_DUP2, 1, 2)],
+    )
+
+
+def _run_here(job: Job, index: int, out: Path, *, more_time: int) -> None:
+    """Run the case in this process. `more_time`: the pipe for `_wait`."""
+    result = _result_of(index)
 
     def save(report: CaseReport) -> None:
         result.with_suffix(".new").write_text(json.dumps(asdict(report)))
@@ -102,14 +135,25 @@ def _be_the_child(job: Job, index: int, out: Path, result: Path, messages: Path,
     def grant() -> None:
         os.write(more_time, b".")
 
-    try:
-        save(run_case(job, index, out, save=save, more_time=grant))
-        code = 0
-    finally:  # the child never returns into the parent's loop
-        if code:
-            sys.excepthook(*sys.exc_info())
-        sys.stderr.flush()
-        os._exit(code)
+    save(run_case(job, index, out, save=save, more_time=grant))
+    _finished(index).touch()
+
+
+def _report_to(index: int, out: Path) -> dict[str, str]:
+    """For the emulator; AMD's library knows no such variable."""
+    return {"AMDKERNEL_EMULATOR_REPORT": str(out / f"case-{index}.dispatches.jsonl")}
+
+
+def _result_of(index: int) -> Path:
+    return Path(f"case-{index}.json")
+
+
+def _messages_of(index: int) -> Path:
+    return Path(f"case-{index}.stderr")
+
+
+def _finished(index: int) -> Path:
+    return Path(f"case-{index}.finished")
 
 
 def _ending(status: int) -> str:

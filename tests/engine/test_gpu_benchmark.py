@@ -13,7 +13,7 @@ from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine import gpu_benchmark
 from amdkernel_mcp.engine.engine import Engine, silent
-from amdkernel_mcp.engine.gpu_benchmark import Contest, benchmark_in_turns
+from amdkernel_mcp.engine.gpu_benchmark import Contest, _beyond_twice_the_margin, benchmark_in_turns
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.leases.gpus import LeasedGpu
@@ -88,7 +88,7 @@ class BesideGpu:
         self.isolation, self.image_id = sandbox.isolation, sandbox.image_id
 
     def run(self, kind: Any, command: Sequence[str], files: Mapping[str, bytes], **how: Any) -> Completed:
-        if kind == "compile" and "gpu_busy_percent" in "".join(command):
+        if kind == "look" and "gpu_busy_percent" in "".join(command):
             text = self._states.pop(0) if len(self._states) > 1 else self._states[0]
             return Completed(0, {}, text, False, False, False, 0.0)
         if "rocprofv3" in command[-1] and self._profiler is not None:
@@ -186,6 +186,20 @@ def test_nothing_is_timed_on_a_gpu_that_is_busy_or_cannot_be_read(engine: Engine
     assert "other processes use the GPU: 4711" in busy.reason
     unread = run(engine, settings, SLOWED, "")
     assert (unread.verdict, unread.time_us.value) == ("not_measured", None)
+
+
+@pytest.mark.thorough
+def test_where_idleness_cannot_be_known_a_difference_must_be_twice_as_large(engine: Engine, settings: Settings) -> None:
+    result = run(engine, settings, SLOWED, IDLE.replace("gpu_busy_percent", "no_busy_percent"))
+    assert (result.verdict, result.time_us.evidence) == ("slower", "measured"), result.reason
+    assert "idle_unknown" in result.flags
+    assert result.reason.startswith(
+        "the driver of this GPU does not show its activity: whether it is idle cannot be known"
+    )
+    near = result.speedup.model_copy(update={"value": 0.992, "low": 0.991, "high": 0.993})
+    within = _beyond_twice_the_margin(result.model_copy(update={"speedup": near}), "why", 0.005)
+    assert within.verdict == "inconclusive", within.reason
+    assert "why, so a difference counts from 1.0%" in within.reason
 
 
 @pytest.mark.thorough

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.errors import SandboxError, ToolchainError
+from amdkernel_mcp.errors import SandboxError, TargetError, ToolchainError
 from amdkernel_mcp.execution.bare.sandbox import BareSandbox, read_folder
 from amdkernel_mcp.execution.bare.toolchain import find_toolchain, rocm_environment
 from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by
+from amdkernel_mcp.execution.gpus import Gpu, GpuDevice, visible_device
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 
@@ -55,6 +56,29 @@ def test_a_job_reads_its_stdin_stream_and_then_the_end(bare: BareSandbox) -> Non
     os.close(reader)
     assert dict(done.files) == {"read": b"Zmlyc3Q=\nbW9yZQ==\n.\n"}
     assert bytes(stdin_stream.seen) == b"firstmore"
+
+
+def test_a_run_sees_the_gpu_of_its_target_alone(runtime: Path) -> None:
+    gpus = [Gpu(n, "gfx942", "MI300X", f"/dev/dri/renderD{128 + n}", f"1a2b3c4d5e6f700{n}") for n in range(8)]
+    device = GpuDevice(gpus[3].render_node, host_gids=(44110,), visible=visible_device(gpus[3], gpus))
+    bare = BareSandbox(runtime, runtime, gpu=device)
+    shown = ["sh", "-c", "echo ${ROCR_VISIBLE_DEVICES-unset} $(id -G)"]
+    visible, *groups = bare.run("run", shown, {}, timeout_s=60).stderr.split()
+    assert visible == "GPU-1a2b3c4d5e6f7003"
+    assert "44110" in groups or os.geteuid() != 0, "else it could not open the device"
+    assert bare.run("compile", shown, {}, timeout_s=60).stderr.startswith("unset")
+
+
+def test_gpus_that_share_a_number_are_told_apart_by_their_index() -> None:
+    partitions = [Gpu(n, "gfx942", "MI300X, 38 of 304 CUs", f"/dev/dri/renderD{128 + n}", "1a") for n in range(8)]
+    assert visible_device(partitions[5], partitions) == "5"
+    unnamed = Gpu(1, "gfx1201", "RX 9070 XT", "/dev/dri/renderD129")
+    assert visible_device(unnamed, [unnamed]) == "1"
+
+
+def test_without_containers_a_gpu_that_is_not_there_is_not_replaced_by_another() -> None:
+    with pytest.raises(TargetError, match="this machine has no GPU 99"):
+        open_sandbox(load_settings({"isolation": "none"}, {}), gpu=99)
 
 
 def test_a_job_of_root_is_not_root(bare: BareSandbox) -> None:

@@ -59,6 +59,13 @@ def test_a_gpu_adds_two_devices_and_one_group_and_nothing_else() -> None:
     }
 
 
+def test_who_looks_at_gpus_gets_the_right_to_read_and_nothing_to_open() -> None:
+    without = container_options(IMAGE, LIMITS, {}, user=USER)
+    looks = container_options(IMAGE, LIMITS, {}, user=USER, looks=True)
+    added = {key: value for key, value in looks.items() if without.get(key) != value}
+    assert added == {"device_cgroup_rules": ["c 226:* rw"]}
+
+
 def test_an_abandoned_container_ends_within_30_seconds_whatever_a_gpu_needs() -> None:
     gpu = GpuDevice("/dev/dri/renderD129", host_gids=(110,), grace_s=60)
     assert float(container_options(IMAGE, LIMITS, {}, gpu, user=USER)["entrypoint"][1]) < 25

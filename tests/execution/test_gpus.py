@@ -6,8 +6,9 @@ import pytest
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import TargetError, UnknownTargetError
-from amdkernel_mcp.execution.gpus import DeviceNode, Gpu, arch_of, device_of, local_gpus
+from amdkernel_mcp.execution.gpus import DeviceNode, Gpu, arch_of, device_of, gpus_of, local_gpus
 from amdkernel_mcp.execution.targets import find_target, list_targets
+from amdkernel_mcp.hardware.specs import gpu_by_name
 
 
 def _node(topology: Path, number: int, text: str) -> None:
@@ -21,12 +22,56 @@ def test_gpus_are_counted_without_the_cpus_and_only_where_a_render_node_exists(t
     for name in ("kfd", "dri/renderD128", "dri/renderD136"):
         (devices / name).touch()
     _node(topology, 0, "cpu_cores_count 96\nsimd_count 0\ndrm_render_minor 0\ngfx_target_version 0\n")
-    _node(topology, 1, "simd_count 1216\ndrm_render_minor 128\ngfx_target_version 90402\nunique_id 123\n")
-    _node(topology, 10, "simd_count 192\ndrm_render_minor 136\ngfx_target_version 110000\n")
+    mi300x = "simd_count 1216\nsimd_per_cu 4\ndevice_id 29857\ngfx_target_version 90402\n"
+    _node(topology, 1, f"{mi300x}drm_render_minor 128\nunique_id 123\n")
+    xtx = "simd_count 192\nsimd_per_cu 2\ndevice_id 29772\ngfx_target_version 110000\n"
+    _node(topology, 10, f"{xtx}drm_render_minor 136\n")
     assert [(gpu.index, gpu.arch, gpu.name, Path(gpu.render_node).name) for gpu in local_gpus(topology, devices)] == [
         (0, "gfx942", "MI300X", "renderD128"),
         (1, "gfx1100", "RX 7900 XTX", "renderD136"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "device_id", "simds", "per_cu", "name"),
+    [
+        (90402, 0x74A1, 1216, 4, "MI300X"),
+        (90402, 0x74B5, 1216, 4, "MI300X"),  # a virtual function
+        (90402, 0x74A0, 912, 4, "MI300A"),
+        (90402, 0x74A2, 320, 4, "MI308X"),
+        (90402, 0x74A5, 1216, 4, "MI325X"),
+        (90010, 0x740F, 416, 4, "MI210"),
+        (90010, 0x7408, 440, 4, "MI250X"),
+        (90500, 0x75A0, 1024, 4, "MI350X"),
+        (90500, 0x75A3, 1024, 4, "MI355X"),
+        (110000, 0x744C, 192, 2, "RX 7900 XTX"),
+        (110000, 0x744C, 168, 2, "RX 7900 XT"),
+        (110000, 0x744C, 160, 2, "RX 7900 GRE"),
+        (110000, 0x7448, 192, 2, "W7900"),
+        (120001, 0x7550, 128, 2, "RX 9070 XT"),
+        (120001, 0x7550, 112, 2, "RX 9070"),
+        (120001, 0x7551, 128, 2, "R9700"),
+        (90402, 0x74A1, 152, 4, "MI300X, 38 of 304 CUs"),  # one of eight partitions
+        (90402, 0x74FF, 1216, 4, "gfx942 with 304 CUs"),
+        (120001, 0x7550, 96, 2, "gfx1201 with 48 CUs"),
+        (110001, 0x747E, 120, 2, "gfx1101"),
+    ],
+)
+def test_a_gpu_is_called_by_its_device_id_and_cus(
+    version: int, device_id: int, simds: int, per_cu: int, name: str
+) -> None:
+    node = {"gfx_target_version": version, "device_id": device_id, "simd_count": simds, "simd_per_cu": per_cu}
+    [gpu] = gpus_of([node | {"drm_render_minor": 128}])
+    assert gpu.name == name
+    if name != "gfx1101":
+        figures = gpu_by_name(name)
+        assert (figures.gfx, figures.cus) == (gpu.arch, simds // per_cu)
+        assert figures.has_roofs == ("CUs" not in name)
+
+
+def test_an_old_driver_that_names_no_device_gives_no_product() -> None:
+    [gpu] = gpus_of([{"gfx_target_version": 90402, "drm_render_minor": 128}])
+    assert gpu.name == "gfx942 (part not known)"
 
 
 def test_without_the_driver_there_is_no_gpu(tmp_path: Path) -> None:

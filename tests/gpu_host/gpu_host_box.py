@@ -130,6 +130,7 @@ def _options(host: GpuHost) -> list[str]:
         "--publish=127.0.0.1::22", "--volume=/data",
         "--cap-add=ALL", "--cap-drop=SYS_RESOURCE", "--security-opt=seccomp=unconfined",
         "--security-opt=apparmor=unconfined", "--device-cgroup-rule=c 240:* rwm",
+        "--device-cgroup-rule=c 226:* rw",  # to be given on; no device of that number is there
         *(f"--volume={path}:{path}:ro" for path in mounts),
     ]  # fmt: skip
 

@@ -65,6 +65,7 @@ def sysfs(machine: int = 1) -> dict[str, str]:
         minor, unique = FIRST_MINOR + index, 0x1A2B3C4D5E6F7000 + 0x10 * (machine - 1) + index
         files[f"{nodes}/{number}/properties"] = _GPU.format(minor=minor, unique=unique, place=0xC100 + 0x1000 * index)
         files[f"{nodes}/{number}/gpu_id"] = f"{51140 + index}\n"
+        files[f"{nodes}/{number}/name"] = "ip discovery\n"
         for place in (f"class/drm/renderD{minor}/device", f"class/drm/card{index}/device"):
             files |= {f"{place}/{name}": text for name, text in _DEVICE.items()}
             files[f"{place}/unique_id"] = f"{unique:016x}\n"

@@ -58,6 +58,16 @@ int main()
 """
 
 
+# What a container sees of the first GPU's node, how many render nodes it has, and whether it can make one.
+SHOWN = [
+    "sh",
+    "-c",
+    "cd /sys/class/kfd/kfd/topology/nodes/2; sed -n 's/gfx_target_version //p' properties >&2 2>/dev/null ||"
+    "echo refused >&2;"
+    "ls /dev/dri 2>/dev/null | wc -l >&2; mknod /tmp/node c 226 128 2>/dev/null && echo made >&2 || echo refused >&2",
+]
+
+
 def no_container_is_left(host: GpuHost) -> None:
     """Waits for the end of what is being removed, up to the time limit of the tests."""
     while host.containers():
@@ -103,6 +113,8 @@ def test_each_gpu_has_a_container_with_its_own_render_node(gpu_host: GpuHost, mo
             assert (node, render) == (f"renderD{128 + index}", "44110")
             assert int(own) in WIDE
             assert "dri" not in sandbox.run("compile", ["ls", "/dev"], {}, timeout_s=30).stderr
+            shown = {kind: sandbox.run(kind, SHOWN, {}, timeout_s=30).stderr.split() for kind in ("compile", "look")}
+            assert shown == {"compile": ["refused", "0", "refused"], "look": ["90402", "0", "refused"]}, "as by KFD"
     finally:
         sandboxes.close()
 
@@ -167,6 +179,17 @@ def test_a_profile_has_the_counts_of_all_cases_and_their_times(gpu_host: GpuHost
     assert metrics["Kernel Time, shortest"] < metrics["Kernel Time, longest"], "the cases have 1,000 and 4,096 elements"
     assert metrics["L2-Fabric Read BW"] > 0
     assert metrics["GUI_ACTIVE time / Kernel Time"] == pytest.approx(1, abs=0.01), "the passes belong to each other"
+
+
+def test_a_counter_that_this_rocprofv3_does_not_have_costs_what_is_computed_from_it_alone(gpu_host: GpuHost) -> None:
+    switch = "/machine/sys/module/rocprofv3_in_a_box/behaviour"
+    with changed(gpu_host, f"echo lacks TCC_HIT_sum >{switch}", f"echo honest >{switch}"):
+        answer = gpu_host.answer("profile", "vector_add", NAIVE, "--target", "gpu1:0")
+    said = "this rocprofv3 has no TCC_HIT_sum on gfx942: metrics that need it are not measured"
+    assert said in answer["warnings"], answer["warnings"]
+    metrics = answer["kernels"][0]["metrics"]
+    assert metrics["L2 Cache Hit Rate"]["evidence"] == "not_measured"
+    assert metrics["L2-Fabric Read BW"]["value"] > 0, "its pass was counted"
 
 
 def test_a_whole_program_runs_on_the_gpu(gpu_host: GpuHost, tmp_path: Path) -> None:
@@ -336,6 +359,14 @@ def test_a_host_without_the_driver_says_so_in_check_and_targets(gpu_host: GpuHos
     [listed] = [target for target in targets if target["name"] == "gpu1:0"]
     assert not listed["ready"]
     assert "lists no AMD GPU" in listed["note"]
+
+
+def test_a_driver_that_refuses_to_show_its_gpus_is_not_said_to_be_missing(gpu_host: GpuHost) -> None:
+    nodes = "/machine/sys/class/kfd/kfd/topology/nodes"
+    with changed(gpu_host, f"chmod 0 {nodes}/*/properties", f"chmod 755 {nodes}/*/properties"):
+        message, hint = refusal(gpu_host, *CHECK)
+    assert message == "the kernel driver of gpu1 shows none of its GPUs to a container: 4 nodes cannot be read"
+    assert "ssh gpu1 'cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id'" in hint
 
 
 def test_a_gpu_that_the_host_does_not_have_is_answered_with_those_it_has(gpu_host: GpuHost) -> None:

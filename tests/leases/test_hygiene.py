@@ -278,6 +278,56 @@ def test_processes_of_others_that_were_there_before_are_not_ours(
     assert leases.health.quarantined() == {}
 
 
+def test_the_memory_of_a_desktop_is_no_leak_and_its_activity_no_trace_of_a_job(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    machine.write(f"{DEVICE}/drm/card0/card0-DP-1/enabled", "enabled")
+    run(gpu, machine, leaks(600, GOOD))
+
+    def a_browser_opens(at: Machine) -> Completed:
+        at.write(f"{DEVICE}/gpu_busy_percent", 40)
+        return leaks(1400)(at)
+
+    run(gpu, machine, a_browser_opens)
+    assert run(gpu, machine) == GOOD
+    assert leases.health.quarantined() == {}
+
+
+def test_a_monitor_that_starts_during_a_job_that_hangs_is_no_trace_of_it(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    def starts_a_monitor(at: Machine) -> Completed:
+        at.write(f"{PROCESS}/vram_51140", 0)
+        return HUNG
+
+    run(gpu, machine, starts_a_monitor)
+    assert (machine.now_s, leases.health.quarantined()) == (0, {})
+
+
+@pytest.mark.parametrize("hidden", ["gpu_busy_percent", "mem_info_vram_used", "gpu_busy_percent mem_info_vram_used"])
+def test_what_a_gpu_never_shows_quarantines_nothing(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases, hidden: str
+) -> None:
+    for name in hidden.split():
+        (machine.root / DEVICE / name).unlink()
+    run(gpu, machine)
+    run(gpu, machine, lambda _: HUNG)
+    assert run(gpu, machine) == GOOD
+    assert leases.health.quarantined() == {}
+    machine.broken = "a kernel with a known answer was wrong"
+    run(gpu, machine, lambda _: HUNG)
+    assert leases.health.quarantined(), "a kernel that fails there still does"
+
+
+def test_a_driver_that_never_lists_processes_quarantines_nothing(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    shutil.rmtree(machine.root / "sys/class/kfd/kfd/proc")
+    run(gpu, machine, lambda _: HUNG)
+    assert run(gpu, machine) == GOOD
+    assert leases.health.quarantined() == {}
+
+
 def test_the_gpu_of_a_cancelled_job_is_looked_at_as_well(
     gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
 ) -> None:

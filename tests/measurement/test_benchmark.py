@@ -3,7 +3,7 @@
 import pytest
 
 from amdkernel_mcp.counted import rounded
-from amdkernel_mcp.hardware.specs import gpu_by_name
+from amdkernel_mcp.hardware.specs import gpu_by_name, product_name
 from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint
 from amdkernel_mcp.measurement.side import Side
@@ -145,6 +145,23 @@ def test_a_bandwidth_above_the_roof_is_invalid_whatever_the_ratio():
     assert "above_roof" in result.flags
     small = compare(timed([1.0] * 9, moved=2**24), None, on_gpu=True)
     assert small.verdict != "invalid", "16 MiB can come out of the caches"
+
+
+@pytest.mark.parametrize(
+    ("device_id", "cus", "verdict"),
+    [(0x74A5, 304, "faster"), (0x74A1, 304, "invalid"), (0x74FF, 304, "faster"), (0x74A1, 38, "faster")],
+)
+def test_a_time_is_judged_by_the_roof_of_the_product_and_of_no_other(device_id: int, cus: int, verdict: str):
+    gpu = gpu_by_name(product_name("gfx942", device_id=device_id, cus=cus))
+    us = GIB / 5.6e6  # 5.6 TB/s: within the 6.0 of an MI325X, above the 5.3 of an MI300X
+    result = benchmark(
+        candidate=timed([us] * 9, moved=GIB),
+        baseline=timed([us * 1.5] * 9, moved=GIB),
+        gpu=gpu,
+        target="gpu1:0",
+        emulated=False,
+    )
+    assert result.verdict == verdict, result.reason
 
 
 def test_over_10x_is_not_believed_without_a_proof_and_over_50x_is_invalid():

@@ -142,13 +142,13 @@ def test_a_part_that_is_not_known_has_no_percentages_but_ratios(tmp_path):
     counted(tmp_path / "1_counter_collection.csv", {"TCC_HIT_sum": 3, "TCC_MISS_sum": 1, "GRBM_GUI_ACTIVE": 9})
     (tmp_path / "1_agent_info.csv").write_text(
         '"Node_Id","Agent_Type","Cu_Count","Num_Xcc","Name","Product_Name"\n'
-        '0,"CPU",0,0,"EPYC",""\n2,"GPU",80,4,"gfx942","AMD Instinct MI308X"\n'
+        '0,"CPU",0,0,"EPYC",""\n2,"GPU",120,4,"gfx942","AMD Instinct MI399X"\n'
     )
     result = import_recording(tmp_path)
     found = result.kernels[0].metrics
     assert found["L2 Cache Hit Rate"].value == 75
     assert found["VALU Utilization"].value is found["GUI_ACTIVE per XCD at max_sclk"].value is None
-    assert any("80 CUs" in warning for warning in result.warnings)
+    assert any("120 CUs" in warning for warning in result.warnings)
 
 
 def test_a_workload_folder_in_the_long_layout_is_read(tmp_path):

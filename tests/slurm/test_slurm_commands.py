@@ -122,6 +122,13 @@ def test_the_device_is_slurms_index_among_the_render_nodes_in_ascending_order() 
     assert found == [1, 0]
 
 
+def test_where_the_cgroup_of_a_job_hides_the_other_gpus_it_has_the_one_that_is_shown() -> None:
+    one = [Gpu(0, "gfx942", "MI300X", "/dev/dri/renderD160")]
+    assert allocated_gpu(JOB.format(index=5), "gpu1", one, lambda _: False, hidden=7) == one[0]
+    with pytest.raises(TargetError, match="gave GPU 5, and the driver of gpu1 lists 1"):
+        allocated_gpu(JOB.format(index=5), "gpu1", one, lambda _: False)
+
+
 def test_nothing_runs_on_a_device_that_the_jobs_cgroup_refuses() -> None:
     with pytest.raises(TargetError, match="its cgroup refuses /dev/dri/renderD128"):
         allocated_gpu(JOB.format(index=0), "gpu1", GPUS, lambda _: True)

@@ -36,6 +36,21 @@ def test_a_process_fails_the_gpu_that_it_uses_and_no_other(sys_folder: Path) -> 
     assert _prolog(sys_folder, "1") == (1, "amdkernel: process 4711 uses renderD129\n")
 
 
+def test_a_monitor_that_holds_kfd_open_fails_no_gpu_and_a_queue_fails_its_own(sys_folder: Path) -> None:
+    process = sys_folder / "class/kfd/kfd/proc/900"
+    (process / "queues/0").mkdir(parents=True)
+    for gpu in (51140, 51141):
+        (process / f"vram_{gpu}").write_text("0\n")
+    (process / "queues/0/gpuid").write_text("51141\n")
+    assert _prolog(sys_folder, "0") == (0, "")
+    assert _prolog(sys_folder, "1") == (1, "amdkernel: process 900 uses renderD129\n")
+
+
+def test_a_partition_whose_memory_the_driver_does_not_list_has_its_processes(sys_folder: Path) -> None:
+    (sys_folder / "class/drm/renderD128/device/mem_info_vram_used").unlink()
+    assert _prolog(sys_folder, "0") == (0, "")
+
+
 def test_leaked_memory_fails_the_gpu_up_to_the_limit_of_the_site(sys_folder: Path, tmp_path: Path) -> None:
     (sys_folder / "class/drm/renderD128/device/mem_info_vram_used").write_text(f"{9 * GIB}\n")
     assert _prolog(sys_folder, "0") == (1, "amdkernel: 9216 MiB are in use on renderD128\n")
@@ -48,7 +63,7 @@ def test_leaked_memory_fails_the_gpu_up_to_the_limit_of_the_site(sys_folder: Pat
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("class/drm/renderD128/device/mem_info_vram_used", "the driver's files of renderD128 cannot be read"),
+        ("class/drm/renderD128/device", "the driver's files of renderD128 cannot be read"),
         ("class/kfd/kfd/topology/nodes/2/gpu_id", "the driver's files of renderD128 cannot be read"),
         ("class/kfd/kfd/topology", "GPU 0 is not among the driver's GPUs"),
         ("class/kfd/kfd/proc", "the driver does not list its processes"),

@@ -40,7 +40,7 @@ def gpu() -> int:
     """
     import os
 
-    from amdkernel_mcp.execution.gpus import local_gpus
+    from amdkernel_mcp.execution.gpus import hidden_nodes, local_gpus
     from amdkernel_mcp.execution.slurm.commands import SlurmCommands
     from amdkernel_mcp.execution.slurm.device import allocated_gpu, is_refused
 
@@ -48,6 +48,6 @@ def gpu() -> int:
     if not job.isdigit() or not node:
         raise TargetError("this is not a job of Slurm", hint="the batch script of a session calls this command")
     described = SlurmCommands().run("scontrol", "show", "job", "-d", job)
-    index = allocated_gpu(described, node, local_gpus(), is_refused).index
+    index = allocated_gpu(described, node, local_gpus(), is_refused, hidden=hidden_nodes()).index
     deliver(lambda: print_line(str(index)))
     return GOOD

@@ -13,17 +13,21 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.bare.sandbox import BareSandbox
 from amdkernel_mcp.execution.bare.toolchain import Toolchain, find_toolchain, rocm_environment
+from amdkernel_mcp.execution.gpus import GpuDevice
 from amdkernel_mcp.execution.hip_python import hip_python
 from amdkernel_mcp.execution.layers import SETUP_HINT, STEPS, Step, step_files, step_name
 
 
-def open_bare(settings: Settings) -> BareSandbox:
-    """The fallback, with this host's own compiler. Raises ToolchainError when there is none, or no runtime for it."""
+def open_bare(settings: Settings, gpu: GpuDevice | None = None) -> BareSandbox:
+    """The fallback, with this host's own compiler. `gpu`: the one that its runs see.
+
+    Raises ToolchainError when there is no compiler, or no runtime for it.
+    """
     toolchain = find_toolchain()
     runtime = runtime_folder(settings, toolchain)
     if not (runtime / "ready").exists():
         raise ToolchainError("the emulator and the runner have not been built on this host", hint=SETUP_HINT)
-    return BareSandbox(runtime, toolchain.rocm_path)
+    return BareSandbox(runtime, toolchain.rocm_path, gpu=gpu)
 
 
 def runtime_folder(settings: Settings, toolchain: Toolchain) -> Path:

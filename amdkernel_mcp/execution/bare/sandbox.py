@@ -20,6 +20,7 @@ from pathlib import Path
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.bare.toolchain import rocm_environment
 from amdkernel_mcp.execution.cancellation import current
+from amdkernel_mcp.execution.gpus import GpuDevice
 from amdkernel_mcp.execution.head_and_tail import HeadAndTail
 from amdkernel_mcp.execution.limits import COMPILE_LIMITS, RUN_LIMITS, Limits
 from amdkernel_mcp.execution.sandbox import ENVIRONMENT, MAX_DEPTH, MAX_MEMBERS, Completed, SandboxKind
@@ -37,7 +38,9 @@ class BareSandbox:
 
     isolation: Isolation = "none"
 
-    def __init__(self, runtime: Path, rocm_path: Path) -> None:
+    def __init__(self, runtime: Path, rocm_path: Path, gpu: GpuDevice | None = None) -> None:
+        """`gpu`: the one that runs see; None: no run is meant for a GPU."""
+        self._gpu = gpu
         self.image_id = f"none:{runtime.name}"
         self._runtime = runtime
         self._rocm_path = rocm_path
@@ -72,7 +75,9 @@ class BareSandbox:
             work, out = _lay_out(folder, files, user)
             words = [word.replace(IN_IMAGE, str(self._runtime)) for word in command]
             started = time.monotonic()
-            process = self._start(_limited(words, limits, user), work, out, user, has_stdin=stdin_stream is not None)
+            device = self._gpu if kind == "run" else None
+            has_stdin = stdin_stream is not None
+            process = self._start(_limited(words, limits, user), work, out, user, device, has_stdin=has_stdin)
             try:
                 if stdin_stream:
                     threading.Thread(target=_pump, args=(stdin_stream, process), daemon=True).start()
@@ -103,12 +108,14 @@ class BareSandbox:
         """Nothing is kept between jobs."""
 
     def _start(
-        self, command: list[str], work: Path, out: Path, user: int | None, *, has_stdin: bool
+        self, command: list[str], work: Path, out: Path, user: int | None, gpu: GpuDevice | None, *, has_stdin: bool
     ) -> "subprocess.Popen[bytes]":
         environment = {name: value.replace(IN_IMAGE, str(self._runtime)) for name, value in ENVIRONMENT.items()}
         environment |= {"OUT": str(out), "HOME": str(work), "TMPDIR": str(work)} | rocm_environment(self._rocm_path)
         environment["AMDKERNEL_COMPILE_HOME"] = f"{self._runtime}/compile"
         environment["PATH"] = ":".join(self._search)
+        if gpu:  # no container keeps the job from the others: HIP's device 0 would be the first GPU of the machine
+            environment["ROCR_VISIBLE_DEVICES"] = gpu.visible
         try:
             return subprocess.Popen(
                 command,
@@ -120,7 +127,7 @@ class BareSandbox:
                 start_new_session=True,
                 user=user,
                 group=user,
-                extra_groups=None if user is None else [],
+                extra_groups=None if user is None else list(gpu.host_gids if gpu else ()),
             )
         except OSError as error:
             raise SandboxError(f"{command[0]} cannot be started: {error.strerror}") from None

@@ -28,12 +28,24 @@ ABANDONED_GRACE_S = 20.0
 WAIT_FOR_JOB = ("/bin/sh", "-c", 'read -r seconds bytes && eval "$(head -c "$bytes")"')
 
 
+# KFD shows a GPU's node of its topology (gpu_id, name, properties) to who may use its render node by the rules of the
+# devices cgroup, and answers EPERM to others. Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, node_show.
+# 226 is the major number of DRM. No node of it exists in the container, and it cannot make one (no mknod).
+LOOK_RULE = "c 226:* rw"
+
+
 def container_options(
-    image_id: str, limits: Limits, labels: Mapping[str, str], gpu: GpuDevice | None = None, *, user: str
+    image_id: str,
+    limits: Limits,
+    labels: Mapping[str, str],
+    gpu: GpuDevice | None = None,
+    *,
+    user: str,
+    looks: bool = False,
 ) -> dict[str, Any]:
     """Keyword arguments of docker-py's `containers.create`. Raises SandboxError for a tag.
 
-    `user`: of this container alone, see container_user.py.
+    `user`: of this container alone, see container_user.py. `looks`: it reads what the driver lists of GPUs.
     """
     if not image_id.startswith("sha256:"):
         raise SandboxError(f"{image_id} is a tag, and a tag can move", hint="`amdkernel doctor` prints the image's id")
@@ -49,7 +61,9 @@ def container_options(
         "hostname": "sandbox",
         "stdin_open": True,
     }
-    return options | _isolation() | _limits(limits) | _gpu(gpu)
+    return (
+        options | _isolation() | _limits(limits) | _gpu(gpu) | ({"device_cgroup_rules": [LOOK_RULE]} if looks else {})
+    )
 
 
 def _isolation() -> dict[str, Any]:

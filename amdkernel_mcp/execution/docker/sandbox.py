@@ -45,6 +45,7 @@ class PoolSizes:
     compile: int = 2
     run: int = 1
     torch: int = 1  # once one was asked for
+    look: int = 1  # the same
 
 
 class DockerSandbox:
@@ -71,12 +72,13 @@ class DockerSandbox:
         pool = pool or PoolSizes()
         self._limits: dict[SandboxKind, Limits] = {
             kind: (limits or {}).get(kind) or limits_for(kind, memory_bytes=memory, cpus=cpus)
-            for kind in ("compile", "torch", "run")
+            for kind in ("compile", "torch", "run", "look")
         }
         self._pools: dict[SandboxKind, WarmPool] = {
             "compile": WarmPool(lambda: self._start("compile"), self._background, size=pool.compile),
             "torch": WarmPool(lambda: self._start("torch"), self._background, size=pool.torch),
             "run": WarmPool(lambda: self._start("run"), self._background, size=pool.run),
+            "look": WarmPool(lambda: self._start("look"), self._background, size=pool.look),
         }
         self._find_torch = find_torch
         self._closed = threading.Event()
@@ -201,7 +203,8 @@ class DockerSandbox:
         gpu = self._gpu if kind == "run" else None
         self._daemon.ping()
         labels, user = ownership_labels(kind), new_user(self._daemon.info)
-        options = container_options(self._image_of(kind), self._limits[kind], labels, gpu, user=user)
+        limits, looks = self._limits[kind], kind == "look"
+        options = container_options(self._image_of(kind), limits, labels, gpu, user=user, looks=looks)
         with docker_errors("a sandbox container cannot be started"):
             container = self._daemon.client.containers.create(**options)
             stream = None

@@ -23,6 +23,14 @@ _NOT_FOUND, _TIMED_OUT, _KILLED = 127, 124, 137  # of timeout(1)
 PASS_TIMEOUT_S = 120.0  # rocprofv3 is known to hang instead of ending with an error
 _KILL_S = 5
 MOST_RECORDED_BYTES = 256 << 20
+LIST_TIMEOUT_S = 60.0
+_LISTED = "counters.txt"
+# The second is for ROCm 6, which has no rocprofv3-avail.
+_LIST_COUNTERS = f"""for tool in 'rocprofv3-avail list --pmc' 'rocprofv3 --list-avail'; do
+    timeout {LIST_TIMEOUT_S / 2:g} $tool >"$OUT/{_LISTED}" && break
+done"""
+_listings: dict[tuple[str, str], str] = {}
+"""What rocprofv3 lists, by image and GPU: neither changes while the process runs."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,21 @@ class Recorded:
     report: RunnerReport | None
     warnings: tuple[str, ...] = ()
     """What rocprofv3 complained about although it wrote something."""
+
+
+def list_counters(sandbox: Sandbox, target: Target) -> str:
+    """What the profiler of the image prints about the counters of the GPU, asked once; empty where it lists none.
+
+    Raises SandboxError.
+    """
+    key = (sandbox.image_id, target.id or target.name)
+    if key not in _listings:
+        done = sandbox.run("run", ["sh", "-c", _LIST_COUNTERS], {}, timeout_s=LIST_TIMEOUT_S + _KILL_S)
+        listed = done.files.get(_LISTED, b"").decode(errors="replace")
+        if done.exit_code or not listed:
+            return ""
+        _listings[key] = listed
+    return _listings[key]
 
 
 def record_profile(
@@ -63,7 +86,8 @@ def record_profile(
     if not recorded and completed.exit_code == _NOT_FOUND:
         raise TargetError(
             f"the sandbox image of {target.name} has no rocprofv3",
-            hint="name one of AMD's ROCm images in the setting `image`, and run `amdkernel setup` for that machine",
+            hint='docs/sandbox.md, "rocprofv3", makes an image that has it: name it in the setting `image`, and run '
+            "`amdkernel setup` for that machine",
         )
     cause = cause_of(completed.stderr)
     if not recorded:
@@ -73,7 +97,15 @@ def record_profile(
             hint=cause.hint if cause else "`rocprofv3 --kernel-trace -- true` in a container of that image shows why",
         )
     report = read_answer(job, target, completed) if "report.json" in completed.files else None
-    return Recorded(recorded, report, () if cause is None else (f"{cause.why}: {cause.hint}",))
+    complaint = () if cause is None else (f"{cause.why}: {cause.hint}",)
+    return Recorded(recorded, report, (*complaint, *_lost(report)))
+
+
+def _lost(report: RunnerReport | None) -> tuple[str, ...]:
+    """The cases of which nothing was recorded: rocprofv3 writes when a process ends by itself."""
+    ended = ("timeout", "crashed")
+    lost = [str(number) for number, case in enumerate(report.cases if report else (), 1) if case.status in ended]
+    return (f"rocprofv3 lost what it had of case {', '.join(lost)}, whose process was ended",) if lost else ()
 
 
 def script(commands: Sequence[Sequence[str]], pass_timeout_s: float = PASS_TIMEOUT_S) -> str:

@@ -3,6 +3,7 @@
 Inside a job ROCR_VISIBLE_DEVICES counts within what the job may open: it is 0 for either GPU of two, and would be wrong
 for a container that sees all of them. So the controller is asked. Its index counts the files of gres.conf, which must
 be the render nodes in ascending order; where the job's cgroup refuses the device that this gives, nothing runs.
+Where the cgroup hides the other GPUs of the node (KFD shows a GPU to those alone who may use it), the one is left.
 """
 
 from __future__ import annotations
@@ -18,16 +19,21 @@ from amdkernel_mcp.execution.gpus import Gpu
 CONSTRAIN = "set ConstrainDevices=yes in cgroup.conf, and list the render nodes in ascending order in gres.conf"
 
 
-def allocated_gpu(described: str, node: str, gpus: Sequence[Gpu], refuses: Callable[[str], bool]) -> Gpu:
+def allocated_gpu(
+    described: str, node: str, gpus: Sequence[Gpu], refuses: Callable[[str], bool], *, hidden: int = 0
+) -> Gpu:
     """The one GPU of a job on this node. Raises TargetError.
 
-    described: what `scontrol show job -d` prints. gpus: of the node. refuses: whether the job may not open a device.
+    described: what `scontrol show job -d` prints. gpus: of the node, as the job sees them; hidden: how many it does not
+    see. refuses: whether the job may not open a device.
     """
     indices = gres_indices(described, node)
     if len(indices) != 1:
         has = f"GPUs {', '.join(map(str, indices))}" if indices else "no GPU"
         raise TargetError(f"the job has {has} on {node}, not one", hint="is it an sbatch with --gres=gpu:...:1?")
     in_order = sorted(gpus, key=lambda gpu: int(re.sub(r"\D", "", gpu.render_node) or 0))
+    if hidden and len(gpus) == 1:
+        in_order = [*in_order] * (indices[0] + 1)
     if indices[0] >= len(in_order):
         raise TargetError(f"Slurm gave GPU {indices[0]}, and the driver of {node} lists {len(in_order)}")
     gpu = in_order[indices[0]]

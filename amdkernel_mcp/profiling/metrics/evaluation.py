@@ -57,6 +57,8 @@ def constants(gpu: Gpu | None) -> dict[str, float]:
     """The GPU's figures that formulas use; empty for an unknown GPU, so that nothing is computed with wrong peaks."""
     if gpu is None:
         return {}
+    if not gpu.has_roofs:
+        return {"CUs": gpu.cus, "WAVE_SLOTS": gpu.wave_slots} if gpu.cus else {}
     values = {
         "CUs": gpu.cus, "XCDs": gpu.xcds, "SEs": gpu.shader_engines, "WAVE_SLOTS": gpu.wave_slots,
         "MHZ": gpu.clock_mhz, "HBM_GBPS": gpu.memory_gbps,
