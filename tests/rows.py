@@ -25,7 +25,7 @@ def check_all(checks: Iterable[tuple[str, Callable[[], object]]]) -> None:
 
 
 def told(error: Exception) -> str:
-    """A failure in few lines; what is no failed assertion says what it is."""
+    """A failure in few lines; an error other than AssertionError has its name."""
     text = str(error)[:LONGEST_MESSAGE].strip().replace("\n", "\n    ")
     return text if isinstance(error, AssertionError) else f"{type(error).__name__}: {text}"
 

@@ -119,7 +119,7 @@ RIGHT_BUILDS = [
 
 
 def marks_of(arch, level):
-    """The mistakes that can be told from the code of this build."""
+    """The mistakes that the code of this build shows."""
     at_o0 = NOT_AT_O0 if level == "-O0" else set()
     return [mark for mark in MARKS if mark.kernel not in at_o0 and (arch, mark.kernel) not in NOT_TO_BE_TOLD]
 

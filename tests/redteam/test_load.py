@@ -11,7 +11,7 @@ from redteam_run import run_all
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine import Engine
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.timeout(3000)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(3000)]
 
 BUSY_LOOPS = 4
 DECIDED = [case for case in all_cases().values() if not case.open and max(len(case.check), len(case.benchmark)) == 1]

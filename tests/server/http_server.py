@@ -90,5 +90,5 @@ def http_server(
         try:
             process.wait(timeout=AT_MOST_S)
         finally:
-            process.kill()  # nothing where it has ended; else no server is left beside the tests that follow
+            process.kill()  # nothing where it has ended; no server is left that slows later tests
             process.wait()
