@@ -17,6 +17,7 @@ COMMANDS = [
 
 @pytest.mark.sandbox
 @pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_newcomer_who_follows_the_page_sees_what_it_says(tmp_path: Path) -> None:
     (kernel,) = re.findall(r"```cpp\n(.*?)```", PAGE, re.DOTALL)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import AT_MOST_S
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 # CI runs the make targets. The comment behind a command is not part of it.
@@ -26,7 +28,9 @@ BAD_ANSWER = {command for command in COMMANDS if "broken" in command}
 def test_a_command_of_the_readme_exits_as_the_readme_says(command: str) -> None:
     words = shlex.split(command)
     program = str(Path(sys.executable).parent / words[0])
-    done = subprocess.run([program, *words[1:]], cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(
+        [program, *words[1:]], cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=AT_MOST_S
+    )
     expected = 1 if command in BAD_ANSWER else 0
     assert done.returncode == expected, f"{command}\n{done.stdout}{done.stderr}"
 

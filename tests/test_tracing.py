@@ -19,6 +19,7 @@ from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.leases.held import lease
 from amdkernel_mcp.leases.work import current_work
 from amdkernel_mcp.results.kernels import CheckResult
+from tests.waiting import AT_MOST_S
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 SECRET = "__global__ void secret_kernel()"
@@ -90,7 +91,7 @@ def test_without_an_endpoint_nothing_is_imported_or_recorded() -> None:
         "with tracing.span('x'): pass\n"
         "assert not [name for name in sys.modules if name.startswith('opentelemetry')]"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=AT_MOST_S)
 
 
 def test_without_a_tracer_a_block_runs_as_it_is() -> None:

@@ -49,6 +49,7 @@ def test_the_wheel_carries_tools_sandbox_documentation_sources_and_examples(whee
 
 @pytest.mark.sandbox
 @pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_wheel_works_in_an_empty_environment_from_any_directory(wheel: Path, tmp_path: Path) -> None:
     run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)

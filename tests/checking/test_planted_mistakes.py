@@ -6,6 +6,7 @@ every architecture, because each releases memory to other waves in its own way.
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from amdkernel_mcp.execution.targets import find_target
 from amdkernel_mcp.findings.faults import explain_stop
 from amdkernel_mcp.findings.mistakes import explain_mistakes
 from amdkernel_mcp.runner_protocol.job import Buffer, RunCase, RunnerArgument, RunnerJob, RunnerLaunch
+from tests.rows import check_all
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -83,18 +85,11 @@ def case(kernel, options, n=N):
     return RunCase(buffers, (launch,), repeats=1, emulator_options=(options,))
 
 
-@pytest.fixture(scope="module")
-def found(sandbox, settings):
-    """By arch, level and schedule seed: what was found in each kernel, as findings."""
-    known = {}
+@pytest.fixture
+def findings(sandbox, settings):
+    """What is found in each kernel of a source that is built at this level and run with this schedule seed."""
 
     def run(source, arch, level, seed):
-        key = (source, arch, level, seed)
-        if key not in known:
-            known[key] = findings(*key)
-        return known[key]
-
-    def findings(source, arch, level, seed):
         target = find_target(f"emulator:{arch}", settings)
         compiled = Compiler(sandbox, settings.cache_dir).compile(source, arch=arch, flags=[level, "-w"])
         assert compiled.code_object, compiled.result.diagnostics
@@ -111,37 +106,41 @@ def found(sandbox, settings):
     return run
 
 
-def weight(arch, level):
+def build(arch, level, *seed):
     """All builds but one for each size of waves are left out of the gate."""
-    return () if (arch, level) in IN_GATE else pytest.mark.thorough
+    return pytest.param(arch, level, *seed, marks=() if (arch, level) in IN_GATE else pytest.mark.thorough)
 
 
-def builds_of_marks():
-    for mark in MARKS:
-        for arch, level in BUILDS:
-            if (level == "-O0" and mark.kernel in NOT_AT_O0) or (arch, mark.kernel) in NOT_TO_BE_TOLD:
-                continue
-            name = f"{mark.kernel}-{mark.line}-{arch}{level}"
-            yield pytest.param(mark, arch, level, id=name, marks=weight(arch, level))
+RIGHT_BUILDS = [
+    *(build(arch, level, 0) for arch, level in BUILDS),
+    *(pytest.param(arch, level, 0, marks=pytest.mark.thorough) for arch, level in MORE_OF_RIGHT_KERNELS),
+    pytest.param("gfx942", "-O3", 3, marks=pytest.mark.thorough),
+]
 
 
-def builds_of_right_kernels():
-    for arch, level in BUILDS:
-        yield pytest.param(arch, level, 0, marks=weight(arch, level))
-    for arch, level, seed in (*((*build, 0) for build in MORE_OF_RIGHT_KERNELS), ("gfx942", "-O3", 3)):
-        yield pytest.param(arch, level, seed, marks=pytest.mark.thorough)
+def marks_of(arch, level):
+    """The mistakes that the code of this build shows."""
+    at_o0 = NOT_AT_O0 if level == "-O0" else set()
+    return [mark for mark in MARKS if mark.kernel not in at_o0 and (arch, mark.kernel) not in NOT_TO_BE_TOLD]
 
 
-@pytest.mark.parametrize(("mark", "arch", "level"), list(builds_of_marks()))
-def test_each_planted_mistake_is_named_with_kind_and_line(found, mark, arch, level):
-    seen = found(PLANTED, arch, level, 0)[mark.kernel]
-    assert (mark.kind, mark.line) in {(finding.kind, finding.line) for finding in seen}, seen
+@pytest.mark.parametrize(("arch", "level"), [build(arch, level) for arch, level in BUILDS])
+def test_each_planted_mistake_is_named_with_kind_and_line(findings, arch, level):
+    found = findings(PLANTED, arch, level, 0)
+
+    def named(mark):
+        seen = found[mark.kernel]
+        assert (mark.kind, mark.line) in {(finding.kind, finding.line) for finding in seen}, seen
+
+    marks = marks_of(arch, level)
+    assert len(marks) > len(MARKS) * 0.9
+    check_all((f"{mark.kernel}, line {mark.line}, {mark.kind}", partial(named, mark)) for mark in marks)
 
 
-@pytest.mark.parametrize(("arch", "level", "seed"), list(builds_of_right_kernels()))
-@pytest.mark.parametrize("kernel", kernels_of(SOUND))
-def test_no_right_kernel_is_accused(found, kernel, arch, level, seed):
-    assert found(SOUND, arch, level, seed)[kernel] == []
+@pytest.mark.parametrize(("arch", "level", "seed"), RIGHT_BUILDS)
+def test_no_right_kernel_is_accused(findings, arch, level, seed):
+    accused = {kernel: seen for kernel, seen in findings(SOUND, arch, level, seed).items() if seen}
+    assert not accused, f"{len(accused)} of {len(kernels_of(SOUND))} right kernels: {accused}"
 
 
 def test_many_workgroups_that_wait_for_one_not_yet_begun_end_in_a_shuffled_order(sandbox, settings):

@@ -11,6 +11,7 @@ import pytest
 from amdkernel_mcp import bundled
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.waiting import AT_MOST_S
 
 pytestmark = pytest.mark.sandbox
 COMMAND = str(Path(sys.executable).with_name("amdkernel"))
@@ -49,7 +50,7 @@ def amdkernel(sandbox: Sandbox, settings: Settings) -> Any:
 
         folders = {"AMDKERNEL_DATA_DIR": str(settings.data_dir), "AMDKERNEL_CACHE_DIR": str(settings.cache_dir)}
         ended = subprocess.run(
-            [COMMAND, *arguments, "--json"], env=os.environ | folders, capture_output=True, text=True, timeout=110
+            [COMMAND, *arguments, "--json"], env=os.environ | folders, capture_output=True, text=True, timeout=AT_MOST_S
         )
         assert ended.stdout.count("\n") == 1, f"not one document: {ended.stdout!r}\n{ended.stderr}"
         return ended.returncode, json.loads(ended.stdout)

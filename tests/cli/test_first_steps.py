@@ -21,6 +21,7 @@ from amdkernel_mcp.problems.problem_file import bundled_problems
 from amdkernel_mcp.results.documentation import Card, Hit, SearchResult
 from amdkernel_mcp.results.machine import TargetInfo, TargetsResult
 from amdkernel_mcp.search.library import ABSENT
+from tests.waiting import AT_MOST_S
 
 COMMAND = str(Path(sys.executable).with_name("amdkernel"))
 NAIVE = folder("examples") / "row_softmax/kernels/naive.hip"
@@ -137,7 +138,7 @@ def containers_of(pid: int) -> list[str]:
 
     client = docker.from_env()
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + AT_MOST_S
         while True:
             named = [each for each in client.api.containers(all=True) if f"{pid}:" in str(each["Labels"])]
             mine = [each["Id"] for each in named if each["Labels"].get("amdkernel.process", "").startswith(f"{pid}:")]

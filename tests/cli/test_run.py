@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run_command import COMMAND, amdkernel_run
+from tests.waiting import AT_MOST_S
 
 pytestmark = pytest.mark.sandbox
 
@@ -162,7 +163,7 @@ def echo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_piped_in_reaches_the_program_and_its_runs_in_other_orders(echo: Path) -> None:
     numbers = "".join(f"{n}\n" for n in range(50_000))
     words = [COMMAND, "run", str(echo), "--schedules", "1"]
-    ended = subprocess.run(words, input=numbers, capture_output=True, text=True, timeout=110, check=False)
+    ended = subprocess.run(words, input=numbers, capture_output=True, text=True, timeout=AT_MOST_S, check=False)
     assert ended.stdout == f"ready\n{sum(range(50_000))}\n"
     assert ended.returncode == 0, ended.stderr
 
@@ -176,4 +177,4 @@ def test_input_comes_while_the_program_runs_and_need_neither_end_nor_be_read(ech
         run.stdin.close()
         assert run.stdout.read() == "42\n"
     with subprocess.Popen([COMMAND, "run", str(echo), "go"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
-        assert run.wait(timeout=100) == 4
+        assert run.wait(timeout=AT_MOST_S) == 4

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run_command import COMMAND, amdkernel_run
+from tests.waiting import AT_MOST_S
 
 pytestmark = pytest.mark.sandbox
 
@@ -46,5 +47,5 @@ def test_a_program_that_cannot_be_started_is_reported_as_a_shell_does(tmp_path: 
 def test_a_reader_that_goes_away_ends_the_program_as_in_a_shell(tmp_path: Path) -> None:
     (tmp_path / "yes.hip").write_text('#include <cstdio>\nint main() { for (;;) std::puts("y"); }\n')
     line = f"{COMMAND} run {tmp_path}/yes.hip | head -1; echo ${{PIPESTATUS[0]}}"
-    ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=110, check=True)
+    ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=AT_MOST_S, check=True)
     assert (ended.stdout, ended.stderr) == ("y\n141\n", "")

@@ -17,6 +17,7 @@ from amdkernel_mcp.evaluation.evaluate import evaluate
 from amdkernel_mcp.results.evaluation import Evaluation
 from tests.cli.run_command import COMMAND
 from tests.host_programs.programs import RIGHT
+from tests.waiting import AT_MOST_S
 
 pytestmark = pytest.mark.sandbox
 
@@ -77,7 +78,7 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped(engine: Engine, suite: P
     command = [COMMAND, "eval", str(suite), "--out", str(out), "--jobs", "1"]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     rows = out / "rows.jsonl"
-    deadline = time.monotonic() + 100
+    deadline = time.monotonic() + AT_MOST_S
     while not (rows.exists() and b"\n" in rows.read_bytes()):
         assert time.monotonic() < deadline, "no row was written"
         time.sleep(0.05)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.waiting import AT_MOST_S
+
 # A daemon without a bridge removes docker0, which is the other daemon's: so it gets a network namespace of its own.
 ALONE = ["unshare", "--net", "--"]
 NO_NETWORK = ["--bridge=none", "--iptables=false", "--ip6tables=false"]
@@ -32,7 +34,7 @@ class SecondDocker:
         own = ["-H", self.url, "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec", "-p", f"{folder}/pid"]
         with (folder / "log").open("ab") as log:
             self._process = subprocess.Popen([*ALONE, "dockerd", *own, *NO_NETWORK], stdout=log, stderr=log)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + AT_MOST_S
         while subprocess.run(["docker", "-H", self.url, "info"], capture_output=True, check=False).returncode:
             assert time.monotonic() < deadline, (folder / "log").read_text()[-2000:]
             time.sleep(0.2)

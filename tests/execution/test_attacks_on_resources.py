@@ -6,6 +6,7 @@ import pytest
 
 from amdkernel_mcp.execution.docker.sandbox import STDERR_LIMIT_BYTES, DockerSandbox
 from tests.execution.conftest import CRAMPED, Attack
+from tests.waiting import AT_MOST_S
 
 pytestmark = pytest.mark.sandbox
 
@@ -140,7 +141,7 @@ if os.fork() == 0:
     done = cramped.run("compile", ["python3", "-c", program], {}, timeout_s=60)
     assert done.exit_code == 0
     assert not done.timed_out, "the job ends with its command, not with its last child"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + AT_MOST_S
     while _sleepers() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert _sleepers() == []

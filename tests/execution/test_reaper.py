@@ -16,6 +16,7 @@ from amdkernel_mcp.execution.docker.ownership import DEADLINE, OWNER, PROCESS, i
 from amdkernel_mcp.execution.docker.reaper import reap
 from amdkernel_mcp.execution.limits import limits_for
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.waiting import AT_MOST_S
 
 USER = "1900000007:1900000007"
 pytestmark = pytest.mark.sandbox
@@ -56,14 +57,14 @@ def test_a_killed_client_leaves_nothing_that_runs_and_the_reaper_removes_the_res
     client = subprocess.Popen([sys.executable, "-c", CLIENT, sandbox.image_id], stdout=subprocess.PIPE, text=True)
     assert client.stdout is not None
     assert client.stdout.readline() == "started\n"
-    both = time.monotonic() + 120
+    both = time.monotonic() + AT_MOST_S
     while len(_containers(daemon, client.pid, running=True)) < 2 and time.monotonic() < both:
         time.sleep(0.1)  # the one at work, and the one that waits
     client.send_signal(signal.SIGKILL)
     client.wait()
     client.stdout.close()
 
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + AT_MOST_S
     while _containers(daemon, client.pid, running=True) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert _containers(daemon, client.pid, running=True) == [], "the job outlived its client"
@@ -104,7 +105,7 @@ def test_the_next_server_or_worker_removes_at_its_start_what_a_killed_one_left(
     exited.wait()
     command = [sys.executable, "-c", NEXT_START, sandbox.image_id]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as started:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + AT_MOST_S
         while exited in daemon.client.containers.list(all=True, ignore_removed=True):
             assert time.monotonic() < deadline, "the exited container is still there"
             time.sleep(0.1)

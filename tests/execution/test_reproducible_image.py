@@ -42,6 +42,7 @@ def repository(daemon: Daemon) -> Iterator[str]:
 
 
 @pytest.mark.thorough
+@pytest.mark.slow
 def test_a_layer_that_is_built_twice_has_the_same_bytes(
     daemon: Daemon, sandbox: Sandbox, settings: Settings, repository: str
 ) -> None:

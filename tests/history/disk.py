@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.waiting import AT_MOST_S
+
 _START = """
 import json, sys
 from pathlib import Path
@@ -27,6 +29,6 @@ def run_with(mount: str, folder: Path, script: str) -> str:
     """What the script prints. `mount`: a command that changes the folder `$1` for this script alone."""
     alone = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "--map-root-user"]
     shell = ["sh", "-ec", f'{mount}\nexec "$0" -c "$2" "$1"', sys.executable, str(folder), _START + script]
-    ended = subprocess.run([*alone, *shell], capture_output=True, text=True, timeout=100)
+    ended = subprocess.run([*alone, *shell], capture_output=True, text=True, timeout=AT_MOST_S)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.strip()

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from tests.waiting import AT_MOST_S
+
 SUPERUSER = "tests"
 
 
@@ -53,5 +55,5 @@ def _run(name: str, *arguments: str) -> None:
     found = installed[-1] if installed else shutil.which(name)
     assert found, "Postgres is missing: apt-get install postgresql"
     as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
-    ended = subprocess.run([*as_user, found, *arguments], capture_output=True, text=True, cwd="/", timeout=120)
+    ended = subprocess.run([*as_user, found, *arguments], capture_output=True, text=True, cwd="/", timeout=AT_MOST_S)
     assert ended.returncode == 0, ended.stderr

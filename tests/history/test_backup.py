@@ -16,6 +16,7 @@ from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import DatabaseError, InputError
 from amdkernel_mcp.history.backup import back_up, restore
 from tests.server.http_server import ANN, HttpServer, http_server
+from tests.waiting import AT_MOST_S
 
 
 @pytest.fixture
@@ -100,7 +101,7 @@ def test_while_a_server_runs_there_are_backups_and_no_restore(
     assert "stop it" in str(refused.value.hint)
     assert server.post().status_code == 200, "the server does not notice"
     server.process.terminate()
-    server.process.wait(timeout=120)
+    server.process.wait(timeout=AT_MOST_S)
     assert restore(settings, backup).kept is not None
     assert users(settings) == {"bob"}
 

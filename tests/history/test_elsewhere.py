@@ -19,6 +19,7 @@ from amdkernel_mcp.history.recorder import Recorder, Tried
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.results.kernels import CheckResult
 from tests.history.container import SCRIPT, verified_in_a_container
+from tests.waiting import AT_MOST_S
 
 
 def export_of(settings: Settings, folder: Path, verdict: str = "incorrect") -> Path:
@@ -38,7 +39,7 @@ def export(file_settings: Settings, tmp_path: Path) -> Path:
 
 def with_python_alone(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-I", "-S", str(SCRIPT), str(folder), *more]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=AT_MOST_S)
 
 
 def flip(file: Path) -> None:
@@ -136,13 +137,13 @@ def commands_of(readme: str) -> str:
 def test_the_commands_of_the_readme_verify_with_openssl_alone(export: Path) -> None:
     script = commands_of((export / "README.txt").read_text())
     key = verify_export(export).fingerprint
-    ended = subprocess.run(["sh", "-ec", script], cwd=export, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(["sh", "-ec", script], cwd=export, capture_output=True, text=True, timeout=AT_MOST_S)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("Signature Verified Successfully")
     assert ended.stdout.count(": OK") == 4
     assert ended.stdout.splitlines()[-1].startswith(key)
     flip(export / "attempt.json")
-    assert subprocess.run(["sh", "-ec", script], cwd=export, capture_output=True, timeout=60).returncode != 0
+    assert subprocess.run(["sh", "-ec", script], cwd=export, capture_output=True, timeout=AT_MOST_S).returncode != 0
 
 
 RFC_8032 = {  # section 7.1: secret key left out; public key, message, signature

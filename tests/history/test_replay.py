@@ -16,6 +16,7 @@ from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.execution.sandbox import Sandbox
 from tests.history.container import verified_in_a_container
+from tests.waiting import AT_MOST_S
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.anyio]
 COMMAND = str(Path(sys.executable).with_name("amdkernel"))
@@ -31,7 +32,9 @@ KERNEL = bundled.folder("examples") / "vector_add" / "kernels"
 
 def _amdkernel(data: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     variables = os.environ | {"AMDKERNEL_DATA_DIR": str(data), "AMDKERNEL_CACHE_DIR": str(data / "cache")}
-    ended = subprocess.run([COMMAND, *arguments, "--json"], env=variables, capture_output=True, text=True, timeout=110)
+    ended = subprocess.run(
+        [COMMAND, *arguments, "--json"], env=variables, capture_output=True, text=True, timeout=AT_MOST_S
+    )
     assert ended.stdout, ended.stderr
     return ended.returncode, json.loads(ended.stdout)
 

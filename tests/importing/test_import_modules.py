@@ -12,7 +12,8 @@ from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.errors import ImportRefused, InputError
 from amdkernel_mcp.problems.problem_file import load_problem
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.thorough]  # the image with PyTorch takes minutes to build
+# The image with PyTorch takes minutes to build.
+pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from amdkernel_mcp.jobs.journal import MOST_TRIES, Journal
 from amdkernel_mcp.jobs.request import Answer, Progress, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.results.kernels import CheckResult
+from tests.waiting import AT_MOST_S
 
 
 class Host:
@@ -74,7 +75,7 @@ def host(own: Settings) -> Iterator[Host]:
 
 
 def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + AT_MOST_S
     while not condition():
         assert time.monotonic() < deadline, "it did not come to that"
         time.sleep(0.01)

@@ -24,6 +24,7 @@ from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.held import LeaseLostError
 from amdkernel_mcp.results.kernels import CheckResult
 from tests.history.postgres import postgres_server
+from tests.waiting import AT_MOST_S
 
 ROOT = Path(__file__).parents[2]
 Stores = Callable[..., JobStore]
@@ -59,7 +60,7 @@ def hangs(_: Request, __: str, progress: Progress) -> Answer:
 
 
 def ended(store: JobStore, job_id: str, owner: str = "ann") -> Job:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + AT_MOST_S
     while (job := store.find(job_id, owner)).status not in FINISHED:
         assert time.monotonic() < deadline, job.status
         time.sleep(0.02)
@@ -322,7 +323,7 @@ def test_a_server_that_starts_before_its_database_keeps_jobs_once_it_answers(own
         return Journal(own, "http")
 
     store = JobStore(hangs, 2, journal=opens_at_the_second_try)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + AT_MOST_S
     while not store._journal and time.monotonic() < deadline:
         time.sleep(0.05)
     job = store.submit("ann", Request("check"))

@@ -13,6 +13,7 @@ from amdkernel_mcp.jobs.request import Answer, Progress, Request
 from amdkernel_mcp.jobs.store import JOBS_PER_GPU, JobStore
 from amdkernel_mcp.leases.work import current_work
 from amdkernel_mcp.results.kernels import CheckResult
+from tests.waiting import AT_MOST_S
 
 Stores = Callable[..., JobStore]
 
@@ -55,7 +56,7 @@ def submit(store: JobStore, number: object, owner: str = "ann", verb: str = "che
 
 
 def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + AT_MOST_S
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -22,6 +22,7 @@ from amdkernel_mcp.leases.gpu_leases import LEASE_S, GpuLeases
 from amdkernel_mcp.leases.held import LeaseLostError, lease
 from amdkernel_mcp.leases.work import Work
 from tests.history.postgres import postgres_server
+from tests.waiting import AT_MOST_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -132,7 +133,7 @@ def test_a_lease_that_is_lost_while_it_is_used_leaves_no_answer(
     monkeypatch.setattr(held, "RENEW_S", 0.05)
     with pytest.raises(LeaseLostError), lease(here, gpu, "exclusive", Work("ann")):  # noqa: PT012 - the block is the test
         expire(here, gpu)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + AT_MOST_S
         while not current().asked:  # as a container is ended
             assert time.monotonic() < deadline, "what runs was not ended"
             time.sleep(0.01)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.pages.served import ANN, BOB, EVE, HOSTILE
 from tests.server.http_server import http_server
+from tests.waiting import AT_MOST_S
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def browser(address: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=address, timeout=60, follow_redirects=True, headers={"accept": "text/html"}) as client:
+    with httpx.Client(
+        base_url=address, timeout=AT_MOST_S, follow_redirects=True, headers={"accept": "text/html"}
+    ) as client:
         yield client
 
 
@@ -50,8 +53,8 @@ def test_updates_come_as_events_until_the_connection_ends(browser: httpx.Client)
 
 
 def test_health_and_metrics_are_there_for_this_machine(address: str) -> None:
-    assert httpx.get(f"{address}/healthz", timeout=60).text == "ok\n"
-    metrics = httpx.get(f"{address}/metrics", timeout=60)
+    assert httpx.get(f"{address}/healthz", timeout=AT_MOST_S).text == "ok\n"
+    metrics = httpx.get(f"{address}/metrics", timeout=AT_MOST_S)
     assert metrics.status_code == 200
     assert 'amdkernel_queue_length{lane="emulator"} 0' in metrics.text
 
@@ -59,6 +62,6 @@ def test_health_and_metrics_are_there_for_this_machine(address: str) -> None:
 @pytest.mark.thorough
 def test_a_server_without_tokens_shows_this_machine_its_page_at_once(tmp_path: Path) -> None:
     with http_server(tmp_path, tokens=None) as server:
-        page = httpx.get(server.url.removesuffix("/mcp"), timeout=60)
+        page = httpx.get(server.url.removesuffix("/mcp"), timeout=AT_MOST_S)
         assert page.status_code == 200
         assert "Sign out" not in page.text

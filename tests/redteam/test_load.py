@@ -1,4 +1,4 @@
-"""No verdict depends on how busy the machine is: the same kernels, quiet and next to four busy loops."""
+"""No verdict depends on how busy the machine is: kernels next to four busy loops; test_redteam.py has all without."""
 
 import subprocess
 import sys
@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 from redteam_cases import all_cases
-from redteam_run import Answer, run_all
+from redteam_run import run_all
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.timeout(3000)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(3000)]
 
 BUSY_LOOPS = 4
-CASES = [case for case in all_cases().values() if not case.open][::8]  # `redteam_run.py` runs all
+DECIDED = [case for case in all_cases().values() if not case.open and max(len(case.check), len(case.benchmark)) == 1]
+CASES = DECIDED[::8]  # each has one verdict that is right, so that none can differ unseen
 
 
 @pytest.fixture
@@ -35,12 +36,6 @@ def busy() -> Iterator[object]:
 
 
 def test_verdicts_are_the_same_on_a_busy_machine(engine: Engine, busy) -> None:
-    quiet = {case.name: answer for case, answer in run_all(engine, CASES)}
     busy()
-    loaded = {case.name: answer for case, answer in run_all(engine, CASES)}
-    differ = {name: (one, loaded[name]) for name, one in quiet.items() if _said(one) != _said(loaded[name])}
-    assert not differ
-
-
-def _said(answer: Answer) -> tuple[str, str]:
-    return answer.check, answer.benchmark
+    missed = {case.name: why for case, answer in run_all(engine, CASES) if (why := answer.misses(case))}
+    assert not missed

@@ -12,7 +12,7 @@ from redteam_run import TOGETHER, Answer, run
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 CASES = all_cases()
 HACKS = range(1, 39)

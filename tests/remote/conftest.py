@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.remote.shell import end_all_jobs
 from tests.server.http_server import ANN, BOB, HttpServer, http_server
 
 GATED = Path(__file__).resolve().parent.parent / "server/gated_server.py"
@@ -17,8 +18,17 @@ def team_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer
 
 
 @pytest.fixture(scope="module")
-def gated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
-    """A job of this server ends once the file `gate` is in its data folder; one runs at a time."""
+def gated_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     folder = tmp_path_factory.mktemp("gated")
     with http_server(folder, tokens=f"{ANN} ann\n", program=GATED, max_workers="1") as server:
         yield server
+
+
+@pytest.fixture
+def gated(gated_server: HttpServer) -> Iterator[HttpServer]:
+    """A job of this server ends once the file `gate` is in its data folder; one runs at a time.
+
+    No job is left when a test ends: one at the gate would hold up those of the tests that follow.
+    """
+    yield gated_server
+    end_all_jobs(gated_server)

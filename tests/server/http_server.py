@@ -13,6 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.waiting import AT_MOST_S
+
 ANN, BOB = "token-of-ann-0123456789", "token-of-bob-0123456789"
 
 
@@ -30,12 +32,13 @@ class HttpServer:
         sent = {"accept": "application/json, text/event-stream"} | headers
         if token:
             sent["Authorization"] = f"Bearer {token}"
-        return httpx.post(self.url, json=message, headers=sent, timeout=60)
+        return httpx.post(self.url, json=message, headers=sent, timeout=AT_MOST_S)
 
     def post_body(self, body: bytes | Iterator[bytes], *, token: str = ANN) -> httpx.Response:
         """The answer to `body`, which the server may give before it has read all of it."""
         sent = {"accept": "application/json, text/event-stream", "Authorization": f"Bearer {token}"}
-        return httpx.post(self.url, content=body, headers=sent | {"content-type": "application/json"}, timeout=60)
+        sent["content-type"] = "application/json"
+        return httpx.post(self.url, content=body, headers=sent, timeout=AT_MOST_S)
 
 
 def free_port() -> int:
@@ -71,7 +74,7 @@ def http_server(
     with log.open("wb") as stderr:
         process = subprocess.Popen(command, env=environment, stderr=stderr)
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + AT_MOST_S
         while process.poll() is None and time.monotonic() < deadline:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -84,4 +87,8 @@ def http_server(
         yield HttpServer(f"http://127.0.0.1:{port}/mcp", process, log, folder / "data")
     finally:
         process.terminate()
-        process.wait(timeout=120)
+        try:
+            process.wait(timeout=AT_MOST_S)
+        finally:
+            process.kill()  # nothing where it has ended; no server is left that slows later tests
+            process.wait()

@@ -21,6 +21,7 @@ from amdkernel_mcp.access.opened import open_access
 from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.config import load_settings
 from tests.server.http_server import ANN, BOB, HttpServer, http_server
+from tests.waiting import AT_MOST_S
 
 pytestmark = pytest.mark.anyio
 ISSUER, AUDIENCE = "https://id.example", "amdkernel"
@@ -32,7 +33,6 @@ extern "C" __global__ void vector_add(const float* x, const float* y, float* z, 
         __builtin_amdgcn_s_sleep(1);
 }
 """
-GONE_S = 60  # a deadline against hanging: a revoked token is remembered for 2 s
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
 
 
 def gone(team: Team, token: str) -> bool:
-    deadline = time.monotonic() + GONE_S
+    deadline = time.monotonic() + AT_MOST_S
     while time.monotonic() < deadline:
         if team.server.post(token=token).status_code == 401:
             return True
@@ -151,7 +151,7 @@ async def test_a_session_gives_no_scope_of_the_token_that_opened_it(team: Team) 
 
     def answer(token: str) -> str:
         headers = sent | {"Authorization": f"Bearer {token}"}
-        return httpx.post(team.server.url, json=call, headers=headers, timeout=60).text
+        return httpx.post(team.server.url, json=call, headers=headers, timeout=AT_MOST_S).text
 
     assert "needs the scope `compile`" in answer(weak)
     assert "needs the scope" not in answer(strong)
@@ -178,14 +178,14 @@ async def test_a_resource_needs_docs(team: Team) -> None:
 def test_rewards_need_docs(team: Team) -> None:
     url = team.server.url.replace("/mcp", "/reward")
     headers = {"Authorization": f"Bearer {team.token('kay', 'check')}"}
-    answer = httpx.post(url, json={"attempts": ["x"]}, headers=headers, timeout=60)
+    answer = httpx.post(url, json={"attempts": ["x"]}, headers=headers, timeout=AT_MOST_S)
     assert (answer.status_code, "`docs`" in answer.text) == (403, True)
 
 
 def test_the_page_needs_docs(team: Team) -> None:
     url = team.server.url.replace("/mcp", "/status.json")
     answers = {scope: {"Authorization": f"Bearer {team.token('lou', scope)}"} for scope in ("docs", "check")}
-    statuses = {scope: httpx.get(url, headers=sent, timeout=60).status_code for scope, sent in answers.items()}
+    statuses = {scope: httpx.get(url, headers=sent, timeout=AT_MOST_S).status_code for scope, sent in answers.items()}
     assert statuses == {"docs": 200, "check": 403}
 
 
@@ -197,7 +197,7 @@ async def test_a_call_is_noted_with_its_job(team: Team) -> None:
             await client.call_tool("compile_kernel", {})
         with pytest.raises(ToolError):
             await client.call_tool("get_job", {"job_id": "job-that-nobody-has"})
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + AT_MOST_S
     while len(found := team.audit("<b>lee</b>")) < 3 and time.monotonic() < deadline:
         time.sleep(0.1)
     assert [event.reason for event in found] == [
@@ -284,7 +284,7 @@ def test_a_bad_first_request_leaves_no_session(team: Team, body: bytes) -> None:
     assert answer.status_code >= 400
     session = answer.headers.get("mcp-session-id", "none")
     headers = {"mcp-session-id": session, "Authorization": f"Bearer {ANN}", "accept": "text/event-stream"}
-    assert httpx.delete(team.server.url, headers=headers, timeout=60).status_code == 404
+    assert httpx.delete(team.server.url, headers=headers, timeout=AT_MOST_S).status_code == 404
 
 
 def test_without_a_token_no_session_is_opened(team: Team) -> None:
@@ -299,7 +299,7 @@ async def test_what_was_done_last_is_noted_although_the_server_is_stopped_at_onc
             for _ in range(20):
                 await client.call_tool("list_jobs", {})
         server.process.terminate()
-        server.process.wait(timeout=120)
+        server.process.wait(timeout=AT_MOST_S)
         database = open_access(load_settings({"data_dir": server.data}))
         assert len(AuditLog(database, keep_days=90).list(user="ann")) == 20
         database.dispose()
@@ -313,7 +313,7 @@ async def test_a_call_whose_client_left_is_noted_with_the_reason(team: Team) -> 
         while not (await other.call_tool("list_jobs", {})).structured_content["jobs"]:
             await asyncio.sleep(0.1)
         call.cancel()
-    deadline = time.monotonic() + GONE_S
+    deadline = time.monotonic() + AT_MOST_S
     while not (noted := calls_of(team, "leaver", "check_kernel")) and time.monotonic() < deadline:
         await asyncio.sleep(0.1)
     assert [(each.outcome, each.reason) for each in noted] == [("failed", "the caller cancelled the call or left")]

@@ -1,10 +1,10 @@
 """An admin ends the job of another user, and learns nothing of it but how it stands."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from fastmcp import Client
 from fastmcp.client.auth import BearerAuth
@@ -15,27 +15,32 @@ from amdkernel_mcp.access.audit import AuditLog, Event
 from amdkernel_mcp.access.opened import open_access
 from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.config import load_settings
-from tests.remote.shell import amdkernel
+from tests.remote.shell import amdkernel, end_all_jobs
 from tests.server.http_server import ANN, BOB, HttpServer, http_server
+from tests.waiting import AT_MOST_S, wait_until
 
 pytestmark = pytest.mark.anyio
 GATED = Path(__file__).parent / "gated_server.py"
-LONGEST_S = 60
 SENT = {"source": "SECRET SOURCE", "wait_s": 0}
 
 
 @pytest.fixture(scope="module")
-def gated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
-    """Nothing ends by itself here; one job runs at a time."""
+def gated_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     folder = tmp_path_factory.mktemp("gated")
     with http_server(folder, tokens=f"{ANN} ann\n{BOB} bob\n", program=GATED, max_workers="1") as server:
         yield server
-        (server.data / "gate").touch()  # a test that failed may have left a job, for which the server would wait
+
+
+@pytest.fixture
+def gated(gated_server: HttpServer) -> Iterator[HttpServer]:
+    """Nothing ends by itself here; one job runs at a time, and none is left for the next test."""
+    yield gated_server
+    end_all_jobs(gated_server)
 
 
 @pytest.fixture(scope="module")
-def database(gated: HttpServer) -> Iterator[Engine]:
-    opened = open_access(load_settings({"data_dir": gated.data}))
+def database(gated_server: HttpServer) -> Iterator[Engine]:
+    opened = open_access(load_settings({"data_dir": gated_server.data}))
     yield opened
     opened.dispose()
 
@@ -55,6 +60,13 @@ async def ask(client: Client[Any], job: str, **arguments: object) -> dict[str, A
     return answer
 
 
+async def is_seen(client: Client[Any], job: str, status: str) -> None:
+    """Returns once the job stands so."""
+    with anyio.fail_after(AT_MOST_S):
+        while (await ask(client, job, wait_s=0))["status"] != status:
+            await anyio.sleep(0.2)
+
+
 async def begun(client: Client[Any]) -> str:
     answer = (await client.call_tool("compile_kernel", SENT)).structured_content
     assert answer is not None
@@ -62,13 +74,8 @@ async def begun(client: Client[Any]) -> str:
 
 
 def audit(database: Engine, user: str, action: str) -> list[Event]:
-    until = time.monotonic() + LONGEST_S
-    while time.monotonic() < until:
-        found = [each for each in AuditLog(database, keep_days=90).list(user=user) if each.action == action]
-        if found:
-            return found
-        time.sleep(0.1)
-    return []
+    log = AuditLog(database, keep_days=90)
+    return wait_until(lambda: [each for each in log.list(user=user) if each.action == action], f"{action} is noted")
 
 
 async def test_an_admin_ends_the_running_and_the_waiting_job_of_another_user(
@@ -120,10 +127,7 @@ async def test_an_admin_ends_a_job_that_another_server_of_the_team_runs(gated: H
             job = await begun(ann)
             ended = await ask(admin, job, cancel=True)
             assert (ended["status"], ended["owner"]) == ("cancelled", "user:ann")
-            until = time.monotonic() + LONGEST_S
-            while (found := await ask(ann, job, wait_s=0))["status"] != "cancelled" and time.monotonic() < until:
-                time.sleep(0.5)
-            assert found["status"] == "cancelled"
+            await is_seen(ann, job, "cancelled")
             following = await begun(ann)
             assert (await ask(ann, following, wait_s=1))["status"] == "running", "its place is free"
             await ask(ann, following, cancel=True)
@@ -142,8 +146,6 @@ async def test_a_job_of_a_revoked_user_is_ended_after_a_restart(tmp_path: Path) 
     with http_server(tmp_path, tokens=f"{BOB} bob\n", program=GATED) as server:
         assert server.post(token=ANN).status_code == 401
         async with connect(server, root) as admin:
-            until = time.monotonic() + LONGEST_S
-            while (await ask(admin, job, wait_s=0))["status"] != "running" and time.monotonic() < until:
-                time.sleep(0.2)
+            await is_seen(admin, job, "running")
             assert (await ask(admin, job, cancel=True))["status"] == "cancelled"
             (server.data / "gate").touch()

@@ -11,6 +11,7 @@ from fastmcp import Client
 
 from amdkernel_mcp.server.json_log import OneObject
 from tests.server.http_server import ANN, HttpServer, http_server
+from tests.waiting import AT_MOST_S
 
 TOKEN = "amdk_" + "s3cret-Token_" * 3
 
@@ -27,7 +28,7 @@ def test_every_line_of_a_server_is_an_object_and_a_job_has_one(tmp_path: Path) -
         with socket.create_connection(("127.0.0.1", int(server.url.split(":")[2].split("/")[0]))) as wrong:
             wrong.sendall(b"GET / HTTP/1.1\r\nbad header\r\n\r\n")  # of which uvicorn complains
             assert b"400" in wrong.recv(1000)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + AT_MOST_S
         while server.log.read_text().count("\n") < 3 and time.monotonic() < deadline:
             time.sleep(0.1)
     lines = [json.loads(line) for line in server.log.read_text().splitlines()]

@@ -10,6 +10,7 @@ from fastmcp.client.transports import StreamableHttpTransport
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.execution.sandbox import Sandbox
 from tests.server.http_server import ANN, BOB, http_server
+from tests.waiting import AT_MOST_S
 
 pytestmark = [pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.thorough]
 
@@ -26,9 +27,9 @@ async def test_a_person_opens_the_profile_that_an_agent_made(sandbox: Sandbox, t
             url = (await client.call_tool("read_doc", {"ref": ref})).structured_content["url"]
         site = server.url.removesuffix("/mcp")
         assert url == f"{site}/attempts/{answer['attempt']}/profile"
-        assert httpx.get(url, headers={"accept": "text/html"}, timeout=60).status_code == 401
+        assert httpx.get(url, headers={"accept": "text/html"}, timeout=AT_MOST_S).status_code == 401
         for token, status in ((ANN, 200), (BOB, 404)):
-            with httpx.Client(base_url=site, timeout=60, follow_redirects=True) as browser:
+            with httpx.Client(base_url=site, timeout=AT_MOST_S, follow_redirects=True) as browser:
                 assert browser.post("/sign-in", data={"token": token}, headers={"origin": site}).status_code == 200
                 page = browser.get(url)
                 assert page.status_code == status

@@ -15,6 +15,7 @@ from amdkernel_mcp.history.attempt import Attempt, new_id, now
 from amdkernel_mcp.history.history import History
 from amdkernel_mcp.reward import CORRECT
 from tests.server.http_server import ANN, HttpServer, http_server
+from tests.waiting import AT_MOST_S
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Served:
         given = headers | ({"Authorization": f"Bearer {token}"} if token else {})
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         url = self.server.url.removesuffix("/mcp") + "/reward"
-        return httpx.post(url, content=content, headers=given, timeout=60)
+        return httpx.post(url, content=content, headers=given, timeout=AT_MOST_S)
 
     def attempt(self, *, by: str = "user:ann", verdict: str = "correct") -> Attempt:
         made = _attempt(self.history, by, verdict)

@@ -17,6 +17,7 @@ from fastmcp.exceptions import ToolError
 
 from tests.server.http_server import ANN, BOB, HttpServer, free_port, http_server
 from tests.tools.names import NAMES
+from tests.waiting import AT_MOST_S
 
 pytestmark = pytest.mark.anyio
 COMMAND = str(Path(sys.executable).with_name("amdkernel-mcp"))
@@ -180,7 +181,9 @@ async def test_a_client_that_goes_away_ends_its_work(tmp_path: Path) -> None:
 
 def ask(url: str, *lines: bytes) -> list[dict[str, Any]]:
     """The answers to lines that are sent as they are, to the end of stdin."""
-    ended = subprocess.run([COMMAND, "--url", url], input=b"\n".join(lines) + b"\n", capture_output=True, timeout=100)
+    ended = subprocess.run(
+        [COMMAND, "--url", url], input=b"\n".join(lines) + b"\n", capture_output=True, timeout=AT_MOST_S
+    )
     assert ended.returncode == 0, ended.stderr
     assert b"Traceback" not in ended.stderr
     return [json.loads(line) for line in ended.stdout.splitlines()]

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import AT_MOST_S
+
 # A server that starts when the file of its first argument is there, echoes each request, and logs what it received.
 ECHO = """
 import json, os, sys, time
@@ -50,11 +52,11 @@ class Session:
     def receive(self) -> dict[str, Any]:
         assert self.process.stdout
         line = self.process.stdout.readline()
-        assert line, f"the relay printed nothing; stderr: {self.process.communicate(timeout=120)[1]}"
+        assert line, f"the relay printed nothing; stderr: {self.process.communicate(timeout=AT_MOST_S)[1]}"
         return dict(json.loads(line))
 
     def end(self) -> tuple[str, str, int]:
-        out, errors = self.process.communicate(timeout=120)
+        out, errors = self.process.communicate(timeout=AT_MOST_S)
         return out, errors, self.process.returncode
 
 
@@ -215,7 +217,7 @@ def test_no_server_outlives_a_relay_that_is_killed(log: Path) -> None:
     server = session.receive()["pid"]
     session.process.kill()
     session.end()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + AT_MOST_S
     while Path(f"/proc/{server}/stat").exists() and time.monotonic() < deadline:
         if Path(f"/proc/{server}/stat").read_text().split()[2] == "Z":
             break

@@ -12,6 +12,7 @@ from fastmcp.client.transports import StdioTransport
 from fastmcp.exceptions import ToolError
 
 from tests.tools.names import NAMES
+from tests.waiting import AT_MOST_S
 
 pytestmark = pytest.mark.anyio
 COMMAND = str(Path(sys.executable).with_name("amdkernel-mcp"))
@@ -44,7 +45,7 @@ def test_stdout_carries_nothing_but_protocol_and_the_end_is_clean() -> None:
             process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
         process.stdin.flush()
         answers = [json.loads(process.stdout.readline()) for _ in range(3)]
-        rest, errors = process.communicate(timeout=120)
+        rest, errors = process.communicate(timeout=AT_MOST_S)
     assert [answer["id"] for answer in answers] == [0, 1, 2]
     assert answers[2]["result"]["isError"]
     assert (rest, errors, process.returncode) == (b"", b"", 0)

@@ -24,6 +24,7 @@ from amdkernel_mcp.execution.workers.messages import FRAME_BYTES, FromServer, Fr
 from amdkernel_mcp.server.admission.connections import bounded
 from amdkernel_mcp.server.workers import worker_route
 from tests.server.http_server import free_port
+from tests.waiting import AT_MOST_S
 
 WORKER, USER = "token-of-a-worker-0123", "token-of-a-user-0123456"
 AMDKERNEL = str(Path(sys.executable).with_name("amdkernel"))
@@ -138,7 +139,7 @@ def server_with_workers(folder: Path, port: int | None = None) -> Iterator[Serve
                 process.send_signal(signal.SIGCONT)
                 process.terminate()
         for process in server.processes:
-            process.wait(timeout=120)
+            process.wait(timeout=AT_MOST_S)
         running.should_exit = True
         thread.join(60)
 

@@ -19,6 +19,7 @@ from fastmcp.exceptions import ToolError
 
 from amdkernel_mcp.bundled import folder as bundled_folder
 from tests.server.http_server import ANN, HttpServer, free_port, http_server
+from tests.waiting import AT_MOST_S
 from tests.worker.server_with_workers import AMDKERNEL, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.usefixtures("sandbox")]
@@ -195,7 +196,7 @@ def doctor(team: Team) -> dict[str, dict[str, Any]]:
 def state(server: HttpServer) -> dict[str, Any]:
     """Of the worker's target, as the page and `top` show it."""
     page = server.url.removesuffix("/mcp") + "/status.json"
-    answer = httpx.get(page, headers={"authorization": f"Bearer {ANN}"}, timeout=60).json()
+    answer = httpx.get(page, headers={"authorization": f"Bearer {ANN}"}, timeout=AT_MOST_S).json()
     return next(each for each in answer["targets"] if each["name"] == "big:gfx942")
 
 
@@ -260,7 +261,7 @@ def test_a_worker_says_why_it_cannot_work(team: Team) -> None:
     def said(*options: str, token: str = ANN) -> tuple[int, str]:
         own = os.environ | {"AMDK_TOKEN": token}
         command = [AMDKERNEL, "worker", *options]
-        ended = subprocess.run(command, env=own, capture_output=True, text=True, timeout=60, check=False)
+        ended = subprocess.run(command, env=own, capture_output=True, text=True, timeout=AT_MOST_S, check=False)
         return ended.returncode, ended.stderr
 
     with team.serve():

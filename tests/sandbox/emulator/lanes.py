@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytest
 from rdna_names import renamed
 from values import POISON, both_masks, close, same
 from waves import TARGET, State, is_rdna, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.rows import each_row
 
 Expected = Callable[[State], np.ndarray]
 
@@ -62,5 +62,6 @@ class Lines:
             )
 
 
-def parametrized(cases: Sequence[Case]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("case", cases, ids=[case.line for case in cases])
+def each_case(cases: Sequence[Case]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """One item for all cases, which lists all that fail."""
+    return each_row("case", cases, ids=lambda case: case.line)

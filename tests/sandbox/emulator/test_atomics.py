@@ -9,6 +9,7 @@ from values import prepared
 from waves import ALL, MEMORY_BYTES, SOME, State, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.rows import each_row
 
 pytestmark = pytest.mark.sandbox
 
@@ -226,7 +227,7 @@ def alike(case: Case, got: Array, expected: Array) -> Array:
     return same | (np.isnan(floats(got)) & np.isnan(floats(expected))) if case.fold.startswith("f") else same
 
 
-@pytest.mark.parametrize("case", [*CASES, *GFX950], ids=lambda case: case.name + ("-returning" if case.returns else ""))
+@each_row("case", [*CASES, *GFX950], ids=lambda case: case.name + ("-returning" if case.returns else ""))
 def test_an_atomic_leaves_the_new_value_and_returns_the_old_one(results, case: Case) -> None:
     for before, after in results[case.line]:
         assert not after.fault, after.fault

@@ -7,6 +7,7 @@ from values import prepared
 from waves import SOME, State, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.rows import each_row
 
 pytestmark = pytest.mark.sandbox
 
@@ -208,12 +209,12 @@ def check(case: Case, result: tuple[State, State]) -> None:
     assert added == case.adds, case.line
 
 
-@pytest.mark.parametrize("number", range(len(CASES)), ids=[f"{case.line} {case.adds}" for case in CASES])
+@each_row("number", range(len(CASES)), ids=[f"{case.line} {case.adds}" for case in CASES])
 def test_a_line_adds_to_the_counters_what_hardware_would_count(results: list[tuple[State, State]], number: int) -> None:
     check(CASES[number], results[number])
 
 
-@pytest.mark.parametrize("number", range(len(ON_GFX950)))
+@each_row("number", range(len(ON_GFX950)), ids=[f"{case.line} {case.adds}" for case in ON_GFX950])
 def test_the_lds_of_gfx950_has_its_own_banks_and_phases(
     results_on_gfx950: list[tuple[State, State]], number: int
 ) -> None:

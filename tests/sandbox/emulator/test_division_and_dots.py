@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from lanes import Case, Lines, parametrized, table
+from lanes import Case, Lines, each_case, table
 from test_valu_f64_f16 import canonical, f16, fma16, lanewise, maximum, minimum, pairs, straight
 from test_valu_int import each, low16, sad, sorted3
 from values import POISON, close, prepared, same
@@ -328,12 +328,12 @@ def lines(sandbox: Sandbox) -> Lines:
     return Lines(sandbox, [*CASES, *PACKED])
 
 
-@parametrized(CASES)
+@each_case(CASES)
 def test_seldom_seen_vector_instructions(lines: Lines, case: Case) -> None:
     lines.check(case)
 
 
-@parametrized(PACKED)
+@each_case(PACKED)
 def test_packed_halves_accumulate(lines: Lines, case: Case) -> None:
     for before, after in lines.results[case.line]:
         active = before.active()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from lanes import Case, Lines, parametrized, table
+from lanes import Case, Lines, each_case, table
 from values import POISON, both_masks, prepared
 from waves import SOME, State, run_waves
 
@@ -119,7 +119,7 @@ def lines(sandbox: Sandbox) -> Lines:
     return Lines(sandbox, CASES)
 
 
-@parametrized(CASES)
+@each_case(CASES)
 def test_lanes_read_each_other_as_the_control_says(lines: Lines, case: Case) -> None:
     lines.check(case)
 

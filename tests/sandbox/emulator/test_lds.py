@@ -8,6 +8,7 @@ from values import prepared
 from waves import ALL, MEMORY_BYTES, SOME, State, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.rows import each_row
 
 pytestmark = pytest.mark.sandbox
 
@@ -80,7 +81,7 @@ def reads(sandbox: Sandbox) -> list[tuple[State, State]]:
     return run(sandbox, [f"{FILL}{line}\ns_waitcnt 0" for line, *_ in READS])
 
 
-@pytest.mark.parametrize("number", range(len(READS)), ids=[line for line, *_ in READS])
+@each_row("number", range(len(READS)), ids=[line for line, *_ in READS])
 def test_a_read_fills_registers_of_active_lanes(reads, number: int) -> None:
     check_read(reads, number, keeps_half=False)
 
@@ -103,7 +104,7 @@ def writes(sandbox: Sandbox) -> list[tuple[State, State]]:
     return run(sandbox, [f"{FILL}{line}{DUMP}" for line, _ in WRITES])
 
 
-@pytest.mark.parametrize("number", range(len(WRITES)), ids=[line for line, _ in WRITES])
+@each_row("number", range(len(WRITES)), ids=[line for line, _ in WRITES])
 def test_a_write_changes_the_bytes_of_active_lanes(writes, number: int) -> None:
     line, spans = WRITES[number]
     for before, after in writes[2 * number : 2 * number + 2]:

@@ -8,6 +8,7 @@ from values import prepared
 from waves import ALL, MEMORY_BYTES, SOME, State, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.rows import each_row
 
 pytestmark = pytest.mark.sandbox
 
@@ -148,7 +149,7 @@ def filled(how: str, raw: Array, old: Array) -> Array:
     return (value & 0xFFFFFFFF).astype(np.uint32)
 
 
-@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.line.splitlines()[-2].split()[0])
+@each_row("case", LOAD_CASES, ids=lambda case: case.line.splitlines()[-2].split()[0])
 def test_a_load_fills_the_registers_of_active_lanes(results, case: Case) -> None:
     check_load(results, case, keeps_half=False)
 
@@ -164,7 +165,7 @@ def check_load(results, case: Case, keeps_half: bool) -> None:
         assert np.array_equal(after.v[RESULT][~active], before.v[RESULT][~active]), "an inactive lane changed"
 
 
-@pytest.mark.parametrize("case", STORE_CASES, ids=lambda case: f"{case.segment}-{case.bytes}-{case.shift}")
+@each_row("case", STORE_CASES, ids=lambda case: f"{case.segment}-{case.bytes}-{case.shift}")
 def test_a_store_writes_the_bytes_of_active_lanes(results, case: Case) -> None:
     for before, after in results[case.line]:
         data, active = raw_data(before)[:, case.shift : case.shift + case.bytes], before.active()
@@ -180,7 +181,7 @@ def test_a_store_writes_the_bytes_of_active_lanes(results, case: Case) -> None:
         assert after.memory == memory.tobytes(), case.line
 
 
-@pytest.mark.parametrize("case", LDS_CASES, ids=lambda case: f"{case.segment}-{case.bytes}-{case.how}-{case.target}")
+@each_row("case", LDS_CASES, ids=lambda case: f"{case.segment}-{case.bytes}-{case.how}-{case.target}")
 def test_a_load_can_go_to_lds_past_the_registers(results, case: Case) -> None:
     for before, after in results[case.line]:
         expected = filled(case.how, source_bytes(case, before, 0), np.zeros((64, 1), dtype=np.int64))

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lanes import Case, parametrized, table
+from lanes import Case, each_case, table
 from rdna_names import renamed
 from values import prepared
 from waves import ALL, MEMORY_BYTES, SOME, State, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.rows import each_row
 
 pytestmark = pytest.mark.sandbox
 
@@ -128,7 +129,7 @@ def results(sandbox: Sandbox, request: pytest.FixtureRequest) -> dict[str, list[
     return found
 
 
-@parametrized(CASES)
+@each_case(CASES)
 def test_loads_bring_active_lanes_what_lies_there(results, case: Case) -> None:
     for before, after in results[case.line]:
         got, expected = after.u32(20), case.expected(before).astype(np.uint32)
@@ -158,7 +159,7 @@ STORES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "expected"), STORES, ids=[line.splitlines()[-1] for line, _ in STORES])
+@each_row(("line", "expected"), STORES, ids=[line.splitlines()[-1] for line, _ in STORES])
 def test_stores_touch_the_bytes_of_active_lanes_only(results, line: str, expected: Callable[[State], bytes]) -> None:
     for before, after in results[line]:
         assert after.memory == expected(before), line
@@ -189,7 +190,7 @@ ATOMICS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "fold", "start"),
     ATOMICS,
     ids=[line.splitlines()[-5][:40] + line.splitlines()[-4][:24] for line, *_ in ATOMICS],

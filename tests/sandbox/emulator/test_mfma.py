@@ -14,6 +14,7 @@ from values import prepared
 from waves import SOME, State, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.rows import each_row
 
 pytestmark = pytest.mark.sandbox
 
@@ -280,7 +281,7 @@ def results(sandbox: Sandbox) -> list[tuple[Array, State]]:
     return [found[n] for n in range(len(SHAPES))]
 
 
-@pytest.mark.parametrize("number", range(len(SHAPES)), ids=[f"{s.target}-{s.name} {s.modifiers}" for s in SHAPES])
+@each_row("number", range(len(SHAPES)), ids=[f"{s.target}-{s.name} {s.modifiers}" for s in SHAPES])
 def test_a_matrix_instruction_is_a_product_of_matrices(results, number: int) -> None:
     expected, after = results[number]
     assert not after.fault, after.fault
@@ -307,7 +308,7 @@ def cell_by_the_calculator(shape: Shape, block: int, i: int, j: int) -> tuple[in
 DENSE = {f"{shape.target} {shape.name}": shape for shape in SHAPES if not shape.sparse}
 
 
-@pytest.mark.parametrize("name", DENSE)
+@each_row("name", DENSE)
 def test_elements_lie_where_the_calculator_of_amd_says(name: str) -> None:
     shape = DENSE[name]
     for block in range(shape.blocks):
@@ -371,7 +372,7 @@ def bit_packed(values: Array, code: int) -> Array:
     return np.packbits(flags, axis=1, bitorder="little").view("<u4").T
 
 
-@pytest.mark.parametrize(("m", "a", "b", "scaled"), MIXED)
+@each_row(("m", "a", "b", "scaled"), MIXED)
 def test_narrow_floats_of_any_kind_are_multiplied_and_scaled(mixed, m: int, a: int, b: int, scaled: bool) -> None:
     expected, after = mixed[m, a, b, scaled]
     assert not after.fault, after.fault

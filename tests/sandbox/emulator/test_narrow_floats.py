@@ -10,6 +10,7 @@ from values import POISON, prepared
 from waves import ALL, SOME, State, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.rows import each_row
 
 pytestmark = pytest.mark.sandbox
 
@@ -200,7 +201,7 @@ def results(sandbox: Sandbox) -> list[tuple[Array, State, State]]:
     return [(expected, before, state) for (_, before, expected), state in zip(given, after, strict=True)]
 
 
-@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.line.replace(", ", ",") for case in CASES])
+@each_row("number", range(len(CASES)), ids=[case.line.replace(", ", ",") for case in CASES])
 def test_a_scaled_conversion_gives_the_nearest_value(results, number: int) -> None:
     case = CASES[number]
     for expected, before, after in results[2 * number : 2 * number + 2]:
@@ -246,26 +247,41 @@ def stochastic_code(x: float, narrow: str, random: int) -> int:
     return code | (1 << (bits - 1) if np.signbit(x) else 0)
 
 
-@pytest.mark.parametrize(("line", "narrow", "wide", "count", "scaled"), STOCHASTIC, ids=[row[0] for row in STOCHASTIC])
-def test_stochastic_rounding_carries_with_the_random_number(
-    sandbox: Sandbox, line: str, narrow: str, wide: str, count: int, scaled: bool
-) -> None:
+RANDOM = 0x9ABCDEF1
+
+
+def stochastic_numbers(line: str, narrow: str, wide: str, count: int) -> Array:
     rng = np.random.default_rng(len(line))
     limit = float(ml_dtypes.finfo(NARROW[narrow][0]).max) / 2.25
     held = rng.uniform(-limit, limit, (LANES, count)).astype(WIDE[wide])
     held[::3] = (held[::3].astype(np.float64) / 64).astype(WIDE[wide])
-    before = prepared()
-    words = as_words(np.ascontiguousarray(held).view(np.uint8).reshape(LANES, -1))
-    before.v[: len(words)] = words
-    before.s[3], random = np.uint32(126 << 23), 0x9ABCDEF1
-    before.s[0] = random
-    setup = f"v_mov_b32 v32, {POISON:#x}\nv_mov_b32 v40, s7\nv_mov_b32 v41, s4\n"
-    (after,) = run_waves(sandbox, [(setup + line, before)], "gfx950")
+    return held
+
+
+@pytest.fixture(scope="module")
+def stochastic(sandbox: Sandbox) -> dict[str, State]:
+    """What each line leaves."""
+    given = []
+    for line, narrow, wide, count, _ in STOCHASTIC:
+        before, held = prepared(), stochastic_numbers(line, narrow, wide, count)
+        words = as_words(np.ascontiguousarray(held).view(np.uint8).reshape(LANES, -1))
+        before.v[: len(words)] = words
+        before.s[3], before.s[0] = np.uint32(126 << 23), RANDOM
+        setup = f"v_mov_b32 v32, {POISON:#x}\nv_mov_b32 v40, s7\nv_mov_b32 v41, s4\n"
+        given.append((setup + line, before))
+    return dict(zip([line for line, *_ in STOCHASTIC], run_waves(sandbox, given, "gfx950"), strict=True))
+
+
+@each_row(("line", "narrow", "wide", "count", "scaled"), STOCHASTIC, ids=lambda row: row[0])
+def test_stochastic_rounding_carries_with_the_random_number(
+    stochastic: dict[str, State], line: str, narrow: str, wide: str, count: int, scaled: bool
+) -> None:
+    after, held = stochastic[line], stochastic_numbers(line, narrow, wide, count)
     assert not after.fault, after.fault
     bits = NARROW[narrow][1]
     codes = np.zeros((LANES, count), dtype=np.uint32)
     for lane in range(LANES):
-        number = random
+        number = RANDOM
         for n in range(count):
             codes[lane, n] = stochastic_code(float(held[lane, n]) * (2 if scaled else 1), narrow, number)
             number = next_random(number)

@@ -4,7 +4,7 @@ Lines that look at other lanes run in waves of 64 only: in waves of 32 two waves
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
@@ -29,6 +29,7 @@ from values import both_masks, prepared
 from waves import ALL, SOME, State, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.rows import check_all, of_one_row
 
 pytestmark = pytest.mark.sandbox
 
@@ -74,20 +75,9 @@ LANE_CASES = {
 LANE_LINES = {target: [renamed(case.line, target) for case in cases] for target, cases in LANE_CASES.items()}
 
 
-def check_all(checks: Iterable[tuple[str, Callable[[], None]]]) -> None:
-    """Runs each check and reports all failures."""
-    found = []
-    for name, check in checks:
-        try:
-            check()
-        except AssertionError as error:
-            found.append(f"{name!r}: {str(error)[:300]}")
-    assert not found, f"{len(found)} lines are wrong:\n" + "\n".join(found)
-
-
 def check(lines: Lines, case: Case) -> None:
     if case in test_valu_f64_f16.PACKED_FLOATS:
-        test_valu_f64_f16.test_packed_halves_are_computed_side_by_side(lines, case)
+        of_one_row(test_valu_f64_f16.test_packed_halves_are_computed_side_by_side)(lines, case)
     else:
         lines.check(case)
 
@@ -154,7 +144,7 @@ def test_atomics_of_every_segment(sandbox: Sandbox, target: str) -> None:
     results: Pairs = {
         case.line: [(test_atomics.state(m), next(after)) for m in (ALL, SOME)] for case, _ in ATOMICS[target]
     }
-    check = test_atomics.test_an_atomic_leaves_the_new_value_and_returns_the_old_one
+    check = of_one_row(test_atomics.test_an_atomic_leaves_the_new_value_and_returns_the_old_one)
     check_all((case.name, lambda case=case: check(results, case)) for case, _ in ATOMICS[target])
 
 
@@ -192,7 +182,7 @@ def test_loads_and_stores_of_every_segment(sandbox: Sandbox, target: str) -> Non
     faults = {line: pair[1].fault for line, pairs in results.items() for pair in pairs if pair[1].fault}
     assert not faults
     load = partial(test_loads_and_stores.check_load, keeps_half=True)
-    store = test_loads_and_stores.test_a_store_writes_the_bytes_of_active_lanes
+    store = of_one_row(test_loads_and_stores.test_a_store_writes_the_bytes_of_active_lanes)
     loads = len(test_loads_and_stores.LOAD_CASES)
     check_all(
         (line, lambda case=case, n=n: (load if n < loads else store)(results, case))
@@ -216,10 +206,8 @@ def test_reads_and_writes_of_lds(sandbox: Sandbox, target: str) -> None:
     check_all(
         (line, lambda n=n: test_lds.check_read(reads, n, keeps_half=True)) for n, line in enumerate(LDS_READS[target])
     )
-    check_all(
-        (line, lambda n=n: test_lds.test_a_write_changes_the_bytes_of_active_lanes(writes, n))
-        for n, line in enumerate(LDS_WRITES[target])
-    )
+    check_write = of_one_row(test_lds.test_a_write_changes_the_bytes_of_active_lanes)
+    check_all((line, lambda n=n: check_write(writes, n)) for n, line in enumerate(LDS_WRITES[target]))
 
 
 # ---- compares: their mask is one register in waves of 32, and v_cmpx has none but EXEC ----
@@ -257,13 +245,13 @@ def test_compares_of_every_kind(sandbox: Sandbox, target: str) -> None:
     checks = []
     for relation, kind in test_vopc.COMPARES:
         for prefix, check in (
-            ("v_cmp", test_vopc.test_a_compare_sets_the_bits_of_active_lanes_for_which_it_holds),
-            ("v_cmpx", test_vopc.test_cmpx_writes_exec_as_well),
+            ("v_cmp", of_one_row(test_vopc.test_a_compare_sets_the_bits_of_active_lanes_for_which_it_holds)),
+            ("v_cmpx", of_one_row(test_vopc.test_cmpx_writes_exec_as_well)),
         ):
             line = test_vopc.line(relation, kind, prefix)
             if line in results:
                 checks.append((line, lambda check=check, r=relation, k=kind: check(results, r, k)))
-    of_classes = test_vopc.test_class_looks_up_what_kind_of_number_a_value_is
+    of_classes = of_one_row(test_vopc.test_class_looks_up_what_kind_of_number_a_value_is)
     checks += [(kind, lambda kind=kind: of_classes(results, kind)) for kind in test_vopc.CLASSES]
     assert len(checks) > 130
     check_all(checks)
@@ -289,7 +277,7 @@ def test_scalar_lines(sandbox: Sandbox, target: str) -> None:
     results: list[Any] = [None] * len(test_sop.CASES)
     for (case, _), state in zip(SCALARS[target], after, strict=True):
         results[number[case.line]] = state
-    check = test_sop.test_scalar_results_and_scc
+    check = of_one_row(test_sop.test_scalar_results_and_scc)
     check_all((line, lambda case=case: check(results, number[case.line])) for case, line in SCALARS[target])
 
 

@@ -7,6 +7,7 @@ from values import prepared
 from waves import ALL, SOME, State, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.rows import each_row
 
 pytestmark = pytest.mark.sandbox
 
@@ -167,7 +168,7 @@ def results(sandbox: Sandbox) -> list[State]:
     return run_waves(sandbox, [*((case.line, state(case)) for case in CASES), *saves])
 
 
-@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.line for case in CASES])
+@each_row("number", range(len(CASES)), ids=[case.line for case in CASES])
 def test_scalar_results_and_scc(results: list[State], number: int) -> None:
     case, after = CASES[number], results[number]
     assert not after.fault, after.fault
@@ -176,7 +177,7 @@ def test_scalar_results_and_scc(results: list[State], number: int) -> None:
     assert after.scc == (case.before_scc if case.scc == NO_CHANGE else case.scc), f"{case.line}: SCC {after.scc}"
 
 
-@pytest.mark.parametrize("number", range(len(SAVES)), ids=list(SAVES))
+@each_row("number", range(len(SAVES)), ids=list(SAVES))
 def test_saveexec_keeps_the_old_mask_and_narrows_exec(results: list[State], number: int) -> None:
     after, narrow = results[len(CASES) + number], list(SAVES.values())[number]
     assert int(after.s[6]) | int(after.s[7]) << 32 == SOME

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from lanes import Case, Lines, parametrized, table
+from lanes import Case, Lines, each_case, table
 from waves import State
 
 from amdkernel_mcp.execution.sandbox import Sandbox
@@ -162,6 +162,6 @@ def lines(sandbox: Sandbox) -> Lines:
     return Lines(sandbox, CASES)
 
 
-@parametrized(CASES)
+@each_case(CASES)
 def test_single_precision_in_active_lanes(lines: Lines, case: Case) -> None:
     lines.check(case)

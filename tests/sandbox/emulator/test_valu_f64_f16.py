@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lanes import Case, Lines, parametrized, table
+from lanes import Case, Lines, each_case, table
 from values import POISON
 from waves import State
 
@@ -304,12 +304,12 @@ def lines(sandbox: Sandbox) -> Lines:
     return Lines(sandbox, CASES)
 
 
-@parametrized([case for case in CASES if case not in PACKED_FLOATS])
+@each_case([case for case in CASES if case not in PACKED_FLOATS])
 def test_doubles_halves_and_pairs_in_active_lanes(lines: Lines, case: Case) -> None:
     lines.check(case)
 
 
-@parametrized(PACKED_FLOATS)
+@each_case(PACKED_FLOATS)
 def test_packed_halves_are_computed_side_by_side(lines: Lines, case: Case) -> None:
     for before, after in lines.results[case.line]:
         assert not after.fault, after.fault

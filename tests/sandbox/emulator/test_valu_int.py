@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from lanes import Case, Lines, parametrized, table
+from lanes import Case, Lines, each_case, table
 from waves import State
 
 from amdkernel_mcp.execution.sandbox import Sandbox
@@ -268,12 +268,12 @@ def lines(sandbox: Sandbox) -> Lines:
     return Lines(sandbox, CASES)
 
 
-@parametrized(CASES)
+@each_case(CASES)
 def test_integers_in_active_lanes(lines: Lines, case: Case) -> None:
     lines.check(case)
 
 
-@parametrized(SUMS)
+@each_case(SUMS)
 def test_a_carry_is_set_for_active_lanes_only(lines: Lines, case: Case) -> None:
     for before, after in lines.results[case.line]:
         got = np.array([after.vcc >> n & 1 for n in range(64)], dtype=bool)

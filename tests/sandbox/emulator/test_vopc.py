@@ -8,6 +8,7 @@ from values import both_masks
 from waves import State, run_waves
 
 from amdkernel_mcp.execution.sandbox import Sandbox
+from tests.rows import each_row
 
 pytestmark = pytest.mark.sandbox
 
@@ -79,7 +80,7 @@ def scalar_pair(state: State) -> int:
     return int(state.s[6]) | int(state.s[7]) << 32  # s[10:11]
 
 
-@pytest.mark.parametrize(("relation", "kind"), COMPARES)
+@each_row(("relation", "kind"), COMPARES)
 def test_a_compare_sets_the_bits_of_active_lanes_for_which_it_holds(results, relation: str, kind: str) -> None:
     holds = (FLOATS if kind.startswith("f") else INTEGERS)[relation]
     for before, after in results[line(relation, kind)]:
@@ -88,7 +89,7 @@ def test_a_compare_sets_the_bits_of_active_lanes_for_which_it_holds(results, rel
         assert after.exec == before.exec, "a plain compare leaves EXEC alone"
 
 
-@pytest.mark.parametrize(("relation", "kind"), COMPARES)
+@each_row(("relation", "kind"), COMPARES)
 def test_cmpx_writes_exec_as_well(results, relation: str, kind: str) -> None:
     holds = (FLOATS if kind.startswith("f") else INTEGERS)[relation]
     for before, after in results[line(relation, kind, "v_cmpx")]:
@@ -96,7 +97,7 @@ def test_cmpx_writes_exec_as_well(results, relation: str, kind: str) -> None:
         assert after.exec == scalar_pair(after) == mask_of(holds(a, b) & before.active())
 
 
-@pytest.mark.parametrize("kind", CLASSES)
+@each_row("kind", CLASSES)
 def test_class_looks_up_what_kind_of_number_a_value_is(results, kind: str) -> None:
     for before, after in results[f"v_cmp_class_{kind} s[10:11], {SOURCES[kind][0]}, v12"]:
         found = classified(getattr(before, kind)(SOURCES[kind][2])) & before.u32(12).astype(int)

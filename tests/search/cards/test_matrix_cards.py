@@ -16,6 +16,7 @@ from amdkernel_mcp.search.cards.matrix_layout import (
     place_of_input,
     place_of_result,
 )
+from tests.rows import each_row
 
 FORMS = [(one, form) for one in matrix_instructions() for form in one.forms]
 IDS = [f"{form.name}-{form.arch}-wave{form.wave}" for _, form in FORMS]
@@ -31,12 +32,12 @@ def bits_a_lane(one: MatrixInstruction, form: Form) -> tuple[int, int, int]:
     return inputs // 2 if one.sparse else inputs, inputs, results
 
 
-@pytest.mark.parametrize(("one", "form"), FORMS, ids=IDS)
+@each_row(("one", "form"), FORMS, ids=IDS)
 def test_the_registers_that_the_assembler_takes_are_those_of_the_shape(one: MatrixInstruction, form: Form) -> None:
     assert (form.a, form.b, form.d) == tuple(-(-bits // 32) for bits in bits_a_lane(one, form))
 
 
-@pytest.mark.parametrize(("one", "form"), FORMS, ids=IDS)
+@each_row(("one", "form"), FORMS, ids=IDS)
 def test_a_layout_puts_every_element_into_a_place_of_its_own_and_fills_the_registers(
     one: MatrixInstruction, form: Form
 ) -> None:
@@ -55,7 +56,7 @@ def test_a_layout_puts_every_element_into_a_place_of_its_own_and_fills_the_regis
         assert max(register for _, register, _ in taken) == form.d - (2 if one.d_type == "f64" else 1)
 
 
-@pytest.mark.parametrize(("one", "form"), FORMS, ids=IDS)
+@each_row(("one", "form"), FORMS, ids=IDS)
 def test_the_formulas_of_a_card_say_where_the_layout_puts_things(one: MatrixInstruction, form: Form) -> None:
     a, *_, d = layout_lines(one, form)
     for row, k, block in product(range(one.m), range(one.k), range(one.blocks)):

@@ -11,6 +11,7 @@ from fastmcp import Client
 from fastmcp.client.auth import BearerAuth
 
 from tests.server.http_server import ANN, HttpServer, http_server
+from tests.waiting import AT_MOST_S
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +42,7 @@ async def call(client: Client[Any], tool: str, given: dict[str, Any]) -> dict[st
 
 async def refused(client: Client[Any]) -> str:
     """What a new call is answered once the server drains."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + AT_MOST_S
     while time.monotonic() < deadline:
         answer = await client.call_tool("compile_kernel", COMPILE, raise_on_error=False)
         if answer.is_error:
