@@ -7,26 +7,27 @@ requirements come from the metadata of the packages that are installed here, whi
 import sys
 import tomllib
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
-from packaging.markers import Environment, default_environment
+from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MACHINES = ("x86_64", "aarch64")
+Environment = dict[str, str | AbstractSet[str]]
 
 
 def environments() -> Iterator[Environment]:
     """What markers may see on the machines that the README names."""
+    here = {name: str(value) for name, value in default_environment().items()}
     for python in PYTHONS:
         for machine in MACHINES:
-            here = default_environment()
-            here.update(python_version=python, python_full_version=f"{python}.0", platform_machine=machine)
-            yield here
+            yield {**here, "python_version": python, "python_full_version": f"{python}.0", "platform_machine": machine}
 
 
 def read_lock(lock: Path) -> list[Requirement]:
