@@ -1,4 +1,4 @@
-"""Wheels made here: enough for pip to install, to be told apart from each other and to require others."""
+"""Wheels made here: enough for pip to install and list, and to require others."""
 
 import hashlib
 import zipfile
