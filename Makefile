@@ -8,6 +8,7 @@ STAMP  := $(VENV)/.installed
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 LOCKED := $(PIP) install -qq --no-deps --require-hashes --requirement
 OWN    := $(PIP) install -qq --no-deps --no-build-isolation --editable .
+CHECK  := missing=$$($(PIP) check) || { echo "$$missing"; exit 1; }
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
           --no-emit-index-url --no-annotate --no-header
 # The tests of a file share fixtures, so one worker runs them; files with slow tests start first (tests/conftest.py).
@@ -21,12 +22,14 @@ $(STAMP): pyproject.toml requirements/product.txt
 	@echo "Installing the Python packages into $(VENV) ..."
 	@$(LOCKED) requirements/product.txt
 	@$(OWN)
-	@$(PIP) check -q
+	@$(CHECK)
 	@touch $@
 
 $(STAMP)-dev: $(STAMP) requirements/dev.txt
+	@[ ! -e $@ ] || rm -f $(STAMP) # what an older lock had must go
+	@$(MAKE) --silent $(STAMP)
 	@$(LOCKED) requirements/dev.txt
-	@$(PIP) check -q
+	@$(CHECK)
 	@touch $@
 
 setup: $(STAMP)  ## everything the product needs: packages, Docker, sandbox image, documentation index

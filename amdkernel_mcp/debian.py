@@ -1,6 +1,7 @@
 """The Debian mirror that this host can use, the date of a suite there, and whether apt still accepts it."""
 
 import re
+import shutil
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,6 +13,11 @@ from amdkernel_mcp.errors import ToolchainError
 
 _APT = Path("/etc/apt")
 # Debian's archive keys by distribution: Ubuntu ships them in the package debian-archive-keyring.
+# The tools that make a root file system know where Debian is; on Ubuntu, apt does not.
+_DEFAULT_MIRROR = {
+    "mmdebstrap": re.compile(r"\$mirror\s*=\s*'(https?://[^']+)'"),
+    "debootstrap": re.compile(r"\bDEF_MIRROR=[\"']?(https?://[^\"'\s]+)"),
+}
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
@@ -30,8 +36,13 @@ class Release:
 
 
 def find_release(suite: str, mirror: str | None, *, apt: Path = _APT) -> Release:
-    """The suite at `mirror`, else at the first of the host's apt sources that has it. Raises ToolchainError."""
-    candidates = [mirror.rstrip("/")] if mirror else list(dict.fromkeys(_with_neighbours(sources(apt))))
+    """The suite at `mirror`, else at the first of the host's apt sources or of its tools' own mirror that has it.
+
+    Raises ToolchainError.
+    """
+    candidates = (
+        [mirror.rstrip("/")] if mirror else list(dict.fromkeys([*_with_neighbours(sources(apt)), *tool_mirrors()]))
+    )
     if not candidates:
         raise ToolchainError("this host has no apt sources", hint="set AMDKERNEL_DEBIAN_MIRROR to a Debian mirror")
     for candidate in candidates:
@@ -72,6 +83,14 @@ def host_allows_expired() -> bool:
 def keyring() -> Path | None:
     """The file with the keys that sign Debian's Release files; None when the host lacks it."""
     return _KEYRING if _KEYRING.exists() else None
+
+
+def tool_mirrors() -> Iterable[str]:
+    """The mirrors that mmdebstrap and debootstrap, scripts both, take where none is named."""
+    for tool, pattern in _DEFAULT_MIRROR.items():
+        script = shutil.which(tool)
+        if script and (found := pattern.search(Path(script).read_text(errors="replace"))):
+            yield found[1].rstrip("/")
 
 
 def _mirror_list(uri: str) -> str | None:

@@ -7,7 +7,9 @@ requirements come from the metadata of the packages that are installed here, whi
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, distribution
+from collections.abc import Set as AbstractSet
+from functools import cache
+from importlib.metadata import distributions
 from pathlib import Path
 
 from packaging.markers import default_environment
@@ -17,18 +19,15 @@ from packaging.utils import NormalizedName, canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MACHINES = ("x86_64", "aarch64")
+Environment = dict[str, str | AbstractSet[str]]
 
 
-def environments() -> Iterator[dict[str, str]]:
+def environments() -> Iterator[Environment]:
     """What markers may see on the machines that the README names."""
+    here = {name: str(value) for name, value in default_environment().items()}
     for python in PYTHONS:
         for machine in MACHINES:
-            here = {name: str(value) for name, value in default_environment().items()}
-            yield here | {
-                "python_version": python,
-                "python_full_version": f"{python}.0",
-                "platform_machine": machine,
-            }
+            yield {**here, "python_version": python, "python_full_version": f"{python}.0", "platform_machine": machine}
 
 
 def read_lock(lock: Path) -> list[Requirement]:
@@ -38,8 +37,14 @@ def read_lock(lock: Path) -> list[Requirement]:
     return [Requirement(line) for line in lines if line and not line.startswith("#")]
 
 
-def holes(entries: list[Requirement], roots: list[Requirement], environment: dict[str, str]) -> Iterator[str]:
-    """A sentence for each requirement that no entry meets, reached from `roots` in this environment."""
+def holes(
+    entries: list[Requirement], roots: list[Requirement], environment: Environment, path: list[str] | None = None
+) -> Iterator[str]:
+    """A sentence for each requirement that no entry meets, reached from `roots` in this environment.
+
+    path: folders and wheels with the metadata of the locked packages; None: what is installed here. An entry whose
+    metadata is of another version is reported as well, unless it is for some machines only.
+    """
     locked: dict[NormalizedName, Requirement] = {
         canonicalize_name(entry.name): entry
         for entry in entries
@@ -57,47 +62,47 @@ def holes(entries: list[Requirement], roots: list[Requirement], environment: dic
         version = next(iter(found.specifier)).version
         if not wanted.specifier.contains(version, prereleases=True):
             yield f"{by} requires {wanted}, but {version} is locked"
-        for extra in ("", *wanted.extras):
-            if (name, extra) in asked:
-                continue
-            asked.add((name, extra))
-            todo += [(f"{wanted.name} {version}", one) for one in required_by(found, version, extra, environment)]
+        extras = {extra for extra in ("", *wanted.extras) if (name, extra) not in asked}
+        asked |= {(name, extra) for extra in extras}
+        there, requires = package(found.name, tuple(sys.path if path is None else path))
+        if there != version:
+            if found.marker is None:
+                yield f"{found.name} {version} is locked and {there} installed: run `make clean`, then `make lint`"
+            continue
+        todo += [
+            (f"{wanted.name} {version}", one)
+            for one in requires
+            if any(one.marker is None or one.marker.evaluate({**environment, "extra": extra}) for extra in extras)
+        ]
 
 
-def required_by(entry: Requirement, version: str, extra: str, environment: dict[str, str]) -> list[Requirement]:
-    """What the installed package requires with this extra. Raises SystemExit where another version is installed."""
-    try:
-        package = distribution(entry.name)
-    except PackageNotFoundError:
-        if entry.marker is not None:  # for another Python: its metadata is not here
-            return []
-        raise SystemExit(f"{entry.name} is locked and not installed: run `make clean`, then `make lint`") from None
-    if package.version != version:
-        if entry.marker is not None:
-            return []
-        raise SystemExit(
-            f"{entry.name} {version} is locked and {package.version} installed: run `make clean`, then `make lint`"
-        )
-    requirements = [Requirement(text) for text in package.requires or []]
-    seen = {**environment, "extra": extra}
-    return [one for one in requirements if one.marker is None or one.marker.evaluate(seen)]
+@cache
+def package(name: str, path: tuple[str, ...]) -> tuple[str, list[Requirement]]:
+    """The version whose metadata is in `path` and what it requires; `not` and nothing where there is none."""
+    for found in distributions(name=name, path=list(path)):
+        return found.version, [Requirement(text) for text in found.requires or []]
+    return "not", []
 
 
-def declared(*extras: str) -> list[Requirement]:
+def lines(file: Path) -> list[Requirement]:
+    """The requirements in a file without hashes."""
+    return [Requirement(line) for line in file.read_text().splitlines() if line and not line.startswith("#")]
+
+
+def declared(root: Path, *extras: str) -> list[Requirement]:
     """What pyproject.toml and requirements/build.in ask for, with the packages of these extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     texts = [*project["dependencies"], *(text for extra in extras for text in project["optional-dependencies"][extra])]
-    build = (ROOT / "requirements" / "build.in").read_text().splitlines()
-    return [Requirement(text) for text in texts + [line for line in build if line and not line.startswith("#")]]
+    return [*map(Requirement, texts), *lines(root / "requirements" / "build.in")]
 
 
-def main() -> int:
+def main(root: Path = ROOT) -> int:
     """Print each hole once for each lock; the exit code is 1 when there is one."""
     found: dict[str, None] = {}
     for name, extras in {"product.txt": (), "dev.txt": ("dev",)}.items():
-        entries = read_lock(ROOT / "requirements" / name)
+        entries = read_lock(root / "requirements" / name)
         for environment in environments():
-            for hole in holes(entries, declared(*extras), environment):
+            for hole in holes(entries, declared(root, *extras), environment):
                 found[f"requirements/{name}: {hole}"] = None
     print(*found, sep="\n", end="\n" if found else "")
     if found:

@@ -68,3 +68,11 @@ def test_proxies_pass_events_on_at_once_and_hide_health_and_metrics() -> None:
     for path in ("healthz", "readyz", "metrics"):
         assert path in nginx
         assert f"/{path}" in caddy
+
+
+def test_the_image_of_the_server_has_the_lock_and_nothing_that_pip_chose() -> None:
+    installs = re.findall(r"pip install [^&]*", DOCKERFILE)
+    assert len(installs) == 2
+    assert all("--no-deps" in install for install in installs), installs
+    assert "--require-hashes --requirement /src/requirements/product.txt" in installs[0]
+    assert "pip check" in DOCKERFILE

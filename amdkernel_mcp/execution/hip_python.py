@@ -34,7 +34,9 @@ def _wheels(kept: Path, pins: list[list[str]]) -> list[Path]:
 
 def _fetch(kept: Path, requirements: Path, tag: str) -> None:
     kept.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    # `-qq`: no warning for each index that lacks a package, so that the end of stderr is the error.
+    command = [sys.executable, "-m", "pip", "download", "-qq", "--disable-pip-version-check", "--no-deps"]
+    command += ["--require-hashes"]
     command += ["--only-binary=:all:", "--implementation=cp", f"--python-version={tag[2:3]}.{tag[3:]}"]
     command += [f"--abi={abi}" for abi in ("abi3", tag, "none")]
     command += [f"--platform={platform}" for platform in _PLATFORMS]
