@@ -32,7 +32,7 @@ def _target(value: str | None) -> Callable[[Metadata], None]:
 
 
 def _as_assembler_of_others(metadata: Metadata) -> None:
-    """Version 1.0, no target, few keys, of which some are not known here."""
+    """Version 1.0, no target, few keys, two that are not known here."""
     metadata.pop("amdhsa.target")
     metadata["amdhsa.version"] = [1, 0]
     metadata["amdhsa.future"] = {"a": [1, 2.5, None, True, b"x"]}
