@@ -105,7 +105,7 @@ def test_a_damaged_code_object_is_incomplete_with_a_reason(sandbox, built):
 FORMATTED = ("buffer_load_format_", "buffer_store_format_", "tbuffer_")
 DEBUGGER = ("s_atc_", "s_cbranch_cdbg", "s_rfe", "s_endpgm_", "s_sendmsghalt", "s_setkill")
 CDNA = (*FORMATTED, *DEBUGGER, "s_atomic_", "s_buffer_atomic_", "s_store_", "s_buffer_store_", "s_scratch_",
-        "s_dcache_discard", "s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join", "s_setvskip", "ds_condxchg32",
+        "s_dcache_discard", "s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join", "ds_condxchg32",
         "buffer_store_lds_dword", "v_exp_legacy", "v_log_legacy", "v_screen_partition", "v_clrexcp")  # fmt: skip
 GRAPHICS = ("image_", "exp", "v_interp_", "lds_direct_load", "lds_param_load", "ds_direct_load", "ds_param_load",
             "ds_bvh_stack_", "ds_gws_", "ds_ordered_count", "global_atomic_ordered_add_b64")  # fmt: skip

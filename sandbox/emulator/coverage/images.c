@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "hip/code/code_object.h"
+#include "hip/code/target.h"
 
-enum { MACHINE_AMDGPU = 224, MACHINE_MASK = 0xff };
+enum { MACHINE_AMDGPU = 224 };
 
 /* ---- parts of an ELF file, checked ---- */
 
@@ -44,27 +45,6 @@ static const char *string_at(const u8 *file, u64 size, const Elf64_Shdr *table, 
     return (const char *)start + offset;
 }
 
-/* ---- which architecture ---- */
-
-/* LLVM AMDGPUUsage, "ELF Header", table of the processor selection. */
-static const char *arch_of(const Elf64_Ehdr *h)
-{
-    static const struct { u8 machine; const char *name; } names[] = {
-        {0x2c, "gfx900"}, {0x2d, "gfx902"}, {0x2e, "gfx904"}, {0x2f, "gfx906"}, {0x30, "gfx908"}, {0x31, "gfx909"},
-        {0x32, "gfx90c"}, {0x3f, "gfx90a"}, {0x4c, "gfx942"}, {0x4f, "gfx950"}, {0x33, "gfx1010"}, {0x34, "gfx1011"},
-        {0x35, "gfx1012"}, {0x42, "gfx1013"}, {0x36, "gfx1030"}, {0x37, "gfx1031"}, {0x38, "gfx1032"},
-        {0x39, "gfx1033"}, {0x3e, "gfx1034"}, {0x3d, "gfx1035"}, {0x45, "gfx1036"}, {0x41, "gfx1100"},
-        {0x46, "gfx1101"}, {0x47, "gfx1102"}, {0x44, "gfx1103"}, {0x43, "gfx1150"}, {0x4a, "gfx1151"},
-        {0x55, "gfx1152"}, {0x58, "gfx1153"}, {0x48, "gfx1200"}, {0x4e, "gfx1201"}, {0x49, "gfx1250"},
-        {0x51, "gfx9-generic"}, {0x5f, "gfx9-4-generic"}, {0x52, "gfx10-1-generic"}, {0x53, "gfx10-3-generic"},
-        {0x54, "gfx11-generic"}, {0x59, "gfx12-generic"},
-    };
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (names[k].machine == (h->e_flags & MACHINE_MASK))
-            return names[k].name;
-    return "unknown";
-}
-
 /* ---- images in a file ---- */
 
 typedef struct { void (*visit)(const Image *, void *); void *context; bool found; } Visit;
@@ -75,7 +55,8 @@ static void visit_elf(const u8 *elf, u64 size, void *context)
     Elf64_Ehdr h;
     if (!read_header(elf, size, &h) || h.e_machine != MACHINE_AMDGPU)
         return;
-    Image image = {elf, size, arch_of(&h)};
+    const char *arch = target_arch(h.e_flags);
+    Image image = {elf, size, arch ? arch : "unknown"};
     v->found = true;
     v->visit(&image, v->context);
 }

@@ -6,6 +6,8 @@
 
 #include "machine/formats.h"
 
+enum { TRAP_REGISTERS = 16 };
+
 static bool ends_with(const char *s, const char *end)
 {
     size_t n = strlen(s), m = strlen(end);
@@ -103,7 +105,7 @@ static bool register_operand(const char *s, u16 *out)
 {
     u32 first, last, base, end;
     if (strncmp(s, "ttmp", 4) == 0) {
-        base = 108, end = 124, s += 4;
+        base = SGPR_TTMP, end = SGPR_TTMP + TRAP_REGISTERS, s += 4;
     } else if (*s == 'v') {
         base = FIRST_VGPR, end = FIRST_VGPR + 256, s++;
     } else if (*s == 'a') {
@@ -290,4 +292,37 @@ bool operands_read(const Words *words, Inst *i)
             return false;
     }
     return true;
+}
+
+/* ---- registers of the trap handler ---- */
+
+static bool is_trap_register(u32 operand) { return operand >= SGPR_TTMP && operand < SGPR_TTMP + TRAP_REGISTERS; }
+
+static bool is_one_word(u8 type)
+{
+    return type != TYPE_U64 && type != TYPE_I64 && type != TYPE_F64 && type != TYPE_PKF32 && type != TYPE_WIDE;
+}
+
+/* s_bfe_u32 of the wave's number, or of a part of it, as compilers read it. Source 1: offset, and size from bit 16 on. */
+static bool takes_wave_number(const Inst *i, int k)
+{
+    u32 first = (u32)i->constant[1] & 31, size = (u32)i->constant[1] >> 16 & 127;
+    return k == 0 && i->source[1] == SOURCE_CONSTANT && !strcmp(i->row->mnemonic, "s_bfe_u32") && first >= TTMP8_WAVE_AT &&
+           first + size <= TTMP8_WAVE_END;
+}
+
+bool operands_known(const Inst *i, Generation generation)
+{
+    if (*i->row->layout == '*')
+        return true;
+    for (int k = 0; k < SOURCES; k++) {
+        u32 at = i->source[k];
+        if (!is_trap_register(at))
+            continue;
+        bool workgroup = at == SGPR_TTMP + 7 || at == SGPR_TTMP + 9;
+        if (generation != GFX12 || !is_one_word(i->row->source[k]) ||
+            !(workgroup || (at == SGPR_TTMP + 8 && takes_wave_number(i, k))))
+            return false;
+    }
+    return !is_trap_register(i->sdst);
 }

@@ -24,4 +24,7 @@ size_t operands_length(const char *s);
 /* Fill operands of `i` by the layout of its row. False when an operand is not understood. */
 bool operands_read(const Words *words, Inst *i);
 
+/* False when it reads a register of the trap handler that is documented nowhere for kernels, or writes one. */
+bool operands_known(const Inst *i, Generation generation);
+
 #endif

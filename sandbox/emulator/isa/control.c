@@ -237,6 +237,14 @@ static void s_setreg(Wave *w, const Inst *i)
     w->stop = STOP_MODE; /* the loop sets rounding and denormals up */
 }
 
+/* While it is set no vector instruction is issued, nor counted by a wait counter.  CDNA3 ISA, "MODE register", VSKIP. */
+static void s_setvskip(Wave *w, const Inst *i)
+{
+    bool on = scalar32(w, i, 0) >> (scalar32(w, i, 1) & 31) & 1;
+    w->mode = (w->mode & ~(u32)MODE_VSKIP) | (on ? MODE_VSKIP : 0);
+    w->stop = STOP_MODE;
+}
+
 /* ---- VGPR indexing: M0 bits 0-7 are added to the registers of the operands in M0 bits 12-15 (SRC0-2, DST). ---- */
 
 static void set_indexing(Wave *w, u32 operands)
@@ -381,6 +389,7 @@ static const Row rows[] = {
     {.mnemonic = "s_round_mode", .run = s_round_mode, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_denorm_mode", .run = s_denorm_mode, .layout = "*", .family = FAMILY_MISC},
     {.mnemonic = "s_sleep_var", .run = s_sleep, .layout = "*", .family = FAMILY_MISC},
+    {.mnemonic = "s_setvskip", .run = s_setvskip, .layout = "01", .family = FAMILY_SALU, .source = {TYPE_U32, TYPE_U32}},
     {.mnemonic = "s_set_gpr_idx_on", .run = s_set_gpr_idx_on, .layout = "0-", .family = FAMILY_SALU,
      .source = {TYPE_U32}},
     {.mnemonic = "s_set_gpr_idx_idx", .run = set_index, .layout = "0", .family = FAMILY_SALU, .source = {TYPE_U32}},

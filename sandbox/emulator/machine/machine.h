@@ -27,6 +27,8 @@ typedef const Inst *CompiledRun(Wave *w);
 enum {
     LANES = 64,
     SGPR_VCC = 106,
+    SGPR_TTMP = 108,       /* 16 of them */
+    TTMP8_WAVE_AT = 25, TTMP8_WAVE_END = 30, /* on RDNA4: bits of the wave's number */
     SGPR_M0 = 124,
     SGPR_EXEC = 126,
     SGPR_NULL = 128,       /* takes unused results of up to 16 words; as a source it is the constant 0 */
@@ -43,7 +45,7 @@ enum {
 };
 
 /* Bits of MODE.  CDNA3 ISA, RDNA3 ISA, "MODE register"; RDNA4 has neither of the first two. */
-enum { MODE_DX10_CLAMP = 1 << 8, MODE_IEEE = 1 << 9, MODE_FP16_OVERFLOW = 1 << 23 };
+enum { MODE_DX10_CLAMP = 1 << 8, MODE_IEEE = 1 << 9, MODE_FP16_OVERFLOW = 1 << 23, MODE_VSKIP = 1 << 28 /* CDNA */ };
 
 /* Where LDS and scratch appear in the flat address space; the high words that the amdgpu driver programs. */
 #define SHARED_APERTURE 0x00010000u

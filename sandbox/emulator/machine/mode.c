@@ -8,7 +8,7 @@ bool mode_is_plain(const Wave *w)
 {
     enum { NEAREST_WITH_DENORMALS = 0xf0 };
     bool ieee = ieee_mode(w) || w->program->generation >= GFX12;
-    return (w->mode & 0xff) == NEAREST_WITH_DENORMALS && ieee && !(w->mode & MODE_FP16_OVERFLOW);
+    return (w->mode & 0xff) == NEAREST_WITH_DENORMALS && ieee && !(w->mode & (MODE_FP16_OVERFLOW | MODE_VSKIP));
 }
 
 static bool is_half_float(u8 type) { return type == TYPE_F16 || type == TYPE_PKF16; }

@@ -4,7 +4,7 @@
 
 #include "machine/machine.h"
 
-/* Rounds to nearest, keeps denormals, IEEE's rules for NaN: as the host does by itself. */
+/* Rounds to nearest, keeps denormals, IEEE's rules for NaN, as the host does by itself; and skips nothing. */
 bool mode_is_plain(const Wave *w);
 
 /* What float_mode_set() is to be given for this instruction. */

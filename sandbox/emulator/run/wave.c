@@ -116,12 +116,13 @@ static void set_user_sgprs(Wave *w, const Dispatch *d)
     }
 }
 
-/* RDNA4 has the workgroup's numbers in trap registers. LLVM AMDGPUUsage, "Architected SGPRs". */
+/* RDNA4 has the workgroup's numbers in trap registers, and in one field the wave's number in it. What else they hold is
+ * not known: operands_known() refuses to read it.  LLVM, SIISelLowering, lowerWorkGroupId() and lowerWaveID(). */
 static void set_workgroup_ttmps(Wave *w)
 {
-    enum { TTMP7 = 108 + 7, TTMP9 = 108 + 9 };
-    w->s[TTMP9] = w->workgroup[0];
-    w->s[TTMP7] = w->workgroup[1] | w->workgroup[2] << 16;
+    w->s[SGPR_TTMP + 9] = w->workgroup[0];
+    w->s[SGPR_TTMP + 8] = w->index << TTMP8_WAVE_AT;
+    w->s[SGPR_TTMP + 7] = w->workgroup[1] | w->workgroup[2] << 16;
 }
 
 static void set_workgroup_sgprs(Wave *w, const Dispatch *d)
@@ -376,11 +377,35 @@ static void run_special(Wave *w, const Inst *i)
         fault_not_emulated(w, i);
 }
 
+static bool is_vector(const Row *r)
+{
+    switch (r->family) {
+    case FAMILY_VALU: case FAMILY_MFMA: case FAMILY_LDS: case FAMILY_GLOBAL: case FAMILY_SCRATCH: case FAMILY_FLAT:
+    case FAMILY_BUFFER:
+        return true;
+    default:
+        return !strncmp(r->mnemonic, "ds_", 3); /* global wave sync */
+    }
+}
+
+/* Passes over an instruction that MODE forbids; it is not counted either. */
+static bool skipped(Wave *w, const Inst *i)
+{
+    if (likely(!(w->mode & MODE_VSKIP)) || !is_vector(i->row))
+        return false;
+    w->pc++;
+    if (unlikely(--w->worker->budget == 0))
+        w->stop = STOP_YIELD;
+    return true;
+}
+
 static void run_in_mode(Wave *w)
 {
     Worker *k = w->worker;
     while (w->stop == STOP_NONE) {
         const Inst *i = w->at = &w->program->code[w->pc];
+        if (skipped(w, i))
+            continue;
         count_run(k, w->pc, w->pc + 1, exec_mask(w));
         w->pc++;
         if (i->row->family == FAMILY_VALU || is_scalar_float(i->row))
@@ -398,6 +423,8 @@ static void run_followed(Wave *w)
     Worker *k = w->worker;
     while (w->stop == STOP_NONE && checks_follow(w)) {
         const Inst *i = w->at = &w->program->code[w->pc];
+        if (skipped(w, i))
+            continue;
         count_run(k, w->pc, w->pc + 1, exec_mask(w));
         checks_before(w, i);
         w->pc++;

@@ -199,3 +199,33 @@ def test_writes_to_the_upper_half_of_exec_wake_no_lane_in_waves_of_32(sandbox: S
     assert (after.u32(20) == np.where(before.active(), before.u32(10), POISON)).all()
     assert (after.u32(21) == before.u32(10)).all()
     assert after.exec == (1 << 64) - 1
+
+
+def test_the_wave_number_in_the_workgroup_is_in_ttmp8_on_rdna4(sandbox: Sandbox) -> None:
+    """Bits 25 to 29. The kernel's 64 lanes are two waves. LLVM, SIISelLowering, lowerWaveID()."""
+    lines = "s_bfe_u32 s10, ttmp8, 0x50019\nv_mov_b32 v20, s10\ns_bfe_u32 s10, ttmp8, 0x1001a\nv_mov_b32 v21, s10"
+    (after,) = run_waves(sandbox, [(lines, prepared())], "gfx1201")
+    assert not after.fault, after.fault
+    assert after.u32(20).tolist() == [0] * 32 + [1] * 32
+    assert not after.u32(21).any()
+
+
+UNKNOWN_REGISTERS = [
+    ("gfx1201", "s_mov_b32 s10, ttmp8"),
+    ("gfx1201", "s_bfe_u32 s10, ttmp8, 0x60019"),
+    ("gfx1201", "s_bfe_u32 s10, ttmp8, 0x50018"),
+    ("gfx1201", "s_mov_b32 s10, ttmp6"),
+    ("gfx1201", "s_mov_b64 s[10:11], ttmp[8:9]"),
+    ("gfx1100", "s_mov_b32 s10, ttmp9"),
+    ("gfx942", "s_mov_b32 s10, ttmp11"),
+    ("gfx942", "v_mov_b32 v20, ttmp4"),
+    ("gfx942", "s_mov_b32 ttmp4, s10"),
+]
+
+
+@pytest.mark.parametrize(("target", "line"), UNKNOWN_REGISTERS)
+def test_a_register_of_the_trap_handler_that_is_not_known_is_not_emulated(
+    sandbox: Sandbox, target: str, line: str
+) -> None:
+    (after,) = run_waves(sandbox, [(line, prepared())], target)
+    assert after.fault.startswith("not_emulated"), after.fault

@@ -201,6 +201,25 @@ def test_hints_change_no_register(sandbox: Sandbox, target: str, lines: list[str
         assert (after.exec, after.vcc, after.scc, after.m0) == (SOME, before.vcc, 1, before.m0), line
 
 
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950"])
+def test_vector_instructions_are_skipped_while_vskip_is_set(sandbox: Sandbox, target: str) -> None:
+    lines = (
+        "s_mov_b32 s10, 8\ns_mov_b32 s12, 5\ns_setvskip s10, 35\nv_mov_b32 v20, v10\nv_readfirstlane_b32 s12, v10\n"
+        "v_mfma_f32_4x4x1f32 v[24:27], v10, v11, v[24:27]\nds_write_b32 v10, v11\n"
+        "global_store_dword v10, v11, s[20:21]\ns_mov_b32 s11, 7\ns_getreg_b32 s13, hwreg(HW_REG_MODE, 28, 1)\n"
+        "s_setvskip s10, 2\nv_mov_b32 v21, v10\ns_getreg_b32 s14, hwreg(HW_REG_MODE, 28, 1)\n"
+        "v_mov_b32 v22, s11\nv_mov_b32 v23, s12\nv_mov_b32 v28, s13\nv_mov_b32 v29, s14"
+    )
+    before = prepared()
+    (after,) = run_waves(sandbox, [(lines, before)], target)
+    assert not after.fault, after.fault
+    assert (after.u32(21) == before.u32(10)).all()
+    for register in (20, 24, 25, 26, 27):
+        assert (after.u32(register) == before.u32(register)).all(), register
+    assert after.memory == before.memory
+    assert [int(after.u32(register)[0]) for register in (22, 23, 28, 29)] == [7, 5, 1, 0]
+
+
 def test_registers_are_addressed_by_m0_while_that_is_on(sandbox: Sandbox) -> None:
     lines = (
         "s_mov_b32 s10, 1\ns_set_gpr_idx_on s10, gpr_idx(SRC0)\nv_mov_b32 v20, v10\ns_set_gpr_idx_idx s6\n"

@@ -4,6 +4,8 @@
  */
 #include "hip/code/bundle.h"
 
+#include "hip/code/target.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,29 +18,31 @@ enum { MAGIC_BYTES = sizeof MAGIC - 1 };
 typedef void Entry(void *context, const char *triple, size_t length, const u8 *elf, size_t bytes);
 
 typedef struct {
-    const char *arch;
+    const char *device;
     const u8 *elf;
     size_t elf_bytes;
+    bool exact;     /* not one for a generic processor */
     char seen[256]; /* for the message when there is none */
 } Search;
 
-/* "hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+" and "hip-amdgcn-amd-amdhsa-unknown-gfx942" name gfx942. */
+/* An entry for the device's own architecture is better than a generic one, which may lie before it. */
 static void consider(void *context, const char *triple, size_t length, const u8 *elf, size_t bytes)
 {
     Search *s = context;
     char name[128];
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), triple);
-    char *arch = strstr(name, "amdgcn") ? strrchr(name, '-') : NULL;
-    if (!arch)
+    const char *target = target_of_triple(name);
+    if (!target)
         return;
-    char *features = strchr(++arch, ':');
-    if (features)
-        *features = 0;
     size_t used = strlen(s->seen);
-    snprintf(s->seen + used, sizeof s->seen - used, "%s%s", used ? ", " : "", arch);
-    if (!strcmp(arch, s->arch) && !s->elf && bytes) {
+    snprintf(s->seen + used, sizeof s->seen - used, "%s%s", used ? ", " : "", target);
+    Target t = {0};
+    snprintf(t.name, sizeof t.name, "%s", target);
+    bool exact = !strstr(target, "-generic");
+    if (bytes && target_fits(&t, s->device) && (!s->elf || (exact && !s->exact))) {
         s->elf = elf;
         s->elf_bytes = bytes;
+        s->exact = exact;
     }
 }
 
@@ -111,7 +115,7 @@ static u8 *inflate_bundle(const u8 *file, size_t bytes, size_t *inflated)
     return out;
 }
 
-hipError_t bundle_find(const u8 *file, size_t bytes, const char *arch, const u8 **elf, size_t *elf_bytes, void **owned,
+hipError_t bundle_find(const u8 *file, size_t bytes, const char *device, const u8 **elf, size_t *elf_bytes, void **owned,
                        char *why, size_t why_bytes)
 {
     *owned = NULL;
@@ -130,13 +134,13 @@ hipError_t bundle_find(const u8 *file, size_t bytes, const char *arch, const u8 
         file = *owned;
         bytes = inflated;
     }
-    Search s = {.arch = arch};
+    Search s = {.device = device};
     if (!walk(file, bytes, consider, &s)) {
         snprintf(why, why_bytes, "the image is neither an ELF file nor an offload bundle");
         return hipErrorInvalidImage;
     }
     if (!s.elf) {
-        snprintf(why, why_bytes, "the image has code for %s, but the device is a %s", s.seen, arch);
+        snprintf(why, why_bytes, "the image has code for %s, but the device is a %s", s.seen, device);
         return hipErrorNoBinaryForGpu;
     }
     *elf = s.elf;

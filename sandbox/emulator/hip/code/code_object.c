@@ -4,6 +4,8 @@
  */
 #include "hip/code/code_object.h"
 
+#include "hip/code/target.h"
+#include "hip/devices/device.h"
 #include "hip/runtime/runtime.h"
 
 #include <elf.h>
@@ -90,8 +92,9 @@ static hipError_t read_segment_notes(Loader *l, const Elf64_Phdr *p, u32 *found)
         if (start > p->p_filesz || n.n_descsz > p->p_filesz - start)
             break;
         if (n.n_type == NOTE_AMDGPU_METADATA) {
-            if (!metadata_read(l->file + p->p_offset + start, n.n_descsz, &l->out->metadata))
-                return reject(l, hipErrorInvalidImage, "the metadata of the code object are malformed");
+            const char *why = metadata_read(l->file + p->p_offset + start, n.n_descsz, &l->out->metadata);
+            if (why)
+                return reject(l, hipErrorInvalidImage, why);
             ++*found;
         }
         at = start + ((n.n_descsz + 3ull) & ~3ull);
@@ -109,6 +112,23 @@ static hipError_t read_notes(Loader *l)
             error = read_segment_notes(l, &p, &found);
     }
     return found || error != hipSuccess ? error : reject(l, hipErrorInvalidImage, "the code object has no metadata");
+}
+
+/* The header decides, as it does for AMD's runtime. What the metadata say of the target is for the reason alone. */
+static hipError_t check_target(Loader *l, const char *gpu)
+{
+    Target t;
+    const char *said = l->out->metadata.target;
+    if (!target_read(&l->header, &t, l->why, l->why_bytes)) {
+        size_t used = strlen(l->why);
+        if (*said)
+            snprintf(l->why + used, l->why_bytes - used, ", though the metadata say %s", said);
+        return hipErrorInvalidImage;
+    }
+    if (target_fits(&t, gpu))
+        return hipSuccess;
+    snprintf(l->why, l->why_bytes, "the code object is for %s, but the device is a %s", t.name, gpu);
+    return hipErrorNoBinaryForGpu;
 }
 
 /* What is read-only once it is relocated: tables of the file, no variables. And a byte alone, which is the compiler's
@@ -272,6 +292,19 @@ static hipError_t read_sections(Loader *l)
     return error;
 }
 
+/* Metadata need not say what the kernel's descriptor, its first three words, says as well. */
+static void complete_metadata(const CodeObject *c)
+{
+    for (u32 n = 0; n < c->metadata.kernel_count; n++) {
+        KernelMetadata *k = &c->metadata.kernels[n];
+        const Symbol *s = code_object_symbol(c, k->symbol);
+        u32 *sizes[] = {&k->lds_bytes, &k->scratch_bytes, &k->kernarg_bytes};
+        for (u32 word = 0; s && s->bytes >= sizeof(u32[3]) && word < 3; word++)
+            if (!*sizes[word])
+                memcpy(sizes[word], (const u32 *)(uintptr_t)s->address + word, sizeof(u32));
+    }
+}
+
 /* Programs may load hundreds of code objects. Beyond this limit reports have no source lines. */
 static void keep_file(Loader *l)
 {
@@ -286,24 +319,24 @@ static void keep_file(Loader *l)
 
 hipError_t code_object_load(const void *file, size_t bytes, CodeObject **out, char *why, size_t why_bytes)
 {
-    const char *arch = runtime()->options.arch;
+    const char *gpu = device()->target;
     Loader l = {.why = why, .why_bytes = why_bytes, .out = calloc(1, sizeof(CodeObject))};
     if (!l.out)
         return hipErrorOutOfMemory;
     void *owned;
-    hipError_t error = bundle_find(file, bytes, arch, &l.file, &l.bytes, &owned, why, why_bytes);
+    hipError_t error = bundle_find(file, bytes, gpu, &l.file, &l.bytes, &owned, why, why_bytes);
     if (error == hipSuccess)
         error = read_header(&l);
     if (error == hipSuccess)
         error = read_notes(&l);
-    if (error == hipSuccess && strcmp(l.out->metadata.arch, arch)) {
-        snprintf(why, why_bytes, "the code object is for %s, but the device is a %s", l.out->metadata.arch, arch);
-        error = hipErrorNoBinaryForGpu;
-    }
+    if (error == hipSuccess)
+        error = check_target(&l, gpu);
     if (error == hipSuccess)
         error = place_segments(&l);
     if (error == hipSuccess)
         error = read_sections(&l);
+    if (error == hipSuccess)
+        complete_metadata(l.out);
     if (error == hipSuccess && runtime()->objects_path)
         keep_file(&l);
     free(owned);

@@ -10,6 +10,7 @@
 typedef struct {
     const u8 *at, *end;
     bool bad;
+    const char *why; /* it is well-formed, but not accepted */
 } Reader;
 
 typedef enum { ITEM_NUMBER, ITEM_TEXT, ITEM_ARRAY, ITEM_MAP, ITEM_OTHER } ItemKind;
@@ -197,7 +198,8 @@ static void read_kernel(Reader *r, KernelMetadata *k)
         else
             skip(r, 0);
     }
-    r->bad |= !k->name || !k->symbol;
+    if (!r->bad && !r->why && (!k->name || !k->symbol))
+        r->why = k->name ? "a kernel of the code object has no .symbol" : "a kernel of the code object has no .name";
 }
 
 static void read_kernels(Reader *r, Metadata *out)
@@ -225,21 +227,26 @@ static void read_printf(Reader *r, Metadata *out)
         out->printf_formats[out->printf_format_count++] = text(r);
 }
 
-/* "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-" to "gfx942" */
 static void read_target(Reader *r, Metadata *out)
 {
-    char *target = text(r), *arch = target ? strstr(target, "--") : NULL; /* features may end with a minus too */
-    if (arch) {
-        size_t length = strcspn(arch += 2, ":");
-        if (length < sizeof out->arch)
-            memcpy(out->arch, arch, length);
-    }
-    free(target);
+    Item item = next(r);
+    if (item.kind == ITEM_TEXT && item.number < sizeof out->target)
+        memcpy(out->target, item.text, item.number);
 }
 
-bool metadata_read(const u8 *note, size_t bytes, Metadata *out)
+/* A list of two numbers, of which the second only grew: 0 to 2 are versions 3 to 6 of code objects. */
+static void read_version(Reader *r)
+{
+    Item list = next(r);
+    r->bad |= list.kind != ITEM_ARRAY || list.number < 2;
+    for (u64 n = 0; n < list.number && !r->bad; n++)
+        skip(r, 0);
+}
+
+const char *metadata_read(const u8 *note, size_t bytes, Metadata *out)
 {
     Reader r = {.at = note, .end = note + bytes};
+    bool versioned = false;
     Item map = next(&r);
     r.bad |= map.kind != ITEM_MAP;
     for (u64 i = 0; i < map.number && !r.bad; i++) {
@@ -250,10 +257,14 @@ bool metadata_read(const u8 *note, size_t bytes, Metadata *out)
             read_target(&r, out);
         else if (is(key, "amdhsa.printf"))
             read_printf(&r, out);
+        else if (is(key, "amdhsa.version"))
+            read_version(&r), versioned = true;
         else
             skip(&r, 0);
     }
-    return !r.bad && out->arch[0];
+    if (r.bad)
+        return "the metadata of the code object are malformed";
+    return r.why || versioned ? r.why : "the metadata of the code object have no amdhsa.version";
 }
 
 void metadata_free(Metadata *m)

@@ -33,15 +33,15 @@ typedef struct {
 } KernelMetadata;
 
 typedef struct {
-    char arch[16];
+    char target[64]; /* what the compiler wrote, which the runtime does not ask; "" is common */
     KernelMetadata *kernels;
     u32 kernel_count;
     char **printf_formats; /* "0:0:HASH,FORMAT", of kernels whose printf writes to a buffer */
     u32 printf_format_count;
 } Metadata;
 
-/* Adds what the msgpack of a note 32 says. False when it is malformed. */
-bool metadata_read(const u8 *note, size_t bytes, Metadata *out);
+/* Adds what the msgpack of a note 32 says: keys that are not known are skipped. NULL, or why AMD's runtime refuses it. */
+const char *metadata_read(const u8 *note, size_t bytes, Metadata *out);
 void metadata_free(Metadata *m);
 
 #endif

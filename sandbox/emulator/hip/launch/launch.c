@@ -125,14 +125,15 @@ static hipError_t decode(Function *f)
 {
     char error[256] = "";
     const CodeObject *c = f->object;
+    const char *arch = device()->arch; /* which also runs code of its generic processor */
     u32 wave_size = kernel_wave_size(&f->code);
     if (program_of(f))
         return hipSuccess;
     u64 entry = f->code.entry, bytes = code_object_text_after(c, entry) - entry;
-    f->program = program_decode_kernel(c->metadata.arch, wave_size, c->text, c->text + c->text_bytes, entry, bytes, error,
+    f->program = program_decode_kernel(arch, wave_size, c->text, c->text + c->text_bytes, entry, bytes, error,
                                        sizeof error);
     if (!f->program && !*error)
-        *whole_program(f) = program_decode(c->metadata.arch, wave_size, c->text, c->text_bytes, error, sizeof error);
+        *whole_program(f) = program_decode(arch, wave_size, c->text, c->text_bytes, error, sizeof error);
     if (program_of(f))
         return hipSuccess;
     fprintf(stderr, "amdkernel emulator: %s\n", error);
