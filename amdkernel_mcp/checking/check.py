@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.checking.cases.case_plans import CasePlan, plan_cases
 from amdkernel_mcp.checking.cases.drawn_cases import draw_cases
 from amdkernel_mcp.checking.cases.seeds import SeedKey, fresh_key, read_key
+from amdkernel_mcp.checking.conditioning import conditioning_of
 from amdkernel_mcp.checking.expected.generate import make_calls
 from amdkernel_mcp.checking.expected.reference import expected_outputs
 from amdkernel_mcp.checking.judging.judge_report import judge_report
 from amdkernel_mcp.checking.judging.scope import gaps_of, scope_of
 from amdkernel_mcp.checking.judging.summary import summarise
-from amdkernel_mcp.checking.moved_inputs import conditioning_of
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.compiler.communication import communicates
 from amdkernel_mcp.counted import counted
@@ -89,7 +89,7 @@ def check(
         options.case_instructions,
     )
     report, expected = _run_both(sandbox, target, problem, job, plans, cache_dir, on_progress)
-    conditioning = conditioning_of(sandbox, problem)
+    conditioning = conditioning_of(sandbox, problem, expected.outputs)
     judged = judge_report(problem, plan, compiled, plans, report, expected.outputs, conditioning)
     result = summarise(problem, judged, expected.outputs, seeds=len(seeds))
     scope = None

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.checking.cases.call import Call
 from amdkernel_mcp.checking.cases.case_plans import CasePlan
+from amdkernel_mcp.checking.conditioning import conditioning_of
 from amdkernel_mcp.checking.expected.reference import expected_outputs
 from amdkernel_mcp.checking.judging.judge_report import judge_report
-from amdkernel_mcp.checking.moved_inputs import conditioning_of
 from amdkernel_mcp.compiler.communication import communicates
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def judge_measured(
     for run in job.cases:
         own = tuple(next(remaining) for _ in range(1 + len(run.more_inputs)))
         plans.append(CasePlan(own[0].case, own, run))
-    conditioning = conditioning_of(sandbox, problem)
+    conditioning = conditioning_of(sandbox, problem, expected.outputs)
     judged = judge_report(problem, plan, compiled, plans, report, expected.outputs, conditioning, mode=job.mode)
     runs = [(each.case.name, run) for each in judged for run in each.runs]
     wrong = next((each for each in runs if each[1].verdict != "correct"), None)

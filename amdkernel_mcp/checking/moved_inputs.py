@@ -23,15 +23,14 @@ from amdkernel_mcp.problems.problem import Argument, Problem
 if TYPE_CHECKING:
     import numpy as np
 
-    from amdkernel_mcp.checking.judging.judge_report import Conditioning
-
     Array = np.ndarray[Any, np.dtype[Any]]
 
 FEW = 16
 """Elements. The RMS of fewer numbers is small by chance: that of one by 1000 in one of 1250 cases."""
 _NUDGE, _STEP_F32, _STEP_F64 = 2.0**-34, 2.0**-23, 2.0**-52
 _MOVES = 5  # the median of so many is a twentieth of what it should be in one of 1500 cases
-_MOST_AT_ONCE = 1 << 20  # elements of a call, whose copies are then in memory together
+MOST_AT_ONCE = 1 << 20
+"""Elements of a call, whose copies are then in memory together."""
 _DEVIATION = 0.5  # of a step: each input moves by none or by one
 
 
@@ -53,28 +52,25 @@ def moved(problem: Problem, call: Call, *, by_a_step: bool, seed: int = 1) -> Ca
     return replace(call, inputs={a.name: move(a, call.inputs[a.name]) for a in problem.inputs})
 
 
-def conditioning_of(sandbox: Sandbox, problem: Problem) -> Conditioning:
-    """The function that measures how far the few elements of an output move; it runs the reference six times.
+def moved_scales(sandbox: Sandbox, problem: Problem, call: Call) -> Mapping[str, float]:
+    """The scale of outputs of a few elements, from how far they move; it runs the reference six times.
 
     The median of the moves is taken: a step function that one of them sends over its edge has moved by no rounding.
+    Raises SandboxError.
     """
-
-    def least_scales(call: Call) -> Mapping[str, float]:
-        few = [o for o in problem.outputs if o.dtype.kind == "float" and prod(call.case.shape_of(o)) < FEW]
-        floats = [argument for argument in problem.inputs if argument.dtype.kind == "float"]
-        if not few or not floats:
-            return {}
-        step = _STEP_F64 if all(argument.dtype.bytes == 8 for argument in floats) else _STEP_F32
-        calls = [call, *(moved(problem, call, by_a_step=True, seed=n) for n in range(_MOVES))]
-        at_once = len(calls) if sum(array.size for array in call.inputs.values()) <= _MOST_AT_ONCE else 1
-        try:
-            parts = (calls[n : n + at_once] for n in range(0, len(calls), at_once))
-            ran = [each for part in parts for each in expected_outputs(sandbox, problem, part).outputs]
-        except ProblemFileError:  # moved inputs may leave the domain of a function
-            return {}
-        return {output.name: _scale([each[output.name] for each in ran], step) for output in few}
-
-    return least_scales
+    few = [o for o in problem.outputs if o.dtype.kind == "float" and prod(call.case.shape_of(o)) < FEW]
+    floats = [argument for argument in problem.inputs if argument.dtype.kind == "float"]
+    if not few or not floats:
+        return {}
+    step = _STEP_F64 if all(argument.dtype.bytes == 8 for argument in floats) else _STEP_F32
+    calls = [call, *(moved(problem, call, by_a_step=True, seed=n) for n in range(_MOVES))]
+    at_once = len(calls) if sum(array.size for array in call.inputs.values()) <= MOST_AT_ONCE else 1
+    try:
+        parts = (calls[n : n + at_once] for n in range(0, len(calls), at_once))
+        ran = [each for part in parts for each in expected_outputs(sandbox, problem, part).outputs]
+    except ProblemFileError:  # moved inputs may leave the domain of a function
+        return {}
+    return {output.name: _scale([each[output.name] for each in ran], step) for output in few}
 
 
 def _scale(outputs: list[Array], step: float) -> float:

@@ -153,11 +153,12 @@ class Attempts:
     def export(self, name: str, folder: Path | None = None) -> Export:
         """Write a folder, by default attempt-ID, that anybody can verify."""
         from amdkernel_mcp.history.export import verify_export, write_export
+        from amdkernel_mcp.history.trusted_keys import OWN
 
         stored = self._history.find(name)
         folder = folder or Path(f"attempt-{stored.attempt.id}")
         write_export(stored, self._history.artefacts, folder)
-        return _exported(folder, verify_export(folder))
+        return _exported(folder, verify_export(folder), known=True, owner=OWN)
 
     def rewards(
         self,
@@ -257,24 +258,29 @@ class Attempts:
         return _decoded(self._history.artefacts.read(name))
 
 
-def verify(folder: Path, *, key: str | None = None) -> Export:
+def verify(folder: Path, *, key: str | None = None, data_dir: Path | None = None) -> Export:
     """Verify the signature and the hashes of an export; needs no server. Raises HistoryError with what is wrong.
 
-    `key`: the fingerprint that the signing key must have.
+    `key`: the fingerprint that the signing key must have. `data_dir`: where the keys are that are known here. Without
+    either the answer says that an unknown key signed it: whoever changes a record can sign it with a key of their own.
     """
     from amdkernel_mcp.history.export import verify_export
+    from amdkernel_mcp.history.trusted_keys import owner_of
 
     exported = verify_export(folder)
-    if key is not None and key.lower() != exported.fingerprint:
-        raise HistoryError(f"the key {exported.fingerprint} signed this export, not {key[:100]}")
-    return _exported(folder, exported)
+    if key is not None:
+        if key.lower() != exported.fingerprint:
+            raise HistoryError(f"the key {exported.fingerprint} signed this export, not {key[:100]}")
+        return _exported(folder, exported, known=True)
+    owner = owner_of(exported.fingerprint, data_dir) if data_dir else None
+    return _exported(folder, exported, known=owner is not None, owner=owner)
 
 
 def _with_hint(error: AmdkernelError) -> str:
     return f"{error.message}: {error.hint}" if error.hint else error.message
 
 
-def _exported(folder: Path, exported: Exported) -> Export:
+def _exported(folder: Path, exported: Exported, *, known: bool, owner: str | None = None) -> Export:
     attempt = exported.attempt
     return Export(
         folder=str(folder),
@@ -284,6 +290,8 @@ def _exported(folder: Path, exported: Exported) -> Export:
         by=attempt.by,
         created=attempt.created,
         key=exported.fingerprint,
+        known_key=known,
+        key_owner=owner,
         warnings=list(exported.warnings),
     )
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.checking.cases.drawn_cases import draw_cases
 from amdkernel_mcp.checking.check import invalid
+from amdkernel_mcp.checking.conditioning import conditioning_of
 from amdkernel_mcp.checking.expected.generate import make_calls
 from amdkernel_mcp.checking.expected.reference import expected_outputs
 from amdkernel_mcp.checking.judging.judge import RunJudgement, judge_run
 from amdkernel_mcp.checking.judging.judge_report import CaseJudgement
 from amdkernel_mcp.checking.judging.summary import summarise
-from amdkernel_mcp.checking.moved_inputs import conditioning_of
 from amdkernel_mcp.execution.cancellation import carried
 from amdkernel_mcp.execution.runner.program import Look, ProgramRun, run_program
 from amdkernel_mcp.execution.runner.program_build import build_program
@@ -158,7 +158,7 @@ def _judgement(job: _Job, call: Call, ended: ProgramRun, expected: dict[str, Arr
     report = CaseReport("ok", "", (outputs,))
     judged = judge_run(
         job.problem, call.case, report, expected, arch=job.target.arch, lines=None, layouts={},
-        least_scales=partial(conditioning_of(job.sandbox, job.problem), call),
+        least_scales=partial(conditioning_of(job.sandbox, job.problem, [expected]), call, expected),
     )  # fmt: skip
     return _with_findings(judged, findings)
 

@@ -72,6 +72,8 @@ class Export(Result):
     by: str
     created: str
     key: str = Field(description="Fingerprint of the key that signed the record")
+    known_key: bool = Field(description="Whether it is the key that was asked for, or one that is known here")
+    key_owner: str | None = Field(default=None, description="Whose key it is, where it is known here")
     warnings: list[str] = Field(default=[], description="What is in the folder and is not signed")
 
 

@@ -1,7 +1,8 @@
 """Runs a problem's `reference` on many inputs: `python3 run_reference.py`, in the folder that holds the job.
 
 Reads `job.json` ({"calls": [{"scalars": {...}, "arrays": [names]}], "outputs": [names]}), `reference.py` and
-`<call>/<name>.npy`. Leaves in $OUT `<call>/<name>.npy` and `answer.json`:
+`<call>/<name>.npy`. With "rounding" in the job, a number for each call, the reference computes as float32 would:
+rounded_arrays.py. Leaves in $OUT `<call>/<name>.npy` and `answer.json`:
 {"error": null | {"kind", "message", "line", "call"}, "seconds": [..]}. All of it is untrusted for the reader.
 """
 
@@ -73,12 +74,21 @@ def as_array(name: str, value: Any) -> np.ndarray[Any, np.dtype[Any]]:
     return array.astype(np.float64 if array.dtype.kind == "f" else array.dtype)
 
 
+def _rounding(arrays: dict[str, Any], seed: int) -> dict[str, Any]:
+    import rounded_arrays
+
+    rounded_arrays.begin(seed)
+    return {name: rounded_arrays.rounded_array(array) for name, array in arrays.items()}
+
+
 def run(job: dict[str, Any], out: Path, answer: dict[str, Any]) -> None:
     """Call the reference on every input; `answer` says how far it came."""
     function = load("reference")
     for number, call in enumerate(job["calls"]):
         answer["call"] = number
         arrays = {name: np.load(f"{number}/{name}.npy", allow_pickle=False) for name in call["arrays"]}
+        if "rounding" in job:
+            arrays = _rounding(arrays, job["rounding"][number])
         began = time.monotonic()
         result = function(**accepted(function, {**arrays, **call["scalars"]}, call["arrays"]))
         answer["seconds"].append(time.monotonic() - began)

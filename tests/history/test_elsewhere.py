@@ -105,14 +105,33 @@ def test_python_alone_verifies_an_export_and_its_key(export: Path) -> None:
     assert with_python_alone(export, "0" * 16).returncode == 1
 
 
-def test_a_record_that_was_signed_again_with_another_key_needs_the_fingerprint_to_be_noticed(
+def test_a_record_that_was_signed_again_with_another_key_is_signed_by_an_unknown_one(
     export: Path, tmp_path: Path
 ) -> None:
     mine = verify(export).key
     forged = export_of(load_settings({"data_dir": tmp_path / "forger"}, {}), tmp_path / "forged", "correct")
-    assert verify(forged).verdict == "correct"
+    assert not verify(forged, data_dir=tmp_path / "reader").known_key
     with pytest.raises(HistoryError, match=f"not {mine}"):
         verify(forged, key=mine)
+    assert verify(export, key=mine).known_key
+
+
+@pytest.mark.parametrize("as_pem", [False, True])
+def test_a_key_that_was_noted_has_an_owner(export: Path, tmp_path: Path, as_pem: bool) -> None:
+    folder = tmp_path / "reader" / "trusted_keys"
+    folder.mkdir(parents=True)
+    (folder / "another.txt").write_text("0123456789abcdef\n")
+    (folder / "broken.pem").write_text("-----BEGIN PUBLIC KEY-----\n")
+    assert not verify(export, data_dir=tmp_path / "reader").known_key
+    pem = (export / "public_key.pem").read_text()
+    (folder / "lab.txt").write_text(pem if as_pem else f"{verify(export).key.upper()} of the lab\n")
+    found = verify(export, data_dir=tmp_path / "reader")
+    assert (found.known_key, found.key_owner) == (True, "lab")
+
+
+def test_the_server_that_exported_knows_its_own_key(tmp_path: Path) -> None:
+    export = export_of(load_settings({"data_dir": tmp_path / "own"}, {}), tmp_path / "mine", "correct")
+    assert verify(export, data_dir=tmp_path / "own").key_owner == "this server"
 
 
 def test_a_changed_readme_is_pointed_out(export: Path) -> None:

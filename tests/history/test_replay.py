@@ -59,7 +59,9 @@ async def test_an_attempt_over_mcp_is_replayed_from_the_shell_and_elsewhere(sand
     code, _ = _amdkernel(here, "export", made["attempt"], "--out", str(tmp_path / "export"))
     assert code == 0
     code, verified = _amdkernel(elsewhere, "verify", str(tmp_path / "export"))
-    assert (code, verified["attempt"]) == (0, made["attempt"])
+    assert (code, verified["attempt"], verified["known_key"]) == (1, made["attempt"], False)
+    code, verified = _amdkernel(elsewhere, "verify", str(tmp_path / "export"), "--key", verified["key"])
+    assert (code, verified["known_key"]) == (0, True)
     code, printed = verified_in_a_container(sandbox, tmp_path / "export")
     assert (code, made["attempt"] in printed) == (0, True), printed
     code, replayed = _amdkernel(elsewhere, "replay", str(tmp_path / "export"))

@@ -49,16 +49,27 @@ def expected_outputs(
     return Expected(outputs, cache.put(problem, calls, outputs) if cache else None)
 
 
-def _run(sandbox: Sandbox, problem: Problem, calls: Sequence[Call], timeout_s: float) -> list[dict[str, Array]]:
+def rounded_outputs(sandbox: Sandbox, problem: Problem, call: Call, seeds: Sequence[int]) -> list[dict[str, Array]]:
+    """The outputs of one call where each operation of the reference rounds as float32 does, for each seed of chance.
+
+    Raises ProblemFileError where the reference cannot be run so; SandboxError.
+    """
+    return _run(sandbox, problem, [call] * len(seeds), TIMEOUT_S, rounding=seeds)
+
+
+def _run(
+    sandbox: Sandbox, problem: Problem, calls: Sequence[Call], timeout_s: float, *, rounding: Sequence[int] = ()
+) -> list[dict[str, Array]]:
     entries, files = [], {}
     for number, call in enumerate(calls):
         for argument in problem.inputs:
             files[f"{number}/{argument.name}.npy"] = _npy(in_reference_form(call.inputs[argument.name], argument))
         entries.append({"scalars": scalars_for_reference(problem, call.case), "arrays": list(call.inputs)})
     job = {"calls": entries, "outputs": [argument.name for argument in problem.outputs]}
+    job |= {"rounding": list(rounding)} if rounding else {}
     cases = [call.case for call in calls]
     left = run_function(sandbox, problem, "reference", cases, job, files, timeout_s=timeout_s)
-    return [_outputs(problem, call, number, left) for number, call in enumerate(calls)]
+    return [_outputs(problem, call, number, left, any_nan=bool(rounding)) for number, call in enumerate(calls)]
 
 
 def _npy(array: Array) -> bytes:
@@ -69,13 +80,15 @@ def _npy(array: Array) -> bytes:
     return stream.getvalue()
 
 
-def _outputs(problem: Problem, call: Call, number: int, left: Mapping[str, bytes]) -> dict[str, Array]:
+def _outputs(
+    problem: Problem, call: Call, number: int, left: Mapping[str, bytes], *, any_nan: bool
+) -> dict[str, Array]:
     outputs = {}
     for argument in problem.outputs:
         content = left.get(f"{number}/{argument.name}.npy")
         if content is not None:
             outputs[argument.name] = checked_array(
-                problem, argument, call.case, content, nan=_why_no_nan(problem, argument)
+                problem, argument, call.case, content, nan=None if any_nan else _why_no_nan(problem, argument)
             )
         elif argument.role == "inout":  # not returned: it stays as it was
             outputs[argument.name] = in_reference_form(call.inputs[argument.name], argument)

@@ -35,6 +35,7 @@ def run_function(
     """
     runner = bundled_folder("sandbox") / "runner"
     scripts = {"reference": ("run_reference.py",), "generate": ("run_generate.py", "run_reference.py")}[function]
+    scripts += ("rounded_arrays.py",) if "rounding" in job else ()
     shipped = {name: (runner / name).read_bytes() for name in scripts}
     if problem.needs_torch:
         shipped |= module_scripts()

@@ -22,6 +22,7 @@ from amdkernel_mcp.runner_protocol.report import CaseReport
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
+    LeastScales = Callable[[Mapping[str, float]], Mapping[str, float | Array]]
 
 # The bytes that outputs hold before a run, alternating between repeats. Source: sandbox/runner/guarded_buffer.py.
 POISON = (0xFF, 0x3F)
@@ -80,6 +81,11 @@ def tolerance_of(problem: Problem, argument: Argument) -> Tolerance:
     )
 
 
+def no_scales(_: Mapping[str, float]) -> Mapping[str, float | Array]:
+    """Nothing is known but the outputs themselves."""
+    return {}
+
+
 def judge_run(
     problem: Problem,
     case: Case,
@@ -90,14 +96,15 @@ def judge_run(
     lines: Lines | None,
     layouts: Mapping[str, Layout],
     returned: Mapping[str, bytes] | None = None,
-    least_scales: Callable[[], Mapping[str, float]] = dict,
+    least_scales: LeastScales = no_scales,
     written: Mapping[str, Mask] | None = None,
 ) -> RunJudgement:
     """Judge one run on `arch` (one seed, all its repeats) against the expected outputs.
 
     `returned`: the outputs of one more run with the same inputs, in the same process after launches with others. Not
     judged where a race was found: the emulator gives all cores to that run, so that chance decides how it ends.
-    `least_scales`: asked once where an output is wrong; it may know that outputs of few elements are small by chance.
+    `least_scales`: asked once where an output is wrong, with the largest error of each such output; it may know what
+    cancels inside the reference.
     `written`: of a run of a sample of the workgroups, the elements of each output that it wrote; others are not judged.
     """
     stop = explain_stop(report, arch=arch, lines=lines, layouts=layouts)
@@ -108,7 +115,7 @@ def judge_run(
     if stop:
         return RunJudgement(stop.verdict, _with_line(stop.finding), (stop.finding, *mistakes, *findings))
 
-    def judge(scales: Mapping[str, float]) -> list[_Output]:
+    def judge(scales: Mapping[str, float | Array]) -> list[_Output]:
         return [
             _judge_output(
                 problem, case, argument, report, expected[argument.name], (returned or {}).get(argument.name),
@@ -118,7 +125,12 @@ def judge_run(
         ]  # fmt: skip
 
     judged = judge({})
-    if any(output.worst for output in judged) and (scales := least_scales()):
+    errors = {
+        argument.name: output.comparison.largest_wrong
+        for argument, output in zip(problem.outputs, judged, strict=True)
+        if output.sentence
+    }
+    if errors and (scales := least_scales(errors)):
         judged = judge(scales)
     findings = [*mistakes, *(finding for output in judged for finding in output.findings), *findings]
     told = any(finding.kind == "not_written" for finding in findings)
@@ -205,7 +217,7 @@ def _judge_output(
     report: CaseReport,
     expected: Array,
     returned: bytes | None,
-    least_scale: float,
+    least_scale: float | Array,
     written: Mask | None,
 ) -> _Output:
     shape, dtype = case.shape_of(argument), argument.dtype
@@ -229,7 +241,10 @@ def _judge_output(
         return _remembering(argument, last, runs[-1], expected)
     findings = _repeat_findings(argument, repeats, orders_of(report), poisoned=poisoned)
     if comparison.worst is None or (comparison.forgiven and not unwritten.any()):
-        biases = (find_bias(runs[n], expected, dtype=dtype, tolerance=tolerance, written=written) for n in different)
+        biases = (
+            find_bias(runs[n], expected, dtype=dtype, tolerance=tolerance, least_scale=least_scale, written=written)
+            for n in different
+        )
         bias = next((found for found in biases if found), None)
         return _within_tolerance(argument, comparison, findings, bias, tolerance)
     worst = comparison.worst

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.checking.judging.judge import RunJudgement, has_race, judge_run, worst_of
+from amdkernel_mcp.checking.judging.judge import RunJudgement, has_race, judge_run, no_scales, worst_of
 from amdkernel_mcp.checking.judging.sampled_outputs import narrowest_store, written_elements
 from amdkernel_mcp.findings.faults import Layout
 from amdkernel_mcp.problems.problem import Case, Problem
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from amdkernel_mcp.checking.cases.call import Call
     from amdkernel_mcp.checking.cases.case_plans import CasePlan
     from amdkernel_mcp.checking.expected.reference import Array
+    from amdkernel_mcp.checking.judging.judge import LeastScales
     from amdkernel_mcp.checking.judging.sampled_outputs import Mask
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.launch.plan import LaunchPlan
     from amdkernel_mcp.runner_protocol.job import Mode
     from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 
-    Conditioning = Callable[[Call], Mapping[str, float]]
-    """The least scale of each output of a call whose elements are few."""
+    Conditioning = Callable[[Call, Mapping[str, Array], Mapping[str, float]], Mapping[str, float | Array]]
+    """The least scale of outputs, from a call, its expected outputs and the largest error of each wrong output."""
 
 _ABOUT_VALUES = ("wrong_result", "nan_or_inf", "not_written")
 
@@ -94,9 +95,12 @@ def _judge_case(
             continue
         again = returned if number == 0 else None
         wrong = any(run.verdict != "correct" for run in runs)
+        scales: LeastScales = no_scales
+        if conditioning and not wrong:
+            scales = partial(conditioning, planned.calls[number], expected[number])
         run = judge_run(
             problem, case, each, expected[number], arch=arch, lines=lines, layouts=layouts, returned=again,
-            least_scales=partial(conditioning, planned.calls[number]) if conditioning and not wrong else dict,
+            least_scales=scales,
             written=_written(problem, planned.calls[number], each, compiled),
         )  # fmt: skip
         runs.append(replace(run, inputs=f"inputs {number + 1} of {len(cut.inputs)}") if number else run)

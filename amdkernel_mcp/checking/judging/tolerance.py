@@ -55,6 +55,7 @@ class Comparison:
     forgiven: bool = (
         False  # there are violations, but no more and no larger ones than matched_ratio and max_error allow
     )
+    largest_wrong: float = 0.0  # |out - ref| of the elements outside; infinite where one has no number
     rule: str = ""  # what the worst element exceeds, with numbers
 
 
@@ -64,13 +65,13 @@ def compare(
     *,
     dtype: DType,
     tolerance: Tolerance,
-    least_scale: float = 0.0,
+    least_scale: float | Array = 0.0,
     written: Mask | None = None,
 ) -> Comparison:
     """How `got`, of `dtype`, compares with `expected` (float64, or dtype for integers) of the same shape.
 
-    `least_scale`: of every element, where more is known than the output itself shows (moved_inputs.py). `written`: the
-    elements that are compared; None: all.
+    `least_scale`: of every element or of each, where more is known than the output itself shows (conditioning.py).
+    `written`: the elements that are compared; None: all.
     """
     out, ref = got.astype(np.float64), expected.astype(np.float64)
     rtol = tolerance.rtol or 0.0
@@ -102,6 +103,7 @@ def compare(
         max_rel_err=_largest(relative, finite),
         wrong=wrong,
         forgiven=worst is not None and few and float(rank.max()) <= tolerance.max_error,
+        largest_wrong=float(np.nan_to_num(error[wrong], nan=np.inf).max(initial=0.0)),
         rule=_rule(tolerance, violations, elements, float(error[worst]), float(margin[worst]))
         if worst is not None
         else "",

@@ -104,15 +104,18 @@ def verify(
 ) -> int:
     """Verify the signature and the files of an export.
 
-    Needs no server, no sandbox and no network.
+    Needs no server, no sandbox and no network. Exit code 1: a key signed it that
+    is neither that of --key nor known here.
 
     Example: amdkernel verify for-review
     """
     from amdkernel_mcp.cli.show.history import show_export
+    from amdkernel_mcp.config import load_settings
     from amdkernel_mcp.history.attempts import verify as verify_folder
 
-    result = verify_folder(folder, key=key)
-    return finish(result, good=True, json=json, show=lambda console: show_export(console, result, "verified"))
+    result = verify_folder(folder, key=key, data_dir=load_settings().data_dir)
+    good = result.known_key
+    return finish(result, good=good, json=json, show=lambda console: show_export(console, result, "verified"))
 
 
 def replay(

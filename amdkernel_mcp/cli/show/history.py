@@ -101,12 +101,16 @@ def show_pruned(console: Console, result: Pruned) -> None:
 
 def show_export(console: Console, result: Export, done: str) -> None:
     """Whose attempt it is, and which key signed it."""
-    parts.headline(console, "ok", f"{done}  {result.folder}")
-    console.print(
-        Text(
-            f"{result.verb} {result.attempt} by {result.by}, {result.created}: {result.verdict}\nsigned by {result.key}"
-        )
-    )
+    if result.known_key:
+        parts.headline(console, "ok", f"{done}  {result.folder}")
+    else:
+        parts.headline(console, "unknown key", f"intact, but signed by an unknown key  {result.folder}")
+    owner = f", the key of {result.key_owner}" if result.key_owner else ""
+    console.print(Text(f"{result.verb} {result.attempt} by {result.by}, {result.created}: {result.verdict}"))
+    console.print(Text(f"signed by {result.key}{owner}"))
+    if not result.known_key:
+        hint = "Anybody can sign a changed record with a key of their own: ask the server's owner for its fingerprint,"
+        console.print(Text(f"{hint} then give it with --key.", "yellow"))
     for warning in result.warnings:
         console.print(Text(warning, "yellow"))
 
