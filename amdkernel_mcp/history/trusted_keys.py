@@ -1,7 +1,7 @@
 """Whose key signed a record: this server's own, or one that its owner has noted.
 
 `data_dir/trusted_keys` has a file for each such key: named after who has it, with the fingerprint as its first word, or
-the public key as PEM. Nothing in an export can add to it, so a record that was signed again with a fresh key is told.
+the public key as PEM. Nothing in an export can add to it, so a record signed again with a fresh key is reported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LARGEST = 4096
 
 
 def owner_of(key: str, data_dir: Path) -> str | None:
-    """Who has the key of this fingerprint: the name of its file, or "this server"; None where nobody is known.
+    """Who has the key of this fingerprint: the name of its file, or "this server"; None where it is unknown here.
 
     Raises HistoryError for a damaged key of this server.
     """

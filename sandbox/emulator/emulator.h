@@ -167,6 +167,7 @@ typedef struct {
     bool check_memory;    /* look for uses of unset memory, stores to inputs, misaligned scalar loads */
     bool check_races;     /* and for races: one thread */
     u64 races_every;      /* in one of so many workgroups, see checks/races/sample.h; 0 or 1: in all */
+    u64 races_seed;       /* chooses these workgroups */
     bool last_waves_first; /* usually, unless a seed decides: finds races with what the first wave prepares */
     u64 heap, heap_bytes; /* whose blocks kernels allocate themselves: not checked for races */
     Overlap *overlap;     /* check_races: what other dispatches touched, and the place of this one among them; or NULL */

@@ -16,14 +16,16 @@ class Budget:
     """The emulator's options for each repeat of a case, decided from what its plain repeat executed.
 
     plans: the options of each repeat where the budget allows all. close_look: up to so many instructions races are
-    looked for in all workgroups, beyond in a sample. limit: of a plain repeat.
+    looked for in all workgroups, beyond in a sample. limit: of a plain repeat. sample: chooses the workgroups of the
+    sample, a number that no kernel can know.
 
     `executed` is always the count of the whole process so far.
     """
 
-    def __init__(self, plans: Sequence[str], *, close_look: int, limit: int) -> None:
+    def __init__(self, plans: Sequence[str], *, close_look: int, limit: int, sample: int) -> None:
         self._plans = plans
         self._close_look = close_look
+        self._sample = sample
         self._plain_limit = self._limit = limit
         self._began = 0
         self._plain: int | None = None
@@ -55,7 +57,9 @@ class Budget:
         if repeat == 0:
             return ""
         if repeat == 1:
-            return f"races_every={-(-2 * plain // self._close_look)}" if plain > self._close_look else ""
+            if plain <= self._close_look:
+                return ""
+            return f"races_every={-(-2 * plain // self._close_look)},races_seed={self._sample}"
         if plain > _ORDERS * self._close_look:
             return _PLAIN
         return "races=0" if plain > _TWICE * self._close_look else ""

@@ -7,6 +7,7 @@ of the other inputs keeps the addresses of the turn before it, so that no addres
 Each turn goes into the report at once, so that the turns before a fault are still reported.
 """
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,7 +96,10 @@ class _Run:
             self.rival_functions = _load(job.rival_code_object, self.case.rival)
         self.first_outputs: dict[int, bytearray] = {}
         self.budget = Budget(
-            self.case.emulator_options, close_look=self.case.close_look_within, limit=job.case_instructions
+            self.case.emulator_options,
+            close_look=self.case.close_look_within,
+            limit=job.case_instructions,
+            sample=random.Random(f"races {job.layout_seed} {index}").randrange(1, 1 << 63),
         )
 
     def run(self) -> None:

@@ -19,7 +19,7 @@ static Races *make_races(Memory *m, const Dispatch *d, const Annotation *annotat
     Races *r = races_create(m, d, annotations);
     if (!r)
         return NULL;
-    r->sample = sample_create(d->workgroups, d->races_every);
+    r->sample = sample_create(d->workgroups, d->races_every, d->races_seed);
     r->own_group_only = r->sample.blocks && annotations_communicate(d->program);
     return r;
 }

@@ -86,6 +86,13 @@ extern "C" __global__ void races_in_lds_beside_atomics(const float* a, const flo
   if (threadIdx.x == 0) __hip_atomic_fetch_add((int*)c + n - 1, 0, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 
+extern "C" __global__ void races_in_some_neighbours(const float* a, const float* b, float* c, int n) {
+  __shared__ volatile float tile[128];
+  tile[threadIdx.x] = a[ITEM];
+  if (blockIdx.x / 40 != 19) __syncthreads();
+  c[ITEM] = tile[(threadIdx.x + 64) % 128];
+}
+
 __device__ int launched[4096], launches;
 
 extern "C" __global__ void right_at_its_first_launch(const float* a, const float* b, float* c, int n) {

@@ -16,14 +16,14 @@ def settings(options: str) -> dict[str, int]:
     return {name: int(value) for name, value in (item.split("=") for item in options.split(",") if item)}
 
 
-def decided(plain: int) -> list[dict[str, int]]:
+def decided(plain: int, sample: int = 5) -> list[dict[str, int]]:
     """The options of four repeats of a case whose plain repeat executes `plain` instructions."""
     sys.path.insert(0, str(RUNNER))
     try:
         from budget import Budget
     finally:
         sys.path.remove(str(RUNNER))
-    budget = Budget(PLANS, close_look=1000, limit=LIMIT)
+    budget = Budget(PLANS, close_look=1000, limit=LIMIT, sample=sample)
     executed, chosen = 77, []
     for repeat in range(4):
         options = settings(budget.begin(repeat, executed))
@@ -50,6 +50,10 @@ def test_a_larger_case_is_checked_less(plain: int, every: int, races_again: int,
     assert (third["races"], third["races_every"]) == (races_again, 0)
     assert [third["schedule_seed"], fourth["schedule_seed"]] == orders
     assert fourth["races"] == 0
+
+
+def test_a_number_from_outside_chooses_the_sample_of_a_large_case() -> None:
+    assert [decided(4000, sample)[1]["races_seed"] for sample in (5, 1 << 62)] == [5, 1 << 62]
 
 
 def test_launches_of_a_repeat_share_its_limit_and_another_order_may_wait_longer() -> None:

@@ -4,11 +4,11 @@
 
 #include "emulator.h"
 
-/* Blocks of neighbours: the first and the last of the grid, the others at even distances, moved by a seed. */
-typedef struct { u64 total, row, blocks, in_row, rows; } Sample;
+/* Blocks of neighbours: the first and the last of the grid, the others in equal parts of it, moved by a seed. */
+typedef struct { u64 total, row, blocks, in_row, rows, seed; } Sample;
 
-/* One of `every` workgroups, but not fewer than a few dozens. 0 or 1: all. */
-Sample sample_create(const u32 *workgroups, u64 every);
+/* One of `every` workgroups, but not fewer than a few dozens. 0 or 1: all. Each seed chooses others. */
+Sample sample_create(const u32 *workgroups, u64 every, u64 seed);
 bool sample_has(const Sample *s, u64 workgroup);
 
 #endif

@@ -256,6 +256,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .check_memory = o->check_memory,
         .check_races = o->check_races,
         .races_every = o->races_every,
+        .races_seed = o->races_seed,
         .last_waves_first = o->last_waves_first,
         .sample_above = o->sample_above,
         .overruns = o->overruns,

@@ -36,6 +36,8 @@ static void read_option(Options *o, const char *key, const char *value)
         o->proves_hangs = number != 0;
     else if (!strcmp(key, "races_every"))
         o->races_every = number;
+    else if (!strcmp(key, "races_seed"))
+        o->races_seed = number;
     else if (!strcmp(key, "check"))
         o->check_memory = number != 0;
     else if (!strcmp(key, "overruns"))

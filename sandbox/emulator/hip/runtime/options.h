@@ -13,6 +13,7 @@ typedef struct {
     u64 layout_seed;   /* draws where memory begins and its gaps; 0: always the same */
     u64 schedule_seed; /* 0: in order */
     u64 races_every;   /* races are looked for in one of so many workgroups; 0 or 1: in all */
+    u64 races_seed;    /* chooses these workgroups */
     u64 kept_launches; /* of a kernel, grid and block: the rest are only counted; 0: all. Code objects are kept */
     u64 sample_above;  /* of a dispatch with more wave-instructions a sample of the workgroups runs; 0: all run */
     u64 clock_seed;    /* of the simulated clock */
