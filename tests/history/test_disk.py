@@ -48,9 +48,10 @@ def test_a_check_on_such_a_disk_has_its_verdict_and_says_that_the_record_is_miss
     script = """
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.check import Check
 engine = Engine(load_settings({"data_dir": data / "data", "cache_dir": data / "cache"}))
 source = sorted((folder("examples") / "vector_add" / "kernels").glob("*.hip"))[0].read_text()
-answer = engine.check("vector_add", source)
+answer = engine.do(Check(problem="vector_add", source=source))
 engine.close()
 print(json.dumps([answer.verdict, answer.attempt, answer.not_recorded]))
 """

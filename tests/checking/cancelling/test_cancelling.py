@@ -7,7 +7,8 @@ import pytest
 from cancelling_problems import FORMULAS, source, write_problem
 
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.engine import Engine
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.check import Check
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
 
@@ -24,12 +25,16 @@ def engine(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
 def test_honest_kernels_whose_terms_cancel_are_correct(engine: Engine, tmp_path: Path, dtype: str) -> None:
-    result = engine.check(write_problem(tmp_path, list(FORMULAS), dtype), source(list(FORMULAS), dtype))
+    result = engine.do(
+        Check(problem=write_problem(tmp_path, list(FORMULAS), dtype), source=source(list(FORMULAS), dtype))
+    )
     assert result.verdict == "correct", result.reason
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in GATE else pytest.mark.thorough) for n in FORMULAS])
 def test_the_same_kernel_with_a_mistake_is_incorrect(engine: Engine, tmp_path: Path, name: str) -> None:
-    result = engine.check(write_problem(tmp_path, [name], "f32"), source([name], "f32", mistake=True))
+    result = engine.do(
+        Check(problem=write_problem(tmp_path, [name], "f32"), source=source([name], "f32", mistake=True))
+    )
     assert result.verdict == "incorrect", name
     assert "wrong_result" in {finding.kind for finding in result.findings}
