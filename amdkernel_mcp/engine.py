@@ -193,11 +193,8 @@ class Engine:
         answer = self._steps.check_tuned(
             prepared, self._steps.check(prepared, on_progress, options), on_progress, options
         )
-        given = asdict(options) if options else {}
-        tried = Tried(
-            "check", source, file_name, by, loaded, options=given, ran=lambda: [self._steps.what_ran(prepared)]
-        )
-        return self._recorder.record(tried, answer)
+        given, ran = asdict(options) if options else {}, lambda: [self._steps.what_ran(prepared)]
+        return self._recorder.record(Tried("check", source, file_name, by, loaded, options=given, ran=ran), answer)
 
     def check_program(
         self,
@@ -233,17 +230,21 @@ class Engine:
         baseline_file: str = "baseline.hip",
         target: str | None = None,
         values: Mapping[str, str] | None = None,
+        case: str | None = None,
         by: str = LOCAL,
         on_progress: Progress = silent,
+        anew: bool = False,
     ) -> BenchmarkResult:
-        """Time a kernel, against the kernel text `baseline` if given. What is not correct is not timed.
+        """Time a kernel, against the kernel `baseline` if given: its text or `attempt:ID`. Only correct ones are timed.
 
-        `values`: those of the kernel's `tune` lines, besides which it has its default values.
+        `values`: those of its `tune` lines, by default its default values. `case`: in place of the profile case, or
+        largest. `anew`: nothing that was found before is used. Raises InputError, HistoryError for what it cannot find.
         """
         from amdkernel_mcp.benchmark_steps import benchmark_steps
         from amdkernel_mcp.measurement.not_timed import name_baseline
 
         self._recorder.warm_up()
+        baseline, baseline_file = self.attempts.named_source(baseline, baseline_file, by=by)
         loaded = self._steps.problem(problem, by)  # once: its files can change while the kernels run
         seen: list[PreparedKernel] = []
         answer = benchmark_steps(
@@ -257,6 +258,8 @@ class Engine:
             values=values,
             on_progress=on_progress,
             seen=seen,
+            case=case,
+            anew=anew,
         )
         answer = name_baseline(answer, baseline_file)
         names = ("code_object", "baseline_code_object")
@@ -265,7 +268,7 @@ class Engine:
         tried = Tried(
             *("benchmark", source, file_name, by, loaded),
             baseline=baseline,
-            options={"values": dict(values)} if values else {},
+            options={**({"values": dict(values)} if values else {}), **({"case": case} if case else {})},
             ran=lambda: [self._steps.what_ran(each, ("check", "timing")) for each in seen],
         )
         return self._recorder.record(tried, answer)
@@ -326,7 +329,9 @@ class Engine:
         from amdkernel_mcp.profiling.options import NO_OPTIONS
 
         self._recorder.warm_up()
-        loaded, options = self._steps.problem(problem, by), options or NO_OPTIONS
+        options = options or NO_OPTIONS
+        other, name = self.attempts.named_source(options.compare_to, options.compare_file, by=by)
+        loaded, options = self._steps.problem(problem, by), replace(options, compare_to=other, compare_file=name)
         steps = ProfileSteps(self._steps, loaded, target, options, on_progress, on_detail or no_detail)
         answer = self._judged.stamp_profile(steps.profile(source, file_name), source, loaded)
         tried = Tried(
@@ -413,6 +418,7 @@ class Engine:
 
         Raises ProblemFileError for one that cannot be used or proves nothing, InputError for its name.
         """
+        from amdkernel_mcp.measurement.timed_case import what_is_timed
         from amdkernel_mcp.problems.signature import signature
         from amdkernel_mcp.results.problems import CreatedProblem
 
@@ -422,6 +428,7 @@ class Engine:
             hash=problem.hash,
             signature=signature(problem),
             cases=[case.name for case in problem.cases],
+            timed_case=what_is_timed(problem),
             warnings=list(warnings),
         )
 
@@ -436,15 +443,7 @@ class Engine:
 
     def list_problems(self, *, by: str = LOCAL) -> ProblemList:
         """The problems that `by` created, shared and bundled ones."""
-        from amdkernel_mcp.problems.listing import listed
-        from amdkernel_mcp.problems.problem_file import bundled_problems
-        from amdkernel_mcp.results.problems import ProblemList
-
-        bundled = bundled_problems()
-        own = self._steps.own_problems
-        found = {name: self._steps.problem(name, by) for name in (*own.names(by), *bundled)}
-        lines = [listed(each, name in bundled, own.sharer(name, by)) for name, each in found.items()]
-        return ProblemList(problems=lines)
+        return self._steps.list_problems(by)
 
     def problem_hash(self, name: str, by: str) -> str | None:
         """The hash of the problem of this name as it is now; None where there is none."""
@@ -484,11 +483,13 @@ class Engine:
             options = read_options(CheckOptions, {**given, "seed_key": given.get("seed_key") or key})
             return self.check(problem, **same, options=options)
         if attempt.verb in ("benchmark", "tune_row"):
-            return self.benchmark(problem, **same, baseline=baseline, values=given.get("values"))
+            same |= {"values": given.get("values"), "case": given.get("case"), "anew": True}
+            return self.benchmark(problem, **same, baseline=baseline)
         if attempt.verb == "tune":
             return self.tune(problem, **same, options=read_options(TuneOptions, given))
-        focus = read_options(ProfileOptions, given).focus
-        return self.profile(problem, **same, options=ProfileOptions(focus=focus, compare_to=baseline))
+        asked = read_options(ProfileOptions, given)
+        again = ProfileOptions(focus=asked.focus, compare_to=baseline, case=asked.case, anew=True)
+        return self.profile(problem, **same, options=again)
 
     def _collect_headers(self) -> Collected:
         from amdkernel_mcp.search.cards.collect import COMMAND, TIMEOUT_S, Collected, command_files

@@ -9,7 +9,7 @@ from pydantic import Field
 from amdkernel_mcp.results.kernels import BenchmarkResult
 from amdkernel_mcp.server.session import session_of
 
-from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
+from ._parameters import MEASURES, Case, Path, Problem, Source, Target, WaitS
 
 
 @tool(title="Benchmark a kernel", annotations=MEASURES)
@@ -18,12 +18,13 @@ async def benchmark_kernel(
     problem: Problem,
     path: Path = None,
     source: Source = None,
-    baseline_path: Annotated[str | None, Field(description="File to compare with", max_length=4096)] = None,
-    baseline_source: Annotated[str | None, Field(description="Or its text", max_length=1 << 20)] = None,
+    baseline_path: Annotated[str | None, Field(description="Or attempt:ID", max_length=4096)] = None,
+    baseline_source: Annotated[str | None, Field(max_length=1 << 20)] = None,
     target: Target = None,
+    case: Case = None,
     wait_s: WaitS = 45,
 ) -> BenchmarkResult:
-    """Time a kernel against a baseline: `faster`, `slower` or `inconclusive`, with an interval.
+    """Time a kernel against a baseline, with an interval.
 
     Next: profile_kernel.
     """
@@ -37,5 +38,6 @@ async def benchmark_kernel(
         "file_name": kernel.file_name,
         **baseline,
         "target": target,
+        "case": case,
     }
     return await session.long(ctx, BenchmarkResult, "benchmark", arguments, wait_s=wait_s)

@@ -10,7 +10,7 @@ from amdkernel_mcp.results.tuning import TuneResult
 from amdkernel_mcp.server.session import session_of
 from amdkernel_mcp.tuning.space import MOST_ROWS
 
-from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
+from ._parameters import MEASURES, Case, Path, Problem, Source, Target, WaitS
 
 
 @tool(title="Tune a kernel", annotations=MEASURES)
@@ -21,11 +21,12 @@ async def tune_kernel(
     source: Source = None,
     target: Target = None,
     rows: Annotated[int, Field(ge=2, le=MOST_ROWS, description="Most combinations")] = 64,
+    case: Case = None,
     wait_s: WaitS = 45,
 ) -> TuneResult:
-    """Find the best values of a kernel's tune lines: `// amdkernel: tune TILE=[16,32] WAVES=[2,4]`.
+    """Find the best values of a kernel's tune lines: `// amdkernel: tune TILE=[16,32]`.
 
-    Next: put `line` in place of the `tune` lines, then benchmark_kernel.
+    Next: put `line` there; benchmark_kernel.
     """
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)
@@ -34,6 +35,6 @@ async def tune_kernel(
         "source": kernel.source,
         "file_name": kernel.file_name,
         "target": target,
-        "options": {"rows": rows},
+        "options": {"rows": rows, "case": case},
     }
     return await session.long(ctx, TuneResult, "tune", arguments, wait_s=wait_s)

@@ -101,10 +101,11 @@ class RemoteEngine:
         baseline: str | None = None,
         baseline_file: str = "baseline.hip",
         target: str | None = None,
+        case: str | None = None,
         on_progress: Progress = silent,
     ) -> BenchmarkResult:
         """As Engine.benchmark."""
-        asked = {"source": source, "baseline_source": baseline, "target": target}
+        asked = {"source": source, "baseline_source": baseline, "target": target, "case": case}
         names = {"file_name": file_name, "baseline_file": baseline_file}
         result = self._judged(BenchmarkResult, "benchmark_kernel", problem, asked, on_progress, names)
         if result.at_fault is None:
@@ -127,7 +128,7 @@ class RemoteEngine:
         if options:
             if options.seed:
                 raise InputError("a search with a seed of your own runs on your machine alone", hint="leave --url out")
-            asked["rows"] = options.rows
+            asked |= {"rows": options.rows, "case": options.case}
         return self._judged(TuneResult, "tune_kernel", problem, asked, on_progress, {"file_name": file_name})
 
     def profile(
@@ -147,7 +148,7 @@ class RemoteEngine:
             if options.compare_with_recording:
                 raise InputError("the server compares with the text of a kernel, not with a recording")
             other = options.compare_to and options.compare_to.rstrip("\n") + "\n"  # one line would be a path there
-            asked |= {"focus": options.focus, "compare_to": other}
+            asked |= {"focus": options.focus, "compare_to": other, "case": options.case}
             names["baseline_file"] = options.compare_file
         return self._judged(ProfileResult, "profile_kernel", problem, asked, on_progress, names)
 

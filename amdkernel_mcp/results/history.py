@@ -22,7 +22,9 @@ class ListedAttempt(Result):
     target: str | None
     verdict: str
     reason: str
-    speedup: float | None
+    speedup: float | None = Field(description="The middle of its interval")
+    speedup_low: float | None = None
+    speedup_high: float | None = None
     time_us: float | None
     evidence: Evidence = Field(description="Of the numbers")
     changed: str | None = Field(default=None, description="Lines against the parent's file: `+3 -1`, `same text`")

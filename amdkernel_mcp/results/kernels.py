@@ -227,6 +227,7 @@ class BenchmarkResult(JobAnswer):
 
     verdict: BenchmarkVerdict | None = None
     reason: str = ""
+    case: str | None = Field(default=None, description="The case that was timed, with its sizes")
     hashes: Hashes | None = None
     speedup: Interval = Interval()
     time_us: Quantity = NOT_MEASURED
@@ -365,6 +366,9 @@ class TimeChange(Result):
     before: Span | None = None
     after: Span | None = None
     evidence: Evidence
+    ratio: Interval = Field(
+        default=Interval(), description="Times as fast, of both in the same model: narrower than the two intervals say"
+    )
     says: str
 
 
@@ -387,6 +391,7 @@ class ProfileResult(JobAnswer):
     focus: Focus | None = Field(default=None, description="The diagnosis is about this alone")
     comparison: Comparison | None = None
     reason: str = ""
+    case: str | None = Field(default=None, description="The case that was profiled, with its sizes")
     hashes: Hashes | None = None
     code_object: str | None = Field(default=None, description="`sha256:…` of the code object that ran")
     warnings: list[str] = []

@@ -10,7 +10,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -19,7 +19,7 @@ from amdkernel_mcp.errors import AmdkernelError, DatabaseError, InputError, JobE
 from amdkernel_mcp.jobs.job import FINISHED, Job
 from amdkernel_mcp.jobs.request import JobVerb, Request
 from amdkernel_mcp.jobs.store import JobStore
-from amdkernel_mcp.kernel_source import KernelSource, read_kernel, sent_kernel
+from amdkernel_mcp.kernel_source import KernelSource, is_attempt, read_kernel, sent_kernel
 from amdkernel_mcp.profiling.options import ProfileOptions, options_for
 from amdkernel_mcp.results.documentation import ReadResult
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
@@ -89,14 +89,17 @@ class Session:
         """The kernel to compare with, as arguments of the engine; none when neither is given."""
         if path is None and source is None:
             return {}
+        for named in (path, source):
+            if named is not None and is_attempt(named):
+                return {"baseline": named.strip()}
         kernel = self.candidate(path=path, source=source, what="the baseline")
         return {"baseline": kernel.source, "baseline_file": kernel.file_name if path else "baseline.hip"}
 
-    def compared(self, focus: Focus | None, compare_to: str | None) -> dict[str, Any]:
-        """Options of a profile, in JSON's types. `compare_to`: the text of a kernel, or a local caller's path."""
-        if compare_to is None or "\n" in compare_to:
-            return asdict(ProfileOptions(focus, compare_to and sent_kernel(compare_to).source))
-        return asdict(options_for(focus, self._may_name(compare_to)))
+    def compared(self, focus: Focus | None, compare_to: str | None, case: str | None = None) -> dict[str, Any]:
+        """Options of a profile, in JSON's types. `compare_to`: a kernel's text, `attempt:ID`, or a local path."""
+        if compare_to is None or "\n" in compare_to or is_attempt(compare_to):
+            return asdict(ProfileOptions(focus, compare_to and sent_kernel(compare_to).source, case=case))
+        return asdict(replace(options_for(focus, self._may_name(compare_to)), case=case))
 
     def problem(self, problem: str) -> str:
         """The problem, as the engine takes it. Raises InputError for a folder that this caller may not name."""
