@@ -19,12 +19,12 @@ async def benchmark_kernel(
     path: Path = None,
     source: Source = None,
     baseline_path: Annotated[str | None, Field(description="Or attempt:ID", max_length=4096)] = None,
-    baseline_source: Annotated[str | None, Field(max_length=1 << 20)] = None,
+    baseline_source: Annotated[str | None, Field(description="Text", max_length=1 << 20)] = None,
     target: Target = None,
     case: Case = None,
     wait_s: WaitS = 45,
 ) -> BenchmarkResult:
-    """Time a kernel against a baseline, with an interval.
+    """Time a kernel against a baseline.
 
     Next: profile_kernel.
     """

@@ -20,7 +20,7 @@ async def tune_kernel(
     path: Path = None,
     source: Source = None,
     target: Target = None,
-    rows: Annotated[int, Field(ge=2, le=MOST_ROWS, description="Most combinations")] = 64,
+    rows: Annotated[int, Field(ge=2, le=MOST_ROWS, description="At most")] = 64,
     case: Case = None,
     wait_s: WaitS = 45,
 ) -> TuneResult:
