@@ -32,14 +32,14 @@ def benchmark_steps(
     on_progress: Progress,
     seen: list[PreparedKernel],
     case: str | None = None,
-    anew: bool = False,
+    fresh: bool = False,
 ) -> BenchmarkResult:
     """The verdict on `source`, against `baseline` if given. `seen` gets both kernels as they were compiled.
 
-    case: in place of the one that counts. anew: what an earlier benchmark found is not used. Raises InputError for a
+    case: in place of the one that counts. fresh: what an earlier benchmark found is not used. Raises InputError for a
     case that the problem does not announce.
     """
-    known = KnownSteps(steps, anew)
+    known = KnownSteps(steps, fresh)
     cases = timed_cases(problem, case)
     inputs: TimingInputs | None = None
     sides, ready, runs = [], [], []

@@ -233,12 +233,12 @@ class Engine:
         case: str | None = None,
         by: str = LOCAL,
         on_progress: Progress = silent,
-        anew: bool = False,
+        fresh: bool = False,
     ) -> BenchmarkResult:
         """Time a kernel, against the kernel `baseline` if given: its text or `attempt:ID`. Only correct ones are timed.
 
         `values`: those of its `tune` lines, by default its default values. `case`: in place of the profile case, or
-        largest. `anew`: nothing that was found before is used. Raises InputError, HistoryError for what it cannot find.
+        largest. `fresh`: nothing that was found before is used. Raises InputError, HistoryError for an unknown name.
         """
         from amdkernel_mcp.benchmark_steps import benchmark_steps
         from amdkernel_mcp.measurement.not_timed import name_baseline
@@ -259,7 +259,7 @@ class Engine:
             on_progress=on_progress,
             seen=seen,
             case=case,
-            anew=anew,
+            fresh=fresh,
         )
         answer = name_baseline(answer, baseline_file)
         names = ("code_object", "baseline_code_object")
@@ -483,12 +483,12 @@ class Engine:
             options = read_options(CheckOptions, {**given, "seed_key": given.get("seed_key") or key})
             return self.check(problem, **same, options=options)
         if attempt.verb in ("benchmark", "tune_row"):
-            same |= {"values": given.get("values"), "case": given.get("case"), "anew": True}
+            same |= {"values": given.get("values"), "case": given.get("case"), "fresh": True}
             return self.benchmark(problem, **same, baseline=baseline)
         if attempt.verb == "tune":
             return self.tune(problem, **same, options=read_options(TuneOptions, given))
         asked = read_options(ProfileOptions, given)
-        again = ProfileOptions(focus=asked.focus, compare_to=baseline, case=asked.case, anew=True)
+        again = ProfileOptions(focus=asked.focus, compare_to=baseline, case=asked.case, fresh=True)
         return self.profile(problem, **same, options=again)
 
     def _collect_headers(self) -> Collected:

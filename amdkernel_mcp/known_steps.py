@@ -27,10 +27,10 @@ MOST_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class KnownSteps:
-    """The steps of a benchmark and of a profile that need not run twice. `anew`: they run in any case, for a replay."""
+    """Steps of a benchmark and of a profile that need not run twice. `fresh`: they run in any case, for a replay."""
 
     steps: KernelSteps
-    anew: bool = False
+    fresh: bool = False
 
     def check(self, prepared: PreparedKernel, on_progress: Progress) -> CheckResult:
         """The verdict on a kernel; a known one is `correct`."""
@@ -44,7 +44,7 @@ class KnownSteps:
             *(prepared.plan.flags(), self.steps.key("check", prepared).commitment),
             *(prepared.target.name, prepared.target.gpu, prepared.sandbox.image_id),
         )
-        if not self.anew and (found := kept.get(name)) is not None:
+        if not self.fresh and (found := kept.get(name)) is not None:
             on_progress("this kernel was checked before")
             return found
         result = self.steps.check(prepared, on_progress)
@@ -64,7 +64,7 @@ class KnownSteps:
             *(prepared.target.name, prepared.target.gpu, prepared.sandbox.image_id),
             replace(planned.job, cases=cases),
         )
-        if not self.anew and (found := kept.get(name)) is not None:
+        if not self.fresh and (found := kept.get(name)) is not None:
             on_progress("this kernel was measured before")
             return found
         measured = self.steps.measure(prepared, planned, on_progress)

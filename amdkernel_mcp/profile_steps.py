@@ -89,7 +89,7 @@ class ProfileSteps:
         if where.kind == "gpu" and not isinstance(planned, Finding):
             answer = self.steps.profile_on_gpu(prepared, planned, self.on_progress)
             return answer.model_copy(update={"case": name_of_cases(cases)})
-        measured = KnownSteps(self.steps, self.options.anew).measure(prepared, planned, self.on_progress)
+        measured = KnownSteps(self.steps, self.options.fresh).measure(prepared, planned, self.on_progress)
         if measured.finding:
             return ProfileResult(target=where.name, reason=measured.finding.message, findings=[measured.finding])
         self.sides.append(side_of(prepared, measured))

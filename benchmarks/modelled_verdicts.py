@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.engine import Engine, silent
+from amdkernel_mcp.engine import Engine
 from amdkernel_mcp.hardware.specs import gpu_by_name
-from amdkernel_mcp.kernel_steps import KernelSteps
+from amdkernel_mcp.kernel_steps import KernelSteps, silent
 from amdkernel_mcp.measurement.modelled import HIDDEN_US, terms_of
 from amdkernel_mcp.measurement.paired import CaseTerms, paired
 from amdkernel_mcp.measurement.unmodelled import SENTENCES, Unmodelled
@@ -87,7 +87,7 @@ class DrawnGpu:
         for each in case.launches:
             rate = self._rates.setdefault(each.bound, exp(self._rng.gauss(0, OTHER_SPREAD)))
             total += max(each.reached_us * rate * unit, self._waits * overlap * each.waits_us)
-        return total + met * sum(vars(case.left_out)[name] for name, counts in self._left_out.items() if counts)
+        return float(total + met * sum(vars(case.left_out)[name] for name, counts in self._left_out.items() if counts))
 
 
 def scaled(case: CaseTerms, factor: float) -> CaseTerms:

@@ -125,7 +125,10 @@ class History:
             compared = [each.id for each in listed if each.speedup is not None]
             records = connection.execute(select(attempts.c.id, attempts.c.record).where(attempts.c.id.in_(compared)))
             ends = {row.id: speedup_ends(row.record) for row in records} if compared else {}
-        return [replace(each, **ends.get(each.id, {})) for each in listed]
+        spans = [ends.get(each.id, (None, None)) for each in listed]
+        return [
+            replace(each, speedup_low=low, speedup_high=high) for each, (low, high) in zip(listed, spans, strict=True)
+        ]
 
     def best(self, by: str, most: int) -> Sequence[BestTime]:
         """The fastest timed attempts of one user: one for each problem, target and kind of evidence."""

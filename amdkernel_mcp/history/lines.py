@@ -64,10 +64,10 @@ def columns_of(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def speedup_ends(record: bytes) -> dict[str, float | None]:
+def speedup_ends(record: bytes) -> tuple[float | None, float | None]:
     """Both ends of the speed-up's interval in the bytes of a record."""
     found = read_record(record).answer.get("speedup") or {}
-    return {f"speedup_{end}": found.get(end) for end in ("low", "high")}
+    return found.get("low"), found.get("high")
 
 
 def column_text(text: str) -> str:

@@ -20,7 +20,7 @@ class ProfileOptions:
     compare_with_recording: bool = False
     case: str | None = None
     """In place of the problem's profile case, or largest."""
-    anew: bool = False
+    fresh: bool = False
     """Nothing that was measured before is used."""
 
     def recorded(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from math import floor
 from amdkernel_mcp.counted import rounded
 from amdkernel_mcp.measurement.timing.statistics import Estimate
 from amdkernel_mcp.results.kernels import KernelProfile, Span, TimeChange
-from amdkernel_mcp.results.quantity import Evidence, Interval
+from amdkernel_mcp.results.quantity import Evidence
 
 
 def time_changes(
@@ -22,8 +22,7 @@ def time_changes(
     rows = [_row(None, _sum(old.values()), _sum(new.values()), evidence)]
     launches, now = (sum(kernel.dispatches for kernel in kernels) for kernels in (before, after))
     if ratio is not None:
-        shown = Interval(value=ratio.value, low=ratio.low, high=ratio.high)
-        rows[0] = rows[0].model_copy(update={"ratio": shown, "says": what_a_ratio_says(ratio)})
+        rows[0] = rows[0].model_copy(update={"says": what_a_ratio_says(ratio)})
     if evidence == "measured" and launches != now:
         rows[0] = rows[0].model_copy(update={"says": f"not distinguished: {launches:,} launches before, {now:,} now"})
     if len(old) == len(new) == 1:

@@ -22,7 +22,7 @@ class ListedAttempt(Result):
     target: str | None
     verdict: str
     reason: str
-    speedup: float | None = Field(description="The middle of its interval")
+    speedup: float | None
     speedup_low: float | None = None
     speedup_high: float | None = None
     time_us: float | None

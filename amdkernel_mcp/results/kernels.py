@@ -196,23 +196,18 @@ class TimingConditions(Result):
     settled_us: list[float] = Field(description="Work of both kernels before the first sample, for each case")
     idle_before: str
     idle_after: str
-    clocks_before: Clocks = Field(default=Clocks(), description="Before the first launch: mostly those of an idle GPU")
+    clocks_before: Clocks = Field(default=Clocks(), description="Before the first launch")
     clocks_after: Clocks = Field(default=Clocks(), description="Just after the last one; they may have fallen by then")
     rocm: str
     driver: str
     gpu: str = Field(default="not_measured", description="The driver's unique id of the GPU")
     samples_us: list[list[tuple[float, float]]] = Field(
         default=[],
-        description="All pairs of each case: candidate, baseline. The record has them; an answer leaves them out",
+        description="Candidate, baseline; in the record alone",
     )
-    kernel_trace: str = Field(
-        description="With the profiler's kernel trace the event times: `agrees`, `disagrees` (more than 10 % apart), or"
-        " `not_measured`"
-    )
+    kernel_trace: str = Field(description="`agrees`, `disagrees` (by over 10 %) or `not_measured`")
     kernel_trace_note: str = Field(default="", description="What was compared, or why nothing was")
-    kernel_trace_ratio: Interval = Field(
-        default=Interval(), description="Event times / the trace's: median, lowest and highest over sides and cases"
-    )
+    kernel_trace_ratio: Interval = Field(default=Interval(), description="Event times / the trace's")
 
 
 class Span(Result):
@@ -227,21 +222,21 @@ class BenchmarkResult(JobAnswer):
 
     verdict: BenchmarkVerdict | None = None
     reason: str = ""
-    case: str | None = Field(default=None, description="The case that was timed, with its sizes")
+    case: str | None = None
     hashes: Hashes | None = None
     speedup: Interval = Interval()
     time_us: Quantity = NOT_MEASURED
     baseline_time_us: Quantity = NOT_MEASURED
     modelled_us: Span | None = Field(default=None, description="Around `time_us`, where that is modelled")
     baseline_modelled_us: Span | None = None
-    noise_floor: float | None = Field(default=None, description="Relative difference between runs of identical code")
+    noise_floor: float | None = Field(default=None, description="Between runs of identical code")
     flags: list[str] = []
     limits_us: dict[str, Quantity] = Field(default={}, description="Lower bounds of the time, by resource")
-    timing: TimingConditions | None = Field(default=None, description="How it was timed in turns; null if it was not")
-    code_object: str | None = Field(default=None, description="`sha256:…` of the candidate's code object")
+    timing: TimingConditions | None = Field(default=None, description="Null if not timed in turns")
+    code_object: str | None = Field(default=None, description="`sha256:…`")
     baseline_code_object: str | None = None
     counters: dict[str, Metric] = {}
-    at_fault: str | None = Field(default=None, description="The baseline's file, where the lines below are its own")
+    at_fault: str | None = Field(default=None, description="The baseline's file, if the lines are its own")
     diagnostics: list[Diagnostic] = []
     findings: list[Finding] = []
 
@@ -366,9 +361,6 @@ class TimeChange(Result):
     before: Span | None = None
     after: Span | None = None
     evidence: Evidence
-    ratio: Interval = Field(
-        default=Interval(), description="Times as fast, of both in the same model: narrower than the two intervals say"
-    )
     says: str
 
 
@@ -391,7 +383,7 @@ class ProfileResult(JobAnswer):
     focus: Focus | None = Field(default=None, description="The diagnosis is about this alone")
     comparison: Comparison | None = None
     reason: str = ""
-    case: str | None = Field(default=None, description="The case that was profiled, with its sizes")
+    case: str | None = None
     hashes: Hashes | None = None
     code_object: str | None = Field(default=None, description="`sha256:…` of the code object that ran")
     warnings: list[str] = []

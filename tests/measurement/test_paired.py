@@ -1,7 +1,5 @@
 """The interval of the ratio of two modelled times: what both share cancels, what they do not share stays."""
 
-from dataclasses import replace
-
 import pytest
 
 from amdkernel_mcp.hardware.specs import gpu_by_name
@@ -10,6 +8,7 @@ from amdkernel_mcp.measurement.counters import CaseRun, Dispatch
 from amdkernel_mcp.measurement.modelled import modelled_ratio
 from amdkernel_mcp.measurement.paired import CaseTerms, LaunchTerms, paired, what_it_rests_on
 from amdkernel_mcp.measurement.side import Side
+from amdkernel_mcp.measurement.timing.statistics import Estimate
 from amdkernel_mcp.measurement.unmodelled import Unmodelled
 
 MI300X = gpu_by_name("MI300X")
@@ -73,7 +72,7 @@ def side(lines: float, code: str) -> Side:
 
 def test_the_same_machine_code_that_did_the_same_is_one_times_as_fast_exactly():
     first, copy = side(2.0**27, "a"), side(2.0**27, "a")
-    assert modelled_ratio(copy, first, MI300X) == replace(modelled_ratio(first, first, MI300X), value=1, low=1, high=1)
+    assert modelled_ratio(copy, first, MI300X) == Estimate(1, 1, 1)
     answer = benchmark(candidate=copy, baseline=first, gpu=MI300X, target="t", emulated=True)
     assert (answer.verdict, answer.speedup.low, answer.speedup.high) == ("inconclusive", 1, 1)
     assert "1.00 times as fast, exactly" in answer.reason
