@@ -189,11 +189,11 @@ class TimingConditions(Result):
     unit: Literal["us"] = "us"
     clock: str = Field(description="Where the times come from")
     launches_per_sample: list[int] = Field(description="Launches between two events, for each case")
-    buffer_sets: list[int] = Field(description="Copies of all buffers that the launches take in turn, for each case")
-    input_sets: list[int] = Field(default=[], description="Different inputs that these have in turn, for each case")
-    footprint_bytes: list[int] = Field(description="Bytes of the arrays of one launch, for each case")
+    buffer_sets: list[int] = Field(description="Copies of all buffers, for each case")
+    input_sets: list[int] = Field(default=[], description="Different inputs, for each case")
+    footprint_bytes: list[int] = Field(description="Of one launch, for each case")
     cache_protocol: str = Field(description="What a launch finds in the caches")
-    settled_us: list[float] = Field(description="Work of both kernels before the first sample, for each case")
+    settled_us: list[float] = Field(description="Work before the first sample")
     idle_before: str
     idle_after: str
     clocks_before: Clocks = Field(default=Clocks(), description="Before the first launch")
