@@ -185,14 +185,14 @@ class Clocks(Result):
 class TimingConditions(Result):
     """How the times of a GPU were measured; a part that was not measured says so."""
 
-    pairs: int = Field(description="Pairs of samples, candidate and baseline in turns")
+    pairs: int = Field(description="Of samples, in turns")
     unit: Literal["us"] = "us"
     clock: str = Field(description="Where the times come from")
     launches_per_sample: list[int] = Field(description="Launches between two events, for each case")
     buffer_sets: list[int] = Field(description="Copies of all buffers, for each case")
     input_sets: list[int] = Field(default=[], description="Different inputs, for each case")
     footprint_bytes: list[int] = Field(description="Of one launch, for each case")
-    cache_protocol: str = Field(description="What a launch finds in the caches")
+    cache_protocol: str = Field(description="Of the caches")
     settled_us: list[float] = Field(description="Work before the first sample")
     idle_before: str
     idle_after: str
