@@ -187,7 +187,7 @@ class TimingConditions(Result):
 
     pairs: int = Field(description="Of samples, in turns")
     unit: Literal["us"] = "us"
-    clock: str = Field(description="Where the times come from")
+    clock: str = Field(description="Of the times")
     launches_per_sample: list[int] = Field(description="Launches between two events, for each case")
     buffer_sets: list[int] = Field(description="Copies of all buffers, for each case")
     input_sets: list[int] = Field(default=[], description="Different inputs, for each case")
