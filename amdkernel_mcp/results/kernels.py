@@ -232,7 +232,7 @@ class BenchmarkResult(JobAnswer):
     noise_floor: float | None = Field(default=None, description="Between runs of identical code")
     flags: list[str] = []
     limits_us: dict[str, Quantity] = Field(default={}, description="Lower bounds of the time, by resource")
-    timing: TimingConditions | None = Field(default=None, description="Null if not timed in turns")
+    timing: TimingConditions | None = Field(default=None, description="Of a GPU")
     code_object: str | None = Field(default=None, description="`sha256:…`")
     baseline_code_object: str | None = None
     counters: dict[str, Metric] = {}
