@@ -13,6 +13,8 @@ EXTENSION = (
     "the sandbox has none"
 )
 _EXTENSION = re.compile(r"^\s*(?:import|from)\s+torch\b.*\bload(?:_inline)?\s*\(", re.MULTILINE | re.DOTALL)
+_ATTEMPT = re.compile(r"attempt:\S+")
+_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ def _refuse_extension(text: str, file: str) -> None:
     if is_extension(text):
         hint = "send the HIP kernel alone: docs/kernels.md says how it is launched"
         raise InputError(EXTENSION, file=file, hint=hint)
+
+
+def is_attempt(text: str) -> bool:
+    """Whether this names the kernel of an earlier attempt, as `attempt:ID`, in place of a path or a text."""
+    return len(text) <= _LONGEST_NAME and _ATTEMPT.fullmatch(text.strip()) is not None
 
 
 def sent_kernel(source: str, file_name: str = "kernel.hip") -> KernelSource:

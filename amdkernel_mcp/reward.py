@@ -77,8 +77,12 @@ def reward(record: Record, options: RewardOptions = DEFAULT, *, profile: Record 
     speedup, why = _speedup(record, options)
     if speedup is None:
         return Reward(value, f"{because}; {why}" if why else because)
+    span = _mapping(_mapping(record.get("answer")).get("speedup"))
+    middle, high = _number(span.get("value")), _number(span.get("high"))
+    known = f"{speedup:.3g} to {high:.3g} times as fast ({middle:.3g})" if middle and high else None
+    said = f"{known}, of which the low end counts" if known else f"at least {speedup:.3g} times as fast"
     share = min(1.0, log(speedup) / log(options.cap))
-    return Reward(value + (1 - options.correct) * share, f"{because}; at least {speedup:.3g} times as fast")
+    return Reward(value + (1 - options.correct) * share, f"{because}; {said}")
 
 
 def _not_correct(record: Record, options: RewardOptions) -> str | None:

@@ -16,6 +16,7 @@ Problem = Annotated[
     ),
 ]
 Target = Annotated[str | None, Field(description="From list_targets", max_length=200)]
+Case = Annotated[str | None, Field(description="n=4096")]
 Schedules = Annotated[
     int | None,
     Field(ge=0, le=32, description="Other orders of waves; default 2"),

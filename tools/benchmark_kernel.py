@@ -10,7 +10,7 @@ from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.results.kernels import BenchmarkResult
 from amdkernel_mcp.server.session import session_of
 
-from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
+from ._parameters import MEASURES, Case, Path, Problem, Source, Target, WaitS
 
 
 @tool(title="Benchmark a kernel", annotations=MEASURES)
@@ -19,12 +19,13 @@ async def benchmark_kernel(
     problem: Problem,
     path: Path = None,
     source: Source = None,
-    baseline_path: Annotated[str | None, Field(description="File to compare with", max_length=4096)] = None,
-    baseline_source: Annotated[str | None, Field(description="Or its text", max_length=1 << 20)] = None,
+    baseline_path: Annotated[str | None, Field(description="Or attempt:ID", max_length=4096)] = None,
+    baseline_source: Annotated[str | None, Field(description="Text", max_length=1 << 20)] = None,
     target: Target = None,
+    case: Case = None,
     wait_s: WaitS = 45,
 ) -> BenchmarkResult:
-    """Time a kernel against a baseline: `faster`, `slower` or `inconclusive`, with an interval.
+    """Time a kernel against a baseline.
 
     Next: profile_kernel.
     """
@@ -39,5 +40,6 @@ async def benchmark_kernel(
         target=target,
         baseline=baseline.source if baseline else None,
         baseline_file=baseline.file_name if baseline else "baseline.hip",
+        case=case,
     )
     return await session.long(ctx, asked, wait_s=wait_s)

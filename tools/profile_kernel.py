@@ -10,7 +10,7 @@ from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.results.kernels import Focus, ProfileResult
 from amdkernel_mcp.server.session import session_of
 
-from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
+from ._parameters import MEASURES, Case, Path, Problem, Source, Target, WaitS
 
 
 @tool(title="Profile a kernel", annotations=MEASURES)
@@ -21,12 +21,13 @@ async def profile_kernel(
     source: Source = None,
     target: Target = None,
     focus: Annotated[Focus | None, Field(description="Topic")] = None,
-    compare_to: Annotated[str | None, Field(description="Other kernel's text (or path)", max_length=1 << 20)] = None,
+    compare_to: Annotated[str | None, Field(description="attempt:ID or text", max_length=1 << 20)] = None,
+    case: Case = None,
     wait_s: WaitS = 45,
 ) -> ProfileResult:
     """Find out why a kernel is slow, what to try, and what a change did.
 
-    Next: read_doc with a finding's `docs`, check_kernel.
+    Next: read_doc of `docs`, check_kernel.
     """
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)
@@ -36,6 +37,6 @@ async def profile_kernel(
         source=kernel.source,
         file_name=kernel.file_name,
         target=target,
-        options=session.compared(focus, compare_to),
+        options=session.compared(focus, compare_to, case),
     )
     return await session.long(ctx, asked, wait_s=wait_s)

@@ -11,7 +11,7 @@ from amdkernel_mcp.engine.verbs.tune import Tune
 from amdkernel_mcp.results.tuning import TuneResult
 from amdkernel_mcp.server.session import session_of
 
-from ._parameters import MEASURES, Path, Problem, Source, Target, WaitS
+from ._parameters import MEASURES, Case, Path, Problem, Source, Target, WaitS
 
 
 @tool(title="Tune a kernel", annotations=MEASURES)
@@ -21,12 +21,13 @@ async def tune_kernel(
     path: Path = None,
     source: Source = None,
     target: Target = None,
-    rows: Annotated[int, Field(ge=2, le=MOST_ROWS, description="Most combinations")] = 64,
+    rows: Annotated[int, Field(ge=2, le=MOST_ROWS, description="At most")] = 64,
+    case: Case = None,
     wait_s: WaitS = 45,
 ) -> TuneResult:
-    """Find the best values of a kernel's tune lines: `// amdkernel: tune TILE=[16,32] WAVES=[2,4]`.
+    """Find the best values of a kernel's tune lines: `// amdkernel: tune TILE=[16,32]`.
 
-    Next: put `line` in place of the `tune` lines, then benchmark_kernel.
+    Next: put `line` there; benchmark_kernel.
     """
     session = session_of(ctx)
     kernel = session.candidate(path=path, source=source)
@@ -35,6 +36,6 @@ async def tune_kernel(
         source=kernel.source,
         file_name=kernel.file_name,
         target=target,
-        options=TuneOptions(rows=rows),
+        options=TuneOptions(rows=rows, case=case),
     )
     return await session.long(ctx, asked, wait_s=wait_s)

@@ -26,6 +26,10 @@ Target = Annotated[
     str | None,
     typer.Option(help="Where it runs; see `amdkernel targets`.", show_default=False, autocompletion=target_names),
 ]
+Case = Annotated[
+    str | None,
+    typer.Option(help="The case to time, such as n=4096; default: its profile case, or largest.", show_default=False),
+]
 Parent = Annotated[
     str | None,
     typer.Option(help="The attempt that this one builds on; default: the one before it.", show_default=False),

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.engine.known_steps import KnownSteps
 from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, side_of
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.benchmark import benchmark
-from amdkernel_mcp.measurement.not_timed import incorrect, stopped, wrong_when_measured
+from amdkernel_mcp.measurement.job import TimingInputs
+from amdkernel_mcp.measurement.not_timed import about_case, incorrect, stopped, too_large, wrong_when_measured
+from amdkernel_mcp.measurement.timed_case import name_of_cases, timed_cases
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
 
 if TYPE_CHECKING:
@@ -28,9 +31,18 @@ def benchmark_steps(
     values: Mapping[str, str] | None,
     on_progress: Progress,
     seen: list[PreparedKernel],
+    case: str | None = None,
+    fresh: bool = False,
 ) -> BenchmarkResult:
-    """The verdict on `source`, against `baseline` if given. `seen` gets both kernels as they were compiled."""
-    sides, ready = [], []
+    """The verdict on `source`, against `baseline` if given. `seen` gets both kernels as they were compiled.
+
+    case: in place of the one that counts. fresh: what an earlier benchmark found is not used. Raises InputError for a
+    case that the problem does not announce.
+    """
+    known = KnownSteps(steps, fresh)
+    cases = timed_cases(problem, case)
+    inputs: TimingInputs | None = None
+    sides, ready, runs = [], [], []
     checks: list[CheckResult] = []
     in_turns = steps.target(target).kind == "gpu"
     for text, role in ((source, "this kernel"), (baseline, "the baseline")):
@@ -40,22 +52,25 @@ def benchmark_steps(
         own = values if role == "this kernel" else None
         prepared = steps.prepare(problem, text, file_name=name, target=target, on_progress=on_progress, values=own)
         seen.append(prepared)
-        checked = steps.check(prepared, on_progress)
+        checked = known.check(prepared, on_progress)
         checks.append(checked)
         if checked.verdict != "correct":
             return incorrect(checked, role)
         ready.append(prepared)
         if in_turns:
             continue
-        measured = steps.measure(prepared, steps.plan_measurement(prepared), on_progress)
+        inputs = inputs or steps.timing_inputs(prepared, case=case)
+        measured = known.measure(prepared, steps.plan_measurement(prepared, inputs), on_progress)
         if measured.finding:
-            return stopped(measured.finding, role, prepared.target.name, prepared.sandbox.isolation)
+            answer = stopped(measured.finding, role, prepared.target.name, prepared.sandbox.isolation)
+            return too_large(answer, cases) if measured.finding.kind == "timeout" else answer
         if measured.wrong_outputs:
             return wrong_when_measured(measured, role, prepared.target.name, prepared.sandbox.isolation)
+        runs.append(measured)
         sides.append(side_of(prepared, measured))
     where = prepared.target
     if in_turns:
-        answer = steps.benchmark_in_turns(ready[0], ready[1] if len(ready) > 1 else None, on_progress)
+        answer = steps.benchmark_in_turns(ready[0], ready[1] if len(ready) > 1 else None, on_progress, case=case)
     else:
         answer = benchmark(
             candidate=sides[0],
@@ -64,6 +79,7 @@ def benchmark_steps(
             target=where.name,
             emulated=True,
         )
+    answer = about_case(answer, name_of_cases(cases), runs[0] if runs else None)
     notes = dict.fromkeys(note for side in checks for note in side.not_cached)
     update = {"isolation": prepared.sandbox.isolation, "not_cached": [*notes]}
     return answer.model_copy(update=update)

@@ -141,7 +141,9 @@ class Engine:
         """The answer of a verb, done for `by`. `on_detail`: is given what the page of a profile shows besides."""
         from amdkernel_mcp.engine.verbs.verb import Means
 
-        means = Means(self._steps, self._sandboxes, self._judged, self._recorder, by, on_progress, on_detail)
+        means = Means(
+            self._steps, self._sandboxes, self._judged, self._recorder, self.attempts, by, on_progress, on_detail
+        )
         return asked.do(means)
 
     def profile_import(
@@ -169,6 +171,7 @@ class Engine:
 
         Raises ProblemFileError for one that cannot be used or proves nothing, InputError for its name.
         """
+        from amdkernel_mcp.measurement.timed_case import what_is_timed
         from amdkernel_mcp.problems.signature import signature
         from amdkernel_mcp.results.problems import CreatedProblem
 
@@ -178,6 +181,7 @@ class Engine:
             hash=problem.hash,
             signature=signature(problem),
             cases=[case.name for case in problem.cases],
+            timed_case=what_is_timed(problem),
             warnings=list(warnings),
         )
 
@@ -192,15 +196,7 @@ class Engine:
 
     def list_problems(self, *, by: str = LOCAL) -> ProblemList:
         """The problems that `by` created, shared and bundled ones."""
-        from amdkernel_mcp.problems.listing import listed
-        from amdkernel_mcp.problems.problem_file import bundled_problems
-        from amdkernel_mcp.results.problems import ProblemList
-
-        bundled = bundled_problems()
-        own = self._steps.own_problems
-        found = {name: self._steps.problem(name, by) for name in (*own.names(by), *bundled)}
-        lines = [listed(each, name in bundled, own.sharer(name, by)) for name, each in found.items()]
-        return ProblemList(problems=lines)
+        return self._steps.list_problems(by)
 
     def problem_hash(self, name: str, by: str) -> str | None:
         """The hash of the problem of this name as it is now; None where there is none."""

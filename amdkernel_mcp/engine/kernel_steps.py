@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.problems.problem import Problem
     from amdkernel_mcp.problems.size_limits import SizeLimits
     from amdkernel_mcp.results.host_programs import ProgramCheckResult
+    from amdkernel_mcp.results.problems import ProblemList
     from amdkernel_mcp.runner_protocol.report import RunnerReport
 
 Progress = Callable[[str], None]
@@ -124,6 +125,17 @@ class KernelSteps:
         from amdkernel_mcp.problems.own_problems import OwnProblems
 
         return OwnProblems(self._settings.data_dir / "problems")
+
+    def list_problems(self, by: str) -> ProblemList:
+        """The problems that `by` created, shared and bundled ones."""
+        from amdkernel_mcp.problems.listing import listed
+        from amdkernel_mcp.problems.problem_file import bundled_problems
+        from amdkernel_mcp.results.problems import ProblemList
+
+        bundled, own = bundled_problems(), self.own_problems
+        found = {name: self.problem(name, by) for name in (*own.names(by), *bundled)}
+        lines = [listed(each, name in bundled, own.sharer(name, by)) for name, each in found.items()]
+        return ProblemList(problems=lines)
 
     def create_problem(
         self, name: str, declaration: str, reference: str, by: str, *, shared: bool
@@ -288,10 +300,11 @@ class KernelSteps:
         on_progress: Progress,
         *,
         protocol: Plan | None = None,
+        case: str | None = None,
     ) -> BenchmarkResult:
         """Time two kernels in turns on a GPU, or a kernel in turns with itself.
 
-        `protocol` None: as thoroughly as a verdict needs it.
+        `protocol` None: as thoroughly as a verdict needs it. `case`: in place of those that count.
         """
         from amdkernel_mcp.engine.gpu_benchmark import Contest, benchmark_in_turns
         from amdkernel_mcp.execution.render_node import render_node
@@ -300,7 +313,7 @@ class KernelSteps:
         from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN
 
         where = candidate.target
-        planned = self.plan_measurement(candidate, inputs=INPUTS_IN_TURNS)
+        planned = self.plan_measurement(candidate, inputs=INPUTS_IN_TURNS, case=case)
         other = planned
         if baseline and not isinstance(planned, Finding):
             other = self.plan_measurement(baseline, planned)
@@ -322,15 +335,15 @@ class KernelSteps:
         )
         return benchmark_in_turns(contest, on_progress)
 
-    def timing_inputs(self, prepared: PreparedKernel, *, inputs: int = 1, profiled: bool = False) -> TimingInputs:
-        """The inputs with which a kernel is timed, so many of each case at most; they depend on its text and flags.
+    def timing_inputs(self, prepared: PreparedKernel, *, inputs: int = 1, case: str | None = None) -> TimingInputs:
+        """The inputs with which a problem's kernels are timed, so many of each case at most.
 
-        profiled: those of the cases for profiles, where the problem has some.
+        case: in place of those that count. Raises InputError for one that the problem does not announce.
         """
         from amdkernel_mcp.checking.expected.generate import make_calls
         from amdkernel_mcp.measurement.job import TimingInputs, measured_inputs
 
-        wanted = measured_inputs(prepared.problem, self.key("timing", prepared), inputs=inputs, profiled=profiled)
+        wanted = measured_inputs(prepared.problem, self.key("timing", prepared), inputs=inputs, case=case)
         return TimingInputs(tuple(make_calls(prepared.sandbox, prepared.problem, wanted)))
 
     def plan_measurement(
@@ -339,17 +352,18 @@ class KernelSteps:
         same_inputs: MeasurementJob | TimingInputs | None = None,
         *,
         inputs: int = 1,
-        profiled: bool = False,
+        case: str | None = None,
     ) -> MeasurementJob | Finding:
         """The measurement of a kernel; with the inputs of `same_inputs` where it is compared with that one.
 
-        inputs: of each case, at most. profiled: of the cases for profiles, of whose workgroups a sample may run.
+        inputs: of each case, at most. case: in place of those that count. On the emulator a sample of the workgroups
+        of a large launch runs.
         """
         from amdkernel_mcp.measurement.job import plan_measurement
 
         code_object, key = prepared.compiled.code_object, self.key("timing", prepared)
         assert code_object is not None  # a failed compile was judged before
-        calls = (same_inputs or self.timing_inputs(prepared, inputs=inputs, profiled=profiled)).calls
+        calls = (same_inputs or self.timing_inputs(prepared, inputs=inputs, case=case)).calls
         return plan_measurement(
             target=prepared.target,
             problem=prepared.problem,
@@ -357,13 +371,20 @@ class KernelSteps:
             code_object=code_object,
             calls=calls,
             layout_seed=key.derive("layout"),
-            sampled=profiled,
+            sampled=True,
         )
 
     def key(self, purpose: Purpose, prepared: PreparedKernel) -> SeedKey:
-        """What the seeds of a check or of a measurement are drawn from."""
+        """What the seeds of a check or of a measurement are drawn from.
+
+        All kernels of a problem are measured with the same inputs, addresses and drawn conditions, so that two of them
+        differ by what they do alone. That key is never revealed.
+        """
         from amdkernel_mcp.checking.cases.seeds import seed_key, server_secret
 
+        if purpose == "timing":
+            secret, problem = server_secret(self._settings.data_dir), prepared.problem
+            return seed_key(secret, purpose, problem, source="", flags=(), arch=prepared.target.arch)
         return seed_key(
             server_secret(self._settings.data_dir),
             purpose,
@@ -378,7 +399,10 @@ class KernelSteps:
         from amdkernel_mcp.history.attempt import Seeds
 
         keys = {purpose: self.key(purpose, prepared) for purpose in purposes if prepared.compiled.code_object}
-        seeds = {purpose: Seeds(commitment=key.commitment, key=key.hex) for purpose, key in keys.items()}
+        seeds = {
+            purpose: Seeds(commitment=key.commitment, key="" if purpose == "timing" else key.hex)
+            for purpose, key in keys.items()
+        }
         return ran_of(prepared.compiled, prepared.plan.flags(), prepared.sandbox).model_copy(update={"seeds": seeds})
 
     def profile_on_gpu(self, prepared: PreparedKernel, planned: MeasurementJob, on_progress: Progress) -> ProfileResult:

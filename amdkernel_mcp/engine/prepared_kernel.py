@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from amdkernel_mcp.checking.check import invalid, invalid_from_compile
@@ -48,10 +49,14 @@ def cannot_launch(prepared: PreparedKernel) -> ProfileResult | None:
 
 def side_of(prepared: PreparedKernel, measured: Measured) -> Side:
     """What a benchmark compares: the runs, occupancy and counters of one kernel."""
+    code = list(parse_disassembly(prepared.compiled.disassembly))
+    machine_code = "\n".join(f"{each.address} {each.text}" for each in code).encode()
     dispatches = [dispatch for run in measured.runs for dispatch in run.dispatches]
     return Side(
         measured.runs,
         {kernel.name: kernel.occupancy_waves_per_simd for kernel in prepared.compiled.result.kernels},
         main_counters(dispatches, prepared.target.arch) if dispatches else {},
-        sleep_clocks(parse_disassembly(prepared.compiled.disassembly)),
+        sleep_clocks(code),
+        hashlib.sha256(machine_code).hexdigest() if code else "",
+        measured.why_not_judged,
     )

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.cache_folder import answers_folder
 from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
-from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, cannot_launch
+from amdkernel_mcp.engine.known_steps import KnownSteps
+from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, cannot_launch, side_of
 from amdkernel_mcp.hardware.specs import gpu_by_name
+from amdkernel_mcp.measurement.modelled import modelled_ratio
+from amdkernel_mcp.measurement.side import Side
+from amdkernel_mcp.measurement.timed_case import name_of_cases, timed_cases
+from amdkernel_mcp.measurement.timing.statistics import Estimate
 from amdkernel_mcp.profiling.comparison import comparison
 from amdkernel_mcp.profiling.kept_details import keep_details
 from amdkernel_mcp.profiling.options import ProfileOptions
@@ -43,6 +48,8 @@ class ProfileSteps:
     """Every kernel that was prepared, the profiled one first."""
     details: list[KernelDetail] = field(default_factory=list)
     """Of the profiled kernel, what its page shows besides the answer."""
+    sides: list[Side] = field(default_factory=list)
+    """What was counted of each kernel on an emulated target, the profiled one first."""
 
     def profile(self, source: str, file_name: str) -> ProfileResult:
         """The profile, compared where the options say so."""
@@ -55,7 +62,13 @@ class ProfileSteps:
             again = replace(self, on_progress=lambda text: self.on_progress(f"{name}, to compare: {text}"))
             return again._one(self.options.compare_to, name, no_detail)
 
-        return compared(answer, self.options, other)
+        return compared(answer, self.options, other, self._ratio)
+
+    def _ratio(self) -> Estimate | None:
+        """How many times as fast the profiled kernel is; None where not both were counted."""
+        if len(self.sides) != 2:
+            return None
+        return modelled_ratio(self.sides[0], self.sides[1], gpu_by_name(self.steps.target(self.target).gpu))
 
     def recorded(self, answer: ProfileResult) -> ProfileResult:
         """The answer; the details are kept under the attempt that it names, for the page of the profile."""
@@ -71,12 +84,15 @@ class ProfileSteps:
         where, compiled = prepared.target, prepared.compiled
         if refused := cannot_launch(prepared):
             return refused
-        planned = self.steps.plan_measurement(prepared, profiled=True)
+        cases = timed_cases(self.problem, self.options.case)
+        planned = self.steps.plan_measurement(prepared, case=self.options.case)
         if where.kind == "gpu" and not isinstance(planned, Finding):
-            return self.steps.profile_on_gpu(prepared, planned, self.on_progress)
-        measured = self.steps.measure(prepared, planned, self.on_progress)
+            answer = self.steps.profile_on_gpu(prepared, planned, self.on_progress)
+            return answer.model_copy(update={"case": name_of_cases(cases)})
+        measured = KnownSteps(self.steps, self.options.fresh).measure(prepared, planned, self.on_progress)
         if measured.finding:
             return ProfileResult(target=where.name, reason=measured.finding.message, findings=[measured.finding])
+        self.sides.append(side_of(prepared, measured))
         self.on_progress("explaining the counts")
         gpu, lines, code = gpu_by_name(where.gpu), compiled.lines, compiled.disassembly
         kernels = compiled.result.kernels
@@ -89,6 +105,8 @@ class ProfileSteps:
             "isolation": prepared.sandbox.isolation,
             "not_cached": compiled.result.not_cached,
             "code_object": compiled.result.code_object,
+            "case": name_of_cases(cases),
+            "reason": f"{answer.reason}; case {name_of_cases(cases)}",
         }
         if measured.wrong_outputs:
             update["warnings"] = [f"the outputs of this run are wrong: {measured.wrong_outputs}", *answer.warnings]
@@ -110,9 +128,15 @@ def profile_recording(
 
 
 def compared(
-    answer: ProfileResult, options: ProfileOptions, other_kernel: Callable[[], ProfileResult]
+    answer: ProfileResult,
+    options: ProfileOptions,
+    other_kernel: Callable[[], ProfileResult],
+    ratio: Callable[[], Estimate | None] = lambda: None,
 ) -> ProfileResult:
-    """With what differs from the other kernel or recording of the options; as it is where there is none."""
+    """With what differs from the other kernel or recording of the options; as it is where there is none.
+
+    `ratio`: how many times as fast this kernel is as the other one, once both were counted.
+    """
     if not answer.kernels or (options.compare_to is None and not options.compare_with_recording):
         return answer
     name = options.compare_file
@@ -124,4 +148,4 @@ def compared(
     if not other.kernels:
         warning = f"not compared with {Path(name).name}: {other.reason}"
         return answer.model_copy(update={"warnings": [*answer.warnings, warning]})
-    return answer.model_copy(update={"comparison": comparison(other, answer, name=Path(name).name)})
+    return answer.model_copy(update={"comparison": comparison(other, answer, name=Path(name).name, ratio=ratio())})

@@ -44,7 +44,7 @@ class Seeds(_Part):
     """What inputs were drawn from."""
 
     commitment: str = Field(description="SHA-256 of the key's bytes, fixed before the run")
-    key: str = Field(description="Hexadecimal")
+    key: str = Field(description="Hexadecimal; empty of `timing`, whose inputs later kernels get as well")
 
 
 class Ran(_Part):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError, HistoryError
 from amdkernel_mcp.history.recorder import NAMED_PARENT
+from amdkernel_mcp.kernel_source import is_attempt
 from amdkernel_mcp.results.history import AttemptList, AttemptShown, Export, Lesson, Pruned, Replay
 from amdkernel_mcp.results.history import ListedAttempt as Line
 from amdkernel_mcp.results.quantity import Interval
@@ -103,6 +104,13 @@ class Attempts:
             lessons=[_lesson(each) for each in self._history.lessons(attempt.id)],
             key=fingerprint(stored.public_key),
         )
+
+    def named_source(self, text: str | None, file_name: str, *, by: str) -> tuple[str | None, str]:
+        """A kernel's text and file name; those of an attempt where the text is `attempt:ID`. Raises HistoryError."""
+        if text is None or not is_attempt(text):
+            return text, file_name
+        attempt = self._history.find(text.strip().partition(":")[2], by=by).attempt
+        return self._text(attempt.source), attempt.file_name
 
     @contextlib.contextmanager
     def under(self, parent: str, *, by: str) -> Iterator[None]:

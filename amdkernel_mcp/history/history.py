@@ -11,7 +11,7 @@ import contextlib
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, select, text
@@ -28,7 +28,7 @@ from amdkernel_mcp.history.database.storing import store_attempt
 from amdkernel_mcp.history.database.tables import attempts
 from amdkernel_mcp.history.database.tables import lessons as lesson_table
 from amdkernel_mcp.history.lessons import Lesson
-from amdkernel_mcp.history.lines import COMPARED_BYTES, ListedAttempt, changed_lines, columns_of
+from amdkernel_mcp.history.lines import COMPARED_BYTES, ListedAttempt, changed_lines, columns_of, speedup_ends
 from amdkernel_mcp.history.signing import SigningKey
 
 if TYPE_CHECKING:
@@ -121,7 +121,14 @@ class History:
         with reading(self._engine) as connection:
             if before is not None:
                 wanted = wanted.where(attempts.c.number < _the_one(connection, before, by).number)
-            return [ListedAttempt(**row._mapping) for row in connection.execute(wanted)]
+            listed = [ListedAttempt(**row._mapping) for row in connection.execute(wanted)]
+            compared = [each.id for each in listed if each.speedup is not None]
+            records = connection.execute(select(attempts.c.id, attempts.c.record).where(attempts.c.id.in_(compared)))
+            ends = {row.id: speedup_ends(row.record) for row in records} if compared else {}
+        spans = [ends.get(each.id, (None, None)) for each in listed]
+        return [
+            replace(each, speedup_low=low, speedup_high=high) for each, (low, high) in zip(listed, spans, strict=True)
+        ]
 
     def best(self, by: str, most: int) -> Sequence[BestTime]:
         """The fastest timed attempts of one user: one for each problem, target and kind of evidence."""

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from amdkernel_mcp.history.attempt import read_record
+
 if TYPE_CHECKING:
     from amdkernel_mcp.history.attempt import Attempt
 
@@ -36,6 +38,8 @@ class ListedAttempt:
     changed: str | None
     gain: float | None
     note: str | None
+    speedup_low: float | None = None
+    speedup_high: float | None = None
 
 
 def columns_of(attempt: Attempt) -> dict[str, Any]:
@@ -58,6 +62,12 @@ def columns_of(attempt: Attempt) -> dict[str, Any]:
         "time_us": time_us,
         "evidence": evidence,
     }
+
+
+def speedup_ends(record: bytes) -> tuple[float | None, float | None]:
+    """Both ends of the speed-up's interval in the bytes of a record."""
+    found = read_record(record).answer.get("speedup") or {}
+    return found.get("low"), found.get("high")
 
 
 def column_text(text: str) -> str:

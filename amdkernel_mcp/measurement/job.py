@@ -16,6 +16,7 @@ from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 from amdkernel_mcp.launch.plan import LaunchPlan
 from amdkernel_mcp.launch.runner_case import runner_case
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint, PcCounts, Sample
+from amdkernel_mcp.measurement.timed_case import timed_cases
 from amdkernel_mcp.problems.problem import Case, Problem
 from amdkernel_mcp.results.kernels import Finding, FindingKind
 from amdkernel_mcp.runner_protocol.job import Mode, RunCase, RunnerJob, RunnerLaunch, Timing
@@ -24,7 +25,7 @@ from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 
 CASE_TIMEOUT_S = 120.0
 SAMPLE_ABOVE = 32_000_000
-"""Wave-instructions: the workgroups of a launch with more are sampled for a profile, which then takes seconds."""
+"""Wave-instructions: the workgroups of a launch with more are sampled, which then takes seconds."""
 MOST_INPUT_BYTES = 256 << 20
 """Of all inputs of a measurement that has several for each case."""
 _KINDS: dict[CaseStatus, FindingKind] = {
@@ -75,18 +76,22 @@ class Measured:
         """Not all workgroups ran, so the outputs are incomplete."""
         return any(dispatch.sample for run in self.runs for dispatch in run.dispatches)
 
+    @property
+    def why_not_judged(self) -> str:
+        """Why nothing that a sample wrote was judged; empty where it was, and where all workgroups ran."""
+        if not self.sampled or self.judged_elements:
+            return ""
+        return self.not_judged or "none of their elements was changed"
+
 
 def measured_inputs(
-    problem: Problem, key: SeedKey, *, inputs: int = 1, profiled: bool = False
+    problem: Problem, key: SeedKey, *, inputs: int = 1, case: str | None = None
 ) -> list[tuple[Case, int, int]]:
-    """What is measured: the case, seed (of `key`) and turn of each announced case (of all, where none is announced).
+    """What is measured: the case, seed (of `key`) and turn of the cases that count, or of the one that `case` names.
 
-    inputs: of each case, at most; one where more would take too much memory. profiled: the cases for profiles instead,
-    where the problem has some.
+    inputs: of each case, at most; one where more would take too much memory. Raises InputError for an unknown `case`.
     """
-    cases = [case for case in problem.cases if not case.held_out] or problem.cases
-    if profiled and problem.profile_cases:
-        cases = problem.profile_cases
+    cases = timed_cases(problem, case)
     size = sum(each.dtype.bytes * prod(case.shape_of(each)) for each in problem.inputs for case in cases)
     count = inputs if inputs * size <= MOST_INPUT_BYTES else 1
     return [(case, seed, turn) for case in cases for turn, seed in enumerate(key.seeds(count))]

@@ -1,30 +1,27 @@
 """The verdict on emulated targets: a model of the time, and what it refuses to say.
 
-Times are intervals, of time_interval.py. Two of them may overlap and the ratio be known all the same: what slows one
-kernel beyond a bound slows another with the same bound alike. `faster` requires the candidate to be faster with all
-that the model leaves out on its side and nothing of it on the baseline's. What the model cannot bound is
-`inconclusive`, with the reason. Pure.
+Times are intervals, of time_interval.py. Two of them may overlap and the ratio be known all the same: its interval, of
+paired.py, has what the two kernels do not share. `faster` requires all of that interval to lie above 1. What the model
+cannot bound is `inconclusive`, with the reason. Pure.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amdkernel_mcp.counted import rounded
 from amdkernel_mcp.hardware.specs import Gpu
+from amdkernel_mcp.measurement.counters import CaseRun
 from amdkernel_mcp.measurement.credibility import Doubt, above_roof, stores_too_little, too_good
+from amdkernel_mcp.measurement.paired import CaseTerms, LaunchTerms, Ratio, paired, what_it_rests_on
 from amdkernel_mcp.measurement.roofline import Model, model_case
 from amdkernel_mcp.measurement.side import Side
-from amdkernel_mcp.measurement.time_interval import LAUNCH_US, TimeInterval, time_interval
+from amdkernel_mcp.measurement.time_interval import LAUNCH_US, TimeInterval, achieved_us, time_interval
 from amdkernel_mcp.measurement.timing.interleaved import judge
 from amdkernel_mcp.measurement.timing.statistics import Estimate, geometric_mean
-from amdkernel_mcp.measurement.unmodelled import Unmodelled, unmodelled
+from amdkernel_mcp.measurement.unmodelled import Unmodelled, latency_us, unmodelled
 from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict, Span
 from amdkernel_mcp.results.quantity import Interval, Quantity
 
-SAME_LIMITER_UNCERTAINTY = 0.10
-"""Two kernels that the same resource bounds: what the model leaves out slows both alike, and mostly cancels."""
-OTHER_LIMITER_UNCERTAINTY = 0.30
-"""Different resources: a real kernel reaches 70 to 95 % of a peak, and which share is not known for either."""
 HIDDEN_US = 5.0
 """Shorter bounds are hardly visible on a GPU: their launch costs as much."""
 
@@ -36,6 +33,7 @@ class CaseModel:
     model: Model
     left_out: Unmodelled
     interval: TimeInterval
+    terms: CaseTerms
 
     @property
     def time_us(self) -> float:
@@ -46,10 +44,6 @@ class CaseModel:
     def launches_us(self) -> float:
         """Below this its bounds are hidden by its launches."""
         return self.model.dispatches * HIDDEN_US
-
-    def slowest_us(self, uncertainty: float) -> float:
-        """A time that the case hardly exceeds."""
-        return max(self.time_us * (1 + uncertainty) + self.left_out.total_us, self.launches_us)
 
 
 def modelled(candidate: Side, baseline: Side | None, *, gpu: Gpu, target: str) -> BenchmarkResult:
@@ -100,17 +94,23 @@ def _compared(
     theirs: Sequence[CaseModel],
     gpu: Gpu,
 ) -> BenchmarkResult:
-    uncertainty = _uncertainty(ours, theirs)
-    estimate = _speedup(ours, theirs, uncertainty)
+    ratio = _ratio(candidate, baseline, ours, theirs)
+    estimate = ratio.estimate
     verdict: BenchmarkVerdict = judge(estimate, margin=0.0)
-    reason = _reason(verdict, estimate, ours, theirs, gpu=gpu)
-    flags = [*answer.flags, *(["bounds_differ"] if uncertainty == OTHER_LIMITER_UNCERTAINTY else [])]
+    reason = _reason(verdict, ratio, ours, theirs, gpu=gpu)
+    differ = any(a.model.limiter != b.model.limiter for a, b in zip(ours, theirs, strict=True))
+    flags = [*answer.flags, *(["bounds_differ"] if differ else [])]
     if all(each.time_us < each.launches_us for each in (*ours, *theirs)):
         verdict = "inconclusive"
         reason = (
             f"{_times(ours, theirs, gpu)}: every launch of both kernels is shorter than its own cost of about "
             f"{LAUNCH_US:g} us, so the difference would hardly be seen; use a larger case"
         )
+    if candidate.not_judged:
+        flags.append("outputs_not_judged")
+        if verdict == "faster":
+            verdict = "inconclusive"
+            reason = f"not called faster, because what this run wrote was not judged ({candidate.not_judged}): {reason}"
     times = [(a.time_us, b.time_us) for a, b in zip(ours, theirs, strict=True)]
     good = too_good(_ratio_of_bounds(ours, theirs), candidate.runs, baseline.runs, times, gpu)
     if good is not None:
@@ -150,68 +150,74 @@ def _physics(candidate: Side, ours: Sequence[CaseModel], theirs: Sequence[CaseMo
 def _models(side: Side, gpu: Gpu) -> list[CaseModel]:
     found = []
     for run in side.runs:
-        left_out = Unmodelled()
+        left_out, launches = Unmodelled(), []
         for dispatch in run.dispatches:
             one = model_case([dispatch], gpu, waves_per_simd=side.waves_per_simd)
             limit = side.waves_per_simd.get(dispatch.kernel)
             left_out += unmodelled(dispatch, gpu, time_us=one.time_us, waves_per_simd=limit, sleeps=side.sleeps)
+            waits_us = latency_us(dispatch, gpu, waves_per_simd=limit)
+            launches.append(
+                LaunchTerms(one.time_us, achieved_us(one.bounds_us, gpu), str(one.limiter or "nothing"), waits_us)
+            )
         model = model_case(run.dispatches, gpu, waves_per_simd=side.waves_per_simd)
         interval = time_interval(run.dispatches, gpu, waves_per_simd=side.waves_per_simd, sleeps=side.sleeps)
-        found.append(CaseModel(model, left_out, interval))
+        found.append(CaseModel(model, left_out, interval, CaseTerms(tuple(launches), replace(left_out, latency=0.0))))
     return found
 
 
-def _uncertainty(ours: Sequence[CaseModel], theirs: Sequence[CaseModel]) -> float:
-    same = all(a.model.limiter == b.model.limiter for a, b in zip(ours, theirs, strict=True))
-    return SAME_LIMITER_UNCERTAINTY if same else OTHER_LIMITER_UNCERTAINTY
+def terms_of(side: Side, gpu: Gpu) -> list[CaseTerms]:
+    """What the time of each case of a kernel may consist of."""
+    return [each.terms for each in _models(side, gpu)]
 
 
-def _speedup(ours: Sequence[CaseModel], theirs: Sequence[CaseModel], uncertainty: float) -> Estimate:
-    """The ratio of the lower bounds; at each end one side takes as long as it may, and the other its lower bound.
+def modelled_ratio(candidate: Side, baseline: Side, gpu: Gpu) -> Estimate | None:
+    """How many times as fast the candidate is, with the interval of the ratio. None without a model."""
+    ours, theirs = _models(candidate, gpu), _models(baseline, gpu)
+    if not all(each.model.limiter for each in (*ours, *theirs)):
+        return None
+    return _ratio(candidate, baseline, ours, theirs).estimate
 
-    Never further from 1 than the intervals of both times allow, which contain the cost of a launch as well. Where those
-    and the bounds disagree on which side is faster, the estimate is that of the bounds, and decides nothing.
-    """
-    pairs = list(zip(ours, theirs, strict=True))
+
+def _ratio(candidate: Side, baseline: Side, ours: Sequence[CaseModel], theirs: Sequence[CaseModel]) -> Ratio:
     value = _ratio_of_bounds(ours, theirs)
-    low = geometric_mean([1 / _most(b, a, uncertainty) for a, b in pairs])
-    high = geometric_mean([_most(a, b, uncertainty) for a, b in pairs])
-    most = geometric_mean([b.interval.high_us / a.interval.low_us for a, b in pairs])
-    least = geometric_mean([b.interval.low_us / a.interval.high_us for a, b in pairs])
-    if value >= 1 and most >= 1:
-        value, low, high = (min(each, most) for each in (value, low, high))
-    elif value < 1 and least <= 1:
-        value, low, high = (max(each, least) for each in (value, low, high))
-    return Estimate(value, low, high)
+    ratio = paired([each.terms for each in ours], [each.terms for each in theirs], value=value)
+    return replace(ratio, estimate=Estimate(1.0, 1.0, 1.0)) if same_run(candidate, baseline) else ratio
+
+
+def same_run(candidate: Side, baseline: Side) -> bool:
+    """Whether the same machine code did the same: a copy with another comment is neither faster nor slower."""
+    if not candidate.code or candidate.code != baseline.code:
+        return False
+    return [_counted(run) for run in candidate.runs] == [_counted(run) for run in baseline.runs]
+
+
+def _counted(run: CaseRun) -> list[object]:
+    return [(each.grid, each.block, each.lds_bytes, dict(each.counters)) for each in run.dispatches]
 
 
 def _ratio_of_bounds(ours: Sequence[CaseModel], theirs: Sequence[CaseModel]) -> float:
     return geometric_mean([b.time_us / a.time_us for a, b in zip(ours, theirs, strict=True)])
 
 
-def _most(faster: CaseModel, slower: CaseModel, uncertainty: float) -> float:
-    """How many times as fast one side may be at most; where both are hidden by their launches, these alone count."""
-    least_us = faster.time_us
-    if faster.time_us < faster.launches_us and slower.time_us < slower.launches_us:
-        least_us = faster.launches_us
-    return max(slower.slowest_us(uncertainty) / least_us, slower.time_us / faster.time_us)
-
-
 def _reason(
-    verdict: BenchmarkVerdict, estimate: Estimate, ours: Sequence[CaseModel], theirs: Sequence[CaseModel], *, gpu: Gpu
+    verdict: BenchmarkVerdict, ratio: Ratio, ours: Sequence[CaseModel], theirs: Sequence[CaseModel], *, gpu: Gpu
 ) -> str:
+    estimate, times = ratio.estimate, _times(ours, theirs, gpu)
+    if estimate.low == estimate.high:
+        return f"{times}: 1.00 times as fast, exactly: both have the same machine code, and it did the same"
     mine, other = _limiters(ours), _limiters(theirs)
     change = f"the baseline is bounded by {other}, this kernel by {mine}"
     if mine == other:
         change = f"{mine} bounds both"
     hidden = any(each.time_us < each.launches_us for each in (*ours, *theirs))
+    span = f"{rounded(estimate.low, 3)} to {rounded(estimate.high, 3)} times as fast as the baseline"
+    rests = what_it_rests_on(ratio, [each.terms for each in ours], [each.terms for each in theirs])
     if verdict != "inconclusive":
-        span = f"{rounded(estimate.low, 3)} to {rounded(estimate.high, 3)} times as fast as the baseline"
-        ratio = "" if hidden else f"{rounded(estimate.value, 3)} by the bounds alone; "
-        return f"{_times(ours, theirs, gpu)}: {span} with what the model leaves out; {ratio}{change}"
-    ratio = "" if hidden else f" ({rounded(estimate.value, 3)} times as fast)"
+        bounds = "" if hidden else f"{rounded(estimate.value, 3)} by the bounds alone; "
+        return f"{times}: {span} with what the model leaves out; {bounds}{change}; {rests}"
+    bounds = "" if hidden else f" ({rounded(estimate.value, 3)} by the bounds alone)"
     return (
-        f"{_times(ours, theirs, gpu)}: the difference{ratio} is within the model's uncertainty; {change}; "
+        f"{times}: {span}{bounds}, so the difference is within the model's uncertainty; {change}; {rests}; "
         f"{_cannot_bound(estimate, ours, theirs)}only a measurement on a GPU can decide"
     )
 

@@ -1,6 +1,10 @@
 """The answer of a benchmark whose kernel could not be timed: why, and what was found."""
 
+from collections.abc import Sequence
+
 from amdkernel_mcp.measurement.job import Measured
+from amdkernel_mcp.measurement.timed_case import name_of_cases
+from amdkernel_mcp.problems.problem import Case
 from amdkernel_mcp.results.job_answer import Isolation
 from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict, CheckResult, Finding, FindingKind
 
@@ -58,6 +62,27 @@ def wrong_when_measured(measured: Measured, role: str, target: str, isolation: I
         at_fault=_at_fault(role),
         findings=list(measured.findings),
     )
+
+
+def about_case(answer: BenchmarkResult, case: str, measured: Measured | None) -> BenchmarkResult:
+    """The answer with the case that was timed. measured: of the candidate; None on a GPU, where nothing is sampled."""
+    sample = f" ({_sample(measured)})" if measured and measured.sampled else ""
+    return answer.model_copy(update={"case": case, "reason": f"{answer.reason}; case {case}{sample}"})
+
+
+def _sample(measured: Measured) -> str:
+    dispatches = [dispatch for run in measured.runs for dispatch in run.dispatches]
+    ran = sum(dispatch.sample.ran if dispatch.sample else dispatch.workgroups for dispatch in dispatches)
+    judged = f"{measured.judged_elements:,} elements that they wrote are right" if measured.judged_elements else ""
+    of = sum(dispatch.workgroups for dispatch in dispatches)
+    return f"{ran:,} of its {of:,} workgroups ran{'; the ' if judged else ''}{judged}"
+
+
+def too_large(answer: BenchmarkResult, cases: Sequence[Case]) -> BenchmarkResult:
+    """The answer for a correct kernel whose timed case is more than the emulator does: that says nothing of it."""
+    name = name_of_cases(cases)
+    reason = f"{answer.reason}; case {name} is too large to be emulated: `case` chooses a smaller one"
+    return answer.model_copy(update={"verdict": "not_measured", "case": name, "reason": reason})
 
 
 def stopped(finding: Finding, role: str, target: str, isolation: Isolation) -> BenchmarkResult:

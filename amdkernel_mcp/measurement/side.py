@@ -18,3 +18,7 @@ class Side:
     waves_per_simd: Mapping[str, int] = field(default_factory=dict)
     counters: Mapping[str, Metric] = field(default_factory=dict)
     sleeps: Mapping[int, int] = field(default_factory=dict)
+    code: str = ""
+    """A digest of the machine code; empty where it is not known."""
+    not_judged: str = ""
+    """Why nothing that the counted run wrote was judged, as the end of a sentence; empty where it was."""

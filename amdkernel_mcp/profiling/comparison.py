@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from amdkernel_mcp.measurement.timing.statistics import Estimate
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
 from amdkernel_mcp.profiling.time_change import time_changes
 from amdkernel_mcp.results.kernels import Comparison, FigureChange, KernelProfile, PastFinding, ProfileResult
@@ -103,10 +104,11 @@ def _figure(kernels: Sequence[KernelProfile], name: str) -> Metric | None:
     return first.model_copy(update={"value": sum(value for value in values if value is not None)})
 
 
-def comparison(before: ProfileResult, after: ProfileResult, *, name: str) -> Comparison:
+def comparison(before: ProfileResult, after: ProfileResult, *, name: str, ratio: Estimate | None = None) -> Comparison:
     """Times, which findings went and came, and the figures that differ most decisively. `name`: of the kernel before.
 
-    A finding is that of its kernel: the same title for another kernel is another finding.
+    ratio: how many times as fast all kernels together are, where that is known better than from both times. A
+    finding is that of its kernel: the same title for another kernel is another finding.
     """
     same = _same_kernels(before.kernels, after.kernels)
     named = len(before.kernels) > 1 or len(after.kernels) > 1
@@ -125,7 +127,7 @@ def comparison(before: ProfileResult, after: ProfileResult, *, name: str) -> Com
     ]
     return Comparison(
         compared_with=name,
-        times=time_changes(before.kernels, after.kernels, same),
+        times=time_changes(before.kernels, after.kernels, same, ratio),
         gone=[PastFinding(finding=what, because=because) for what, because in old.items() if what not in new],
         new=[what for what in new if what not in old],
         stayed=[what for what in new if what in old],

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amdkernel_mcp.kernel_source import read_kernel
+from amdkernel_mcp.kernel_source import is_attempt, read_kernel
 from amdkernel_mcp.results.kernels import Focus
 
 
@@ -14,14 +14,18 @@ class ProfileOptions:
 
     focus: Focus | None = None
     compare_to: str | None = None
-    """The text of another kernel for the same problem."""
+    """The text of another kernel for the same problem, or `attempt:ID`."""
     compare_file: str = "baseline.hip"
     """Its name, or the path of the recording."""
     compare_with_recording: bool = False
+    case: str | None = None
+    """In place of the problem's profile case, or largest."""
+    fresh: bool = False
+    """Nothing that was measured before is used."""
 
     def recorded(self) -> dict[str, Any]:
         """The options as a record keeps them; the other kernel's text is its baseline."""
-        return {"focus": self.focus} if self.focus else {}
+        return {name: value for name in ("focus", "case") if (value := getattr(self, name))}
 
 
 NO_OPTIONS = ProfileOptions()
@@ -33,6 +37,8 @@ def options_for(focus: Focus | None, compare_to: Path | None) -> ProfileOptions:
     """To compare with the kernel or the recording of a path. Raises InputError for a kernel that cannot be read."""
     if compare_to is None:
         return ProfileOptions(focus)
+    if is_attempt(str(compare_to)):
+        return ProfileOptions(focus, str(compare_to), str(compare_to))
     if compare_to.suffix not in KERNEL_SUFFIXES:
         return ProfileOptions(focus, compare_file=str(compare_to), compare_with_recording=True)
     return ProfileOptions(focus, read_kernel(compare_to).source, compare_to.name)

@@ -3,19 +3,26 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import floor
 
+from amdkernel_mcp.counted import rounded
+from amdkernel_mcp.measurement.timing.statistics import Estimate
 from amdkernel_mcp.results.kernels import KernelProfile, Span, TimeChange
 from amdkernel_mcp.results.quantity import Evidence
 
 
 def time_changes(
-    before: Sequence[KernelProfile], after: Sequence[KernelProfile], same: Mapping[str, str]
+    before: Sequence[KernelProfile],
+    after: Sequence[KernelProfile],
+    same: Mapping[str, str],
+    ratio: Estimate | None = None,
 ) -> list[TimeChange]:
-    """All kernels first, then each of several. `same`: the name now of a kernel before."""
+    """All kernels first, then each of several. `same`: the name now of a kernel before. `ratio`: of all, if known."""
     old = {same.get(kernel.name, kernel.name): _time(kernel) for kernel in before}
     new = {kernel.name: _time(kernel) for kernel in after}
     evidence: Evidence = "modelled" if any(kernel.modelled_us for kernel in (*before, *after)) else "measured"
     rows = [_row(None, _sum(old.values()), _sum(new.values()), evidence)]
     launches, now = (sum(kernel.dispatches for kernel in kernels) for kernels in (before, after))
+    if ratio is not None:
+        rows[0] = rows[0].model_copy(update={"says": what_a_ratio_says(ratio)})
     if evidence == "measured" and launches != now:
         rows[0] = rows[0].model_copy(update={"says": f"not distinguished: {launches:,} launches before, {now:,} now"})
     if len(old) == len(new) == 1:
@@ -45,6 +52,18 @@ def what_they_say(before: Span | None, after: Span | None) -> str:
     if after.low > before.high > 0:
         return f"slower: at least {_floored(after.low / before.high)} times as long"
     return "not distinguished: the intervals overlap"
+
+
+def what_a_ratio_says(ratio: Estimate) -> str:
+    """The whole interval, with its middle."""
+    if ratio.low == ratio.high == 1:
+        return "the same: both have the same machine code, and it did the same"
+    span = (
+        f"{rounded(ratio.low, 3)} to {rounded(ratio.high, 3)} times as fast ({rounded(ratio.value, 3)} by the bounds)"
+    )
+    if ratio.low > 1:
+        return f"faster: {span}"
+    return f"slower: {span}" if ratio.high < 1 else f"not distinguished: {span}"
 
 
 def _floored(factor: float) -> str:

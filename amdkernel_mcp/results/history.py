@@ -23,6 +23,8 @@ class ListedAttempt(Result):
     verdict: str
     reason: str
     speedup: float | None
+    speedup_low: float | None = None
+    speedup_high: float | None = None
     time_us: float | None
     evidence: Evidence = Field(description="Of the numbers")
     changed: str | None = Field(default=None, description="Lines against the parent's file: `+3 -1`, `same text`")

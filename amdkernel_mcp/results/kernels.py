@@ -185,34 +185,29 @@ class Clocks(Result):
 class TimingConditions(Result):
     """How the times of a GPU were measured; a part that was not measured says so."""
 
-    pairs: int = Field(description="Pairs of samples, candidate and baseline in turns")
+    pairs: int = Field(description="Of samples, in turns")
     unit: Literal["us"] = "us"
-    clock: str = Field(description="Where the times come from")
+    clock: str = Field(description="Of the times")
     launches_per_sample: list[int] = Field(description="Launches between two events, for each case")
-    buffer_sets: list[int] = Field(description="Copies of all buffers that the launches take in turn, for each case")
-    input_sets: list[int] = Field(default=[], description="Different inputs that these have in turn, for each case")
-    footprint_bytes: list[int] = Field(description="Bytes of the arrays of one launch, for each case")
-    cache_protocol: str = Field(description="What a launch finds in the caches")
-    settled_us: list[float] = Field(description="Work of both kernels before the first sample, for each case")
+    buffer_sets: list[int] = Field(description="Copies of all buffers, for each case")
+    input_sets: list[int] = Field(default=[], description="Different inputs, for each case")
+    footprint_bytes: list[int] = Field(description="Of one launch, for each case")
+    cache_protocol: str = Field(description="Of the caches")
+    settled_us: list[float] = Field(description="Work before the first sample")
     idle_before: str
     idle_after: str
-    clocks_before: Clocks = Field(default=Clocks(), description="Before the first launch: mostly those of an idle GPU")
+    clocks_before: Clocks = Field(default=Clocks(), description="Before the first launch")
     clocks_after: Clocks = Field(default=Clocks(), description="Just after the last one; they may have fallen by then")
     rocm: str
     driver: str
     gpu: str = Field(default="not_measured", description="The driver's unique id of the GPU")
     samples_us: list[list[tuple[float, float]]] = Field(
         default=[],
-        description="All pairs of each case: candidate, baseline. The record has them; an answer leaves them out",
+        description="Candidate, baseline; in the record alone",
     )
-    kernel_trace: str = Field(
-        description="With the profiler's kernel trace the event times: `agrees`, `disagrees` (more than 10 % apart), or"
-        " `not_measured`"
-    )
+    kernel_trace: str = Field(description="`agrees`, `disagrees` (by over 10 %) or `not_measured`")
     kernel_trace_note: str = Field(default="", description="What was compared, or why nothing was")
-    kernel_trace_ratio: Interval = Field(
-        default=Interval(), description="Event times / the trace's: median, lowest and highest over sides and cases"
-    )
+    kernel_trace_ratio: Interval = Field(default=Interval(), description="Event times / the trace's")
 
 
 class Span(Result):
@@ -227,20 +222,21 @@ class BenchmarkResult(JobAnswer):
 
     verdict: BenchmarkVerdict | None = None
     reason: str = ""
+    case: str | None = None
     hashes: Hashes | None = None
     speedup: Interval = Interval()
     time_us: Quantity = NOT_MEASURED
     baseline_time_us: Quantity = NOT_MEASURED
     modelled_us: Span | None = Field(default=None, description="Around `time_us`, where that is modelled")
     baseline_modelled_us: Span | None = None
-    noise_floor: float | None = Field(default=None, description="Relative difference between runs of identical code")
+    noise_floor: float | None = Field(default=None, description="Between runs of identical code")
     flags: list[str] = []
     limits_us: dict[str, Quantity] = Field(default={}, description="Lower bounds of the time, by resource")
-    timing: TimingConditions | None = Field(default=None, description="How it was timed in turns; null if it was not")
-    code_object: str | None = Field(default=None, description="`sha256:…` of the candidate's code object")
+    timing: TimingConditions | None = Field(default=None, description="Of a GPU")
+    code_object: str | None = Field(default=None, description="`sha256:…`")
     baseline_code_object: str | None = None
     counters: dict[str, Metric] = {}
-    at_fault: str | None = Field(default=None, description="The baseline's file, where the lines below are its own")
+    at_fault: str | None = Field(default=None, description="The baseline's file, if the lines are its own")
     diagnostics: list[Diagnostic] = []
     findings: list[Finding] = []
 
@@ -387,6 +383,7 @@ class ProfileResult(JobAnswer):
     focus: Focus | None = Field(default=None, description="The diagnosis is about this alone")
     comparison: Comparison | None = None
     reason: str = ""
+    case: str | None = None
     hashes: Hashes | None = None
     code_object: str | None = Field(default=None, description="`sha256:…` of the code object that ran")
     warnings: list[str] = []

@@ -12,6 +12,7 @@ class CreatedProblem(Result):
     hash: str = Field(description="Of all that a verdict depends on; answers repeat it")
     signature: str = Field(description="The kernel's parameters in order, as HIP declares them")
     cases: list[str] = Field(description="The announced and the held-out cases")
+    timed_case: str = ""
     warnings: list[str] = Field(default=[], description="What makes the problem weaker than it could be")
     kernel: str | None = Field(default=None, description="Of a `module`: a naive kernel that compiles")
 

@@ -35,6 +35,7 @@ class TuneResult(JobAnswer):
         default=None, description="`faster`: the best row is faster than the default; `inconclusive`: none surely is"
     )
     reason: str = ""
+    case: str | None = None
     evidence: Evidence = Field(default="not_measured", description="Of all times here")
     best: dict[str, str] | None = None
     line: str | None = Field(default=None, description="Paste it in place of the `tune` lines to choose the best row")

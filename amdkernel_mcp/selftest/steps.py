@@ -11,7 +11,8 @@ class Step:
     """One kernel and its right verdicts. With a `baseline` it is benchmarked, else checked.
 
     on_gpu: the right verdicts where times are measured, if they are others. alone: it runs after those before it.
-    near_one: the speed-up must be 1 as well, within the noise floor.
+    near_one: the speed-up must be 1 as well, within the noise floor. copy: the kernel has one more comment than its
+    baseline; on an emulated target the speed-up must be 1 exactly.
     """
 
     name: str
@@ -22,11 +23,12 @@ class Step:
     on_gpu: tuple[str, ...] = ()
     alone: bool = False
     near_one: bool = False
+    copy: bool = False
 
     @property
     def source(self) -> str:
         """The kernel's text."""
-        return _kernel(self.kernel)
+        return _kernel(self.kernel) + ("// a comment\n" if self.copy else "")
 
     @property
     def baseline_source(self) -> str | None:
@@ -50,6 +52,7 @@ STEPS = (
     Step("an honest kernel", "plain", ("correct",)),
     Step("an honest sum with barriers", "plain_total", ("correct",), problem="total"),
     Step("a kernel against itself", "works", ("inconclusive",), baseline="works", near_one=True),
+    Step("a kernel against its copy with a comment", "works", ("inconclusive",), baseline="works", copy=True),
     Step("a copy that does 5 % more", "works_more", _NOT_FASTER, baseline="works", on_gpu=("slower",)),
     Step("does nothing", "does_nothing", _INCORRECT),
     Step("does nothing, when timed", "does_nothing", _INCORRECT, baseline="plain"),

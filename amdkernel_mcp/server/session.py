@@ -20,7 +20,7 @@ from amdkernel_mcp.errors import AmdkernelError, DatabaseError, InputError, JobE
 from amdkernel_mcp.jobs.job import FINISHED, Job
 from amdkernel_mcp.jobs.request import Request
 from amdkernel_mcp.jobs.store import JobStore
-from amdkernel_mcp.kernel_source import KernelSource, read_kernel, sent_kernel
+from amdkernel_mcp.kernel_source import KernelSource, is_attempt, read_kernel, sent_kernel
 from amdkernel_mcp.profiling.options import ProfileOptions, options_for
 from amdkernel_mcp.results.documentation import ReadResult
 from amdkernel_mcp.results.job_answer import JobAnswer
@@ -89,14 +89,17 @@ class Session:
         """The kernel to compare with; None when neither is given."""
         if path is None and source is None:
             return None
+        for named in (path, source):
+            if named is not None and is_attempt(named):
+                return KernelSource(named.strip(), named.strip())
         kernel = self.candidate(path=path, source=source, what="the baseline")
         return kernel if path else replace(kernel, file_name="baseline.hip")
 
-    def compared(self, focus: Focus | None, compare_to: str | None) -> ProfileOptions:
-        """Options of a profile. `compare_to`: the text of a kernel, or a local caller's path."""
-        if compare_to is None or "\n" in compare_to:
-            return ProfileOptions(focus, compare_to and sent_kernel(compare_to).source)
-        return options_for(focus, self._may_name(compare_to))
+    def compared(self, focus: Focus | None, compare_to: str | None, case: str | None = None) -> ProfileOptions:
+        """Options of a profile. `compare_to`: a kernel's text, `attempt:ID`, or a local caller's path."""
+        if compare_to is None or "\n" in compare_to or is_attempt(compare_to):
+            return ProfileOptions(focus, compare_to and sent_kernel(compare_to).source, case=case)
+        return replace(options_for(focus, self._may_name(compare_to)), case=case)
 
     def problem(self, problem: str) -> str:
         """The problem, as the engine takes it. Raises InputError for a folder that this caller may not name."""

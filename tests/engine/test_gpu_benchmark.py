@@ -127,7 +127,7 @@ def contest(
         for text in (candidate, baseline)
         if text is not None
     ]
-    planned = engine._steps.plan_measurement(ready[0], inputs=2)
+    planned = engine._steps.plan_measurement(ready[0], inputs=2, case="n=4096")
     assert not isinstance(planned, Finding)
     planned = replace(planned, job=replace(planned.job, clock_seed=3))
     other = engine._steps.plan_measurement(ready[-1], planned)

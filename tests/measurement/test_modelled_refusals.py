@@ -185,7 +185,7 @@ def test_a_kernel_that_only_the_roofline_calls_faster_is_refused(
     candidate = measure(SLOW[name])
     result = compared(candidate, baseline)
     assert bound_us(candidate) < bound_us(baseline), f"the roofline is not fooled: {result.reason}"
-    assert result.verdict == "inconclusive", result.reason
+    assert result.verdict in ("inconclusive", "slower"), result.reason
     assert result.reason.startswith("modelled ")
     assert "this kernel may lose up to" in result.reason
 

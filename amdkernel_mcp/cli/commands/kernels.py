@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from amdkernel_mcp.cli.open_engine import open_engine_at
-from amdkernel_mcp.cli.options import Json, Parent, Target, TokenFile, Url, problem_names
+from amdkernel_mcp.cli.options import Case, Json, Parent, Target, TokenFile, Url, problem_names
 from amdkernel_mcp.cli.report import finish, progress
 
 Problem = Annotated[
@@ -134,8 +134,11 @@ def check_program(
 def benchmark(
     problem: Problem,
     file: Kernel,
-    baseline: Annotated[Path | None, typer.Option(help="Kernel file to compare with.", show_default=False)] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="Kernel file, or attempt:ID, to compare with.", show_default=False)
+    ] = None,
     target: Target = None,
+    case: Case = None,
     parent: Parent = None,
     url: Url = None,
     token_file: TokenFile = None,
@@ -149,10 +152,13 @@ def benchmark(
     """
     from amdkernel_mcp.cli.show.benchmark import show_benchmark
     from amdkernel_mcp.engine.verbs.benchmark import Benchmark
-    from amdkernel_mcp.kernel_source import read_named_kernel
+    from amdkernel_mcp.kernel_source import KernelSource, is_attempt, read_named_kernel
 
     kernel = read_named_kernel(file)
-    other = read_named_kernel(baseline) if baseline else None
+    other = None
+    if baseline:
+        named = str(baseline)
+        other = KernelSource(named, named) if is_attempt(named) else read_named_kernel(baseline)
     asked = Benchmark(
         problem=problem,
         source=kernel.source,
@@ -160,6 +166,7 @@ def benchmark(
         target=target,
         baseline=other.source if other else None,
         baseline_file=other.file_name if other else "",
+        case=case,
     )
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
         result = engine.do(asked, on_progress=report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -9,7 +10,7 @@ import typer
 
 from amdkernel_mcp.cli.html_page import Html, Open, require_folder, write_page
 from amdkernel_mcp.cli.open_engine import open_engine, open_engine_at
-from amdkernel_mcp.cli.options import Json, Parent, Target, TokenFile, Url
+from amdkernel_mcp.cli.options import Case, Json, Parent, Target, TokenFile, Url
 from amdkernel_mcp.cli.report import finish, progress
 
 Focus = Literal["memory", "lds", "occupancy", "instructions", "launch"]  # results/ would slow every command down
@@ -23,6 +24,7 @@ def profile(
     problem: Annotated[str, typer.Argument(help="Bundled problem or folder; `import` reads a recording instead.")],
     file: Annotated[Path, typer.Argument(help="Kernel file; after `import` the recording.", show_default=False)],
     target: Target = None,
+    case: Case = None,
     gpu: Annotated[str | None, typer.Option(help="With `import`: the GPU it was made on, e.g. MI300X.")] = None,
     kernel_name: Annotated[
         str, typer.Option("--kernel", help="With `import`: only kernels with this in their names.", show_default=False)
@@ -32,7 +34,8 @@ def profile(
     ] = None,
     focus: Annotated[Focus | None, typer.Option(help="Only findings about this.", show_default=False)] = None,
     compare_to: Annotated[
-        Path | None, typer.Option(help="Another kernel file or a recording: what went, what came.", show_default=False)
+        Path | None,
+        typer.Option(help="Another kernel file, attempt:ID or a recording: what went, what came.", show_default=False),
     ] = None,
     html: Html = None,
     then_open: Open = False,
@@ -58,13 +61,15 @@ def profile(
     from amdkernel_mcp.kernel_source import KernelSource, read_named_kernel
     from amdkernel_mcp.profiling.options import options_for
 
-    options = options_for(focus, compare_to)
+    options = replace(options_for(focus, compare_to), case=case)
     require_folder(html, then_open=then_open)
     details: list[KernelDetail] = []
     page: str | None = None
     if problem == "import":
-        if target is not None or parent is not None or url is not None:
-            raise typer.BadParameter("--target, --parent and --url do not go with `amdkernel profile import PATH`")
+        if target is not None or case is not None or parent is not None or url is not None:
+            raise typer.BadParameter(
+                "--target, --case, --parent and --url do not go with `amdkernel profile import PATH`"
+            )
         kernel = KernelSource("", file.name)
         with open_engine() as engine:
             result = engine.profile_import(file, gpu=gpu, kernel=kernel_name, limit=limit, options=options)

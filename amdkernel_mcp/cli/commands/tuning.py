@@ -9,7 +9,7 @@ import typer
 
 from amdkernel_mcp.cli.html_page import require_folder, write_page
 from amdkernel_mcp.cli.open_engine import open_engine_at
-from amdkernel_mcp.cli.options import Json, Parent, Target, TokenFile, Url
+from amdkernel_mcp.cli.options import Case, Json, Parent, Target, TokenFile, Url
 from amdkernel_mcp.cli.report import finish, progress
 
 
@@ -22,6 +22,7 @@ def tune(
     ],
     problem: Annotated[str | None, typer.Option(help="The problem, in place of PROBLEM.", show_default=False)] = None,
     target: Target = None,
+    case: Case = None,
     rows: Annotated[
         int, typer.Option(min=2, max=256, help="Combinations to try at most; of more, a search chooses.")
     ] = 64,
@@ -49,7 +50,7 @@ def tune(
     chosen, file = _problem_and_file(words, problem)
     kernel = read_named_kernel(Path(file))
     require_folder(html)
-    options = TuneOptions(rows=rows, seed=seed)
+    options = TuneOptions(rows=rows, seed=seed, case=case)
     asked = Tune(problem=chosen, source=kernel.source, file_name=kernel.file_name, target=target, options=options)
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
         result = engine.do(asked, on_progress=report)

@@ -31,7 +31,7 @@ def show_list(console: Console, result: AttemptList, *, chosen: bool = False) ->
             attempt.problem or "",
             attempt.verb,
             Text(attempt.verdict, parts.verdict_style(attempt.verdict)),
-            _factor(attempt.speedup, attempt.evidence),
+            _factor(attempt.speedup, attempt.evidence, attempt.speedup_low, attempt.speedup_high),
             _factor(attempt.gain, attempt.evidence),
             attempt.changed or "",
             Text(attempt.note or attempt.reason or attempt.file_name, no_wrap=True, overflow="ellipsis"),
@@ -122,8 +122,12 @@ def show_replay(console: Console, result: Replay) -> None:
     parts.footer(console, result)
 
 
-def _factor(value: float | None, evidence: str) -> Text:
-    return Text("") if value is None else Text(f"{value:.3g}x", parts.evidence_style(evidence))
+def _factor(value: float | None, evidence: str, low: float | None = None, high: float | None = None) -> Text:
+    """The middle, and its interval where there is one."""
+    if value is None:
+        return Text("")
+    span = "" if low is None or high is None else f" [{low:.3g}, {high:.3g}]"
+    return Text(f"{value:.3g}x{span}", parts.evidence_style(evidence))
 
 
 def _mib(count: int) -> str:

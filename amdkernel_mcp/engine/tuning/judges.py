@@ -77,10 +77,11 @@ class CountingJudge:
 class TimingJudge:
     """GPUs: each correct row is timed in turns with the default values, the better half ever longer."""
 
-    def __init__(self, steps: KernelSteps, rows: Rows, target: str) -> None:
+    def __init__(self, steps: KernelSteps, rows: Rows, target: str, case: str | None = None) -> None:
         self._steps = steps
         self._rows = rows
         self._target = target
+        self._case = case
         self._ladder = rungs()
         self._baseline: PreparedKernel | None = None
         self._prepared: dict[str, PreparedKernel] = {}
@@ -126,6 +127,7 @@ class TimingJudge:
             self._baseline,
             lambda _: on_progress(f"timing {outcome.name}, round {rung.number} of {len(self._ladder)}"),
             protocol=rung.plan,
+            case=self._case,
         )
         if answer.speedup.value is None or answer.verdict not in ("faster", "slower", "inconclusive"):
             known = _REFUSALS.get(answer.verdict or "", "not_measured")

@@ -33,6 +33,9 @@ def _row(sweep: Tried, row: RankedRow, *, default: bool) -> Tried:
         id=None,
         parent=sweep.id,
         baseline=None if default or row.answer.speedup.value is None else sweep.source,
-        options={"values": dict(row.outcome.values)},
+        options={
+            "values": dict(row.outcome.values),
+            **({"case": sweep.options["case"]} if sweep.options.get("case") else {}),
+        },
         ran=tuple,  # the sweep's is of the default values
     )

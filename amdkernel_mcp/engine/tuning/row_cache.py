@@ -19,7 +19,7 @@ from amdkernel_mcp.engine.tuning.outcome import Outcome
 from amdkernel_mcp.measurement.side import Side
 
 MAX_TOTAL_BYTES = 256 << 20
-_FORMAT = 1  # raise it when the same row would say something else
+_FORMAT = 2  # raise it when the same row would say something else
 _KEPT = frozenset({"correct", "incorrect", "deadlock"})
 _OUTCOMES: TypeAdapter[Outcome] = TypeAdapter(Outcome)
 
@@ -36,6 +36,8 @@ class RowKey:
     image: str
     inputs: str
     """The commitment of the key that the inputs were drawn from."""
+    case: str
+    """Which was timed."""
 
     @property
     def name(self) -> str:

@@ -17,14 +17,13 @@ from amdkernel_mcp.checking.check import check
 from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, side_of
 from amdkernel_mcp.engine.tuning.outcome import Outcome
 from amdkernel_mcp.engine.tuning.row_cache import RowCache, RowKey
-from amdkernel_mcp.expressions import ExpressionError
 from amdkernel_mcp.measurement.not_timed import stopped
+from amdkernel_mcp.measurement.timed_case import largest_case, name_of_cases, timed_cases
 from amdkernel_mcp.results.kernels import CheckResult, CheckVerdict
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
     from amdkernel_mcp.measurement.job import TimingInputs
-    from amdkernel_mcp.problems.problem import Case, Problem
 
 MOST_COMPILES = 8
 """At the same time, and never more than there are cores."""
@@ -33,12 +32,14 @@ MOST_COMPILES = 8
 class Rows:
     """The rows of one kernel on one problem and target. `base`: the kernel with its default values, compiled."""
 
-    def __init__(self, steps: KernelSteps, base: PreparedKernel) -> None:
+    def __init__(self, steps: KernelSteps, base: PreparedKernel, case: str | None = None) -> None:
         self._steps = steps
+        self._case = case
+        self.timed = name_of_cases(timed_cases(base.problem, case))
         self._base = base
         self._cache = RowCache(steps.cache_dir)
         self._key = steps.key("check", base)
-        self._largest = replace(base.problem, cases=(largest_case(base.problem),), ranges={})
+        self._largest = replace(base.problem, cases=(largest_case(base.problem.cases, base.problem),), ranges={})
         self._timing: TimingInputs | None = None
         self.not_cached: dict[str, None] = {}
 
@@ -98,7 +99,7 @@ class Rows:
     @property
     def _inputs(self) -> TimingInputs:
         """Those of the default values for all rows, made once."""
-        self._timing = self._timing or self._steps.timing_inputs(self._base)
+        self._timing = self._timing or self._steps.timing_inputs(self._base, case=self._case)
         return self._timing
 
     def _row_key(self, row: PreparedKernel) -> RowKey:
@@ -110,6 +111,7 @@ class Rows:
             gpu=row.target.gpu,
             image=row.sandbox.image_id,
             inputs=self._key.commitment,
+            case=self.timed,
         )
 
 
@@ -120,21 +122,3 @@ def judged(tuning: Tuning, checked: CheckResult) -> Outcome:
     """The row that a check makes; a correct one has no time yet."""
     verdict = checked.verdict or "not_measured"
     return Outcome(tuning, verdict, checked.reason, tuple(checked.findings))
-
-
-def largest_case(problem: Problem) -> Case:
-    """The case whose arrays have most elements; the first of those."""
-    return max(problem.cases, key=lambda case: _elements(problem, case))
-
-
-def _elements(problem: Problem, case: Case) -> int:
-    total = 0
-    for argument in problem.arrays:
-        elements = 1
-        try:
-            for length in case.shape_of(argument):
-                elements *= length
-        except ExpressionError:
-            continue
-        total += elements
-    return total

@@ -21,10 +21,14 @@ DEFAULT_ROWS = 64
 
 @dataclass(frozen=True)
 class TuneOptions:
-    """How much is tried. A space of more than `rows` combinations is searched with this `seed`, a smaller one swept."""
+    """How much is tried. A space of more than `rows` combinations is searched with this `seed`, a smaller one swept.
+
+    case: which is timed, in place of the problem's profile case or largest.
+    """
 
     rows: int = DEFAULT_ROWS
     seed: int = 0
+    case: str | None = None
 
     def __post_init__(self) -> None:
         if not 2 <= self.rows <= MOST_ROWS:

@@ -60,6 +60,8 @@ def tune(
         result = answer_of(rows, space=space, options=options, strategy=sweep.strategy.name, emulated=sweep.emulated)
         update = {
             "target": base.target.name,
+            "case": sweep.rows.timed,
+            "reason": f"{result.reason}; case {sweep.rows.timed}",
             "isolation": base.sandbox.isolation,
             "notes": [*notes, *result.notes],
             "not_cached": list(sweep.rows.not_cached),
@@ -100,13 +102,15 @@ class _Sweep:
     def __init__(
         self, steps: KernelSteps, base: PreparedKernel, space: Space, options: TuneOptions, on_progress: Progress
     ) -> None:
-        self.rows = Rows(steps, base)
+        self.rows = Rows(steps, base, options.case)
         self.strategy = strategy_of(space, options)
         self.emulated = base.target.kind == "emulator"
         self._steps, self._base, self._space = steps, base, space
         self._report = on_progress
         self._judge: Judge = (
-            CountingJudge(self.rows, base) if self.emulated else TimingJudge(steps, self.rows, base.target.name)
+            CountingJudge(self.rows, base)
+            if self.emulated
+            else TimingJudge(steps, self.rows, base.target.name, options.case)
         )
         self.total = min(space.size, options.rows)
         self._outcomes: list[Outcome] = []

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark(ProblemVerb[BenchmarkResult]):
-    """Time a kernel, against the kernel text `baseline` if given. What is not correct is not timed.
+    """Time a kernel, against the kernel `baseline` if given: its text or `attempt:ID`. Only correct ones are timed.
 
-    `values`: those of the kernel's `tune` lines, besides which it has its default values.
+    `values`: those of its `tune` lines, by default its default values. `case`: in place of the profile case, or
+    largest. `fresh`: nothing that was found before is used.
     """
 
     name: ClassVar = "benchmark"
@@ -48,6 +49,8 @@ class Benchmark(ProblemVerb[BenchmarkResult]):
     baseline: Text | None = None
     baseline_file: Text = "baseline.hip"
     values: Mapping[str, str] | None = None
+    case: Text | None = None
+    fresh: bool = False
 
     def do(self, means: Means) -> BenchmarkResult:
         """The verdict on the two times."""
@@ -55,6 +58,7 @@ class Benchmark(ProblemVerb[BenchmarkResult]):
         from amdkernel_mcp.measurement.not_timed import name_baseline
 
         means.recorder.warm_up()
+        baseline, baseline_file = means.attempts.named_source(self.baseline, self.baseline_file, by=means.by)
         problem = means.steps.problem(self.problem, means.by)  # once: its files can change while the kernels run
         seen: list[PreparedKernel] = []
         answer = benchmark_steps(
@@ -62,23 +66,28 @@ class Benchmark(ProblemVerb[BenchmarkResult]):
             problem,
             self.source,
             file_name=self.file_name,
-            baseline=self.baseline,
-            baseline_file=self.baseline_file,
+            baseline=baseline,
+            baseline_file=baseline_file,
             target=self.target,
             values=self.values,
             on_progress=means.on_progress,
             seen=seen,
+            case=self.case,
+            fresh=self.fresh,
         )
-        answer = name_baseline(answer, self.baseline_file)
+        answer = name_baseline(answer, baseline_file)
         names = ("code_object", "baseline_code_object")
         compiled = {name: each.compiled.result.code_object for name, each in zip(names, seen, strict=False)}
         answer = answer.model_copy(update=compiled)
-        answer = means.judged.stamp_comparison(answer, self.source, self.baseline, problem)
+        answer = means.judged.stamp_comparison(answer, self.source, baseline, problem)
         tried = self.tried(
             means,
             problem,
-            baseline=self.baseline,
-            options={"values": dict(self.values)} if self.values else {},
+            baseline=baseline,
+            options={
+                **({"values": dict(self.values)} if self.values else {}),
+                **({"case": self.case} if self.case else {}),
+            },
             ran=lambda: [means.steps.what_ran(each, ("check", "timing")) for each in seen],
         )
         return means.recorder.record(tried, answer)
@@ -93,13 +102,15 @@ class Benchmark(ProblemVerb[BenchmarkResult]):
             target=given.target,
             baseline=given.baseline,
             values=attempt.options.get("values"),
+            case=attempt.options.get("case"),
+            fresh=True,
         )
 
     def options_of_tool(self) -> dict[str, Any]:
         """The baseline; not the values of a row."""
         if self.values:
             raise InputError("the row of a sweep is repeated on the machine that has it")
-        return {"baseline_source": self.baseline}
+        return {"baseline_source": self.baseline, "case": self.case}
 
     def files(self) -> Mapping[str, str]:
         """The kernel and the baseline."""

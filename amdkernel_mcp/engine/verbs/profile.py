@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from amdkernel_mcp.engine.verbs.shorten import LAST, STRINGS, Keep
@@ -50,13 +50,15 @@ class Profile(ProblemVerb[ProfileResult]):
         means.recorder.warm_up()
         problem = means.steps.problem(self.problem, means.by)
         on_detail = means.on_detail or no_detail
-        steps = ProfileSteps(means.steps, problem, self.target, self.options, means.on_progress, on_detail)
+        other, name = means.attempts.named_source(self.options.compare_to, self.options.compare_file, by=means.by)
+        options = replace(self.options, compare_to=other, compare_file=name)
+        steps = ProfileSteps(means.steps, problem, self.target, options, means.on_progress, on_detail)
         answer = means.judged.stamp_profile(steps.profile(self.source, self.file_name), self.source, problem)
         tried = self.tried(
             means,
             problem,
-            baseline=self.options.compare_to,
-            options=self.options.recorded(),
+            baseline=other,
+            options=options.recorded(),
             ran=lambda: [means.steps.what_ran(each, ("timing",)) for each in steps.seen],
         )
         return steps.recorded(means.recorder.record(tried, answer))
@@ -66,13 +68,13 @@ class Profile(ProblemVerb[ProfileResult]):
         """With the recorded focus, compared with the recorded kernel."""
         from amdkernel_mcp.history.attempts import read_options
 
-        focus = read_options(ProfileOptions, attempt.options).focus
+        asked = read_options(ProfileOptions, attempt.options)
         return cls(
             problem=given.problem,
             source=given.source,
             file_name=attempt.file_name,
             target=given.target,
-            options=ProfileOptions(focus=focus, compare_to=given.baseline),
+            options=ProfileOptions(focus=asked.focus, compare_to=given.baseline, case=asked.case, fresh=True),
         )
 
     def options_of_tool(self) -> dict[str, Any]:
@@ -81,7 +83,7 @@ class Profile(ProblemVerb[ProfileResult]):
             raise InputError("the server compares with the text of a kernel, not with a recording")
         other = self.options.compare_to
         other = other and other.rstrip("\n") + "\n"  # one line would be a path there
-        return {"focus": self.options.focus, "compare_to": other}
+        return {"focus": self.options.focus, "compare_to": other, "case": self.options.case}
 
     def files(self) -> Mapping[str, str]:
         """The kernel and the one that it is compared with."""

@@ -80,10 +80,10 @@ class Tune(ProblemVerb[TuneResult]):
         )
 
     def options_of_tool(self) -> dict[str, Any]:
-        """The number of rows; not the seed of a search."""
+        """The number of rows and the case; not the seed of a search."""
         if self.options.seed:
             raise InputError("a search with a seed of your own runs on your machine alone", hint="leave --url out")
-        return {"rows": self.options.rows}
+        return {"rows": self.options.rows, "case": self.options.case}
 
     @staticmethod
     def good(answer: TuneResult) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.engine.profile_steps import OnDetail
     from amdkernel_mcp.execution.sandboxes import Sandboxes
     from amdkernel_mcp.history.attempt import Attempt, Ran
+    from amdkernel_mcp.history.attempts import Attempts
     from amdkernel_mcp.history.judged import JudgedProblems
     from amdkernel_mcp.problems.problem import Problem
 
@@ -38,6 +39,7 @@ class Means:
     sandboxes: Sandboxes
     judged: JudgedProblems
     recorder: Recorder
+    attempts: Attempts
     by: str
     on_progress: Progress
     on_detail: OnDetail | None = None

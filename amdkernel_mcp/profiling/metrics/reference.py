@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from amdkernel_mcp.hardware.specs import all_gpus
-from amdkernel_mcp.measurement import credibility, measured, modelled
+from amdkernel_mcp.measurement import credibility, measured, modelled, paired
 from amdkernel_mcp.measurement.roofline import WHAT_IT_IS
 from amdkernel_mcp.profiling.metrics.counter_names import other_names
 from amdkernel_mcp.profiling.metrics.emulated import DERIVED
@@ -45,8 +45,9 @@ def _bounds() -> list[str]:
 
 def _limits() -> list[str]:
     rows = [
-        ("modelled difference that counts, same bound", f"{modelled.SAME_LIMITER_UNCERTAINTY:.0%}"),
-        ("modelled difference that counts, different bounds", f"{modelled.OTHER_LIMITER_UNCERTAINTY:.0%}"),
+        ("modelled difference that counts, same bound", f"{paired.SAME_BOUND:.0%}"),
+        ("modelled difference that counts, different bounds", f"{paired.OTHER_BOUND:.0%}"),
+        ("modelled difference that counts, waits bind both", f"{paired.OWN_WAITS:.0%}"),
         ("measured difference that counts", f"max({measured.LEAST_DIFFERENCE:.1%}, noise floor)"),
         ("`few_samples` below, and then `inconclusive`", str(measured.FEW_SAMPLES)),
         ("`shorter_than_20_us`: median below", f"{measured.SHORT_US:g} us"),

@@ -10,7 +10,7 @@ from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, PcCounts
 from amdkernel_mcp.measurement.side import Side
 from amdkernel_mcp.results.quantity import Metric
 
-KEY = RowKey("source", ("-DA=1",), "sha256:p", "gfx942", "MI300X", "sha256:i", "c")
+KEY = RowKey("source", ("-DA=1",), "sha256:p", "gfx942", "MI300X", "sha256:i", "c", "n=1")
 DISPATCH = Dispatch("k", (2, 1, 1), (64, 1, 1), {"SQ_WAVES": 2.0}, None, {16: PcCounts(3)}, 128)
 COUNTERS = {"SQ_WAVES": Metric(value=2.0, evidence="emulated", unit="waves")}
 ROW = Outcome({"A": "1"}, "correct", "fine", side=Side((CaseRun("n=1", (DISPATCH,)),), {"k": 8}, COUNTERS))
@@ -23,7 +23,7 @@ def test_a_row_comes_back_without_the_counts_of_each_instruction(tmp_path: Path)
     assert found == replace(ROW, side=Side((run,), {"k": 8}, COUNTERS), cached=True)
 
 
-@pytest.mark.parametrize("part", ["source", "problem", "arch", "gpu", "image", "inputs"])
+@pytest.mark.parametrize("part", ["source", "problem", "arch", "gpu", "image", "inputs", "case"])
 def test_another_content_is_another_row(tmp_path: Path, part: Any) -> None:
     cache = RowCache(tmp_path)
     cache.put(KEY, ROW)

@@ -19,7 +19,10 @@ class Clock:
     speeds: dict[str, float | str]
     timed: list[tuple[str, str, int]] = field(default_factory=list)
 
-    def benchmark_in_turns(self, row: str, default: str, report: Any, *, protocol: Plan) -> BenchmarkResult:
+    def benchmark_in_turns(
+        self, row: str, default: str, report: Any, *, protocol: Plan, case: str | None
+    ) -> BenchmarkResult:
+        assert case is None
         pairs = protocol.looks[-1]
         self.timed.append((row, default, pairs))
         report("timing")
