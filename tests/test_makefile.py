@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize(
-    "target", ["setup", "demo", "test", "test-all", "lint", "site", "dist", "bench", "conformance"]
+    "target", ["setup", "demo", "dev", "test", "test-all", "soak", "lint", "site", "dist", "bench", "conformance"]
 )
 def test_the_commands_of_a_target_can_be_parsed(target: str) -> None:
     commands = subprocess.run(
