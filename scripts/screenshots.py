@@ -138,7 +138,7 @@ def profile(browser: Chromium, folder: Path) -> None:
     ]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     browser.open(page.as_uri())
-    browser.wait_for("document.querySelectorAll('.plot .main-svg').length > 0")
+    browser.wait_for("document.querySelectorAll('.plot circle').length > 0")
     picture(browser, folder / "profile.png", 1280, "light", 1180)
     page.unlink()
 

@@ -1,7 +1,4 @@
-"""A profile as one page that a browser opens from a file: findings, roofline, traffic, source with its code, counters.
-
-The roofline is Plotly's (MIT), whose script of 5 MB is then part of the page. It is imported only here.
-"""
+"""A profile as one page that a browser opens from a file: findings, roofline, traffic, source and code, counters."""
 
 from __future__ import annotations
 
@@ -10,11 +7,13 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any
 
+from markupsafe import Markup
 from pydantic import ValidationError
 
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.measurement.roofline import Resource
 from amdkernel_mcp.pages.render import FOLDER, Standalone, short, standalone
+from amdkernel_mcp.plot import Axis, Mark, label, plot, point, segment, whisker
 from amdkernel_mcp.profiling.brief import in_full
 from amdkernel_mcp.profiling.detail import CodeRow, KernelDetail, Level
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
@@ -31,6 +30,7 @@ RESOURCES = {
     "Active lanes": "VALU Lane Utilization",
 }  # fmt: skip
 """What the kernel uses of the GPU, next to its bounds."""
+_ROOFLINE_PX = 364
 _THINNEST_PX, _PX_PER_DECADE, _THICKEST_PX = 3, 3, 22
 
 
@@ -53,8 +53,7 @@ def profile_page(
     anchors: set[int] = set()
     alone = len(details) == 1
     kernels = [_kernel(each, by_name.get(each.name), anchors, whole=alone) for each in result.kernels]
-    plotted = any(each["roofline"] for each in kernels)
-    scripts = [*([_plotly()] if plotted else []), (FOLDER / "static" / "report.js").read_text(encoding="utf-8")]
+    scripts = [(FOLDER / "static" / "report.js").read_text(encoding="utf-8")]
     ruled_out = [each for each in result.diagnosis if RULED_OUT in each.finding]
     found = in_full(result.diagnosis)
     values = {
@@ -83,12 +82,6 @@ def recorded_page(attempt: Mapping[str, Any], details: Sequence[KernelDetail]) -
     return profile_page(result, kernel=attempt["file_name"], problem=problem.get("name", ""), details=details)
 
 
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs())
-
-
 def _ruled_out(row: Diagnosis) -> dict[str, Any]:
     """The classes of problem that the kernel does not have, each with its figures."""
     pairs = [line.partition(": ") for line in row.because.splitlines()]
@@ -105,7 +98,7 @@ def _kernel(profile: KernelProfile, detail: KernelDetail | None, anchors: set[in
     return view | {
         "bars": [(name, us, us / largest) for name, us in detail.bounds_us if us > SHOWN_BOUND * largest],
         "levels": [_level(each, detail, time_us) for each in detail.levels],
-        "roofline": _roofline(detail) if detail.flop and detail.least_us else None,
+        "roofline": Markup(_roofline(detail)) if detail.flop and detail.least_us else None,
         "source": rows[:MOST_LINES],
         "cut": max(0, len(rows) - MOST_LINES),
         "code": _marked(detail.code),
@@ -158,87 +151,37 @@ def _marked(code: Sequence[CodeRow]) -> list[tuple[CodeRow, bool]]:
     return marked
 
 
-def _roofline(detail: KernelDetail) -> Mapping[str, Any]:
-    """Plotly's data and layout. Colours are names of CSS variables in `meta`, which report.js replaces."""
+def _roofline(detail: KernelDetail) -> str:
+    """As SVG, in the colours that report.css gives the levels."""
     top = max(roof.per_s for roof in detail.roofs)
-    points = [(COLOURS.index(each.resource), each) for each in detail.levels if each.moved]
-    roofs = [(number, each) for number, each in points if each.peak_gbps]
+    points = [(f"--level-{COLOURS.index(each.resource)}", each) for each in detail.levels if each.moved]
+    roofs = [(colour, each.name, each.peak_gbps * 1e9, each.reached or 0) for colour, each in points if each.peak_gbps]
     best, worst = detail.flop / (detail.least_us * 1e-6), detail.flop / (detail.high_us * 1e-6)
     at = [detail.flop / each.moved for _, each in points]
-    ridges = [top / (each.peak_gbps * 1e9) for _, each in roofs if each.peak_gbps]
-    low, high = 10 ** floor(log10(min(at + ridges) / 2)), 10 ** ceil(log10(max(at + ridges) * 2))
-    slowest = min((each.peak_gbps or 0) * 1e9 for _, each in roofs) if roofs else worst
-    floor_y = min(worst / 3, slowest * low * 2)
-    data: list[dict[str, Any]] = []
-    for number, each in roofs:
-        assert each.peak_gbps is not None
-        for share, dash in ((1.0, "solid"), (each.reached or 0, "dot")):
-            if share:
-                data.append(_slope(number, each.name, each.peak_gbps * 1e9 * share, top, (low, high), dash))
-    data += [_flat(roof.name, roof.per_s, slowest, high) for roof in detail.roofs]
-    data += [_point(number, each.name, x, best, worst) for (number, each), x in zip(points, at, strict=True)]
-    layout = {
-        "height": 420,
-        "margin": {"l": 58, "r": 14, "t": 10, "b": 46},
-        "showlegend": False,  # the table next to it is one
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "hovermode": "closest",
-        "xaxis": _axis("flop per byte", low, high),
-        "yaxis": _axis("flop/s", floor_y, top * 3),
-    }
-    return {"data": data, "layout": layout}
+    ridges = [top / per_s for _, _, per_s, _ in roofs]
+    low, high = 10.0 ** floor(log10(min(at + ridges) / 2)), 10.0 ** ceil(log10(max(at + ridges) * 2))
+    slowest = min((per_s for _, _, per_s, _ in roofs), default=worst)
+    x = Axis(low, high, "flop per byte", logarithmic=True)
+    y = Axis(min(worst / 3, slowest * low * 2), top * 3, "flop/s", logarithmic=True)
+    marks = [
+        _slope(x, y, colour, f"{name}: {per_s * share / 1e12:.3g} TB/s, {what}", per_s * share, top, dots=dots)
+        for colour, name, per_s, reached in roofs
+        for share, what, dots in ((1.0, "peak", False), (reached, "as benchmarks reach it", True))
+        if share
+    ]
+    for roof in detail.roofs:
+        height, text = 100 - y.at(roof.per_s), f"{roof.name} {short(roof.per_s / 1e12)} Tflop/s"
+        ends = (max(x.at(roof.per_s / slowest / 1e3), 0), height, 100, height)
+        marks.append(Mark("--dim", text, segment(ends, width=1.8) + label(text, height)))
+    for (colour, each), intensity in zip(points, at, strict=True):
+        says = f"{each.name}: {intensity:.3g} flop/B\n{worst / 1e12:.3g} to {best / 1e12:.3g} Tflop/s, modelled"
+        across, highest, lowest = x.at(intensity), 100 - y.at(best), 100 - y.at(worst)
+        marks.append(Mark(colour, says, whisker(highest, lowest, across, upright=True) + point(across, highest)))
+    return plot(x, y, marks, height=_ROOFLINE_PX)
 
 
-def _axis(title: str, low: float, high: float) -> dict[str, Any]:
-    return {
-        "title": {"text": title, "standoff": 6},
-        "type": "log",
-        "range": [log10(low), log10(high)],
-        "fixedrange": True,
-        "dtick": 1,
-        "exponentformat": "SI",
-        "zeroline": False,
-    }
-
-
-def _slope(number: int, name: str, per_s: float, top: float, ends: tuple[float, float], dash: str) -> dict[str, Any]:
+def _slope(x: Axis, y: Axis, colour: str, says: str, per_s: float, top: float, *, dots: bool) -> Mark:
     """A roof of bytes per second: a diagonal up to the highest peak of arithmetic."""
-    low, ridge = ends[0], min(top / per_s, ends[1])
-    what = "peak" if dash == "solid" else "as benchmarks reach it"
-    return {
-        "mode": "lines",
-        "x": [low, ridge],
-        "y": [low * per_s, ridge * per_s],
-        "line": {"width": 1.8 if dash == "solid" else 1.2, "dash": dash},
-        "hovertemplate": f"{name}: {per_s / 1e12:.3g} TB/s, {what}<extra></extra>",
-        "meta": f"--level-{number}",
-    }
-
-
-def _flat(name: str, per_s: float, slowest: float, high: float) -> dict[str, Any]:
-    return {
-        "mode": "lines+text",
-        "x": [per_s / slowest / 1e3, high],
-        "y": [per_s, per_s],
-        "text": ["", f"{name} {short(per_s / 1e12)} Tflop/s"],
-        "textposition": "top left",
-        "line": {"width": 1.8},
-        "hovertemplate": f"{name}: {short(per_s / 1e12)} Tflop/s<extra></extra>",
-        "meta": "--dim",
-    }
-
-
-def _point(number: int, name: str, x: float, best: float, worst: float) -> dict[str, Any]:
-    """The kernel at one level, at the most that the model allows; the bar goes down to what it hardly falls below."""
-    return {
-        "mode": "markers",
-        "x": [x],
-        "y": [best],
-        "marker": {"size": 11},
-        "error_y": {"type": "data", "symmetric": False, "array": [0], "arrayminus": [best - worst], "thickness": 1.2,
-                    "width": 4},
-        "hovertemplate": f"{name}: {x:.3g} flop/B<br>{worst / 1e12:.3g} to {best / 1e12:.3g} Tflop/s, modelled"
-        "<extra></extra>",
-        "meta": f"--level-{number}",
-    }  # fmt: skip
+    ridge = min(top / per_s, x.high)
+    ends = (0.0, 100 - y.at(x.low * per_s), x.at(ridge), 100 - y.at(ridge * per_s))
+    return Mark(colour, says, segment(ends, width=1.2 if dots else 1.8, dots=dots))

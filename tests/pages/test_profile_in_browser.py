@@ -1,5 +1,6 @@
 """The page of a profile in a headless Chromium: two widths, both themes, nothing that its policy blocks."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,16 +35,16 @@ def test_the_page_of_a_profile_is_readable_at_both_widths_in_both_themes(browser
     for theme in ("light", "dark"):
         for width in (1280, 390):
             browser.look(width, 900, theme)
-            browser.wait_for("document.querySelectorAll('.plot .main-svg').length > 0")
             assert browser.run("document.documentElement.scrollWidth") <= width, f"{width} px: it scrolls sideways"
-            plot = "document.querySelector('.plot .main-svg').getBoundingClientRect().right"
-            browser.wait_for(f"{plot} <= {width}")
+            rights = (
+                "[...document.querySelectorAll('.plot circle, .plot text')].map((e) => e.getBoundingClientRect().right)"
+            )
+            assert max(browser.run(rights)) <= width
         for selector in (".dim, .sub, .small", ".verdict", ".evidence", "dt", "h2, h3", ".pane td", ".pick", ".bad"):
             assert contrast(browser, selector) >= 4.5, f"{selector}, {theme}"
-    colours = (
-        "JSON.stringify([...document.querySelectorAll('.plot .scatterlayer path.point')].map((p) => p.style.fill))"
-    )
+    colours = "JSON.stringify([...document.querySelectorAll('.plot circle')].map((p) => getComputedStyle(p).fill))"
     dark = browser.run(colours)
+    assert len(set(json.loads(dark))) == 5, "a colour for each memory"
     browser.look(1280, 900, "light")
     browser.wait_for(f"{colours} !== {dark!r}")
 

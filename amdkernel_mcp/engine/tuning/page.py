@@ -1,7 +1,4 @@
-"""The result of a sweep as one web page with a plot; a browser fetches nothing for it.
-
-The plot is Plotly's (MIT), whose script of 5 MB is part of the page. It is imported only here.
-"""
+"""The result of a sweep as one web page with a plot; a browser fetches nothing for it and runs no script."""
 
 from __future__ import annotations
 
@@ -9,25 +6,19 @@ import re
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from math import ceil, floor, log10
-from typing import TYPE_CHECKING
 
+from amdkernel_mcp.plot import Axis, Mark, plot, point, row_at, whisker
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.tuning import TuneResult, TuneRow
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as graph
-
 MOST_PLOTTED = 40
-_ROW_PX, _AXES_PX = 26, 84
+_ROW_PX = 26
 _LOGARITHMIC = 8.0
 """From this ratio between the longest and the shortest time, the axis is logarithmic."""
 
 
 def page_of(result: TuneResult, *, kernel: str, problem: str) -> str:
     """The page. `kernel` and `problem`: their names, for the title."""
-    from plotly.offline import get_plotlyjs
-
     template = (files(__package__) / "page.html").read_text(encoding="utf-8")
     plotted = [row for row in result.rows if row.rank is not None][:MOST_PLOTTED]
     parts = {
@@ -38,14 +29,9 @@ def page_of(result: TuneResult, *, kernel: str, problem: str) -> str:
         "LINE": f"<pre>{escape(result.line)}</pre>" if result.line else "",
         "TABLE": _table(result.rows, result.evidence),
         "HIDDEN": "" if plotted else "hidden",
-        "FIGURE": _in_script(str(_figure(plotted, result.evidence).to_json())) if plotted else "null",
-        "PLOTLY": get_plotlyjs() if plotted else "",
+        "PLOT": _drawn(plotted, result.evidence) if plotted else "",
     }
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], template)
-
-
-def _in_script(json: str) -> str:
-    return json.replace("<", "\\u003c")
 
 
 def _facts(result: TuneResult) -> str:
@@ -56,68 +42,37 @@ def _facts(result: TuneResult) -> str:
     return " · ".join(escape(fact) for fact in facts if fact)
 
 
-def _figure(rows: Sequence[TuneRow], evidence: str) -> graph.Figure:
-    import plotly.graph_objects as graph
-
-    figure = graph.Figure()
-    for name, group in (
-        ("best", [row for row in rows if row.rank == 1]),
-        ("tie", [row for row in rows if row.tie and not row.default]),
-        ("default", [row for row in rows if row.default and row.rank != 1]),
-        ("other", [row for row in rows if row.rank != 1 and not row.tie and not row.default]),
-    ):
-        if group:
-            figure.add_trace(_trace(name, group, evidence))
+def _drawn(rows: Sequence[TuneRow], evidence: str) -> str:
+    """The names of the rows, and their times with intervals at the same heights."""
     times = [row.time_us.value or 0.0 for row in rows]
-    highs = [row.interval_us.high or 0.0 for row in rows]
-    wide = max(*times, *highs) > _LOGARITHMIC * max(min(times), 1e-9)
-    figure.update_layout(
-        height=_AXES_PX + _ROW_PX * len(rows),
-        margin={"l": 8, "r": 12, "t": 8, "b": 44},
-        showlegend=False,  # the page has one, which takes no room from the plot
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        xaxis={"title": f"time in us, {evidence}", "fixedrange": True} | (_logarithmic(times, highs) if wide else {}),
-        yaxis={
-            "categoryorder": "array",
-            "categoryarray": [_values(row) for row in reversed(rows)],
-            "automargin": True,
-            "fixedrange": True,
-        },
-    )
-    return figure
+    lows = [row.interval_us.low or time for row, time in zip(rows, times, strict=True)]
+    highs = [row.interval_us.high or time for row, time in zip(rows, times, strict=True)]
+    axis = _axis([*times, *lows, *highs], max(*times, *highs) > _LOGARITHMIC * max(min(times), 1e-9), evidence)
+    marks = []
+    for number, (row, time, low, high) in enumerate(zip(rows, times, lows, highs, strict=True)):
+        y = row_at(number, len(rows))
+        start, x, end = (axis.at(max(us, axis.low)) for us in (low, time, high))
+        shapes = (whisker(start, end, y, upright=False) if low < high else "") + point(x, y)
+        marks.append(Mark(f"--{_kind(row)}", f"{_values(row)}\n{_us(time)}\n{_ratio(row.ratio, evidence)}", shapes))
+    names = "".join(f'<li title="{escape(_values(row))}">{escape(_values(row))}</li>' for row in rows)
+    return f'<ol class="names">{names}</ol>{plot(axis, len(rows), marks, height=_ROW_PX * len(rows))}'
 
 
-def _logarithmic(times: Sequence[float], highs: Sequence[float]) -> dict[str, object]:
-    """An axis with whole labels at 1, 2 and 5 times each power of ten; Plotly's own leave out the zeros."""
-    positive = [us for us in (*times, *highs) if us > 0]
-    powers = range(floor(log10(min(positive))), ceil(log10(max(positive))) + 1)
-    ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
-    return {"type": "log", "tickmode": "array", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
+def _kind(row: TuneRow) -> str:
+    """Of its colour."""
+    return "best" if row.rank == 1 else "default" if row.default else "tie" if row.tie else "other"
 
 
-def _trace(name: str, rows: Sequence[TuneRow], evidence: str) -> graph.Scatter:
-    import plotly.graph_objects as graph
-
-    times = [row.time_us.value or 0.0 for row in rows]
-    lows, highs = [row.interval_us.low for row in rows], [row.interval_us.high for row in rows]
-    return graph.Scatter(
-        name=name,
-        x=times,
-        y=[_values(row) for row in rows],
-        mode="markers",
-        marker={"size": 10},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [(high or time) - time for time, high in zip(times, highs, strict=True)],
-            "arrayminus": [time - (low or time) for time, low in zip(times, lows, strict=True)],
-            "thickness": 1.5,
-            "width": 3,
-        },
-        text=[_ratio(row.ratio, evidence) for row in rows],
-        hovertemplate="%{y}<br>%{x:.4g} us<br>%{text}<extra></extra>",
-    )
+def _axis(values: Sequence[float], logarithmic: bool, evidence: str) -> Axis:
+    """From the least to the greatest with some room; a single value has as much as itself."""
+    title = f"time in us, {evidence}"
+    if logarithmic:
+        positive = [us for us in values if us > 0]
+        room = (max(positive) / min(positive)) ** 0.05
+        return Axis(min(positive) / room, max(positive) * room, title, logarithmic=True)
+    least, greatest = min(values), max(values)
+    room = 0.06 * (greatest - least) or 0.5 * greatest or 1.0
+    return Axis(least - room, greatest + room, title)
 
 
 def _table(rows: Sequence[TuneRow], evidence: str) -> str:
