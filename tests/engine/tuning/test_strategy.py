@@ -58,6 +58,47 @@ def test_a_search_learns_from_the_times() -> None:
     assert sum(cost <= 3 for cost in found) >= 4, found
 
 
+def test_a_search_learns_which_values_belong_together() -> None:
+    """Only A = B with C = D is best, so that no value is better than another by itself: 64 of 4096 combinations."""
+
+    def apart(tuning: Tuning) -> float:
+        a, b, c, d = (log2(int(value)) for value in tuning.values())
+        return 1.0 + (a - b) ** 2 + (c - d) ** 2
+
+    def best_of(seed: int) -> int:
+        search, costs = Search(LARGE, TuneOptions(rows=128, seed=seed)), []
+        while batch := search.ask():
+            for tuning in batch:
+                costs.append(apart(tuning))
+                search.tell(tuning, costs[-1])
+        return costs.count(1.0)
+
+    found = [best_of(seed) for seed in range(5)]
+    assert sum(found) >= 2 * 5 * 128 * 64 / 4096, f"{found}: random rows find 2 of them"
+
+
+def test_a_search_avoids_values_that_are_wrong() -> None:
+    """Three eighths of the combinations fail by their A; of random rows as many would."""
+    search = Search(LARGE, TuneOptions(rows=96, seed=1))
+    failed = []
+    while batch := search.ask():
+        for tuning in batch:
+            failed.append(int(tuning["A"]) >= 32)
+            search.tell(tuning, None if failed[-1] else distance(tuning))
+    assert 4 <= sum(failed[:24]) <= 16
+    assert sum(failed[24:]) <= len(failed[24:]) // 8
+
+
+def test_without_any_correct_row_the_search_goes_on_at_random() -> None:
+    search = Search(LARGE, TuneOptions(rows=40))
+    tried = []
+    while batch := search.ask():
+        tried += batch
+        for tuning in batch:
+            search.tell(tuning, None)
+    assert len({tuple(each.values()) for each in tried}) == 39
+
+
 def test_a_default_outside_the_lists_is_not_told() -> None:
     space = Space(LARGE.lists, dict.fromkeys("ABCD", "3"))
     search = Search(space, TuneOptions(rows=10))
