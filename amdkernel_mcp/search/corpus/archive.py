@@ -111,7 +111,14 @@ def _opened(archive: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _zstandard_reader(packed: IO[bytes]) -> Iterator[IO[bytes]]:
-    import zstandard
+    try:
+        import zstandard
+    except ModuleNotFoundError:
+        raise DocumentationError(
+            "a `.tar.zst` needs a package that is not installed",
+            file=getattr(packed, "name", None),
+            hint="pip install 'amdkernel-mcp[zstd]', or pack the documents as `.tar.gz` or `.tar.xz`",
+        ) from None
 
     try:
         with zstandard.ZstdDecompressor().stream_reader(packed) as stream:

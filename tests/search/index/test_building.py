@@ -2,6 +2,7 @@
 
 import io
 import os
+import sys
 import tarfile
 from pathlib import Path
 
@@ -128,6 +129,18 @@ def test_a_damaged_archive_is_a_clear_error(tmp_path: Path, content: bytes, suff
     bad.write_bytes(content)
     with pytest.raises(DocumentationError):
         build_index([bad], tmp_path / "i.db")
+
+
+def test_without_its_package_a_zstandard_archive_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = tmp_path / "docs.tar.zst"
+    packed.write_bytes(zstandard.compress(tar_of(tmp_path / "docs.tar", a__md=b"# A").read_bytes()))
+    monkeypatch.setitem(sys.modules, "zstandard", None)  # as if it were not installed
+    with pytest.raises(DocumentationError) as caught:
+        build_index([packed], tmp_path / "i.db")
+    assert "amdkernel-mcp[zstd]" in (caught.value.hint or "")
+    assert caught.value.file == str(packed)
 
 
 def test_a_decompression_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
