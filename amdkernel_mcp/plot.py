@@ -100,7 +100,7 @@ def label(text: str, y: float) -> str:
 def plot(x: Axis, y: Axis | int, marks: Sequence[Mark], *, height: int) -> str:
     """The plot, `height` pixels high without the text around it, for which the page leaves room.
 
-    y: an axis, or how many rows of equal height there are, whose names stand in the page.
+    y: an axis, or how many rows of equal height there are, whose names the page has.
     """
     grid = []
     for tick in x.ticks():
