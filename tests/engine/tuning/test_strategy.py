@@ -91,7 +91,7 @@ def test_a_search_avoids_values_that_are_wrong() -> None:
 
 def test_without_any_correct_row_the_search_goes_on_at_random() -> None:
     search = Search(LARGE, TuneOptions(rows=40))
-    tried = []
+    tried: list[Tuning] = []
     while batch := search.ask():
         tried += batch
         for tuning in batch:
