@@ -15,6 +15,7 @@ AMDGPU = 224
 MAGIC = b"\x7fELF"
 NAME_BYTES = 512
 MAX_SYMBOLS = 200_000
+_READS = 16  # of all bytes of a file; a sound one is read three times
 _HEADER, _SECTION, _SYMBOL, _NOTE = (
     struct.Struct(f"<{form}") for form in ("HHIQQQIHHHHHH", "IIQQQQIIQQ", "IBBHQQ", "III")
 )
@@ -73,6 +74,7 @@ class ElfFile:
         if content[4] != _CLASS_64 or content[5] != _LITTLE_ENDIAN:
             raise InputError("the ELF file is not a 64-bit little-endian one")
         self.content = content
+        self._may_read = _READS * len(content)  # sections may overlap, and each read copies
         self.os_abi, self.abi_version = content[_OS_ABI_AT], content[_ABI_AT]
         header = _HEADER.unpack_from(content, _HEADER_AT)
         self.is_linked = header[0] != _UNLINKED
@@ -131,6 +133,9 @@ class ElfFile:
     def _bytes(self, offset: int, size: int) -> bytes:
         if offset + size > len(self.content):
             raise InputError(f"the ELF file is cut off: a section ends behind its {len(self.content)} bytes")
+        self._may_read -= size
+        if self._may_read < 0:
+            raise InputError("the ELF file is damaged: its sections overlap")
         return self.content[offset : offset + size]
 
 

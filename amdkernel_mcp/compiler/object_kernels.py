@@ -15,7 +15,8 @@ from amdkernel_mcp.compiler.object_target import ObjectTarget
 from amdkernel_mcp.errors import InputError
 
 MAX_KERNELS = 5000
-_MAX_METADATA_BYTES = 16 << 20
+MAX_SECTIONS = 1024
+_MAX_METADATA_BYTES = 8 << 20
 _NAME_CHARS = 512
 _METADATA_NOTE, _OWNER = 32, b"AMDGPU"
 _WAVE_SIZES = (32, 64)
@@ -49,14 +50,20 @@ def read_object_kernels(elf: ElfFile, target: ObjectTarget) -> tuple[list[Object
 
     Raises InputError for a damaged file, and for one with too many kernels.
     """
+    if len(elf.sections) > MAX_SECTIONS:
+        raise InputError(f"the code object has {len(elf.sections)} sections, more than {MAX_SECTIONS}")
     entries, odd = _metadata(elf)
     symbols = list(elf.symbols())
     descriptors = _descriptors(elf, symbols, target) if elf.is_linked else {}
     kernels = [_kernel(entry, descriptors.pop(_descriptor_name(entry), None), target) for entry in entries]
     kernels += [_kernel({".name": name.removesuffix(SUFFIX)}, found, target) for name, found in descriptors.items()]
-    if len(kernels) > MAX_KERNELS:
-        raise InputError(f"the code object has {len(kernels)} kernels, more than {MAX_KERNELS}")
+    _check_number(len(kernels))
     return kernels, odd
+
+
+def _check_number(kernels: int) -> None:
+    if kernels > MAX_KERNELS:
+        raise InputError(f"the code object has more than {MAX_KERNELS} kernels")
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,7 @@ def _metadata(elf: ElfFile) -> tuple[list[dict[str, object]], list[str]]:
         if len(named) < len(listed):
             odd.append(f"the metadata have {len(listed) - len(named)} kernels without a name")
         entries += named
+        _check_number(len(entries))
     return entries, odd
 
 
@@ -134,6 +142,7 @@ def _descriptors(elf: ElfFile, symbols: Iterable[Symbol], target: ObjectTarget) 
         raw = elf.at(symbol.address, BYTES)
         if raw is not None:
             found[symbol.name] = read_descriptor(raw, address=symbol.address, target=target)
+            _check_number(len(found))
     return found
 
 

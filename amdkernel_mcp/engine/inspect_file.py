@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.results.machine import ImageCoverage, MissingInstruction
 
-_BATCH_BYTES = 8 << 20  # of code objects whose disassembly fits into one answer of the sandbox
+_BATCH_BYTES = 4 << 20  # of code objects whose disassembly fits into one answer of the sandbox
 _PADDING = ("s_nop", "s_code_end")  # behind the last function of a section
 _FIELDS = {"vgprs": "vgpr", "agprs": "agpr", "sgprs": "sgpr", "wave_size": "wavefront_size"}
 
@@ -215,7 +216,7 @@ def _occupancy(kernel: ObjectKernel, arch: str | None) -> Occupancy | None:
     sgprs = there.sgprs if there and there.sgprs is not None else kernel.sgprs
     wave_size = there.wave_size if there else kernel.wave_size
     lds_bytes = there.lds_bytes if there else kernel.lds_bytes
-    workgroup = kernel.max_workgroup_size
+    workgroup = kernel.max_workgroup_size or prod(kernel.required_workgroup_size or [0])
     if arch not in SIMDS or vgprs is None or wave_size is None or lds_bytes is None or not workgroup:
         return None
     if sgprs is None:

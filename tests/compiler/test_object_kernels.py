@@ -1,6 +1,7 @@
 """Kernels of code objects that others may have made: with fewer metadata, with none, with lies, and damaged."""
 
 import re
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amdkernel_mcp.compiler.compile import Compiled
-from amdkernel_mcp.compiler.elf_file import ElfFile
+from amdkernel_mcp.compiler.elf_file import AMDGPU, MAGIC, ElfFile
 from amdkernel_mcp.compiler.object_kernels import (
     ObjectKernel,
     code_ranges,
@@ -201,3 +202,47 @@ def test_no_damage_raises_another_error(code_object: bytes, data: st.DataObject)
         at = data.draw(st.integers(0, len(damaged) - 1))
         damaged[at] = data.draw(st.integers(0, 255))
     survive(bytes(damaged))
+
+
+def header(*, sections: int = 0, at: int = 64) -> bytes:
+    ident = MAGIC + b"\2\1\1\x40\4" + bytes(7)
+    return ident + struct.pack("<HHIQQQIHHHHHH", 3, AMDGPU, 1, 0, 0, at, 0x4C, 64, 56, 0, 64, sections, 0)
+
+
+def test_sections_that_all_are_the_whole_file_are_not_read_again_and_again() -> None:
+    notes = struct.pack("<IIQQQQIIQQ", 0, 7, 2, 0, 64 + 900 * 64, 60_000, 0, 0, 4, 0)
+    with pytest.raises(InputError, match="overlap"):
+        kernels_of(header(sections=900) + notes * 900 + bytes(60_000))
+
+
+def test_endless_sections_are_refused() -> None:
+    with pytest.raises(InputError, match="more than 1024"):
+        kernels_of(header(sections=2000) + bytes(2000 * 64))
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("content", "odd"),
+    [
+        (b"\xc1", ["the metadata are malformed"]),
+        (b"\x90", ["the metadata have no list of kernels"]),
+        (b"\x81\x90\x01", ["the metadata are malformed"]),
+        (b"\x91" * 3000, ["the metadata are malformed"]),
+    ],
+    ids=["not msgpack", "a list", "a list as a key", "nested without end"],
+)
+def test_metadata_of_any_shape_leave_the_descriptors(code_object: bytes, content: bytes, odd: list[str]) -> None:
+    note = struct.pack("<III", 7, len(content), 32) + b"AMDGPU\0\0" + content + bytes(-len(content) % 4)
+    elf = ElfFile(_with_note(code_object, note))
+    kernels, found = read_object_kernels(elf, read_target(elf))
+    assert found == odd
+    assert [kernel.name for kernel in kernels] == ["reverse"]
+
+
+def _with_note(code: bytes, note: bytes) -> bytes:
+    """The file with another section of notes, at its end."""
+    out = bytearray(code + bytes(-len(code) % 4))
+    offset, (sections, count) = len(out), (struct.unpack_from("<Q", out, 40)[0], struct.unpack_from("<H", out, 60)[0])
+    [at] = [sections + 64 * n for n in range(count) if struct.unpack_from("<I", out, sections + 64 * n + 4)[0] == 7]
+    struct.pack_into("<QQ", out, at + 24, offset, len(note))
+    return bytes(out) + note
