@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.compiler.containers import Contained, contained
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.results.machine import ImageCoverage, MissingInstruction
 
 _BATCH_BYTES = 4 << 20  # of code objects whose disassembly fits into one answer of the sandbox
+_HINT_CHARS = 600
 _PADDING = ("s_nop", "s_code_end")  # behind the last function of a section
 _FIELDS = {"vgprs": "vgpr", "agprs": "agpr", "sgprs": "sgpr", "wave_size": "wavefront_size"}
 
@@ -49,6 +51,7 @@ class _Read:
     kernels: list[ObjectKernel] = field(default_factory=list)
     ranges: list[CodeRange | None] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)
+    left_out: int = 0  # kernels that were not asked for
     damaged: str | None = None
 
 
@@ -111,13 +114,16 @@ def _read(given: Contained) -> _Read:
 
 def _only(objects: Sequence[_Read], kernel: str) -> list[_Read]:
     """The objects with the kernels of this name, and of them these alone. Raises InputError where there is none."""
-    called = {*symbols_called(kernel, [found.name for one in objects for found in one.kernels])}
+    try:
+        called = {*symbols_called(kernel, [found.name for one in objects for found in one.kernels])}
+    except InputError as error:  # a library has thousands
+        raise InputError(error.message, hint=shorten(error.hint or "", _HINT_CHARS, placeholder=" …")) from None
     kept = []
     for one in objects:
         chosen = [n for n, found in enumerate(one.kernels) if found.name in called]
         if chosen:
             kernels, ranges = [one.kernels[n] for n in chosen], [one.ranges[n] for n in chosen]
-            kept.append(replace(one, kernels=kernels, ranges=ranges))
+            kept.append(replace(one, kernels=kernels, ranges=ranges, left_out=len(one.kernels) - len(kernels)))
     return kept
 
 
@@ -168,7 +174,7 @@ def _shown(one: _Read, decoded: _Decoded) -> InspectedObject:
         target=one.target.name,
         code_object_version=one.target.version,
         kernels=[_shown_kernel(kernel, place, one, decoded) for kernel, place in pairs],
-        not_emulated=coverage.missing if coverage else [],
+        not_emulated=_missing_of(one, coverage) if coverage else [],
         notes=notes,
         damaged=one.damaged,
     )
@@ -234,11 +240,25 @@ def _occupancy(kernel: ObjectKernel, arch: str | None) -> Occupancy | None:
     )
 
 
+def _missing_of(one: _Read, coverage: ImageCoverage) -> list[MissingInstruction]:
+    """Of all the code, or of the kernels that were asked for and of code without a symbol."""
+    places = [place for place in one.ranges if place]
+    return [
+        missing
+        for missing in coverage.missing
+        if not one.left_out or missing.function is None or any(_is_in(missing, place) for place in places)
+    ]
+
+
 def _missing_in(place: CodeRange | None, one: _Read, coverage: ImageCoverage | None) -> list[str] | None:
     """What the emulator lacks of a kernel's own code; None where it is not known."""
     if coverage is None or coverage.note or place is None:
         return None
-    if not place.named and len(one.kernels) > 1 and any(missing.function is None for missing in coverage.missing):
+    if (
+        not place.named
+        and len(one.kernels) + one.left_out > 1
+        and any(missing.function is None for missing in coverage.missing)
+    ):
         return None  # counted for all code without a symbol together
     return sorted({missing.mnemonic for missing in coverage.missing if _is_in(missing, place)})
 

@@ -19,6 +19,16 @@ bin=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
 $bin/clang -x hip -nogpuinc -nogpulib -O1 -w k.hip --offload-device-only --offload-arch=gfx942 --no-gpu-bundle-output \\
     -o $OUT/k.co
 """
+# The keys that scripts rely on.
+OBJECT = {
+    *("code_object", "bytes", "bundle_entry", "arch", "target", "code_object_version"),
+    *("kernels", "not_emulated", "notes", "damaged"),
+}
+KERNEL = {
+    *("name", "source_name", "vgpr", "agpr", "sgpr", "lds_bytes", "scratch_bytes", "vgpr_spills", "sgpr_spills"),
+    *("wavefront_size", "kernarg_bytes", "max_workgroup_size", "required_workgroup_size", "dynamic_stack"),
+    *("occupancy_waves_per_simd", "occupancy_limit", "instructions", "not_emulated", "from_descriptor", "notes"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +58,9 @@ def test_one_kernel_is_json(code: bytes, tmp_path: Path, capsys: pytest.CaptureF
     assert run(["inspect", str(tmp_path / "k.co"), "--kernel", "scale", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     [[kernel]] = [found["kernels"] for found in answer["objects"]]
+    assert set(answer) >= {"file", "objects"}
+    assert set(answer["objects"][0]) >= OBJECT
+    assert set(kernel) >= KERNEL
     assert kernel["source_name"] == "scale(float*)"
     assert kernel["wavefront_size"] == 64
     assert run(["inspect", str(tmp_path / "k.co"), "--kernel", "scales"]) == 2
@@ -62,7 +75,7 @@ def test_a_damaged_part_is_exit_code_2_and_the_rest_is_shown(
     assert run(["inspect", str(tmp_path / "both")]) == 2
     shown = capsys.readouterr()
     assert "clear" in shown.out
-    assert shown.err.startswith(f"amdkernel: {tmp_path / 'both'}: the ELF file is cut off")
+    assert shown.err.startswith(f"amdkernel: {tmp_path / 'both'}: hip-gfx90a: the ELF file is cut off")
 
 
 @pytest.mark.sandbox

@@ -1,11 +1,13 @@
 """What inspect says about files of every kind, and that it is what compile says of the same kernel."""
 
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from amdkernel_mcp.compiler.compile import Compiler
+from amdkernel_mcp.compiler.elf_file import ElfFile
 from amdkernel_mcp.engine.inspect_file import inspect_file
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.sandbox import Sandbox
@@ -138,8 +140,35 @@ def test_one_kernel_of_all_is_shown(built: dict[str, bytes], inspect: Inspect) -
         assert [[kernel.source_name for kernel in found.kernels] for found in objects] == [
             ["void twice<float>(float*)"]
         ] * 2
+        assert [found.not_emulated for found in objects] == [[], []]
+    [strange] = inspect(built["bare.co"], "strange").objects
+    assert [one.mnemonic for one in strange.not_emulated] == ["s_rfe_b64"]
     with pytest.raises(InputError, match="no kernel is called 'thrice'"):
         inspect(built["bundle"], "thrice")
+
+
+def test_of_a_library_with_many_kernels_the_hint_names_some(built: dict[str, bytes], inspect: Inspect) -> None:
+    def add(metadata: Metadata) -> None:
+        metadata["amdhsa.kernels"] += [{".name": f"kernel_{n}"} for n in range(3000)]
+
+    with pytest.raises(InputError) as caught:
+        inspect(with_metadata(built["bare.co"], add), "thrice")
+    assert len(caught.value.hint or "") <= 600
+
+
+def test_code_without_sizes_is_of_no_kernel_in_particular(built: dict[str, bytes], inspect: Inspect) -> None:
+    """As in hand-written objects, whose symbols have none."""
+    code = bytearray(built["bare.co"])
+    elf = ElfFile(built["bare.co"])
+    for symbol in {symbol for symbol in elf.symbols() if symbol.is_function}:
+        entry = struct.pack("<QQ", symbol.address, symbol.size)
+        code = code.replace(entry, struct.pack("<QQ", symbol.address, 0))
+    [found] = inspect(bytes(code)).objects
+    assert [(one.mnemonic, one.function) for one in found.not_emulated] == [("s_rfe_b64", None)]
+    assert [kernel.not_emulated for kernel in found.kernels] == [None, None]
+    assert all(kernel.instructions and kernel.instructions["valu"] for kernel in found.kernels)
+    [alone] = inspect(bytes(code), "twice").objects
+    assert [kernel.not_emulated for kernel in alone.kernels] == [None]
 
 
 def test_an_architecture_that_is_not_emulated_is_shown_with_a_note(built: dict[str, bytes], inspect: Inspect) -> None:

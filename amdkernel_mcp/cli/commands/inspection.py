@@ -28,7 +28,8 @@ def inspect(
     with open_engine() as engine, progress() as report:
         result = engine.inspect(file, kernel=kernel, on_progress=report)
     code = finish(result, good=True, json=json, show=lambda console: show_inspection(console, result))
-    damaged = [found.damaged for found in result.objects if found.damaged]
-    for reason in damaged:
-        complain(reason, file=result.file)
+    damaged = [found for found in result.objects if found.damaged]
+    for found in damaged:
+        entry = f"{found.bundle_entry}: " if found.bundle_entry else ""
+        complain(f"{entry}{found.damaged}", file=result.file)
     return USAGE if damaged else code

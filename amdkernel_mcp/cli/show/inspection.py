@@ -24,7 +24,7 @@ def _show_object(console: Console, file: str, found: InspectedObject) -> None:
         f"code object version {version}" if version else "",
         counted(len(found.kernels), "kernel"),
     )
-    target = Text(found.target or "unknown architecture", "bold")
+    target = Text(found.target or found.bundle_entry or "unknown architecture", "bold")
     parts.print_whole(console, Text.assemble(f"{file} ", target, ": ", ", ".join(filter(None, words))))
     for note in (*filter(None, [found.damaged]), *found.notes):
         console.print(Text(f"  {note}", "yellow"))
