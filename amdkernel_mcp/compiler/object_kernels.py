@@ -50,6 +50,8 @@ def read_object_kernels(elf: ElfFile, target: ObjectTarget) -> tuple[list[Object
 
     Raises InputError for a damaged file, and for one with too many kernels.
     """
+    if not elf.sections:
+        raise InputError("the code object has no section headers, from which its kernels are read")
     if len(elf.sections) > MAX_SECTIONS:
         raise InputError(f"the code object has {len(elf.sections)} sections, more than {MAX_SECTIONS}")
     entries, odd = _metadata(elf)

@@ -215,6 +215,11 @@ def test_sections_that_all_are_the_whole_file_are_not_read_again_and_again() -> 
         kernels_of(header(sections=900) + notes * 900 + bytes(60_000))
 
 
+def test_a_file_without_section_headers_is_not_said_to_have_no_kernels() -> None:
+    with pytest.raises(InputError, match="no section headers"):
+        kernels_of(header() + bytes(500))
+
+
 def test_endless_sections_are_refused() -> None:
     with pytest.raises(InputError, match="more than 1024"):
         kernels_of(header(sections=2000) + bytes(2000 * 64))
