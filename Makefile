@@ -14,7 +14,7 @@ LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 # The tests of a file share fixtures, so one worker runs them; files with slow tests start first (tests/conftest.py).
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=30
 
-.PHONY: demo dev test test-all run-tests soak lint types test-types contracts setup docs site sbom lock dist bench conformance clean
+.PHONY: demo dev test test-all test-selected soak lint types test-types contracts setup docs site sbom lock dist bench conformance clean
 
 $(STAMP): pyproject.toml requirements/product.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (set PYTHON=...)"; exit 1; }
@@ -68,7 +68,7 @@ test-all: setup $(STAMP)-dev lint  ## every test; needed after a change of the e
 	$(PYTEST)
 
 TESTS ?= tests
-run-tests: setup $(STAMP)-dev  ## the tests of TESTS, the thorough ones as well
+test-selected: setup $(STAMP)-dev  ## the tests of TESTS, the thorough ones as well
 	$(PYTEST) $(TESTS)
 
 soak: setup $(STAMP)-dev  ## fuzzing, random programs and chaos at their long sizes: hours; before a release

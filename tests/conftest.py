@@ -60,6 +60,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Prints a failure when it happens: the whole run may take half an hour more."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\nFAILED {report.nodeid} ({report.when})\n{report.longreprtext[-1500:]}", flush=True)  # noqa: T201
+
+
 LONG_CALL_S = 20
 
 

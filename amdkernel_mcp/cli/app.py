@@ -13,6 +13,7 @@ from amdkernel_mcp.cli.commands import (
     evaluation,
     examples,
     history,
+    inspection,
     jobs,
     kernels,
     machine,
@@ -55,6 +56,7 @@ def root(
 
 _COMMANDS: tuple[Callable[..., int], ...] = (
     kernels.compile,
+    inspection.inspect,
     kernels.check,
     kernels.check_program,
     kernels.benchmark,

@@ -39,8 +39,13 @@ def annotated_isa(
 
 def code_of(function: Function, instructions: Sequence[Instruction]) -> list[Instruction]:
     """The instructions of one function, without the padding behind it."""
-    begin = bisect_left(instructions, function.start, key=_address)
-    return list(instructions[begin : bisect_left(instructions, function.end, lo=begin, key=_address)])
+    return instructions_between(instructions, function.start, function.end)
+
+
+def instructions_between(instructions: Sequence[Instruction], start: int, end: int) -> list[Instruction]:
+    """Those at the virtual addresses [start, end); `instructions` are in the order of their addresses."""
+    begin = bisect_left(instructions, start, key=_address)
+    return list(instructions[begin : bisect_left(instructions, end, lo=begin, key=_address)])
 
 
 def _address(instruction: Instruction) -> int:

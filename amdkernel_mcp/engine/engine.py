@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.reading.reader import Reader
     from amdkernel_mcp.results.documentation import ReadResult, SearchResult
     from amdkernel_mcp.results.history import Pruned
+    from amdkernel_mcp.results.inspection import InspectResult
     from amdkernel_mcp.results.job_answer import JobAnswer
     from amdkernel_mcp.results.kernels import ProfileResult
     from amdkernel_mcp.results.problems import CreatedProblem, ProblemList
@@ -80,6 +81,15 @@ class Engine:
 
         quarantined = self._sandboxes.quarantined
         return Machine(self._settings, self._sandboxes, lambda: self.docs.hip_version(), quarantined)
+
+    def inspect(self, path: Path, *, kernel: str | None = None, on_progress: Progress = silent) -> InspectResult:
+        """What is in a code object, an offload bundle or a program; with `kernel`, that kernel alone.
+
+        Raises InputError for a file without device code, SandboxError.
+        """
+        from amdkernel_mcp.engine.inspect_file import inspect_file
+
+        return inspect_file(self._sandboxes.without_gpu(), path, kernel=kernel, on_progress=on_progress)
 
     @property
     def attempts(self) -> Attempts:

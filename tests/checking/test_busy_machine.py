@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 from problem_text import one_to_one, write_problem
 
+from amdkernel_mcp.checking.cases.seeds import fresh_key
 from amdkernel_mcp.checking.check import check
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.compiler.compile import Compiler
@@ -56,9 +57,13 @@ def test_four_busy_loops_change_nothing(sandbox, settings, tmp_path, verdict):
     plan, target = read_launch_plan(source, problem), find_target("emulator:gfx942", settings)
     compiled = Compiler(sandbox, settings.cache_dir).compile(source, arch=target.arch, flags=plan.flags())
 
+    key = fresh_key()  # it draws the workgroups that are checked for races
+
     def answer():
         how = CheckOptions(seeds=(0, 1, 2))
-        result = check(sandbox=sandbox, compiled=compiled, problem=problem, plan=plan, target=target, options=how)
+        result = check(
+            sandbox=sandbox, compiled=compiled, problem=problem, plan=plan, target=target, options=how, key=key
+        )
         assert result.verdict == verdict, result.reason
         return result.model_dump(exclude={"seconds"})
 

@@ -3,6 +3,7 @@
 What the driver says of the GPU is given; everything else runs: the job, the runner, the judge, the floor, the verdict.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -168,7 +169,7 @@ def test_a_slowed_copy_is_slower_with_all_conditions(engine: Engine, settings: S
     assert result.timing.pairs == 16
     assert min(result.timing.settled_us) >= 20_000
     assert result.timing.idle_before == "0 % busy, 1 MiB in use, no process"
-    assert result.timing.input_sets == [2, 2]
+    assert result.timing.input_sets == [2]
     assert result.timing.kernel_trace == "agrees", result.timing.kernel_trace_note
     assert "no_kernel_trace" not in result.flags
 
@@ -256,7 +257,7 @@ def test_a_trace_that_is_off_by_a_fifth_leaves_no_verdict(engine: Engine, settin
     [
         (HONEST | {"misbehaves": "sys.exit('error 38')"}, "error 38"),
         (HONEST | {"misbehaves": "import time; time.sleep(600)"}, "did not end"),
-        (HONEST | {"most": 600}, "cells"),
+        (HONEST | {"most": 600}, "cells|is before the start"),  # by where the last row is cut
     ],
 )
 def test_a_profiler_that_fails_costs_the_comparison_and_not_the_benchmark(
@@ -273,4 +274,4 @@ def test_a_profiler_that_fails_costs_the_comparison_and_not_the_benchmark(
     assert result.time_us.evidence == "measured"
     assert result.timing is not None
     assert result.timing.kernel_trace == "not_measured"
-    assert why in result.timing.kernel_trace_note
+    assert re.search(why, result.timing.kernel_trace_note)

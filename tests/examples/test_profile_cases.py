@@ -50,5 +50,5 @@ def test_a_large_product_is_sampled_and_says_so(engine: Engine) -> None:
     assert kernel.sampled
     assert kernel.sampled.ran < kernel.sampled.of == 65536
     assert result.reason.startswith("scaled counts")
-    assert any("not judged" in warning for warning in result.warnings)
+    assert not [warning for warning in result.warnings if "not judged" in warning], "67 million elements are compared"
     assert {metric.evidence for metric in kernel.metrics.values()} <= {"modelled", "static", "not_measured"}

@@ -214,7 +214,7 @@ def test_a_job_on_a_gpu_that_is_cancelled_gets_sigterm_first(sandbox: Sandbox, m
     """The container gets no device here, only the grace of one that has a GPU."""
     options = docker_sandbox.container_options
 
-    def without_devices(*of: object, user: str) -> dict[str, object]:
+    def without_devices(*of: object, user: str, **_: bool) -> dict[str, object]:
         return options(*of[:3], user=user)  # type: ignore[arg-type]
 
     monkeypatch.setattr(docker_sandbox, "container_options", without_devices)

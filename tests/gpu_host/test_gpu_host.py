@@ -32,6 +32,8 @@ extern "C" __global__ void vector_add(const float *x, const float *y, float *z, 
         ;
 }
 """
+# The GPUs of the box are emulated, so the case that would fill a real one takes minutes for each launch.
+TIMED = ("--target", "gpu1:0", "--case", "n=4096")
 TUNABLE = """// amdkernel: tune BLOCK=[256,64,7]
 // amdkernel: launch add grid=[ceil_div(n, BLOCK)] block=[BLOCK]
 extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
@@ -120,17 +122,17 @@ def test_each_gpu_has_a_container_with_its_own_render_node(gpu_host: GpuHost, mo
 
 
 def test_times_come_from_events_and_are_called_measured(gpu_host: GpuHost) -> None:
-    answer = gpu_host.answer("benchmark", "vector_add", BETTER, "--baseline", NAIVE, "--target", "gpu1:0")
+    answer = gpu_host.answer("benchmark", "vector_add", BETTER, "--baseline", NAIVE, *TIMED)
     assert answer["verdict"] in ("faster", "slower", "inconclusive"), answer
     assert answer["time_us"]["evidence"] == "measured"
     assert answer["time_us"]["value"] > 0
     assert answer["baseline_time_us"]["value"] > 0
     assert answer["timing"]["kernel_trace"] == "agrees", answer["timing"]
-    assert answer["timing"]["input_sets"] == [2, 2]
+    assert answer["timing"]["input_sets"] == [2]
     clocks = {"sclk_mhz": 132, "mclk_mhz": 900}  # what the files of the box say
     assert (answer["timing"]["clocks_before"], answer["timing"]["clocks_after"]) == (clocks, clocks)
     assert answer["code_object"] != answer["baseline_code_object"]
-    alone = gpu_host.answer("benchmark", "vector_add", BETTER, "--target", "gpu1:0")
+    alone = gpu_host.answer("benchmark", "vector_add", BETTER, *TIMED)
     assert (alone["verdict"], alone["time_us"]["evidence"]) == ("inconclusive", "measured"), alone
     assert alone["time_us"]["value"] == pytest.approx(answer["time_us"]["value"], rel=0.1)
     assert alone["code_object"] == answer["code_object"]
@@ -139,7 +141,7 @@ def test_times_come_from_events_and_are_called_measured(gpu_host: GpuHost) -> No
 def test_a_sweep_times_its_rows_in_turns_with_the_default_values(gpu_host: GpuHost, tmp_path: Path) -> None:
     kernel = tmp_path / "tunable.hip"
     kernel.write_text(TUNABLE)
-    answer = gpu_host.answer("tune", "vector_add", str(kernel), "--target", "gpu1:0")
+    answer = gpu_host.answer("tune", "vector_add", str(kernel), *TIMED)
     rows = {row["values"]["BLOCK"]: row for row in answer["rows"]}
     assert answer["evidence"] == "measured", answer
     assert answer["best"]["BLOCK"] in ("64", "256")
@@ -165,7 +167,7 @@ def test_a_profiler_that_lies_or_fails_leaves_times(
 ) -> None:
     switch = "/machine/sys/module/rocprofv3_in_a_box/behaviour"
     with changed(gpu_host, f"echo {behaviour} >{switch}", f"echo honest >{switch}"):
-        answer = gpu_host.answer("benchmark", "vector_add", NAIVE, "--target", "gpu1:0")
+        answer = gpu_host.answer("benchmark", "vector_add", NAIVE, *TIMED)
     assert (answer["verdict"], answer["time_us"]["evidence"]) == ("inconclusive", "measured"), answer
     assert (answer["timing"]["kernel_trace"], said in answer["timing"]["kernel_trace_note"]) == (kernel_trace, True)
     assert ("trace_disagrees" in answer["flags"]) == (kernel_trace == "disagrees")

@@ -90,7 +90,7 @@ async def test_kernels_are_judged_and_timed_on_gpus_that_only_a_worker_reaches(f
     assert [(listed[name]["kind"], listed[name]["ready"]) for name in ("far:0", "far:1")] == [("gpu", True)] * 2
     assert (await far.call("check_kernel", NAIVE, target="far:0"))["verdict"] == "correct"
     assert (await far.call("check_kernel", TAIL, target="far:1"))["verdict"] == "incorrect"
-    timed = await far.call("benchmark_kernel", BETTER, target="far:0", baseline_source=NAIVE)
+    timed = await far.call("benchmark_kernel", BETTER, target="far:0", baseline_source=NAIVE, case="n=4096")
     assert timed["time_us"]["evidence"] == "measured"
     assert timed["timing"]["clocks_before"] == {"sclk_mhz": 132, "mclk_mhz": 900}, "sysfs of the box was read"
     assert "0 % busy" in timed["timing"]["idle_before"]

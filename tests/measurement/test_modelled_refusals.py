@@ -187,7 +187,7 @@ def test_a_kernel_that_only_the_roofline_calls_faster_is_refused(
     assert bound_us(candidate) < bound_us(baseline), f"the roofline is not fooled: {result.reason}"
     assert result.verdict in ("inconclusive", "slower"), result.reason
     assert result.reason.startswith("modelled ")
-    assert "this kernel may lose up to" in result.reason
+    assert result.verdict == "slower" or "this kernel may lose up to" in result.reason
 
 
 def test_a_single_workgroup_is_slower_in_the_roofline_itself(measure: Callable[[str], Side], baseline: Side) -> None:

@@ -67,7 +67,7 @@ async def test_the_job_ends_after_the_last_run_and_leaves_the_node_idle(team: Te
 
 
 async def test_times_are_measured_while_one_gpu_is_held(team: Team) -> None:
-    timed = await team.ask("benchmark_kernel", **_kernel("better.hip"))
+    timed = await team.ask("benchmark_kernel", **_kernel("better.hip"), case="n=4096")
     assert timed["target"] == "slurm:gfx942", timed
     assert timed["verdict"] in ("measured", "inconclusive", "faster", "slower"), timed
 

@@ -298,8 +298,12 @@ bool operands_read(const Words *words, Inst *i)
 
 static bool is_trap_register(u32 operand) { return operand >= SGPR_TTMP && operand < SGPR_TTMP + TRAP_REGISTERS; }
 
-static bool is_one_word(u8 type)
+/* The offset register of a scalar load is one word, though an immediate in its place may be signed and wide. */
+static bool is_one_word(const Inst *i, int k)
 {
+    u8 type = i->row->source[k];
+    if (i->row->family == FAMILY_SMEM && k == 1)
+        return true;
     return type != TYPE_U64 && type != TYPE_I64 && type != TYPE_F64 && type != TYPE_PKF32 && type != TYPE_WIDE;
 }
 
@@ -320,7 +324,7 @@ bool operands_known(const Inst *i, Generation generation)
         if (!is_trap_register(at))
             continue;
         bool workgroup = at == SGPR_TTMP + 7 || at == SGPR_TTMP + 9;
-        if (generation != GFX12 || !is_one_word(i->row->source[k]) ||
+        if (generation != GFX12 || !is_one_word(i, k) ||
             !(workgroup || (at == SGPR_TTMP + 8 && takes_wave_number(i, k))))
             return false;
     }

@@ -90,3 +90,17 @@ def test_a_bias_is_that_of_what_was_written():
     got = np.where(rows, down, exact.astype(np.float16))
     assert find_bias(got, exact, dtype=F16, tolerance=Tolerance(1e-3, steps=1), written=rows) is not None
     assert find_bias(got, exact, dtype=F16, tolerance=Tolerance(1e-3, steps=1), written=~rows) is None
+
+
+@pytest.mark.parametrize("shape", [(20_000,), (64, 300), (7, 40, 50)])
+def test_a_wrong_element_of_a_sample_is_named_by_its_place_in_the_output(shape):
+    random = np.random.default_rng(1)
+    expected = random.normal(size=shape)
+    written = random.random(shape) < 0.01
+    got = np.where(written, expected, np.nan).astype(np.float32)
+    place = tuple(int(i) for i in np.argwhere(written)[-1])
+    got[place] += 1
+    found = compare(got, expected, dtype=F32, tolerance=Tolerance(1e-4), written=written)
+    assert (found.elements, found.violations) == (np.count_nonzero(written), 1)
+    assert found.first == found.worst == place
+    assert np.argwhere(found.wrong).tolist() == [list(place)]

@@ -210,6 +210,14 @@ def test_the_wave_number_in_the_workgroup_is_in_ttmp8_on_rdna4(sandbox: Sandbox)
     assert not after.u32(21).any()
 
 
+def test_a_scalar_load_takes_the_workgroups_number_as_its_offset_on_rdna4(sandbox: Sandbox) -> None:
+    lines = "s_load_b32 s10, s[20:21], ttmp9 offset:0x8\ns_wait_kmcnt 0x0\nv_mov_b32 v20, s10"
+    plain = lines.replace("ttmp9 offset:0x8", "0x8")
+    one, other = run_waves(sandbox, [(lines, prepared()), (plain, prepared())], "gfx1201")
+    assert not one.fault, one.fault
+    assert one.u32(20).tolist() == other.u32(20).tolist()
+
+
 UNKNOWN_REGISTERS = [
     ("gfx1201", "s_mov_b32 s10, ttmp8"),
     ("gfx1201", "s_bfe_u32 s10, ttmp8, 0x60019"),
