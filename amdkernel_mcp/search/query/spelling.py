@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.index.postings import documents_with
 from amdkernel_mcp.search.index.tokens import stem
-from amdkernel_mcp.search.query.edits import Lettered, letters, nearest
 
 LEAST_LIKENESS = 0.72
 _SHORTEST = 4
@@ -100,16 +99,20 @@ def nearest_word(index: Index, word: str, *, least: float = LEAST_LIKENESS, othe
 
 def _alike(index: Index, word: str, least: float) -> Iterator[tuple[str, Rank]]:
     """The known words at least so like `word` that are nearest to it among those of their length, and their ranks."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
     reach = int(len(word) * (1 - least) / least) + 1
-    least_edits: int | None = None
+    nearest: int | None = None
     for length in range(max(_SHORTEST, len(word) - reach), len(word) + reach + 1):
         known = _words_of_length(index, length)
         most = int(max(length, len(word)) * (1 - least))
-        cutoff = most if least_edits is None else min(most, least_edits)
-        lettered = _lettered(index, length)
-        for one, edits in nearest(word, lettered, length=length, most=cutoff, limit=_MOST_ALIKE):
+        cutoff = most if nearest is None else min(most, nearest)
+        for one, edits, _ in process.extract(
+            word, known.keys(), scorer=OSA.distance, score_cutoff=cutoff, limit=_MOST_ALIKE
+        ):
             if one != word:
-                least_edits = edits if least_edits is None else min(least_edits, edits)
+                nearest = edits if nearest is None else min(nearest, edits)
             yield one, (edits, _unlikeliness(word, one), -known[one])
 
 
@@ -161,11 +164,3 @@ def _words_of_length(index: Index, length: int) -> dict[str, int]:
             tables.setdefault(len(folded), {})[folded] = documents
         index.memory["words_by_length"] = tables
     return tables.get(length, {})
-
-
-def _lettered(index: Index, length: int) -> list[Lettered]:
-    """The same candidates with their letters; counted once."""
-    tables: dict[int, list[Lettered]] = index.memory.setdefault("letters_by_length", {})
-    if length not in tables:
-        tables[length] = [(letters(word), word) for word in _words_of_length(index, length)]
-    return tables[length]
