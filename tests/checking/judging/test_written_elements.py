@@ -101,6 +101,6 @@ def test_a_wrong_element_of_a_sample_is_named_by_its_place_in_the_output(shape):
     place = tuple(int(i) for i in np.argwhere(written)[-1])
     got[place] += 1
     found = compare(got, expected, dtype=F32, tolerance=Tolerance(1e-4), written=written)
-    assert (found.elements, found.violations) == (np.count_nonzero(written), 1)
+    assert (found.elements, found.violations) == (int(np.count_nonzero(written)), 1)
     assert found.first == found.worst == place
     assert np.argwhere(found.wrong).tolist() == [list(place)]
