@@ -49,7 +49,7 @@ def judged_outputs(measured: Measured) -> str:
     if not measured.judged_elements:
         return f"{NOT_JUDGED}: no element of them was changed"
     count = counted(measured.judged_elements, "element", grouped=True)
-    return f"of the outputs, the {count} that they wrote were judged"
+    return f"the {count} that they wrote were judged"
 
 
 def _scaled(metric: Metric, error: float) -> Metric:

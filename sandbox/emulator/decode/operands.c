@@ -315,9 +315,17 @@ static bool takes_wave_number(const Inst *i, int k)
            first + size <= TTMP8_WAVE_END;
 }
 
+/* m0 is kept in ttmp2 around the message that stops a wave after a trap, where a trap handler is not known to be there.
+ * LLVM, SIInstrInfo, insertSimulatedTrap(). */
+static bool keeps_m0(const Inst *i)
+{
+    return !strcmp(i->row->mnemonic, "s_mov_b32") && ((i->sdst == SGPR_TTMP + 2 && i->source[0] == SGPR_M0) ||
+                                                      (i->sdst == SGPR_M0 && i->source[0] == SGPR_TTMP + 2));
+}
+
 bool operands_known(const Inst *i, Generation generation)
 {
-    if (*i->row->layout == '*')
+    if (*i->row->layout == '*' || keeps_m0(i))
         return true;
     for (int k = 0; k < SOURCES; k++) {
         u32 at = i->source[k];

@@ -218,6 +218,13 @@ def test_a_scalar_load_takes_the_workgroups_number_as_its_offset_on_rdna4(sandbo
     assert one.u32(20).tolist() == other.u32(20).tolist()
 
 
+def test_m0_is_kept_in_ttmp2_as_after_a_trap(sandbox: Sandbox) -> None:
+    lines = "s_mov_b32 m0, 7\ns_mov_b32 ttmp2, m0\ns_mov_b32 m0, 9\ns_mov_b32 m0, ttmp2\nv_mov_b32 v20, m0"
+    (after,) = run_waves(sandbox, [(lines, prepared())], "gfx1100")
+    assert not after.fault, after.fault
+    assert set(after.u32(20).tolist()) == {7}
+
+
 UNKNOWN_REGISTERS = [
     ("gfx1201", "s_mov_b32 s10, ttmp8"),
     ("gfx1201", "s_bfe_u32 s10, ttmp8, 0x60019"),
