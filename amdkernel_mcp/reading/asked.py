@@ -20,7 +20,7 @@ LEAST = 0.5
 """The score from which a guide is an answer: below it a question shares only common words with the guide."""
 CLEAR, CLEARLY = 0.4, 1.3
 """A lower score is enough where it is so many times that of the second guide."""
-PERHAPS = 0.33
+POSSIBLE = 0.33
 """The score from which a guide is worth naming where nothing answers for sure."""
 _ASKING, _ASKED, _SAID = 0.4, 0.3, 0.3
 """How much counts: the likest asking; the share of the question that the askings have; the share that the text has."""
@@ -43,7 +43,7 @@ class _Asked:
 def guides_for(query: str, *, least: float = LEAST, most: int = 1) -> list[str]:
     """The names of the guides that answer a question, the best first; none where no guide does.
 
-    least: the score of a guide that answers; PERHAPS for those that may.
+    least: the score of a guide that answers; POSSIBLE for those that may.
     """
     asked, related = _meant(query)
     alone = len(query.split()) == 1 and tokens(query)[:1]

@@ -20,13 +20,12 @@ from amdkernel_mcp.search.cards.matrix import by_spelling
 from amdkernel_mcp.search.cards.matrix_layout import layout_lines
 
 KERNELS = ("naive", "good")
-_FRONT = re.compile(r"\+\+\+\n(.*?)\n\+\+\+\n(.*)", re.DOTALL)
 _PLACE = re.compile(r"\{\{([^{}]+)\}\}")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A folder of cookbook/: what its `guide.md` says before the text, and the text."""
+    """A folder of cookbook/: its text, what its page is made of besides, and the questions that it answers."""
 
     name: str
     title: str
@@ -73,11 +72,10 @@ def recipes() -> dict[str, Recipe]:
 
 
 def _read(file: Path) -> Recipe:
-    split = _FRONT.match(file.read_text(encoding="utf-8"))
-    assert split, file
-    front: dict[str, Any] = tomllib.loads(split[1])
-    listed = {key: tuple(front.pop(key, ())) for key in ("archs", "facts", "layouts", "lower", "higher", "asked")}
-    return Recipe(name=file.parent.name, prose=split[2], **listed, **front)
+    front: dict[str, Any] = tomllib.loads(file.with_name("guide.toml").read_text(encoding="utf-8"))
+    listed = {key: tuple(front.pop(key, ())) for key in ("archs", "facts", "layouts", "lower", "higher")}
+    asked = tuple(file.with_name("asked.txt").read_text(encoding="utf-8").splitlines())
+    return Recipe(name=file.parent.name, prose=file.read_text(encoding="utf-8"), asked=asked, **listed, **front)
 
 
 @cache

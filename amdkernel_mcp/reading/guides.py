@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.reading.asked import PERHAPS, guides_for
+from amdkernel_mcp.reading.asked import POSSIBLE, guides_for
 from amdkernel_mcp.reading.cookbook import page_of, recipes
 from amdkernel_mcp.results.documentation import Card, ReadResult, SectionRef
 from amdkernel_mcp.search.formats.page import slug
@@ -90,7 +90,7 @@ def recipes_in(query: str) -> list[Card]:
 
 def guides_near(query: str) -> list[SectionRef]:
     """The guides of the cookbook that may be meant, where none is for sure."""
-    names = guides_for(query, least=PERHAPS, most=_MOST_NEAR)
+    names = guides_for(query, least=POSSIBLE, most=_MOST_NEAR)
     return [SectionRef(heading=f"{recipes()[name].title} (guide)", ref=f"guide:{name}") for name in names]
 
 

@@ -110,7 +110,7 @@ def _fits_version(page: Cited, asked: str, weights: Weights) -> float:
 def _best_of_each(candidates: list[_Candidate], *, twins: bool, newest: bool) -> list[Passage]:
     """The best passage of each section, best first; with `twins` of all sections that say the same.
 
-    Versions of one entry take one place, that of the best of them: with `newest` the newest version stands there.
+    Versions of one entry take one place, that of the best of them: with `newest` the newest version is shown.
     """
     kept: dict[int, _Candidate] = {}
     for one in sorted(candidates, key=lambda one: (-one.score, one.chunk)):
