@@ -73,9 +73,18 @@ def recipes() -> dict[str, Recipe]:
 
 def _read(file: Path) -> Recipe:
     front: dict[str, Any] = tomllib.loads(file.with_name("guide.toml").read_text(encoding="utf-8"))
-    listed = {key: tuple(front.pop(key, ())) for key in ("archs", "facts", "layouts", "lower", "higher")}
-    asked = tuple(file.with_name("asked.txt").read_text(encoding="utf-8").splitlines())
-    return Recipe(name=file.parent.name, prose=file.read_text(encoding="utf-8"), asked=asked, **listed, **front)
+    return Recipe(
+        name=file.parent.name,
+        title=front["title"],
+        when=front["when"],
+        archs=tuple(front["archs"]),
+        facts=tuple(front.get("facts", ())),
+        layouts=tuple(front.get("layouts", ())),
+        lower=tuple(front.get("lower", ())),
+        higher=tuple(front.get("higher", ())),
+        asked=tuple(file.with_name("asked.txt").read_text(encoding="utf-8").splitlines()),
+        prose=file.read_text(encoding="utf-8"),
+    )
 
 
 @cache

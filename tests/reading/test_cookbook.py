@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import get_args
 
 import pytest
 
@@ -27,7 +28,7 @@ from amdkernel_mcp.reading.guides import GUIDES, read_guide
 from amdkernel_mcp.results.kernels import CheckResult, FindingKind
 from tests.snapshots import assert_snapshot
 
-FINDINGS = set(FindingKind.__args__)
+FINDINGS = set(get_args(FindingKind))
 IN_GATE = ("row-reduction", "lds-transpose")
 SECTIONS = ["The kernel", "What it gains", "How it works", "Common mistakes", "Sources"]
 SECTIONS += ["The naive kernel", "The problem"]
