@@ -73,7 +73,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Prints the time of each room, and the calls over 20 s that lack a mark; a busy machine makes any test slow."""
     outcomes = ("passed", "failed", "error", "")  # set-up and tear-down that passed are reported under ""
     reports = [
-        report for outcome in outcomes for report in terminalreporter.getreports(outcome) if hasattr(report, "when")
+        report
+        for outcome in outcomes
+        for report in terminalreporter.getreports(outcome)
+        if isinstance(report, pytest.TestReport)  # a file that cannot be collected has no time
     ]
     times: Counter[str] = Counter()
     for report in reports:
