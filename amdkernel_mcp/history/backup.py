@@ -59,7 +59,7 @@ def restore(settings: Settings, file: Path) -> RestoreResult:
     )
     if not file.is_file():
         raise InputError(f"there is no file {file}")
-    database.parent.mkdir(parents=True, exist_ok=True)
+    database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone(database), _written_whole(database) as started:
         with (
             closing(sqlite3.connect(started)) as copy,

@@ -99,7 +99,7 @@ class OwnProblems:
         self.refuse_name(name, by, shared=shared)
         folder = self._folder / _SHARED if shared else self._of(by)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as temporary:
                 new = Path(temporary) / name
                 new.mkdir()
