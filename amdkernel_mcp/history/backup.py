@@ -73,13 +73,13 @@ def restore(settings: Settings, file: Path) -> RestoreResult:
                 raise InputError(f"{file} is not a backup: {error}") from None
             again = _revoke(copy, revoked or {})
         kept = _set_aside(database)
-    unknown = kept is not None and revoked is None
+    unread = "which tokens were revoked since the backup cannot be read: look at `amdkernel admin tokens list`"
     return RestoreResult(
         file=str(file),
         version=version,
         kept=str(kept) if kept else None,
         revoked_again=again,
-        note="which tokens were revoked since the backup cannot be read: look at `admin tokens list`" if unknown else None,
+        note=unread if kept is not None and revoked is None else None,
     )
 
 
