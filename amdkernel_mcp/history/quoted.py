@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from amdkernel_mcp.quoting import harmless
 from amdkernel_mcp.results.documentation import Card, LessonHit
 from amdkernel_mcp.results.history import AttemptShown
-from amdkernel_mcp.search.quoting import harmless
 
 if TYPE_CHECKING:
     from amdkernel_mcp.history.lessons import Lesson  # brings SQLAlchemy, which a search without a history spares
