@@ -20,7 +20,6 @@ class Hit(Result):
     snippet: str
     score: float
     ref: str = Field(description="Give this to read_doc")
-    other_versions: list[str] = Field(default=[], description="Of the same entry: version and `ref`")
 
 
 CardKind = Literal["api", "isa", "counter", "error", "arch", "attempt", "guide", "problem", "artefact"]

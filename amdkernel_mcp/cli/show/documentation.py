@@ -44,8 +44,6 @@ def show_search(console: Console, result: SearchResult) -> None:
         parts.print_whole(console, Text.assemble(" " * INDENT, (f"amdkernel docs read {hit.ref}", "cyan")))
         if hit.url:
             parts.print_whole(console, Text(f"{' ' * INDENT}{hit.url}", "dim"))
-        for other in hit.other_versions:
-            parts.print_whole(console, Text(f"{' ' * INDENT}also {other}", "dim"))
     for near in result.near:
         console.print(Text.assemble(("near  ", "magenta"), (near.heading, "")))
         parts.print_whole(console, Text(f"{' ' * INDENT}amdkernel docs read {near.ref}", "cyan"))

@@ -184,6 +184,8 @@ def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: in
     ).fetchone()
     text = unpack_text(blob)
     whole = found.api and len(text) <= whole_chars
+    shown = text.strip() if whole else snippet(text, start, finish, query)
+    others = [f"also in {readable(one.version or one.source)}: {one.ref}" for one in found.versions]
     return Hit(
         rank=rank,
         title=harmless(found.breadcrumb[0]),
@@ -192,10 +194,9 @@ def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: in
         path=visible(found.path),
         url=visible(found.address) if found.address else None,
         version=found.version and visible(readable(found.version)),
-        snippet=harmless(text.strip() if whole else snippet(text, start, finish, query)),
+        snippet=harmless("\n".join([shown, *others])),
         score=round(found.passage.score, 3),
         ref=found.ref,
-        other_versions=[f"{readable(one.version or one.source)}: {one.ref}" for one in found.versions],
     )
 
 

@@ -37,15 +37,15 @@ def two_versions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 def test_versions_of_an_entry_are_one_result_with_the_newest_shown(two_versions: Index) -> None:
     first, *others = search(two_versions, "hipQuokka").results
     assert (first.source, first.version) == ("hip-api-10", "10.0.0")
-    (other,) = first.other_versions
-    assert other.startswith("7.2.4: hip-api/memory.md#")
+    assert first.snippet.startswith("Makes a quokka.")
+    assert first.snippet.splitlines()[-1].startswith("also in 7.2.4: hip-api/memory.md#")
     assert [one.source for one in others] == ["hip-api"], "the overload is an entry of its own"
 
 
 def test_the_version_that_was_asked_for_is_shown(two_versions: Index) -> None:
     first = search(two_versions, "hipQuokka", filters=SearchFilters.of(None, None, "7.2")).results[0]
     assert (first.source, first.version) == ("hip-api", "7.2.4")
-    assert first.other_versions == ["10.0.0: hip-api-10/all.md#hipquokka"]
+    assert first.snippet.splitlines()[-1] == "also in 10.0.0: hip-api-10/all.md#hipquokka"
 
 
 def test_a_folded_version_answers_a_question(two_versions: Index) -> None:
