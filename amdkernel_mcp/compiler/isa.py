@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from amdkernel_mcp.compiler.code_object import Function
 from amdkernel_mcp.compiler.disassembly import Instruction
-from amdkernel_mcp.compiler.line_table import LineTable
+from amdkernel_mcp.compiler.toolchain import CodeLines
 from amdkernel_mcp.counted import counted
 
 
 def annotated_isa(
-    instructions: Sequence[Instruction], functions: Sequence[Function], lines: LineTable, source: str
+    instructions: Sequence[Instruction], functions: Sequence[Function], lines: CodeLines, source: str
 ) -> str:
     """The code of the functions: before each run of instructions of one line, that line as a comment.
 

@@ -86,18 +86,25 @@ class KernelSteps:
         """
         from amdkernel_mcp.checking.cases.tuned import chosen
         from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
-        from amdkernel_mcp.launch.lines import read_launch_plan
+        from amdkernel_mcp.languages.table import language_of
 
-        where = self.target(target)
-        plan = chosen(read_launch_plan(source, problem), values or {})
+        where, language = self.target(target), language_of(source, file_name)
+        plan = chosen(language.read_plan(source, problem), values or {})
         on_progress(f"compiling for {where.arch}")
-        compiled = self.compiler(where).compile(source, arch=where.arch, flags=plan.flags(), file_name=file_name)
+        toolchain = language.toolchain(plan, problem)
+        compiled = self.compiler(where).compile(
+            source, arch=where.arch, flags=plan.flags(), file_name=file_name, toolchain=toolchain
+        )
         return PreparedKernel(problem, plan, compiled, where, self._sandboxes.of(where), file_name)
 
     def recompile(self, prepared: PreparedKernel, plan: LaunchPlan) -> PreparedKernel:
         """The same kernel with other flags: those of `plan`. A compile error is in `compiled`."""
+        from amdkernel_mcp.languages.table import language_of
+
+        source, name = prepared.compiled.source, prepared.file_name
+        toolchain = language_of(source, name).toolchain(plan, prepared.problem)
         compiled = self.compiler(prepared.target).compile(
-            prepared.compiled.source, arch=prepared.target.arch, flags=plan.flags(), file_name=prepared.file_name
+            source, arch=prepared.target.arch, flags=plan.flags(), file_name=name, toolchain=toolchain
         )
         return replace(prepared, plan=plan, compiled=compiled)
 

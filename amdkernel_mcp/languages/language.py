@@ -1,0 +1,26 @@
+"""What a language is: it knows its texts, reads their launch plan, and has a toolchain."""
+
+from typing import Protocol
+
+from amdkernel_mcp.compiler.toolchain import Toolchain
+from amdkernel_mcp.launch.plan import LaunchPlan
+from amdkernel_mcp.problems.problem import Problem
+
+
+class Language(Protocol):
+    """One language in which a candidate may be written. It is listed in `table.py`."""
+
+    name: str
+    """As answers and documents have it."""
+
+    def speaks(self, source: str, file_name: str) -> bool:
+        """Whether a candidate is of this language: by its text first, as a text that was sent has no file name."""
+        ...
+
+    def read_plan(self, source: str, problem: Problem | None = None) -> LaunchPlan:
+        """The launch plan and the mistakes in it. Without a problem (to compile only) no launch is needed."""
+        ...
+
+    def toolchain(self, plan: LaunchPlan, problem: Problem | None) -> Toolchain:
+        """What compiles a candidate with this plan. It is given the flags of the plan and those of the caller."""
+        ...

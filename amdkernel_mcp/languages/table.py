@@ -1,0 +1,13 @@
+"""The languages, in the order in which a candidate is offered to them."""
+
+from typing import Final
+
+from amdkernel_mcp.languages.hip import Hip
+from amdkernel_mcp.languages.language import Language
+
+LANGUAGES: Final[tuple[Language, ...]] = (Hip(),)
+
+
+def language_of(source: str, file_name: str) -> Language:
+    """The language of a candidate: the first that says so."""
+    return next(language for language in LANGUAGES if language.speaks(source, file_name))
