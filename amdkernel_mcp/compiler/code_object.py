@@ -12,6 +12,7 @@ from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.compiler.launch_needs import read_launch_needs
 from amdkernel_mcp.errors import ToolchainError
 
 if TYPE_CHECKING:
@@ -131,12 +132,13 @@ def _kernel_entries(metadata: object) -> list[dict[str, object]]:
 
 
 def _kernel(entry: dict[str, object]) -> Kernel:
+    needs = read_launch_needs(entry)
     return Kernel(
         name=_text(entry, ".name"),
         vgprs=_number(entry, ".vgpr_count"),
         agprs=_number(entry, ".agpr_count", 0),
         sgprs=_number(entry, ".sgpr_count"),
-        lds_bytes=_number(entry, ".group_segment_fixed_size"),
+        lds_bytes=_number(entry, ".group_segment_fixed_size") + (needs.lds if needs else 0),
         scratch_bytes=_number(entry, ".private_segment_fixed_size"),
         vgpr_spills=_number(entry, ".vgpr_spill_count", 0),
         sgpr_spills=_number(entry, ".sgpr_spill_count", 0),

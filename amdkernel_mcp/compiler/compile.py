@@ -97,7 +97,9 @@ class Compiler:
                 self._sandbox, source, arch=arch, flags=flags, file_name=name, timeout_s=self._timeout_s
             )
             diagnostics = toolchain.diagnostics(outcome.messages, name)
-            result = _result(outcome, arch, diagnostics).model_copy(update={"seconds": round(time.monotonic() - started, 4)})
+            result = _result(outcome, arch, diagnostics).model_copy(
+                update={"seconds": round(time.monotonic() - started, 4)}
+            )
             entry = Entry(result.model_dump_json().encode(), outcome.code_object, outcome.disassembly)
             if outcome.lasting:
                 not_kept = self._cache.put(key, entry)

@@ -18,7 +18,7 @@ class _Hip:
     file_name = "kernel.hip"
 
     def takes(self, file_name: str) -> bool:
-        return bool(file_name)  # clang is told the language, so that any ending will do
+        return bool(file_name)  # clang gets the language by name, so that any ending will do
 
     def check(self, flags: Sequence[str]) -> None:
         parse_flags(flags)

@@ -34,8 +34,10 @@ class CodeLines(Protocol):
 class Toolchain(Protocol):
     """The compiler of one language, as `Compiler` uses it: through the cache, in the sandbox."""
 
-    file_name: str
-    """What the compiler calls a text without a usable file name."""
+    @property
+    def file_name(self) -> str:
+        """What the compiler calls a text without a usable file name."""
+        ...
 
     def takes(self, file_name: str) -> bool:
         """Whether the compiler may see the caller's file name, which is a plain name."""

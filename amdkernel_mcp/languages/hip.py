@@ -13,7 +13,7 @@ class Hip:
     name = "HIP"
 
     def speaks(self, source: str, file_name: str) -> bool:
-        """Any text: what is no HIP gets clang's messages."""
+        """Any text: for other text, clang has messages."""
         del source, file_name
         return True
 

@@ -4,8 +4,9 @@ from typing import Final
 
 from amdkernel_mcp.languages.hip import Hip
 from amdkernel_mcp.languages.language import Language
+from amdkernel_mcp.languages.triton import Triton
 
-LANGUAGES: Final[tuple[Language, ...]] = (Hip(),)
+LANGUAGES: Final[tuple[Language, ...]] = (Triton(), Hip())
 
 
 def language_of(source: str, file_name: str) -> Language:

@@ -136,6 +136,9 @@ def setup(
     torch: Annotated[
         bool, typer.Option("--torch", help="Install PyTorch as well, for references that import torch.")
     ] = False,
+    triton: Annotated[
+        bool, typer.Option("--triton", help="Install Triton as well, for kernels in Triton and Gluon.")
+    ] = False,
     base: Annotated[
         str | None,
         typer.Option(help="Let Docker install the packages into this Debian image.", show_default=False),
@@ -152,7 +155,7 @@ def setup(
     Example: amdkernel setup
     """
     with open_engine() as engine, progress(lines=True) as report:
-        engine.machine.setup(report, host=host, prune=prune, torch=torch, base=base)
+        engine.machine.setup(report, host=host, prune=prune, torch=torch, triton=triton, base=base)
         if host is None:  # the index is this machine's
             engine.docs.remake(report)
     if host is None:

@@ -55,8 +55,8 @@ class Compile(Verb[CompileResult]):
     def do(self, means: Means) -> CompileResult:
         """The result, with the disassembly where it was asked for."""
         from amdkernel_mcp.engine.kernel_steps import ran_of
-        from amdkernel_mcp.launch.kernel_symbols import symbols_called
         from amdkernel_mcp.languages.table import language_of
+        from amdkernel_mcp.launch.kernel_symbols import symbols_called
 
         where = means.steps.target(self.target)
         means.recorder.warm_up()
