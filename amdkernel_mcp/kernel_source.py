@@ -1,5 +1,9 @@
-"""The kernel text that a caller sent or named."""
+"""The kernel text that a caller sent or named.
 
+A code object becomes a text as well: the plan lines of the file `NAME.plan` next to it, then its bytes in base64.
+"""
+
+import base64
 import re
 import sys
 from dataclasses import dataclass
@@ -15,6 +19,10 @@ EXTENSION = (
 _EXTENSION = re.compile(r"^\s*(?:import|from)\s+torch\b.*\bload(?:_inline)?\s*\(", re.MULTILINE | re.DOTALL)
 _ATTEMPT = re.compile(r"attempt:\S+")
 _LONGEST_NAME = 100
+CODE_OBJECT = "; code object in base64:"
+"""The line before the bytes."""
+_BINARY = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB")
+_PLAN_LINE = re.compile(r"^[ \t]*(?://|;|#)[ \t]*amdkernel[ \t]*:.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -61,9 +69,11 @@ def read_kernel(path: Path) -> KernelSource:
             raise InputError("there is no such file", file=str(path))
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
+        beside = path.with_name(f"{path.name}.plan")
+        plan = beside.read_bytes()[:MAX_BYTES] if data.startswith(_BINARY) and beside.is_file() else b""
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None
-    return KernelSource(_text(data, str(path)), path.name)
+    return KernelSource(_text(data, str(path), plan.decode(errors="replace")), path.name)
 
 
 def read_named_kernel(path: Path) -> KernelSource:
@@ -76,7 +86,14 @@ def read_named_kernel(path: Path) -> KernelSource:
     return read_kernel(path)
 
 
-def _text(data: bytes, file: str) -> str:
+def _text(data: bytes, file: str, plan: str = "") -> str:
+    if data.startswith(_BINARY):
+        lines = "".join(f"{line}\n" for line in _PLAN_LINE.findall(plan))
+        text = f"{lines}{CODE_OBJECT}\n{base64.encodebytes(data).decode()}"
+        if len(text) > MAX_BYTES:
+            hint = "`amdkernel inspect` shows what is in it"
+            raise InputError("a code object may have 768 KiB at most, as a candidate", file=file, hint=hint)
+        return text
     if len(data) > MAX_BYTES:
         raise InputError(f"a kernel may have {MAX_BYTES >> 20} MiB at most", file=file)
     try:

@@ -24,9 +24,9 @@ async def check_kernel(
 ) -> CheckResult:
     """Check whether a kernel computes what its problem requires.
 
-    The file has its launch plan in a comment:
-    `// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256] lds=0` over the problem's scalars; in Triton
-    `# amdkernel: launch NAME grid=[ceil_div(n, BLOCK)] BLOCK=1024 num_warps=4`. More: read_doc guide:kernels.
+    Launch plan in a comment:
+    `// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256] lds=0` over problem scalars.
+    Triton: guide:kernels.
 
     Next: benchmark_kernel or profile_kernel.
     """

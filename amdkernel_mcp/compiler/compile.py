@@ -13,7 +13,7 @@ from pathlib import Path
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.compiler.cache import CompileCache, Entry, key_of
-from amdkernel_mcp.compiler.code_object import Function, Kernel, read_functions, read_kernels
+from amdkernel_mcp.compiler.code_object import Function, Kernel, read_kernel_code, read_kernels
 from amdkernel_mcp.compiler.compile_job import TIMEOUT_S, CompileOutcome, scripts
 from amdkernel_mcp.compiler.disassembly import Instruction, parse_disassembly
 from amdkernel_mcp.compiler.hip import HIP
@@ -41,17 +41,19 @@ class Compiled:
     lines: CodeLines | None
     disassembly: str
     source: str
+    text: str
+    """What `lines` are lines of: the source, or a listing of the instructions."""
 
     def isa(self, kernels: Sequence[str] = ()) -> str:
         """The code with its source lines: of all kernels, then of the file's other functions; or of `kernels` alone."""
         if self.code_object is None or self.lines is None:
             return ""
         order = [*kernels] or [kernel.name for kernel in self.result.kernels]
-        functions = {function.name: function for function in read_functions(self.code_object)}
+        functions = read_kernel_code(self.code_object)
         chosen = [functions.pop(name) for name in order if name in functions]
         if not kernels:
             chosen += functions.values()
-        return annotated_isa(list(parse_disassembly(self.disassembly)), chosen, self.lines, self.source)
+        return annotated_isa(list(parse_disassembly(self.disassembly)), chosen, self.lines, self.text)
 
 
 class Compiler:
@@ -110,7 +112,8 @@ class Compiler:
         }
         result = CompileResult.model_validate_json(entry.result).model_copy(update=update)
         lines = None if entry.code_object is None else toolchain.lines(entry.code_object, entry.disassembly)
-        return Compiled(result, entry.code_object, lines, entry.disassembly, source)
+        text = source if lines is None else toolchain.text(source, lines)
+        return Compiled(result, entry.code_object, lines, entry.disassembly, source, text)
 
 
 def _check_input(source: str, arch: str) -> None:
@@ -157,7 +160,7 @@ def _result(outcome: CompileOutcome, arch: str, diagnostics: list[Diagnostic]) -
 def resources_of(code_object: bytes, disassembly: str, arch: str) -> list[KernelResources]:
     """What the kernels of a code object take, in the order of its metadata. Raises ToolchainError."""
     kernels = read_kernels(code_object)
-    functions = {function.name: function for function in read_functions(code_object)}
+    functions = read_kernel_code(code_object)
     instructions = list(parse_disassembly(disassembly))
     return [_kernel_resources(kernel, functions.get(kernel.name), instructions, arch) for kernel in kernels]
 

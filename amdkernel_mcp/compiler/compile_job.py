@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.compiler.code_object import read_kernels
 from amdkernel_mcp.compiler.flags import CompileFlags
 from amdkernel_mcp.compiler.preamble import read_preamble
 from amdkernel_mcp.errors import SandboxError, ToolchainError
@@ -81,6 +82,17 @@ def run_stages(
         toolchain=_text(completed, "toolchain").strip()[:200] or None,
         precompiled_header=status.get("header", "none"),
     )
+
+
+def readable(outcome: CompileOutcome) -> CompileOutcome:
+    """The outcome of a compiler whose code object the candidate itself may have made: a damaged one is a failure."""
+    if outcome.code_object is None:
+        return outcome
+    try:
+        read_kernels(outcome.code_object)
+    except ToolchainError as error:
+        return replace(outcome, ok=False, failure=error.message, code_object=None, disassembly="")
+    return outcome
 
 
 def _failure(

@@ -40,5 +40,9 @@ class _Hip:
         del disassembly
         return LineTable(code_object)
 
+    def text(self, source: str, lines: CodeLines) -> str:
+        del lines
+        return source
+
 
 HIP: Final[Toolchain] = _Hip()

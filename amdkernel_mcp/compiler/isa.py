@@ -27,9 +27,13 @@ def annotated_isa(
         text.append(f"{function.name}:")
         shown: int | None = None
         for instruction, line in code:
+            quoted = source_lines[line - 1].strip() if line is not None and line <= len(source_lines) else ""
+            if quoted == instruction.text:  # of a listing
+                text.append(f"{line:>6}  {instruction.address:6x}  {instruction.text}")
+                continue
             if line is not None and line != shown:
                 shown = line
-                text.append(f"; {line}: {source_lines[line - 1].strip() if line <= len(source_lines) else ''}")
+                text.append(f"; {line}: {quoted}")
             text.append(f"  {instruction.address:6x}  {instruction.text}")
         text.append("")
     if left_out:

@@ -67,3 +67,7 @@ class Toolchain(Protocol):
     def lines(self, code_object: bytes, disassembly: str) -> CodeLines:
         """From addresses to lines of the user's text."""
         ...
+
+    def text(self, source: str, lines: CodeLines) -> str:
+        """The text that those lines are quoted from: the candidate's own, or a listing of its instructions."""
+        ...

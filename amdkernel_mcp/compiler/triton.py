@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.compiler.compile_job import CompileOutcome, run_stages, scripts
+from amdkernel_mcp.compiler.compile_job import CompileOutcome, readable, run_stages, scripts
 from amdkernel_mcp.compiler.diagnostics import parse_diagnostics
 from amdkernel_mcp.compiler.line_table import LineTable
 from amdkernel_mcp.compiler.toolchain import CodeLines
@@ -22,6 +22,11 @@ from amdkernel_mcp.results.kernels import Diagnostic
 
 FOLDER = "/opt/amdkernel/triton"
 """Where the image has Triton."""
+OPTIONS = (
+    *("num_warps", "num_stages", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "enable_fp_fusion"),
+    *("allow_flush_denorm", "schedule_hint"),
+)
+"""Constants that Triton's AMD back end takes as options. Source: `HIPOptions` of Triton 3.9."""
 _FILE = "kernel.py"
 _SCRIPTS = ("compile-triton", "compile_triton.py")
 _PLACE = re.compile(r"^(?:\S*/)?kernel\.py:", re.MULTILINE)
@@ -77,6 +82,7 @@ class TritonCompiler:
             "kernels": {name: asdict(how) for name, how in self.kernels.items()},
             "values": values,
             "used": self.used,
+            "options": OPTIONS,
         }
         files = {
             **_own_scripts(),
@@ -89,7 +95,7 @@ class TritonCompiler:
             raise ToolchainError(
                 "the kernel is in Triton, which this Python lacks", hint="`pip install triton` into it installs it"
             )
-        return outcome
+        return readable(outcome)
 
     def diagnostics(self, messages: str, file_name: str) -> list[Diagnostic]:
         """See `Toolchain`."""
@@ -99,6 +105,11 @@ class TritonCompiler:
         """Lines of the candidate's own functions; Triton's library has none."""
         del disassembly
         return LineTable(code_object, lambda path, _: "" if posixpath.basename(path) == _FILE else None)
+
+    def text(self, source: str, lines: CodeLines) -> str:
+        """The candidate's."""
+        del lines
+        return source
 
 
 def _untyped(kernel: str) -> CompileOutcome:

@@ -1,5 +1,7 @@
 """HIP C++: `// amdkernel:` lines, clang, DWARF."""
 
+from collections.abc import Collection
+
 from amdkernel_mcp.compiler.hip import HIP as COMPILER
 from amdkernel_mcp.compiler.toolchain import Toolchain
 from amdkernel_mcp.launch.lines import read_launch_plan
@@ -11,6 +13,7 @@ class Hip:
     """Implements `Language`: whatever no other language takes."""
 
     name = "HIP"
+    options: Collection[str] = ()
 
     def speaks(self, source: str, file_name: str) -> bool:
         """Any text: for other text, clang has messages."""

@@ -1,5 +1,6 @@
 """What a language is: it knows its texts, reads their launch plan, and has a toolchain."""
 
+from collections.abc import Collection
 from typing import Protocol
 
 from amdkernel_mcp.compiler.toolchain import Toolchain
@@ -12,6 +13,8 @@ class Language(Protocol):
 
     name: str
     """As answers and documents have it."""
+    options: Collection[str]
+    """Constants that its compiler takes, though the text may not mention them."""
 
     def speaks(self, source: str, file_name: str) -> bool:
         """Whether a candidate is of this language: by its text first, as a text that was sent has no file name."""

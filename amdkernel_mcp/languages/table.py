@@ -2,11 +2,12 @@
 
 from typing import Final
 
+from amdkernel_mcp.languages.assembly import Assembly, CodeObject
 from amdkernel_mcp.languages.hip import Hip
 from amdkernel_mcp.languages.language import Language
 from amdkernel_mcp.languages.triton import Triton
 
-LANGUAGES: Final[tuple[Language, ...]] = (Triton(), Hip())
+LANGUAGES: Final[tuple[Language, ...]] = (CodeObject(), Triton(), Assembly(), Hip())
 
 
 def language_of(source: str, file_name: str) -> Language:

@@ -5,12 +5,12 @@ and which integers are multiples of 16 by its cases.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from amdkernel_mcp.compiler.toolchain import Toolchain
-from amdkernel_mcp.compiler.triton import KernelTypes, TritonCompiler
+from amdkernel_mcp.compiler.triton import OPTIONS, KernelTypes, TritonCompiler
 from amdkernel_mcp.expressions import Expression, ExpressionError
 from amdkernel_mcp.launch.lines import Syntax, read_launch_plan
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan
@@ -41,6 +41,7 @@ class Triton:
     """Implements `Language`."""
 
     name = "Triton"
+    options: Collection[str] = OPTIONS
 
     def speaks(self, source: str, file_name: str) -> bool:
         """A Python file that imports triton and has a jit function."""

@@ -4,16 +4,18 @@ Runs in the sandbox, because importing the candidate runs code of others. A job 
   kernels: {NAME: {"types": [...], "variants": [[position, ...], ...]}}
            types: of the run-time arguments, in order; `1` for the literal 1, which is compiled in
            variants: the positions of integers that are multiples of 16, one list for each code to make
-  values:  {NAME: text} of constexpr parameters and of options such as num_warps
+  values:  {NAME: text} of constexpr parameters and of options
+  options: names of options such as num_warps
   used:    names of `values` that the launch plan uses itself
 Leaves kernel-N.o and toolchain; prints messages as a C compiler does, and exits with 1 after an error.
 The metadata of each kernel have a key `.amdkernel`: JSON of what its launch needs besides its arguments.
 """
 
+import __future__
+
 import ast
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import json
 import re
 import sys
@@ -22,16 +24,6 @@ from pathlib import Path
 from types import ModuleType
 
 FILE = "kernel.py"
-OPTIONS = {
-    "num_warps": int,
-    "num_stages": int,
-    "waves_per_eu": int,
-    "matrix_instr_nonkdim": int,
-    "kpack": int,
-    "enable_fp_fusion": bool,
-    "allow_flush_denorm": bool,
-    "schedule_hint": str,
-}
 _ENTRIES = re.compile(
     r"^\t\.amdgpu_metadata\n---\namdhsa\.kernels:\n(.*?)^(amdhsa\..*?^\t\.end_amdgpu_metadata\n)", re.M | re.S
 )
@@ -120,7 +112,7 @@ def main(arch: str) -> int:
     Path("toolchain").write_text(f"Triton {triton.__version__}")
     job = json.loads(Path("job.json").read_text())
     try:
-        texts = [one for name, how in load(job, arch).items() for one in build(name, *how, arch, job["values"])]
+        texts = [one for name, how in load(job, arch).items() for one in build(name, *how, arch, job)]
     except Wrong as error:
         say("error", str(error), error.line, error.column)
         return 1
@@ -145,31 +137,29 @@ def load(job: dict, arch: str) -> dict[str, tuple]:
 
     driver.set_active(Driver())
     sys.meta_path.insert(0, HostOnly())
-    spec = importlib.util.spec_from_file_location("kernel", FILE)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType("kernel")
+    module.__file__ = FILE
     sys.modules["kernel"] = module
-    try:
-        spec.loader.exec_module(module)
-    except SyntaxError as error:
-        raise Wrong(f"{type(error).__name__}: {error.msg}", error.lineno or 0, error.offset or 0) from None
-    except BaseException as error:  # the candidate's own code may raise anything, SystemExit too
-        raise Wrong(f"{type(error).__name__}: {error}", line_of_traceback(error)) from None
+    failed = run_statements(module)
     known = {name: found for name in dir(module) if (found := unwrap(getattr(module, name), JITFunction))}
     kernels = {}
     for name, how in job["kernels"].items():
         if name not in known:
             there = ", ".join(known) or "none"
+            if failed:
+                raise failed[0]
             raise Wrong(f"the file has no @triton.jit function {name!r} (functions: {there})")
         kernels[name] = (known[name], how["types"], how["variants"])
     if not kernels:
         raise Wrong("no kernel is named: add `# amdkernel: launch NAME grid=[..]`, with types=[..] to compile alone")
+    for error in failed[:3]:
+        say("warning", f"this statement was skipped: {error}", error.line)
     parameters = {parameter.name for function, _, _ in kernels.values() for parameter in function.params}
     for name in job["values"]:
-        if name not in parameters and name not in OPTIONS and name not in job["used"]:
+        if name not in parameters and name not in job["options"] and name not in job["used"]:
             say(
-                "warning", f"{name} is neither a parameter of {', '.join(kernels)} nor an option ({', '.join(OPTIONS)})"
+                "warning",
+                f"{name} is neither a parameter of {', '.join(kernels)} nor an option ({', '.join(job['options'])})",
             )
     return kernels
 
@@ -185,22 +175,45 @@ def unwrap(value: object, jit: type) -> object:
     return None
 
 
-def line_of_traceback(error: BaseException) -> int:
-    lines = [frame.lineno or 0 for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(FILE)]
-    return lines[-1] if lines else 0
+def run_statements(module: ModuleType) -> list[Wrong]:
+    """Run the statements of the file into `module`. Returns the errors of those that failed.
+
+    Files of tutorials have host code too, which cannot run here: a statement that fails costs what it defines, and
+    one that is only a call or a test is left out.
+    """
+    try:
+        tree = ast.parse(Path(FILE).read_bytes(), FILE)
+    except SyntaxError as error:
+        raise Wrong(f"{type(error).__name__}: {error.msg}", error.lineno or 0, error.offset or 0) from None
+    except ValueError as error:
+        raise Wrong(str(error)) from None
+    flags, failed = 0, []
+    for node in tree.body:
+        if isinstance(node, (ast.Expr, ast.Assert)):
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for name in node.names:
+                flags |= getattr(__future__, name.name).compiler_flag if hasattr(__future__, name.name) else 0
+        try:
+            exec(compile(ast.Module([node], []), FILE, "exec", flags, dont_inherit=True), vars(module))
+        except BaseException as error:  # the candidate's own code may raise anything, SystemExit too
+            frames = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in frames if frame.filename == FILE and frame.lineno]
+            failed.append(Wrong(f"{type(error).__name__}: {error}", lines[-1] if lines else node.lineno))
+    return failed
 
 
 def wave_size(arch: str) -> int:
     return 64 if arch.startswith("gfx9") else 32
 
 
-def build(name: str, function, types: list[str], variants: list[list[int]], arch: str, values: dict[str, str]):
+def build(name: str, function, types: list[str], variants: list[list[int]], arch: str, job: dict):
     """The assembly of each variant of a kernel, with its metadata."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
     from triton.compiler import compile as compile_triton
 
-    line = function.def_file_line_number
+    line, values = function.def_file_line_number, job["values"]
     given = [parameter for parameter in function.params if not parameter.is_constexpr]
     if len(given) != len(types):
         names = ", ".join(parameter.name for parameter in given)
@@ -219,7 +232,7 @@ def build(name: str, function, types: list[str], variants: list[list[int]], arch
         else:
             signature[parameter.name], constants[parameter.name] = "constexpr", 1
             baked.append(positions[parameter.name])
-    options = {"num_warps": 4} | {option: read(values[option]) for option in OPTIONS if option in values}
+    options = {"num_warps": 4} | {option: read(values[option]) for option in job["options"] if option in values}
     source_type = ASTSource
     if getattr(function, "is_gluon", lambda: False)():
         from triton.experimental.gluon._runtime import GluonASTSource as source_type

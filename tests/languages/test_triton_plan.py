@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from languages.triton_kernels import GROUPED_GEMM, MATMUL, SOFTMAX, VECTOR_ADD
-from languages.triton_problems import write_problems
 
 from amdkernel_mcp.compiler.launch_needs import KEY, LaunchNeeds, read_launch_needs
 from amdkernel_mcp.compiler.triton import KernelTypes, TritonCompiler
@@ -16,6 +14,8 @@ from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.problems.problem_file import load_problem
+from tests.languages.triton_kernels import GROUPED_GEMM, MATMUL, SOFTMAX, VECTOR_ADD
+from tests.languages.triton_problems import write_problems
 
 
 @pytest.fixture

@@ -88,8 +88,8 @@ def line_of(tuning: Tuning) -> str:
 
 
 def unused_names(space: Space, source: str) -> list[str]:
-    """Names that occur only in `tune` and `build` lines, so that all of their values give the same kernel."""
+    """Names that occur only in lines that give them values, so that all of their values give the same kernel."""
     import re
 
-    rest = re.sub(r"(?m)^[ \t]*//[ \t]*amdkernel[ \t]*:[ \t]*(tune|build)\b.*$", "", source)
+    rest = re.sub(r"(?m)^[ \t]*(//|#|;)[ \t]*amdkernel[ \t]*:[ \t]*(tune|build|constexpr)\b.*$", "", source)
     return [name for name in space.lists if not re.search(rf"\b{re.escape(name)}\b", rest)]

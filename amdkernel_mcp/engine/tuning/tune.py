@@ -18,6 +18,7 @@ from amdkernel_mcp.engine.tuning.space import Space, TuneOptions, space_of, unus
 from amdkernel_mcp.engine.tuning.strategy import strategy_of
 from amdkernel_mcp.errors import JobError
 from amdkernel_mcp.hardware.specs import gpu_by_name
+from amdkernel_mcp.languages.table import language_of
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.tuning import TuneResult
@@ -56,7 +57,10 @@ def tune(
     sweep = _Sweep(steps, base, space, options, on_progress)
 
     def answer(rows: Sequence[RankedRow]) -> TuneResult:
-        notes = [f"{name} is used nowhere in the kernel" for name in unused_names(space, base.compiled.source)]
+        source = base.compiled.source
+        options = language_of(source, base.file_name).options
+        unused = [name for name in unused_names(space, source) if name not in options]
+        notes = [f"{name} is used nowhere in the kernel" for name in unused]
         result = answer_of(rows, space=space, options=options, strategy=sweep.strategy.name, emulated=sweep.emulated)
         update = {
             "target": base.target.name,

@@ -281,7 +281,7 @@ def _step_contents(step: Step, settings: Settings, progress: Progress) -> dict[s
         files |= {f"python/{path}": (content, 0o644) for path, content in wheels.items()}
     if step.wheels:
         pins = folder("sandbox") / step.wheels
-        fetched = pinned_wheels(settings.cache_dir / "wheels", pins, (3, 12), progress)
+        fetched = pinned_wheels(settings.cache_dir / "wheels" / pins.stem, pins, (3, 12), progress)
         files |= {f"wheels/{wheel.name}": (wheel.read_bytes(), 0o644) for wheel in fetched}
     return files
 
