@@ -19,6 +19,10 @@ EXTENSION = (
 _EXTENSION = re.compile(r"^\s*(?:import|from)\s+torch\b.*\bload(?:_inline)?\s*\(", re.MULTILINE | re.DOTALL)
 _ATTEMPT = re.compile(r"attempt:\S+")
 _LONGEST_NAME = 100
+_IMPORTS_TRITON = re.compile(r"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
+_JIT = re.compile(r"^[ \t]*@[\w.]*\bjit\b", re.MULTILINE)
+SUFFIXES = (".hip", ".s", ".co", ".hsaco")
+"""Of the files that are kernels by their name. A `.py` is one by its text: see `is_triton`."""
 CODE_OBJECT = "; code object in base64:"
 """The line before the bytes."""
 _BINARY = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB")
@@ -42,6 +46,22 @@ def _refuse_extension(text: str, file: str) -> None:
     if is_extension(text):
         hint = "send the HIP kernel alone: docs/kernels.md says how it is launched"
         raise InputError(EXTENSION, file=file, hint=hint)
+
+
+def is_triton(text: str) -> bool:
+    """Whether this is Python that imports triton and has a jit function, of Triton or Gluon."""
+    return _IMPORTS_TRITON.search(text) is not None and _JIT.search(text) is not None
+
+
+def is_kernel_file(path: Path) -> bool:
+    """Whether a file is a kernel, by its name or, for Python, by its text."""
+    if path.suffix != ".py":
+        return path.suffix in SUFFIXES
+    try:
+        with path.open("rb") as file:
+            return is_triton(file.read(MAX_BYTES).decode(errors="replace"))
+    except OSError:
+        return False
 
 
 def is_attempt(text: str) -> bool:

@@ -4,7 +4,6 @@ What Triton's launcher would decide at run time is decided from the problem: the
 and which integers are multiples of 16 by its cases.
 """
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -12,13 +11,12 @@ from itertools import chain
 from amdkernel_mcp.compiler.toolchain import Toolchain
 from amdkernel_mcp.compiler.triton import OPTIONS, KernelTypes, TritonCompiler
 from amdkernel_mcp.expressions import Expression, ExpressionError
+from amdkernel_mcp.kernel_source import is_triton
 from amdkernel_mcp.launch.lines import Syntax, read_launch_plan
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan
 from amdkernel_mcp.problems.problem import Number, Problem
 from amdkernel_mcp.results.kernels import Finding
 
-_TEXT = re.compile(r"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
-_JIT = re.compile(r"^[ \t]*@[\w.]*\bjit\b", re.MULTILINE)
 _LINES = Syntax(
     comment="#",
     verbs=("launch", "workspace", "constexpr", "tune"),
@@ -46,7 +44,7 @@ class Triton:
     def speaks(self, source: str, file_name: str) -> bool:
         """A Python file that imports triton and has a jit function."""
         del file_name
-        return _TEXT.search(source) is not None and _JIT.search(source) is not None
+        return is_triton(source)
 
     def read_plan(self, source: str, problem: Problem | None = None) -> LaunchPlan:
         """See `Language`. A type that Triton has not is a mistake."""

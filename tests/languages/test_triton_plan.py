@@ -7,13 +7,14 @@ import pytest
 
 from amdkernel_mcp.compiler.launch_needs import KEY, LaunchNeeds, read_launch_needs
 from amdkernel_mcp.compiler.triton import KernelTypes, TritonCompiler
-from amdkernel_mcp.errors import FlagError
+from amdkernel_mcp.errors import FlagError, InputError
 from amdkernel_mcp.languages.table import language_of
 from amdkernel_mcp.languages.triton import Triton
 from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.problems.problem_file import load_problem
+from amdkernel_mcp.stdio.local_files import with_text
 from tests.languages.triton_kernels import GROUPED_GEMM, MATMUL, SOFTMAX, VECTOR_ADD
 from tests.languages.triton_problems import write_problems
 
@@ -105,3 +106,12 @@ def test_a_launch_takes_the_code_whose_assumptions_hold_and_what_the_compiler_de
 @pytest.mark.parametrize("text", ["{", "[]", "1" * 20_000, json.dumps({"kernel": "k", "block": 4096}), "null"])
 def test_needs_that_are_damaged_are_none(text: str) -> None:
     assert read_launch_needs({KEY: text}) is None
+
+
+def test_only_python_of_triton_is_sent_to_a_server(tmp_path: Path) -> None:
+    kernel, other = tmp_path / "add.py", tmp_path / "secrets.py"
+    kernel.write_text(VECTOR_ADD)
+    other.write_text("KEY = 'secret'\n")
+    assert with_text({"path": str(kernel)}) == {"source": VECTOR_ADD}
+    with pytest.raises(InputError, match="only Triton's Python"):
+        with_text({"path": str(other)})
