@@ -186,8 +186,8 @@ def _check_arguments(entry: dict[str, object]) -> None:
 
 def _text(entry: dict[str, object], key: str) -> str:
     value = entry.get(key)
-    if not isinstance(value, str):
-        raise ToolchainError(f"a kernel of the code object has no {key}")
+    if not isinstance(value, str) or not value.isprintable():
+        raise ToolchainError(f"a kernel of the code object has no {key} that can be shown")
     return value[:_NAME_CHARS]
 
 

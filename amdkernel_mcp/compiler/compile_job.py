@@ -79,7 +79,7 @@ def run_stages(
         failure=failure,
         code_object=code_object if ok else None,
         disassembly=_text(completed, "isa.txt") if ok else "",
-        toolchain=_text(completed, "toolchain").strip()[:200] or None,
+        toolchain="".join(filter(str.isprintable, _text(completed, "toolchain")))[:200].strip() or None,
         precompiled_header=status.get("header", "none"),
     )
 

@@ -71,4 +71,4 @@ def quotable(lines: CodeLines, source: str) -> str:
 
 def _shown(path: str, own_file: str | None) -> str:
     name = posixpath.basename(path)
-    return "" if name == own_file else name[:80]
+    return "" if name == own_file else "".join(filter(str.isprintable, name))[:80]

@@ -174,9 +174,10 @@ def test_the_lines_of_a_code_object_are_those_of_its_debug_data(
     [
         (lambda code: code[:90], "cut off|damaged|cannot be read|no section"),
         (lambda code: code.replace(b".value_kind", b".value_kin_"), "argument without a size or a kind"),
+        (lambda code: code.replace(b"\xa3add", b"\xa3a\x1bd"), "no .name that can be shown"),
         (lambda code: code[:18] + b"\x3e\x00" + code[20:], "no code object"),
     ],
-    ids=["cut", "arguments", "a program"],
+    ids=["cut", "arguments", "a name", "a program"],
 )
 def test_a_damaged_code_object_is_an_invalid_candidate(
     engine: Engine, assembled: dict[str, bytes], tmp_path: Path, damage: Callable[[bytes], bytes], says: str
