@@ -58,7 +58,7 @@ class Triton:
             for text in launch.types or ()
             if _written(text) is None
         ]
-        return replace(plan, mistakes=(*plan.mistakes, *wrong))
+        return replace(plan, mistakes=(*plan.mistakes, *(wrong or _mixed(plan, problem))))
 
     def toolchain(self, plan: LaunchPlan, problem: Problem | None) -> Toolchain:
         """See `Language`."""
@@ -69,6 +69,7 @@ class Triton:
             if types is None:
                 return TritonCompiler({}, untyped=launch.kernel)
             earlier = kernels.get(launch.kernel)
+            types = (_merged(earlier.types, types) or types) if earlier else types
             variants = [*(earlier.variants if earlier else ((),)), *_variants(launch, types, plan, problem)]
             kernels[launch.kernel] = KernelTypes(types, tuple(dict.fromkeys(variants))[:_MOST_VARIANTS])
         return TritonCompiler(kernels, used=tuple(sorted(used)))
@@ -105,6 +106,37 @@ def _types(launch: Launch, plan: LaunchPlan, problem: Problem | None) -> tuple[s
     arrays = {argument.name: argument.dtype.name for argument in problem.arrays}
     arrays |= {space.name: space.dtype.name for space in plan.workspaces}
     return tuple(_type(item, arrays, plan, problem) for item in _arguments(launch, problem))
+
+
+def _merged(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...] | None:
+    """Types for both launches of a kernel: the wider integer; None where there are none."""
+    both = []
+    for pair in zip(one, other, strict=False):
+        if pair[0] == pair[1]:
+            both.append(pair[0])
+        elif set(pair) <= {"1", "i32", "i64"}:
+            both.append("i64" if "i64" in pair else "i32")
+        else:
+            return None
+    return tuple(both) if len(one) == len(other) else None
+
+
+def _mixed(plan: LaunchPlan, problem: Problem | None) -> list[Finding]:
+    """A finding for each launch whose arguments have other types than those of an earlier launch of its kernel."""
+    first: dict[str, tuple[Launch, tuple[str, ...]]] = {}
+    found = []
+    for launch in plan.launches:
+        types = _types(launch, plan, problem)
+        if types is None:
+            continue
+        earlier, known = first.setdefault(launch.kernel, (launch, types))
+        if _merged(known, types) is None:
+            message = (
+                f"launch {launch.kernel}: the types ({', '.join(types)}) are not those of line {earlier.line}"
+                f" ({', '.join(known)}): define a second function for them"
+            )
+            found.append(Finding(kind="launch_plan", message=message, line=launch.line))
+    return found
 
 
 def _is_one(item: str | Expression) -> bool:

@@ -71,6 +71,7 @@ def test_constants_of_lines_and_launches_are_flags_that_tune_replaces() -> None:
         ("build -O3", "`build` is not a plan line"),
         ("launch add block=[64]", "launch add has no setting 'block'; it has grid, args, types"),
         ("launch add grid=[n] types=[*f32, int]", "no type is 'int'"),
+        ("launch add grid=[n] types=[*f16, *f32, *f32, i32]", "(*fp16, *fp32, *fp32, i32) are not those of line 1"),
     ],
 )
 def test_a_wrong_line_is_a_finding(line: str, says: str) -> None:
