@@ -193,6 +193,8 @@ class KernelSteps:
         from amdkernel_mcp.checking.check import check
         from amdkernel_mcp.checking.options import CheckOptions
         from amdkernel_mcp.checking.problem_probe import examined
+        from amdkernel_mcp.languages.language import in_words_of
+        from amdkernel_mcp.languages.table import language_of
 
         cache_dir = self._settings.cache_dir
         with examined(prepared.sandbox, prepared.problem, cache_dir=cache_dir) as warnings:
@@ -208,6 +210,7 @@ class KernelSteps:
                 on_progress=on_progress,
             )
         result = result.model_copy(update={"notes": [*result.notes, *warnings()]})
+        result = in_words_of(language_of(prepared.compiled.source, prepared.file_name), result)
         return self._judged.stamp(result, prepared.compiled.source, prepared.problem)
 
     def check_program(

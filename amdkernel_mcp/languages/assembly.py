@@ -1,7 +1,7 @@
 """AMDGPU assembly (.s), and code objects that others compiled (.co, .hsaco, offload bundles)."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from amdkernel_mcp.compiler.assembly import ASSEMBLY
 from amdkernel_mcp.compiler.given_object import GIVEN_OBJECT
@@ -13,6 +13,7 @@ from amdkernel_mcp.problems.problem import Problem
 
 _DIRECTIVE = re.compile(r"^[ \t]*\.(?:amdhsa_kernel|amdgcn_target|amdgpu_metadata)\b", re.MULTILINE)
 _COMMENT = "//|;|#"
+_WORDS = {"__syncthreads()": "`s_barrier`", "atomicAdd": "`global_atomic_add`"}
 
 
 class Assembly:
@@ -20,6 +21,7 @@ class Assembly:
 
     name = "assembly"
     options: Collection[str] = ()
+    words: Mapping[str, str] = _WORDS
     _lines = Syntax(
         comment=_COMMENT,
         example="; amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256]",
@@ -47,6 +49,7 @@ class CodeObject:
 
     name = "code object"
     options: Collection[str] = ()
+    words: Mapping[str, str] = _WORDS
     _lines = Syntax(
         comment=_COMMENT,
         verbs=("launch", "workspace"),

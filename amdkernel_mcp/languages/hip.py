@@ -1,6 +1,6 @@
 """HIP C++: `// amdkernel:` lines, clang, DWARF."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from amdkernel_mcp.compiler.hip import HIP as COMPILER
 from amdkernel_mcp.compiler.toolchain import Toolchain
@@ -14,6 +14,7 @@ class Hip:
 
     name = "HIP"
     options: Collection[str] = ()
+    words: Mapping[str, str] = {}
 
     def speaks(self, source: str, file_name: str) -> bool:
         """Any text: for other text, clang has messages."""

@@ -4,7 +4,7 @@ What Triton's launcher would decide at run time is decided from the problem: the
 and which integers are multiples of 16 by its cases.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -31,6 +31,11 @@ _TYPES = {
     "float8_e4m3fn": "fp8e4nv", "float8_e4m3fnuz": "fp8e4b8", "float8_e5m2": "fp8e5", "float8_e5m2fnuz": "fp8e5b16",
     **{name: name for name in ("i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")},
 }  # fmt: skip
+_WORDS = {
+    "check the index against the size before the access": "mask the access, as in `mask=index < size`",
+    "__syncthreads()": "`tl.debug_barrier()`",
+    "atomicAdd": "`tl.atomic_add`",
+}
 _MOST_VARIANTS = 4
 _MULTIPLE = 16  # Triton's launcher gives such integers other code
 
@@ -40,6 +45,7 @@ class Triton:
 
     name = "Triton"
     options: Collection[str] = OPTIONS
+    words: Mapping[str, str] = _WORDS
 
     def speaks(self, source: str, file_name: str) -> bool:
         """A Python file that imports triton and has a jit function."""

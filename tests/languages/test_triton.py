@@ -123,6 +123,8 @@ def test_a_planted_mistake_is_found_in_its_line(check: Checks, problem: str, sou
     answer = check(problem, source)
     assert answer.verdict == "incorrect", answer.reason
     assert (kind, line) in {(found.kind, found.line) for found in answer.findings}, answer.findings
+    advice = {"out_of_bounds": "mask=index < size", "race": "`tl.atomic_add`"}[kind]
+    assert any(advice in found.message for found in answer.findings), answer.findings
 
 
 @pytest.mark.parametrize(
