@@ -58,8 +58,8 @@ def tune(
 
     def answer(rows: Sequence[RankedRow]) -> TuneResult:
         source = base.compiled.source
-        options = language_of(source, base.file_name).options
-        unused = [name for name in unused_names(space, source) if name not in options]
+        known = language_of(source, base.file_name).options
+        unused = [name for name in unused_names(space, source) if name not in known]
         notes = [f"{name} is used nowhere in the kernel" for name in unused]
         result = answer_of(rows, space=space, options=options, strategy=sweep.strategy.name, emulated=sweep.emulated)
         update = {
