@@ -38,6 +38,10 @@ class Assembly:
         """See `Language`. `build -DNAME=1` and `tune` lines define symbols of the assembler."""
         return read_launch_plan(source, problem, self._lines)
 
+    def fixed(self, values: Mapping[str, str]) -> str:
+        """See `Language`."""
+        return "; amdkernel: build " + " ".join(f"-D{name}={value}" for name, value in values.items())
+
     def toolchain(self, plan: LaunchPlan, problem: Problem | None) -> Toolchain:
         """See `Language`."""
         del plan, problem
@@ -65,6 +69,11 @@ class CodeObject:
     def read_plan(self, source: str, problem: Problem | None = None) -> LaunchPlan:
         """See `Language`."""
         return read_launch_plan(source, problem, self._lines)
+
+    def fixed(self, values: Mapping[str, str]) -> str:
+        """Nothing: a code object has no `tune` lines."""
+        del values
+        return ""
 
     def toolchain(self, plan: LaunchPlan, problem: Problem | None) -> Toolchain:
         """See `Language`."""

@@ -25,6 +25,10 @@ class Hip:
         """See `Language`."""
         return read_launch_plan(source, problem)
 
+    def fixed(self, values: Mapping[str, str]) -> str:
+        """See `Language`."""
+        return "// amdkernel: build " + " ".join(f"-D{name}={value}" for name, value in values.items())
+
     def toolchain(self, plan: LaunchPlan, problem: Problem | None) -> Toolchain:
         """See `Language`."""
         del plan, problem

@@ -27,6 +27,10 @@ class Language(Protocol):
         """The launch plan and the mistakes in it. Without a problem (to compile only) no launch is needed."""
         ...
 
+    def fixed(self, values: Mapping[str, str]) -> str:
+        """The plan line that fixes these values in place of the `tune` lines."""
+        ...
+
     def toolchain(self, plan: LaunchPlan, problem: Problem | None) -> Toolchain:
         """What compiles a candidate with this plan. It is given the flags of the plan and those of the caller."""
         ...

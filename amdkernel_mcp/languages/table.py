@@ -7,7 +7,8 @@ from amdkernel_mcp.languages.hip import Hip
 from amdkernel_mcp.languages.language import Language
 from amdkernel_mcp.languages.triton import Triton
 
-LANGUAGES: Final[tuple[Language, ...]] = (CodeObject(), Triton(), Assembly(), Hip())
+HIP: Final[Language] = Hip()
+LANGUAGES: Final[tuple[Language, ...]] = (CodeObject(), Triton(), Assembly(), HIP)
 
 
 def language_of(source: str, file_name: str) -> Language:

@@ -66,6 +66,10 @@ class Triton:
         ]
         return replace(plan, mistakes=(*plan.mistakes, *(wrong or _mixed(plan, problem))))
 
+    def fixed(self, values: Mapping[str, str]) -> str:
+        """See `Language`."""
+        return "# amdkernel: constexpr " + " ".join(f"{name}={value}" for name, value in values.items())
+
     def toolchain(self, plan: LaunchPlan, problem: Problem | None) -> Toolchain:
         """See `Language`."""
         used = {name for each in _expressions(plan) for name in each.names}

@@ -60,6 +60,8 @@ def test_constants_of_lines_and_launches_are_flags_that_tune_replaces() -> None:
     plan = Triton().read_plan(SOFTMAX)
     assert plan.flags() == ("-DBLOCK=8192", "-Dnum_warps=4")
     assert plan.flags({"num_warps": "8"}) == ("-DBLOCK=8192", "-Dnum_warps=8")
+    pasted = Triton().read_plan(SOFTMAX.replace("tune num_warps=[4, 8]", Triton().fixed({"num_warps": "8"})[13:]))
+    assert pasted.flags() == ("-DBLOCK=8192", "-Dnum_warps=8")
     assert Triton().read_plan(GROUPED_GEMM).constants() == {"PROGRAMS": 6, "BM": 16, "BN": 32, "BK": 32}
 
 

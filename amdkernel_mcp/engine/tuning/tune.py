@@ -58,10 +58,11 @@ def tune(
 
     def answer(rows: Sequence[RankedRow]) -> TuneResult:
         source = base.compiled.source
-        known = language_of(source, base.file_name).options
-        unused = [name for name in unused_names(space, source) if name not in known]
+        language = language_of(source, base.file_name)
+        unused = [name for name in unused_names(space, source) if name not in language.options]
         notes = [f"{name} is used nowhere in the kernel" for name in unused]
-        result = answer_of(rows, space=space, options=options, strategy=sweep.strategy.name, emulated=sweep.emulated)
+        how = sweep.strategy.name
+        result = answer_of(rows, space=space, options=options, strategy=how, emulated=sweep.emulated, language=language)
         update = {
             "target": base.target.name,
             "case": sweep.rows.timed,
