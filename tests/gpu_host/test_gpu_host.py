@@ -6,6 +6,7 @@ One file, because each worker of the tests has a box of its own.
 import contextlib
 import gc
 import json
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ from pathlib import Path
 
 import pytest
 from gpu_host_box import USER, GpuHost
+from host_faults import FAULTS, Fault
 
+from amdkernel_mcp.bringup.archive import read_archive, trees_of
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.execution.docker.container_user import WIDE
 from amdkernel_mcp.execution.sandboxes import Sandboxes
@@ -375,3 +378,48 @@ def test_a_gpu_that_the_host_does_not_have_is_answered_with_those_it_has(gpu_hos
     message, hint = refusal(gpu_host, *CHECK[:-1], "gpu1:2", code=2)
     assert message.startswith("there is no target 'gpu1:2'")
     assert hint == "known are gpu1:0, gpu1:1"
+
+
+# ---- bring-up ----
+
+BRINGUP = ("bringup", "gpu1:0", "--watch", "0")
+
+
+def test_a_bringup_of_a_host_that_is_as_it_should_be_keeps_every_promise(gpu_host: GpuHost, tmp_path: Path) -> None:
+    answer = gpu_host.answer(*BRINGUP, "--to", str(tmp_path))
+    found = {probe["id"]: (probe["status"], probe["found"]) for probe in answer["probes"] if probe["id"] != "line"}
+    assert [name for name, (status, _) in found.items() if status != "pass"] == ["sampling"], found
+    assert set(answer["promises"].values()) == {"holds"}, answer["promises"]
+    assert "1 more GPUs of its XGMI hive" in found["neighbours"][1]
+    assert re.search(r"[1-9]\d* of a child that calls exec, 0 of a forked one", found["children"][1]), found
+    assert found["fault"][1] == "it is crashed; the next kernel is correct"
+    files = read_archive(Path(answer["archive"]))
+    trees = trees_of(files)
+    assert {reader: (len(tree.gpus()), tree.refused()) for reader, tree in trees.items()} == {
+        "host": (2, 0),
+        "container": (0, 2),
+        "rule": (2, 0),
+        "device": (1, 1),
+    }
+    assert trees["container"].errno("/sys/class/kfd/kfd/topology/nodes/2/properties") == "EPERM"
+    whole = b"".join(files.values()).decode()
+    for secret in ("gpu1", "127.0.0.1", f"{0x1A2B3C4D5E6F7000}", "1a2b3c4d5e6f7000", gpu_host.name):
+        assert secret not in whole, whole[max(0, whole.find(secret) - 200) :][:400]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+def test_a_planted_fault_is_found_and_its_fix_is_named(gpu_host: GpuHost, tmp_path: Path, fault: Fault) -> None:
+    with changed(gpu_host, fault.plant, fault.mend):
+        answer = gpu_host.answer(*BRINGUP, "--to", str(tmp_path), "--only", fault.probe)
+    [probe] = answer["probes"]
+    assert (probe["status"], fault.found in probe["found"]) == (fault.status, True), probe
+    assert fault.fix in probe["next"], probe
+
+
+def test_the_doctor_of_a_host_looks_and_starts_nothing_on_its_gpus(gpu_host: GpuHost) -> None:
+    with changed(gpu_host, "chmod 600 /dev/kfd", "chmod 660 /dev/kfd"):
+        answer = gpu_host.answer("doctor", "--host", "gpu1")
+    checks = {check["name"]: check for check in answer["checks"] if check["name"] != "line"}
+    assert [name for name, check in checks.items() if check["status"] == "missing"] == ["nodes"], checks
+    assert checks["topology"]["found"] == "GPUs by reader: host 2, container 0 (2 refused), rule 2"
+    assert not answer["ok"]

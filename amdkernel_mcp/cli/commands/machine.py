@@ -62,16 +62,29 @@ def _of_server(url: str, token_file: Path | None) -> TargetsResult:
     return TargetsResult(targets=found)
 
 
-def doctor(json: Json = False) -> int:
+def doctor(
+    host: Annotated[
+        str | None, typer.Option(help="Look at this machine of the setting `hosts` instead.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> int:
     """Report what is missing and the command that fixes it.
 
     On the machine of a server that has tokens for workers, also which of them are connected.
+    With --host at a GPU host, from ssh to its GPUs, without a kernel: `amdkernel bringup` goes further.
     Exit code 1: something is missing.
 
     Example: amdkernel doctor
     """
-    from amdkernel_mcp.cli.show.machine import show_doctor
+    from amdkernel_mcp.cli.show.machine import show_checks, show_doctor
 
+    if host is not None:
+        from amdkernel_mcp.bringup.run import doctor_of_host
+        from amdkernel_mcp.config import load_settings
+
+        with progress() as report:
+            found = doctor_of_host(load_settings(), host, report)
+        return finish(found, good=found.ok, json=json, show=lambda console: show_checks(console, found))
     with open_engine() as engine, progress() as report:
         report("checking this machine")
         result = engine.machine.doctor()
