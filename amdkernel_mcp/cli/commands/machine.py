@@ -124,7 +124,14 @@ def _workers() -> list[DoctorCheck]:
         database.dispose()
 
 
-def selftest(target: Target = None, json: Json = False) -> int:
+def selftest(
+    target: Target = None,
+    hang: Annotated[
+        bool,
+        typer.Option("--hang", help="Also the kernels that never end, where a reset would take down other GPUs."),
+    ] = False,
+    json: Json = False,
+) -> int:
     """Run kernels that are known to be right or wrong, and compare the verdicts.
 
     Honest kernels, cheats, one that hangs and one that crashes, through the whole product on one target. Exit code 1: a
@@ -137,7 +144,7 @@ def selftest(target: Target = None, json: Json = False) -> int:
     from amdkernel_mcp.selftest.run import selftest as run
 
     with progress() as report:
-        result = run(load_settings(), target=target, on_progress=report)
+        result = run(load_settings(), target=target, hang=hang, on_progress=report)
     return finish(result, good=result.ok, json=json, show=lambda console: show_selftest(console, result))
 
 
