@@ -27,6 +27,7 @@ from amdkernel_mcp.execution.render_node import render_node
 from amdkernel_mcp.execution.runner.gpu_profile import list_counters
 from amdkernel_mcp.execution.runner.rocprofv3_errors import cause_of
 from amdkernel_mcp.execution.targets import find_target
+from amdkernel_mcp.profiling.options import ProfileOptions
 from amdkernel_mcp.profiling.rocprofv3 import listed_counters, missing_counters, wanted_counters
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def timed(bench: Bench) -> Finding:
     found = f"{answer.time_us.value:.2f} us, {answer.reason}{traced}"
     if "differs_from_itself" in answer.flags:
         return Finding("fail", f"a kernel differs from itself: {found}", "let nothing else run there, and repeat it")
-    if {"not_idle", "not_settled", "trace_disagrees"} & {*answer.flags}:
+    if {"not_idle", "not_settled", "trace_disagrees", "launch_bound"} & {*answer.flags}:
         return Finding("fail", found, "let nothing else run there, and repeat it")
     doubts = sorted({"idle_unknown", "no_kernel_trace"} & {*answer.flags})
     return Finding(
@@ -164,7 +165,13 @@ def counters(bench: Bench) -> Finding:
 def profiled(bench: Bench) -> Finding:
     """Every pass and the trace of a profile."""
     answer = bench.engine.do(
-        Profile(problem=PROBLEM, source=_naive(), file_name="naive.hip", target=bench.machine.target)
+        Profile(
+            problem=PROBLEM,
+            source=_naive(),
+            file_name="naive.hip",
+            target=bench.machine.target,
+            options=ProfileOptions(case=CASE),
+        )
     )
     bench.keep("profile", answer)
     metrics = [metric for kernel in answer.kernels for metric in kernel.metrics.values()]

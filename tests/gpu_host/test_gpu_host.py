@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 from gpu_host_box import USER, GpuHost
 from host_faults import FAULTS, Fault
+from sysfs import sysfs
+from trees import HERE as TREES
+from trees import Tree, serve, tree_of, tree_of_archive
 
 from amdkernel_mcp.bringup.archive import read_archive, trees_of
 from amdkernel_mcp.config import Settings, load_settings
@@ -405,6 +408,49 @@ def test_a_bringup_of_a_host_that_is_as_it_should_be_keeps_every_promise(gpu_hos
     whole = b"".join(files.values()).decode()
     for secret in ("gpu1", "127.0.0.1", f"{0x1A2B3C4D5E6F7000}", "1a2b3c4d5e6f7000", gpu_host.name):
         assert secret not in whole, whole[max(0, whole.find(secret) - 200) :][:400]
+
+
+@pytest.mark.parametrize("file", sorted(TREES.glob("*.toml")), ids=lambda file: file.stem)
+def test_a_constructed_machine_gets_the_right_names_verdicts_and_doubts(gpu_host: GpuHost, file: Path) -> None:
+    """What is done there is in the file: kernels are checked and timed on each kind of idleness and architecture."""
+    tree = tree_of(file)
+    wanted, where = tree.expected, ("vector_add", NAIVE, "--target", tree.expected["target"], "--case", "n=4096")
+    with served(gpu_host, tree):
+        listed = {one["name"]: one for one in gpu_host.answer("targets")["targets"] if one["name"].startswith("gpu1:")}
+        answers = {verb: gpu_host.answer(verb, *where) for verb in wanted["does"] if verb != "list"}
+    assert (len(listed), listed[wanted["target"]]["gpu"]) == (len(tree.minors), wanted["name"]), listed
+    if answer := answers.get("benchmark"):
+        if wanted["busy"]:
+            assert (answer["verdict"], answer["flags"]) == ("not_measured", ["not_idle"]), answer
+            assert "other processes use the GPU: 4711" in answer["reason"]
+        else:
+            assert answer["time_us"]["evidence"] == "measured", answer
+            assert ("idle_unknown" in answer["flags"]) != wanted["idle_known"], answer
+    if answer := answers.get("profile"):
+        assert answer["kernels"][0]["metrics"]["L2-Fabric Read BW"]["value"] > 0, answer
+
+
+def test_the_archive_of_a_bringup_is_a_machine_that_the_box_can_be(gpu_host: GpuHost, tmp_path: Path) -> None:
+    look = ("--only", "cgroup", "--only", "topology", "--only", "activity")
+    suspended = tree_of(TREES / "rx7900xtx_suspended.toml")
+    with served(gpu_host, suspended):
+        first = gpu_host.answer(*BRINGUP, *look, "--to", str(tmp_path / "first"))
+    recorded = tree_of_archive(Path(first["archive"]))
+    with served(gpu_host, recorded):
+        second = gpu_host.answer(*BRINGUP, *look, "--to", str(tmp_path / "second"))
+    found = [[(probe["status"], probe["found"]) for probe in answer["probes"]] for answer in (first, second)]
+    assert found[0] == found[1]
+    assert "suspended: it counts as idle, and its activity answers EPERM" in found[1][-1][1]
+
+
+@contextlib.contextmanager
+def served(host: GpuHost, tree: Tree) -> Iterator[None]:
+    """The box as another machine."""
+    serve(host, tree)
+    try:
+        yield
+    finally:
+        serve(host, Tree(sysfs()))
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
