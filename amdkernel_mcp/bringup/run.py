@@ -28,6 +28,7 @@ def bringup(
     target: str,
     *,
     hang: bool = False,
+    instructions: bool = False,
     only: Collection[str] = (),
     watch_s: float = 60.0,
     archive_in: Path | None = None,
@@ -35,16 +36,18 @@ def bringup(
 ) -> BringupResult:
     """Run the probes on a GPU, those of `only` where it names some; a probe that fails stops no other.
 
-    hang: also start a kernel that never ends. watch_s: how long the idle GPU is watched. archive_in: a folder for the
-    archive; None: none is written. Raises InputError for a target or probe that does not exist.
+    hang: also start a kernel that never ends. instructions: also run the emulator's tests there. watch_s: how long the
+    idle GPU is watched. archive_in: a folder for the archive; None: none is written. Raises InputError for a target or
+    probe that does not exist.
     """
-    from amdkernel_mcp.bringup.runs import HANG, RUNS, Bench
+    from amdkernel_mcp.bringup.runs import HANG, INSTRUCTIONS, RUNS, Bench
     from amdkernel_mcp.engine.engine import Engine
     from amdkernel_mcp.leases.leased_sandbox import LeasedSandboxes
 
     began = time.monotonic()
-    runs = (*RUNS, HANG) if hang or HANG.id in only else RUNS
-    ids = [*(probe.id for probe in LOOKS), *(probe.id for probe in RUNS), HANG.id]
+    asked = {HANG: hang, INSTRUCTIONS: instructions}
+    runs = (*RUNS, *(probe for probe, wanted in asked.items() if wanted or probe.id in only))
+    ids = [*(probe.id for probe in LOOKS), *(probe.id for probe in (*RUNS, *asked))]
     if unknown := [name for name in only if name not in ids]:
         raise InputError(f"there is no probe {', '.join(unknown)}", hint=f"the probes are {', '.join(ids)}")
     machine = machine_of(settings, target)

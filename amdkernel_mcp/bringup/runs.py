@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from amdkernel_mcp.bringup.instructions import instructions
 from amdkernel_mcp.bringup.looks import neighbours
 from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.bringup.probe import Finding, Probe
@@ -300,5 +301,11 @@ RUNS: tuple[Probe[Bench], ...] = (
     Probe("sampling", "does PC sampling start?", (), sampling),
     Probe("watched", "what does the GPU do without work?", ("timed",), watched),
     Probe("fault", "does the GPU survive a memory fault?", ("correct", "shared"), fault),
+)
+INSTRUCTIONS = Probe[Bench](
+    "instructions",
+    "does the GPU compute what the emulator computes?",
+    (),
+    lambda bench: instructions(bench.machine),
 )
 HANG = Probe("hang", "does the GPU survive a kernel that never ends?", ("shared",), hang)

@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 from gpu_host_box import USER, GpuHost
 from host_faults import FAULTS, Fault
-from sysfs import sysfs
 from trees import HERE as TREES
-from trees import Tree, serve, tree_of, tree_of_archive
+from trees import served, tree_of, tree_of_archive
 
 from amdkernel_mcp.bringup.archive import read_archive, trees_of
+from amdkernel_mcp.bringup.instructions import compared
+from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.execution.docker.container_user import WIDE
 from amdkernel_mcp.execution.sandboxes import Sandboxes
@@ -385,6 +386,18 @@ def test_a_gpu_that_the_host_does_not_have_is_answered_with_those_it_has(gpu_hos
 
 # ---- bring-up ----
 
+EMULATOR_TESTS = Path(__file__).parents[1] / "sandbox/emulator"
+TWO_LINES = """import os, sys
+import numpy as np
+import pytest
+sys.path.insert(0, {emulator!r})
+from waves import TESTED_ON, State, gpu_of, run_waves
+
+@pytest.mark.parametrize(("line", "left"), [("v_add_u32 v2, v0, v1", 3), ("v_add_u32 v2, v0, v1", 4)])
+def test_a_line_leaves_what_is_expected(line, left):
+    [state] = run_waves(gpu_of("gfx942"), [(line, State(np.tile(np.array([[1], [2]] * 16, np.uint32), 64)))])
+    assert state.v[2][0] == left, f"{{os.environ[TESTED_ON]}} left {{state.v[2][0]}}"
+"""
 BRINGUP = ("bringup", "gpu1:0", "--watch", "0")
 
 
@@ -443,14 +456,21 @@ def test_the_archive_of_a_bringup_is_a_machine_that_the_box_can_be(gpu_host: Gpu
     assert "suspended: it counts as idle, and its activity answers EPERM" in found[1][-1][1]
 
 
-@contextlib.contextmanager
-def served(host: GpuHost, tree: Tree) -> Iterator[None]:
-    """The box as another machine."""
-    serve(host, tree)
-    try:
-        yield
-    finally:
-        serve(host, Tree(sysfs()))
+def test_instructions_run_on_the_gpu_and_a_difference_is_named(
+    gpu_host: GpuHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the GPU of the box leaves is the emulator's, so a case with another expectation is the difference."""
+    for name in ("PATH", "AMDKERNEL_CONFIG"):
+        monkeypatch.setenv(name, gpu_host.environment[name])
+    test = tmp_path / "test_two_lines.py"
+    test.write_text(TWO_LINES.format(emulator=str(EMULATOR_TESTS)))
+    machine = Machine(settings_of(gpu_host), "gpu1", 0)
+    finding = compared(machine, [test])
+    assert (finding.status, finding.found) == (
+        "fail",
+        "1 tests have the emulator's results, 1 differ: test_a_line_leaves_what_is_expected[v_add_u32 v2, v0, v1-4]",
+    ), machine.said["instructions.txt"].decode()
+    assert b"gpu1:0 left 3" in machine.said["instructions.txt"]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])

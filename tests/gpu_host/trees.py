@@ -5,17 +5,19 @@ their devices, the errno of each file that the driver refuses, the processes tha
 make of it. An archive of a bring-up is such a machine as well.
 """
 
+import contextlib
 import errno
 import io
 import re
 import tarfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gpu_host_box import GpuHost
+from sysfs import sysfs
 
 from amdkernel_mcp.bringup.archive import read_archive, trees_of
 
@@ -102,3 +104,13 @@ rm -rf /machine/sys/class /machine/sys/module/amdgpu /dev/dri/renderD*
 tar -C /machine -x
 for minor in {nodes}; do mknod -m 660 /dev/dri/renderD$minor c 240 $minor; chgrp render /dev/dri/renderD$minor; done"""
     host.inside("sh", "-c", script, stdin=buffer.getvalue())
+
+
+@contextlib.contextmanager
+def served(host: GpuHost, tree: Tree) -> Iterator[None]:
+    """The box as another machine."""
+    serve(host, tree)
+    try:
+        yield
+    finally:
+        serve(host, Tree(sysfs()))

@@ -14,6 +14,9 @@ from amdkernel_mcp.cli.report import finish, progress
 def bringup(
     target: Annotated[str, typer.Argument(help="A GPU, such as gpu1:0 or local:0.")] = "local:0",
     hang: Annotated[bool, typer.Option("--hang", help="Also start a kernel that never ends.")] = False,
+    instructions: Annotated[
+        bool, typer.Option("--instructions", help="Also run the emulator's tests of instructions; in a checkout.")
+    ] = False,
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Run this probe alone; can be given more than once.")
     ] = None,
@@ -37,6 +40,13 @@ def bringup(
 
     with progress() as report:
         result = run(
-            load_settings(), target, hang=hang, only=only or (), watch_s=watch, archive_in=to, on_progress=report
+            load_settings(),
+            target,
+            hang=hang,
+            instructions=instructions,
+            only=only or (),
+            watch_s=watch,
+            archive_in=to,
+            on_progress=report,
         )
     return finish(result, good=result.ok, json=json, show=lambda console: show_bringup(console, result))
