@@ -1,6 +1,7 @@
 """The self-test passes on every emulated target, and fails where one verdict is wrong."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -30,7 +31,8 @@ def test_a_kernel_that_hangs_is_left_out_where_a_reset_would_take_down_others(mo
 @pytest.mark.thorough
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("sandbox")
-def test_a_cheat_that_is_called_correct_fails_the_selftest(monkeypatch, settings: Settings) -> None:
+def test_a_cheat_that_is_called_correct_fails_the_selftest(monkeypatch, settings: Settings, tmp_path: Path) -> None:
+    settings = settings.model_copy(update={"data_dir": tmp_path / "data"})  # other tests write to the shared one
     believed = replace(STEPS[0], name="a cheat that gets away", verdicts=("incorrect",))
     monkeypatch.setattr(run, "STEPS", (*(step for step in STEPS if step.kernel in IN_GATE), believed))
     result = run.selftest(settings)
