@@ -11,6 +11,7 @@ import io
 import shutil
 import subprocess
 import tarfile
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -26,8 +27,8 @@ def write_archive(folder: Path, name: str, files: Mapping[str, bytes], names: It
     packed = _tar({"format": FORMAT.encode(), **scrubbed(dict(files), names)})
     compress = _zstd()
     path = folder / f"{name}.tar.{'zst' if compress else 'gz'}"
+    check_folder(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         if compress:
             path.write_bytes(compress(packed))
         else:
@@ -36,6 +37,15 @@ def write_archive(folder: Path, name: str, files: Mapping[str, bytes], names: It
     except OSError as error:
         raise InputError(f"the archive cannot be written: {error.strerror}", file=str(path)) from None
     return path
+
+
+def check_folder(folder: Path) -> None:
+    """Make the folder of an archive where it is missing. Raises InputError where nothing can be written to it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise InputError(f"the archive cannot be written: {error.strerror}", file=str(folder)) from None
 
 
 def read_archive(path: Path) -> dict[str, bytes]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from amdkernel_mcp.errors import AmdkernelError
+from amdkernel_mcp.errors import AmdkernelError, UnknownTargetError
 from amdkernel_mcp.results.bringup import PROMISES, ProbeResult, ProbeStatus, Promise, PromiseStatus
 
 _M = TypeVar("_M")
@@ -32,12 +32,21 @@ class Probe(Generic[_M]):
     ask: Callable[[_M], Finding]
 
     def run(self, machine: _M) -> ProbeResult:
-        """The result. An error that says why the probe cannot be made is a failure with the error's hint."""
+        """The result. An error that says why the probe cannot be made is a failure with the error's hint.
+
+        On a machine that was never seen a probe may meet what it does not expect: that stops no other probe either.
+        """
         began = time.monotonic()
         try:
             finding = self.ask(machine)
+        except UnknownTargetError as error:
+            finding = Finding("fail", error.message, "see the probe `listed`")
         except AmdkernelError as error:
             finding = Finding("fail", error.message, error.hint)
+        except Exception as error:
+            finding = Finding(
+                "unknown", f"the probe broke: {type(error).__name__}: {error}", "report this with the archive"
+            )
         return ProbeResult(
             id=self.id,
             asks=self.asks,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from amdkernel_mcp import __version__
-from amdkernel_mcp.bringup.archive import write_archive
+from amdkernel_mcp.bringup.archive import check_folder, write_archive
 from amdkernel_mcp.bringup.looks import LOOKS
 from amdkernel_mcp.bringup.machine import Machine, machine_of
 from amdkernel_mcp.bringup.probe import Probe, promises_of
@@ -51,6 +51,8 @@ def bringup(
     if unknown := [name for name in only if name not in ids]:
         raise InputError(f"there is no probe {', '.join(unknown)}", hint=f"the probes are {', '.join(ids)}")
     machine = machine_of(settings, target)
+    if archive_in is not None:
+        check_folder(archive_in)  # not after ten minutes
     engine, sandboxes = Engine(settings), LeasedSandboxes(settings)
     try:
         bench = Bench(machine, engine, sandboxes, watch_s)

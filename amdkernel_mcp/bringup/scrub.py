@@ -13,8 +13,9 @@ _ADDRESSES = (
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _HOME = re.compile(r"/(?:home|Users)/[^/\s\"':]+")
 # The driver's numbers of one GPU or hive: decimal in `properties`, hexadecimal in `unique_id`.
-_NUMBERS = re.compile(r"\b(?:unique_id|hive_id) (\d{5,20})\b")
+_NUMBERS = re.compile(r"(?:unique_id|hive_id) (\d{5,20})(?!\d)")
 _HEX = re.compile(r'unique_id": ?\{"text": ?"([0-9a-f]{8,16})|\bGPU-([0-9a-f]{16})\b')
+_ESCAPED = r"(?<=\\n)|(?<=\\t)|(?<=\\r)"  # what lies before a word in the JSON of a text
 FIRST_NUMBER = 0xA000000000000001
 KEPT = frozenset({"root", "local", "localhost", "amd", "gpu", "host", "device", "render", "docker"})
 """Names that say nothing of a machine, and which its files use as words."""
@@ -36,9 +37,13 @@ def scrubbed(files: dict[str, bytes], names: Iterable[str]) -> dict[str, bytes]:
 def _scrub(text: str, numbers: dict[int, int], names: list[str]) -> str:
     for number, stand_in in numbers.items():
         for form in ("{}", "{:016x}", "{:x}"):
-            text = re.sub(rf"(?<![0-9a-zA-Z]){form.format(number)}(?![0-9a-zA-Z])", form.format(stand_in), text)
+            text = re.sub(
+                rf"(?:(?<![0-9a-zA-Z])|{_ESCAPED}){form.format(number)}(?![0-9a-zA-Z])", form.format(stand_in), text
+            )
     for name in names:
-        text = re.sub(rf"(?<![\w-]){re.escape(name)}(?:\.[\w-]+)*(?![\w-])", "NAME", text, flags=re.IGNORECASE)
+        text = re.sub(
+            rf"(?:(?<![\w-])|{_ESCAPED}){re.escape(name)}(?:\.[\w-]+)*(?![\w-])", "NAME", text, flags=re.IGNORECASE
+        )
     text = _HOME.sub("/home/NAME", _MAIL.sub("NAME", text))
     for pattern in _ADDRESSES:
         text = pattern.sub("ADDRESS", text)

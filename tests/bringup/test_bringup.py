@@ -68,7 +68,13 @@ def test_the_archive_has_no_names_and_a_number_stays_the_same_in_all_its_files(t
         "mx9.lab.example.com: hal@mx9 from 10.1.2.30, fe80::1:2:3, aa:bb:cc:dd:ee:ff, /home/hal/run; "
         f"GPU-{UNIQUE:016x} at 0000:c1:00.0, amdgpu 6.16.6, halt"
     )
-    files = {"readings/host.json": reading(), "readings/rule.json": reading(), "said/x.txt": said.encode()}
+    kept = json.dumps({"said": f"{said}\nhal\t{UNIQUE:x}\r\nmx9.lab\n10.1.2.30"}).encode()
+    files = {
+        "answers/x.json": kept,
+        "readings/host.json": reading(),
+        "readings/rule.json": reading(),
+        "said/x.txt": said.encode(),
+    }
     path = write_archive(tmp_path, "bringup", files, ["hal", "mx9.lab", "mx9", "root"])
     found = read_archive(path)
     number = 0xA000000000000001
@@ -76,6 +82,7 @@ def test_the_archive_has_no_names_and_a_number_stays_the_same_in_all_its_files(t
         "NAME: NAME@NAME from ADDRESS, ADDRESS, ADDRESS, /home/NAME/run; "
         f"GPU-{number:016x} at 0000:c1:00.0, amdgpu 6.16.6, halt"
     )
+    assert found["answers/x.json"].endswith(rb"halt\nNAME\t" + f"{number:x}".encode() + rb'\r\nNAME\nADDRESS"}')
     for tree in trees_of(found).values():
         assert tree.gpus() == [
             {"simd_count": 1216, "unique_id": number, "hive_id": number + 1, "drm_render_minor": 128}
@@ -116,6 +123,20 @@ def test_a_promise_is_broken_by_one_failure_and_holds_only_where_all_pass() -> N
         "profiled": "unknown",
         "shared": "broken",
     }
+
+
+def test_a_probe_that_meets_what_it_does_not_expect_is_unknown_and_says_so() -> None:
+    def breaks(_: None) -> Finding:
+        raise KeyError("simd_count")
+
+    found = Probe[None]("x", "?", (), breaks).run(None)
+    assert (found.status, found.found) == ("unknown", "the probe broke: KeyError: 'simd_count'")
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_probed(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="the archive cannot be written"):
+        bringup(load_settings(), "local:0", archive_in=tmp_path / "file")
 
 
 def test_probes_that_fail_stop_no_other_and_each_says_what_comes_next(tmp_path: Path) -> None:
