@@ -24,7 +24,7 @@ class Gpu:
     `unique_id`: 16 hexadecimal digits, as the topology gives it; None where the product has none. `device_id`: the same
     of the whole device, as its own file `unique_id` gives it, and the number of the partition where it has several. The
     topology's has changed between drivers (of the package, of an XCD, the same for all partitions); the device's not.
-    Source: Linux, drivers/gpu/drm/amd: amdkfd/kfd_topology.c, node_show; pm/amdgpu_pm.c, amdgpu_get_unique_id.
+    Source: Linux, drivers/gpu/drm/amd: amdkfd/kfd_topology (node_show), pm/amdgpu_pm (amdgpu_get_unique_id).
     """
 
     index: int

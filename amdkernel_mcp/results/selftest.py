@@ -7,7 +7,7 @@ from pydantic import Field
 from amdkernel_mcp.results.quantity import Result
 
 NOT_RUN = "not run"
-"""What a step got that was left out; it is no wrong verdict."""
+"""What a step got that was left out; it counts as neither right nor wrong."""
 
 
 class SelftestRow(Result):

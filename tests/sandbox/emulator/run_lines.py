@@ -1,6 +1,6 @@
 """Inside the container: launches line_N for each number with its state, through HIP's module API.
 
-On a GPU a fault may end the process: run again, it goes on after the case at which it ended.
+On a GPU a fault may end the process: run again, it continues after the case at which it ended.
 """
 
 import ctypes

@@ -388,7 +388,7 @@ rm $OUT/lines.o $OUT/lines.co
 RUN_ON_GPU = (
     ASSEMBLE
     + """
-for attempt in $(seq 100); do # a fault ends the process, which goes on after it
+for attempt in $(seq 100); do # a fault ends the process, which continues after it
     python3 run_lines.py $OUT && break
     [ -e $OUT/begun ] || exit 1
 done
