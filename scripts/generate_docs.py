@@ -197,10 +197,10 @@ def seen_on() -> str:
         [
             NOTE,
             "# Seen on\n",
-            "The machines on which this is tested. A `recorded` one is the archive of a [bring-up](bringup.md) that was "
-            "sent to us; a `constructed` one was written after the sources in its row, and **no machine with an AMD GPU "
-            "was seen**. `tests/gpu_host` becomes each of them, and the product lists, checks and times on it; their "
-            "GPUs are emulated.\n",
+            "The machines on which this is tested. A `recorded` one is the archive of a [bring-up](bringup.md) that "
+            "was sent to us; a `constructed` one was written after the sources in its row, and **no machine with an "
+            "AMD GPU was seen**. `tests/gpu_host` becomes each of them, and the product lists, checks and times on it; "
+            "their GPUs are emulated.\n",
             "| machine | origin | amdgpu | GPUs | promises, or sources |",
             "| --- | --- | --- | --- | --- |",
             *rows,
