@@ -8,6 +8,7 @@ import typer
 from amdkernel_mcp import __version__
 from amdkernel_mcp.cli.commands import (
     admin,
+    bringup,
     documentation,
     emulator,
     evaluation,
@@ -71,6 +72,7 @@ _COMMANDS: tuple[Callable[..., int], ...] = (
     history.verify,
     machine.targets,
     machine.doctor,
+    bringup.bringup,
     machine.selftest,
     machine.setup,
     examples.examples,

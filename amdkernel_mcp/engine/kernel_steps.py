@@ -417,15 +417,20 @@ class KernelSteps:
 
     def profile_on_gpu(self, prepared: PreparedKernel, planned: MeasurementJob, on_progress: Progress) -> ProfileResult:
         """Record with rocprofv3, then explain the recording; its outputs are judged."""
+        from amdkernel_mcp.execution.gpu_idle import read_state
+        from amdkernel_mcp.execution.render_node import render_node
         from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, list_counters, record_profile
         from amdkernel_mcp.execution.runner.job import runner_command
         from amdkernel_mcp.leases.leased_sandbox import exclusively
+        from amdkernel_mcp.profiling.gated_counters import level_warning
         from amdkernel_mcp.profiling.import_files import import_files
         from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, uncounted
 
         where, job, program = prepared.target, planned.job, runner_command(prepared.target, planned.job)
         names = [kernel.name for kernel in prepared.compiled.result.kernels]
         with exclusively(prepared.sandbox, on_progress):
+            state = read_state(prepared.sandbox, render_node(self._settings, where, self._sandboxes.workers))
+            level = level_warning(where.arch, None if isinstance(state, str) else state.performance)
             has = listed_counters(list_counters(prepared.sandbox, where))
             runs = commands(where.arch, folder=FOLDER, program=program, kernels=names, available=has)
             on_progress(f"profiling in {counted(len(runs), 'pass', 'passes')} on {where.name}")
@@ -436,7 +441,7 @@ class KernelSteps:
             "isolation": prepared.sandbox.isolation,
             "code_object": prepared.compiled.result.code_object,
         }
-        said = [*uncounted(where.arch, has), *recorded.warnings, *answer.warnings]
+        said = [*level, *uncounted(where.arch, has), *recorded.warnings, *answer.warnings]
         answer = answer.model_copy(update={"warnings": said})
         wrong = self._judge(prepared, planned, recorded.report).wrong if recorded.report else None
         if wrong or not recorded.report:
