@@ -6,7 +6,14 @@ from amdkernel_mcp.measurement.job import Measured
 from amdkernel_mcp.measurement.timed_case import name_of_cases
 from amdkernel_mcp.problems.problem import Case
 from amdkernel_mcp.results.job_answer import Isolation
-from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict, CheckResult, Finding, FindingKind
+from amdkernel_mcp.results.kernels import (
+    BenchmarkResult,
+    BenchmarkVerdict,
+    CheckResult,
+    CheckScope,
+    Finding,
+    FindingKind,
+)
 
 _VERDICT_OF: dict[FindingKind, BenchmarkVerdict] = {
     "launch_plan": "invalid",
@@ -68,6 +75,12 @@ def about_case(answer: BenchmarkResult, case: str, measured: Measured | None) ->
     """The answer with the case that was timed. measured: of the candidate; None on a GPU, where nothing is sampled."""
     sample = f" ({_sample(measured)})" if measured and measured.sampled else ""
     return answer.model_copy(update={"case": case, "reason": f"{answer.reason}; case {case}{sample}"})
+
+
+def with_coverage(answer: BenchmarkResult, coverage: CheckScope | None) -> BenchmarkResult:
+    """The answer with what the check of the kernel covered; code that it did not run is named in the sentence."""
+    said = f"; in its check {coverage.not_run}" if coverage and coverage.not_run else ""
+    return answer.model_copy(update={"coverage": coverage, "reason": answer.reason + said})
 
 
 def _sample(measured: Measured) -> str:

@@ -129,6 +129,13 @@ class Finding(Result):
     )
 
 
+class LineSpan(Result):
+    """Lines of the kernel's file, both ends included."""
+
+    first: int
+    last: int
+
+
 class CheckScope(Result):
     """In how many cases the emulator checked what. `note` names the cases that were left out, with the reason."""
 
@@ -138,6 +145,10 @@ class CheckScope(Result):
     races_sampled: int = Field(default=0, description="Of these, large cases checked in a sample of their workgroups")
     races_in_part: int = Field(default=0, description="Of these, cases that share too much memory to check all of it")
     orders: int = Field(default=0, description="Cases that ran in other orders of waves and workgroups as well")
+    instructions: int = Field(default=0, description="That a wave can come to in the kernels that were launched")
+    instructions_not_run: int = Field(default=0, description="Of these, those that ran in no case: nothing judged them")
+    lines_not_run: list[LineSpan] = Field(default=[], description="Their source lines")
+    not_run: str = Field(default="", description="The same as a sentence; empty where everything ran")
     note: str
 
 
@@ -224,6 +235,7 @@ class BenchmarkResult(JobAnswer):
     reason: str = ""
     case: str | None = None
     hashes: Hashes | None = None
+    coverage: CheckScope | None = Field(default=None, description="Of the kernel's check; null on a GPU")
     speedup: Interval = Interval()
     time_us: Quantity = NOT_MEASURED
     baseline_time_us: Quantity = NOT_MEASURED

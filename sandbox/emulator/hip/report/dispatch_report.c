@@ -158,6 +158,17 @@ static void write_pcs(FILE *out, const CodeObject *c, const Outcome *o)
     fputc(']', out);
 }
 
+/* In the columns that amdkernel_mcp/runner_protocol/records.py reads. */
+static void write_ran(FILE *out, const CodeObject *c, const Outcome *o)
+{
+    fputs(",\"ran\":[", out);
+    for (u64 i = 0; i < o->ran_count; i++) {
+        const RanSpan *s = &o->ran[i];
+        fprintf(out, "%s[%" PRIu64 ",%" PRIu64 ",%d]", i ? "," : "", s->first - c->base, s->last - c->base, s->idle);
+    }
+    fputc(']', out);
+}
+
 static void write_counts(FILE *out, const CodeObject *c, const Outcome *o)
 {
     fputs(",\"counters\":{", out);
@@ -200,6 +211,8 @@ static void write_line(FILE *out, const Function *f, const Dispatch *d, const Ou
             d->workgroups[1], d->workgroups[2], d->block[0], d->block[1], d->block[2],
             d->kernel.lds_bytes + d->dynamic_lds_bytes, o->seconds);
     write_counts(out, f->object, o);
+    if (o->ran)
+        write_ran(out, f->object, o);
     write_fault(out, f->object, d, o);
     write_findings(out, f->object, d, o);
     write_sample(out, d, o);
