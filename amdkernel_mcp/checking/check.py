@@ -22,6 +22,7 @@ from amdkernel_mcp.checking.judging.summary import summarise
 from amdkernel_mcp.checking.judging.unrun_code import UnrunCode, unrun_code
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.compiler.communication import communicates
+from amdkernel_mcp.compiler.register_limits import BeyondAllocation, beyond_allocation
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.cancellation import carried
@@ -72,6 +73,8 @@ def check(
         return invalid(plan.mistakes, target=target.name)
     if not compiled.result.ok or compiled.code_object is None:
         return invalid_from_compile(compiled.result, target=target.name)
+    if beyond := [_finding(each, compiled) for each in beyond_allocation(compiled.code_object, compiled.disassembly)]:
+        return invalid(beyond, target=target.name)
     key = read_key(options.seed_key) if options.seed_key else key or fresh_key()
     seeds = key.seeds(options.seed_count) if options.seeds is None else options.seeds
     kernel = _Kernel(sandbox, compiled, compiled.code_object, problem, plan, target, options, key, seeds, cache_dir)
@@ -115,6 +118,11 @@ def _reveal(result: CheckResult, key: SeedKey, count: int) -> dict[str, object]:
     seeds = SeedReveal(commitment=key.commitment, key=key.hex, count=count, replayed=key.replayed)
     warning = "; the inputs are those of a replayed key, so they were known before" if key.replayed else ""
     return {"seeds": seeds, "reason": result.reason + warning}
+
+
+def _finding(beyond: BeyondAllocation, compiled: Compiled) -> Finding:
+    line = next(iter(compiled.lines.lines_near(beyond.address)), None) if compiled.lines else None
+    return Finding(kind="registers_over_limit", message=beyond.sentence, line=line)
 
 
 def invalid(findings: Sequence[Finding], *, target: str | None = None) -> CheckResult:

@@ -34,6 +34,7 @@ FindingKind = Literal[
     "input_modified",
     "launch_error",
     "lds_over_limit",
+    "registers_over_limit",
     "non_deterministic",
     "nan_or_inf",
     "not_emulated",
