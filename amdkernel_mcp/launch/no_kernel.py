@@ -1,4 +1,4 @@
-"""What somebody sent who sent no kernel with a plan: the sentence that leads to one."""
+"""The sentence that leads to a kernel, for a text that has none, or none with a plan."""
 
 from __future__ import annotations
 
