@@ -31,7 +31,7 @@ def with_assembly(text: str) -> str:
     [
         ('"v_mov_b32 v200, 0"', "v200", '"v_mov_b32 v200, 0" ::: "v200"'),
         ('"v_accvgpr_write_b32 a100, 0"', "a100", '"v_accvgpr_write_b32 a100, 0" ::: "a100"'),
-        ('"v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[96:99]"', "a99", ""),
+        ('"v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[96:99]"', "a3", ""),
         ('"ds_read_b64 v[60:61], v0\\ns_waitcnt lgkmcnt(0)"', "v61", ""),
     ],
     ids=["v", "a", "mfma", "pair"],
