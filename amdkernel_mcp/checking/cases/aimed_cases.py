@@ -23,6 +23,7 @@ _FREE_WORK = 1 << 20  # of the product of all sizes: so small a case is always d
 _PART = 8  # of the work of the largest listed case, one
 _PART_OF_PROFILED = 16
 _TIMES = (2, 3)
+_PAIR = 2  # the sizes that stay small are even
 _TIMES_LISTED = 8
 _INSTRUCTIONS = 2_000_000  # of a plain run
 _COMPARES = re.compile(
@@ -124,7 +125,7 @@ def aim_further(
         for name in problem.ranges:
             cases += [
                 _long(problem, chance, name, is_quick),
-                _aim(problem, chance, smooth[-1:], constants, is_quick, (name,)),
+                _aim(problem, chance, (_PAIR,), constants, is_quick, (name,)),
             ]
     else:
         cases = [each for each in cases if each and max(each.values[n] for n in problem.ranges) >= min(beyond)]
