@@ -210,7 +210,7 @@ class DispatchRecord(_Answer):
     counters: dict[str, _Count]
     pcs: list[_PcRow] | None
     # Of a check: instructions that follow each other and ran, by the addresses of the first and the last; 1: without an
-    # active lane.
+    # active lane. Empty as well where an earlier dispatch of the process ran the same ones.
     ran: list[tuple[_Count, _Count, Literal[0, 1]]] = []
     fault: DispatchFault | None
     findings: list[DispatchFinding] = []
