@@ -31,7 +31,7 @@ from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 from amdkernel_mcp.launch.plan import LaunchPlan
 from amdkernel_mcp.problems.problem import Case, Problem
-from amdkernel_mcp.results.kernels import CheckResult, CheckScope, CompileResult, Finding, LineSpan, SeedReveal
+from amdkernel_mcp.results.kernels import CheckResult, CheckScope, CompileResult, Finding, SeedReveal
 from amdkernel_mcp.runner_protocol.job import RunnerJob
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def _scope(ran: _Ran, unrun: UnrunCode) -> tuple[CheckScope, list[str]]:
         update={
             "instructions": unrun.instructions,
             "instructions_not_run": len(unrun.unrun),
-            "lines_not_run": [LineSpan(first=first, last=last) for first, last in unrun.lines],
+            "lines_not_run": [[*lines] for lines in unrun.lines],
             "not_run": unrun.sentence,
         }
     )

@@ -13,6 +13,7 @@ from amdkernel_mcp.results.kernels import (
     CheckScope,
     Finding,
     FindingKind,
+    RanCode,
 )
 
 _VERDICT_OF: dict[FindingKind, BenchmarkVerdict] = {
@@ -77,10 +78,13 @@ def about_case(answer: BenchmarkResult, case: str, measured: Measured | None) ->
     return answer.model_copy(update={"case": case, "reason": f"{answer.reason}; case {case}{sample}"})
 
 
-def with_coverage(answer: BenchmarkResult, coverage: CheckScope | None) -> BenchmarkResult:
-    """The answer with what the check of the kernel covered; code that it did not run is named in the sentence."""
-    said = f"; in its check {coverage.not_run}" if coverage and coverage.not_run else ""
-    return answer.model_copy(update={"coverage": coverage, "reason": answer.reason + said})
+def with_coverage(answer: BenchmarkResult, scope: CheckScope | None) -> BenchmarkResult:
+    """The answer with the code that the check of the kernel did not run, which is named in the sentence."""
+    if scope is None:
+        return answer
+    ran = RanCode(**{name: getattr(scope, name) for name in RanCode.model_fields})
+    said = f"; in its check {ran.not_run}" if ran.not_run else ""
+    return answer.model_copy(update={"coverage": ran, "reason": answer.reason + said})
 
 
 def _sample(measured: Measured) -> str:
