@@ -16,6 +16,7 @@ from amdkernel_mcp.checking.cases.seeds import SeedKey, fresh_key, read_key
 from amdkernel_mcp.checking.conditioning import conditioning_of
 from amdkernel_mcp.checking.expected.generate import make_calls
 from amdkernel_mcp.checking.expected.reference import expected_outputs
+from amdkernel_mcp.checking.expected.reference_run import ReferenceTimeoutError
 from amdkernel_mcp.checking.judging.judge_report import judge_report
 from amdkernel_mcp.checking.judging.scope import executed, gaps_of, scope_of
 from amdkernel_mcp.checking.judging.summary import summarise
@@ -87,13 +88,12 @@ def check(
     if isinstance(ran, Finding):
         return invalid([ran], target=target.name)
     unrun = unrun_code(compiled, ran.records)
-    more = aim_further(problem, key, constants, cases, ran.instructions, unrun=bool(unrun.unrun)) if ran.right else ()
-    if more:
-        on_progress("drawing cases for code that ran in none so far")
-        further = kernel.run(more, on_progress)
-        if not isinstance(further, Finding):
-            ran = ran.with_others(further)
-            unrun = unrun_code(compiled, ran.records)
+    more: tuple[Case, ...] = ()
+    if ran.right and target.kind == "emulator":
+        more = aim_further(problem, key, constants, cases, ran.instructions, unrun=bool(unrun.unrun))
+    if more and (further := _run_further(kernel, more, on_progress)):
+        ran = ran.with_others(further)
+        unrun = unrun_code(compiled, ran.records)
     result = summarise(problem, ran.judged, ran.expected, seeds=len(seeds))
     scope = None
     if target.kind == "emulator":
@@ -111,6 +111,16 @@ def check(
         "not_cached": [*compiled.result.not_cached, *ran.not_cached],
     }
     return result.model_copy(update=update | (_reveal(result, key, len(seeds)) if options.seeds is None else {}))
+
+
+def _run_further(kernel: _Kernel, cases: Sequence[Case], on_progress: Callable[[str], None]) -> _Ran | None:
+    """What came of cases that a check may leave out: None where they cannot be launched, or the reference is slow."""
+    on_progress("drawing cases for code that ran in none so far")
+    try:
+        ran = kernel.run(cases, on_progress)
+    except ReferenceTimeoutError:
+        return None
+    return None if isinstance(ran, Finding) else ran
 
 
 def _reveal(result: CheckResult, key: SeedKey, count: int) -> dict[str, object]:
