@@ -34,6 +34,7 @@ FindingKind = Literal[
     "input_modified",
     "launch_error",
     "lds_over_limit",
+    "registers_over_limit",
     "non_deterministic",
     "nan_or_inf",
     "not_emulated",
@@ -129,15 +130,24 @@ class Finding(Result):
     )
 
 
-class CheckScope(Result):
-    """In how many cases the emulator checked what. `note` names the cases that were left out, with the reason."""
+class RanCode(Result):
+    """Of the launched kernels' code, what ran in no case."""
+
+    instructions_not_run: int = 0
+    lines_not_run: list[list[int]] = Field(default=[], description="First, last")
+    not_run: str = ""
+
+
+class CheckScope(RanCode):
+    """In how many cases the emulator checked what, and why not in others."""
 
     cases: int
-    memory: int = Field(description="Cases with every access checked: bounds, alignment, uninitialised memory, inputs")
-    races: int = Field(description="Cases checked for races")
-    races_sampled: int = Field(default=0, description="Of these, large cases checked in a sample of their workgroups")
-    races_in_part: int = Field(default=0, description="Of these, cases that share too much memory to check all of it")
-    orders: int = Field(default=0, description="Cases that ran in other orders of waves and workgroups as well")
+    memory: int = Field(description="Bounds, alignment, uninitialised memory, inputs")
+    races: int
+    races_sampled: int = Field(default=0, description="Of these, in some workgroups")
+    races_in_part: int = Field(default=0, description="Of these, in part of the memory")
+    orders: int = Field(default=0, description="Other orders of waves and workgroups")
+    instructions: int = 0
     note: str
 
 
@@ -225,6 +235,7 @@ class BenchmarkResult(JobAnswer):
     reason: str = ""
     case: str | None = None
     hashes: Hashes | None = None
+    coverage: RanCode | None = None
     speedup: Interval = Interval()
     time_us: Quantity = NOT_MEASURED
     baseline_time_us: Quantity = NOT_MEASURED

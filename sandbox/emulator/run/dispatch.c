@@ -101,6 +101,21 @@ static void list_pcs(const Program *p, const PcExecutions *sum, const WorkerThre
     }
 }
 
+/* The instructions that ran, as spans. */
+static void list_ran(const Program *p, const PcExecutions *sum, Outcome *out)
+{
+    bool goes_on = false;
+    out->ran = calloc(p->count + 1, sizeof *out->ran);
+    for (u32 n = 0; out->ran && n < p->count; n++) {
+        bool ran = sum[n].executions != 0, idle = sum[n].lanes == 0;
+        if (ran && goes_on && out->ran[out->ran_count - 1].idle == idle)
+            out->ran[out->ran_count - 1].last = p->address + p->offset_of[n];
+        else if (ran)
+            out->ran[out->ran_count++] = (RanSpan){p->address + p->offset_of[n], p->address + p->offset_of[n], idle};
+        goes_on = ran;
+    }
+}
+
 static void run_workers(WorkerThread *workers, u32 count)
 {
     pthread_t threads[MAX_THREADS];
@@ -259,6 +274,8 @@ static void gather(DispatchRun *r, Outcome *out)
     counters_gather(d->program, sum, waves, out->counters);
     if (d->count_pcs)
         list_pcs(d->program, sum, r->workers, r->made, out);
+    if (d->list_ran)
+        list_ran(d->program, sum, out);
     if (out->pcs && r->queue.subset)
         scale_gather_pcs(r->queue.subset, out->pcs);
     if (r->queue.model)
