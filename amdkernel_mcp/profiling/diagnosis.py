@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from amdkernel_mcp.measurement.time_interval import LAUNCH_US
-from amdkernel_mcp.profiling.rules.answer import GUIDE, RULED_OUT, Found, RuledOut, finding
+from amdkernel_mcp.profiling.rules.answer import RULED_OUT, Found, RuledOut, docs_of, finding
 from amdkernel_mcp.profiling.rules.emulated import RULES
 from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.profiling.rules.rule import Rule
@@ -40,7 +40,7 @@ def _row(prefix: str, rule: Rule, answer: Found, facts: Facts) -> Diagnosis:
         update={
             "finding": prefix + answer.row.finding,
             "topic": rule.topic,
-            "docs": [GUIDE + rule.section],
+            "docs": docs_of(rule.section),
             "refuted_by": rule.refuted_by,
             "lines": rule.lines(facts.lines),
             "gain": _gain(answer.cost_us, facts) if rule.has_gain and answer.has_gain else None,
