@@ -1,0 +1,126 @@
+"""port: a CUDA program on AMD GPUs: translated or kept, linted, and run on both sizes of waves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from amdkernel_mcp.engine.verbs.shorten import LAST, STRINGS, Cut, Keep, KeepFirst
+from amdkernel_mcp.engine.verbs.verb import Means, Repeated, Text, Verb
+from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.results.port import PortResult
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.history.attempt import Attempt
+
+TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class PortOptions:
+    """How a CUDA program is ported.
+
+    others: the program's further files, path to text. keep_warps: the source stays, with our headers. verify: run it on
+    a wave of 32 and of 64. arguments: of the program. defines: NAME=VALUE for its constants. timeout_s: of a run.
+    with_sources: the answer has the HIP sources or our headers.
+    """
+
+    others: Mapping[Text, Text] = field(default_factory=dict)
+    keep_warps: bool = False
+    verify: bool = False
+    arguments: tuple[Text, ...] = ()
+    defines: tuple[Text, ...] = ()
+    timeout_s: float = TIMEOUT_S
+    with_sources: bool = False
+
+
+NO_OPTIONS = PortOptions()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Port(Verb[PortResult]):
+    """Whether a CUDA program compiles for AMD GPUs, what a translator cannot see in it, and whether it means the same.
+
+    A program that does not compile is a verdict. Raises InputError for defines of another form or a target without
+    waves of 64.
+    """
+
+    name: ClassVar = "port"
+    tool: ClassVar = "port_cuda"
+    key: ClassVar = "port"
+    answer: ClassVar = PortResult
+    scope: ClassVar = "check"
+    shortened: ClassVar = (
+        Keep("sources", 0),
+        Cut("diff", 500),
+        KeepFirst("lint", 6),
+        Keep("diagnostics", 4),
+        KeepFirst("changes", 4),
+        KeepFirst("by_hand", 6),
+        KeepFirst("suspects", 3),
+        Cut("diff", 0),
+        KeepFirst("lint", 3),
+        Keep("diagnostics", 2),
+        *STRINGS,
+        KeepFirst("lint", 1),
+        LAST,
+    )
+
+    file_name: Text = "program.cu"
+    options: PortOptions = NO_OPTIONS
+
+    def do(self, means: Means) -> PortResult:
+        """The verdict, with the lint."""
+        from amdkernel_mcp.port.answer import answer_of
+        from amdkernel_mcp.port.port import Wanted, port
+        from amdkernel_mcp.port.sources import CudaProgram
+        from amdkernel_mcp.port.verify import NARROW, WAVES, Place, verify
+
+        means.recorder.warm_up()
+        wide, narrow = means.steps.target(self.target), means.steps.target(NARROW)
+        if WAVES.get(wide.arch) != 64:
+            raise InputError(f"{wide.name} has no waves of 64", hint="--target emulator:gfx942")
+        program = CudaProgram(self.file_name, {self.file_name: self.source, **self.options.others})
+        wanted = Wanted(
+            program,
+            keep_warps=self.options.keep_warps,
+            archs=(wide.arch, narrow.arch),
+            defines=self.options.defines,
+            arguments=self.options.arguments,
+        )
+        sandbox = means.sandboxes.of(wide)
+        ported = port(sandbox, wanted, means.on_progress)
+        verified = None
+        if self.options.verify and not ported.failed:
+            if not program.has_main:
+                raise InputError(
+                    "there is no main to run", hint="leave --verify out, or make a kernel of it: --candidate"
+                )
+            places = Place(narrow, means.sandboxes.of(narrow)), Place(wide, sandbox)
+            verified = verify(ported.program, *places, timeout_s=self.options.timeout_s, on_progress=means.on_progress)
+        answer = answer_of(wanted, ported, verified, target=wide.name)
+        answer = answer.model_copy(update={"isolation": sandbox.isolation})
+        recorded = means.recorder.record(self.tried(means, options=asdict(self.options)), answer)
+        return recorded.model_copy(update={"sources": dict(ported.sources)}) if self.options.with_sources else recorded
+
+    @classmethod
+    def again(cls, attempt: Attempt, given: Repeated) -> Self:
+        """With the recorded options and files."""
+        from amdkernel_mcp.history.attempts import read_options
+
+        options = read_options(PortOptions, attempt.options)
+        return cls(source=given.source, file_name=attempt.file_name, target=given.target, options=options)
+
+    def options_of_tool(self) -> dict[str, Any]:
+        """All but further files, which no tool takes."""
+        if self.options.others:
+            raise InputError("a folder is ported on the machine that has it", hint="leave --url out, or name one file")
+        given = asdict(self.options)
+        del given["others"]
+        return given | {"arguments": list(self.options.arguments), "defines": list(self.options.defines)}
+
+    @staticmethod
+    def good(answer: PortResult) -> bool:
+        """It compiles, and where it was verified it means the same."""
+        return answer.verdict in ("compiles", "same")
