@@ -12,26 +12,39 @@ from amdkernel_mcp.server.session import session_of
 
 from ._parameters import RUNS_IN_SANDBOX, Path, Source, Target, WaitS
 
+# The keys that an agent decides by; the whole model would cost a client 9 KB.
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "status": {"type": "string"},
+        "job_id": {"type": ["string", "null"]},
+        "verdict": {"type": ["string", "null"]},
+        "reason": {"type": "string"},
+        "suspects": {"type": "array", "items": {"type": "object"}, "description": "Lines that a wave of 64 breaks"},
+        "lint": {"type": "array", "items": {"type": "object"}},
+        "by_hand": {"type": "array", "items": {"type": "string"}},
+        "diff": {"type": ["string", "null"]},
+    },
+    "required": ["status"],
+}
 _Words = list[Annotated[str, Field(max_length=200)]]
 
 
-@tool(title="Port CUDA", annotations=RUNS_IN_SANDBOX)
+@tool(title="Port CUDA", annotations=RUNS_IN_SANDBOX, output_schema=_SCHEMA)
 async def port_cuda(
     ctx: Context,
     path: Path = None,
     source: Source = None,
     target: Target = None,
-    keep_warps: Annotated[bool, Field(description="Source untouched, warps of 32")] = False,
-    verify: Annotated[bool, Field(description="Run its main on waves of 32 and 64")] = False,
-    arguments: Annotated[_Words, Field(description="Its argv", max_length=64)] = [],  # noqa: B006 - never changed
-    defines: Annotated[_Words, Field(description="N=1024 for its constants", max_length=64)] = [],  # noqa: B006 - never changed
-    timeout_s: Annotated[float, Field(ge=1, le=600, description="Of a run")] = 60,
-    with_sources: Annotated[bool, Field(description="The HIP source too")] = False,
+    keep_warps: Annotated[bool, Field(description="Source untouched")] = False,
+    verify: Annotated[bool, Field(description="Run it on waves of 32 and 64")] = False,
+    arguments: Annotated[_Words, Field(description="argv", max_length=64)] = [],  # noqa: B006 - never changed
+    defines: Annotated[_Words, Field(description="N=64", max_length=64)] = [],  # noqa: B006 - never changed
     wait_s: WaitS = 45,
 ) -> PortResult:
-    """Port a CUDA source to HIP: does it compile, which lines assume warps of 32, does it compute the same.
+    """Port CUDA to HIP; lines that assume warps of 32.
 
-    Next: check_kernel, with one of its kernels.
+    Next: check_kernel.
     """
     session = session_of(ctx)
     program = session.candidate(path=path, source=source)
@@ -40,9 +53,8 @@ async def port_cuda(
         verify=verify,
         arguments=tuple(arguments),
         defines=tuple(defines),
-        timeout_s=timeout_s,
-        with_sources=with_sources,
+        with_sources=not keep_warps,
     )
-    name = program.file_name if program.file_name != "kernel.hip" else "program.cu"
+    name = program.file_name if path else "program.cu"
     asked = Port(source=program.source, file_name=name, target=target, options=options)
     return await session.long(ctx, asked, wait_s=wait_s)

@@ -19,9 +19,11 @@ _NO_FUNCTIONS = frozenset(
 
 @dataclass(frozen=True)
 class Function:
-    """A function definition: places of its name, its parameters' `(` and its body's braces in `Source.tokens`."""
+    """A function definition: places of its first word, its name, its parameters' `(` and its body's braces in
+    `Source.tokens`."""
 
     name: str
+    start: int
     head: int
     opened: int
     body: int
@@ -84,7 +86,7 @@ def _functions(tokens: Sequence[Token]) -> list[Function]:
                 words = {each.text for each in tokens[begin:place]}
                 kernel = "__global__" in words
                 name = tokens[place - 1].text
-                found.append(Function(name, place - 1, place, body, end, kernel, kernel or "__device__" in words))
+                found.append(Function(name, begin, place - 1, place, body, end, kernel, kernel or "__device__" in words))
                 place = begin = end + 1
                 continue
         place += 1

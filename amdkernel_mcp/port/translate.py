@@ -83,13 +83,16 @@ def included(text: str) -> list[str]:
     return [match.group(2) for match in _INCLUDE.finditer(text)]
 
 
-def translate(text: str, names: CudaNames, *, own_headers: Sequence[str] = ()) -> Translated:
-    """`text` as HIP. `own_headers`: the program's own files, whose names stay."""
+def translate(
+    text: str, names: CudaNames, *, own_headers: Sequence[str] = (), masks: bool = True
+) -> Translated:
+    """`text` as HIP. own_headers: the program's own files, whose names stay. masks: of lanes, for whole waves."""
     tokens = read_tokens(text)
     work = _Edits()
     _includes(text, tokens, work, own_headers)
     _names(tokens, names, work)
-    _masks(tokens, work)
+    if masks:
+        _masks(tokens, work)
     _pointers(tokens, names, work)
     for token in tokens:
         if token.kind == "name" and token.text == "register" and not token.directive:

@@ -113,12 +113,13 @@ class Port(Verb[PortResult]):
         return cls(source=given.source, file_name=attempt.file_name, target=given.target, options=options)
 
     def options_of_tool(self) -> dict[str, Any]:
-        """All but further files, which no tool takes."""
+        """All but further files and another time limit, which no tool takes."""
         if self.options.others:
             raise InputError("a folder is ported on the machine that has it", hint="leave --url out, or name one file")
-        given = asdict(self.options)
-        del given["others"]
-        return given | {"arguments": list(self.options.arguments), "defines": list(self.options.defines)}
+        if self.options.timeout_s != TIMEOUT_S:
+            raise InputError("a team's server has a time limit of its own", hint="leave --timeout out, or --url")
+        words = {"arguments": list(self.options.arguments), "defines": list(self.options.defines)}
+        return {"keep_warps": self.options.keep_warps, "verify": self.options.verify, **words}
 
     @staticmethod
     def good(answer: PortResult) -> bool:
