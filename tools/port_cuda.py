@@ -23,6 +23,7 @@ _SCHEMA = {
         "suspects": {"type": "array", "items": {"type": "object"}, "description": "Lines that a wave of 64 breaks"},
         "lint": {"type": "array", "items": {"type": "object"}},
         "by_hand": {"type": "array", "items": {"type": "string"}},
+        "launch": {"type": ["string", "null"]},
         "diff": {"type": ["string", "null"]},
     },
     "required": ["status"],
@@ -40,6 +41,7 @@ async def port_cuda(
     verify: Annotated[bool, Field(description="Run it on waves of 32 and 64")] = False,
     arguments: Annotated[_Words, Field(description="argv", max_length=64)] = [],  # noqa: B006 - never changed
     defines: Annotated[_Words, Field(description="N=64", max_length=64)] = [],  # noqa: B006 - never changed
+    candidate: Annotated[str | None, Field(description="Kernel to take alone")] = None,
     wait_s: WaitS = 45,
 ) -> PortResult:
     """Port CUDA to HIP; lines that assume warps of 32.
@@ -47,13 +49,14 @@ async def port_cuda(
     Next: check_kernel.
     """
     session = session_of(ctx)
-    program = session.candidate(path=path, source=source)
+    program = session.candidate(path=path, source=source, extensions=True)
     options = PortOptions(
         keep_warps=keep_warps,
         verify=verify,
         arguments=tuple(arguments),
         defines=tuple(defines),
         with_sources=not keep_warps,
+        candidate=candidate,
     )
     name = program.file_name if path else "program.cu"
     asked = Port(source=program.source, file_name=name, target=target, options=options)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.counted import counted
+from amdkernel_mcp.port.candidate import Candidate, device_sources
 from amdkernel_mcp.port.lint import Hit, lint
 from amdkernel_mcp.port.lint_classes import CLASSES
 from amdkernel_mcp.port.sources import CudaProgram
-from amdkernel_mcp.results.kernels import Finding
+from amdkernel_mcp.results.kernels import CompileResult, Finding
 from amdkernel_mcp.results.port import PortChange, PortHit, PortResult
 
 if TYPE_CHECKING:
@@ -91,6 +92,22 @@ def _by_hand(hits: Sequence[PortHit], ported: Ported, *, keep_warps: bool) -> li
         lines = ", ".join(str(hit.line) for hit in each[:6]) + (", …" if len(each) > 6 else "")
         left.append(f"{kind}: {counted(len(each), 'place')} (line {lines}): {each[0].instead}")
     return left
+
+
+def answer_about_candidate(made: Candidate, compiled: CompileResult, source: str, *, target: str) -> PortResult:
+    """The answer about one kernel that was taken alone."""
+    failed = next((each.message for each in compiled.diagnostics if each.severity == "error"), "")
+    reason = f"{made.kernel} is a candidate: finish problem.toml and reference.py, then amdkernel check"
+    return PortResult(
+        verdict="compiles" if compiled.ok else "does_not_compile",
+        reason=reason if compiled.ok else f"{made.kernel} does not compile as a candidate: {failed}",
+        target=target,
+        archs=[compiled.arch] if compiled.ok else [],
+        lint=hits_of(CudaProgram(made.kernel, {made.kernel: device_sources(source)})),
+        by_hand=list(made.by_hand),
+        diagnostics=compiled.diagnostics,
+        launch=made.text.partition("\n")[0],
+    )
 
 
 def wave_findings(source: str) -> list[Finding]:

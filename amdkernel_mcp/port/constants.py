@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from amdkernel_mcp.port.tokens import Token
 
@@ -102,7 +102,7 @@ class _Reader:
 def _applied(sign: str, left: int, right: int) -> int:
     if (sign in ("/", "%") and right == 0) or (sign in ("<<", ">>") and not 0 <= right < 64):
         raise _NoConstantError
-    results = {
+    results: dict[str, Callable[[], int]] = {
         "+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right, "/": lambda: left // right,
         "%": lambda: left % right, "<<": lambda: left << right, ">>": lambda: left >> right, "&": lambda: left & right,
         "|": lambda: left | right, "^": lambda: left ^ right, "==": lambda: left == right, "!=": lambda: left != right,

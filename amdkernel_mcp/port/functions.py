@@ -86,7 +86,9 @@ def _functions(tokens: Sequence[Token]) -> list[Function]:
                 words = {each.text for each in tokens[begin:place]}
                 kernel = "__global__" in words
                 name = tokens[place - 1].text
-                found.append(Function(name, begin, place - 1, place, body, end, kernel, kernel or "__device__" in words))
+                found.append(
+                    Function(name, begin, place - 1, place, body, end, kernel, kernel or "__device__" in words)
+                )
                 place = begin = end + 1
                 continue
         place += 1

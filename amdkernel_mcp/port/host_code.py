@@ -11,7 +11,9 @@ from amdkernel_mcp.port.tokens import Token, arguments, closing
 
 _DEPTH = 8
 _CEILING = re.compile(r"(?i)(?:\w*_)?(?:ceil_?div|div_?ceil|div_?up|cdiv|iDivUp|i?div_?round_?up|ceil_?divide)")
-_CASTS = frozenset(["int", "unsigned", "long", "size_t", "uint", "uint32_t", "int64_t", "float", "double", "static_cast"])
+_CASTS = frozenset(
+    ["int", "unsigned", "long", "size_t", "uint", "uint32_t", "int64_t", "float", "double", "static_cast"]
+)
 _BYTES = {
     "char": 1, "bool": 1, "uint8_t": 1, "int8_t": 1, "half": 2, "__half": 2, "short": 2, "__hip_bfloat16": 2,
     "float": 4, "int": 4, "unsigned": 4, "uint32_t": 4, "double": 8, "long": 8, "size_t": 8, "float2": 8, "float4": 16,
@@ -59,9 +61,7 @@ def _kernel_before(tokens: Sequence[Token], place: int) -> tuple[str, tuple[str,
         if depth == 0:
             break
         begin -= 1
-    words = [
-        "".join(_spaced(tokens[first:last])) for first, last in _split(tokens, begin + 1, at)
-    ]
+    words = ["".join(_spaced(tokens[first:last])) for first, last in _split(tokens, begin + 1, at)]
     return tokens[begin - 1].text, tuple(words)
 
 
@@ -116,7 +116,7 @@ class HostCode:
         return None
 
     def _without_sizeof(self, tokens: Sequence[Token], depth: int) -> Sequence[Token]:
-        if len(tokens) == 1 and depth < _DEPTH and (value := self._value(tokens[0].text)) is not None:
+        if len(tokens) == 1 and depth < _DEPTH and (value := self.given(tokens[0].text)) is not None:
             return self._without_sizeof(value, depth + 1)
         for place, token in enumerate(tokens):
             if token.text != "sizeof":
@@ -136,7 +136,7 @@ class HostCode:
             dimensions = self._dim3(tokens[0].text)
             if dimensions is not None:
                 return dimensions
-            value = self._value(tokens[0].text)
+            value = self.given(tokens[0].text)
             if value is not None and tokens[0].text not in self._names:
                 return self._sizes(value, depth + 1)
         return [self.expression(tokens)]
@@ -154,11 +154,15 @@ class HostCode:
                     return [self.expression(tokens[begin:end]) for begin, end in parts]
         return None
 
-    def _value(self, name: str) -> Sequence[Token] | None:
+    def given(self, name: str) -> Sequence[Token] | None:
         """What the host gave a variable last before the launch, or what a constant stands for."""
         tokens = self._source.tokens
         for place in range(self._launch.place - 1, self._function.body if self._function else 0, -1):
-            if tokens[place].text == "=" and tokens[place - 1].text == name and tokens[place - 2].text not in (".", "->"):
+            if (
+                tokens[place].text == "="
+                and tokens[place - 1].text == name
+                and tokens[place - 2].text not in (".", "->")
+            ):
                 end = place + 1
                 depth = 0
                 while end < len(tokens) and (depth or tokens[end].text not in (",", ";")):
@@ -172,7 +176,7 @@ class HostCode:
         text = "".join(_spaced(tokens)).strip()
         if text in self._names:
             return self._names[text]
-        value = self._source.constants.value(tokens)
+        value = None if self._passes(tokens) else self._source.constants.value(tokens)
         if value is not None and value >= 0:
             return str(value)
         if depth > _DEPTH:
@@ -205,10 +209,14 @@ class HostCode:
                 raise HostArithmeticError(text[:60])
         return _tidy(" ".join(parts))
 
+    def _passes(self, tokens: Sequence[Token]) -> bool:
+        """Whether a name in it is one that the kernel gets."""
+        return any(each.text in self._names for each in tokens)
+
     def _name(self, token: Token, text: str, depth: int) -> str:
         if token.text in self._names:
             return self._names[token.text]
-        value = self._value(token.text)
+        value = self.given(token.text)
         if value is None or any(each.text == token.text for each in value):
             raise HostArithmeticError(f"{token.text} in {text[:60]}")
         inner = self.expression(value, depth + 1)

@@ -115,7 +115,10 @@ def _kept(program: CudaProgram, names: CudaNames) -> Ported:
 
 def _translated(program: CudaProgram, names: CudaNames) -> Ported:
     own = sorted({posixpath.basename(name) for name in program.files})
-    files, changes, missing, diffs = {}, [], set(), []
+    files: dict[str, str] = {}
+    changes: list[Change] = []
+    missing: set[str] = set()
+    diffs: list[str] = []
     for name, text in program.files.items():
         done = translate(text, names, own_headers=own)
         files[hip_name(name)] = _renamed_includes(done.text, own)

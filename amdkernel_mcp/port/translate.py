@@ -83,9 +83,7 @@ def included(text: str) -> list[str]:
     return [match.group(2) for match in _INCLUDE.finditer(text)]
 
 
-def translate(
-    text: str, names: CudaNames, *, own_headers: Sequence[str] = (), masks: bool = True
-) -> Translated:
+def translate(text: str, names: CudaNames, *, own_headers: Sequence[str] = (), masks: bool = True) -> Translated:
     """`text` as HIP. own_headers: the program's own files, whose names stay. masks: of lanes, for whole waves."""
     tokens = read_tokens(text)
     work = _Edits()

@@ -60,4 +60,5 @@ class PortResult(JobAnswer):
     changes: list[PortChange] = []
     diagnostics: list[Diagnostic] = []
     diff: str | None = None
+    launch: str | None = Field(default=None, description="Of a candidate: its launch line")
     sources: dict[str, str] = Field(default={}, description="The HIP sources, or our headers; the command writes them")

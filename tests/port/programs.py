@@ -67,3 +67,64 @@ SAME = {
 def wrong_line(text: str) -> int:
     """The line with the comment `wrong`."""
     return next(number for number, line in enumerate(text.splitlines(), 1) if "// wrong" in line)
+
+
+TWO_KERNELS = """#include <cuda_runtime.h>
+#include <vector>
+#define TILE 16
+#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
+template <typename T, int B> __global__ void sum_rows(const T* __restrict__ x, T* y, int rows, int cols)
+{
+    __shared__ T part[B / 32];
+    T v = 0;
+    for (int c = threadIdx.x; c < cols; c += B) v += x[(size_t)blockIdx.x * cols + c];
+    for (int d = 16; d; d >>= 1) v += __shfl_down_sync(0xffffffff, v, d);
+    if (threadIdx.x % warpSize == 0) part[threadIdx.x / warpSize] = v;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        T s = 0;
+        for (int i = 0; i < B / warpSize; i++) s += part[i];
+        y[blockIdx.x] = s;
+    }
+}
+__global__ void transpose(const float* in, float* out, int width, int height)
+{
+    __shared__ float t[TILE][TILE + 1];
+    int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+    if (x < width && y < height) t[threadIdx.y][threadIdx.x] = in[y * width + x];
+    __syncthreads();
+    x = blockIdx.y * TILE + threadIdx.x; y = blockIdx.x * TILE + threadIdx.y;
+    if (x < height && y < width) out[y * height + x] = t[threadIdx.x][threadIdx.y];
+}
+int main()
+{
+    const int M = 70, N = 50;
+    int threads = 256;
+    float *a, *b, *c;
+    size_t bytes = M * N * sizeof(float);
+    cudaMalloc(&a, bytes); cudaMalloc((void**)&b, bytes); cudaMalloc(&c, M * sizeof(float));
+    dim3 block(TILE, TILE), grid(CEIL_DIV(N, TILE), CEIL_DIV(M, TILE));
+    transpose<<<grid, block>>>(a, b, N, M);
+    sum_rows<float, 256><<<M, threads>>>(a, c, M, N);
+}
+"""
+EXTENSION = '''import torch
+from torch.utils.cpp_extension import load_inline
+cuda_source = """
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+__global__ void relu(const float* x, float* out, int size) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < size) out[i] = fmaxf(x[i], 0.0f);
+}
+torch::Tensor relu_cuda(torch::Tensor x) {
+    auto size = x.numel();
+    auto out = torch::zeros_like(x);
+    const int block_size = 256;
+    const int num_blocks = (size + block_size - 1) / block_size;
+    relu<<<num_blocks, block_size>>>(x.data_ptr<float>(), out.data_ptr<float>(), size);
+    return out;
+}
+"""
+relu = load_inline(name="relu", cpp_sources="torch::Tensor relu_cuda(torch::Tensor x);", cuda_sources=cuda_source)
+'''

@@ -19,6 +19,12 @@ def port(
     verify: Annotated[
         bool, typer.Option("--verify", help="Run it on waves of 32 and of 64, and compare what it says and writes.")
     ] = False,
+    candidate: Annotated[
+        str | None,
+        typer.Option(
+            help="Make this kernel a candidate: with a launch line and the draft of a problem.", metavar="KERNEL"
+        ),
+    ] = None,
     arg: Annotated[list[str] | None, typer.Option(help="An argument of the program, e.g. --arg=64.")] = None,
     define: Annotated[
         list[str] | None, typer.Option(help="NAME=VALUE for a constant of the program, to run it smaller.")
@@ -38,6 +44,8 @@ def port(
     warps of 32, PTX, libraries. Exit code 0: it compiles, and with --verify it computes the same on both.
 
     Example: amdkernel port reduce.cu --keep-warps --verify --define N=4096
+
+    Example: amdkernel port reduce.cu --candidate block_sum --out block_sum
     """
     from amdkernel_mcp.cli.show.port import show_port
     from amdkernel_mcp.cli.show.run import write_files
@@ -52,7 +60,7 @@ def port(
         kernel = KernelSource(found.files[found.main], found.main)
         others = {name: text for name, text in found.files.items() if name != found.main}
     else:
-        kernel, others = read_named_kernel(file), {}
+        kernel, others = read_named_kernel(file, extensions=True), {}
     options = PortOptions(
         others=others,
         keep_warps=keep_warps,
@@ -61,6 +69,7 @@ def port(
         defines=tuple(define or ()),
         timeout_s=timeout,
         with_sources=out is not None,
+        candidate=candidate,
     )
     asked = Port(source=kernel.source, file_name=kernel.file_name, target=target, options=options)
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:

@@ -19,6 +19,8 @@ def show_port(console: Console, result: PortResult, kernel: KernelSource) -> Non
     parts.headline(console, result.verdict or "not_measured", kernel.file_name, how, " ".join(result.archs))
     console.print(Text(result.reason))
     parts.diagnostics(console, result.diagnostics, kernel)
+    if result.launch:
+        console.print(Text(result.launch, "cyan"), soft_wrap=True)
     for run in result.runs:
         console.print(Text(f"wave {run.wave}  {run.target}: {run.ended}, {run.seconds:.1f} s", "dim"))
     for hit in result.suspects:

@@ -12,6 +12,8 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.results.port import PortResult
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.execution.sandbox import Sandbox
+    from amdkernel_mcp.hardware.target import Target
     from amdkernel_mcp.history.attempt import Attempt
 
 TIMEOUT_S = 60.0
@@ -23,7 +25,7 @@ class PortOptions:
 
     others: the program's further files, path to text. keep_warps: the source stays, with our headers. verify: run it on
     a wave of 32 and of 64. arguments: of the program. defines: NAME=VALUE for its constants. timeout_s: of a run.
-    with_sources: the answer has the HIP sources or our headers.
+    with_sources: the answer has the HIP sources or our headers. candidate: the kernel to take alone.
     """
 
     others: Mapping[Text, Text] = field(default_factory=dict)
@@ -33,6 +35,7 @@ class PortOptions:
     defines: tuple[Text, ...] = ()
     timeout_s: float = TIMEOUT_S
     with_sources: bool = False
+    candidate: Text | None = None
 
 
 NO_OPTIONS = PortOptions()
@@ -81,6 +84,8 @@ class Port(Verb[PortResult]):
         wide, narrow = means.steps.target(self.target), means.steps.target(NARROW)
         if WAVES.get(wide.arch) != 64:
             raise InputError(f"{wide.name} has no waves of 64", hint="--target emulator:gfx942")
+        if self.options.candidate:
+            return self._candidate(means, wide, self.options.candidate)
         program = CudaProgram(self.file_name, {self.file_name: self.source, **self.options.others})
         wanted = Wanted(
             program,
@@ -99,10 +104,28 @@ class Port(Verb[PortResult]):
                 )
             places = Place(narrow, means.sandboxes.of(narrow)), Place(wide, sandbox)
             verified = verify(ported.program, *places, timeout_s=self.options.timeout_s, on_progress=means.on_progress)
-        answer = answer_of(wanted, ported, verified, target=wide.name)
+        return self._recorded(means, answer_of(wanted, ported, verified, target=wide.name), sandbox, ported.sources)
+
+    def _candidate(self, means: Means, wide: Target, kernel: str) -> PortResult:
+        """One kernel with its launch plan; compiled as `compile` does."""
+        from amdkernel_mcp.launch.lines import read_launch_plan
+        from amdkernel_mcp.port.answer import answer_about_candidate
+        from amdkernel_mcp.port.candidate import make_candidate
+        from amdkernel_mcp.port.port import hip_names
+
+        sandbox = means.sandboxes.of(wide)
+        made = make_candidate(self.source, hip_names(sandbox), kernel)
+        means.on_progress(f"compiling {kernel} for {wide.arch}")
+        flags = read_launch_plan(made.text).flags()
+        compiled = means.steps.compiler(wide).compile(made.text, arch=wide.arch, flags=flags, file_name=f"{kernel}.hip")
+        answer = answer_about_candidate(made, compiled.result, self.source, target=wide.name)
+        files = {f"{kernel}.hip": made.text, "problem.toml": made.problem, "reference.py": made.reference}
+        return self._recorded(means, answer, sandbox, files)
+
+    def _recorded(self, means: Means, answer: PortResult, sandbox: Sandbox, sources: Mapping[str, str]) -> PortResult:
         answer = answer.model_copy(update={"isolation": sandbox.isolation})
         recorded = means.recorder.record(self.tried(means, options=asdict(self.options)), answer)
-        return recorded.model_copy(update={"sources": dict(ported.sources)}) if self.options.with_sources else recorded
+        return recorded.model_copy(update={"sources": dict(sources)}) if self.options.with_sources else recorded
 
     @classmethod
     def again(cls, attempt: Attempt, given: Repeated) -> Self:
@@ -119,7 +142,12 @@ class Port(Verb[PortResult]):
         if self.options.timeout_s != TIMEOUT_S:
             raise InputError("a team's server has a time limit of its own", hint="leave --timeout out, or --url")
         words = {"arguments": list(self.options.arguments), "defines": list(self.options.defines)}
-        return {"keep_warps": self.options.keep_warps, "verify": self.options.verify, **words}
+        return {
+            "keep_warps": self.options.keep_warps,
+            "verify": self.options.verify,
+            "candidate": self.options.candidate,
+            **words,
+        }
 
     @staticmethod
     def good(answer: PortResult) -> bool:
