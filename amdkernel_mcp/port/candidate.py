@@ -206,7 +206,8 @@ class _Draft:
                 lines += ['init = "normal"'] * (role != "out" and (parameter.dtype or "f32") in _FLOATS)
                 lines += ['init = "integers(0, 100)"'] * (role != "out" and (parameter.dtype or "f32") not in _FLOATS)
             lines.append("")
-        for less in (0, _ODD):
+        sized = any(each.dtype not in _FLOATS for each in scalars)
+        for less in (0, _ODD) if sized else (0,):
             lines.append("[[cases]]")
             for parameter in scalars:
                 lines.append(f"{parameter.name} = {self._value(parameter, less)}")

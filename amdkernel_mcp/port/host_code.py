@@ -1,4 +1,4 @@
-"""Host code of a CUDA source as far as a launch needs it: which kernel, and its arithmetic as expressions of a plan."""
+"""The launches in the host code of a CUDA source, and their arithmetic as expressions of a launch plan."""
 
 from __future__ import annotations
 

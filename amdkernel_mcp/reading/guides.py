@@ -53,7 +53,7 @@ GUIDES = {
     "from_cuda": _Guide(
         "from_cuda.md",
         "how CUDA becomes HIP, and what breaks on waves of 64",
-        r"port_cuda|amdkernel port|keep[_-]warps|wave64_mistake|cuda (kernel|source|program)s? to hip",
+        r"port_cuda|amdkernel port|keep[_-]warps|wave64_mistake",
     ),
     "tuning": _Guide(
         "tuning.md", "how to search values of a kernel", r"tune (lines?|values)|tune_kernel|amdkernel: tune"
