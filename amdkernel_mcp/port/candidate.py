@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import keyword
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.port.cuda_names import CudaNames
 from amdkernel_mcp.port.functions import Function, Source
 from amdkernel_mcp.port.host_code import HostArithmeticError, HostCode, Launch, launches
-from amdkernel_mcp.port.tokens import Token, arguments
+from amdkernel_mcp.port.tokens import Token, arguments, read_tokens
 from amdkernel_mcp.port.translate import translate
 
 _DTYPES = {
@@ -77,6 +78,7 @@ def make_candidate(text: str, names: CudaNames, kernel: str) -> Candidate:
         by_hand.append("warps of 32 lanes are kept by the functions at its top; whole waves may be faster")
     problem = draft.problem()
     by_hand += [f"the shape of {name} is a guess: the host's allocation was not found" for name in draft.guessed]
+    by_hand += [f"the type {name} of the host was taken as float" for name in draft.taken]
     by_hand.append("reference.py: what the kernel computes, in NumPy")
     return Candidate(kernel, text, problem, draft.reference(), tuple(by_hand))
 
@@ -122,9 +124,11 @@ class _Draft:
     parameters: list[Parameter] = field(init=False)
     host: HostCode = field(init=False)
     guessed: list[str] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         tokens = self.source.tokens
+        self.launch = replace(self.launch, template=tuple(map(self._given_type, self.launch.template)))
         self.parameters = [self._parameter(tokens[a:b]) for a, b in arguments(tokens, self.function.opened)]
         passed: dict[str, str] = {}
         for parameter, (begin, end) in zip(self.parameters, self.launch.passed, strict=False):
@@ -134,6 +138,25 @@ class _Draft:
                 if len(words) > 1 and words[-1].isidentifier():
                     passed.setdefault(words[-1], parameter.name)
         self.host = HostCode(self.source, self.launch, passed)
+
+    def _given_type(self, word: str) -> str:
+        """A template's argument without names of the host: a number, a type of the source, or float."""
+        words = read_tokens(word)
+        value = self.source.constants.value(words)
+        if value is not None:
+            return str(value)
+        known = {*_DTYPES, "bool", "true", "false", "signed"}
+        tokens = self.source.tokens
+        known |= {
+            after.text
+            for before, after in itertools.pairwise(tokens)
+            if before.text in ("struct", "class", "using", "enum") or after.text.startswith(("float", "double", "int"))
+        }
+        strange = [each.text for each in words if each.kind == "name" and each.text not in known]
+        if strange and len(words) == 1:
+            self.taken.append(word)
+            return "float"
+        return word
 
     def _template(self) -> Mapping[str, str]:
         """The template's parameters and what the launch gives for them."""
@@ -200,7 +223,7 @@ class _Draft:
                 shape = self.host.elements(self.source.tokens[begin:end])
                 if shape is None:
                     self.guessed.append(parameter.name)
-                    shape = next((each.name for each in scalars if each.dtype not in _FLOATS), "1")
+                    shape = " * ".join([each.name for each in scalars if each.dtype not in _FLOATS][:2]) or "1"
                 role = "in" if parameter.constant else self._role(parameter.name)
                 lines += [f'shape = ["{shape}"]', f'role = "{role}"']
                 lines += ['init = "normal"'] * (role != "out" and (parameter.dtype or "f32") in _FLOATS)

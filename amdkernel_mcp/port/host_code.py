@@ -10,6 +10,9 @@ from amdkernel_mcp.port.functions import Function, Source
 from amdkernel_mcp.port.tokens import Token, arguments, closing
 
 _DEPTH = 8
+_XYZ = ("x", "y", "z")
+MULTIPROCESSORS = 64
+"""What a grid of so many blocks for each multiprocessor is made with: its kernels work with any number."""
 _CEILING = re.compile(r"(?i)(?:\w*_)?(?:ceil_?div|div_?ceil|div_?up|cdiv|iDivUp|i?div_?round_?up|ceil_?divide)")
 _CASTS = frozenset(
     ["int", "unsigned", "long", "size_t", "uint", "uint32_t", "int64_t", "float", "double", "static_cast"]
@@ -66,7 +69,9 @@ def _kernel_before(tokens: Sequence[Token], place: int) -> tuple[str, tuple[str,
 
 
 def _spaced(tokens: Sequence[Token]) -> list[str]:
-    return [each.text + (" " if each.kind == "name" and n + 1 < len(tokens) else "") for n, each in enumerate(tokens)]
+    """The words as they are written, with a space between two names."""
+    names = [*(each.kind == "name" for each in tokens), False]
+    return [each.text + " " * (each.kind == "name" and names[n + 1]) for n, each in enumerate(tokens)]
 
 
 def _split(tokens: Sequence[Token], begin: int, end: int) -> list[tuple[int, int]]:
@@ -152,7 +157,19 @@ class HostCode:
                 if tokens[before].text == "dim3":
                     parts = _split(tokens, place + 1, closing(tokens, place))
                     return [self.expression(tokens[begin:end]) for begin, end in parts]
-        return None
+            if tokens[place - 1].text == name and tokens[place].text == "=" and tokens[place + 1].text == "dim3":
+                return self._sizes(tokens[place + 1 : closing(tokens, place + 2) + 1], 0)
+        return self._set_by_member(name)
+
+    def _set_by_member(self, name: str) -> list[str] | None:
+        """Of `dim3 name; name.x = 4;`."""
+        tokens, found = self._source.tokens, {}
+        for place in range(self._function.body if self._function else 0, self._launch.place):
+            words = [each.text for each in tokens[place : place + 4]]
+            if words[:2] == [name, "."] and words[2] in _XYZ and words[3] == "=":
+                end = next(at for at in range(place, len(tokens)) if tokens[at].text == ";")
+                found[words[2]] = self.expression(tokens[place + 4 : end])
+        return [found.get(axis, "1") for axis in _XYZ] if found else None
 
     def given(self, name: str) -> Sequence[Token] | None:
         """What the host gave a variable last before the launch, or what a constant stands for."""
@@ -190,7 +207,10 @@ class HostCode:
                 end = closing(tokens, place + 1)
                 parts.append(str(_bytes_of(tokens[place + 2 : end], text)))
                 place = end + 1
-            elif token.text == "(" and tokens[place + 1].text in _CASTS and tokens[place + 2].text == ")":
+            elif token.text == "(" and (after := _after_cast(tokens, place)):
+                place = after
+            elif token.kind == "name" and [each.text for each in tokens[place + 1 : place + 2]] == ["."]:
+                parts.append(self._member(tokens, place, text))
                 place += 3
             elif token.text in ("std", "::"):
                 place += 1
@@ -208,6 +228,17 @@ class HostCode:
             else:
                 raise HostArithmeticError(text[:60])
         return _tidy(" ".join(parts))
+
+    def _member(self, tokens: Sequence[Token], place: int, text: str) -> str:
+        """`block.x` of a dim3, or the number of multiprocessors."""
+        name, member = tokens[place].text, tokens[place + 2].text if place + 2 < len(tokens) else ""
+        if member == "multiProcessorCount":
+            return str(MULTIPROCESSORS)
+        dimensions = self._dim3(name) if member in _XYZ else None
+        if dimensions is None:
+            raise HostArithmeticError(f"{name}.{member} in {text[:60]}")
+        size = dimensions[_XYZ.index(member)] if _XYZ.index(member) < len(dimensions) else "1"
+        return size if re.fullmatch(r"\w+", size) else f"({size})"
 
     def _passes(self, tokens: Sequence[Token]) -> bool:
         """Whether a name in it is one that the kernel gets."""
@@ -233,6 +264,14 @@ class HostCode:
             given = [self.expression(each, depth + 1) for each in parts]
             return f"{name if name in ('min', 'max') else 'ceil_div'}({', '.join(given)})"
         raise HostArithmeticError(f"{name}() in {text[:60]}")
+
+
+def _after_cast(tokens: Sequence[Token], place: int) -> int | None:
+    """The place behind `(unsigned int)`; None where the bracket is no cast."""
+    at = place + 1
+    while at < len(tokens) and tokens[at].text in _CASTS:
+        at += 1
+    return at + 1 if at > place + 1 and at < len(tokens) and tokens[at].text == ")" else None
 
 
 def _bytes_of(tokens: Sequence[Token], text: str) -> int:

@@ -25,6 +25,11 @@ HOST = "__global__ void k(float* x, int n, int m) {{}}\nvoid f(int N, int M) {{ 
         ("dim3 g((N + 15) / 16, M, 2); dim3 t(16, 16);", "g, t", "grid=[(n + 15) // 16, m, 2] block=[16, 16] lds=0"),
         ("", "ceil((float)N / 64), 64, 64 * sizeof(float)", "grid=[ceil_div(n, 64)] block=[64] lds=64*4"),
         ("", "dim3(std::min(N, 80)), dim3(32, 8), 0, s", "grid=[min(n, 80)] block=[32, 8] lds=0"),
+        (
+            "dim3 t(32, 8), g; g.x = (unsigned int)ceil(N / (float)t.x);",
+            "g, t",
+            "grid=[ceil_div(n, 32), 1, 1] block=[32, 8] lds=0",
+        ),
         ("size_t lds = 4 * M * sizeof(double);", "N, 64, lds", "grid=[n] block=[64] lds=(4*m*8)"),
     ],
 )
