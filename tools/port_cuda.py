@@ -42,6 +42,7 @@ async def port_cuda(
     arguments: Annotated[_Words, Field(description="argv", max_length=64)] = [],  # noqa: B006 - never changed
     defines: Annotated[_Words, Field(description="N=64", max_length=64)] = [],  # noqa: B006 - never changed
     candidate: Annotated[str | None, Field(description="Kernel to take alone")] = None,
+    problem: Annotated[str | None, Field(description="Verify by its outputs")] = None,
     wait_s: WaitS = 45,
 ) -> PortResult:
     """Port CUDA to HIP; lines that assume warps of 32.
@@ -57,6 +58,7 @@ async def port_cuda(
         defines=tuple(defines),
         with_sources=not keep_warps,
         candidate=candidate,
+        problem=session.problem(problem) if problem else None,
     )
     name = program.file_name if path else "program.cu"
     asked = Port(source=program.source, file_name=name, target=target, options=options)

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.hardware.target import Target
+    from amdkernel_mcp.results.host_programs import ProgramCheckResult
 
 WAVES = {"gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1100": 32, "gfx1201": 32}
 NARROW = "emulator:gfx1100"
 """The target whose waves have CUDA's 32 lanes."""
+_WRONG = ("incorrect", "crashed", "deadlock")
 _TIMED_OUT = 124
 _MOST_TEXT = 4 << 20
 
@@ -117,3 +119,18 @@ def _run(program: Program, place: Place, timeout_s: float, on_progress: Callable
     run = PortRun(target=place.target.name, wave=WAVES.get(place.target.arch, 64), ended=says, seconds=seconds)
     crashed = stops[0].message if stops else None
     return _Ran(Said(ended.code, text, ended.files), run, stopped, crashed)
+
+
+def verified_by_checks(narrow: ProgramCheckResult, wide: ProgramCheckResult) -> Verified:
+    """The verdict by a problem's outputs: what the checks on waves of 32 and of 64 say."""
+    for check in (narrow, wide):
+        if check.verdict not in ("correct", *_WRONG):
+            return Verified("not_finished", f"{check.target}: {check.reason}")
+    right = narrow.verdict == "correct", wide.verdict == "correct"
+    if right == (True, True):
+        return Verified("same", "the outputs are right on waves of 32 and of 64")
+    if right == (True, False):
+        return Verified("wave64_mistake", f"right on waves of 32, wrong on waves of 64: {wide.reason}", wide.reason)
+    if right == (False, True):
+        return Verified("wave32_mistake", f"right on waves of 64, wrong on waves of 32: {narrow.reason}", narrow.reason)
+    return Verified("wrong_on_both", f"wrong on waves of 32 as well as on waves of 64: {narrow.reason}", narrow.reason)

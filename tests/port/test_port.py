@@ -8,6 +8,7 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.port import Port, PortOptions
 from amdkernel_mcp.results.port import PortResult
+from tests.host_programs.programs import RIGHT
 from tests.port.programs import SAME, WAVE64, program, wrong_line
 
 pytestmark = pytest.mark.sandbox
@@ -57,3 +58,13 @@ def test_a_program_that_is_wrong_on_both_proves_nothing(engine: Engine) -> None:
     result = ported(engine, program("    y[i] = x[i];").replace("return error", 'puts("FAILED"); return error'))
     assert result.verdict == "wrong_on_both", result.reason
     assert [run.wave for run in result.runs] == [32, 64]
+
+
+@LATE
+def test_the_outputs_of_a_problem_decide_where_one_is_named(engine: Engine) -> None:
+    lanes = RIGHT.replace("z[i] = x[i] + y[i]", "z[i] = __shfl_sync(0xffffffff, x[i], threadIdx.x & 31) + y[i]")
+    source = lanes.replace("hip/hip_runtime.h", "cuda_runtime.h").replace("hip", "cuda")
+    for keep_warps, verdict in ((False, "wave64_mistake"), (True, "same")):
+        options = PortOptions(keep_warps=keep_warps, problem="vector_add")
+        result = engine.do(Port(source=source, options=options))
+        assert result.verdict == verdict, result.reason

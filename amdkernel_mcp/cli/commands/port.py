@@ -25,6 +25,10 @@ def port(
             help="Make this kernel a candidate: with a launch line and the draft of a problem.", metavar="KERNEL"
         ),
     ] = None,
+    problem: Annotated[
+        str | None,
+        typer.Option(help="Verify by the outputs of this problem: as check-program does.", show_default=False),
+    ] = None,
     arg: Annotated[list[str] | None, typer.Option(help="An argument of the program, e.g. --arg=64.")] = None,
     define: Annotated[
         list[str] | None, typer.Option(help="NAME=VALUE for a constant of the program, to run it smaller.")
@@ -70,6 +74,7 @@ def port(
         timeout_s=timeout,
         with_sources=out is not None,
         candidate=candidate,
+        problem=problem,
     )
     asked = Port(source=kernel.source, file_name=kernel.file_name, target=target, options=options)
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:

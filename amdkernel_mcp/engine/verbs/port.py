@@ -12,9 +12,11 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.results.port import PortResult
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.hardware.target import Target
     from amdkernel_mcp.history.attempt import Attempt
+    from amdkernel_mcp.port.verify import Verified
 
 TIMEOUT_S = 60.0
 
@@ -25,7 +27,7 @@ class PortOptions:
 
     others: the program's further files, path to text. keep_warps: the source stays, with our headers. verify: run it on
     a wave of 32 and of 64. arguments: of the program. defines: NAME=VALUE for its constants. timeout_s: of a run.
-    with_sources: the answer has the HIP sources or our headers. candidate: the kernel to take alone.
+    with_sources: the answer has the HIP sources or our headers. candidate: the kernel to take alone. problem: whose outputs decide, for a program that takes its arguments.
     """
 
     others: Mapping[Text, Text] = field(default_factory=dict)
@@ -36,6 +38,7 @@ class PortOptions:
     timeout_s: float = TIMEOUT_S
     with_sources: bool = False
     candidate: Text | None = None
+    problem: Text | None = None
 
 
 NO_OPTIONS = PortOptions()
@@ -62,11 +65,14 @@ class Port(Verb[PortResult]):
         KeepFirst("changes", 4),
         KeepFirst("by_hand", 6),
         KeepFirst("suspects", 3),
-        Cut("diff", 0),
         KeepFirst("lint", 3),
         Keep("diagnostics", 2),
         *STRINGS,
+        Keep("changes", 1),
+        KeepFirst("by_hand", 3),
+        Keep("diagnostics", 1),
         KeepFirst("lint", 1),
+        KeepFirst("suspects", 2),
         LAST,
     )
 
@@ -78,7 +84,7 @@ class Port(Verb[PortResult]):
         from amdkernel_mcp.port.answer import answer_of
         from amdkernel_mcp.port.port import Wanted, port
         from amdkernel_mcp.port.sources import CudaProgram
-        from amdkernel_mcp.port.verify import NARROW, WAVES, Place, verify
+        from amdkernel_mcp.port.verify import NARROW, WAVES
 
         means.recorder.warm_up()
         wide, narrow = means.steps.target(self.target), means.steps.target(NARROW)
@@ -97,14 +103,33 @@ class Port(Verb[PortResult]):
         sandbox = means.sandboxes.of(wide)
         ported = port(sandbox, wanted, means.on_progress)
         verified = None
-        if self.options.verify and not ported.failed:
+        if (self.options.verify or self.options.problem) and not ported.failed:
             if not program.has_main:
-                raise InputError(
-                    "there is no main to run", hint="leave --verify out, or make a kernel of it: --candidate"
-                )
-            places = Place(narrow, means.sandboxes.of(narrow)), Place(wide, sandbox)
-            verified = verify(ported.program, *places, timeout_s=self.options.timeout_s, on_progress=means.on_progress)
+                raise InputError("there is no main to run", hint="leave --verify out, or take a kernel: --candidate")
+            verified = self._verified(means, ported.program, narrow, wide)
         return self._recorded(means, answer_of(wanted, ported, verified, target=wide.name), sandbox, ported.sources)
+
+    def _verified(self, means: Means, program: Program, narrow: Target, wide: Target) -> Verified:
+        """By the outputs of a problem where one is named, else by what the program says and writes."""
+        from amdkernel_mcp.port.verify import Place, verified_by_checks, verify
+
+        if self.options.problem is None:
+            places = [Place(each, means.sandboxes.of(each)) for each in (narrow, wide)]
+            return verify(program, *places, timeout_s=self.options.timeout_s, on_progress=means.on_progress)
+        problem = means.steps.problem(self.options.problem, means.by)
+        first, second = (
+            means.steps.check_program(
+                problem,
+                self.source,
+                file_name=self.file_name,
+                target=each.name,
+                key=None,
+                on_progress=means.on_progress,
+                built=program,
+            )
+            for each in (narrow, wide)
+        )
+        return verified_by_checks(first, second)
 
     def _candidate(self, means: Means, wide: Target, kernel: str) -> PortResult:
         """One kernel with its launch plan; compiled as `compile` does."""
