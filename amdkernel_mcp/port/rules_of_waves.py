@@ -193,7 +193,7 @@ def _shuffle(look: _Look, place: int, how: str, sync: bool) -> Iterator[Raw]:
         tree = value == 16 or (value is None and end - begin == 1 and _steps_over_32(look, place, look.text(begin)))
         if tree and uses_wave:
             yield "shuffle_width", place, "sure", ""
-        elif tree and how != "_xor":  # by less than 32, an exchange stays in its half of the wave
+        elif tree and (how != "_xor" or value is None):  # one exchange by 16 stays in its half of the wave
             yield "shuffle_width", place, "look", ""
     elif look.narrow32 and (value is None or value < 32):
         yield "shuffle_width", place, "look", ""

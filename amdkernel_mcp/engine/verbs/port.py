@@ -27,7 +27,8 @@ class PortOptions:
 
     others: the program's further files, path to text. keep_warps: the source stays, with our headers. verify: run it on
     a wave of 32 and of 64. arguments: of the program. defines: NAME=VALUE for its constants. timeout_s: of a run.
-    with_sources: the answer has the HIP sources or our headers. candidate: the kernel to take alone. problem: whose outputs decide, for a program that takes its arguments.
+    with_sources: the answer has the HIP sources or our headers. candidate: the kernel to take alone. problem: whose
+    outputs decide, for a program that takes its arguments.
     """
 
     others: Mapping[Text, Text] = field(default_factory=dict)
