@@ -37,6 +37,7 @@ def test_a_kernel_for_warps_of_32_is_named_one_with_its_line(settings: Settings)
     assert {6, 7} <= {finding.line for finding in result.findings}
 
 
+@pytest.mark.thorough
 def test_a_kernel_that_is_wrong_on_any_wave_is_not(settings: Settings) -> None:
     result = checked(settings, WRONG_ANYWHERE)
     assert result.verdict == "incorrect"

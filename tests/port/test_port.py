@@ -11,7 +11,7 @@ from amdkernel_mcp.results.port import PortResult
 from tests.host_programs.programs import RIGHT
 from tests.port.programs import SAME, WAVE64, program, wrong_line
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 LATE = pytest.mark.thorough
 EARLY = "a ballot in 32 bits"
@@ -54,6 +54,7 @@ def test_what_does_not_compile_is_not_ported(engine: Engine) -> None:
     assert any(hit.kind == "ptx" and "__lane_id" in hit.instead for hit in result.lint)
 
 
+@LATE
 def test_a_program_that_is_wrong_on_both_proves_nothing(engine: Engine) -> None:
     result = ported(engine, program("    y[i] = x[i];").replace("return error", 'puts("FAILED"); return error'))
     assert result.verdict == "wrong_on_both", result.reason
