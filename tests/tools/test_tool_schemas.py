@@ -58,7 +58,7 @@ async def test_the_whole_list_stays_small(client: Client) -> None:
     told = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in tools]
     said = sum(len(json.dumps(tool, separators=(",", ":")).encode()) for tool in told)
     assert said <= 9216, f"{said} bytes of every prompt"
-    assert len(json.dumps(tools)) < 84_000
+    assert len(json.dumps(tools)) < 80_000
 
 
 async def test_every_tool_asks_to_be_in_the_prompt_from_the_first_turn(client: Client) -> None:
