@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
+    from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.sandboxes import Sandboxes
     from amdkernel_mcp.hardware.target import Target
@@ -222,8 +223,9 @@ class KernelSteps:
         target: str | None,
         key: str | None,
         on_progress: Progress,
+        built: Program | None = None,
     ) -> ProgramCheckResult:
-        """The verdict on a program with its own `main`. `key`: a seed key to replay."""
+        """The verdict on a program with its own `main`. `key`: a seed key to replay. `built`: the source is built."""
         from amdkernel_mcp.checking.cases.seeds import read_key, seed_key, server_secret
         from amdkernel_mcp.checking.problem_probe import examined
         from amdkernel_mcp.execution.runner.program_files import sent_program
@@ -239,7 +241,7 @@ class KernelSteps:
                 sandbox=sandbox,
                 target=where,
                 problem=problem,
-                program=sent_program(source, file_name, flags),
+                program=built or sent_program(source, file_name, flags),
                 key=read_key(key) if key else drawn,
                 cache_dir=cache_dir,
                 on_progress=on_progress,
