@@ -1,0 +1,69 @@
+"""What the simulation of a unit says to a rule: what a finding costs, what else is found, what is not ruled out.
+
+The same instructions run once more without a loss, and the difference of the times is what the loss costs. So the next
+bound limits each gain by itself, and a loss that something else hides costs nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from amdkernel_mcp.counted import rounded
+from amdkernel_mcp.measurement.simulated import Loss
+from amdkernel_mcp.profiling.rules.answer import Answer, Found, RuledOut, costly
+from amdkernel_mcp.profiling.rules.facts import Facts
+from amdkernel_mcp.profiling.rules.rule import Rule
+
+NOT_RULED_OUT = 0.1
+"""A part of the time: a class that costs more is never said to be ruled out."""
+FOUND_ALONE = 0.2
+"""A part of the time, from which the simulation alone makes a finding."""
+
+_SENTENCES: Mapping[Loss, tuple[str, str, str]] = {
+    "latency": (
+        "Latency is exposed: waves wait for loads that nothing hides",
+        "if all loads returned at once",
+        "issue the loads of the next turn before the work on this one (registers or a second LDS buffer), keep several "
+        "loads of a wave in flight, or let more waves be resident",
+    ),
+    "lds_conflicts": (
+        "LDS bank conflicts",
+        "without bank conflicts",
+        "pad each row of the LDS array by one element, or swizzle the column with the row, so that lanes that access "
+        "LDS together hit different banks",
+    ),
+    "lds": (
+        "The LDS holds the waves up",
+        "if the LDS took no time",
+        "keep values in registers: several results per thread use each loaded value several times; read 8 or 16 bytes "
+        "per lane; exchange values of a wave by DPP or __shfl",
+    ),
+    "barriers": (
+        "Waves wait for each other at barriers",
+        "without barriers",
+        "double-buffer LDS, which saves one of two barriers; give each thread more work between them; keep several "
+        "workgroups resident, so that others run while one waits",
+    ),
+}
+
+
+def by_simulation(rule: Rule, facts: Facts) -> Answer:
+    """The rule's answer, with the cost that the simulation shows; as it is where nothing was simulated."""
+    answer = rule.ask(facts)
+    saved_us = facts.saved_us(rule.loss) if rule.loss else None
+    if rule.loss is None or saved_us is None:
+        return answer
+    if isinstance(answer, Found):
+        return replace(answer, cost_us=saved_us)
+    part = saved_us / facts.time_us if facts.time_us else 0.0
+    if part >= FOUND_ALONE:
+        return _found(rule.loss, saved_us, facts)
+    return None if isinstance(answer, RuledOut) and part > NOT_RULED_OUT else answer
+
+
+def _found(loss: Loss, saved_us: float, facts: Facts) -> Found:
+    what, without, advice = _SENTENCES[loss]
+    because = (
+        f"a simulated CU needs {rounded(facts.time_us)} us for its share of the workgroups, and "
+        f"{rounded(facts.time_us - saved_us)} us {without}"
+    )
+    return costly(saved_us, what, because=because, advice=advice)
