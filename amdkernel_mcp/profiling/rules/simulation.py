@@ -4,14 +4,16 @@ The same instructions run once more without a loss, and the difference of the ti
 bound limits each gain by itself, and a loss that something else hides costs nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amdkernel_mcp.counted import rounded
 from amdkernel_mcp.measurement.simulated import Loss
+from amdkernel_mcp.measurement.time_interval import LAUNCH_US
 from amdkernel_mcp.profiling.rules.answer import Answer, Found, RuledOut, costly
 from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.profiling.rules.rule import Rule
+from amdkernel_mcp.profiling.rules.waiting import DEPENDENT_WAITS
 
 NOT_RULED_OUT = 0.1
 """A part of the time: a class that costs more is never said to be ruled out."""
@@ -53,11 +55,25 @@ def by_simulation(rule: Rule, facts: Facts) -> Answer:
     if rule.loss is None or saved_us is None:
         return answer
     if isinstance(answer, Found):
-        return replace(answer, cost_us=saved_us)
+        # what hides the latency of one load leaves that of others: the rule's own estimate stays the most
+        return replace(answer, cost_us=min(saved_us, answer.cost_us) if rule.loss == "latency" else saved_us)
     part = saved_us / facts.time_us if facts.time_us else 0.0
-    if part >= FOUND_ALONE:
+    if part >= FOUND_ALONE and _goes_on(rule.loss, facts):
         return _found(rule.loss, saved_us, facts)
     return None if isinstance(answer, RuledOut) and part > NOT_RULED_OUT else answer
+
+
+def ranked_us(each: Found, answers: Sequence[Found]) -> float:
+    """The cost that orders a finding: one of the simulation alone comes after causes that cost half as much or more."""
+    if not each.by_simulation:
+        return each.cost_us
+    causes = [other.cost_us for other in answers if not other.by_simulation and other.cost_us >= each.cost_us / 2]
+    return min([each.cost_us, *(0.95 * cost for cost in causes)])
+
+
+def _goes_on(loss: Loss, facts: Facts) -> bool:
+    """Not only at the start and the end, which nothing hides; and of a kernel that outlasts its launch."""
+    return facts.time_us > LAUNCH_US and (loss != "latency" or facts.per_wave("waits_for_memory") >= DEPENDENT_WAITS)
 
 
 def _found(loss: Loss, saved_us: float, facts: Facts) -> Found:
@@ -66,4 +82,4 @@ def _found(loss: Loss, saved_us: float, facts: Facts) -> Found:
         f"a simulated CU needs {rounded(facts.time_us)} us for its share of the workgroups, and "
         f"{rounded(facts.time_us - saved_us)} us {without}"
     )
-    return costly(saved_us, what, because=because, advice=advice)
+    return replace(costly(saved_us, what, because=because, advice=advice), by_simulation=True)
