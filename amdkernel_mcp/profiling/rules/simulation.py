@@ -17,8 +17,8 @@ from amdkernel_mcp.profiling.rules.waiting import DEPENDENT_WAITS
 
 NOT_RULED_OUT = 0.1
 """A part of the time: a class that costs more is never said to be ruled out."""
-FOUND_ALONE = 0.2
-"""A part of the time, from which the simulation alone makes a finding."""
+FOUND_ALONE: Mapping[Loss, float] = {"latency": 0.2, "lds_conflicts": 0.2, "barriers": 0.3, "lds": 0.4}
+"""Parts of the time from which the simulation alone makes a finding: any tile costs some LDS time and some barriers."""
 
 _SENTENCES: Mapping[Loss, tuple[str, str, str]] = {
     "latency": (
@@ -58,7 +58,7 @@ def by_simulation(rule: Rule, facts: Facts) -> Answer:
         # what hides the latency of one load leaves that of others: the rule's own estimate stays the most
         return replace(answer, cost_us=min(saved_us, answer.cost_us) if rule.loss == "latency" else saved_us)
     part = saved_us / facts.time_us if facts.time_us else 0.0
-    if part >= FOUND_ALONE and _goes_on(rule.loss, facts):
+    if part >= FOUND_ALONE[rule.loss] and _goes_on(rule.loss, facts):
         return _found(rule.loss, saved_us, facts)
     return None if isinstance(answer, RuledOut) and part > NOT_RULED_OUT else answer
 

@@ -450,6 +450,33 @@ static void run_followed(Wave *w)
         w->stop = STOP_MODE;
 }
 
+/* What other waves or the host could see of it, or that waits for them. */
+static bool acts_outside(const Inst *i)
+{
+    switch (i->row->family) {
+    case FAMILY_GLOBAL: case FAMILY_FLAT: case FAMILY_BUFFER: return i->row->detail[2] != ACCESS_LOAD;
+    case FAMILY_SMEM: return strstr(i->row->mnemonic, "load") == NULL;
+    case FAMILY_BARRIER: return true;
+    default: return !strncmp(i->row->mnemonic, "ds_gws", 6) || !strncmp(i->row->mnemonic, "s_sendmsg", 9);
+    }
+}
+
+void wave_peek(Wave *w, u32 most)
+{
+    u64 before = float_mode_get();
+    float_mode_set(FLOAT_MODE_PLAIN);
+    w->worker->budget = most;
+    for (w->stop = STOP_NONE; most && w->stop == STOP_NONE; most--) {
+        const Inst *i = w->at = &w->program->code[w->pc++];
+        if (acts_outside(i))
+            continue;
+        execute(w, i);
+        if (w->stop == STOP_MODE || w->stop == STOP_YIELD)
+            w->stop = STOP_NONE;
+    }
+    float_mode_set(before);
+}
+
 void wave_run(Wave *w)
 {
     u64 before = float_mode_get();

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.sandbox
 
 KERNELS = Path(__file__).parents[3] / "benchmarks" / "inside" / "sampled_kernels.hip"
 ALIKE = ("gemm_tiled 1024", "gemm_naive 500", "transpose_naive 1001", "transpose_tiled 1024", "block_sums 1000001",
-         "softmax 1000", "stencil 1001", "attention 1024", "gemm_split_k 256")  # fmt: skip
+         "softmax 1000", "stencil 1001", "attention 1024", "gemm_split_k 256", "gemm_swizzled 512", "gemm_dealt 768")  # fmt: skip
 UNLIKE = {
     "triangular 500": "do not follow",
     "most_exit 1000": "do not follow",
@@ -58,6 +58,7 @@ def test_counters_of_a_sample_are_those_of_all_workgroups_within_the_error_they_
 ) -> None:
     full, sample = reports[f"{kernel},0"], reports[f"{kernel},1"]
     assert "sampled" not in full
+    assert "not_sampled" not in sample
     assert sample["sampled"]["ran"] < sample["sampled"]["of"] == full["grid"][0] * full["grid"][1] * full["grid"][2]
     errors = sample["sampled"]["errors"]
     for name, value in counts(full).items():
@@ -65,7 +66,9 @@ def test_counters_of_a_sample_are_those_of_all_workgroups_within_the_error_they_
         assert abs(sample["counters"][name] - value) <= room, name
 
 
-@pytest.mark.parametrize("kernel", ["gemm_tiled 1024", "transpose_tiled 1024", "block_sums 1000001"])
+@pytest.mark.parametrize(
+    "kernel", ["gemm_tiled 1024", "transpose_tiled 1024", "block_sums 1000001", "gemm_swizzled 512"]
+)
 def test_where_all_workgroups_are_alike_the_sample_is_exact(reports: Reports, kernel: str) -> None:
     full, sample = reports[f"{kernel},0"], reports[f"{kernel},1"]
     assert counts(sample) == counts(full)
