@@ -2,7 +2,8 @@
 
 Documentation is data, and so is what other users of a server write. A text may have been written to be obeyed; what we
 can take from it are its disguises: invisible characters, terminal sequences, and the marks of speakers in chat
-templates and clients. What another user wrote has its author beside it: `words_of` in a sentence, `lines_of` on a page.
+templates and clients. What another user wrote has its author next to it: `words_of` in a sentence, `lines_of` on a
+page.
 """
 
 import re

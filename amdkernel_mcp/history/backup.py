@@ -84,7 +84,7 @@ def restore(settings: Settings, file: Path) -> RestoreResult:
 
 
 def _revocations(database: Path) -> dict[str, float] | None:
-    """When each revoked token of a database was revoked, by its id; None where that cannot be read."""
+    """When each revoked token of a database was revoked, by its id; None: it cannot be read."""
     try:
         with closing(sqlite3.connect(_read_only(database), uri=True, timeout=30)) as source:
             return dict(source.execute("select id, revoked from tokens where revoked is not null"))

@@ -27,7 +27,7 @@ def gpu(name: str, *, arch: str = "gfx942", product: str = "MI300X", ready: bool
 EMULATED = TargetInfo(
     name="emulator:gfx942", kind="emulator", arch="gfx942", gpu="MI300X", rocm=None, default=True, ready=True
 )
-RADEON = gpu("desk:0", arch="gfx1100", product="RX 7900 XTX")
+RADEON = gpu("pc:0", arch="gfx1100", product="RX 7900 XTX")
 
 
 class Cluster:
