@@ -1,7 +1,7 @@
 """Fixtures that all tests share, the order of the files, and a warning about long calls."""
 
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -73,15 +73,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Prints the time of each room, and the calls over 20 s that lack a mark; a busy machine makes any test slow."""
     outcomes = ("passed", "failed", "error", "")  # set-up and tear-down that passed are reported under ""
     reports = [
-        report for outcome in outcomes for report in terminalreporter.getreports(outcome) if hasattr(report, "when")
+        report
+        for outcome in outcomes
+        for report in terminalreporter.getreports(outcome)
+        if isinstance(report, pytest.TestReport)  # a file that cannot be collected has no time
     ]
-    times: Counter[str] = Counter()
+    times: defaultdict[str, float] = defaultdict(float)
     for report in reports:
         parts = report.nodeid.partition("::")[0].split("/")
         times["/".join(parts[:3] if parts[1] == "sandbox" else parts[:2])] += report.duration
     if len(times) > 1:
         terminalreporter.section("seconds by room, of all workers")
-        for room, seconds in times.most_common():
+        for room, seconds in sorted(times.items(), key=lambda item: -item[1]):
             terminalreporter.line(f"{seconds:7.0f}  {room}")
     calls = [report for report in reports if report.when == "call"]
     long = [call for call in calls if call.duration > LONG_CALL_S and not {"slow", "thorough"} & set(call.keywords)]

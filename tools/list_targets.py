@@ -11,7 +11,7 @@ from ._parameters import READS
 
 @tool(title="List the targets", annotations=READS)
 async def list_targets(ctx: Context) -> TargetsResult:
-    """List where kernels can run: emulated and real GPUs.
+    """List where kernels run: emulated, real GPUs; any: a free one.
 
     Next: check_kernel with a `target`.
     """

@@ -90,6 +90,24 @@ class TokenStore:
             raise InputError(f"there is no token {token_id[:80]!r}", hint=self._ids_of(token_id))
         return _stored(row)
 
+    def rotate(self, token_id: str, *, overlap_s: float = 0.0) -> tuple[str, StoredToken]:
+        """A new token with the user, scopes and end of a valid one, which is valid for `overlap_s` more at most.
+
+        Raises InputError for an id that no valid token has.
+        """
+        old = next((token for token in self.list() if token.id == token_id and token.valid), None)
+        if old is None:
+            raise InputError(f"there is no valid token {token_id[:80]!r}", hint=self._ids_of(token_id))
+        days = None if old.expires_s is None else (old.expires_s - old.now_s) / 86400.0
+        new = self.add(old.user, old.scopes, days=days)
+        if overlap_s <= 0:
+            self.revoke(token_id)
+        else:
+            ends = min(old.now_s + overlap_s, old.expires_s or float("inf"))
+            with writing(self._engine) as connection:
+                connection.execute(update(tokens).where(tokens.c.id == token_id).values(expires=ends))
+        return new
+
     def _ids_of(self, user: str) -> str:
         """For whoever names a user where an id is wanted."""
         ids = [token.id for token in self.list() if token.user == user and token.valid]

@@ -24,7 +24,11 @@ def target_names() -> list[str]:
 
 Target = Annotated[
     str | None,
-    typer.Option(help="Where it runs; see `amdkernel targets`.", show_default=False, autocompletion=target_names),
+    typer.Option(
+        help="Where it runs; see `amdkernel targets`. `any`, `any:MI300X`, `gfx942`: a GPU of that kind.",
+        show_default=False,
+        autocompletion=target_names,
+    ),
 ]
 Case = Annotated[
     str | None,

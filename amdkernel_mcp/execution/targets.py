@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
 from amdkernel_mcp.execution.gpus import id_of, local_gpus
+from amdkernel_mcp.hardware.pool import is_in_pool, is_pool, no_gpu_in_pool
 from amdkernel_mcp.hardware.specs import UNKNOWN_PART, lookup
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.machine import TargetInfo
@@ -30,11 +31,14 @@ EMULATED = {
 
 
 def find_target(name: str | None, settings: Settings, workers: WorkerHub | None = None) -> Target:
-    """The target of this name, or the default one. Contacts another host only for a target of that host.
+    """The target of this name, or the default one; of a pool, the first GPU. Contacts another host only for a target of
+    that host, and for a pool all of them.
 
     Raises UnknownTargetError with the known names; SandboxError when the host does not answer, or its worker is away.
     """
     asked, name = name, name or settings.default_target
+    if is_pool(name):
+        return _first_of(name, settings, workers)
     host, _, index = name.partition(":")
     if host == SLURM and settings.slurm is not None:
         return _of_slurm(settings.slurm, index)
@@ -57,6 +61,15 @@ def find_target(name: str | None, settings: Settings, workers: WorkerHub | None 
     if not is_remote and not near and re.fullmatch(r".+:\d{1,3}", name):
         hint += "; other machines are named under [hosts] in the settings"
     raise UnknownTargetError(f"there is no target {name!r}{whose}{meant}", hint=hint)
+
+
+def _first_of(pool: str, settings: Settings, workers: WorkerHub | None) -> Target:
+    """A GPU of this pool. A server's jobs are bound to one before they come here: jobs/pools.py."""
+    listed = list_targets(settings, workers)
+    for each in listed:
+        if each.kind == "gpu" and each.ready and is_in_pool(each.arch, each.gpu, pool):
+            return find_target(each.name, settings, workers)
+    raise no_gpu_in_pool(pool, [each.name for each in listed])
 
 
 def list_targets(settings: Settings, workers: WorkerHub | None = None) -> list[TargetInfo]:
@@ -131,6 +144,10 @@ def _of_worker(host: WorkerHost) -> list[Target]:
     return gpus + [Target(f"{name}:{arch}", "emulator", arch, gpu, host=name) for arch, gpu in emulated]
 
 
+def _in_default(target: Target, settings: Settings) -> bool:
+    return is_in_pool(target.arch, target.gpu, settings.default_target)
+
+
 def _info(target: Target, settings: Settings, why_not: str | None = None) -> TargetInfo:
     return TargetInfo(
         name=target.name,
@@ -138,7 +155,8 @@ def _info(target: Target, settings: Settings, why_not: str | None = None) -> Tar
         arch=target.arch,
         gpu=target.gpu,
         rocm=None,
-        default=target.name == settings.default_target,
+        default=target.name == settings.default_target
+        or (is_pool(settings.default_target) and target.kind == "gpu" and _in_default(target, settings)),
         ready=why_not is None,
         note=why_not or ("exact counts, modelled times" if target.kind == "emulator" else None),
         gpu_id=target.id,

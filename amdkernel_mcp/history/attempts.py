@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError, HistoryError
 from amdkernel_mcp.history.recorder import NAMED_PARENT
 from amdkernel_mcp.kernel_source import is_attempt
+from amdkernel_mcp.quoting import harmless
 from amdkernel_mcp.results.history import AttemptList, AttemptShown, Export, Lesson, Pruned, Replay
 from amdkernel_mcp.results.history import ListedAttempt as Line
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.rewards import RewardList, RewardOfAttempt
-from amdkernel_mcp.search.quoting import harmless
 
 if TYPE_CHECKING:
     from amdkernel_mcp.history.attempt import Attempt

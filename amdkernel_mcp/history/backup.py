@@ -50,7 +50,7 @@ def back_up(settings: Settings, file: Path) -> BackupResult:
 
 
 def restore(settings: Settings, file: Path) -> RestoreResult:
-    """Make `file` the database. The old one is kept next to it.
+    """Make `file` the database. The old one is kept next to it, and what it revokes stays revoked.
 
     Raises InputError for a file that is not a backup and for Postgres; DatabaseError while a process has it open.
     """
@@ -59,7 +59,8 @@ def restore(settings: Settings, file: Path) -> RestoreResult:
     )
     if not file.is_file():
         raise InputError(f"there is no file {file}")
-    database.parent.mkdir(parents=True, exist_ok=True)
+    database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    revoked = _revocations(database)  # before the lock, which is lost where this process closes the file
     with _alone(database), _written_whole(database) as started:
         with (
             closing(sqlite3.connect(started)) as copy,
@@ -70,8 +71,37 @@ def restore(settings: Settings, file: Path) -> RestoreResult:
                 source.backup(copy)
             except sqlite3.DatabaseError as error:
                 raise InputError(f"{file} is not a backup: {error}") from None
+            again = _revoke(copy, revoked or {})
         kept = _set_aside(database)
-    return RestoreResult(file=str(file), version=version, kept=str(kept) if kept else None)
+    unread = "which tokens were revoked since the backup cannot be read: look at `amdkernel admin tokens list`"
+    return RestoreResult(
+        file=str(file),
+        version=version,
+        kept=str(kept) if kept else None,
+        revoked_again=again,
+        note=unread if kept is not None and revoked is None else None,
+    )
+
+
+def _revocations(database: Path) -> dict[str, float] | None:
+    """When each revoked token of a database was revoked, by its id; None: it cannot be read."""
+    try:
+        with closing(sqlite3.connect(_read_only(database), uri=True, timeout=30)) as source:
+            return dict(source.execute("select id, revoked from tokens where revoked is not null"))
+    except sqlite3.Error:
+        return None
+
+
+def _revoke(copy: sqlite3.Connection, revoked: dict[str, float]) -> list[str]:
+    """Revoke these tokens where they are valid. Returns their ids."""
+    tables = {name for (name,) in copy.execute("select name from sqlite_master where type = 'table'")}
+    if "tokens" not in tables:
+        return []
+    valid = {token for (token,) in copy.execute("select id from tokens where revoked is null")}
+    again = sorted(valid & revoked.keys())
+    copy.executemany("update tokens set revoked = ? where id = ?", [(revoked[token], token) for token in again])
+    copy.commit()
+    return again
 
 
 def _sqlite_file(settings: Settings, command: str) -> Path:

@@ -1,6 +1,6 @@
 """Lessons: what a user noted about an attempt, and what its findings say. Kept for each user, searched by words.
 
-Lessons are text of others: whoever shows them quotes them (`search/quoting.py`).
+Lessons are text of others: whoever shows them quotes them (`quoting.py`).
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from amdkernel_mcp.history.lessons import Lesson
+from amdkernel_mcp.quoting import harmless
 from amdkernel_mcp.results.documentation import Card, LessonHit
 from amdkernel_mcp.results.history import AttemptShown
-from amdkernel_mcp.search.quoting import harmless
 
 _FACTS = ("verb", "created", "target", "parent", "version")
 

@@ -93,7 +93,7 @@ def _make(file: Path) -> Ed25519PrivateKey:
 
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    file.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".key-")  # mode 0600
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -34,6 +34,8 @@ class Job:
     answer: Answer | None = None
     error: BaseException | None = None
     lane: str = "emulator"
+    pool: str | None = None  # the lane in which it waits for any GPU of it; `lane` is the GPU's once it runs
+    avoided: set[str] = field(default_factory=set)  # GPUs of its pool that were lost under it
     accepted_s: float = 0.0  # these times: seconds of the store's clock
     begun_s: float | None = None
     tries: int = 0  # how often its work was begun

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED
@@ -22,7 +22,7 @@ class Request:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def lane(self, default_target: str) -> str:
-        """What it waits for: `compile`, `emulator`, `emulator of HOST`, or the name of a GPU.
+        """What it waits for: `compile`, `emulator`, `emulator of HOST`, or the name of a GPU or of a pool of GPUs.
 
         Lanes do not wait for each other.
         """
@@ -32,6 +32,10 @@ class Request:
         if target.startswith("emulator"):
             return "emulator"
         return f"emulator of {target.partition(':')[0]}" if is_emulated(target) else target
+
+    def on(self, target: str) -> Request:
+        """The same request for one GPU of its pool."""
+        return replace(self, arguments={**self.arguments, "target": target})
 
 
 def is_gpu(lane: str) -> bool:

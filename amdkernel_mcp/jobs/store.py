@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import threading
 import time
-import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -20,13 +18,18 @@ from amdkernel_mcp import tracing
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError, JobError
 from amdkernel_mcp.execution.cancellation import CancelledWorkError, cancelled_by
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
+from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.jobs.away import AwayHosts, waiting_for
+from amdkernel_mcp.jobs.ended import DrainingError, said, where_raised
 from amdkernel_mcp.jobs.fair_queue import Usage, in_order
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
-from amdkernel_mcp.jobs.journal import LEASE_S, Journal, StoredJob
+from amdkernel_mcp.jobs.journal import LEASE_S, MOST_TRIES, Journal, StoredJob
+from amdkernel_mcp.jobs.lanes import Lanes
 from amdkernel_mcp.jobs.overview import Overview, Place
+from amdkernel_mcp.jobs.pools import Pools
 from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request, is_gpu
+from amdkernel_mcp.leases.gpu_health import QuarantinedError
 from amdkernel_mcp.leases.held import LeaseLostError
 from amdkernel_mcp.leases.work import on_behalf_of
 
@@ -37,27 +40,10 @@ _log = logging.getLogger(__name__)
 
 KEPT_S = 3600.0  # in this process; the journal keeps them for days
 KEPT_JOBS = 200
-RESTART_S = 10  # until the next server listens
-JOBS_ON_SLURM = 32  # Slurm has the queue for the GPUs; these are threads that wait for it
-JOBS_PER_GPU = 3  # one compiles, one holds the GPU, the outputs of one are judged
 AWAY_S = 60.0
 """For which a database may be away while a job runs that it knows."""
 ACCEPTED_WITHIN_S = 10.0
 AGAIN_S = 0.5
-_INTERNAL = "internal error; the server's log has it"
-
-
-class DrainingError(JobError):
-    """The server is about to end and takes no new work."""
-
-    exit_code = 3  # nothing is wrong with the input
-
-    def __init__(self, left_s: float) -> None:
-        self.retry_after_s = math.ceil(left_s) + RESTART_S
-        super().__init__(
-            "draining: this server is about to end and takes no new work",
-            hint=f"retry in {self.retry_after_s} s; a job that has an id is kept, and the next server answers get_job",
-        )
 
 
 class JobStore:
@@ -75,11 +61,13 @@ class JobStore:
         clock: Callable[[], float] = time.monotonic,
         watch: Callable[[Job], None] = lambda _: None,
         away: AwayHosts | None = None,
+        pools: Pools | None = None,
     ) -> None:
         """`workers`: jobs at a time on the emulator, and again for compiles: a compile never waits behind a target.
-        Each GPU has JOBS_PER_GPU besides. `journal`: opens it, in the background; None: jobs are in this process
+        Each GPU has some besides: lanes.py. `journal`: opens it, in the background; None: jobs are in this process
         alone. `gpu_seconds`: what a user has used, see GpuLeases.used_s; it may wait for a database. `watch`
-        is called with each job that has ended, under the lock. `away`: the hosts whose workers were lost."""
+        is called with each job that has ended, under the lock. `away`: the hosts whose workers were lost.
+        `pools`: the GPUs of targets such as `any`."""
         self._perform = perform
         self._workers = workers
         self._quotas = quotas or Quotas()
@@ -88,6 +76,8 @@ class JobStore:
         self._clock = clock
         self._watch = watch
         self._away = away or AwayHosts()
+        self._pools = pools or Pools()
+        self._lanes = Lanes(workers, self._pools, self._away)
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}
         self._waiting: dict[str, list[Job]] = {}  # by lane; the jobs in the order in which they came
@@ -111,9 +101,16 @@ class JobStore:
         if self._quotas.gpu_seconds_a_day and is_gpu(request.lane(self._default_target)):
             self._quotas.check_gpu_seconds(*self._gpu_seconds(owner))
 
+    def look_for_gpus(self, request: Request) -> None:
+        """Learn which GPUs a pool has now; may take seconds. Raises UnknownTargetError where it has none."""
+        if is_pool(lane := request.lane(self._default_target)):
+            self._pools.look(lane)
+
     def submit(self, owner: str, request: Request) -> Job:
         """A new job. Raises QuotaError when too many jobs of its owner wait, DrainingError."""
-        job = Job(new_id(), owner, request, lane=request.lane(self._default_target), accepted_s=self._clock())
+        lane = request.lane(self._default_target)
+        job = Job(new_id(), owner, request, lane=lane, accepted_s=self._clock())
+        job.pool = lane if is_pool(lane) else None
         with self._lock:
             if self._closed.is_set():
                 raise JobError("the server is shutting down")
@@ -209,17 +206,11 @@ class JobStore:
     def _places(self, lane: str) -> dict[Job, Place]:
         """The waiting jobs of a lane in the order in which they will run. Called under the lock."""
         order = in_order(self._waiting.get(lane, ()), self._running, self._usage)
-        mean_s, width = self._mean_s.get(lane), self._width(lane)
+        mean_s, width = self._mean_s.get(lane), self._lanes.width(lane)
         return {
             job: Place(number, None if mean_s is None else round(mean_s * -(-number // width), 1))
             for number, job in enumerate(order, 1)
         }
-
-    def _width(self, lane: str) -> int:
-        """How many jobs of a lane run at the same time."""
-        if lane.startswith("slurm:"):
-            return JOBS_ON_SLURM
-        return JOBS_PER_GPU if is_gpu(lane) else self._workers
 
     def cancel(self, job: Job) -> None:
         """End a queued job at once and a running one within a second; a finished job stays as it is."""
@@ -275,30 +266,28 @@ class JobStore:
             return
         for lane in lanes or [*self._waiting]:
             waiting = self._waiting.get(lane)
-            for job in in_order(waiting, self._running, self._usage) if waiting and not self._is_full(lane) else ():
-                if self._has_room(job) and self._may_start(job.owner) and not self._away.holds(job, self._clock()):
+            for job in (
+                in_order(waiting, self._running, self._usage)
+                if waiting and not self._lanes.is_full(lane, self._running)
+                else ()
+            ):
+                if not self._may_start(job.owner):
+                    continue
+                if job.pool is not None:
+                    if (gpu := self._lanes.gpu_for(job, self._running)) is not None:
+                        self._start(job, on=gpu)
+                elif self._lanes.has_room(job, self._running) and not self._away.holds(job, self._clock()):
                     self._start(job)
-
-    def _has_room(self, job: Job) -> bool:
-        """Where all workers of a lane run jobs of one user, a job of another still starts: long jobs of one user
-        do not hold up others."""
-        owners = self._owners_in(job.lane)
-        return not self._is_full(job.lane) and (len(owners) < self._width(job.lane) or job.owner not in owners)
-
-    def _is_full(self, lane: str) -> bool:
-        """For everyone. A GPU has leases for what `_has_room` says, and a single worker was wished for."""
-        owners, width = self._owners_in(lane), self._width(lane)
-        has_one_more = not is_gpu(lane) and width > 1 and len({*owners}) == 1
-        return len(owners) >= width + has_one_more
-
-    def _owners_in(self, lane: str) -> Sequence[str]:
-        return [job.owner for job in self._running if job.lane == lane]
 
     def _may_start(self, owner: str) -> bool:
         return self._quotas.running is None or sum(job.owner == owner for job in self._running) < self._quotas.running
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: Job, *, on: str | None = None) -> None:
+        """`on`: the GPU of its pool."""
         self._dequeue(job)
+        if on is not None:
+            assert job.pool is not None
+            job.lane = self._lanes.had_last[job.owner, job.pool] = on
         self._running.append(job)
         job.status, job.begun_s = "running", self._clock()
         job.tries += 1
@@ -322,7 +311,7 @@ class JobStore:
                 job.answer = self._answer(job, report)
         except CancelledWorkError:
             status = "cancelled"
-        except LostWorkerError as error:
+        except (LostWorkerError, QuarantinedError) as error:
             if self._handed_back(job, error):
                 return
             status = "cancelled" if job.cancellation.asked else "failed"
@@ -330,7 +319,7 @@ class JobStore:
             job.error = error
             status = "failed"
             if not isinstance(error, AmdkernelError):
-                _log.error("%s failed: %s", job.id, _where(error))
+                _log.error("%s failed: %s", job.id, where_raised(error))
         while True:
             fence = job.fence
             counts = self._stored(job, status)  # stored, then announced
@@ -352,17 +341,27 @@ class JobStore:
         until_s: float | None = None
         while True:
             try:
-                return self._perform(job.request, job.owner, report)
+                asked = job.request if job.pool is None else job.request.on(job.lane)
+                return self._perform(asked, job.owner, report)
             except (LeaseLostError, DatabaseError):
                 until_s = until_s or time.monotonic() + AWAY_S
                 if job.fence is None or time.monotonic() > until_s or self._closed.wait(AGAIN_S):
                     raise
             job.cancellation.check()
 
-    def _handed_back(self, job: Job, error: LostWorkerError) -> bool:
-        """Put a job whose worker was lost back into its lane. False: it ends, with its error."""
-        job.tries += max(error.begun - 1, 0)  # the first of them was counted when the job began
-        job.error = self._away.what_follows(job, error, self._clock())
+    def _handed_back(self, job: Job, error: LostWorkerError | QuarantinedError) -> bool:
+        """Put a job whose worker was lost back into its lane; a job of a pool takes another GPU of it, also where its
+        GPU was quarantined. False: it ends, with its error."""
+        lost = job.lane
+        if job.pool is not None:
+            job.avoided.add(lost)
+            others = {*self._pools.members(job.pool)} - job.avoided
+            job.error = None if others and job.tries < MOST_TRIES else error
+        elif isinstance(error, QuarantinedError):
+            job.error = error
+        else:
+            job.tries += max(error.begun - 1, 0)  # the first of them was counted when the job began
+            job.error = self._away.what_follows(job, error, self._clock())
         if job.error is None:
             self._note(job, lambda journal: journal.hand_back(job))
         with self._lock:
@@ -370,7 +369,8 @@ class JobStore:
                 return False
             self._running.remove(job)
             self._idle.notify_all()
-            job.status, job.begun_s, job.progress = "queued", None, waiting_for(job)
+            job.status, job.begun_s, job.lane = "queued", None, job.pool or job.lane
+            job.progress = f"{lost} was lost while this ran: waiting for another GPU" if job.pool else waiting_for(job)
             self._enqueue(job, first=True)
             self._start_waiting()
         _log.info("%s waits again: %s", job.id, error.message)
@@ -382,7 +382,7 @@ class JobStore:
         until_s = time.monotonic() + AWAY_S
         while job.fence is not None and self._journal and not self._closed.is_set():
             try:
-                return self._journal.end(job, status, _said(job.error))
+                return self._journal.end(job, status, said(job.error))
             except ValueError:  # text that JSON cannot have
                 break
             except DatabaseError:
@@ -412,7 +412,8 @@ class JobStore:
         if job.begun_s is not None:
             seconds = job.finished_s - job.begun_s
             self._usage.add(job.owner, job.work.gpu_s if is_gpu(job.lane) else seconds)
-            self._mean_s[job.lane] = 0.8 * self._mean_s.get(job.lane, seconds) + 0.2 * seconds
+            for lane in filter(None, {job.lane, job.pool}):
+                self._mean_s[lane] = 0.8 * self._mean_s.get(lane, seconds) + 0.2 * seconds
         self._watch(job)
         self._announce(job)
 
@@ -448,8 +449,10 @@ class JobStore:
             with contextlib.suppress(DatabaseError):
                 with self._lock:
                     known = [job for job in self._jobs.values() if job.fence is not None and job.status not in FINISHED]
+                    pools = [lane for lane, jobs in self._waiting.items() if jobs and is_pool(lane)]
                 still_ours = self._journal.renew()
                 self._give_up([job for job in known if (job.id, job.fence) not in still_ours])
+                self._look_again(pools)
                 self._adopt(self._journal.take_over())
             self._closed.wait(LEASE_S / 3)
 
@@ -463,27 +466,28 @@ class JobStore:
         for job in lost:
             job.cancellation.cancel()
 
+    def _look_again(self, pools: Sequence[str]) -> None:
+        """Start what waits for a pool that has other GPUs by now."""
+        for pool in pools:
+            with contextlib.suppress(AmdkernelError):
+                self._pools.look(pool)
+        if pools:
+            with self._lock:
+                self._start_waiting(*pools)
+
     def _adopt(self, stored: Sequence[StoredJob]) -> None:
+        for lane in {each.request.lane(self._default_target) for each in stored}:
+            with contextlib.suppress(AmdkernelError):  # they wait; the next look may find one
+                if is_pool(lane):
+                    self._pools.look(lane)
         with self._lock:
             for each in stored:
                 job = _as_job(each)
                 job.lane, job.accepted_s = job.request.lane(self._default_target), self._clock()
+                job.pool = job.lane if is_pool(job.lane) else None
                 self._jobs[job.id] = job
                 self._enqueue(job)
             self._start_waiting()
-
-
-def _where(error: BaseException) -> str:
-    """Of an internal error: its type and where it was raised. Not its text, which may quote a user's."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = [f"{frame.filename}:{frame.lineno}" for frame in frames if "amdkernel_mcp" in frame.filename] or ["?"]
-    return f"{type(error).__name__} in {places[-1]}"
-
-
-def _said(error: BaseException | None) -> str | None:
-    if error is None:
-        return None
-    return error.message if isinstance(error, AmdkernelError) else _INTERNAL
 
 
 def _as_job(stored: StoredJob) -> Job:

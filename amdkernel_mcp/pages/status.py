@@ -82,6 +82,7 @@ def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatu
         asked = job.request.arguments
         mine = job.owner == user
         target = None if job.lane == "compile" else asked.get("target") or server.default_target
+        target = job.lane if job.pool else target  # the GPU, once it has one
         return {
             "id": job.id if mine or admin else None,
             "owner": job.owner,

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ from amdkernel_mcp.file_lock import locked
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
 from amdkernel_mcp.problems.size_limits import DEFAULT_LIMITS, SizeLimits
+from amdkernel_mcp.quoting import words_of
 
 MOST_PROBLEMS = 200
 """Of a user, shared ones included."""
@@ -38,9 +40,20 @@ class OwnProblems:
             return place
 
     def load(self, name: str, by: str, limits: SizeLimits = DEFAULT_LIMITS) -> Problem | None:
-        """The problem that `find` finds, whole also while it is replaced. Raises ProblemFileError."""
+        """The problem that `find` finds, whole also while it is replaced. Raises ProblemFileError.
+
+        Another user's has its author, and so has what is wrong in it.
+        """
         with self._found(name, by) as place:
-            return load_problem(place, limits) if place else None
+            if place is None:
+                return None
+            author = None if self._of(by) == place.parent else _without_kind(_owner(place))
+            if author is None or author == _without_kind(by):
+                return load_problem(place, limits)
+            try:
+                return replace(load_problem(place, limits), author=author)
+            except ProblemFileError as error:
+                raise _with_plain_file(error, author) from None
 
     @contextmanager
     def _found(self, name: str, by: str) -> Iterator[Path | None]:
@@ -59,14 +72,13 @@ class OwnProblems:
 
     def shared_by(self, name: str) -> str | None:
         """Who shared the problem of this name; None where it is not shared."""
-        file = self._folder / _SHARED / name / _OWNER
-        return file.read_text(encoding="utf-8") if _NAME.fullmatch(name) and file.is_file() else None
+        return _owner(self._folder / _SHARED / name) if _NAME.fullmatch(name) else None
 
     def sharer(self, name: str, by: str) -> str | None:
         """The name of the user who shares the problem that `find` returns; None for the user's own."""
         found = self.find(name, by)
         shared = found is not None and found.parent.name == _SHARED
-        return (self.shared_by(name) or "").removeprefix("user:") if shared else None
+        return _without_kind(self.shared_by(name) or "") if shared else None
 
     def create(
         self,
@@ -87,7 +99,7 @@ class OwnProblems:
         self.refuse_name(name, by, shared=shared)
         folder = self._folder / _SHARED if shared else self._of(by)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as temporary:
                 new = Path(temporary) / name
                 new.mkdir()
@@ -133,6 +145,16 @@ def _names(folder: Path) -> list[str]:
     return [file.parent.name for file in folder.glob("*/problem.toml")]
 
 
+def _owner(place: Path) -> str | None:
+    """The user who shared the problem in this folder."""
+    file = place / _OWNER
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def _without_kind(user: str | None) -> str | None:
+    return user and user.removeprefix("user:")
+
+
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """One at a time, between threads and processes."""
@@ -150,8 +172,10 @@ def _replace(new: Path, place: Path, aside: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _with_plain_file(error: ProblemFileError) -> ProblemFileError:
-    """The error with the file's own name: the folder in which it was read is gone."""
+def _with_plain_file(error: ProblemFileError, author: str | None = None) -> ProblemFileError:
+    """The error with the file's own name: the folder in which it was read is gone, or is another user's."""
     file = Path(error.file).name if error.file else None
     message = error.message.replace(str(Path(error.file).parent) + os.sep, "") if error.file else error.message
-    return ProblemFileError(message, file=file, line=error.line, hint=error.hint)
+    return ProblemFileError(
+        words_of(author, message) if author else message, file=file, line=error.line, hint=error.hint
+    )

@@ -105,6 +105,7 @@ class Problem:
     generates: bool = False  # reference.py defines `generate`
     needs_torch: bool = False  # reference.py imports torch
     profile_cases: tuple[Case, ...] = ()  # as large as a GPU needs them: for profiles alone
+    author: str | None = None  # the other user who shares it; None: the caller's own, or bundled
 
     @property
     def arrays(self) -> tuple[Argument, ...]:

@@ -90,6 +90,10 @@ class RestoreResult(Result):
     file: str
     version: str = Field(description="Of its tables; an older one is migrated when it is next opened")
     kept: str | None = Field(description="The database that it replaced")
+    revoked_again: list[str] = Field(
+        default=[], description="Ids of tokens that are valid in the backup and were revoked since: they stay revoked"
+    )
+    note: str | None = None
 
 
 class AuditLine(Result):

@@ -6,17 +6,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError
+from amdkernel_mcp.quoting import QUOTED, fenced, visible
 from amdkernel_mcp.results.documentation import Card, ReadResult, SearchResult
 from amdkernel_mcp.search.cards.declarations import Declarations, open_declarations
 from amdkernel_mcp.search.cards.lookup import KINDS, MOST_CARDS, Lookup
 from amdkernel_mcp.search.checksum import damage_reported
-from amdkernel_mcp.search.formats.page import visible
 from amdkernel_mcp.search.index.index import Index, open_index
 from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.query import Query
 from amdkernel_mcp.search.query.search import search
 from amdkernel_mcp.search.query.spelling import is_known
-from amdkernel_mcp.search.quoting import fenced
 from amdkernel_mcp.search.read import read, read_card
 from amdkernel_mcp.search.versions import Cited, Node, difference
 
@@ -123,7 +122,7 @@ class Library:
         found = self.read(f"{source}/{path}", max_chars=PAGE_CHARS)
         about = ", ".join(filter(None, [f"{found.source}/{found.path}", found.version, found.url]))
         more = f"\nThe page continues: read_doc({found.ref!r}, start={found.next_start})." if found.next_start else ""
-        return f"{fenced(found.text, about)}{more}"
+        return f"{QUOTED} {about}\n\n{fenced(found.text)}\n{more}"
 
     def index(self) -> Index:
         """The index. Raises DocumentationError where it cannot be used."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.quoting import QUOTED, harmless, one_line, visible
 from amdkernel_mcp.results.documentation import Card, ReadResult, SectionRef
-from amdkernel_mcp.search.formats.page import one_line, slug, visible
+from amdkernel_mcp.search.formats.page import slug
 from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
-from amdkernel_mcp.search.quoting import QUOTED, harmless
 
 MOST_CHARS = 100_000
 CONTENTS_CHARS = 1_800

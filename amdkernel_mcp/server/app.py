@@ -21,6 +21,7 @@ from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import InfrastructureError
 from amdkernel_mcp.jobs.away import AwayHosts
 from amdkernel_mcp.jobs.journal import Journal, Service
+from amdkernel_mcp.jobs.pools import Pools
 from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
@@ -103,6 +104,7 @@ def build_server(
         worker = engine(settings)
         service: Service = "stdio" if local else "http"
         leases = GpuLeases(settings)
+        targets = Targets(lambda: worker.machine.targets().targets, changes=lambda: worker.workers.changes)
         jobs = JobStore(
             performed_by(worker),
             settings.max_workers,
@@ -112,8 +114,8 @@ def build_server(
             default_target=settings.default_target,
             watch=watch,
             away=AwayHosts(worker.workers.away_s),
+            pools=Pools(targets.get),
         )
-        targets = Targets(lambda: worker.machine.targets().targets, changes=lambda: worker.workers.changes)
         quotas = Quotas.of(settings)
         examinations = Examinations(settings.max_workers, quotas.queued)
         running.append(Running(worker, jobs, targets, settings.default_target, leases, users, quotas))

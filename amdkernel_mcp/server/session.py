@@ -131,6 +131,7 @@ class Session:
         """The answer of a verb, or the id of its job for get_job when it takes longer than `wait_s`."""
         request = Request(asked.name, asked.arguments())
         await asyncio.to_thread(self._jobs.check_gpu_quota, owner(), request)
+        await asyncio.to_thread(self._jobs.look_for_gpus, request)
         job = self._jobs.submit(owner(), request)
         try:
             await self._wait(ctx, job, wait_s)

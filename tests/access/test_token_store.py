@@ -48,6 +48,28 @@ def test_revoking_again_keeps_the_time_of_the_first(store: TokenStore, database:
     assert store.revoke(added.id).revoked_s == before
 
 
+def test_a_token_is_rotated_with_its_scopes_and_its_end(store: TokenStore) -> None:
+    old, first = store.add("ann", ["docs", "check"], days=9)
+    new, second = store.rotate(first.id)
+    assert store.find(old) is None
+    found = store.find(new)
+    assert found is not None
+    assert (found.id, found.user, found.scopes) == (second.id, "ann", ("docs", "check"))
+    assert found.expires_s == pytest.approx(first.expires_s, abs=1e-3)
+    with pytest.raises(InputError, match="no valid token"):
+        store.rotate(first.id)
+
+
+def test_in_an_overlap_both_tokens_are_valid_and_then_the_new_one_alone(store: TokenStore, database: Engine) -> None:
+    old, first = store.add("ann", ["docs"])
+    new, _ = store.rotate(first.id, overlap_s=3600)
+    assert store.find(old)
+    assert store.find(new)
+    shift(database, "expires", -3601)
+    assert store.find(old) is None
+    assert store.find(new)
+
+
 def test_an_expired_token_is_not_found(store: TokenStore, database: Engine) -> None:
     made, _ = store.add("ann", ["docs"], days=1)
     assert store.find(made) is not None

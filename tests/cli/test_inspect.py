@@ -38,7 +38,11 @@ def code(sandbox: Sandbox) -> bytes:
 
 
 @pytest.mark.sandbox
-def test_the_kernels_of_a_file_are_a_table(code: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_kernels_of_a_file_are_a_table(
+    code: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # as wide as it may be, where pytest runs in several processes and where not
+
     def forget(metadata: Metadata) -> None:
         for kernel in metadata["amdhsa.kernels"]:
             kernel.pop(".sgpr_spill_count")

@@ -57,6 +57,28 @@ def test_a_restored_database_is_that_of_the_backup_and_the_old_one_is_kept(setti
     assert [each.name for each in settings.data_dir.glob(".*")] == [], "nothing half-written is left"
 
 
+def test_a_token_that_was_revoked_since_the_backup_stays_revoked(settings: Settings, backup: Path) -> None:
+    add_user(settings, "ann")
+    add_user(settings, "bob")
+    back_up(settings, backup)
+    database = open_access(settings)
+    [token] = [token.id for token in TokenStore(database).list() if token.user == "bob"]
+    TokenStore(database).revoke(token)
+    database.dispose()
+    done = restore(settings, backup)
+    assert (done.revoked_again, done.note) == ([token], None)
+    assert users(settings) == {"ann"}
+
+
+def test_where_revocations_cannot_be_read_a_restore_says_so(settings: Settings, backup: Path) -> None:
+    add_user(settings, "ann")
+    back_up(settings, backup)
+    (settings.data_dir / "history.sqlite3").write_bytes(b"nothing of a database" * 500)
+    done = restore(settings, backup)
+    assert done.note is not None
+    assert "cannot be read" in done.note
+
+
 def test_a_backup_of_a_database_that_is_written_to_is_whole(settings: Settings, tmp_path: Path) -> None:
     database = open_access(settings)
     store, ended, written = TokenStore(database), threading.Event(), threading.Event()

@@ -1,6 +1,7 @@
 """The self-test passes on every emulated target, and fails where one verdict is wrong."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,8 @@ def test_identical_code_is_inconclusive_and_five_percent_are_slower_on_the_simul
 @pytest.mark.thorough
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("sandbox")
-def test_a_cheat_that_is_called_correct_fails_the_selftest(monkeypatch, settings: Settings) -> None:
+def test_a_cheat_that_is_called_correct_fails_the_selftest(monkeypatch, settings: Settings, tmp_path: Path) -> None:
+    settings = settings.model_copy(update={"data_dir": tmp_path / "data"})  # other tests write to the shared one
     believed = replace(STEPS[0], name="a cheat that gets away", verdicts=("incorrect",))
     monkeypatch.setattr(run, "STEPS", (*(step for step in STEPS if step.kernel in IN_GATE), believed))
     result = run.selftest(settings)

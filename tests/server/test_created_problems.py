@@ -59,6 +59,16 @@ async def test_a_kernel_is_checked_against_a_problem_that_its_caller_created_and
     assert checked.structured_content["hashes"]["problem"] == created.structured_content["hash"]
 
 
+async def test_what_a_server_keeps_is_for_its_user_alone(client: Client, tmp_path: Path) -> None:
+    await client.call_tool("create_problem", {"name": "mine", "problem_toml": TOML, "reference_py": REFERENCE})
+    source = (EXAMPLE / "kernels" / "naive.hip").read_text()
+    await client.call_tool("check_kernel", {"problem": "mine", "source": source})
+    data = tmp_path / "data"
+    assert data.stat().st_mode & 0o777 == 0o700
+    assert {"history.sqlite3", "problems", "artefacts"} <= {each.name for each in data.iterdir()}
+    assert (data / "history.sqlite3").stat().st_mode & 0o777 == 0o600
+
+
 async def test_a_problem_that_proves_nothing_is_refused_and_not_stored(client: Client) -> None:
     constant = "import numpy as np\n\n\ndef reference(x, y, *, n):\n    return {'z': np.ones(n)}\n"
     with pytest.raises(ToolError, match=r"reference\.py"):

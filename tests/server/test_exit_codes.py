@@ -8,7 +8,7 @@ from fastmcp.client.auth import BearerAuth
 from fastmcp.exceptions import ToolError
 
 from amdkernel_mcp.errors import SandboxError, UnknownTargetError
-from amdkernel_mcp.jobs.store import DrainingError
+from amdkernel_mcp.jobs.ended import DrainingError
 from amdkernel_mcp.results.jobs import EXIT_CODE_KEY
 from amdkernel_mcp.server.exit_codes import exit_code_of
 from tests.server.http_server import ANN, HttpServer

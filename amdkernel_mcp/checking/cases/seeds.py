@@ -136,7 +136,7 @@ def _secret_of_this_process() -> bytes:
 
 def _create(file: Path) -> None:
     """Write the whole file next to its place, then link it there: of two servers that start, one wins."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".secret-")  # mode 600
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -11,6 +11,7 @@ from amdkernel_mcp.checking.expected.reference_answer import ReferenceAnswer, Re
 from amdkernel_mcp.errors import ProblemFileError, SandboxError
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox, SandboxKind
 from amdkernel_mcp.problems.problem import Case, Problem
+from amdkernel_mcp.quoting import words_of
 
 TIMEOUT_S = 120.0
 
@@ -79,11 +80,11 @@ def _answer(problem: Problem, completed: Completed, timeout_s: float) -> Referen
 def _explain(
     problem: Problem, function: str, cases: Sequence[Case], error: ReferenceFailure, call: int | None
 ) -> ProblemFileError:
-    message, hint = error.message, None
+    message, hint = words_of(problem.author, error.message) if problem.author else error.message, None
     if error.kind == "module":
-        module = message
-        message = f"reference.py imports {module}, which the sandbox does not have"
-        hint = "write the reference with NumPy; in float64 it is as exact as PyTorch" if module == "torch" else None
+        message = f"reference.py imports {message}, which the sandbox does not have"
+        torch = error.message == "torch"
+        hint = "write the reference with NumPy; in float64 it is as exact as PyTorch" if torch else None
     else:
         where = f" in case {cases[call].name}" if call is not None and 0 <= call < len(cases) else ""
         message = f"{function} failed{where}: {message}"

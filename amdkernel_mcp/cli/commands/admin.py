@@ -123,6 +123,38 @@ def revoke(
     return finish(revoked, good=True, json=json, show=lambda console: show_revoked(console, revoked))
 
 
+@tokens_app.command()
+def rotate(
+    token: Annotated[str, typer.Argument(help="Id of a valid token, from `list`.", show_default=False)],
+    overlap_hours: Annotated[
+        float, typer.Option(min=0, max=720, help="Hours for which the old one is still valid.")
+    ] = 0.0,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Write it to this new file, for you alone, and not print it.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Make a token in place of another, with its user, its scopes and its end.
+
+    The old one is revoked, or ends after the overlap, in which its user takes the new one.
+
+    Example: amdkernel admin tokens rotate 3f9c01ab --overlap-hours 24
+    """
+    from amdkernel_mcp.access.listed import listed_token
+    from amdkernel_mcp.access.opened import admin_database
+    from amdkernel_mcp.access.tokens import TokenStore
+    from amdkernel_mcp.cli.private_file import new_private_file
+    from amdkernel_mcp.cli.show.access import show_new
+    from amdkernel_mcp.results.access import NewToken
+
+    with admin_database() as database, new_private_file(to) as keep:
+        text, added = TokenStore(database).rotate(token, overlap_s=overlap_hours * 3600.0)
+        keep(text)
+    new = NewToken(token=None if to else text, file=str(to) if to else None, added=listed_token(added))
+    return finish(new, good=True, json=json, show=lambda console: show_new(console, new))
+
+
 @app.command()
 def audit(
     user: Annotated[str | None, typer.Option(help="Lines of this user only.", show_default=False)] = None,

@@ -107,6 +107,10 @@ def show_restored(console: Console, result: RestoreResult) -> None:
     parts.print_whole(console, Text(f"✓ {result.file} is the database now, tables {result.version}", "green"))
     if result.kept:
         parts.print_whole(console, Text(f"the one before it: {result.kept}", "dim"))
+    if result.revoked_again:
+        console.print(f"revoked since the backup, and still revoked: {', '.join(result.revoked_again)}")
+    if result.note:
+        console.print(Text(result.note, "yellow"))
 
 
 def show_audit(console: Console, result: AuditList) -> None:

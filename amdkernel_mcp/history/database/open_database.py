@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 import struct
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -33,8 +34,10 @@ _NOW = {"sqlite": "(julianday('now') - 2440587.5) * 86400.0", "postgresql": "ext
 def open_database(url: str | None, default: Path) -> Engine:
     """A pool of connections. Raises SettingsError for a text that is not a URL, DatabaseError for a missing driver."""
     if url is None:
-        default.parent.mkdir(parents=True, exist_ok=True)
-        if not os.access(default.parent, os.W_OK) and default.is_file() and not _log_of(default):
+        default.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.access(default.parent, os.W_OK):
+            _for_its_owner_alone(default)
+        elif default.is_file() and not _log_of(default):
             return create_engine(URL.create("sqlite", database=f"file:{quote(str(default))}", query=_READ_ONLY))
     try:
         where = make_url(_with_driver(url)) if url is not None else URL.create("sqlite", database=str(default))
@@ -57,6 +60,19 @@ def open_database(url: str | None, default: Path) -> Engine:
         event.listen(engine, "connect", _answered)
         event.listen(engine, "checkout", _ask_again)
     return engine
+
+
+def _for_its_owner_alone(file: Path) -> None:
+    """The file with mode 0600: hashes of tokens lie in it. SQLite gives its log the mode of the file.
+
+    Never opened here: where a process closes a file, it loses the locks that SQLite has on it.
+    """
+    with suppress(OSError):  # where it cannot be made or is another user's, SQLite says what follows
+        try:
+            os.mknod(file, stat.S_IFREG | 0o600)
+        except FileExistsError:
+            if file.stat().st_mode & 0o077:
+                file.chmod(0o600)
 
 
 def _limits(where: URL) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from amdkernel_mcp.quoting import harmless
 from amdkernel_mcp.results.documentation import Card
 from amdkernel_mcp.search.cards.declarations import Declarations, Entry
-from amdkernel_mcp.search.quoting import harmless
 
 _DEFAULT = re.compile(r"\s*__dparm\(([^()]*(?:\([^()]*\))?)\)")
 _FENCE = re.compile(r"^```c(?:pp)?\n(.*?)\n```", re.DOTALL)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from amdkernel_mcp.quoting import visible
 from amdkernel_mcp.search.cards.declarations import Entry
 from amdkernel_mcp.search.formats.builtins import parse_builtins
 from amdkernel_mcp.search.formats.doxygen import description
-from amdkernel_mcp.search.formats.page import visible
 
 AST_SCRIPT = Path(__file__).with_name("header_ast.py")
 LONGEST_ENTRY_CHARS = 20_000

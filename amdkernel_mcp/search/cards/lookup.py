@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from amdkernel_mcp.quoting import harmless, visible
 from amdkernel_mcp.results.documentation import Card, CardKind
 from amdkernel_mcp.search.cards.api import api_card
 from amdkernel_mcp.search.cards.architecture import architecture_card, architectures, gfx_of
@@ -14,9 +15,7 @@ from amdkernel_mcp.search.cards.counters import Documented, counter_card, counte
 from amdkernel_mcp.search.cards.declarations import Declarations
 from amdkernel_mcp.search.cards.hip_errors import error_cards, hip_errors
 from amdkernel_mcp.search.cards.instructions import architectures_of, instruction_cards, wildcard_card
-from amdkernel_mcp.search.formats.page import visible
 from amdkernel_mcp.search.index.index import Index, unpack_text
-from amdkernel_mcp.search.quoting import harmless
 
 KINDS: tuple[CardKind, ...] = ("error", "arch", "isa", "counter", "api")
 MOST_CARDS = 2

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.search.formats.page import Page, Section, visible
+from amdkernel_mcp.quoting import visible
+from amdkernel_mcp.search.formats.page import Page, Section
 
 _PREFIX = "__builtin_amdgcn_"
 _ROW = re.compile(

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from amdkernel_mcp.search.formats.page import Page, Section, visible
+from amdkernel_mcp.quoting import visible
+from amdkernel_mcp.search.formats.page import Page, Section
 
 _DOC = re.compile(r"/\*[*!](?!\*+/)(.*?)\*/|((?:^[ \t]*//[/!](?!<)[^\n]*\n)+)", re.DOTALL | re.MULTILINE)
 _GROUP = re.compile(r"[@\\](?:defgroup|addtogroup)[ \t]+(\w+)(?:[ \t]+([^\n*]+))?")

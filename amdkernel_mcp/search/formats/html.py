@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.search.formats.page import Block, Page, one_line, page_from_blocks, visible
+from amdkernel_mcp.quoting import one_line, visible
+from amdkernel_mcp.search.formats.page import Block, Page, page_from_blocks
 
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _UNSEEN = frozenset(("script", "style", "nav", "footer", "head", "svg", "button", "noscript", "template"))

@@ -7,7 +7,8 @@ from itertools import zip_longest
 
 from markdown_it import MarkdownIt
 
-from amdkernel_mcp.search.formats.page import Block, Page, one_line, page_from_blocks, visible
+from amdkernel_mcp.quoting import one_line, visible
+from amdkernel_mcp.search.formats.page import Block, Page, page_from_blocks
 from amdkernel_mcp.search.formats.rst import rst_lines
 
 _FENCE = re.compile(r"^\s*(?P<marks>`{3,}|~{3,}|:{3,})\s*(?:\{(?P<name>[\w:-]+)\})?\s*(?P<argument>[^`~]*)$")

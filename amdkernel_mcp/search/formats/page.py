@@ -5,20 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _NOT_IN_AN_ANCHOR = re.compile(r"[^a-z0-9]+")
-_SPACE = re.compile(r"\s+")
 _BLANK_LINES = re.compile(r"\n{3,}")
-# Control characters, zero-width and bidirectional marks, fillers, tags, private use: unseen by us, read by a model.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ue000-\uf8ff\ud800-\udfff\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
-)
-# What a terminal would obey: colours, cursor moves, titles, links. Taken out whole, or their letters would stay behind.
-_TERMINAL = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
-    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,500}(?:\x07|\x1b\\\\|\x9c)"
-)
-_LINE_ENDS = re.compile("\r\n?|[\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True)
@@ -55,17 +42,6 @@ class Block:
     line: int
     labels: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
-
-
-def visible(text: str) -> str:
-    """`text` without control characters and invisible Unicode, with plain line ends and spaces."""
-    text = _LINE_ENDS.sub("\n", _TERMINAL.sub("", text)).replace("\u00a0", " ")
-    return _UNSEEN.sub("", text)
-
-
-def one_line(text: str) -> str:
-    """`text` with every run of white space made one space."""
-    return _SPACE.sub(" ", text).strip()
 
 
 def slug(heading: str) -> str:

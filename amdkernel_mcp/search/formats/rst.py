@@ -7,7 +7,8 @@ pages; most of what is worth finding is in such directives.
 import re
 import sys
 
-from amdkernel_mcp.search.formats.page import Block, Page, one_line, page_from_blocks, visible
+from amdkernel_mcp.quoting import one_line, visible
+from amdkernel_mcp.search.formats.page import Block, Page, page_from_blocks
 
 _ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1+\s*$")
 _DIRECTIVE = re.compile(r"^(\s*)\.\. +(?:\|([^|]+)\| +)?([A-Za-z][\w:+.-]*?)::\s*(.*)$")

@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.search.formats.page import Page, Section, one_line, visible
+from amdkernel_mcp.quoting import one_line, visible
+from amdkernel_mcp.search.formats.page import Page, Section
 from amdkernel_mcp.search.formats.rst import rst_lines
 
 _DERIVED = "derived"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.search.formats.page import visible
+from amdkernel_mcp.quoting import visible
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.index.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
 from amdkernel_mcp.search.query.spelling import correction, is_known, likely_slip, nearest_word

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.quoting import QUOTED, harmless, visible
 from amdkernel_mcp.results.documentation import Card, Hit, SearchResult, SectionRef
-from amdkernel_mcp.search.formats.page import visible
 from amdkernel_mcp.search.index.families import families_in
 from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
 from amdkernel_mcp.search.index.postings import share_of_best
@@ -16,7 +16,6 @@ from amdkernel_mcp.search.query.fuse import fuse
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches, no_name, understand
 from amdkernel_mcp.search.query.rank import Passage, rank
 from amdkernel_mcp.search.query.snippet import WHOLE_CHARS, snippet
-from amdkernel_mcp.search.quoting import QUOTED, harmless
 
 MOST_RESULTS = 50
 MOST_WORDINGS = 4

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.quoting import fenced, harmless
 from amdkernel_mcp.search.index.build import build_index
-from amdkernel_mcp.search.quoting import fenced, harmless
 from amdkernel_mcp.server.app import build_server
 
 ESCAPES = "\x1b[31m\x1b]0;owned\x07\x1b]8;;http://evil.example\x1b\\\x9b2J\x08\x7f"
@@ -159,5 +159,5 @@ def test_ordinary_documentation_stays_as_it_is() -> None:
 def test_no_text_closes_its_fence_and_nothing_unseen_passes(text: str) -> None:
     shown = harmless(text)
     assert_harmless(shown)
-    fence = fenced(shown, "a page").rstrip().rpartition("\n")[2]
-    assert fenced(shown, "a page").count(fence) == 2
+    fence = fenced(shown).rpartition("\n")[2]
+    assert fenced(shown).count(fence) == 2

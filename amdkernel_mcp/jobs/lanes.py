@@ -1,0 +1,69 @@
+"""How many jobs run at a time: on the emulator, of compiles, on each GPU; and which GPU of a pool a job gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.hardware.pool import is_pool
+from amdkernel_mcp.jobs.away import host_of
+from amdkernel_mcp.jobs.request import is_gpu
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.jobs.away import AwayHosts
+    from amdkernel_mcp.jobs.job import Job
+    from amdkernel_mcp.jobs.pools import Pools
+
+JOBS_ON_SLURM = 32  # Slurm has the queue for the GPUs; these are threads that wait for it
+JOBS_PER_GPU = 3  # one compiles, one holds the GPU, the outputs of one are judged
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The room in each lane. Not thread-safe: the store has a lock. `running`: the jobs that run now."""
+
+    workers: int
+    pools: Pools
+    away: AwayHosts
+    had_last: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By owner and pool: the GPU of the newest job."""
+
+    def width(self, lane: str) -> int:
+        """How many jobs of a lane run at the same time."""
+        if is_pool(lane):
+            return max(1, sum(self.width(gpu) for gpu in self.pools.members(lane)))
+        if lane.startswith("slurm:"):
+            return JOBS_ON_SLURM
+        return JOBS_PER_GPU if is_gpu(lane) else self.workers
+
+    def is_full(self, lane: str, running: Sequence[Job]) -> bool:
+        """For everyone. A GPU has leases for what `has_room` says, and a single worker was wished for."""
+        if is_pool(lane):
+            return all(self.is_full(gpu, running) for gpu in self.pools.members(lane))
+        owners, width = _owners(lane, running), self.width(lane)
+        has_one_more = not is_gpu(lane) and width > 1 and len({*owners}) == 1
+        return len(owners) >= width + has_one_more
+
+    def has_room(self, job: Job, running: Sequence[Job]) -> bool:
+        """Where all workers of a lane run jobs of one user, a job of another still starts: long jobs of one user
+        do not hold up others."""
+        owners = _owners(job.lane, running)
+        room = len(owners) < self.width(job.lane) or job.owner not in owners
+        return room and not self.is_full(job.lane, running)
+
+    def gpu_for(self, job: Job, running: Sequence[Job]) -> str | None:
+        """The GPU of the job's pool with the fewest jobs; of equals the one that its owner had last, whose noise is
+        known. None where none has room."""
+        pool = job.pool or job.lane
+        free = [
+            gpu
+            for gpu in self.pools.members(pool)
+            if gpu not in job.avoided and not self.is_full(gpu, running) and self.away.seconds(host_of(gpu)) is None
+        ]
+        last = self.had_last.get((job.owner, pool))
+        return min(free, key=lambda gpu: (len(_owners(gpu, running)), gpu != last), default=None)
+
+
+def _owners(lane: str, running: Sequence[Job]) -> Sequence[str]:
+    return [job.owner for job in running if job.lane == lane]
