@@ -4,7 +4,10 @@
 
 #include "model/shifts.h"
 
-enum { STEPS = 1024 }; /* of a wave: the first turn of a loop over tiles */
+enum {
+    STEPS = 1024,          /* of a wave: the first turn of a loop over tiles */
+    MOST_PLACES = 1 << 28, /* instructions times workgroups: a second or so */
+};
 
 typedef struct { WorkerThread *thread; Group *group; u64 number; } Peek;
 
@@ -29,6 +32,8 @@ bool peek_shifts(Queue *q, Memory *m)
 {
     WorkerThread c;
     Group g;
+    if (q->subset->total * q->dispatch->program->count > MOST_PLACES)
+        return false;
     bool made = worker_create(&c, m, q->dispatch, q) && c.worker.view && l1_view_note_places(c.worker.view, q->dispatch->program->count);
     bool found = false;
     if (made && wave_group_create(&g, &c.worker)) {
