@@ -377,8 +377,9 @@ def test_what_costs_time_in_the_simulation_is_found_and_never_ruled_out() -> Non
     unseen = run()
     assert "exposed latency" in ruled_out(unseen)
     assert "Latency is exposed" not in str(findings(unseen))
-    loop = {"waits_for_memory": 16 * WAVES, "SQ_INSTS_VMEM_RD": WAVES}
-    found = run(**loop, **simulated_counts(100, latency=40))
+    loop: dict[str, Any] = {"waits_for_memory": 16 * WAVES, "SQ_INSTS_VMEM_RD": WAVES}
+    few: dict[str, Any] = {"groups": 304, "SQ_WAVES": 1216}
+    found = run(**few, **loop, **simulated_counts(100, latency=40))
     assert findings(found)[0].startswith("Latency is exposed")
     assert "needs 100 us for its share of the workgroups, and 40 us if all loads" in found.diagnosis[0].because
     gain = found.diagnosis[0].gain

@@ -12,6 +12,7 @@ from amdkernel_mcp.measurement.simulated import Loss
 from amdkernel_mcp.measurement.time_interval import LAUNCH_US
 from amdkernel_mcp.profiling.rules.answer import Answer, Found, RuledOut, costly
 from amdkernel_mcp.profiling.rules.facts import Facts
+from amdkernel_mcp.profiling.rules.parallelism import LOW_OCCUPANCY
 from amdkernel_mcp.profiling.rules.rule import Rule
 from amdkernel_mcp.profiling.rules.waiting import DEPENDENT_WAITS
 
@@ -19,7 +20,6 @@ NOT_RULED_OUT = 0.1
 """A part of the time: a class that costs more is never said to be ruled out."""
 FOUND_ALONE: Mapping[Loss, float] = {"latency": 0.2, "lds_conflicts": 0.2, "barriers": 0.3, "lds": 0.4}
 """Parts of the time from which the simulation alone makes a finding: any tile costs some LDS time and some barriers."""
-
 _SENTENCES: Mapping[Loss, tuple[str, str, str]] = {
     "latency": (
         "Latency is exposed: waves wait for loads that nothing hides",
@@ -55,8 +55,10 @@ def by_simulation(rule: Rule, facts: Facts) -> Answer:
     if rule.loss is None or saved_us is None:
         return answer
     if isinstance(answer, Found):
-        # what hides the latency of one load leaves that of others: the rule's own estimate stays the most
-        return replace(answer, cost_us=min(saved_us, answer.cost_us) if rule.loss == "latency" else saved_us)
+        # of many waves, what hides the latency of one load leaves that of others: the rule's own estimate is the most
+        row = answer.row.model_copy(update={"because": f"{answer.row.because}; {_says(rule.loss, saved_us, facts)}"})
+        cost_us = saved_us if _goes_on(rule.loss, facts) else min(saved_us, answer.cost_us)
+        return replace(answer, row=row, cost_us=cost_us)
     part = saved_us / facts.time_us if facts.time_us else 0.0
     if part >= FOUND_ALONE[rule.loss] and _goes_on(rule.loss, facts):
         return _found(rule.loss, saved_us, facts)
@@ -72,14 +74,19 @@ def ranked_us(each: Found, answers: Sequence[Found]) -> float:
 
 
 def _goes_on(loss: Loss, facts: Facts) -> bool:
-    """Not only at the start and the end, which nothing hides; and of a kernel that outlasts its launch."""
-    return facts.time_us > LAUNCH_US and (loss != "latency" or facts.per_wave("waits_for_memory") >= DEPENDENT_WAITS)
+    """Of a kernel that outlasts its launch; latency of few waves in a loop, not only at its start and its end."""
+    if facts.time_us <= LAUNCH_US or loss != "latency":
+        return facts.time_us > LAUNCH_US
+    resident = facts.busy.resident_waves / facts.gpu.simds
+    return resident <= LOW_OCCUPANCY and facts.per_wave("waits_for_memory") >= DEPENDENT_WAITS
 
 
 def _found(loss: Loss, saved_us: float, facts: Facts) -> Found:
-    what, without, advice = _SENTENCES[loss]
-    because = (
-        f"a simulated CU needs {rounded(facts.time_us)} us for its share of the workgroups, and "
-        f"{rounded(facts.time_us - saved_us)} us {without}"
-    )
+    what, _, advice = _SENTENCES[loss]
+    because = _says(loss, saved_us, facts)
     return replace(costly(saved_us, what, because=because, advice=advice), by_simulation=True)
+
+
+def _says(loss: Loss, saved_us: float, facts: Facts) -> str:
+    needs, left = rounded(facts.time_us), rounded(facts.time_us - saved_us)
+    return f"a simulated CU needs {needs} us for its share of the workgroups, and {left} us {_SENTENCES[loss][1]}"
