@@ -7,6 +7,7 @@ from amdkernel_mcp.profiling.rules.answer import RULED_OUT, Found, RuledOut, doc
 from amdkernel_mcp.profiling.rules.emulated import RULES
 from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.profiling.rules.rule import Rule
+from amdkernel_mcp.profiling.rules.simulation import by_simulation, ranked_us
 from amdkernel_mcp.results.kernels import Diagnosis, Focus, Span
 
 MOST_SAVED = 0.95
@@ -27,8 +28,10 @@ def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagn
     excluded: list[Diagnosis] = []
     for facts in sorted(kernels, key=lambda facts: -facts.model.time_us):
         prefix = f"{facts.largest_dispatch.kernel}: " if named else ""
-        answers = [(rule, answer) for rule in rules if (answer := rule.ask(facts)) is not None]
-        found += [(each.cost_us, _row(prefix, rule, each, facts)) for rule, each in answers if isinstance(each, Found)]
+        answers = [(rule, answer) for rule in rules if (answer := by_simulation(rule, facts)) is not None]
+        costs = [(rule, each) for rule, each in answers if isinstance(each, Found)]
+        all_found = [each for _, each in costs]
+        found += [(ranked_us(each, all_found), _row(prefix, rule, each, facts)) for rule, each in costs]
         if ruled_out := [answer for _, answer in answers if isinstance(answer, RuledOut)]:
             excluded.append(_ruled_out(prefix, ruled_out))
     found.sort(key=lambda each: -each[0])
@@ -54,6 +57,7 @@ def _gain(cost_us: float, facts: Facts) -> Span | None:
     Both have the launches in them, so that a kernel which is shorter than its launch cannot gain much. None where
     nothing is estimated.
     """
+    cost_us = min(cost_us, facts.interval.high_us)  # no finding costs more than the kernel takes
     saved = min(cost_us, MOST_SAVED * facts.time_us)
     if saved <= 0:
         return None

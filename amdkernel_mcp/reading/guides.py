@@ -55,6 +55,11 @@ GUIDES = {
         r"verdicts?|not_(emulated|written|measured)|(unread|modified)_input|input_modified|state_between_launches"
         r"|missing_wait|uninitialised_read|non_deterministic|lds_over_limit|launch_plan|wrong_result|check_kernel",
     ),
+    "from_cuda": _Guide(
+        "from_cuda.md",
+        "how CUDA becomes HIP, and what breaks on waves of 64",
+        r"port_cuda|amdkernel port|keep[_-]warps|wave64_mistake",
+    ),
     "tuning": _Guide(
         "tuning.md", "how to search values of a kernel", r"tune (lines?|values)|tune_kernel|amdkernel: tune"
     ),

@@ -47,6 +47,8 @@ class Found:
     cost_us: float
     has_gain: bool = True
     """False where it is not known what the kernel could become."""
+    by_simulation: bool = False
+    """The simulation shows that it costs time, and no count shows its cause."""
 
 
 Answer = Found | RuledOut | None
