@@ -8,6 +8,7 @@ import typer
 from amdkernel_mcp import __version__
 from amdkernel_mcp.cli.commands import (
     admin,
+    bringup,
     documentation,
     emulator,
     evaluation,
@@ -73,6 +74,7 @@ _COMMANDS: tuple[Callable[..., int], ...] = (
     history.verify,
     machine.targets,
     machine.doctor,
+    bringup.bringup,
     machine.selftest,
     machine.setup,
     examples.examples,
