@@ -44,7 +44,7 @@ def is_extension(text: str) -> bool:
 
 def _refuse_extension(text: str, file: str) -> None:
     if is_extension(text):
-        hint = "send the HIP kernel alone: docs/kernels.md says how it is launched"
+        hint = "send the HIP kernel alone: `amdkernel port FILE --candidate KERNEL` takes it out of CUDA sources"
         raise InputError(EXTENSION, file=file, hint=hint)
 
 
@@ -69,18 +69,22 @@ def is_attempt(text: str) -> bool:
     return len(text) <= _LONGEST_NAME and _ATTEMPT.fullmatch(text.strip()) is not None
 
 
-def sent_kernel(source: str, file_name: str = "kernel.hip") -> KernelSource:
-    """The kernel whose text was sent. Raises InputError over 1 MiB, and for an extension of PyTorch."""
+def sent_kernel(source: str, file_name: str = "kernel.hip", *, extensions: bool = False) -> KernelSource:
+    """The kernel whose text was sent. Raises InputError over 1 MiB, and for an extension of PyTorch.
+
+    extensions: these are taken as well.
+    """
     if len(source.encode(errors="replace")) > MAX_BYTES:
         raise InputError(f"a kernel may have {MAX_BYTES >> 20} MiB at most", file=file_name)
-    _refuse_extension(source, file_name)
+    if not extensions:
+        _refuse_extension(source, file_name)
     return KernelSource(source, file_name)
 
 
-def read_kernel(path: Path) -> KernelSource:
+def read_kernel(path: Path, *, extensions: bool = False) -> KernelSource:
     """The kernel in the file `path`.
 
-    Raises InputError when it cannot be read, is not text, is over 1 MiB or is an extension of PyTorch.
+    Raises InputError when it cannot be read, is not text, is over 1 MiB or, without `extensions`, is one of PyTorch.
     """
     try:
         if path.is_dir():
@@ -93,20 +97,21 @@ def read_kernel(path: Path) -> KernelSource:
         plan = beside.read_bytes()[:MAX_BYTES] if data.startswith(_BINARY) and beside.is_file() else b""
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None
-    return KernelSource(_text(data, str(path), plan.decode(errors="replace")), path.name)
+    text = _text(data, str(path), plan.decode(errors="replace"), extensions=extensions)
+    return KernelSource(text, path.name)
 
 
-def read_named_kernel(path: Path) -> KernelSource:
+def read_named_kernel(path: Path, *, extensions: bool = False) -> KernelSource:
     """As `read_kernel`; `-` and /dev/stdin are stdin, and a pipe is read too. For the command line only."""
     if str(path) in ("-", "/dev/stdin"):
-        return KernelSource(_text(sys.stdin.buffer.read(MAX_BYTES + 1), "stdin"), "stdin.hip")
+        return KernelSource(_text(sys.stdin.buffer.read(MAX_BYTES + 1), "stdin", extensions=extensions), "stdin.hip")
     if path.is_fifo():
         with path.open("rb") as pipe:
-            return KernelSource(_text(pipe.read(MAX_BYTES + 1), str(path)), "kernel.hip")
-    return read_kernel(path)
+            return KernelSource(_text(pipe.read(MAX_BYTES + 1), str(path), extensions=extensions), "kernel.hip")
+    return read_kernel(path, extensions=extensions)
 
 
-def _text(data: bytes, file: str, plan: str = "") -> str:
+def _text(data: bytes, file: str, plan: str = "", *, extensions: bool) -> str:
     if data.startswith(_BINARY):
         lines = "".join(f"{line}\n" for line in _PLAN_LINE.findall(plan))
         text = f"{lines}{CODE_OBJECT}\n{base64.encodebytes(data).decode()}"
@@ -120,5 +125,6 @@ def _text(data: bytes, file: str, plan: str = "") -> str:
         text = data.decode()
     except UnicodeDecodeError:
         raise InputError("a kernel is UTF-8 text, and this file is not", file=file) from None
-    _refuse_extension(text, file)
+    if not extensions:
+        _refuse_extension(text, file)
     return text

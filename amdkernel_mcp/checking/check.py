@@ -5,25 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.checking.cases.aimed_cases import aim_cases, aim_further, constants_of, divisors_of
 from amdkernel_mcp.checking.cases.case_plans import CasePlan, plan_cases
 from amdkernel_mcp.checking.cases.drawn_cases import draw_cases
 from amdkernel_mcp.checking.cases.seeds import SeedKey, fresh_key, read_key
 from amdkernel_mcp.checking.conditioning import conditioning_of
 from amdkernel_mcp.checking.expected.generate import make_calls
 from amdkernel_mcp.checking.expected.reference import expected_outputs
+from amdkernel_mcp.checking.expected.reference_run import ReferenceTimeoutError
 from amdkernel_mcp.checking.judging.judge_report import judge_report
-from amdkernel_mcp.checking.judging.scope import gaps_of, scope_of
+from amdkernel_mcp.checking.judging.scope import executed, gaps_of, scope_of
 from amdkernel_mcp.checking.judging.summary import summarise
+from amdkernel_mcp.checking.judging.unrun_code import UnrunCode, unrun_code
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.compiler.communication import communicates
+from amdkernel_mcp.compiler.register_limits import BeyondAllocation, beyond_allocation
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.cancellation import carried
 from amdkernel_mcp.execution.runner.job import run_job
-from amdkernel_mcp.launch.bind import BoundPlan, bind
+from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 from amdkernel_mcp.launch.plan import LaunchPlan
 from amdkernel_mcp.problems.problem import Case, Problem
@@ -31,11 +36,13 @@ from amdkernel_mcp.results.kernels import CheckResult, CheckScope, CompileResult
 from amdkernel_mcp.runner_protocol.job import RunnerJob
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.checking.expected.reference import Expected
+    from amdkernel_mcp.checking.expected.reference import Array, Expected
+    from amdkernel_mcp.checking.judging.judge_report import CaseJudgement
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.hardware.target import Target
-    from amdkernel_mcp.runner_protocol.report import RunnerReport
+    from amdkernel_mcp.runner_protocol.records import DispatchRecord
+    from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 
 DEFAULT = CheckOptions()
 _MOST_FINDINGS = 8
@@ -67,36 +74,32 @@ def check(
         return invalid(plan.mistakes, target=target.name)
     if not compiled.result.ok or compiled.code_object is None:
         return invalid_from_compile(compiled.result, target=target.name)
+    if beyond := [_finding(each, compiled) for each in beyond_allocation(compiled.code_object, compiled.disassembly)]:
+        return invalid(beyond, target=target.name)
     key = read_key(options.seed_key) if options.seed_key else key or fresh_key()
     seeds = key.seeds(options.seed_count) if options.seeds is None else options.seeds
-    bound = _bind(plan, problem, (*problem.cases, *draw_cases(problem, key)), compiled.code_object, target.arch)
-    refused = next((each.finding for _, each in bound if each.finding), None)
-    if refused:
-        return invalid([refused], target=target.name)
-    on_progress(f"running {counted(len(bound), 'case')} with {counted(len(seeds), 'seed')} on {target.name}")
+    kernel = _Kernel(sandbox, compiled, compiled.code_object, problem, plan, target, options, key, seeds, cache_dir)
+    constants = constants_of(compiled.source, compiled.disassembly)
+    cases = (*problem.cases, *draw_cases(problem, key))
+    cases = (*cases, *aim_cases(problem, key, constants, divisors_of(compiled.source), cases))
     if options.seeds is None:
         on_progress(f"the seeds are fixed by sha256:{key.commitment}")
-    calls = make_calls(sandbox, problem, [(case, seed, n) for case, _ in bound for n, seed in enumerate(seeds)])
-    plans = plan_cases(problem, bound, calls, options, shares=communicates(compiled.disassembly))
-    cases, layout_seed = tuple(each.run for each in plans), key.derive("layout")
-    job = RunnerJob(
-        target.arch,
-        compiled.code_object,
-        cases,
-        "check",
-        options.case_timeout_s,
-        layout_seed,
-        options.case_instructions,
-    )
-    report, expected = _run_both(sandbox, target, problem, job, plans, cache_dir, on_progress)
-    conditioning = conditioning_of(sandbox, problem, expected.outputs)
-    judged = judge_report(problem, plan, compiled, plans, report, expected.outputs, conditioning)
-    result = summarise(problem, judged, expected.outputs, seeds=len(seeds))
+    ran = kernel.run(cases, on_progress)
+    if isinstance(ran, Finding):
+        return invalid([ran], target=target.name)
+    unrun = unrun_code(compiled, ran.records)
+    more: tuple[Case, ...] = ()
+    if ran.right and target.kind == "emulator":
+        more = aim_further(problem, key, constants, cases, ran.instructions, unrun=bool(unrun.unrun))
+    if more and (further := _run_further(kernel, more, on_progress)):
+        ran = ran.with_others(further)
+        unrun = unrun_code(compiled, ran.records)
+    result = summarise(problem, ran.judged, ran.expected, seeds=len(seeds))
     scope = None
     if target.kind == "emulator":
-        scope, gaps = _scope(plans, report)
-        if gaps and result.verdict == "correct":
-            result = result.model_copy(update={"reason": f"{result.reason}; {gaps}"})
+        scope, gaps = _scope(ran, unrun)
+        if result.verdict == "correct":
+            result = result.model_copy(update={"reason": "; ".join(filter(None, [result.reason, *gaps]))})
     update: dict[str, object] = {
         "target": target.name,
         "coverage": scope,
@@ -105,9 +108,19 @@ def check(
         "seconds": round(time.monotonic() - began, 3),
         "code_object": compiled.result.code_object,
         "diagnostics": compiled.result.diagnostics,
-        "not_cached": _not_cached(compiled, expected),
+        "not_cached": [*compiled.result.not_cached, *ran.not_cached],
     }
     return result.model_copy(update=update | (_reveal(result, key, len(seeds)) if options.seeds is None else {}))
+
+
+def _run_further(kernel: _Kernel, cases: Sequence[Case], on_progress: Callable[[str], None]) -> _Ran | None:
+    """What came of cases that a check may leave out: None where they cannot be launched, or the reference is slow."""
+    on_progress("drawing cases for code that ran in none so far")
+    try:
+        ran = kernel.run(cases, on_progress)
+    except ReferenceTimeoutError:
+        return None
+    return None if isinstance(ran, Finding) else ran
 
 
 def _reveal(result: CheckResult, key: SeedKey, count: int) -> dict[str, object]:
@@ -117,9 +130,9 @@ def _reveal(result: CheckResult, key: SeedKey, count: int) -> dict[str, object]:
     return {"seeds": seeds, "reason": result.reason + warning}
 
 
-def _not_cached(compiled: Compiled, expected: Expected) -> list[str]:
-    reason = expected.not_cached
-    return [*compiled.result.not_cached, *([f"the expected outputs were not cached: {reason}"] if reason else [])]
+def _finding(beyond: BeyondAllocation, compiled: Compiled) -> Finding:
+    line = next(iter(compiled.lines.lines_near(beyond.address)), None) if compiled.lines else None
+    return Finding(kind="registers_over_limit", message=beyond.sentence, line=line)
 
 
 def invalid(findings: Sequence[Finding], *, target: str | None = None) -> CheckResult:
@@ -156,11 +169,81 @@ def _is_lds(message: str) -> bool:
     return "local memory" in message and "exceeds limit" in message
 
 
-def _bind(
-    plan: LaunchPlan, problem: Problem, cases: Sequence[Case], code_object: bytes, arch: str
-) -> list[tuple[Case, BoundPlan]]:
-    kernels = kernel_symbols(code_object)
-    return [(case, bind(plan, problem, case, kernels=kernels, arch=arch)) for case in cases]
+@dataclass(frozen=True)
+class _Ran:
+    """Cases that ran, and their judgements."""
+
+    plans: tuple[CasePlan, ...]
+    reports: tuple[CaseReport, ...]
+    judged: tuple[CaseJudgement, ...]
+    expected: tuple[dict[str, Array], ...]
+    not_cached: tuple[str, ...]
+
+    @property
+    def right(self) -> bool:
+        return all(each.worst.verdict == "correct" for each in self.judged)
+
+    @property
+    def records(self) -> list[DispatchRecord]:
+        """Of all launches on the emulator."""
+        return [record for report in self.reports for record in report.dispatches]
+
+    @property
+    def instructions(self) -> list[int]:
+        """Of a plain run of each case, on the emulator."""
+        return [executed(report) for report in self.reports]
+
+    def with_others(self, others: _Ran) -> _Ran:
+        return _Ran(
+            (*self.plans, *others.plans),
+            (*self.reports, *others.reports),
+            (*self.judged, *others.judged),
+            (*self.expected, *others.expected),
+            tuple(dict.fromkeys((*self.not_cached, *others.not_cached))),
+        )
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """What is checked, and with what."""
+
+    sandbox: Sandbox
+    compiled: Compiled
+    code_object: bytes
+    problem: Problem
+    plan: LaunchPlan
+    target: Target
+    options: CheckOptions
+    key: SeedKey
+    seeds: Sequence[int]
+    cache_dir: Path | None
+
+    def run(self, cases: Sequence[Case], on_progress: Callable[[str], None]) -> _Ran | Finding:
+        """Run these cases with all seeds and judge them; a finding where one cannot be launched."""
+        kernels, arch, problem, options = kernel_symbols(self.code_object), self.target.arch, self.problem, self.options
+        bound = [(case, bind(self.plan, problem, case, kernels=kernels, arch=arch)) for case in cases]
+        if refused := next((each.finding for _, each in bound if each.finding), None):
+            return refused
+        many = f"{counted(len(bound), 'case')} with {counted(len(self.seeds), 'seed')}"
+        on_progress(f"running {many} on {self.target.name}")
+        wanted = [(case, seed, n) for case, _ in bound for n, seed in enumerate(self.seeds)]
+        calls = make_calls(self.sandbox, problem, wanted)
+        plans = plan_cases(problem, bound, calls, options, shares=communicates(self.compiled.disassembly))
+        job = RunnerJob(
+            arch,
+            self.code_object,
+            tuple(each.run for each in plans),
+            "check",
+            options.case_timeout_s,
+            self.key.derive("layout"),
+            options.case_instructions,
+        )
+        report, expected = _run_both(self.sandbox, self.target, problem, job, plans, self.cache_dir, on_progress)
+        conditioning = conditioning_of(self.sandbox, problem, expected.outputs)
+        judged = judge_report(problem, self.plan, self.compiled, plans, report, expected.outputs, conditioning)
+        why = expected.not_cached
+        not_cached = (f"the expected outputs were not cached: {why}",) if why else ()
+        return _Ran(tuple(plans), report.cases, tuple(judged), tuple(expected.outputs), not_cached)
 
 
 def _run_both(
@@ -185,8 +268,16 @@ def _run_both(
     return report, expected
 
 
-def _scope(plans: Sequence[CasePlan], report: RunnerReport) -> tuple[CheckScope, str]:
+def _scope(ran: _Ran, unrun: UnrunCode) -> tuple[CheckScope, list[str]]:
     """The scope, and what the sentence of the verdict says about it: what was not covered."""
-    names = [each.case.name for each in plans]
-    orders = any(each.run.repeats > 2 for each in plans)
-    return scope_of(names, report.cases), gaps_of(names, report.cases, orders=orders)
+    names = [each.case.name for each in ran.plans]
+    orders = any(each.run.repeats > 2 for each in ran.plans)
+    scope = scope_of(names, ran.reports).model_copy(
+        update={
+            "instructions": unrun.instructions,
+            "instructions_not_run": len(unrun.unrun),
+            "lines_not_run": [[*lines] for lines in unrun.lines],
+            "not_run": unrun.sentence,
+        }
+    )
+    return scope, [unrun.sentence and f"but {unrun.sentence}", gaps_of(names, ran.reports, orders=orders)]

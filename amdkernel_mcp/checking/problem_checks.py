@@ -28,6 +28,7 @@ SAME = 1e-9
 """How far apart two runs of a reference may be, relative to their magnitude: BLAS adds in an order of its own."""
 _FEW = 0.01  # of the elements
 _MANY = 0.2
+_NEUTRAL = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,40 @@ def _accepted(problem: Problem, output: Argument, wrong: Array, ref: Array) -> b
     if comparison.violations and not comparison.forgiven:
         return False
     return find_bias(got, ref, dtype=dtype, tolerance=tolerance) is None
+
+
+# ---- what no case shows ----
+
+
+def unshown(problem: Problem, calls: Sequence[Call]) -> list[ProblemFinding]:
+    """Scalars that have one neutral value in all cases, and inputs that every seed makes alike."""
+    findings = []
+    sizes = {name for argument in problem.arrays for dimension in argument.shape or () for name in dimension.names}
+    for argument in (each for each in problem.scalars if each.name not in sizes):
+        values = {case.values.get(argument.name) for case in problem.cases}
+        if argument.name not in problem.ranges and len(values) == 1 and (value := next(iter(values))) in _NEUTRAL:
+            message = (
+                f"no case shows what {argument.name} does: it is {value} in all of them, so a kernel may ignore it"
+            )
+            findings.append(ProblemFinding("warning", message))
+    if problem.generates and problem.inputs and _alike(problem, calls):
+        message = "generate gives the same inputs for every seed, so a kernel may know them: draw them from `rng`"
+        findings.append(ProblemFinding("warning", message))
+    return findings
+
+
+def _alike(problem: Problem, calls: Sequence[Call]) -> bool:
+    """Whether the inputs of each case are the same in all its calls; False where each has one call."""
+    first: dict[str, Call] = {}
+    again = [call for call in calls if first.setdefault(call.case.name, call) is not call]
+    names = [argument.name for argument in problem.inputs]
+    return bool(again) and all(
+        np.array_equal(
+            call.inputs[name], first[call.case.name].inputs[name], equal_nan=call.inputs[name].dtype.kind == "f"
+        )
+        for call in again
+        for name in names
+    )
 
 
 # ---- the reference itself ----

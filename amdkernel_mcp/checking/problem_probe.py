@@ -18,12 +18,12 @@ from pathlib import Path
 from amdkernel_mcp.cache_folder import CacheFolder
 from amdkernel_mcp.checking.cases.call import Call
 from amdkernel_mcp.checking.moved_inputs import moved
-from amdkernel_mcp.checking.problem_checks import Probe, ProblemFinding, contradictions, weak_points
+from amdkernel_mcp.checking.problem_checks import Probe, ProblemFinding, contradictions, unshown, weak_points
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.problems.problem import Case, Problem
 
-_FORMAT = 2  # raise it when the same problem would give other findings
+_FORMAT = 3  # raise it when the same problem would give other findings
 _TURNS = ((101, 0), (102, 2), (103, 3))  # seed and turn: a plain one, a shifted one, one with spikes
 _MOST_CASES = 8
 _MOST_ELEMENTS = 1 << 19  # of the arrays of all cases that are looked at
@@ -112,6 +112,7 @@ def _examine(sandbox: Sandbox, problem: Problem) -> list[ProblemFinding]:
         probe = Probe(outputs[first[id(call.case)]], outputs[len(calls) + number], nudged, stepped)
         findings += contradictions(problem, probe)
     complete = len(cases) == len(problem.cases)
+    findings += unshown(problem, calls)
     return findings + weak_points(problem, calls, outputs[: len(calls)], all_cases=complete)
 
 

@@ -27,7 +27,7 @@ from amdkernel_mcp.results.kernels import CompileResult, Diagnostic, KernelResou
 
 ARCHES = tuple(SIMDS)
 MAX_SOURCE_BYTES = 4 << 20
-_FORMAT = 1  # of what an entry's result holds: raise it when the same compile would say something else
+_FORMAT = 2  # of what an entry's result holds: raise it when the same compile would say something else
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}")
 _OUR_NAMES = ("macros", "messages", "kernel.o", "kernel.co", "compile-kernel", "find-tools")
 

@@ -31,6 +31,23 @@ _LLVM_OPTION = re.compile(
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
+_IN_HEADER = re.compile(r"[\w./+-]+:\d+: ")
+_NARROW_MASK = "The mask must be a 64-bit integer"
+_MISSING_HEADER = re.compile(r"'([\w./+-]+)' file not found")
+_INSTEAD = {
+    "cuda": "CUDA's headers are not here: #include <hip/hip_runtime.h>, and <hip/hip_fp16.h> or <hip/hip_bf16.h>",
+    "torch": "PyTorch and its host code are not here: send the `__global__` function alone, with its launch plan",
+    "rocwmma": "only HIP's own headers are here: the matrix instructions are builtins such as __builtin_amdgcn_mfma_*",
+}
+_HEADERS_OF = {
+    "cuda": re.compile(
+        r"cu[A-Z_a-z0-9]*\.(?:h|cuh|hpp)|cooperative_groups.*|mma\.h|cub/.*|cutlass/.*|cute/.*|device_launch.*"
+    ),
+    "torch": re.compile(r"(?:torch|ATen|c10|pybind11)/.*|Python\.h"),
+    "rocwmma": re.compile(r"(?:rocwmma|ck|rocblas|hipblas|hipcub|rocprim)\S*"),
+}
+
+
 @dataclass
 class _Group:
     """An error, warning or remark with the notes that explain it."""
@@ -83,6 +100,9 @@ def _located(found: re.Match[str], file_name: str, include_line: int | None) -> 
 
 def _diagnostic(severity: str, text: str, line: int | None, column: int | None) -> Diagnostic:
     message = _CONTROL.sub(" ", text)
+    if missing := _MISSING_HEADER.search(message):
+        whose = next((name for name, headers in _HEADERS_OF.items() if headers.fullmatch(missing[1])), None)
+        message += f": {_INSTEAD[whose]}" if whose else ""
     if len(message) > MAX_MESSAGE_CHARS:
         message = f"{message[: MAX_MESSAGE_CHARS - 60]} … {message[-56:]}"
     known = {"fatal error": "error", "error": "error", "warning": "warning", "note": "note", "remark": "remark"}
@@ -113,13 +133,18 @@ def _short(file: str) -> str:
 
 
 def _with_users_line(group: _Group) -> _Group:
-    """An error inside a header, placed where the user's file leads to it."""
-    if group.head.line is not None:
+    """An error inside a header, placed where the user's file leads to it: in its code, else at its `#include`."""
+    if group.head.line is not None and not _IN_HEADER.match(group.head.message):
         return group
     origin = next((note for note in group.notes if note.line is not None and "requested here" in note.message), None)
     if origin is None:
         return group
-    head = group.head.model_copy(update={"line": origin.line, "column": origin.column})
+    message = group.head.message
+    if _NARROW_MASK in message:
+        called = re.search(r"specialization '(\w+)", origin.message)
+        name = called[1] if called else "this function"
+        message = f"the mask of {name} has 32 bits; a wave has 64 lanes: write 0xffffffffffffffffull"
+    head = group.head.model_copy(update={"message": message, "line": origin.line, "column": origin.column})
     return replace(group, head=head)
 
 

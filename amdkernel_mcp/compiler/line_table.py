@@ -36,6 +36,7 @@ class Span(NamedTuple):
     start: int
     end: int
     line: int | None
+    column: int = 0
 
 
 class _Call(NamedTuple):
@@ -44,6 +45,7 @@ class _Call(NamedTuple):
     start: int
     end: int
     line: int | None
+    column: int = 0
 
 
 @dataclass(frozen=True)
@@ -70,15 +72,19 @@ class LineTable:
 
         Code of headers is left out; empty outside the debug data. Raises ToolchainError.
         """
+        return tuple(line for line, _ in self.places_of(address))
+
+    def places_of(self, address: int) -> tuple[tuple[int, int], ...]:
+        """As lines_of, each with its column: what a compiler copied has the places of the original."""
         index = bisect_right(self._starts, address) - 1
         if index < 0 or address >= self.spans[index].end:
             return ()
-        own = self.spans[index].line
+        own = self.spans[index]
         # Debug data lists outer calls before those within them; both may have the same code.
         outer_first = [call for call in self._calls if call.start <= address < call.end]
         outer_first.sort(key=lambda call: call.start - call.end)
-        calls = [call.line for call in reversed(outer_first) if call.line is not None]
-        return tuple(calls if own is None else [own, *calls])
+        calls = [(call.line, call.column) for call in reversed(outer_first) if call.line is not None]
+        return tuple(calls if own.line is None else [(own.line, own.column), *calls])
 
     def lines_near(self, address: int) -> tuple[int, ...]:
         """As lines_of; for an instruction without a line, the lines of the nearest one before it in its function."""
@@ -188,7 +194,7 @@ def _spans(program: "LineProgram", users: Files) -> list[Span]:
         if state is None:
             continue
         if last is not None and state.address > last.address:
-            spans.append(Span(last.address, state.address, _line(last.line, last.file, users)))
+            spans.append(Span(last.address, state.address, _line(last.line, last.file, users), last.column))
         last = None if state.end_sequence else state
     return spans
 
@@ -200,7 +206,8 @@ def _inlined_calls(dwarf: "DWARFInfo", unit: "CompileUnit", users: Files) -> lis
             continue
         file, line = die.attributes.get("DW_AT_call_file"), die.attributes.get("DW_AT_call_line")
         number = _line(int(line.value), file.value, users) if file is not None and line is not None else None
-        calls += [_Call(start, end, number) for start, end in _ranges(dwarf, unit, die)]
+        column = int(die.attributes["DW_AT_call_column"].value) if "DW_AT_call_column" in die.attributes else 0
+        calls += [_Call(start, end, number, column) for start, end in _ranges(dwarf, unit, die)]
     return calls
 
 

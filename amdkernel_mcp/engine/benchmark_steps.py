@@ -10,7 +10,14 @@ from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, side_of
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.job import TimingInputs
-from amdkernel_mcp.measurement.not_timed import about_case, incorrect, stopped, too_large, wrong_when_measured
+from amdkernel_mcp.measurement.not_timed import (
+    about_case,
+    incorrect,
+    stopped,
+    too_large,
+    with_coverage,
+    wrong_when_measured,
+)
 from amdkernel_mcp.measurement.timed_case import name_of_cases, timed_cases
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
 
@@ -80,6 +87,7 @@ def benchmark_steps(
             emulated=True,
         )
     answer = about_case(answer, name_of_cases(cases), runs[0] if runs else None)
+    answer = with_coverage(answer, checks[0].coverage)
     notes = dict.fromkeys(note for side in checks for note in side.not_cached)
     update = {"isolation": prepared.sandbox.isolation, "not_cached": [*notes]}
     return answer.model_copy(update=update)

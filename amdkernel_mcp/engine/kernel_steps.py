@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
+    from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.sandboxes import Sandboxes
     from amdkernel_mcp.hardware.target import Target
@@ -222,8 +223,9 @@ class KernelSteps:
         target: str | None,
         key: str | None,
         on_progress: Progress,
+        built: Program | None = None,
     ) -> ProgramCheckResult:
-        """The verdict on a program with its own `main`. `key`: a seed key to replay."""
+        """The verdict on a program with its own `main`. `key`: a seed key to replay. `built`: the source is built."""
         from amdkernel_mcp.checking.cases.seeds import read_key, seed_key, server_secret
         from amdkernel_mcp.checking.problem_probe import examined
         from amdkernel_mcp.execution.runner.program_files import sent_program
@@ -239,7 +241,7 @@ class KernelSteps:
                 sandbox=sandbox,
                 target=where,
                 problem=problem,
-                program=sent_program(source, file_name, flags),
+                program=built or sent_program(source, file_name, flags),
                 key=read_key(key) if key else drawn,
                 cache_dir=cache_dir,
                 on_progress=on_progress,
@@ -417,15 +419,20 @@ class KernelSteps:
 
     def profile_on_gpu(self, prepared: PreparedKernel, planned: MeasurementJob, on_progress: Progress) -> ProfileResult:
         """Record with rocprofv3, then explain the recording; its outputs are judged."""
+        from amdkernel_mcp.execution.gpu_idle import read_state
+        from amdkernel_mcp.execution.render_node import render_node
         from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, list_counters, record_profile
         from amdkernel_mcp.execution.runner.job import runner_command
         from amdkernel_mcp.leases.leased_sandbox import exclusively
+        from amdkernel_mcp.profiling.gated_counters import level_warning
         from amdkernel_mcp.profiling.import_files import import_files
         from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, uncounted
 
         where, job, program = prepared.target, planned.job, runner_command(prepared.target, planned.job)
         names = [kernel.name for kernel in prepared.compiled.result.kernels]
         with exclusively(prepared.sandbox, on_progress):
+            state = read_state(prepared.sandbox, render_node(self._settings, where, self._sandboxes.workers))
+            level = level_warning(where.arch, None if isinstance(state, str) else state.performance)
             has = listed_counters(list_counters(prepared.sandbox, where))
             runs = commands(where.arch, folder=FOLDER, program=program, kernels=names, available=has)
             on_progress(f"profiling in {counted(len(runs), 'pass', 'passes')} on {where.name}")
@@ -436,7 +443,7 @@ class KernelSteps:
             "isolation": prepared.sandbox.isolation,
             "code_object": prepared.compiled.result.code_object,
         }
-        said = [*uncounted(where.arch, has), *recorded.warnings, *answer.warnings]
+        said = [*level, *uncounted(where.arch, has), *recorded.warnings, *answer.warnings]
         answer = answer.model_copy(update={"warnings": said})
         wrong = self._judge(prepared, planned, recorded.report).wrong if recorded.report else None
         if wrong or not recorded.report:

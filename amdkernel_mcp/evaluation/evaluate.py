@@ -178,7 +178,12 @@ class _Run:
         try:
             checked = self._engine.do(asked)
             row = row.model_copy(
-                update={"check": checked.verdict, "reason": checked.reason, "attempts": _ids(checked.attempt)}
+                update={
+                    "check": checked.verdict,
+                    "reason": checked.reason,
+                    "coverage": checked.coverage,
+                    "attempts": _ids(checked.attempt),
+                }
             )
             if checked.verdict != "correct" or candidate.is_program or not self._timed:
                 return row

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from amdkernel_mcp.compiler.flags import parse_flags
 from amdkernel_mcp.errors import FlagError
 from amdkernel_mcp.expressions import Expression, ExpressionError, parse_expression
+from amdkernel_mcp.launch.no_kernel import constant_hint, why_no_plan
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan, Workspace
 from amdkernel_mcp.launch.pointer_types import wrong_pointers
 from amdkernel_mcp.problems.dtypes import DTYPES, suggest_dtype
@@ -196,10 +197,9 @@ class _PlanReader:
 
     def _check_names(self, problem: Problem) -> None:
         if not self._saw_launch:
-            self._wrong(
-                f"the candidate has no launch plan: add a line such as `{self._syntax.example}`",
-                None,
-            )
+            hip = self._syntax is HIP_LINES
+            lacks = f"the candidate has no launch plan: add a line such as `{self._syntax.example}`"
+            self._wrong(why_no_plan(self._source) if hip else lacks, None)
         self._check_workspaces(problem)
         scalars = set(self._plan.constants()).union(*(case.values for case in problem.cases))
         arrays = {argument.name for argument in problem.arrays} | {space.name for space in self._plan.workspaces}
@@ -232,6 +232,7 @@ class _PlanReader:
                 known = ", ".join(sorted(scalars)) or "none"
                 near = difflib.get_close_matches(name, scalars, n=1)
                 meant = f"; did you mean {near[0]!r}?" if near else ""
+                meant = constant_hint(self._source, name) or meant
                 self._wrong(f"{where} uses {name!r}, which is not a scalar{meant} (scalars: {known})", line)
 
 

@@ -6,7 +6,15 @@ from amdkernel_mcp.measurement.job import Measured
 from amdkernel_mcp.measurement.timed_case import name_of_cases
 from amdkernel_mcp.problems.problem import Case
 from amdkernel_mcp.results.job_answer import Isolation
-from amdkernel_mcp.results.kernels import BenchmarkResult, BenchmarkVerdict, CheckResult, Finding, FindingKind
+from amdkernel_mcp.results.kernels import (
+    BenchmarkResult,
+    BenchmarkVerdict,
+    CheckResult,
+    CheckScope,
+    Finding,
+    FindingKind,
+    RanCode,
+)
 
 _VERDICT_OF: dict[FindingKind, BenchmarkVerdict] = {
     "launch_plan": "invalid",
@@ -68,6 +76,15 @@ def about_case(answer: BenchmarkResult, case: str, measured: Measured | None) ->
     """The answer with the case that was timed. measured: of the candidate; None on a GPU, where nothing is sampled."""
     sample = f" ({_sample(measured)})" if measured and measured.sampled else ""
     return answer.model_copy(update={"case": case, "reason": f"{answer.reason}; case {case}{sample}"})
+
+
+def with_coverage(answer: BenchmarkResult, scope: CheckScope | None) -> BenchmarkResult:
+    """The answer with the code that the check of the kernel did not run, which is named in the sentence."""
+    if scope is None:
+        return answer
+    ran = RanCode(**{name: getattr(scope, name) for name in RanCode.model_fields})
+    said = f"; in its check {ran.not_run}" if ran.not_run else ""
+    return answer.model_copy(update={"coverage": ran, "reason": answer.reason + said})
 
 
 def _sample(measured: Measured) -> str:

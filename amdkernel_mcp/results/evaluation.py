@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from amdkernel_mcp.results.kernels import BenchmarkVerdict, CheckVerdict
+from amdkernel_mcp.results.kernels import BenchmarkVerdict, CheckScope, CheckVerdict
 from amdkernel_mcp.results.quantity import Evidence, Interval, Result
 
 
@@ -17,6 +17,7 @@ class EvaluatedKernel(Result):
     check: CheckVerdict | None = Field(default=None, description="Null where the check could not run")
     benchmark: BenchmarkVerdict | None = Field(default=None, description="Null where the kernel was not timed")
     reason: str = ""
+    coverage: CheckScope | None = Field(default=None, description="Of the check; null on a GPU, and of a program")
     speedup: Interval = Interval()
     evidence: Evidence = Field(default="not_measured", description="Of the speed-up")
     flags: list[str] = []

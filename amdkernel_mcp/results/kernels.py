@@ -34,6 +34,7 @@ FindingKind = Literal[
     "input_modified",
     "launch_error",
     "lds_over_limit",
+    "registers_over_limit",
     "non_deterministic",
     "nan_or_inf",
     "not_emulated",
@@ -129,15 +130,24 @@ class Finding(Result):
     )
 
 
-class CheckScope(Result):
-    """In how many cases the emulator checked what. `note` names the cases that were left out, with the reason."""
+class RanCode(Result):
+    """Of the launched kernels' code, what ran in no case."""
+
+    instructions_not_run: int = 0
+    lines_not_run: list[list[int]] = Field(default=[], description="First, last")
+    not_run: str = ""
+
+
+class CheckScope(RanCode):
+    """In how many cases the emulator checked what, and why not in others."""
 
     cases: int
-    memory: int = Field(description="Cases with every access checked: bounds, alignment, uninitialised memory, inputs")
-    races: int = Field(description="Cases checked for races")
-    races_sampled: int = Field(default=0, description="Of these, large cases checked in a sample of their workgroups")
-    races_in_part: int = Field(default=0, description="Of these, cases that share too much memory to check all of it")
-    orders: int = Field(default=0, description="Cases that ran in other orders of waves and workgroups as well")
+    memory: int = Field(description="Bounds, alignment, uninitialised memory, inputs")
+    races: int
+    races_sampled: int = Field(default=0, description="Of these, in some workgroups")
+    races_in_part: int = Field(default=0, description="Of these, in part of the memory")
+    orders: int = Field(default=0, description="Other orders of waves and workgroups")
+    instructions: int = 0
     note: str
 
 
@@ -190,24 +200,25 @@ class TimingConditions(Result):
     clock: str = Field(description="Of the times")
     launches_per_sample: list[int] = Field(description="Launches between two events, for each case")
     buffer_sets: list[int] = Field(description="Copies of all buffers, for each case")
-    input_sets: list[int] = Field(default=[], description="Different inputs, for each case")
+    input_sets: list[int] = Field(default=[], description="For each case")
     footprint_bytes: list[int] = Field(description="Of one launch, for each case")
     cache_protocol: str = Field(description="Of the caches")
     settled_us: list[float] = Field(description="Work before the first sample")
     idle_before: str
     idle_after: str
     clocks_before: Clocks = Field(default=Clocks(), description="Before the first launch")
-    clocks_after: Clocks = Field(default=Clocks(), description="Just after the last one; they may have fallen by then")
+    clocks_after: Clocks = Field(default=Clocks(), description="Just after the last one")
     rocm: str
     driver: str
-    gpu: str = Field(default="not_measured", description="The driver's unique id of the GPU")
+    gpu: str = Field(default="not_measured", description="Its unique id")
     samples_us: list[list[tuple[float, float]]] = Field(
         default=[],
         description="Candidate, baseline; in the record alone",
     )
-    kernel_trace: str = Field(description="`agrees`, `disagrees` (by over 10 %) or `not_measured`")
-    kernel_trace_note: str = Field(default="", description="What was compared, or why nothing was")
+    kernel_trace: str = Field(description="`agrees`, `disagrees` or `not_measured`")
+    kernel_trace_note: str = ""
     kernel_trace_ratio: Interval = Field(default=Interval(), description="Event times / the trace's")
+    gap_share: float | None = Field(default=None, description="Time without a launch")
 
 
 class Span(Result):
@@ -224,6 +235,7 @@ class BenchmarkResult(JobAnswer):
     reason: str = ""
     case: str | None = None
     hashes: Hashes | None = None
+    coverage: RanCode | None = None
     speedup: Interval = Interval()
     time_us: Quantity = NOT_MEASURED
     baseline_time_us: Quantity = NOT_MEASURED

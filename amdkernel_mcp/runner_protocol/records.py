@@ -209,6 +209,9 @@ class DispatchRecord(_Answer):
     seconds: _Microseconds  # of the emulation on the host: says nothing about a GPU
     counters: dict[str, _Count]
     pcs: list[_PcRow] | None
+    # Of a check: instructions that follow each other and ran, by the addresses of the first and the last; 1: without an
+    # active lane. Empty as well where an earlier dispatch of the process ran the same ones.
+    ran: list[tuple[_Count, _Count, Literal[0, 1]]] = []
     fault: DispatchFault | None
     findings: list[DispatchFinding] = []
     races_checked: bool = False

@@ -163,6 +163,7 @@ typedef struct {
     u64 schedule_seed;    /* not 0: one thread, and an order of workgroups and waves of its own for each seed */
     bool count_memory;    /* also model cache-line requests and LDS bank conflicts: slower */
     bool count_pcs;       /* also count per instruction */
+    bool list_ran;        /* report which instructions ran */
     Caches *caches;       /* count_memory: what earlier dispatches left in them; NULL: nothing did */
     bool check_memory;    /* look for uses of unset memory, stores to inputs, misaligned scalar loads */
     bool check_races;     /* and for races: one thread */
@@ -259,6 +260,12 @@ typedef struct {
     u64 takes;            /* by which instruction it takes, for ever, a value of a lane that is not active; 0: none */
 } Standing;
 
+/* Instructions that follow each other, and that a wave ran; `idle`: no lane was active in any of these runs. */
+typedef struct {
+    u64 first, last;      /* addresses of instructions, both of them ran */
+    bool idle;
+} RanSpan;
+
 typedef struct {
     Fault fault;          /* kind OUTCOME_OK: the dispatch ran to its end */
     Standing standing[MAX_STANDING]; /* where the fault is a limit */
@@ -271,6 +278,8 @@ typedef struct {
     bool memory_counted;  /* else those of MEMORY_COUNTERS are not known */
     PcCounts *pcs;        /* count_pcs: one per instruction of the program, to be freed by the caller */
     u64 pc_count;
+    RanSpan *ran;         /* list_ran: by address, to be freed by the caller */
+    u64 ran_count;
     u64 clock;            /* the value of the device's clocks */
     Finding *findings;    /* to be freed by the caller */
     u32 finding_count;

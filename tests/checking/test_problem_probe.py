@@ -138,6 +138,20 @@ def test_a_generate_with_its_own_random_numbers_is_refused(sandbox, problem_of):
         examine_problem(sandbox, problem_of(unary(), "return {'y': x * 2}", more=more))
 
 
+def test_scalars_and_seeds_that_no_case_shows_are_named(sandbox, problem_of):
+    scaled = argument("alpha", "f32") + argument("beta", "f32") + argument("bias", "f32")
+    cases = "".join(f"[[cases]]\nn = {n}\nalpha = 1\nbeta = 0\nbias = 0.5\n" for n in (1000, 77))
+    toml = unary().partition("[[cases]]")[0] + scaled + cases
+    more = "def generate(rng, *, n, **_):\n    return {'x': np.sin(np.arange(n, dtype=np.float32))}\n\n\n"
+    problem = problem_of(toml, "return {'y': alpha * x + bias + beta}", "x, alpha, beta, bias, **_", more)
+    said = [each for each in examine_problem(sandbox, problem) if "no case shows" in each or "every seed" in each]
+    assert [each.partition(":")[0] for each in said] == [
+        "no case shows what alpha does",
+        "no case shows what beta does",
+        "generate gives the same inputs for every seed, so a kernel may know them",
+    ]
+
+
 WEAK = {
     "float32 at the end": (unary(), "return {'y': np.exp(x).astype(np.float32)}", "computes y in float32"),
     "float32 on the way": (unary(), "return {'y': np.float32(x) / np.float64(3)}", "computes y in float32"),

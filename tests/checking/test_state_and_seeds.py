@@ -65,8 +65,11 @@ def kinds(result: CheckResult) -> set[str]:
 def test_an_honest_kernel_is_correct_on_announced_held_out_and_drawn_cases(verdict_of: Verdict) -> None:
     result = verdict_of(HONEST)
     assert result.verdict == "correct", result.reason
-    assert result.reason.startswith("all 6 cases (1 held out, 4 drawn) are correct with 5 seeds each")
-    assert [case.drawn for case in result.cases] == [False, False, True, True, True, True]
+    drawn = [case.drawn for case in result.cases]
+    assert drawn == [False, False] + [True] * (len(drawn) - 2)
+    assert len(drawn) in (6, 7), "four drawn ones, and one aimed at the kernel's numbers where none of them is like it"
+    said = f"all {len(drawn)} cases (1 held out, {len(drawn) - 2} drawn) are correct with 5 seeds each"
+    assert result.reason.startswith(said)
     assert result.notes == []
 
 

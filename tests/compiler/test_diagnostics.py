@@ -1,5 +1,6 @@
 """Text of clang and the linker as diagnostics of the user's file."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +26,34 @@ def test_an_error_in_a_headers_template_stands_where_the_user_asked_for_it() -> 
     error, note = parse_diagnostics(text, "k.hip")
     assert (error.line, error.column, error.message) == (12, 9, "array:5: no")
     assert note.severity == "note"
+
+
+def test_a_mask_of_32_bits_is_named_at_the_call() -> None:
+    text = (
+        "In file included from k.hip:1:\n/opt/include/hip/amd_detail/amd_warp_sync_functions.h:277:3: error: static "
+        "assertion failed due to requirement 'sizeof(unsigned int) == 8': The mask must be a 64-bit integer.\n"
+        "k.hip:4:6: note: in instantiation of function template specialization '__shfl_sync<unsigned int, float>' "
+        "requested here\n"
+    )
+    first = parse_diagnostics(text, "k.hip")[0]
+    assert (first.severity, first.line, first.column) == ("error", 4, 6)
+    assert first.message.startswith("the mask of __shfl_sync has 32 bits; a wave has 64 lanes: write 0xffff")
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        ("cuda_runtime.h", "<hip/hip_runtime.h>"),
+        ("cub/cub.cuh", "<hip/hip_runtime.h>"),
+        ("torch/extension.h", "send the `__global__` function alone"),
+        ("rocwmma/rocwmma.hpp", "builtins"),
+    ],
+)
+def test_a_header_of_others_has_the_way_without_it(header: str, says: str) -> None:
+    [error] = parse_diagnostics(f"k.hip:1:10: fatal error: '{header}' file not found\n", "k.hip")
+    assert says in error.message
+    [own] = parse_diagnostics("k.hip:1:10: fatal error: 'mine.h' file not found\n", "k.hip")
+    assert own.message == "'mine.h' file not found"
 
 
 def test_an_undefined_symbol_stands_at_its_first_use() -> None:

@@ -78,6 +78,7 @@ def test_each_kernel_gets_its_verdict(check_example, problem, kernel):
     if verdict == "correct":
         assert not result.findings
         assert result.evidence == "emulated"
+        assert not result.coverage.not_run, result.reason
         return
     kinds, words = about
     assert {finding.kind for finding in result.findings} & set(kinds.split("|")), result.findings

@@ -56,7 +56,7 @@ def plan_cases(
         for n, (case, each) in enumerate(bound)
     ]
     listed = [plan for plan in plans if not plan.case.drawn]  # the smallest drawn case is one element
-    smallest = min(listed, key=lambda plan: _bytes(plan.run))
+    smallest = min(listed, key=lambda plan: _bytes(plan.run), default=None)
     return [
         replace(
             plan,

@@ -45,35 +45,35 @@ def draw_cases(problem: Problem, key: SeedKey) -> tuple[Case, ...]:
 def _case(problem: Problem, base: Mapping[str, Number], sizes: _Sizes, *, large: bool) -> Case | None:
     """The case with these sizes, the largest of them halved until it is small enough; None: it cannot be made."""
     while True:
-        values = {**base, **sizes}
-        case = Case(
-            name=", ".join(f"{name}={value}" for name, value in values.items()),
-            values=values,
-            held_out=True,
-            line=None,
-            drawn=True,
-        )
+        case = drawn_case({**base, **sizes})
         if why_case_refused(case, problem.arguments) is None and _is_small(problem, case, sizes, large=large):
             return case
         name = max(sizes, key=lambda each: sizes[each] - problem.ranges[each].low)
         allowed = problem.ranges[name]
         if sizes[name] == allowed.low:
             return None
-        sizes = {**sizes, name: _fitted(allowed, (sizes[name] + allowed.low) // 2, odd=True)}
+        sizes = {**sizes, name: fitted(allowed, (sizes[name] + allowed.low) // 2, odd=True)}
+
+
+def drawn_case(values: Mapping[str, Number]) -> Case:
+    """The case with these values, named by them."""
+    name = ", ".join(f"{name}={value}" for name, value in values.items())
+    return Case(name=name, values=values, held_out=True, line=None, drawn=True)
 
 
 def _is_small(problem: Problem, case: Case, sizes: _Sizes, *, large: bool) -> bool:
     def product(values: Mapping[str, Number]) -> float:
         return math.prod(max(1, values[name]) for name in sizes)
 
-    most_bytes = max(_bytes(problem, listed) for listed in problem.cases)
+    most_bytes = max(bytes_of_case(problem, listed) for listed in problem.cases)
     most = max(product(listed.values) for listed in problem.cases)
     if large:
-        return _bytes(problem, case) <= _MOST_BYTES_LARGE and product(case.values) <= _BEYOND_LISTED * most
-    return _bytes(problem, case) <= min(_MOST_BYTES, most_bytes) and product(case.values) <= most
+        return bytes_of_case(problem, case) <= _MOST_BYTES_LARGE and product(case.values) <= _BEYOND_LISTED * most
+    return bytes_of_case(problem, case) <= min(_MOST_BYTES, most_bytes) and product(case.values) <= most
 
 
-def _bytes(problem: Problem, case: Case) -> int:
+def bytes_of_case(problem: Problem, case: Case) -> int:
+    """Of all its arrays."""
     return sum(bytes_of(case, argument) for argument in problem.arrays)
 
 
@@ -81,7 +81,7 @@ def _largest_listed(problem: Problem) -> dict[str, int]:
     return {name: int(max(case.values[name] for case in problem.cases)) for name in problem.ranges}
 
 
-def _fitted(allowed: Range, value: int, *, odd: bool = False) -> int:
+def fitted(allowed: Range, value: int, *, odd: bool = False) -> int:
     """The nearest value in the range at or below `value`; an odd multiple where there is one."""
     factor = min(value, allowed.high) // allowed.multiple
     if odd and factor % 2 == 0 and (factor - 1) * allowed.multiple >= allowed.low:
@@ -97,13 +97,13 @@ def _between(chance: random.Random, low: int, high: int) -> int:
 
 def _smallest(chance: random.Random, ranges: Mapping[str, Range], _listed: Mapping[str, int]) -> _Sizes:
     """All sizes the smallest or the next, at least one the smallest."""
-    sizes = {name: _fitted(each, each.low + chance.choice((0, each.multiple))) for name, each in ranges.items()}
+    sizes = {name: fitted(each, each.low + chance.choice((0, each.multiple))) for name, each in ranges.items()}
     name = chance.choice(list(ranges))
     return {**sizes, name: ranges[name].low}
 
 
 def _odd(chance: random.Random, ranges: Mapping[str, Range], listed: Mapping[str, int]) -> _Sizes:
-    return {name: _fitted(each, _between(chance, each.low, listed[name]), odd=True) for name, each in ranges.items()}
+    return {name: fitted(each, _between(chance, each.low, listed[name]), odd=True) for name, each in ranges.items()}
 
 
 def _prime(chance: random.Random, ranges: Mapping[str, Range], listed: Mapping[str, int]) -> _Sizes:
@@ -112,7 +112,7 @@ def _prime(chance: random.Random, ranges: Mapping[str, Range], listed: Mapping[s
     for name, each in ranges.items():
         start = max(2, _between(chance, each.low, listed[name]) // each.multiple)
         prime = next(n for n in count(start) if all(n % d for d in range(2, math.isqrt(n) + 1)))
-        sizes[name] = _fitted(each, prime * each.multiple)
+        sizes[name] = fitted(each, prime * each.multiple)
     return sizes
 
 
@@ -120,7 +120,7 @@ def _large(chance: random.Random, ranges: Mapping[str, Range], listed: Mapping[s
     """One size large, the others small: where indices overflow and loops are long."""
     name = chance.choice(list(ranges))
     sizes = {
-        each: _fitted(limits, limits.low + limits.multiple * chance.randrange(8)) for each, limits in ranges.items()
+        each: fitted(limits, limits.low + limits.multiple * chance.randrange(8)) for each, limits in ranges.items()
     }
     most = min(ranges[name].high, _BEYOND_LISTED * listed[name])
-    return {**sizes, name: _fitted(ranges[name], most - chance.randrange(max(1, most // 8)))}
+    return {**sizes, name: fitted(ranges[name], most - chance.randrange(max(1, most // 8)))}

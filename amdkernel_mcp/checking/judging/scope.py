@@ -41,7 +41,7 @@ def scope_of(names: Sequence[str], reports: Sequence[CaseReport]) -> CheckScope:
     silent = [k for k in indices if k not in ran]
     parts = [f"races were checked in {len(raced)} of {counted(len(names), 'case')}"]
     parts += [
-        f"{_listed(names, [k])} in {sample}, because it executes {_executed(reports[k]):,} instructions"
+        f"{_listed(names, [k])} in {sample}, because it executes {executed(reports[k]):,} instructions"
         " (the check takes ten times as long)"
         for k, sample in list(sampled.items())[:_SHOWN]
     ]
@@ -101,7 +101,7 @@ def _sample_of(report: CaseReport) -> _RaceSample | None:
     return _RaceSample(followed, total, any(record.race_own_group for record in closest.values()))
 
 
-def _executed(report: CaseReport) -> int:
+def executed(report: CaseReport) -> int:
     """The instructions of the first repeat: the dispatches before one that looks for races."""
     plain = 0
     for record in report.dispatches:

@@ -84,6 +84,7 @@ def _emulator_options(job: RunnerJob) -> str:
         "memory": int(job.mode != "check"),
         "pcs": int(job.mode == "profile"),
         "check": int(job.mode == "check"),
+        "ran": int(job.mode == "check"),
     }
     if job.clock_seed is not None:
         options |= {"clock": "simulated", "clock_seed": job.clock_seed}

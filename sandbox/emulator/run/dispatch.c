@@ -15,6 +15,7 @@
 #include "run/kernel_code.h"
 #include "run/sampling.h"
 #include "run/worker.h"
+#include "timing/timing.h"
 
 enum { MAX_THREADS = 64 };
 
@@ -101,6 +102,21 @@ static void list_pcs(const Program *p, const PcExecutions *sum, const WorkerThre
     }
 }
 
+/* The instructions that ran, as spans. */
+static void list_ran(const Program *p, const PcExecutions *sum, Outcome *out)
+{
+    bool goes_on = false;
+    out->ran = calloc(p->count + 1, sizeof *out->ran);
+    for (u32 n = 0; out->ran && n < p->count; n++) {
+        bool ran = sum[n].executions != 0, idle = sum[n].lanes == 0;
+        if (ran && goes_on && out->ran[out->ran_count - 1].idle == idle)
+            out->ran[out->ran_count - 1].last = p->address + p->offset_of[n];
+        else if (ran)
+            out->ran[out->ran_count++] = (RanSpan){p->address + p->offset_of[n], p->address + p->offset_of[n], idle};
+        goes_on = ran;
+    }
+}
+
 static void run_workers(WorkerThread *workers, u32 count)
 {
     pthread_t threads[MAX_THREADS];
@@ -158,6 +174,7 @@ static void make_workers(DispatchRun *r)
     }
     q->model = observers_of(d) & OBSERVE_COUNTERS ? l2_create(d) : NULL;
     r->sampling = sampling_begin(q);
+    q->record = q->model && d->count_pcs && !(d->check_memory || d->check_races || d->schedule_seed) ? record_create(d, q->subset) : NULL;
     u32 count = q->workers = thread_count(d, q->total);
     q->fit = places_for(d, count);
     r->workers = calloc(count, sizeof *r->workers);
@@ -259,11 +276,14 @@ static void gather(DispatchRun *r, Outcome *out)
     counters_gather(d->program, sum, waves, out->counters);
     if (d->count_pcs)
         list_pcs(d->program, sum, r->workers, r->made, out);
+    if (d->list_ran)
+        list_ran(d->program, sum, out);
     if (out->pcs && r->queue.subset)
         scale_gather_pcs(r->queue.subset, out->pcs);
     if (r->queue.model)
         l2_finish(r->queue.model, out->counters, out->pcs);
     out->memory_counted = r->queue.model != NULL;
+    timing_gather(d, r->queue.record, out);
     pc_counts_destroy(sum, d->program->count + 1);
 }
 
@@ -277,6 +297,7 @@ void dispatch_end(DispatchRun *r, Outcome *out)
         gather(r, out);
     l2_destroy(r->queue.model);
     subset_destroy(r->queue.subset);
+    record_destroy(r->queue.record);
     for (u32 n = 0; n < r->made; n++)
         worker_destroy(&r->workers[n], &r->dispatch);
     free(r->workers);

@@ -251,6 +251,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .proves_hangs = o->proves_hangs,
         .count_memory = o->count_memory,
         .count_pcs = o->count_pcs,
+        .list_ran = o->list_ran,
         .caches = runtime()->caches,
         .schedule_seed = o->schedule_seed,
         .check_memory = o->check_memory,
@@ -337,6 +338,7 @@ static void conclude(Launch *l)
         await_the_end();
     free(outcome.findings);
     free(outcome.pcs);
+    free(outcome.ran);
     if (outcome.clock > runtime()->clock)
         runtime()->clock = outcome.clock;
     if (l->caches)

@@ -158,6 +158,47 @@ static void write_pcs(FILE *out, const CodeObject *c, const Outcome *o)
     fputc(']', out);
 }
 
+/* FNV-1a over the instructions that ran and the number of the code object. */
+static u64 ran_hash(const CodeObject *c, const Outcome *o)
+{
+    u64 hash = 0xcbf29ce484222325 ^ c->number;
+    for (u64 i = 0; i < o->ran_count; i++) {
+        const u64 words[] = {o->ran[i].first - c->base, o->ran[i].last - c->base, o->ran[i].idle};
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+            hash = (hash ^ words[k]) * 0x100000001b3;
+    }
+    return hash;
+}
+
+/* Whether a process has reported the same instructions before: the reader adds up all dispatches. */
+static bool is_reported(u64 hash)
+{
+    enum { MOST = 1024 };
+    static u64 known[MOST];
+    static u32 known_count;
+    static pid_t process;
+    if (process != getpid())
+        known_count = 0; /* a child reports its own */
+    process = getpid();
+    for (u32 k = 0; k < known_count; k++)
+        if (known[k] == hash)
+            return true;
+    if (known_count < MOST)
+        known[known_count++] = hash;
+    return false;
+}
+
+/* In the columns that amdkernel_mcp/runner_protocol/records.py reads. */
+static void write_ran(FILE *out, const CodeObject *c, const Outcome *o)
+{
+    fputs(",\"ran\":[", out);
+    for (u64 i = 0; i < o->ran_count; i++) {
+        const RanSpan *s = &o->ran[i];
+        fprintf(out, "%s[%" PRIu64 ",%" PRIu64 ",%d]", i ? "," : "", s->first - c->base, s->last - c->base, s->idle);
+    }
+    fputc(']', out);
+}
+
 static void write_counts(FILE *out, const CodeObject *c, const Outcome *o)
 {
     fputs(",\"counters\":{", out);
@@ -200,6 +241,8 @@ static void write_line(FILE *out, const Function *f, const Dispatch *d, const Ou
             d->workgroups[1], d->workgroups[2], d->block[0], d->block[1], d->block[2],
             d->kernel.lds_bytes + d->dynamic_lds_bytes, o->seconds);
     write_counts(out, f->object, o);
+    if (o->ran && !is_reported(ran_hash(f->object, o)))
+        write_ran(out, f->object, o);
     write_fault(out, f->object, d, o);
     write_findings(out, f->object, d, o);
     write_sample(out, d, o);

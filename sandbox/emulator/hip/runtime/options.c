@@ -24,6 +24,8 @@ static void read_option(Options *o, const char *key, const char *value)
         o->count_memory = number != 0;
     else if (!strcmp(key, "pcs"))
         o->count_pcs = number != 0;
+    else if (!strcmp(key, "ran"))
+        o->list_ran = number != 0;
     else if (!strcmp(key, "kept_launches"))
         o->kept_launches = number;
     else if (!strcmp(key, "deterministic"))

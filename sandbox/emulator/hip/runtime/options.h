@@ -20,7 +20,7 @@ typedef struct {
     u64 clock_scale;   /* how many times as long launches take on it; 0: once */
     u32 threads;
     int devices;
-    bool count_memory, count_pcs, deterministic, check_memory, check_races, last_waves_first;
+    bool count_memory, count_pcs, list_ran, deterministic, check_memory, check_races, last_waves_first;
     bool reproducible;    /* one thread where workgroups may learn from each other */
     bool limit_residency; /* no more workgroups at once than the GPU holds */
     bool proves_hangs;    /* the host does not touch memory while a kernel runs: what can never end is ended at once */

@@ -1,0 +1,233 @@
+"""Cases that are aimed at code which a kernel keeps for some sizes alone: multiples of its own constants and beyond.
+
+A tile size, `n % 1024 == 0` or `n >= 65536` is a number in the code object or in the source. Sizes that were
+drawn by chance are hardly ever multiples of it, and the profile case, which is one, is too large for a check.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from amdkernel_mcp.checking.cases.drawn_cases import bytes_of_case, drawn_case, fitted
+from amdkernel_mcp.checking.cases.seeds import SeedKey
+from amdkernel_mcp.compiler.disassembly import parse_disassembly
+from amdkernel_mcp.problems.problem import Case, Problem
+from amdkernel_mcp.problems.size_limits import why_case_refused
+
+_LARGEST = 1 << 24  # of the constants: a larger one is a float, or a size that no check can have
+_MOST_BYTES = 4 << 20
+_FREE_WORK = 1 << 20  # of the product of all sizes: so small a case is always drawn
+_PART = 8  # of the work of the largest listed case, one
+_PART_OF_PROFILED = 16
+_TIMES = (2, 3)
+_PAIR = 2  # the sizes that stay small are even
+_TIMES_LISTED = 8
+_INSTRUCTIONS = 2_000_000  # of a plain run
+_COMPARES = re.compile(
+    r"s_cmpk?_|v_cmpx?_|[sv]_mov|s_movk|[sv]_mul_(?:i32|lo)|v_mul_u32|v_mad|s_addk|[sv]_sub|[sv]_add"
+)
+_MASKS = re.compile(r"[sv]_and_b|s_bfe|v_bfe")
+_SHIFTS = re.compile(r"[sv]_(?:lshr|ashr|lshl)")
+_NUMBER = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])")
+_SHIFTED = re.compile(r"\b1[uUlL]*\s*<<\s*(\d{1,2})\b")
+_PRODUCT = re.compile(r"\b(\d{1,6})\s*\*\s*(\d{1,6})\b")
+_REMAINDER = re.compile(r"%\s*\(?\s*(\w+)")
+_NAMED = re.compile(r"\b(\w+)\s*(?:=\s*|\s+)(\d{1,8})\b")
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+
+
+def constants_of(source: str, disassembly: str) -> frozenset[int]:
+    """The whole numbers from 2 that the code compares with, divides by or masks with, in the source or as compiled."""
+    return frozenset(each for each in (*_in_source(source), *_in_code(disassembly)) if 2 <= each <= _LARGEST)
+
+
+def divisors_of(source: str) -> frozenset[int]:
+    """What the source takes remainders by, by number or by a name that it gives one, but powers of two."""
+    text = _COMMENT.sub(" ", source)
+    named = {match[1]: int(match[2]) for match in _NAMED.finditer(text)}
+    words = [match[1] for match in _REMAINDER.finditer(text)]
+    found = {int(word) if word.isdecimal() else named.get(word, 0) for word in words}
+    return frozenset(each for each in found if 2 < each <= _LARGEST and each & (each - 1))
+
+
+def _in_source(source: str) -> Iterator[int]:
+    text = _COMMENT.sub(" ", source)
+    yield from (int(match[1], 0) if "x" in match[1] else int(match[1]) for match in _NUMBER.finditer(text))
+    yield from (1 << int(match[1]) for match in _SHIFTED.finditer(text))
+    yield from (int(match[1]) * int(match[2]) for match in _PRODUCT.finditer(text))
+
+
+def _in_code(disassembly: str) -> Iterator[int]:
+    for each in parse_disassembly(disassembly):
+        numbers = [int(word, 0) for word in re.findall(r"(?<=[ ,])(?:0x[0-9a-fA-F]+|\d+)(?=,|$| )", each.text)]
+        if _COMPARES.match(each.text):
+            yield from (near for number in numbers for near in (number, number + 1))
+        elif _MASKS.match(each.text):
+            yield from (number + 1 for number in numbers if number & (number + 1) == 0)
+        elif _SHIFTS.match(each.text):
+            yield from (1 << number for number in numbers if number < 24)
+
+
+def aim_cases(
+    problem: Problem, key: SeedKey, constants: frozenset[int], divisors: frozenset[int], known: Sequence[Case]
+) -> tuple[Case, ...]:
+    """One case of little work whose sizes are multiples of constants, where no drawn case of `known` is like that.
+
+    Another one of multiples of `divisors`, if there are any. Listed cases do not count: a kernel may know them.
+    """
+    if not problem.ranges:
+        return ()
+    largest = max(_work(problem, case) for case in problem.cases)
+    profiled = max((_work(problem, case) for case in problem.profile_cases), default=0) / _PART_OF_PROFILED
+    most = max(min(largest, max(_FREE_WORK, largest / _PART)), min(profiled, _FREE_WORK / _PART))
+    chance = random.Random(key.derive("aims"))
+    found: list[Case] = []
+    for steps in (_smooth(constants), divisors):
+        case = _aim(problem, chance, sorted(steps, reverse=True), constants, _within(problem, most))
+        if case and _is_new(problem, case, constants | divisors, (*known, *found)):
+            found.append(case)
+    return tuple(found)
+
+
+def aim_further(
+    problem: Problem,
+    key: SeedKey,
+    constants: frozenset[int],
+    known: Sequence[Case],
+    instructions: Sequence[int],
+    *,
+    unrun: bool,
+) -> tuple[Case, ...]:
+    """Larger cases: where code ran in no case of `known` (`unrun`), or a constant is larger than all sizes there.
+
+    `instructions`: that a plain run of each case of `known` executed. It is assumed that they grow with the square of
+    the sizes, so that no case takes longer than a check allows.
+    """
+    largest = max(case.values[name] for case in known for name in problem.ranges) if problem.ranges else 0
+    beyond = [each for each in constants if each > largest]
+    if not problem.ranges or not (unrun or beyond):
+        return ()
+    most_work, most = max(
+        ((_work(problem, case), count) for case, count in zip(known, instructions, strict=True)), default=(1.0, 0)
+    )
+
+    def is_quick(case: Case) -> bool:
+        return most * max(1.0, _work(problem, case) / most_work) ** 2 <= max(_INSTRUCTIONS, most)
+
+    chance = random.Random(key.derive("further aims"))
+    smooth = sorted(_smooth(constants), reverse=True)
+    cases = [_aim(problem, chance, smooth, constants, is_quick)]
+    if unrun:
+        cases.append(_aim(problem, chance, sorted(_uneven(constants), reverse=True), constants, is_quick))
+        for name in problem.ranges:
+            cases += [
+                _long(problem, chance, name, is_quick),
+                _aim(problem, chance, (_PAIR,), constants, is_quick, (name,)),
+            ]
+    else:
+        cases = [each for each in cases if each and max(each.values[n] for n in problem.ranges) >= min(beyond)]
+    seen = [dict(case.values) for case in known]
+    found: list[Case] = []
+    for case in cases:
+        if case and dict(case.values) not in seen:
+            seen.append(dict(case.values))
+            found.append(case)
+    return tuple(found)
+
+
+def _within(problem: Problem, most: float) -> Callable[[Case], bool]:
+    return lambda case: _work(problem, case) <= most
+
+
+def _long(problem: Problem, chance: random.Random, name: str, is_quick: Callable[[Case], bool]) -> Case | None:
+    """One size large and odd, the others small: loops over what is left of a tile."""
+    small = {
+        other: fitted(each, each.low + each.multiple * chance.randrange(8)) for other, each in problem.ranges.items()
+    }
+    value = _TIMES_LISTED * max(case.values[name] for case in problem.cases)
+    while value > problem.ranges[name].low:
+        sizes = {**small, name: fitted(problem.ranges[name], int(value), odd=True)}
+        if case := _fits(problem, chance, sizes, is_quick):
+            return case
+        value /= 2
+    return None
+
+
+def _fits(
+    problem: Problem, chance: random.Random, sizes: Mapping[str, int], is_quick: Callable[[Case], bool]
+) -> Case | None:
+    """The case with these sizes; None where it is too large, or cannot be."""
+    case = drawn_case({**chance.choice(problem.cases).values, **sizes})
+    fits = why_case_refused(case, problem.arguments) is None and bytes_of_case(problem, case) <= _MOST_BYTES
+    return case if fits and is_quick(case) else None
+
+
+def _smooth(constants: frozenset[int]) -> set[int]:
+    """Powers of two."""
+    return {each & -each for each in constants if each & -each > 1}
+
+
+def _uneven(constants: frozenset[int]) -> set[int]:
+    return {each for each in constants if each & (each - 1)}
+
+
+def _is_new(problem: Problem, case: Case, constants: frozenset[int], known: Sequence[Case]) -> bool:
+    """Whether no drawn case has sizes that are all multiples of as much, and beyond as much."""
+    kept = [each for each in constants if _all_multiples(problem, case, each)]
+    passed = [(each, name) for each in constants for name in problem.ranges if case.values[name] >= each]
+    return not any(
+        other.drawn
+        and all(_all_multiples(problem, other, each) for each in kept)
+        and all(other.values[name] >= each for each, name in passed)
+        for other in known
+    )
+
+
+def _all_multiples(problem: Problem, case: Case, constant: int) -> bool:
+    return all(case.values[name] % constant == 0 for name in problem.ranges)
+
+
+def _aim(
+    problem: Problem,
+    chance: random.Random,
+    steps: Sequence[int],
+    constants: frozenset[int],
+    is_quick: Callable[[Case], bool],
+    grows: Sequence[str] = (),
+) -> Case | None:
+    """All sizes multiples of the largest step that fits; then one after the other goes beyond the largest constant.
+
+    grows: the sizes that do; by default all, in any order.
+    """
+    for step in steps:
+        sizes = {name: _multiple_of(problem, name, step, step) for name in problem.ranges}
+        case = _fits(problem, chance, sizes, is_quick)
+        if case is None:
+            continue
+        names = list(grows or problem.ranges)
+        chance.shuffle(names)
+        for name in names:
+            goals = (*constants, *(times * sizes[name] for times in _TIMES))
+            for goal in sorted((goal for goal in goals if goal > sizes[name]), reverse=True):
+                grown = {**sizes, name: _multiple_of(problem, name, step, goal)}
+                if larger := _fits(problem, chance, grown, is_quick):
+                    sizes, case = grown, larger
+                    break
+        return case
+    return None
+
+
+def _multiple_of(problem: Problem, name: str, step: int, least: int) -> int:
+    """The first multiple of `step` from `least` in the range of a scalar; where there is none, the largest one."""
+    allowed = problem.ranges[name]
+    step = math.lcm(step, allowed.multiple)
+    value = -(-max(least, allowed.low) // step) * step
+    value = min(value, allowed.high // step * step)
+    return value if value >= allowed.low else allowed.high
+
+
+def _work(problem: Problem, case: Case) -> float:
+    return math.prod(max(1, case.values[name]) for name in problem.ranges)

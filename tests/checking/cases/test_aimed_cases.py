@@ -1,0 +1,55 @@
+"""Sizes that are aimed at a kernel's own constants: multiples of them, beyond them, and never too large."""
+
+import math
+
+import pytest
+
+from amdkernel_mcp.checking.cases.aimed_cases import aim_cases, aim_further, constants_of, divisors_of
+from amdkernel_mcp.checking.cases.drawn_cases import draw_cases
+from amdkernel_mcp.checking.cases.seeds import SeedKey
+from amdkernel_mcp.problems.problem_file import load_problem
+
+KEYS = [SeedKey(bytes([n] * 32)) for n in range(20)]
+PRODUCT, VECTOR = load_problem("gemm_f32"), load_problem("vector_add")
+CODE = """
+\ts_and_b32 s2, s3, 0x7f                                     // 000000001700: 8602FF03 0000007F
+\ts_cmp_lt_i32 s4, 0x10000                                   // 000000001708: BF04FF04 00010000
+\ts_lshr_b32 s5, s6, 9                                       // 000000001710: 8F058906
+"""
+
+
+def test_constants_come_from_the_source_and_from_the_code() -> None:
+    source = "constexpr int T = 96; // 77\nif (n % T == 0 || n >= (1 << 20) || n == 40 * 100 || x < 3.5f) {}"
+    found = constants_of(source, CODE)
+    assert {96, 1 << 20, 4000, 128, 0x10000, 512} <= found
+    assert not {77, 35} & found
+    assert divisors_of(source) == {96}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_all_sizes_of_a_product_are_multiples_of_the_tile_in_one_case(key: SeedKey) -> None:
+    known = (*PRODUCT.cases, *draw_cases(PRODUCT, key))
+    [case] = aim_cases(PRODUCT, key, frozenset({16, 128, 129}), frozenset(), known)
+    assert all(case.values[name] % 128 == 0 for name in "mnk")
+    assert math.prod(case.values.values()) <= max(math.prod(each.values.values()) for each in PRODUCT.cases) / 8
+    assert aim_cases(PRODUCT, key, frozenset({16, 128}), frozenset(), (*known, case)) == ()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_size_is_a_multiple_of_one_constant_and_beyond_another(key: SeedKey) -> None:
+    known = (*VECTOR.cases, *draw_cases(VECTOR, key))
+    cases = aim_cases(VECTOR, key, frozenset({1024, 65536}), frozenset({6000}), known)
+    assert any(case.values["n"] % 1024 == 0 and case.values["n"] >= 65536 for case in cases)
+    assert any(case.values["n"] % 6000 == 0 for case in cases)
+
+
+def test_further_cases_are_drawn_only_for_code_that_did_not_run_and_stay_quick() -> None:
+    known, key = PRODUCT.cases, KEYS[0]
+    counts = [5_000_000, 20_000, 5_000, 5_000][: len(known)]
+    assert aim_further(PRODUCT, key, frozenset({128}), known, counts, unrun=False) == ()
+    cases = aim_further(PRODUCT, key, frozenset({128, 2048}), known, counts, unrun=True)
+    most = max(math.prod(case.values.values()) for case in known)
+    for name in "mnk":
+        assert any(case.values[name] % 2048 == 0 for case in cases), name
+        assert any(case.values[name] % 2 and case.values[name] > 1000 for case in cases), name
+    assert all(math.prod(case.values.values()) <= 1.3 * most for case in cases)

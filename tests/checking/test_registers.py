@@ -1,0 +1,52 @@
+"""A register beyond the allocation is refused with its line; named among the clobbers, it is allocated."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.compiler.register_limits import registers_of
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.check import Check
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
+NAIVE = (folder("examples") / "vector_add" / "kernels" / "naive.hip").read_text()
+LINE = next(n for n, text in enumerate(NAIVE.splitlines(), 1) if "if (i < n)" in text)
+
+
+@pytest.fixture(scope="module")
+def engine(settings: Settings) -> Iterator[Engine]:
+    made = Engine(settings)
+    yield made
+    made.close()
+
+
+def with_assembly(text: str) -> str:
+    return NAIVE.replace("    if (i < n)\n", f"    asm volatile({text});\n    if (i < n)\n")
+
+
+@pytest.mark.parametrize(
+    ("assembly", "register", "cured"),
+    [
+        ('"v_mov_b32 v200, 0"', "v200", '"v_mov_b32 v200, 0" ::: "v200"'),
+        ('"v_accvgpr_write_b32 a100, 0"', "a100", '"v_accvgpr_write_b32 a100, 0" ::: "a100"'),
+        ('"v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[96:99]"', "a3", ""),
+        ('"ds_read_b64 v[60:61], v0\\ns_waitcnt lgkmcnt(0)"', "v61", ""),
+    ],
+    ids=["v", "a", "mfma", "pair"],
+)
+def test_a_register_beyond_the_allocation_is_invalid(engine: Engine, assembly: str, register: str, cured: str) -> None:
+    result = engine.do(Check(problem="vector_add", source=with_assembly(assembly)))
+    assert result.verdict == "invalid"
+    assert [(each.kind, each.line) for each in result.findings] == [("registers_over_limit", LINE)]
+    assert f"names the {'vector' if register[0] == 'v' else 'accumulation'} register {register}" in result.reason
+    if cured:
+        assert engine.do(Check(problem="vector_add", source=with_assembly(cured))).verdict == "correct"
+
+
+def test_the_last_register_of_each_operand_is_read_and_nothing_else() -> None:
+    text = "v_fma_f64 v[2:3], a[10:11], -v7, s[4:5]"
+    assert list(registers_of(text)) == [("v", 3), ("a", 11), ("v", 7)]
+    assert list(registers_of("s_branch 4 <v200+0x10>")) == []
+    assert list(registers_of("v_mov_b32_e32 v1, 0xa3")) == [("v", 1)]
