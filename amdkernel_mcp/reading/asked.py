@@ -24,6 +24,7 @@ POSSIBLE = 0.33
 """The score from which a guide is worth naming where nothing answers for sure."""
 _ASKING, _ASKED, _SAID = 0.4, 0.3, 0.3
 """How much counts: the likest asking; the share of the question that the askings have; the share that the text has."""
+_SHORTEST = 3  # letters of a word alone
 _SENTENCE = 5  # words; a lower score of fewer words is chance
 _OTHER_GPU = 0.6
 _RELATED = 0.5  # of a word that the glossary adds
@@ -46,14 +47,20 @@ def guides_for(query: str, *, least: float = LEAST, most: int = 1) -> list[str]:
     least: the score of a guide that answers; POSSIBLE for those that may.
     """
     asked, related = _meant(query)
-    alone = len(query.split()) == 1 and tokens(query)[:1]
-    if not asked or (alone and alone[0] not in _weights()):
-        return []  # of a name alone that no guide has, the parts say nothing
+    if not asked:
+        return []
+    alone = tokens(query)[0] if len(query.split()) == 1 else None
+    if alone and (len(alone) < _SHORTEST or alone not in _weights()):
+        return []  # of a name that no guide has, the parts say nothing
+    if alone and len(named := [one.name for one in _guides() if alone in tokens(one.name)]) == 1:
+        return named
     if listed := [one.name for one in _guides() if asked in one.askings]:
         return listed[:most]
     gpus = families_in(query)
     scored = sorted(((_score(one, asked, related) * _fits(one, gpus), one.name) for one in _guides()), reverse=True)
     (best, first), (second, _) = scored[:2]
+    if alone and best < CLEARLY * second:
+        return []
     if best < least and best >= max(CLEAR, CLEARLY * second) and len(query.split()) >= _SENTENCE:
         return [first]
     return [name for score, name in scored[:most] if score >= least]

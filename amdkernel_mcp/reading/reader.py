@@ -53,7 +53,7 @@ class Reader:
             try:
                 found = self._docs().search(query, also=also, limit=limit, filters=filters or ANYTHING)
             except DocumentationError as error:
-                if not ours and not recipes:
+                if not ours and not (recipes and self._lacks_index()):
                     raise
                 found = SearchResult(query=query, results=[], note=error.message)
             exact = [*fitted(ours), *found.exact, *recipes]
@@ -82,6 +82,13 @@ class Reader:
         if section:
             raise DocumentationError(f"{ref[:100]} has no sections", hint="leave `section` out, or use `find`")
         return read_card(pages[kind](name, by), start=start, max_chars=max_chars, find=find)
+
+    def _lacks_index(self) -> bool:
+        try:
+            self._docs().index()
+        except DocumentationError:
+            return True
+        return False
 
     def _ours(self, query: str, by: str) -> list[Card]:
         words = set(re.findall(r"[\w-]+", query))
