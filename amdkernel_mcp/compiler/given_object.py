@@ -50,7 +50,7 @@ class _GivenObject:
         except InputError as error:
             return CompileOutcome(False, True, "", error.message, None, "", None, "none")
         texts, _ = disassemble(sandbox, arch, {"0.co": code}, [])
-        outcome = CompileOutcome(True, "0.co" in texts, "", None, code, texts.get("0.co", ""), "given", "none")
+        outcome = CompileOutcome(True, "0.co" in texts, "", None, code, texts.get("0.co", ""), None, "none")
         return readable(outcome)
 
     def diagnostics(self, messages: str, file_name: str) -> list[Diagnostic]:
