@@ -1,4 +1,4 @@
-"""The folders that are installed with the package: `tools`, `docs_index`, `sandbox`, `examples`.
+"""The folders that are installed with the package: `tools`, `docs_index`, `sandbox`, `examples`, `cookbook`.
 
 In a checkout they are next to the package; in a wheel they are inside it (see `force-include` in pyproject.toml).
 """

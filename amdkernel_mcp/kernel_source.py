@@ -1,5 +1,9 @@
-"""The kernel text that a caller sent or named."""
+"""The kernel text that a caller sent or named.
 
+A code object becomes a text as well: the plan lines of the file `NAME.plan` next to it, then its bytes in base64.
+"""
+
+import base64
 import re
 import sys
 from dataclasses import dataclass
@@ -15,6 +19,14 @@ EXTENSION = (
 _EXTENSION = re.compile(r"^\s*(?:import|from)\s+torch\b.*\bload(?:_inline)?\s*\(", re.MULTILINE | re.DOTALL)
 _ATTEMPT = re.compile(r"attempt:\S+")
 _LONGEST_NAME = 100
+_IMPORTS_TRITON = re.compile(r"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
+_JIT = re.compile(r"^[ \t]*@[\w.]*\bjit\b", re.MULTILINE)
+SUFFIXES = (".hip", ".s", ".co", ".hsaco")
+"""Of the files that are kernels by their name. A `.py` is one by its text: see `is_triton`."""
+CODE_OBJECT = "; code object in base64:"
+"""The line before the bytes."""
+_BINARY = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB")
+_PLAN_LINE = re.compile(r"^[ \t]*(?://|;|#)[ \t]*amdkernel[ \t]*:.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -32,8 +44,24 @@ def is_extension(text: str) -> bool:
 
 def _refuse_extension(text: str, file: str) -> None:
     if is_extension(text):
-        hint = "send the HIP kernel alone: docs/kernels.md says how it is launched"
+        hint = "send the HIP kernel alone: `amdkernel port FILE --candidate KERNEL` takes it out of CUDA sources"
         raise InputError(EXTENSION, file=file, hint=hint)
+
+
+def is_triton(text: str) -> bool:
+    """Whether this is Python that imports triton and has a jit function, of Triton or Gluon."""
+    return _IMPORTS_TRITON.search(text) is not None and _JIT.search(text) is not None
+
+
+def is_kernel_file(path: Path) -> bool:
+    """Whether a file is a kernel, by its name or, for Python, by its text."""
+    if path.suffix != ".py":
+        return path.suffix in SUFFIXES
+    try:
+        with path.open("rb") as file:
+            return is_triton(file.read(MAX_BYTES).decode(errors="replace"))
+    except OSError:
+        return False
 
 
 def is_attempt(text: str) -> bool:
@@ -41,18 +69,22 @@ def is_attempt(text: str) -> bool:
     return len(text) <= _LONGEST_NAME and _ATTEMPT.fullmatch(text.strip()) is not None
 
 
-def sent_kernel(source: str, file_name: str = "kernel.hip") -> KernelSource:
-    """The kernel whose text was sent. Raises InputError over 1 MiB, and for an extension of PyTorch."""
+def sent_kernel(source: str, file_name: str = "kernel.hip", *, extensions: bool = False) -> KernelSource:
+    """The kernel whose text was sent. Raises InputError over 1 MiB, and for an extension of PyTorch.
+
+    extensions: these are taken as well.
+    """
     if len(source.encode(errors="replace")) > MAX_BYTES:
         raise InputError(f"a kernel may have {MAX_BYTES >> 20} MiB at most", file=file_name)
-    _refuse_extension(source, file_name)
+    if not extensions:
+        _refuse_extension(source, file_name)
     return KernelSource(source, file_name)
 
 
-def read_kernel(path: Path) -> KernelSource:
+def read_kernel(path: Path, *, extensions: bool = False) -> KernelSource:
     """The kernel in the file `path`.
 
-    Raises InputError when it cannot be read, is not text, is over 1 MiB or is an extension of PyTorch.
+    Raises InputError when it cannot be read, is not text, is over 1 MiB or, without `extensions`, is one of PyTorch.
     """
     try:
         if path.is_dir():
@@ -61,27 +93,38 @@ def read_kernel(path: Path) -> KernelSource:
             raise InputError("there is no such file", file=str(path))
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
+        beside = path.with_name(f"{path.name}.plan")
+        plan = beside.read_bytes()[:MAX_BYTES] if data.startswith(_BINARY) and beside.is_file() else b""
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None
-    return KernelSource(_text(data, str(path)), path.name)
+    text = _text(data, str(path), plan.decode(errors="replace"), extensions=extensions)
+    return KernelSource(text, path.name)
 
 
-def read_named_kernel(path: Path) -> KernelSource:
+def read_named_kernel(path: Path, *, extensions: bool = False) -> KernelSource:
     """As `read_kernel`; `-` and /dev/stdin are stdin, and a pipe is read too. For the command line only."""
     if str(path) in ("-", "/dev/stdin"):
-        return KernelSource(_text(sys.stdin.buffer.read(MAX_BYTES + 1), "stdin"), "stdin.hip")
+        return KernelSource(_text(sys.stdin.buffer.read(MAX_BYTES + 1), "stdin", extensions=extensions), "stdin.hip")
     if path.is_fifo():
         with path.open("rb") as pipe:
-            return KernelSource(_text(pipe.read(MAX_BYTES + 1), str(path)), "kernel.hip")
-    return read_kernel(path)
+            return KernelSource(_text(pipe.read(MAX_BYTES + 1), str(path), extensions=extensions), "kernel.hip")
+    return read_kernel(path, extensions=extensions)
 
 
-def _text(data: bytes, file: str) -> str:
+def _text(data: bytes, file: str, plan: str = "", *, extensions: bool) -> str:
+    if data.startswith(_BINARY):
+        lines = "".join(f"{line}\n" for line in _PLAN_LINE.findall(plan))
+        text = f"{lines}{CODE_OBJECT}\n{base64.encodebytes(data).decode()}"
+        if len(text) > MAX_BYTES:
+            hint = "`amdkernel inspect` shows what is in it"
+            raise InputError("a code object may have 768 KiB at most, as a candidate", file=file, hint=hint)
+        return text
     if len(data) > MAX_BYTES:
         raise InputError(f"a kernel may have {MAX_BYTES >> 20} MiB at most", file=file)
     try:
         text = data.decode()
     except UnicodeDecodeError:
         raise InputError("a kernel is UTF-8 text, and this file is not", file=file) from None
-    _refuse_extension(text, file)
+    if not extensions:
+        _refuse_extension(text, file)
     return text

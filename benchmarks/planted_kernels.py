@@ -44,7 +44,6 @@ n = {ELEMENTS}
 """
 TITLES: Mapping[str, tuple[str, ...]] = {
     "uncoalesced": ("not coalesced", "a part of each is used"),
-    "partition": ("one channel of the L2",),
     "narrow": ("Loads are narrow",),
     "redundant": ("loaded many times", "Data leaves the caches"),
     "bank_conflict": ("LDS bank conflicts",),

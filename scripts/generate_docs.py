@@ -1,5 +1,5 @@
-"""Write what is generated from the code: docs/cli.md, docs/tools.md, docs/attempt.schema.json, the skill's
-formats, the plugins, server.json, the README's links, the lists of rooms and the kept answers of the server.
+"""Write what is generated from the code: docs/cli.md, docs/tools.md, docs/seen_on.md, docs/attempt.schema.json, the
+skill's formats, the plugins, server.json, the README's links, the lists of rooms and the kept answers of the server.
 
 `make docs` runs it; with --check nothing is written and a difference is exit code 1.
 """
@@ -176,6 +176,39 @@ def _between(file: Path, name: str, lines: list[str]) -> str:
     return before + begin + "\n".join([*lines, ""]) + end + rest.partition(end)[2]
 
 
+def seen_on() -> str:
+    """docs/seen_on.md: the machines that tests/gpu_host can be, from the archives of bring-ups and from trees/."""
+    from amdkernel_mcp.bringup.archive import read_archive, trees_of
+
+    box = ROOT / "tests/gpu_host"
+    rows = []
+    for file in sorted((box / "seen").glob("*.tar.*")):
+        files = read_archive(file)
+        result, host = json.loads(files["bringup.json"]), trees_of(files)["host"]
+        found = next((probe["found"] for probe in result["probes"] if probe["id"] == "listed"), "not known")
+        driver = host.text("/sys/module/amdgpu/version") or f"of kernel {host.kernel}"
+        promises = ", ".join(f"{name} {status}" for name, status in result["promises"].items())
+        rows.append(f"| {file.name.split('.')[0]} | recorded | {driver} | {found} | {promises} |")
+    for file in sorted((box / "trees").glob("*.toml")):
+        tree = tomllib.loads(file.read_text(encoding="utf-8"))
+        named = f"`{tree['expected']['target'].replace('gpu1', 'HOST')}` is {tree['expected']['name']}"
+        rows.append(f"| {tree['title']} | {tree['origin']} | {tree['driver']} | {named} | {tree['source']} |")
+    return "\n".join(
+        [
+            NOTE,
+            "# Seen on\n",
+            "The machines on which this is tested. A `recorded` one is the archive of a [bring-up](bringup.md) that "
+            "was sent to us; a `constructed` one was written after the sources in its row, and **no machine with an "
+            "AMD GPU was seen**. `tests/gpu_host` becomes each of them, and the product lists, checks and times on it; "
+            "their GPUs are emulated.\n",
+            "| machine | origin | amdgpu | GPUs | promises, or sources |",
+            "| --- | --- | --- | --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
 def skill(head: str) -> str:
     """The skill in the format of one client."""
     return f"---\n{head}\n---\n\n{(SKILL / 'skill.md').read_text(encoding='utf-8')}"
@@ -194,6 +227,7 @@ def main() -> int:
         (handshake.FILE, handshake.record),
         (ROOT / "docs/cli.md", cli_reference),
         (ROOT / "docs/tools.md", tools_reference),
+        (ROOT / "docs/seen_on.md", seen_on),
         (ROOT / "docs/attempt.schema.json", attempt_schema),
         *((SKILL / name, functools.partial(skill, head)) for name, head in SKILL_HEADS.items()),
         (ROOT / "server.json", lambda: bundles.as_json(bundles.server_json())),

@@ -21,6 +21,7 @@ PARTS = {
     "priors": "priors",
     "gpus": "GPUs of query and page",
     "twins": "showing equal sections once",
+    "versions": "showing an entry's versions once",
     "embeddings": "embeddings",
 }
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"

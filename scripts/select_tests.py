@@ -21,7 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 # A change of these can change any test: the emulator and the runner are under most of them.
 EVERYTHING = ("Makefile", "pyproject.toml", "requirements/", ".ci/", "sandbox/", "tests/conftest.py")
-READ_AS_FILES = ("benchmarks", "deploy", "docs", "docs_index", "examples", "integrations", "scripts", "tools")
+READ_AS_FILES = (
+    "benchmarks", "cookbook", "deploy", "docs", "docs_index", "examples", "integrations", "scripts", "tools",
+)  # fmt: skip
 PROGRAMS = frozenset({"amdkernel_mcp.cli.main", "amdkernel_mcp.stdio.main", "amdkernel_mcp.server.app"})
 RUNS_A_PROGRAM = ('with_name("amdkernel")', ' "amdkernel"', '"amdkernel-mcp"', "bin/amdkernel")
 

@@ -43,6 +43,7 @@ def test_the_wheel_carries_tools_sandbox_documentation_sources_and_examples(whee
         "_bundled/docs_index/vocabulary.toml",
         "_bundled/examples/row_softmax/problem.toml",
         "_bundled/docs/problems.md",
+        "_bundled/cookbook/first-mfma-gemm/guide.md",
     ):
         assert f"amdkernel_mcp/{part}" in names, f"the wheel lacks {part}"
 

@@ -24,8 +24,9 @@ async def check_kernel(
 ) -> CheckResult:
     """Check whether a kernel computes what its problem requires.
 
-    The file has its launch plan in a comment:
-    `// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256] lds=0` over the problem's scalars.
+    Launch plan in a comment:
+    `// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256] lds=0` over problem scalars.
+    Triton: guide:kernels.
 
     Next: benchmark_kernel or profile_kernel.
     """

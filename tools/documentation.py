@@ -46,7 +46,7 @@ async def problem_page(name: str, ctx: Context) -> str:
 @resource(
     "amdkernel://guide/{name}",
     name="guide_page",
-    title="A guide: kernel, problem, profile, errors or tuning",
+    title="A guide: kernel, problem, profile, errors, tuning, or of the cookbook",
     mime_type="text/markdown",
 )
 async def guide_page(name: str, ctx: Context) -> str:

@@ -23,9 +23,10 @@ def write_kernel(problem: str, target: str = "emulator:gfx942") -> str:
     return (
         f"Write a HIP kernel for the problem {problem} on {target}.\n\n"
         f'1. read_doc("problem:{problem}") has dtypes, cases, tolerance; read_doc("guide:kernel") the launch plan.\n'
-        "2. Write the simplest kernel that can be right. Send device code only, with its `// amdkernel: launch` line.\n"
-        "3. compile_kernel, then check_kernel; repair what a finding names, at its line, until it is `correct`.\n"
-        "4. profile_kernel, and say what bounds it.\n\n"
+        "2. search_docs with what it does names a `guide:` of the cookbook: read its kernel and its mistakes.\n"
+        "3. Write the simplest kernel that can be right. Send device code only, with its `// amdkernel: launch` line.\n"
+        "4. compile_kernel, then check_kernel; repair what a finding names, at its line, until it is `correct`.\n"
+        "5. profile_kernel, and say what bounds it.\n\n"
         "Show the kernel and its verdict as the tools returned it."
     )
 

@@ -18,8 +18,8 @@ async def read_doc(
     ref: Annotated[
         str,
         Field(
-            description="A `ref`; `problem:NAME`, `guide:kernel|problem|profile|metrics|errors|tuning`, `api:`, "
-            "`isa:`, `counter:`, `error:`, `arch:`, `attempt:`, `artefact:`",
+            description="A `ref`; `problem:NAME`, `guide:kernel|problem|errors|softmax` and others, `api:`, `isa:`, "
+            "`counter:`, `error:`, `arch:`, `attempt:`, `artefact:`",
             min_length=1,
             max_length=1000,
         ),

@@ -8,6 +8,7 @@ import typer
 from amdkernel_mcp import __version__
 from amdkernel_mcp.cli.commands import (
     admin,
+    bringup,
     documentation,
     emulator,
     evaluation,
@@ -17,6 +18,7 @@ from amdkernel_mcp.cli.commands import (
     jobs,
     kernels,
     machine,
+    port,
     problems,
     profiling,
     programs,
@@ -59,6 +61,7 @@ _COMMANDS: tuple[Callable[..., int], ...] = (
     inspection.inspect,
     kernels.check,
     kernels.check_program,
+    port.port,
     kernels.benchmark,
     tuning.tune,
     profiling.profile,
@@ -71,6 +74,7 @@ _COMMANDS: tuple[Callable[..., int], ...] = (
     history.verify,
     machine.targets,
     machine.doctor,
+    bringup.bringup,
     machine.selftest,
     machine.setup,
     examples.examples,

@@ -12,7 +12,8 @@ from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.errors import ToolchainError
+from amdkernel_mcp.compiler.launch_needs import read_launch_needs
+from amdkernel_mcp.errors import InputError, ToolchainError
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
@@ -24,6 +25,7 @@ MAX_KERNELS = 1000
 _METADATA_NOTE = 32  # NT_AMDGPU_METADATA
 _COMPRESSED = 0x800  # SHF_COMPRESSED: no compiler sets it here, and a small section could unpack to any size
 _NAME_CHARS = 512
+_MAX_ARGUMENTS, _MAX_ARGUMENT_BYTES = 1000, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,26 @@ def read_functions(code: bytes) -> list[Function]:
     return [Function(name, start, end) for start, end, name in sorted(functions)]
 
 
+def read_kernel_code(code: bytes) -> dict[str, Function]:
+    """The functions by name; a kernel whose symbol has no size, as hand-written ones, by its descriptor.
+
+    Raises ToolchainError.
+    """
+    from amdkernel_mcp.compiler.elf_file import ElfFile
+    from amdkernel_mcp.compiler.object_kernels import code_ranges, read_object_kernels
+    from amdkernel_mcp.compiler.object_target import read_target
+
+    found = {function.name: function for function in read_functions(code)}
+    try:
+        elf = ElfFile(code)
+        kernels, _ = read_object_kernels(elf, read_target(elf))
+        places = zip(kernels, code_ranges(elf, kernels), strict=True)
+        unnamed = {kernel.name: place for kernel, place in places if place and kernel.name not in found}
+    except InputError:
+        return found
+    return found | {name: Function(name, place.start, place.end) for name, place in unnamed.items()}
+
+
 def _metadata_kernels(elf: "ELFFile") -> list[dict[str, object]]:
     import msgpack
     from elftools.elf.sections import NoteSection
@@ -131,12 +153,14 @@ def _kernel_entries(metadata: object) -> list[dict[str, object]]:
 
 
 def _kernel(entry: dict[str, object]) -> Kernel:
+    needs = read_launch_needs(entry)
+    _check_arguments(entry)
     return Kernel(
         name=_text(entry, ".name"),
         vgprs=_number(entry, ".vgpr_count"),
         agprs=_number(entry, ".agpr_count", 0),
         sgprs=_number(entry, ".sgpr_count"),
-        lds_bytes=_number(entry, ".group_segment_fixed_size"),
+        lds_bytes=_number(entry, ".group_segment_fixed_size") + (needs.lds if needs else 0),
         scratch_bytes=_number(entry, ".private_segment_fixed_size"),
         vgpr_spills=_number(entry, ".vgpr_spill_count", 0),
         sgpr_spills=_number(entry, ".sgpr_spill_count", 0),
@@ -146,10 +170,24 @@ def _kernel(entry: dict[str, object]) -> Kernel:
     )
 
 
+def _check_arguments(entry: dict[str, object]) -> None:
+    arguments = entry.get(".args", [])
+    if not isinstance(arguments, list) or len(arguments) > _MAX_ARGUMENTS:
+        raise ToolchainError("a kernel of the code object has no usable .args")
+    for each in arguments:
+        size = each.get(".size") if isinstance(each, dict) else None
+        if (
+            not isinstance(size, int)
+            or not 0 <= size <= _MAX_ARGUMENT_BYTES
+            or not isinstance(each.get(".value_kind"), str)
+        ):
+            raise ToolchainError("a kernel of the code object has an argument without a size or a kind")
+
+
 def _text(entry: dict[str, object], key: str) -> str:
     value = entry.get(key)
-    if not isinstance(value, str):
-        raise ToolchainError(f"a kernel of the code object has no {key}")
+    if not isinstance(value, str) or not value.isprintable():
+        raise ToolchainError(f"a kernel of the code object has no {key} that can be shown")
     return value[:_NAME_CHARS]
 
 

@@ -1,4 +1,7 @@
-"""Source to code object, resources and diagnostics: through the cache, or through the sandbox."""
+"""Source to code object, resources and diagnostics: through the cache, or through the sandbox.
+
+What differs from language to language is a `Toolchain`; HIP's is the default.
+"""
 
 import hashlib
 import re
@@ -10,14 +13,13 @@ from pathlib import Path
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.compiler.cache import CompileCache, Entry, key_of
-from amdkernel_mcp.compiler.code_object import Function, Kernel, read_functions, read_kernels
-from amdkernel_mcp.compiler.compile_job import TIMEOUT_S, CompileOutcome, run_compile, scripts
-from amdkernel_mcp.compiler.diagnostics import parse_diagnostics
+from amdkernel_mcp.compiler.code_object import Function, Kernel, read_kernel_code, read_kernels
+from amdkernel_mcp.compiler.compile_job import TIMEOUT_S, CompileOutcome, scripts
 from amdkernel_mcp.compiler.disassembly import Instruction, parse_disassembly
-from amdkernel_mcp.compiler.flags import parse_flags
+from amdkernel_mcp.compiler.hip import HIP
 from amdkernel_mcp.compiler.instruction_mix import instruction_mix
 from amdkernel_mcp.compiler.isa import annotated_isa, code_of
-from amdkernel_mcp.compiler.line_table import LineTable
+from amdkernel_mcp.compiler.toolchain import CodeLines, Toolchain
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.occupancy import SIMDS, occupancy
@@ -36,20 +38,22 @@ class Compiled:
 
     result: CompileResult
     code_object: bytes | None
-    lines: LineTable | None
+    lines: CodeLines | None
     disassembly: str
     source: str
+    text: str
+    """What `lines` are lines of: the source, or a listing of the instructions."""
 
     def isa(self, kernels: Sequence[str] = ()) -> str:
         """The code with its source lines: of all kernels, then of the file's other functions; or of `kernels` alone."""
         if self.code_object is None or self.lines is None:
             return ""
         order = [*kernels] or [kernel.name for kernel in self.result.kernels]
-        functions = {function.name: function for function in read_functions(self.code_object)}
+        functions = read_kernel_code(self.code_object)
         chosen = [functions.pop(name) for name in order if name in functions]
         if not kernels:
             chosen += functions.values()
-        return annotated_isa(list(parse_disassembly(self.disassembly)), chosen, self.lines, self.source)
+        return annotated_isa(list(parse_disassembly(self.disassembly)), chosen, self.lines, self.text)
 
 
 class Compiler:
@@ -67,33 +71,37 @@ class Compiler:
         arch: str,
         flags: Sequence[str] = (),
         file_name: str = "kernel.hip",
+        toolchain: Toolchain = HIP,
     ) -> Compiled:
         """Device code for `arch`; a failed compile is a result whose `ok` is false and whose diagnostics say why.
 
         `seconds` is the wall time of the compile, also where its result comes from the cache. Raises FlagError for a
         flag outside the list, InputError for an unknown arch, SandboxError or ToolchainError without a compiler.
         """
-        checked = parse_flags(flags)
+        toolchain.check(flags)
         _check_input(source, arch)
-        name = _plain_name(file_name)
+        name = _plain_name(file_name, toolchain)
         key = key_of(
             {
                 "source": source,
-                "flags": list(checked.given),
+                "flags": list(flags),
                 "arch": arch,
                 "file": name,
                 "image": self._sandbox.image_id,
-                "tool": [__version__, _FORMAT, _scripts_sha256()],
+                "tool": [__version__, _FORMAT, _scripts_sha256(), *toolchain.decides(self._sandbox)],
             }
         )
         entry = self._cache.get(key)
         cached, not_kept = entry is not None, None
         if entry is None:
             started = time.monotonic()
-            outcome = run_compile(
-                self._sandbox, source, arch=arch, flags=checked, file_name=name, timeout_s=self._timeout_s
+            outcome = toolchain.run(
+                self._sandbox, source, arch=arch, flags=flags, file_name=name, timeout_s=self._timeout_s
             )
-            result = _result(outcome, arch, name).model_copy(update={"seconds": round(time.monotonic() - started, 4)})
+            diagnostics = toolchain.diagnostics(outcome.messages, name)
+            result = _result(outcome, arch, diagnostics).model_copy(
+                update={"seconds": round(time.monotonic() - started, 4)}
+            )
             entry = Entry(result.model_dump_json().encode(), outcome.code_object, outcome.disassembly)
             if outcome.lasting:
                 not_kept = self._cache.put(key, entry)
@@ -103,8 +111,9 @@ class Compiler:
             "not_cached": [f"the compile was not cached: {not_kept}"] if not_kept else [],
         }
         result = CompileResult.model_validate_json(entry.result).model_copy(update=update)
-        lines = LineTable(entry.code_object) if entry.code_object is not None else None
-        return Compiled(result, entry.code_object, lines, entry.disassembly, source)
+        lines = None if entry.code_object is None else toolchain.lines(entry.code_object, entry.disassembly)
+        text = source if lines is None else toolchain.text(source, lines)
+        return Compiled(result, entry.code_object, lines, entry.disassembly, source, text)
 
 
 def _check_input(source: str, arch: str) -> None:
@@ -114,10 +123,11 @@ def _check_input(source: str, arch: str) -> None:
         raise InputError(f"the source has {len(source)} characters, more than {MAX_SOURCE_BYTES}")
 
 
-def _plain_name(file_name: str) -> str:
-    """The name that clang sees: the caller's, unless it could be taken for a path, a flag or a file of ours."""
+def _plain_name(file_name: str, toolchain: Toolchain) -> str:
+    """The name that the compiler sees: the caller's, unless it could be taken for a path, a flag or a file of ours."""
     name = Path(file_name).name
-    return name if _PLAIN_NAME.fullmatch(name) and name not in _OUR_NAMES else "kernel.hip"
+    fits = _PLAIN_NAME.fullmatch(name) and name not in _OUR_NAMES and toolchain.takes(name)
+    return name if fits else toolchain.file_name
 
 
 @cache
@@ -125,8 +135,7 @@ def _scripts_sha256() -> str:
     return hashlib.sha256(b"\0".join(scripts()[name] for name in sorted(scripts()))).hexdigest()
 
 
-def _result(outcome: CompileOutcome, arch: str, file_name: str) -> CompileResult:
-    diagnostics = parse_diagnostics(outcome.messages, file_name)
+def _result(outcome: CompileOutcome, arch: str, diagnostics: list[Diagnostic]) -> CompileResult:
     if outcome.failure:
         diagnostics.insert(0, Diagnostic(severity="error", message=outcome.failure))
     if not outcome.ok and not any(d.severity == "error" for d in diagnostics):
@@ -151,7 +160,7 @@ def _result(outcome: CompileOutcome, arch: str, file_name: str) -> CompileResult
 def resources_of(code_object: bytes, disassembly: str, arch: str) -> list[KernelResources]:
     """What the kernels of a code object take, in the order of its metadata. Raises ToolchainError."""
     kernels = read_kernels(code_object)
-    functions = {function.name: function for function in read_functions(code_object)}
+    functions = read_kernel_code(code_object)
     instructions = list(parse_disassembly(disassembly))
     return [_kernel_resources(kernel, functions.get(kernel.name), instructions, arch) for kernel in kernels]
 

@@ -1,15 +1,16 @@
 """The compile as a job in the sandbox: what goes in, and what comes back as words, code object and disassembly."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.compiler.code_object import read_kernels
 from amdkernel_mcp.compiler.flags import CompileFlags
 from amdkernel_mcp.compiler.preamble import read_preamble
 from amdkernel_mcp.errors import SandboxError, ToolchainError
-from amdkernel_mcp.execution.sandbox import Completed, Sandbox
+from amdkernel_mcp.execution.sandbox import Completed, Sandbox, SandboxKind
 
 TIMEOUT_S = 60.0
 OUTPUT_LIMIT_BYTES = 96 << 20
@@ -53,7 +54,17 @@ def run_compile(
     include = "no" if preamble.includes_runtime else "yes"
     files = {**scripts(), file_name: source.encode("utf-8", "replace"), "macros": macros.encode()}
     command = ["sh", "compile-kernel", arch, file_name, flags.variant, flags.level, include, *flags.passed]
-    completed = sandbox.run("compile", command, files, timeout_s=timeout_s, output_limit_bytes=OUTPUT_LIMIT_BYTES)
+    return run_stages(sandbox, "compile", command, files, timeout_s=timeout_s)
+
+
+def run_stages(
+    sandbox: Sandbox, kind: SandboxKind, command: Sequence[str], files: Mapping[str, bytes], *, timeout_s: float
+) -> CompileOutcome:
+    """Run a script that leaves `status`, `messages`, `toolchain`, `kernel.co` and `isa.txt`, as compile-kernel does.
+
+    Raises SandboxError or ToolchainError when it could not begin.
+    """
+    completed = sandbox.run(kind, command, files, timeout_s=timeout_s, output_limit_bytes=OUTPUT_LIMIT_BYTES)
     status = _status(completed)
     messages = _text(completed, "messages")
     failure, lasting = _failure(completed, status, messages, timeout_s)
@@ -68,9 +79,20 @@ def run_compile(
         failure=failure,
         code_object=code_object if ok else None,
         disassembly=_text(completed, "isa.txt") if ok else "",
-        toolchain=_text(completed, "toolchain").strip()[:200] or None,
+        toolchain="".join(filter(str.isprintable, _text(completed, "toolchain")))[:200].strip() or None,
         precompiled_header=status.get("header", "none"),
     )
+
+
+def readable(outcome: CompileOutcome) -> CompileOutcome:
+    """The outcome of a compiler whose code object the candidate itself may have made: a damaged one is a failure."""
+    if outcome.code_object is None:
+        return outcome
+    try:
+        read_kernels(outcome.code_object)
+    except ToolchainError as error:
+        return replace(outcome, ok=False, failure=error.message, code_object=None, disassembly="")
+    return outcome
 
 
 def _failure(

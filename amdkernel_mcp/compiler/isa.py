@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from amdkernel_mcp.compiler.code_object import Function
 from amdkernel_mcp.compiler.disassembly import Instruction
-from amdkernel_mcp.compiler.line_table import LineTable
+from amdkernel_mcp.compiler.toolchain import CodeLines
 from amdkernel_mcp.counted import counted
 
 
 def annotated_isa(
-    instructions: Sequence[Instruction], functions: Sequence[Function], lines: LineTable, source: str
+    instructions: Sequence[Instruction], functions: Sequence[Function], lines: CodeLines, source: str
 ) -> str:
     """The code of the functions: before each run of instructions of one line, that line as a comment.
 
@@ -27,9 +27,13 @@ def annotated_isa(
         text.append(f"{function.name}:")
         shown: int | None = None
         for instruction, line in code:
+            quoted = source_lines[line - 1].strip() if line is not None and line <= len(source_lines) else ""
+            if quoted == instruction.text:  # of a listing
+                text.append(f"{line:>6}  {instruction.address:6x}  {instruction.text}")
+                continue
             if line is not None and line != shown:
                 shown = line
-                text.append(f"; {line}: {source_lines[line - 1].strip() if line <= len(source_lines) else ''}")
+                text.append(f"; {line}: {quoted}")
             text.append(f"  {instruction.address:6x}  {instruction.text}")
         text.append("")
     if left_out:

@@ -53,8 +53,8 @@ class LineTable:
     """Reads the debug data on first use: most compiles need no line.
 
     name_file: for programs of several files. It gets a path as the debug data has it and the folder of the compilation,
-    and returns the user's name of the file, or None if the user did not write it. Lines are then SourceLines.
-    Without it, only lines of the compiled file count.
+    and returns the user's name of the file, or None if the user did not write it. Lines are then SourceLines, and
+    plain numbers where that name is empty. Without it, only lines of the compiled file count.
     """
 
     code_object: bytes
@@ -160,7 +160,7 @@ def _named_files(unit: "CompileUnit", program: "LineProgram", name_file: NameFil
         path = posixpath.normpath(posixpath.join(_folder(program, entry.dir_index), _text(entry.name)))
         name = name_file(path, built_in)
         if name is not None:
-            found[number] = name
+            found[number] = name or None
     return found
 
 

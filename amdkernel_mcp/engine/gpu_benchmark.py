@@ -25,7 +25,13 @@ from amdkernel_mcp.measurement.not_timed import stopped, wrong_when_measured
 from amdkernel_mcp.measurement.side import Side
 from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN, LEAST_MARGIN, Plan, decide
 from amdkernel_mcp.measurement.timing.noise_floors import NoiseFloors
-from amdkernel_mcp.measurement.timing.trace_agreement import Agreement, agreement, not_compared
+from amdkernel_mcp.measurement.timing.trace_agreement import (
+    Agreement,
+    agreement,
+    gap_shares,
+    launch_bound,
+    not_compared,
+)
 from amdkernel_mcp.measurement.turns import (
     Turns,
     conditions,
@@ -101,6 +107,7 @@ def benchmark_in_turns(contest: Contest, on_progress: Progress) -> BenchmarkResu
         return wrong
     answer = _judge(contest, taken.turns, taken.floor)
     before, ended, after, traced = taken.before, taken.ended, taken.after, taken.traced
+    gaps = gap_shares(_names(contest), taken.turns.pairs, traced)
     how = conditions(
         taken.job,
         taken.turns,
@@ -110,9 +117,10 @@ def benchmark_in_turns(contest: Contest, on_progress: Progress) -> BenchmarkResu
         driver=before.driver,
         gpu=before.unique_id,
         traced=traced,
+        gaps=gaps,
     )
     answer = answer.model_copy(update={"timing": how, "isolation": sandbox.isolation})
-    answer = _believed(answer, taken.turns, after, traced, contest.protocol)
+    answer = _believed(answer, taken.turns, after, traced, launch_bound(gaps), contest.protocol)
     return _beyond_twice_the_margin(answer, why, taken.floor) if (why := why_unknown(before)) else answer
 
 
@@ -161,10 +169,10 @@ def _judge(contest: Contest, turns: Turns, floor: float | None) -> BenchmarkResu
 
 
 def _believed(
-    answer: BenchmarkResult, turns: Turns, after: GpuState | str, traced: Agreement, plan: Plan
+    answer: BenchmarkResult, turns: Turns, after: GpuState | str, traced: Agreement, gaps: str | None, plan: Plan
 ) -> BenchmarkResult:
     """The answer, or the same times without a verdict where the GPU was not ours alone or not settled, or where a
-    profiler saw other times."""
+    profiler saw other times. `gaps`: why the times are those of launching."""
     if traced.state == "not_measured":
         answer = answer.model_copy(update={"flags": [*answer.flags, "no_kernel_trace"]})
     disturbed = after if isinstance(after, str) else why_busy(after)
@@ -172,6 +180,7 @@ def _believed(
         "not_idle": disturbed,
         "not_settled": not_settled(turns, plan=plan),
         "trace_disagrees": traced.sentence if traced.state == "disagrees" else None,
+        "launch_bound": gaps,
     }
     found = {flag: why for flag, why in doubts.items() if why}
     if not found or answer.verdict not in ("faster", "slower", "inconclusive"):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
+    from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.sandboxes import Sandboxes
     from amdkernel_mcp.hardware.target import Target
@@ -86,18 +87,25 @@ class KernelSteps:
         """
         from amdkernel_mcp.checking.cases.tuned import chosen
         from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
-        from amdkernel_mcp.launch.lines import read_launch_plan
+        from amdkernel_mcp.languages.table import language_of
 
-        where = self.target(target)
-        plan = chosen(read_launch_plan(source, problem), values or {})
+        where, language = self.target(target), language_of(source, file_name)
+        plan = chosen(language.read_plan(source, problem), values or {})
         on_progress(f"compiling for {where.arch}")
-        compiled = self.compiler(where).compile(source, arch=where.arch, flags=plan.flags(), file_name=file_name)
+        toolchain = language.toolchain(plan, problem)
+        compiled = self.compiler(where).compile(
+            source, arch=where.arch, flags=plan.flags(), file_name=file_name, toolchain=toolchain
+        )
         return PreparedKernel(problem, plan, compiled, where, self._sandboxes.of(where), file_name)
 
     def recompile(self, prepared: PreparedKernel, plan: LaunchPlan) -> PreparedKernel:
         """The same kernel with other flags: those of `plan`. A compile error is in `compiled`."""
+        from amdkernel_mcp.languages.table import language_of
+
+        source, name = prepared.compiled.source, prepared.file_name
+        toolchain = language_of(source, name).toolchain(plan, prepared.problem)
         compiled = self.compiler(prepared.target).compile(
-            prepared.compiled.source, arch=prepared.target.arch, flags=plan.flags(), file_name=prepared.file_name
+            source, arch=prepared.target.arch, flags=plan.flags(), file_name=name, toolchain=toolchain
         )
         return replace(prepared, plan=plan, compiled=compiled)
 
@@ -186,6 +194,8 @@ class KernelSteps:
         from amdkernel_mcp.checking.check import check
         from amdkernel_mcp.checking.options import CheckOptions
         from amdkernel_mcp.checking.problem_probe import examined
+        from amdkernel_mcp.languages.language import in_words_of
+        from amdkernel_mcp.languages.table import language_of
 
         cache_dir = self._settings.cache_dir
         with examined(prepared.sandbox, prepared.problem, cache_dir=cache_dir) as warnings:
@@ -201,6 +211,7 @@ class KernelSteps:
                 on_progress=on_progress,
             )
         result = result.model_copy(update={"notes": [*result.notes, *warnings()]})
+        result = in_words_of(language_of(prepared.compiled.source, prepared.file_name), result)
         return self._judged.stamp(result, prepared.compiled.source, prepared.problem)
 
     def check_program(
@@ -212,8 +223,9 @@ class KernelSteps:
         target: str | None,
         key: str | None,
         on_progress: Progress,
+        built: Program | None = None,
     ) -> ProgramCheckResult:
-        """The verdict on a program with its own `main`. `key`: a seed key to replay."""
+        """The verdict on a program with its own `main`. `key`: a seed key to replay. `built`: the source is built."""
         from amdkernel_mcp.checking.cases.seeds import read_key, seed_key, server_secret
         from amdkernel_mcp.checking.problem_probe import examined
         from amdkernel_mcp.execution.runner.program_files import sent_program
@@ -229,7 +241,7 @@ class KernelSteps:
                 sandbox=sandbox,
                 target=where,
                 problem=problem,
-                program=sent_program(source, file_name, flags),
+                program=built or sent_program(source, file_name, flags),
                 key=read_key(key) if key else drawn,
                 cache_dir=cache_dir,
                 on_progress=on_progress,
@@ -407,15 +419,20 @@ class KernelSteps:
 
     def profile_on_gpu(self, prepared: PreparedKernel, planned: MeasurementJob, on_progress: Progress) -> ProfileResult:
         """Record with rocprofv3, then explain the recording; its outputs are judged."""
+        from amdkernel_mcp.execution.gpu_idle import read_state
+        from amdkernel_mcp.execution.render_node import render_node
         from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, list_counters, record_profile
         from amdkernel_mcp.execution.runner.job import runner_command
         from amdkernel_mcp.leases.leased_sandbox import exclusively
+        from amdkernel_mcp.profiling.gated_counters import level_warning
         from amdkernel_mcp.profiling.import_files import import_files
         from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, uncounted
 
         where, job, program = prepared.target, planned.job, runner_command(prepared.target, planned.job)
         names = [kernel.name for kernel in prepared.compiled.result.kernels]
         with exclusively(prepared.sandbox, on_progress):
+            state = read_state(prepared.sandbox, render_node(self._settings, where, self._sandboxes.workers))
+            level = level_warning(where.arch, None if isinstance(state, str) else state.performance)
             has = listed_counters(list_counters(prepared.sandbox, where))
             runs = commands(where.arch, folder=FOLDER, program=program, kernels=names, available=has)
             on_progress(f"profiling in {counted(len(runs), 'pass', 'passes')} on {where.name}")
@@ -426,7 +443,7 @@ class KernelSteps:
             "isolation": prepared.sandbox.isolation,
             "code_object": prepared.compiled.result.code_object,
         }
-        said = [*uncounted(where.arch, has), *recorded.warnings, *answer.warnings]
+        said = [*level, *uncounted(where.arch, has), *recorded.warnings, *answer.warnings]
         answer = answer.model_copy(update={"warnings": said})
         wrong = self._judge(prepared, planned, recorded.report).wrong if recorded.report else None
         if wrong or not recorded.report:

@@ -96,7 +96,8 @@ class ProfileSteps:
         self.on_progress("explaining the counts")
         gpu, lines, code = gpu_by_name(where.gpu), compiled.lines, compiled.disassembly
         kernels = compiled.result.kernels
-        facts = facts_of(runs=measured.runs, resources=kernels, lines=lines, disassembly=code, source=source, gpu=gpu)
+        text = compiled.text
+        facts = facts_of(runs=measured.runs, resources=kernels, lines=lines, disassembly=code, source=text, gpu=gpu)
         outputs = judged_outputs(measured)
         answer = answer_of(facts, gpu=gpu, target=where.name, focus=self.options.focus, outputs=outputs)
         if on_detail is not no_detail:

@@ -1,19 +1,22 @@
 """A folder of candidates → problems, baselines and candidates.
 
 Each sub-folder is a problem: its own where it has a problem.toml, else the known problem of that name. Kernel files
-(.hip) and programs with host code (.cpp) lie in it or in its folder `kernels`.
+(.hip, Triton's .py, .s, .co, .hsaco) and programs with host code (.cpp) lie in it or in its folder `kernels`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.kernel_source import is_kernel_file
 
 BASELINES = ("baseline.hip", "naive.hip")
+"""Or with the ending of another language."""
+_STEMS = tuple(name.partition(".")[0] for name in BASELINES)
 MOST_CANDIDATES = 10_000
 _NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,99}")
 
@@ -71,14 +74,18 @@ def _task(folder: Path, bundled: Path) -> Task | str:
         return "it has no problem.toml, and no bundled problem has this name"
     kernels = list(_kernels(folder))
     known = [] if own else list(_kernels(bundled / folder.name))
-    baseline = next((file for name in BASELINES for file in (*kernels, *known) if file.name == name), None)
+    baseline = next((file for stem in _STEMS for file in (*kernels, *known) if file.stem == stem), None)
     if baseline is None:
         return f"it has no kernel to compare with ({' or '.join(BASELINES)})"
-    candidates = tuple(file for file in kernels if file.name not in BASELINES)
-    programs = tuple(_kernels(folder, ".cpp"))
+    candidates = tuple(file for file in kernels if file.stem not in _STEMS)
+    programs = tuple(_files(folder, lambda file: file.suffix == ".cpp"))
     return Task(folder.name, str(folder if own else folder.name), baseline, candidates, programs)
 
 
-def _kernels(folder: Path, suffix: str = ".hip") -> Iterator[Path]:
+def _kernels(folder: Path) -> Iterator[Path]:
+    return _files(folder, is_kernel_file)
+
+
+def _files(folder: Path, wanted: Callable[[Path], bool]) -> Iterator[Path]:
     for place in (folder, folder / "kernels"):
-        yield from sorted(file for file in place.glob(f"*{suffix}") if file.is_file())
+        yield from sorted(file for file in place.glob("[!.]*") if file.is_file() and wanted(file))

@@ -28,14 +28,20 @@ device=class/drm/renderD$1/device
 echo "node renderD$1"
 for name in gpu_busy_percent mem_info_vram_used unique_id; do echo "$name $(cat $device/$name)"; done
 echo "runtime_status $(cat $device/power/runtime_status)"
+echo "performance $(cat $device/power_dpm_force_performance_level)"
 echo "display $(cat $device/drm/card*/card*-*/enabled | grep -c '^enabled')"
 for name in pp_dpm_sclk pp_dpm_mclk; do sed "s/^/$name /" $device/$name; done
 for file in $device/hwmon/hwmon*/freq[12]_input; do [ -r $file ] && echo "$(basename $file) $(cat $file)"; done
 echo "driver $(cat module/amdgpu/version 2>/dev/null || uname -r)"
 for node in class/kfd/kfd/topology/nodes/*; do
-    grep -q "^drm_render_minor $1\$" $node/properties && gpu=$(cat $node/gpu_id)
+    grep -q "^drm_render_minor $1\$" $node/properties || continue
+    gpu=$(cat $node/gpu_id)
+    hive=$(grep '^hive_id [1-9]' $node/properties)
+    place=$(grep '^location_id [1-9]' $node/properties)
 done
 echo "gpu_id $gpu"
+[ -n "$hive" ] && echo "hive $(cat class/kfd/kfd/topology/nodes/*/properties | grep -c "^$hive\$")"
+[ -n "$place" ] && echo "partitions $(cat class/kfd/kfd/topology/nodes/*/properties | grep -c "^$place\$")"
 ls class/kfd/kfd/proc >/dev/null && echo "processes listed"
 for process in class/kfd/kfd/proc/*; do
     [ -e $process/vram_$gpu ] || continue
@@ -62,6 +68,22 @@ class GpuState:
     clocks: Clocks = field(default_factory=Clocks)
     suspended: bool = False
     display: bool = False
+    performance: str | None = None
+    """The performance level, such as `auto`; None where the driver does not show it."""
+    hive: int = 1
+    partitions: int = 1
+    """How many GPUs its XGMI hive has, and how many partitions its device; 1: it is alone, or that is not shown."""
+
+    @property
+    def reset_takes_down(self) -> str | None:
+        """What a reset of it ends besides the work on it: the driver resets all GPUs of a hive; None: nothing is known.
+
+        Source: Linux, drivers/gpu/drm/amd/amdgpu/amdgpu_device.c, amdgpu_device_gpu_recover.
+        """
+        found = [f"{self.hive - 1} more GPUs of its XGMI hive"] if self.hive > 1 else []
+        found += [f"{self.partitions - 1} more partitions of its device"] if self.partitions > 1 else []
+        found += ["the desktop on it"] if self.display else []
+        return " and ".join(found) or None
 
     @property
     def text(self) -> str:
@@ -102,6 +124,9 @@ def parse_state(printed: str) -> GpuState | str:
         Clocks(sclk_mhz=_clock(printed, "sclk", 1), mclk_mhz=_clock(printed, "mclk", 2)),
         suspended=suspended,
         display=found.get("display", "0") != "0",
+        performance=found.get("performance"),
+        hive=_number(found.get("hive")) or 1,
+        partitions=_number(found.get("partitions")) or 1,
     )
 
 

@@ -5,7 +5,7 @@ Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, "properties" of a node
 
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.hardware.specs import product_name
 
 _KFD = "/dev/kfd"
+_NUMBER = re.compile(r"[0-9a-f]{16}")
 _TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
 
 
@@ -20,7 +21,10 @@ _TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
 class Gpu:
     """One GPU: its index among the GPUs, its arch (`gfx942`), its product's name and its render node.
 
-    `unique_id`: 16 hexadecimal digits as in the driver's file of that name; None where the product has none.
+    `unique_id`: 16 hexadecimal digits, as the topology gives it; None where the product has none. `device_id`: the same
+    of the whole device, as its own file `unique_id` gives it, and the number of the partition where it has several. The
+    topology's has changed between drivers (of the package, of an XCD, the same for all partitions); the device's not.
+    Source: Linux, drivers/gpu/drm/amd: amdkfd/kfd_topology (node_show), pm/amdgpu_pm (amdgpu_get_unique_id).
     """
 
     index: int
@@ -28,6 +32,7 @@ class Gpu:
     name: str
     render_node: str
     unique_id: str | None = None
+    device_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,10 @@ def local_gpus(topology: Path = _TOPOLOGY, devices: Path = Path("/dev")) -> list
     if not (devices / "kfd").exists() or not topology.is_dir():
         return []
     nodes = sorted(topology.iterdir(), key=lambda path: int(path.name) if path.name.isdigit() else -1)
-    gpus = gpus_of([_properties(node / "properties") for node in nodes], str(devices))
+    read = [_properties(node / "properties") for node in nodes]
+    drm = topology.parents[3] / "drm"
+    numbers = {minor: _text(drm / f"renderD{minor}/device/unique_id") for node in read if (minor := _minor(node))}
+    gpus = gpus_of(read, str(devices), numbers)
     return [gpu for gpu in gpus if Path(gpu.render_node).exists()]
 
 
@@ -58,22 +66,40 @@ def hidden_nodes(topology: Path = _TOPOLOGY) -> int:
     return sum(not _properties(node / "properties") for node in topology.iterdir()) if topology.is_dir() else 0
 
 
-def gpus_of(nodes: list[dict[str, int]], devices: str = "/dev") -> list[Gpu]:
-    """The GPUs among the nodes of a topology, in their order; CPUs are nodes as well."""
-    found = [node for node in nodes if node.get("drm_render_minor") and node.get("gfx_target_version")]
+def gpus_of(nodes: list[dict[str, int]], devices: str = "/dev", numbers: Mapping[int, str] | None = None) -> list[Gpu]:
+    """The GPUs among the nodes of a topology, in their order; CPUs are nodes as well.
+
+    `numbers`: by the number of the render node, what its device's own file `unique_id` says.
+    """
+    found = [node for node in nodes if _minor(node) and node.get("gfx_target_version")]
     gpus = []
     for index, node in enumerate(found):
         arch, number = arch_of(node["gfx_target_version"]), node.get("unique_id", 0)
         cus = node.get("simd_count", 0) // per_cu if (per_cu := node.get("simd_per_cu", 0)) else None
         name = product_name(arch, device_id=node.get("device_id"), cus=cus)
         place = f"{devices}/dri/renderD{node['drm_render_minor']}"
-        gpus.append(Gpu(index, arch, name, place, f"{number:016x}" if number else None))
+        own = _device_id(node, found, numbers or {})
+        gpus.append(Gpu(index, arch, name, place, f"{number:016x}" if number else None, own))
     return gpus
+
+
+def _device_id(node: dict[str, int], nodes: list[dict[str, int]], numbers: Mapping[int, str]) -> str | None:
+    """The number of the device, whose first partition alone may have the file; with that of the partition, if any."""
+    place = (node.get("domain"), node.get("location_id"))
+    same = [each for each in nodes if (each.get("domain"), each.get("location_id")) == place]
+    shared = len(same) > 1 and node.get("location_id") is not None
+    minors = [_minor(each) for each in (same if shared else [node])]
+    found = next((numbers[minor] for minor in minors if _NUMBER.fullmatch(numbers.get(minor, ""))), None)
+    return f"{found}-{minors.index(_minor(node))}" if found and shared else found
+
+
+def _minor(node: dict[str, int]) -> int:
+    return node.get("drm_render_minor", 0)
 
 
 def id_of(gpu: Gpu, host: str | None) -> str:
     """The GPU's own number, which is the same from each machine; else its place, as this machine calls it."""
-    return gpu.unique_id or f"{host or socket.gethostname()}{gpu.render_node}"
+    return gpu.device_id or gpu.unique_id or f"{host or socket.gethostname()}{gpu.render_node}"
 
 
 @dataclass(frozen=True)
@@ -123,6 +149,13 @@ def read_properties(text: str) -> dict[str, int]:
 def arch_of(version: int) -> str:
     """`gfx942` for 90402: decimal major, two digits of minor, two of stepping, the last two written in hex."""
     return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(errors="replace").strip()
+    except OSError:  # not every product has it
+        return ""
 
 
 def _properties(file: Path) -> dict[str, int]:

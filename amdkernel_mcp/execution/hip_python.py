@@ -1,4 +1,4 @@
-"""The files of AMD's Python bindings, fetched by this Python's pip for whichever Python the runner has."""
+"""Pinned wheels for the sandbox, fetched by this Python's pip for whichever Python it has: AMD's bindings, Triton."""
 
 import subprocess
 import sys
@@ -9,23 +9,29 @@ from pathlib import Path
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.errors import ToolchainError
 
-_PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
+_PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
 
 
 def hip_python(wheels: Path, python: tuple[int, int], progress: Callable[[str], None]) -> Mapping[str, bytes]:
     """Path in the search path to content. `wheels`: folder that keeps what was fetched. Raises ToolchainError."""
-    requirements = folder("sandbox") / "image" / "hip-python.txt"
+    files: dict[str, bytes] = {}
+    for wheel in pinned_wheels(wheels, folder("sandbox") / "image" / "hip-python.txt", python, progress):
+        with zipfile.ZipFile(wheel) as archive:
+            files |= {member.filename: archive.read(member) for member in archive.infolist() if not member.is_dir()}
+    return files
+
+
+def pinned_wheels(
+    wheels: Path, requirements: Path, python: tuple[int, int], progress: Callable[[str], None]
+) -> list[Path]:
+    """The wheels that the file `requirements` pins, fetched where `wheels` lacks them. Raises ToolchainError."""
     pins = [line.split("==") for line in requirements.read_text().split() if "==" in line]
     tag = "cp311" if python == (3, 11) else "cp312"
     kept = wheels / tag
     if len(_wheels(kept, pins)) != len(pins):
-        progress("fetching hip-python")
+        progress(f"fetching {requirements.stem}")
         _fetch(kept, requirements, tag)
-    files: dict[str, bytes] = {}
-    for wheel in _wheels(kept, pins):
-        with zipfile.ZipFile(wheel) as archive:
-            files |= {member.filename: archive.read(member) for member in archive.infolist() if not member.is_dir()}
-    return files
+    return _wheels(kept, pins)
 
 
 def _wheels(kept: Path, pins: list[list[str]]) -> list[Path]:
@@ -44,6 +50,6 @@ def _fetch(kept: Path, requirements: Path, tag: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ToolchainError(
-            f"pip could not fetch hip-python: {done.stderr.strip()[-500:]}",
+            f"pip could not fetch {requirements.stem}: {done.stderr.strip()[-500:]}",
             hint="this Python needs pip and a way to its package index",
         )

@@ -20,6 +20,7 @@ class Step:
     script: str
     contents: tuple[tuple[str, str], ...]  # (below sandbox/, below /opt/amdkernel)
     hip_python: bool = False
+    wheels: str = ""  # below sandbox/: the pinned wheels that the script finds in `wheels`
 
 
 STEPS = (
@@ -35,6 +36,11 @@ STEPS = (
 )
 IMAGE_STEPS = (*STEPS, Step("amdkernel-sandbox", "image/build_init.sh", (("image/init.c", "init.c"),)))
 """Of an image: the containers' PID 1 lies on top, because it takes a second to build and the emulator minutes."""
+
+TRITON_STEP = Step(
+    "amdkernel-triton", "image/build_triton.sh", (("image/triton.txt", "triton.txt"),), wheels="image/triton.txt"
+)
+"""The layer on the base image in which Triton kernels are compiled; the PID 1 lies on top."""
 
 
 def step_name(step: Step, parent: str) -> str:

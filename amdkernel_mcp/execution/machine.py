@@ -68,6 +68,22 @@ class Machine:
             return error.message
         return None if connected else "the sandbox does not answer"
 
+    def reset_takes_down(self, name: str | None) -> str | None:
+        """What a reset of a GPU ends besides the work on it, in words; None: nothing is known, or it is emulated.
+
+        Raises UnknownTargetError, TargetError, SandboxError, ToolchainError.
+        """
+        from amdkernel_mcp.execution.gpu_idle import read_state
+        from amdkernel_mcp.execution.render_node import render_node
+        from amdkernel_mcp.execution.targets import SLURM, find_target
+
+        workers = self._sandboxes.workers
+        target = find_target(name, self._settings, workers)
+        if target.kind == "emulator" or target.host == SLURM:  # Slurm gives any of its GPUs
+            return None
+        state = read_state(self._sandboxes.of(target), render_node(self._settings, target, workers))
+        return None if isinstance(state, str) else state.reset_takes_down
+
     def doctor(self) -> DoctorResult:
         """What is installed, what is missing, and the command that fixes it."""
         from amdkernel_mcp.execution.setup.doctor import doctor
@@ -81,18 +97,21 @@ class Machine:
         host: str | None = None,
         prune: bool = False,
         torch: bool = False,
+        triton: bool = False,
         base: str | None = None,
     ) -> None:
-        """Build the sandbox image where it is missing or of another release; `torch`: the one with PyTorch, too.
+        """Build the sandbox image where it is missing or of another release; `torch`, `triton`: the one with it, too.
 
         prune: remove images not used. base: a Debian image into which Docker installs the packages.
         """
-        from amdkernel_mcp.execution.setup.build import setup, setup_torch
+        from amdkernel_mcp.execution.setup.build import setup, setup_torch, setup_triton
         from amdkernel_mcp.execution.setup.prune import prune as remove_unused_images
 
         setup(self._settings, on_progress, host=host, base=base)
         if torch:
             setup_torch(self._settings, on_progress, host=host)
+        if triton:
+            setup_triton(self._settings, on_progress, host=host)
         if prune:
             remove_unused_images(self._settings, on_progress, host=host)
 

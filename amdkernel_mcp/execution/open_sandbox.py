@@ -27,7 +27,7 @@ def open_sandbox(
 
         return open_bare(settings, None if gpu is None else _visible(gpu))
     from amdkernel_mcp.execution.docker.daemon import connect
-    from amdkernel_mcp.execution.docker.image import sandbox_image_id, torch_image_id
+    from amdkernel_mcp.execution.docker.image import sandbox_image_id, torch_image_id, triton_image_id
     from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
 
     daemon = connect(docker_url(settings, host))
@@ -40,6 +40,7 @@ def open_sandbox(
             gpu=device,
             pool=PoolSizes() if compiles else PoolSizes(compile=0),
             find_torch=lambda: torch_image_id(daemon, settings, host=host),
+            find_triton=lambda: triton_image_id(daemon, settings, host=host),
         )
     except BaseException:
         daemon.close()

@@ -16,7 +16,8 @@ from amdkernel_mcp.execution.gpus import DeviceNode, Gpu, GpuDevice, device_of, 
 
 # In the order of their numbers, as HIP counts them: 2 before 10.
 _TOPOLOGY = """cd /sys/class/kfd/kfd/topology/nodes 2>/dev/null || exit 0
-for node in $(ls | sort -n); do cat $node/properties || echo "not_readable 1"; echo; done"""
+for node in $(ls | sort -n); do cat $node/properties || echo "not_readable 1"; echo; done
+cd /sys/class/drm && for node in renderD*; do echo "device $node $(cat $node/device/unique_id)"; done"""
 
 
 def remote_gpus(settings: Settings, host: str) -> tuple[Gpu, ...]:
@@ -73,4 +74,5 @@ def _ask(url: str, image_id: str) -> tuple[tuple[Gpu, ...], int]:
     finally:
         sandbox.close()
     nodes = [read_properties(block) for block in done.stderr.split("\n\n")]
-    return tuple(gpus_of(nodes)), sum("not_readable" in node for node in nodes)
+    numbers = {int(minor): own for minor, own in re.findall(r"^device renderD(\d+) (\S+)$", done.stderr, re.MULTILINE)}
+    return tuple(gpus_of(nodes, numbers=numbers)), sum("not_readable" in node for node in nodes)

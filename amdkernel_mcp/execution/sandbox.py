@@ -23,10 +23,10 @@ ENVIRONMENT = {
 }
 """The environment of every job; `OUT` is added to it."""
 
-SandboxKind = Literal["compile", "torch", "run", "look"]
-"""`compile` has no GPU and holds nothing secret; `torch` is the same with PyTorch and no compiler; `run` is
-where kernels are launched (a GPU's render node, or none); `look` is a `compile` that may read what the driver lists of
-GPUs in sysfs, and cannot open one."""
+SandboxKind = Literal["compile", "torch", "triton", "run", "look"]
+"""`compile` has no GPU and holds nothing secret; `torch` is the same with PyTorch, without a compiler, `triton`
+that with Triton; `run` is where kernels are launched (a GPU's render node, or none); `look` is a `compile` that may
+read what the driver lists of GPUs in sysfs, and cannot open one."""
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from amdkernel_mcp.history.lessons import Lesson
 from amdkernel_mcp.quoting import harmless
 from amdkernel_mcp.results.documentation import Card, LessonHit
 from amdkernel_mcp.results.history import AttemptShown
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.history.lessons import Lesson  # brings SQLAlchemy, which a search without a history spares
 
 _FACTS = ("verb", "created", "target", "parent", "version")
 

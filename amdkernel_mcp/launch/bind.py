@@ -79,11 +79,12 @@ def _bind_launch(
     arch: str,
     plan: LaunchPlan,
 ) -> RunnerLaunch:
-    kernel = find_kernel(kernels, launch.kernel)
+    given = launch.args if launch.args is not None else tuple(argument.name for argument in problem.arguments)
+    kernel = _specialised(launch.kernel, given, kernels, values) or find_kernel(kernels, launch.kernel)
     if not isinstance(kernel, KernelSymbol):
         raise _Refused(_no_kernel(launch.kernel, kernel), launch.line)
     grid = _dimensions("grid", launch, launch.grid, values, case)
-    block = _dimensions("block", launch, launch.block, values, case)
+    block = (kernel.needs.block, 1, 1) if kernel.needs else _dimensions("block", launch, launch.block, values, case)
     threads = block[0] * block[1] * block[2]
     if threads > LARGEST_BLOCK:
         raise _Refused(
@@ -101,8 +102,29 @@ def _bind_launch(
         grid=grid,
         block=block,
         lds_bytes=_lds(launch, kernel, values, case, arch),
-        arguments=_arguments(launch, kernel, problem, values, plan, case),
+        arguments=_arguments(launch, given, kernel, problem, values, plan, case),
     )
+
+
+def _specialised(
+    name: str, given: Sequence[str | Expression], kernels: Sequence[KernelSymbol], values: Mapping[str, Number]
+) -> KernelSymbol | None:
+    """Of the codes of one kernel, that which assumes most and whose assumptions hold; None where there is one code."""
+
+    def is_multiple(position: int) -> bool:
+        item = given[position] if position < len(given) else None
+        try:
+            value = values.get(item) if isinstance(item, str) else item.value(values) if item else None
+        except ExpressionError:
+            return False  # said with the argument
+        return isinstance(value, int) and value % 16 == 0
+
+    fits = [
+        kernel
+        for kernel in kernels
+        if kernel.needs and kernel.needs.kernel == name and all(map(is_multiple, kernel.needs.multiples_of_16))
+    ]
+    return max(fits, key=lambda kernel: len(kernel.needs.multiples_of_16) if kernel.needs else 0, default=None)
 
 
 def _no_kernel(name: str, found: Sequence[str]) -> str:
@@ -134,6 +156,7 @@ def _dimensions(
 
 def _lds(launch: Launch, kernel: KernelSymbol, values: Mapping[str, Number], case: Case, arch: str) -> int:
     dynamic = _value(f"launch {launch.kernel}: lds", launch.lds, values, case, launch.line)
+    dynamic += kernel.needs.lds if kernel.needs else 0
     if dynamic < 0:
         raise _Refused(f"launch {launch.kernel}: lds is {dynamic} in case {case.name}", launch.line)
     total, limit = kernel.static_lds_bytes + dynamic, lds_limit(arch)
@@ -149,24 +172,28 @@ def _lds(launch: Launch, kernel: KernelSymbol, values: Mapping[str, Number], cas
 
 def _arguments(
     launch: Launch,
+    given: Sequence[str | Expression],
     kernel: KernelSymbol,
     problem: Problem,
     values: Mapping[str, Number],
     plan: LaunchPlan,
     case: Case,
 ) -> tuple[RunnerArgument, ...]:
-    given = launch.args if launch.args is not None else tuple(argument.name for argument in problem.arguments)
-    if len(given) != len(kernel.parameters):
+    parameters, hidden = kernel.parameters, kernel.needs.null_pointers if kernel.needs else 0
+    if kernel.needs:
+        given = [item for position, item in enumerate(given) if position not in kernel.needs.compiled_in]
+        parameters = parameters[: len(parameters) - hidden]
+    if len(given) != len(parameters):
         names = ", ".join(item if isinstance(item, str) else item.text for item in given)
         advice = "" if launch.args is not None else "; set `args=[..]` if they are not the problem's arguments"
         raise _Refused(
-            f"launch {launch.kernel}: the kernel takes {counted(len(kernel.parameters), 'parameter')}, the plan gives"
+            f"launch {launch.kernel}: the kernel takes {counted(len(parameters), 'parameter')}, the plan gives"
             f" {len(given)} ({names}){advice}",
             launch.line,
         )
     buffers = {argument.name for argument in problem.arrays} | {space.name for space in plan.workspaces}
     bound = []
-    for number, (item, parameter) in enumerate(zip(given, kernel.parameters, strict=True), start=1):
+    for number, (item, parameter) in enumerate(zip(given, parameters, strict=True), start=1):
         name = item if isinstance(item, str) else item.text
         where = f"launch {launch.kernel}: parameter {number}"
         if parameter.is_pointer != (name in buffers):
@@ -183,7 +210,7 @@ def _arguments(
             value, argument = _value(where, item, values, case, launch.line), None
         dtype = argument.dtype if argument else None
         bound.append(RunnerArgument(buffer=None, scalar=_scalar(where, name, value, dtype, parameter, launch.line)))
-    return tuple(bound)
+    return (*bound, *(RunnerArgument(scalar=bytes(8)) for _ in range(hidden)))
 
 
 def _scalar(where: str, name: str, value: Number, dtype: DType | None, parameter: Parameter, line: int) -> bytes:

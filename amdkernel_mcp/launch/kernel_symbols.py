@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from amdkernel_mcp.compiler.launch_needs import LaunchNeeds, read_launch_needs
 from amdkernel_mcp.errors import InputError
 
 _NT_AMDGPU_METADATA = 32
@@ -38,6 +39,7 @@ class KernelSymbol:
     parameters: tuple[Parameter, ...]
     max_block: int
     static_lds_bytes: int
+    needs: LaunchNeeds | None = None  # of a language whose compiler decides about the launch
 
     @property
     def base_name(self) -> str:
@@ -82,6 +84,7 @@ def _kernel(entry: dict[str, object]) -> KernelSymbol:
         parameters=parameters,
         max_block=_whole(entry.get(".max_flat_workgroup_size"), 1024),
         static_lds_bytes=_whole(entry.get(".group_segment_fixed_size"), 0),
+        needs=read_launch_needs(entry),
     )
 
 

@@ -1,12 +1,12 @@
-"""Reads the `// amdkernel:` lines; a line that cannot be parsed is reported with its number."""
+"""Reads the `amdkernel:` comments; a line that cannot be parsed is reported with its number."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import shlex
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from amdkernel_mcp.compiler.flags import parse_flags
 from amdkernel_mcp.errors import FlagError
@@ -18,19 +18,40 @@ from amdkernel_mcp.problems.dtypes import DTYPES, suggest_dtype
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.results.kernels import Finding
 
-_LINE = re.compile(r"^[ \t]*//[ \t]*amdkernel[ \t]*:(.*)$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_CONSTANT = re.compile(r"""-?[\w.+-]{1,60}|"[\w. -]{0,60}"|'[\w. -]{0,60}'""", re.ASCII)
 _LONGEST_MESSAGE = 500
 _MOST_DIMENSIONS = 8
-_VERBS = ("launch", "workspace", "build", "tune")
 
 
-def read_launch_plan(source: str, problem: Problem | None = None) -> LaunchPlan:
-    """What the `// amdkernel:` lines of `source` say, and what is wrong with them.
+@dataclass(frozen=True)
+class Syntax:
+    """What differs from language to language."""
+
+    comment: str = "//"
+    """Regular expression of what begins a comment."""
+    verbs: tuple[str, ...] = ("launch", "workspace", "build", "tune")
+    sizes: tuple[str, ...] = ("grid", "block")
+    """What a launch must have. A size that is not here is the compiler's."""
+    settings: tuple[str, ...] = ("grid", "block", "lds", "args")
+    constants_in_launch: bool = False
+    """Whether a launch may give values to other names, as a `constexpr` line does."""
+    example: str = "// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256]"
+    check_flags: Callable[[Sequence[str]], object] = parse_flags
+    """Raises FlagError."""
+    c_pointers: bool = True
+    """Whether parameters are declared as in C."""
+
+
+HIP_LINES = Syntax()
+
+
+def read_launch_plan(source: str, problem: Problem | None = None, syntax: Syntax = HIP_LINES) -> LaunchPlan:
+    """What the `amdkernel:` comments of `source` say, and what is wrong with them.
 
     Without a problem (to compile only) no launch is needed and names are not checked.
     """
-    return _PlanReader(source, problem).plan()
+    return _PlanReader(source, problem, syntax).plan()
 
 
 class _Mistake(Exception):
@@ -40,21 +61,29 @@ class _Mistake(Exception):
 class _PlanReader:
     """Reads one candidate's text."""
 
-    def __init__(self, source: str, problem: Problem | None) -> None:
+    def __init__(self, source: str, problem: Problem | None, syntax: Syntax) -> None:
         self._source = source
         self._problem = problem
+        self._syntax = syntax
         self._plan = LaunchPlan()
         self._mistakes: list[Finding] = []
         self._saw_launch = False
 
     def plan(self) -> LaunchPlan:
-        readers = {"launch": self._launch, "workspace": self._workspace, "build": self._build, "tune": self._tune}
+        known = {
+            "launch": self._launch,
+            "workspace": self._workspace,
+            "build": self._build,
+            "tune": self._tune,
+            "constexpr": self._constexpr,
+        }
+        readers = {verb: known[verb] for verb in self._syntax.verbs}
         for line, text in self._lines():
             verb, _, rest = text.strip().partition(" ")
             self._saw_launch |= verb == "launch"
             try:
                 if verb not in readers:
-                    near = difflib.get_close_matches(verb, _VERBS, n=1)
+                    near = difflib.get_close_matches(verb, self._syntax.verbs, n=1)
                     self._saw_launch |= near == ["launch"]  # misspelt: that it is missing would be a second finding
                     raise _Mistake(f"`{verb}` is not a plan line" + (f"; did you mean `{near[0]}`?" if near else ""))
                 readers[verb](rest.strip(), line)
@@ -64,11 +93,13 @@ class _PlanReader:
                 self._wrong(f"{verb}: {error.message}", line)
         if self._problem is not None:
             self._check_names(self._problem)
-            self._mistakes += wrong_pointers(self._source, self._plan, self._problem)
+            if self._syntax.c_pointers:
+                self._mistakes += wrong_pointers(self._source, self._plan, self._problem)
         return replace(self._plan, mistakes=tuple(self._mistakes))
 
     def _lines(self) -> Iterator[tuple[int, str]]:
-        for match in _LINE.finditer(self._source):
+        line = rf"^[ \t]*(?:{self._syntax.comment})[ \t]*amdkernel[ \t]*:(.*)$"
+        for match in re.finditer(line, self._source, re.MULTILINE):
             yield self._source.count("\n", 0, match.start(1)) + 1, match[1]
 
     def _wrong(self, message: str, line: int | None) -> None:
@@ -78,21 +109,49 @@ class _PlanReader:
     # ---- one line each ----
 
     def _launch(self, rest: str, line: int) -> None:
-        name, settings = _name_and_settings("launch", rest, ("grid", "block", "lds", "args"))
-        missing = [key for key in ("grid", "block") if key not in settings]
+        syntax = self._syntax
+        name, settings = _name_and_settings("launch", rest)
+        others = {key: value for key, value in settings.items() if key not in syntax.settings}
+        unknown = [key for key in others if not syntax.constants_in_launch or key in HIP_LINES.settings]
+        if unknown:
+            raise _unknown_setting(f"launch {name}", unknown[0], syntax.settings)
+        if others:
+            self._define(f"launch {name}", others, line)
+        missing = [key for key in syntax.sizes if key not in settings]
         if missing:
-            raise _Mistake(f"launch {name} has no {missing[0]}: launch {name} grid=[..] block=[..]")
-        sizes = {key: tuple(map(parse_expression, _items(settings[key]))) for key in ("grid", "block")}
+            form = " ".join(f"{key}=[..]" for key in syntax.sizes)
+            raise _Mistake(f"launch {name} has no {missing[0]}: launch {name} {form}")
+        sizes = {key: tuple(map(parse_expression, _items(settings[key]))) for key in syntax.sizes}
         for key, dimensions in sizes.items():
             if not 1 <= len(dimensions) <= 3:
                 raise _Mistake(f"launch {name}: {key} has {len(dimensions)} items, not 1 to 3")
         arguments = None if "args" not in settings else tuple(map(_launch_argument, _items(settings["args"])))
         lds = parse_expression(settings.get("lds", "0"))
-        launch = Launch(name, sizes["grid"], sizes["block"], lds, arguments, line)
+        types = tuple(_items(settings["types"])) if "types" in settings else None
+        launch = Launch(name, sizes["grid"], sizes.get("block", ()), lds, arguments, line, types)
         self._plan = replace(self._plan, launches=(*self._plan.launches, launch))
 
+    def _constexpr(self, rest: str, line: int) -> None:
+        self._define("constexpr", _settings("constexpr", rest), line)
+
+    def _define(self, where: str, values: dict[str, str], line: int) -> None:
+        """Constants are the `-D` flags of the plan, so that `tune` and records treat them as in any language."""
+        for name, value in values.items():
+            flag = f"-D{name}={value}"
+            if not _NAME.fullmatch(name) or not _CONSTANT.fullmatch(value):
+                raise _Mistake(f"{where}: {name}={value[:60]} must be a number, a name or a quoted text")
+            earlier = next((each for each in self._plan.build if each.startswith(f"-D{name}=")), flag)
+            if earlier != flag:
+                raise _Mistake(f"{where}: {name} has two values, {earlier.partition('=')[2]} and {value}")
+            if flag not in self._plan.build:
+                first = self._plan.build_line or line
+                self._plan = replace(self._plan, build=(*self._plan.build, flag), build_line=first)
+
     def _workspace(self, rest: str, line: int) -> None:
-        name, settings = _name_and_settings("workspace", rest, ("dtype", "shape"))
+        name, settings = _name_and_settings("workspace", rest)
+        for key in settings:
+            if key not in ("dtype", "shape"):
+                raise _unknown_setting(f"workspace {name}", key, ("dtype", "shape"))
         missing = [key for key in ("dtype", "shape") if key not in settings]
         if missing:
             raise _Mistake(f"workspace {name} has no {missing[0]}: workspace {name} dtype=f32 shape=[..]")
@@ -116,7 +175,7 @@ class _PlanReader:
             raise _Mistake(f"build: {error}") from None
         if self._problem is not None:  # without one the compiler refuses: its caller wants to know nothing else
             try:
-                parse_flags(flags)
+                self._syntax.check_flags(flags)
             except FlagError as error:
                 raise _Mistake(f"build: {error.message}") from None
         for index in range(len(flags) - 2, -1, -1):
@@ -138,7 +197,9 @@ class _PlanReader:
 
     def _check_names(self, problem: Problem) -> None:
         if not self._saw_launch:
-            self._wrong(why_no_plan(self._source), None)
+            hip = self._syntax is HIP_LINES
+            lacks = f"the candidate has no launch plan: add a line such as `{self._syntax.example}`"
+            self._wrong(why_no_plan(self._source) if hip else lacks, None)
         self._check_workspaces(problem)
         scalars = set(self._plan.constants()).union(*(case.values for case in problem.cases))
         arrays = {argument.name for argument in problem.arrays} | {space.name for space in self._plan.workspaces}
@@ -175,17 +236,17 @@ class _PlanReader:
                 self._wrong(f"{where} uses {name!r}, which is not a scalar{meant} (scalars: {known})", line)
 
 
-def _name_and_settings(verb: str, rest: str, known: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+def _unknown_setting(where: str, key: str, known: Sequence[str]) -> _Mistake:
+    return _Mistake(f"{where} has no setting {key!r}; it has {', '.join(known)}")
+
+
+def _name_and_settings(verb: str, rest: str) -> tuple[str, dict[str, str]]:
     # a kernel's name may be an instance of a template, with spaces: `scale<float, 4>`
     match = re.match(r"([\w:]+\s*(?:<[^=\[\]]*>)?)(?!\s*=)(?![\w:])", rest)
     if match is None:
-        raise _Mistake(f"{verb} needs a name first: {verb} NAME {known[0]}=..")
-    name = match[1].strip()
-    settings = _settings(verb, rest[match.end() :])
-    for key in settings:
-        if key not in known:
-            raise _Mistake(f"{verb} {name} has no setting {key!r}; it has {', '.join(known)}")
-    return name, settings
+        first = {"launch": "grid", "workspace": "dtype"}[verb]
+        raise _Mistake(f"{verb} needs a name first: {verb} NAME {first}=..")
+    return match[1].strip(), _settings(verb, rest[match.end() :])
 
 
 def _settings(verb: str, text: str) -> dict[str, str]:

@@ -19,7 +19,10 @@ def why_no_plan(source: str) -> str:
     text = _COMMENT.sub(" ", source)
     has_kernel = "__global__" in text
     if not has_kernel and _PYTHON.search(text):
-        return f"this is Python: send the HIP kernel alone, a `__global__` function, with a line such as {_EXAMPLE}"
+        return (
+            f"this is Python without a kernel: send a HIP kernel, a `__global__` function, with a line such as {_EXAMPLE},"
+            " or a file with `@triton.jit` functions"
+        )
     if launched := _CHEVRONS.search(text):
         return (
             f"`{launched[1]}<<<...>>>` is host code, which does not run here: leave it out and say in a comment how the"

@@ -22,10 +22,11 @@ class Launch:
 
     kernel: str
     grid: tuple[Expression, ...]
-    block: tuple[Expression, ...]
+    block: tuple[Expression, ...]  # empty where the compiler decides
     lds: Expression  # dynamic, bytes
     args: tuple[str | Expression, ...] | None  # names, or integer expressions; None: the problem's arguments
     line: int
+    types: tuple[str, ...] | None = None  # of the arguments, in a language whose source has none
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from amdkernel_mcp.measurement.credibility import Doubt, above_roof, stores_too_
 from amdkernel_mcp.measurement.paired import CaseTerms, LaunchTerms, Ratio, paired, what_it_rests_on
 from amdkernel_mcp.measurement.roofline import Model, model_case
 from amdkernel_mcp.measurement.side import Side
+from amdkernel_mcp.measurement.simulated import simulated
 from amdkernel_mcp.measurement.time_interval import LAUNCH_US, TimeInterval, achieved_us, time_interval
 from amdkernel_mcp.measurement.timing.interleaved import judge
 from amdkernel_mcp.measurement.timing.statistics import Estimate, geometric_mean
@@ -157,7 +158,13 @@ def _models(side: Side, gpu: Gpu) -> list[CaseModel]:
             left_out += unmodelled(dispatch, gpu, time_us=one.time_us, waves_per_simd=limit, sleeps=side.sleeps)
             waits_us = latency_us(dispatch, gpu, waves_per_simd=limit)
             launches.append(
-                LaunchTerms(one.time_us, achieved_us(one.bounds_us, gpu), str(one.limiter or "nothing"), waits_us)
+                LaunchTerms(
+                    one.time_us,
+                    achieved_us(one.bounds_us, gpu),
+                    str(one.limiter or "nothing"),
+                    waits_us,
+                    simulated(dispatch, gpu),
+                )
             )
         model = model_case(run.dispatches, gpu, waves_per_simd=side.waves_per_simd)
         interval = time_interval(run.dispatches, gpu, waves_per_simd=side.waves_per_simd, sleeps=side.sleeps)
@@ -180,8 +187,14 @@ def modelled_ratio(candidate: Side, baseline: Side, gpu: Gpu) -> Estimate | None
 
 def _ratio(candidate: Side, baseline: Side, ours: Sequence[CaseModel], theirs: Sequence[CaseModel]) -> Ratio:
     value = _ratio_of_bounds(ours, theirs)
+    if _all_simulated(ours, theirs):
+        value = geometric_mean([b.interval.likely_us / a.interval.likely_us for a, b in zip(ours, theirs, strict=True)])
     ratio = paired([each.terms for each in ours], [each.terms for each in theirs], value=value)
     return replace(ratio, estimate=Estimate(1.0, 1.0, 1.0)) if same_run(candidate, baseline) else ratio
+
+
+def _all_simulated(ours: Sequence[CaseModel], theirs: Sequence[CaseModel]) -> bool:
+    return all(launch.unit for each in (*ours, *theirs) for launch in each.terms.launches)
 
 
 def same_run(candidate: Side, baseline: Side) -> bool:
@@ -210,12 +223,13 @@ def _reason(
     if mine == other:
         change = f"{mine} bounds both"
     hidden = any(each.time_us < each.launches_us for each in (*ours, *theirs))
+    by = "the simulation" if _all_simulated(ours, theirs) else "the bounds alone"
     span = f"{rounded(estimate.low, 3)} to {rounded(estimate.high, 3)} times as fast as the baseline"
     rests = what_it_rests_on(ratio, [each.terms for each in ours], [each.terms for each in theirs])
     if verdict != "inconclusive":
-        bounds = "" if hidden else f"{rounded(estimate.value, 3)} by the bounds alone; "
+        bounds = "" if hidden else f"{rounded(estimate.value, 3)} by {by}; "
         return f"{times}: {span} with what the model leaves out; {bounds}{change}; {rests}"
-    bounds = "" if hidden else f" ({rounded(estimate.value, 3)} by the bounds alone)"
+    bounds = "" if hidden else f" ({rounded(estimate.value, 3)} by {by})"
     return (
         f"{times}: {span}{bounds}, so the difference is within the model's uncertainty; {change}; {rests}; "
         f"{_cannot_bound(estimate, ours, theirs)}only a measurement on a GPU can decide"

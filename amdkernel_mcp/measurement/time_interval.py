@@ -1,9 +1,10 @@
 """How long a launch takes on a GPU, as an interval: the one model of time that `benchmark`, `tune` and `profile` show.
 
 A launch costs LAUNCH_US and its largest bound, at the rates that benchmarks of a GPU reach (`achievable` in gpus.toml)
-instead of the peaks; or the waits of its waves, where there are too few of them to hide each other's. Waits follow
-Little's law at each level of memory: rounds of resident waves x waits of a wave x the latency of the level. Recorded
-launches lie between FASTEST and SLOWEST times this figure. To the upper end comes all that unmodelled.py bounds.
+instead of the peaks; or what the simulation of a unit says, if that is longer. Where the emulator did not simulate,
+the waits of the waves take its place. They follow Little's law at each level of memory: rounds of resident waves x
+waits of a wave x the latency of the level. Recorded launches lie between FASTEST and SLOWEST times this figure,
+simulated ones between the figures below. To the upper end comes all that unmodelled.py bounds.
 
 Sources: `python benchmarks/model.py` fits the three parameters to recordings of MI300X, MI250X and MI210, each kernel
 held out in turn; docs/time_model.md has the residuals.
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import Dispatch
 from amdkernel_mcp.measurement.roofline import Resource, dispatch_bounds
+from amdkernel_mcp.measurement.simulated import simulated
 from amdkernel_mcp.measurement.unmodelled import latency_us, unmodelled
 
 LAUNCH_US = 3.5
@@ -25,6 +27,11 @@ USUAL_LATENCY = 0.6
 """Of the upper estimate of unmodelled.py."""
 LEAST_LATENCY = 0.2
 """Of the same: an access to an idle memory (0.34 us in recordings of MI300X), with two loads of a wave in flight."""
+
+SIMULATED_FASTEST, SIMULATED_SLOWEST = 0.85, 1.35
+"""Times the simulated figure: published kernels that waits do not bind lie within 0.9 and 1.2."""
+LATENCY_PARTS = (0.6, 1.6)
+"""Of the simulation's latency of memory: its least and its most on one part, by how busy the memory is."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,12 @@ def launch_interval(
     peak_us, roof = max(bounds_us.values(), default=0.0), achieved_us(bounds_us, gpu)
     waits_us = latency_us(dispatch, gpu, waves_per_simd=waves_per_simd)
     left_out = unmodelled(dispatch, gpu, time_us=peak_us, waves_per_simd=waves_per_simd, sleeps=sleeps)
+    if unit := simulated(dispatch, gpu):
+        least_us, most_us = (parameters.launch_us + unit.with_latency(part) for part in LATENCY_PARTS)
+        low_us = max(parameters.fastest * (parameters.launch_us + roof), SIMULATED_FASTEST * least_us, peak_us)
+        likely_us = parameters.launch_us + max(roof, unit.time_us)
+        high_us = max(parameters.slowest * (parameters.launch_us + roof), SIMULATED_SLOWEST * most_us)
+        return TimeInterval(min(low_us, likely_us), likely_us, high_us + left_out.total_us - left_out.latency)
     likely_us = parameters.launch_us + max(roof, USUAL_LATENCY * waits_us)
     shortest_us = parameters.fastest * (parameters.launch_us + roof)
     waiting_us = parameters.fastest * parameters.launch_us + LEAST_LATENCY * waits_us

@@ -6,7 +6,7 @@ baseline in its memory could leave them there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from amdkernel_mcp.hardware.specs import Gpu
@@ -128,8 +128,9 @@ def conditions(
     driver: str,
     gpu: str,
     traced: Agreement,
+    gaps: Mapping[tuple[str, int], float],
 ) -> TimingConditions:
-    """What the answer says about how it was timed. `idle`, `clocks`: before and after."""
+    """What the answer says about how it was timed. `idle`, `clocks`: before and after. `gaps`: of `gap_shares`."""
     return TimingConditions(
         pairs=min(len(each.pairs_us) for each in turns.pairs),
         clock="HIP events around each sample",
@@ -150,6 +151,7 @@ def conditions(
         kernel_trace=traced.state,
         kernel_trace_note=traced.sentence,
         kernel_trace_ratio=traced.ratio,
+        gap_share=max(gaps.values(), default=None),
     )
 
 

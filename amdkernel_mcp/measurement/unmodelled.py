@@ -1,9 +1,9 @@
 """What the roofline leaves out of a dispatch's time, as upper estimates: a verdict that it could turn is refused.
 
 The roofline is a lower bound. A kernel can have few instructions and little traffic and still be slow: one wave does
-all the work, one address takes all atomics, one channel of the L2 all requests, or millions of workgroups start and do
-nothing. None of these is modelled here. Each gets a time that a real GPU hardly exceeds, from counts of the emulator,
-and `faster` requires the kernel to win with all of them against a baseline that has none.
+all the work, one address takes all atomics, or millions of workgroups start and do nothing. None of these is modelled
+here. Each gets a time that a real GPU hardly exceeds, from counts of the emulator, and `faster` requires the kernel to
+win with all of them against a baseline that has none.
 
 Sources: recordings of MI200 and MI300X for the latency of memory (0.34 us without load) and for the start of waves; the
 instruction set manuals for the clocks of the LDS. The others are assumptions on the slow side, which a recording may
@@ -47,7 +47,6 @@ class Unmodelled:
     busiest_wave: float = 0.0
     wave_starts: float = 0.0
     atomics: float = 0.0
-    channels: float = 0.0
     translation: float = 0.0
     sleep: float = 0.0
 
@@ -70,7 +69,6 @@ SENTENCES: Mapping[str, str] = {
     "busiest_wave": "one wave that does much more than the others",
     "wave_starts": "the start of its many waves",
     "atomics": "atomics on one cache line",
-    "channels": "requests that share one channel of the L2",
     "translation": "scattered accesses that each need an address translation",
     "sleep": "s_sleep",
 }
@@ -97,7 +95,6 @@ def unmodelled(
         busiest_wave=max(longest_us - mean_us, 0.0),
         wave_starts=max(starts / gpu.shader_engines / gpu.clock_mhz - time_us, 0.0),
         atomics=_atomics_us(dispatch),
-        channels=max(count("busiest_channel_requests") / gpu.clock_mhz - time_us, 0.0),
         translation=time_us if _lines_per_access(dispatch) > SCATTERED_LINES else 0.0,
         sleep=_asleep_clocks(dispatch, rounds, sleeps or {}) / gpu.clock_mhz,
     )

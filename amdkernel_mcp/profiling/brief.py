@@ -211,7 +211,14 @@ def _fewest_figures(result: ProfileResult) -> ProfileResult:
     return result.model_copy(update={"comparison": result.comparison.model_copy(update=fewer)})
 
 
+def _cures_alone(result: ProfileResult) -> ProfileResult:
+    """Of the refs of a finding the first: the guide that cures it, where there is one."""
+    rows = [row.model_copy(update={"docs": row.docs[:1]}) for row in result.diagnosis]
+    return result.model_copy(update={"diagnosis": rows})
+
+
 _STEPS = (
+    _cures_alone,
     _fewer(metrics=10, lines=2, kernels=2),
     _shorter(3, 100),
     _cut(2, 160),

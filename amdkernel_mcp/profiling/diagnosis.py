@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from amdkernel_mcp.measurement.time_interval import LAUNCH_US
-from amdkernel_mcp.profiling.rules.answer import GUIDE, RULED_OUT, Found, RuledOut, finding
+from amdkernel_mcp.profiling.rules.answer import RULED_OUT, Found, RuledOut, docs_of, finding
 from amdkernel_mcp.profiling.rules.emulated import RULES
 from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.profiling.rules.rule import Rule
+from amdkernel_mcp.profiling.rules.simulation import by_simulation, ranked_us
 from amdkernel_mcp.results.kernels import Diagnosis, Focus, Span
 
 MOST_SAVED = 0.95
@@ -27,8 +28,10 @@ def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagn
     excluded: list[Diagnosis] = []
     for facts in sorted(kernels, key=lambda facts: -facts.model.time_us):
         prefix = f"{facts.largest_dispatch.kernel}: " if named else ""
-        answers = [(rule, answer) for rule in rules if (answer := rule.ask(facts)) is not None]
-        found += [(each.cost_us, _row(prefix, rule, each, facts)) for rule, each in answers if isinstance(each, Found)]
+        answers = [(rule, answer) for rule in rules if (answer := by_simulation(rule, facts)) is not None]
+        costs = [(rule, each) for rule, each in answers if isinstance(each, Found)]
+        all_found = [each for _, each in costs]
+        found += [(ranked_us(each, all_found), _row(prefix, rule, each, facts)) for rule, each in costs]
         if ruled_out := [answer for _, answer in answers if isinstance(answer, RuledOut)]:
             excluded.append(_ruled_out(prefix, ruled_out))
     found.sort(key=lambda each: -each[0])
@@ -40,7 +43,7 @@ def _row(prefix: str, rule: Rule, answer: Found, facts: Facts) -> Diagnosis:
         update={
             "finding": prefix + answer.row.finding,
             "topic": rule.topic,
-            "docs": [GUIDE + rule.section],
+            "docs": docs_of(rule.section),
             "refuted_by": rule.refuted_by,
             "lines": rule.lines(facts.lines),
             "gain": _gain(answer.cost_us, facts) if rule.has_gain and answer.has_gain else None,
@@ -54,6 +57,7 @@ def _gain(cost_us: float, facts: Facts) -> Span | None:
     Both have the launches in them, so that a kernel which is shorter than its launch cannot gain much. None where
     nothing is estimated.
     """
+    cost_us = min(cost_us, facts.interval.high_us)  # no finding costs more than the kernel takes
     saved = min(cost_us, MOST_SAVED * facts.time_us)
     if saved <= 0:
         return None

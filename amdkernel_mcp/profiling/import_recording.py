@@ -5,6 +5,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 from amdkernel_mcp.hardware.specs import Gpu, gpu_by_name, lookup
+from amdkernel_mcp.profiling.gated_counters import without_gated_blocks
 from amdkernel_mcp.profiling.metrics.evaluation import Aggregation, constants, counted, evaluate, kernel_ns
 from amdkernel_mcp.profiling.metrics.metric import quantity
 from amdkernel_mcp.profiling.metrics.recorded import definitions
@@ -43,6 +44,7 @@ def import_recording(
     recording = select_kernels(read_recording(path), kernel=kernel, limit=limit)
     part, about_gpu = _part(recording, given)
     gfx = part.gfx if part else (recording.device.gfx or "").split(":")[0]
+    recording, gated = without_gated_blocks(recording, gfx)
     kernels = [
         _profile(name, dispatches, part, gfx, rule) for name, dispatches in _by_kernel(recording.dispatches).items()
     ] or [_totals(row) for row in recording.totals]
@@ -53,7 +55,13 @@ def import_recording(
         diagnosis=diagnose_kernels(kernels, recording.code, focus=focus),
         focus=focus,
         reason=reason(recording, part, rule),
-        warnings=[*recording.warnings, *about_gpu, *warnings(recording, kernels), *code_warnings(recording.code)],
+        warnings=[
+            *recording.warnings,
+            *about_gpu,
+            *gated,
+            *warnings(recording, kernels),
+            *code_warnings(recording.code),
+        ],
     )
 
 

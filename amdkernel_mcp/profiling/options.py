@@ -29,7 +29,7 @@ class ProfileOptions:
 
 
 NO_OPTIONS = ProfileOptions()
-KERNEL_SUFFIXES = frozenset({".hip", ".cpp", ".cu", ".cc", ".cxx", ".h", ".hpp"})
+KERNEL_SUFFIXES = frozenset({".hip", ".cpp", ".cu", ".cc", ".cxx", ".h", ".hpp", ".py", ".s", ".co", ".hsaco"})
 """Other files, and folders, are recordings."""
 
 

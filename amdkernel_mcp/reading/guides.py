@@ -1,4 +1,4 @@
-"""Our own pages as guides: read by section, and found by the words that no other documentation uses."""
+"""Our own pages and the cookbook as guides: read by section, and found by what is asked."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.reading.asked import POSSIBLE, guides_for
+from amdkernel_mcp.reading.cookbook import page_of, recipes
 from amdkernel_mcp.results.documentation import Card, ReadResult, SectionRef
 from amdkernel_mcp.search.formats.page import slug
+from amdkernel_mcp.search.index.tokens import tokens
 from amdkernel_mcp.search.read import read_card
 
 ORIGIN = "amdkernel-mcp"
+_MOST_POINTS = 3
+_MOST_NEAR = 2
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,11 @@ GUIDES = {
         r"verdicts?|not_(emulated|written|measured)|(unread|modified)_input|input_modified|state_between_launches"
         r"|missing_wait|uninitialised_read|non_deterministic|lds_over_limit|launch_plan|wrong_result|check_kernel",
     ),
+    "from_cuda": _Guide(
+        "from_cuda.md",
+        "how CUDA becomes HIP, and what breaks on waves of 64",
+        r"port_cuda|amdkernel port|keep[_-]warps|wave64_mistake",
+    ),
     "tuning": _Guide(
         "tuning.md", "how to search values of a kernel", r"tune (lines?|values)|tune_kernel|amdkernel: tune"
     ),
@@ -59,7 +69,7 @@ GUIDES = {
 def read_guide(ref: str, *, section: str | None, start: int, max_chars: int, find: str | None) -> ReadResult:
     """A piece of `guide:NAME` or `guide:NAME#section`. Raises DocumentationError, naming those that exist."""
     name, _, anchor = ref.removeprefix("guide:").partition("#")
-    if name not in GUIDES:
+    if name not in GUIDES and name not in recipes():
         raise DocumentationError(f"there is no guide {name[:50]!r}", hint=f"there are {_names()}")
     sections = _sections(name)
     wanted = section or anchor
@@ -78,11 +88,43 @@ def guides_in(query: str) -> list[Card]:
     return found
 
 
+def recipes_in(query: str) -> list[Card]:
+    """The guide of the cookbook that answers a question, cut to what is nearest to it."""
+    return [_answer(name, query) for name in guides_for(query)]
+
+
+def guides_near(query: str) -> list[SectionRef]:
+    """The guides of the cookbook that may be meant, where none is for sure."""
+    names = guides_for(query, least=POSSIBLE, most=_MOST_NEAR)
+    return [SectionRef(heading=f"{recipes()[name].title} (guide)", ref=f"guide:{name}") for name in names]
+
+
+def _answer(name: str, query: str) -> Card:
+    """Of a guide of the cookbook: when to use it, and what of its text is nearest to the question."""
+    recipe = recipes()[name]
+    asked = set(tokens(query))
+    said = [line for line in _points(page_of(name)) if line]
+    nearest = sorted(said, key=lambda line: -len(asked & set(tokens(line))))[:_MOST_POINTS]
+    card = _card(name, None)
+    points = "\n".join(line for line in said if line in nearest)
+    more = f"read_doc({card.ref!r}) has a whole kernel, checked for {', '.join(recipe.archs)}."
+    return card.model_copy(update={"text": f"{recipe.when}\n\n{points}\n\n{more}"})
+
+
+def _points(page: str) -> list[str]:
+    """The items of a page's lists outside its code, each in one line."""
+    prose = re.sub(r"^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE)
+    return [" ".join(item.split()) for item in re.findall(r"^\* .+(?:\n  .+)*", prose, re.MULTILINE)]
+
+
 def _names() -> str:
-    return ", ".join(f"guide:{name} ({guide.about})" for name, guide in GUIDES.items())
+    ours = ", ".join(f"guide:{name} ({guide.about})" for name, guide in GUIDES.items())
+    return f"{ours}; of the cookbook {', '.join(recipes())}"
 
 
 def _text(name: str) -> str:
+    if name in recipes():
+        return page_of(name)
     return (folder("docs") / GUIDES[name].page).read_text(encoding="utf-8")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
-from amdkernel_mcp.reading.guides import guides_in, read_guide
+from amdkernel_mcp.reading.guides import guides_in, guides_near, read_guide, recipes_in
 from amdkernel_mcp.reading.problem_page import problem_card
 from amdkernel_mcp.results.documentation import Card, ReadResult, SearchResult
 from amdkernel_mcp.search.library import fitted
@@ -47,15 +47,18 @@ class Reader:
         if filters and filters.sources:
             return self._docs().search(query, also=also, limit=limit, filters=filters)
         ours = self._ours(" ".join([query, *also]), by)
+        recipes = [] if ours else next((found for one in (query, *also) if (found := recipes_in(one))), [])
 
         def pages() -> SearchResult:
             try:
                 found = self._docs().search(query, also=also, limit=limit, filters=filters or ANYTHING)
             except DocumentationError as error:
-                if not ours:
+                if not ours and not recipes:
                     raise
                 found = SearchResult(query=query, results=[], note=error.message)
-            return found.model_copy(update={"exact": [*fitted(ours), *found.exact]})
+            exact = [*fitted(ours), *found.exact, *recipes]
+            near = found.near if exact else [*guides_near(query), *found.near]
+            return found.model_copy(update={"exact": exact, "near": near})
 
         return self._attempts.search(query, pages, by=by)
 

@@ -200,24 +200,25 @@ class TimingConditions(Result):
     clock: str = Field(description="Of the times")
     launches_per_sample: list[int] = Field(description="Launches between two events, for each case")
     buffer_sets: list[int] = Field(description="Copies of all buffers, for each case")
-    input_sets: list[int] = Field(default=[], description="Different inputs, for each case")
+    input_sets: list[int] = Field(default=[], description="For each case")
     footprint_bytes: list[int] = Field(description="Of one launch, for each case")
     cache_protocol: str = Field(description="Of the caches")
     settled_us: list[float] = Field(description="Work before the first sample")
     idle_before: str
     idle_after: str
     clocks_before: Clocks = Field(default=Clocks(), description="Before the first launch")
-    clocks_after: Clocks = Field(default=Clocks(), description="Just after the last one; they may have fallen by then")
+    clocks_after: Clocks = Field(default=Clocks(), description="Just after the last one")
     rocm: str
     driver: str
-    gpu: str = Field(default="not_measured", description="The driver's unique id of the GPU")
+    gpu: str = Field(default="not_measured", description="Its unique id")
     samples_us: list[list[tuple[float, float]]] = Field(
         default=[],
         description="Candidate, baseline; in the record alone",
     )
-    kernel_trace: str = Field(description="`agrees`, `disagrees` (by over 10 %) or `not_measured`")
-    kernel_trace_note: str = Field(default="", description="What was compared, or why nothing was")
+    kernel_trace: str = Field(description="`agrees`, `disagrees` or `not_measured`")
+    kernel_trace_note: str = ""
     kernel_trace_ratio: Interval = Field(default=Interval(), description="Event times / the trace's")
+    gap_share: float | None = Field(default=None, description="Time without a launch")
 
 
 class Span(Result):

@@ -6,6 +6,9 @@ from pydantic import Field
 
 from amdkernel_mcp.results.quantity import Result
 
+NOT_RUN = "not run"
+"""What a step got that was left out; it counts as neither right nor wrong."""
+
 
 class SelftestRow(Result):
     """One kernel, or comparison, whose right verdict is known."""

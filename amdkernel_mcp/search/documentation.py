@@ -1,17 +1,22 @@
 """The library of one configuration, and how its index is made. `engine.docs` is one of these."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError
 from amdkernel_mcp.search.cards.architecture import architecture_card, architectures
 from amdkernel_mcp.search.cards.collect import Collected, keep_declarations
-from amdkernel_mcp.search.corpus.online import Refreshed
 from amdkernel_mcp.search.corpus.sandbox_documents import sandbox_documents
 from amdkernel_mcp.search.library import Library
 from amdkernel_mcp.search.query.evaluate import Evaluation, evaluate
-from amdkernel_mcp.search.update import Progress, build, fetch_online, refresh, remake
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.search.corpus.online import Refreshed
+    from amdkernel_mcp.search.update import Progress
 
 
 class Documentation(Library):
@@ -30,6 +35,8 @@ class Documentation(Library):
 
         online: fetch the declared online sources first, and index them too.
         """
+        from amdkernel_mcp.search.update import build, fetch_online  # brings an HTTP client, which a search spares
+
         skipped = self._renew_declarations(on_progress)
         skipped += fetch_online(self._settings, on_progress).skipped if online else ()
         report = build(self._settings, self.index_path, folders, online=online, on_progress=on_progress)
@@ -38,12 +45,16 @@ class Documentation(Library):
 
     def refresh(self, on_progress: Progress) -> Refreshed:
         """Fetch what changed in the online sources, and build the index again if anything did."""
+        from amdkernel_mcp.search.update import refresh
+
         refreshed, _ = refresh(self._settings, self.index_path, on_progress=on_progress)
         self.close()
         return refreshed
 
     def remake(self, on_progress: Progress) -> None:
         """Build the index where it is missing or of another release."""
+        from amdkernel_mcp.search.update import remake
+
         if remake(self._settings, self.index_path, on_progress=on_progress):
             self.close()
 

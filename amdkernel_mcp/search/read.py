@@ -10,6 +10,7 @@ from amdkernel_mcp.quoting import QUOTED, harmless, one_line, visible
 from amdkernel_mcp.results.documentation import Card, ReadResult, SectionRef
 from amdkernel_mcp.search.formats.page import slug
 from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
+from amdkernel_mcp.search.versions import readable
 
 MOST_CHARS = 100_000
 CONTENTS_CHARS = 1_800
@@ -74,7 +75,7 @@ def read(
         source=page.source,
         path=visible(page.path),
         url=visible(f"{page.url}{at}") if page.url else None,
-        version=page.version and visible(page.version),
+        version=page.version and visible(readable(page.version)),
         text=harmless(text[start:stop]),
         start=start,
         next_start=stop if stop < len(text) else None,

@@ -9,6 +9,13 @@ _LLVM_PAGES = "llvm.org"
 _LLVM_SOURCES = ("llvm", "clang", "amdgcn-builtins")
 _VERSION = re.compile(r"~(\d{1,2})\.(\d+)|^(?:\d+:)?(?:clang |llvm |rocm |hip )?v?(\d{1,2})\.(\d+)", re.IGNORECASE)
 
+_SNAPSHOT = re.compile(r"(?:\d+:)?(?P<major>\d+)~\+\+(?P<year>\d{4})(?P<month>0[1-9]|1[0-2])")
+_PACKAGED = re.compile(r"(?:\d+:)?(\d+(?:\.\d+)+)(?:\+\w+)?-\d[\w.~+]*$")
+_MONTHS = [
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+]  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Node:
@@ -40,11 +47,23 @@ class Cited:
 
 def version_in(text: str | None) -> tuple[int, int] | None:
     """Major and minor of `7.2.4`, `1:23.1.4-2` or `2024-10 (~6.3)`; None for a date or nothing at all."""
-    found = _VERSION.search(text or "")
+    told = readable(text or "")
+    if snapshot := re.match(r"LLVM (\d+),", told):
+        return int(snapshot[1]), 0
+    found = _VERSION.search(told)
     if not found:
         return None
     major, minor = (found[1], found[2]) if found[1] else (found[3], found[4])
     return int(major), int(minor)
+
+
+def readable(version: str) -> str:
+    """`LLVM 24, October 2026` for Debian's `1:24~++20261025103442+7e3c57157096-1~exp1`, `7.2.4` for `7.2.4+dfsg-1`."""
+    snapshot = _SNAPSHOT.match(version)
+    if snapshot:
+        return f"LLVM {snapshot['major']}, {_MONTHS[int(snapshot['month']) - 1]} {snapshot['year']}"
+    packaged = _PACKAGED.match(version)
+    return packaged[1] if packaged else version
 
 
 def difference(node: Node | None, cited: Iterable[Cited]) -> str | None:

@@ -12,7 +12,7 @@ class Step:
 
     on_gpu: the right verdicts where times are measured, if they are others. alone: it runs after those before it.
     near_one: the speed-up must be 1 as well, within the noise floor. copy: the kernel has one more comment than its
-    baseline; on an emulated target the speed-up must be 1 exactly.
+    baseline; on an emulated target the speed-up must be 1 exactly. hangs: a GPU may be reset for it.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Step:
     alone: bool = False
     near_one: bool = False
     copy: bool = False
+    hangs: bool = False
 
     @property
     def source(self) -> str:
@@ -69,7 +70,12 @@ STEPS = (
     Step("lacks its barriers", "lacks_a_barrier", _INCORRECT, problem="total", on_gpu=("correct", "incorrect")),
     Step("uses a load before it has arrived", "does_not_wait", _INCORRECT, on_gpu=("correct", "incorrect")),
     Step(
-        "waits for more workgroups than fit", "waits_for_too_many", ("deadlock",), problem="total", on_gpu=("timeout",)
+        "waits for more workgroups than fit",
+        "waits_for_too_many",
+        ("deadlock",),
+        problem="total",
+        on_gpu=("timeout",),
+        hangs=True,
     ),
     Step("takes more LDS than there is", "uses_too_much_lds", ("invalid",)),
     Step(
@@ -81,6 +87,6 @@ STEPS = (
     ),
     Step("stores outside its arrays", "crashes", ("crashed",), alone=True),
     Step("the next job after that", "plain", ("correct",), alone=True),
-    Step("never ends", "hangs", ("timeout",), alone=True),
+    Step("never ends", "hangs", ("timeout",), alone=True, hangs=True),
     Step("the next job after that", "plain", ("correct",), alone=True),
 )

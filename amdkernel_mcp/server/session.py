@@ -74,16 +74,21 @@ class Session:
         self._local = local
         self._hidden = hidden or {}
 
-    def candidate(self, *, path: str | None, source: str | None, what: str = "the kernel") -> KernelSource:
-        """The kernel. Raises InputError unless exactly one is given and this caller may give it."""
+    def candidate(
+        self, *, path: str | None, source: str | None, what: str = "the kernel", extensions: bool = False
+    ) -> KernelSource:
+        """The kernel. Raises InputError unless exactly one is given and this caller may give it.
+
+        extensions: Python that builds one of PyTorch is taken as well.
+        """
         if path is None and source is None:
             raise InputError(f"give the path or the source text of {what}")
         if path is not None and source is not None:
             raise InputError(f"give the path or the source text of {what}, not both")
         if source is not None:
-            return sent_kernel(source)
+            return sent_kernel(source, extensions=extensions)
         assert path is not None
-        return read_kernel(self._may_name(path))
+        return read_kernel(self._may_name(path), extensions=extensions)
 
     def baseline(self, *, path: str | None, source: str | None) -> KernelSource | None:
         """The kernel to compare with; None when neither is given."""

@@ -13,10 +13,12 @@ from amdkernel_mcp.results.history import AttemptList
 from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
 from amdkernel_mcp.results.jobs import JobResult
 from amdkernel_mcp.results.kernels import ProfileResult
+from amdkernel_mcp.results.port import PortResult
 from amdkernel_mcp.results.quantity import Result
 from amdkernel_mcp.server.truncate_attempts import truncate_attempts
 
 LIMIT_BYTES = 8000
+_BRIEF_BYTES = 2048  # of a port: verdict and lines; the HIP source is in the file
 
 _R = TypeVar("_R", bound=Result)
 _GOOD = frozenset({"correct", "warning", "note", "remark"})
@@ -45,6 +47,8 @@ def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
     """`result` if it fits into `limit` bytes; else its most important part, with `left_out` and a file in `folder`."""
     if isinstance(result, ProfileResult) and result.kernels:
         result = _brief_profile(result, folder)  # type: ignore[assignment]
+    if isinstance(result, PortResult):
+        limit = min(limit, _BRIEF_BYTES)
     if isinstance(result, JobResult):
         return _truncate_job(result, folder, limit)  # type: ignore[return-value]
     if size(result) <= limit:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.kernel_source import read_kernel
+from amdkernel_mcp.kernel_source import is_triton, read_kernel
 
 SENT_AS = {"path": "source", "baseline_path": "baseline_source"}
 """Parameters of tools that name a file, and the parameters that take its text instead."""
 
-SUFFIXES = (".hip", ".cpp", ".cc", ".cxx", ".c", ".cu", ".h", ".hpp", ".hh", ".cuh")
+SUFFIXES = (".hip", ".cpp", ".cc", ".cxx", ".c", ".cu", ".h", ".hpp", ".hh", ".cuh", ".py", ".s", ".co", ".hsaco")
 
 
 def with_text(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +47,10 @@ def _text_of(path: object, name: str) -> str:
             file=path[:200],
             hint=f"a kernel's name ends with one of {' '.join(SUFFIXES)}",
         )
-    return read_kernel(real).source
+    source = read_kernel(real).source
+    if real.suffix.lower() == ".py" and not is_triton(source):
+        raise InputError("only Triton's Python files are sent to the server", file=path[:200])
+    return source
 
 
 def _refuse_folder(problem: object) -> None:

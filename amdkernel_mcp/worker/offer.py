@@ -85,7 +85,7 @@ class Offer:
                     arch=gpu.arch,
                     name=gpu.name,
                     render_node=gpu.render_node,
-                    unique_id=gpu.unique_id,
+                    unique_id=gpu.device_id or gpu.unique_id,
                 )
                 for gpu in self.gpus
             ],

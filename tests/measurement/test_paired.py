@@ -8,6 +8,7 @@ from amdkernel_mcp.measurement.counters import CaseRun, Dispatch
 from amdkernel_mcp.measurement.modelled import modelled_ratio
 from amdkernel_mcp.measurement.paired import CaseTerms, LaunchTerms, paired, what_it_rests_on
 from amdkernel_mcp.measurement.side import Side
+from amdkernel_mcp.measurement.simulated import Simulated
 from amdkernel_mcp.measurement.timing.statistics import Estimate
 from amdkernel_mcp.measurement.unmodelled import Unmodelled
 
@@ -30,6 +31,27 @@ def test_what_both_kernels_leave_out_cancels():
     assert 1 < shared.low <= alone.low, "both may lose the same time, which brings the ratio nearer to 1"
     only_ours = ratio(case(100, wave_starts=100), case(150)).estimate
     assert only_ours.low < 1 < only_ours.high
+
+
+def simulated_case(time_us: float, *, idle_us: float) -> CaseTerms:
+    """A launch that its simulation binds: `idle_us` without the latency of memory."""
+    unit = Simulated(time_us, {"latency": idle_us})
+    return CaseTerms((LaunchTerms(10, 12, "l1_cache", 400.0, unit),), Unmodelled())
+
+
+def test_a_kernel_that_hides_the_latency_is_faster_by_its_simulation_whatever_the_latency_is() -> None:
+    hides, waits = simulated_case(100, idle_us=95), simulated_case(180, idle_us=140)
+    found = paired([hides], [waits], value=1.8)
+    assert 1 < found.estimate.low < 1.8 < found.estimate.high < 2.6
+    assert "the simulated CU binds both" in what_it_rests_on(found, [hides], [waits])
+    near = paired([simulated_case(100, idle_us=50)], [simulated_case(110, idle_us=100)], value=1.1)
+    assert near.estimate.low < 1 < near.estimate.high
+
+
+def test_a_simulated_time_is_not_compared_with_an_estimated_one() -> None:
+    mine, other = simulated_case(100, idle_us=95), case(150, waits_us=400)
+    estimated = CaseTerms((LaunchTerms(10, 12, "l1_cache", 400.0),), Unmodelled())
+    assert paired([mine], [other], value=2) == paired([estimated], [other], value=2)
 
 
 def test_halving_the_unit_that_binds_is_distinguished_though_both_times_overlap():
@@ -58,7 +80,7 @@ def test_an_estimate_that_both_have_is_believed_in_part_only():
 
 @pytest.mark.parametrize("factor", [0.5, 0.9, 1.0, 1.2, 3.0])
 def test_the_other_way_round_it_is_the_inverse(factor: float):
-    mine, other = case(100, waits_us=60, channels=20), case(100 * factor, waits_us=50, atomics=10)
+    mine, other = case(100, waits_us=60, translation=20), case(100 * factor, waits_us=50, atomics=10)
     there, back = ratio(mine, other).estimate, ratio(other, mine).estimate
     assert there.low == pytest.approx(1 / back.high)
     assert there.high == pytest.approx(1 / back.low)

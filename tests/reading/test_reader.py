@@ -12,7 +12,7 @@ from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
 from amdkernel_mcp.profiling.rules import recorded
-from amdkernel_mcp.profiling.rules.answer import GUIDE
+from amdkernel_mcp.profiling.rules.answer import CURES, GUIDE, docs_of
 from amdkernel_mcp.profiling.rules.emulated import RULES
 from amdkernel_mcp.reading.guides import GUIDES, guides_in
 
@@ -112,3 +112,10 @@ def test_every_finding_of_a_profile_names_a_section_that_opens(engine: Engine, s
     opened = engine.read(f"{GUIDE}{section}")
     assert opened.ref == f"{GUIDE}{section}"
     assert "*Try*" in opened.text or section == "recordings-of-a-gpu"
+
+
+@pytest.mark.parametrize("section", CURES)
+def test_a_finding_opens_the_guide_that_cures_it_first(engine: Engine, section: str) -> None:
+    cure, explained = docs_of(section)
+    assert "## The naive kernel" in engine.read(cure, max_chars=50_000).text
+    assert explained == f"{GUIDE}{section}"

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.execution.targets import EMULATED
+from amdkernel_mcp.results.selftest import NOT_RUN
 from amdkernel_mcp.selftest import run
 from amdkernel_mcp.selftest.clock import clock_rows
 from amdkernel_mcp.selftest.steps import STEPS
@@ -16,6 +18,14 @@ IN_GATE = ("plain", "works", "does_nothing", "crashes")
 
 def test_identical_code_is_inconclusive_and_five_percent_are_slower_on_the_simulated_clock() -> None:
     assert [row.got for row in clock_rows()] == ["inconclusive", "slower"]
+
+
+def test_a_kernel_that_hangs_is_left_out_where_a_reset_would_take_down_others(monkeypatch, settings: Settings) -> None:
+    hanging = tuple(step for step in STEPS if step.hangs)
+    monkeypatch.setattr(run, "STEPS", hanging)
+    rows = run._run_steps(Engine(settings), "gpu1:0", "the desktop on it", lambda _: None)
+    assert [(row.name, row.got, row.ok) for row in rows] == [(step.name, NOT_RUN, True) for step in hanging]
+    assert rows[0].reason == "a reset of this GPU would take down the desktop on it: with --hang it runs"
 
 
 @pytest.mark.thorough

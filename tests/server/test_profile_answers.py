@@ -46,7 +46,8 @@ async def test_the_profile_of_every_example_fits_into_two_kilobytes(sandbox: San
                 continue
             assert first["because"], text
             opened = await client.call_tool("read_doc", {"ref": first["docs"][0]})
-            assert "*Try*" in opened.structured_content["text"]
+            says = opened.structured_content["text"]
+            assert "*Try*" in says or "## The kernel" in says
 
         before = (folder("examples") / "transpose/kernels/naive.hip").read_text()
         after = (folder("examples") / "transpose/kernels/better.hip").read_text()

@@ -12,6 +12,7 @@ NAMES = [
     "list_problems",
     "list_targets",
     "note_lesson",
+    "port_cuda",
     "profile_kernel",
     "read_doc",
     "search_docs",

@@ -57,7 +57,7 @@ async def test_the_whole_list_stays_small(client: Client) -> None:
     tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in await client.list_tools()]
     told = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in tools]
     said = sum(len(json.dumps(tool, separators=(",", ":")).encode()) for tool in told)
-    assert said <= 8192, f"{said} bytes of every prompt"
+    assert said <= 9216, f"{said} bytes of every prompt"
     assert len(json.dumps(tools)) < 80_000
 
 

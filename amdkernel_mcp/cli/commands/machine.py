@@ -62,16 +62,29 @@ def _of_server(url: str, token_file: Path | None) -> TargetsResult:
     return TargetsResult(targets=found)
 
 
-def doctor(json: Json = False) -> int:
+def doctor(
+    host: Annotated[
+        str | None, typer.Option(help="Look at this machine of the setting `hosts` instead.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> int:
     """Report what is missing and the command that fixes it.
 
     On the machine of a server that has tokens for workers, also which of them are connected.
+    With --host at a GPU host, from ssh to its GPUs, without a kernel: `amdkernel bringup` goes further.
     Exit code 1: something is missing.
 
     Example: amdkernel doctor
     """
-    from amdkernel_mcp.cli.show.machine import show_doctor
+    from amdkernel_mcp.cli.show.machine import show_checks, show_doctor
 
+    if host is not None:
+        from amdkernel_mcp.bringup.run import doctor_of_host
+        from amdkernel_mcp.config import load_settings
+
+        with progress() as report:
+            found = doctor_of_host(load_settings(), host, report)
+        return finish(found, good=found.ok, json=json, show=lambda console: show_checks(console, found))
     with open_engine() as engine, progress() as report:
         report("checking this machine")
         result = engine.machine.doctor()
@@ -111,7 +124,14 @@ def _workers() -> list[DoctorCheck]:
         database.dispose()
 
 
-def selftest(target: Target = None, json: Json = False) -> int:
+def selftest(
+    target: Target = None,
+    hang: Annotated[
+        bool,
+        typer.Option("--hang", help="Also the kernels that never end, where a reset would take down other GPUs."),
+    ] = False,
+    json: Json = False,
+) -> int:
     """Run kernels that are known to be right or wrong, and compare the verdicts.
 
     Honest kernels, cheats, one that hangs and one that crashes, through the whole product on one target. Exit code 1: a
@@ -124,7 +144,7 @@ def selftest(target: Target = None, json: Json = False) -> int:
     from amdkernel_mcp.selftest.run import selftest as run
 
     with progress() as report:
-        result = run(load_settings(), target=target, on_progress=report)
+        result = run(load_settings(), target=target, hang=hang, on_progress=report)
     return finish(result, good=result.ok, json=json, show=lambda console: show_selftest(console, result))
 
 
@@ -135,6 +155,9 @@ def setup(
     prune: Annotated[bool, typer.Option("--prune", help="Remove sandbox images of other versions.")] = False,
     torch: Annotated[
         bool, typer.Option("--torch", help="Install PyTorch as well, for references that import torch.")
+    ] = False,
+    triton: Annotated[
+        bool, typer.Option("--triton", help="Install Triton as well, for kernels in Triton and Gluon.")
     ] = False,
     base: Annotated[
         str | None,
@@ -152,7 +175,7 @@ def setup(
     Example: amdkernel setup
     """
     with open_engine() as engine, progress(lines=True) as report:
-        engine.machine.setup(report, host=host, prune=prune, torch=torch, base=base)
+        engine.machine.setup(report, host=host, prune=prune, torch=torch, triton=triton, base=base)
         if host is None:  # the index is this machine's
             engine.docs.remake(report)
     if host is None:

@@ -14,6 +14,7 @@ from amdkernel_mcp.counted import counted
 from amdkernel_mcp.results.documentation import Card, ReadResult, SearchResult
 from amdkernel_mcp.search.library import ABSENT
 from amdkernel_mcp.search.query.evaluate import Evaluation
+from amdkernel_mcp.search.query.search import UNSURE
 
 INDENT = 4
 _READ_DOC = re.compile(r"read_doc\('([^']+)'\)")  # in texts that a model reads as well
@@ -23,7 +24,7 @@ def show_search(console: Console, result: SearchResult) -> None:
     """The cards of exact names, then one block a section: where it stands, the words around the hit, how to read on."""
     for line in result.applied:
         console.print(Text(line, "yellow"))
-    said_first = result.note and (result.near or result.note.startswith(ABSENT))  # unsure, or a name that nothing has
+    said_first = result.note and result.note.startswith((UNSURE, ABSENT))  # unsure, or a name that nothing has
     if said_first:
         console.print(Text(result.note or "", "yellow"))
     for card in result.exact:

@@ -11,9 +11,10 @@ from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
 from amdkernel_mcp.results.kernels import Diagnostic, Finding, Span
 from amdkernel_mcp.results.quantity import Quantity
+from amdkernel_mcp.results.source_line import SourceLine
 
-GOOD = frozenset({"ok", "correct", "faster", "compiled", "profiled"})
-UNCLEAR = frozenset({"unverified", "inconclusive", "not_measured", "not_emulated"})
+GOOD = frozenset({"ok", "correct", "faster", "compiled", "profiled", "compiles", "same"})
+UNCLEAR = frozenset({"unverified", "inconclusive", "not_measured", "not_emulated", "not_finished"})
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "note": "cyan", "remark": "cyan"}
 MOST_FINDINGS = 12
 
@@ -41,7 +42,7 @@ def verdict_style(verdict: str) -> str:
 def source_line(kernel: KernelSource, line: int | None, column: int | None = None) -> Text | None:
     """The user's line, with its number and a marker below the column; None where there is no such line."""
     lines = kernel.source.splitlines()
-    if line is None or not 1 <= line <= len(lines):
+    if line is None or isinstance(line, SourceLine) or not 1 <= line <= len(lines):
         return None
     code = lines[line - 1].expandtabs(1)
     number = f"{line:>6} │ "

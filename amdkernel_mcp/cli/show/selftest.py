@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from amdkernel_mcp.cli.show import parts
-from amdkernel_mcp.results.selftest import SelftestResult
+from amdkernel_mcp.results.selftest import NOT_RUN, SelftestResult
 
 
 def show_selftest(console: Console, result: SelftestResult) -> None:
@@ -12,12 +12,16 @@ def show_selftest(console: Console, result: SelftestResult) -> None:
     table = parts.table("", "kernel", "", "verdict", "")
     for row in result.rows:
         mark, style = ("✓", "green") if row.ok else ("✗", "red")
+        if row.got == NOT_RUN:
+            mark, style = "-", "yellow"
         wrong = "" if row.ok else f"not {' or '.join(row.expected)}"
         table.add_row(Text(mark, f"bold {style}"), row.name, Text(row.verb, "dim"), row.got, Text(wrong, style))
     console.print(table)
     for row in result.rows:
-        if not row.ok:
+        if not row.ok or row.got == NOT_RUN:
             console.print(Text.assemble((f"{row.name}: ", "bold red"), row.reason))
-    right = sum(row.ok for row in result.rows)
-    said = f"{right} of {len(result.rows)} verdicts are right on {result.target}, in {result.seconds:.0f} s"
+    ran = [row for row in result.rows if row.got != NOT_RUN]
+    said = (
+        f"{sum(row.ok for row in ran)} of {len(ran)} verdicts are right on {result.target}, in {result.seconds:.0f} s"
+    )
     console.print(Text(said, "bold green" if result.ok else "bold red"))

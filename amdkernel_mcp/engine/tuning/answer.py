@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from amdkernel_mcp.engine.tuning.ranking import RankedRow
-from amdkernel_mcp.engine.tuning.space import Space, TuneOptions, line_of
+from amdkernel_mcp.engine.tuning.space import Space, TuneOptions
+from amdkernel_mcp.languages.language import Language
+from amdkernel_mcp.languages.table import HIP
 from amdkernel_mcp.results.kernels import BenchmarkVerdict
 from amdkernel_mcp.results.quantity import Evidence, Interval
 from amdkernel_mcp.results.tuning import TuneResult, TuneRow
@@ -15,7 +17,13 @@ _NAMED_TIES = 2
 
 
 def answer_of(
-    rows: Sequence[RankedRow], *, space: Space, options: TuneOptions, strategy: str, emulated: bool
+    rows: Sequence[RankedRow],
+    *,
+    space: Space,
+    options: TuneOptions,
+    strategy: str,
+    emulated: bool,
+    language: Language = HIP,
 ) -> TuneResult:
     """The answer about ranked rows. `emulated`: their times are modelled."""
     evidence: Evidence = "modelled" if emulated else "measured"
@@ -36,7 +44,7 @@ def answer_of(
         "reason": f"{'modelled: ' if emulated else ''}{said}",
         "evidence": evidence,
         "best": dict(best.outcome.values),
-        "line": line_of(best.outcome.values),
+        "line": language.fixed(best.outcome.values),
         "speedup": _ratio(best, compared=default.rank is not None),
     }
     return shared.model_copy(update=update)

@@ -82,14 +82,9 @@ def space_of(plan: LaunchPlan, *, file_name: str) -> Space:
     return Space(lists, default_tuning(plan))
 
 
-def line_of(tuning: Tuning) -> str:
-    """The line that fixes these values. It takes the place of the `tune` lines."""
-    return "// amdkernel: build " + " ".join(f"-D{name}={value}" for name, value in tuning.items())
-
-
 def unused_names(space: Space, source: str) -> list[str]:
-    """Names that occur only in `tune` and `build` lines, so that all of their values give the same kernel."""
+    """Names that occur only in lines that give them values, so that all of their values give the same kernel."""
     import re
 
-    rest = re.sub(r"(?m)^[ \t]*//[ \t]*amdkernel[ \t]*:[ \t]*(tune|build)\b.*$", "", source)
+    rest = re.sub(r"(?m)^[ \t]*(//|#|;)[ \t]*amdkernel[ \t]*:[ \t]*(tune|build|constexpr)\b.*$", "", source)
     return [name for name in space.lists if not re.search(rf"\b{re.escape(name)}\b", rest)]

@@ -18,6 +18,7 @@ from amdkernel_mcp.engine.tuning.space import Space, TuneOptions, space_of, unus
 from amdkernel_mcp.engine.tuning.strategy import strategy_of
 from amdkernel_mcp.errors import JobError
 from amdkernel_mcp.hardware.specs import gpu_by_name
+from amdkernel_mcp.languages.table import language_of
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.tuning import TuneResult
@@ -56,8 +57,12 @@ def tune(
     sweep = _Sweep(steps, base, space, options, on_progress)
 
     def answer(rows: Sequence[RankedRow]) -> TuneResult:
-        notes = [f"{name} is used nowhere in the kernel" for name in unused_names(space, base.compiled.source)]
-        result = answer_of(rows, space=space, options=options, strategy=sweep.strategy.name, emulated=sweep.emulated)
+        source = base.compiled.source
+        language = language_of(source, base.file_name)
+        unused = [name for name in unused_names(space, source) if name not in language.options]
+        notes = [f"{name} is used nowhere in the kernel" for name in unused]
+        how = sweep.strategy.name
+        result = answer_of(rows, space=space, options=options, strategy=how, emulated=sweep.emulated, language=language)
         update = {
             "target": base.target.name,
             "case": sweep.rows.timed,

@@ -37,9 +37,31 @@ class Check(ProblemVerb[CheckResult]):
         problem = steps.problem(self.problem, means.by)
         prepared = steps.prepare(problem, self.source, file_name=self.file_name, target=self.target, on_progress=say)
         answer = steps.check_tuned(prepared, steps.check(prepared, say, self.options), say, self.options)
+        answer = self._with_waves(means, answer)
         given = asdict(self.options) if self.options else {}
         tried = self.tried(means, problem, options=given, ran=lambda: [steps.what_ran(prepared)])
         return means.recorder.record(tried, answer)
+
+    def _with_waves(self, means: Means, answer: CheckResult) -> CheckResult:
+        """A kernel that is wrong on waves of 64 is tried on waves of 32, where its source may assume them."""
+        from amdkernel_mcp.port.answer import wave_findings
+        from amdkernel_mcp.port.verify import NARROW, WAVES
+
+        wide = means.steps.target(self.target)
+        if answer.verdict not in ("incorrect", "crashed") or WAVES.get(wide.arch) != 64:
+            return answer
+        lines = wave_findings(self.source)
+        if not lines:
+            return answer
+        problem = means.steps.problem(self.problem, means.by)
+        narrow = means.steps.prepare(
+            problem, self.source, file_name=self.file_name, target=NARROW, on_progress=means.on_progress
+        )
+        options = CheckOptions(seed_count=1, schedules=0, seed_key=answer.seeds.key if answer.seeds else None)
+        if means.steps.check(narrow, means.on_progress, options).verdict != "correct":
+            return answer
+        reason = f"wrong on waves of 64, right on waves of 32 ({NARROW}): {answer.reason}"
+        return answer.model_copy(update={"reason": reason, "findings": [*lines, *answer.findings]})
 
     @classmethod
     def again(cls, attempt: Attempt, given: Repeated) -> Self:

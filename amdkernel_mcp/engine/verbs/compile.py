@@ -55,15 +55,19 @@ class Compile(Verb[CompileResult]):
     def do(self, means: Means) -> CompileResult:
         """The result, with the disassembly where it was asked for."""
         from amdkernel_mcp.engine.kernel_steps import ran_of
+        from amdkernel_mcp.languages.table import language_of
         from amdkernel_mcp.launch.kernel_symbols import symbols_called
-        from amdkernel_mcp.launch.lines import read_launch_plan
 
         where = means.steps.target(self.target)
         means.recorder.warm_up()
         arch = self.arch or where.arch
         means.on_progress(f"compiling for {arch}")
-        flags = (*read_launch_plan(self.source).flags(), *self.flags)
-        compiled = means.steps.compiler(where).compile(self.source, arch=arch, flags=flags, file_name=self.file_name)
+        language = language_of(self.source, self.file_name)
+        plan = language.read_plan(self.source)
+        flags, toolchain = (*plan.flags(), *self.flags), language.toolchain(plan, None)
+        compiled = means.steps.compiler(where).compile(
+            self.source, arch=arch, flags=flags, file_name=self.file_name, toolchain=toolchain
+        )
         sandbox = means.sandboxes.of(where)
         given = {"arch": self.arch, "flags": list(self.flags)}
         tried = self.tried(means, options=given, ran=lambda: [ran_of(compiled, flags, sandbox)])

@@ -11,6 +11,7 @@ from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.engine.verbs.check_program import CheckProgram
 from amdkernel_mcp.engine.verbs.compile import Compile
+from amdkernel_mcp.engine.verbs.port import Port
 from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.engine.verbs.tune import Tune
 from amdkernel_mcp.engine.verbs.verb import Verb
@@ -25,6 +26,7 @@ VERBS: tuple[type[Verb[Any]], ...] = (
     Benchmark,
     Profile,
     Tune,
+    Port,
 )
 KEYS = tuple(dict.fromkeys(verb.key for verb in VERBS))
 """Of the answers in what get_job returns."""

@@ -11,7 +11,7 @@ from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
-from amdkernel_mcp.execution.layers import IMAGE_STEPS, SETUP_HINT, step_name
+from amdkernel_mcp.execution.layers import IMAGE_STEPS, SETUP_HINT, TRITON_STEP, step_name
 
 if TYPE_CHECKING:
     from docker.models.images import Image
@@ -49,9 +49,7 @@ def base_name(settings: Settings) -> str:
 
 def torch_name(settings: Settings) -> str:
     """Name of the image in which references run that import torch: its base, and on it our PID 1."""
-    init = (folder("sandbox") / "image" / "init.c").read_bytes()
-    digest = hashlib.sha256(torch_base_name(settings).encode() + init)
-    return f"{TORCH}:{digest.hexdigest()[:16]}"
+    return _with_init(torch_base_name(settings))
 
 
 def torch_base_name(settings: Settings) -> str:
@@ -60,6 +58,22 @@ def torch_base_name(settings: Settings) -> str:
     for name in ("torch.txt", "torch-leave-out.txt", "leave-out.txt"):
         digest.update((folder("sandbox") / "image" / "debian" / name).read_bytes())
     return f"{TORCH}:{digest.hexdigest()[:16]}"
+
+
+def triton_name(settings: Settings) -> str:
+    """Name of the image that compiles Triton kernels: its base, and on it our PID 1. `settings`: settled ones."""
+    return _with_init(triton_base_name(settings))
+
+
+def triton_base_name(settings: Settings) -> str:
+    """Name of the image with Triton on the base image of these settings."""
+    return step_name(TRITON_STEP, base_name(settings))
+
+
+def _with_init(base: str) -> str:
+    init = (folder("sandbox") / "image" / "init.c").read_bytes()
+    digest = hashlib.sha256(base.encode() + init)
+    return f"{base.partition(':')[0]}:{digest.hexdigest()[:16]}"
 
 
 def image_name(settings: Settings) -> str:
@@ -99,5 +113,17 @@ def torch_image_id(daemon: Daemon, settings: Settings, *, host: str | None = Non
         raise ToolchainError(
             "the reference imports torch, and PyTorch is not installed in the sandbox",
             hint=f"`amdkernel setup --torch{where}` installs it; NumPy in float64 needs nothing",
+        )
+    return str(image.id)
+
+
+def triton_image_id(daemon: Daemon, settings: Settings, *, host: str | None = None) -> str:
+    """Id of the image with Triton on that daemon. Raises ToolchainError when it has not been built."""
+    image = find_image(daemon, triton_name(settled(daemon, settings)))
+    if image is None:
+        where = f" --host {host}" if host else ""
+        raise ToolchainError(
+            "the kernel is in Triton, which is not installed in the sandbox",
+            hint=f"`amdkernel setup --triton{where}` installs it: 290 MB to download, no GPU and no torch",
         )
     return str(image.id)

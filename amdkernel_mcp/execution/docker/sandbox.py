@@ -45,6 +45,7 @@ class PoolSizes:
     compile: int = 2
     run: int = 1
     torch: int = 1  # once one was asked for
+    triton: int = 1  # the same
     look: int = 1  # the same
 
 
@@ -62,8 +63,9 @@ class DockerSandbox:
         limits: Mapping[SandboxKind, Limits] | None = None,
         pool: PoolSizes | None = None,
         find_torch: Callable[[], str] | None = None,
+        find_triton: Callable[[], str] | None = None,
     ) -> None:
-        """`find_torch`: the id of the image with PyTorch, asked for when a job needs it; raises ToolchainError."""
+        """`find_torch`, `find_triton`: the id of the image with it, asked for when a job needs it; ToolchainError."""
         self.image_id = image_id
         self._daemon = daemon
         self._gpu = gpu
@@ -72,15 +74,16 @@ class DockerSandbox:
         pool = pool or PoolSizes()
         self._limits: dict[SandboxKind, Limits] = {
             kind: (limits or {}).get(kind) or limits_for(kind, memory_bytes=memory, cpus=cpus)
-            for kind in ("compile", "torch", "run", "look")
+            for kind in ("compile", "torch", "triton", "run", "look")
         }
         self._pools: dict[SandboxKind, WarmPool] = {
             "compile": WarmPool(lambda: self._start("compile"), self._background, size=pool.compile),
             "torch": WarmPool(lambda: self._start("torch"), self._background, size=pool.torch),
+            "triton": WarmPool(lambda: self._start("triton"), self._background, size=pool.triton),
             "run": WarmPool(lambda: self._start("run"), self._background, size=pool.run),
             "look": WarmPool(lambda: self._start("look"), self._background, size=pool.look),
         }
-        self._find_torch = find_torch
+        self._finders: dict[SandboxKind, Callable[[], str] | None] = {"torch": find_torch, "triton": find_triton}
         self._closed = threading.Event()
         threading.Thread(target=self._reap_now_and_then, daemon=True, name="reaper").start()
 
@@ -221,11 +224,12 @@ class DockerSandbox:
         return WarmContainer(container, stream, self._daemon.answers)
 
     def _image_of(self, kind: SandboxKind) -> str:
-        if kind != "torch":
+        if kind not in self._finders:
             return self.image_id
-        if self._find_torch is None:
-            raise SandboxError("this sandbox was opened without PyTorch")
-        return self._find_torch()
+        find = self._finders[kind]
+        if find is None:
+            raise SandboxError(f"this sandbox was opened without an image for {kind}")
+        return find()
 
     def _ending(self, warm: WarmContainer, received: Received, token: str) -> Ending:
         """How the job ended: as its last line says, else as Docker reports it. Raises SandboxError."""

@@ -51,18 +51,28 @@ class Tunnel:
 
 def ssh_command(url: str, path: Path) -> list[str]:
     """The command of the tunnel to `ssh://[USER@]HOST[:PORT][/PATH/OF/docker.sock]`. Raises SandboxError."""
-    parts, host, port = _parts(url)
+    remote = _parts(url)[0].path
+    forward = ["-N", "-L", f"{path}:{remote if len(remote) > 1 else '/var/run/docker.sock'}"]
+    return [*_ssh(url, "ExitOnForwardFailure=yes"), *forward, *_address(url)]
+
+
+def shell_command(url: str) -> list[str]:
+    """The command before the words of another machine's shell. Raises SandboxError."""
+    return [*_ssh(url), *_address(url)]
+
+
+def _ssh(url: str, *more: str) -> list[str]:
+    parts, host, _ = _parts(url)
     if not host or host.startswith("-") or (parts.username or "").startswith("-"):
         raise SandboxError(f"{url!r} names no host", hint="write ssh://USER@HOST")
-    options = ["BatchMode=yes", "ExitOnForwardFailure=yes", f"ConnectTimeout={ANSWER_TIMEOUT_S}"]
+    options = ["BatchMode=yes", *more, f"ConnectTimeout={ANSWER_TIMEOUT_S}"]
     options += ["ServerAliveInterval=15", "ServerAliveCountMax=3"]
-    remote = parts.path if len(parts.path) > 1 else "/var/run/docker.sock"
-    command = ["ssh", "-N", "-T", "-x", "-a"]
-    command += [word for option in options for word in ("-o", option)]
-    command += ["-L", f"{path}:{remote}"]
-    command += ["-p", str(port)] if port else []
-    command += ["-l", parts.username] if parts.username else []
-    return [*command, "--", host]
+    return ["ssh", "-T", "-x", "-a", *(word for option in options for word in ("-o", option))]
+
+
+def _address(url: str) -> list[str]:
+    parts, host, port = _parts(url)
+    return [*(["-p", str(port)] if port else []), *(["-l", parts.username] if parts.username else []), "--", host]
 
 
 def open_tunnel(url: str) -> Tunnel:

@@ -26,13 +26,16 @@ from amdkernel_mcp.execution.docker.image import (
     find_image,
     image_name,
     sandbox_image_id,
+    settled,
     torch_base_name,
     torch_name,
+    triton_base_name,
+    triton_name,
 )
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.reaper import remove
-from amdkernel_mcp.execution.hip_python import hip_python
-from amdkernel_mcp.execution.layers import IMAGE_STEPS, Step, step_files, step_name
+from amdkernel_mcp.execution.hip_python import hip_python, pinned_wheels
+from amdkernel_mcp.execution.layers import IMAGE_STEPS, SETUP_HINT, TRITON_STEP, Step, step_files, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 from amdkernel_mcp.execution.setup.docker_build import build_from
 from amdkernel_mcp.execution.setup.rootfs import (
@@ -100,27 +103,53 @@ def setup_torch(settings: Settings, progress: Progress, *, host: str | None = No
 
     Raises SandboxError or ToolchainError with the remedy.
     """
+
+    def torch(daemon: Daemon, _: Settings) -> "Image":
+        base = torch_base_name(settings)
+        return find_image(daemon, base) or _import(daemon, base, torch_system(settings), progress)
+
+    return _setup_beside(settings, torch_name, torch, host)
+
+
+def setup_triton(settings: Settings, progress: Progress, *, host: str | None = None) -> str | None:
+    """Make the image with Triton on the base image, as `setup_torch` does. The sandbox image must be there."""
+
+    def triton(daemon: Daemon, settings: Settings) -> "Image":
+        parent, name = find_image(daemon, base_name(settings)), triton_base_name(settings)
+        if parent is None:
+            raise ToolchainError("the sandbox image has not been built", hint=SETUP_HINT)
+        return find_image(daemon, name) or add_layer(daemon, parent, TRITON_STEP, name, settings, progress)
+
+    return _setup_beside(settings, triton_name, triton, host)
+
+
+def _setup_beside(
+    settings: Settings,
+    name_of: Callable[[Settings], str],
+    make: "Callable[[Daemon, Settings], Image]",
+    host: str | None,
+) -> str | None:
+    """Make an image besides the sandbox image where missing: `make`'s, and on it our PID 1."""
     if host is None and uses_no_containers(settings):
         return None
     daemon = connect(docker_url(settings, host))
     try:
-        name = torch_name(settings)
+        settings = settled(daemon, settings)
+        name = name_of(settings)
         if find_image(daemon, name) is None:  # who has it does not wait for another set-up
             with _only_one_at_a_time(settings):
                 if find_image(daemon, name) is None:
-                    _torch_layers(daemon, name, settings, progress)
+                    _add_init(daemon, make(daemon, settings), name, settings)
         return name
     finally:
         daemon.close()
 
 
-def _torch_layers(daemon: Daemon, name: str, settings: Settings, progress: Progress) -> None:
-    """The image `name`: PyTorch, and on it the PID 1 that the sandbox image has, since this one has no compiler."""
-    base = torch_base_name(settings)
-    parent = find_image(daemon, base) or _import(daemon, base, torch_system(settings), progress)
+def _add_init(daemon: Daemon, parent: "Image", name: str, settings: Settings) -> None:
+    """The image `name`: `parent`, and on it the PID 1 of the sandbox image, so that it needs no compiler."""
     sandbox = sandbox_image_id(daemon, settings)
     labels = ownership_labels("setup")
-    with docker_errors("PID 1 cannot be put into the image with PyTorch"):
+    with docker_errors(f"PID 1 cannot be put into {name}"):
         source = daemon.client.containers.create(sandbox, command=["true"], labels=labels, network_mode="none")
         try:
             archive = io.BytesIO(b"".join(source.get_archive(INIT)[0]))
@@ -250,6 +279,10 @@ def _step_contents(step: Step, settings: Settings, progress: Progress) -> dict[s
     if step.hip_python:
         wheels = hip_python(settings.cache_dir / "wheels", (3, 12), progress)
         files |= {f"python/{path}": (content, 0o644) for path, content in wheels.items()}
+    if step.wheels:
+        pins = folder("sandbox") / step.wheels
+        fetched = pinned_wheels(settings.cache_dir / "wheels" / pins.stem, pins, (3, 12), progress)
+        files |= {f"wheels/{wheel.name}": (wheel.read_bytes(), 0o644) for wheel in fetched}
     return files
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import AmdkernelError
 from amdkernel_mcp.execution.docker.daemon import connect, start_command
-from amdkernel_mcp.execution.docker.image import SUITES, find_image, image_name, settled, torch_name
+from amdkernel_mcp.execution.docker.image import SUITES, find_image, image_name, settled, torch_name, triton_name
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
 from amdkernel_mcp.execution.setup.packages import debian_packages
@@ -49,7 +49,7 @@ def _sandbox(settings: Settings, packages: list[str]) -> Iterator[DoctorCheck]:
         if image.status == "missing":
             yield from (_unknown(name) for name in ("toolchain", "emulator", "runner"))
             return
-        yield _torch(settings)
+        yield from _beside(settings)
     yield from _parts(settings, packages)
 
 
@@ -102,19 +102,21 @@ def _image(settings: Settings) -> DoctorCheck:
     return DoctorCheck(name="image", status="ok", found=found)
 
 
-def _torch(settings: Settings) -> DoctorCheck:
-    """The image with PyTorch, which most users do without."""
+def _beside(settings: Settings) -> Iterator[DoctorCheck]:
+    """The images with PyTorch and with Triton, which most users do without."""
     daemon = connect(settings.docker_host)
     try:
-        name = torch_name(settings)
-        image = find_image(daemon, name)
+        ours = settled(daemon, settings)
+        images = [
+            ("PyTorch", torch_name(ours), "for references that import torch: amdkernel setup --torch"),
+            ("Triton", triton_name(ours), "for kernels in Triton and Gluon: amdkernel setup --triton"),
+        ]
+        for title, name, what_for in images:
+            image = find_image(daemon, name)
+            found = f"{name}, {image.attrs['Size'] / 1e9:.1f} GB" if image else f"not installed; optional, {what_for}"
+            yield DoctorCheck(name=title, status="ok", found=found)
     finally:
         daemon.close()
-    if image is None:
-        found = "not installed; optional, for references that import torch: amdkernel setup --torch"
-    else:
-        found = f"{name}, {image.attrs['Size'] / 1e9:.1f} GB"
-    return DoctorCheck(name="PyTorch", status="ok", found=found)
 
 
 def _parts(settings: Settings, packages: list[str]) -> Iterator[DoctorCheck]:

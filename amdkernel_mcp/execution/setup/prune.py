@@ -4,11 +4,19 @@ from collections.abc import Callable, Iterable
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
-from amdkernel_mcp.execution.docker.image import TORCH, base_name, settled, torch_base_name, torch_name
-from amdkernel_mcp.execution.layers import IMAGE_STEPS, step_name
+from amdkernel_mcp.execution.docker.image import (
+    TORCH,
+    base_name,
+    settled,
+    torch_base_name,
+    torch_name,
+    triton_base_name,
+    triton_name,
+)
+from amdkernel_mcp.execution.layers import IMAGE_STEPS, TRITON_STEP, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 
-REPOSITORIES = ("amdkernel-base", TORCH, *(step.repository for step in IMAGE_STEPS))
+REPOSITORIES = ("amdkernel-base", TORCH, TRITON_STEP.repository, *(step.repository for step in IMAGE_STEPS))
 
 
 def prune(settings: Settings, progress: Callable[[str], None], *, host: str | None = None) -> tuple[str, ...]:
@@ -20,7 +28,9 @@ def prune(settings: Settings, progress: Callable[[str], None], *, host: str | No
         return ()
     daemon = connect(docker_url(settings, host))
     try:
-        keep = layer_names(settled(daemon, settings)) | {torch_base_name(settings), torch_name(settings)}
+        ours = settled(daemon, settings)
+        beside = {torch_base_name(ours), torch_name(ours), triton_base_name(ours), triton_name(ours)}
+        keep = layer_names(ours) | beside
         removed = remove_images(daemon, REPOSITORIES, keep=keep)
     finally:
         daemon.close()

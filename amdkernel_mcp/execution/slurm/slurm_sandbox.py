@@ -48,7 +48,7 @@ class SlurmSandbox:
             return sandbox.run(kind, command, files, **options)
 
         held = _held.get()
-        if kind == "torch" or (kind in ("compile", "look") and held is None):
+        if kind in ("torch", "triton") or (kind in ("compile", "look") and held is None):
             return run_in(self._here)
         if held is not None:
             return run_in(held.sandbox)

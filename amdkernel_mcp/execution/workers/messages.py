@@ -53,7 +53,7 @@ class OfferedGpu(_Message):
     arch: str = Field(pattern=r"^gfx[0-9a-f]{3,5}$")
     name: str = Field(min_length=1, max_length=100)
     render_node: str = Field(pattern=r"^/dev/dri/renderD[0-9]{1,6}$")
-    unique_id: str | None = Field(pattern=r"^[0-9a-f]{16}$")
+    unique_id: str | None = Field(pattern=r"^[0-9a-f]{16}(-[0-9]{1,3})?$")
 
 
 class Hello(_Message):

@@ -2,10 +2,13 @@
 
 A sample of event times spans several launches. In the trace it is the time from the start of its first launch to the
 end of its last one, so that the gaps between launches are in both. What remains is the cost of the two events.
+
+The trace also has what the events cannot show: how long the GPU worked. Where launches are shorter than launching them
+takes, events measure the program that launches, and two kernels look alike.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log
 from statistics import median
 from typing import Literal
@@ -17,6 +20,8 @@ from amdkernel_mcp.runner_protocol.report import PairsReport
 
 LIMIT = 0.10
 """How far the median of the samples of a side may be from the trace's."""
+MOST_GAPS = 0.25
+"""Of the time between two events: with more of it without a launch, they are not the kernels' times. A choice."""
 SIDES = ("this kernel", "the baseline")
 
 
@@ -37,6 +42,8 @@ class Agreement:
     state: Literal["agrees", "disagrees", "not_measured"]
     sentence: str
     ratio: Interval = field(default_factory=Interval)
+    busy_us: Mapping[tuple[str, int], float] = field(default_factory=dict)
+    """By case and side: how long the GPU worked on the launches of one call, without the gaps between them."""
 
 
 def not_compared(why: str) -> Agreement:
@@ -57,16 +64,44 @@ def agreement(
     kernels: names of the launches to compare; a trace also has the runtime's own, which fill memory.
     """
     found: dict[tuple[str, int], float] = {}
+    busy: dict[tuple[str, int], float] = {}
     for case, name, each in zip(cases, names, pairs, strict=True):
         launches = [launch for launch in traces.get(each.process, ()) if launch.kernel in kernels]
         wanted = sum(_launches(case, each)) * len(each.pairs_us)
         if len(launches) < wanted:
             return not_compared(f"the kernel trace has {len(launches)} of the {wanted} launches of case {name}")
-        ratios = _ratios(case, each, launches[len(launches) - wanted :])
+        timed = launches[len(launches) - wanted :]
+        ratios = _ratios(case, each, timed)
         if ratios is None:
             return not_compared(f"the kernel trace of case {name} has launches without a duration")
         found |= {(name, side): median(ratios[side]) for side in (0, 1)}
-    return _judge(found)
+        busy |= {(name, side): median(worked) / each.batch for side, worked in enumerate(_worked_us(case, each, timed))}
+    return replace(_judge(found), busy_us=busy)
+
+
+def gap_shares(names: Sequence[str], pairs: Sequence[PairsReport], traced: Agreement) -> dict[tuple[str, int], float]:
+    """By case and side: the share of the event times in which the GPU worked on none of the launches; none without a
+    trace. The event times are those of the run without a profiler, which makes launching slower."""
+    shares = {}
+    for name, each in zip(names, pairs, strict=True):
+        for side in (0, 1):
+            took_us, worked_us = median(times[side] for times in each.pairs_us), traced.busy_us.get((name, side))
+            if worked_us is not None and took_us > 0:
+                shares[name, side] = max(0.0, 1 - worked_us / took_us)
+    return shares
+
+
+def launch_bound(shares: Mapping[tuple[str, int], float]) -> str | None:
+    """Why the times are those of launching rather than of the kernels, if they are."""
+    if not shares:
+        return None
+    (case, side), worst = max(shares.items(), key=lambda item: item[1])
+    if worst <= MOST_GAPS:
+        return None
+    return (
+        f"in {worst:.0%} of the time of {SIDES[side]} in case {case} the GPU works on none of its launches: that is "
+        "the time of launching, so take a larger case"
+    )
 
 
 def _launches(case: RunCase, pairs: PairsReport) -> tuple[int, int]:
@@ -98,12 +133,27 @@ def _events(pairs: PairsReport) -> Iterator[tuple[int, float]]:
 
 
 def _spans_us(case: RunCase, pairs: PairsReport, launches: Sequence[TracedLaunch]) -> Iterator[float]:
+    for _, sample in _samples(case, pairs, launches):
+        yield (sample[-1].end_ns - sample[0].start_ns) / 1e3
+
+
+def _worked_us(case: RunCase, pairs: PairsReport, launches: Sequence[TracedLaunch]) -> tuple[list[float], list[float]]:
+    """The durations of the launches of all samples of either side, added up."""
+    worked: tuple[list[float], list[float]] = ([], [])
+    for side, sample in _samples(case, pairs, launches):
+        worked[side].append(sum(launch.end_ns - launch.start_ns for launch in sample) / 1e3)
+    return worked
+
+
+def _samples(
+    case: RunCase, pairs: PairsReport, launches: Sequence[TracedLaunch]
+) -> Iterator[tuple[int, Sequence[TracedLaunch]]]:
+    """The launches of each sample, and its side."""
     counts, begin = _launches(case, pairs), 0
     for number in range(len(pairs.pairs_us)):
         for side in _order(number):
-            sample = launches[begin : begin + counts[side]]
+            yield side, launches[begin : begin + counts[side]]
             begin += counts[side]
-            yield (sample[-1].end_ns - sample[0].start_ns) / 1e3
 
 
 def _judge(found: Mapping[tuple[str, int], float]) -> Agreement:

@@ -152,7 +152,7 @@ _CACHES = (
         longest_wave_accesses="vector memory instructions of the wave that has most",
         atomics_on_one_line="atomics of the line that has most; lines whose hashes collide count together",
         busiest_channel_requests="of an L2 whose 16 channels take turns of 256 B, those of the busiest channel in each "
-        "1024 requests, summed",
+        "1024 requests, summed; AMD's L2 chooses by a hash, so that no time follows",
     )
     | _modelled(
         "lines",
@@ -171,4 +171,19 @@ _CACHES = (
     )
 )
 
-COUNTERS: dict[str, Row] = _WAVES | _INSTRUCTIONS | _MATRIX | _MEMORY_INSTRUCTIONS | _OURS | _LDS | _CACHES
+_SIMULATION = _modelled("CUs", simulated_cus="CUs of the part that was simulated") | _modelled(
+    "clocks",
+    simulated_clocks="clocks of the unit with most workgroups, in a simulation of its issue, pipes, LDS, waits, "
+    "barriers and memory; 0: not simulated",
+    simulated_clocks_without_latency="the same if data from caches and memory arrived at once; their bandwidth stays",
+    simulated_clocks_without_lds_conflicts="the same without the LDS cycles that conflicts cost",
+    simulated_clocks_without_lds="the same if the LDS took no time",
+    simulated_clocks_without_barriers="the same if no wave waited at a barrier",
+    simulated_clocks_without_scattered_lines="the same if the lanes of each access had lain side by side",
+    simulated_clocks_without_vector="the same if vector instructions took no time",
+    simulated_clocks_without_matrix="the same if matrix instructions took no time",
+)
+
+COUNTERS: dict[str, Row] = (
+    _WAVES | _INSTRUCTIONS | _MATRIX | _MEMORY_INSTRUCTIONS | _OURS | _LDS | _CACHES | _SIMULATION
+)

@@ -7,6 +7,24 @@ from amdkernel_mcp.results.kernels import Diagnosis
 
 GUIDE = "guide:profile#"
 """Before the anchor of a section of docs/profiling.md: a ref that read_doc opens."""
+CURES = {
+    "too-few-workgroups": "split-k",
+    "short-launches": "timing-honestly",
+    "uneven-work": "persistent",
+    "uncoalesced-accesses": "lds-transpose",
+    "redundant-loads": "double-buffering",
+    "intermediate-arrays": "timing-honestly",
+    "narrow-or-uniform-loads": "peak-copy",
+    "contended-atomics": "packed-atomics",
+    "lds-accesses": "lds-transpose",
+    "scratch-memory": "occupancy",
+    "barriers": "row-reduction",
+    "missing-matrix-instructions": "first-mfma-gemm",
+    "low-occupancy": "occupancy",
+    "exposed-latency": "double-buffering",
+    "at-the-memory-roof": "peak-copy",
+}
+"""By section of docs/profiling.md: the guide of the cookbook with a kernel that has the finding, and one without."""
 RULED_OUT = "Ruled out"
 """How the row begins that lists the problems which a kernel does not have."""
 WEIGHS = 0.5
@@ -29,10 +47,18 @@ class Found:
     cost_us: float
     has_gain: bool = True
     """False where it is not known what the kernel could become."""
+    by_simulation: bool = False
+    """The simulation shows that it costs time, and no count shows its cause."""
 
 
 Answer = Found | RuledOut | None
 """None: the question does not apply to this kernel."""
+
+
+def docs_of(section: str) -> list[str]:
+    """The refs of a finding: the guide that cures it, then the section that explains it."""
+    cure = CURES.get(section)
+    return [*([f"guide:{cure}"] if cure else []), f"{GUIDE}{section}"]
 
 
 def in_bytes(count: float) -> str:

@@ -11,6 +11,7 @@ from amdkernel_mcp.hardware.occupancy import Occupancy, occupancy
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import Dispatch
 from amdkernel_mcp.measurement.roofline import BusyUnits, Model, Resource, busy_units, model_case
+from amdkernel_mcp.measurement.simulated import Loss, Simulated, simulated
 from amdkernel_mcp.measurement.time_interval import USUAL_LATENCY, TimeInterval, achieved_us, time_interval
 from amdkernel_mcp.measurement.unmodelled import longest_wave_us, unmodelled
 from amdkernel_mcp.profiling.executed_code import NO_CODE, ExecutedCode
@@ -18,6 +19,18 @@ from amdkernel_mcp.profiling.hot_lines import NO_LINES, LineTable
 from amdkernel_mcp.profiling.metrics.emulated import DERIVED, formula_inputs
 from amdkernel_mcp.results.kernels import KernelResources
 
+UNEVEN = 2
+"""Times the instructions of a mean wave."""
+_BOUND_OF: Mapping[Loss, tuple[Resource, ...]] = {
+    "latency": (),
+    "barriers": (),
+    "lds_conflicts": ("lds",),
+    "lds": ("lds",),
+    "scattered_lines": ("l1_cache",),
+    "vector": ("vector_alu", "wave_issue"),
+    "matrix": ("matrix_cores",),
+}
+"""The bounds that fall with a loss."""
 _PER_CU: tuple[Resource, ...] = ("l1_cache", "lds", "vector_alu", "matrix_cores", "scalar_unit")
 
 
@@ -117,10 +130,34 @@ class Facts:
         estimates = (unmodelled(each, self.gpu, time_us=0, waves_per_simd=waves_per_simd) for each in dispatches)
         return USUAL_LATENCY * sum(estimate.latency for estimate in estimates)
 
+    @cached_property
+    def units(self) -> Sequence[Simulated] | None:
+        """The simulation of each launch; None where one of them was not simulated."""
+        found = [unit for each in self.dispatches if (unit := simulated(each, self.gpu))]
+        return found if len(found) == len(self.dispatches) else None
+
     @property
     def time_us(self) -> float:
-        """The largest of roof, latency and longest wave: what the findings' costs are shares of."""
-        return max(self.roof_us, self.latency_us, self.longest_us)
+        """The largest of roof, latency and longest wave: what the findings' costs are shares of.
+
+        A simulation has the waits of even waves in it: only of waves that do much more than a mean one, the longest
+        counts besides.
+        """
+        if not self.units:
+            return max(self.roof_us, self.latency_us, self.longest_us)
+        return max(self.roof_us, sum(unit.time_us for unit in self.units), self._uneven_us())
+
+    def _uneven_us(self) -> float:
+        dispatch = self.largest_dispatch
+        mean = dispatch.count("SQ_INSTS") / max(dispatch.count("SQ_WAVES"), 1.0)
+        return self.longest_us if dispatch.count("longest_wave_insts") > UNEVEN * mean else 0.0
+
+    def saved_us(self, loss: Loss) -> float | None:
+        """How much shorter the simulation is without the loss, down to the next bound; None: not simulated."""
+        if not self.units:
+            return None
+        without_us = sum(unit.time_us - unit.saved_us(loss) for unit in self.units)
+        return max(self.time_us - max(self.roof_without_us(*_BOUND_OF[loss]), without_us, self._uneven_us()), 0.0)
 
     def metric(self, name: str) -> float:
         """A derived metric; 0 where it does not exist, so a rule must require a value above 0."""

@@ -17,8 +17,6 @@ COMPULSORY = 1.25
 """Times the least bytes: up to here a kernel moves what it must."""
 SCATTERED_LINES = 4
 """Lanes are scattered when a mean access touches at least this many lines, of 8 bytes a lane or less."""
-CROWDED = 12
-"""Times its share, of at most 16: rows of a matrix make it 10 for moments, and it passes."""
 ATOMIC_US, ATOMIC_LANE_US = 0.004, 0.0005
 """Between two atomic requests on a line, and for each further word: usual, not largest, times."""
 
@@ -232,30 +230,6 @@ def _uniform_loads(facts: Facts, part: float) -> Answer:
         f"{part:.0%} of all instructions are vector loads",
         advice="show the compiler that the address is uniform (const __restrict__, an index from blockIdx only, "
         "__builtin_amdgcn_readfirstlane) so that it uses a scalar load; or read the value once into LDS",
-    )
-
-
-def one_channel(facts: Facts) -> Answer:
-    """Requests that meet in one channel of the L2: addresses a power of two apart."""
-    busiest, requests, channels = facts.counter("busiest_channel_requests"), facts.counter("TCC_REQ_sum"), 16
-    if not requests or not facts.gpu.l2_channels:
-        return None
-    crowd = min(busiest / requests * facts.gpu.l2_channels, channels)
-    queue_us = busiest / facts.gpu.clock_mhz
-    because = f"the busiest of {channels} channels of an L2 gets {crowd:.0f} times its share of what is in flight"
-    if crowd < CROWDED:
-        return RuledOut("one channel of the L2", because)
-    if queue_us < 1.5 * facts.roof_us:
-        why = f"but needs {rounded(queue_us)} us for them, and the largest bound is {rounded(facts.roof_us)}"
-        return RuledOut("one channel of the L2", f"{because}, {why}")
-    scattered = max(facts.metric("Lines per Load"), facts.metric("Lines per Store")) >= 4 * SCATTERED_LINES
-    return costly(
-        0.8 * facts.time_us if scattered else queue_us,
-        "Requests crowd in one channel of the L2",
-        because=f"{because}, which takes about {rounded(queue_us)} us; all channels together take "
-        f"{rounded(facts.model.bounds_us.get('l2_cache', 0))}",
-        advice="avoid distances of 4 KiB and its multiples between addresses that are used at the same time: pad rows "
-        "by 256 B, or let workgroups begin at different columns",
     )
 
 

@@ -5,14 +5,12 @@ from math import ceil, prod
 from amdkernel_mcp.counted import counted, rounded
 from amdkernel_mcp.measurement.time_interval import LAUNCH_US
 from amdkernel_mcp.profiling.rules.answer import Answer, RuledOut, costly
-from amdkernel_mcp.profiling.rules.facts import Facts
+from amdkernel_mcp.profiling.rules.facts import UNEVEN, Facts
 
 FILLED = 0.75
 """Of the SIMDs: a launch that keeps more of them busy is not reported."""
 BYTES_WORTH_SPLITTING = 64
 """Data per thread from which on more threads could share its work; below it the problem itself is small."""
-UNEVEN = 2
-"""Times the instructions of a mean wave."""
 LOW_OCCUPANCY = 2
 """Waves on a SIMD."""
 

@@ -7,7 +7,7 @@ conflicts were removed, and the fastest of several variants ran at 11 % occupanc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.profiling.rules.answer import GUIDE, finding
+from amdkernel_mcp.profiling.rules.answer import GUIDE, docs_of, finding
 from amdkernel_mcp.results.kernels import Diagnosis, Focus, KernelProfile
 from amdkernel_mcp.results.quantity import Metric
 
@@ -128,7 +128,7 @@ def _about(kernel: KernelProfile) -> list[Diagnosis]:
             f"{name}: {rule.finding}",
             because=_figures(rule, metrics),
             advice=rule.advice,
-            docs=[f"{GUIDE}{rule.section}"],
+            docs=docs_of(rule.section),
         ).model_copy(update={"topic": rule.topic})
         for rule in fired
     ] or [_nothing(name, metrics)]

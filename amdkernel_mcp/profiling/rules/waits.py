@@ -13,7 +13,7 @@ from math import sqrt
 
 from amdkernel_mcp.profiling.code_lines import line_of
 from amdkernel_mcp.profiling.readers.kernel_code import Cost, KernelCode, Place
-from amdkernel_mcp.profiling.rules.answer import GUIDE, finding
+from amdkernel_mcp.profiling.rules.answer import docs_of, finding
 from amdkernel_mcp.results.kernels import Diagnosis, Focus
 
 LARGE = 0.25
@@ -229,7 +229,7 @@ def _mixed(code: KernelCode, waits: Waits, named: list[str]) -> Diagnosis:
 
 
 def _row(code: KernelCode, what: _Wait, because: str, lines: Counter[str]) -> Diagnosis:
-    docs = [f"{GUIDE}{what.section}"]
+    docs = docs_of(what.section)
     row = finding(f"{code.kernel[:80]}: {what.finding}", because=because, advice=what.advice, docs=docs)
     places = [where for where, _ in lines.most_common(MOST_LINES)]
     return row.model_copy(update={"places": places, "topic": what.topic})

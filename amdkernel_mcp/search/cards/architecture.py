@@ -84,6 +84,18 @@ def architecture_card(name: str) -> Card | None:
     )
 
 
+def facts_of(gfx: str) -> dict[str, str]:
+    """Every figure that the card of an architecture says, by its name; those of its first part as well."""
+    part = lookup(gfx)
+    told = {what: figure for what, figure, _ in (*_limits(gfx), *architectures()[gfx].facts)}
+    if part:
+        told["compute units"] = f"{part.cus} in {part.xcds} XCD(s) ({part.name})"
+        told["memory bandwidth"] = f"{part.memory_gbps:g} GB/s ({part.name})"
+        cache = f", Infinity Cache {part.mall_mib:g} MiB" if part.mall_mib else ""
+        told["last level cache"] = f"L2 {part.l2_mib:g} MiB{cache} ({part.name})"
+    return told
+
+
 def _limits(gfx: str) -> Iterator[tuple[str, str, str]]:
     simd = SIMDS[gfx]
     yield "wave size", str(simd.native_wave), OCCUPANCY_SOURCE

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from amdkernel_mcp.quoting import one_line, visible
 from amdkernel_mcp.search.formats.page import Block, Page, page_from_blocks
-from amdkernel_mcp.search.formats.rst import rst_lines
+from amdkernel_mcp.search.formats.rst import list_table, rst_lines
 
 _FENCE = re.compile(r"^\s*(?P<marks>`{3,}|~{3,}|:{3,})\s*(?:\{(?P<name>[\w:-]+)\})?\s*(?P<argument>[^`~]*)$")
 _LABEL = re.compile(r"^\(([\w:. -]+)\)=\s*$")
@@ -26,6 +26,18 @@ _LINK = re.compile(r"\[([^\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
 _ROLE = re.compile(r"\{[\w:+.-]+\}`([^`<]*?)(?:\s*<[^`>]*>)?`")
 _SUBSTITUTION = re.compile(r"\{\{\s*([\w.]+)\s*\}\}")
 _WIDE = re.compile(r"(?<=\S) {3,}")
+_HEADER_ROWS = re.compile(r"^\s*:header-rows:\s*[1-9]")
+_REFERENCE = re.compile(r"\{(?:num)?ref\}`([\w:.-]+)`")
+_NAMED = re.compile(
+    r"^\((?P<label>[\w:.-]+)\)=\s*\n+#+ +(?P<heading>.+)$"
+    r"|^\s*(?::{3,}|`{3,})\{[\w-]+\} +(?P<title>\S.*)\n\s*:name: +(?P<name>[\w:.-]+)$",
+    re.MULTILINE,
+)
+_INSIDE_WORD = re.compile(
+    r"(?<=\w)(?:</?(?:span|strong|b|i|em|u|font)\b[^>]*>)+(?=\w)"
+    r"|(?:<(?:span|strong|b|i|em|u|font)\b[^>]*>)+(?=\w+(?:</(?:span|strong|b|i|em|u|font)>)+\w)",
+    re.IGNORECASE,
+)
 _OPTION = re.compile(r"^\s*:[\w-]+:(\s.*)?$")
 _CODE = frozenset(("code-block", "code", "sourcecode", "parsed-literal", "math", "code-cell", "literalinclude"))
 _UNFENCED = frozenset(("toctree", "contents", "raw", "image", "figure", "include", "highlight"))
@@ -37,7 +49,7 @@ _PARSER.core.ruler.enableOnly(["normalize", "block"])
 
 def parse_markdown(path: str, text: str) -> Page:
     """The page that the Markdown `text` holds."""
-    text = visible(text)
+    text = _with_names(visible(text))
     keywords = _META.findall(text)
     lines = _without_elements(_without_comments(text)).expandtabs(4).split("\n")
     start = _after_front_matter(lines)
@@ -47,6 +59,14 @@ def parse_markdown(path: str, text: str) -> Page:
     for block in reader.blocks:
         block.heading = one_line(_inline(block.heading))
     return page_from_blocks(path, reader.blocks, keywords=" ".join(keywords))
+
+
+def _with_names(text: str) -> str:
+    """`text` with references to labels of the page as what they name; others as the label in words."""
+    if "ref}`" not in text:
+        return text
+    names = {found["label"] or found["name"]: found["heading"] or found["title"] for found in _NAMED.finditer(text)}
+    return _REFERENCE.sub(lambda found: names.get(found[1], re.sub(r"[-_:]+", " ", found[1])), text)
 
 
 def _without_comments(text: str) -> str:
@@ -125,6 +145,8 @@ class _Reader:
         last = after - 1 if closed else after
         if name == "eval-rst":
             self._keep(*rst_lines(self.lines[at + 1 : last]))
+        elif name == "list-table" and opening:
+            self._list_table(opening["argument"], at + 1, last)
         elif opening is None or not name or name in _CODE or self.depth >= MOST_NESTED:
             self._keep(*self.lines[at:after])
         elif name not in _UNFENCED:
@@ -132,6 +154,13 @@ class _Reader:
             self.depth += 1
             self.read(_after_options(self.lines, at + 1, last), last)
             self.depth -= 1
+
+    def _list_table(self, title: str, start: int, end: int) -> None:
+        """A table whose rows are items of a list, as a table."""
+        body = _after_options(self.lines, start, end)
+        head = any(_HEADER_ROWS.match(option) for option in self.lines[start:body])
+        rows = list_table([_inline(line) for line in self.lines[body:end]], head=head)
+        self._keep(*_title("list-table", title), "", *rows)
 
     def _colon_fence(self, at: int, end: int) -> int:
         """The same for MyST's `:::`, which is not Markdown: its lines go, and what is between is read as Markdown."""
@@ -145,6 +174,10 @@ class _Reader:
             inside = self.lines[at + 1 : closing]
             if name not in _UNFENCED:
                 self._keep(*(rst_lines(inside) if name == "eval-rst" else inside))
+            return closing + 1
+        if name == "list-table":
+            closing = _colons_close(self.lines, at, end, opening["marks"])
+            self._list_table(opening["argument"], at + 1, closing)
             return closing + 1
         if name or opening["argument"]:
             self._keep(*_title(name, opening["argument"]))
@@ -193,7 +226,7 @@ def _colons_close(lines: list[str], at: int, end: int, marks: str) -> int:
 def _inline(text: str) -> str:
     """`text` with links, images and roles as their text, and without lone layout tags."""
     if "<" in text:
-        text = _LAYOUT_TAG.sub(" ", text)
+        text = _LAYOUT_TAG.sub(" ", _INSIDE_WORD.sub("", text))
     if "[" in text:
         text = _LINK.sub(lambda found: found[1], _IMAGE.sub(lambda found: found[1], text))
     if "{" in text:

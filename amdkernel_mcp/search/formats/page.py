@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _NOT_IN_AN_ANCHOR = re.compile(r"[^a-z0-9]+")
+_DOXYGEN_FAILURE = re.compile(r"^(?:Warning\n+)?doxygen\w+: (?:Cannot find|Unable to resolve) .*$", re.MULTILINE)
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -62,7 +63,8 @@ def page_from_blocks(path: str, blocks: Iterable[Block], *, title: str | None = 
                 trail.pop()
             trail.append(block)
         below = [one.heading for one in trail if title is not None or one is not first]
-        text = _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in block.lines)).strip("\n")
+        text = _DOXYGEN_FAILURE.sub("", "\n".join(line.rstrip() for line in block.lines))
+        text = _BLANK_LINES.sub("\n\n", text).strip("\n")
         sections.append(Section((shown, *below), text, tuple(block.labels), block.line))
     return Page(path, shown, _join_preface(sections), keywords)
 

@@ -173,6 +173,15 @@ def _directive(
     return _head_of_table(lines, at, name, options, kept)
 
 
+def list_table(lines: list[str], *, head: bool) -> list[str]:
+    """The rows of a list-table, each in one line; with `head` a rule below the first."""
+    kept: list[str] = []
+    at = _head_of_table(lines, 0, "list-table", {"header-rows": "1" if head else "0"}, kept)
+    while at < len(lines):
+        at = _table_row(lines, at, kept)
+    return kept
+
+
 def _head_of_table(lines: list[str], at: int, name: str, options: dict[str, str], kept: list[str]) -> int:
     """Keeps the head of a list-table or csv-table with a rule below it, so that the head is not taken for a row."""
     if name == "csv-table" and options.get("header"):

@@ -156,6 +156,9 @@ def _score(found: Sequence[Found], gold: Sequence[Gold]) -> tuple[int, float]:
 
 
 def _answers(one: Found, gold: Gold) -> bool:
+    """Whether a hit, or the same entry in another version that it names, is the section."""
+    if any(_answers(other, gold) for other in one.versions):
+        return True
     if (one.source, one.path) != (gold.source, gold.path):
         return False
     wanted = _plain(gold.heading)

@@ -47,6 +47,7 @@ class Switches:
     gpus: bool = True
     embeddings: bool = True
     twins: bool = True
+    versions: bool = True
 
 
 ALL_ON = Switches()

@@ -12,9 +12,10 @@ from amdkernel_mcp.search.index.tokens import words
 from amdkernel_mcp.search.index.weights import Weights, chosen_weights
 from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches
-from amdkernel_mcp.search.versions import Cited, rocm_version
+from amdkernel_mcp.search.versions import Cited, rocm_version, version_in
 
 CANDIDATES = 150
+_VERSION_OF_SOURCE = re.compile(r"-\d+$")
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Passage:
     section: int
     page: int
     score: float
+    versions: tuple[int, ...] = ()
+    """Sections that are the same entry in other versions of its source."""
 
 
 def rank(
@@ -43,33 +46,41 @@ def rank(
     if not scores:
         return []
     rows = index.connection.execute(
-        "SELECT chunks.id, section, page, twin, prior, gpus, version, source, url FROM chunks"
+        "SELECT chunks.id, section, page, twin, prior, gpus, version, source, url, api, below FROM chunks"
         " JOIN sections ON sections.id = section JOIN pages ON pages.id = page JOIN sources ON sources.name = source"
         f" WHERE chunks.id IN ({','.join(map(str, scores))})"
     ).fetchall()
     named = _sections_named(index, query) if switches.headings else frozenset()
     asked_gpus = families_in(filters.arch or query.text) if switches.gpus else frozenset()
     found = []
-    for chunk, section, page, twin, prior, gpus, version, source, url in rows:
+    for chunk, section, page, twin, prior, gpus, version, source, url, api, below in rows:
         score = scores[chunk] * (prior if switches.priors else 1.0) * (1 + weights.heading * (section in named))
-        score *= _fits_gpu(gpus, asked_gpus, weights) * _fits_version(
-            Cited(source, version, url), filters.rocm_version, weights
-        )
-        found.append(_Candidate(score, chunk, section, page, twin))
+        cited = Cited(source, version, url)
+        score *= _fits_gpu(gpus, asked_gpus, weights) * _fits_version(cited, filters.rocm_version, weights)
+        entry = entry_of(source, below) if api and switches.versions else None
+        found.append(_Candidate(score, chunk, section, page, twin, entry, version_in(version) or (0, 0), source))
     if switches.embeddings:
         _add_similarity(index, query, found, weights.embeddings)
-    return _best_of_each(found, twins=switches.twins)
+    return _best_of_each(found, twins=switches.twins, newest=not filters.rocm_version)
 
 
 @dataclass
 class _Candidate:
-    """`twin` is the same for sections that say the same."""
+    """`twin` is the same for sections that say the same, `entry` for one name in versions of one source."""
 
     score: float
     chunk: int
     section: int
     page: int
     twin: int
+    entry: tuple[str, str] | None = None
+    version: tuple[int, int] = (0, 0)
+    source: str = ""
+
+
+def entry_of(source: str, below: str) -> tuple[str, str]:
+    """What an entry is in every version of its source: `hip-api-10` is a version of `hip-api`."""
+    return _VERSION_OF_SOURCE.sub("", source), below.lower()
 
 
 def _add_similarity(index: Index, query: Query, found: Sequence[_Candidate], share: float) -> None:
@@ -96,12 +107,28 @@ def _fits_version(page: Cited, asked: str, weights: Weights) -> float:
     return 1.0 if version is None or version[: len(wanted)] == wanted else weights.other_version
 
 
-def _best_of_each(candidates: list[_Candidate], *, twins: bool) -> list[Passage]:
-    """The best passage of each section, best first; with `twins` of all sections that say the same."""
+def _best_of_each(candidates: list[_Candidate], *, twins: bool, newest: bool) -> list[Passage]:
+    """The best passage of each section, best first; with `twins` of all sections that say the same.
+
+    Versions of one entry take one place, that of the best of them: with `newest` the newest version is shown.
+    """
     kept: dict[int, _Candidate] = {}
     for one in sorted(candidates, key=lambda one: (-one.score, one.chunk)):
         kept.setdefault(one.twin if twins else one.section, one)
-    return [Passage(one.chunk, one.section, one.page, one.score) for one in kept.values()]
+    placed: dict[object, list[_Candidate]] = {}
+    for one in kept.values():
+        versions = placed.setdefault(one.entry or one.section, [])
+        if any(other.source == one.source for other in versions):
+            versions = placed.setdefault(one.section, [])  # an overload
+        versions.append(one)
+    passages = []
+    for same in placed.values():
+        score = same[0].score
+        if newest:
+            same.sort(key=lambda one: one.version, reverse=True)
+        shown, others = same[0], tuple(one.section for one in same[1:])
+        passages.append(Passage(shown.chunk, shown.section, shown.page, score, others))
+    return passages
 
 
 def _ranges(index: Index, sources: Sequence[str]) -> list[tuple[int, int]]:

@@ -1,5 +1,7 @@
 """Searches the documentation: the sections that answer a query best, each with the lines that matched."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from amdkernel_mcp.search.query.fuse import fuse
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches, no_name, understand
 from amdkernel_mcp.search.query.rank import Passage, rank
 from amdkernel_mcp.search.query.snippet import WHOLE_CHARS, snippet
+from amdkernel_mcp.search.versions import readable
 
 MOST_RESULTS = 50
 MOST_WORDINGS = 4
@@ -45,6 +48,8 @@ class Found:
     version: str | None
     api: bool
     anchored: bool
+    versions: tuple[Found, ...] = ()
+    """The same entry in other versions of its source."""
 
     @property
     def ref(self) -> str:
@@ -165,9 +170,11 @@ def found_of(index: Index, passage: Passage, wording: int = 0) -> Found:
         (passage.section,),
     ).fetchone()
     source, path, title, below, anchor, url, version, api, anchored = row
-    return Found(
-        passage, wording, source, path, breadcrumb(title, below), anchor, url, version, bool(api), bool(anchored)
+    versions = tuple(
+        found_of(index, Passage(passage.chunk, one, passage.page, 0.0), wording) for one in passage.versions
     )
+    above = breadcrumb(title, below)
+    return Found(passage, wording, source, path, above, anchor, url, version, bool(api), bool(anchored), versions)
 
 
 def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: int) -> Hit:
@@ -177,6 +184,8 @@ def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: in
     ).fetchone()
     text = unpack_text(blob)
     whole = found.api and len(text) <= whole_chars
+    shown = text.strip() if whole else snippet(text, start, finish, query)
+    others = [f"also in {readable(one.version or one.source)}: {one.ref}" for one in found.versions]
     return Hit(
         rank=rank,
         title=harmless(found.breadcrumb[0]),
@@ -184,8 +193,8 @@ def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: in
         source=found.source,
         path=visible(found.path),
         url=visible(found.address) if found.address else None,
-        version=found.version and visible(found.version),
-        snippet=harmless(text.strip() if whole else snippet(text, start, finish, query)),
+        version=found.version and visible(readable(found.version)),
+        snippet=harmless("\n".join([shown, *others])),
         score=round(found.passage.score, 3),
         ref=found.ref,
     )

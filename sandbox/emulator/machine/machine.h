@@ -222,6 +222,7 @@ struct Wave {
     u32 workgroup[3];
     Worker *worker;
     struct Trace *trace;    /* what the memory model is to see, or NULL */
+    struct Steps *steps;    /* what it executes is recorded there, see timing/record.h; or NULL */
     GroupShadow *shadow;    /* what the checks know of the workgroup; NULL without checks */
     const Program *program;
     CompiledRun **compiled; /* Program.compiled, or NULL */

@@ -35,9 +35,17 @@ static const Did *did_of(const SubsetMember *m, u32 inst)
     return low < m->did_count && m->did[low].inst == inst ? &m->did[low] : NULL;
 }
 
-static u64 moved(const SubsetKind *k, u32 slot, const u32 *from, const u32 *to)
+static u64 number_of(const Subset *s, const u32 *at)
 {
+    return at[0] + s->dispatch->workgroups[0] * (at[1] + (u64)s->dispatch->workgroups[1] * at[2]);
+}
+
+static u64 moved(const Subset *s, const SubsetKind *k, u32 slot, const u32 *from, const u32 *to)
+{
+    u64 slots = s->slots + 1;
     i64 by = 0;
+    if (s->shift)
+        return (u64)(s->shift[number_of(s, to) * slots + slot] - s->shift[number_of(s, from) * slots + slot]);
     for (u32 n = 0; n < 3; n++)
         by += k->step[slot][n] * ((i64)to[n] - (i64)from[n]);
     return (u64)by;
@@ -96,7 +104,7 @@ static bool follows(const Subset *s, const SubsetKind *k, const SubsetMember *m)
         if (!here->reach.lanes)
             continue;
         const Did *there = did_of(m, here->inst);
-        u64 by = moved(k, s->slot_of[here->inst], anchor->at, m->at);
+        u64 by = moved(s, k, s->slot_of[here->inst], anchor->at, m->at);
         if (!there || there->reach.lanes != here->reach.lanes || there->ran.executions != here->ran.executions ||
             there->reach.first - here->reach.first != by || there->reach.sum - here->reach.sum != by * here->reach.lanes)
             return false;
@@ -106,9 +114,15 @@ static bool follows(const Subset *s, const SubsetKind *k, const SubsetMember *m)
 }
 
 /* Its place within lines is that of so many of its kind. */
-static u64 cell_size(const SubsetKind *k, const SubsetMember *m)
+static u64 cell_size(const Subset *s, const SubsetKind *k, const SubsetMember *m)
 {
-    u64 size = 1;
+    u64 size = s->cell ? 0 : 1;
+    for (u64 g = 0; s->cell && g < s->total; g++) {
+        u32 at[3];
+        size += s->cell[g] == s->cell[m->number] && subset_kind(s, g, at) == k;
+    }
+    if (s->cell)
+        return size;
     for (u32 n = 0; n < 3; n++) {
         u32 place = (m->at[n] - k->low[n]) % k->period[n];
         size *= k->extent[n] / k->period[n] + (place < k->extent[n] % k->period[n]);
@@ -116,8 +130,10 @@ static u64 cell_size(const SubsetKind *k, const SubsetMember *m)
     return size;
 }
 
-static bool same_cell(const SubsetKind *k, const SubsetMember *a, const SubsetMember *b)
+static bool same_cell(const Subset *s, const SubsetKind *k, const SubsetMember *a, const SubsetMember *b)
 {
+    if (s->cell)
+        return s->cell[a->number] == s->cell[b->number];
     for (u32 n = 0; n < 3; n++)
         if ((a->at[n] - b->at[n]) % k->period[n])
             return false;
@@ -129,7 +145,7 @@ static u32 cell_count(const Subset *s, const SubsetKind *k, const SubsetMember *
 {
     u32 count = 0;
     for (u32 n = k->first; n < k->first + k->count; n++)
-        count += same_cell(k, m, &s->member[n]);
+        count += same_cell(s, k, m, &s->member[n]);
     return count;
 }
 
@@ -145,7 +161,7 @@ static const SubsetMember *nearest(const Subset *s, const SubsetKind *k, const S
         if (m->number == at->number)
             continue;
         any = any->number == at->number ? m : any;
-        if (same_cell(k, m, at))
+        if (same_cell(s, k, m, at))
             return m;
     }
     return any;
@@ -157,7 +173,7 @@ static i64 *lines_moved(const Subset *s, const SubsetKind *k, const SubsetMember
     i64 *by = calloc(s->slots + 1, sizeof *by);
     for (u32 i = 0; by && i < m->did_count; i++) {
         const Did *did = &m->did[i];
-        u64 from = did->reach.first, to = from + moved(k, s->slot_of[did->inst], m->at, at);
+        u64 from = did->reach.first, to = from + moved(s, k, s->slot_of[did->inst], m->at, at);
         if (did->reach.lanes)
             by[s->slot_of[did->inst]] = (i64)(to / LINE_BYTES - from / LINE_BYTES);
     }
@@ -260,7 +276,7 @@ static void weigh(Subset *s, const SubsetKind *k)
     double covered = 0;
     for (u32 n = k->first; n < k->first + k->count; n++) {
         SubsetMember *m = &s->member[n];
-        m->weight = (double)cell_size(k, m) / cell_count(s, k, m);
+        m->weight = (double)cell_size(s, k, m) / cell_count(s, k, m);
         covered += m->weight;
     }
     for (u32 n = k->first; n < k->first + k->count; n++)
@@ -272,7 +288,7 @@ static double mean_of_cell(const Subset *s, const SubsetKind *k, const SubsetMem
     double sum = 0;
     u32 count = 0;
     for (u32 n = k->first; n < k->first + k->count; n++)
-        if (same_cell(k, m, &s->member[n])) {
+        if (same_cell(s, k, m, &s->member[n])) {
             sum += (double)(i64)all[n][c];
             count++;
         }
@@ -354,20 +370,22 @@ static bool differ(const Subset *s, char *why, size_t why_bytes)
     return s->requests_error > MOST_UNFORESEEN;
 }
 
-bool alike_test(Subset *s, char *why, size_t why_bytes)
+static bool all_follow(const Subset *s, char *why, size_t why_bytes)
 {
-    number_slots(s);
     for (u32 n = 0; n < SUBSET_KINDS; n++) {
-        SubsetKind *k = &s->kind[n];
-        if (!k->count || !measure_steps(s, k))
-            continue;
-        for (u32 m = k->first; m < k->first + k->count; m++)
-            if (k->count < k->size && !follows(s, k, &s->member[m])) {
+        const SubsetKind *k = &s->kind[n];
+        for (u32 m = k->first; k->count < k->size && m < k->first + k->count; m++)
+            if (!follows(s, k, &s->member[m])) {
                 snprintf(why, why_bytes, "the loads and stores of workgroup [%u, %u, %u] do not follow from those of others",
                          s->member[m].at[0], s->member[m].at[1], s->member[m].at[2]);
                 return false;
             }
     }
+    return true;
+}
+
+static bool counts_agree(Subset *s, char *why, size_t why_bytes)
+{
     for (u32 n = 0; n < SUBSET_KINDS; n++)
         if (s->kind[n].count)
             weigh(s, &s->kind[n]);
@@ -376,6 +394,20 @@ bool alike_test(Subset *s, char *why, size_t why_bytes)
     for (u32 n = 0; !alike && n < s->count; n++)
         s->member[n].weight = 1;
     return alike;
+}
+
+bool alike_test(Subset *s, char *why, size_t why_bytes)
+{
+    number_slots(s);
+    for (u32 n = 0; n < SUBSET_KINDS; n++)
+        if (s->kind[n].count && !measure_steps(s, &s->kind[n]))
+            return false;
+    return all_follow(s, why, why_bytes) && counts_agree(s, why, why_bytes);
+}
+
+bool alike_test_shifted(Subset *s, char *why, size_t why_bytes)
+{
+    return all_follow(s, why, why_bytes) && counts_agree(s, why, why_bytes);
 }
 
 void alike_replay(Subset *s, L2Model *m)

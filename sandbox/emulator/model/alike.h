@@ -10,8 +10,10 @@
 
 #include "model/subset.h"
 
-/* False: a sentence in `why`. */
+/* By distances that follow from the grid. False: a sentence in `why`. */
 bool alike_test(Subset *s, char *why, size_t why_bytes);
+/* The same by the distances in Subset.shift, after alike_test() did not find them in the grid. */
+bool alike_test_shifted(Subset *s, char *why, size_t why_bytes);
 /* The subset speaks for all from here on: gives the model the requests of all workgroups. */
 void alike_replay(Subset *s, L2Model *m);
 /* Half of the 95 % interval of each counter, as a part of it. */

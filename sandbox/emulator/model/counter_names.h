@@ -52,7 +52,16 @@
     X(memory_bytes_read) X(memory_bytes_written) \
     X(longest_wave_accesses) X(atomics_on_one_line) X(busiest_channel_requests)
 
-#define EMULATOR_COUNTERS(X) EXACT_COUNTERS(X) LANE_COUNTERS(X) WAIT_COUNTERS(X) LONGEST_COUNTERS(X) MEMORY_COUNTERS(X)
+/* Clocks of the unit with most workgroups, as a simulation has them; then without what each name says. With the options
+ * `memory` and `pcs`; 0: it was not simulated. */
+#define SIMULATION_COUNTERS(X) \
+    X(simulated_cus) X(simulated_clocks) X(simulated_clocks_without_latency) X(simulated_clocks_without_lds_conflicts) \
+    X(simulated_clocks_without_lds) X(simulated_clocks_without_barriers) \
+    X(simulated_clocks_without_scattered_lines) X(simulated_clocks_without_vector) \
+    X(simulated_clocks_without_matrix)
+
+#define EMULATOR_COUNTERS(X) \
+    EXACT_COUNTERS(X) LANE_COUNTERS(X) WAIT_COUNTERS(X) LONGEST_COUNTERS(X) MEMORY_COUNTERS(X) SIMULATION_COUNTERS(X)
 
 enum {
 #define X(name) COUNTER_##name,

@@ -141,6 +141,12 @@ bool l1_view_note_places(L1View *v, u32 count)
 
 Reach *l1_view_places(L1View *v) { return v->places; }
 
+MemoryWork l1_view_work(const L1View *v)
+{
+    const u64 *lines = v->tcp.lines;
+    return (MemoryWork){lines[ACCESS_LOAD] + lines[ACCESS_STORE] + lines[ACCESS_ATOMIC], v->tcp.tag_lookups};
+}
+
 void l1_view_count(const L1View *v, u64 *counters)
 {
     const TcpCounts *n = &v->tcp;

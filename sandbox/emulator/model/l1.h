@@ -17,6 +17,10 @@ L1View *l1_view_create(L2Model *m);
 void l1_view_destroy(L1View *v);
 void l1_view_count(const L1View *v, u64 *counters);
 
+/* So far: lines of 128 bytes that instructions touched, and tag lookups of the vL1D. */
+typedef struct { u64 lines, lookups; } MemoryWork;
+MemoryWork l1_view_work(const L1View *v);
+
 /* ---- of a workgroup ---- */
 
 typedef struct L1Group L1Group;

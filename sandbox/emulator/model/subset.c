@@ -182,6 +182,8 @@ void subset_destroy(Subset *s)
     free(s->member);
     free(s->numbers);
     free(s->slot_of);
+    free(s->shift);
+    free(s->cell);
     free(s);
 }
 

@@ -44,6 +44,9 @@ typedef struct Subset {
     u32 *slot_of;        /* of each instruction that touches memory; else 0 */
     u32 slots;
     double requests_error; /* the share of requests to the L2 that is not foreseen */
+    /* Where distances do not follow from the grid, those of each workgroup, see shifts.c; else NULL. */
+    i64 *shift;          /* bytes, `slots + 1` of each workgroup: to slot s of workgroup g at [g * (slots + 1) + s] */
+    u32 *cell;           /* of each workgroup: the same number for the same places within lines */
 } Subset;
 
 /* NULL where there is nothing to gain, or no memory. */

@@ -15,6 +15,7 @@
 #include "run/kernel_code.h"
 #include "run/sampling.h"
 #include "run/worker.h"
+#include "timing/timing.h"
 
 enum { MAX_THREADS = 64 };
 
@@ -173,6 +174,7 @@ static void make_workers(DispatchRun *r)
     }
     q->model = observers_of(d) & OBSERVE_COUNTERS ? l2_create(d) : NULL;
     r->sampling = sampling_begin(q);
+    q->record = q->model && d->count_pcs && !(d->check_memory || d->check_races || d->schedule_seed) ? record_create(d, q->subset) : NULL;
     u32 count = q->workers = thread_count(d, q->total);
     q->fit = places_for(d, count);
     r->workers = calloc(count, sizeof *r->workers);
@@ -281,6 +283,7 @@ static void gather(DispatchRun *r, Outcome *out)
     if (r->queue.model)
         l2_finish(r->queue.model, out->counters, out->pcs);
     out->memory_counted = r->queue.model != NULL;
+    timing_gather(d, r->queue.record, out);
     pc_counts_destroy(sum, d->program->count + 1);
 }
 
@@ -294,6 +297,7 @@ void dispatch_end(DispatchRun *r, Outcome *out)
         gather(r, out);
     l2_destroy(r->queue.model);
     subset_destroy(r->queue.subset);
+    record_destroy(r->queue.record);
     for (u32 n = 0; n < r->made; n++)
         worker_destroy(&r->workers[n], &r->dispatch);
     free(r->workers);

@@ -6,6 +6,7 @@
 #include "checks/races/coherence.h"
 #include "model/alike.h"
 #include "model/scale.h"
+#include "run/peek.h"
 
 /* A workgroup may learn what another one did: by an atomic whose result it reads, an atomic or volatile load, or a loop
  * that waits. */
@@ -61,6 +62,13 @@ static void run_the_rest(Queue *q, WorkerThread *workers, u32 count)
         worker_resume(&workers[n]);
 }
 
+/* The grid does not say how workgroups differ: what each does first may. The sentence stays that of the grid. */
+static bool alike_by_peeking(const Sampling *s, Queue *q, const WorkerThread *workers)
+{
+    char why[sizeof s->refused];
+    return peek_shifts(q, workers->worker.memory) && alike_test_shifted(q->subset, why, sizeof why);
+}
+
 bool sampling_goes_on(Sampling *s, Queue *q, WorkerThread *workers, u32 count)
 {
     bool still = false;
@@ -70,9 +78,10 @@ bool sampling_goes_on(Sampling *s, Queue *q, WorkerThread *workers, u32 count)
         return false;
     q->sampling = false;
     bool large = subset_estimate(q->subset) > q->dispatch->sample_above;
-    if (large && alike_test(q->subset, s->refused, sizeof s->refused)) {
+    if (large && (alike_test(q->subset, s->refused, sizeof s->refused) || alike_by_peeking(s, q, workers))) {
         alike_replay(q->subset, q->model);
         s->ran = subset_size(q->subset);
+        s->refused[0] = 0;
         return false;
     }
     run_the_rest(q, workers, count);

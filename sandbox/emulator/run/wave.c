@@ -12,6 +12,7 @@
 #include "model/l1.h"
 #include "run/kernel_code.h"
 #include "run/schedule.h"
+#include "timing/record.h"
 
 /* One wave's registers: 512 rows, and a skew so that the same register of several waves shares no cache set. */
 enum { REGISTER_BYTES = VECTOR_REGISTERS * LANES * 4, REGISTER_STRIDE = REGISTER_BYTES + 17 * 256 };
@@ -399,6 +400,15 @@ static bool skipped(Wave *w, const Inst *i)
     return true;
 }
 
+static void execute(Wave *w, const Inst *i)
+{
+    if (i->row->family == FAMILY_VALU || is_scalar_float(i->row))
+        run_special(w, i);
+    else
+        i->run(w, i);
+}
+
+/* One by one: where the mode asks for it, or what the wave does is recorded. */
 static void run_in_mode(Wave *w)
 {
     Worker *k = w->worker;
@@ -408,10 +418,10 @@ static void run_in_mode(Wave *w)
             continue;
         count_run(k, w->pc, w->pc + 1, exec_mask(w));
         w->pc++;
-        if (i->row->family == FAMILY_VALU || is_scalar_float(i->row))
-            run_special(w, i);
+        if (w->steps)
+            record_run(w, i, w->pc - 1, execute);
         else
-            i->run(w, i);
+            execute(w, i);
         if (unlikely(--k->budget == 0) && w->stop == STOP_NONE)
             w->stop = STOP_YIELD;
     }
@@ -440,6 +450,33 @@ static void run_followed(Wave *w)
         w->stop = STOP_MODE;
 }
 
+/* What other waves or the host could see of it, or that waits for them. */
+static bool acts_outside(const Inst *i)
+{
+    switch (i->row->family) {
+    case FAMILY_GLOBAL: case FAMILY_FLAT: case FAMILY_BUFFER: return i->row->detail[2] != ACCESS_LOAD;
+    case FAMILY_SMEM: return strstr(i->row->mnemonic, "load") == NULL;
+    case FAMILY_BARRIER: return true;
+    default: return !strncmp(i->row->mnemonic, "ds_gws", 6) || !strncmp(i->row->mnemonic, "s_sendmsg", 9);
+    }
+}
+
+void wave_peek(Wave *w, u32 most)
+{
+    u64 before = float_mode_get();
+    float_mode_set(FLOAT_MODE_PLAIN);
+    w->worker->budget = most;
+    for (w->stop = STOP_NONE; most && w->stop == STOP_NONE; most--) {
+        const Inst *i = w->at = &w->program->code[w->pc++];
+        if (acts_outside(i))
+            continue;
+        execute(w, i);
+        if (w->stop == STOP_MODE || w->stop == STOP_YIELD)
+            w->stop = STOP_NONE;
+    }
+    float_mode_set(before);
+}
+
 void wave_run(Wave *w)
 {
     u64 before = float_mode_get();
@@ -448,7 +485,7 @@ void wave_run(Wave *w)
         w->stop = STOP_NONE;
         if (unlikely(checks_follow(w)))
             run_followed(w);
-        else if (mode_is_plain(w) && !w->indexing)
+        else if (mode_is_plain(w) && !w->indexing && !w->steps)
             run_plain(w);
         else
             run_in_mode(w);

@@ -26,6 +26,10 @@ void wave_groups_destroy(Group **groups, u32 count, const Dispatch *d);
 /* Set the waves of workgroup `number` (x fastest) up. Returns how many there are. */
 u32 wave_group_start(Group *g, Worker *k, u64 number);
 
+/* Run at most so many instructions of a wave that has just started, without those that act outside of it: stores, atomics,
+ * barriers. */
+void wave_peek(Wave *w, u32 most);
+
 /* Run a wave until it stops or the worker's budget is spent. */
 void wave_run(Wave *w);
 

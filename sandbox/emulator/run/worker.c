@@ -234,6 +234,8 @@ static bool start_next(WorkerThread *c, Group *g)
     if (q->dispatch->step_limit)
         __atomic_fetch_add(&q->steps, START_STEPS, __ATOMIC_RELAXED);
     __atomic_fetch_add(&q->waves, wave_group_start(g, &c->worker, workgroup), __ATOMIC_RELAXED);
+    for (u32 n = 0; q->record && n < g->wave_count; n++)
+        g->waves[n].steps = record_steps(q->record, workgroup, n);
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include "run/schedule.h"
 #include "run/standstill.h"
 #include "run/wave.h"
+#include "timing/record.h"
 
 typedef struct {
     const Dispatch *dispatch;
@@ -23,6 +24,7 @@ typedef struct {
     L2Model *model;  /* or NULL */
     Subset *subset;      /* of the workgroups, which run first; NULL: there is none */
     bool sampling;       /* it runs */
+    Record *record;      /* of a few workgroups, for the model of time; or NULL */
     Gws gws;             /* of a cooperative launch */
 } Queue;
 

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from amdkernel_mcp.engine.tuning.space import Space, TuneOptions, line_of, space_of, unused_names
+from amdkernel_mcp.engine.tuning.space import Space, TuneOptions, space_of, unused_names
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.languages.hip import Hip
 from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.launch.plan import LaunchPlan
 
@@ -52,7 +53,7 @@ def test_options_out_of_bounds_are_refused(given: dict[str, Any]) -> None:
 def test_the_line_in_place_of_the_tune_lines_gives_the_flags_of_the_row() -> None:
     lines = ["build -O2", "tune A=[1,-2] B=[x,y]"]
     values = {"A": "-2", "B": "y"}
-    pasted = read_launch_plan("// amdkernel: build -O2\n" + line_of(values))
+    pasted = read_launch_plan("// amdkernel: build -O2\n" + Hip().fixed(values))
     assert pasted.flags() == plan(*lines).flags(values)
 
 

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from amdkernel_mcp.measurement.timing.interleaved import candidate_first
-from amdkernel_mcp.measurement.timing.trace_agreement import Agreement, TracedLaunch, agreement
+from amdkernel_mcp.measurement.timing.trace_agreement import (
+    Agreement,
+    TracedLaunch,
+    agreement,
+    gap_shares,
+    launch_bound,
+)
 from amdkernel_mcp.runner_protocol.job import Rival, RunCase, RunnerLaunch
 from amdkernel_mcp.runner_protocol.report import PairsReport
 
@@ -83,3 +89,29 @@ def test_a_trace_that_lacks_launches_or_times_is_no_agreement(launches: list[Tra
 
 def test_launches_of_another_process_do_not_count() -> None:
     assert compare(trace(), process=42).state == "not_measured"
+
+
+def gaps(mine_share: float, theirs_share: float) -> dict[tuple[str, int], float]:
+    """The gaps where the launches of either side ran for this share of the event times."""
+    shares = {"mine": mine_share, "first": theirs_share, "second": theirs_share}
+    launches = [
+        TracedLaunch(one.kernel, one.start_ns, one.start_ns + int((one.end_ns - one.start_ns) * shares[one.kernel]))
+        for one in trace()
+        if one.kernel in shares
+    ]
+    return gap_shares(["n=1"], [TIMES], compare(launches))
+
+
+def test_the_share_of_the_time_in_which_no_launch_ran_is_told_by_side() -> None:
+    assert gaps(0.8, 0.5) == {("n=1", 0): pytest.approx(0.2), ("n=1", 1): pytest.approx(0.5)}
+    assert gaps(1.1, 1.0) == {("n=1", 0): 0.0, ("n=1", 1): pytest.approx(0.0)}, "launches that overlap leave no gap"
+    assert gap_shares(["n=1"], [TIMES], compare([])) == {}, "without a trace it is not known"
+
+
+def test_times_that_are_mostly_gaps_are_those_of_launching() -> None:
+    assert launch_bound(gaps(0.8, 0.76)) is None
+    assert launch_bound({}) is None
+    assert launch_bound(gaps(0.9, 0.4)) == (
+        "in 60% of the time of the baseline in case n=1 the GPU works on none of its launches: that is the time of "
+        "launching, so take a larger case"
+    )

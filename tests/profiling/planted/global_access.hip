@@ -51,17 +51,6 @@ extern "C" __global__ void every_fourth(const float* x, float* y)
     y[i] = x[4 * i] + 1;
 }
 
-// Complete segments of 256 bytes, 4 KiB apart: all of them are in one channel of the L2.
-// planted: partition
-// amdkernel: launch one_channel grid=[2432] block=[64] args=[x, y]
-extern "C" __global__ void one_channel(const float* x, float* y)
-{
-    float sum = 0;
-    for (int k = 0; k < 24; k++)
-        sum += x[(((blockIdx.x + k * 173) & 4095) << 10) + threadIdx.x];
-    y[(blockIdx.x << 10) + threadIdx.x] = sum;
-}
-
 // A copy of bytes, one per lane.
 // planted: narrow
 // amdkernel: launch copy_bytes grid=[16384] block=[256] args=[x, y]

@@ -1,13 +1,17 @@
 """Runs single lines of assembly in a wave with given registers, and returns the registers that it leaves.
 
 A case is a kernel of its own around the line: it loads registers, runs the line and stores registers. So the same cases
-can run on a GPU. All cases of a module share one assembly and one container.
+run on a GPU: where TESTED_ON_TARGET names a target such as `gpu1:0`, those of its architecture do, and a difference
+fails the test of the line. There a fault has no details, and nothing is counted. All cases of a module share one
+assembly and one container.
 """
 
 import json
+import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +30,7 @@ ALL, SOME = (1 << 64) - 1, 0x0F0F_3355_8001_FFF1
 
 HERE = Path(__file__).parent
 TARGET = "gfx942"
+TESTED_ON = "TESTED_ON_TARGET"
 STORED_SCALARS = [*range(4, 20), 44, 45, 46, 47, 48, 49]
 
 # Lanes are in the order of threads. The masks of lanes are set last and read first, as a line may turn lanes off.
@@ -289,6 +294,9 @@ def run_waves(
         "states": b"".join(state.pack() for _, state in cases),
         "run_lines.py": (HERE / "run_lines.py").read_bytes(),
     }
+    gpu = gpu_of(Frame.of(target).arch)
+    if gpu is not None:
+        return on_gpu(gpu, cases, files, target)
     done = sandbox.run(
         "run",
         [
@@ -322,18 +330,50 @@ def run_waves(
     return [state_of(*left, target=target) for left in compiled]
 
 
+@cache
+def gpu_of(arch: str) -> Sandbox | None:
+    """The containers of the GPU on which the cases of this architecture run; None: on the emulator."""
+    from amdkernel_mcp.config import load_settings
+    from amdkernel_mcp.execution.targets import find_target
+    from amdkernel_mcp.leases.leased_sandbox import LeasedSandboxes
+
+    name = os.environ.get(TESTED_ON)
+    if name is None:
+        return None
+    settings = load_settings()
+    where = find_target(name, settings)
+    return LeasedSandboxes(settings).of(where) if where.arch == arch else None
+
+
+def on_gpu(gpu: Sandbox, cases: Sequence[tuple[str, State]], files: dict[str, bytes], target: str) -> list[State]:
+    """The states that a GPU leaves."""
+    arch, lanes = Frame.of(target).arch, Frame.of(target).lanes
+    features = f"-mattr=+real-true16,+wavefrontsize{lanes}" * is_rdna(target)
+    done = gpu.run("run", ["sh", "-c", RUN_ON_GPU.format(target=arch, features=features)], files, timeout_s=500)
+    assert done.exit_code == 0, done.stderr
+    size = (V_OUT + SCALARS) * 256 + MEMORY_BYTES
+    told = zip(done.files["faults"].splitlines(), done.files["counters"].splitlines(), strict=True)
+    results = done.files["results"]
+    assert len(results) == size * len(cases)
+    return [state_of(results[n * size :][:size], *each, target=target) for n, each in enumerate(told)]
+
+
 def state_of(left: bytes, fault: bytes, counters: bytes, target: str) -> State:
     state = unpack(left, target)
     state.fault, state.counters = fault.decode(), json.loads(counters)
     return state
 
 
-BUILD_AND_RUN = """
+ASSEMBLE = """
 set -e
-bin=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
+bin=$(ls -d /usr/lib/llvm-*/bin /opt/rocm/llvm/bin 2>/dev/null | sort -V | tail -1)
 export TMPDIR=$OUT
 $bin/llvm-mc -triple=amdgcn-amd-amdhsa -mcpu={target} {features} -filetype=obj lines.s -o $OUT/lines.o
 $bin/ld.lld -shared $OUT/lines.o -o $OUT/lines.co
+"""
+BUILD_AND_RUN = (
+    ASSEMBLE
+    + """
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_REPORT=$OUT/report
 export AMDKERNEL_EMULATOR_OPTIONS=step_limit=100000,threads=1,arena_mb=64,memory={memory},arch={target}
 for way in compiled interpreted; do
@@ -344,3 +384,15 @@ for way in compiled interpreted; do
 done
 rm $OUT/lines.o $OUT/lines.co
 """
+)
+RUN_ON_GPU = (
+    ASSEMBLE
+    + """
+for attempt in $(seq 100); do # a fault ends the process, which continues after it
+    python3 run_lines.py $OUT && break
+    [ -e $OUT/begun ] || exit 1
+done
+rm -f $OUT/lines.o $OUT/lines.co
+[ ! -e $OUT/begun ]
+"""
+)

@@ -151,3 +151,45 @@ def test_broken_html_is_refused_or_read_but_never_more(text: str) -> None:
 def test_no_reference_brings_back_what_nobody_sees() -> None:
     assert "\u202e" not in str(parse_html("a.html", "<h1>T</h1><p>a&#x202E;b&#8203;c</p>"))
     assert "\u202e" not in str(parse_rst("a.rst", "Tt\n==\n\n.. |x| unicode:: U+202E U+FFFFFF\n\na |x| b\n"))
+
+
+MYST = """# FlyDSL (<span style="c"><strong>F</strong></span>lexible p<span>y</span>thon <b>DSL</b>)
+
+(waves)=
+## Waves and lanes
+
+See {ref}`sizes`, {ref}`waves` and {ref}`else-where`.
+
+:::{list-table} Sizes of waves
+:name: sizes
+:header-rows: 1
+
+* - GPU
+  - Lanes
+* - `gfx942`
+  - 64, as on
+    all of CDNA
+:::
+
+After it.
+"""
+
+
+def test_a_myst_list_table_is_a_table_and_references_name_what_they_mean() -> None:
+    page = parse_markdown("page.md", MYST)
+    text = section(page, "Waves and lanes").text
+    assert "See Sizes of waves, Waves and lanes and else where." in text
+    assert "| GPU | Lanes |\n| --- |" in text or "| GPU | Lanes |\n|---" in text
+    assert "| `gfx942` | 64, as on all of CDNA |" in text
+    assert "* -" not in text
+    assert text.endswith("After it.")
+
+
+def test_inline_html_breaks_no_word() -> None:
+    assert parse_markdown("page.md", MYST).title == "FlyDSL (Flexible python DSL )"
+
+
+def test_what_doxygen_did_not_find_is_no_text() -> None:
+    failed = "Warning\ndoxygenfunction: Cannot find function f in doxygen xml output for project X"
+    page = parse_markdown("api.md", f"# A\n\n## f()\n\n{failed}\n\n## g()\n\nMakes g.\n")
+    assert [one.text for one in page.sections if one.text] == ["Makes g."]

@@ -1,0 +1,181 @@
+"""port: a CUDA program on AMD GPUs: translated or kept, linted, and run on both sizes of waves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from amdkernel_mcp.engine.verbs.shorten import LAST, STRINGS, Cut, Keep, KeepFirst
+from amdkernel_mcp.engine.verbs.verb import Means, Repeated, Text, Verb
+from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.results.port import PortResult
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.execution.runner.program_files import Program
+    from amdkernel_mcp.execution.sandbox import Sandbox
+    from amdkernel_mcp.hardware.target import Target
+    from amdkernel_mcp.history.attempt import Attempt
+    from amdkernel_mcp.port.verify import Verified
+
+TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class PortOptions:
+    """How a CUDA program is ported.
+
+    others: the program's further files, path to text. keep_warps: the source stays, with our headers. verify: run it on
+    a wave of 32 and of 64. arguments: of the program. defines: NAME=VALUE for its constants. timeout_s: of a run.
+    with_sources: the answer has the HIP sources or our headers. candidate: the kernel to take alone. problem: whose
+    outputs decide, for a program that takes its arguments.
+    """
+
+    others: Mapping[Text, Text] = field(default_factory=dict)
+    keep_warps: bool = False
+    verify: bool = False
+    arguments: tuple[Text, ...] = ()
+    defines: tuple[Text, ...] = ()
+    timeout_s: float = TIMEOUT_S
+    with_sources: bool = False
+    candidate: Text | None = None
+    problem: Text | None = None
+
+
+NO_OPTIONS = PortOptions()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Port(Verb[PortResult]):
+    """Whether a CUDA program compiles for AMD GPUs, what a translator cannot see in it, and whether it means the same.
+
+    A program that does not compile is a verdict. Raises InputError for defines of another form or a target without
+    waves of 64.
+    """
+
+    name: ClassVar = "port"
+    tool: ClassVar = "port_cuda"
+    key: ClassVar = "port"
+    answer: ClassVar = PortResult
+    scope: ClassVar = "check"
+    shortened: ClassVar = (
+        Keep("sources", 0),
+        Cut("diff", 500),
+        KeepFirst("lint", 6),
+        Keep("diagnostics", 4),
+        KeepFirst("changes", 4),
+        KeepFirst("by_hand", 6),
+        KeepFirst("suspects", 3),
+        KeepFirst("lint", 3),
+        Keep("diagnostics", 2),
+        *STRINGS,
+        Keep("changes", 1),
+        KeepFirst("by_hand", 3),
+        Keep("diagnostics", 1),
+        KeepFirst("lint", 1),
+        KeepFirst("suspects", 2),
+        LAST,
+    )
+
+    file_name: Text = "program.cu"
+    options: PortOptions = NO_OPTIONS
+
+    def do(self, means: Means) -> PortResult:
+        """The verdict, with the lint."""
+        from amdkernel_mcp.port.answer import answer_of
+        from amdkernel_mcp.port.port import Wanted, port
+        from amdkernel_mcp.port.sources import CudaProgram
+        from amdkernel_mcp.port.verify import NARROW, WAVES
+
+        means.recorder.warm_up()
+        wide, narrow = means.steps.target(self.target), means.steps.target(NARROW)
+        if WAVES.get(wide.arch) != 64:
+            raise InputError(f"{wide.name} has no waves of 64", hint="--target emulator:gfx942")
+        if self.options.candidate:
+            return self._candidate(means, wide, self.options.candidate)
+        program = CudaProgram(self.file_name, {self.file_name: self.source, **self.options.others})
+        wanted = Wanted(
+            program,
+            keep_warps=self.options.keep_warps,
+            archs=(wide.arch, narrow.arch),
+            defines=self.options.defines,
+            arguments=self.options.arguments,
+        )
+        sandbox = means.sandboxes.of(wide)
+        ported = port(sandbox, wanted, means.on_progress)
+        verified = None
+        if (self.options.verify or self.options.problem) and not ported.failed:
+            if not program.has_main:
+                raise InputError("there is no main to run", hint="leave --verify out, or take a kernel: --candidate")
+            verified = self._verified(means, ported.program, narrow, wide)
+        return self._recorded(means, answer_of(wanted, ported, verified, target=wide.name), sandbox, ported.sources)
+
+    def _verified(self, means: Means, program: Program, narrow: Target, wide: Target) -> Verified:
+        """By the outputs of a problem where one is named, else by what the program says and writes."""
+        from amdkernel_mcp.port.verify import Place, verified_by_checks, verify
+
+        if self.options.problem is None:
+            places = [Place(each, means.sandboxes.of(each)) for each in (narrow, wide)]
+            return verify(program, *places, timeout_s=self.options.timeout_s, on_progress=means.on_progress)
+        problem = means.steps.problem(self.options.problem, means.by)
+        first, second = (
+            means.steps.check_program(
+                problem,
+                self.source,
+                file_name=self.file_name,
+                target=each.name,
+                key=None,
+                on_progress=means.on_progress,
+                built=program,
+            )
+            for each in (narrow, wide)
+        )
+        return verified_by_checks(first, second)
+
+    def _candidate(self, means: Means, wide: Target, kernel: str) -> PortResult:
+        """One kernel with its launch plan; compiled as `compile` does."""
+        from amdkernel_mcp.launch.lines import read_launch_plan
+        from amdkernel_mcp.port.answer import answer_about_candidate
+        from amdkernel_mcp.port.candidate import make_candidate
+        from amdkernel_mcp.port.port import hip_names
+
+        sandbox = means.sandboxes.of(wide)
+        made = make_candidate(self.source, hip_names(sandbox), kernel)
+        means.on_progress(f"compiling {kernel} for {wide.arch}")
+        flags = read_launch_plan(made.text).flags()
+        compiled = means.steps.compiler(wide).compile(made.text, arch=wide.arch, flags=flags, file_name=f"{kernel}.hip")
+        answer = answer_about_candidate(made, compiled.result, self.source, target=wide.name)
+        files = {f"{kernel}.hip": made.text, "problem.toml": made.problem, "reference.py": made.reference}
+        return self._recorded(means, answer, sandbox, files)
+
+    def _recorded(self, means: Means, answer: PortResult, sandbox: Sandbox, sources: Mapping[str, str]) -> PortResult:
+        answer = answer.model_copy(update={"isolation": sandbox.isolation})
+        recorded = means.recorder.record(self.tried(means, options=asdict(self.options)), answer)
+        return recorded.model_copy(update={"sources": dict(sources)}) if self.options.with_sources else recorded
+
+    @classmethod
+    def again(cls, attempt: Attempt, given: Repeated) -> Self:
+        """With the recorded options and files."""
+        from amdkernel_mcp.history.attempts import read_options
+
+        options = read_options(PortOptions, attempt.options)
+        return cls(source=given.source, file_name=attempt.file_name, target=given.target, options=options)
+
+    def options_of_tool(self) -> dict[str, Any]:
+        """All but further files and another time limit, which no tool takes."""
+        if self.options.others:
+            raise InputError("a folder is ported on the machine that has it", hint="leave --url out, or name one file")
+        if self.options.timeout_s != TIMEOUT_S:
+            raise InputError("a team's server has a time limit of its own", hint="leave --timeout out, or --url")
+        words = {"arguments": list(self.options.arguments), "defines": list(self.options.defines)}
+        return {
+            "keep_warps": self.options.keep_warps,
+            "verify": self.options.verify,
+            "candidate": self.options.candidate,
+            **words,
+        }
+
+    @staticmethod
+    def good(answer: PortResult) -> bool:
+        """It compiles, and where it was verified it means the same."""
+        return answer.verdict in ("compiles", "same")

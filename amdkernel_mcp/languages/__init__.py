@@ -1,0 +1,1 @@
+"""How a candidate of any language becomes a launch plan, a code object and source lines."""

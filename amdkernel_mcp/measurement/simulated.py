@@ -1,0 +1,43 @@
+"""The time of a launch by the emulator's simulation of a unit (sandbox/emulator/timing), on a GPU.
+
+The emulator counts in clocks of the part that it knows of an architecture; a GPU with other CUs and another clock gets
+them in proportion. Each loss was left out in another run of the same instructions: the difference is what it costs.
+
+Sources: docs/time_model.md has the published kernels that the simulation was compared with.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from amdkernel_mcp.hardware.specs import Gpu
+from amdkernel_mcp.measurement.counters import Dispatch
+
+Loss = Literal["latency", "lds_conflicts", "lds", "barriers", "scattered_lines", "vector", "matrix"]
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Microseconds of the unit with most workgroups, and the same without each loss."""
+
+    time_us: float
+    without_us: Mapping[Loss, float]
+
+    def with_latency(self, part: float) -> float:
+        """Microseconds if waits for memory cost this part of what they cost in the simulation."""
+        idle_us = min(self.without_us["latency"], self.time_us)
+        return idle_us + part * (self.time_us - idle_us)
+
+    def saved_us(self, loss: Loss) -> float:
+        """How much shorter it is without the loss: never negative."""
+        return max(self.time_us - self.without_us[loss], 0.0)
+
+
+def simulated(dispatch: Dispatch, gpu: Gpu) -> Simulated | None:
+    """None where the launch was not simulated."""
+    clocks, cus = dispatch.count("simulated_clocks"), dispatch.count("simulated_cus")
+    if not clocks or not cus:
+        return None
+    us = max(cus / gpu.cus, 1.0 if dispatch.workgroups <= gpu.cus else 0.0) / gpu.clock_mhz
+    losses: tuple[Loss, ...] = get_args(Loss)
+    return Simulated(clocks * us, {loss: dispatch.count(f"simulated_clocks_without_{loss}") * us for loss in losses})

@@ -1,0 +1,283 @@
+"""A kernel of a CUDA source as a candidate: its device code with a launch plan, and a draft of its problem."""
+
+from __future__ import annotations
+
+import itertools
+import keyword
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.port.cuda_names import CudaNames
+from amdkernel_mcp.port.functions import Function, Source
+from amdkernel_mcp.port.host_code import HostArithmeticError, HostCode, Launch, launches
+from amdkernel_mcp.port.tokens import Token, arguments, read_tokens
+from amdkernel_mcp.port.translate import translate
+
+_DTYPES = {
+    "float": "f32", "double": "f64", "half": "f16", "__half": "f16", "__hip_bfloat16": "bf16", "int": "i32",
+    "int32_t": "i32", "unsigned": "u32", "uint32_t": "u32", "uint": "u32", "long": "i64", "int64_t": "i64",
+    "size_t": "u64", "uint64_t": "u64", "char": "i8", "int8_t": "i8", "uint8_t": "u8", "short": "i16",
+}  # fmt: skip
+_FLOATS = frozenset(["f16", "bf16", "f32", "f64"])
+_FOREIGN = re.compile(
+    r'^[ \t]*#[ \t]*include[ \t]*(?:"[^"]*"|<(?:torch|ATen|c10|pybind11|cooperative_groups/\w+)[^>]*>)', re.M
+)
+_WARPS = re.compile(r"__(?:shfl|ballot|all|any|match|reduce)\w*|__activemask|__syncwarp|warpSize")
+_SOURCES = re.compile(r'(?:[rRuU]*)("""|\'\'\')(.*?)\1', re.S)
+_SMALL, _ODD = 1024, 3  # a case of a draft: at most, and by how much the second one differs
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a kernel: `pointer` with what it points at, else a scalar."""
+
+    name: str
+    dtype: str | None
+    pointer: bool
+    constant: bool
+    declared: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The file of a candidate, and the draft of its problem. `by_hand`: what could not be read off the source."""
+
+    kernel: str
+    text: str
+    problem: str
+    reference: str
+    by_hand: tuple[str, ...] = ()
+
+
+def device_sources(text: str) -> str:
+    """The CUDA in a Python file that builds an extension, else the text itself."""
+    if "__global__" not in text or not re.search(r"^\s*(?:import|from)\s+\w+", text, re.M):
+        return text
+    found = [match.group(2) for match in _SOURCES.finditer(text) if "__global__" in match.group(2)]
+    return "\n".join(found) if found else text
+
+
+def make_candidate(text: str, names: CudaNames, kernel: str) -> Candidate:
+    """The candidate of one kernel. Raises InputError where the source launches no kernel of this name."""
+    source = Source.of(device_sources(text))
+    chosen = [each for each in launches(source) if each.kernel == kernel]
+    functions = [each for each in source.functions if each.kernel and each.name == kernel]
+    if not chosen or not functions:
+        known = ", ".join(dict.fromkeys(each.kernel for each in launches(source))) or "none"
+        raise InputError(f"the source launches no kernel {kernel!r}", hint=f"it launches {known}")
+    draft = _Draft(source, functions[-1], chosen[0], names)
+    line, by_hand = draft.launch_line()
+    code = _device_code(source, kernel)
+    device = translate(code, names, masks=False).text
+    prelude = _warps() if _WARPS.search(device) else ""
+    text = "\n".join(filter(None, [line, _with_prelude(device, prelude).strip(), draft.instance()])) + "\n"
+    if prelude:
+        by_hand.append("warps of 32 lanes are kept by the functions at its top; whole waves may be faster")
+    problem = draft.problem()
+    by_hand += [f"the shape of {name} is a guess: the host's allocation was not found" for name in draft.guessed]
+    by_hand += [f"the type {name} of the host was taken as float" for name in draft.taken]
+    by_hand.append("reference.py: what the kernel computes, in NumPy")
+    return Candidate(kernel, text, problem, draft.reference(), tuple(by_hand))
+
+
+def _warps() -> str:
+    """Our functions of a warp of 32, and the names that lead to them, as text of the candidate."""
+    place = folder("sandbox") / "port"
+    functions = (place / "cuda_warps.h").read_text().replace("#pragma once\n", "")
+    functions = functions.replace("static constexpr int warpSize = 32;\n", "")
+    names = (place / "cuda_warps_on.h").read_text()
+    defines = "".join(line for line in names.splitlines(keepends=True) if line.startswith("#define __") and "(" in line)
+    return f"{functions}{defines}#define warpSize 32\n"
+
+
+def _with_prelude(device: str, prelude: str) -> str:
+    """`prelude` behind the last include."""
+    found = list(re.finditer(r"^[ \t]*#[ \t]*include[^\n]*\n", device, re.M))
+    end = found[-1].end() if found else 0
+    return device[:end] + prelude + device[end:] if prelude else device
+
+
+def _device_code(source: Source, kernel: str) -> str:
+    """The source without the host's functions, other kernels, and headers that a candidate cannot have."""
+    tokens, parts, done = source.tokens, [], 0
+    for each in source.functions:
+        if each.device and (not each.kernel or each.name == kernel):
+            continue
+        start, end = tokens[each.start].start, tokens[min(each.end, len(tokens) - 1)].end
+        if start >= done:
+            parts.append(source.text[done:start])
+            done = end
+    return _FOREIGN.sub("", "".join([*parts, source.text[done:]]))
+
+
+@dataclass
+class _Draft:
+    """What is known of one kernel and its launch."""
+
+    source: Source
+    function: Function
+    launch: Launch
+    names: CudaNames
+    parameters: list[Parameter] = field(init=False)
+    host: HostCode = field(init=False)
+    guessed: list[str] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        tokens = self.source.tokens
+        self.launch = replace(self.launch, template=tuple(map(self._given_type, self.launch.template)))
+        self.parameters = [self._parameter(tokens[a:b]) for a, b in arguments(tokens, self.function.opened)]
+        passed: dict[str, str] = {}
+        for parameter, (begin, end) in zip(self.parameters, self.launch.passed, strict=False):
+            if not parameter.pointer and parameter.dtype not in _FLOATS:
+                words = [each.text for each in tokens[begin:end]]
+                passed["".join(words)] = parameter.name
+                if len(words) > 1 and words[-1].isidentifier():
+                    passed.setdefault(words[-1], parameter.name)
+        self.host = HostCode(self.source, self.launch, passed)
+
+    def _given_type(self, word: str) -> str:
+        """A template's argument without names of the host: a number, a type of the source, or float."""
+        words = read_tokens(word)
+        value = self.source.constants.value(words)
+        if value is not None:
+            return str(value)
+        known = {*_DTYPES, "bool", "true", "false", "signed"}
+        tokens = self.source.tokens
+        known |= {
+            after.text
+            for before, after in itertools.pairwise(tokens)
+            if before.text in ("struct", "class", "using", "enum") or after.text.startswith(("float", "double", "int"))
+        }
+        strange = [each.text for each in words if each.kind == "name" and each.text not in known]
+        if strange and len(words) == 1:
+            self.taken.append(word)
+            return "float"
+        return word
+
+    def _template(self) -> Mapping[str, str]:
+        """The template's parameters and what the launch gives for them."""
+        tokens = self.source.tokens
+        if tokens[self.function.start].text != "template":
+            return {}
+        names, depth = [], 0
+        for place in range(self.function.start + 1, self.function.head):
+            text = tokens[place].text
+            depth += (text == "<") - (text == ">")
+            if depth == 0:
+                break
+            if tokens[place + 1].text in (",", ">", "=") and depth == 1 and tokens[place].kind == "name":
+                names.append(text)
+        return dict(zip(names, self.launch.template, strict=False))
+
+    def _parameter(self, words: Sequence[Token]) -> Parameter:
+        given = self._template()
+        texts = [given.get(each.text, each.text) for each in words]
+        texts = [self.names.hip(each) or each for each in texts]
+        pointer = "*" in texts or "[" in texts
+        inside = next((each for each in reversed(texts) if each.isidentifier()), "x")
+        name = f"{inside}_" if keyword.iskeyword(inside) else inside  # the reference takes it as well
+        types = [each for text in texts[:-1] for each in text.split()]
+        dtype = next((_DTYPES[each] for each in types if each in _DTYPES and each != "unsigned"), None)
+        if "unsigned" in types:
+            dtype = {"i64": "u64", "i8": "u8", "i16": "u16"}.get(dtype or "", "u32")
+        declared = " ".join(each for each in texts if each != inside and each not in ("__restrict__", "[", "]"))
+        return Parameter(
+            name, dtype, pointer, "const" in texts[: texts.index("*")] if "*" in texts else False, declared
+        )
+
+    def launch_line(self) -> tuple[str, list[str]]:
+        by_hand: list[str] = []
+        parts = []
+        for label, part in (("grid", 0), ("block", 1)):
+            try:
+                parts.append(f"{label}=[{', '.join(self.host.sizes(part))}]")
+            except (HostArithmeticError, IndexError) as error:
+                by_hand.append(f"{label}: the host computes it in a way that a launch plan cannot ({error})")
+                parts.append(f"{label}=[1]")
+        try:
+            lds = self.host.lds().replace(" ", "")
+        except HostArithmeticError as error:
+            by_hand.append(f"lds: {error}")
+            lds = "0"
+        template = f"<{', '.join(self.launch.template)}>" if self.launch.template else ""
+        return f"// amdkernel: launch {self.function.name}{template} {' '.join(parts)} lds={lds}", by_hand
+
+    def instance(self) -> str:
+        """The instance of a template that the plan launches."""
+        if not self.launch.template:
+            return ""
+        types = ", ".join(each.declared for each in self.parameters)
+        return f"template __global__ void {self.function.name}<{', '.join(self.launch.template)}>({types});"
+
+    def problem(self) -> str:
+        """problem.toml, with the shapes that the host allocates; the reference is for the user to write."""
+        lines = [f'title = "{self.function.name}"', 'description = "what it computes"', ""]
+        scalars = [each for each in self.parameters if not each.pointer]
+        for parameter, (begin, end) in zip(self.parameters, self.launch.passed, strict=False):
+            lines += ["[[arguments]]", f'name = "{parameter.name}"', f'dtype = "{parameter.dtype or "f32"}"']
+            if parameter.pointer:
+                shape = self.host.elements(self.source.tokens[begin:end])
+                if shape is None:
+                    self.guessed.append(parameter.name)
+                    shape = " * ".join([each.name for each in scalars if each.dtype not in _FLOATS][:2]) or "1"
+                role = "in" if parameter.constant else self._role(parameter.name)
+                lines += [f'shape = ["{shape}"]', f'role = "{role}"']
+                lines += ['init = "normal"'] * (role != "out" and (parameter.dtype or "f32") in _FLOATS)
+                lines += ['init = "integers(0, 100)"'] * (role != "out" and (parameter.dtype or "f32") not in _FLOATS)
+            lines.append("")
+        sized = any(each.dtype not in _FLOATS for each in scalars)
+        for less in (0, _ODD) if sized else (0,):
+            lines.append("[[cases]]")
+            for parameter in scalars:
+                lines.append(f"{parameter.name} = {self._value(parameter, less)}")
+            lines.append("")
+        return "\n".join(lines)
+
+    def reference(self) -> str:
+        """reference.py with the right parameters; it is for the user to finish, and fails until then."""
+        arrays = [each.name for each in self.parameters if each.pointer]
+        taken = [name for name in arrays if self._is_input(name)]
+        scalars = [each.name for each in self.parameters if not each.pointer]
+        head = ", ".join([*taken, "*", *scalars] if scalars else taken)
+        what = ", ".join(name for name in arrays if not self._is_constant(name))
+        return (
+            f"import numpy as np\n\n\ndef reference({head}):\n"
+            f'    raise NotImplementedError("return a dict with {what}")\n'
+        )
+
+    def _is_constant(self, name: str) -> bool:
+        return any(each.name == name and each.constant for each in self.parameters)
+
+    def _is_input(self, name: str) -> bool:
+        return self._is_constant(name) or self._role(name) == "inout"
+
+    def _role(self, name: str) -> str:
+        """Whether the kernel reads what it writes."""
+        tokens = self.source.tokens
+        for place in range(self.function.body, self.function.end):
+            if tokens[place].text != name.rstrip("_") and tokens[place].text != name:
+                continue
+            if tokens[place - 1].text == "&" and tokens[place - 2].text == "(":
+                return "inout"  # an atomic
+            end = place + 1
+            while end < self.function.end and tokens[end].text not in ("]", ";"):
+                end += 1
+            if tokens[end].text == "]" and tokens[end + 1].text not in ("=",):
+                return "inout"
+        return "out"
+
+    def _value(self, parameter: Parameter, less: int) -> str:
+        if parameter.dtype in _FLOATS:
+            return "1.0" if not less else "0.5"
+        place = self.parameters.index(parameter)
+        begin, end = self.launch.passed[place] if place < len(self.launch.passed) else (0, 0)
+        tokens = self.source.tokens[begin:end]
+        value = self.source.constants.value(tokens)
+        if value is None and len(tokens) == 1:
+            given = self.host.given(tokens[0].text)
+            value = self.source.constants.value(given) if given else None
+        return str(max(1, min(value or _SMALL, _SMALL) - less))

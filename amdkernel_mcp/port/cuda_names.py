@@ -1,0 +1,122 @@
+"""CUDA's names as HIP's, from the identifiers of the installed HIP headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+LIST_NAMES = r"""
+for include in "${ROCM_PATH:-/nowhere}/include" /opt/rocm/include /usr/include; do
+    [ -r "$include/hip/hip_runtime.h" ] && break
+done
+cd "$include" || exit 2
+grep -rhoE '\b(hip[A-Z][A-Za-z0-9_]*|HIP_[A-Z0-9_]+)' hip | LC_ALL=C sort -u > "$OUT/names"
+find hip hipcub thrust hiprand hipblas rocwmma -name '*.h' -o -name '*.hpp' 2>/dev/null | LC_ALL=C sort > "$OUT/headers"
+"""
+"""The script that lists them in a compile sandbox: `names` and `headers`, one a line."""
+
+# Where the two do not differ by the prefix alone.  Source: the CUDA Runtime API and the HIP headers, name by name.
+_OTHERS = {
+    "cudaDeviceProp": "hipDeviceProp_t",
+    "cudaError": "hipError_t",
+    "cudaThreadSynchronize": "hipDeviceSynchronize",
+    "cudaThreadExit": "hipDeviceReset",
+    "cudaThreadSetLimit": "hipDeviceSetLimit",
+    "cudaThreadSetCacheConfig": "hipDeviceSetCacheConfig",
+    "cudaMallocHost": "hipHostMalloc",
+    "cudaHostAlloc": "hipHostMalloc",
+    "cudaFreeHost": "hipHostFree",
+    "cudaHostAllocDefault": "hipHostMallocDefault",
+    "cudaHostAllocMapped": "hipHostMallocMapped",
+    "cudaHostAllocPortable": "hipHostMallocPortable",
+    "cudaHostAllocWriteCombined": "hipHostMallocWriteCombined",
+    "cudaErrorMemoryAllocation": "hipErrorOutOfMemory",
+    "cudaErrorInvalidMemcpyDirection": "hipErrorInvalidMemcpyDirection",
+    "cudaErrorCudartUnloading": "hipErrorDeinitialized",
+    "cudaErrorInitializationError": "hipErrorNotInitialized",
+    "cudaErrorInvalidResourceHandle": "hipErrorInvalidHandle",
+    "cudaErrorLaunchFailure": "hipErrorLaunchFailure",
+    "cudaErrorLaunchTimeout": "hipErrorLaunchTimeOut",
+    "cudaSharedMemConfig": "hipSharedMemConfig",
+    "cudaFuncCache": "hipFuncCache_t",
+    "cudaIpcMemHandle_t": "hipIpcMemHandle_t",
+    "cudaStreamCaptureModeGlobal": "hipStreamCaptureModeGlobal",
+    "cudaExecutionPolicy": "hipExecutionPolicy",
+    "cudaDevAttrComputeMode": "hipDeviceAttributeComputeMode",
+    "cudaDataType_t": "hipDataType",
+    "cudaDataType": "hipDataType",
+    "cudaProfilerStart": "hipProfilerStart",
+    "cudaProfilerStop": "hipProfilerStop",
+    "cuInit": "hipInit",
+    "cuDeviceGet": "hipDeviceGet",
+    "cuDeviceGetCount": "hipGetDeviceCount",
+    "CUdeviceptr": "hipDeviceptr_t",
+    "CUdevice": "hipDevice_t",
+    "CUcontext": "hipCtx_t",
+    "CUmodule": "hipModule_t",
+    "CUfunction": "hipFunction_t",
+    "CUstream": "hipStream_t",
+    "CUevent": "hipEvent_t",
+    "CUresult": "hipError_t",
+    "CUDA_SUCCESS": "hipSuccess",
+}
+_TYPES = {
+    "__nv_bfloat16": "__hip_bfloat16",
+    "__nv_bfloat162": "__hip_bfloat162",
+    "nv_bfloat16": "__hip_bfloat16",
+    "nv_bfloat162": "__hip_bfloat162",
+    "cuComplex": "hipFloatComplex",
+    "cuFloatComplex": "hipFloatComplex",
+    "cuDoubleComplex": "hipDoubleComplex",
+    **{
+        f"{prefix}{name}": f"{hip}{name}"
+        for prefix, hip in (("cuC", "hipC"),)
+        for name in ("mul", "mulf", "add", "addf", "sub", "subf", "div", "divf", "abs", "absf", "real", "realf")
+    },
+    **{f"cuC{name}": f"hipC{name}" for name in ("imag", "imagf")},
+    "cuConj": "hipConj",
+    "cuConjf": "hipConjf",
+    "make_cuComplex": "make_hipFloatComplex",
+    "make_cuFloatComplex": "make_hipFloatComplex",
+    "make_cuDoubleComplex": "make_hipDoubleComplex",
+}
+_ATTRIBUTE = ("cudaDevAttr", "hipDeviceAttribute")
+_CUDA = re.compile(r"cuda[A-Z]\w*")
+
+
+@dataclass(frozen=True)
+class CudaNames:
+    """What HIP calls CUDA's names. `identifiers` and `headers`: of the installed HIP headers."""
+
+    identifiers: frozenset[str]
+    headers: frozenset[str] = frozenset()
+    table: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, identifiers: Iterable[str], headers: Iterable[str] = ()) -> CudaNames:
+        """The table over these identifiers: only names that HIP has."""
+        found = frozenset(identifiers)
+        table = {f"cuda{name[3:]}": name for name in found if name.startswith("hip") and name[3:4].isupper()}
+        cuda, hip = _ATTRIBUTE
+        table |= {cuda + name.removeprefix(hip): name for name in found if name.startswith(hip) and name != hip}
+        table |= {f"CUDA_{name.removeprefix('HIP_')}": name for name in found if name.startswith("HIP_R_")}
+        table |= {cuda: hip for cuda, hip in _OTHERS.items() if hip in found}
+        return cls(found, frozenset(headers), table)
+
+    def hip(self, name: str) -> str | None:
+        """HIP's name, None where it has none. Where the two differ by letters' case, that of HIP."""
+        known = self.table.get(name) or _TYPES.get(name)
+        if known or not _CUDA.fullmatch(name):
+            return known
+        wanted = name.replace(*_ATTRIBUTE) if name.startswith(_ATTRIBUTE[0]) else f"hip{name[4:]}"
+        return self._by_small_letters.get(wanted.lower())
+
+    @cached_property
+    def _by_small_letters(self) -> dict[str, str]:
+        return {name.lower(): name for name in sorted(self.identifiers)}
+
+    def missing(self, identifiers: Iterable[str]) -> list[str]:
+        """Names of CUDA's runtime among `identifiers` that HIP does not have."""
+        return sorted({name for name in identifiers if _CUDA.fullmatch(name) and self.hip(name) is None})

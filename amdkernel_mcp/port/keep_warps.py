@@ -1,0 +1,88 @@
+"""The folder of headers with which a CUDA source compiles as it is, with warps of 32 lanes on any wave."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.port.cuda_names import CudaNames
+from amdkernel_mcp.port.translate import DROPPED
+
+FOLDER = "cuda-on-hip"
+_ALWAYS = ("cuda.h", "cuda_runtime_api.h", "cuda_fp16.h", "cuda_bf16.h", "cuComplex.h", "math_constants.h")
+_HELPERS = ("helper_cuda.h", "helper_functions.h", "helper_string.h", "helper_timer.h", "helper_math_constants.h")
+_OWN_SIGNATURE = frozenset(
+    [
+        "cudaMallocHost",
+        "cudaHostAlloc",
+        "cudaFuncSetAttribute",
+        "cudaFuncSetCacheConfig",
+        "cudaFuncGetAttributes",
+        "cudaGetDeviceProperties",
+        "cudaDeviceGetAttribute",
+        "cudaMemPrefetchAsync",
+        "cudaMemAdvise",
+    ]
+)
+"""Of cuda_support.h."""
+_COOPERATIVE = re.compile(r"cooperative_groups(/(reduce|scan|memcpy_async))?\.h")
+_ONE_LINE = "#pragma once\n#include <cuda_runtime.h>\n"
+_AROUND = '#pragma once\n#include <cuda_runtime.h>\n#include "cuda_warps_off.h"\n{}#include "cuda_warps_back.h"\n'
+_THRUST = "namespace thrust { namespace cuda = ::thrust::hip; }\n"
+_CUB = """namespace cub {
+using namespace hipcub;
+template <class T, int Lanes = 32> using WarpReduce = hipcub::WarpReduce<T, Lanes>;
+template <class T, int Lanes = 32> using WarpScan = hipcub::WarpScan<T, Lanes>;
+} // namespace cub
+"""
+
+
+def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iterable[str]) -> dict[str, bytes]:
+    """The files of the folder by their paths in it.
+
+    includes: what the program includes of others. identifiers: all that it names, for names of CUDA that differ from
+    HIP's by the case of letters.
+    """
+    place = folder("sandbox") / "port"
+    found = {each.name: each.read_text() for each in sorted(place.glob("*.h"))}
+    helper = found.pop("helper_cuda.h")
+    cooperative = found.pop("cooperative_reduce.h")
+    table = dict(names.table)
+    table |= {name: hip for name in identifiers if name.startswith("cuda") and (hip := names.hip(name))}
+    pairs = sorted((cuda, hip) for cuda, hip in table.items() if cuda not in _OWN_SIGNATURE)
+    found["cuda_names.h"] = "#pragma once\n" + "".join(f"#define {cuda} {hip}\n" for cuda, hip in pairs)
+    for name in (*_ALWAYS, *sorted(DROPPED)):
+        found.setdefault(name, _ONE_LINE)
+    for name in includes:
+        if name.startswith("cub/"):
+            found[name] = _ONE_LINE + '#include "cuda_cub.h"\n'
+            found["cuda_cub.h"] = _AROUND.format("#include <hipcub/hipcub.hpp>\n") + _CUB
+        elif name.startswith("thrust/"):
+            found[name] = _AROUND.format(f"#include_next <{name}>\n") + '#include "cuda_thrust.h"\n'
+            found["cuda_thrust.h"] = _AROUND.format("#include_next <thrust/execution_policy.h>\n") + _THRUST
+        elif _COOPERATIVE.fullmatch(name):
+            found[name] = _ONE_LINE
+            if name != "cooperative_groups.h":
+                found[name] += '#include "cooperative_reduce.h"\n'
+                found["cooperative_reduce.h"] = cooperative
+        elif name.rpartition("/")[2] in _HELPERS:
+            found[name.rpartition("/")[2]] = _ONE_LINE + '#include "cuda_helpers.h"\n'
+            found["cuda_helpers.h"] = helper
+        elif name.startswith("nvtx3/"):
+            found[name] = _ONE_LINE
+    if "nvToolsExt.h" in found:
+        found["nvToolsExt.h"] = (
+            _ONE_LINE
+            + "inline int nvtxRangePushA(const char *) { return 0; }\n"
+            + ("inline int nvtxRangePop() { return 0; }\n#define nvtxRangePush nvtxRangePushA\n")
+        )
+    return {f"{FOLDER}/{name}": text.encode() for name, text in found.items()}
+
+
+def flags_for(texts: Sequence[str]) -> tuple[str, ...]:
+    """Compiler flags with which these sources are read as nvcc reads them."""
+    flags = ["-include", "cuda_runtime.h"]
+    if any("__CUDACC__" in text for text in texts):
+        flags.append("-DCUDA_WARP_CUDACC")
+    return tuple(flags)

@@ -1,0 +1,136 @@
+"""One build on a wave of 32 and on a wave of 64: the narrow one is what CUDA means, the wide one is judged against it.
+
+A program that is wrong on both, or that differs from run to run, proves nothing, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.execution.runner.program import Look, run_program
+from amdkernel_mcp.findings.programs import findings_in_orders
+from amdkernel_mcp.port.compare import Said, difference
+from amdkernel_mcp.results.port import PortRun, PortVerdict
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.execution.runner.program_files import Program
+    from amdkernel_mcp.execution.sandbox import Sandbox
+    from amdkernel_mcp.hardware.target import Target
+    from amdkernel_mcp.results.host_programs import ProgramCheckResult
+
+WAVES = {"gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1100": 32, "gfx1201": 32}
+NARROW = "emulator:gfx1100"
+"""The target whose waves have CUDA's 32 lanes."""
+_WRONG = ("incorrect", "crashed", "deadlock")
+_TIMED_OUT = 124
+_MOST_TEXT = 4 << 20
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where to run: a target and its sandbox."""
+
+    target: Target
+    sandbox: Sandbox
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The verdict, why, and what differs first."""
+
+    verdict: PortVerdict
+    reason: str
+    difference: str | None = None
+    runs: tuple[PortRun, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Ran:
+    said: Said
+    run: PortRun
+    stopped: str | None  # why it has no result of its own
+    crashed: str | None  # what stopped a kernel
+
+
+def verify(
+    program: Program, narrow: Place, wide: Place, *, timeout_s: float, on_progress: Callable[[str], None]
+) -> Verified:
+    """Run a built program on both. Raises SandboxError."""
+    first = _run(program, narrow, timeout_s, on_progress)
+    if first.stopped:
+        return Verified("not_finished", f"{first.run.target}: {first.stopped}", runs=(first.run,))
+    second = _run(program, wide, timeout_s, on_progress)
+    runs = (first.run, second.run)
+    if second.stopped:
+        return Verified("not_finished", f"{second.run.target}: {second.stopped}", runs=runs)
+    found = difference(first.said, second.said)
+    if first.said.looks_wrong and second.said.looks_wrong:
+        said = first.crashed or "its own check fails"
+        reason = f"{said} on waves of 32 as well as on waves of 64: it proves nothing about the port"
+        return Verified("wrong_on_both", reason, found, runs)
+    if first.said.looks_wrong:
+        return Verified("wave32_mistake", "its own check fails on waves of 32 and not on waves of 64", found, runs)
+    if found is None:
+        return Verified("same", "the program says and writes the same on waves of 32 and of 64", runs=runs)
+    again = _run(program, narrow, timeout_s, on_progress)
+    if again.stopped or difference(first.said, again.said) is not None:
+        reason = "two runs on one target differ as well (a seed of the time, or a race), so nothing can be compared"
+        return Verified("not_finished", reason, found, runs)
+    reason = "right on waves of 32, wrong on waves of 64"
+    return Verified("wave64_mistake", f"{reason}: {second.crashed or found}", found, runs)
+
+
+def _run(program: Program, place: Place, timeout_s: float, on_progress: Callable[[str], None]) -> _Ran:
+    printed = bytearray()
+    began = time.monotonic()
+
+    def keep(stream: str, piece: bytes) -> None:
+        if stream == "stdout" and len(printed) < _MOST_TEXT:
+            printed.extend(piece)
+
+    ended = run_program(
+        place.sandbox,
+        place.target,
+        replace(program, keep=True),
+        on_output=keep,
+        on_progress=lambda _: on_progress(f"running on {place.target.name}"),
+        timeout_s=timeout_s,
+        look=Look(),
+    )
+    seconds = round(time.monotonic() - began, 2)
+    found = findings_in_orders(ended.reports, place.target, program.name_file)
+    stops = [each.finding for each in found if each.stopped]
+    stopped = None
+    hang = next((each for each in stops if each.kind in ("timeout", "deadlock", "not_emulated")), None)
+    if hang and hang.kind != "deadlock":
+        where = f", line {hang.line}" if hang.line else ""
+        stopped = f"{hang.message}{where}"
+    elif ended.code == _TIMED_OUT and ended.ended:
+        stopped = (
+            f"it ran for more than {timeout_s:g} s: make it smaller by arguments or with define, or give it more time"
+        )
+    elif ended.ended:
+        stopped = ended.ended
+    text = printed.decode(errors="replace")
+    says = ended.ended or f"exit code {ended.code}"
+    run = PortRun(target=place.target.name, wave=WAVES.get(place.target.arch, 64), ended=says, seconds=seconds)
+    crashed = stops[0].message if stops else None
+    return _Ran(Said(ended.code, text, ended.files), run, stopped, crashed)
+
+
+def verified_by_checks(narrow: ProgramCheckResult, wide: ProgramCheckResult) -> Verified:
+    """The verdict by a problem's outputs: what the checks on waves of 32 and of 64 say."""
+    for check in (narrow, wide):
+        if check.verdict not in ("correct", *_WRONG):
+            return Verified("not_finished", f"{check.target}: {check.reason}")
+    right = narrow.verdict == "correct", wide.verdict == "correct"
+    if right == (True, True):
+        return Verified("same", "the outputs are right on waves of 32 and of 64")
+    if right == (True, False):
+        return Verified("wave64_mistake", f"right on waves of 32, wrong on waves of 64: {wide.reason}", wide.reason)
+    if right == (False, True):
+        return Verified("wave32_mistake", f"right on waves of 64, wrong on waves of 32: {narrow.reason}", narrow.reason)
+    return Verified("wrong_on_both", f"wrong on waves of 32 as well as on waves of 64: {narrow.reason}", narrow.reason)

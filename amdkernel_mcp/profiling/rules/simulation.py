@@ -1,0 +1,92 @@
+"""What the simulation of a unit says to a rule: what a finding costs, what else is found, what is not ruled out.
+
+The same instructions run once more without a loss, and the difference of the times is what the loss costs. So the next
+bound limits each gain by itself, and a loss that something else hides costs nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from amdkernel_mcp.counted import rounded
+from amdkernel_mcp.measurement.simulated import Loss
+from amdkernel_mcp.measurement.time_interval import LAUNCH_US
+from amdkernel_mcp.profiling.rules.answer import Answer, Found, RuledOut, costly
+from amdkernel_mcp.profiling.rules.facts import Facts
+from amdkernel_mcp.profiling.rules.parallelism import LOW_OCCUPANCY
+from amdkernel_mcp.profiling.rules.rule import Rule
+from amdkernel_mcp.profiling.rules.waiting import DEPENDENT_WAITS
+
+NOT_RULED_OUT = 0.1
+"""A part of the time: a class that costs more is never said to be ruled out."""
+FOUND_ALONE: Mapping[Loss, float] = {"latency": 0.2, "lds_conflicts": 0.2, "barriers": 0.3, "lds": 0.4}
+"""Parts of the time from which the simulation alone makes a finding: any tile costs some LDS time and some barriers."""
+_SENTENCES: Mapping[Loss, tuple[str, str, str]] = {
+    "latency": (
+        "Latency is exposed: waves wait for loads that nothing hides",
+        "if all loads returned at once",
+        "issue the loads of the next turn before the work on this one (registers or a second LDS buffer), keep several "
+        "loads of a wave in flight, or let more waves be resident",
+    ),
+    "lds_conflicts": (
+        "LDS bank conflicts",
+        "without bank conflicts",
+        "pad each row of the LDS array by one element, or swizzle the column with the row, so that lanes that access "
+        "LDS together hit different banks",
+    ),
+    "lds": (
+        "The LDS holds the waves up",
+        "if the LDS took no time",
+        "keep values in registers: several results per thread use each loaded value several times; read 8 or 16 bytes "
+        "per lane; exchange values of a wave by DPP or __shfl",
+    ),
+    "barriers": (
+        "Waves wait for each other at barriers",
+        "without barriers",
+        "double-buffer LDS, which saves one of two barriers; give each thread more work between them; keep several "
+        "workgroups resident, so that others run while one waits",
+    ),
+}
+
+
+def by_simulation(rule: Rule, facts: Facts) -> Answer:
+    """The rule's answer, with the cost that the simulation shows; as it is where nothing was simulated."""
+    answer = rule.ask(facts)
+    saved_us = facts.saved_us(rule.loss) if rule.loss else None
+    if rule.loss is None or saved_us is None:
+        return answer
+    if isinstance(answer, Found):
+        # of many waves, what hides the latency of one load leaves that of others: the rule's own estimate is the most
+        row = answer.row.model_copy(update={"because": f"{answer.row.because}; {_says(rule.loss, saved_us, facts)}"})
+        cost_us = saved_us if _goes_on(rule.loss, facts) else min(saved_us, answer.cost_us)
+        return replace(answer, row=row, cost_us=cost_us)
+    part = saved_us / facts.time_us if facts.time_us else 0.0
+    if part >= FOUND_ALONE[rule.loss] and _goes_on(rule.loss, facts):
+        return _found(rule.loss, saved_us, facts)
+    return None if isinstance(answer, RuledOut) and part > NOT_RULED_OUT else answer
+
+
+def ranked_us(each: Found, answers: Sequence[Found]) -> float:
+    """The cost that orders a finding: one of the simulation alone comes after causes that cost half as much or more."""
+    if not each.by_simulation:
+        return each.cost_us
+    causes = [other.cost_us for other in answers if not other.by_simulation and other.cost_us >= each.cost_us / 2]
+    return min([each.cost_us, *(0.95 * cost for cost in causes)])
+
+
+def _goes_on(loss: Loss, facts: Facts) -> bool:
+    """Of a kernel that outlasts its launch; latency of few waves in a loop, not only at its start and its end."""
+    if facts.time_us <= LAUNCH_US or loss != "latency":
+        return facts.time_us > LAUNCH_US
+    resident = facts.busy.resident_waves / facts.gpu.simds
+    return resident <= LOW_OCCUPANCY and facts.per_wave("waits_for_memory") >= DEPENDENT_WAITS
+
+
+def _found(loss: Loss, saved_us: float, facts: Facts) -> Found:
+    what, _, advice = _SENTENCES[loss]
+    because = _says(loss, saved_us, facts)
+    return replace(costly(saved_us, what, because=because, advice=advice), by_simulation=True)
+
+
+def _says(loss: Loss, saved_us: float, facts: Facts) -> str:
+    needs, left = rounded(facts.time_us), rounded(facts.time_us - saved_us)
+    return f"a simulated CU needs {needs} us for its share of the workgroups, and {left} us {_SENTENCES[loss][1]}"

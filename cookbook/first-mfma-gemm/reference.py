@@ -1,0 +1,2 @@
+def reference(a, b, *, m, n, k):
+    return {"c": a @ b}

@@ -1,0 +1,2 @@
+def reference(x, *, n, scale):
+    return {"y": x * scale}

@@ -1,0 +1,2 @@
+def reference(x, *, rows, times):
+    return {"y": x.sum(axis=0)}

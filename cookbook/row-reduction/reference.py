@@ -1,0 +1,2 @@
+def reference(x, *, rows, cols):
+    return {"y": x.sum(axis=1)}

@@ -1,0 +1,2 @@
+def reference(x, w, *, rows, k):
+    return {"y": x @ w.T}

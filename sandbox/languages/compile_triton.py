@@ -1,0 +1,343 @@
+"""Compiles the @triton.jit and @gluon.jit functions of a candidate ahead of time: no GPU, no torch.
+
+Runs in the sandbox, because importing the candidate runs code of others. A job in JSON says what to compile:
+  kernels: {NAME: {"types": [...], "variants": [[position, ...], ...]}}
+           types: of the run-time arguments, in order; `1` for the literal 1, which is compiled in
+           variants: the positions of integers that are multiples of 16, one list for each code to make
+  values:  {NAME: text} of constexpr parameters and of options
+  options: names of options such as num_warps
+  used:    names of `values` that the launch plan uses itself
+Leaves kernel-N.o and toolchain; prints messages as a C compiler does, and exits with 1 after an error.
+The metadata of each kernel have a key `.amdkernel`: JSON of what its launch needs besides its arguments.
+"""
+
+import __future__
+
+import ast
+import importlib.abc
+import importlib.machinery
+import json
+import re
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+FILE = "kernel.py"
+_ENTRIES = re.compile(
+    r"^\t\.amdgpu_metadata\n---\namdhsa\.kernels:\n(.*?)^(amdhsa\..*?^\t\.end_amdgpu_metadata\n)", re.M | re.S
+)
+_MISSING = "no_triton"
+
+
+class Wrong(Exception):
+    """A mistake of the candidate, with its line."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.line, self.column = line, column
+
+
+class Anything:
+    """Stands for what a file imports for its host code (torch): any use of it is another one, none has an effect."""
+
+    def __init__(self, *_args: object, **_named: object) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> "Anything":
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Anything()
+
+    def __call__(self, *args: object, **_named: object) -> object:
+        # a decorator leaves the function as it is
+        return args[0] if len(args) == 1 and callable(args[0]) and not isinstance(args[0], Anything) else Anything()
+
+    def __mro_entries__(self, _bases: object) -> tuple[()]:
+        return ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(())
+
+    def __index__(self) -> int:
+        return 0
+
+    def __getitem__(self, _key: object) -> "Anything":
+        return Anything()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __lt__(self, _other: object) -> bool:
+        return False
+
+    __gt__ = __le__ = __ge__ = __lt__
+
+    def __or__(self, _other: object) -> "Anything":
+        return Anything()
+
+    __ror__ = __and__ = __add__ = __radd__ = __sub__ = __mul__ = __rmul__ = __truediv__ = __floordiv__ = __or__
+
+
+class HostOnly(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds torch and its parts, of which the sandbox has none: kernels do not use them, the code around them does."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        del path, target
+        if name.split(".")[0] in ("torch", "pytest", "matplotlib", "pandas"):
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = ModuleType(spec.name)
+        module.__getattr__ = lambda name: Anything().__getattr__(name)  # type: ignore[method-assign]
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        del module
+
+
+def main(arch: str) -> int:
+    try:
+        import triton
+    except ImportError:
+        Path("toolchain").write_text(_MISSING)
+        return 3
+    Path("toolchain").write_text(f"Triton {triton.__version__}")
+    job = json.loads(Path("job.json").read_text())
+    try:
+        texts = [one for name, how in load(job, arch).items() for one in build(name, *how, arch, job)]
+    except Wrong as error:
+        say("error", str(error), error.line, error.column)
+        return 1
+    assemble(texts, arch)
+    return 0
+
+
+def say(kind: str, message: str, line: int = 0, column: int = 0) -> None:
+    place = f"{FILE}:{line}:{column or 1}: " if line > 0 else ""
+    print(f"{place}{kind}: {' '.join(message.split())[:600]}", file=sys.stderr)
+
+
+def load(job: dict, arch: str) -> dict[str, tuple]:
+    """The kernels of the job by name: JIT function, types, variants."""
+    from triton.backends.compiler import GPUTarget
+    from triton.runtime import driver
+    from triton.runtime.jit import JITFunction
+
+    class Driver(Anything):
+        def get_current_target(self) -> GPUTarget:
+            return GPUTarget("hip", arch, wave_size(arch))
+
+    driver.set_active(Driver())
+    sys.meta_path.insert(0, HostOnly())
+    module = ModuleType("kernel")
+    module.__file__ = FILE
+    sys.modules["kernel"] = module
+    failed = run_statements(module)
+    known = {name: found for name in dir(module) if (found := unwrap(getattr(module, name), JITFunction))}
+    kernels = {}
+    for name, how in job["kernels"].items():
+        if name not in known:
+            there = ", ".join(known) or "none"
+            if failed:
+                raise failed[0]
+            raise Wrong(f"the file has no @triton.jit function {name!r} (functions: {there})")
+        kernels[name] = (known[name], how["types"], how["variants"])
+    if not kernels:
+        raise Wrong("no kernel is named: add `# amdkernel: launch NAME grid=[..]`, with types=[..] to compile alone")
+    for error in failed[:3]:
+        say("warning", f"this statement was skipped: {error}", error.line)
+    parameters = {parameter.name for function, _, _ in kernels.values() for parameter in function.params}
+    for name in job["values"]:
+        if name not in parameters and name not in job["options"] and name not in job["used"]:
+            say(
+                "warning",
+                f"{name} is neither a parameter of {', '.join(kernels)} nor an option ({', '.join(job['options'])})",
+            )
+    return kernels
+
+
+def unwrap(value: object, jit: type) -> object:
+    """The JIT function in an autotuner or heuristics; None for anything else."""
+    for _ in range(8):
+        if isinstance(value, jit):
+            return value
+        if isinstance(value, Anything) or not type(value).__module__.startswith("triton"):
+            return None
+        value = getattr(value, "fn", None)
+    return None
+
+
+def run_statements(module: ModuleType) -> list[Wrong]:
+    """Run the statements of the file into `module`. Returns the errors of those that failed.
+
+    Files of tutorials have host code too, which cannot run here: a statement that fails costs what it defines, and
+    one that is only a call or a test is left out.
+    """
+    try:
+        tree = ast.parse(Path(FILE).read_bytes(), FILE)
+    except SyntaxError as error:
+        raise Wrong(f"{type(error).__name__}: {error.msg}", error.lineno or 0, error.offset or 0) from None
+    except ValueError as error:
+        raise Wrong(str(error)) from None
+    flags, failed = 0, []
+    for node in tree.body:
+        if isinstance(node, (ast.Expr, ast.Assert)):
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for name in node.names:
+                flags |= getattr(__future__, name.name).compiler_flag if hasattr(__future__, name.name) else 0
+        try:
+            exec(compile(ast.Module([node], []), FILE, "exec", flags, dont_inherit=True), vars(module))
+        except BaseException as error:  # the candidate's own code may raise anything, SystemExit too
+            frames = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in frames if frame.filename == FILE and frame.lineno]
+            failed.append(Wrong(f"{type(error).__name__}: {error}", lines[-1] if lines else node.lineno))
+    return failed
+
+
+def wave_size(arch: str) -> int:
+    return 64 if arch.startswith("gfx9") else 32
+
+
+def build(name: str, function, types: list[str], variants: list[list[int]], arch: str, job: dict):
+    """The assembly of each variant of a kernel, with its metadata."""
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+    from triton.compiler import compile as compile_triton
+
+    line, values = function.def_file_line_number, job["values"]
+    given = [parameter for parameter in function.params if not parameter.is_constexpr]
+    if len(given) != len(types):
+        names = ", ".join(parameter.name for parameter in given)
+        raise Wrong(f"{name} takes {len(given)} arguments at run time ({names}), the plan gives {len(types)}", line)
+    signature, constants, baked = {}, {}, []
+    positions = {parameter.name: position for position, parameter in enumerate(given)}
+    for parameter in function.params:
+        if parameter.is_constexpr:
+            signature[parameter.name] = "constexpr"
+            constants[parameter.name] = constant(name, parameter, values, line)
+        elif types[positions[parameter.name]] != "1":
+            kind = types[positions[parameter.name]]
+            signature[parameter.name] = kind if kind.startswith("*") else parameter.annotation_type or kind
+        elif parameter.do_not_specialize:
+            signature[parameter.name] = "i32"
+        else:
+            signature[parameter.name], constants[parameter.name] = "constexpr", 1
+            baked.append(positions[parameter.name])
+    options = {"num_warps": 4} | {option: read(values[option]) for option in job["options"] if option in values}
+    source_type = ASTSource
+    if getattr(function, "is_gluon", lambda: False)():
+        from triton.experimental.gluon._runtime import GluonASTSource as source_type
+    for multiples in variants:
+        chosen = [at for at in multiples if at not in baked and not given[at].do_not_specialize]
+        if multiples and not chosen:
+            continue
+        attributes = {}
+        for at, parameter in enumerate(given):
+            aligned = at in chosen or (types[at].startswith("*") and not parameter.do_not_specialize_on_alignment)
+            if aligned:
+                attributes[(function.arg_names.index(parameter.name),)] = [["tt.divisibility", 16]]
+        symbol = name + "".join(f"__{given[at].name}" for at in chosen) + ("_by_16" if chosen else "")
+        function.repr = lambda _, symbol=symbol: symbol
+        try:
+            made = compile_triton(
+                source_type(function, signature, constants, attributes),
+                target=GPUTarget("hip", arch, wave_size(arch)),
+                options=options,
+            )
+        except Exception as error:
+            raise told(error, name, function) from None
+        metadata = made.metadata
+        if metadata.global_scratch_size or metadata.profile_scratch_size:
+            raise Wrong(f"{name} needs scratch memory of the launcher, as tensor descriptors do: not supported", line)
+        needs = {
+            "kernel": name,
+            "block": metadata.num_warps * metadata.warp_size,
+            "lds": metadata.shared,
+            "null_pointers": 2,
+            "compiled_in": baked,
+            "multiples_of_16": chosen,
+        }
+        yield made.asm["amdgcn"], needs
+
+
+def constant(kernel: str, parameter, values: dict[str, str], line: int) -> object:
+    if parameter.name in values:
+        return read(values[parameter.name])
+    if parameter.has_default:
+        return parameter.default
+    raise Wrong(
+        f"the constexpr {parameter.name} of {kernel} has no value: add `# amdkernel: constexpr {parameter.name}=..`,"
+        f" or `# amdkernel: tune {parameter.name}=[..]` in place of autotune's configs",
+        line,
+    )
+
+
+def read(text: str) -> object:
+    """A number, True, None, a quoted text; `tl.float32` as Triton's type; any other word as a text."""
+    import triton.language as tl
+
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        kind = getattr(tl, text.removeprefix("tl."), None)
+        return kind if isinstance(kind, tl.dtype) else text
+
+
+def told(error: BaseException, name: str, function) -> Wrong:
+    """An error of Triton with its line in the file: that of the innermost function of the candidate."""
+    from triton.compiler.errors import CompilationError
+
+    chain = [error]
+    while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None and inner not in chain:
+        chain.append(inner)
+    at = (function.def_file_line_number, 0)
+    for each in chain:  # from the outermost: a deeper one is nearer to the mistake
+        line = getattr(getattr(each, "node", None), "lineno", None)
+        source = getattr(each, "src", None)
+        begin = begin_of(source, function)
+        if isinstance(each, CompilationError) and line and begin:
+            at = (begin - 1 + line, each.node.col_offset + 1)
+    last = chain[-1]
+    message = getattr(last, "error_message", None) or str(last) or type(last).__name__
+    return Wrong(f"{name}: {message}", *at)
+
+
+def begin_of(source: str | None, function) -> int | None:
+    """The line at which the function with this text begins, if it is one of the file."""
+    from triton.runtime.jit import JITFunction
+
+    for value in [function, *vars(sys.modules["kernel"]).values()]:
+        found = unwrap(value, JITFunction)
+        if found is not None and source is not None and found.src == source and found.file_name.endswith(FILE):
+            return found.def_file_line_number
+    return None
+
+
+def assemble(texts: list[tuple[str, dict]], arch: str) -> None:
+    """kernel-N.o of each text. The first has the metadata of all kernels, because runtimes read one note."""
+    from triton.backends.amd.compiler import assemble_amdgcn
+
+    entries = []
+    for text, needs in texts:
+        found = _ENTRIES.search(text)
+        assert found
+        entries.append(found[1].rstrip("\n") + f"\n    .amdkernel: {json.dumps(json.dumps(needs))}\n")
+    for number, (text, _) in enumerate(texts):
+        found = _ENTRIES.search(text)
+        assert found
+        block = f"\t.amdgpu_metadata\n---\namdhsa.kernels:\n{''.join(entries)}{found[2]}" if number == 0 else ""
+        whole = text[: found.start()] + block + text[found.end() :]
+        Path(f"kernel-{number}.o").write_bytes(assemble_amdgcn(whole, arch, ""))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,169 @@
+"""A bring-up without a machine: failures that stop nothing, promises, and an archive without names."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.bringup.archive import read_archive, trees_of, write_archive
+from amdkernel_mcp.bringup.looks import LOOKS
+from amdkernel_mcp.bringup.probe import Finding, Probe, promises_of
+from amdkernel_mcp.bringup.reading import read_tree
+from amdkernel_mcp.bringup.run import bringup
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.errors import InputError, SandboxError
+from amdkernel_mcp.results.bringup import ProbeStatus
+
+NODE = "/sys/class/kfd/kfd/topology/nodes/2/properties"
+DEVICE = "/sys/class/drm/renderD128/device"
+UNIQUE = 0x1A2B3C4D5E6F7000
+
+
+def reading(**entries: Mapping[str, object]) -> bytes:
+    """The document of a reader of a machine with one MI300X, whose names and numbers are in it."""
+    files: dict[str, Mapping[str, object]] = {
+        NODE: {"text": f"simd_count 1216\nunique_id {UNIQUE}\nhive_id 12345678901\ndrm_render_minor 128\n"},
+        f"{DEVICE}/unique_id": {"text": f"{UNIQUE:016x}\n"},
+        f"{DEVICE}/gpu_busy_percent": {"errno": "EPERM"},
+        **entries,
+    }
+    whole = {"entries": files, "nodes": {"/dev/kfd": {"errno": "ENOENT"}}, "kernel": "6.8.0", "cgroup": 2}
+    return json.dumps(whole | {"groups": ["render"], "root": False, "space": {}, "names": ["hal", "mx9.lab"]}).encode()
+
+
+def test_an_errno_is_what_the_reader_got_and_a_refused_node_is_no_missing_one() -> None:
+    tree = read_tree(reading(**{NODE.replace("/2/", "/3/"): {"errno": "EPERM"}}), "rule")
+    assert (tree.errno(f"{DEVICE}/gpu_busy_percent"), tree.text(f"{DEVICE}/gpu_busy_percent")) == ("EPERM", None)
+    assert tree.errno(f"{DEVICE}/power/control") == "ENOENT"
+    assert (len(tree.gpus()), tree.refused()) == (1, 1)
+    assert tree.device_node("/dev/kfd") is None
+
+
+@pytest.mark.parametrize(
+    "printed", [b"", b"sh: python3: not found", b"[]", b'{"entries": []}', b'{"entries": {"/a": 3}}']
+)
+def test_another_document_of_a_reader_is_refused(printed: bytes) -> None:
+    with pytest.raises(SandboxError, match="what host reads of the machine cannot be understood"):
+        read_tree(printed, "host")
+
+
+def test_the_script_that_reads_gives_an_errno_for_what_is_not_there(tmp_path: Path) -> None:
+    import runpy
+
+    (tmp_path / NODE[1:]).parent.mkdir(parents=True)
+    (tmp_path / NODE[1:]).write_text("simd_count 1216\ndrm_render_minor 128\n")
+    (tmp_path / "dev/dri").mkdir(parents=True)
+    read = runpy.run_path(str(folder("sandbox") / "bringup/read_tree.py"))["main"]
+    tree = read_tree(json.dumps(read(str(tmp_path), str(tmp_path))).encode(), "host")
+    assert [gpu["simd_count"] for gpu in tree.gpus()] == [1216]
+    assert tree.errno("/sys/module/amdgpu/version") == "ENOENT"
+    assert (tree.device_node("/dev/kfd"), tree.space["free_bytes"] > 0) == (None, True)
+
+
+def test_the_archive_has_no_names_and_a_number_stays_the_same_in_all_its_files(tmp_path: Path) -> None:
+    said = (
+        "mx9.lab.example.com: hal@mx9 from 10.1.2.30, fe80::1:2:3, aa:bb:cc:dd:ee:ff, /home/hal/run; "
+        f"GPU-{UNIQUE:016x} at 0000:c1:00.0, amdgpu 6.16.6, halt"
+    )
+    kept = json.dumps({"said": f"{said}\nhal\t{UNIQUE:x}\r\nmx9.lab\n10.1.2.30"}).encode()
+    files = {
+        "answers/x.json": kept,
+        "readings/host.json": reading(),
+        "readings/rule.json": reading(),
+        "said/x.txt": said.encode(),
+    }
+    path = write_archive(tmp_path, "bringup", files, ["hal", "mx9.lab", "mx9", "root"])
+    found = read_archive(path)
+    number = 0xA000000000000001
+    assert found["said/x.txt"].decode() == (
+        "NAME: NAME@NAME from ADDRESS, ADDRESS, ADDRESS, /home/NAME/run; "
+        f"GPU-{number:016x} at 0000:c1:00.0, amdgpu 6.16.6, halt"
+    )
+    assert found["answers/x.json"].endswith(rb"halt\nNAME\t" + f"{number:x}".encode() + rb'\r\nNAME\nADDRESS"}')
+    for tree in trees_of(found).values():
+        assert tree.gpus() == [
+            {"simd_count": 1216, "unique_id": number, "hive_id": number + 1, "drm_render_minor": 128}
+        ]
+        assert tree.text(f"{DEVICE}/unique_id") == f"{number:016x}"
+        assert tree.names == ("NAME", "NAME")
+
+
+def test_the_archive_is_gzip_where_nothing_compresses_with_zstd(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    for module in ("zstandard", "compression.zstd"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    path = write_archive(tmp_path, "bringup", {"bringup.json": b"{}"}, [])
+    assert path.name == "bringup.tar.gz"
+    assert read_archive(path)["bringup.json"] == b"{}"
+    shutil.copy(folder("examples") / "vector_add/problem.toml", tmp_path / "other")
+    with pytest.raises(InputError, match="not an archive of a bring-up"):
+        read_archive(tmp_path / "other")
+
+
+def test_a_promise_is_broken_by_one_failure_and_holds_only_where_all_pass() -> None:
+    def result(status: ProbeStatus, *about: str) -> Probe[None]:
+        return Probe("x", "?", about, lambda _: Finding(status, status))  # type: ignore[arg-type]
+
+    probes = [
+        result("pass", "listed", "correct", "timed"),
+        result("unknown", "correct"),
+        result("fail", "timed", "shared"),
+    ]
+    assert promises_of([probe.run(None) for probe in probes]) == {
+        "listed": "holds",
+        "correct": "unknown",
+        "timed": "broken",
+        "profiled": "unknown",
+        "shared": "broken",
+    }
+
+
+def test_a_probe_that_meets_what_it_does_not_expect_is_unknown_and_says_so() -> None:
+    def breaks(_: None) -> Finding:
+        raise KeyError("simd_count")
+
+    found = Probe[None]("x", "?", (), breaks).run(None)
+    assert (found.status, found.found) == ("unknown", "the probe broke: KeyError: 'simd_count'")
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_probed(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="the archive cannot be written"):
+        bringup(load_settings(), "local:0", archive_in=tmp_path / "file")
+
+
+def test_probes_that_fail_stop_no_other_and_each_says_what_comes_next(tmp_path: Path) -> None:
+    """No ssh answers at this address, so all that needs the host fails, and the archive is written all the same."""
+    settings = load_settings(
+        {"data_dir": tmp_path / "data", "cache_dir": tmp_path / "cache", "hosts": {"mx9": "ssh://hal@127.0.0.1:9"}}
+    )
+    answer = bringup(settings, "mx9:0", watch_s=0, archive_in=tmp_path)
+    assert [probe.id for probe in answer.probes][: len(LOOKS)] == [probe.id for probe in LOOKS]
+    by_id = {probe.id: probe for probe in answer.probes}
+    assert len(by_id) == len(answer.probes) > 20
+    assert {probe.id for probe in answer.probes if probe.status == "pass"} == set(), answer.probes
+    assert by_id["connect"].next == "try `ssh -p 9 hal@127.0.0.1 true`"
+    assert set(answer.promises.values()) == {"broken"}
+    assert answer.archive
+    written = b"".join(read_archive(Path(answer.archive)).values()).decode()
+    assert not [name for name in ("hal", "mx9", "127.0.0.1") if name in written], written
+
+
+@pytest.mark.parametrize("target", ["emulator:gfx942", "slurm:gfx942", "gpu7:0", "local:x"])
+def test_a_target_that_is_no_gpu_of_a_known_machine_is_refused(target: str, settings: Settings) -> None:
+    with pytest.raises(InputError, match=r"not a GPU|names no GPU"):
+        bringup(settings, target)
+
+
+def test_a_probe_that_does_not_exist_is_refused_with_those_that_do(settings: Settings) -> None:
+    with pytest.raises(InputError) as error:
+        bringup(settings, "local:0", only=["nodse"])
+    assert "nodse" in error.value.message
+    assert "neighbours" in (error.value.hint or "")

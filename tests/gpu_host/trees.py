@@ -1,0 +1,116 @@
+"""Machines for the box: constructed from the driver's sources, or recorded by `amdkernel bringup`.
+
+A file of trees/ describes one constructed machine: its GPUs with the numbers of their topology nodes and the files of
+their devices, the errno of each file that the driver refuses, the processes that KFD lists, and what the product must
+make of it. An archive of a bring-up is such a machine as well.
+"""
+
+import contextlib
+import errno
+import io
+import re
+import tarfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpu_host_box import GpuHost
+from sysfs import sysfs
+
+from amdkernel_mcp.bringup.archive import read_archive, trees_of
+
+HERE = Path(__file__).parent / "trees"
+KFD = "class/kfd/kfd"
+NODES = f"{KFD}/topology/nodes"
+_CPU = "cpu_cores_count 96\nsimd_count 0\ndrm_render_minor 0\ngfx_target_version 0\nunique_id 0\n"
+_EMPTY = (f"{KFD}/proc", "fs/cgroup")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Files by their path below /sys, and the errno of those that every reader is refused."""
+
+    files: Mapping[str, str]
+    errnos: Mapping[str, int] = field(default_factory=dict)
+    arch: str = "gfx942"
+    title: str = ""
+    origin: str = ""
+    source: str = ""
+    expected: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def minors(self) -> list[int]:
+        """Of the render nodes."""
+        found = (re.search(r"^drm_render_minor (\d+)$", text, re.MULTILINE) for text in self.files.values())
+        return sorted({int(each[1]) for each in found if each and int(each[1])})
+
+
+def tree_of(file: Path) -> Tree:
+    """The machine of a file of trees/."""
+    read = tomllib.loads(file.read_text(encoding="utf-8"))
+    files = {f"{NODES}/0/properties": _CPU, "module/amdgpu/version": f"{read['driver']}\n"}
+    errnos: dict[str, int] = {}
+    for number, gpu in enumerate(read["gpu"]):
+        properties, minor = read["properties"] | gpu.get("properties", {}), 128 + number
+        properties |= {"drm_render_minor": minor}
+        node, device = f"{NODES}/{number + 1}", f"class/drm/renderD{minor}/device"
+        files[f"{node}/properties"] = "".join(f"{name} {value}\n" for name, value in properties.items())
+        files |= {f"{node}/gpu_id": f"{51140 + number}\n", f"{node}/name": "ip discovery\n"}
+        for name, value in (read["device"] | gpu.get("device", {})).items():
+            if value != "missing":
+                files[f"{device}/{name}"] = f"{value}\n"
+            if str(value) in errno.errorcode.values():
+                errnos[f"{device}/{name}"] = getattr(errno, value)
+    for process, listed in read.get("process", {}).items():
+        files |= {f"{KFD}/proc/{process}/{name}": f"{value}\n" for name, value in listed.items()}
+    version = read["properties"]["gfx_target_version"]
+    arch = f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
+    return Tree(files, errnos, arch, read["title"], read["origin"], read["source"], read["expected"])
+
+
+def tree_of_archive(path: Path) -> Tree:
+    """What the host of a recorded machine read, with the errnos that its container with the right to look got."""
+    trees = trees_of(read_archive(path))
+    host, looking = trees["host"], trees["rule"]
+    files = {name.removeprefix("/sys/"): str(entry["text"]) for name, entry in host.files.items() if "text" in entry}
+    errnos = {
+        name.removeprefix("/sys/"): getattr(errno, str(entry["errno"]))
+        for name, entry in looking.files.items()
+        if "errno" in entry and entry["errno"] != "ENOENT" and "*" not in name
+    }
+    return Tree(files | {name: "" for name in errnos if name not in files}, errnos)
+
+
+def serve(host: GpuHost, tree: Tree) -> None:
+    """Make the box this machine. Its images stay, and its GPU is emulated as one of the tree's architecture."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for path in _EMPTY:
+            folder = tarfile.TarInfo(f"sys/{path}")
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+            archive.addfile(folder)
+        options = f"arch={tree.arch},residency=1,clock=simulated,clock_seed=1,clock_scale=10\n"
+        table = "".join(f"{number} /sys/{path}\n" for path, number in tree.errnos.items())
+        files = {f"sys/{path}": text for path, text in tree.files.items()}
+        for name, text in (files | {"options": options, "errnos": table}).items():
+            member = tarfile.TarInfo(name)
+            member.mode, member.size = 0o644, len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    nodes = " ".join(map(str, tree.minors))
+    script = f"""set -e
+rm -rf /machine/sys/class /machine/sys/module/amdgpu /dev/dri/renderD*
+tar -C /machine -x
+for minor in {nodes}; do mknod -m 660 /dev/dri/renderD$minor c 240 $minor; chgrp render /dev/dri/renderD$minor; done"""
+    host.inside("sh", "-c", script, stdin=buffer.getvalue())
+
+
+@contextlib.contextmanager
+def served(host: GpuHost, tree: Tree) -> Iterator[None]:
+    """The box as another machine."""
+    serve(host, tree)
+    try:
+        yield
+    finally:
+        serve(host, Tree(sysfs()))

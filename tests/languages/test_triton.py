@@ -1,0 +1,157 @@
+"""Triton and Gluon kernels through the verbs, on the emulator; the layer with Triton is installed once per machine."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from amdkernel_mcp.checking.options import CheckOptions
+from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.check import Check
+from amdkernel_mcp.engine.verbs.compile import Compile
+from amdkernel_mcp.engine.verbs.profile import Profile
+from amdkernel_mcp.errors import ToolchainError
+from amdkernel_mcp.execution.setup.build import setup_triton
+from amdkernel_mcp.results.kernels import CheckResult
+from tests.languages.triton_kernels import (
+    ATTENTION,
+    GLUON_ADD,
+    GROUPED_GEMM,
+    LAYER_NORM,
+    MATMUL,
+    SOFTMAX,
+    VECTOR_ADD,
+)
+from tests.languages.triton_problems import write_problems
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.thorough, pytest.mark.usefixtures("sandbox")]
+
+KERNELS = {
+    "vector_add": VECTOR_ADD,
+    "row_softmax": SOFTMAX,
+    "layer_norm": LAYER_NORM,
+    "matmul": MATMUL,
+    "attention": ATTENTION,
+    "grouped": GROUPED_GEMM,
+}
+COUNTER = """\
+# amdkernel: workspace total dtype=f32 shape=[1]
+# amdkernel: launch clear grid=[1] args=[total]
+# amdkernel: launch count grid=[ceil_div(n, BLOCK)] args=[x, total, n] BLOCK=1024
+# amdkernel: launch finish grid=[1] args=[total, y]
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def clear(total):
+    tl.store(total, 0.0)
+
+
+@triton.jit
+def count(x, total, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    part = tl.sum(tl.load(x + at, mask=at < n, other=0.0), 0)
+    tl.store(total, tl.load(total) + part)
+
+
+@triton.jit
+def finish(total, y):
+    tl.store(y, tl.load(total))
+"""
+
+
+class Checks:
+    """One engine, and the folder of the problems that are not bundled."""
+
+    def __init__(self, engine: Engine, problems: Path) -> None:
+        self.engine, self._problems = engine, problems
+
+    def __call__(self, problem: str, source: str, target: str = "emulator:gfx942") -> CheckResult:
+        own = self._problems / problem
+        name = str(own) if own.is_dir() else problem
+        return self.engine.do(
+            Check(problem=name, source=source, target=target, options=CheckOptions(seed_count=1, schedules=1))
+        )
+
+
+@pytest.fixture(scope="module")
+def check(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checks]:
+    try:
+        setup_triton(load_settings(), print)
+    except ToolchainError as error:
+        if "pip could not fetch" in error.message:
+            pytest.skip(error.message)
+        raise
+    folder = tmp_path_factory.mktemp("triton")
+    write_problems(folder)
+    engine = Engine(load_settings({"data_dir": folder / "data", "cache_dir": folder / "cache"}))
+    yield Checks(engine, folder)
+    engine.close()
+
+
+@pytest.mark.parametrize("problem", KERNELS)
+def test_a_kernel_of_a_tutorials_kind_is_correct(check: Checks, problem: str) -> None:
+    answer = check(problem, KERNELS[problem])
+    assert answer.verdict == "correct", (answer.reason, answer.findings)
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx950", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("problem", ["matmul", "attention"])
+def test_matrix_instructions_are_correct_on_each_architecture(check: Checks, problem: str, arch: str) -> None:
+    answer = check(problem, KERNELS[problem], f"emulator:{arch}")
+    assert answer.verdict == "correct", (answer.reason, answer.findings)
+
+
+def test_gluon_is_correct(check: Checks) -> None:
+    answer = check("vector_add", GLUON_ADD)
+    assert answer.verdict == "correct", (answer.reason, answer.findings)
+
+
+@pytest.mark.parametrize(
+    ("problem", "source", "kind", "line"),
+    [
+        ("vector_add", VECTOR_ADD.replace("total, mask=inside)", "total)"), "out_of_bounds", 11),
+        ("vector_add", VECTOR_ADD.replace("(x + at, mask=inside)", "(x + at)"), "out_of_bounds", 10),
+        ("matmul", MATMUL.replace("k, 1, n, 1, n, 1]", "k, 1, n + 1, 1, n, 1]"), "out_of_bounds", 24),
+        ("reduce_sum", COUNTER, "race", 18),
+    ],
+    ids=["store without a mask", "load without a mask", "wrong stride", "counter without an atomic"],
+)
+def test_a_planted_mistake_is_found_in_its_line(check: Checks, problem: str, source: str, kind: str, line: int) -> None:
+    answer = check(problem, source)
+    assert answer.verdict == "incorrect", answer.reason
+    assert (kind, line) in {(found.kind, found.line) for found in answer.findings}, answer.findings
+    advice = {"out_of_bounds": "mask=index < size", "race": "`tl.atomic_add`"}[kind]
+    assert any(advice in found.message for found in answer.findings), answer.findings
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says", "line"),
+    [
+        ("at < n\n", "at < size\n", "size is not defined", 9),
+        ("mask=inside)\n    tl", "mask=inside) + tl.zeros([3], tl.float32)\n    tl", "power of", 10),
+        ("launch add", "launch sum", "no @triton.jit function 'sum' (functions: add)", None),
+        ("at < n\n", "at <\n", "SyntaxError", 9),
+    ],
+    ids=["a name", "a shape", "no such kernel", "no Python"],
+)
+def test_a_kernel_that_does_not_compile_says_where(
+    check: Checks, old: str, new: str, says: str, line: int | None
+) -> None:
+    answer = check("vector_add", VECTOR_ADD.replace(old, new, 1))
+    assert answer.verdict == "invalid"
+    first = answer.findings[0]
+    assert (says in first.message, first.line) == (True, line), first
+
+
+def test_compile_and_profile_name_resources_and_python_lines(check: Checks) -> None:
+    typed = VECTOR_ADD.replace("BLOCK=1024", "types=[*f32, *f32, *f32, i32] BLOCK=1024", 1)
+    compiled = check.engine.do(Compile(source=typed, isa=True))
+    assert [kernel.name for kernel in compiled.kernels] == ["add"]
+    assert "; 11: tl.store(z + at, total, mask=inside)" in (compiled.isa or "")
+    profile = check.engine.do(Profile(problem="vector_add", source=VECTOR_ADD))
+    [kernel] = profile.kernels
+    assert kernel.name == "add__n_by_16", "4194304 is a multiple of 16, as Triton's launcher would see"
+    assert {hot.line for hot in kernel.hot_lines} <= {7, 8, 9, 10, 11}

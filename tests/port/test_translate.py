@@ -1,0 +1,93 @@
+"""Names, masks, includes, sizes; what two runs say. Nothing is compiled here."""
+
+import pytest
+
+from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.port.compare import Said, difference
+from amdkernel_mcp.port.cuda_names import CudaNames
+from amdkernel_mcp.port.sources import CudaProgram, with_sizes
+from amdkernel_mcp.port.translate import translate
+
+NAMES = CudaNames.of(
+    [
+        "hipMalloc",
+        "hipMemcpy",
+        "hipMemcpyHostToDevice",
+        "hipDeviceProp_t",
+        "hipFuncSetAttribute",
+        "hipMemcpyToSymbol",
+        "hipDeviceAttributeMultiprocessorCount",
+        "HIP_R_16F",
+    ]
+)
+
+
+def hip(text: str) -> str:
+    return translate(f"#include <cuda_runtime.h>\n{text}", NAMES).text.removeprefix("#include <hip/hip_runtime.h>\n")
+
+
+@pytest.mark.parametrize(
+    ("cuda", "wanted"),
+    [
+        ("cudaMalloc(&p, 4); // cudaMalloc", "hipMalloc(&p, 4); // cudaMalloc"),
+        ('puts("cudaMalloc"); cudaSafe(p);', 'puts("cudaMalloc"); cudaSafe(p);'),
+        ("cudaDevAttrMultiProcessorCount", "hipDeviceAttributeMultiprocessorCount"),
+        ("CUDA_R_16F", "HIP_R_16F"),
+        ("__ballot_sync(0xffffffff, p); __syncwarp(0xffffffff);", "__ballot(p); __syncwarp();"),
+        ("__reduce_add_sync(~0u, v)", "__reduce_add_sync(0xffffffffffffffffull, v)"),
+        ("__shfl_sync(m, v, 0)", "__shfl_sync((unsigned long long)(m), v, 0)"),
+        ("__shfl_sync(__activemask(), v, 0)", "__shfl_sync(__activemask(), v, 0)"),
+        ("__syncwarp();", "__syncwarp();"),
+        ("cudaFuncSetAttribute(k<4>, a, 1)", "hipFuncSetAttribute(reinterpret_cast<const void*>(k<4>), a, 1)"),
+        ("cudaMemcpyToSymbol(s, p, 4)", "hipMemcpyToSymbol(HIP_SYMBOL(s), p, 4)"),
+        ("cub::BlockReduce<int, 4> r; register int i;", "hipcub::BlockReduce<int, 4> r;  int i;"),
+    ],
+)
+def test_cuda_becomes_hip(cuda: str, wanted: str) -> None:
+    assert hip(cuda) == wanted
+
+
+def test_a_mask_behind_a_name_is_left_out_and_named_in_the_changes() -> None:
+    done = translate("#define ALL 0xffffffffu\n__device__ int f(int v) { return __any_sync(ALL, v); }\n", NAMES)
+    assert "return __any(v)" in done.text
+    assert done.text.startswith("#include <hip/hip_runtime.h>\n#define ALL")
+    assert ("mask of all lanes left out: HIP's function for the whole wave", 2) in [
+        (each.what, each.line) for each in done.changes
+    ]
+
+
+def test_what_hip_has_not_is_listed() -> None:
+    assert translate("cudaMalloc(); cudaGraphInstantiateSpecial();", NAMES).missing == ("cudaGraphInstantiateSpecial",)
+
+
+def test_sizes_are_changed_where_they_are_defined() -> None:
+    program = CudaProgram("a.cu", {"a.cu": "#define N (1 << 20)\nconst int ROWS = 4096, COLS = N;\nint n = N;\n"})
+    sized, flags = with_sizes(program, ["N=64", "ROWS=8", "OTHER=1"])
+    assert sized.files["a.cu"] == "#define N 64\nconst int ROWS = 8, COLS = N;\nint n = N;\n"
+    assert flags == ["-DOTHER=1"]
+    with pytest.raises(InputError, match="NAME=VALUE"):
+        with_sizes(program, ["N=$(id)"])
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide", "differs"),
+    [
+        ("sum 1.0000\n", "sum 1.0001\n", False),
+        ("sum 1.00\n", "sum 1.02\n", True),
+        ("count 7\n", "count 8\n", True),
+        ("time 3.2 ms\nok\n", "time 9.9 ms\nok\n", False),
+        ("PASS\n", "FAIL\n", True),
+        ("Device 0: gfx1100\n1\n", "Device 0: gfx942\n1\n", False),
+        ("a\n", "a\nb\n", True),
+    ],
+)
+def test_results_are_compared_and_times_are_not(narrow: str, wide: str, differs: bool) -> None:
+    assert (difference(Said(0, narrow, {}), Said(0, wide, {})) is not None) is differs
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [("Test FAILED\n", True), ("max error: 0\n", False), ("0 errors\n", False), ("PASS, no errors\n", False)],
+)
+def test_the_programs_own_check_is_read(text: str, wrong: bool) -> None:
+    assert Said(0, text, {}).looks_wrong is wrong

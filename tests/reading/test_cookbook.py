@@ -1,0 +1,166 @@
+"""The cookbook: its pages say what the tables say, and its kernels do what its pages say.
+
+`figures.tsv` of a guide is written by these tests: ACCEPT_SNAPSHOTS=1 accepts other counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import get_args
+
+import pytest
+
+from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.checking.check import check
+from amdkernel_mcp.checking.options import CheckOptions
+from amdkernel_mcp.compiler.compile import Compiler
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.profile import Profile
+from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.execution.targets import EMULATED, find_target
+from amdkernel_mcp.launch.lines import read_launch_plan
+from amdkernel_mcp.problems.problem_file import load_problem
+from amdkernel_mcp.reading.asked import guides_for
+from amdkernel_mcp.reading.cookbook import KERNELS, Recipe, page_of, recipes, shown
+from amdkernel_mcp.reading.guides import GUIDES, read_guide
+from amdkernel_mcp.results.kernels import CheckResult, FindingKind
+from tests.snapshots import assert_snapshot
+
+FINDINGS = set(get_args(FindingKind))
+IN_GATE = ("row-reduction", "lds-transpose")
+SECTIONS = ["The kernel", "What it gains", "How it works", "Common mistakes", "Sources"]
+SECTIONS += ["The naive kernel", "The problem"]
+
+Check = Callable[[Recipe, str], CheckResult]
+WHOLE = CheckOptions(seed_key="c0" * 32)  # with drawn sizes, the same in each run
+SHORT = CheckOptions(seeds=(1, 2))  # whose expected outputs the first of the other architectures leaves in the cache
+
+
+def of_the_gate_or_thorough() -> Iterator[object]:
+    for name in recipes():
+        yield pytest.param(name, marks=() if name in IN_GATE else pytest.mark.thorough)
+
+
+@pytest.fixture
+def checked(sandbox: Sandbox, settings: Settings) -> Check:
+    def run(recipe: Recipe, arch: str) -> CheckResult:
+        problem, source = load_problem(recipe.path), recipe.kernel("good")
+        plan = read_launch_plan(source, problem)
+        target = find_target(f"emulator:{arch}", settings)
+        compiled = Compiler(sandbox, settings.cache_dir).compile(
+            source, arch=target.arch, flags=plan.flags(), file_name="good.hip"
+        )
+        return check(
+            sandbox=sandbox,
+            compiled=compiled,
+            problem=problem,
+            plan=plan,
+            target=target,
+            cache_dir=settings.cache_dir,
+            options=WHOLE if arch == recipe.archs[0] else SHORT,
+        )
+
+    return run
+
+
+@pytest.fixture
+def engine(settings: Settings) -> Iterator[Engine]:
+    opened = Engine(settings)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(of_the_gate_or_thorough()))
+def test_the_kernel_of_a_guide_is_correct_on_every_architecture_that_it_names(checked: Check, name: str) -> None:
+    recipe = recipes()[name]
+    for arch in recipe.archs:
+        answer = checked(recipe, arch)
+        assert answer.verdict == "correct", f"on {arch}: {answer.reason}\n{answer.findings}"
+        assert not answer.findings, f"on {arch}"
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(of_the_gate_or_thorough()))
+def test_the_figures_of_a_guide_are_what_a_profile_counts_and_show_its_claim(engine: Engine, name: str) -> None:
+    recipe = recipes()[name]
+    counted = {which: counts_of(engine, recipe, which) for which in KERNELS}
+    assert set(recipe.counters()) <= set().union(*counted.values()), "a counter that a profile has"
+    figures = {counter: [counted[which].get(counter, 0.0) for which in KERNELS] for counter in recipe.counters()}
+    rows = ["\t".join([counter, *(f"{value:.10g}" for value in values)]) for counter, values in figures.items()]
+    assert_snapshot(recipe.path / "figures.tsv", "\n".join(["\t".join(["counter", *KERNELS]), *rows, ""]))
+    for counter in (*recipe.lower, *recipe.higher):
+        naive, good = figures[counter]
+        assert (good < naive) == (counter in recipe.lower), counter
+        assert good != naive, counter
+
+
+def counts_of(engine: Engine, recipe: Recipe, which: str) -> dict[str, float]:
+    """What the launches of a kernel counted, added up; a counter that stayed 0 may be left out."""
+    target = f"emulator:{recipe.archs[0]}"
+    answer = engine.do(
+        Profile(problem=str(recipe.path), source=recipe.kernel(which), file_name=f"{which}.hip", target=target)
+    )
+    assert not answer.findings, f"{which} computes what the problem asks"
+    counted: dict[str, float] = {}
+    for kernel in answer.kernels:
+        for name, quantity in kernel.metrics.items():
+            counted[name] = counted.get(name, 0.0) + (quantity.value or 0.0)
+    return counted
+
+
+@pytest.mark.parametrize("name", recipes())
+def test_a_page_has_its_parts_and_quotes_figures_that_were_counted(name: str) -> None:
+    recipe, page = recipes()[name], page_of(name)
+    assert [heading for heading in re.findall(r"^## (.+)$", page, re.MULTILINE) if heading in SECTIONS] == SECTIONS
+    assert "{{" not in page.replace(recipe.kernel("good"), "").replace(recipe.kernel("naive"), "")
+    assert set(recipe.archs) <= set(EMULATED)
+    assert len(recipe.asked) >= 12, "a dozen askings"
+    assert re.findall(r"\]\(https://", page), "sources"
+    assert set(recipe.lower) | set(recipe.higher), "a claim that counters show"
+    for counter in (*recipe.lower, *recipe.higher):
+        naive, good = (shown(recipe.figures()[which, counter]) for which in KERNELS)
+        assert f"| {counter} | {naive} | {good} |" in page
+    for which in KERNELS:
+        assert recipe.kernel(which).strip() in page
+
+
+@pytest.mark.parametrize("name", recipes())
+def test_what_a_page_refers_to_exists(name: str) -> None:
+    page = page_of(name)
+    assert set(re.findall(r"guide:([\w-]+)", page)) <= {*GUIDES, *recipes()}
+    mistakes = page.partition("## Common mistakes")[2].partition("## ")[0]
+    named = set(re.findall(r"`([a-z0-9_]+)`", mistakes)) & FINDINGS
+    assert named, "a mistake is named by the finding that reports it"
+
+
+def test_a_guide_is_read_by_section_and_an_unknown_one_is_told_what_there_is() -> None:
+    part = read_guide("guide:lds-transpose#how-it-works", section=None, start=0, max_chars=9000, find=None)
+    assert part.heading.endswith("How it works")
+    assert "64, of 4 bytes each" in part.text, "the fact of the card of gfx950"
+    with pytest.raises(DocumentationError) as unknown:
+        read_guide("guide:nosuch", section=None, start=0, max_chars=100, find=None)
+    assert "lds-transpose" in str(unknown.value.hint)
+
+
+@pytest.mark.parametrize("name", recipes())
+def test_a_guide_is_found_by_its_own_askings(name: str) -> None:
+    lost = [asked for asked in recipes()[name].asked if guides_for(asked) != [name]]
+    assert not lost
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["hipMemcpyAsync returns", "rocblas_sgemm parameters", "how do I install ROCm", "hipErrorInvalidValue", "", "the"],
+)
+def test_a_question_about_something_else_finds_no_guide(query: str) -> None:
+    assert guides_for(query) == []
+
+
+def test_the_cookbook_has_no_folder_without_a_guide() -> None:
+    assert {each.name for each in folder("cookbook").iterdir() if each.is_dir()} == set(recipes())
