@@ -29,6 +29,10 @@ class ListingLines:
         at = bisect_right(self._addresses, address) - 1
         return (SourceLine(at + 1, LISTING),) if at >= 0 and self._addresses[at] == address else ()
 
+    def places_of(self, address: int) -> tuple[tuple[int, int], ...]:
+        """See `CodeLines`: without columns."""
+        return tuple((line, 0) for line in self.lines_of(address))
+
     def lines_near(self, address: int) -> tuple[int, ...]:
         """See `CodeLines`."""
         return self.lines_of(address)

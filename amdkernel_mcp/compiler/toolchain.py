@@ -22,6 +22,10 @@ class CodeLines(Protocol):
         """That line, then the lines of the inlined calls around it, innermost first."""
         ...
 
+    def places_of(self, address: int) -> tuple[tuple[int, int], ...]:
+        """As lines_of, each with its column: code that the compiler copied has the places of the original."""
+        ...
+
     def lines_near(self, address: int) -> tuple[int, ...]:
         """The same; for an instruction without a line, the lines of the one before it in its function."""
         ...

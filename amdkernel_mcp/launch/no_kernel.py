@@ -20,8 +20,8 @@ def why_no_plan(source: str) -> str:
     has_kernel = "__global__" in text
     if not has_kernel and _PYTHON.search(text):
         return (
-            f"this is Python without a kernel: send a HIP kernel, a `__global__` function, with a line such as {_EXAMPLE},"
-            " or a file with `@triton.jit` functions"
+            "this is Python without a kernel: send a HIP kernel, a `__global__` function, with a line such as"
+            f" {_EXAMPLE}, or a file with `@triton.jit` functions"
         )
     if launched := _CHEVRONS.search(text):
         return (
