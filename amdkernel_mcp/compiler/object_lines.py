@@ -30,7 +30,7 @@ class ListingLines:
         return (SourceLine(at + 1, LISTING),) if at >= 0 and self._addresses[at] == address else ()
 
     def places_of(self, address: int) -> tuple[tuple[int, int], ...]:
-        """See `CodeLines`: without columns."""
+        """See `CodeLines`: a listing has no columns."""
         return tuple((line, 0) for line in self.lines_of(address))
 
     def lines_near(self, address: int) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ class CodeLines(Protocol):
         ...
 
     def places_of(self, address: int) -> tuple[tuple[int, int], ...]:
-        """As lines_of, each with its column: code that the compiler copied has the places of the original."""
+        """As `lines_of`, each with its column."""
         ...
 
     def lines_near(self, address: int) -> tuple[int, ...]:

@@ -267,7 +267,7 @@ class HostCode:
 
 
 def _after_cast(tokens: Sequence[Token], place: int) -> int | None:
-    """The place behind `(unsigned int)`; None where the bracket is no cast."""
+    """The place behind `(unsigned int)`; None where the bracket begins something else."""
     at = place + 1
     while at < len(tokens) and tokens[at].text in _CASTS:
         at += 1

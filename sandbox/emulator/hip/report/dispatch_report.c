@@ -158,7 +158,7 @@ static void write_pcs(FILE *out, const CodeObject *c, const Outcome *o)
     fputc(']', out);
 }
 
-/* FNV-1a of the instructions that ran and of the code object. */
+/* FNV-1a over the instructions that ran and the number of the code object. */
 static u64 ran_hash(const CodeObject *c, const Outcome *o)
 {
     u64 hash = 0xcbf29ce484222325 ^ c->number;
