@@ -67,7 +67,7 @@ def test_an_honest_kernel_is_correct_on_announced_held_out_and_drawn_cases(verdi
     assert result.verdict == "correct", result.reason
     drawn = [case.drawn for case in result.cases]
     assert drawn == [False, False] + [True] * (len(drawn) - 2)
-    assert len(drawn) in (6, 7), "four drawn ones, and one aimed at the kernel's numbers where none of them is like it"
+    assert len(drawn) >= 6, "four, and those that are aimed at the kernel's numbers where none of these is like them"
     said = f"all {len(drawn)} cases (1 held out, {len(drawn) - 2} drawn) are correct with 5 seeds each"
     assert result.reason.startswith(said)
     assert result.notes == []

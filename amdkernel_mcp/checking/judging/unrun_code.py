@@ -99,7 +99,9 @@ def unrun_code(compiled: Compiled, records: Iterable[DispatchRecord]) -> UnrunCo
     )
     code = list(parse_disassembly(compiled.disassembly))
     launched = {each.kernel for each in records}
-    places = _HIDES_LINES.search(compiled.source) is None and compiled.lines.places_of
+    is_hip = (compiled.result.toolchain or "").startswith("HIP")
+    hides = is_hip and _HIDES_LINES.search(compiled.source) is not None
+    places = None if hides else compiled.lines.places_of
     total, unrun, run = 0, [], []
     for function in read_functions(compiled.code_object):
         body = [each for each in code if function.start <= each.address < function.end]
