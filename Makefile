@@ -12,7 +12,7 @@ CHECK  := missing=$$($(PIP) check) || { echo "$$missing"; exit 1; }
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
           --no-emit-index-url --no-annotate --no-header
 # The tests of a file share fixtures, so one worker runs them; files with slow tests start first (tests/conftest.py).
-PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=30
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=60
 
 .PHONY: demo dev test test-all test-selected soak lint types test-types contracts setup docs site sbom lock dist bench conformance clean
 
