@@ -153,7 +153,7 @@ def test_static_lds_over_the_limit_is_invalid(verdict_of):
         ("// amdkernel: launch saxpy grid=[1] block=[2000]", "2000 threads"),
         ("// amdkernel: launch saxpy grid=[1] block=[64] args=[x, y, n]", "takes 4 parameters"),
         ("// amdkernel: build -fplugin=x", "not allowed"),
-        ("// nothing", "the source has no kernel"),
+        ("// nothing", "has no launch plan"),
     ],
 )
 def test_a_plan_that_cannot_be_launched_is_invalid(verdict_of, line, said):

@@ -184,7 +184,7 @@ def test_a_work_counter_that_resets_itself_is_sound_in_twelve_runs(verdict_of: V
     result = verdict_of(COUNTER_THAT_RESETS_ITSELF, plan="// amdkernel: launch k grid=[3] block=[64]\n")
     assert result.verdict == "correct", result.reason
     assert result.coverage is not None
-    assert result.coverage.orders == 6
+    assert result.coverage.orders == result.coverage.cases >= 6
 
 
 def test_a_fault_in_one_seed_is_a_crash(verdict_of: Verdict) -> None:

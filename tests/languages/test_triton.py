@@ -97,8 +97,10 @@ def test_a_kernel_of_a_tutorials_kind_is_correct(check: Checks, problem: str) ->
     assert answer.verdict == "correct", (answer.reason, answer.findings)
 
 
-@pytest.mark.parametrize("arch", ["gfx90a", "gfx950", "gfx1100", "gfx1201"])
-@pytest.mark.parametrize("problem", ["matmul", "attention"])
+@pytest.mark.parametrize(
+    ("problem", "arch"),
+    [("matmul", "gfx90a"), ("attention", "gfx950"), ("matmul", "gfx1100"), ("attention", "gfx1201")],
+)
 def test_matrix_instructions_are_correct_on_each_architecture(check: Checks, problem: str, arch: str) -> None:
     answer = check(problem, KERNELS[problem], f"emulator:{arch}")
     assert answer.verdict == "correct", (answer.reason, answer.findings)
