@@ -73,8 +73,8 @@ KNOWS_ONE = """// amdkernel: launch add grid=[ceil_div(n, 256)] block=[256]
 __device__ float first;
 extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i == 0 && first == 0.0f) first = x[n - 1];
-    if (i < n) z[i] = x[i] + (first == 0.0f || first == x[n - 1] ? y[i] : 0.0f);
+    if (i == 0 && first == 0.0f) first = x[n / 3];  // not the last: two sets of inputs may have the same spike there
+    if (i < n) z[i] = x[i] + (first == 0.0f || first == x[n / 3] ? y[i] : 0.0f);
 }
 """
 

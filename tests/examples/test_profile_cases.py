@@ -39,7 +39,8 @@ def middle_us(result: ProfileResult) -> float:
 def test_the_better_kernel_is_better_where_it_fills_the_gpu(engine: Engine, problem: str) -> None:
     naive, better = (middle_us(profile(engine, problem, kernel)) for kernel in ("naive", "better"))
     if problem == "vector_add":
-        assert better == naive, "both move the same bytes at full width, so memory bounds them alike"
+        alike = "both move the same bytes at full width, so memory bounds them alike"
+        assert better == pytest.approx(naive, rel=0.1), alike
     else:
         assert better < naive
 
