@@ -68,10 +68,11 @@ test-all: setup $(STAMP)-dev lint  ## every test; needed after a change of the e
 	$(PYTEST)
 
 TESTS ?= tests
-test-selected: setup $(STAMP)-dev  ## the tests of TESTS, the thorough ones as well
-	$(PYTEST) $(TESTS)
+test-selected: setup $(STAMP)-dev  ## the tests of TESTS, the thorough ones as well; MARKS="not soak" leaves the longest out
+	$(PYTEST) $(if $(MARKS),-m "$(MARKS)") $(TESTS)
 
-soak: setup $(STAMP)-dev  ## fuzzing, random programs and chaos at their long sizes: hours; before a release
+soak: setup $(STAMP)-dev  ## fuzzing, random programs and chaos at their long sizes, bare systems: hours; before a release
+	$(PYTEST) -m soak
 	AMDK_FUZZ_S=600 RANDOM_PROGRAMS=200 AMDK_CHAOS_JOBS=2000 $(PYTEST) tests/sandbox/emulator_fuzz \
 	    tests/sandbox/random_programs tests/team/chaos tests/slurm/test_slurm_chaos.py
 

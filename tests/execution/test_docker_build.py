@@ -91,7 +91,9 @@ def test_an_image_that_is_no_debian_is_refused_with_what_the_build_said(
 @pytest.mark.sandbox
 @pytest.mark.thorough
 @pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(1800)
 def test_docker_alone_makes_an_image_with_the_same_packages_that_passes_the_self_test(
     daemon: Daemon, sandbox: Sandbox, settings: Settings, debian: str, repository: str

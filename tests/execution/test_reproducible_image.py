@@ -43,6 +43,7 @@ def repository(daemon: Daemon) -> Iterator[str]:
 
 @pytest.mark.thorough
 @pytest.mark.slow
+@pytest.mark.soak
 def test_a_layer_that_is_built_twice_has_the_same_bytes(
     daemon: Daemon, sandbox: Sandbox, settings: Settings, repository: str
 ) -> None:

@@ -17,7 +17,8 @@ from rocm_image import ROCM
 from tests.server.http_server import ANN, HttpServer, free_port, http_server
 
 pytestmark = [
-    pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(1800),
+    pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.soak,
+    pytest.mark.timeout(1800),
 ]  # fmt: skip
 
 NAIVE = (Path(__file__).parents[2] / "examples/vector_add/kernels/naive.hip").read_text()

@@ -15,7 +15,7 @@ from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.execution.sandbox import Sandbox
 from tests.server.http_server import free_port
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.soak, pytest.mark.timeout(1800)]
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/team.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(console|toml)\n(.*?)```", PAGE, re.DOTALL)

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "/checkout/.venv/bin/python"
 SYSTEMS = {"Debian 12": "bookworm", "Debian 13": "trixie", "Ubuntu 24.04": "noble"}
 CI_ITSELF = "Debian 12"  # there the pipeline runs `make demo` to its end
-pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.soak, pytest.mark.sandbox, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")

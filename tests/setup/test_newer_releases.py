@@ -14,7 +14,7 @@ from tests.setup.wheels import make_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements" / "dev.txt"
-pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.soak, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture

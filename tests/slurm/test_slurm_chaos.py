@@ -32,7 +32,13 @@ JOBS = int(os.environ.get("AMDK_CHAOS_JOBS", "100"))
 SEED = int(os.environ.get("AMDK_CHAOS_SEED", "18"))
 MOST_ASKING_S = float(os.environ.get("AMDK_CHAOS_S", "inf"))
 TEST_S = max(3600, 5 * JOBS)
-pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(TEST_S)]
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.thorough,
+    pytest.mark.slow,
+    pytest.mark.soak,
+    pytest.mark.timeout(TEST_S),
+]
 SERVERS, USERS, AGENTS = 2, 4, 24
 """More agents than GPUs, so that no GPU is without work; six have the same user, whose runs hand on their GPUs."""
 BETWEEN, BETWEEN_KILLS = max(1, min(6, JOBS // 100)), 16

@@ -15,7 +15,7 @@ from amdkernel_mcp.execution.docker.daemon import connect
 from amdkernel_mcp.execution.docker.sandbox import DockerSandbox
 from amdkernel_mcp.execution.sandbox import Sandbox
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(3000)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.soak, pytest.mark.timeout(3000)]
 
 HERE = Path(__file__).parent
 TESTS = HERE.parent / "emulator"

@@ -11,7 +11,7 @@ from random_programs import source
 
 from amdkernel_mcp.execution.sandbox import Sandbox
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.soak]
 
 HERE = Path(__file__).parent
 COUNT = int(os.environ.get("RANDOM_PROGRAMS", "3"))
