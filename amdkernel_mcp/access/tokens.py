@@ -11,7 +11,7 @@ import hashlib
 import re
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Row, insert, select, update
@@ -98,15 +98,15 @@ class TokenStore:
         old = next((token for token in self.list() if token.id == token_id and token.valid), None)
         if old is None:
             raise InputError(f"there is no valid token {token_id[:80]!r}", hint=self._ids_of(token_id))
-        days = None if old.expires_s is None else (old.expires_s - old.now_s) / 86400.0
-        new = self.add(old.user, old.scopes, days=days)
+        text, new = self.add(old.user, old.scopes)
+        ends = min(old.now_s + overlap_s, old.expires_s or float("inf"))
+        with writing(self._engine) as connection:
+            connection.execute(update(tokens).where(tokens.c.id == new.id).values(expires=old.expires_s))
+            if overlap_s > 0:
+                connection.execute(update(tokens).where(tokens.c.id == token_id).values(expires=ends))
         if overlap_s <= 0:
             self.revoke(token_id)
-        else:
-            ends = min(old.now_s + overlap_s, old.expires_s or float("inf"))
-            with writing(self._engine) as connection:
-                connection.execute(update(tokens).where(tokens.c.id == token_id).values(expires=ends))
-        return new
+        return text, replace(new, expires_s=old.expires_s)
 
     def _ids_of(self, user: str) -> str:
         """For whoever names a user where an id is wanted."""
