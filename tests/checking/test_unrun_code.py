@@ -52,7 +52,7 @@ REACHED = {
     "the last tile": ("gemm_f32", with_fast_path("(m | n | k) % 64 == 0", "k -= 1;")),
     "lines of another file": (
         "gemm_f32",
-        with_fast_path("k >= 1024", '\n#line 1 "a.h"\nc[0] = 1;\n#line 12 "k.hip"\n'),
+        with_fast_path("k >= 1024", '\n#line 1 "a.h"\nc[0] = 1;\nreturn;\n#line 12 "k.hip"\n'),
     ),
     "a choice without a branch": ("vector_add", element("n % 1024 == 0 && n != 4096 ? 1.0f : x[i] + y[i]")),
     "multiples and large": ("vector_add", element("n >= 65536 && n % 1024 == 0 ? 1.0f : x[i] + y[i]")),

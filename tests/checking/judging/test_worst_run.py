@@ -47,3 +47,10 @@ def test_of_two_wrong_cases_the_one_with_a_cause_is_the_reason() -> None:
     said = answer(a=[wrong(500)], b=[RACE])
     assert said.reason == "case b: line 7: a race"
     assert said.findings[0].line == 7
+
+
+def test_a_race_explains_words_that_were_not_yet_written_in_runs_with_more_wrong_values() -> None:
+    unwritten = Finding(kind="uninitialised_read", message="never written", line=8)
+    late = RunJudgement("incorrect", "line 8: never written; 30 elements are wrong", (unwritten,), violations=30)
+    for runs in ({"a": [RACE, late]}, {"b": [late], "c": [RACE]}):
+        assert answer(**runs).findings[0].kind == "race"
