@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,13 +91,13 @@ def check(
     more: tuple[Case, ...] = ()
     if ran.right and target.kind == "emulator":
         more = aim_further(problem, key, constants, cases, ran.instructions, unrun=bool(unrun.unrun))
-    if more and (further := _run_further(kernel, more, on_progress)):
-        ran = ran.with_others(further)
-        unrun = unrun_code(compiled, ran.records)
-    result = summarise(problem, ran.judged, ran.expected, seeds=len(seeds))
+    further = _run_further(kernel, more, on_progress) if more else None
+    if further:
+        unrun = unrun_code(compiled, [*ran.records, *further.records])
+    result = summarise(problem, ran.judged, ran.expected, seeds=len(seeds), further=further.judged if further else ())
     scope = None
     if target.kind == "emulator":
-        scope, gaps = _scope(ran, unrun)
+        scope, gaps = _scope(ran, further, unrun)
         if result.verdict == "correct":
             result = result.model_copy(update={"reason": "; ".join(filter(None, [result.reason, *gaps]))})
     update: dict[str, object] = {
@@ -108,16 +108,20 @@ def check(
         "seconds": round(time.monotonic() - began, 3),
         "code_object": compiled.result.code_object,
         "diagnostics": compiled.result.diagnostics,
-        "not_cached": [*compiled.result.not_cached, *ran.not_cached],
+        "not_cached": [*compiled.result.not_cached, *ran.not_cached, *(further.not_cached if further else ())],
     }
     return result.model_copy(update=update | (_reveal(result, key, len(seeds)) if options.seeds is None else {}))
 
 
 def _run_further(kernel: _Kernel, cases: Sequence[Case], on_progress: Callable[[str], None]) -> _Ran | None:
-    """What came of cases that a check may leave out: None where they cannot be launched, or the reference is slow."""
+    """What came of cases that a check may leave out: None where they cannot be launched, or the reference is slow.
+
+    They are larger than the others, so each runs with one seed, plainly and once more to look for races.
+    """
     on_progress("drawing cases for code that ran in none so far")
+    quick = replace(kernel, seeds=kernel.seeds[:1], options=replace(kernel.options, schedules=0))
     try:
-        ran = kernel.run(cases, on_progress)
+        ran = quick.run(cases, on_progress)
     except ReferenceTimeoutError:
         return None
     return None if isinstance(ran, Finding) else ran
@@ -193,15 +197,6 @@ class _Ran:
         """Of a plain run of each case, on the emulator."""
         return [executed(report) for report in self.reports]
 
-    def with_others(self, others: _Ran) -> _Ran:
-        return _Ran(
-            (*self.plans, *others.plans),
-            (*self.reports, *others.reports),
-            (*self.judged, *others.judged),
-            (*self.expected, *others.expected),
-            tuple(dict.fromkeys((*self.not_cached, *others.not_cached))),
-        )
-
 
 @dataclass(frozen=True)
 class _Kernel:
@@ -268,11 +263,12 @@ def _run_both(
     return report, expected
 
 
-def _scope(ran: _Ran, unrun: UnrunCode) -> tuple[CheckScope, list[str]]:
+def _scope(ran: _Ran, further: _Ran | None, unrun: UnrunCode) -> tuple[CheckScope, list[str]]:
     """The scope, and what the sentence of the verdict says about it: what was not covered."""
     names = [each.case.name for each in ran.plans]
     orders = any(each.run.repeats > 2 for each in ran.plans)
-    scope = scope_of(names, ran.reports).model_copy(
+    all_names = [*names, *(each.case.name for each in (further.plans if further else ()))]
+    scope = scope_of(all_names, [*ran.reports, *(further.reports if further else ())]).model_copy(
         update={
             "instructions": unrun.instructions,
             "instructions_not_run": len(unrun.unrun),

@@ -103,19 +103,21 @@ def aim_further(
 ) -> tuple[Case, ...]:
     """Larger cases: where code ran in no case of `known` (`unrun`), or a constant is larger than all sizes there.
 
-    `instructions`: that a plain run of each case of `known` executed. It is assumed that they grow with the square of
-    the sizes, so that no case takes longer than a check allows.
+    `instructions`: that a plain run of each case of `known` executed. It is assumed that they grow with each size at
+    most in proportion, so that none of the cases takes long.
     """
     largest = max(case.values[name] for case in known for name in problem.ranges) if problem.ranges else 0
     beyond = [each for each in constants if each > largest]
     if not problem.ranges or not (unrun or beyond):
         return ()
-    most_work, most = max(
-        ((_work(problem, case), count) for case, count in zip(known, instructions, strict=True)), default=(1.0, 0)
-    )
 
     def is_quick(case: Case) -> bool:
-        return most * max(1.0, _work(problem, case) / most_work) ** 2 <= max(_INSTRUCTIONS, most)
+        estimates = [
+            count * math.prod(max(1.0, case.values[name] / max(1, other.values[name])) for name in problem.ranges)
+            for other, count in zip(known, instructions, strict=True)
+            if count  # a case that launched nothing says nothing
+        ]
+        return min(estimates, default=math.inf) <= max(_INSTRUCTIONS, *instructions)
 
     chance = random.Random(key.derive("further aims"))
     smooth = sorted(_smooth(constants), reverse=True)

@@ -51,7 +51,7 @@ class RunJudgement:
     def gravity(self) -> tuple[int, bool, bool, bool, int]:
         """How bad it is: of two wrong runs, the one with a cause says more than the one with wrong values.
 
-        A race is the cause of what else is seen: which words were not yet written, and which values are wrong, is chance.
+        A race explains the rest: which words were not yet written, and which values are wrong, is chance.
         """
         cause = any(_breaks(finding) for finding in self.findings)
         return SEVERITY.index(self.verdict), _remembers(self), cause, has_race(self.findings), self.violations or 0

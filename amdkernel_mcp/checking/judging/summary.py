@@ -20,17 +20,29 @@ _NOT_DRAWN = "only the listed shapes were checked: problem.toml has no [ranges] 
 
 
 def summarise(
-    problem: Problem, judged: Sequence[CaseJudgement], expected: Sequence[dict[str, Array]], *, seeds: int
+    problem: Problem,
+    judged: Sequence[CaseJudgement],
+    expected: Sequence[dict[str, Array]],
+    *,
+    seeds: int,
+    further: Sequence[CaseJudgement] = (),
 ) -> CheckResult:
-    """The verdict is that of the worst case, and the reason and the first findings are. `seeds`: inputs per case."""
-    cases = [judge_case(each.case, each.runs) for each in judged]
+    """The verdict is that of the worst case, and the reason and the first findings are.
+
+    `seeds`: inputs per case; of the cases `further`, which may be none, one.
+    """
+    praised = [judge_case(each.case, each.runs) for each in judged]
+    cases = [*praised, *(judge_case(each.case, each.runs) for each in further)]
+    judged = [*judged, *further]
     worst = max(judged, key=lambda each: each.worst.gravity[:-1])
     findings = _distinct([worst, *(each for each in judged if each is not worst)])
     where = f", {worst.worst.inputs}" if worst.worst.inputs else ""
     reason = f"case {worst.case.name}{where}: {worst.worst.reason}"
     verdict = worst.worst.verdict
     if verdict == "correct":
-        reason = _praise(cases, seeds)
+        reason = _praise(praised, seeds)
+        if further:
+            reason += f"; {counted(len(further), 'more drawn case')} with one seed"
         if suspicion := _suspicion(expected):
             findings.append(suspicion)
             reason += f"; but {suspicion.message}"
