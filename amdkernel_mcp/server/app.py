@@ -44,7 +44,7 @@ from amdkernel_mcp.server.rewards import add_reward_route
 from amdkernel_mcp.server.schemas import PlainSchemas
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
-from amdkernel_mcp.server.sparse import SparseProfiles
+from amdkernel_mcp.server.sparse import SparseAnswers
 from amdkernel_mcp.server.traced import Traced
 from amdkernel_mcp.server.workers import noted_in, seen_in, worker_route
 
@@ -154,7 +154,7 @@ def build_server(
             SelectedTools(settings, _names_of(folder)),
             ReportErrors(hidden),
             PendingAnswers(),
-            SparseProfiles(),
+            SparseAnswers(),
             PlainSchemas(),
             limit,
         ],

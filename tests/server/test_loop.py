@@ -11,6 +11,7 @@ from fastmcp.client.transports import StdioTransport
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.results.kernels import CheckResult
 
 pytestmark = [pytest.mark.anyio, pytest.mark.sandbox]
 COMMAND = str(Path(sys.executable).with_name("amdkernel-mcp"))
@@ -47,6 +48,12 @@ async def test_a_client_gets_the_line_then_the_verdict_then_the_counters(
         file.write_text(SCALE.replace("SEMICOLON", ";"))
         checked = await call("check_kernel", problem="vector_add", path=str(file), wait_s=1)
         assert checked["verdict"] == "correct", checked["reason"]
+        again = {"problem": "vector_add", "path": str(file), "wait_s": 300}
+        answer = await client.call_tool("check_kernel", again)
+        text = answer.content[0].text
+        assert len(text.encode()) <= 600, text
+        assert CheckResult.model_validate_json(text).reason == checked["reason"]
+        assert answer.structured_content["cases"] == checked["cases"]
 
         timed = await call("benchmark_kernel", problem="vector_add", path=str(file))
         assert timed["time_us"]["evidence"] == "modelled", timed
