@@ -87,7 +87,7 @@ def tools_reference() -> str:
         "2026-07-28 and of the versions before it.\n",
         f"| tool | what it does |\n| --- | --- |\n{index}\n",
         "An answer is one JSON object, the same as text and as structured content, of 8 KB at most; the text of a "
-        "correct check leaves out what its sentence says. What does not "
+        "correct check leaves out what its sentence says, that of a benchmark its counters. What does not "
         "fit is named in `left_out`, and the whole is a file in `artefacts`. A call that takes longer than `wait_s` "
         "answers `status: running` with a `job_id` for [`get_job`](#get_job). An error is a tool result that says what "
         "is wrong, where, and what to do.\n",

@@ -1,4 +1,4 @@
-"""The text of a check has what counts; where there is more to say than its sentence, it has the whole."""
+"""The text of a check or a benchmark has what counts; what was found wrong is in it with all cases."""
 
 import json
 from typing import Any
@@ -9,7 +9,8 @@ from fastmcp.server.middleware import MiddlewareContext
 from fastmcp.tools import ToolResult
 
 from amdkernel_mcp.results.jobs import JobResult
-from amdkernel_mcp.results.kernels import CaseResult, CheckResult, Finding
+from amdkernel_mcp.results.kernels import BenchmarkResult, CaseResult, CheckResult, Finding, Metric, RanCode
+from amdkernel_mcp.results.quantity import Interval, Quantity
 from amdkernel_mcp.server.sparse import SparseAnswers
 
 pytestmark = pytest.mark.anyio
@@ -44,3 +45,19 @@ async def test_a_correct_kernel_gets_a_short_text_also_from_a_job() -> None:
 async def test_what_is_wrong_or_found_is_in_the_text_with_its_cases(check: CheckResult) -> None:
     answer = check.model_dump(mode="json")
     assert await said("check_kernel", answer) == answer
+
+
+async def test_the_text_of_a_benchmark_has_the_verdict_and_what_did_not_run_but_no_counters() -> None:
+    unrun = RanCode(instructions_not_run=2, lines_not_run=[[7, 7]], not_run="line 7 ran in no case")
+    counter = Metric(value=64.0, evidence="emulated", unit="waves")
+    whole = BenchmarkResult(
+        verdict="faster", reason="2 times", speedup=Interval(value=2, low=1.5, high=3), coverage=unrun,
+        counters={"SQ_WAVES": counter}, limits_us={"memory": Quantity(value=3.0, evidence="modelled")},
+        left_out=["3 of 9 findings"],
+    )  # fmt: skip
+    answer = whole.model_dump(mode="json")
+    text = await said("benchmark_kernel", answer)
+    left_out = ["3 of 9 findings", "counters, hashes: in the structured content"]
+    assert BenchmarkResult.model_validate(text) == whole.model_copy(update={"counters": {}, "left_out": left_out})
+    job = JobResult(job_id="job-1", status="done").model_dump(mode="json")
+    assert (await said("get_job", {**job, "benchmark": answer}))["benchmark"] == text
