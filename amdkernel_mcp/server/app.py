@@ -45,6 +45,7 @@ from amdkernel_mcp.server.schemas import PlainSchemas
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
 from amdkernel_mcp.server.sparse import SparseProfiles
+from amdkernel_mcp.server.stateless import StatelessMCP
 from amdkernel_mcp.server.traced import Traced
 from amdkernel_mcp.server.workers import noted_in, seen_in, worker_route
 
@@ -139,13 +140,14 @@ def build_server(
     quiet_logs()
     limit = RateLimitingMiddleware(REQUESTS_PER_S, burst_capacity=REQUEST_BURST, get_client_id=_user)
     folder = tools or bundled.folder("tools")
-    server = FastMCP(
+    server = StatelessMCP(
         "amdkernel",
         instructions=INSTRUCTIONS,
         version=__version__,
         auth=auth,
         lifespan=lifespan,
         mask_error_details=True,
+        dereference_schemas=False,  # PlainSchemas does it
         providers=[_load_tools(folder)],
         middleware=[
             ExitCodes(),

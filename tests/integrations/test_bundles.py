@@ -108,9 +108,9 @@ def test_the_bundle_has_a_documented_manifest_and_no_more_than_the_front(bundle:
     assert not list(bundle.rglob("*sandbox*"))
 
 
-ONLY_HTTPX = """
+ONLY_HTTPX2 = """
 import importlib.metadata, pathlib, re, sys
-wanted, known = ["httpx"], set()
+wanted, known = ["httpx2"], set()
 while wanted:
     name = wanted.pop()
     if name not in known:
@@ -119,7 +119,7 @@ while wanted:
             if "extra ==" not in line:
                 wanted.append(re.match(r"[\\w.-]+", line)[0])
 import os
-place, new = pathlib.Path(importlib.metadata.distribution("httpx").locate_file("")), pathlib.Path(sys.argv[1])
+place, new = pathlib.Path(importlib.metadata.distribution("httpx2").locate_file("")), pathlib.Path(sys.argv[1])
 for name in known:
     for top in {file.parts[0] for file in importlib.metadata.distribution(name).files if file.parts[0] != ".."}:
         if not (new / top).exists():
@@ -132,7 +132,7 @@ for name in known:
 async def test_the_bundle_works_with_its_one_dependency_and_a_real_server(bundle: Path, tmp_path: Path) -> None:
     packages = tmp_path / "packages"
     packages.mkdir()
-    subprocess.run([sys.executable, "-c", ONLY_HTTPX, str(packages)], check=True)
+    subprocess.run([sys.executable, "-c", ONLY_HTTPX2, str(packages)], check=True)
     manifest: dict[str, Any] = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
     arguments = manifest["server"]["mcp_config"]["args"]
     script = arguments.index(manifest["server"]["entry_point"])

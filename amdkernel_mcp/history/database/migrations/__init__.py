@@ -1,1 +1,1 @@
-"""The changes of the tables, as Alembic runs them."""
+"""The changes of the tables."""
