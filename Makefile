@@ -76,7 +76,7 @@ soak: setup $(STAMP)-dev  ## fuzzing, random programs and chaos at their long si
 	AMDK_FUZZ_S=600 RANDOM_PROGRAMS=200 AMDK_CHAOS_JOBS=2000 $(PYTEST) tests/sandbox/emulator_fuzz \
 	    tests/sandbox/random_programs tests/team/chaos tests/slurm/test_slurm_chaos.py
 
-conformance: setup  ## the MCP conformance suite against the HTTP server
+conformance: setup $(STAMP)-dev  ## the MCP conformance suite against the HTTP server
 	scripts/conformance.sh
 
 docs: $(STAMP)-dev  ## regenerate the references of the command line and the tools

@@ -25,8 +25,6 @@ from amdkernel_mcp.jobs.pools import Pools
 from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
-from amdkernel_mcp.pages.health import Health
-from amdkernel_mcp.pages.metrics import Counts
 from amdkernel_mcp.pages.routes import Pages, verifier
 from amdkernel_mcp.pages.sign_in import SignIn
 from amdkernel_mcp.pages.status import Running, Targets
@@ -37,7 +35,9 @@ from amdkernel_mcp.server.completion import complete
 from amdkernel_mcp.server.errors import OneLine, ReportErrors
 from amdkernel_mcp.server.examinations import Examinations
 from amdkernel_mcp.server.exit_codes import ExitCodes
+from amdkernel_mcp.server.health import Health
 from amdkernel_mcp.server.json_log import log_job
+from amdkernel_mcp.server.metrics import Counts
 from amdkernel_mcp.server.pending import PendingAnswers
 from amdkernel_mcp.server.perform import performed_by
 from amdkernel_mcp.server.rewards import add_reward_route

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.database import schema
+from amdkernel_mcp.database.open_database import reading
+from amdkernel_mcp.database.tables import metadata
 from amdkernel_mcp.errors import DatabaseError, HistoryError
 from amdkernel_mcp.history.attempt import Attempt, canonical, new_id, now
-from amdkernel_mcp.history.database import schema
-from amdkernel_mcp.history.database.open_database import reading
-from amdkernel_mcp.history.database.tables import metadata
 from amdkernel_mcp.history.history import History
 from amdkernel_mcp.history.lines import columns_of
 

@@ -11,8 +11,8 @@ from pkgutil import iter_modules
 
 from sqlalchemy import Column, Connection, Engine, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
 
+from amdkernel_mcp.database.migrations import versions
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database.migrations import versions
 
 HEAD = "0006"
 _TABLE = "alembic_version"

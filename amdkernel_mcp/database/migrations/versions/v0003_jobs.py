@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from amdkernel_mcp.history.database.migrations import change
+from amdkernel_mcp.database.migrations import change
 
 
 def upgrade(connection: sa.Connection) -> None:

@@ -4,7 +4,7 @@ import json
 
 import sqlalchemy as sa
 
-from amdkernel_mcp.history.database.migrations import change
+from amdkernel_mcp.database.migrations import change
 
 
 def upgrade(connection: sa.Connection) -> None:
