@@ -109,15 +109,16 @@ def test_the_bundle_has_a_documented_manifest_and_no_more_than_the_front(bundle:
 
 
 ONLY_HTTPX2 = """
-import importlib.metadata, pathlib, re, sys
+import importlib.metadata, pathlib, sys
+from packaging.requirements import Requirement
 wanted, known = ["httpx2"], set()
 while wanted:
     name = wanted.pop()
     if name not in known:
         known.add(name)
-        for line in importlib.metadata.requires(name) or []:
-            if "extra ==" not in line:
-                wanted.append(re.match(r"[\\w.-]+", line)[0])
+        for one in map(Requirement, importlib.metadata.requires(name) or []):
+            if one.marker is None or one.marker.evaluate({"extra": ""}):
+                wanted.append(one.name)
 import os
 place, new = pathlib.Path(importlib.metadata.distribution("httpx2").locate_file("")), pathlib.Path(sys.argv[1])
 for name in known:
