@@ -11,7 +11,7 @@ from fastmcp.tools import ToolResult
 from amdkernel_mcp.results.jobs import JobResult
 from amdkernel_mcp.results.kernels import BenchmarkResult, CaseResult, CheckResult, Finding, Metric, RanCode
 from amdkernel_mcp.results.quantity import Interval, Quantity
-from amdkernel_mcp.server.sparse import SparseAnswers
+from amdkernel_mcp.server.deliver import Delivery
 
 pytestmark = pytest.mark.anyio
 Asked = MiddlewareContext[mcp_types.CallToolRequestParams]
@@ -26,7 +26,7 @@ async def said(tool: str, answer: dict[str, Any]) -> dict[str, Any]:
         return ToolResult(structured_content=answer)
 
     asked = MiddlewareContext(message=mcp_types.CallToolRequestParams(name=tool, arguments={}))
-    result = await SparseAnswers().on_call_tool(asked, tool_itself)
+    result = await Delivery().on_call_tool(asked, tool_itself)
     assert result.structured_content == answer
     [content] = result.content
     assert isinstance(content, mcp_types.TextContent)
