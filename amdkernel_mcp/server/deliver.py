@@ -20,7 +20,7 @@ _OF_A_JOB = ("job_id", "owner", "status", "progress", "queue_place", "expected_w
 
 
 class Delivery(Middleware):
-    """Each answer of a tool as a model reads it: as structured content, and as text, which leaves out what it repeats."""
+    """Each answer of a tool as a model reads it: structured content, and a text that may say less."""
 
     async def on_call_tool(
         self,
@@ -58,7 +58,7 @@ def delivered(tool: str, answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def said_of(tool: str, shown: dict[str, Any]) -> dict[str, Any]:
-    """What the text of an answer says: of a correct check and of a benchmark what counts, also where get_job brings it."""
+    """What the text says: of a correct check and of a benchmark what counts, also where get_job brings it."""
     if tool == "check_kernel" and _says_nothing_more(shown):
         return _brief(shown)
     if tool == "benchmark_kernel" and shown.get("verdict"):
