@@ -11,6 +11,7 @@ from amdkernel_mcp.compiler.compile import Compiler
 from amdkernel_mcp.execution.targets import EMULATED, find_target
 from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
+from amdkernel_mcp.server.truncate import LIMIT_BYTES, size, truncate
 
 EXPECTED = tomllib.loads((Path(__file__).parent / "expected.toml").read_text())
 KERNELS = [(problem, kernel) for problem, kernels in EXPECTED.items() for kernel in kernels]
@@ -70,11 +71,13 @@ def test_each_problem_has_a_naive_a_better_and_a_broken_kernel(problem):
 @pytest.mark.sandbox
 @pytest.mark.slow
 @pytest.mark.parametrize(("problem", "kernel"), list(verdicts()))
-def test_each_kernel_gets_its_verdict(check_example, problem, kernel):
+def test_each_kernel_gets_its_verdict(check_example, problem, kernel, tmp_path):
     verdict, *about = EXPECTED[problem][kernel]
     result = check_example(problem, kernel)
     assert result.verdict == verdict, f"{result.reason}\n{result.findings}"
-    assert len(result.model_dump_json()) < 8192
+    sent = truncate(result, tmp_path)
+    assert size(sent) <= LIMIT_BYTES
+    assert [(each.kind, each.line) for each in sent.findings[:1]] == [(f.kind, f.line) for f in result.findings[:1]]
     if verdict == "correct":
         assert not result.findings
         assert result.evidence == "emulated"
