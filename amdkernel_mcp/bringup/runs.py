@@ -89,10 +89,12 @@ def launches(bench: Bench) -> Finding:
     bench.machine.said["launches.json"] = json.dumps(times).encode()
     first, settled = times["single_us"][0], median(times["single_us"][len(times["single_us"]) // 2 :])
     gap = 1 - settled / times["together_us"] if times["together_us"] > settled else 0.0
+    waits = "waits" if times["waits_for_values"] else "cannot wait"
     found = (
         f"start {times['start_us'] / 1e3:.0f} ms, load {times['load_us'] / 1e3:.1f} ms; {times['launch_us']:.1f} us a "
         f"launch from Python; a wave's wait takes {first:.1f} us at first and {settled:.1f} us later by events, "
-        f"{times['together_us']:.1f} us one of many ({gap:.0%} gaps), {times['done_us']:.1f} us by the host's clock"
+        f"{times['together_us']:.1f} us one of many ({gap:.0%} gaps), {times['graph_us']:.1f} us one of a graph, "
+        f"{times['done_us']:.1f} us by the host's clock; a stream {waits} for a value"
     )
     if times["done_us"] < settled / 2:
         return Finding("fail", f"{found}: events and the host's clock do not agree", "report this with the archive")
