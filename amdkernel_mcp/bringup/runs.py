@@ -17,6 +17,7 @@ from amdkernel_mcp.bringup.looks import neighbours
 from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.bringup.probe import Finding, Probe
 from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.compiler.compile_job import run_compile
 from amdkernel_mcp.compiler.flags import parse_flags
 from amdkernel_mcp.engine.verbs.benchmark import Benchmark
@@ -241,12 +242,16 @@ def hang(bench: Bench) -> Finding:
     beside = neighbours(bench.machine)
     if beside.status == "fail":
         return Finding("unknown", f"not tried: {beside.found}", beside.next)
-    return _and_afterwards(bench, "hang", _GUARDED, ("timeout",))
+    return _and_afterwards(bench, "hang", _GUARDED, ("timeout",), CheckOptions(hang=True))
 
 
-def _and_afterwards(bench: Bench, name: str, body: str, right: tuple[str, ...]) -> Finding:
+def _and_afterwards(
+    bench: Bench, name: str, body: str, right: tuple[str, ...], options: CheckOptions | None = None
+) -> Finding:
     source, where = _KERNEL.format(body=body), bench.machine.target
-    answer = bench.engine.do(Check(problem=PROBLEM, source=source, file_name=f"{name}.hip", target=where))
+    answer = bench.engine.do(
+        Check(problem=PROBLEM, source=source, file_name=f"{name}.hip", target=where, options=options)
+    )
     bench.keep(name, answer)
     afterwards = bench.engine.do(Check(problem=PROBLEM, source=_naive(), file_name="naive.hip", target=where))
     bench.keep(f"after_{name}", afterwards)
