@@ -124,3 +124,4 @@ def served(host: GpuHost, tree: Tree) -> Iterator[None]:
         if tree.daemon:
             host.inside("sh", "-c", AS_ITSELF)
         serve(host, Tree(sysfs()))
+        host.inside("rm", "/machine/options")
