@@ -83,7 +83,7 @@ def _run(engine: Engine, step: Step, target: str, expected: tuple[str, ...]) -> 
                 source=step.source,
                 file_name=f"{step.kernel}.hip",
                 target=target,
-                options=CheckOptions(hang=True) if step.hangs else None,  # it was asked for, or takes down nobody
+                options=CheckOptions(hang=True) if step.hangs else None,  # asked for, or it is alone
             )
         )
     else:

@@ -15,7 +15,7 @@ from hip import hip
 from kernel_launch import BoundLaunch
 
 OPENS_AFTER_S = 10.0
-"""A gate that nobody opened opens by itself: enqueueing takes milliseconds, so a call waits for it."""
+"""A gate that is not opened by then opens by itself: enqueueing takes milliseconds, so a call waits for it."""
 
 
 class LaunchQueue:

@@ -35,7 +35,7 @@ class PairTimes:
     batch: int = 0
     buffer_sets: int = 0
     settled_us: float = 0.0
-    filled: bool = False  # every sample was enqueued as a whole before its first event
+    filled: bool = False  # see LaunchQueue.filled
     pairs_us: list[list[float]] = field(default_factory=list)  # candidate, baseline
     process: int = field(default_factory=os.getpid)  # whose launches a profiler's trace has under this number
     kept: list[int] = field(default_factory=list)  # numbers of the pairs whose outputs are kept

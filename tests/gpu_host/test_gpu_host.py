@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from gpu_host_box import USER, GpuHost
+from gpu_host_sources import HANGS, PROGRAM, TUNABLE, TWO_LINES
 from host_faults import FAULTS, Fault
-from sources import HANGS, PROGRAM, TUNABLE, TWO_LINES
 from trees import HERE as TREES
 from trees import served, tree_of, tree_of_archive
 

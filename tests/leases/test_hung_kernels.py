@@ -20,7 +20,7 @@ def test_a_kernel_that_did_not_end_is_refused_where_a_reset_takes_down_others(tm
     known = HungKernels(tmp_path)
     for state, others in ((OF_A_HIVE, "7 more GPUs of its XGMI hive"), (DESKTOP, "the desktop on it")):
         with pytest.raises(InputError, match=f"deadlock on emulator:gfx942.* would take down {others}"):
-            known.refuse("loops", "gpu1:0", lambda state=state: state)  # type: ignore[misc]
+            known.refuse("loops", "gpu1:0", lambda state=state: state)
         known.refuse("ends", "gpu1:0", lambda: pytest.fail("the GPU was looked at"))
     known.refuse("loops", "gpu1:0", lambda: ALONE)
     known.refuse("loops", "gpu1:0", lambda: "its files cannot be read")
