@@ -66,10 +66,10 @@ class Check(ProblemVerb[CheckResult]):
 
     @classmethod
     def again(cls, attempt: Attempt, given: Repeated) -> Self:
-        """With the recorded options, on the same inputs."""
+        """With the recorded options, on the same inputs; a record does not ask for a kernel that may hang."""
         from amdkernel_mcp.history.attempts import read_options
 
-        options = read_options(CheckOptions, {**attempt.options, "seed_key": key_of(attempt)})
+        options = read_options(CheckOptions, {**attempt.options, "seed_key": key_of(attempt), "hang": False})
         return cls(
             problem=given.problem,
             source=given.source,
