@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.compiler.diagnostics import parse_diagnostics
@@ -155,7 +156,7 @@ def _program(main: str, files: Mapping[str, str], units: Sequence[str], texts: S
     flags = ["-Wno-register", "-Wno-unused-value"]
     if any("<omp.h>" in text or "#pragma omp" in text for text in texts):
         flags.append("-fopenmp")
-    folders = {posixpath.dirname(name) for name in files} - {""}
+    folders = {parent.as_posix() for name in files for parent in PurePosixPath(name).parents} - {"."}
     return Program(
         name=main,
         path=PROGRAM,

@@ -44,6 +44,7 @@ _TYPES = frozenset(
 )
 _THREADS = frozenset(["x", "tid", "threadIdx", "t", "idx", "lane"])
 _OF_32 = frozenset(["32", "31", "0x1f", "0x1F", "5", "32u", "31u"])
+_OF_31 = frozenset(["31", "0x1f", "0x1F", "31u"])
 _HALVES = frozenset(["32", "16", "8", "4", "2", "1"])
 Raw = tuple[str, int, Level, str]
 
@@ -195,6 +196,8 @@ def _shuffle(look: _Look, place: int, how: str, sync: bool) -> Iterator[Raw]:
             yield "shuffle_width", place, "sure", ""
         elif tree and (how != "_xor" or value is None):  # one exchange by 16 stays in its half of the wave
             yield "shuffle_width", place, "look", ""
+    elif value is None and {look.text(at) for at in range(begin, end)} & _OF_31:
+        yield "shuffle_width", place, "sure", ""
     elif look.narrow32 and (value is None or value < 32):
         yield "shuffle_width", place, "look", ""
 
@@ -276,6 +279,7 @@ def _kept_narrow(look: _Look, place: int) -> bool:
             at -= 1
             if depth == 0:
                 break
+        return look.text(at) in look.known.narrow | look.known.words
     return look.text(at) in look.known.narrow
 
 

@@ -48,7 +48,9 @@ class Verified:
 
 
 @dataclass(frozen=True)
-class _Ran:
+class Ran:
+    """One run: what it left, and why it stopped where it did."""
+
     said: Said
     run: PortRun
     stopped: str | None  # why it has no result of its own
@@ -59,10 +61,10 @@ def verify(
     program: Program, narrow: Place, wide: Place, *, timeout_s: float, on_progress: Callable[[str], None]
 ) -> Verified:
     """Run a built program on both. Raises SandboxError."""
-    first = _run(program, narrow, timeout_s, on_progress)
+    first = run_on(program, narrow, timeout_s, on_progress)
     if first.stopped:
         return Verified("not_finished", f"{first.run.target}: {first.stopped}", runs=(first.run,))
-    second = _run(program, wide, timeout_s, on_progress)
+    second = run_on(program, wide, timeout_s, on_progress)
     runs = (first.run, second.run)
     if second.stopped:
         return Verified("not_finished", f"{second.run.target}: {second.stopped}", runs=runs)
@@ -75,7 +77,7 @@ def verify(
         return Verified("wave32_mistake", "its own check fails on waves of 32 and not on waves of 64", found, runs)
     if found is None:
         return Verified("same", "the program says and writes the same on waves of 32 and of 64", runs=runs)
-    again = _run(program, narrow, timeout_s, on_progress)
+    again = run_on(program, narrow, timeout_s, on_progress)
     if again.stopped or difference(first.said, again.said) is not None:
         reason = "two runs on one target differ as well (a seed of the time, or a race), so nothing can be compared"
         return Verified("not_finished", reason, found, runs)
@@ -83,7 +85,8 @@ def verify(
     return Verified("wave64_mistake", f"{reason}: {second.crashed or found}", found, runs)
 
 
-def _run(program: Program, place: Place, timeout_s: float, on_progress: Callable[[str], None]) -> _Ran:
+def run_on(program: Program, place: Place, timeout_s: float, on_progress: Callable[[str], None]) -> Ran:
+    """Run a built program in one place. Raises SandboxError."""
     printed = bytearray()
     began = time.monotonic()
 
@@ -118,7 +121,7 @@ def _run(program: Program, place: Place, timeout_s: float, on_progress: Callable
     says = ended.ended or f"exit code {ended.code}"
     run = PortRun(target=place.target.name, wave=WAVES.get(place.target.arch, 64), ended=says, seconds=seconds)
     crashed = stops[0].message if stops else None
-    return _Ran(Said(ended.code, text, ended.files), run, stopped, crashed)
+    return Ran(Said(ended.code, text, ended.files), run, stopped, crashed)
 
 
 def verified_by_checks(narrow: ProgramCheckResult, wide: ProgramCheckResult) -> Verified:

@@ -4,6 +4,9 @@
 #define CUDART_VERSION 12000
 #define CUDA_VERSION 12000
 #endif
+#define __DRIVER_TYPES_H__ // helpers of programs ask which of CUDA's headers are there
+#define __CUDA_RUNTIME_H__
+#define __grid_constant__
 #define CUDART_PI_F 3.141592654f
 #define CUDART_PI 3.1415926535897931e+0
 #define CUDART_INF_F __int_as_float(0x7f800000)
@@ -83,3 +86,5 @@ template <class T> __device__ inline size_t __cvta_generic_to_shared(T *p)
 {
     return reinterpret_cast<size_t>((__attribute__((address_space(3))) void *)(p));
 }
+__device__ inline unsigned atomicInc_system(unsigned *p, unsigned v) { return atomicInc(p, v); }
+__device__ inline unsigned atomicDec_system(unsigned *p, unsigned v) { return atomicDec(p, v); }

@@ -84,6 +84,11 @@ def test_text_that_no_compiler_reads_is_not_reported(before: str, after: str) ->
     assert lint(KERNEL.format(f"{before}unsigned b = __ballot(n);{after}")) == []
 
 
+def test_a_lane_counted_in_32_is_a_mistake_of_its_shuffle() -> None:
+    hits = lint(KERNEL.format("x[0] = __shfl(x[tid], (tid + 1) & 31); x[1] = __shfl(x[tid], n & 63);"))
+    assert [(hit.kind, hit.level) for hit in hits] == [("shuffle_width", "sure")]
+
+
 def test_code_of_the_host_has_no_waves() -> None:
     assert lint("int f(int tid) { int lane = tid & 31; while (*p != 3); return lane; }") == []
 
