@@ -6,14 +6,16 @@ A program that is wrong on both, or that differs from run to run, proves nothing
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.execution.runner.program import Look, run_program
 from amdkernel_mcp.findings.programs import findings_in_orders
 from amdkernel_mcp.port.compare import Said, difference
 from amdkernel_mcp.results.port import PortRun, PortVerdict
+from amdkernel_mcp.runner_protocol.records import REPORT, DispatchRecord, read_dispatches
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.runner.program_files import Program
@@ -108,13 +110,13 @@ def run_on(program: Program, place: Place, timeout_s: float, on_progress: Callab
     stops = [each.finding for each in found if each.stopped]
     stopped = None
     hang = next((each for each in stops if each.kind in ("timeout", "deadlock", "not_emulated")), None)
-    if hang and hang.kind != "deadlock":
+    if ended.code == _TIMED_OUT and ended.ended:
+        raw = b"".join(files.get(REPORT, b"") for files in ended.reports.values())
+        spent = where_time_went(read_dispatches(raw, target=place.target.name), seconds)
+        stopped = f"it ran for more than {timeout_s:g} s: {spent}"
+    elif hang and hang.kind != "deadlock":
         where = f", line {hang.line}" if hang.line else ""
         stopped = f"{hang.message}{where}"
-    elif ended.code == _TIMED_OUT and ended.ended:
-        stopped = (
-            f"it ran for more than {timeout_s:g} s: make it smaller by arguments or with define, or give it more time"
-        )
     elif ended.ended:
         stopped = ended.ended
     text = printed.decode(errors="replace")
@@ -122,6 +124,23 @@ def run_on(program: Program, place: Place, timeout_s: float, on_progress: Callab
     run = PortRun(target=place.target.name, wave=WAVES.get(place.target.arch, 64), ended=says, seconds=seconds)
     crashed = stops[0].message if stops else None
     return Ran(Said(ended.code, text, ended.files), run, stopped, crashed)
+
+
+def where_time_went(launches: Sequence[DispatchRecord], seconds: float) -> str:
+    """Which kernel a run of so many seconds spent most in, what was the host's, and what to make smaller."""
+    of_kernel: dict[str, list[float]] = {}
+    for launch in launches:
+        of_kernel.setdefault(launch.kernel, []).append(launch.seconds)
+    on_gpu = sum(map(sum, of_kernel.values()))
+    smaller = "make it smaller by arguments or with define, or give it more time"
+    if on_gpu < seconds / 2:
+        kernels = f"its kernels took {on_gpu:.1f} s of {seconds:.0f} s, the rest is the host's code"
+        return f"{kernels}, such as its own reference: {smaller}"
+    kernel, times = max(of_kernel.items(), key=lambda item: sum(item[1]))
+    last = max((each for each in launches if each.kernel == kernel), key=lambda each: each.seconds)
+    size = f"grid {'x'.join(map(str, last.grid))}, block {'x'.join(map(str, last.block))}"
+    shown = f"{counted(len(times), 'launch', 'launches')} of {kernel} took {sum(times):.1f} s of {seconds:.0f} s"
+    return f"{shown} ({size}): {smaller}"
 
 
 def verified_by_checks(narrow: ProgramCheckResult, wide: ProgramCheckResult) -> Verified:
