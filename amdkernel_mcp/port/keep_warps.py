@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.port.cuda_names import FP8, CudaNames
-from amdkernel_mcp.port.translate import DROPPED
+from amdkernel_mcp.port.translate import DROPPED, LOADS, STORES, cache_hints
 
 FOLDER = "cuda-on-hip"
 _ALWAYS = ("cuda.h", "cuda_runtime_api.h", "cuda_fp16.h", "cuda_bf16.h", "cuComplex.h", "math_constants.h")
@@ -58,6 +58,7 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
     table |= {name: hip for name in identifiers if name.startswith("cuda") and (hip := names.hip(name))}
     pairs = sorted((cuda, hip) for cuda, hip in table.items() if cuda not in _OWN_SIGNATURE)
     found["cuda_names.h"] = "#pragma once\n" + "".join(f"#define {cuda} {hip}\n" for cuda, hip in pairs)
+    found["cuda_simd.h"] += cache_hints((*LOADS, *STORES))
     for name in (*_ALWAYS, *sorted(DROPPED)):
         found.setdefault(name, _ONE_LINE)
     for name in includes:

@@ -133,6 +133,17 @@ class _Files:
             raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None
 
 
+def with_headers(text: str, others: Mapping[str, str]) -> str:
+    """`text` with the program's own headers in the place of their includes, each once."""
+    left = {PurePosixPath(name).name: other for name, other in others.items()}
+
+    def put(match: re.Match[str]) -> str:
+        inner = left.pop(PurePosixPath(match.group(1)).name, None)
+        return match.group() if inner is None else _INCLUDE.sub(put, inner)
+
+    return _INCLUDE.sub(put, text)
+
+
 def with_sizes(program: CudaProgram, given: Sequence[str]) -> tuple[CudaProgram, list[str]]:
     """The program with other values of its constants, and flags for names that it does not define.
 

@@ -77,6 +77,11 @@ def verify(
         return Verified("wrong_on_both", reason, found, runs)
     if first.said.looks_wrong:
         return Verified("wave32_mistake", "its own check fails on waves of 32 and not on waves of 64", found, runs)
+    if found is None and not first.said.results:
+        reason = (
+            "it ends, and prints no result that could be compared: this proves nothing; print one, or use --problem"
+        )
+        return Verified("not_finished", reason, runs=runs)
     if found is None:
         return Verified("same", "the program says and writes the same on waves of 32 and of 64", runs=runs)
     again = run_on(program, narrow, timeout_s, on_progress)

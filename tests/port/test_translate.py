@@ -105,10 +105,16 @@ def test_a_file_takes_along_what_it_includes(tmp_path: Path) -> None:
         ("PASS\n", "FAIL\n", True),
         ("Device 0: gfx1100\n1\n", "Device 0: gfx942\n1\n", False),
         ("a\n", "a\nb\n", True),
+        ("Launching 96 blocks of 64 threads\n7\n", "Launching 608 blocks of 64 threads\n7\n", False),
     ],
 )
 def test_results_are_compared_and_times_are_not(narrow: str, wide: str, differs: bool) -> None:
     assert (difference(Said(0, narrow, {}), Said(0, wide, {})) is not None) is differs
+
+
+def test_times_and_devices_alone_are_no_result() -> None:
+    assert Said(0, "Device 0: gfx942\nkernel time 3 us\nRunning\n", {}).results == 0
+    assert Said(0, "Device 0: gfx942\nPASS\nsum 3\n", {}).results == 2
 
 
 @pytest.mark.parametrize(
