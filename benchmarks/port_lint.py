@@ -1,8 +1,8 @@
 """The precision of the lint of CUDA: places of public sources that a person judged, and which of them it reports now.
 
-`python benchmarks/port_lint.py [COLLECTION=FOLDER ...]`, such as `karpathy/llm.c=checkouts/llm.c`. A place is right
-where what the lint says of the code there is true. Without folders it prints what was judged. The table has no text of
-these sources.
+`python benchmarks/port_lint.py [COLLECTION=FOLDER ...]`: a collection as the table names it, and its checkout. A place
+is right where what the lint says of the code there is true. Without folders it prints what was judged. The table has no
+text of these sources.
 """
 
 import argparse
