@@ -14,6 +14,7 @@ _ALWAYS = ("cuda.h", "cuda_runtime_api.h", "cuda_fp16.h", "cuda_bf16.h", "cuComp
 _HELPERS = ("helper_cuda.h", "helper_functions.h", "helper_string.h", "helper_timer.h", "helper_math_constants.h")
 _OWN_SIGNATURE = frozenset(
     [
+        "cudaEventCreate",
         "cudaMallocHost",
         "cudaHostAlloc",
         "cudaFuncSetAttribute",

@@ -39,7 +39,8 @@ class CudaProgram:
         return any(_MAIN.search(self.files[name]) for name in self.units)
 
     def _is_other_program(self, name: str) -> bool:
-        included = any(f'"{PurePosixPath(name).name}"' in text for text in self.files.values())
+        last = re.compile(rf'["/]{re.escape(PurePosixPath(name).name)}"')
+        included = any(last.search(text) for text in self.files.values())
         return included or bool(_MAIN.search(self.files[name]))
 
 

@@ -51,6 +51,8 @@ template <class T> inline hipError_t cudaHostAlloc(T **p, size_t bytes, unsigned
 {
     return hipHostMalloc(reinterpret_cast<void **>(p), bytes, flags);
 }
+inline hipError_t cudaEventCreate(hipEvent_t *e) { return hipEventCreate(e); }
+inline hipError_t cudaEventCreate(hipEvent_t *e, unsigned flags) { return hipEventCreateWithFlags(e, flags); }
 template <class F> inline hipError_t cudaFuncSetAttribute(F f, hipFuncAttribute what, int value)
 {
     return hipFuncSetAttribute(reinterpret_cast<const void *>(f), what, value);

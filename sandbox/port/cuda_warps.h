@@ -65,4 +65,8 @@ __device__ inline coalesced_group coalesced_lanes_of_warp()
 {
     return warp_lanes(::__ballot(1) & (0xffffffffull << (__lane_id() & 32u)));
 }
+template <class Group, class T> __device__ inline coalesced_group labeled_partition(const Group &, T label)
+{
+    return warp_lanes(::__match_any(label) & (0xffffffffull << (__lane_id() & 32u)));
+}
 } // namespace cooperative_groups

@@ -107,7 +107,9 @@ SAME = {
         "    namespace cg = cooperative_groups;\n    auto tile = cg::tiled_partition<32>(cg::this_thread_block());\n"
         "    using Reduce = cub::WarpReduce<int>;\n    __shared__ Reduce::TempStorage room[8];\n"
         "    int most = Reduce(room[t / 32]).Reduce(x[i], cub::Max());\n"
-        "    y[i] = cg::reduce(tile, x[i], cg::plus<int>()) + tile.shfl(most, 0);",
+        "    struct Two { int a, b; };\n    Two two = {x[i], t};\n"
+        "    two = cg::reduce(tile, two, [](Two p, Two q) { return Two{p.a + q.a, p.b > q.b ? p.b : q.b}; });\n"
+        "    y[i] = cg::reduce(tile, x[i], cg::plus<int>()) + tile.shfl(most, 0) + two.a * two.b;",
         before="#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n#include <cub/cub.cuh>\n",
     ),
 }

@@ -91,6 +91,8 @@ def test_a_file_takes_along_what_it_includes(tmp_path: Path) -> None:
         "a/k.h", "a/main.cu", "a/sub/in.h", "b.h", "include-0/deep/c.h", "include-0/deep/d.h",
     ]  # fmt: skip
     assert found.units == ["a/main.cu"]
+    with_host = CudaProgram("main.cu", {"main.cu": '#include "map/host.cu"\nint main() {}', "map/host.cu": ""})
+    assert with_host.units == ["main.cu"]
     folder = read_folder(tmp_path / "a", [tmp_path / "shared"])
     assert set(found.files) | {"a/not_wanted.h"} == set(folder.files)
 
