@@ -42,7 +42,7 @@ RESTART_S = 30.0
 class PoolSizes:
     """How many containers of each kind wait for work."""
 
-    compile: int = 2
+    compile: int = 1
     run: int = 1
     torch: int = 1  # once one was asked for
     triton: int = 1  # the same
