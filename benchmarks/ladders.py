@@ -275,7 +275,7 @@ def clocked(gpu: Gpu) -> Gpu:
 
 
 def tau(rows: Sequence[Row]) -> float | None:
-    """Kendall's rank correlation over the pairs that the measurement tells apart by 3 %; None: there is none."""
+    """Kendall's rank correlation over the pairs whose measured times differ by 3 %; None: there is none."""
     pairs = [
         (a.measured_us - b.measured_us) * (a.likely_us - b.likely_us)
         for a, b in combinations(rows, 2)

@@ -272,7 +272,7 @@ def _combining(facts: Facts) -> float:
 
 
 def _what_remains(facts: Facts) -> str:
-    """What the time has besides the traffic, as far as it is known."""
+    """What the time has besides the traffic, where it is known."""
     waits_us = facts.saved_us("latency")
     latency = "" if waits_us is None else f"waits for memory cost {rounded(waits_us)} us of it in a simulated CU; "
     contention = "contention of atomics on the same words" if facts.counter("bytes_atomic") else ""
