@@ -16,11 +16,11 @@ PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=
 
 .PHONY: demo dev test test-all test-selected soak lint types test-types contracts setup docs site sbom lock dist bench conformance clean
 
-$(STAMP): pyproject.toml requirements/product.txt
+$(STAMP): pyproject.toml requirements/product.txt requirements/build.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (set PYTHON=...)"; exit 1; }
 	@$(PYTHON) -m venv --clear $(VENV) || { echo "the venv module is missing: sudo apt-get install python3-venv"; exit 1; }
 	@echo "Installing the Python packages into $(VENV) ..."
-	@$(LOCKED) requirements/product.txt
+	@$(LOCKED) requirements/product.txt --requirement requirements/build.txt
 	@$(OWN)
 	@$(CHECK)
 	@touch $@
@@ -76,7 +76,7 @@ soak: setup $(STAMP)-dev  ## fuzzing, random programs and chaos at their long si
 	AMDK_FUZZ_S=600 RANDOM_PROGRAMS=200 AMDK_CHAOS_JOBS=2000 $(PYTEST) tests/sandbox/emulator_fuzz \
 	    tests/sandbox/random_programs tests/team/chaos tests/slurm/test_slurm_chaos.py
 
-conformance: setup  ## the MCP conformance suite against the HTTP server
+conformance: setup $(STAMP)-dev  ## the MCP conformance suite against the HTTP server
 	scripts/conformance.sh
 
 docs: $(STAMP)-dev  ## regenerate the references of the command line and the tools
@@ -87,8 +87,10 @@ site: $(STAMP)-dev  ## the documentation as a web site, in build/site; a broken 
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lock: $(STAMP)-dev  ## newest versions that pyproject.toml allows, with hashes, into requirements/ and the image's lock
-	$(LOCK) pyproject.toml requirements/build.in --output-file requirements/product.txt
-	$(LOCK) pyproject.toml requirements/build.in --extra dev --constraint requirements/product.txt --output-file requirements/dev.txt
+	$(LOCK) pyproject.toml --output-file requirements/product.txt
+	$(LOCK) pyproject.toml --extra team --constraint requirements/product.txt --output-file requirements/team.txt
+	$(LOCK) requirements/build.in --constraint requirements/product.txt --output-file requirements/build.txt
+	$(LOCK) pyproject.toml requirements/build.in --extra dev --constraint requirements/team.txt --constraint requirements/build.txt --output-file requirements/dev.txt
 	$(LOCK) requirements/image.in --output-file sandbox/image/hip-python.txt
 	@$(MAKE) --no-print-directory $(STAMP)-dev
 	$(BIN)/python scripts/check_lock.py

@@ -13,9 +13,9 @@ from pathlib import Path
 from sqlalchemy import insert
 
 from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.database.open_database import writing
+from amdkernel_mcp.database.tables import attempts
 from amdkernel_mcp.history.attempt import Attempt, ProblemUsed, canonical, new_id, now
-from amdkernel_mcp.history.database.open_database import writing
-from amdkernel_mcp.history.database.tables import attempts
 from amdkernel_mcp.history.history import History
 from amdkernel_mcp.history.lines import columns_of
 from amdkernel_mcp.history.recorder import Recorder, Tried

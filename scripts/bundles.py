@@ -152,9 +152,9 @@ def manifest() -> dict[str, Any]:
 
 def bundle_files() -> dict[str, bytes]:
     """What the bundle holds, by path: the modules that the front imports, and nothing that compiles or runs kernels."""
-    httpx = next(each for each in PROJECT["dependencies"] if each.startswith("httpx"))
+    httpx2 = next(each for each in PROJECT["dependencies"] if each.startswith("httpx2"))
     project = {"name": f"{NAME}-front", "version": VERSION, "requires-python": PROJECT["requires-python"]}
-    rows = [f"{key} = {json.dumps(value)}" for key, value in {**project, "dependencies": [httpx]}.items()]
+    rows = [f"{key} = {json.dumps(value)}" for key, value in {**project, "dependencies": [httpx2]}.items()]
     files = {
         "manifest.json": as_json(manifest()).encode(),
         "pyproject.toml": "\n".join(["[project]", *rows, "", "[tool.uv]", "package = false", ""]).encode(),

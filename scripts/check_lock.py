@@ -90,19 +90,26 @@ def lines(file: Path) -> list[Requirement]:
 
 
 def declared(root: Path, *extras: str) -> list[Requirement]:
-    """What pyproject.toml and requirements/build.in ask for, with the packages of these extras."""
+    """What pyproject.toml asks for, with the packages of these extras."""
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     texts = [*project["dependencies"], *(text for extra in extras for text in project["optional-dependencies"][extra])]
-    return [*map(Requirement, texts), *lines(root / "requirements" / "build.in")]
+    return [*map(Requirement, texts)]
 
 
 def main(root: Path = ROOT) -> int:
     """Print each hole once for each lock; the exit code is 1 when there is one."""
     found: dict[str, None] = {}
-    for name, extras in {"product.txt": (), "dev.txt": ("dev",)}.items():
+    build = lines(root / "requirements" / "build.in")
+    locks = {
+        "product.txt": declared(root),
+        "team.txt": declared(root, "team"),
+        "build.txt": build,
+        "dev.txt": [*declared(root, "dev"), *build],
+    }
+    for name, roots in locks.items():
         entries = read_lock(root / "requirements" / name)
         for environment in environments():
-            for hole in holes(entries, declared(root, *extras), environment):
+            for hole in holes(entries, roots, environment):
                 found[f"requirements/{name}: {hole}"] = None
     print(*found, sep="\n", end="\n" if found else "")
     if found:

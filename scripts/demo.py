@@ -12,9 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fastmcp import Client
-from fastmcp.client.transports import StdioTransport
-from fastmcp.exceptions import ToolError
+from mcp import Client, StdioServerParameters
 from rich.console import Console
 from rich.panel import Panel
 from rich.syntax import Syntax
@@ -31,10 +29,14 @@ console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 110)
 Answer = dict[str, Any]
 
 
+class ToolError(Exception):
+    """What the server says of a call that failed."""
+
+
 class Loop:
     """One pass of an agent's loop over one MCP connection."""
 
-    def __init__(self, client: Client[Any]) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
         self._step = 0
 
@@ -46,11 +48,17 @@ class Loop:
     async def call(self, tool: str, **arguments: object) -> Answer:
         """Call a tool; a job that is still running is followed to its end."""
         with console.status(f"{tool} ..."):
-            answer: Answer = (await self._client.call_tool(tool, arguments)).structured_content or {}
+            answer = await self._answer(tool, arguments)
             while answer.get("status") in ("queued", "running"):
-                job = (await self._client.call_tool("get_job", {"job_id": answer["job_id"]})).structured_content or {}
+                job = await self._answer("get_job", {"job_id": answer["job_id"]})
                 answer = job if job["status"] in ("queued", "running") else job[tool.removesuffix("_kernel")]
         return answer
+
+    async def _answer(self, tool: str, arguments: Answer) -> Answer:
+        result = await self._client.call_tool(tool, arguments)
+        if result.is_error:
+            raise ToolError(" ".join(getattr(part, "text", "") for part in result.content))
+        return result.structured_content or {}
 
     async def search(self) -> None:
         self.say("Read before writing", "search_docs")
@@ -144,17 +152,21 @@ def _figure(value: float) -> str:
 async def main() -> int:
     started = time.monotonic()
     console.print(Panel("An MCP client, [bold]amdkernel-mcp[/] over stdio, a HIP kernel, no GPU", expand=False))
-    async with Client(StdioTransport(str(SERVER), [])) as client:
+    async with Client(StdioServerParameters(command=str(SERVER))) as client:
         loop = Loop(client)
-        await loop.search()
-        await loop.compile("naive.hip")
-        broken = [await loop.check(name) for name in BROKEN]
-        naive = await loop.check("naive.hip")
-        await loop.profile("naive.hip")
-        better = await loop.check("better.hip")
-        profile = await loop.profile("better.hip", compare_to="naive.hip")
-        show_comparison(profile["comparison"])
-        await loop.benchmark("better.hip", "naive.hip")
+        try:
+            await loop.search()
+            await loop.compile("naive.hip")
+            broken = [await loop.check(name) for name in BROKEN]
+            naive = await loop.check("naive.hip")
+            await loop.profile("naive.hip")
+            better = await loop.check("better.hip")
+            profile = await loop.profile("better.hip", compare_to="naive.hip")
+            show_comparison(profile["comparison"])
+            await loop.benchmark("better.hip", "naive.hip")
+        except ToolError as error:
+            console.print(f"[bold red]The server could not do it:[/] {error}")
+            return 3
     console.print(f"\n[bold green]Done[/] in {time.monotonic() - started:.1f} s. Next: `amdkernel install CLIENT`.")
     console.print('  It connects your editor or agent; README.md, "In your editor", lists the clients.')
     verdicts = [answer["verdict"] for answer in (*broken, naive, better)]
@@ -162,8 +174,4 @@ async def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(asyncio.run(main()))
-    except ToolError as error:
-        console.print(f"[bold red]The server could not do it:[/] {error}")
-        sys.exit(3)
+    sys.exit(asyncio.run(main()))

@@ -74,5 +74,8 @@ def test_the_image_of_the_server_has_the_lock_and_nothing_that_pip_chose() -> No
     installs = re.findall(r"pip install [^&]*", DOCKERFILE)
     assert len(installs) == 2
     assert all("--no-deps" in install for install in installs), installs
-    assert "--require-hashes --requirement /src/requirements/product.txt" in installs[0]
+    assert re.findall(r"--requirement (\S+)", installs[0]) == [
+        f"/src/requirements/{each}.txt" for each in ("team", "build")
+    ]
+    assert "--require-hashes" in installs[0]
     assert "pip check" in DOCKERFILE

@@ -9,9 +9,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from scripts import check_lock
+
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PRODUCT, DEV, IMAGE = "requirements/product.txt", "requirements/dev.txt", "sandbox/image/hip-python.txt"
+PRODUCT, TEAM, BUILD, DEV = (f"requirements/{name}.txt" for name in ("product", "team", "build", "dev"))
+IMAGE = "sandbox/image/hip-python.txt"
+MOST_PACKAGES = 60  # that an MCP user installs
 
 
 def declared_in(file: str) -> list[str]:
@@ -20,7 +24,9 @@ def declared_in(file: str) -> list[str]:
 
 
 DECLARED = {
-    PRODUCT: PROJECT["dependencies"] + declared_in("requirements/build.in"),
+    PRODUCT: PROJECT["dependencies"],
+    TEAM: PROJECT["dependencies"] + PROJECT["optional-dependencies"]["team"],
+    BUILD: declared_in("requirements/build.in"),
     DEV: PROJECT["dependencies"] + PROJECT["optional-dependencies"]["dev"] + declared_in("requirements/build.in"),
     IMAGE: declared_in("requirements/image.in"),
 }
@@ -53,6 +59,14 @@ def test_every_locked_package_has_hashes_and_no_address(file: str) -> None:
     assert "--index-url" not in text
 
 
-def test_both_locks_agree_on_the_versions_of_the_product() -> None:
+@pytest.mark.parametrize("file", [PRODUCT, TEAM, BUILD])
+def test_the_locks_agree_on_the_versions_of_the_product(file: str) -> None:
     dev = locked(DEV)
-    assert {name: dev.get(name) for name in locked(PRODUCT)} == locked(PRODUCT)
+    assert {name: dev.get(name) for name in locked(file)} == locked(file)
+
+
+@pytest.mark.parametrize("environment", list(check_lock.environments()), ids=lambda each: each["python_version"])
+def test_what_a_user_installs_stays_small(environment: check_lock.Environment) -> None:
+    entries = check_lock.read_lock(ROOT / PRODUCT)
+    names = {each.name for each in entries if each.marker is None or each.marker.evaluate(environment)}
+    assert len(names) <= MOST_PACKAGES, sorted(names)

@@ -1,1 +1,1 @@
-"""Who may what: scopes, tokens and the audit log, in the database of the history."""
+"""Who may what: scopes, tokens and the audit log, in the database."""

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy import delete, func, insert, or_, select
 
+from amdkernel_mcp.database.open_database import reading, writing
+from amdkernel_mcp.database.tables import audit
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database.open_database import reading, writing
-from amdkernel_mcp.history.database.tables import audit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.database.open_database import open_database, reported
+from amdkernel_mcp.database.schema import bring_up_to_date
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database.open_database import open_database, reported
-from amdkernel_mcp.history.database.schema import bring_up_to_date
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Row, insert, select, update
 
 from amdkernel_mcp.access.scopes import SCOPES, Scope, known_scopes, refuse_name
+from amdkernel_mcp.database.open_database import now_in, reading, writing
+from amdkernel_mcp.database.tables import tokens
 from amdkernel_mcp.errors import DatabaseError, InputError
-from amdkernel_mcp.history.database.open_database import now_in, reading, writing
-from amdkernel_mcp.history.database.tables import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

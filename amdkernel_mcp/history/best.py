@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from amdkernel_mcp.database.tables import attempts
 from amdkernel_mcp.history.attempt import read_record
-from amdkernel_mcp.history.database.tables import attempts
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.server import BestTime
 

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, select, text
 
+from amdkernel_mcp.database.open_database import open_database, reading, reported, writing
+from amdkernel_mcp.database.schema import bring_up_to_date
+from amdkernel_mcp.database.storing import store_attempt
+from amdkernel_mcp.database.tables import attempts
+from amdkernel_mcp.database.tables import lessons as lesson_table
 from amdkernel_mcp.errors import DatabaseError, HistoryError
 from amdkernel_mcp.history import lessons as lesson_rows
 from amdkernel_mcp.history import retention
 from amdkernel_mcp.history.artefacts import Artefacts
 from amdkernel_mcp.history.attempt import ALPHABET, ID_LENGTH, Attempt, canonical, files_of, read_record
 from amdkernel_mcp.history.best import best_rows, best_time
-from amdkernel_mcp.history.database.open_database import open_database, reading, reported, writing
-from amdkernel_mcp.history.database.schema import bring_up_to_date
-from amdkernel_mcp.history.database.storing import store_attempt
-from amdkernel_mcp.history.database.tables import attempts
-from amdkernel_mcp.history.database.tables import lessons as lesson_table
 from amdkernel_mcp.history.lessons import Lesson
 from amdkernel_mcp.history.lines import COMPARED_BYTES, ListedAttempt, changed_lines, columns_of, speedup_ends
 from amdkernel_mcp.history.signing import SigningKey

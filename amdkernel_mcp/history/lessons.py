@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import Connection, func, select
 
+from amdkernel_mcp.database.storing import store_lessons
+from amdkernel_mcp.database.tables import attempts, lessons
 from amdkernel_mcp.errors import HistoryError
 from amdkernel_mcp.history.attempt import now
-from amdkernel_mcp.history.database.storing import store_lessons
-from amdkernel_mcp.history.database.tables import attempts, lessons
 from amdkernel_mcp.history.lines import column_text
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, select
 
-from amdkernel_mcp.history.database.tables import artefacts
+from amdkernel_mcp.database.tables import artefacts
 
 if TYPE_CHECKING:
     from amdkernel_mcp.history.artefacts import Artefacts

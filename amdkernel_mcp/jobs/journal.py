@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import Connection, Row, bindparam, delete, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from amdkernel_mcp.engine.verbs.table import VERB_NAMED
-from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database.open_database import (
+from amdkernel_mcp.database.holder import new_holder
+from amdkernel_mcp.database.leases import LEASE_S, deadline, is_over, mend_deadline, renew
+from amdkernel_mcp.database.open_database import (
     database_now,
     now_in,
     open_database,
@@ -27,9 +27,10 @@ from amdkernel_mcp.history.database.open_database import (
     writing,
     writing_once,
 )
-from amdkernel_mcp.history.database.schema import bring_up_to_date
-from amdkernel_mcp.history.database.tables import jobs
-from amdkernel_mcp.history.holder import is_dead, new_holder
+from amdkernel_mcp.database.schema import bring_up_to_date
+from amdkernel_mcp.database.tables import jobs
+from amdkernel_mcp.engine.verbs.table import VERB_NAMED
+from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.jobs.job import FINISHED, Job
 from amdkernel_mcp.jobs.request import Answer, Request
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.results.job_answer import JobStatus
 
-LEASE_S = 30.0
+RENEW_S = LEASE_S / 3
 MOST_TRIES = 5  # a job that ends its server each time must not be done for ever
 KEPT_DAYS = 7
 PRUNE_EVERY = 16  # accepted jobs
@@ -82,7 +83,7 @@ class Journal:
         fixed = {"service": self._service, "status": "queued", "holder": self._holder, "fence": 1}
         given: dict[str, Any] = {name: bindparam(name) for name in ("id", "owner", "verb", "arguments")}
         insert = postgresql.insert if self._engine.dialect.name == "postgresql" else sqlite.insert
-        row = insert(jobs).values(**fixed, **given, created=now, lease_until=now + LEASE_S)
+        row = insert(jobs).values(**fixed, **given, created=now, lease_until=deadline(now))
         self._insert = row.on_conflict_do_nothing()  # built once
 
     def close(self) -> None:
@@ -133,8 +134,7 @@ class Journal:
     def renew(self) -> Set[tuple[str, int]]:
         """Renew the leases of this process. Returns the id and fence of the unfinished jobs that it still has."""
         with self._writing_many() as connection:
-            until = database_now(connection) + LEASE_S
-            connection.execute(update(jobs).where(*_unfinished(), self._mine()).values(lease_until=until))
+            renew(connection, jobs, database_now(connection), *_unfinished(), self._mine())
             mine = connection.execute(select(jobs.c.id, jobs.c.fence).where(*_unfinished(), self._mine()))
             return {(row.id, row.fence) for row in mine}
 
@@ -152,12 +152,10 @@ class Journal:
             for row in connection.execute(found).all():
                 if row.holder == self._holder:
                     continue
-                if row.lease_until > now and not is_dead(row.holder):
-                    if row.lease_until > now + 2 * LEASE_S:  # the clock was set back: who lives renews it in time
-                        same = (jobs.c.id == row.id, jobs.c.fence == row.fence)
-                        connection.execute(update(jobs).where(*same).values(lease_until=now + LEASE_S))
+                if not is_over(row, now, self._holder):
+                    mend_deadline(connection, jobs, row, now, jobs.c.id == row.id, jobs.c.fence == row.fence)
                     continue
-                change: dict[str, Any] = {"holder": self._holder, "fence": row.fence + 1, "lease_until": now + LEASE_S}
+                change: dict[str, Any] = {"holder": self._holder, "fence": row.fence + 1, "lease_until": deadline(now)}
                 if row.status == "running" and row.tries >= MOST_TRIES:
                     change |= {"status": "failed", "ended": now, "error": _STOPPED}
                 else:

@@ -23,7 +23,7 @@ from amdkernel_mcp.jobs.away import AwayHosts, waiting_for
 from amdkernel_mcp.jobs.ended import DrainingError, said, where_raised
 from amdkernel_mcp.jobs.fair_queue import Usage, in_order
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
-from amdkernel_mcp.jobs.journal import LEASE_S, MOST_TRIES, Journal, StoredJob
+from amdkernel_mcp.jobs.journal import MOST_TRIES, RENEW_S, Journal, StoredJob
 from amdkernel_mcp.jobs.lanes import Lanes
 from amdkernel_mcp.jobs.overview import Overview, Place
 from amdkernel_mcp.jobs.pools import Pools
@@ -443,7 +443,7 @@ class JobStore:
                 self._journal = open_journal()
             except AmdkernelError:  # until then jobs are in this process alone; the answers say so
                 self._opened.set()
-                self._closed.wait(LEASE_S / 3)
+                self._closed.wait(RENEW_S)
         self._opened.set()
         while self._journal and not self._closed.is_set():
             with contextlib.suppress(DatabaseError):
@@ -454,7 +454,7 @@ class JobStore:
                 self._give_up([job for job in known if (job.id, job.fence) not in still_ours])
                 self._look_again(pools)
                 self._adopt(self._journal.take_over())
-            self._closed.wait(LEASE_S / 3)
+            self._closed.wait(RENEW_S)
 
     def _give_up(self, lost: Sequence[Job]) -> None:
         """Work no longer on jobs that another process has by now, or has cancelled."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from amdkernel_mcp.history.database.open_database import reading
-from amdkernel_mcp.history.database.tables import jobs
+from amdkernel_mcp.database.open_database import reading
+from amdkernel_mcp.database.tables import jobs
 from amdkernel_mcp.jobs.job import FINISHED
 
 if TYPE_CHECKING:

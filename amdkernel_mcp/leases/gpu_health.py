@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Engine, Row, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from amdkernel_mcp.database.open_database import now_in, reading, writing
+from amdkernel_mcp.database.tables import gpu_health
 from amdkernel_mcp.errors import InputError, TargetError
 from amdkernel_mcp.execution.gpu_idle import GpuState
-from amdkernel_mcp.history.database.open_database import now_in, reading, writing
-from amdkernel_mcp.history.database.tables import gpu_health
 from amdkernel_mcp.results.kernels import Clocks
 
 if TYPE_CHECKING:

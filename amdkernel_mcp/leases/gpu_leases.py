@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import Connection, Engine, Row, case, delete, func, insert, or_, select, text, update
 
-from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database.open_database import (
+from amdkernel_mcp.database.holder import new_holder
+from amdkernel_mcp.database.leases import LEASE_S, deadline, is_over, mend_deadline, renew
+from amdkernel_mcp.database.open_database import (
     database_now,
     now_in,
     open_database,
@@ -27,15 +28,14 @@ from amdkernel_mcp.history.database.open_database import (
     writing,
     writing_once,
 )
-from amdkernel_mcp.history.database.schema import bring_up_to_date
-from amdkernel_mcp.history.database.tables import gpu_leases
-from amdkernel_mcp.history.holder import is_dead, new_holder
+from amdkernel_mcp.database.schema import bring_up_to_date
+from amdkernel_mcp.database.tables import gpu_leases
+from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.leases.gpu_health import GpuHealth, mark_suspect
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
 
-LEASE_S = 30.0
 DAY_S = 86400.0
 _KEPT_S = 8 * DAY_S
 PRUNE_EVERY = 64  # leases
@@ -79,7 +79,7 @@ class GpuLeases:
             granted = not any(_is_in_the_way(row, kind) for row in self._begin(connection, gpu))
             now = now_in(connection)
             row = {"gpu": gpu, "kind": kind, "owner": owner, "holder": self._holder}
-            times = {"asked": now, "lease_until": now + LEASE_S} | ({"granted": now} if granted else {})
+            times = {"asked": now, "lease_until": deadline(now)} | ({"granted": now} if granted else {})
             made = connection.execute(insert(gpu_leases).values(row | times))
             key = made.inserted_primary_key
             assert key is not None
@@ -99,7 +99,7 @@ class GpuLeases:
             rows = self._begin(connection, asked.gpu)
             granted = not any(_is_in_the_way(row, asked.kind, asked.fence) for row in rows)
             now = now_in(connection)
-            change = {"lease_until": now + LEASE_S} | ({"granted": now} if granted else {})
+            change = {"lease_until": deadline(now)} | ({"granted": now} if granted else {})
             if not connection.execute(update(gpu_leases).where(*_open(asked)).values(change)).rowcount:
                 raise DatabaseError(f"the place in the queue of GPU {asked.gpu} was lost: it was not renewed in time")
             if granted:
@@ -113,16 +113,15 @@ class GpuLeases:
         mine = next((row for row in rows if row.fence == asked.fence), None)
         if mine is None or mine.lease_until < mine.now + LEASE_S / 2:
             return False
-        in_the_way = [row for row in rows if _is_in_the_way(row, asked.kind, asked.fence) and row.lease_until > row.now]
-        return any(row.holder == self._holder or not is_dead(row.holder) for row in in_the_way)
+        in_the_way = [row for row in rows if _is_in_the_way(row, asked.kind, asked.fence)]
+        return any(not is_over(row, row.now, self._holder) for row in in_the_way)
 
     def renew(self, asked: Asked) -> bool:
         """Whether the lease is still held; then it is for LEASE_S more."""
         with writing_once(self._engine()) as connection:
             now = now_in(connection)
             alive = (*_open(asked), gpu_leases.c.lease_until > now)
-            renewed = update(gpu_leases).where(*alive).values(lease_until=now + LEASE_S)
-            return bool(connection.execute(renewed).rowcount)
+            return bool(renew(connection, gpu_leases, now, *alive))
 
     def end(self, asked: Asked) -> bool:
         """Give the lease back. False: it was lost before, and what was measured under it counts for nothing."""
@@ -221,10 +220,8 @@ class GpuLeases:
 
     def _expired(self, connection: Connection, row: Row[Any]) -> bool:
         this = gpu_leases.c.fence == row.fence
-        if row.lease_until > row.now + 2 * LEASE_S:  # the clock was set back: who lives renews it in time
-            connection.execute(update(gpu_leases).where(this).values(lease_until=row.now + LEASE_S))
-            return False
-        if row.lease_until > row.now and (row.holder == self._holder or not is_dead(row.holder)):
+        if not is_over(row, row.now, self._holder):
+            mend_deadline(connection, gpu_leases, row, row.now, this)
             return False
         if row.granted is None:
             connection.execute(delete(gpu_leases).where(this))

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from amdkernel_mcp import tracing
+from amdkernel_mcp.database.leases import LEASE_S
 from amdkernel_mcp.errors import DatabaseError, TargetError
 from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, current
-from amdkernel_mcp.leases.gpu_leases import LEASE_S, Asked, GpuLeases, Kind
+from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases, Kind
 from amdkernel_mcp.leases.work import Work
 
 RENEW_S = 5.0

@@ -92,9 +92,9 @@ class LeasedSandboxes(Sandboxes):
 
     def _slurm(self) -> Allocations:
         """What this process has from Slurm. Raises TargetError where no worker can come."""
+        from amdkernel_mcp.database.holder import is_dead, new_holder
         from amdkernel_mcp.execution.slurm.allocations import Allocations
         from amdkernel_mcp.execution.slurm.commands import SlurmCommands
-        from amdkernel_mcp.history.holder import is_dead, new_holder
 
         slurm, workers = self._settings.slurm, self.workers
         if slurm is None or workers is None or not workers.is_open:

@@ -1,1 +1,1 @@
-"""The page of a server: what runs, what waits, what was tried; and health and metrics."""
+"""The page of a server: what runs, what waits, what was tried."""

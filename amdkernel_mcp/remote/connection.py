@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 from urllib.parse import urljoin
 
-import httpx
+import httpx2
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import InfrastructureError, InputError
@@ -47,7 +47,7 @@ class Remote:
     def __init__(self, url: str, token: Callable[[], str | None]) -> None:
         self.url = url
         self._token = token
-        self._client = httpx.AsyncClient()
+        self._client = httpx2.AsyncClient()
 
     async def close(self) -> None:
         """Close all connections; the server ends what it still works on for them."""
@@ -64,7 +64,7 @@ class Remote:
         body = json.dumps(request, ensure_ascii=False).encode(errors="replace")
         headers = _headers(request, token)
         try:
-            limits = httpx.Timeout(silent_s, connect=CONNECT_S)
+            limits = httpx2.Timeout(silent_s, connect=CONNECT_S)
             async with self._client.stream("POST", self.url, content=body, headers=headers, timeout=limits) as response:
                 if response.status_code != 200:
                     return await _refused(response, request["id"], self.url, with_token=token is not None)
@@ -72,9 +72,9 @@ class Remote:
                     if "result" in message or "error" in message:
                         return message
                     progress(message)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise _explained(error, self.url, silent_s) from None
-        except httpx.InvalidURL as error:
+        except httpx2.InvalidURL as error:
             raise InputError(f"{self.url} is not a URL: {error}") from None
         raise NoAnswer(
             f"the connection to {self.url} ended before the answer", hint="list_jobs shows whether the work continues"
@@ -86,12 +86,12 @@ class Remote:
         url = urljoin(self.url, path)
         headers = {"authorization": f"Bearer {token}"} if token else {}
         try:
-            limits = httpx.Timeout(SILENT_S, connect=CONNECT_S)
+            limits = httpx2.Timeout(SILENT_S, connect=CONNECT_S)
             async with self._client.stream("GET", url, headers=headers, timeout=limits) as response:
                 if response.status_code != 200:
                     raise _meaning(response.status_code, "", "", url, with_token=token is not None)
                 return (await _read(response)).decode(errors="replace")
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise _explained(error, self.url, SILENT_S) from None
 
 
@@ -119,7 +119,7 @@ def _header_value(value: str) -> str:
     return f"=?base64?{base64.b64encode(value.encode(errors='replace')).decode()}?="
 
 
-async def _messages(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
+async def _messages(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
     """The JSON-RPC messages of an answer: one as JSON, or several as events."""
     if not response.headers.get("content-type", "").startswith("text/event-stream"):
         yield _message(await _read(response))
@@ -133,7 +133,7 @@ async def _messages(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
             data = []
 
 
-async def _lines(response: httpx.Response) -> AsyncIterator[str]:
+async def _lines(response: httpx2.Response) -> AsyncIterator[str]:
     held, size = b"", 0
     async for chunk in response.aiter_bytes():
         size += len(chunk)
@@ -144,7 +144,7 @@ async def _lines(response: httpx.Response) -> AsyncIterator[str]:
             yield line.decode(errors="replace").rstrip("\r")
 
 
-async def _read(response: httpx.Response) -> bytes:
+async def _read(response: httpx2.Response) -> bytes:
     parts, size = [], 0
     async for chunk in response.aiter_bytes():
         parts.append(chunk)
@@ -168,7 +168,7 @@ def _too_long() -> InfrastructureError:
     return InfrastructureError(f"the answer is longer than {ANSWER_BYTES >> 20} MiB")
 
 
-async def _refused(response: httpx.Response, identity: object, url: str, *, with_token: bool) -> dict[str, Any]:
+async def _refused(response: httpx2.Response, identity: object, url: str, *, with_token: bool) -> dict[str, Any]:
     """The server's own error if it names this request; else raises what the status means."""
     status = response.status_code
     body = await _read(response)
@@ -202,7 +202,7 @@ def _meaning(status: int, place: str, said: str, url: str, *, with_token: bool) 
     return kind(f"{url} answers with status {status}{about}")
 
 
-def _explained(error: httpx.HTTPError, url: str, silent_s: float) -> InputError | InfrastructureError:
+def _explained(error: httpx2.HTTPError, url: str, silent_s: float) -> InputError | InfrastructureError:
     """What an error of the connection means, by its first cause."""
     causes = [error, *_causes(error)]
     for cause in causes:
@@ -217,13 +217,13 @@ def _explained(error: httpx.HTTPError, url: str, silent_s: float) -> InputError 
             )
         if isinstance(cause, socket.gaierror):
             return InputError(f"the host name in {url} is not found", hint="is the VPN on, and the name spelt right?")
-    if isinstance(error, httpx.ConnectTimeout):
+    if isinstance(error, httpx2.ConnectTimeout):
         return NotConnected(f"{url} does not answer within {CONNECT_S:.0f} s", hint="is the VPN on?")
-    if isinstance(error, httpx.ConnectError):
+    if isinstance(error, httpx2.ConnectError):
         numbers = [cause.errno for cause in causes if isinstance(cause, OSError) and cause.errno]
         why = os.strerror(numbers[0]) if numbers else str(error)
         return NotConnected(f"{url} cannot be reached: {why}", hint="if the server is starting, try again in a minute")
-    if isinstance(error, httpx.TimeoutException):
+    if isinstance(error, httpx2.TimeoutException):
         return NoAnswer(f"{url} was silent for {silent_s:.0f} s", hint="list_jobs shows whether the work continues")
     return NoAnswer(
         f"the connection to {url} broke before the answer", hint="list_jobs shows whether the work continues"

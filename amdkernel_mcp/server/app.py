@@ -25,8 +25,6 @@ from amdkernel_mcp.jobs.pools import Pools
 from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
-from amdkernel_mcp.pages.health import Health
-from amdkernel_mcp.pages.metrics import Counts
 from amdkernel_mcp.pages.routes import Pages, verifier
 from amdkernel_mcp.pages.sign_in import SignIn
 from amdkernel_mcp.pages.status import Running, Targets
@@ -34,17 +32,19 @@ from amdkernel_mcp.results.access import UserList
 from amdkernel_mcp.server.admission.limits import REQUEST_BURST, REQUESTS_PER_S
 from amdkernel_mcp.server.audited import Audited, noting
 from amdkernel_mcp.server.completion import complete
+from amdkernel_mcp.server.deliver import Delivery
 from amdkernel_mcp.server.errors import OneLine, ReportErrors
 from amdkernel_mcp.server.examinations import Examinations
 from amdkernel_mcp.server.exit_codes import ExitCodes
+from amdkernel_mcp.server.health import Health
 from amdkernel_mcp.server.json_log import log_job
-from amdkernel_mcp.server.pending import PendingAnswers
+from amdkernel_mcp.server.metrics import Counts
 from amdkernel_mcp.server.perform import performed_by
 from amdkernel_mcp.server.rewards import add_reward_route
 from amdkernel_mcp.server.schemas import PlainSchemas
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
-from amdkernel_mcp.server.sparse import SparseProfiles
+from amdkernel_mcp.server.stateless import StatelessMCP
 from amdkernel_mcp.server.traced import Traced
 from amdkernel_mcp.server.workers import noted_in, seen_in, worker_route
 
@@ -139,13 +139,14 @@ def build_server(
     quiet_logs()
     limit = RateLimitingMiddleware(REQUESTS_PER_S, burst_capacity=REQUEST_BURST, get_client_id=_user)
     folder = tools or bundled.folder("tools")
-    server = FastMCP(
+    server = StatelessMCP(
         "amdkernel",
         instructions=INSTRUCTIONS,
         version=__version__,
         auth=auth,
         lifespan=lifespan,
         mask_error_details=True,
+        dereference_schemas=False,  # PlainSchemas does it
         providers=[_load_tools(folder)],
         middleware=[
             ExitCodes(),
@@ -153,8 +154,7 @@ def build_server(
             Audited(with_tokens=auth is not None, default_target=settings.default_target, audit=audit),
             SelectedTools(settings, _names_of(folder)),
             ReportErrors(hidden),
-            PendingAnswers(),
-            SparseProfiles(),
+            Delivery(),
             PlainSchemas(),
             limit,
         ],

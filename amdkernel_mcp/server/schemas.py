@@ -1,4 +1,6 @@
-"""The input schemas that clients see: an optional parameter has one type, so that typed clients can show and fill it.
+"""The schemas that clients see: an optional parameter has one type, so that typed clients can show and fill it.
+
+None has references, which some clients cannot follow.
 
 The server still takes an explicit null: it validates by the tool's own signature, not by this schema.
 """
@@ -24,9 +26,33 @@ class PlainSchemas(Middleware):
     ) -> Sequence[Tool]:
         """The tools, with `anyOf: [TYPE, null]` replaced by TYPE and without `default: null`."""
         return [
-            tool.model_copy(update={"parameters": plain(tool.parameters), "meta": {**(tool.meta or {}), **_META}})
+            tool.model_copy(
+                update={
+                    "parameters": plain(inlined(tool.parameters)),
+                    "output_schema": tool.output_schema and inlined(tool.output_schema),
+                    "meta": {**(tool.meta or {}), **_META},
+                }
+            )
             for tool in await call_next(context)
         ]
+
+
+def inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with each definition in place of the references to it; what a reference adds is kept."""
+    definitions = schema.get("$defs", {})
+
+    def resolved(part: Any) -> Any:
+        if isinstance(part, list):
+            return [resolved(each) for each in part]
+        if not isinstance(part, dict):
+            return part
+        own = {key: resolved(each) for key, each in part.items() if key not in ("$ref", "$defs")}
+        if "$ref" not in part:
+            return own
+        return resolved(definitions[part["$ref"].removeprefix("#/$defs/")]) | own
+
+    whole: dict[str, Any] = resolved(schema)
+    return whole
 
 
 def plain(schema: dict[str, Any]) -> dict[str, Any]:

@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import Engine, text, update
 
 from amdkernel_mcp.access.tokens import SHAPE, TokenStore
+from amdkernel_mcp.database.tables import tokens
 from amdkernel_mcp.errors import DatabaseError, InputError
-from amdkernel_mcp.history.database.tables import tokens
 
 
 def shift(database: Engine, column: str, seconds: float) -> None:

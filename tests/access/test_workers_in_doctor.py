@@ -10,7 +10,7 @@ from sqlalchemy import Engine, update
 from amdkernel_mcp.access.audit import AuditLog, Event
 from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.access.workers import worker_checks
-from amdkernel_mcp.history.database.tables import tokens
+from amdkernel_mcp.database.tables import tokens
 from amdkernel_mcp.results.access import ListedGpu
 from amdkernel_mcp.results.machine import DoctorCheck
 

@@ -13,8 +13,8 @@ import pytest
 from amdkernel_mcp.access.opened import open_access
 from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.database.backup import back_up, restore
 from amdkernel_mcp.errors import DatabaseError, InputError
-from amdkernel_mcp.history.backup import back_up, restore
 from tests.server.http_server import ANN, HttpServer, http_server
 from tests.waiting import AT_MOST_S
 

@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.history.database import open_database as database
+from amdkernel_mcp.database import open_database as database
 from amdkernel_mcp.history.recorder import Recorder, Tried
 from amdkernel_mcp.results.kernels import CheckResult
 from tests.history.disk import run_with

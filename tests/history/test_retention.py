@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.database.open_database import writing
 from amdkernel_mcp.errors import HistoryError
 from amdkernel_mcp.history.attempt import Attempt
-from amdkernel_mcp.history.database.open_database import writing
 from amdkernel_mcp.history.history import History
 
 Make = Callable[..., Attempt]
@@ -91,7 +91,7 @@ def test_old_files_stay_while_there_is_room(own_settings: Settings) -> None:
     names = [history.artefacts.keep(bytes([n]) * (400 << 10)) for n in range(4)]
     from sqlalchemy import insert
 
-    from amdkernel_mcp.history.database.tables import artefacts
+    from amdkernel_mcp.database.tables import artefacts
 
     with writing(history._engine) as connection:
         rows = [{"sha256": name, "last_named": f"2020-01-0{n + 1}"} for n, name in enumerate(names)]

@@ -108,18 +108,19 @@ def test_the_bundle_has_a_documented_manifest_and_no_more_than_the_front(bundle:
     assert not list(bundle.rglob("*sandbox*"))
 
 
-ONLY_HTTPX = """
-import importlib.metadata, pathlib, re, sys
-wanted, known = ["httpx"], set()
+ONLY_HTTPX2 = """
+import importlib.metadata, pathlib, sys
+from packaging.requirements import Requirement
+wanted, known = ["httpx2"], set()
 while wanted:
     name = wanted.pop()
     if name not in known:
         known.add(name)
-        for line in importlib.metadata.requires(name) or []:
-            if "extra ==" not in line:
-                wanted.append(re.match(r"[\\w.-]+", line)[0])
+        for one in map(Requirement, importlib.metadata.requires(name) or []):
+            if one.marker is None or one.marker.evaluate({"extra": ""}):
+                wanted.append(one.name)
 import os
-place, new = pathlib.Path(importlib.metadata.distribution("httpx").locate_file("")), pathlib.Path(sys.argv[1])
+place, new = pathlib.Path(importlib.metadata.distribution("httpx2").locate_file("")), pathlib.Path(sys.argv[1])
 for name in known:
     for top in {file.parts[0] for file in importlib.metadata.distribution(name).files if file.parts[0] != ".."}:
         if not (new / top).exists():
@@ -132,7 +133,7 @@ for name in known:
 async def test_the_bundle_works_with_its_one_dependency_and_a_real_server(bundle: Path, tmp_path: Path) -> None:
     packages = tmp_path / "packages"
     packages.mkdir()
-    subprocess.run([sys.executable, "-c", ONLY_HTTPX, str(packages)], check=True)
+    subprocess.run([sys.executable, "-c", ONLY_HTTPX2, str(packages)], check=True)
     manifest: dict[str, Any] = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
     arguments = manifest["server"]["mcp_config"]["args"]
     script = arguments.index(manifest["server"]["entry_point"])

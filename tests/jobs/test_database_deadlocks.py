@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.database import leases as module
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.jobs import journal as module
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.journal import Journal
 from amdkernel_mcp.jobs.request import Request

@@ -13,12 +13,13 @@ import pytest
 from sqlalchemy import select, update
 
 from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.database import leases
+from amdkernel_mcp.database.leases import LEASE_S
+from amdkernel_mcp.database.tables import jobs
 from amdkernel_mcp.errors import DatabaseError, JobError
-from amdkernel_mcp.history.database.tables import jobs
-from amdkernel_mcp.jobs import journal as journal_module
 from amdkernel_mcp.jobs import store as store_module
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
-from amdkernel_mcp.jobs.journal import LEASE_S, MOST_TRIES, Journal
+from amdkernel_mcp.jobs.journal import MOST_TRIES, Journal
 from amdkernel_mcp.jobs.request import Answer, Progress, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.held import LeaseLostError
@@ -354,7 +355,7 @@ def test_a_job_that_ends_while_another_takes_over_stays_ended(tmp_path: Path, mo
             assert first.end(job, "done", None)
             return True
 
-        monkeypatch.setattr(journal_module, "is_dead", ends_meanwhile)
+        monkeypatch.setattr(leases, "is_dead", ends_meanwhile)
         assert other.take_over() == []
         found = first.find(job.id, "ann")
         assert found is not None

@@ -14,11 +14,12 @@ import pytest
 from sqlalchemy import update
 
 from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.database.leases import LEASE_S
+from amdkernel_mcp.database.tables import gpu_leases
 from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, current
-from amdkernel_mcp.history.database.tables import gpu_leases
 from amdkernel_mcp.leases import held
-from amdkernel_mcp.leases.gpu_leases import LEASE_S, GpuLeases
+from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.leases.held import LeaseLostError, lease
 from amdkernel_mcp.leases.work import Work
 from tests.history.postgres import postgres_server

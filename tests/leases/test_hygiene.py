@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.database.open_database import writing
+from amdkernel_mcp.database.tables import gpu_health
 from amdkernel_mcp.errors import DatabaseError, InputError, SandboxError
 from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, current
 from amdkernel_mcp.execution.gpu_idle import GpuState
 from amdkernel_mcp.execution.sandbox import Completed
 from amdkernel_mcp.hardware.target import Target
-from amdkernel_mcp.history.database.open_database import writing
-from amdkernel_mcp.history.database.tables import gpu_health
 from amdkernel_mcp.leases import hygiene
 from amdkernel_mcp.leases.gpu_health import QuarantinedError
 from amdkernel_mcp.leases.gpu_leases import GpuLeases

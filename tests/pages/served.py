@@ -27,13 +27,13 @@ from amdkernel_mcp.history.history import History
 from amdkernel_mcp.jobs.request import Answer, Progress, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
-from amdkernel_mcp.pages.health import Health
-from amdkernel_mcp.pages.metrics import Counts
 from amdkernel_mcp.pages.routes import Pages
 from amdkernel_mcp.pages.sign_in import Known, SignIn, Viewer
 from amdkernel_mcp.pages.status import Running, Targets
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.machine import TargetInfo
+from amdkernel_mcp.server.health import Health
+from amdkernel_mcp.server.metrics import Counts
 
 ANN, BOB, EVE = "token-of-ann-0123456789", "token-of-bob-0123456789", "token-of-eve-0123456789"
 GPU = "1a2b3c4d5e6f7000"  # of gpu1:0

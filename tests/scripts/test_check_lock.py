@@ -39,15 +39,18 @@ def test_the_locks_of_this_checkout_are_closed(locks: Path, capsys: pytest.Captu
     [
         ("rich", "pyproject.toml requires rich>="),  # declared
         ("pydantic-core", "pydantic [^ ]+ requires pydantic-core=="),  # of a package of a package
-        ("hatchling", "pyproject.toml requires hatchling>="),  # of the build
     ],
 )
 def test_a_pin_that_was_removed_is_named_with_who_requires_it(
     locks: Path, capsys: pytest.CaptureFixture[str], name: str, by: str
 ) -> None:
     alter(locks, "product.txt", entry(name), "")
+    alter(locks, "build.txt", entry("hatchling"), "")
     assert check_lock.main(locks) == 1
     out = capsys.readouterr().out
+    assert re.search(r"^requirements/build\.txt: .* requires hatchling>=.*, which is not locked$", out, re.MULTILINE), (
+        out
+    )
     assert re.search(rf"^requirements/product\.txt: {by}.*, which is not locked$", out, re.MULTILINE), out
     assert "requirements/dev.txt" not in out, "the other lock has it still"
 

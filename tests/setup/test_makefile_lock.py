@@ -44,6 +44,7 @@ class Project:
         shutil.copy(Path(__file__).with_name("wheels.py"), self.folder)
         (self.folder / "pyproject.toml").write_text(PROJECT)
         (self.folder / "backend.py").write_text(BACKEND)
+        self.lock("build")
 
     def package(self, name: str, version: str, *requires: str) -> str:
         return make_wheel(self.index, name, version, *requires)

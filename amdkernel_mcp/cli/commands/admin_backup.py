@@ -25,7 +25,7 @@ def backup(
     from amdkernel_mcp.access.opened import admin_database
     from amdkernel_mcp.cli.show.access import show_backup
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.history.backup import back_up
+    from amdkernel_mcp.database.backup import back_up
 
     settings = load_settings()
     made = back_up(settings, file.absolute())
@@ -48,7 +48,7 @@ def restore(
     from amdkernel_mcp.access.opened import admin_database
     from amdkernel_mcp.cli.show.access import show_restored
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.history.backup import restore
+    from amdkernel_mcp.database.backup import restore
 
     settings = load_settings()
     done = restore(settings, file.absolute())

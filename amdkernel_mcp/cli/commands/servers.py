@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from amdkernel_mcp.cli.clients import CLIENTS, Team, configure, install_link
+from amdkernel_mcp.cli.extras import require_team
 from amdkernel_mcp.cli.report import GOOD, note, print_line
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import InfrastructureError
@@ -43,6 +44,7 @@ def serve(
     from amdkernel_mcp.config import load_settings
     from amdkernel_mcp.server.admission.tokens import known_users, require_users
 
+    require_team("serve")
     settings = load_settings()
     users = known_users(settings)
     require_users(host, users)

@@ -61,7 +61,7 @@ def _follow(url: str, status: ServerStatus, every: float) -> None:
 
 def ask(url: str, token_file: Path | None = None) -> ServerStatus:
     """What the server at `url` says. Raises InputError for the address or token, InfrastructureError else."""
-    import httpx
+    import httpx2
     from pydantic import ValidationError
 
     from amdkernel_mcp.results.server import ServerStatus
@@ -71,10 +71,10 @@ def ask(url: str, token_file: Path | None = None) -> ServerStatus:
     headers = {"authorization": f"Bearer {token}"} if token else {}
     address = url.rstrip("/").removesuffix("/mcp") + "/status.json"
     try:
-        answer = httpx.get(address, headers=headers, timeout=_TIMEOUT_S)
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
+        answer = httpx2.get(address, headers=headers, timeout=_TIMEOUT_S)
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
         raise SettingsError(f"--url: {error}", hint="an address looks like https://gpu1.example.com:8080") from None
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         said = str(error) or type(error).__name__
         raise InfrastructureError(f"{url} does not answer: {said}", hint="start it with `amdkernel serve`") from None
     if answer.status_code == 401:
@@ -84,7 +84,7 @@ def ask(url: str, token_file: Path | None = None) -> ServerStatus:
     try:
         answer.raise_for_status()
         return ServerStatus.model_validate_json(answer.content)
-    except (httpx.HTTPStatusError, ValidationError):
+    except (httpx2.HTTPStatusError, ValidationError):
         raise InfrastructureError(
             f"{url} answers with status {answer.status_code}, but not as a server of this version does"
         ) from None

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from amdkernel_mcp.cli.extras import require_team
 from amdkernel_mcp.cli.report import GOOD, note
 from amdkernel_mcp.errors import InputError
 
@@ -53,6 +54,7 @@ def worker(
     from amdkernel_mcp.worker.agent import Agent, worker_url
     from amdkernel_mcp.worker.offer import Offer
 
+    require_team("worker")
     worker_url(url)
     if is_readable_by_others(url):
         note(f"{url} is not encrypted: others on the network can read the token and what is run")

@@ -1,7 +1,7 @@
 """Warm containers: started ahead of their job, given out once, refilled and destroyed in the background.
 
-A pool is refilled from its second job on: most processes at a shell have one job of a kind, and a container costs a fifth
-of a second of CPU.
+A pool is refilled from its second job on: most processes at a shell have one job of a kind, and a container costs a
+fifth of a second of CPU.
 """
 
 import contextlib

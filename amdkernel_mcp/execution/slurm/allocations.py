@@ -72,7 +72,7 @@ class Allocations:
         is_dead: Callable[[str], bool],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`holder`, `is_dead`: this process's name, and whether one of that kind has ended; see `history.holder`."""
+        """`holder`, `is_dead`: this process's name, and whether one of that kind has ended; see `database.holder`."""
         self._settings = settings
         self._slurm = slurm
         self._workers = workers

@@ -39,7 +39,7 @@ class NoAnswerError(SlurmError):
 
 @dataclass(frozen=True)
 class Comment:
-    """Our key in the comment of a job. `holder`: the process that submitted it, see `history.holder`."""
+    """Our key in the comment of a job. `holder`: the process that submitted it, see `database.holder`."""
 
     key: str
     fence: int

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 from urllib.robotparser import RobotFileParser
 
-import httpx
+import httpx2
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import DocumentationError
@@ -79,7 +79,7 @@ class Fetcher:
         self._robots: dict[str, RobotFileParser] = {}
         # Identity: the length and the ranges of a body are those of the file that is written.
         headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
-        self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(30.0, connect=10.0))
+        self._client = httpx2.Client(headers=headers, timeout=httpx2.Timeout(30.0, connect=10.0))
 
     def __enter__(self) -> "Fetcher":
         return self
@@ -128,7 +128,7 @@ class Fetcher:
                     rules.parse([])
                 else:
                     rules.parse(["User-agent: *", "Disallow: /"])
-        except (_TryAgain, httpx.TransportError):
+        except (_TryAgain, httpx2.TransportError):
             rules.parse(["User-agent: *", "Disallow: /"])
         return rules
 
@@ -147,11 +147,11 @@ class Fetcher:
                 with part.open("ab" if begun else "wb") as out:
                     for piece in _limited(response, most_bytes - begun, url):
                         out.write(piece)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             raise UnreachableError(
                 f"{urlsplit(url).hostname} cannot be reached: {error}", hint="the next refresh asks it again"
             ) from None
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             raise _TryAgain(f"the connection failed ({type(error).__name__}: {error})") from None
         except DocumentationError:
             _forget(part)
@@ -160,7 +160,7 @@ class Fetcher:
         _forget(part)
         return Fetched(True, validators)
 
-    def _checked(self, response: httpx.Response, url: str, part: Path, begun: int) -> int:
+    def _checked(self, response: httpx2.Response, url: str, part: Path, begun: int) -> int:
         """How many bytes of the body are there already. Raises unless the answer is the file or the rest of it."""
         status = response.status_code
         if status == 200:
@@ -176,7 +176,7 @@ class Fetcher:
         raise kind(f"{url}: the server answers {status}")
 
     @contextmanager
-    def _answer(self, url: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
+    def _answer(self, url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
         """The answer to a request, redirects to declared hosts followed."""
         for _ in range(MOST_REDIRECTS + 1):
             self._check_address(url)
@@ -211,7 +211,7 @@ class Fetcher:
         self._asked[host] = time.monotonic()
 
 
-def _limited(response: httpx.Response, most_bytes: int, url: str) -> Iterator[bytes]:
+def _limited(response: httpx2.Response, most_bytes: int, url: str) -> Iterator[bytes]:
     """The body in pieces. Raises for one that is too large, or encoded although that was not asked for."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise DocumentationError(f"{url}: the server sends it compressed, which was not requested")

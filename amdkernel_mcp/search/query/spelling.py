@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.index.postings import documents_with
 from amdkernel_mcp.search.index.tokens import stem
+from amdkernel_mcp.search.query.edits import Letters, letters_of, nearest_of
 
 LEAST_LIKENESS = 0.72
 _SHORTEST = 4
@@ -99,21 +101,16 @@ def nearest_word(index: Index, word: str, *, least: float = LEAST_LIKENESS, othe
 
 def _alike(index: Index, word: str, least: float) -> Iterator[tuple[str, Rank]]:
     """The known words at least so like `word` that are nearest to it among those of their length, and their ranks."""
-    from rapidfuzz import process
-    from rapidfuzz.distance import OSA
-
     reach = int(len(word) * (1 - least) / least) + 1
     nearest: int | None = None
     for length in range(max(_SHORTEST, len(word) - reach), len(word) + reach + 1):
         known = _words_of_length(index, length)
         most = int(max(length, len(word)) * (1 - least))
         cutoff = most if nearest is None else min(most, nearest)
-        for one, edits, _ in process.extract(
-            word, known.keys(), scorer=OSA.distance, score_cutoff=cutoff, limit=_MOST_ALIKE
-        ):
+        for one, edits in nearest_of(word, known.letters, cutoff)[:_MOST_ALIKE]:
             if one != word:
                 nearest = edits if nearest is None else min(nearest, edits)
-            yield one, (edits, _unlikeliness(word, one), -known[one])
+            yield one, (edits, _unlikeliness(word, one), -known.documents[one])
 
 
 def _unlikeliness(word: str, meant: str) -> int:
@@ -150,11 +147,18 @@ def _documented_names(index: Index) -> set[str]:
     return names
 
 
-def _words_of_length(index: Index, length: int) -> dict[str, int]:
-    """Candidates of this length with the number of passages that hold them; read once."""
-    tables: dict[int, dict[str, int]] | None = index.memory.get("words_by_length")
-    if tables is None:
-        tables = {}
+class _Words(NamedTuple):
+    """Words of one length: the passages that hold each, and their letters in the same order."""
+
+    documents: dict[str, int]
+    letters: Letters
+
+
+def _words_of_length(index: Index, length: int) -> _Words:
+    """Candidates of this length; read once."""
+    words: dict[int, _Words] | None = index.memory.get("words_by_length")
+    if words is None:
+        tables: dict[int, dict[str, int]] = {}
         rows: Iterable[tuple[str, int]] = index.connection.execute(
             "SELECT folded, documents FROM words WHERE documents >= ? OR length(folded) >= ?"
             " OR folded IN (SELECT folded FROM headings)",
@@ -162,5 +166,7 @@ def _words_of_length(index: Index, length: int) -> dict[str, int]:
         )
         for folded, documents in rows:
             tables.setdefault(len(folded), {})[folded] = documents
-        index.memory["words_by_length"] = tables
-    return tables.get(length, {})
+        words = index.memory["words_by_length"] = {
+            length: _Words(documents, letters_of(list(documents), length)) for length, documents in tables.items()
+        }
+    return words.get(length) or _Words({}, letters_of([], length))

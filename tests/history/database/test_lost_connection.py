@@ -5,8 +5,8 @@ import struct
 import pytest
 from pg8000.exceptions import InterfaceError  # type: ignore[import-untyped]
 
+from amdkernel_mcp.database.open_database import reported
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database.open_database import reported
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError(), struct.error("unpack"), InterfaceError("network error")])

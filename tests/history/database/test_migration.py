@@ -2,23 +2,18 @@
 
 import os
 import sqlite3
-from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import create_engine, inspect, text
 
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.database import schema
+from amdkernel_mcp.database.open_database import reading
+from amdkernel_mcp.database.tables import metadata
 from amdkernel_mcp.errors import DatabaseError, HistoryError
 from amdkernel_mcp.history.attempt import Attempt, canonical, new_id, now
-from amdkernel_mcp.history.database import schema
-from amdkernel_mcp.history.database.open_database import reading
-from amdkernel_mcp.history.database.tables import metadata
 from amdkernel_mcp.history.history import History
 from amdkernel_mcp.history.lines import columns_of
-
-MIGRATIONS = Path(schema.__file__).parent / "migrations"
 
 
 def first_version(settings: Settings, attempt: Attempt) -> None:
@@ -28,10 +23,7 @@ def first_version(settings: Settings, attempt: Attempt) -> None:
     row = columns_of(attempt) | {"record": canonical(attempt), "signature": b"s", "public_key": b"k"}
     names = ", ".join(f'"{name}"' for name in row)
     with engine.begin() as connection:
-        config = Config()
-        config.set_main_option("script_location", str(MIGRATIONS))
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        schema.migrate(connection, "0001")
         values = ", ".join(f":{name}" for name in row)
         connection.execute(text(f"insert into attempts ({names}) values ({values})"), row)
     engine.dispose()

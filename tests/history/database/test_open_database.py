@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from amdkernel_mcp.history.database.open_database import open_database
+from amdkernel_mcp.database.open_database import open_database
 
 
 def test_a_database_that_others_could_read_becomes_its_owners_alone(tmp_path: Path) -> None:

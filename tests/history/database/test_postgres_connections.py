@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Engine, event, text
 
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.history.database import open_database as module
-from amdkernel_mcp.history.database.open_database import open_database, reading
+from amdkernel_mcp.database import open_database as module
+from amdkernel_mcp.database.open_database import open_database, reading
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.journal import Journal
 from amdkernel_mcp.jobs.request import Request

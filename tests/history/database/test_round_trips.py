@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.history.database import open_database
+from amdkernel_mcp.database import open_database
 from amdkernel_mcp.history.recorder import Recorder, Tried
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.results.kernels import CheckResult, Finding

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import httpx
 from sqlalchemy import Engine, text
 
-from amdkernel_mcp.history.database.open_database import open_database
-from amdkernel_mcp.history.database.schema import bring_up_to_date
+from amdkernel_mcp.database.open_database import open_database
+from amdkernel_mcp.database.schema import bring_up_to_date
 from tests.server.http_server import free_port
 
 PROGRAM = Path(__file__).with_name("team_server.py")

@@ -17,8 +17,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.database import leases as leases_of_rows
+from amdkernel_mcp.database import open_database
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.history.database import open_database
 from amdkernel_mcp.jobs import journal, store
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request
@@ -63,8 +64,8 @@ def lease(leases: GpuLeases, gpu: str) -> AbstractContextManager[Asked]:
 
 
 def shorten_leases() -> None:
-    journal.LEASE_S = store.LEASE_S = gpu_leases.LEASE_S = held.LEASE_S = LEASE_S
-    held.RENEW_S, held.MARGIN_S = LEASE_S / 6, LEASE_S / 3
+    leases_of_rows.LEASE_S = gpu_leases.LEASE_S = held.LEASE_S = LEASE_S
+    store.RENEW_S, held.RENEW_S, held.MARGIN_S = LEASE_S / 3, LEASE_S / 6, LEASE_S / 3
 
 
 def let_the_test_set_the_clock() -> None:

@@ -1,15 +1,14 @@
 """The table of attempts."""
 
 import sqlalchemy as sa
-from alembic import op
 
-revision = "0001"
-down_revision = None
+from amdkernel_mcp.database.migrations import change
 
 
-def upgrade() -> None:
+def upgrade(connection: sa.Connection) -> None:
     """Make the table and the indexes of the lists."""
-    op.create_table(
+    change.create_table(
+        connection,
         "attempts",
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
         sa.Column("id", sa.Text, nullable=False, unique=True),
@@ -31,10 +30,5 @@ def upgrade() -> None:
         sa.Column("public_key", sa.LargeBinary, nullable=False),
         sqlite_autoincrement=True,
     )
-    op.create_index("attempts_by_user", "attempts", ["by", "problem", "number"])
-    op.create_index("attempts_by_problem", "attempts", ["problem", "number"])
-
-
-def downgrade() -> None:
-    """Refused: records are never removed by a program."""
-    raise NotImplementedError("the first version of the tables has no predecessor")
+    change.create_index(connection, "attempts_by_user", "attempts", ["by", "problem", "number"])
+    change.create_index(connection, "attempts_by_problem", "attempts", ["problem", "number"])

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 from contextlib import closing, suppress
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Column, Connection, Engine, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
 
+from amdkernel_mcp.database.migrations import versions
 from amdkernel_mcp.errors import DatabaseError
 
 HEAD = "0006"
 _TABLE = "alembic_version"
-_MIGRATING = threading.Lock()  # Alembic keeps the migration that runs in variables of its module
 _LOCK = 0x616D646B  # any number that no other program locks in this database
 
 
@@ -23,7 +24,7 @@ def bring_up_to_date(engine: Engine) -> None:
     with engine.connect() as connection:
         found = _revision(connection)
     if found == HEAD:
-        return  # without Alembic, whose import takes longer than many records
+        return
     if found is not None and found > HEAD:
         raise DatabaseError(
             f"the history has the tables of a newer version ({found}; this one knows {HEAD})",
@@ -31,11 +32,11 @@ def bring_up_to_date(engine: Engine) -> None:
         )
     if found is not None and engine.dialect.name == "sqlite" and engine.url.database:
         _back_up(Path(engine.url.database), found)
-    with _MIGRATING, engine.begin() as connection:
+    with engine.begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text(f"select pg_advisory_xact_lock({_LOCK})"))  # SQLite begins with the lock
         if _revision(connection) != HEAD:  # another process may have been quicker
-            _migrate(connection)
+            migrate(connection)
 
 
 def _back_up(file: Path, revision: str) -> None:
@@ -63,11 +64,15 @@ def _revision(connection: Connection) -> str | None:
     return connection.execute(text(f"select version_num from {_TABLE}")).scalar()
 
 
-def _migrate(connection: Connection) -> None:
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+def migrate(connection: Connection, until: str = HEAD) -> None:
+    """Run the migrations that the database lacks, up to this version."""
+    found = _revision(connection) or ""
+    if not found:
+        column = Column("version_num", String(32), nullable=False)
+        Table(_TABLE, MetaData(), column, PrimaryKeyConstraint(column, name=f"{_TABLE}_pkc")).create(connection)
+    for module in iter_modules(versions.__path__):
+        version = module.name[1:5]  # v0001_attempts
+        if found < version <= until:
+            import_module(f"{versions.__name__}.{module.name}").upgrade(connection)
+    connection.execute(text(f"DELETE FROM {_TABLE}"))
+    connection.execute(text(f"INSERT INTO {_TABLE} VALUES ('{until}')"))

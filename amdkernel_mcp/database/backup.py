@@ -17,8 +17,8 @@ from urllib.parse import quote
 from sqlalchemy import URL
 from sqlalchemy.engine import make_url
 
+from amdkernel_mcp.database.schema import HEAD
 from amdkernel_mcp.errors import DatabaseError, InputError
-from amdkernel_mcp.history.database.schema import HEAD
 from amdkernel_mcp.results.access import BackupResult, RestoreResult
 
 if TYPE_CHECKING:

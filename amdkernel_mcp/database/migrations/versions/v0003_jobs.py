@@ -1,15 +1,14 @@
 """Jobs, so that what a server accepted survives it."""
 
 import sqlalchemy as sa
-from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+from amdkernel_mcp.database.migrations import change
 
 
-def upgrade() -> None:
+def upgrade(connection: sa.Connection) -> None:
     """Make the table and its indexes."""
-    op.create_table(
+    change.create_table(
+        connection,
         "jobs",
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("service", sa.Text, nullable=False),
@@ -25,10 +24,5 @@ def upgrade() -> None:
         sa.Column("answer", sa.Text),
         sa.Column("error", sa.Text),
     )
-    op.create_index("jobs_of_user", "jobs", ["owner", "created"])
-    op.create_index("jobs_unfinished", "jobs", ["status", "lease_until"])
-
-
-def downgrade() -> None:
-    """Refused: an older version would lose the jobs."""
-    raise NotImplementedError("install the newer amdkernel-mcp again")
+    change.create_index(connection, "jobs_of_user", "jobs", ["owner", "created"])
+    change.create_index(connection, "jobs_unfinished", "jobs", ["status", "lease_until"])

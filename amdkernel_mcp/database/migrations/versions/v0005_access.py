@@ -1,15 +1,14 @@
 """Tokens of users, and the audit log."""
 
 import sqlalchemy as sa
-from alembic import op
 
-revision = "0005"
-down_revision = "0004"
+from amdkernel_mcp.database.migrations import change
 
 
-def upgrade() -> None:
+def upgrade(connection: sa.Connection) -> None:
     """Make the tables and their indexes."""
-    op.create_table(
+    change.create_table(
+        connection,
         "tokens",
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("digest", sa.Text, nullable=False, unique=True),
@@ -20,7 +19,8 @@ def upgrade() -> None:
         sa.Column("last_used", sa.Float),
         sa.Column("revoked", sa.Float),
     )
-    op.create_table(
+    change.create_table(
+        connection,
         "audit",
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
         sa.Column("at", sa.Float, nullable=False),
@@ -35,10 +35,5 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text),
         sqlite_autoincrement=True,
     )
-    op.create_index("audit_of_user", "audit", ["user", "number"])
-    op.create_index("audit_by_age", "audit", ["at"])
-
-
-def downgrade() -> None:
-    """Refused: an older version would lose the tokens."""
-    raise NotImplementedError("install the newer amdkernel-mcp again")
+    change.create_index(connection, "audit_of_user", "audit", ["user", "number"])
+    change.create_index(connection, "audit_by_age", "audit", ["at"])

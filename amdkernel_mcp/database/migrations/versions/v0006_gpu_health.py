@@ -1,15 +1,14 @@
 """What is known of each GPU: its baseline, and why nothing may run on it."""
 
 import sqlalchemy as sa
-from alembic import op
 
-revision = "0006"
-down_revision = "0005"
+from amdkernel_mcp.database.migrations import change
 
 
-def upgrade() -> None:
+def upgrade(connection: sa.Connection) -> None:
     """Make the table."""
-    op.create_table(
+    change.create_table(
+        connection,
         "gpu_health",
         sa.Column("gpu", sa.Text, primary_key=True),
         sa.Column("target", sa.Text, nullable=False),
@@ -20,8 +19,3 @@ def upgrade() -> None:
         sa.Column("quarantined", sa.Float),
         sa.Column("reason", sa.Text),
     )
-
-
-def downgrade() -> None:
-    """Refused: an older version would use quarantined GPUs."""
-    raise NotImplementedError("install the newer amdkernel-mcp again")

@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, text
 
-from amdkernel_mcp.history.database.open_database import reading, writing
-from amdkernel_mcp.history.database.tables import artefacts, attempts, lessons
+from amdkernel_mcp.database.open_database import reading, writing
+from amdkernel_mcp.database.tables import artefacts, attempts, lessons
 
 Row = Mapping[str, Any]
 

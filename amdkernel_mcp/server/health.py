@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from amdkernel_mcp.errors import AmdkernelError
-from amdkernel_mcp.pages.metrics import Counts, exposition
 from amdkernel_mcp.pages.sign_in import SignIn
 from amdkernel_mcp.pages.status import Running
+from amdkernel_mcp.server.metrics import Counts, exposition
 
 if TYPE_CHECKING:
     from starlette.requests import Request

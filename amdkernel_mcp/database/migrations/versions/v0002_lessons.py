@@ -3,28 +3,28 @@
 import json
 
 import sqlalchemy as sa
-from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+from amdkernel_mcp.database.migrations import change
 
 
-def upgrade() -> None:
+def upgrade(connection: sa.Connection) -> None:
     """Add the columns, tables and indexes; the records that exist name their artefacts."""
-    if op.get_bind().dialect.name == "postgresql":
-        op.alter_column("attempts", "id", type_=sa.Text(collation="C"))
-    op.add_column("attempts", sa.Column("changed", sa.Text))
-    op.add_column("attempts", sa.Column("gain", sa.Float))
-    op.create_index("attempts_of_user", "attempts", ["by", "number"])
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.text('ALTER TABLE attempts ALTER COLUMN id TYPE TEXT COLLATE "C"'))
+    change.add_column(connection, "attempts", sa.Column("changed", sa.Text))
+    change.add_column(connection, "attempts", sa.Column("gain", sa.Float))
+    change.create_index(connection, "attempts_of_user", "attempts", ["by", "number"])
     timed = sa.text("time_us IS NOT NULL")
     columns = ["by", "problem", "target", "number"]
-    op.create_index("attempts_timed", "attempts", columns, sqlite_where=timed, postgresql_where=timed)
-    op.create_table(
+    change.create_index(connection, "attempts_timed", "attempts", columns, where=timed)
+    change.create_table(
+        connection,
         "artefacts",
         sa.Column("sha256", sa.Text, primary_key=True),
         sa.Column("last_named", sa.Text, nullable=False),
     )
-    op.create_table(
+    change.create_table(
+        connection,
         "lessons",
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
         sa.Column("attempt", sa.Text, nullable=False),
@@ -36,14 +36,9 @@ def upgrade() -> None:
         sa.Column("digest", sa.Text, nullable=False, unique=True),
         sqlite_autoincrement=True,
     )
-    op.create_index("lessons_of_user", "lessons", ["by", "number"])
-    op.create_index("lessons_of_attempt", "lessons", ["attempt", "number"])
-    _name_artefacts(op.get_bind())
-
-
-def downgrade() -> None:
-    """Refused: records are never removed by a program."""
-    raise NotImplementedError("an older version would not know which artefacts are needed")
+    change.create_index(connection, "lessons_of_user", "lessons", ["by", "number"])
+    change.create_index(connection, "lessons_of_attempt", "lessons", ["attempt", "number"])
+    _name_artefacts(connection)
 
 
 def _name_artefacts(connection: sa.Connection) -> None:
@@ -56,4 +51,4 @@ def _name_artefacts(connection: sa.Connection) -> None:
                 last[name] = created
     rows = [{"sha256": name, "last_named": created} for name, created in last.items()]
     if rows:
-        op.bulk_insert(sa.table("artefacts", sa.column("sha256"), sa.column("last_named")), rows)
+        connection.execute(sa.insert(sa.table("artefacts", sa.column("sha256"), sa.column("last_named"))), rows)

@@ -1,1 +1,0 @@
-"""The changes of the tables, as Alembic runs them."""
