@@ -1,48 +1,147 @@
-"""Published ladders of kernels: the simulated and the measured time of each step, and whether both have one order.
+"""Published ladders of kernels: the modelled and the measured time of each step, and whether both have one order.
 
-    .venv/bin/python benchmarks/ladders.py CHECKOUT
+    .venv/bin/python benchmarks/ladders.py CHECKOUTS [--only WORD] [--write]
 
-CHECKOUT: https://github.com/seb-v/fp32_sgemm_amd at abf7530c379b5d37a5976dafd72e3197de74739e (MIT). Its README has the
-times of an RX 7900 XTX for f32 products of 4096 x 4096. Without it nothing is compared. Step 2 alone was used for a fit
-(the LDS in WGP mode).
+CHECKOUTS: a folder with the checkouts below, each under the name of its repository. What is missing is not run.
+Each row that ran is kept in recorded/ladders.csv, so `--only` (a part of a series' or a kernel's name) runs the table
+in pieces; without CHECKOUTS the kept rows are shown. `--write` puts them into docs/timing.md.
+
+* fp32_sgemm_amd: https://github.com/seb-v/fp32_sgemm_amd at abf7530c379b5d37a5976dafd72e3197de74739e (MIT)
+* HPCTrainingExamples: https://github.com/amd/HPCTrainingExamples at aaaa72d4dca9a9c3587be883deaf2d0f109fcbfb (MIT)
+* HipKittens: https://github.com/HazyResearch/HipKittens at f09e9685c4c6aaa41fb3ebd4fe4ca664938589e1 (MIT), and
+  HipKittens-cdna3: its branch `cdna3`, whose headers the kernels for MI325X need
+
+Their READMEs and JSON files have the measured times. Not run: kernels that need rocRAND (HipKittens' layernorm).
 """
 
+import argparse
+import csv
 import json
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.execution.open_sandbox import open_sandbox
 from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.hardware.specs import Gpu, gpu_by_name
+from amdkernel_mcp.measurement.counters import Dispatch, PcCounts
+from amdkernel_mcp.measurement.simulated import simulated
+from amdkernel_mcp.measurement.time_interval import launch_interval
 
-ARCH, CLOCK_MHZ = "gfx1100", 2371  # the clock that the author's profiler showed
-SIZE = 4096
+HERE = Path(__file__).parent
+KEPT = HERE / "recorded" / "ladders.csv"
+PAGE = HERE.parent / "docs" / "timing.md"
+MARK = "<!-- ladders -->"
+CLOSE = 1.3
+TIMEOUT_S = 170
+CLOCK_MHZ = {"RX 7900 XTX": 2371}  # the clock that the author's profiler showed
 
 
 @dataclass(frozen=True)
 class Step:
-    """A kernel of the ladder: its file, its launch, and the time that its author measured."""
+    """A kernel of a ladder: its file, its GPU, and the time that its author measured."""
 
+    series: str
     source: str
-    block: tuple[int, int]
-    tile: int
-    measured_ms: float
+    gpu: str
+    measured_us: float
+    kind: str
+    """How it is launched: a key of PROGRAMS, or `module`."""
     flags: str = ""
+    kernel: str = ""
+    """The kernel of the program, if it has several."""
+
+    @property
+    def name(self) -> str:
+        """Of the row: unique in its series."""
+        folder, _, file = self.source.rpartition("/")
+        return self.kernel or (f"{Path(folder).name}/{Path(file).stem}" if folder else Path(file).stem)
+
+
+def _yax(number: int, folder: str, gpu: str, *steps: tuple[str, float]) -> list[Step]:
+    root = f"HPCTrainingExamples/rocprof-compute/{folder}"
+    return [Step(f"yax {number}, {gpu}", f"{root}/{source}", gpu, ms * 1e3, "yax") for source, ms in steps]
+
+
+def _kittens(series: str, folder: str, gpu: str, kind: str, us: Sequence[float]) -> list[Step]:
+    sizes = (1024, 2048, 4096, 8192)
+    root = f"HipKittens/analysis/{folder}"
+    return [Step(series, f"{root}/kernel_{n}.cpp", gpu, t, kind) for n, t in zip(sizes, us, strict=True)]
+
+
+def _sgemm(source: str, block: int, tile: int, ms: float, flags: str = "") -> Step:
+    launch = f"{4096 // tile} {block} {1 if block > 32 else 32}"
+    return Step("f32 SGEMM", f"fp32_sgemm_amd/src/{source}", "RX 7900 XTX", ms * 1e3, f"module {launch}", flags)
 
 
 STEPS = (
-    Step("kernel2_lds.cpp", (32, 32), 32, 34.2059),
-    Step("kernel3_registers.cpp", (256, 1), 128, 6.0341),
-    Step("kernel4_gmem_df.cpp", (256, 1), 128, 5.3772, "-DUNROLL=1"),
-    Step("kernel5_lds_optim.cpp", (128, 1), 128, 4.0994, "-DUNROLL=1 -mcumode"),
-    Step("kernel6_valu_optim.s", (128, 1), 128, 3.6368),
-    Step("kernel7_unroll.s", (128, 1), 128, 3.3314),
-    Step("kernel8_batched_gmem.s", (128, 1), 128, 2.8032),
-)
-LAUNCH = """
+    _sgemm("kernel2_lds.cpp", 32, 32, 34.2059),
+    _sgemm("kernel3_registers.cpp", 256, 128, 6.0341),
+    _sgemm("kernel4_gmem_df.cpp", 256, 128, 5.3772, "-DUNROLL=1"),
+    _sgemm("kernel5_lds_optim.cpp", 128, 128, 4.0994, "-DUNROLL=1 -mcumode"),
+    _sgemm("kernel6_valu_optim.s", 128, 128, 3.6368),
+    _sgemm("kernel7_unroll.s", 128, 128, 3.3314),
+    _sgemm("kernel8_batched_gmem.s", 128, 128, 2.8032),
+    *_yax(1, "1-LaunchParameters", "MI210", ("problem.cpp", 2911), ("solution/solution.cpp", 70)),
+    *_yax(1, "1-LaunchParameters", "MI300A", ("problem.cpp", 540), ("solution/solution.cpp", 9.7)),
+    *_yax(2, "2-LDSOccupancyLimit", "MI210", ("problem.cpp", 140), ("solution-no-lds/solution.cpp", 70),
+          ("solution/solution.cpp", 50)),
+    *_yax(2, "2-LDSOccupancyLimit", "MI300A", ("problem.cpp", 7.27), ("solution-no-lds/solution.cpp", 9.79),
+          ("solution/solution.cpp", 5.8)),
+    *_yax(3, "3-RegisterOccupancyLimit", "MI210", ("problem.cpp", 71), ("solution/solution.cpp", 70)),
+    *_yax(3, "3-RegisterOccupancyLimit", "MI300A", ("problem.cpp", 10), ("solution/solution.cpp", 9.82)),
+    *_yax(4, "4-StridedAccess", "MI210", ("problem.cpp", 70), ("solution/solution.cpp", 12)),
+    *_yax(4, "4-StridedAccess", "MI300A", ("problem.cpp", 9.64), ("solution/solution.cpp", 12.17)),
+    *_yax(5, "5-AlgorithmicOptimizations", "MI210", ("problem.cpp", 12), ("solution/solution.cpp", 7.7)),
+    *(
+        Step("shallow water", "HPCTrainingExamples/Profiling-by-example/shallow-water/novice/0_baseline/shallow.hip",
+             "MI300A", us, "shallow", kernel=kernel)
+        for kernel, us in (("compute_rhs", 7.978), ("update_stage", 9.494), ("final_update", 20.87),
+                           ("apply_reflect_bc", 5.196))
+    ),
+    *_kittens("bf16 GEMM, MI325X", "bf16_gemm/mi325x", "MI325X", "gemm", (35.677, 57.585, 192.569, 1467.194)),
+    *_kittens("bf16 GEMM, MI355X", "bf16_gemm/mi350x", "MI355X", "gemm", (15.396, 25.832, 97.278, 682.718)),
+    *_kittens("rotary, MI355X", "rotary/mi350x", "MI355X", "rotary", (45.579, 71.737, 159.672, 307.081)),
+)  # fmt: skip
+
+YAX = """
+int main() {
+  dim3 grid(GRID), block(BLOCK);
+  size_t n = 32768;
+  double *y, *A, *x, *result;
+  if (hipMalloc(&y, n * 8) || hipMalloc(&x, n * 8) || hipMalloc(&A, n * n * 8) || hipMalloc(&result, 8)) return 1;
+  yax<<<grid, block>>>(y, A, x, n, n, result);
+  return hipDeviceSynchronize();
+}
+"""
+GEMM = """
+int main() {
+  bf16 *a, *b, *c;
+  if (hipMalloc(&a, 2ul * M * K) || hipMalloc(&b, 2ul * N * K) || hipMalloc(&c, 2ul * M * N)) return 1;
+  micro_globals g{_gl_A(a, 1, 1, M, K), _gl_B(b, 1, 1, N, K), _gl_C(c, 1, 1, M, N), 0};
+  dispatch_micro(g);
+  return hipDeviceSynchronize();
+}
+"""
+ROTARY = """
+int main() {
+  bf16 *x, *o, *s, *c;
+  size_t bytes = 2ul * ATTN_B * ATTN_H * ATTN_N * HEAD_DIM;
+  if (hipMalloc(&x, bytes) || hipMalloc(&o, bytes)) return 1;
+  if (hipMalloc(&s, 2 * ATTN_N * 64) || hipMalloc(&c, 2 * ATTN_N * 64)) return 1;
+  using array = gl<bf16, -1, -1, -1, -1>;
+  rotary_globals<HEAD_DIM> g{array(x, ATTN_B, ATTN_H, ATTN_N, HEAD_DIM), array(o, ATTN_B, ATTN_H, ATTN_N, HEAD_DIM),
+                             array(s, 1, 1, ATTN_N, 64), array(c, 1, 1, ATTN_N, 64), 0};
+  dispatch_rotary(g);
+  return hipDeviceSynchronize();
+}
+"""
+PROGRAMS = {"yax": YAX, "gemm": GEMM, "rotary": ROTARY}
+MODULE = """
 import ctypes, sys
 hip = ctypes.CDLL("libamdhip64.so")
 file, name, groups, x, y, size = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
@@ -62,21 +161,49 @@ assert hip.hipDeviceSynchronize() == 0
 RUN = """
 set -e
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator AMDKERNEL_EMULATOR_REPORT=$OUT/report
-export AMDKERNEL_EMULATOR_OPTIONS=arch={arch},memory=1,pcs=1,threads=1,arena_mb=1000,sample_above=1000000
+export AMDKERNEL_EMULATOR_OPTIONS=arch={arch},memory=1,pcs=1,residency=1,threads=2,arena_mb=12000,sample_above=1000000
 llvm=$(ls -d /usr/lib/llvm-*/bin | sort -V | tail -1)
-case {source} in
+case {file} in
+program.hip)
+  hipcc --offload-arch={arch} -O3 -std=c++20 -w {flags} program.hip -o program
+  ./program >&2
+  exit;;
 *.s)
-  $llvm/clang -target amdgcn-amd-amdhsa -mcpu={arch} -c {source} -o kernel.o
+  $llvm/clang -target amdgcn-amd-amdhsa -mcpu={arch} -c {file} -o kernel.o
   $llvm/ld.lld -shared kernel.o -o kernel.co;;
 *)
-  hipcc --offload-arch={arch} -O3 --offload-device-only --no-gpu-bundle-output -w {flags} -x hip {source} -o kernel.co;;
+  hipcc --offload-arch={arch} -O3 --offload-device-only --no-gpu-bundle-output -w {flags} -x hip {file} -o kernel.co;;
 esac
 name=$($llvm/llvm-nm kernel.co | awk '$2 == "T" {{print $3; exit}}')
-python3 launch kernel.co "$name" {groups} {x} {y} {size}
+python3 launch kernel.co "$name" {launch} 4096
 """
 
 
-def device_code(text: str) -> str:
+@dataclass(frozen=True)
+class Row:
+    """What became of a step; microseconds. `simulated_us` 0: the emulator simulated nothing."""
+
+    series: str
+    name: str
+    gpu: str
+    measured_us: float
+    simulated_us: float
+    low_us: float
+    likely_us: float
+    high_us: float
+
+    @property
+    def ratio(self) -> float:
+        """Measured / modelled."""
+        return self.measured_us / self.likely_us
+
+    @property
+    def inside(self) -> bool:
+        """Whether the measured time lies in the interval."""
+        return self.low_us <= self.measured_us <= self.high_us
+
+
+def module_source(text: str) -> str:
     """The macros and the kernel of a source, without the host code around it."""
     lines = text.splitlines()
     first = next(number for number, line in enumerate(lines) if "__global__" in line)
@@ -85,42 +212,152 @@ def device_code(text: str) -> str:
     return "\n".join(["#include <hip/hip_runtime.h>", *macros, *lines[first:last], ""])
 
 
-def simulated_ms(step: Step, checkout: Path, sandbox: Sandbox) -> float:
-    """Of the kernel on an RX 7900 XTX. Raises RuntimeError where it does not compile or run."""
-    text = (checkout / "src" / step.source).read_text(encoding="utf-8")
-    if step.source.endswith(".cpp"):
-        text = device_code(text)
-    x, y = step.block
-    command = RUN.format(arch=ARCH, source=step.source, flags=step.flags, groups=SIZE // step.tile, x=x, y=y, size=SIZE)
-    files = {step.source: text.encode(), "launch": LAUNCH.encode()}
-    done = sandbox.run("compile", ["sh", "-c", command], files, timeout_s=300)
-    if done.exit_code != 0:
-        raise RuntimeError(f"{step.source}: {done.stderr}")
-    rows = [json.loads(line) for line in done.files["report"].splitlines()]
-    return float(rows[-1]["counters"]["simulated_clocks"]) / CLOCK_MHZ / 1e3
+def program_source(step: Step, text: str) -> str:
+    """The source with a host program of its own: buffers of zeros, one launch."""
+    if step.kind == "shallow":
+        return text.replace("NSTEPS = 500", "NSTEPS = 2")
+    main = PROGRAMS[step.kind]
+    if step.kind == "yax":
+        grid, block = (re.search(rf"{what} = dim3\((\d+),", text) for what in ("grid", "block"))
+        assert grid
+        assert block
+        main = main.replace("GRID", grid[1]).replace("BLOCK", block[1])
+        text = text.replace("hipCheck.h", "cmath").partition("int main(")[0]
+    return text.replace('#include "pyutils/pyutils.cuh"', "").partition("PYBIND11_MODULE")[0] + main
 
 
-def tau(measured: Sequence[float], modelled: Sequence[float]) -> float:
-    """Kendall's rank correlation: 1 where all pairs are in the same order."""
-    pairs = list(combinations(zip(measured, modelled, strict=True), 2))
-    return sum(1 if (a[0] - b[0]) * (a[1] - b[1]) > 0 else -1 for a, b in pairs) / len(pairs)
+def job_of(step: Step, checkouts: Path) -> tuple[str, dict[str, bytes]]:
+    """The command and its files."""
+    source = checkouts / step.source
+    text, arch, flags = source.read_text(encoding="utf-8"), gpu_by_name(step.gpu).gfx, step.flags
+    if step.kind.startswith("module"):
+        code = text if source.suffix == ".s" else module_source(text)
+        files = {source.name: code.encode(), "launch": MODULE.encode()}
+        launch = step.kind.removeprefix("module ")
+        return RUN.format(arch=arch, file=source.name, flags=flags, launch=launch), files
+    files = {"program.hip": program_source(step, text).encode()}
+    if step.source.startswith("HipKittens"):
+        newest = arch == "gfx950"
+        headers = checkouts / ("HipKittens" if newest else "HipKittens-cdna3") / "include"
+        files |= {
+            f"include/{each.relative_to(headers)}": each.read_bytes() for each in headers.rglob("*") if each.is_file()
+        }
+        flags += f" -Iinclude -I/usr/include/hip -DHIP_ENABLE_WARP_SYNC_BUILTINS -DKITTENS_CDNA{4 if newest else 3}"
+    return RUN.format(arch=arch, file="program.hip", flags=flags, launch=""), files
+
+
+def dispatch_of(row: dict[str, Any]) -> Dispatch:
+    """A line of the emulator's report."""
+    pcs = {address: PcCounts(*counts) for address, *counts in row["pcs"] or ()}
+    grid, block = row["grid"], row["block"]
+    return Dispatch(row["kernel"], tuple(grid), tuple(block), row["counters"], None, pcs, row["lds_bytes"])
+
+
+def modelled(step: Step, checkouts: Path, sandbox: Sandbox) -> Row:
+    """Raises RuntimeError where it does not compile or run."""
+    command, files = job_of(step, checkouts)
+    done = sandbox.run("compile", ["sh", "-c", command], files, timeout_s=TIMEOUT_S)
+    rows = [json.loads(line) for line in done.files.get("report", b"").splitlines()]
+    faults = [f"{row['fault']['kind']} {row['fault'].get('instruction', '')}" for row in rows if row.get("fault")]
+    if done.exit_code != 0 or faults:
+        said = [line for line in done.stderr.splitlines() if "error" in line] or [done.stderr[-300:].strip()]
+        raise RuntimeError("too long" if done.timed_out else [*faults, *said][0])
+    ran = [dispatch_of(row) for row in rows if "counters" in row and step.kernel in row["kernel"]]
+    gpu = clocked(gpu_by_name(step.gpu))
+    unit, time = simulated(ran[-1], gpu), launch_interval(ran[-1], gpu)
+    us = (unit.time_us if unit else 0.0, time.low_us, time.likely_us, time.high_us)
+    return Row(step.series, step.name, step.gpu, step.measured_us, *(float(f"{each:.5g}") for each in us))
+
+
+def clocked(gpu: Gpu) -> Gpu:
+    """At the clock that the author of the measurements saw."""
+    return replace(gpu, clock_mhz=CLOCK_MHZ.get(gpu.name, gpu.clock_mhz))
+
+
+def tau(rows: Sequence[Row]) -> float | None:
+    """Kendall's rank correlation over the pairs whose measured times differ by 3 %; None: there is none."""
+    pairs = [
+        (a.measured_us - b.measured_us) * (a.likely_us - b.likely_us)
+        for a, b in combinations(rows, 2)
+        if not 1 / 1.03 < a.measured_us / b.measured_us < 1.03
+    ]
+    return sum((each > 0) - (each < 0) for each in pairs) / len(pairs) if pairs else None
+
+
+def kept() -> list[Row]:
+    """The rows of earlier runs."""
+    if not KEPT.exists():
+        return []
+    with open(KEPT, newline="") as file:
+        return [
+            Row(row.pop("series"), row.pop("name"), row.pop("gpu"), *(float(each) for each in row.values()))
+            for row in csv.DictReader(file)
+        ]
+
+
+def keep(rows: Iterable[Row]) -> None:
+    """Writes them in the order of STEPS."""
+    order = {(step.series, step.name): n for n, step in enumerate(STEPS)}
+    with open(KEPT, "w", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in sorted(rows, key=lambda row: order[row.series, row.name]))
+
+
+def report(rows: Sequence[Row]) -> str:
+    """A table of all rows, and the figures of each series and of all."""
+    lines = [
+        "| ladder | kernel | measured, us | modelled, us | measured / middle | |",
+        "| --- | --- | ---: | ---: | ---: | --- |",
+    ]
+    for row in rows:
+        times = f"{row.measured_us:,.0f} | {row.likely_us:,.0f} ({row.low_us:,.0f} to {row.high_us:,.0f})"
+        lines.append(f"| {row.series} | `{row.name}` | {times} | {row.ratio:.2f} | {'' if row.inside else 'outside'} |")
+    close, inside = sum(1 / CLOSE <= row.ratio <= CLOSE for row in rows), sum(row.inside for row in rows)
+    narrow = sum(row.high_us <= 3 * row.low_us for row in rows)
+    lines += [
+        "",
+        f"Of {len(rows)} rows the middle of {close} is within {CLOSE} times of the measured time,",
+        f"{inside} intervals hold it, and {narrow} are at most 3 times as long at their upper end as at their lower.",
+        "",
+        "| ladder | rows | Kendall's tau | middle within 1.3 times | inside |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for series in dict.fromkeys(row.series for row in rows):
+        own = [row for row in rows if row.series == series]
+        order = tau(own)
+        close, inside = sum(1 / CLOSE <= row.ratio <= CLOSE for row in own), sum(row.inside for row in own)
+        lines.append(f"| {series} | {len(own)} | {'-' if order is None else f'{order:.2f}'} | {close} | {inside} |")
+    return "\n".join(lines)
 
 
 def main() -> None:
-    """Prints a row for each step, and the rank correlation."""
-    if not sys.argv[1:]:
-        print("ladders: no checkout of a published ladder was named, see the head of this file")
-        return
-    checkout = Path(sys.argv[1])
-    sandbox = open_sandbox(load_settings())
-    modelled = [simulated_ms(step, checkout, sandbox) for step in STEPS]
-    print("| kernel | measured ms | simulated ms | measured / simulated |")
-    print("| --- | ---: | ---: | ---: |")
-    for step, ms in zip(STEPS, modelled, strict=True):
-        print(f"| {step.source} | {step.measured_ms:.2f} | {ms:.2f} | {step.measured_ms / ms:.2f} |")
-    ratios = sorted(step.measured_ms / ms for step, ms in zip(STEPS, modelled, strict=True))
-    near = sum(1 / 1.3 <= ratio <= 1.3 for ratio in ratios)
-    print(f"tau {tau([step.measured_ms for step in STEPS], modelled):.2f}; within 1.3 times: {near} of {len(STEPS)}")
+    """Runs what was asked for, and prints all rows that are kept."""
+    options = argparse.ArgumentParser()
+    options.add_argument("checkouts", nargs="?", type=Path)
+    options.add_argument("--only", default="")
+    options.add_argument("--write", action="store_true")
+    asked = options.parse_args()
+    rows = {(row.series, row.name): row for row in kept()}
+    checkouts: Path | None = asked.checkouts
+    wanted = [step for step in STEPS if checkouts and asked.only in f"{step.series} {step.name}"]
+    for step in wanted:
+        if not checkouts or not (checkouts / step.source).exists():
+            continue
+        try:
+            row = modelled(step, checkouts, open_sandbox(load_settings()))
+        except RuntimeError as error:
+            print(f"{step.series} {step.name}: not run: {error}", flush=True)
+            continue
+        print(*astuple(row), f"{row.ratio:.2f}", flush=True)
+        rows[row.series, row.name] = row
+        keep(rows.values())
+    table = report(kept())
+    print(table)
+    if asked.write:
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARK)
+        after = rest.partition(MARK.replace("<!-- ", "<!-- /"))[2]
+        PAGE.write_text(f"{before}{MARK}\n\n{table}\n\n{MARK.replace('<!-- ', '<!-- /')}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.bringup.probe import Finding, Probe
 from amdkernel_mcp.bringup.reading import NODES, Tree
 from amdkernel_mcp.errors import TargetError
+from amdkernel_mcp.execution.docker.container_user import how_users_are_mapped
 from amdkernel_mcp.execution.docker.image import sandbox_image_id
 from amdkernel_mcp.execution.gpus import Gpu, local_gpus
 from amdkernel_mcp.execution.remote_gpus import remote_gpus
@@ -67,11 +68,9 @@ def docker(machine: Machine) -> Finding:
         )
     info = machine.info
     found = f"{info['ServerVersion']}, {info['OperatingSystem']}, kernel {info['KernelVersion']}"
-    options = " ".join(map(str, info.get("SecurityOptions") or ()))
-    for word, what in (("rootless", "runs without root"), ("userns", "maps users (userns-remap)")):
-        if f"name={word}" in options:
-            why = f"{found}; it {what}, so that a container cannot open /dev/kfd with the group of the host"
-            return Finding("fail", why, "use a Docker daemon that runs as root, without userns-remap: `sudo dockerd`")
+    if how := how_users_are_mapped(info):
+        why = f"{found}; it {how}, so that a container cannot open /dev/kfd with the group of the host"
+        return Finding("fail", why, "use a Docker daemon that runs as root, without userns-remap: `sudo dockerd`")
     return Finding("pass", found)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextvars
+import queue
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,22 +34,27 @@ class Probe(Generic[_M]):
     promises: tuple[Promise, ...]
     ask: Callable[[_M], Finding]
 
-    def run(self, machine: _M) -> ProbeResult:
+    def run(self, machine: _M, *, within_s: float | None = None) -> ProbeResult:
         """The result. An error that says why the probe cannot be made is a failure with the error's hint.
 
         On a machine that was never seen a probe may meet what it does not expect: that stops no other probe either.
+        within_s: after that time it is left alone, and unknown; None: it may take any time.
         """
         began = time.monotonic()
+        found: queue.Queue[Finding] = queue.Queue()
+        if within_s is None:
+            found.put(self._found(machine))
+        elif within_s > 0:
+            context = contextvars.copy_context()  # who the caller is
+            threading.Thread(
+                target=lambda: found.put(context.run(self._found, machine)), name=self.id, daemon=True
+            ).start()
         try:
-            finding = self.ask(machine)
-        except UnknownTargetError as error:
-            finding = Finding("fail", error.message, "see the probe `listed`")
-        except AmdkernelError as error:
-            finding = Finding("fail", error.message, error.hint)
-        except Exception as error:
-            finding = Finding(
-                "unknown", f"the probe broke: {type(error).__name__}: {error}", "report this with the archive"
-            )
+            finding = found.get(timeout=max(0.0, within_s or 0.0))
+        except queue.Empty:
+            started = within_s is not None and within_s > 0
+            said = "not run to its end: time" if started else "not run: time"
+            finding = Finding("unknown", said, f"run it alone: `--only {self.id}`")
         return ProbeResult(
             id=self.id,
             asks=self.asks,
@@ -56,6 +64,18 @@ class Probe(Generic[_M]):
             next=finding.next,
             seconds=round(time.monotonic() - began, 1),
         )
+
+    def _found(self, machine: _M) -> Finding:
+        try:
+            return self.ask(machine)
+        except UnknownTargetError as error:
+            return Finding("fail", error.message, "see the probe `listed`")
+        except AmdkernelError as error:
+            return Finding("fail", error.message, error.hint)
+        except Exception as error:
+            return Finding(
+                "unknown", f"the probe broke: {type(error).__name__}: {error}", "report this with the archive"
+            )
 
 
 def promises_of(probes: Sequence[ProbeResult]) -> dict[Promise, PromiseStatus]:

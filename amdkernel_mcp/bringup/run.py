@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 _M = TypeVar("_M")
 
+WITHIN_S = 570.0
+"""For all probes together. One that lasts longer is left alone, and those after it are not run."""
+
 
 def bringup(
     settings: Settings,
@@ -31,14 +34,15 @@ def bringup(
     instructions: bool = False,
     only: Collection[str] = (),
     watch_s: float = 60.0,
+    within_s: float = WITHIN_S,
     archive_in: Path | None = None,
     on_progress: Progress = lambda _: None,
 ) -> BringupResult:
     """Run the probes on a GPU, those of `only` where it names some; a probe that fails stops no other.
 
     hang: also start a kernel that never ends. instructions: also run the emulator's tests there. watch_s: how long the
-    idle GPU is watched. archive_in: a folder for the archive; None: none is written. Raises InputError for a target or
-    probe that does not exist.
+    idle GPU is watched. within_s: for all probes, without those of `instructions`. archive_in: a folder for an archive;
+    None: no archive. Raises InputError for a target or probe that does not exist.
     """
     from amdkernel_mcp.bringup.runs import HANG, INSTRUCTIONS, RUNS, Bench
     from amdkernel_mcp.engine.engine import Engine
@@ -56,8 +60,13 @@ def bringup(
     engine, sandboxes = Engine(settings), LeasedSandboxes(settings)
     try:
         bench = Bench(machine, engine, sandboxes, watch_s)
-        probes = [_run(probe, machine, on_progress) for probe in LOOKS if not only or probe.id in only]
-        probes += [_run(probe, bench, on_progress) for probe in runs if not only or probe.id in only]
+        until = began + within_s
+        probes = [_run(probe, machine, on_progress, until) for probe in LOOKS if not only or probe.id in only]
+        probes += [
+            _run(probe, bench, on_progress, None if probe is INSTRUCTIONS else until)
+            for probe in runs
+            if not only or probe.id in only
+        ]
         result = BringupResult(
             ok=all(probe.status != "fail" for probe in probes),
             target=machine.target,
@@ -93,9 +102,10 @@ def doctor_of_host(settings: Settings, host: str, on_progress: Progress = lambda
     return DoctorResult(ok=all(check.status != "missing" for check in checks), checks=checks)
 
 
-def _run(probe: Probe[_M], machine: _M, on_progress: Progress) -> ProbeResult:
+def _run(probe: Probe[_M], machine: _M, on_progress: Progress, until: float | None = None) -> ProbeResult:
+    """until: by the monotonic clock."""
     on_progress(f"{probe.id}: {probe.asks}")
-    return probe.run(machine)
+    return probe.run(machine, within_s=None if until is None else until - time.monotonic())
 
 
 def _archived(machine: Machine, result: BringupResult, folder: Path) -> Path:

@@ -17,6 +17,7 @@ from amdkernel_mcp.bringup.looks import neighbours
 from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.bringup.probe import Finding, Probe
 from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.compiler.compile_job import run_compile
 from amdkernel_mcp.compiler.flags import parse_flags
 from amdkernel_mcp.engine.verbs.benchmark import Benchmark
@@ -89,10 +90,12 @@ def launches(bench: Bench) -> Finding:
     bench.machine.said["launches.json"] = json.dumps(times).encode()
     first, settled = times["single_us"][0], median(times["single_us"][len(times["single_us"]) // 2 :])
     gap = 1 - settled / times["together_us"] if times["together_us"] > settled else 0.0
+    waits = "waits" if times["waits_for_values"] else "cannot wait"
     found = (
         f"start {times['start_us'] / 1e3:.0f} ms, load {times['load_us'] / 1e3:.1f} ms; {times['launch_us']:.1f} us a "
         f"launch from Python; a wave's wait takes {first:.1f} us at first and {settled:.1f} us later by events, "
-        f"{times['together_us']:.1f} us one of many ({gap:.0%} gaps), {times['done_us']:.1f} us by the host's clock"
+        f"{times['together_us']:.1f} us one of many ({gap:.0%} gaps), {times['graph_us']:.1f} us one of a graph, "
+        f"{times['done_us']:.1f} us by the host's clock; a stream {waits} for a value"
     )
     if times["done_us"] < settled / 2:
         return Finding("fail", f"{found}: events and the host's clock do not agree", "report this with the archive")
@@ -239,12 +242,16 @@ def hang(bench: Bench) -> Finding:
     beside = neighbours(bench.machine)
     if beside.status == "fail":
         return Finding("unknown", f"not tried: {beside.found}", beside.next)
-    return _and_afterwards(bench, "hang", _GUARDED, ("timeout",))
+    return _and_afterwards(bench, "hang", _GUARDED, ("timeout",), CheckOptions(hang=True))
 
 
-def _and_afterwards(bench: Bench, name: str, body: str, right: tuple[str, ...]) -> Finding:
+def _and_afterwards(
+    bench: Bench, name: str, body: str, right: tuple[str, ...], options: CheckOptions | None = None
+) -> Finding:
     source, where = _KERNEL.format(body=body), bench.machine.target
-    answer = bench.engine.do(Check(problem=PROBLEM, source=source, file_name=f"{name}.hip", target=where))
+    answer = bench.engine.do(
+        Check(problem=PROBLEM, source=source, file_name=f"{name}.hip", target=where, options=options)
+    )
     bench.keep(name, answer)
     afterwards = bench.engine.do(Check(problem=PROBLEM, source=_naive(), file_name="naive.hip", target=where))
     bench.keep(f"after_{name}", afterwards)

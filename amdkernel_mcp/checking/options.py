@@ -33,6 +33,9 @@ class CheckOptions:
     case_instructions: int = CASE_INSTRUCTIONS
     """Of each repeat of a case on the emulator, where seconds decide nothing."""
 
+    hang: bool = False
+    """Start it on a GPU even if it did not end before and a reset of that GPU would take down the work of others."""
+
     def __post_init__(self) -> None:
         if not 0 <= (self.schedules or 0) <= MAX_SCHEDULES:
             raise InputError(f"the number of schedules is 0 to {MAX_SCHEDULES}")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.importing.import_problem import Means
     from amdkernel_mcp.importing.importer import Importer
     from amdkernel_mcp.launch.plan import LaunchPlan
+    from amdkernel_mcp.leases.hung_kernels import HungKernels
     from amdkernel_mcp.measurement.job import Measured, MeasurementJob, TimingInputs
     from amdkernel_mcp.measurement.timing.interleaved import Plan
     from amdkernel_mcp.problems.own_problems import OwnProblems
@@ -190,7 +191,7 @@ class KernelSteps:
     def check(
         self, prepared: PreparedKernel, on_progress: Progress, options: CheckOptions | None = None
     ) -> CheckResult:
-        """The verdict on a kernel, with the notes on its problem."""
+        """The verdict on a kernel, with the notes on its problem. Raises InputError where it may hang and must not."""
         from amdkernel_mcp.checking.check import check
         from amdkernel_mcp.checking.options import CheckOptions
         from amdkernel_mcp.checking.problem_probe import examined
@@ -198,6 +199,8 @@ class KernelSteps:
         from amdkernel_mcp.languages.table import language_of
 
         cache_dir = self._settings.cache_dir
+        if options is None or not options.hang:
+            self._refuse_hung(prepared)
         with examined(prepared.sandbox, prepared.problem, cache_dir=cache_dir) as warnings:
             result = check(
                 sandbox=prepared.sandbox,
@@ -211,8 +214,30 @@ class KernelSteps:
                 on_progress=on_progress,
             )
         result = result.model_copy(update={"notes": [*result.notes, *warnings()]})
+        self._hung.note(prepared.compiled.source, result)
         result = in_words_of(language_of(prepared.compiled.source, prepared.file_name), result)
         return self._judged.stamp(result, prepared.compiled.source, prepared.problem)
+
+    @property
+    def _hung(self) -> HungKernels:
+        from amdkernel_mcp.leases.hung_kernels import HungKernels
+
+        return HungKernels(self.cache_dir / "hung")
+
+    def _refuse_hung(self, prepared: PreparedKernel) -> None:
+        """Raises InputError for a kernel that did not end before, on a GPU whose reset would end the work of others."""
+        from amdkernel_mcp.execution.gpu_idle import read_state
+        from amdkernel_mcp.execution.render_node import render_node
+        from amdkernel_mcp.execution.targets import SLURM
+
+        where = prepared.target
+        if where.kind == "emulator" or where.host == SLURM:  # Slurm gives any of its GPUs
+            return
+        self._hung.refuse(
+            prepared.compiled.source,
+            where.name,
+            lambda: read_state(prepared.sandbox, render_node(self._settings, where, self._sandboxes.workers)),
+        )
 
     def check_program(
         self,
@@ -428,6 +453,7 @@ class KernelSteps:
         from amdkernel_mcp.profiling.import_files import import_files
         from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, uncounted
 
+        self._refuse_hung(prepared)
         where, job, program = prepared.target, planned.job, runner_command(prepared.target, planned.job)
         names = [kernel.name for kernel in prepared.compiled.result.kernels]
         with exclusively(prepared.sandbox, on_progress):

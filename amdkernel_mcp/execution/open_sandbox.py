@@ -102,10 +102,18 @@ def _visible(index: int) -> "GpuDevice":
 
 
 def _device(settings: Settings, daemon: "Daemon", image_id: str, host: str | None, index: int) -> "GpuDevice":
+    from amdkernel_mcp.execution.docker.container_user import how_users_are_mapped
     from amdkernel_mcp.execution.gpus import gpu_device, local_gpus
     from amdkernel_mcp.execution.remote_gpus import remote_device, remote_gpus
 
     for gpu in local_gpus() if host is None else remote_gpus(settings, host):
         if gpu.index == index:
-            return gpu_device(gpu) if host is None else remote_device(daemon, image_id, gpu)
+            device = gpu_device(gpu) if host is None else remote_device(daemon, image_id, gpu)
+            if device.host_gids and (how := how_users_are_mapped(daemon.info)):
+                raise TargetError(
+                    f"the Docker daemon of {host or 'this machine'} {how}: none of its containers can open "
+                    f"{gpu.render_node} with the group of the host",
+                    hint="use a Docker daemon that runs as root, without userns-remap: `sudo dockerd`",
+                )
+            return device
     raise TargetError(f"{host or 'this machine'} has no GPU {index}")

@@ -1,7 +1,8 @@
 """The time of a launch by the emulator's simulation of a unit (sandbox/emulator/timing), on a GPU.
 
 The emulator counts in clocks of the part that it knows of an architecture; a GPU with other CUs and another clock gets
-them in proportion. Each loss was left out in another run of the same instructions: the difference is what it costs.
+them in proportion. Where all workgroups are resident at once on both, waits for memory stay as long: more waves of a CU
+wait at the same time. Each loss was left out in another run of the same instructions: the difference is what it costs.
 
 Sources: docs/time_model.md has the published kernels that the simulation was compared with.
 """
@@ -38,6 +39,11 @@ def simulated(dispatch: Dispatch, gpu: Gpu) -> Simulated | None:
     clocks, cus = dispatch.count("simulated_clocks"), dispatch.count("simulated_cus")
     if not clocks or not cus:
         return None
-    us = max(cus / gpu.cus, 1.0 if dispatch.workgroups <= gpu.cus else 0.0) / gpu.clock_mhz
+    scale = max(cus / gpu.cus, 1.0 if dispatch.workgroups <= gpu.cus else 0.0)
+    at_once = dispatch.count("simulated_groups_at_once") * min(gpu.cus / cus, 1.0)
+    busy = min(dispatch.count("simulated_clocks_without_latency"), clocks)
+    waits = 0.0 if dispatch.workgroups > at_once else (clocks - busy) * (1 - scale)
     losses: tuple[Loss, ...] = get_args(Loss)
-    return Simulated(clocks * us, {loss: dispatch.count(f"simulated_clocks_without_{loss}") * us for loss in losses})
+    without = {loss: dispatch.count(f"simulated_clocks_without_{loss}") * scale for loss in losses}
+    less_us = {loss: (of + (waits if loss != "latency" else 0.0)) / gpu.clock_mhz for loss, of in without.items()}
+    return Simulated((clocks * scale + waits) / gpu.clock_mhz, less_us)

@@ -140,6 +140,7 @@ def conditions(
         footprint_bytes=[footprint_bytes(case) for case in job.cases],
         cache_protocol="each launch of a sample has buffers of its own, whose outputs were overwritten before it",
         settled_us=[each.settled_us for each in turns.pairs],
+        queue_filled=all(each.filled for each in turns.pairs),
         idle_before=idle[0],
         idle_after=idle[1],
         clocks_before=clocks[0],

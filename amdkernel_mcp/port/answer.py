@@ -41,8 +41,9 @@ def _shown(hit: Hit, file: str | None) -> PortHit:
 
 
 def suspects(hits: Sequence[PortHit], *, keep_warps: bool) -> list[PortHit]:
-    """The hits that a wave of 64 makes wrong, the likeliest first; a mask that was widened is none."""
-    left = [hit for hit in hits if CLASSES[hit.kind].wave and (hit.kind != "mask" or keep_warps)]
+    """The hits that a wave of 64 makes wrong, the likeliest first; a widened mask only where nothing else is."""
+    of_waves = [hit for hit in hits if CLASSES[hit.kind].wave]
+    left = [hit for hit in of_waves if hit.kind != "mask" or keep_warps] or of_waves
     left.sort(key=lambda hit: (hit.level != "sure", _ORDER.index(hit.kind), hit.line))
     return left[:MOST_SUSPECTS]
 

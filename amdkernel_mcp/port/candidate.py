@@ -13,7 +13,7 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.port.cuda_names import CudaNames
 from amdkernel_mcp.port.functions import Function, Source
 from amdkernel_mcp.port.host_code import HostArithmeticError, HostCode, Launch, launches
-from amdkernel_mcp.port.tokens import Token, arguments, read_tokens
+from amdkernel_mcp.port.tokens import Token, arguments, closing, read_tokens
 from amdkernel_mcp.port.translate import translate
 
 _DTYPES = {
@@ -22,11 +22,19 @@ _DTYPES = {
     "size_t": "u64", "uint64_t": "u64", "char": "i8", "int8_t": "i8", "uint8_t": "u8", "short": "i16",
 }  # fmt: skip
 _FLOATS = frozenset(["f16", "bf16", "f32", "f64"])
-_FOREIGN = re.compile(
-    r'^[ \t]*#[ \t]*include[ \t]*(?:"[^"]*"|<(?:torch|ATen|c10|pybind11|cooperative_groups/\w+)[^>]*>)', re.M
+_INCLUDES = re.compile(r"^[ \t]*#[ \t]*include[^\n]*$", re.M)
+_HAS = re.compile(
+    r".*<(?:(?:hip|hipcub|rocprim|rocwmma|thrust)/[^>]+|\w+|(?:math|std\w+|string|assert|float|limits)\.h)>.*"
 )
+"""Includes that a candidate can have."""
+_LIBRARY = re.compile(r"^[^\n#]*\b(?:cublas|cufft|curand|cusparse|cusolver|cudnn|nccl)\w*[^\n]*;[^\n]*$", re.M)
+_RUNTIME = "#include <hip/hip_runtime.h>\n"
+_TYPES_OF = {"__hip_bfloat16": "hip/hip_bf16.h", "__half": "hip/hip_fp16.h", "half2": "hip/hip_fp16.h"}
+_GROUPS = re.compile(r"cooperative_groups/(?:reduce|scan)\.h")
 _WARPS = re.compile(r"__(?:shfl|ballot|all|any|match|reduce)\w*|__activemask|__syncwarp|warpSize")
 _SOURCES = re.compile(r'(?:[rRuU]*)("""|\'\'\')(.*?)\1', re.S)
+_VECTOR = re.compile(r"^(float|double|int|uint|half|char|short)[234]$")
+_WRITES = frozenset(["=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "++", "--"])
 _SMALL, _ODD = 1024, 3  # a case of a draft: at most, and by how much the second one differs
 
 
@@ -72,8 +80,13 @@ def make_candidate(text: str, names: CudaNames, kernel: str) -> Candidate:
     line, by_hand = draft.launch_line()
     code = _device_code(source, kernel)
     device = translate(code, names, masks=False).text
+    device = _INCLUDES.sub(lambda line: line.group() if _HAS.fullmatch(line.group()) else "", device)
+    for name, header in _TYPES_OF.items():  # a library's header brought it along
+        if name in device and header not in device:
+            device = device.replace(_RUNTIME, f"{_RUNTIME}#include <{header}>\n", 1)
     prelude = _warps() if _WARPS.search(device) else ""
-    text = "\n".join(filter(None, [line, _with_prelude(device, prelude).strip(), draft.instance()])) + "\n"
+    groups = _header("cooperative_reduce.h") if _GROUPS.search(source.text) else ""
+    text = "\n".join(filter(None, [line, _with_prelude(device, groups + prelude).strip(), draft.instance()])) + "\n"
     if prelude:
         by_hand.append("warps of 32 lanes are kept by the functions at its top; whole waves may be faster")
     problem = draft.problem()
@@ -85,12 +98,15 @@ def make_candidate(text: str, names: CudaNames, kernel: str) -> Candidate:
 
 def _warps() -> str:
     """Our functions of a warp of 32, and the names that lead to them, as text of the candidate."""
-    place = folder("sandbox") / "port"
-    functions = (place / "cuda_warps.h").read_text().replace("#pragma once\n", "")
-    functions = functions.replace("static constexpr int warpSize = 32;\n", "")
-    names = (place / "cuda_warps_on.h").read_text()
+    functions = _header("cuda_warps.h").replace("static constexpr int warpSize = 32;\n", "")
+    functions = functions.partition("namespace cooperative_groups {")[0]
+    names = _header("cuda_warps_on.h")
     defines = "".join(line for line in names.splitlines(keepends=True) if line.startswith("#define __") and "(" in line)
     return f"{functions}{defines}#define warpSize 32\n"
+
+
+def _header(name: str) -> str:
+    return (folder("sandbox") / "port" / name).read_text().replace("#pragma once\n", "")
 
 
 def _with_prelude(device: str, prelude: str) -> str:
@@ -110,7 +126,7 @@ def _device_code(source: Source, kernel: str) -> str:
         if start >= done:
             parts.append(source.text[done:start])
             done = end
-    return _FOREIGN.sub("", "".join([*parts, source.text[done:]]))
+    return _LIBRARY.sub("", "".join([*parts, source.text[done:]]))
 
 
 @dataclass
@@ -181,7 +197,8 @@ class _Draft:
         inside = next((each for each in reversed(texts) if each.isidentifier()), "x")
         name = f"{inside}_" if keyword.iskeyword(inside) else inside  # the reference takes it as well
         types = [each for text in texts[:-1] for each in text.split()]
-        dtype = next((_DTYPES[each] for each in types if each in _DTYPES and each != "unsigned"), None)
+        scalars = [_VECTOR.sub(r"\1", each) for each in types]  # a float4 is four f32
+        dtype = next((_DTYPES[each] for each in scalars if each in _DTYPES and each != "unsigned"), None)
         if "unsigned" in types:
             dtype = {"i64": "u64", "i8": "u8", "i16": "u16"}.get(dtype or "", "u32")
         declared = " ".join(each for each in texts if each != inside and each not in ("__restrict__", "[", "]"))
@@ -192,6 +209,7 @@ class _Draft:
     def launch_line(self) -> tuple[str, list[str]]:
         by_hand: list[str] = []
         parts = []
+        self.host.choose_block()
         for label, part in (("grid", 0), ("block", 1)):
             try:
                 parts.append(f"{label}=[{', '.join(self.host.sizes(part))}]")
@@ -203,6 +221,10 @@ class _Draft:
         except HostArithmeticError as error:
             by_hand.append(f"lds: {error}")
             lds = "0"
+        by_hand += [
+            f"{name} is given by who calls the host's function: {size} is a guess"
+            for name, size in self.host.assumed.items()
+        ]
         template = f"<{', '.join(self.launch.template)}>" if self.launch.template else ""
         return f"// amdkernel: launch {self.function.name}{template} {' '.join(parts)} lds={lds}", by_hand
 
@@ -243,7 +265,7 @@ class _Draft:
         taken = [name for name in arrays if self._is_input(name)]
         scalars = [each.name for each in self.parameters if not each.pointer]
         head = ", ".join([*taken, "*", *scalars] if scalars else taken)
-        what = ", ".join(name for name in arrays if not self._is_constant(name))
+        what = ", ".join(name for name in arrays if not self._is_constant(name) and self._role(name) != "in")
         return (
             f"import numpy as np\n\n\ndef reference({head}):\n"
             f'    raise NotImplementedError("return a dict with {what}")\n'
@@ -253,22 +275,25 @@ class _Draft:
         return any(each.name == name and each.constant for each in self.parameters)
 
     def _is_input(self, name: str) -> bool:
-        return self._is_constant(name) or self._role(name) == "inout"
+        return self._is_constant(name) or self._role(name) != "out"
 
     def _role(self, name: str) -> str:
-        """Whether the kernel reads what it writes."""
+        """Whether the kernel reads it, writes it, or both."""
         tokens = self.source.tokens
+        reads = writes = False
         for place in range(self.function.body, self.function.end):
             if tokens[place].text != name.rstrip("_") and tokens[place].text != name:
                 continue
             if tokens[place - 1].text == "&" and tokens[place - 2].text == "(":
                 return "inout"  # an atomic
             end = place + 1
-            while end < self.function.end and tokens[end].text not in ("]", ";"):
-                end += 1
-            if tokens[end].text == "]" and tokens[end + 1].text not in ("=",):
-                return "inout"
-        return "out"
+            if tokens[end].text == "[":
+                end = closing(tokens, end) + 1
+            elif tokens[place - 1].text != "*":
+                continue
+            writes = writes or tokens[end].text in _WRITES
+            reads = reads or tokens[end].text != "="
+        return "inout" if reads and writes else "in" if reads else "out"
 
     def _value(self, parameter: Parameter, less: int) -> str:
         if parameter.dtype in _FLOATS:

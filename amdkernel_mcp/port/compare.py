@@ -17,7 +17,9 @@ _TIME = re.compile(
 )
 _DEVICE = re.compile(
     r"(?i)\bgfx\w+|radeon|instinct|\bdevice\b.*:|compute cap|warp ?size|multiprocessor|\bSMs?\b|0x[0-9a-f]{8,}"
+    r"|\blaunch\w*\b.*\b(?:num_?blocks|blocks?|grid|threads)\b|\bgrid ?(?:dim|size)\b"  # sized by the device
 )
+_RESULT = re.compile(r"(?i)\d|\bpass|\bok\b|success|correct|match|verified|valid")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _BAD = re.compile(
     r"(?i)\bfail(?:ed|ure|s)?\b|\bwrong\b|mismatch|incorrect|\berrors?\b|not (?:match|equal|correct)|does not match"
@@ -43,6 +45,12 @@ class Said:
         """Whether the program's own check failed."""
         lines = [line for line in self.text.splitlines() if _BAD.search(line) and not _NO_ERROR.search(line)]
         return self.code != 0 or bool(lines)
+
+    @property
+    def results(self) -> int:
+        """How many lines and files say something of a result: no time, no name of a device."""
+        lines = [line for _, line in _lines(self.text) if _RESULT.search(line) and not _TIME.search(line)]
+        return len(lines) + len(self.files)
 
 
 def difference(narrow: Said, wide: Said) -> str | None:

@@ -62,7 +62,29 @@ _OTHERS = {
     "CUresult": "hipError_t",
     "CUDA_SUCCESS": "hipSuccess",
 }
+FP8 = {
+    **{
+        f"__nv_{name}": f"__hip_{name}"
+        for size in ("", "x2", "x4")
+        for name in (f"fp8{size}_e4m3", f"fp8{size}_e5m2", f"fp8{size}_storage_t")
+    },
+    **{
+        f"__nv_cvt_{each}_to_{fp8}": f"__hip_cvt_{each}_to_{fp8}"
+        for fp8, of in (
+            ("fp8", ("float", "double", "halfraw", "bfloat16raw")),
+            ("fp8x2", ("float2", "double2", "halfraw2", "bfloat16raw2")),
+        )
+        for each in of
+    },
+    "__nv_cvt_fp8_to_halfraw": "__hip_cvt_fp8_to_halfraw",
+    "__nv_cvt_fp8x2_to_halfraw2": "__hip_cvt_fp8x2_to_halfraw2",
+    "__nv_fp8_interpretation_t": "__hip_fp8_interpretation_t",
+    "__nv_saturation_t": "__hip_saturation_t",
+    **{f"__NV_{name}": f"__HIP_{name}" for name in ("E4M3", "E5M2", "SATFINITE", "NOSAT")},
+}
+"""Of cuda_fp8.h, by hip_fp8.h."""
 _TYPES = {
+    **FP8,
     "__nv_bfloat16": "__hip_bfloat16",
     "__nv_bfloat162": "__hip_bfloat162",
     "nv_bfloat16": "__hip_bfloat16",

@@ -114,6 +114,7 @@ class Variables:
     lanes: frozenset[str]
     narrow: frozenset[str]
     ballots: frozenset[str]
+    words: frozenset[str]  # pointers to 32 bits
 
     @classmethod
     def of(cls, source: Source, function: Function) -> Variables:
@@ -123,22 +124,24 @@ class Variables:
         lanes: set[str] = set()
         narrow: set[str] = set()
         ballots: set[str] = set()
+        words: set[str] = set()
         for place in range(function.opened, function.end):
             token = tokens[place]
             if token.text in _NARROW and _is_type(tokens, place):
                 narrow |= set(_declared(tokens, place, function.end))
+                words |= _pointer(tokens, place)
             if token.text != "=" or tokens[place - 1].kind != "name":
                 continue
             name = tokens[place - 1].text
             value = tokens[place + 1 : _end_of_value(tokens, place + 1, function.end)]
-            words = [each.text for each in value]
-            if words[:1] and words[0] in BALLOTS:
+            inside = [each.text for each in value]
+            if inside[:1] and inside[0] in BALLOTS:
                 ballots.add(name)
-            elif any(word in _THREAD for word in words) and "blockIdx" not in words:
+            elif any(word in _THREAD for word in inside) and "blockIdx" not in inside:
                 threads.add(name)
-            elif threads & set(words) and all(each.kind != "name" or each.text in threads for each in value[:1]):
+            elif threads & set(inside) and all(each.kind != "name" or each.text in threads for each in value[:1]):
                 lanes.add(name)
-        return cls(frozenset(threads), frozenset(lanes), frozenset(narrow), frozenset(ballots))
+        return cls(frozenset(threads), frozenset(lanes), frozenset(narrow), frozenset(ballots), frozenset(words))
 
 
 BALLOTS = frozenset(["__ballot", "__ballot_sync", "__activemask", "__match_any_sync", "__match_all_sync"])
@@ -148,6 +151,15 @@ BALLOTS = frozenset(["__ballot", "__ballot_sync", "__activemask", "__match_any_s
 def _is_type(tokens: Sequence[Token], place: int) -> bool:
     around = {tokens[place - 1].text, tokens[place + 1].text}
     return not around & _WIDE and not around & {"long", "(", "<"} - {"("} and tokens[place + 1].text != ")"
+
+
+def _pointer(tokens: Sequence[Token], place: int) -> set[str]:
+    """The pointer or none that a declaration beginning with a type at `place` declares first."""
+    at = place + 1
+    while at < len(tokens) - 1 and tokens[at].text in (*_NARROW, "const", "__restrict__", "*"):
+        at += 1
+    stars = sum(each.text == "*" for each in tokens[place:at])
+    return {tokens[at].text} if stars == 1 and tokens[at].kind == "name" else set()
 
 
 def _declared(tokens: Sequence[Token], place: int, end: int) -> list[str]:

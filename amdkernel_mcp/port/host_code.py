@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from amdkernel_mcp.port.functions import Function, Source
 from amdkernel_mcp.port.tokens import Token, arguments, closing
 
 _DEPTH = 8
+_MOST_THREADS = 1024
+_BLOCK = re.compile(r"(?i)block_?(?:size|dim)|threads|tpb")
 _XYZ = ("x", "y", "z")
 MULTIPROCESSORS = 64
 """What a grid of so many blocks for each multiprocessor is made with: its kernels work with any number."""
@@ -91,6 +94,17 @@ class HostCode:
     def __init__(self, source: Source, launch: Launch, names: Mapping[str, str]) -> None:
         self._source, self._launch, self._names = source, launch, names
         self._function: Function | None = source.enclosing(launch.place)
+        self._block = "256"
+        self.assumed: dict[str, str] = {}  # sizes of a block that the host's function is given
+
+    def choose_block(self) -> None:
+        """Take a smaller size for a block that nothing in the source gives, where the usual one is too large."""
+        try:
+            sizes = [int(each) for each in self.sizes(1)]
+        except (HostArithmeticError, IndexError, ValueError):
+            return
+        if self.assumed and math.prod(sizes) > _MOST_THREADS:
+            self._block = "16"
 
     def sizes(self, part: int) -> list[str]:
         """The items of the grid (0) or block (1). Raises HostArithmeticError."""
@@ -248,10 +262,20 @@ class HostCode:
         if token.text in self._names:
             return self._names[token.text]
         value = self.given(token.text)
+        if value is None and self._is_size_of_block(token.text):
+            self.assumed[token.text] = "16" if "sqrt" in token.text else self._block
+            return self.assumed[token.text]
         if value is None or any(each.text == token.text for each in value):
             raise HostArithmeticError(f"{token.text} in {text[:60]}")
         inner = self.expression(value, depth + 1)
         return inner if re.fullmatch(r"\w+", inner) else f"({inner})"
+
+    def _is_size_of_block(self, name: str) -> bool:
+        """Whether it is a parameter of the host's function, for the size of a block by its name."""
+        if self._function is None or not _BLOCK.search(name):
+            return False
+        given = self._source.tokens[self._function.opened : closing(self._source.tokens, self._function.opened)]
+        return any(each.text == name for each in given)
 
     def _call(self, name: str, tokens: Sequence[Token], opened: int, text: str, depth: int) -> str:
         parts = [tokens[begin:end] for begin, end in arguments(tokens, opened)]

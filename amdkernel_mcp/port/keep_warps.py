@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.port.cuda_names import CudaNames
-from amdkernel_mcp.port.translate import DROPPED
+from amdkernel_mcp.port.cuda_names import FP8, CudaNames
+from amdkernel_mcp.port.translate import DROPPED, LOADS, STORES, cache_hints
 
 FOLDER = "cuda-on-hip"
 _ALWAYS = ("cuda.h", "cuda_runtime_api.h", "cuda_fp16.h", "cuda_bf16.h", "cuComplex.h", "math_constants.h")
 _HELPERS = ("helper_cuda.h", "helper_functions.h", "helper_string.h", "helper_timer.h", "helper_math_constants.h")
 _OWN_SIGNATURE = frozenset(
     [
+        "cudaEventCreate",
         "cudaMallocHost",
         "cudaHostAlloc",
         "cudaFuncSetAttribute",
@@ -27,14 +28,19 @@ _OWN_SIGNATURE = frozenset(
 )
 """Of cuda_support.h."""
 _COOPERATIVE = re.compile(r"cooperative_groups(/(reduce|scan|memcpy_async))?\.h")
+_ASYNCHRONOUS = re.compile(r"cuda/(?:pipeline|barrier|atomic)|cuda_pipeline(?:_primitives)?\.h")
+_ROUNDED = re.compile(r"\b__(?:[fd](?:add|sub|mul|div|rcp|sqrt)|fmaf?|frsqrt)_r[duz]\b")
 _ONE_LINE = "#pragma once\n#include <cuda_runtime.h>\n"
 _AROUND = '#pragma once\n#include <cuda_runtime.h>\n#include "cuda_warps_off.h"\n{}#include "cuda_warps_back.h"\n'
+_STANDARD = "namespace cuda { namespace std = ::std; }\n"
 _THRUST = "namespace thrust { namespace cuda = ::thrust::hip; }\n"
 _CUB = """namespace cub {
 using namespace hipcub;
 template <class T, int Lanes = 32> using WarpReduce = hipcub::WarpReduce<T, Lanes>;
 template <class T, int Lanes = 32> using WarpScan = hipcub::WarpScan<T, Lanes>;
 } // namespace cub
+#define CubDebug(call) (call)
+#define CubDebugExit(call) do { if (call) exit(1); } while (0)
 """
 
 
@@ -48,10 +54,12 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
     found = {each.name: each.read_text() for each in sorted(place.glob("*.h"))}
     helper = found.pop("helper_cuda.h")
     cooperative = found.pop("cooperative_reduce.h")
+    asynchronous = found.pop("cuda_async.h")
     table = dict(names.table)
     table |= {name: hip for name in identifiers if name.startswith("cuda") and (hip := names.hip(name))}
     pairs = sorted((cuda, hip) for cuda, hip in table.items() if cuda not in _OWN_SIGNATURE)
     found["cuda_names.h"] = "#pragma once\n" + "".join(f"#define {cuda} {hip}\n" for cuda, hip in pairs)
+    found["cuda_simd.h"] += cache_hints((*LOADS, *STORES))
     for name in (*_ALWAYS, *sorted(DROPPED)):
         found.setdefault(name, _ONE_LINE)
     for name in includes:
@@ -69,6 +77,15 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
         elif name.rpartition("/")[2] in _HELPERS:
             found[name.rpartition("/")[2]] = _ONE_LINE + '#include "cuda_helpers.h"\n'
             found["cuda_helpers.h"] = helper
+        elif _ASYNCHRONOUS.fullmatch(name):
+            found[name] = _ONE_LINE + '#include <atomic>\n#include "cuda_async.h"\n'
+            found["cuda_async.h"] = asynchronous
+        elif name == "cuda_fp8.h":
+            found[name] = f"{_ONE_LINE}#include <hip/hip_fp8.h>\n" + "".join(
+                f"#define {cuda} {hip}\n" for cuda, hip in FP8.items()
+            )
+        elif name.startswith("cuda/std/"):
+            found[name] = f"{_ONE_LINE}#include <{name.removeprefix('cuda/std/')}>\n{_STANDARD}"
         elif name.startswith("nvtx3/"):
             found[name] = _ONE_LINE
     if "nvToolsExt.h" in found:
@@ -85,4 +102,6 @@ def flags_for(texts: Sequence[str]) -> tuple[str, ...]:
     flags = ["-include", "cuda_runtime.h"]
     if any("__CUDACC__" in text for text in texts):
         flags.append("-DCUDA_WARP_CUDACC")
+    if any(_ROUNDED.search(text) for text in texts):
+        flags.append("-DOCML_BASIC_ROUNDED_OPERATIONS")  # HIP has them only then
     return tuple(flags)

@@ -29,7 +29,7 @@ CLASSES: dict[str, LintClass] = {
         _MASKS, wave=True,
     ),
     "shuffle_width": LintClass(
-        "the shuffle has no width and its tree or lane is for 32 lanes: a wave of 64 mixes two warps or omits half",
+        "the shuffle has no width and its tree or lane is for 32 lanes: in whole waves half is lost or two warps mix",
         "the width 32 as last argument, or a tree that begins at warpSize / 2",
         _SHUFFLES, wave=True,
     ),
@@ -125,7 +125,7 @@ CLASSES: dict[str, LintClass] = {
         _LIMITS,
     ),
     "dynamic_lds": LintClass(
-        "more dynamic shared memory than a workgroup has: 64 KiB of LDS, on gfx950 160 KiB",
+        "it asks for dynamic shared memory beyond 48 KiB: a workgroup has 64 KiB of LDS, on gfx950 160 KiB",
         "smaller tiles, or a part of the data in registers",
         _LIMITS,
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.compiler.diagnostics import parse_diagnostics
@@ -151,11 +152,11 @@ def _summed(changes: Sequence[Change]) -> tuple[Change, ...]:
 
 
 def _program(main: str, files: Mapping[str, str], units: Sequence[str], texts: Sequence[str]) -> Program:
-    # nvcc takes `register`, and its calls may be made for their effect alone.
-    flags = ["-Wno-register", "-Wno-unused-value"]
+    # nvcc takes `register`, leaves OpenMP's directives for GPUs out, and its calls may be made for their effect alone.
+    flags = ["-Wno-register", "-Wno-unused-value", "-Wno-hip-omp-target-directives"]
     if any("<omp.h>" in text or "#pragma omp" in text for text in texts):
         flags.append("-fopenmp")
-    folders = {posixpath.dirname(name) for name in files} - {""}
+    folders = {parent.as_posix() for name in files for parent in PurePosixPath(name).parents} - {"."}
     return Program(
         name=main,
         path=PROGRAM,

@@ -44,6 +44,7 @@ _TYPES = frozenset(
 )
 _THREADS = frozenset(["x", "tid", "threadIdx", "t", "idx", "lane"])
 _OF_32 = frozenset(["32", "31", "0x1f", "0x1F", "5", "32u", "31u"])
+_OF_31 = frozenset(["31", "0x1f", "0x1F", "31u"])
 _HALVES = frozenset(["32", "16", "8", "4", "2", "1"])
 Raw = tuple[str, int, Level, str]
 
@@ -193,8 +194,10 @@ def _shuffle(look: _Look, place: int, how: str, sync: bool) -> Iterator[Raw]:
         tree = value == 16 or (value is None and end - begin == 1 and _steps_over_32(look, place, look.text(begin)))
         if tree and uses_wave:
             yield "shuffle_width", place, "sure", ""
-        elif tree and (how != "_xor" or value is None):  # one exchange by 16 stays in its half of the wave
+        elif tree and how != "_xor":  # exchanges by 16 and less stay in their half of the wave
             yield "shuffle_width", place, "look", ""
+    elif value is None and {look.text(at) for at in range(begin, end)} & _OF_31:
+        yield "shuffle_width", place, "sure", ""
     elif look.narrow32 and (value is None or value < 32):
         yield "shuffle_width", place, "look", ""
 
@@ -276,6 +279,7 @@ def _kept_narrow(look: _Look, place: int) -> bool:
             at -= 1
             if depth == 0:
                 break
+        return look.text(at) in look.known.narrow | look.known.words
     return look.text(at) in look.known.narrow
 
 
@@ -326,7 +330,10 @@ def _in_branch(look: _Look, place: int) -> bool:
     for at in range(place, look.function.body, -1):
         depth += (look.text(at) == "}") - (look.text(at) == "{")
         opened = look.text(at) == "{" and depth < 0
-        if not opened or look.text(at - 1) != ")":
+        if not opened:
+            continue
+        depth = 0
+        if look.text(at - 1) != ")":  # `do` or `else`
             continue
         begin, inner = at - 1, 0
         while begin > look.function.body:
@@ -352,11 +359,35 @@ def _spins(look: _Look) -> Iterator[Raw]:
         empty = look.text(end + 1) == ";" or (look.text(end + 1) == "{" and look.text(end + 2) in ("}", ";"))
         if not empty or look.text(place - 1) == "}":  # the end of a do loop
             continue
+        if _for_one_thread(look, place):
+            continue
         words = [look.text(at) for at in range(place + 2, end)]
         atomic = any(word in ("atomicCAS", "atomicExch", "atomicAdd", "atomicOr") for word in words)
         reads = any(word in ("*", "[") for word in words) and not any(word in ("++", "--", "=") for word in words)
         if atomic or reads:
             yield "scheduling", place, "look", ""
+
+
+def _for_one_thread(look: _Look, place: int) -> bool:
+    """Whether an `if` around `place` lets one thread through: it waits for other waves."""
+    depth = 0
+    for at in range(place, look.function.body, -1):
+        depth += (look.text(at) == "}") - (look.text(at) == "{")
+        if look.text(at) != "{" or depth >= 0:
+            continue
+        depth = 0
+        begin = at - 1
+        while begin > look.function.body and look.text(begin) not in (";", "{", "}"):
+            begin -= 1
+        words = [look.text(each) for each in range(begin + 1, at)]
+        if (
+            "if" in words
+            and "==" in words
+            and {"0", "1"} & set(words)
+            and {*_THREADS, "rank", "thread_rank"} & set(words)
+        ):
+            return True
+    return False
 
 
 def _half_warps(look: _Look) -> Iterator[Raw]:

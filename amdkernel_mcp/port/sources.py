@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -13,6 +15,9 @@ MOST_FILES, MOST_BYTES = 200, 4 << 20
 _TEXT = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hh", ".inl", ".inc")
 _UNITS = (".cu", ".cpp", ".cc", ".cxx")
 _MAIN = re.compile(r"\bmain\s*\(")
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.M)
+_OUTSIDE = "include-"
+"""Folders of headers that were named, by their order."""
 
 
 @dataclass(frozen=True)
@@ -34,33 +39,110 @@ class CudaProgram:
         return any(_MAIN.search(self.files[name]) for name in self.units)
 
     def _is_other_program(self, name: str) -> bool:
-        included = any(f'"{PurePosixPath(name).name}"' in text for text in self.files.values())
+        last = re.compile(rf'["/]{re.escape(PurePosixPath(name).name)}"')
+        included = any(last.search(text) for text in self.files.values())
         return included or bool(_MAIN.search(self.files[name]))
 
 
-def read_folder(folder: Path) -> CudaProgram:
-    """The program in a folder: the file with `main` and all other sources. Raises InputError."""
-    files: dict[str, str] = {}
-    total = 0
+def read_folder(folder: Path, include: Sequence[Path] = ()) -> CudaProgram:
+    """The program in a folder: the file with `main`, all other sources, and what they include from outside of it.
+
+    include: folders of further headers. Raises InputError.
+    """
+    read = _Files(include)
     for path in sorted(folder.rglob("*")):
-        if path.suffix not in _TEXT or not path.is_file() or path.is_symlink():
-            continue
-        total += path.stat().st_size
-        if len(files) >= MOST_FILES or total > MOST_BYTES:
-            raise InputError(
-                f"the folder has more than {MOST_FILES} sources or {MOST_BYTES >> 20} MiB of them",
-                file=str(folder),
-                hint="name a smaller folder, or one file",
-            )
-        files[path.relative_to(folder).as_posix()] = path.read_text(errors="replace")
-    kernels = [name for name in files if name.endswith(".cu")]
-    if not kernels:
+        if path.suffix in _TEXT and path.is_file() and not path.is_symlink():
+            read.add(path)
+    texts = {str(path.relative_to(folder)): text for path, text in read.own.items()}
+    if not any(name.endswith(".cu") for name in texts):
         raise InputError("there is no .cu file in the folder", file=str(folder))
-    mains = [name for name, text in files.items() if name.endswith(_UNITS) and _MAIN.search(text)]
+    mains = [name for name, text in texts.items() if name.endswith(_UNITS) and _MAIN.search(text)]
     if len(mains) > 1:
         listed = ", ".join(mains[:6])
         raise InputError(f"the folder has several programs: {listed}", file=str(folder), hint="port one file")
-    return CudaProgram(mains[0] if mains else kernels[0], files)
+    return read.program(folder / (mains[0] if mains else next(name for name in texts if name.endswith(".cu"))))
+
+
+def read_file(path: Path, include: Sequence[Path] = ()) -> CudaProgram:
+    """The program of one file, with what it includes by a path next to it or from the folders `include`.
+
+    Raises InputError for a file that cannot be read.
+    """
+    read = _Files(include)
+    if not path.is_file():
+        raise InputError("there is no such file", file=str(path))
+    read.add(path)
+    return read.program(path)
+
+
+class _Files:
+    """Sources by their paths on this machine, and the headers that they include, bounded."""
+
+    def __init__(self, include: Sequence[Path]) -> None:
+        self.own: dict[Path, str] = {}
+        self._headers: dict[str, str] = {}
+        self._include = [folder.absolute() for folder in include]
+        self._bytes = 0
+
+    def add(self, path: Path) -> None:
+        """A source. Raises InputError where it cannot be read, or is one too many."""
+        self.own[path] = self._text(path)
+
+    def program(self, main: Path) -> CudaProgram:
+        """All of them, with the paths that they have below the folder that holds them all."""
+        found = {Path(os.path.abspath(path)): text for path, text in self.own.items()}
+        waiting = list(found)
+        while waiting:
+            path = waiting.pop()
+            for inner in self._next_to(path, found[path]):
+                if inner not in found:
+                    found[inner] = self._text(inner)
+                    waiting.append(inner)
+            self._from_folders(found[path])
+        root = Path(os.path.commonpath([path.parent for path in found]))
+        files = {path.relative_to(root).as_posix(): text for path, text in found.items()}
+        return CudaProgram(Path(os.path.abspath(main)).relative_to(root).as_posix(), files | self._headers)
+
+    @staticmethod
+    def _next_to(path: Path, text: str) -> Iterator[Path]:
+        for name in _INCLUDE.findall(text):
+            inner = Path(os.path.abspath(path.parent / name))
+            if not Path(name).is_absolute() and inner.is_file():
+                yield inner
+
+    def _from_folders(self, text: str, inside: str = "") -> None:
+        """Headers of the named folders, with what these include. inside: the folder of `text` in one of them."""
+        names = {each for name in _INCLUDE.findall(text) for each in (name, posixpath.join(inside, name))}
+        for name in sorted(names):
+            for number, folder in enumerate(self._include):
+                place = f"{_OUTSIDE}{number}/{name}"
+                if ".." not in Path(name).parts and place not in self._headers and (folder / name).is_file():
+                    self._headers[place] = self._text(folder / name)
+                    self._from_folders(self._headers[place], posixpath.dirname(name))
+
+    def _text(self, path: Path) -> str:
+        try:
+            self._bytes += path.stat().st_size
+            if len(self.own) + len(self._headers) >= MOST_FILES or self._bytes > MOST_BYTES:
+                raise InputError(
+                    f"the program has more than {MOST_FILES} sources or {MOST_BYTES >> 20} MiB of them",
+                    file=str(path),
+                    hint="name a smaller folder, or one file",
+                )
+            return path.read_text(errors="replace")
+        except OSError as error:
+            raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None
+
+
+def with_headers(text: str, others: Mapping[str, str]) -> str:
+    """`text` with the program's own headers in the place of their includes, each once."""
+    left = {PurePosixPath(name).name: other for name, other in others.items()}
+
+    def put(match: re.Match[str]) -> str:
+        inner = left.pop(PurePosixPath(match.group(1)).name, None)
+        return match.group() if inner is None else _INCLUDE.sub(put, inner)
+
+    return _INCLUDE.sub(put, text)
 
 
 def with_sizes(program: CudaProgram, given: Sequence[str]) -> tuple[CudaProgram, list[str]]:

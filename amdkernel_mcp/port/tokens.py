@@ -90,12 +90,26 @@ def _without_dead_code(tokens: list[Token]) -> Iterator[Token]:
 
 
 def closing(tokens: Sequence[Token], opened: int) -> int:
-    """The place of the bracket that closes the one at `opened`; the end of `tokens` where none does."""
+    """The place of the bracket that closes the one at `opened`; the end of `tokens` where none does.
+
+    Of the branches of a conditional inside, each begins at the depth at which the first one does.
+    """
     pairs = {"(": ")", "[": "]", "{": "}"}
     first = tokens[opened].text
     depth = 0
+    branches: list[int] = []
     for place in range(opened, len(tokens)):
-        if tokens[place].text == first:
+        if tokens[place].directive == "#" and place + 1 < len(tokens):
+            word = tokens[place + 1].text
+            if word in ("if", "ifdef", "ifndef"):
+                branches.append(depth)
+            elif word in ("else", "elif") and branches:
+                depth = branches[-1]
+            elif word == "endif" and branches:
+                branches.pop()
+        elif tokens[place].directive:
+            continue
+        elif tokens[place].text == first:
             depth += 1
         elif tokens[place].text == pairs[first]:
             depth -= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.port.constants import Constants
@@ -16,6 +16,8 @@ FULL_MASK = "0xffffffffffffffffull"
 WITH_MASK = re.compile(r"__(?:shfl(?:_up|_down|_xor)?|ballot|all|any|match_any|match_all|reduce_\w+)_sync|__syncwarp")
 """Functions whose first argument is a mask of lanes."""
 _64_BIT = ("__activemask", "__ballot", "__ballot_sync", "__match_any_sync")
+LOADS = ("__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu")
+STORES = ("__stcg", "__stcs", "__stwb", "__stwt")
 _NEEDS_POINTER = {"hipFuncSetAttribute": 0, "hipFuncSetCacheConfig": 0, "hipFuncGetAttributes": 1}
 _NEEDS_SYMBOL = re.compile(r"cudaMemcpy(?:To|From)Symbol(?:Async)?|cudaGetSymbol(?:Address|Size)")
 _HIP_HEADER = {
@@ -96,7 +98,18 @@ def translate(text: str, names: CudaNames, *, own_headers: Sequence[str] = (), m
         if token.kind == "name" and token.text == "register" and not token.directive:
             work.replace(token.start, token.end, "", "`register` removed: C++17 has none", token.line)
     missing = names.missing(token.text for token in tokens if token.kind == "name")
-    return Translated(work.applied(text), work.changes(), tuple(missing))
+    hints = cache_hints(token.text for token in tokens if token.kind == "name")
+    start = "#include <hip/hip_runtime.h>\n"
+    return Translated(work.applied(text).replace(start, start + hints, 1), work.changes(), tuple(missing))
+
+
+def cache_hints(identifiers: Iterable[str]) -> str:
+    """Definitions of those of CUDA's loads and stores with a hint about caches that HIP lacks, as plain ones."""
+    used = set(identifiers)
+    loads = "template <class T> __device__ inline T {}(const T *p) {{ return *p; }}\n"
+    stores = "template <class T, class V> __device__ inline void {}(T *p, V v) {{ *p = v; }}\n"
+    lines = [loads.format(name) for name in LOADS if name in used]
+    return "".join([*lines, *(stores.format(name) for name in STORES if name in used)])
 
 
 def diff(before: str, after: str, file_name: str) -> str:

@@ -6,14 +6,16 @@ A program that is wrong on both, or that differs from run to run, proves nothing
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.execution.runner.program import Look, run_program
 from amdkernel_mcp.findings.programs import findings_in_orders
 from amdkernel_mcp.port.compare import Said, difference
 from amdkernel_mcp.results.port import PortRun, PortVerdict
+from amdkernel_mcp.runner_protocol.records import REPORT, DispatchRecord, read_dispatches
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.runner.program_files import Program
@@ -48,7 +50,9 @@ class Verified:
 
 
 @dataclass(frozen=True)
-class _Ran:
+class Ran:
+    """One run: what it left, and why it stopped where it did."""
+
     said: Said
     run: PortRun
     stopped: str | None  # why it has no result of its own
@@ -59,10 +63,10 @@ def verify(
     program: Program, narrow: Place, wide: Place, *, timeout_s: float, on_progress: Callable[[str], None]
 ) -> Verified:
     """Run a built program on both. Raises SandboxError."""
-    first = _run(program, narrow, timeout_s, on_progress)
+    first = run_on(program, narrow, timeout_s, on_progress)
     if first.stopped:
         return Verified("not_finished", f"{first.run.target}: {first.stopped}", runs=(first.run,))
-    second = _run(program, wide, timeout_s, on_progress)
+    second = run_on(program, wide, timeout_s, on_progress)
     runs = (first.run, second.run)
     if second.stopped:
         return Verified("not_finished", f"{second.run.target}: {second.stopped}", runs=runs)
@@ -73,9 +77,14 @@ def verify(
         return Verified("wrong_on_both", reason, found, runs)
     if first.said.looks_wrong:
         return Verified("wave32_mistake", "its own check fails on waves of 32 and not on waves of 64", found, runs)
+    if found is None and not first.said.results:
+        reason = (
+            "it ends, and prints no result that could be compared: this proves nothing; print one, or use --problem"
+        )
+        return Verified("not_finished", reason, runs=runs)
     if found is None:
         return Verified("same", "the program says and writes the same on waves of 32 and of 64", runs=runs)
-    again = _run(program, narrow, timeout_s, on_progress)
+    again = run_on(program, narrow, timeout_s, on_progress)
     if again.stopped or difference(first.said, again.said) is not None:
         reason = "two runs on one target differ as well (a seed of the time, or a race), so nothing can be compared"
         return Verified("not_finished", reason, found, runs)
@@ -83,7 +92,8 @@ def verify(
     return Verified("wave64_mistake", f"{reason}: {second.crashed or found}", found, runs)
 
 
-def _run(program: Program, place: Place, timeout_s: float, on_progress: Callable[[str], None]) -> _Ran:
+def run_on(program: Program, place: Place, timeout_s: float, on_progress: Callable[[str], None]) -> Ran:
+    """Run a built program in one place. Raises SandboxError."""
     printed = bytearray()
     began = time.monotonic()
 
@@ -105,20 +115,37 @@ def _run(program: Program, place: Place, timeout_s: float, on_progress: Callable
     stops = [each.finding for each in found if each.stopped]
     stopped = None
     hang = next((each for each in stops if each.kind in ("timeout", "deadlock", "not_emulated")), None)
-    if hang and hang.kind != "deadlock":
+    if ended.code == _TIMED_OUT and ended.ended:
+        raw = b"".join(files.get(REPORT, b"") for files in ended.reports.values())
+        spent = where_time_went(read_dispatches(raw, target=place.target.name), seconds)
+        stopped = f"it ran for more than {timeout_s:g} s: {spent}"
+    elif hang and hang.kind != "deadlock":
         where = f", line {hang.line}" if hang.line else ""
         stopped = f"{hang.message}{where}"
-    elif ended.code == _TIMED_OUT and ended.ended:
-        stopped = (
-            f"it ran for more than {timeout_s:g} s: make it smaller by arguments or with define, or give it more time"
-        )
     elif ended.ended:
         stopped = ended.ended
     text = printed.decode(errors="replace")
     says = ended.ended or f"exit code {ended.code}"
     run = PortRun(target=place.target.name, wave=WAVES.get(place.target.arch, 64), ended=says, seconds=seconds)
     crashed = stops[0].message if stops else None
-    return _Ran(Said(ended.code, text, ended.files), run, stopped, crashed)
+    return Ran(Said(ended.code, text, ended.files), run, stopped, crashed)
+
+
+def where_time_went(launches: Sequence[DispatchRecord], seconds: float) -> str:
+    """Which kernel a run of so many seconds spent most in, what was the host's, and what to make smaller."""
+    of_kernel: dict[str, list[float]] = {}
+    for launch in launches:
+        of_kernel.setdefault(launch.kernel, []).append(launch.seconds)
+    on_gpu = sum(map(sum, of_kernel.values()))
+    smaller = "make it smaller by arguments or with define, or give it more time"
+    if on_gpu < seconds / 2:
+        kernels = f"its kernels took {on_gpu:.1f} s of {seconds:.0f} s, the rest is the host's code"
+        return f"{kernels}, such as its own reference: {smaller}"
+    kernel, times = max(of_kernel.items(), key=lambda item: sum(item[1]))
+    last = max((each for each in launches if each.kernel == kernel), key=lambda each: each.seconds)
+    size = f"grid {'x'.join(map(str, last.grid))}, block {'x'.join(map(str, last.block))}"
+    shown = f"{counted(len(times), 'launch', 'launches')} of {kernel} took {sum(times):.1f} s of {seconds:.0f} s"
+    return f"{shown} ({size}): {smaller}"
 
 
 def verified_by_checks(narrow: ProgramCheckResult, wide: ProgramCheckResult) -> Verified:

@@ -204,6 +204,7 @@ class TimingConditions(Result):
     footprint_bytes: list[int] = Field(description="Of one launch, for each case")
     cache_protocol: str = Field(description="Of the caches")
     settled_us: list[float] = Field(description="Work before the first sample")
+    queue_filled: bool | None = Field(default=None, description="Before the first event of each sample")
     idle_before: str
     idle_after: str
     clocks_before: Clocks = Field(default=Clocks(), description="Before the first launch")

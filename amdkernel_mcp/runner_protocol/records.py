@@ -64,6 +64,7 @@ class PairsAnswer(_Answer):
     batch: _Count
     buffer_sets: _Count
     settled_us: _Microseconds
+    filled: bool
     pairs_us: list[tuple[_Microseconds, _Microseconds]] = Field(max_length=10_000)
     process: _Count
     kept: list[_Count]

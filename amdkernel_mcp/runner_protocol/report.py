@@ -27,6 +27,7 @@ class PairsReport:
     process: int = 0  # whose launches a profiler's trace has under this number
     damage: tuple[GuardDamage, ...] = ()  # of the candidate, as `repeat` the number of the judged sample
     rival_damage: tuple[GuardDamage, ...] = ()
+    filled: bool = False  # every sample was enqueued as a whole before its first event
 
 
 @dataclass(frozen=True)

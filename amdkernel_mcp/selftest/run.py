@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.engine.verbs.check import Check
@@ -77,7 +78,13 @@ def _run(engine: Engine, step: Step, target: str, expected: tuple[str, ...]) -> 
     answer: CheckResult | BenchmarkResult
     if step.baseline is None:
         answer = engine.do(
-            Check(problem=step.folder, source=step.source, file_name=f"{step.kernel}.hip", target=target)
+            Check(
+                problem=step.folder,
+                source=step.source,
+                file_name=f"{step.kernel}.hip",
+                target=target,
+                options=CheckOptions(hang=True) if step.hangs else None,  # asked for, or it is alone
+            )
         )
     else:
         answer = engine.do(

@@ -25,9 +25,9 @@ def call(function: Any, *arguments: Any) -> Any:
     return values[0] if values else None
 
 
-def launch(function: Any) -> None:
+def launch(function: Any, stream: Any = None) -> None:
     """One workgroup of one wave."""
-    call(hip.hipModuleLaunchKernel, function, 1, 1, 1, 64, 1, 1, 0, None, None, None)
+    call(hip.hipModuleLaunchKernel, function, 1, 1, 1, 64, 1, 1, 0, stream, None, None)
 
 
 def wall_us(began: float) -> float:
@@ -42,6 +42,22 @@ def events_us(function: Any, count: int) -> float:
     for _ in range(count):
         launch(function)
     call(hip.hipEventRecord, last, None)
+    call(hip.hipEventSynchronize, last)
+    return 1e3 * float(call(hip.hipEventElapsedTime, first, last))
+
+
+def graph_us(function: Any, count: int) -> float:
+    """Of `count` launches that are one graph, which was launched once before."""
+    stream = call(hip.hipStreamCreateWithFlags, hip.hipStreamNonBlocking)
+    call(hip.hipStreamBeginCapture, stream, hip.hipStreamCaptureMode.hipStreamCaptureModeThreadLocal)
+    for _ in range(count):
+        launch(function, stream)
+    ready = call(hip.hipGraphInstantiateWithFlags, call(hip.hipStreamEndCapture, stream), 0)
+    first, last = (call(hip.hipEventCreate) for _ in range(2))
+    call(hip.hipGraphLaunch, ready, stream)
+    call(hip.hipEventRecord, first, stream)
+    call(hip.hipGraphLaunch, ready, stream)
+    call(hip.hipEventRecord, last, stream)
     call(hip.hipEventSynchronize, last)
     return 1e3 * float(call(hip.hipEventElapsedTime, first, last))
 
@@ -90,6 +106,10 @@ def measure() -> dict[str, object]:
         "empty_event_us": events_us(nothing, LAUNCHES) / LAUNCHES,
         "single_us": singles,
         "together_us": together / SINGLES,
+        "graph_us": graph_us(waits, SINGLES) / SINGLES,
+        "waits_for_values": call(
+            hip.hipDeviceGetAttribute, hip.hipDeviceAttribute_t.hipDeviceAttributeCanUseStreamWaitValue, 0
+        ),
         "copies_bytes_per_us": copies(),
     }
 

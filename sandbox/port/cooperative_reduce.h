@@ -7,18 +7,29 @@ template <class T> struct greater { __device__ T operator()(T a, T b) const { re
 template <class T> struct bit_and { __device__ T operator()(T a, T b) const { return a & b; } };
 template <class T> struct bit_or { __device__ T operator()(T a, T b) const { return a | b; } };
 template <class T> struct bit_xor { __device__ T operator()(T a, T b) const { return a ^ b; } };
+// The value of a lane, of any type that may be copied; HIP's shuffles take numbers alone.
+template <class Group, class T> __device__ inline T of_lane(const Group &group, const T &v, unsigned lane)
+{
+    unsigned words[(sizeof(T) + 3) / 4] = {};
+    __builtin_memcpy(words, &v, sizeof(T));
+    for (unsigned &word : words)
+        word = group.shfl(word, lane);
+    T other = v;
+    __builtin_memcpy(&other, words, sizeof(T));
+    return other;
+}
 template <class Group, class T, class F> __device__ inline T reduce(const Group &group, T v, F combine)
 {
-    T sum = group.shfl(v, 0);
+    T sum = of_lane(group, v, 0);
     for (unsigned lane = 1; lane < group.size(); lane++)
-        sum = combine(sum, group.shfl(v, lane));
+        sum = combine(sum, of_lane(group, v, lane));
     return sum;
 }
 template <class Group, class T, class F> __device__ inline T inclusive_scan(const Group &group, T v, F combine)
 {
     T sum = v;
     for (unsigned lane = group.size(); lane-- > 0;) {
-        T other = group.shfl(v, lane);
+        T other = of_lane(group, v, lane);
         if (lane < group.thread_rank())
             sum = combine(other, sum);
     }

@@ -21,5 +21,6 @@ using std::max;
 using std::min;
 #include "cuda_names.h"
 #include "cuda_support.h"
+#include "cuda_simd.h"
 #include "cuda_warps.h"
 #include "cuda_warps_on.h"

@@ -4,6 +4,9 @@
 #define CUDART_VERSION 12000
 #define CUDA_VERSION 12000
 #endif
+#define __DRIVER_TYPES_H__ // helpers of programs ask which of CUDA's headers are there
+#define __CUDA_RUNTIME_H__
+#define __grid_constant__
 #define CUDART_PI_F 3.141592654f
 #define CUDART_PI 3.1415926535897931e+0
 #define CUDART_INF_F __int_as_float(0x7f800000)
@@ -48,6 +51,8 @@ template <class T> inline hipError_t cudaHostAlloc(T **p, size_t bytes, unsigned
 {
     return hipHostMalloc(reinterpret_cast<void **>(p), bytes, flags);
 }
+inline hipError_t cudaEventCreate(hipEvent_t *e) { return hipEventCreate(e); }
+inline hipError_t cudaEventCreate(hipEvent_t *e, unsigned flags) { return hipEventCreateWithFlags(e, flags); }
 template <class F> inline hipError_t cudaFuncSetAttribute(F f, hipFuncAttribute what, int value)
 {
     return hipFuncSetAttribute(reinterpret_cast<const void *>(f), what, value);
@@ -83,3 +88,5 @@ template <class T> __device__ inline size_t __cvta_generic_to_shared(T *p)
 {
     return reinterpret_cast<size_t>((__attribute__((address_space(3))) void *)(p));
 }
+__device__ inline unsigned atomicInc_system(unsigned *p, unsigned v) { return atomicInc(p, v); }
+__device__ inline unsigned atomicDec_system(unsigned *p, unsigned v) { return atomicDec(p, v); }

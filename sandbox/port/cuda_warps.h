@@ -56,3 +56,17 @@ template <class T> __device__ inline T both(unsigned m, T v) { return reduce(m, 
 template <class T> __device__ inline T either(unsigned m, T v) { return reduce(m, v, [](T a, T b) { return a | b; }); }
 template <class T> __device__ inline T odd(unsigned m, T v) { return reduce(m, v, [](T a, T b) { return a ^ b; }); }
 } // namespace cuda_warp
+namespace cooperative_groups {
+// The lanes of one warp that are here. HIP's function of that name takes those of the wave.
+struct warp_lanes : coalesced_group {
+    __device__ explicit warp_lanes(unsigned long long lanes) : coalesced_group(lanes) {}
+};
+__device__ inline coalesced_group coalesced_lanes_of_warp()
+{
+    return warp_lanes(::__ballot(1) & (0xffffffffull << (__lane_id() & 32u)));
+}
+template <class Group, class T> __device__ inline coalesced_group labeled_partition(const Group &, T label)
+{
+    return warp_lanes(::__match_any(label) & (0xffffffffull << (__lane_id() & 32u)));
+}
+} // namespace cooperative_groups

@@ -2,6 +2,7 @@
 #pragma pop_macro("__CUDA_ARCH__")
 #pragma pop_macro("__CUDACC__")
 #pragma pop_macro("warpSize")
+#pragma pop_macro("coalesced_threads")
 #pragma pop_macro("__reduce_xor_sync")
 #pragma pop_macro("__reduce_or_sync")
 #pragma pop_macro("__reduce_and_sync")

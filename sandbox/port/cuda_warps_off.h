@@ -47,6 +47,8 @@
 #undef __reduce_or_sync
 #pragma push_macro("__reduce_xor_sync")
 #undef __reduce_xor_sync
+#pragma push_macro("coalesced_threads")
+#undef coalesced_threads
 #pragma push_macro("warpSize")
 #undef warpSize
 #pragma push_macro("__CUDACC__")

@@ -23,6 +23,7 @@
 #define __reduce_and_sync(...) cuda_warp::both(__VA_ARGS__)
 #define __reduce_or_sync(...) cuda_warp::either(__VA_ARGS__)
 #define __reduce_xor_sync(...) cuda_warp::odd(__VA_ARGS__)
+#define coalesced_threads coalesced_lanes_of_warp
 #ifdef CUDA_WARP_CUDACC
 #define __CUDACC__ 1
 #endif

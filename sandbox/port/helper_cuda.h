@@ -94,6 +94,13 @@ template <class T, class S> inline bool sdkCompareL2fe(const T *reference, const
     }
     return norm > 1e-7 && sqrt(error / norm) < epsilon;
 }
+template <class T, class S> inline bool compareData(const T *reference, const T *data, unsigned n, S epsilon, float share)
+{
+    unsigned far = 0;
+    for (unsigned i = 0; i < n; i++)
+        far += !(std::fabs(static_cast<double>(reference[i]) - static_cast<double>(data[i])) <= epsilon);
+    return far <= share * n;
+}
 #ifndef EXIT_WAIVED
 #define EXIT_WAIVED 2
 #endif

@@ -23,15 +23,15 @@ class BoundLaunch:
     _values: tuple[Any, ...]
     _pointers: Any
 
-    def __call__(self) -> None:
-        """Enqueue the launch. Raises HipError."""
+    def __call__(self, stream: Any = None) -> None:
+        """Enqueue the launch, or record it where the stream is captured. Raises HipError."""
         hip_calls.call(
             hip.hipModuleLaunchKernel,
             self.function,
             *self.launch.grid,
             *self.launch.block,
             self.launch.lds_bytes,
-            None,
+            stream,
             ctypes.addressof(self._pointers),
             None,
         )

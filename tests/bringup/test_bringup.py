@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -131,6 +132,31 @@ def test_a_probe_that_meets_what_it_does_not_expect_is_unknown_and_says_so() -> 
 
     found = Probe[None]("x", "?", (), breaks).run(None)
     assert (found.status, found.found) == ("unknown", "the probe broke: KeyError: 'simd_count'")
+
+
+def test_a_probe_that_does_not_end_is_left_alone_and_later_ones_are_not_run() -> None:
+    ends = threading.Event()
+
+    def waits(_: None) -> Finding:
+        ends.wait()
+        return Finding("pass", "late")
+
+    try:
+        found = Probe[None]("x", "?", (), waits).run(None, within_s=0.05)
+    finally:
+        ends.set()
+    assert (found.status, found.found) == ("unknown", "not run to its end: time")
+    late = Probe[None]("y", "?", (), lambda _: pytest.fail("it was run")).run(None, within_s=-1)
+    assert (late.status, late.found, late.next) == ("unknown", "not run: time", "run it alone: `--only y`")
+
+
+def test_the_time_for_a_bringup_is_that_of_all_its_probes(tmp_path: Path) -> None:
+    settings = load_settings(
+        {"data_dir": tmp_path / "data", "cache_dir": tmp_path / "cache", "hosts": {"mx9": "ssh://hal@127.0.0.1:9"}}
+    )
+    answer = bringup(settings, "mx9:0", within_s=0)
+    assert {probe.found for probe in answer.probes} == {"not run: time"}
+    assert set(answer.promises.values()) == {"unknown"}
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_probed(tmp_path: Path) -> None:

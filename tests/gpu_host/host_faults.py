@@ -5,6 +5,8 @@
 
 from dataclasses import dataclass
 
+from trees import AS_ITSELF, AS_OTHER_DAEMON
+
 _DRM = "/machine/sys/class/drm/renderD128/device"
 _SSHD = "kill $(cat /run/sshd.pid); while [ -e /run/sshd.pid ]; do sleep 0.1; done; "
 _START_SSHD = "/usr/sbin/sshd -f /machine/sshd_config -E /run/sshd.log"
@@ -56,8 +58,7 @@ FAULTS = (
     Fault("old driver", *_written("/machine/sys/module/amdgpu/version", "6.3.6", "6.16.6"),
           "driver", "fail", "amdgpu 6.3.6 is older than 6.10.5", "install amdgpu 30.10 or newer"),
     # Source: `docker info` of a rootless daemon, SecurityOptions; moby, daemon/info.go.
-    Fault("rootless", "/machine/docker-as-rootless; until [ -S /run/docker.sock ]; do sleep 0.1; done",
-          "kill $(cat /run/as-rootless.pid); mv -f /run/docker-with-root.sock /run/docker.sock",
+    Fault("rootless", AS_OTHER_DAEMON.format("rootless"), AS_ITSELF,
           "docker", "fail", "it runs without root", "a Docker daemon that runs as root"),
     # Source: rocprofiler-sdk, counters/ioctl.cpp: the message when KFD answers EPERM to who lacks CAP_PERFMON.
     Fault("counting refused", *_written(_BEHAVIOUR.format("rocprofv3"), "fails", "honest"),

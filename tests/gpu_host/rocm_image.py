@@ -1,8 +1,7 @@
 """The ROCm image of the box: Debian's compiler, the emulator with a simulated clock, and a stand-in for rocprofv3."""
 
-import csv
 import io
-import re
+import json
 import subprocess
 import tarfile
 from pathlib import Path
@@ -13,9 +12,10 @@ from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.execution.docker.daemon import connect
 from amdkernel_mcp.execution.docker.image import base_name, settled
 from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.profiling.metrics.counter_names import ARCHITECTURES, shown_name
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 
 HERE = Path(__file__).parent
-RECORDED = HERE.parent / "profiling/recordings/no_roof/MI300X_A1/pmc_perf.csv"
 ROCM = "rocm-in-a-box:7.2"
 
 
@@ -32,7 +32,7 @@ def give_rocm_image(host: GpuHost, sandbox: Sandbox) -> None:
     context = {path.name: path.read_bytes() for path in (HERE / "rocm").iterdir()}
     context |= {
         "libamdhip64.so": _as_amd_names_it(done.files["libamdhip64.so"]),
-        "counters.txt": "\n".join(["gfx942", *counters_of_gfx942()]).encode(),
+        "names.json": json.dumps(other_names()).encode(),
     }
     build = (
         "env",
@@ -59,13 +59,10 @@ def _as_amd_names_it(library: bytes) -> bytes:
     return library
 
 
-def counters_of_gfx942() -> set[str]:
-    """The counters of gfx942: those of a recording, and those of its list that it did not ask for."""
-    with RECORDED.open(newline="") as file:
-        header = next(csv.reader(file))
-    more = {"SQ_INSTS_VALU_MFMA_MOPS_F8", "FETCH_SIZE", "WRITE_SIZE"}
-    more |= {"MeanOccupancyPerCU", "VmemLatency", "LdsLatency", "InstrFetchLatency"}
-    return {re.sub(r"\[\d+\]|_\d+$", "", name) for name in header} | more
+def other_names() -> dict[str, dict[str, str]]:
+    """By architecture: what the emulator calls a counter that rocprofv3 calls otherwise there."""
+    pairs = {gfx: {shown_name(name, gfx): name for name in COUNTERS} for gfx in ARCHITECTURES}
+    return {gfx: {shown: own for shown, own in each.items() if shown and shown != own} for gfx, each in pairs.items()}
 
 
 def _tar(files: dict[str, bytes]) -> bytes:

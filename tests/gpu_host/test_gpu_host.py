@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from gpu_host_box import USER, GpuHost
+from gpu_host_sources import HANGS, PROGRAM, TUNABLE, TWO_LINES
 from host_faults import FAULTS, Fault
 from trees import HERE as TREES
 from trees import served, tree_of, tree_of_archive
@@ -21,50 +22,26 @@ from trees import served, tree_of, tree_of_archive
 from amdkernel_mcp.bringup.archive import read_archive, trees_of
 from amdkernel_mcp.bringup.instructions import compared
 from amdkernel_mcp.bringup.machine import Machine
+from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.benchmark import Benchmark
+from amdkernel_mcp.engine.verbs.check import Check
+from amdkernel_mcp.engine.verbs.profile import Profile
+from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.docker.container_user import WIDE
+from amdkernel_mcp.execution.remote_gpus import _ask
 from amdkernel_mcp.execution.sandboxes import Sandboxes
 from amdkernel_mcp.execution.targets import find_target
+from amdkernel_mcp.profiling.options import ProfileOptions
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAIVE, BETTER = (str(EXAMPLES / f"vector_add/kernels/{name}.hip") for name in ("naive", "better"))
 TAIL = str(EXAMPLES / "vector_add/kernels/broken_tail.hip")
-HANGS = """// amdkernel: launch vector_add grid=[ceil_div(n, 256)] block=[256]
-#include <hip/hip_runtime.h>
-extern "C" __global__ void vector_add(const float *x, const float *y, float *z, int n)
-{
-    while (atomicAdd((int *)z, 0) != 12345)
-        ;
-}
-"""
 # The GPUs of the box are emulated, so the case that would fill a real one takes minutes for each launch.
 TIMED = ("--target", "gpu1:0", "--case", "n=4096")
-TUNABLE = """// amdkernel: tune BLOCK=[256,64,7]
-// amdkernel: launch add grid=[ceil_div(n, BLOCK)] block=[BLOCK]
-extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) z[i] = x[i] + (BLOCK == 7 ? 0.0f : y[i]);
-}
-"""
-PROGRAM = """#include <hip/hip_runtime.h>
-#include <cstdio>
-
-__global__ void answer(int *out) { *out = 42; }
-
-int main()
-{
-    int *out = nullptr, found = 0;
-    if (hipMalloc(&out, 4) != hipSuccess)
-        return 1;
-    answer<<<1, 1>>>(out);
-    if (hipMemcpy(&found, out, 4, hipMemcpyDeviceToHost) != hipSuccess)
-        return 2;
-    printf("it's %d\\n", found);
-    return 0;
-}
-"""
 
 
 # What a container sees of the first GPU's node, how many render nodes it has, and whether it can make one.
@@ -190,17 +167,6 @@ def test_a_profile_has_the_counts_of_all_cases_and_their_times(gpu_host: GpuHost
     assert metrics["GUI_ACTIVE time / Kernel Time"] == pytest.approx(1, abs=0.01), "the passes belong to each other"
 
 
-def test_a_counter_that_this_rocprofv3_does_not_have_costs_what_is_computed_from_it_alone(gpu_host: GpuHost) -> None:
-    switch = "/machine/sys/module/rocprofv3_in_a_box/behaviour"
-    with changed(gpu_host, f"echo lacks TCC_HIT_sum >{switch}", f"echo honest >{switch}"):
-        answer = gpu_host.answer("profile", "vector_add", NAIVE, "--target", "gpu1:0")
-    said = "this rocprofv3 has no TCC_HIT_sum on gfx942: metrics that need it are not measured"
-    assert said in answer["warnings"], answer["warnings"]
-    metrics = answer["kernels"][0]["metrics"]
-    assert metrics["L2 Cache Hit Rate"]["evidence"] == "not_measured"
-    assert metrics["L2-Fabric Read BW"]["value"] > 0, "its pass was counted"
-
-
 def test_a_whole_program_runs_on_the_gpu(gpu_host: GpuHost, tmp_path: Path) -> None:
     (tmp_path / "program.hip").write_text(PROGRAM)
     ended = gpu_host.amdkernel("run", str(tmp_path / "program.hip"), "--target", "gpu1:1")
@@ -209,7 +175,7 @@ def test_a_whole_program_runs_on_the_gpu(gpu_host: GpuHost, tmp_path: Path) -> N
 
 def test_a_killed_command_leaves_nothing_on_the_host_and_the_next_one_runs(gpu_host: GpuHost, tmp_path: Path) -> None:
     (tmp_path / "hangs.hip").write_text(HANGS)
-    command = gpu_host.command("check", "vector_add", str(tmp_path / "hangs.hip"), "--target", "gpu1:0")
+    command = gpu_host.command("check", "vector_add", str(tmp_path / "hangs.hip"), "--target", "gpu1:0", "--hang")
     running = subprocess.Popen(command, env=gpu_host.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while "run_job.py" not in gpu_host.inside("ps", "ax", "-o", "args"):
         assert running.poll() is None, "it ended before its kernel ran"
@@ -226,7 +192,9 @@ def test_a_gpu_that_a_hung_kernel_leaves_changed_is_quarantined_until_it_is_rele
     gpu_host: GpuHost, tmp_path: Path
 ) -> None:
     (tmp_path / "hangs.hip").write_text(HANGS)
-    command = gpu_host.command("check", "vector_add", str(tmp_path / "hangs.hip"), "--target", "gpu1:1", "--json")
+    command = gpu_host.command(
+        "check", "vector_add", str(tmp_path / "hangs.hip"), "--target", "gpu1:1", "--json", "--hang"
+    )
     running = subprocess.Popen(command, env=gpu_host.environment, stdout=subprocess.PIPE, text=True)
     while "run_job.py" not in gpu_host.inside("ps", "ax", "-o", "args"):
         assert running.poll() is None, "it ended before its kernel ran"
@@ -387,17 +355,6 @@ def test_a_gpu_that_the_host_does_not_have_is_answered_with_those_it_has(gpu_hos
 # ---- bring-up ----
 
 EMULATOR_TESTS = Path(__file__).parents[1] / "sandbox/emulator"
-TWO_LINES = """import os, sys
-import numpy as np
-import pytest
-sys.path.insert(0, {emulator!r})
-from waves import TESTED_ON, State, gpu_of, run_waves
-
-@pytest.mark.parametrize(("line", "left"), [("v_add_u32 v2, v0, v1", 3), ("v_add_u32 v2, v0, v1", 4)])
-def test_a_line_leaves_what_is_expected(line, left):
-    [state] = run_waves(gpu_of("gfx942"), [(line, State(np.tile(np.array([[1], [2]] * 16, np.uint32), 64)))])
-    assert state.v[2][0] == left, f"{{os.environ[TESTED_ON]}} left {{state.v[2][0]}}"
-"""
 BRINGUP = ("bringup", "gpu1:0", "--watch", "0")
 
 
@@ -424,23 +381,45 @@ def test_a_bringup_of_a_host_that_is_as_it_should_be_keeps_every_promise(gpu_hos
 
 
 @pytest.mark.parametrize("file", sorted(TREES.glob("*.toml")), ids=lambda file: file.stem)
-def test_a_constructed_machine_gets_the_right_names_verdicts_and_doubts(gpu_host: GpuHost, file: Path) -> None:
-    """What is done there is in the file: kernels are checked and timed on each kind of idleness and architecture."""
+def test_a_constructed_machine_is_listed_checks_benchmarks_and_profiles_as_it_should(
+    gpu_host: GpuHost, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    """Through the whole product, in this process; what is right there is in the file."""
+    monkeypatch.setenv("PATH", gpu_host.environment["PATH"])
     tree = tree_of(file)
-    wanted, where = tree.expected, ("vector_add", NAIVE, "--target", tree.expected["target"], "--case", "n=4096")
-    with served(gpu_host, tree):
-        listed = {one["name"]: one for one in gpu_host.answer("targets")["targets"] if one["name"].startswith("gpu1:")}
-        answers = {verb: gpu_host.answer(verb, *where) for verb in wanted["does"] if verb != "list"}
-    assert (len(listed), listed[wanted["target"]]["gpu"]) == (len(tree.minors), wanted["name"]), listed
-    if answer := answers.get("benchmark"):
-        if wanted["busy"]:
-            assert (answer["verdict"], answer["flags"]) == ("not_measured", ["not_idle"]), answer
-            assert "other processes use the GPU: 4711" in answer["reason"]
-        else:
-            assert answer["time_us"]["evidence"] == "measured", answer
-            assert ("idle_unknown" in answer["flags"]) != wanted["idle_known"], answer
-    if answer := answers.get("profile"):
-        assert answer["kernels"][0]["metrics"]["L2-Fabric Read BW"]["value"] > 0, answer
+    wanted = tree.expected
+    kernel = {"problem": "vector_add", "target": wanted["target"]}
+    naive = kernel | {"source": Path(NAIVE).read_text(), "file_name": "naive.hip"}
+    tail = kernel | {"source": Path(TAIL).read_text(), "file_name": "broken_tail.hip"}
+    _ask.cache_clear()  # the GPUs of the tree before
+    engine = Engine(settings_of(gpu_host))
+    try:
+        with served(gpu_host, tree):
+            listed = {one.name: one.gpu for one in engine.machine.targets().targets if one.name.startswith("gpu1:")}
+            assert (len(listed), listed[wanted["target"]]) == (len(tree.minors), wanted["name"]), listed
+            if "refused" in wanted:
+                with pytest.raises(TargetError, match=re.escape(wanted["refused"])):
+                    engine.do(Check(**naive))
+                return
+            wrong = engine.do(Check(**tail, options=CheckOptions(seed_count=1)))
+            timed = engine.do(Benchmark(**naive, case="n=4096"))
+            profiled = engine.do(Profile(**naive, options=ProfileOptions(case="n=4096")))
+    finally:
+        engine.close()
+        _ask.cache_clear()
+    assert wrong.verdict == "incorrect", wrong.reason
+    if wanted["busy"]:
+        assert (timed.verdict, timed.flags) == ("not_measured", ["not_idle"]), timed.reason
+        assert "other processes use the GPU: 4711" in timed.reason
+    else:
+        assert (timed.verdict, timed.time_us.evidence) == ("inconclusive", "measured"), timed.reason
+        assert ("idle_unknown" in timed.flags) != wanted["idle_known"], timed.flags
+        assert timed.timing is not None
+        assert (timed.timing.kernel_trace, timed.timing.queue_filled) == ("agrees", True), timed.timing
+    said = [warning for warning in profiled.warnings if "this rocprofv3 has no" in warning]
+    assert [wanted["lacking"] in warning for warning in said] == [True] if "lacking" in wanted else not said, said
+    metrics = profiled.kernels[0].metrics
+    assert sum(metric.evidence == "measured" for metric in metrics.values()) >= 25, metrics
 
 
 def test_the_archive_of_a_bringup_is_a_machine_that_the_box_can_be(gpu_host: GpuHost, tmp_path: Path) -> None:
@@ -480,6 +459,22 @@ def test_a_planted_fault_is_found_and_its_fix_is_named(gpu_host: GpuHost, tmp_pa
     [probe] = answer["probes"]
     assert (probe["status"], fault.found in probe["found"]) == (fault.status, True), probe
     assert fault.fix in probe["next"], probe
+
+
+def test_a_kernel_that_never_ends_is_started_where_it_was_asked_for_and_then_refused(
+    gpu_host: GpuHost, tmp_path: Path
+) -> None:
+    [display] = [fault for fault in FAULTS if fault.name == "display"]
+    hang = ("bringup", "gpu1:0", "--hang", "--only", "hang", "--to", str(tmp_path))
+    with changed(gpu_host, display.plant, display.mend):
+        [left_out] = gpu_host.answer(*hang)["probes"]
+    assert left_out["found"].startswith("not tried: a kernel that hangs would take down 1 more GPUs of its XGMI hive")
+    [probe] = gpu_host.answer(*hang)["probes"]
+    assert (probe["status"], probe["found"]) == ("pass", "it is timeout; the next kernel is correct"), probe
+    (tmp_path / "hangs.hip").write_text(HANGS)
+    message, hint = refusal(gpu_host, "check", "vector_add", str(tmp_path / "hangs.hip"), *CHECK[3:], code=2)
+    assert "a reset of gpu1:0 would take down 1 more GPUs of its XGMI hive" in message
+    assert "--hang" in hint
 
 
 def test_the_doctor_of_a_host_looks_and_starts_nothing_on_its_gpus(gpu_host: GpuHost) -> None:

@@ -1,53 +1,59 @@
 """The stand-in for rocprofv3 accepts what our profiles ask for, refuses what the real one would, and writes when it
 would."""
 
+import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from rocm_image import counters_of_gfx942
 
-from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, missing_counters, wanted_counters
+from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, missing_counters
 
 START = ("-f", "csv", "-d", "{folder}", "-o", "out_%pid%")
 
 
-@pytest.fixture
-def rocprofv3(tmp_path: Path) -> Path:
-    return installed(tmp_path, "gfx942", counters_of_gfx942())
+ARCHITECTURES = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+LACKING = {"gfx1201": ["SQ_INST_CYCLES_VALU", "TCP_REQ", "TCP_REQ_MISS"]}  # of our metrics, in ROCm 7.0
 
 
-def installed(folder: Path, arch: str, counters: Iterable[str]) -> Path:
-    """The stand-in in a folder, for a GPU of this architecture with these counters."""
-    sources = Path(__file__).parent / "rocm"
-    shutil.copy(sources / "rocprofv3", folder)
+@pytest.fixture(scope="module")
+def rocprofv3(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The stand-in in a folder."""
+    folder, sources = tmp_path_factory.mktemp("rocm"), Path(__file__).parent / "rocm"
+    for name in ("rocprofv3", "counters.txt"):
+        shutil.copy(sources / name, folder)
     (folder / "rocprofv3-avail").symlink_to("rocprofv3")
-    (folder / "counters.txt").write_text("\n".join([arch, *counters]))
     library = str(folder / "librocprofv3-in-a-box.so")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, str(sources / "rocprofv3_tool.c")], check=True)
     return folder / "rocprofv3"
 
 
-def counters_of_rdna4_in_rocm_7_0() -> set[str]:
-    """What our metrics ask for, without what counter_defs.yaml of ROCm 7.0 does not define for gfx1201."""
-    wanted = {name for group in wanted_counters("gfx1201") for name in group}
-    return (wanted | {"GRBM_GUI_ACTIVE"}) - {"TCP_REQ", "TCP_REQ_MISS", "SQ_INST_CYCLES_VALU"}
+def run(
+    rocprofv3: Path, *words: str, into: Path | None = None, arch: str = "gfx942"
+) -> subprocess.CompletedProcess[str]:
+    words = tuple(word.format(folder=into or rocprofv3.parent / "recorded") for word in words)
+    environment = os.environ | {"ROCM_IN_A_BOX_STUB_OPTIONS": f"arch={arch}"}
+    return subprocess.run(
+        [sys.executable, rocprofv3, *words], env=environment, capture_output=True, text=True, check=False
+    )
 
 
-def run(rocprofv3: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    words = tuple(word.format(folder=rocprofv3.parent / "recorded") for word in words)
-    return subprocess.run([sys.executable, rocprofv3, *words], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_every_pass_asks_for_counters_of_the_architecture(rocprofv3: Path, arch: str) -> None:
+    has = listed_counters(run(rocprofv3.with_name("rocprofv3-avail"), "list", "--pmc", arch=arch).stdout)
+    assert missing_counters(arch, has) == LACKING.get(arch, [])
+    planned = commands(arch, folder="{folder}", program=["true"], kernels=["f(int*)", "g"], available=has)
+    assert len(planned) > 1
+    ended = [run(rocprofv3, *command[1:], arch=arch) for command in planned]
+    assert [(one.returncode, one.stderr) for one in ended] == [(0, "")] * len(planned)
 
 
-def test_every_pass_of_a_profile_is_accepted(rocprofv3: Path) -> None:
-    planned = commands("gfx942", folder="{folder}", program=["true"], kernels=["f(int*)", "g"])
-    assert len(planned) > 2
-    for command in planned:
-        ended = run(rocprofv3, *command[1:])
-        assert (command[0], ended.returncode, ended.stderr) == ("rocprofv3", 0, "")
+def test_a_counter_of_another_architecture_is_refused(rocprofv3: Path) -> None:
+    for arch, other in (("gfx942", "GL2C_HIT"), ("gfx1100", "TCC_HIT_sum"), ("gfx90a", "TCC_EA0_RDREQ_sum")):
+        ended = run(rocprofv3, *START, "--pmc", other, "--", "true", arch=arch)
+        assert (ended.returncode, f"no counter of {arch} is called {other}" in ended.stderr) == (1, True), ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -98,35 +104,19 @@ if sys.argv[1:]:
     ],
 )
 def test_a_process_leaves_files_only_where_it_ends_through_exit_and_was_not_forked(
-    rocprofv3: Path, ending: str, written: int
+    rocprofv3: Path, tmp_path: Path, ending: str, written: int
 ) -> None:
-    program = rocprofv3.parent / "program.py"
+    program = tmp_path / "program.py"
     program.write_text(LAUNCH + ending)
-    ended = run(rocprofv3, *START, "--kernel-trace", "--", sys.executable, str(program))
-    assert len(list((rocprofv3.parent / "recorded").glob("out_*_kernel_trace.csv"))) == written, ended.stderr
+    ended = run(rocprofv3, *START, "--kernel-trace", "--", sys.executable, str(program), into=tmp_path)
+    assert len(list(tmp_path.glob("out_*_kernel_trace.csv"))) == written, ended.stderr
 
 
-def test_a_pass_of_the_counters_that_a_release_lacks_is_refused_as_a_whole(tmp_path: Path) -> None:
-    tool = installed(tmp_path, "gfx1201", counters_of_rdna4_in_rocm_7_0())
+def test_a_pass_of_the_counters_that_a_release_lacks_is_refused_as_a_whole(rocprofv3: Path) -> None:
     planned = commands("gfx1201", folder="{folder}", program=["true"], kernels=["k"])
-    ended = [run(tool, *command[1:]) for command in planned]
+    ended = [run(rocprofv3, *command[1:], arch="gfx1201") for command in planned]
     assert [one.returncode for one in ended] == [1, 1, 0], "both passes of counters have an unknown one"
     assert "no counter of gfx1201 is called" in ended[0].stderr
-
-
-def test_no_pass_asks_for_a_counter_that_the_tool_does_not_list(tmp_path: Path) -> None:
-    tool = installed(tmp_path, "gfx1201", counters_of_rdna4_in_rocm_7_0())
-    listed = run(tool.with_name("rocprofv3-avail"), "list", "--pmc")
-    has = listed_counters(listed.stdout)
-    assert missing_counters("gfx1201", has) == ["SQ_INST_CYCLES_VALU", "TCP_REQ", "TCP_REQ_MISS"]
-    planned = commands("gfx1201", folder="{folder}", program=["true"], kernels=["k"], available=has)
-    assert [run(tool, *command[1:]).stderr for command in planned] == [""] * len(planned)
-    assert len(planned) > 1
-
-
-def test_every_counter_that_we_want_is_found_in_the_list(rocprofv3: Path) -> None:
-    listed = run(rocprofv3.with_name("rocprofv3-avail"), "list", "--pmc")
-    assert missing_counters("gfx942", listed_counters(listed.stdout)) == []
 
 
 @pytest.mark.parametrize("printed", ["", "rocprofv3-avail: command not found", "Agent 0 gfx942"])

@@ -25,6 +25,8 @@ HERE = Path(__file__).parent / "trees"
 KFD = "class/kfd/kfd"
 NODES = f"{KFD}/topology/nodes"
 _CPU = "cpu_cores_count 96\nsimd_count 0\ndrm_render_minor 0\ngfx_target_version 0\nunique_id 0\n"
+AS_OTHER_DAEMON = "/machine/docker-as-rootless {}; until [ -S /run/docker.sock ]; do sleep 0.1; done"
+AS_ITSELF = "kill $(cat /run/as-rootless.pid); mv -f /run/docker-with-root.sock /run/docker.sock"
 _EMPTY = (f"{KFD}/proc", "fs/cgroup")
 
 
@@ -38,6 +40,8 @@ class Tree:
     title: str = ""
     origin: str = ""
     source: str = ""
+    daemon: str = ""
+    """What its Docker daemon says of its users: `rootless`, `userns`, or nothing."""
     expected: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -67,7 +71,9 @@ def tree_of(file: Path) -> Tree:
         files |= {f"{KFD}/proc/{process}/{name}": f"{value}\n" for name, value in listed.items()}
     version = read["properties"]["gfx_target_version"]
     arch = f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
-    return Tree(files, errnos, arch, read["title"], read["origin"], read["source"], read["expected"])
+    return Tree(
+        files, errnos, arch, read["title"], read["origin"], read["source"], read.get("daemon", ""), read["expected"]
+    )
 
 
 def tree_of_archive(path: Path) -> Tree:
@@ -91,7 +97,7 @@ def serve(host: GpuHost, tree: Tree) -> None:
             folder = tarfile.TarInfo(f"sys/{path}")
             folder.type, folder.mode = tarfile.DIRTYPE, 0o755
             archive.addfile(folder)
-        options = f"arch={tree.arch},residency=1,clock=simulated,clock_seed=1,clock_scale=10\n"
+        options = f"arch={tree.arch},residency=1,clock=simulated,clock_seed=1,clock_scale=100\n"
         table = "".join(f"{number} /sys/{path}\n" for path, number in tree.errnos.items())
         files = {f"sys/{path}": text for path, text in tree.files.items()}
         for name, text in (files | {"options": options, "errnos": table}).items():
@@ -110,7 +116,12 @@ for minor in {nodes}; do mknod -m 660 /dev/dri/renderD$minor c 240 $minor; chgrp
 def served(host: GpuHost, tree: Tree) -> Iterator[None]:
     """The box as another machine."""
     serve(host, tree)
+    if tree.daemon:
+        host.inside("sh", "-c", AS_OTHER_DAEMON.format(tree.daemon))
     try:
         yield
     finally:
+        if tree.daemon:
+            host.inside("sh", "-c", AS_ITSELF)
         serve(host, Tree(sysfs()))
+        host.inside("rm", "/machine/options")

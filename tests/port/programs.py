@@ -1,5 +1,7 @@
 """CUDA programs that are right on warps of 32; the line that goes wrong on a wave of 64 has the comment `wrong`."""
 
+from collections.abc import Mapping
+
 HEAD = "#include <cuda_runtime.h>\n#include <stdio.h>\n"
 MAIN = """
 int main()
@@ -17,6 +19,13 @@ int main()
 }
 """
 KERNEL = "__global__ void k(const int* x, int* y)\n{{\n    int t = threadIdx.x, i = blockIdx.x * 256 + t;\n{}\n}}"
+
+
+SHOW = """
+    puts("== NAME");
+    cudaMemcpy(r, y, sizeof r, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < N; i++) printf("%d%c", r[i], i % 16 == 15 ? '\\n' : ' ');
+"""
 
 
 def program(body: str, *, before: str = "") -> str:
@@ -42,6 +51,37 @@ WAVE64 = {
         "    for (int d = 16; d; d >>= 1)\n        v += __shfl_down_sync(0xffffffff, v, d); // wrong\n"
         "    if (lane == 0) part[warp] = v;\n    __syncthreads();\n    y[i] = part[warp];"
     ),
+    "the count of a ballot": program("    y[i] = __popc(__ballot_sync(0xffffffff, x[i] & 1)); // wrong"),
+    "a vote": program("    y[i] = __any_sync(0xffffffff, x[i] > 990); // wrong"),
+    "the number of lanes that are here": program(
+        "    if (x[i] & 1) {\n        unsigned m = __activemask(); // wrong\n        y[i] = __popc(m);\n    }"
+    ),
+    "one atomic for the lanes of a branch": program(
+        "    if (x[i] & 1) {\n        unsigned m = __activemask(); // wrong\n"
+        "        if (__ffs(m) - 1 == (t & 31)) atomicAdd(&y[t / 32], __popc(m));\n    }"
+    ),
+    "the size of a coalesced group": program(
+        "    if (x[i] & 1) y[i] = cooperative_groups::coalesced_threads().size(); // wrong",
+        before="#include <cooperative_groups.h>\n",
+    ),
+    "the neighbour of a lane": program("    y[i] = __shfl_down_sync(0xffffffff, x[i], 1); // wrong"),
+    "lanes turned by one": program("    y[i] = __shfl_sync(0xffffffff, x[i], (t + 1) & 31); // wrong"),
+    "lanes with the same key": program(
+        "    unsigned m = __match_any_sync(0xffffffff, x[i] & 3); // wrong\n    y[i] = __popc(m);"
+    ),
+    "a place from the first lane": program(
+        "    int from = 0;\n    if (t % WARP_SIZE == 0) from = atomicAdd(&y[256], 1) * 0 + t;\n"
+        "    y[t] = __shfl_sync(0xffffffff, from, 0); // wrong",
+        before="#define WARP_SIZE 32\n",
+    ),
+    "a word of bits for each warp": program(
+        "    if ((t & 31) == 0) y[0] = 0;\n    y[i >> 5] = __ballot_sync(0xffffffff, x[i] & 1); // wrong"
+    ),
+    "lane after lane": program(
+        "    unsigned left = __ballot_sync(0xffffffff, x[i] & 1); // wrong\n    int sum = 0;\n"
+        "    while (left) {\n        sum += __shfl_sync(0xffffffff, x[i], __ffs(left) - 1);\n"
+        "        left &= left - 1;\n    }\n    y[i] = sum;"
+    ),
     "lane 0 for each of 32": program(
         "    int lane = t & 31;\n    y[i] = __shfl_sync(0xffffffff, x[i], 0) + lane; // wrong"
     ),
@@ -50,18 +90,44 @@ SAME = {
     "a tree in each half": program(
         "    int v = x[i];\n    for (int d = 16; d; d >>= 1) v += __shfl_xor_sync(0xffffffff, v, d, 32);\n    y[i] = v;"
     ),
-    "its own atomicMax": program(
+    "its own atomicMax, a pipeline, a barrier and functions on bytes": program(
+        "    __shared__ int s[256];\n    __shared__ cuda::barrier<cuda::thread_scope_block> all;\n"
+        "    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> room;\n"
+        "    auto block = cooperative_groups::this_thread_block();\n    if (t == 0) init(&all, 256);\n"
+        "    block.sync();\n"
+        "    auto pipe = cuda::make_pipeline(block, &room);\n    pipe.producer_acquire();\n"
+        "    cuda::memcpy_async(block, s, x + blockIdx.x * 256, sizeof s, pipe);\n    pipe.producer_commit();\n"
+        "    pipe.consumer_wait();\n    int v = __vmaxs4(s[255 - t], s[t]) + __viaddmax_s32(t, 1, 9);\n"
+        "    all.wait(all.arrive());\n    s[t] = v;\n    all.arrive_and_wait();\n    y[i] = s[t ^ 255];\n"
         "    if (x[i] >= 0) atomicMax((float*)y + i, (float)x[i]);\n    atomicMax(y, 3);",
-        before="__device__ float atomicMax(float* p, float v) { float old = *p; if (v > old) *p = v; return old; }\n",
+        before="#include <cooperative_groups.h>\n#include <cuda/barrier>\n#include <cuda/pipeline>\n"
+        "__device__ float atomicMax(float* p, float v) { float old = *p; if (v > old) *p = v; return old; }\n",
     ),
     "cooperative groups and cub": program(
         "    namespace cg = cooperative_groups;\n    auto tile = cg::tiled_partition<32>(cg::this_thread_block());\n"
         "    using Reduce = cub::WarpReduce<int>;\n    __shared__ Reduce::TempStorage room[8];\n"
         "    int most = Reduce(room[t / 32]).Reduce(x[i], cub::Max());\n"
-        "    y[i] = cg::reduce(tile, x[i], cg::plus<int>()) + tile.shfl(most, 0);",
+        "    struct Two { int a, b; };\n    Two two = {x[i], t};\n"
+        "    two = cg::reduce(tile, two, [](Two p, Two q) { return Two{p.a + q.a, p.b > q.b ? p.b : q.b}; });\n"
+        "    y[i] = cg::reduce(tile, x[i], cg::plus<int>()) + tile.shfl(most, 0) + two.a * two.b;",
         before="#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n#include <cub/cub.cuh>\n",
     ),
 }
+
+
+def all_kernels(programs: Mapping[str, str]) -> str:
+    """One program of the kernels of all these, each with its own output after a line with its name."""
+    parts, runs = [], []
+    for number, (name, text) in enumerate(programs.items()):
+        parts.append(text.removeprefix(HEAD).removesuffix(MAIN).replace("void k(", f"void k{number}("))
+        runs.append(f"k{number}<<<2, 256>>>(x, y);{SHOW.replace('NAME', name)}cudaMemset(y, 0, sizeof r);")
+    start, _, end = MAIN.partition("    k<<<2, 256>>>(x, y);\n")
+    return HEAD + "\n".join(parts) + start + "\n".join(runs) + end
+
+
+def outputs(text: str) -> dict[str, str]:
+    """What `all_kernels` printed, by the name of the program."""
+    return {part.partition("\n")[0]: part.partition("\n")[2] for part in text.split("== ")[1:]}
 
 
 def wrong_line(text: str) -> int:

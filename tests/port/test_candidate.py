@@ -11,6 +11,7 @@ from amdkernel_mcp.engine.verbs.port import Port, PortOptions
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.port.candidate import make_candidate
 from amdkernel_mcp.port.cuda_names import CudaNames
+from amdkernel_mcp.port.sources import with_headers
 from tests.port.programs import EXTENSION, TWO_KERNELS
 
 NAMES = CudaNames.of(["hipMalloc"])
@@ -41,6 +42,33 @@ def test_the_arithmetic_of_the_host_becomes_a_plan(before: str, launch: str, pla
 def test_what_no_plan_can_have_is_left_by_hand() -> None:
     made = make_candidate(HOST.format("", "blocks_for(N), 64"), NAMES, "k")
     assert any("blocks_for()" in each for each in made.by_hand)
+
+
+def test_what_a_kernel_reads_and_writes_is_its_role_in_the_draft() -> None:
+    kernel = "__global__ void k(uint4* a, float* b, float* c, float* d) { c[0] = b[1]; d[0] += a[0].x; }"
+    problem = make_candidate(f"{kernel}\nvoid f() {{ k<<<1, 64>>>(a, b, c, d); }}", NAMES, "k").problem
+    assert [line for line in problem.splitlines() if "role" in line or "dtype" in line] == [
+        'dtype = "u32"', 'role = "in"', 'dtype = "f32"', 'role = "in"', 'dtype = "f32"', 'role = "out"',
+        'dtype = "f32"', 'role = "inout"',
+    ]  # fmt: skip
+
+
+def test_a_block_that_the_caller_gives_is_a_guess_that_is_named() -> None:
+    host = "__global__ void k(float* x, int n, int m) {{}}\nvoid f(int N, int M, int block_size) {{ {} }}"
+    made = make_candidate(host.format("k<<<(N + block_size - 1) / block_size, block_size>>>(x, N, M);"), NAMES, "k")
+    assert made.text.splitlines()[0] == "// amdkernel: launch k grid=[(n + 256 - 1) // 256] block=[256] lds=0"
+    assert any("256 is a guess" in each for each in made.by_hand)
+    square = host.format("dim3 b(block_size, block_size); k<<<N, b>>>(x, N, M);")
+    assert "block=[16, 16]" in make_candidate(square, NAMES, "k").text
+
+
+def test_a_candidate_has_the_programs_headers_and_none_of_a_library() -> None:
+    headers = {"inc/a.h": "#pragma once\n#include <cublas_v2.h>\nstatic cublasHandle_t handle;\n#define TWO 2\n"}
+    text = '#include "a.h"\n#include <vector>\n#include <helper_cuda.h>\n' + HOST.format("", "N, 64")
+    whole = with_headers(text.replace("{}", "{ x[TWO] = __ldcs(x); }", 1), headers)
+    made = make_candidate(whole, NAMES, "k").text
+    assert all(each in made for each in ("#define TWO 2", "#include <vector>", "T __ldcs(const T *p)"))
+    assert not any(each in made for each in ("cublas", "hipblas", "helper"))
 
 
 def test_a_kernel_that_is_not_launched_is_refused_with_those_that_are() -> None:

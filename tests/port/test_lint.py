@@ -14,7 +14,7 @@ IN_A_KERNEL = {
     "shuffle_width": (
         "for (int d = 16; d > 0; d >>= 1) x[0] += __shfl_down(x[tid], d);",
         "for (int d = 16; d > 0; d >>= 1) x[0] += __shfl_down(x[tid], d, 32);"
-        " for (int d = warpSize / 2; d > 0; d >>= 1) x[0] += __shfl_down(x[tid], d);",
+        " for (int d = 16; d > 0; d >>= 1) x[0] += __shfl_xor(x[tid], d);",
     ),
     "lane31": ("int lane = tid & 31; x[lane] = 1;", "int column = tid & 31, lane = tid % warpSize; x[n & 31] = 1;"),
     "warp5": ("int warp = threadIdx.x >> 5; x[warp] = 1;", "int row = tid >> 5, word = n / 32, warp = tid / warpSize;"),
@@ -30,12 +30,15 @@ IN_A_KERNEL = {
         "s[tid] += s[tid + 32]; __syncthreads(); s[tid] += s[tid + 16]; __syncthreads(); s[tid] += s[tid + 8];"
         " __syncwarp(); s[tid] += s[tid + 4];",
     ),
-    "syncwarp_diverged": ("if (tid % 32 < 4) x[0] = 1; int lane = tid % 32; if (lane < 4) { x[0] = 1; __syncwarp(); }",
-                          "int lane = tid % 32; if (lane < 4) { x[0] = 1; } __syncwarp(); if (n) { __syncwarp(); }"),
+    "syncwarp_diverged": (
+        "if (tid % 32 < 4) x[0] = 1; int lane = tid % 32; if (lane < 4) { x[0] = 1; __syncwarp(); }",
+        "int lane = tid % 32; if (lane < 4) { x[0] = 1; } do { __syncwarp(); } while (n--); if (n) { __syncwarp(); }",
+    ),
     "half_warp": ("int halfWarp = tid >> 4; x[halfWarp] = 1;", "int quarter = tid >> 4; x[quarter] = 1;"),
     "scheduling": (
         "while (atomicCAS(out, 0u, 1u) != 0u);",
-        "unsigned old = out[0], seen; do { seen = old; old = atomicCAS(out, seen, seen + 1); } while (seen != old);",
+        "unsigned old = out[0], seen; do { seen = old; old = atomicCAS(out, seen, seen + 1); } while (seen != old);"
+        " if (threadIdx.x == 0) { if (n) { out[0] = 1; } while (atomicAdd(out, 0u) == 0u) {} }",
     ),
     "tile": (
         "auto g = cooperative_groups::coalesced_threads();",
@@ -45,7 +48,10 @@ IN_A_KERNEL = {
     "async_copy": ("__pipeline_memcpy_async(s + tid, x + tid, 4);", "memcpy_async_of_mine(s, x); pipeline p;"),
     "matrix": ("wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;", "mma_of_mine(x); int wmma = 3;"),
     "tma": ('asm volatile("wgmma.fence.sync.aligned;");', 'printf("wgmma.fence");'),
-    "dynamic_parallelism": ("child<<<1, 32>>>(x);", "x[0] = n << 3 >> 1;"),
+    "dynamic_parallelism": (
+        "child<<<1, 32>>>(x);",
+        "x[0] = n << 3 >> 1;\n#ifdef A\nif (n) {\n#else\n{\n#endif\nx[1] = 2; } } void f() { child<<<1, 32>>>(); {",
+    ),
     "texture": ("x[0] = tex2D<float>(image, 1, 2);", "x[0] = texture_of_mine(x); tex = 1;"),
     "coop_reduce": ("x[0] = cg::reduce(tile, x[0], cg::plus<float>());", "x[0] = mine::reduce(x); x[1] = reduce(x);"),
 }  # fmt: skip
@@ -82,6 +88,11 @@ def test_a_class_is_reported_where_it_is_and_not_where_it_only_looks_so(kind: st
 )
 def test_text_that_no_compiler_reads_is_not_reported(before: str, after: str) -> None:
     assert lint(KERNEL.format(f"{before}unsigned b = __ballot(n);{after}")) == []
+
+
+def test_a_lane_counted_in_32_is_a_mistake_of_its_shuffle() -> None:
+    hits = lint(KERNEL.format("x[0] = __shfl(x[tid], (tid + 1) & 31); x[1] = __shfl(x[tid], n & 63);"))
+    assert [(hit.kind, hit.level) for hit in hits] == [("shuffle_width", "sure")]
 
 
 def test_code_of_the_host_has_no_waves() -> None:

@@ -7,14 +7,21 @@ import pytest
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.port import Port, PortOptions
+from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.execution.targets import find_target
+from amdkernel_mcp.port.answer import hits_of, suspects
+from amdkernel_mcp.port.port import Wanted, port
+from amdkernel_mcp.port.sources import CudaProgram
+from amdkernel_mcp.port.verify import Place, run_on
 from amdkernel_mcp.results.port import PortResult
 from tests.host_programs.programs import RIGHT
-from tests.port.programs import SAME, WAVE64, program, wrong_line
+from tests.port.programs import SAME, WAVE64, all_kernels, outputs, program, wrong_line
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 LATE = pytest.mark.thorough
 EARLY = "a ballot in 32 bits"
+ARCHS = ("gfx942", "gfx1100")
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +35,8 @@ def ported(engine: Engine, source: str, *, keep_warps: bool = False, verify: boo
     return engine.do(Port(source=source, options=PortOptions(keep_warps=keep_warps, verify=verify)))
 
 
-@pytest.mark.parametrize("name", [name if name == EARLY else pytest.param(name, marks=LATE) for name in WAVE64])
-def test_a_mistake_of_waves_of_64_has_its_line_and_is_none_with_warps_of_32(engine: Engine, name: str) -> None:
-    source = WAVE64[name]
+def test_a_mistake_of_waves_of_64_has_its_line_and_is_none_with_warps_of_32(engine: Engine) -> None:
+    source = WAVE64[EARLY]
     plain = ported(engine, source)
     assert plain.verdict == "wave64_mistake", plain.reason
     assert wrong_line(source) in [hit.line for hit in plain.suspects]
@@ -38,6 +44,25 @@ def test_a_mistake_of_waves_of_64_has_its_line_and_is_none_with_warps_of_32(engi
     kept = ported(engine, source, keep_warps=True)
     assert kept.verdict == "same", kept.reason
     assert kept.sources == {}
+
+
+@LATE
+def test_every_class_of_mistakes_of_waves_has_its_line_and_is_none_with_warps_of_32(
+    settings: Settings, sandbox: Sandbox
+) -> None:
+    """All in one program: each kernel prints what it computes."""
+    program = CudaProgram("all.cu", {"all.cu": all_kernels(WAVE64)})
+    targets = [find_target(f"emulator:{arch}", settings) for arch in ARCHS]
+    for keep_warps in (False, True):
+        made = port(sandbox, Wanted(program, keep_warps=keep_warps, archs=ARCHS), print)
+        assert made.failed is None, made.failed
+        wide, narrow = (outputs(run_on(made.program, Place(each, sandbox), 60, print).said.text) for each in targets)
+        assert list(wide) == list(narrow) == list(WAVE64)
+        same = [name for name in WAVE64 if wide[name] == narrow[name]]
+        assert same == (list(WAVE64) if keep_warps else [])
+    for name, source in WAVE64.items():
+        found = suspects(hits_of(CudaProgram("a.cu", {"a.cu": source})), keep_warps=False)
+        assert wrong_line(source) in [hit.line for hit in found], name
 
 
 @LATE

@@ -1,11 +1,13 @@
 """Names, masks, includes, sizes; what two runs say. Nothing is compiled here."""
 
+from pathlib import Path
+
 import pytest
 
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.port.compare import Said, difference
 from amdkernel_mcp.port.cuda_names import CudaNames
-from amdkernel_mcp.port.sources import CudaProgram, with_sizes
+from amdkernel_mcp.port.sources import CudaProgram, read_file, read_folder, with_sizes
 from amdkernel_mcp.port.translate import translate
 
 NAMES = CudaNames.of(
@@ -69,6 +71,32 @@ def test_sizes_are_changed_where_they_are_defined() -> None:
         with_sizes(program, ["N=$(id)"])
 
 
+def test_a_file_takes_along_what_it_includes(tmp_path: Path) -> None:
+    (tmp_path / "a/sub").mkdir(parents=True)
+    (tmp_path / "shared/deep").mkdir(parents=True)
+    texts = {
+        "a/main.cu": '#include "k.h"\n#include "../b.h"\n#include <deep/c.h>\n#include <stdio.h>\nint main() {}\n',
+        "a/k.h": '#include "sub/in.h"\n',
+        "a/sub/in.h": "",
+        "a/not_wanted.h": "",
+        "b.h": "// \xe9\n",
+        "shared/deep/c.h": '#include "d.h"\n',
+        "shared/deep/d.h": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text.encode("latin-1"))
+    found = read_file(tmp_path / "a/main.cu", [tmp_path / "shared"])
+    assert found.main == "a/main.cu"
+    assert sorted(found.files) == [
+        "a/k.h", "a/main.cu", "a/sub/in.h", "b.h", "include-0/deep/c.h", "include-0/deep/d.h",
+    ]  # fmt: skip
+    assert found.units == ["a/main.cu"]
+    with_host = CudaProgram("main.cu", {"main.cu": '#include "map/host.cu"\nint main() {}', "map/host.cu": ""})
+    assert with_host.units == ["main.cu"]
+    folder = read_folder(tmp_path / "a", [tmp_path / "shared"])
+    assert set(found.files) | {"a/not_wanted.h"} == set(folder.files)
+
+
 @pytest.mark.parametrize(
     ("narrow", "wide", "differs"),
     [
@@ -79,10 +107,16 @@ def test_sizes_are_changed_where_they_are_defined() -> None:
         ("PASS\n", "FAIL\n", True),
         ("Device 0: gfx1100\n1\n", "Device 0: gfx942\n1\n", False),
         ("a\n", "a\nb\n", True),
+        ("Launching 96 blocks of 64 threads\n7\n", "Launching 608 blocks of 64 threads\n7\n", False),
     ],
 )
 def test_results_are_compared_and_times_are_not(narrow: str, wide: str, differs: bool) -> None:
     assert (difference(Said(0, narrow, {}), Said(0, wide, {})) is not None) is differs
+
+
+def test_times_and_devices_alone_are_no_result() -> None:
+    assert Said(0, "Device 0: gfx942\nkernel time 3 us\nRunning\n", {}).results == 0
+    assert Said(0, "Device 0: gfx942\nPASS\nsum 3\n", {}).results == 2
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Profiles of emulated kernels: what the counts say, what is modelled, and what the diagnosis makes of it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.counters import MATRIX_TYPES, CaseRun, Dispatch, Footprint, PcCounts
+from amdkernel_mcp.measurement.simulated import simulated
 from amdkernel_mcp.profiling.comparison import compare
 from amdkernel_mcp.profiling.hot_lines import hot_lines, line_table
 from amdkernel_mcp.profiling.metrics.emulated import DERIVED
@@ -388,6 +390,29 @@ def test_what_costs_time_in_the_simulation_is_found_and_never_ruled_out() -> Non
     slight = run(**simulated_counts(100, latency=85))
     assert findings(slight) == []
     assert "exposed latency" not in ruled_out(slight)
+
+
+def test_waits_stay_as_long_on_fewer_cus_where_all_workgroups_are_resident_at_once() -> None:
+    counters = simulated_counts(100, latency=10) | {"simulated_groups_at_once": 8 * MI300X.cus}
+    smaller = replace(MI300X, cus=MI300X.cus // 2)
+    of = {groups: simulated(Dispatch("k", (groups, 1, 1), (64, 1, 1), counters), smaller) for groups in (1200, 1300)}
+    at_once, in_rounds = of[1200], of[1300]
+    assert at_once
+    assert in_rounds
+    assert at_once.time_us == pytest.approx(90 + 2 * 10)
+    assert at_once.saved_us("latency") == pytest.approx(90)
+    assert at_once.saved_us("lds") == pytest.approx(0)
+    assert in_rounds.time_us == pytest.approx(2 * 100)
+
+
+def test_a_kernel_at_the_roof_reads_what_its_waits_cost_where_they_were_simulated() -> None:
+    moved: dict[str, Any] = {f"bytes_{way}": 4096 * WAVES for way in ("loaded", "stored")}
+    moved |= {f"cache_lines_{way}": 32 * WAVES for way in ("loaded", "stored")}
+    moved["footprint"] = Footprint(64 * MIB, 64 * MIB)
+    for counted, says in (({}, "what latency cost"), (simulated_counts(40, latency=35), "waits for memory cost 5")):
+        advice = next(row.try_ for row in run(**moved, **counted).diagnosis if "only modelled bound" in row.finding)
+        assert says in advice
+        assert "only moving fewer bytes" in advice
 
 
 def test_no_finding_promises_more_than_the_time_of_the_kernel() -> None:

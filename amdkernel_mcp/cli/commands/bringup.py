@@ -21,6 +21,9 @@ def bringup(
         list[str] | None, typer.Option("--only", help="Run this probe alone; can be given more than once.")
     ] = None,
     watch: Annotated[float, typer.Option(help="Seconds for which the idle GPU is watched.", min=0, max=600)] = 60.0,
+    within: Annotated[
+        float, typer.Option(help="Seconds for all probes; later ones are not run. Not of --instructions.", min=0)
+    ] = 570.0,
     to: Annotated[Path, typer.Option(help="Folder for the archive.")] = Path(),
     json: Json = False,
 ) -> int:
@@ -46,6 +49,7 @@ def bringup(
             instructions=instructions,
             only=only or (),
             watch_s=watch,
+            within_s=within,
             archive_in=to,
             on_progress=report,
         )

@@ -72,6 +72,10 @@ def check(
             help="Replay the inputs and shapes of an earlier check: `seeds.key` in its JSON.", show_default=False
         ),
     ] = None,
+    hang: Annotated[
+        bool,
+        typer.Option("--hang", help="Start it on a GPU whose reset takes down others, though it did not end before."),
+    ] = False,
     parent: Parent = None,
     url: Url = None,
     token_file: TokenFile = None,
@@ -89,7 +93,7 @@ def check(
     from amdkernel_mcp.kernel_source import read_named_kernel
 
     kernel = read_named_kernel(file)
-    options = CheckOptions(schedules=schedules, order=order, seed_key=seed_key)
+    options = CheckOptions(schedules=schedules, order=order, seed_key=seed_key, hang=hang)
     asked = Check(problem=problem, source=kernel.source, file_name=kernel.file_name, target=target, options=options)
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
         result = engine.do(asked, on_progress=report)

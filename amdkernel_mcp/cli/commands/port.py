@@ -33,6 +33,10 @@ def port(
     define: Annotated[
         list[str] | None, typer.Option(help="NAME=VALUE for a constant of the program, to run it smaller.")
     ] = None,
+    include: Annotated[
+        list[Path] | None,
+        typer.Option("-I", help="A folder of headers for the sources; may be repeated.", show_default=False),
+    ] = None,
     timeout: Annotated[float, typer.Option(min=1, max=3600, help="Seconds of one run.")] = 60,
     out: Annotated[
         Path | None, typer.Option(help="A new or empty folder for the HIP sources, or our headers.", show_default=False)
@@ -55,12 +59,12 @@ def port(
     from amdkernel_mcp.cli.show.run import write_files
     from amdkernel_mcp.engine.verbs.port import Port, PortOptions
     from amdkernel_mcp.kernel_source import KernelSource, read_named_kernel
-    from amdkernel_mcp.port.sources import read_folder
+    from amdkernel_mcp.port.sources import read_file, read_folder
 
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise typer.BadParameter(f"--out needs a new or empty folder, and {out} is none")
-    if file.is_dir():
-        found = read_folder(file)
+    if file.is_dir() or file.suffix == ".cu":
+        found = (read_folder if file.is_dir() else read_file)(file, include or ())
         kernel = KernelSource(found.files[found.main], found.main)
         others = {name: text for name, text in found.files.items() if name != found.main}
     else:

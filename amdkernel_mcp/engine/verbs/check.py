@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.engine.verbs.shorten import OF_A_CHECK
 from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated, key_of, refuse_key
+from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.results.kernels import CheckResult
 
 if TYPE_CHECKING:
@@ -65,10 +66,10 @@ class Check(ProblemVerb[CheckResult]):
 
     @classmethod
     def again(cls, attempt: Attempt, given: Repeated) -> Self:
-        """With the recorded options, on the same inputs."""
+        """With the recorded options, on the same inputs; a record does not ask for a kernel that may hang."""
         from amdkernel_mcp.history.attempts import read_options
 
-        options = read_options(CheckOptions, {**attempt.options, "seed_key": key_of(attempt)})
+        options = read_options(CheckOptions, {**attempt.options, "seed_key": key_of(attempt), "hang": False})
         return cls(
             problem=given.problem,
             source=given.source,
@@ -82,6 +83,8 @@ class Check(ProblemVerb[CheckResult]):
         if self.options is None:
             return {}
         refuse_key(self.options.seed_key)
+        if self.options.hang:
+            raise InputError("--hang works without --url: who runs a server decides what it may reset")
         return {"schedules": self.options.schedules, "order": self.options.order}
 
     @staticmethod

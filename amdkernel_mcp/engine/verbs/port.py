@@ -138,9 +138,10 @@ class Port(Verb[PortResult]):
         from amdkernel_mcp.port.answer import answer_about_candidate
         from amdkernel_mcp.port.candidate import make_candidate
         from amdkernel_mcp.port.port import hip_names
+        from amdkernel_mcp.port.sources import with_headers
 
         sandbox = means.sandboxes.of(wide)
-        made = make_candidate(self.source, hip_names(sandbox), kernel)
+        made = make_candidate(with_headers(self.source, self.options.others), hip_names(sandbox), kernel)
         means.on_progress(f"compiling {kernel} for {wide.arch}")
         flags = read_launch_plan(made.text).flags()
         compiled = means.steps.compiler(wide).compile(made.text, arch=wide.arch, flags=flags, file_name=f"{kernel}.hip")

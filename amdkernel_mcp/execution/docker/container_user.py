@@ -5,6 +5,8 @@ The numbers are drawn at random, so that servers that know nothing of each other
 containers at a time once in 40,000 times. Two that do share these limits, and nothing else.
 """
 
+from __future__ import annotations
+
 import secrets
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +17,20 @@ WIDE = range(1_900_000_000, 2_100_000_000)
 NARROW = range(10_000, 60_000)
 
 
+def how_users_are_mapped(daemon_info: Mapping[str, Any]) -> str | None:
+    """What a daemon does that has a user namespace of its own, in words; None: the groups of the host are its own.
+
+    Its containers have no group of the host, and so none that may open a device node. Source: Docker documentation,
+    "Rootless mode" and "Isolate containers with a user namespace"; `docker info`, SecurityOptions.
+    """
+    options = " ".join(map(str, daemon_info.get("SecurityOptions") or ()))
+    if "name=rootless" in options:
+        return "runs without root"
+    return "maps users (userns-remap)" if "name=userns" in options else None
+
+
 def new_user(daemon_info: Mapping[str, Any]) -> str:
     """`UID:GID` for one container. `daemon_info`: `docker info`."""
-    options = " ".join(daemon_info.get("SecurityOptions") or ())
-    numbers = NARROW if "name=userns" in options or "name=rootless" in options else WIDE
+    numbers = NARROW if how_users_are_mapped(daemon_info) else WIDE
     number = secrets.choice(numbers)
     return f"{number}:{number}"

@@ -40,6 +40,7 @@ def read_pairs(index: int, case: RunCase, answer: PairsAnswer, files: Mapping[st
         batch=answer.batch,
         buffer_sets=answer.buffer_sets,
         settled_us=answer.settled_us,
+        filled=answer.filled,
         outputs=mine,
         rival_outputs=other,
         inputs=tuple(number % (1 + len(case.more_inputs)) for number in answer.kept_sets),

@@ -171,17 +171,22 @@ _CACHES = (
     )
 )
 
-_SIMULATION = _modelled("CUs", simulated_cus="CUs of the part that was simulated") | _modelled(
-    "clocks",
-    simulated_clocks="clocks of the unit with most workgroups, in a simulation of its issue, pipes, LDS, waits, "
-    "barriers and memory; 0: not simulated",
-    simulated_clocks_without_latency="the same if data from caches and memory arrived at once; their bandwidth stays",
-    simulated_clocks_without_lds_conflicts="the same without the LDS cycles that conflicts cost",
-    simulated_clocks_without_lds="the same if the LDS took no time",
-    simulated_clocks_without_barriers="the same if no wave waited at a barrier",
-    simulated_clocks_without_scattered_lines="the same if the lanes of each access had lain side by side",
-    simulated_clocks_without_vector="the same if vector instructions took no time",
-    simulated_clocks_without_matrix="the same if matrix instructions took no time",
+_SIMULATION = (
+    _modelled("CUs", simulated_cus="CUs of the part that was simulated")
+    | _modelled("workgroups", simulated_groups_at_once="workgroups that are resident together on that part")
+    | _modelled(
+        "clocks",
+        simulated_clocks="clocks of the unit with most workgroups, in a simulation of its issue, pipes, LDS, waits, "
+        "barriers and memory; 0: not simulated",
+        simulated_clocks_without_latency="the same if data from caches and memory arrived at once; their bandwidth "
+        "stays",
+        simulated_clocks_without_lds_conflicts="the same without the LDS cycles that conflicts cost",
+        simulated_clocks_without_lds="the same if the LDS took no time",
+        simulated_clocks_without_barriers="the same if no wave waited at a barrier",
+        simulated_clocks_without_scattered_lines="the same if the lanes of each access had lain side by side",
+        simulated_clocks_without_vector="the same if vector instructions took no time",
+        simulated_clocks_without_matrix="the same if matrix instructions took no time",
+    )
 )
 
 COUNTERS: dict[str, Row] = (

@@ -271,6 +271,15 @@ def _combining(facts: Facts) -> float:
     return share if share >= MOSTLY else 0.0
 
 
+def _what_remains(facts: Facts) -> str:
+    """What the time has besides the traffic, where it is known."""
+    waits_us = facts.saved_us("latency")
+    latency = "" if waits_us is None else f"waits for memory cost {rounded(waits_us)} us of it in a simulated CU; "
+    contention = "contention of atomics on the same words" if facts.counter("bytes_atomic") else ""
+    unknown = [*([] if latency else ["latency"]), *([contention] if contention else [])]
+    return f"{latency}measure on a GPU what {' and '.join(unknown)} cost; " if unknown else latency
+
+
 def at_the_roof(facts: Facts) -> Answer:
     """Nothing but compulsory traffic is left."""
     outer = ("memory", "infinity_cache")
@@ -282,13 +291,11 @@ def at_the_roof(facts: Facts) -> Answer:
         return None
     if facts.time_us > 1.5 * facts.roof_us:
         return None  # waits or one long wave are the larger part of the time
-    contention = " and contention of atomics on the same words" if facts.counter("bytes_atomic") else ""
     return costly(
         0.0,
         "The only modelled bound is the memory traffic that the problem needs",
         because=f"{in_bytes(moved)} ({in_bytes(least)} compulsory) take {facts.model.time_us:.2f} us at the peak of "
         f"{'memory' if facts.model.limiter == 'memory' else 'the Infinity Cache'}; "
         f"the next bound is {second / facts.model.time_us:.0%} of that",
-        advice=f"measure on a GPU: what remains is latency{contention}, which the emulator does not model; only moving "
-        "fewer bytes (fusion, narrower types) is sure to help",
+        advice=f"{_what_remains(facts)}only moving fewer bytes (fusion, narrower types) is sure to help",
     )

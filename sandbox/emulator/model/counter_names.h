@@ -55,7 +55,7 @@
 /* Clocks of the unit with most workgroups, as a simulation has them; then without what each name says. With the options
  * `memory` and `pcs`; 0: it was not simulated. */
 #define SIMULATION_COUNTERS(X) \
-    X(simulated_cus) X(simulated_clocks) X(simulated_clocks_without_latency) X(simulated_clocks_without_lds_conflicts) \
+    X(simulated_cus) X(simulated_groups_at_once) X(simulated_clocks) X(simulated_clocks_without_latency) X(simulated_clocks_without_lds_conflicts) \
     X(simulated_clocks_without_lds) X(simulated_clocks_without_barriers) \
     X(simulated_clocks_without_scattered_lines) X(simulated_clocks_without_vector) \
     X(simulated_clocks_without_matrix)

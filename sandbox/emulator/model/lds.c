@@ -9,7 +9,8 @@
  * not, but on RDNA4. Sources: nod-ai/amd-shark-ai, docs/empirical-lds (bank conflicts counted on an MI300X, phases of
  * loads timed on MI300X, MI350X, W7900 and RX 9070 XT); ROCm documentation, Composable Kernel, "LDS bank conflicts"
  * (phases of stores); triton-lang/triton pull request 11365 (the same phases); ROCm Compute Profiler, "LDS examples"
- * (two cycles for a single active lane on an MI250). The order of the phases does not matter. gfx90a as gfx942, stores
+ * (two cycles for a single active lane on an MI250); HazyResearch/HipKittens, analysis/paper_experiments/phases (banks
+ * and phases by width, counted on a gfx950). The order of the phases does not matter. gfx90a as gfx942, stores
  * and waves of 64 on RDNA as on CDNA.
  */
 #include "model/lds.h"
@@ -66,9 +67,16 @@ static u32 misaligned_lanes(const u32 *offset, u64 active, u32 bytes)
     return lanes;
 }
 
+/* gfx950 serves loads of 12 bytes and stores of 8 as if it had the 32 banks of its predecessors. */
+static u32 banks_of(const GpuShape *shape, u32 bytes, AccessKind kind)
+{
+    bool half = (bytes == 12 && kind == ACCESS_LOAD) || (bytes == 8 && kind == ACCESS_STORE);
+    return half && shape->lds_banks > 32 ? 32 : shape->lds_banks;
+}
+
 static LdsCycles lds_cycles(const GpuShape *shape, u32 lanes, const u32 *offset, u64 active, u32 bytes, AccessKind kind)
 {
-    u32 banks = shape->lds_banks;
+    u32 banks = banks_of(shape, bytes, kind);
     u32 words = bytes > BANK_BYTES ? (bytes + BANK_BYTES - 1) / BANK_BYTES : 1;
     u32 across = words == 3 ? 4 : words, phases = lanes * across / banks;
     LdsCycles sum = {0};

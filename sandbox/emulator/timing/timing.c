@@ -100,7 +100,9 @@ void timing_gather(const Dispatch *d, const Record *r, Outcome *out)
         u.record = r;
         u.op = op;
         u.found = found;
-        out->counters[COUNTER_simulated_cus] = (u64)p->shape->clusters * p->shape->cus_per_cluster;
+        u64 cus = (u64)p->shape->clusters * p->shape->cus_per_cluster;
+        out->counters[COUNTER_simulated_cus] = cus;
+        out->counters[COUNTER_simulated_groups_at_once] = cus / u.cus * u.resident;
         simulate(&u, steps, out);
     }
     free(op);

@@ -119,6 +119,14 @@ static double serve(double *free_from, double t, double bytes, float a_clock)
     return *free_from;
 }
 
+/* Of what units share, one has a part of the bytes over time; an access that finds nothing before it goes at full speed. */
+static double serve_shared(double *free_from, double t, double bytes, float a_clock)
+{
+    double begins = *free_from > t ? *free_from : t;
+    *free_from = begins + bytes / a_clock;
+    return begins;
+}
+
 /* When the access is done. Its lines are found together: neighbours came, or did not come, together. */
 static u64 access_memory(Sim *m, const UnitWave *w, const Op *o, Step step)
 {
@@ -138,13 +146,13 @@ static u64 access_memory(Sim *m, const UnitWave *w, const Op *o, Step step)
         level = 1;
         at = serve(&m->l2, at, 128.0 * lines, u->l2);
         if (store)
-            serve(&m->memory, at, 128.0 * lines * u->written, u->memory);
+            serve_shared(&m->memory, at, 128.0 * lines * u->written, u->memory);
         else if ((drawn >> 16 & 0xffff) >= found.l2)
             level = (drawn >> 32 & 0xffff) < found.mall ? 2 : 3;
         if (level > 1 && u->mall > 0)
-            at = serve(&m->mall, at, 128.0 * lines, u->mall);
+            at = serve_shared(&m->mall, at, 128.0 * lines, u->mall);
         if (level > 2)
-            at = serve(&m->memory, at, 128.0 * lines, u->memory);
+            at = serve_shared(&m->memory, at, 128.0 * lines, u->memory);
     }
     return (u64)at + (m->change == NO_MEMORY_LATENCY ? 0 : m->r->level[level]);
 }

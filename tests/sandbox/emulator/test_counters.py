@@ -33,7 +33,7 @@ ALL = (1 << 64) - 1
 
 def lds_read(width: str, step: int, *, cycles: int, conflicts: int, lanes: int = ALL) -> Case:
     """Lanes `step` bytes apart; `cycles` without conflict."""
-    result = {"b32": "v20", "b64": "v[20:21]", "b128": "v[20:23]"}[width]
+    result = {"b32": "v20", "b64": "v[20:21]", "b96": "v[20:22]", "b128": "v[20:23]"}[width]
     adds = {"SQ_LDS_IDX_ACTIVE": cycles + conflicts, "SQ_LDS_BANK_CONFLICT": conflicts, "SQ_LDS_ADDR_CONFLICT": 0}
     return Case(f"ds_read_{width} {result}, v22", adds, f"{strided(step)}v_and_b32 v22, 0xfff, v22\n", lanes)
 
@@ -126,6 +126,11 @@ ON_GFX950 = [
     # Lanes 0 and 8, 256 bytes apart, are in different phases; in a phase of neighbours they would meet.
     lds_read("b128", 32, cycles=4, conflicts=0, lanes=1 | 1 << 8),
     lds_read("b128", 32, cycles=4, conflicts=1, lanes=1 | 1 << 24),
+    # Loads of 12 bytes and stores of 8 have 32 banks (HazyResearch/HipKittens, analysis/paper_experiments/phases).
+    lds_read("b96", 128, cycles=8, conflicts=1, lanes=1 | 1 << 21),
+    lds_read("b96", 128, cycles=8, conflicts=0, lanes=1 | 1 << 4),
+    Case("ds_write_b64 v22, v[10:11]", {"SQ_LDS_IDX_ACTIVE": 8, "SQ_LDS_BANK_CONFLICT": 4}, strided(16), ALL),
+    Case("ds_write_b64 v22, v[10:11]", {"SQ_LDS_IDX_ACTIVE": 4, "SQ_LDS_BANK_CONFLICT": 0}, strided(8), ALL),
 ]
 
 # RDNA: two waves of 32 lanes, so everything twice. Phases as timed on W7900 and RX 9070 XT (the same, rdna3info.md and
@@ -141,7 +146,7 @@ def rdna(line: str, adds: dict[str, int], *, step: int = 0, lanes: int = ALL, se
 
 
 def rdna_read(width: str, step: int, *, cycles: int, conflicts: int, lanes: int = ALL) -> Case:
-    result = {"b32": "v20", "b64": "v[20:21]", "b128": "v[20:23]"}[width]
+    result = {"b32": "v20", "b64": "v[20:21]", "b96": "v[20:22]", "b128": "v[20:23]"}[width]
     adds = {"SQ_LDS_IDX_ACTIVE": cycles + conflicts, "SQ_LDS_BANK_CONFLICT": conflicts}
     return rdna(f"ds_load_{width} {result}, v22", adds, step=step, lanes=lanes)
 

@@ -54,6 +54,7 @@ def test_a_slower_copy_is_slower_and_the_outputs_of_both_come_back(compare: Comp
     assert decide(pairs.pairs_us, floor=None, plan=Plan()).verdict == "slower"
     assert 1 < pairs.batch <= pairs.buffer_sets == SETS, "short launches fill the time between two events"
     assert pairs.settled_us >= 10_000
+    assert pairs.filled, "all launches of a sample are enqueued before its first event"
     assert [output["c"] for output in (*pairs.outputs, *pairs.rival_outputs)] == [SUM] * 8
 
 
