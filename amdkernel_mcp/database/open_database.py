@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 import struct
 import threading
@@ -157,7 +158,15 @@ def _with_driver(url: str) -> str:
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # the driver begins no transaction of its own: `_begin_immediate` does
-    connection.execute("pragma journal_mode = wal")
+    until = time.monotonic() + _BUSY_S
+    while True:  # SQLite does not wait here by itself: two that open a new file at once would both change its mode
+        try:
+            connection.execute("pragma journal_mode = wal")
+            break
+        except sqlite3.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
     connection.execute("pragma synchronous = normal")  # a killed process loses nothing; a power cut the last moment
 
 

@@ -28,7 +28,8 @@ class Artefacts:
             os.utime(path)  # before the look: `remove` spares what was just named
             if path.stat().st_size == len(content):
                 return name
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self._folder.parent, self._folder, path.parent):  # `parents` would ignore the mode
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
         try:
             with os.fdopen(handle, "wb") as file:

@@ -173,7 +173,8 @@ class History:
         with contextlib.suppress(FileNotFoundError):
             if time.time() - stamp.stat().st_mtime < retention.DAY_S:
                 return False
-        stamp.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (self._settings.data_dir, stamp.parent):  # `parents` would ignore the mode
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         stamp.touch()
         self.prune()
         return True

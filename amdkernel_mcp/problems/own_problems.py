@@ -99,7 +99,8 @@ class OwnProblems:
         self.refuse_name(name, by, shared=shared)
         folder = self._folder / _SHARED if shared else self._of(by)
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for each in (self._folder.parent, self._folder, folder):  # `parents` would ignore the mode
+                each.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as temporary:
                 new = Path(temporary) / name
                 new.mkdir()

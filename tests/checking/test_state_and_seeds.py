@@ -103,8 +103,10 @@ STATE = {
 }}""",
     "a sum that is never reset": f"""__device__ float most = -1e30f;
 {SIGNATURE} {{
-  most = fmaxf(most, largest(x, n));
-  {ALL} y[i] = 2 * x[i] + most;
+  const float before = most, now = fmaxf(before, largest(x, n));
+  {ALL} y[i] = 2 * x[i] + now;
+  __syncthreads();
+  if (!threadIdx.x) most = now;
 }}""",
 }
 

@@ -13,8 +13,7 @@ import pytest
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.docker.daemon import Daemon, connect
-from amdkernel_mcp.execution.docker.ownership import PROCESS, ownership_labels
+from amdkernel_mcp.execution.docker.daemon import connect
 from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
 from amdkernel_mcp.execution.docker.tunnel import open_tunnel, ssh_command
 from amdkernel_mcp.execution.sandbox import Sandbox
@@ -106,12 +105,12 @@ def test_a_tunnel_that_was_lost_is_opened_again_for_the_next_job(
 ) -> None:
     sandboxes = Sandboxes(load_settings({"hosts": {"gpu1": "ssh://gpu1"}}))
     on_host = Target("gpu1", "emulator", "gfx942", "MI300X", host="gpu1")
-    daemon = connect(load_settings().docker_host)
     try:
         first = sandboxes.of(on_host)
         assert sandboxes.of(on_host) is first
-        # Both fill their pools first: docker-py leaves a socket open when the tunnel ends while it connects.
-        while _containers_of_this_process(daemon) < 6:
+        # Its pools are full first: docker-py leaves a socket open when the tunnel ends while it connects.
+        assert isinstance(first, DockerSandbox)
+        while not all(first._pools[kind]._waiting for kind in ("compile", "run")):
             time.sleep(0.1)
         subprocess.run(["pkill", "-P", str(gpu1.pid)], check=True)
         while first.is_connected():
@@ -121,12 +120,6 @@ def test_a_tunnel_that_was_lost_is_opened_again_for_the_next_job(
         assert again.run("compile", ["true"], {}, timeout_s=30).exit_code == 0
     finally:
         sandboxes.close()
-        daemon.close()
-
-
-def _containers_of_this_process(daemon: Daemon) -> int:
-    mine = f"{PROCESS}={ownership_labels('')[PROCESS]}"
-    return len(daemon.client.containers.list(filters={"label": mine}, ignore_removed=True))
 
 
 @pytest.mark.usefixtures("gpu1")

@@ -29,8 +29,8 @@ _LISTED = "counters.txt"
 _LIST_COUNTERS = f"""for tool in 'rocprofv3-avail list --pmc' 'rocprofv3 --list-avail'; do
     timeout {LIST_TIMEOUT_S / 2:g} $tool >"$OUT/{_LISTED}" && break
 done"""
-_listings: dict[tuple[str, str], str] = {}
-"""What rocprofv3 lists, by image and GPU: neither changes while the process runs."""
+_listings: dict[tuple[str, str, str], str] = {}
+"""What rocprofv3 lists, by image, GPU and architecture: none changes while the process runs."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def list_counters(sandbox: Sandbox, target: Target) -> str:
 
     Raises SandboxError.
     """
-    key = (sandbox.image_id, target.id or target.name)
+    key = (sandbox.image_id, target.id or target.name, target.arch)
     if key not in _listings:
         done = sandbox.run("run", ["sh", "-c", _LIST_COUNTERS], {}, timeout_s=LIST_TIMEOUT_S + _KILL_S)
         listed = done.files.get(_LISTED, b"").decode(errors="replace")

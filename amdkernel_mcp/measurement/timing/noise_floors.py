@@ -44,7 +44,7 @@ class NoiseFloors:
         """Keep the estimates of A/A runs that were made just now. Raises OSError."""
         at_s = time.time() if now_s is None else now_s
         kept = [*self._runs(rocm, at_s), *(SameCode(value, at_s, rocm) for value in speedups)][-MOST_RUNS:]
-        self._file.parent.mkdir(parents=True, exist_ok=True)
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = self._file.with_suffix(".new")
         new.write_text(json.dumps([asdict(run) for run in kept]), encoding="utf-8")
         new.replace(self._file)

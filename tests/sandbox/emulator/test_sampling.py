@@ -97,4 +97,4 @@ def test_a_dispatch_below_the_limit_runs_in_full_and_is_counted_as_without_one(r
 @pytest.mark.parametrize("kernel", ["gemm_tiled 1024", "gemm_naive 500", "transpose_tiled 1024", "softmax 1000"])
 def test_the_simulated_time_of_a_sample_is_near_that_of_all_workgroups(reports: Reports, kernel: str) -> None:
     full, sample = (reports[f"{kernel},{above}"]["counters"]["simulated_clocks"] for above in (0, 1))
-    assert sample == pytest.approx(full, rel=0.1)
+    assert sample == pytest.approx(full, rel=0.15)
