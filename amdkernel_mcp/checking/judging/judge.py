@@ -260,10 +260,8 @@ def _judge_output(
 
 def _first_of_equal(runs: Sequence[Array]) -> list[int]:
     """For each run the first one whose bytes are the same."""
-    first: list[int] = []
-    for n, run in enumerate(runs):
-        first.append(next((k for k in sorted(set(first)) if runs[k].tobytes() == run.tobytes()), n))
-    return first
+    seen: dict[bytes, int] = {}
+    return [seen.setdefault(run.tobytes(), n) for n, run in enumerate(runs)]
 
 
 def _fails(comparison: Comparison) -> bool:
