@@ -150,8 +150,44 @@ static u64 placed_lanes(const Inst *i, const Uninit *t, const Source *s, u32 cou
     return lanes;
 }
 
+static bool is_whole(u8 type)
+{
+    return type == TYPE_NONE || type == TYPE_U32 || type == TYPE_I32 || type == TYPE_F32 || has_64_bits(type);
+}
+
+/* Arithmetic on whole registers, the bulk of what follows a value that was never set: lanes decide, values do not. */
+static bool by_lanes(const Inst *i, const Rule *rule)
+{
+    bool whole = uninit_depends_on_all(rule) && is_whole(i->row->result) && !i->sdwa && !i->dpp && !i->half;
+    for (u32 k = 0; whole && k < TAKEN && is_taken(i, k); k++) {
+        u32 reg = i->source[k];
+        whole = is_whole(i->row->source[k]) && (!is_register(reg) || reg < SGPR_EXEC || reg >= FIRST_VGPR);
+    }
+    return whole;
+}
+
+static Result computed_by_lanes(const Inst *i, const Uninit *t)
+{
+    Result r = {.lanes = 0};
+    for (u32 k = 0; k < TAKEN && is_taken(i, k); k++) {
+        u32 reg = i->source[k];
+        if (!is_register(reg))
+            continue;
+        u64 low = lanes_of(t, reg), lanes = low | (has_64_bits(i->row->source[k]) ? lanes_of(t, reg + 1) : 0);
+        r.lanes |= lanes;
+        r.origin = lanes ? t->origin[low ? reg : reg + 1] : r.origin;
+    }
+    r.undefined = r.lanes;
+    r.placed = ~r.lanes;
+    for (u32 l = 0; i->row->result != TYPE_NONE && l < LANES; l++)
+        r.bits[l] = r.bits[LANES + l] = r.lanes >> l & 1 ? ~0u : 0;
+    return r;
+}
+
 static Result computed(Wave *w, const Inst *i, Uninit *t)
 {
+    if (by_lanes(i, uninit_rule_of(i)))
+        return computed_by_lanes(i, t);
     Result r = {.lanes = 0};
     Wave bits_known = wave_of_bits(w, t);
     const Inst plain = plain_of(i);
@@ -206,17 +242,28 @@ static Result chosen(Wave *w, const Inst *i, Uninit *t)
 static bool chooses(const Inst *i) { return strstr(i->row->mnemonic, "cndmask"); }
 static Result result_of(Wave *w, const Inst *i, Uninit *t) { return chooses(i) ? chosen(w, i, t) : computed(w, i, t); }
 
-static void put_result(Wave *w, const Inst *i, Uninit *t, const Result *r)
+static void put_bits(Wave *w, const Inst *i, Uninit *t, const Result *r, u64 written, bool two)
 {
+    if (is_whole(i->row->result) && !i->sdwa && !i->half && !is_scalar(i->dst)) {
+        put_masked(t->vector[i->dst - FIRST_VGPR], r->bits, written);
+        if (two)
+            put_masked(t->vector[i->dst + 1 - FIRST_VGPR], r->bits + LANES, written);
+        return;
+    }
     Wave bits_known = wave_of_bits(w, t);
     const Inst plain = plain_of(i);
-    bool two = has_64_bits(i->row->result);
-    bool part = i->half & HALF_RESULT_ALONE || (i->sdwa && i->dst_unused == UNUSED_PRESERVE);
-    u64 written = write_mask(w, i);
     if (two)
         put64(&bits_known, &plain, r->bits);
     else
         put(&bits_known, &plain, r->bits);
+}
+
+static void put_result(Wave *w, const Inst *i, Uninit *t, const Result *r)
+{
+    bool two = has_64_bits(i->row->result);
+    bool part = i->half & HALF_RESULT_ALONE || (i->sdwa && i->dst_unused == UNUSED_PRESERVE);
+    u64 written = write_mask(w, i);
+    put_bits(w, i, t, r, written, two);
     for (u32 reg = i->dst; reg <= (u32)i->dst + two; reg++) {
         t->undefined[reg] = (t->undefined[reg] & ~written) | (part ? 0 : r->undefined & written);
         t->partly_defined[reg] = (t->partly_defined[reg] & ~written) | (r->partly_defined & written);

@@ -75,13 +75,14 @@ void uninit_set(Uninit *t, u32 reg, u64 lanes, u32 bits, u32 flags, u8 origin)
         return;
     if (is_scalar(reg))
         t->scalar[reg] |= bits;
-    for (u32 l = 0; !is_scalar(reg) && l < LANES; l++)
-        t->vector[reg - FIRST_VGPR][l] |= lanes >> l & 1 ? bits : 0;
+    for (u64 left = is_scalar(reg) ? 0 : lanes; left; left &= left - 1)
+        t->vector[reg - FIRST_VGPR][__builtin_ctzll(left)] |= bits;
     t->undefined[reg] |= flags & UNDEFINED ? lanes : 0;
     t->partly_defined[reg] |= flags & PARTLY_DEFINED ? lanes : 0;
     t->placed[reg] |= flags & PLACED ? lanes : 0;
     t->origin[reg] = origin;
-    uninit_settle(t, reg);
+    t->live += t->lanes[reg] == 0;
+    t->lanes[reg] |= is_scalar(reg) ? ~0ull : lanes;
 }
 
 void uninit_clear(Uninit *t, u32 reg, u32 bits, u64 lanes)
@@ -156,16 +157,25 @@ void uninit_record_use(const Wave *w, const Inst *i, Uninit *t, u8 origin)
 
 /* ---- loads ---- */
 
+/* How the result of a load fills its register. */
+typedef struct { const Row *row; bool sign, half, upper; } Filling;
+
+static Filling filling_of(const Inst *i)
+{
+    const char *name = i->row->mnemonic;
+    bool sign = strstr(name, "_sbyte") || strstr(name, "_sshort") || strstr(name, "_i8") || strstr(name, "_i16");
+    return (Filling){i->row, sign, strstr(name, "d16"), strstr(name, "d16_hi")};
+}
+
 /* What was loaded into a register, of `width` bytes. A sign fills the bytes above them; a half does not fill the register. */
 static void set_loaded(Uninit *t, const Inst *i, u32 reg, u64 lanes, u32 bits, u32 flags, u32 width, u8 origin)
 {
-    const char *name = i->row->mnemonic;
-    bool sign = width < 4 && (strstr(name, "_sbyte") || strstr(name, "_sshort") || strstr(name, "_i8") ||
-                              strstr(name, "_i16"));
-    bool half = strstr(name, "d16");
-    if (sign && bits >> (8 * width - 1) & 1)
-        bits |= (half ? 0xffff : ~0u) & ~((1u << 8 * width) - 1);
-    uninit_set(t, reg, lanes, strstr(name, "d16_hi") ? bits << 16 : bits, half ? flags & ~(u32)UNDEFINED : flags, origin);
+    static _Thread_local Filling f; /* an instruction loads lane by lane */
+    if (f.row != i->row)
+        f = filling_of(i);
+    if (f.sign && width < 4 && bits >> (8 * width - 1) & 1)
+        bits |= (f.half ? 0xffff : ~0u) & ~((1u << 8 * width) - 1);
+    uninit_set(t, reg, lanes, f.upper ? bits << 16 : bits, f.half ? flags & ~(u32)UNDEFINED : flags, origin);
 }
 
 void uninit_load(Wave *w, const Inst *i, const Origin *from, u16 reg, u64 lane_bit, Part p)

@@ -273,7 +273,7 @@ static const Rule rules[] = {
     {"v_mbcnt_lo", of_count_below, 0, A}, {"v_mbcnt_hi", of_count_below, 32, A},
 };
 
-const Rule *uninit_rule_of(const Inst *i)
+static const Rule *searched_rule(const Inst *i)
 {
     static const Rule packed = {"", of_packed, 0, 0}, all = {"", of_all, 0, 0};
     u8 type = i->row->result;
@@ -284,6 +284,21 @@ const Rule *uninit_rule_of(const Inst *i)
             return &rules[k];
     return &all;
 }
+
+/* A kernel repeats few instructions, so what was searched is kept by row. */
+const Rule *uninit_rule_of(const Inst *i)
+{
+    enum { KEPT = 256 };
+    static _Thread_local struct { const Row *row; const Rule *rule; } kept[KEPT];
+    size_t at = ((uintptr_t)i->row / sizeof *i->row) % KEPT;
+    if (kept[at].row != i->row) {
+        kept[at].row = i->row;
+        kept[at].rule = searched_rule(i);
+    }
+    return kept[at].rule;
+}
+
+bool uninit_depends_on_all(const Rule *r) { return r->unset == of_all; }
 
 u32 uninit_sources_in_place(const Rule *r)
 {

@@ -17,6 +17,8 @@ struct Rule {
 
 /* For instructions that are not in the table: all depends on all. */
 const Rule *uninit_rule_of(const Inst *i);
+/* Every bit of the result depends on every bit of all sources. */
+bool uninit_depends_on_all(const Rule *r);
 /* A bit for each source: a bit of the result depends only on the bit of that source in the same place. */
 u32 uninit_sources_in_place(const Rule *r);
 
