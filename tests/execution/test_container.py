@@ -16,7 +16,7 @@ LIMITS = limits_for("compile", memory_bytes=8 << 30, cpus=4)
 
 def test_every_protection_is_requested() -> None:
     options = container_options(IMAGE, LIMITS, {}, user=USER)
-    assert options["network_mode"] == "none"
+    assert (options["network_mode"], options["network_disabled"]) == ("none", True)
     assert options["read_only"] is True
     assert options["cap_drop"] == ["ALL"]
     assert options["user"] == USER

@@ -69,6 +69,9 @@ def container_options(
 def _isolation() -> dict[str, Any]:
     return {
         "network_mode": "none",
+        # A network namespace of its own, without even a loopback: for "none" alone the daemon starts itself twice more
+        # to set one up, which is half of what the start of a container costs.
+        "network_disabled": True,
         "read_only": True,
         "cap_drop": ["ALL"],
         # The profile's text, not its path: the daemon may be on another machine.
