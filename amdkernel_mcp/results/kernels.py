@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, WrapValidator
 
+from amdkernel_mcp.results.compile_comparison import CompileComparison
 from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.quantity import NOT_MEASURED, Evidence, Interval, Metric, Quantity, Result
 from amdkernel_mcp.results.source_line import keep_file
@@ -92,6 +93,7 @@ class CompileResult(JobAnswer):
     kernels: list[KernelResources] = []
     toolchain: str | None = None
     isa: str | None = Field(default=None, description="Disassembly with source lines, kernels first, if asked for")
+    comparison: CompileComparison | None = None
 
 
 class Worst(Result):

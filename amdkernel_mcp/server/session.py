@@ -106,6 +106,14 @@ class Session:
             return ProfileOptions(focus, compare_to and sent_kernel(compare_to).source, case=case)
         return replace(options_for(focus, self._may_name(compare_to)), case=case)
 
+    def other_kernel(self, compare_to: str | None) -> KernelSource | None:
+        """The kernel to compare with: its text, `attempt:ID`, or a local caller's path; None where there is none."""
+        if compare_to is None:
+            return None
+        if "\n" in compare_to or is_attempt(compare_to):
+            return sent_kernel(compare_to, "baseline.hip")
+        return read_kernel(self._may_name(compare_to))
+
     def problem(self, problem: str) -> str:
         """The problem, as the engine takes it. Raises InputError for a folder that this caller may not name."""
         if self._local or self.engine.has_own_problem(problem, by=owner()):
