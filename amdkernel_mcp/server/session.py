@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from amdkernel_mcp import bundled
+from amdkernel_mcp.engine.tuning.shapes import read_table
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED, AnsweredJob
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError, InputError, JobError
 from amdkernel_mcp.jobs.job import FINISHED, Job
@@ -113,6 +114,12 @@ class Session:
         if "\n" in compare_to or is_attempt(compare_to):
             return sent_kernel(compare_to, "baseline.hip")
         return read_kernel(self._may_name(compare_to))
+
+    def table(self, shapes: str | None) -> str | None:
+        """The text of a table, or of a local caller's file."""
+        if shapes is None or "\n" in shapes:
+            return shapes
+        return read_table(self._may_name(shapes))
 
     def problem(self, problem: str) -> str:
         """The problem, as the engine takes it. Raises InputError for a folder that this caller may not name."""
