@@ -92,6 +92,7 @@ class CompileResult(JobAnswer):
     diagnostics: list[Diagnostic] = []
     kernels: list[KernelResources] = []
     toolchain: str | None = None
+    headers: dict[str, str] = Field(default={}, description="SHA-256 of the header libraries")
     isa: str | None = Field(default=None, description="Disassembly with source lines, kernels first, if asked for")
     comparison: CompileComparison | None = None
 

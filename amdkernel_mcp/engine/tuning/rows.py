@@ -122,7 +122,7 @@ class Rows:
     def _row_key(self, row: PreparedKernel) -> RowKey:
         return RowKey(
             source=row.compiled.source,
-            flags=row.plan.flags(),
+            flags=(*row.plan.flags(), *row.compiled.result.headers.values()),
             problem=row.problem.hash,
             arch=row.target.arch,
             gpu=row.target.gpu,
