@@ -151,6 +151,7 @@ class CheckScope(RanCode):
     races_in_part: int = Field(default=0, description="Of these, in part of the memory")
     orders: int = Field(default=0, description="Other orders of waves and workgroups")
     instructions: int = 0
+    not_exact: list[str] = Field(default=[], description="What ran with other bits than a GPU's, and why")
     note: str
 
 
