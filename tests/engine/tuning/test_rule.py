@@ -56,5 +56,5 @@ def test_a_quarter_is_held_out_the_same_for_a_seed(count: int) -> None:
 
 
 def test_a_tree_has_few_leaves_however_many_shapes() -> None:
-    shapes = [shape(m, **{f"v{v}": 1.0 if v == m // 4 else 9.0 for v in range(8)}) for m in range(32)]
+    shapes = [Timed({"m": m}, {f"v{v}": 1.0 if v == m // 4 else 9.0 for v in range(8)}) for m in range(32)]
     assert len(fit(shapes).leaves) == 4
