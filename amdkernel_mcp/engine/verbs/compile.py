@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from amdkernel_mcp.engine.verbs.shorten import STRINGS, Cut, Keep
+from amdkernel_mcp.engine.verbs.shorten import LAST, STRINGS, Cut, Keep, KeepFirst
 from amdkernel_mcp.engine.verbs.verb import Means, Repeated, Text, Verb
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.results.compile_comparison import CompileComparison
@@ -52,6 +52,7 @@ class Compile(Verb[CompileResult]):
         Cut("diagnostics", 400),
         Keep("kernels", 8),
         Keep("comparison.kernels", 6),
+        KeepFirst("comparison.kernels.figures", 10),
         Cut("isa", 1500),
         Keep("diagnostics", 6),
         *STRINGS,
@@ -59,6 +60,8 @@ class Compile(Verb[CompileResult]):
         Keep("comparison.kernels", 2),
         Keep("comparison.gone", 4),
         Keep("comparison.new", 4),
+        KeepFirst("comparison.kernels.figures", 6),
+        LAST,
     )
 
     arch: Text | None = None
