@@ -122,6 +122,10 @@ class Settings(BaseModel):
     hosts: dict[str, str] = Field(
         default={}, description="Machines with AMD GPUs: a name and its Docker URL, for instance ssh://me@gpu1"
     )
+    headers: dict[str, Path] = Field(
+        default={},
+        description="Folders of header libraries by name, which `// amdkernel: build --headers=NAME` takes",
+    )
     allow_reset: bool = Field(
         default=False, description="Let `amdkernel worker` reset a GPU that does not come back: docs/serve.md"
     )
@@ -170,6 +174,14 @@ class Settings(BaseModel):
     @classmethod
     def _without_tilde(cls, path: Path | None) -> Path | None:
         return path.expanduser().absolute() if path else path
+
+    @field_validator("headers")
+    @classmethod
+    def _header_folders(cls, headers: dict[str, Path]) -> dict[str, Path]:
+        for name in headers:
+            if not re.fullmatch(r"[A-Za-z][\w-]{0,60}", name):
+                raise ValueError(f"{name!r} cannot be the name of a header library")
+        return {name: folder.expanduser().absolute() for name, folder in headers.items()}
 
     @field_validator("hosts")
     @classmethod
@@ -249,7 +261,7 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, object]:
         name = variable.removeprefix(PREFIX).lower()
         if name not in Settings.model_fields:
             raise SettingsError(f"unknown setting {variable} in the environment{_nearest(name)}")
-        if name in ("hosts", "slurm", "tokens"):
+        if name in ("headers", "hosts", "slurm", "tokens"):
             try:
                 values[name] = json.loads(text)
             except ValueError:

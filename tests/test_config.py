@@ -42,6 +42,7 @@ def test_folders_follow_xdg(tmp_path: Path) -> None:
         ('image = "x\n', 1, "not TOML: "),
         ('\n[hosts]\nemulator = "ssh://me@gpu1"\n', 3, "hosts.emulator: 'emulator' cannot be the name of a host"),
         ('[hosts]\ngpu0 = "ssh://gpu0"\ngpu1 = "gpu1"\n', 3, "hosts.gpu1: 'gpu1' is not a Docker URL"),
+        ('[headers]\n"../x" = "/opt"\n', 2, "'../x' cannot be the name of a header library"),
         ("[hosts]\n\ngpu2 = 7\n", 3, "hosts.gpu2: Input should be a valid string"),
     ],
 )

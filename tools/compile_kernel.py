@@ -26,14 +26,16 @@ async def compile_kernel(
     ] = [],  # noqa: B006 - never changed, and a schema with a plain default
     isa: Annotated[bool, Field(description="Disassemble")] = False,
     kernel: Annotated[str | None, Field(description="Only of this kernel", max_length=512)] = None,
+    compare_to: Annotated[str | None, Field(description="attempt:ID or text", max_length=1 << 20)] = None,
     wait_s: WaitS = 45,
 ) -> CompileResult:
-    """Compile device code (no main, no launches): errors with lines, registers, LDS, spills, occupancy.
+    """Compile device code (no main, no launches): errors with lines, registers, LDS, spills, occupancy; changes.
 
     Next: check_kernel.
     """
     session = session_of(ctx)
     candidate = session.candidate(path=path, source=source)
+    other = session.other_kernel(compare_to)
     asked = Compile(
         source=candidate.source,
         file_name=candidate.file_name,
@@ -42,5 +44,7 @@ async def compile_kernel(
         flags=tuple(flags),
         isa=isa,
         kernel=kernel,
+        compare_to=other.source if other else None,
+        compare_file=other.file_name if other else "baseline.hip",
     )
     return await session.long(ctx, asked, wait_s=wait_s)

@@ -23,6 +23,7 @@ async def tune_kernel(
     target: Target = None,
     rows: Annotated[int, Field(ge=2, le=MOST_ROWS, description="At most")] = 64,
     case: Case = None,
+    shapes: Annotated[str | None, Field(description="CSV: M,N,K,dtype")] = None,
     wait_s: WaitS = 45,
 ) -> TuneResult:
     """Find the best values of a kernel's tune lines: `// amdkernel: tune TILE=[16,32]`.
@@ -36,6 +37,6 @@ async def tune_kernel(
         source=kernel.source,
         file_name=kernel.file_name,
         target=target,
-        options=TuneOptions(rows=rows, case=case),
+        options=TuneOptions(rows=rows, case=case, shapes=session.table(shapes)),
     )
     return await session.long(ctx, asked, wait_s=wait_s)

@@ -28,6 +28,7 @@ from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.cancellation import carried
 from amdkernel_mcp.execution.runner.job import run_job
+from amdkernel_mcp.hardware.exactness import inexact_among
 from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 from amdkernel_mcp.launch.plan import LaunchPlan
@@ -274,6 +275,7 @@ def _scope(ran: _Ran, further: _Ran | None, unrun: UnrunCode) -> tuple[CheckScop
             "instructions_not_run": len(unrun.unrun),
             "lines_not_run": [[*lines] for lines in unrun.lines],
             "not_run": unrun.sentence,
+            "not_exact": inexact_among(unrun.ran),
         }
     )
     return scope, [unrun.sentence and f"but {unrun.sentence}", gaps_of(names, ran.reports, orders=orders)]

@@ -6,7 +6,7 @@ What differs from language to language is a `Toolchain`; HIP's is the default.
 import hashlib
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,20 +16,23 @@ from amdkernel_mcp.compiler.cache import CompileCache, Entry, key_of
 from amdkernel_mcp.compiler.code_object import Function, Kernel, read_kernel_code, read_kernels
 from amdkernel_mcp.compiler.compile_job import TIMEOUT_S, CompileOutcome, scripts
 from amdkernel_mcp.compiler.disassembly import Instruction, parse_disassembly
-from amdkernel_mcp.compiler.hip import HIP
+from amdkernel_mcp.compiler.header_libraries import FOLDER, named_libraries, read_libraries
+from amdkernel_mcp.compiler.hip import HIP, Hip
 from amdkernel_mcp.compiler.instruction_mix import instruction_mix
 from amdkernel_mcp.compiler.isa import annotated_isa, code_of
 from amdkernel_mcp.compiler.toolchain import CodeLines, Toolchain
-from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.errors import FlagError, InputError
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.occupancy import SIMDS, occupancy
 from amdkernel_mcp.results.kernels import CompileResult, Diagnostic, KernelResources
 
 ARCHES = tuple(SIMDS)
 MAX_SOURCE_BYTES = 4 << 20
+LIBRARY_TIMEOUT_S = 300.0
+"""With header libraries: a GEMM of CK-Tile is more than a minute of templates on a slow machine."""
 _FORMAT = 2  # of what an entry's result holds: raise it when the same compile would say something else
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}")
-_OUR_NAMES = ("macros", "messages", "kernel.o", "kernel.co", "compile-kernel", "find-tools")
+_OUR_NAMES = ("macros", "messages", "kernel.o", "kernel.co", "compile-kernel", "find-tools", FOLDER)
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,16 @@ class Compiled:
 class Compiler:
     """Compiles in a sandbox, remembers results in a folder. Thread-safe."""
 
-    def __init__(self, sandbox: Sandbox, cache_dir: Path, *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        cache_dir: Path,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        headers: Mapping[str, Path] | None = None,
+    ) -> None:
+        """`headers`: folders of header libraries by name."""
+        self._headers = headers or {}
         self._sandbox = sandbox
         self._cache = CompileCache(cache_dir / "compile")
         self._timeout_s = timeout_s
@@ -78,13 +90,18 @@ class Compiler:
         `seconds` is the wall time of the compile, also where its result comes from the cache. Raises FlagError for a
         flag outside the list, InputError for an unknown arch, SandboxError or ToolchainError without a compiler.
         """
+        libraries, flags = named_libraries(flags)
+        if libraries:
+            if not isinstance(toolchain, Hip):
+                raise FlagError("--headers is for HIP kernels alone")
+            toolchain = Hip(read_libraries(self._headers, libraries))
         toolchain.check(flags)
         _check_input(source, arch)
         name = _plain_name(file_name, toolchain)
         key = key_of(
             {
                 "source": source,
-                "flags": list(flags),
+                "flags": flags,
                 "arch": arch,
                 "file": name,
                 "image": self._sandbox.image_id,
@@ -95,9 +112,8 @@ class Compiler:
         cached, not_kept = entry is not None, None
         if entry is None:
             started = time.monotonic()
-            outcome = toolchain.run(
-                self._sandbox, source, arch=arch, flags=flags, file_name=name, timeout_s=self._timeout_s
-            )
+            limit_s = LIBRARY_TIMEOUT_S if libraries else self._timeout_s
+            outcome = toolchain.run(self._sandbox, source, arch=arch, flags=flags, file_name=name, timeout_s=limit_s)
             diagnostics = toolchain.diagnostics(outcome.messages, name)
             result = _result(outcome, arch, diagnostics).model_copy(
                 update={"seconds": round(time.monotonic() - started, 4)}
@@ -108,6 +124,7 @@ class Compiler:
         update = {
             "cached": cached,
             "isolation": self._sandbox.isolation,
+            "headers": dict(toolchain.libraries.digests) if isinstance(toolchain, Hip) else {},
             "not_cached": [f"the compile was not cached: {not_kept}"] if not_kept else [],
         }
         result = CompileResult.model_validate_json(entry.result).model_copy(update=update)

@@ -8,6 +8,7 @@ from functools import cache
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.compiler.code_object import read_kernels
 from amdkernel_mcp.compiler.flags import CompileFlags
+from amdkernel_mcp.compiler.header_libraries import NO_HEADERS, HeaderLibraries
 from amdkernel_mcp.compiler.preamble import read_preamble
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox, SandboxKind
@@ -46,14 +47,23 @@ def scripts() -> Mapping[str, bytes]:
 
 
 def run_compile(
-    sandbox: Sandbox, source: str, *, arch: str, flags: CompileFlags, file_name: str, timeout_s: float = TIMEOUT_S
+    sandbox: Sandbox,
+    source: str,
+    *,
+    arch: str,
+    flags: CompileFlags,
+    file_name: str,
+    timeout_s: float = TIMEOUT_S,
+    libraries: HeaderLibraries = NO_HEADERS,
 ) -> CompileOutcome:
     """Compile once. Raises SandboxError or ToolchainError when that could not be tried at all."""
     preamble = read_preamble(source)
     macros = "".join(f"{name}\n" for name in (*flags.macros, *preamble.macros))
     include = "no" if preamble.includes_runtime else "yes"
-    files = {**scripts(), file_name: source.encode("utf-8", "replace"), "macros": macros.encode()}
-    command = ["sh", "compile-kernel", arch, file_name, flags.variant, flags.level, include, *flags.passed]
+    own = {**scripts(), file_name: source.encode("utf-8", "replace"), "macros": macros.encode()}
+    files = {**libraries.files, **own}
+    paths = [part for folder in libraries.folders for part in ("-isystem", folder)]
+    command = ["sh", "compile-kernel", arch, file_name, flags.variant, flags.level, include, *flags.passed, *paths]
     return run_stages(sandbox, "compile", command, files, timeout_s=timeout_s)
 
 

@@ -56,7 +56,8 @@ _LLVM_OPTION = re.compile(
 _WHY_NOT = (
     (r"@|--config", "flags come one by one, never from a file"),
     (r"-o", "the code object is kept for you: its hash is in the result"),
-    (r"-I|-isystem|-include|-idirafter|-isysroot|--sysroot|-L|-l", "one file and the ROCm headers are all there is"),
+    (r"-I|-i(system|nclude|dirafter|sysroot)|--sysroot|-L|-l", "--headers=NAME names one of the setting `headers`"),
+    (r"--headers", "header libraries are for kernels, not for programs with a main"),
     (r"--?offload-arch|-march|-mcpu|--?target", "give the arch or the target instead"),
     (r"-c|-S|-E|-emit|--offload|--cuda|--hip", "a candidate is always compiled to a device code object"),
     (r"-x", "a candidate is always HIP"),

@@ -61,6 +61,7 @@ def ran_of(compiled: Compiled, flags: Sequence[str], sandbox: Sandbox) -> Ran:
         toolchain=result.toolchain,
         image=sandbox.image_id,
         isolation=sandbox.isolation,
+        headers=result.headers,
     )
 
 
@@ -488,4 +489,4 @@ class KernelSteps:
         """The compiler of a target."""
         from amdkernel_mcp.compiler.compile import Compiler
 
-        return Compiler(self._sandboxes.of(target), self._settings.cache_dir)
+        return Compiler(self._sandboxes.of(target), self._settings.cache_dir, headers=self._settings.headers)

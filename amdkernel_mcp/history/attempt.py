@@ -57,6 +57,7 @@ class Ran(_Part):
     image: str | None = Field(description="Docker's id of the sandbox image; null without a container")
     isolation: str | None
     seeds: dict[str, Seeds] = Field(default={}, description="By purpose: `check`, `timing`")
+    headers: dict[str, Sha256] = Field(default={}, description="Of the header libraries, by name")
 
 
 class Attempt(_Part):

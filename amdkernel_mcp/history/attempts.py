@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.history.recorder import Recorder
     from amdkernel_mcp.results.documentation import Card, SearchResult
     from amdkernel_mcp.results.job_answer import JobAnswer
+    from amdkernel_mcp.results.kernels import CompileResult
     from amdkernel_mcp.results.server import BestTime
     from amdkernel_mcp.reward import RewardOptions
 
@@ -41,11 +42,11 @@ def silent(_: str) -> None:
 
 
 @dataclass(frozen=True)
-class CompileOptions:
-    """What the caller of a compile chose."""
+class RecordedCompile:
+    """A compile as it was, with its flags."""
 
-    arch: str | None = None
-    flags: tuple[str, ...] = ()
+    result: CompileResult
+    flags: tuple[str, ...] | None
 
 
 class Verbs(Protocol):
@@ -111,6 +112,21 @@ class Attempts:
             return text, file_name
         attempt = self._history.find(text.strip().partition(":")[2], by=by).attempt
         return self._text(attempt.source), attempt.file_name
+
+    def recorded_compile(self, name: str, *, by: str) -> RecordedCompile | None:
+        """What the compile of `attempt:ID` answered; None for an attempt of another verb. Raises HistoryError."""
+        from pydantic import ValidationError
+
+        from amdkernel_mcp.results.kernels import CompileResult
+
+        attempt = self._history.find(name.strip().partition(":")[2], by=by).attempt
+        if attempt.verb != "compile":
+            return None
+        try:
+            result = CompileResult.model_validate(attempt.answer)
+        except ValidationError:  # of another version: its source is compiled again
+            return None
+        return RecordedCompile(result, tuple(attempt.ran.flags) if attempt.ran else None)
 
     @contextlib.contextmanager
     def under(self, parent: str, *, by: str) -> Iterator[None]:

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from amdkernel_mcp.compiler.flags import parse_flags
+from amdkernel_mcp.compiler.header_libraries import check_hip_flags
 from amdkernel_mcp.errors import FlagError
 from amdkernel_mcp.expressions import Expression, ExpressionError, parse_expression
 from amdkernel_mcp.launch.no_kernel import constant_hint, why_no_plan
@@ -37,7 +37,7 @@ class Syntax:
     constants_in_launch: bool = False
     """Whether a launch may give values to other names, as a `constexpr` line does."""
     example: str = "// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256]"
-    check_flags: Callable[[Sequence[str]], object] = parse_flags
+    check_flags: Callable[[Sequence[str]], object] = check_hip_flags
     """Raises FlagError."""
     c_pointers: bool = True
     """Whether parameters are declared as in C."""

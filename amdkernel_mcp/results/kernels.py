@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, WrapValidator
 
+from amdkernel_mcp.results.compile_comparison import CompileComparison
 from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.quantity import NOT_MEASURED, Evidence, Interval, Metric, Quantity, Result
 from amdkernel_mcp.results.source_line import keep_file
@@ -91,7 +92,9 @@ class CompileResult(JobAnswer):
     diagnostics: list[Diagnostic] = []
     kernels: list[KernelResources] = []
     toolchain: str | None = None
+    headers: dict[str, str] = Field(default={}, description="SHA-256 of the header libraries")
     isa: str | None = Field(default=None, description="Disassembly with source lines, kernels first, if asked for")
+    comparison: CompileComparison | None = None
 
 
 class Worst(Result):
@@ -148,6 +151,7 @@ class CheckScope(RanCode):
     races_in_part: int = Field(default=0, description="Of these, in part of the memory")
     orders: int = Field(default=0, description="Other orders of waves and workgroups")
     instructions: int = 0
+    not_exact: list[str] = Field(default=[], description="What ran with other bits than a GPU's, and why")
     note: str
 
 

@@ -26,6 +26,39 @@ class TuneRow(Result):
     default: bool = Field(default=False, description="The values without a sweep")
     cached: bool = False
     attempt: str | None = Field(default=None, description="The record of this row")
+    shape: str | None = Field(default=None, description="Of a table")
+
+
+class TunedShape(Result):
+    """One shape of a table: a sweep on it alone."""
+
+    # Costs are times of the best row's time; 1 where the two do not differ surely.
+    shape: str
+    held_out: bool = False
+    verdict: BenchmarkVerdict
+    reason: str
+    best: dict[str, str] | None = None
+    speedup: Interval = Interval()
+    by_rule: dict[str, str] | None = None
+    by_rule_costs: float | None = None
+
+
+class RuleLeaf(Result):
+    """What the shapes get that meet `when`."""
+
+    when: str
+    line: str
+
+
+class ShapeRule(Result):
+    """From shape to values, fitted without the held-out shapes, on which the costs are."""
+
+    leaves: list[RuleLeaf]
+    held_out: int
+    mean_cost: float | None = None
+    worst_cost: float | None = None
+    best_mean_cost: float | None = Field(default=None, description="Of `best` on all shapes")
+    best_worst_cost: float | None = None
 
 
 class TuneResult(JobAnswer):
@@ -46,6 +79,8 @@ class TuneResult(JobAnswer):
         default=None, description="`sweep`: all combinations; `search`: a part of them, chosen by their times"
     )
     seed: int | None = Field(default=None, description="Of the search")
+    shapes: list[TunedShape] = []
+    rule: ShapeRule | None = None
     hashes: Hashes | None = None
     notes: list[str] = []
     seconds: float = 0.0

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from amdkernel_mcp import bundled
+from amdkernel_mcp.engine.tuning.shapes import read_table
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED, AnsweredJob
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError, InputError, JobError
 from amdkernel_mcp.jobs.job import FINISHED, Job
@@ -105,6 +106,20 @@ class Session:
         if compare_to is None or "\n" in compare_to or is_attempt(compare_to):
             return ProfileOptions(focus, compare_to and sent_kernel(compare_to).source, case=case)
         return replace(options_for(focus, self._may_name(compare_to)), case=case)
+
+    def other_kernel(self, compare_to: str | None) -> KernelSource | None:
+        """The kernel to compare with: its text, `attempt:ID`, or a local caller's path; None where there is none."""
+        if compare_to is None:
+            return None
+        if "\n" in compare_to or is_attempt(compare_to):
+            return sent_kernel(compare_to, "baseline.hip")
+        return read_kernel(self._may_name(compare_to))
+
+    def table(self, shapes: str | None) -> str | None:
+        """The text of a table, or of a local caller's file."""
+        if shapes is None or "\n" in shapes:
+            return shapes
+        return read_table(self._may_name(shapes))
 
     def problem(self, problem: str) -> str:
         """The problem, as the engine takes it. Raises InputError for a folder that this caller may not name."""

@@ -1,6 +1,7 @@
 """Truncates an answer to what a model should read at once; the whole goes to a file that the answer names."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ LIMIT_BYTES = 8000
 _BRIEF_BYTES = 2048  # of a port: verdict and lines; the HIP source is in the file
 
 _R = TypeVar("_R", bound=Result)
-_GOOD = frozenset({"correct", "warning", "note", "remark"})
+_GOOD = frozenset({"correct", "warning", "note", "remark", "better", "same"})
 
 
 _SECTIONS_BYTES = 2000
@@ -101,6 +102,9 @@ def _apply(result: _R, step: Step, whole: Result, left_out: dict[str, str]) -> _
             left_out[f"{field} text"] = f"parts of the text in {field}"
         return result.model_copy(update={field: cut})
     value = getattr(result, field)
+    if inner and not isinstance(value, list):
+        one = value and _apply(value, replace(step, field=inner), getattr(whole, field), left_out)
+        return result.model_copy(update={field: one})
     if inner:
         shorter = [item.model_copy(update={inner: _kept(getattr(item, inner), step.most)}) for item in value]
         if shorter != value:

@@ -118,3 +118,14 @@ def test_code_that_cannot_run_or_ran_in_another_copy_makes_no_noise(engine: Engi
 
 def said_nothing(result: CheckResult) -> bool:
     return result.coverage is not None and not result.coverage.not_run and "ran in no case" not in result.reason
+
+
+def test_what_ran_with_other_bits_than_a_gpus_is_named(engine: Engine) -> None:
+    answer = engine.do(Check(problem="row_softmax", source=example("row_softmax")))
+    assert answer.coverage is not None
+    [functions] = answer.coverage.not_exact
+    assert functions.startswith("approximate: transcendental functions have the host's bits (")
+    assert "v_exp_f32" in functions
+    exact = engine.do(Check(problem="vector_add", source=example("vector_add")))
+    assert exact.coverage is not None
+    assert exact.coverage.not_exact == []

@@ -18,6 +18,7 @@ COMMAND = str(Path(sys.executable).with_name("amdkernel"))
 EXAMPLE = bundled.folder("examples") / "vector_add"
 
 COMPILE = {"ok", "arch", "seconds", "cached", "code_object", "diagnostics", "kernels"}
+COMPARISON = {"compared_with", "verdict", "reason", "arch", "flags", "toolchain", "kernels", "gone", "new"}
 RESOURCES = {
     "name",
     "vgpr",
@@ -64,6 +65,10 @@ def test_compile(amdkernel: Any, tmp_path: Path) -> None:
     assert set(answer) >= COMPILE
     assert set(answer["kernels"][0]) >= RESOURCES
     assert answer["code_object"].startswith("sha256:")
+    code, answer = amdkernel(
+        "compile", "--compare", str(EXAMPLE / "kernels/naive.hip"), str(EXAMPLE / "kernels/naive.hip")
+    )
+    assert (code, set(answer["comparison"])) == (0, COMPARISON)
     broken = tmp_path / "broken.hip"
     broken.write_text('extern "C" __global__ void k(float* y) {\n  y[0] = x;\n}\n')
     code, answer = amdkernel("compile", str(broken))

@@ -20,7 +20,7 @@ from amdkernel_mcp.errors import HistoryError, InputError, JobError
 from amdkernel_mcp.profiling.options import ProfileOptions
 
 REQUESTS: tuple[Verb[Any], ...] = (
-    Compile(source="k", file_name="\udcff.hip", flags=("-O2",), isa=True),
+    Compile(source="k", file_name="\udcff.hip", flags=("-O2",), isa=True, compare_to="b", old_flags=()),
     Check(problem="p", source="k", options=CheckOptions(seeds=(1, 2), schedules=3)),
     CheckProgram(problem="p", source="k", seed_key="00"),
     Benchmark(problem="p", source="k", baseline="b", values={"TILE": "16"}),
@@ -47,7 +47,7 @@ def test_a_verb_is_found_by_its_record_and_by_its_answer(verb: type[Verb[Any]]) 
     assert verb_of(answer) is verb
     assert answer_model(verb.key, answer.model_dump()) is verb.answer
     assert isinstance(verb.good(answer), bool)
-    assert all(hasattr(answer, step.field) for step in verb.shortened if step.field)
+    assert all(hasattr(answer, step.field.partition(".")[0]) for step in verb.shortened if step.field)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,7 @@ def test_the_row_of_a_sweep_is_repeated_as_a_benchmark_and_an_unknown_verb_not_a
         Tune(problem="p", source="k", options=TuneOptions(seed=1)),
         Profile(problem="p", source="k", options=ProfileOptions(compare_file="r.csv", compare_with_recording=True)),
         Benchmark(problem="p", source="k", values={"TILE": "16"}),
+        Compile(source="k", compare_to="b", old_flags=()),
     ],
     ids=lambda asked: str(asked.name),
 )

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from amdkernel_mcp.engine.verbs.table import AnsweredJob
+from amdkernel_mcp.results.compile_comparison import CompileComparison, KernelChange, ResourceChange
 from amdkernel_mcp.results.documentation import Hit, ReadResult, SearchResult, SectionRef
 from amdkernel_mcp.results.kernels import (
     BenchmarkResult,
@@ -22,6 +23,7 @@ from amdkernel_mcp.results.kernels import (
     Worst,
 )
 from amdkernel_mcp.results.quantity import Metric, Result
+from amdkernel_mcp.results.tuning import RuleLeaf, ShapeRule, TunedShape, TuneResult, TuneRow
 from amdkernel_mcp.server.truncate import LIMIT_BYTES, size, truncate
 
 LONG = "λ" * 3000
@@ -45,6 +47,28 @@ RESOURCES = [
     )
     for number in range(50)
 ]
+COMPARED = CompileComparison(
+    compared_with=LONG,
+    verdict="mixed",
+    reason=LONG,
+    arch="gfx942",
+    flags=["-DA=" + LONG],
+    kernels=[
+        KernelChange(
+            kernel=f"kernel_{number}_{LONG}",
+            verdict="worse" if number % 2 else "same",
+            figures=[ResourceChange(figure=f"figure_{each}", before=each, after=1) for each in range(20)],
+        )
+        for number in range(50)
+    ],
+    gone=[LONG] * 50,
+    new=[LONG] * 50,
+)
+SHAPES = [TunedShape(shape=f"n={number}", verdict="faster", reason=LONG, best={"TILE": LONG}) for number in range(64)]
+ROWS = [
+    TuneRow(values={"TILE": str(number)}, verdict="correct", reason=LONG, shape=f"n={number}") for number in range(900)
+]
+RULE = ShapeRule(leaves=[RuleLeaf(when=LONG, line=LONG) for _ in range(4)], held_out=16)
 CASES = [
     CaseResult(
         case=f"n={number}",
@@ -95,6 +119,8 @@ HUGE: list[Any] = [
     ),
     SearchResult(query=LONG, results=HITS, applied=[LONG]),
     READING,
+    CompileResult(ok=True, kernels=RESOURCES, comparison=COMPARED),
+    TuneResult(reason=LONG, shapes=SHAPES, rows=ROWS, rule=RULE, notes=[LONG]),
 ]
 HUGE += [
     AnsweredJob.model_validate({"job_id": "job-0", "status": "done", "check": HUGE[1]}),

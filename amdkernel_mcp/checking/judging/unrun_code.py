@@ -70,6 +70,8 @@ class UnrunCode:
     """Addresses."""
     lines: tuple[tuple[int, int], ...]
     """Of the unrun code in the user's file: first and last, in order."""
+    ran: frozenset[str] = frozenset()
+    """The mnemonics of what a wave ran with an active lane."""
 
     @property
     def sentence(self) -> str:
@@ -103,10 +105,12 @@ def unrun_code(compiled: Compiled, records: Iterable[DispatchRecord]) -> UnrunCo
     hides = is_hip and _HIDES_LINES.search(compiled.source) is not None
     places = None if hides else compiled.lines.places_of
     total, unrun, run = 0, [], []
+    mnemonics: set[str] = set()
     for function in read_functions(compiled.code_object):
         body = [each for each in code if function.start <= each.address < function.end]
         if function.name not in launched and not any(ran.has(e.address) or idle.has(e.address) for e in body):
             continue
+        mnemonics |= {each.mnemonic for each in body if ran.has(each.address)}
         flow = _Flow(body)
         own = [n for n in flow.reached if not body[n].mnemonic.startswith(_PLAIN)]
         own = [n for n in own if not places or places(body[n].address)]  # the rest the compiler added
@@ -116,7 +120,8 @@ def unrun_code(compiled: Compiled, records: Iterable[DispatchRecord]) -> UnrunCo
         unrun += [body[n].address for n in silent if not places or not _is_copy(body[n], places, known)]
         run += [body[n].address for n in done]
         total += len(own)
-    return UnrunCode(total, tuple(unrun), _spans_of_lines(unrun, run, compiled.lines.line_of))
+    spans = _spans_of_lines(unrun, run, compiled.lines.line_of)
+    return UnrunCode(total, tuple(unrun), spans, frozenset(mnemonics))
 
 
 def _is_copy(instruction: Instruction, places: _Places, known: set[tuple[tuple[int, int], ...]]) -> bool:

@@ -1,13 +1,18 @@
 """Commands about a kernel: compile, check, benchmark."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from amdkernel_mcp.cli.open_engine import open_engine_at
 from amdkernel_mcp.cli.options import Case, Json, Parent, Target, TokenFile, Url, problem_names
 from amdkernel_mcp.cli.report import finish, progress
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.kernel_source import KernelSource
 
 Problem = Annotated[
     str,
@@ -25,6 +30,20 @@ def compile(  # noqa: A001 - the command's name is the contract's
     kernel: Annotated[
         str | None, typer.Option(help="Show the disassembly of this kernel alone.", show_default=False)
     ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option(
+            help="The older kernel: a file, attempt:ID, or what --json printed before. Exit code 1 where it got worse.",
+            show_default=False,
+        ),
+    ] = None,
+    old_arch: Annotated[
+        str | None, typer.Option(help="Compile the older kernel for this one.", show_default=False)
+    ] = None,
+    old_flag: Annotated[
+        list[str] | None,
+        typer.Option(help="Compile the older kernel with this one in place of --flag; may be repeated."),
+    ] = None,
     parent: Parent = None,
     url: Url = None,
     token_file: TokenFile = None,
@@ -32,15 +51,18 @@ def compile(  # noqa: A001 - the command's name is the contract's
 ) -> int:
     """Compile a kernel in the sandbox.
 
-    Shows diagnostics, registers, LDS, occupancy and the instruction mix.
+    Shows diagnostics, registers, LDS, occupancy and the instruction mix; with --compare what changed in them.
 
     Example: amdkernel compile softmax.hip --arch gfx942
     """
     from amdkernel_mcp.cli.show.compile import show_compile
     from amdkernel_mcp.engine.verbs.compile import Compile
+    from amdkernel_mcp.errors import InputError
     from amdkernel_mcp.kernel_source import read_named_kernel
 
-    candidate = read_named_kernel(file)
+    if compare is None and (old_arch or old_flag):
+        raise InputError("--old-arch and --old-flag are about the kernel that --compare names")
+    candidate, other = read_named_kernel(file), _named(compare)
     asked = Compile(
         source=candidate.source,
         file_name=candidate.file_name,
@@ -49,10 +71,24 @@ def compile(  # noqa: A001 - the command's name is the contract's
         flags=tuple(flag or ()),
         isa=isa,
         kernel=kernel,
+        compare_to=other.source if other else None,
+        compare_file=other.file_name if other else "baseline.hip",
+        old_arch=old_arch,
+        old_flags=tuple(old_flag) if old_flag else None,
     )
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
         result = engine.do(asked, on_progress=report)
-    return finish(result, good=result.ok, json=json, show=lambda console: show_compile(console, result, candidate))
+    good = Compile.good(result)
+    return finish(result, good=good, json=json, show=lambda console: show_compile(console, result, candidate))
+
+
+def _named(path: Path | None) -> KernelSource | None:
+    """The kernel to compare with: a file, or `attempt:ID`, which the engine looks up."""
+    from amdkernel_mcp.kernel_source import KernelSource, is_attempt, read_named_kernel
+
+    if path is None:
+        return None
+    return KernelSource(str(path), str(path)) if is_attempt(str(path)) else read_named_kernel(path)
 
 
 def check(
@@ -156,13 +192,9 @@ def benchmark(
     """
     from amdkernel_mcp.cli.show.benchmark import show_benchmark
     from amdkernel_mcp.engine.verbs.benchmark import Benchmark
-    from amdkernel_mcp.kernel_source import KernelSource, is_attempt, read_named_kernel
+    from amdkernel_mcp.kernel_source import read_named_kernel
 
-    kernel = read_named_kernel(file)
-    other = None
-    if baseline:
-        named = str(baseline)
-        other = KernelSource(named, named) if is_attempt(named) else read_named_kernel(baseline)
+    kernel, other = read_named_kernel(file), _named(baseline)
     asked = Benchmark(
         problem=problem,
         source=kernel.source,

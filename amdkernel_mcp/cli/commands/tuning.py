@@ -27,6 +27,10 @@ def tune(
         int, typer.Option(min=2, max=256, help="Combinations to try at most; of more, a search chooses.")
     ] = 64,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the search.")] = 0,
+    shapes: Annotated[
+        Path | None,
+        typer.Option(help="CSV table of shapes such as M,N,K,dtype: the best values for each.", show_default=False),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option(help="Write the table and a plot as one web page.", show_default=False)
     ] = None,
@@ -38,11 +42,13 @@ def tune(
     """Find the best values of a kernel's `tune` lines.
 
     Checks every combination, ranks the correct ones by time and prints the line that fixes the best one.
+    With --shapes: for each shape, with a rule from shape to values.
     Exit code 0: there is a best one, whether or not it is faster than the default values.
 
     Example: amdkernel tune softmax.hip --problem row_softmax --html softmax.html
     """
     from amdkernel_mcp.cli.show.tuning import show_tuning
+    from amdkernel_mcp.engine.tuning.shapes import read_table
     from amdkernel_mcp.engine.tuning.space import TuneOptions
     from amdkernel_mcp.engine.verbs.tune import Tune
     from amdkernel_mcp.kernel_source import read_named_kernel
@@ -50,7 +56,9 @@ def tune(
     chosen, file = _problem_and_file(words, problem)
     kernel = read_named_kernel(Path(file))
     require_folder(html)
-    options = TuneOptions(rows=rows, seed=seed, case=case)
+    if html and shapes:
+        raise typer.BadParameter("--html is the page of one sweep, and --shapes asks for several")
+    options = TuneOptions(rows=rows, seed=seed, case=case, shapes=read_table(shapes) if shapes else None)
     asked = Tune(problem=chosen, source=kernel.source, file_name=kernel.file_name, target=target, options=options)
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
         result = engine.do(asked, on_progress=report)

@@ -42,6 +42,8 @@ def show_check(console: Console, result: CheckResult, kernel: KernelSource) -> N
         console.print(_cases(result.cases))
     if result.coverage:
         console.print(Text(result.coverage.note, "dim"))
+        for each in result.coverage.not_exact:
+            console.print(Text(f"not bit for bit: {each}", "dim"))
     parts.footer(console, result)
 
 

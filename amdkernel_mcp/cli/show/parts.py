@@ -13,7 +13,7 @@ from amdkernel_mcp.results.kernels import Diagnostic, Finding, Span
 from amdkernel_mcp.results.quantity import Quantity
 from amdkernel_mcp.results.source_line import SourceLine
 
-GOOD = frozenset({"ok", "correct", "faster", "compiled", "profiled", "compiles", "same"})
+GOOD = frozenset({"ok", "correct", "faster", "compiled", "profiled", "compiles", "same", "better"})
 UNCLEAR = frozenset({"unverified", "inconclusive", "not_measured", "not_emulated", "not_finished"})
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "note": "cyan", "remark": "cyan"}
 MOST_FINDINGS = 12

@@ -1,5 +1,7 @@
 """What `amdkernel tune` shows."""
 
+from collections.abc import Mapping
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -26,17 +28,44 @@ def show_tuning(console: Console, result: TuneResult, kernel: KernelSource) -> N
         console.print(Text(result.reason))
     parts.diagnostics(console, result.diagnostics, kernel)
     parts.findings(console, result.findings, kernel)
-    if result.rows:
+    if result.shapes:
+        _show_shapes(console, result)
+    elif result.rows:
         console.print(_table(result))
-    if len(result.rows) > MOST_ROWS:
+    if len(result.rows) > MOST_ROWS and not result.shapes:
         console.print(Text(f"… and {len(result.rows) - MOST_ROWS} more rows (--json has all)", "dim"))
-    for row in [row for row in result.rows if row.rank is None][:3]:
-        console.print(Text.assemble((f"{_values(row)}: ", "bold"), row.reason))
-    if result.line:
+    wrong = {_values(row): row for row in result.rows if row.rank is None}
+    for name, row in list(wrong.items())[:3]:
+        console.print(Text.assemble((f"{name}: ", "bold"), row.reason))
+    if result.line and not result.shapes:
         console.print(Text.assemble(("in place of the `tune` lines:  ", "dim"), (result.line, "bold")))
     for note in result.notes:
         console.print(Text(note, "yellow"))
     parts.footer(console, result)
+
+
+def _show_shapes(console: Console, result: TuneResult) -> None:
+    """The best row of each shape, then the rule with what it costs on held-out shapes."""
+    table = parts.table("shape", "best values", "verdict", "ratio to default", "the rule's choice", "")
+    for shape in result.shapes:
+        costs = "" if shape.by_rule_costs is None else f"{shape.by_rule_costs:.3g}x the best time"
+        table.add_row(
+            shape.shape,
+            Text(_named(shape.best)),
+            Text(shape.verdict, parts.verdict_style(shape.verdict)),
+            ratio_text(shape.speedup, modelled=result.evidence == "modelled"),
+            Text(costs if shape.by_rule == shape.best or not costs else f"{_named(shape.by_rule)}: {costs}"),
+            Text("held out" if shape.held_out else "", "dim"),
+        )
+    console.print(table)
+    for leaf in result.rule.leaves if result.rule else ():
+        console.print(Text.assemble((f"{leaf.when}:  ", "dim"), (leaf.line, "bold")))
+    if result.line:
+        console.print(Text.assemble(("one row for all:  ", "dim"), result.line))
+
+
+def _named(values: Mapping[str, str] | None) -> str:
+    return " ".join(f"{name}={value}" for name, value in (values or {}).items())
 
 
 def ratio_text(ratio: Interval, *, modelled: bool) -> str:
@@ -83,4 +112,4 @@ def _remarks(row: TuneRow) -> str:
 
 
 def _values(row: TuneRow) -> str:
-    return " ".join(f"{name}={value}" for name, value in row.values.items())
+    return _named(row.values)

@@ -18,6 +18,8 @@ def record_sweep(recorder: Recorder, tried: Tried, tuned: Tuned) -> TuneResult:
     from amdkernel_mcp.history.attempt import new_id
 
     tried = replace(tried, id=new_id())
+    if tuned.result.shapes:  # its rows are those of cases that the problem does not have: the sweep repeats them
+        return recorder.record(tried, tuned.result)
     table = []
     for row, shown in zip(tuned.rows, tuned.result.rows, strict=True):
         kept = recorder.record(_row(tried, row, default=shown.default), row.answer)

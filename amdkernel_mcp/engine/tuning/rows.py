@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.checking.cases.tuned import Tuning, fewer_seeds, name_of, with_tuning
@@ -29,11 +29,22 @@ MOST_COMPILES = 8
 """At the same time, and never more than there are cores."""
 
 
+@dataclass
+class Verdicts:
+    """Of rows, by their names: on the largest case, and on all cases. They do not depend on which case is timed."""
+
+    largest: dict[str, CheckResult] = field(default_factory=dict)
+    whole: dict[str, CheckResult] = field(default_factory=dict)
+
+
 class Rows:
     """The rows of one kernel on one problem and target. `base`: the kernel with its default values, compiled."""
 
-    def __init__(self, steps: KernelSteps, base: PreparedKernel, case: str | None = None) -> None:
+    def __init__(
+        self, steps: KernelSteps, base: PreparedKernel, case: str | None = None, verdicts: Verdicts | None = None
+    ) -> None:
         self._steps = steps
+        self._verdicts = verdicts or Verdicts()
         self._case = case
         self.timed = name_of_cases(timed_cases(base.problem, case))
         self._base = base
@@ -57,6 +68,12 @@ class Rows:
 
     def check(self, tuning: Tuning, row: PreparedKernel, on_progress: Progress) -> CheckResult:
         """The verdict on one combination, on the largest case."""
+        known, name = self._verdicts.largest, name_of(tuning)
+        if name not in known:
+            known[name] = self._check_largest(name, row, on_progress)
+        return known[name]
+
+    def _check_largest(self, name: str, row: PreparedKernel, on_progress: Progress) -> CheckResult:
         return check(
             sandbox=row.sandbox,
             compiled=row.compiled,
@@ -66,7 +83,7 @@ class Rows:
             options=fewer_seeds(None),
             key=self._key,
             cache_dir=self._steps.cache_dir,
-            on_progress=lambda _: on_progress(f"checking {name_of(tuning)}"),
+            on_progress=lambda _: on_progress(f"checking {name}"),
         )
 
     def counted(
@@ -105,7 +122,7 @@ class Rows:
     def _row_key(self, row: PreparedKernel) -> RowKey:
         return RowKey(
             source=row.compiled.source,
-            flags=row.plan.flags(),
+            flags=(*row.plan.flags(), *row.compiled.result.headers.values()),
             problem=row.problem.hash,
             arch=row.target.arch,
             gpu=row.target.gpu,

@@ -23,16 +23,20 @@ DEFAULT_ROWS = 64
 class TuneOptions:
     """How much is tried. A space of more than `rows` combinations is searched with this `seed`, a smaller one swept.
 
-    case: which is timed, in place of the problem's profile case or largest.
+    case: which is timed, in place of the problem's profile case or largest. shapes: the text of a CSV table, whose
+    shapes are timed one after the other.
     """
 
     rows: int = DEFAULT_ROWS
     seed: int = 0
     case: str | None = None
+    shapes: str | None = None
 
     def __post_init__(self) -> None:
         if not 2 <= self.rows <= MOST_ROWS:
             raise InputError(f"the number of rows is 2 to {MOST_ROWS}")
+        if self.shapes is not None and self.case is not None:
+            raise InputError("a table of shapes says what is timed, so that no case can be chosen")
         if not 0 <= self.seed < 2**32:
             raise InputError("the seed of a search is 0 to 4294967295")
 

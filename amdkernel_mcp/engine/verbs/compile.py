@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from amdkernel_mcp.engine.verbs.shorten import STRINGS, Cut, Keep
+from amdkernel_mcp.engine.verbs.shorten import LAST, STRINGS, Cut, Keep, KeepFirst
 from amdkernel_mcp.engine.verbs.verb import Means, Repeated, Text, Verb
+from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.results.compile_comparison import CompileComparison
 from amdkernel_mcp.results.kernels import CompileResult
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.history.attempt import Attempt
 
 
@@ -19,6 +24,8 @@ class CompileOptions:
 
     arch: str | None = None
     flags: tuple[str, ...] = ()
+    old_arch: str | None = None
+    old_flags: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +33,9 @@ class Compile(Verb[CompileResult]):
     """Compile for `arch` (default: the target's), with `flags` after those of the file's `build` line.
 
     `isa`: with the disassembly of the kernels and the file's other functions; `kernel`: with that of this one.
+    `compare_to`: another kernel's text, `attempt:ID` or an answer of `compile --json`; `comparison` says what changed.
+    `old_arch`, `old_flags`: those of that kernel, by default the same as here. The compile of an attempt is taken as it
+    was recorded, unless one of them is given.
     A compile error is a result whose `ok` is false. Raises FlagError, InputError for a kernel that is not there,
     UnknownTargetError, InfrastructureError.
     """
@@ -41,42 +51,90 @@ class Compile(Verb[CompileResult]):
         Keep("diagnostics", 20),
         Cut("diagnostics", 400),
         Keep("kernels", 8),
+        Keep("comparison.kernels", 6),
+        KeepFirst("comparison.kernels.figures", 10),
         Cut("isa", 1500),
         Keep("diagnostics", 6),
         *STRINGS,
         Keep("kernels", 3),
+        Keep("comparison.kernels", 2),
+        Keep("comparison.gone", 4),
+        Keep("comparison.new", 4),
+        KeepFirst("comparison.kernels.figures", 6),
+        LAST,
     )
 
     arch: Text | None = None
     flags: tuple[Text, ...] = ()
     isa: bool = False
     kernel: Text | None = None
+    compare_to: Text | None = None
+    compare_file: Text = "baseline.hip"
+    old_arch: Text | None = None
+    old_flags: tuple[Text, ...] | None = None
 
     def do(self, means: Means) -> CompileResult:
         """The result, with the disassembly where it was asked for."""
         from amdkernel_mcp.engine.kernel_steps import ran_of
-        from amdkernel_mcp.languages.table import language_of
         from amdkernel_mcp.launch.kernel_symbols import symbols_called
 
         where = means.steps.target(self.target)
         means.recorder.warm_up()
         arch = self.arch or where.arch
-        means.on_progress(f"compiling for {arch}")
-        language = language_of(self.source, self.file_name)
-        plan = language.read_plan(self.source)
-        flags, toolchain = (*plan.flags(), *self.flags), language.toolchain(plan, None)
-        compiled = means.steps.compiler(where).compile(
-            self.source, arch=arch, flags=flags, file_name=self.file_name, toolchain=toolchain
-        )
+        other, other_text = self._other(means, arch)
+        compiled, flags = self._compiled(means, self.source, self.file_name, arch, self.flags)
         sandbox = means.sandboxes.of(where)
-        given = {"arch": self.arch, "flags": list(self.flags)}
-        tried = self.tried(means, options=given, ran=lambda: [ran_of(compiled, flags, sandbox)])
-        result = means.recorder.record(tried, compiled.result.model_copy(update={"target": where.name}))
+        given: dict[str, Any] = {"arch": self.arch, "flags": list(self.flags)}
+        given |= {"old_arch": self.old_arch} if self.old_arch else {}
+        given |= {"old_flags": list(self.old_flags)} if self.old_flags is not None else {}
+        tried = self.tried(means, options=given, baseline=other_text, ran=lambda: [ran_of(compiled, flags, sandbox)])
+        answer = compiled.result.model_copy(update={"target": where.name})
+        if other:
+            answer = answer.model_copy(update={"comparison": other(answer)})
+        result = means.recorder.record(tried, answer)
         if not result.ok or not (self.isa or self.kernel):
             return result
         names = [found.name for found in result.kernels]
         shown = symbols_called(self.kernel, names) if self.kernel else []
         return result.model_copy(update={"isa": compiled.isa(shown)})
+
+    def _compiled(
+        self, means: Means, source: str, file_name: str, arch: str, flags: Sequence[str]
+    ) -> tuple[Compiled, tuple[str, ...]]:
+        """With the flags that it was compiled with: those of its `build` line, then `flags`."""
+        from amdkernel_mcp.languages.table import language_of
+
+        means.on_progress(f"compiling for {arch}")
+        language = language_of(source, file_name)
+        plan = language.read_plan(source)
+        whole = (*plan.flags(), *flags)
+        compiler = means.steps.compiler(means.steps.target(self.target))
+        toolchain = language.toolchain(plan, None)
+        return compiler.compile(source, arch=arch, flags=whole, file_name=file_name, toolchain=toolchain), whole
+
+    def _other(self, means: Means, arch: str) -> tuple[Callable[[CompileResult], CompileComparison] | None, str | None]:
+        """What compares with the other kernel, and its text; None where there is none."""
+        from amdkernel_mcp.compiler.comparison import compare_compiles, is_recorded_compile, read_recorded_compile
+        from amdkernel_mcp.kernel_source import is_attempt
+
+        if self.compare_to is None:
+            return None, None
+        text, file = means.attempts.named_source(self.compare_to, self.compare_file, by=means.by)
+        assert text is not None
+        name, flags = file, None
+        again = self.old_arch is not None or self.old_flags is not None
+        kept = means.attempts.recorded_compile(self.compare_to, by=means.by) if is_attempt(self.compare_to) else None
+        if kept and not again:
+            before, flags, name = kept.result, kept.flags, self.compare_to.strip()
+        elif is_recorded_compile(text):
+            if again:
+                raise InputError("a recorded answer is compared as it is", hint="leave old_arch and old_flags out")
+            before = read_recorded_compile(text, file)
+        else:
+            asked = self.flags if self.old_flags is None else self.old_flags
+            compiled, flags = self._compiled(means, text, file, self.old_arch or arch, asked)
+            before = compiled.result
+        return partial(compare_compiles, before, name=name, flags=flags), text
 
     @classmethod
     def again(cls, attempt: Attempt, given: Repeated) -> Self:
@@ -90,13 +148,37 @@ class Compile(Verb[CompileResult]):
             target=given.target,
             arch=chosen.arch,
             flags=chosen.flags,
+            compare_to=given.baseline,
+            old_arch=chosen.old_arch,
+            old_flags=chosen.old_flags,
         )
 
     def options_of_tool(self) -> dict[str, Any]:
-        """All of them."""
-        return {"arch": self.arch, "flags": list(self.flags), "isa": self.isa, "kernel": self.kernel}
+        """All but the old architecture and flags: with a tool the older kernel is compiled first, as an attempt."""
+        if self.old_arch is not None or self.old_flags is not None:
+            hint = "compile the older kernel there first, then --compare attempt:ID"
+            raise InputError("a server compares with an attempt as it was compiled", hint=hint)
+        other = self.compare_to and self.compare_to.rstrip("\n") + "\n"  # one line would be a path there
+        return {
+            "arch": self.arch,
+            "flags": list(self.flags),
+            "isa": self.isa,
+            "kernel": self.kernel,
+            "compare_to": other,
+        }
+
+    def files(self) -> Mapping[str, str]:
+        """The kernel and the one that it is compared with."""
+        return {"file_name": self.file_name, "baseline_file": self.compare_file}
+
+    def received(self, answer: CompileResult) -> CompileResult:
+        """With the caller's name of the other kernel."""
+        found = answer.comparison
+        if found is None or found.compared_with.startswith("attempt:"):
+            return answer
+        return answer.model_copy(update={"comparison": found.model_copy(update={"compared_with": self.compare_file})})
 
     @staticmethod
     def good(answer: CompileResult) -> bool:
-        """It compiles."""
-        return answer.ok
+        """It compiles, and nothing became worse."""
+        return answer.ok and (answer.comparison is None or answer.comparison.verdict in ("better", "same"))

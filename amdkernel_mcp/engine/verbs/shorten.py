@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Keep:
-    """Keep the `most` most important items of the list `field`: failures before successes, else the first."""
+    """Keep the `most` most important items of the list `field`: failures before successes, else the first.
+
+    `a.b`: of the list b of what the answer has as a, or of each item of the list a.
+    """
 
     field: str
     most: int

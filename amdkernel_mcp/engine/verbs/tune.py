@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Tune(ProblemVerb[TuneResult]):
     """Try the values of the kernel's `tune` lines: each row is verified, and the correct ones are ranked by time.
 
+    With a table of shapes: on each shape, with a rule from shape to values.
     A cancelled sweep leaves the record of its finished rows. Raises InputError for a kernel without such a line.
     """
 
@@ -33,12 +34,15 @@ class Tune(ProblemVerb[TuneResult]):
     shortened: ClassVar = (
         Cut("rows", 120),
         KeepFirst("rows", 16),
+        Cut("shapes", 160),
         Cut("rows", 60),
         KeepFirst("rows", 10),
         Keep("findings", 4),
         Keep("diagnostics", 4),
+        KeepFirst("shapes", 16),
         *STRINGS,
         KeepFirst("rows", 5),
+        KeepFirst("shapes", 6),
         LAST,
     )
 
@@ -56,7 +60,7 @@ class Tune(ProblemVerb[TuneResult]):
         tried = self.tried(
             means,
             problem,
-            options=asdict(self.options),
+            options={name: value for name, value in asdict(self.options).items() if value is not None},
             ran=lambda: [steps.what_ran(base, ("check", "timing"))],
         )
 
@@ -80,10 +84,10 @@ class Tune(ProblemVerb[TuneResult]):
         )
 
     def options_of_tool(self) -> dict[str, Any]:
-        """The number of rows and the case; not the seed of a search."""
+        """The number of rows, the case and the shapes; not the seed of a search."""
         if self.options.seed:
             raise InputError("a search with a seed of your own runs on your machine alone", hint="leave --url out")
-        return {"rows": self.options.rows, "case": self.options.case}
+        return {"rows": self.options.rows, "case": self.options.case, "shapes": self.options.shapes}
 
     @staticmethod
     def good(answer: TuneResult) -> bool:

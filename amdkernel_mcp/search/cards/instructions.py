@@ -6,6 +6,7 @@ from functools import cache
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.counted import counted
+from amdkernel_mcp.hardware.exactness import inexact
 from amdkernel_mcp.results.documentation import Card
 from amdkernel_mcp.search.cards.matrix import Form, MatrixInstruction, by_spelling
 from amdkernel_mcp.search.cards.matrix_layout import layout_lines
@@ -111,7 +112,7 @@ def mnemonic_card(name: str) -> Card:
         " An older name for the same encoding is taken too, so another name may be printed.",
     ]
     if name in emulated():
-        lines.append(f"Emulated on: {', '.join(emulated()[name])}.")
+        lines.append(f"Emulated on: {', '.join(emulated()[name])}; {_how_exact(name)}.")
     siblings = _siblings(name)
     if siblings:
         lines.append(f"Near it: {', '.join(f'`{one}`' for one in siblings)}.")
@@ -125,6 +126,11 @@ def mnemonic_card(name: str) -> Card:
         origin=_asked(),
         version=assembler(),
     )
+
+
+def _how_exact(name: str) -> str:
+    found = inexact(name)
+    return f"{found.kind}: {found.why}" if found else "exact, by the ISA guide"
 
 
 def _siblings(name: str) -> list[str]:
@@ -159,7 +165,7 @@ def matrix_card(one: MatrixInstruction) -> Card:
     lines += ["", *_layouts(one)]
     targets = sorted({gfx for name in one.spellings for gfx in emulated().get(name, ())})
     if targets:
-        lines += ["", f"Emulated on: {', '.join(targets)}."]
+        lines += ["", f"Emulated on: {', '.join(targets)}; {_how_exact(one.name)}."]
     return Card(
         ref=f"isa:{one.name}",
         kind="isa",

@@ -1,0 +1,73 @@
+"""A compile compared with another: of the same file with other flags, of a record, of another architecture."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from amdkernel_mcp.config import Settings
+from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.compile import Compile
+from amdkernel_mcp.errors import InputError
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
+TABLE = """extern "C" __global__ void lookup(float* out, const int* at) {
+  float table[N];
+  for (int i = 0; i < N; i++) table[i] = out[i];
+  out[threadIdx.x] = table[at[threadIdx.x] % N];
+}
+"""
+SMALL, LARGE = ("-DN=1",), ("-DN=64",)
+
+
+@pytest.fixture(scope="module")
+def engine(settings: Settings) -> Iterator[Engine]:
+    opened = Engine(settings)
+    yield opened
+    opened.close()
+
+
+def test_other_flags_are_compared_and_worse_is_bad_news(engine: Engine) -> None:
+    answer = engine.do(Compile(source=TABLE, flags=LARGE, compare_to=TABLE, compare_file="t.hip", old_flags=SMALL))
+    found = answer.comparison
+    assert found is not None
+    assert (found.verdict, found.flags, found.compared_with) == ("worse", ["-DN=1"], "t.hip")
+    scratch = next(each for each in found.kernels[0].figures if each.figure == "scratch_bytes")
+    assert (scratch.before, scratch.after, scratch.better) == (0, answer.kernels[0].scratch_bytes, False)
+    assert scratch.after >= 256
+    assert not Compile.good(answer)
+
+
+def test_a_record_is_compared_as_it_was_and_compiled_again_where_that_is_asked(engine: Engine) -> None:
+    kept = engine.do(Compile(source=TABLE, flags=SMALL))
+    name = f"attempt:{kept.attempt}"
+    as_it_was = engine.do(Compile(source=TABLE, flags=LARGE, compare_to=name)).comparison
+    again = engine.do(Compile(source=TABLE, flags=LARGE, compare_to=name, old_flags=LARGE)).comparison
+    assert as_it_was is not None
+    assert again is not None
+    assert (as_it_was.verdict, as_it_was.compared_with, as_it_was.flags) == ("worse", name, ["-DN=1"])
+    assert (again.verdict, again.reason) == ("same", "nothing changed")
+
+
+def test_the_answer_of_an_earlier_compile_is_a_baseline(engine: Engine) -> None:
+    kept = engine.do(Compile(source=TABLE, flags=LARGE)).model_dump_json()
+    found = engine.do(Compile(source=TABLE, flags=SMALL, compare_to=kept, compare_file="old.json")).comparison
+    assert found is not None
+    assert (found.verdict, found.flags, found.compared_with) == ("better", None, "old.json")
+    with pytest.raises(InputError, match="compared as it is"):
+        engine.do(Compile(source=TABLE, flags=SMALL, compare_to=kept, old_arch="gfx90a"))
+
+
+def test_another_architecture_and_another_language_are_compared(engine: Engine) -> None:
+    answer = engine.do(Compile(source=TABLE, flags=SMALL, arch="gfx1100", compare_to=TABLE, old_arch="gfx942"))
+    assert answer.comparison is not None
+    assert (answer.arch, answer.comparison.arch) == ("gfx1100", "gfx942")
+    sizes = [each for each in answer.comparison.kernels[0].figures if each.figure == "wavefront_size"]
+    assert [(each.before, each.after) for each in sizes] == [(64, 32)]
+
+
+def test_a_replay_compares_again(engine: Engine) -> None:
+    made = engine.do(Compile(source=TABLE, flags=LARGE, compare_to=TABLE, old_flags=SMALL))
+    assert made.attempt
+    again = engine.attempts.replay(made.attempt)
+    shown = engine.attempts.show(again.attempt or "").attempt["answer"]
+    assert shown["comparison"]["verdict"] == "worse"
