@@ -49,8 +49,8 @@ class Reader:
             return self._docs().search(query, also=also, limit=limit, filters=filters)
         ours = self._ours(" ".join([query, *also]), by)
         # A word such as "transpose" in a question names a problem by chance; the guide is the answer then.
-        alone = bool(ours) and len(query.split()) < _SENTENCE
-        recipes = [] if alone else next((found for one in (query, *also) if (found := recipes_in(one))), [])
+        meant = any(card.kind != "problem" for card in ours) or (bool(ours) and len(query.split()) < _SENTENCE)
+        recipes = [] if meant else next((found for one in (query, *also) if (found := recipes_in(one))), [])
 
         def pages() -> SearchResult:
             try:
