@@ -16,6 +16,7 @@ _DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _MONTH = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{4}})\b")
 _DAYS_A_MONTH = 30.4
 _MANY_DAYS = 60
+_MOST_REASONS = 5
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,9 @@ class Documented:
     def text(self) -> str:
         """All of it in one line."""
         listed = (f"{name} {version}{_aged(age)}".rstrip() for name, version, age in self.sources)
-        missing = f"; not reached: {'; '.join(self.not_reached)}" if self.not_reached else ""
+        shown = self.not_reached[:_MOST_REASONS]
+        more = f"; and {len(self.not_reached) - len(shown)} more" if len(self.not_reached) > len(shown) else ""
+        missing = f"; not reached: {'; '.join(shown)}{more}" if shown else ""
         built = f" (built {self.built})" if self.built else ""
         return f"{', '.join(listed)}{built}{missing}"
 

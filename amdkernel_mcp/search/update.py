@@ -25,7 +25,7 @@ from amdkernel_mcp.search.index.index import open_index
 Progress = Callable[[str], None]
 NOTES = "notes"
 SETUP_S = 120.0
-"""How long set-up asks online sources before it goes on with what it has."""
+"""How long set-up asks online sources before it continues with what it has."""
 
 
 class _StoredRecipe(BaseModel):
@@ -97,7 +97,7 @@ def remake(settings: Settings, index: Path, *, on_progress: Progress = lambda _:
     """Rebuilds the index where it is missing, damaged or of another release, of the same documents.
 
     The first one takes the newest that can be reached in SETUP_S: what is published online, else packages and what is
-    installed. That nothing is reachable is no failure.
+    installed. Without a network it does not fail.
     """
     try:
         open_index(index).close()
@@ -105,7 +105,14 @@ def remake(settings: Settings, index: Path, *, on_progress: Progress = lambda _:
         if not index.is_file():
             return first(settings, index, on_progress=on_progress)
         old = Recipe.of_index(index)
-        return build(settings, index, old.folders, online=bool(old.online), on_progress=on_progress)
+        return build(
+            settings,
+            index,
+            old.folders,
+            online=bool(old.online),
+            not_reached=old.not_reached,
+            on_progress=on_progress,
+        )
     return None
 
 
@@ -157,7 +164,8 @@ def refresh(
     old = Recipe.of_index(index)
     if index.is_file() and old.online == _digest(_online(settings).corpus):
         return refreshed, None
-    return refreshed, build(settings, index, old.folders, online=True, on_progress=on_progress)
+    missing = refreshed.skipped
+    return refreshed, build(settings, index, old.folders, online=True, not_reached=missing, on_progress=on_progress)
 
 
 def _online(settings: Settings) -> Online:

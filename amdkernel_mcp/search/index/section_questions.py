@@ -19,7 +19,7 @@ _VERSION_OF_SOURCE = re.compile(r"-\d+$")
 
 
 def questions_of(questions: Questions, source: str, path: str, anchor: str) -> str:
-    """What is asked of a section; empty where nothing is known."""
+    """The questions that a section answers; empty where nothing is known."""
     found = questions.get((source, stem_of(path)), {}).get(anchor, "")
     family = _VERSION_OF_SOURCE.sub("", source)
     return found or (_of_entries(family).get(anchor, "") if family != source else "")

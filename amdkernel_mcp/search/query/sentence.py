@@ -12,7 +12,7 @@ _LEAST_CHARS = 40  # of a cut sentence; less of it says nothing
 
 
 def answering(text: str, query: Query | str, room: int) -> str:
-    """The sentences, lines or rows of `text` that hold most of the query's words, as far as `room` characters go.
+    """The sentences, lines or rows of `text` that hold most of the query's words, up to `room` characters.
 
     What is left out before and after is an ellipsis; a text that fits comes back as it is.
     """

@@ -6,7 +6,7 @@ PASSAGE = (
     "The unit is old and has a long history in many books. It was drawn in the year of the first model.\n"
     "A tile of 32 rows has conflicts. Padding each row by one word avoids bank conflicts in LDS.\n"
     "| a | b |\n| bank | 32 |\n"
-    "Other things are told elsewhere, at great length and without need, as one has seen before in other texts."
+    "Other things are elsewhere, at great length and without need, as one has seen before in other texts."
 )
 
 
