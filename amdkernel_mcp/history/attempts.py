@@ -155,6 +155,8 @@ class Attempts:
 
     def with_lessons(self, result: SearchResult, *, by: str) -> SearchResult:
         """The answer of a search with the user's own lessons. A history that cannot be read costs them alone."""
+        if not self._recorder.has_lessons():
+            return result
         from amdkernel_mcp.history.quoted import lesson_hit
 
         try:

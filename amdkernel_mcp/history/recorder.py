@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -77,6 +78,19 @@ class Recorder:
         self.warm_up()
         assert self._opening is not None
         return self._opening.result()
+
+    def has_lessons(self) -> bool:
+        """Whether there may be lessons. False is sure, and spares a search at a shell the opening of the history."""
+        file = self._settings.data_dir / "history.sqlite3"
+        if self._settings.database is not None or self._opening is not None:
+            return True
+        if not file.is_file():
+            return file.parent.exists() and not file.parent.is_dir()
+        try:
+            with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                return connection.execute("SELECT 1 FROM lessons LIMIT 1").fetchone() is not None
+        except sqlite3.Error:
+            return True  # what is wrong with it is said where it is opened
 
     def record(self, tried: Tried, answer: _A) -> _A:
         """The answer with the id of its record, or with the reason why there is none."""

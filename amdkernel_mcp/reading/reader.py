@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.search.library import Library
 
 _MOST_CARDS = 2
+_SENTENCE = 4  # words; fewer are the name itself
 
 
 class Reader:
@@ -47,7 +48,9 @@ class Reader:
         if filters and filters.sources:
             return self._docs().search(query, also=also, limit=limit, filters=filters)
         ours = self._ours(" ".join([query, *also]), by)
-        recipes = [] if ours else next((found for one in (query, *also) if (found := recipes_in(one))), [])
+        # A word such as "transpose" in a question names a problem by chance; the guide is the answer then.
+        meant = any(card.kind != "problem" for card in ours) or (bool(ours) and len(query.split()) < _SENTENCE)
+        recipes = [] if meant else next((found for one in (query, *also) if (found := recipes_in(one))), [])
 
         def pages() -> SearchResult:
             try:
@@ -56,7 +59,9 @@ class Reader:
                 if not ours and not (recipes and self._lacks_index()):
                     raise
                 found = SearchResult(query=query, results=[], note=error.message)
-            exact = [*fitted(ours), *found.exact, *recipes]
+            exact = (
+                [*recipes, *fitted(ours)] if recipes and not found.exact else [*fitted(ours), *found.exact, *recipes]
+            )
             near = found.near if exact else [*guides_near(query), *found.near]
             return found.model_copy(update={"exact": exact, "near": near})
 

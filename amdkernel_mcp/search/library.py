@@ -180,10 +180,11 @@ def _is_known(name: str, index: Index, lookup: Lookup, result: SearchResult) -> 
 def fitted(cards: Sequence[Card]) -> list[Card]:
     """The cards cut to what an answer of search can hold, at a line's end."""
     room = CARDS_CHARS // max(len(cards), 1)
-    return [card if len(card.text) <= room else _cut(card, room) for card in cards]
+    return [card if len(card.text) <= room else cut_card(card, room) for card in cards]
 
 
-def _cut(card: Card, room: int) -> Card:
+def cut_card(card: Card, room: int) -> Card:
+    """The beginning of a card, cut at a line's end, and how to read all of it."""
     end = card.text.rfind("\n", 0, room)
     shown = card.text[: end if end > room // 2 else room].rstrip()
     if shown.count("```") % 2:

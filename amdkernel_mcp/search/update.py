@@ -1,8 +1,8 @@
 """Builds, rebuilds and refreshes the index: of named folders, this machine's documents, online sources and notes."""
 
 import hashlib
-import json
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,11 +24,15 @@ from amdkernel_mcp.search.index.index import open_index
 
 Progress = Callable[[str], None]
 NOTES = "notes"
+SETUP_S = 120.0
+"""How long set-up asks online sources before it continues with what it has."""
 
 
 class _StoredRecipe(BaseModel):
     folders: list[str] = []
     online: str = ""
+    built: str = ""
+    not_reached: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -36,15 +40,22 @@ class Recipe:
     """What an index was built from, so that a refresh builds the same from newer documents.
 
     folders: those that were named; none means what this machine can have. online: a digest of the fetched sources that
-    went in, empty for none.
+    went in, empty for none. built: the day, as 2026-11-27. not_reached: sources that could not be fetched, and why.
     """
 
     folders: tuple[Path, ...] = ()
     online: str = ""
+    built: str = ""
+    not_reached: tuple[str, ...] = ()
 
     def dump(self) -> str:
         """The recipe as it is stored in the index."""
-        return json.dumps({"folders": [str(path.absolute()) for path in self.folders], "online": self.online})
+        return _StoredRecipe(
+            folders=[str(path.absolute()) for path in self.folders],
+            online=self.online,
+            built=self.built,
+            not_reached=list(self.not_reached),
+        ).model_dump_json()
 
     @classmethod
     def of_index(cls, path: Path) -> Self:
@@ -55,7 +66,7 @@ class Recipe:
             stored = _StoredRecipe.model_validate_json(value)
         except (sqlite3.Error, ValueError, TypeError):  # missing, damaged, or no recipe at all
             return cls()
-        return cls(tuple(map(Path, stored.folders)), stored.online)
+        return cls(tuple(map(Path, stored.folders)), stored.online, stored.built, tuple(stored.not_reached))
 
 
 def build(
@@ -64,6 +75,7 @@ def build(
     folders: Sequence[Path] = (),
     *,
     online: bool = False,
+    not_reached: Sequence[str] = (),
     on_progress: Progress = lambda _: None,
 ) -> BuildReport:
     """Builds the index of `folders`, or of what this machine can have; `online`: and of what was fetched.
@@ -77,18 +89,51 @@ def build(
         documents += [*own, *folders]
     else:
         documents += [*own, *_default(settings, on_progress, required=not documents and not own)]
-    recipe = Recipe(tuple(folders), _digest(fetched))
+    recipe = Recipe(tuple(folders), _digest(fetched), datetime.now(UTC).date().isoformat(), tuple(not_reached))
     return build_index(documents, index, on_progress, recipe=recipe.dump())
 
 
 def remake(settings: Settings, index: Path, *, on_progress: Progress = lambda _: None) -> BuildReport | None:
-    """Rebuilds the index where it is missing, damaged or of another release, of the same documents."""
+    """Rebuilds the index where it is missing, damaged or of another release, of the same documents.
+
+    The first one takes the newest that can be reached in SETUP_S: what is published online, else packages and what is
+    installed. Without a network it does not fail.
+    """
     try:
         open_index(index).close()
     except DocumentationError:
+        if not index.is_file():
+            return first(settings, index, on_progress=on_progress)
         old = Recipe.of_index(index)
-        return build(settings, index, old.folders, online=bool(old.online), on_progress=on_progress)
+        return build(
+            settings,
+            index,
+            old.folders,
+            online=bool(old.online),
+            not_reached=old.not_reached,
+            on_progress=on_progress,
+        )
     return None
+
+
+def first(
+    settings: Settings,
+    index: Path,
+    *,
+    within_s: float = SETUP_S,
+    on_progress: Progress = lambda _: None,
+    make_fetcher: MakeFetcher | None = None,
+) -> BuildReport:
+    """Builds the index of the newest documents that can be reached in `within_s` seconds; notes what was not."""
+    until = time.monotonic() + within_s
+    made = make_fetcher or (lambda hosts: Fetcher(hosts, until=until))
+    try:
+        missing: Sequence[str] = fetch_online(settings, on_progress, made).skipped
+    except DocumentationError as error:
+        on_progress(f"nothing was fetched online: {error.message}")
+        missing = [error.message]
+    there = _online(settings).corpus is not None
+    return build(settings, index, online=there, not_reached=missing, on_progress=on_progress)
 
 
 def fetch_online(
@@ -119,7 +164,8 @@ def refresh(
     old = Recipe.of_index(index)
     if index.is_file() and old.online == _digest(_online(settings).corpus):
         return refreshed, None
-    return refreshed, build(settings, index, old.folders, online=True, on_progress=on_progress)
+    missing = refreshed.skipped
+    return refreshed, build(settings, index, old.folders, online=True, not_reached=missing, on_progress=on_progress)
 
 
 def _online(settings: Settings) -> Online:

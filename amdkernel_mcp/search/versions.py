@@ -11,7 +11,7 @@ _VERSION = re.compile(r"~(\d{1,2})\.(\d+)|^(?:\d+:)?(?:clang |llvm |rocm |hip )?
 
 _SNAPSHOT = re.compile(r"(?:\d+:)?(?P<major>\d+)~\+\+(?P<year>\d{4})(?P<month>0[1-9]|1[0-2])")
 _PACKAGED = re.compile(r"(?:\d+:)?(\d+(?:\.\d+)+)(?:\+\w+)?-\d[\w.~+]*$")
-_MONTHS = [
+MONTHS = [
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 ]  # fmt: skip
@@ -61,7 +61,7 @@ def readable(version: str) -> str:
     """`LLVM 24, October 2026` for Debian's `1:24~++20261025103442+7e3c57157096-1~exp1`, `7.2.4` for `7.2.4+dfsg-1`."""
     snapshot = _SNAPSHOT.match(version)
     if snapshot:
-        return f"LLVM {snapshot['major']}, {_MONTHS[int(snapshot['month']) - 1]} {snapshot['year']}"
+        return f"LLVM {snapshot['major']}, {MONTHS[int(snapshot['month']) - 1]} {snapshot['year']}"
     packaged = _PACKAGED.match(version)
     return packaged[1] if packaged else version
 

@@ -16,6 +16,7 @@ from amdkernel_mcp.results.jobs import JobResult
 from amdkernel_mcp.results.kernels import ProfileResult
 from amdkernel_mcp.results.port import PortResult
 from amdkernel_mcp.results.quantity import Result
+from amdkernel_mcp.server.short_search import short_search
 from amdkernel_mcp.server.truncate_attempts import truncate_attempts
 
 LIMIT_BYTES = 8000
@@ -52,6 +53,8 @@ def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
         limit = min(limit, _BRIEF_BYTES)
     if isinstance(result, JobResult):
         return _truncate_job(result, folder, limit)  # type: ignore[return-value]
+    if isinstance(result, SearchResult):
+        result = short_search(result)  # type: ignore[assignment]
     if size(result) <= limit:
         return result
     if isinstance(result, ReadResult):

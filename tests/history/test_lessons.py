@@ -116,3 +116,10 @@ def test_a_history_that_cannot_be_read_costs_a_search_its_lessons_alone(tmp_path
     broken = Attempts(Recorder(load_settings({"data_dir": tmp_path / "data"}, {})), None)  # type: ignore[arg-type]
     result = broken.with_lessons(SearchResult(query="barrier", results=[]), by="local")
     assert "lessons cannot be searched" in (result.note or "")
+
+
+def test_a_search_before_the_first_lesson_leaves_the_history_closed(tmp_path: Path) -> None:
+    recorder = Recorder(load_settings({"data_dir": tmp_path / "data"}, {}))
+    attempts = Attempts(recorder, None)  # type: ignore[arg-type]
+    assert attempts.with_lessons(SearchResult(query="barrier", results=[]), by="local").lessons == []
+    assert not (tmp_path / "data").exists()

@@ -119,3 +119,8 @@ def test_a_finding_opens_the_guide_that_cures_it_first(engine: Engine, section: 
     cure, explained = docs_of(section)
     assert "## The naive kernel" in engine.read(cure, max_chars=50_000).text
     assert explained == f"{GUIDE}{section}"
+
+
+def test_a_word_that_names_a_problem_by_chance_does_not_hide_the_guide(engine: Engine) -> None:
+    found = engine.search("avoid LDS bank conflicts in a matrix transpose on MI300X")
+    assert [card.ref for card in found.exact][:2] == ["guide:lds-transpose", "problem:transpose"]

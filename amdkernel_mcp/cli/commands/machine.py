@@ -88,8 +88,29 @@ def doctor(
     with open_engine() as engine, progress() as report:
         report("checking this machine")
         result = engine.machine.doctor()
-        result = result.model_copy(update={"checks": [*result.checks, *_workers()]})
+        result = result.model_copy(update={"checks": [*result.checks, *_documents(), *_workers()]})
     return finish(result, good=result.ok, json=json, show=lambda console: show_doctor(console, result))
+
+
+def _documents() -> list[DoctorCheck]:
+    """Each source of the documentation with version and age, and what was not reached; none without an index."""
+    from datetime import date
+
+    from amdkernel_mcp.config import load_settings
+    from amdkernel_mcp.errors import DocumentationError
+    from amdkernel_mcp.results.machine import DoctorCheck
+    from amdkernel_mcp.search.documented import documented
+
+    index = load_settings().data_dir / "docs.sqlite3"
+    if not index.is_file():
+        return []
+    name = "docs sources"
+    try:
+        found = documented(index, date.today())
+    except DocumentationError as error:
+        return [DoctorCheck(name=name, status="warning", found=error.message, remedy="amdkernel docs build")]
+    remedy = "amdkernel docs refresh" if found.not_reached else None
+    return [DoctorCheck(name=name, status="warning" if remedy else "ok", found=found.text, remedy=remedy)]
 
 
 def _workers() -> list[DoctorCheck]:

@@ -15,6 +15,7 @@ from amdkernel_mcp.search.cards.counters import Documented, counter_card, counte
 from amdkernel_mcp.search.cards.declarations import Declarations
 from amdkernel_mcp.search.cards.hip_errors import error_cards, hip_errors
 from amdkernel_mcp.search.cards.instructions import architectures_of, instruction_cards, wildcard_card
+from amdkernel_mcp.search.cards.matrix import named_by_shape
 from amdkernel_mcp.search.index.index import Index, unpack_text
 
 KINDS: tuple[CardKind, ...] = ("error", "arch", "isa", "counter", "api")
@@ -54,7 +55,7 @@ class Lookup:
             return [whole]
         words = _WORD.findall(query)[:MOST_WORDS]
         found: dict[str, Card] = {}
-        for word in chain(words, also):
+        for word in chain(words, also, named_by_shape(query)):
             for card in self._cards_of(word, alone=len(words) == 1, few=len(words) <= 3):
                 found.setdefault(card.ref, card)
             if len(found) >= MOST_CARDS:

@@ -24,6 +24,15 @@ _NAME = re.compile(
 )
 
 
+_SHAPE = re.compile(r"(?<![\w])(\d{1,2})\s?x\s?(\d{1,2})\s?x\s?(\d{1,3})(?![\w])", re.IGNORECASE)
+_KIND = re.compile(r"\b(mfma|smfmac|wmma|swmmac)\b|\b(?:matrix|tensor) ?(?:core|unit|instruction)s?\b", re.IGNORECASE)
+_TYPES = {
+    "f16": "f16|fp16|half|float16", "bf16": "bf16|bfloat16", "f64": "f64|fp64|double|float64", "xf32": "xf32|tf32",
+    "f32": "f32|fp32|single|float32", "i8": "i8|int8", "iu8": "i8|iu8|int8|uint8", "iu4": "i4|iu4|int4|uint4",
+    "fp8": "fp8|e4m3|float8", "bf8": "bf8|e5m2", "f8f6f4": "mxfp8|mxfp6|mxfp4|fp4|fp6|mx",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Form:
     """An instruction as one architecture has it, for one wave size. Registers are 32-bit VGPRs a lane."""
@@ -97,6 +106,30 @@ def by_spelling() -> dict[str, tuple[MatrixInstruction, ...]]:
         for name in (*one.spellings, *(form.builtin for form in one.forms if form.builtin)):
             found[name][one] = None
     return {name: tuple(several) for name, several in found.items()}
+
+
+def named_by_shape(text: str) -> list[str]:
+    """The instructions that a shape and a type in plain words mean: `32x32x8 fp16 MFMA`, the likeliest one.
+
+    None where several types have the shape and the text names none of them, or where a shape stands alone: it is
+    as well that of a tile.
+    """
+    shape, kind = _SHAPE.search(text), _KIND.search(text)
+    if not shape or not kind:
+        return []
+    rest = text.replace(shape[0], " ")
+    typed = {name for name, words in _TYPES.items() if re.search(rf"\b(?:{words})\b", rest, re.IGNORECASE)}
+    wanted = (kind[1] or "").lower()
+    found = [
+        one
+        for one in matrix_instructions()
+        if (one.m, one.n, one.k) == tuple(int(number) for number in shape.groups())
+        and one.kind in ((wanted,) if wanted else ("mfma", "wmma"))
+        and "_scale_" not in one.name
+    ]
+    named = [one for one in found if one.a_type in typed and one.b_type in typed]
+    named.sort(key=lambda one: (one.a_type != one.b_type, one.d_type not in ("f32", "i32", "f64")))
+    return [one.name for one in named][:1] or ([found[0].name] if len(found) == 1 else [])
 
 
 def _forms() -> list[Form]:

@@ -31,6 +31,7 @@ PAUSE_S = 0.2  # between two requests to one host
 MOST_REDIRECTS = 5
 _TRY_AGAIN = frozenset((429, 500, 502, 503, 504))
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_TIMEOUT, _SHORT_TIMEOUT = httpx2.Timeout(30.0, connect=10.0), httpx2.Timeout(10.0, connect=3.0)
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
@@ -54,6 +55,10 @@ class NotThereError(DocumentationError):
     """The server has no such file (404 or 410)."""
 
 
+class TimeOverError(DocumentationError):
+    """The time for fetching is over; nothing else is asked."""
+
+
 class UnreachableError(DocumentationError):
     """No connection to the host can be made; it is not asked for other files."""
 
@@ -70,16 +75,23 @@ class Fetcher:
     """One session with some hosts. Use it in a `with` statement."""
 
     def __init__(
-        self, hosts: frozenset[str], *, pause_s: float = PAUSE_S, sleep: Callable[[float], object] = time.sleep
+        self,
+        hosts: frozenset[str],
+        *,
+        pause_s: float = PAUSE_S,
+        sleep: Callable[[float], object] = time.sleep,
+        until: float | None = None,
     ) -> None:
+        """`until`: the time of `time.monotonic` from which nothing more is fetched."""
         self._hosts = hosts
+        self._until = until
         self._pause_s = pause_s
         self._sleep = sleep
         self._asked: dict[str, float] = {}
         self._robots: dict[str, RobotFileParser] = {}
         # Identity: the length and the ranges of a body are those of the file that is written.
         headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
-        self._client = httpx2.Client(headers=headers, timeout=httpx2.Timeout(30.0, connect=10.0))
+        self._client = httpx2.Client(headers=headers, timeout=_TIMEOUT if until is None else _SHORT_TIMEOUT)
 
     def __enter__(self) -> "Fetcher":
         return self
@@ -96,7 +108,8 @@ class Fetcher:
         than `most_bytes`, and a server that still fails after ATTEMPTS.
         """
         reason = ""
-        for attempt in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS if self._until is None else 1):
+            self._check_time(url)
             try:
                 return self._attempt(url, into, known if into.is_file() else None, most_bytes)
             except _TryAgain as again:
@@ -107,6 +120,10 @@ class Fetcher:
         raise DocumentationError(
             f"{url} cannot be fetched: {reason}", hint="`amdkernel docs refresh` continues from here"
         )
+
+    def _check_time(self, url: str) -> None:
+        if self._until is not None and time.monotonic() > self._until:
+            raise TimeOverError(f"{url} was not fetched in the time for it", hint="`amdkernel docs refresh` fetches it")
 
     def allows_robots(self, url: str) -> bool:
         """Whether the site's robots.txt lets programs read `url`; asked for pages that are not declared one by one."""
@@ -146,6 +163,7 @@ class Fetcher:
                 _note(part, validators)
                 with part.open("ab" if begun else "wb") as out:
                     for piece in _limited(response, most_bytes - begun, url):
+                        self._check_time(url)
                         out.write(piece)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             raise UnreachableError(

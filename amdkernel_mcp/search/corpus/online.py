@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.corpus.declared import OnlinePlace, SourceSpec
-from amdkernel_mcp.search.corpus.fetch import Fetcher, UnreachableError, Validators
+from amdkernel_mcp.search.corpus.fetch import Fetcher, TimeOverError, UnreachableError, Validators
 from amdkernel_mcp.search.corpus.published import Request, read_archive, read_llms, read_sphinx
 
 Progress = Callable[[str], None]
@@ -104,6 +104,8 @@ class Online:
                 reasons.append(error.message)
                 if isinstance(error, UnreachableError):
                     unreachable.add(place.host)
+                if isinstance(error, TimeOverError):
+                    break
                 if old and old.url == place.url:
                     break
         raise DocumentationError("; ".join(dict.fromkeys(reasons)))

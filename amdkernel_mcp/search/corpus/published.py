@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.corpus.archive import extract_text, open_tar
 from amdkernel_mcp.search.corpus.declared import OnlinePlace
-from amdkernel_mcp.search.corpus.fetch import Fetcher, NotThereError, Validators
+from amdkernel_mcp.search.corpus.fetch import Fetcher, NotThereError, TimeOverError, Validators
 from amdkernel_mcp.search.formats.llms import pages_of_llms
 
 MOST_PAGES = 3_000
@@ -105,6 +105,8 @@ def read_sphinx(request: Request) -> Published:
             request.on_progress(f"asking for {request.name}: {at} of {len(names)} pages")
         try:
             files[name] = _source_of(name, request)
+        except TimeOverError:
+            raise  # half of a site is worse than the packaged pages
         except DocumentationError as error:
             reasons.append(f"{request.name}/{name}: {error.message}")
             if name in request.known:

@@ -28,7 +28,7 @@ from amdkernel_mcp.search.index.index import FORMAT, NO_INDEX_HINT, SCHEMA, pack
 from amdkernel_mcp.search.index.postings import SCHEMA as POSTINGS_SCHEMA
 from amdkernel_mcp.search.index.postings import PostingsWriter
 from amdkernel_mcp.search.index.priors import Priors, load_priors
-from amdkernel_mcp.search.index.section_questions import Questions, load_questions
+from amdkernel_mcp.search.index.section_questions import Questions, load_questions, questions_of
 from amdkernel_mcp.search.index.section_summary import section_summary
 from amdkernel_mcp.search.index.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
 from amdkernel_mcp.search.index.weights import Weights, chosen_weights
@@ -197,7 +197,7 @@ class _Writer:
             anchor = slug(section.labels[-1] if section.labels else section.heading) or "section"
             anchors[anchor] += 1
             unique = anchor if anchors[anchor] == 1 else f"{anchor}-{anchors[anchor]}"
-            asked = self.questions.get((source.name, page.path), {}).get(unique, "")
+            asked = questions_of(self.questions, source.name, page.path, unique)
             self._add_section(page, section, unique, page.keywords if at == 0 else "", asked)
         if source.name == "hipify":
             self._add_aliases(page)

@@ -1,16 +1,22 @@
 """Edit distances of one word to thousands of words of one length, all at once."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Letters = NDArray[np.uint32]
+Letters: TypeAlias = "NDArray[np.uint32]"
 """(words, length): the code points of words of one length."""
 
 
 def letters_of(words: Sequence[str], length: int) -> Letters:
     """The letters of `words`, each of this length."""
+    import numpy as np  # 0.1 s, which a query without slips spares
+
     if not words:
         return np.empty((0, length), np.uint32)
     return np.array(words, dtype=f"<U{length}").view(np.uint32).reshape(len(words), length)
@@ -18,6 +24,8 @@ def letters_of(words: Sequence[str], length: int) -> Letters:
 
 def nearest_of(word: str, letters: Letters, most: int) -> list[tuple[str, int]]:
     """The words at most so many edits from `word` and these edits: the nearest first, equals in their order."""
+    import numpy as np
+
     edits = distances(word, letters)
     order = np.argsort(edits, kind="stable")
     return [("".join(map(chr, letters[at])), int(edits[at])) for at in order[: np.count_nonzero(edits <= most)]]
@@ -29,6 +37,8 @@ def distances(word: str, letters: Letters) -> NDArray[np.uint16]:
     The optimal string alignment distance: one row of the table for each letter of `word`, one column for each of the
     others, and in each cell a number for each word.
     """
+    import numpy as np
+
     count, length = letters.shape
     columns = np.ascontiguousarray(letters.T)
     codes = [ord(letter) for letter in word]

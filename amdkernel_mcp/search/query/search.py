@@ -26,6 +26,7 @@ ANSWER_CHARS = 5_000
 API_ENTRY_CHARS = 1_500
 LEAST_CHARS = 300
 SHOWN_CHARS = 100
+OTHER_VERSION = "also in "
 MOST_FURTHER, MOST_NEAR = 20, 6
 LEAST_SHARE = 0.45  # of questions below it, 3 in 4 are answered by the first five sections; of the others, 15 in 16
 UNSURE = (
@@ -185,7 +186,7 @@ def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: in
     text = unpack_text(blob)
     whole = found.api and len(text) <= whole_chars
     shown = text.strip() if whole else snippet(text, start, finish, query)
-    others = [f"also in {readable(one.version or one.source)}: {one.ref}" for one in found.versions]
+    others = [f"{OTHER_VERSION}{readable(one.version or one.source)}: {one.ref}" for one in found.versions]
     return Hit(
         rank=rank,
         title=harmless(found.breadcrumb[0]),

@@ -8,7 +8,15 @@ import pytest
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.search.cards.instructions import instruction_cards
-from amdkernel_mcp.search.cards.matrix import BITS, Form, MatrixInstruction, by_spelling, matrix_instructions
+from amdkernel_mcp.search.cards.lookup import Lookup
+from amdkernel_mcp.search.cards.matrix import (
+    BITS,
+    Form,
+    MatrixInstruction,
+    by_spelling,
+    matrix_instructions,
+    named_by_shape,
+)
 from amdkernel_mcp.search.cards.matrix_layout import (
     SparsePlace,
     layout_lines,
@@ -145,3 +153,19 @@ def test_a_spelling_that_means_two_instructions_has_two_cards() -> None:
     blocks = {one.blocks for one in by_spelling()["v_mfma_f32_32x32x4bf16"]}
     assert blocks == {1, 2}, "one block on gfx90a, another name of the 2-block instruction on gfx942"
     assert len(instruction_cards("v_mfma_f32_32x32x4bf16")) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("which lane holds which element of a 32x32x8 fp16 MFMA", "v_mfma_f32_32x32x8_f16"),
+        ("layout of a 16x16x16 bf16 wmma", "v_wmma_f32_16x16x16_bf16"),
+        ("16 x 16 x 4 double on the matrix cores", "v_mfma_f64_16x16x4_f64"),
+        ("tile of 64x64x32 fp16 with MFMA", None),
+        ("32x32x8 tile of half", None),
+        ("layout of a 32x32x8 mfma", None),
+    ],
+)
+def test_a_shape_in_plain_words_leads_to_its_instruction(query: str, name: str | None) -> None:
+    assert named_by_shape(query) == ([name] if name else [])
+    assert [card.ref for card in Lookup().cards_in(query)] == ([f"isa:{name}"] if name else [])

@@ -8,6 +8,7 @@ import tarfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,9 +17,10 @@ import pytest
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.corpus.fetch import ATTEMPTS, Fetcher, Validators
+from amdkernel_mcp.search.documented import documented
 from amdkernel_mcp.search.index.index import open_index
 from amdkernel_mcp.search.query.search import search
-from amdkernel_mcp.search.update import build, refresh, remake
+from amdkernel_mcp.search.update import build, first, refresh, remake
 
 LOCAL = frozenset(("127.0.0.1",))
 
@@ -405,3 +407,54 @@ def test_without_a_network_no_host_is_asked_twice(
     assert (len(asked), waited) == (1, [])
     with open_index(index) as opened:
         assert search(opened, "zebrawood").results, "what was there still answers"
+
+
+@pytest.mark.usefixtures("only_declared")
+def test_the_first_index_takes_what_is_online_before_the_same_source_elsewhere(
+    site: Site, settings: Settings, tmp_path: Path, make_fetcher: Callable[..., Fetcher]
+) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "lds.md").write_text("# Old page\n\nText of the page that came with a package.\n")
+    site.files[LLMS] = llms_full(site, **{"how-to__streams": STREAMS})
+    online = [{"kind": "llms", "url": site.address + LLMS}]
+    gone = [{"kind": "llms", "url": f"{site.address}/gone/llms-full.txt"}]
+    declare(settings, hip=online, lost=gone)
+    sources = settings.docs_sources
+    assert sources
+    text = sources.read_text().replace('name = "hip"\n', f'name = "hip"\nfolder = "{old}"\n')
+    sources.write_text(text)
+    index = tmp_path / "index.sqlite3"
+    first(settings, index, make_fetcher=make_fetcher)
+    found = documented(index, datetime.now(UTC).date())
+    assert [(name, age) for name, _, age in found.sources] == [("hip", 0)]
+    assert len(found.not_reached) == 1, found
+    assert found.not_reached[0].startswith("lost: ")
+    with open_index(index) as opened:
+        assert not any("Old page" in hit.title for hit in search(opened, "text of the page").results)
+
+
+@pytest.mark.usefixtures("only_declared")
+def test_without_a_network_the_first_index_is_of_what_is_there(
+    settings: Settings, tmp_path: Path, make_fetcher: Callable[..., Fetcher]
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Our note\n\nTiles of 64 by 32 are best for this shape.\n")
+    declare(settings, hip=[{"kind": "llms", "url": "http://127.0.0.1:9/llms-full.txt"}])
+    index = tmp_path / "index.sqlite3"
+    first(settings.model_copy(update={"docs_notes": notes}), index, make_fetcher=make_fetcher)
+    found = documented(index, datetime.now(UTC).date())
+    assert [name for name, *_ in found.sources] == ["notes"]
+    assert "cannot be reached" in found.text
+
+
+@pytest.mark.usefixtures("only_declared")
+def test_when_the_time_is_over_nothing_else_is_asked(site: Site, settings: Settings, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Our note\n\nTiles of 64 by 32 are best for this shape.\n")
+    declare(settings, hip=[{"kind": "sphinx", "url": f"{site.address}/en/latest/"}])
+    first(settings.model_copy(update={"docs_notes": notes}), tmp_path / "index.sqlite3", within_s=-1)
+    assert site.asked == []
+    assert "in the time for it" in documented(tmp_path / "index.sqlite3", datetime.now(UTC).date()).text
