@@ -74,14 +74,14 @@ def compare(
     `written`: the elements that are compared; None: all. The scale is that of the whole output in both cases.
     """
     chosen = None if written is None else np.flatnonzero(written)  # the sample is often a small part of a large output
-    part = (got, expected) if chosen is None else (got.reshape(-1)[chosen], expected.reshape(-1)[chosen])
-    if np.array_equal(*part):  # copies and integers: no need to look at each element
-        return _identical(part[1], got.shape)
+    out, ref = (got, expected) if chosen is None else (got.reshape(-1)[chosen], expected.reshape(-1)[chosen])
+    if np.array_equal(out, ref):  # copies and integers: no need to look at each element
+        return _identical(ref, got.shape)
     epsilon = 2.0 ** (-52 if dtype.bytes == 8 else -23)  # sums of narrow types run in f32
     scale = np.maximum(scales(expected.astype(np.float64), rtol=tolerance.rtol or 0.0, epsilon=epsilon), least_scale)
     if chosen is None or written is None:
         return _compare(got, expected, scale, dtype, tolerance)
-    found = _compare(*part, np.broadcast_to(scale, written.shape).reshape(-1)[chosen], dtype, tolerance)
+    found = _compare(out, ref, np.broadcast_to(scale, written.shape).reshape(-1)[chosen], dtype, tolerance)
     wrong = np.zeros(written.shape, bool)
     wrong.reshape(-1)[chosen] = found.wrong
     first, worst = (index and _index(int(chosen[index]), written.shape) for index in (found.first, found.worst))
