@@ -28,6 +28,7 @@ from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
 sandbox = DockerSandbox(connect(None), sys.argv[1], pool=PoolSizes(1, 0))
 def show(line):
     print(line, flush=True)
+sandbox.run("compile", ["true"], {}, timeout_s=900)  # from the second job on, a container waits for the next
 sandbox.run("compile", ["sh", "-c", "echo started; sleep 600"], {}, timeout_s=900, on_stderr=show)
 """
 
@@ -58,8 +59,9 @@ def test_a_killed_client_leaves_nothing_that_runs_and_the_reaper_removes_the_res
     assert client.stdout is not None
     assert client.stdout.readline() == "started\n"
     both = time.monotonic() + AT_MOST_S
-    while len(_containers(daemon, client.pid, running=True)) < 2 and time.monotonic() < both:
-        time.sleep(0.1)  # the one at work, and the one that waits
+    while len(_containers(daemon, client.pid, running=True)) < 2:
+        assert time.monotonic() < both, "there is no container at work and one that waits"
+        time.sleep(0.1)
     client.send_signal(signal.SIGKILL)
     client.wait()
     client.stdout.close()
