@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hip import hip
+from rocm.bindings.util.paths import get_library_path
 
 HOST_TO_DEVICE = hip.hipMemcpyKind.hipMemcpyHostToDevice
 DEVICE_TO_HOST = hip.hipMemcpyKind.hipMemcpyDeviceToHost
@@ -100,17 +101,13 @@ def untouched(address: int, size: int, *, stored: bool) -> tuple[int, int] | Non
     return count.value, first.value
 
 
+@cache
 def _of_the_emulator(name: str) -> Any:
+    library = str(get_library_path("amdhip64"), "utf-8")  # the very file that hip-python opens
     try:
-        return getattr(ctypes.CDLL(_library_path()), name)
+        return getattr(ctypes.CDLL(library), name)
     except (OSError, AttributeError):
         return None
-
-
-def _library_path() -> str:
-    from rocm.bindings.util.paths import get_library_path  # the very file that hip-python opens
-
-    return str(get_library_path("amdhip64"), "utf-8")
 
 
 def load_module(code_object: Path) -> Any:

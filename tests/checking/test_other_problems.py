@@ -12,6 +12,7 @@ from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.results.kernels import CheckResult
+from tests.one_in import one_in
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
 
@@ -236,7 +237,10 @@ def check(engine: Engine, folder: Path, toml: str, reference: str, kernel: str) 
 GATE = ("NaN that is passed on", "a sparse product")
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in GATE else pytest.mark.thorough) for n in RIGHT])
+THOROUGH = [pytest.param(name, marks=pytest.mark.thorough) for name in RIGHT if name not in GATE]
+
+
+@pytest.mark.parametrize("name", [*GATE, *one_in(3, THOROUGH)])
 def test_a_right_kernel_is_correct_and_its_problem_has_no_weak_point(engine: Engine, tmp_path: Path, name: str) -> None:
     result = check(engine, tmp_path, *RIGHT[name])
     assert result.verdict == "correct", result.reason

@@ -107,13 +107,14 @@ def findings(sandbox, settings):
 
 
 def build(arch, level, *seed):
-    """All builds but one for each size of waves are left out of the gate."""
-    return pytest.param(arch, level, *seed, marks=() if (arch, level) in IN_GATE else pytest.mark.thorough)
+    """All builds but one for each size of waves are left out of the gate; code that is not optimised takes longest."""
+    marks = [pytest.mark.thorough] if (arch, level) not in IN_GATE else []
+    return pytest.param(arch, level, *seed, marks=[*marks, pytest.mark.soak] if level == "-O0" else marks)
 
 
 RIGHT_BUILDS = [
     *(build(arch, level, 0) for arch, level in BUILDS),
-    *(pytest.param(arch, level, 0, marks=pytest.mark.thorough) for arch, level in MORE_OF_RIGHT_KERNELS),
+    *(build(arch, level, 0) for arch, level in MORE_OF_RIGHT_KERNELS),
     pytest.param("gfx942", "-O3", 3, marks=pytest.mark.thorough),
 ]
 

@@ -11,6 +11,7 @@ from tests.clients.stand_in_model import Script, StandInModel, Tools, serve
 
 pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.sandbox]
 TIME_LIMIT_S = 400
+SLOW = ("claude-code", "codex")
 
 
 def run(command: list[str], environment: dict[str, str], folder: Path) -> str:
@@ -40,8 +41,11 @@ def let_it_work(agent: Agent, model: StandInModel, environment: dict[str, str], 
 
 @pytest.mark.parametrize(
     ("name", "start"),
-    # How long a server takes to start is hardly the client's matter: two of them show it.
-    [*((name, "quick_start") for name in AGENTS), ("claude-code", "slow_start"), ("codex", "slow_start")],
+    # How long a server takes to start is hardly the client's matter: two of them show it, and soak the rest of it.
+    [
+        *(pytest.param(name, "slow_start") for name in SLOW),
+        *(pytest.param(name, "quick_start", marks=[pytest.mark.soak] if name in SLOW else []) for name in AGENTS),
+    ],
 )
 def test_a_client_that_install_configured_takes_the_whole_loop(
     name: str, start: str, home: Path, environment: dict[str, str], tmp_path: Path, request: pytest.FixtureRequest

@@ -12,6 +12,7 @@ from amdkernel_mcp.execution.targets import EMULATED, find_target
 from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
 from amdkernel_mcp.server.truncate import LIMIT_BYTES, size, truncate
+from tests.one_in import one_in
 
 EXPECTED = tomllib.loads((Path(__file__).parent / "expected.toml").read_text())
 KERNELS = [(problem, kernel) for problem, kernels in EXPECTED.items() for kernel in kernels]
@@ -25,17 +26,19 @@ def verdicts():
     for problem, kernels in EXPECTED.items():
         quick = (kernel for kernel in kernels if kernel.startswith("broken_") and kernel != "broken_barrier")
         in_gate.add((problem, next(quick)))
-    for problem, kernel in KERNELS:
-        marks = () if (problem, kernel) in in_gate else pytest.mark.thorough
-        yield pytest.param(problem, kernel, id=f"{problem}-{kernel}", marks=marks)
+    rest = [pair for pair in KERNELS if pair not in in_gate]
+    yield from (pytest.param(*pair, id="-".join(pair)) for pair in KERNELS if pair in in_gate)
+    yield from one_in(2, (pytest.param(*pair, id="-".join(pair), marks=pytest.mark.thorough) for pair in rest))
 
 
 def pairs_of_other_archs():
-    """Each good kernel on each other GPU; the gate takes one kernel for each GPU."""
+    """Each good kernel on each other GPU: a kernel for each GPU in the gate, a GPU for each kernel in the full one."""
     better = [pair for pair in CORRECT if pair[1] == "better"]
     in_gate = {(arch, *pair) for arch, pair in zip(OTHER_ARCHS, better, strict=False)}
+    turns = {(OTHER_ARCHS[turn % len(OTHER_ARCHS)], *pair) for turn, pair in enumerate(CORRECT)}
     for one in ((arch, *pair) for arch in OTHER_ARCHS for pair in CORRECT):
-        yield pytest.param(*one, marks=() if one in in_gate else pytest.mark.thorough)
+        marks = [] if one in in_gate else [pytest.mark.thorough]
+        yield pytest.param(*one, marks=marks if one in in_gate | turns else [*marks, pytest.mark.soak])
 
 
 @pytest.fixture

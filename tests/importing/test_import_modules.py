@@ -11,6 +11,7 @@ from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.errors import ImportRefused, InputError
 from amdkernel_mcp.problems.problem_file import load_problem
+from tests.one_in import one_in
 
 # The image with PyTorch takes minutes to build.
 pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow]
@@ -34,7 +35,9 @@ def imported(engine, tmp_path):
     return make
 
 
-@pytest.mark.parametrize("text", [modules.SCALED_SUM, modules.CONVOLUTION, modules.SEVERAL_OUTPUTS, modules.RELU])
+@pytest.mark.parametrize(
+    "text", one_in(2, [modules.SCALED_SUM, modules.RELU, modules.CONVOLUTION, modules.SEVERAL_OUTPUTS])
+)
 def test_the_drafted_kernel_of_a_module_is_right_and_a_broken_one_is_not(imported, engine, text):
     made = imported(text)
     assert made.kernel_is_whole, made.warnings
@@ -47,13 +50,17 @@ def test_the_drafted_kernel_of_a_module_is_right_and_a_broken_one_is_not(importe
 
 @pytest.mark.parametrize(
     "forward",
-    [
-        "return x.std(dim=1)",
-        "return F.interpolate(x[None, None], scale_factor=2)[0, 0]",
-        "a, b = x.cumsum(dim=1).split((56, 200), dim=1)\n        return torch.cat((b.flip(1), a[:, 1:] * 2), dim=1)",
-        "return F.kl_div(F.log_softmax(x, dim=1), x.softmax(dim=0), reduction='batchmean')",
-        "return F.avg_pool1d(F.elu(x - 0.5), 5, stride=3, padding=2)",
-    ],
+    one_in(
+        2,
+        [
+            "return x.std(dim=1)",
+            "return F.interpolate(x[None, None], scale_factor=2)[0, 0]",
+            "a, b = x.cumsum(dim=1).split((56, 200), dim=1)\n"
+            "        return torch.cat((b.flip(1), a[:, 1:] * 2), dim=1)",
+            "return F.kl_div(F.log_softmax(x, dim=1), x.softmax(dim=0), reduction='batchmean')",
+            "return F.avg_pool1d(F.elu(x - 0.5), 5, stride=3, padding=2)",
+        ],
+    ),
 )
 def test_operations_of_many_kinds_are_drafted_right(imported, engine, forward):
     made = imported(modules.module(forward))
@@ -97,7 +104,7 @@ def test_a_size_that_is_asked_for_is_taken(imported):
         imported(modules.SCALED_SUM, name="other", sizes={"nosuch": 7})
 
 
-@pytest.mark.parametrize("name", modules.REFUSED)
+@pytest.mark.parametrize("name", one_in(3, modules.REFUSED))
 def test_what_cannot_be_imported_is_refused_with_its_reason(imported, name):
     text, said = modules.REFUSED[name]
     with pytest.raises(ImportRefused) as caught:

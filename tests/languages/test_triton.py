@@ -24,6 +24,7 @@ from tests.languages.triton_kernels import (
     VECTOR_ADD,
 )
 from tests.languages.triton_problems import write_problems
+from tests.one_in import one_in
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.thorough, pytest.mark.usefixtures("sandbox")]
 
@@ -99,7 +100,7 @@ def test_a_kernel_of_a_tutorials_kind_is_correct(check: Checks, problem: str) ->
 
 @pytest.mark.parametrize(
     ("problem", "arch"),
-    [("matmul", "gfx90a"), ("attention", "gfx950"), ("matmul", "gfx1100"), ("attention", "gfx1201")],
+    one_in(3, [("matmul", "gfx90a"), ("attention", "gfx950"), ("matmul", "gfx1100"), ("attention", "gfx1201")]),
 )
 def test_matrix_instructions_are_correct_on_each_architecture(check: Checks, problem: str, arch: str) -> None:
     answer = check(problem, KERNELS[problem], f"emulator:{arch}")
@@ -113,12 +114,15 @@ def test_gluon_is_correct(check: Checks) -> None:
 
 @pytest.mark.parametrize(
     ("problem", "source", "kind", "line"),
-    [
-        ("vector_add", VECTOR_ADD.replace("total, mask=inside)", "total)"), "out_of_bounds", 11),
-        ("vector_add", VECTOR_ADD.replace("(x + at, mask=inside)", "(x + at)"), "out_of_bounds", 10),
-        ("matmul", MATMUL.replace("k, 1, n, 1, n, 1]", "k, 1, n + 1, 1, n, 1]"), "out_of_bounds", 24),
-        ("reduce_sum", COUNTER, "race", 18),
-    ],
+    one_in(
+        3,
+        [
+            ("vector_add", VECTOR_ADD.replace("total, mask=inside)", "total)"), "out_of_bounds", 11),
+            ("vector_add", VECTOR_ADD.replace("(x + at, mask=inside)", "(x + at)"), "out_of_bounds", 10),
+            ("matmul", MATMUL.replace("k, 1, n, 1, n, 1]", "k, 1, n + 1, 1, n, 1]"), "out_of_bounds", 24),
+            ("reduce_sum", COUNTER, "race", 18),
+        ],
+    ),
     ids=["store without a mask", "load without a mask", "wrong stride", "counter without an atomic"],
 )
 def test_a_planted_mistake_is_found_in_its_line(check: Checks, problem: str, source: str, kind: str, line: int) -> None:
@@ -131,12 +135,15 @@ def test_a_planted_mistake_is_found_in_its_line(check: Checks, problem: str, sou
 
 @pytest.mark.parametrize(
     ("old", "new", "says", "line"),
-    [
-        ("at < n\n", "at < size\n", "size is not defined", 9),
-        ("mask=inside)\n    tl", "mask=inside) + tl.zeros([3], tl.float32)\n    tl", "power of", 10),
-        ("launch add", "launch sum", "no @triton.jit function 'sum' (functions: add)", None),
-        ("at < n\n", "at <\n", "SyntaxError", 9),
-    ],
+    one_in(
+        2,
+        [
+            ("at < n\n", "at < size\n", "size is not defined", 9),
+            ("mask=inside)\n    tl", "mask=inside) + tl.zeros([3], tl.float32)\n    tl", "power of", 10),
+            ("launch add", "launch sum", "no @triton.jit function 'sum' (functions: add)", None),
+            ("at < n\n", "at <\n", "SyntaxError", 9),
+        ],
+    ),
     ids=["a name", "a shape", "no such kernel", "no Python"],
 )
 def test_a_kernel_that_does_not_compile_says_where(

@@ -41,8 +41,9 @@ SHORT = CheckOptions(seeds=(1, 2))  # whose expected outputs the first of the ot
 
 
 def of_the_gate_or_thorough() -> Iterator[object]:
-    for name in recipes():
-        yield pytest.param(name, marks=() if name in IN_GATE else pytest.mark.thorough)
+    for number, name in enumerate(recipes()):
+        marks = [] if name in IN_GATE else [pytest.mark.thorough]
+        yield pytest.param(name, marks=[*marks, pytest.mark.soak] if marks and number % 5 else marks)
 
 
 @pytest.fixture

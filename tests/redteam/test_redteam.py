@@ -22,10 +22,13 @@ ROWS = {int(row[1]): row[0] for row in re.finditer(r"^\| (\d+) \|.*$", README, f
 
 
 def each_case():
+    """All cases: those of `gate` in `make test`, of the others one in three in the full gate, and all with soak."""
+    others = [name for name, case in CASES.items() if not case.gate]
     for case in CASES.values():
         marks = [pytest.mark.sandbox]
         if not case.gate:
             marks.append(pytest.mark.thorough)
+            marks += [pytest.mark.soak] if others.index(case.name) % 3 else []
         if case.open:  # strict: a hole that was closed must lose its line
             marks.append(pytest.mark.xfail(reason=case.open, strict=True, raises=AssertionError))
         yield pytest.param(case, id=case.name, marks=marks)

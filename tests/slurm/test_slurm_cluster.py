@@ -90,6 +90,7 @@ def test_a_session_gets_a_gpu_and_its_job_ends_with_it(cluster: SlurmCluster, al
     assert said[-1] == "has a GPU of gfx942 from Slurm"
 
 
+@pytest.mark.soak
 def test_the_next_run_of_the_same_user_has_the_same_gpu_and_another_user_has_not(
     allocations: Allocations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +126,7 @@ def test_a_waiting_run_has_the_gpu_of_a_run_of_the_same_user_that_is_over_and_it
         assert of_bob.result(60) is not first
 
 
+@pytest.mark.soak
 def test_a_gpu_that_is_held_for_long_goes_back_to_slurm(
     cluster: SlurmCluster, allocations: Allocations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +179,7 @@ def test_a_job_whose_node_is_sick_is_released_for_another_node(cluster: SlurmClu
     assert cluster.states()["gpu1"].startswith("drain")
 
 
+@pytest.mark.soak
 def test_a_session_fails_with_the_nodes_and_the_reason_when_all_are_sick(
     cluster: SlurmCluster, allocations: Allocations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +209,7 @@ def test_a_cancelled_session_ends_its_job_while_it_waits_and_while_it_runs(
     waiting.close()
 
 
+@pytest.mark.soak
 def test_a_worker_that_does_not_go_by_itself_gets_sigterm(
     cluster: SlurmCluster, workers: StandInWorkers, allocations: Allocations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +237,7 @@ def test_the_jobs_of_a_server_that_is_dead_are_ended_by_the_next_one(
     following.close()
 
 
+@pytest.mark.soak
 def test_a_run_whose_job_an_administrator_cancels_is_not_taken_once_more(
     cluster: SlurmCluster, workers: StandInWorkers, allocations: Allocations
 ) -> None:

@@ -145,6 +145,7 @@ def test_a_cancelled_sweep_ends_and_records_the_rows_that_it_made(engine: Engine
 
 
 @pytest.mark.thorough
+@pytest.mark.soak
 def test_the_example_is_improved_and_waves_of_32_lanes_are_found_out(engine: Engine) -> None:
     example = Path(folder("examples") / "row_softmax" / "kernels" / "tunable.hip").read_text()
     answer = engine.do(Tune(problem="row_softmax", source=example))
