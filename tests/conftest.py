@@ -1,7 +1,9 @@
 """Fixtures that all tests share, the order of the files, and a warning about long calls."""
 
+import math
 import os
-from collections import defaultdict
+import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -54,10 +56,24 @@ def _open_with_image_of_this_checkout() -> DockerSandbox:
     return DockerSandbox(daemon, setup(mine, print).image_id)
 
 
+# CI gives the time at which it begins no further thorough test, in seconds since 1970: those of `make test` come first.
+UNTIL_S = float(os.environ.get("AMDK_THOROUGH_UNTIL") or "inf")
+NOT_REACHED = "the time for thorough tests was over"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests start first."""
+    """Files with slow tests start first. Where the time may end, other files are the last ones on each day."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    files = {path: number for number, path in enumerate(dict.fromkeys(item.path for item in items))}
+    shift = int(UNTIL_S // 86400) * 37 if math.isfinite(UNTIL_S) else 0
+    items.sort(key=lambda item: (item.path not in slow, (files[item.path] + shift) % len(files)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leaves out a thorough test for which there is no time; the summary names it, and pytest's cache as well."""
+    if time.time() > UNTIL_S and item.get_closest_marker("thorough"):
+        pytest.skip(NOT_REACHED)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -86,6 +102,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("seconds by room, of all workers")
         for room, seconds in sorted(times.items(), key=lambda item: -item[1]):
             terminalreporter.line(f"{seconds:7.0f}  {room}")
+    skipped = [report for report in terminalreporter.getreports("skipped") if NOT_REACHED in report.longreprtext]
+    if skipped:
+        terminalreporter.section(f"{len(skipped)} thorough tests were left out: {NOT_REACHED}", yellow=True)
+        for file, count in Counter(report.nodeid.partition("::")[0] for report in skipped).items():
+            terminalreporter.line(f"{count:4d}  {file}")
+        terminalreporter.config.cache.set("not_reached", [report.nodeid for report in skipped])
     calls = [report for report in reports if report.when == "call"]
     long = [call for call in calls if call.duration > LONG_CALL_S and not {"slow", "thorough"} & set(call.keywords)]
     if long:
