@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from amdkernel_mcp.cache_folder import answers_folder
-from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress, silent
+from amdkernel_mcp.engine.kernel_steps import KernelSteps
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.history.judged import JudgedProblems
 from amdkernel_mcp.history.recorder import LOCAL, Recorder
+from amdkernel_mcp.progress import Progress, silent
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings

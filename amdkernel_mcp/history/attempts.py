@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError, HistoryError
 from amdkernel_mcp.history.recorder import NAMED_PARENT
 from amdkernel_mcp.kernel_source import is_attempt
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.quoting import harmless
 from amdkernel_mcp.results.history import AttemptList, AttemptShown, Export, Lesson, Pruned, Replay
 from amdkernel_mcp.results.history import ListedAttempt as Line
@@ -37,10 +38,6 @@ MOST_LESSONS = 3
 """In one answer of a search."""
 
 
-def silent(_: str) -> None:
-    """Progress that is not shown."""
-
-
 @dataclass(frozen=True)
 class RecordedCompile:
     """A compile as it was, with its flags."""
@@ -60,7 +57,7 @@ class Verbs(Protocol):
         baseline: str | None,
         problem: str,
         target: str | None,
-        on_progress: Callable[[str], None],
+        on_progress: Progress,
     ) -> JobAnswer:
         """Run the verb of `attempt` again."""
 
@@ -222,7 +219,7 @@ class Attempts:
         ]
         return RewardList(rewards=shown, modelled=options.modelled)
 
-    def replay(self, name: str, *, target: str | None = None, on_progress: Callable[[str], None] = silent) -> Replay:
+    def replay(self, name: str, *, target: str | None = None, on_progress: Progress = silent) -> Replay:
         """Run an attempt, or an export, again; on `target` instead of the one it names. Says whether it holds."""
         attempt, read = self._open(name)
         with tempfile.TemporaryDirectory(prefix="amdkernel-replay-") as folder:

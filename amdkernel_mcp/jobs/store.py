@@ -28,10 +28,11 @@ from amdkernel_mcp.jobs.lanes import Lanes
 from amdkernel_mcp.jobs.overview import Overview, Place
 from amdkernel_mcp.jobs.pools import Pools
 from amdkernel_mcp.jobs.quotas import Quotas
-from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request, is_gpu
+from amdkernel_mcp.jobs.request import Answer, Perform, Request, is_gpu
 from amdkernel_mcp.leases.gpu_health import QuarantinedError
 from amdkernel_mcp.leases.held import LeaseLostError
 from amdkernel_mcp.leases.work import on_behalf_of
+from amdkernel_mcp.progress import Progress
 
 if TYPE_CHECKING:
     from amdkernel_mcp.results.job_answer import JobStatus

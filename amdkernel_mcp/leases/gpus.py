@@ -13,6 +13,7 @@ from amdkernel_mcp.leases.health_kernel import HealthKernel
 from amdkernel_mcp.leases.held import holds, lease
 from amdkernel_mcp.leases.hygiene import Hygiene
 from amdkernel_mcp.leases.work import current_work
+from amdkernel_mcp.progress import Progress, silent
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
@@ -44,7 +45,7 @@ class LeasedGpu:
         )
 
     @contextmanager
-    def leased(self, kind: Kind, on_progress: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+    def leased(self, kind: Kind, on_progress: Progress = silent) -> Iterator[None]:
         """A block that holds this GPU; inside another such block it has it already.
 
         Raises what `held.lease` raises, SandboxError, and QuarantinedError for a GPU that is not fit for use.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from amdkernel_mcp import tracing
@@ -14,6 +14,7 @@ from amdkernel_mcp.errors import DatabaseError, TargetError
 from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, current
 from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases, Kind
 from amdkernel_mcp.leases.work import Work
+from amdkernel_mcp.progress import Progress, silent
 
 RENEW_S = 5.0
 MARGIN_S = 10.0
@@ -40,9 +41,7 @@ def holds(gpu: str) -> bool:
 
 
 @contextmanager
-def lease(
-    leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: Callable[[str], None] = lambda _: None
-) -> Iterator[Asked]:
+def lease(leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: Progress = silent) -> Iterator[Asked]:
     """Wait for the GPU, and hold it while the block runs.
 
     Raises LeaseLostError at the end of a block that did not hold it all the time, DatabaseError when no lease can be
@@ -73,7 +72,7 @@ def lease(
         raise LeaseLostError(gpu)
 
 
-def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, owner: str, on_progress: Callable[[str], None]) -> Asked:
+def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, owner: str, on_progress: Progress) -> Asked:
     asked, granted = leases.ask(gpu, kind, owner)
     said_s = 0.0
     try:

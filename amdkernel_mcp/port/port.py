@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from amdkernel_mcp.port.own_definitions import beside_hip, defined_twice
 from amdkernel_mcp.port.sources import CudaProgram, with_sizes
 from amdkernel_mcp.port.tokens import read_tokens
 from amdkernel_mcp.port.translate import Change, diff, hip_name, included, translate
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.runner_protocol.records import PROGRAM
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def hip_names(sandbox: Sandbox) -> CudaNames:
     return CudaNames.of(names, headers)
 
 
-def port(sandbox: Sandbox, wanted: Wanted, on_progress: Callable[[str], None]) -> Ported:
+def port(sandbox: Sandbox, wanted: Wanted, on_progress: Progress) -> Ported:
     """Translate or wrap the program, then compile and link it for all architectures. A failed build is a value.
 
     Raises InputError for defines, SandboxError.

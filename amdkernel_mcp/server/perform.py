@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED
-from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Perform, Request
+from amdkernel_mcp.progress import Progress
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.engine import Engine

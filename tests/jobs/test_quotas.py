@@ -10,9 +10,10 @@ from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.lanes import JOBS_PER_GPU
 from amdkernel_mcp.jobs.quotas import QuotaError, Quotas
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.work import current_work
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from tests.waiting import AT_MOST_S
 

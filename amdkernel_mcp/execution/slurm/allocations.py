@@ -19,13 +19,13 @@ from amdkernel_mcp.execution.slurm.batch_script import batch_script, sbatch_opti
 from amdkernel_mcp.execution.slurm.commands import Comment, NoAnswerError, Slurm, SlurmError, SlurmJob, SlurmNode
 from amdkernel_mcp.execution.slurm.listing import SharedListing
 from amdkernel_mcp.execution.slurm.reconcile import Decision, Submission, decide, is_over, not_wanted
+from amdkernel_mcp.progress import Progress, silent
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.workers.hub import Arrival, WorkerHub
 
 _log = logging.getLogger(__name__)
 
-Progress = Callable[[str], None]
 
 LOOK_S = 0.2
 FIRST_LISTING_S, LONGEST_LISTING_S = 1.0, 10.0
@@ -87,7 +87,7 @@ class Allocations:
         self._closed = threading.Event()
 
     @contextmanager
-    def borrowed(self, arch: str, user: str, say: Progress = lambda _: None) -> Iterator[Allocation]:
+    def borrowed(self, arch: str, user: str, say: Progress = silent) -> Iterator[Allocation]:
         """A block that has a GPU alone. Raises SlurmError, CancelledWorkError, and what its sandbox raises."""
         allocation = self._take_idle(arch, user) or self._allocate(arch, user, say)
         try:

@@ -6,14 +6,16 @@ The job is in a context variable, as its cancellation is, so that no function in
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+
+from amdkernel_mcp.progress import Progress
 
 
 class Caller:
     """One job. `say`: shows its user a sentence; may raise CancelledWorkError."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Progress) -> None:
         self.say = say
 
 

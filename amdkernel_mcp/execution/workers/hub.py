@@ -22,6 +22,7 @@ from amdkernel_mcp.execution.gpus import Gpu
 from amdkernel_mcp.execution.workers.caller import Caller, called_by, caller
 from amdkernel_mcp.execution.workers.connection import Connection, Link, LostWorkerError, lost
 from amdkernel_mcp.execution.workers.messages import RECONNECT_S, Hello
+from amdkernel_mcp.progress import Progress
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Completed, Sandbox
@@ -230,7 +231,7 @@ class WorkerHub:
             self._wait()
 
     @contextmanager
-    def job(self, say: Callable[[str], None]) -> Iterator[None]:
+    def job(self, say: Progress) -> Iterator[None]:
         """The block is one job: a worker on which it has begun drains until its end. `say`: shows a sentence to its
         user."""
         mine = Caller(say)
