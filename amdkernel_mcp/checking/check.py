@@ -26,8 +26,8 @@ from amdkernel_mcp.compiler.communication import communicates
 from amdkernel_mcp.compiler.register_limits import BeyondAllocation, beyond_allocation
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.cancellation import carried
 from amdkernel_mcp.execution.runner.job import run_job
+from amdkernel_mcp.execution.work import carried
 from amdkernel_mcp.hardware.exactness import inexact_among
 from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import kernel_symbols

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError, HistoryError
-from amdkernel_mcp.history.recorder import NAMED_PARENT
 from amdkernel_mcp.kernel_source import is_attempt
 from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.quoting import harmless
@@ -127,12 +126,13 @@ class Attempts:
 
     @contextlib.contextmanager
     def under(self, parent: str, *, by: str) -> Iterator[None]:
-        """Attempts of this thread have this parent meanwhile. Raises HistoryError unless it is an attempt of `by`."""
-        token = NAMED_PARENT.set(self._history.find(parent, by=by).attempt.id)
+        """What is recorded has this parent meanwhile: for an engine with one user. Raises HistoryError unless it is an
+        attempt of `by`."""
+        before, self._recorder.parent = self._recorder.parent, self._history.find(parent, by=by).attempt.id
         try:
             yield
         finally:
-            NAMED_PARENT.reset(token)
+            self._recorder.parent = before
 
     def note(self, name: str, text: str, *, by: str | None = None) -> Lesson:
         """Keep what was learnt from an attempt."""

@@ -22,9 +22,9 @@ from amdkernel_mcp.checking.expected.reference import expected_outputs
 from amdkernel_mcp.checking.judging.judge import RunJudgement, judge_run
 from amdkernel_mcp.checking.judging.judge_report import CaseJudgement
 from amdkernel_mcp.checking.judging.summary import summarise
-from amdkernel_mcp.execution.cancellation import carried
 from amdkernel_mcp.execution.runner.program import Look, ProgramRun, run_program
 from amdkernel_mcp.execution.runner.program_build import build_program
+from amdkernel_mcp.execution.work import carried
 from amdkernel_mcp.findings.programs import findings_in_orders
 from amdkernel_mcp.host_programs.contract import input_files, outputs_in, words_of
 from amdkernel_mcp.progress import Progress, silent

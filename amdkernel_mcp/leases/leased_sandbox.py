@@ -85,7 +85,7 @@ class LeasedSandboxes(Sandboxes):
         """See `Sandboxes.of`. GPUs of Slurm are leased by Slurm."""
         from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
         from amdkernel_mcp.execution.targets import SLURM
-        from amdkernel_mcp.leases.work import current_work
+        from amdkernel_mcp.execution.work import current_work
 
         if target.host != SLURM:
             return super().of(target)

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import SlurmSettings
-from amdkernel_mcp.execution.cancellation import Cancellation, cancelled_by, current
+from amdkernel_mcp.execution.cancellation import Cancellation
 from amdkernel_mcp.execution.gpus import Gpu
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.execution.slurm.batch_script import batch_script, sbatch_options
 from amdkernel_mcp.execution.slurm.commands import Comment, NoAnswerError, Slurm, SlurmError, SlurmJob, SlurmNode
 from amdkernel_mcp.execution.slurm.listing import SharedListing
 from amdkernel_mcp.execution.slurm.reconcile import Decision, Submission, decide, is_over, not_wanted
+from amdkernel_mcp.execution.work import cancelled_by, current_work
 from amdkernel_mcp.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Allocations:
                     raise SlurmError("its job was cancelled in Slurm while it ran, not by this server")
                 if "COMPLETING" not in states:
                     return
-            current().check()
+            current_work().cancellation.check()
             time.sleep(1.0)
 
     def close(self) -> None:
@@ -181,7 +182,7 @@ class Allocations:
         pause_s, listed_s = FIRST_LISTING_S, self._clock()
         answered_s = done_s = listed_s
         while True:
-            current().check()
+            current_work().cancellation.check()
             if self._closed.is_set():
                 raise SlurmError("the server is about to end")
             if came := arrival.came():
