@@ -32,10 +32,9 @@ from amdkernel_mcp.results.access import UserList
 from amdkernel_mcp.server.admission.limits import REQUEST_BURST, REQUESTS_PER_S
 from amdkernel_mcp.server.audited import Audited, noting
 from amdkernel_mcp.server.completion import complete
-from amdkernel_mcp.server.deliver import Delivery
-from amdkernel_mcp.server.errors import OneLine, ReportErrors
+from amdkernel_mcp.server.delivery.deliver import Delivery, ExitCodes
+from amdkernel_mcp.server.delivery.errors import OneLine
 from amdkernel_mcp.server.examinations import Examinations
-from amdkernel_mcp.server.exit_codes import ExitCodes
 from amdkernel_mcp.server.health import Health
 from amdkernel_mcp.server.json_log import log_job
 from amdkernel_mcp.server.metrics import Counts
@@ -150,21 +149,20 @@ def build_server(
         providers=[_load_tools(folder)],
         middleware=[
             ExitCodes(),
-            Traced(),
+            *([] if local else [Traced()]),
             Audited(with_tokens=auth is not None, default_target=settings.default_target, audit=audit),
             SelectedTools(settings, _names_of(folder)),
-            ReportErrors(hidden),
-            Delivery(),
+            Delivery(hidden),
             PlainSchemas(),
             limit,
         ],
     )
     server.completion(complete)
-    # One limit for tools and rewards: a user's requests are counted together.
-    add_reward_route(
-        server, auth, lambda: running[0].engine if running else None, lambda user: limit.limiters[user].consume()
-    )
     if not local:
+        # One limit for tools and rewards: a user's requests are counted together.
+        add_reward_route(
+            server, auth, lambda: running[0].engine if running else None, lambda user: limit.limiters[user].consume()
+        )
         route = worker_route(auth, lambda: running[0].engine.workers if running else None, audit)
         server._additional_http_routes.append(route)  # `custom_route` takes no WebSocket
         _add_pages(server, auth, lambda: running[0] if running else None, counts, audit)
