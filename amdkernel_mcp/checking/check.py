@@ -22,7 +22,7 @@ from amdkernel_mcp.checking.judging.scope import executed, gaps_of, scope_of
 from amdkernel_mcp.checking.judging.summary import summarise
 from amdkernel_mcp.checking.judging.unrun_code import UnrunCode, unrun_code
 from amdkernel_mcp.checking.options import CheckOptions
-from amdkernel_mcp.compiler.communication import communicates
+from amdkernel_mcp.compiler.disassembly import communicates
 from amdkernel_mcp.compiler.register_limits import BeyondAllocation, beyond_allocation
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import TargetError

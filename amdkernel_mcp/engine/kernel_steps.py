@@ -447,7 +447,7 @@ class KernelSteps:
         from amdkernel_mcp.execution.runner.job import runner_command
         from amdkernel_mcp.leases.leased_sandbox import exclusively
         from amdkernel_mcp.profiling.gated_counters import level_warning
-        from amdkernel_mcp.profiling.import_files import import_files
+        from amdkernel_mcp.profiling.import_recording import import_files
         from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, uncounted
 
         self._refuse_hung(prepared)
