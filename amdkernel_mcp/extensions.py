@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar
 from amdkernel_mcp.errors import InfrastructureError
 
 _T = TypeVar("_T")
-Group = Literal["languages", "collections", "rules", "documents"]
-GROUPS: tuple[Group, ...] = ("languages", "collections", "rules", "documents")
+Group = Literal["languages", "hosts", "collections", "rules", "documents"]
+GROUPS: tuple[Group, ...] = ("languages", "hosts", "collections", "rules", "documents")
 _OURS = __name__.partition(".")[0]
 _HINT = "install a version of that package that fits this one, or uninstall it"
 

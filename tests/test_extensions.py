@@ -16,12 +16,16 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.engine.verbs.compile import Compile
-from amdkernel_mcp.errors import ImportRefused, InfrastructureError
+from amdkernel_mcp.errors import ImportRefused, InfrastructureError, UnknownTargetError
+from amdkernel_mcp.execution.added_hosts import added_hosts
 from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.execution.targets import find_target, list_targets
+from amdkernel_mcp.execution.workers.hub import WorkerRefused
 from amdkernel_mcp.importing.task_folders import read_source
 from amdkernel_mcp.languages.table import language_of
 from amdkernel_mcp.profiling.diagnosis import diagnose
 from amdkernel_mcp.search.corpus.declared import load_specs
+from tests.execution.workers.test_worker_hub import HELLO, Link
 from tests.languages.triton_kernels import VECTOR_ADD
 from tests.pages.profiles import WAVES, hostile_facts
 
@@ -53,7 +57,7 @@ def searched_too(folder: Path) -> Iterator[None]:
 
 
 def test_what_is_installed_is_listed_with_its_version() -> None:
-    added = "languages map, collections formulas, rules many_loads, documents map"
+    added = "languages map, hosts twin, collections formulas, rules many_loads, documents map"
     assert f"amdkernel-map 1.0: {added}" in extensions.listed()
 
 
@@ -64,15 +68,30 @@ def test_a_language_takes_its_texts_and_none_of_ours() -> None:
 
 
 @pytest.mark.sandbox
-def test_a_kernel_in_the_language_is_judged_and_a_mistake_has_its_line(settings: Settings, sandbox: Sandbox) -> None:
+def test_a_kernel_in_the_language_is_judged_on_the_host_and_has_its_lines(settings: Settings, sandbox: Sandbox) -> None:
     del sandbox  # its image is there then
     engine = Engine(settings)
     try:
         options = CheckOptions(seed_count=1, schedules=0)
-        answer = engine.do(Check(problem="vector_add", source=ADD, target="emulator:gfx942", options=options))
-        assert answer.verdict == "correct", answer.reason
+        answer = engine.do(Check(problem="vector_add", source=ADD, target="twin:gfx942", options=options))
+        assert (answer.verdict, answer.target) == ("correct", "twin:gfx942"), answer.reason
         failed = engine.do(Compile(source="\n" + ADD.replace("x + y", "x + w")))
         assert (failed.ok, [found.line for found in failed.diagnostics]) == (False, [3]), failed.diagnostics
+    finally:
+        engine.close()
+
+
+def test_a_host_has_targets_unless_the_settings_name_it(settings: Settings) -> None:
+    assert "twin:gfx942" in {each.name for each in list_targets(settings)}
+    assert find_target("twin:gfx942", settings).host == "twin"
+    with pytest.raises(UnknownTargetError, match="did you mean twin:gfx942"):
+        find_target("twin:gfx941", settings)
+    named = settings.model_copy(update={"hosts": {"twin": "unix:///nowhere"}})
+    assert added_hosts(named) == []
+    engine = Engine(settings)
+    try:
+        with pytest.raises(WorkerRefused, match="twin is a host"):
+            engine.workers.join(HELLO.model_copy(update={"name": "twin"}), Link())
     finally:
         engine.close()
 

@@ -128,9 +128,10 @@ class LeasedSandboxes(Sandboxes):
         if target.index is None:
             return sandbox
         find = partial(render_node, self._settings, target, self.workers)
-        if self.workers is None or target.host is None or target.host in self._settings.hosts:
+        workers = self._workers_of(target)
+        if workers is None:
             return LeasedSandbox(sandbox, LeasedGpu(self.leases, sandbox, target, find))
-        reset = ResetByWorker(self.leases, self.workers, target)
+        reset = ResetByWorker(self.leases, workers, target)
         return LeasedSandbox(sandbox, LeasedGpu(self.leases, sandbox, target, find, reset))
 
 
