@@ -1,15 +1,13 @@
-"""The text of `llvm-objdump -d` as instructions: whether they communicate, and how long they sleep."""
+"""The text of `llvm-objdump -d` as instructions, and whether they communicate."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 # "\ts_cbranch_scc1 485    // 000000001620: BF8501E5 <softmax+0x7b8>": address and words are in a comment.
 _LINE = re.compile(
     r"^\t(?P<text>\S.*?)\s*// (?P<address>[0-9A-Fa-f]+):(?: [0-9A-Fa-f]{8})+(?: (?P<goal><[^>]+>))?$", re.M
 )
-
-
 # Atomics on memory; loads that pass the caches by, as volatile and atomic ones do; waiting in a loop.
 # Source of the bits: LLVM's AMDGPU memory model, "Memory Model" tables of gfx90a, gfx942, gfx10-11 and gfx12.
 _COMMUNICATES = re.compile(
@@ -17,9 +15,6 @@ _COMMUNICATES = re.compile(
     r"|(?:global|flat|buffer)_load_[^/\n]*\b(?:sc1|glc|scope:SCOPE_(?:DEV|SYS))\b)",
     re.M,
 )
-_SLEEP_CLOCKS = 64
-_LONGEST_SLEEP = 127
-"""What seven bits of the operand say at most; s_sleep_var has it in a register. Source: CDNA3 and RDNA4 ISA guides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +40,3 @@ def communicates(disassembly: str) -> bool:
     """Whether the code has atomics on memory, or loads that see what another workgroup has just stored: then its result
     may depend on the order of workgroups."""
     return _COMMUNICATES.search(disassembly) is not None
-
-
-def sleep_clocks(instructions: Iterable[Instruction]) -> Mapping[int, int]:
-    """The clocks that each s_sleep lasts, by its address; the most where a register says how long.
-
-    The emulator counts executions, not clocks.
-    """
-    found = {}
-    for each in instructions:
-        if each.mnemonic.startswith("s_sleep"):
-            given = re.fullmatch(r"s_sleep\s+(0x[0-9a-fA-F]+|\d+)", each.text)
-            length = int(given[1], 0) & _LONGEST_SLEEP if given else _LONGEST_SLEEP
-            found[each.address] = _SLEEP_CLOCKS * max(1, length)
-    return found

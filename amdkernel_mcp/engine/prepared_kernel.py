@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.checking.check import invalid, invalid_from_compile
 from amdkernel_mcp.compiler.compile import Compiled
-from amdkernel_mcp.compiler.disassembly import parse_disassembly, sleep_clocks
+from amdkernel_mcp.compiler.disassembly import parse_disassembly
+from amdkernel_mcp.compiler.sleeps import sleep_clocks
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.launch.plan import LaunchPlan

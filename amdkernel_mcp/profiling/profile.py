@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from amdkernel_mcp.compiler.disassembly import parse_disassembly, sleep_clocks
+from amdkernel_mcp.compiler.disassembly import parse_disassembly
+from amdkernel_mcp.compiler.sleeps import sleep_clocks
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import CaseRun, Dispatch
 from amdkernel_mcp.profiling.detail import KernelDetail, detail

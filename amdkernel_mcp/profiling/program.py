@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import ceil
 
-from amdkernel_mcp.compiler.disassembly import parse_disassembly, sleep_clocks
+from amdkernel_mcp.compiler.disassembly import parse_disassembly
+from amdkernel_mcp.compiler.sleeps import sleep_clocks
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import Dispatch, PcCounts

@@ -1,6 +1,7 @@
 """The instructions that put a wave to sleep, and for how many clocks."""
 
-from amdkernel_mcp.compiler.disassembly import Instruction, sleep_clocks
+from amdkernel_mcp.compiler.disassembly import Instruction
+from amdkernel_mcp.compiler.sleeps import sleep_clocks
 
 
 def test_the_operand_counts_64_clocks_and_a_register_the_most() -> None:
